@@ -15,8 +15,6 @@ using ir::provably_inside;
 using ir::QuotientForm;
 
 /// Whether the expression mentions an index variable.
-[[nodiscard]] inline bool mentions_label(const ir::Expr& e) {
-  return ir::mentions_labels(e);
-}
+[[nodiscard]] inline bool mentions_label(const ir::Expr& e) { return ir::mentions_labels(e); }
 
 }  // namespace tdsl::codegen

@@ -12,7 +12,8 @@ constexpr std::string_view kSpace = " \t";
 
 std::string_view without_space(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kSpace);
-  return first == std::string_view::npos ? std::string_view{} : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+  return first == std::string_view::npos ? std::string_view{}
+                                         : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
 /// The text between the brackets of `// allow(…)`, after which the comment may go on.
@@ -25,11 +26,10 @@ std::optional<std::string_view> allowed_in(std::string_view comment) {
   return comment.substr(kAllow.size(), end - kAllow.size());
 }
 
-bool begins_a_comment(std::string_view line) {
-  return without_space(line).starts_with("//");
-}
+bool begins_a_comment(std::string_view line) { return without_space(line).starts_with("//"); }
 
-/// The line that the comment speaks of beside its own: the first one below it that is no such comment, if it stands alone.
+/// The line that the comment speaks of beside its own: the first one below it that is no such comment, if it stands
+/// alone.
 std::optional<std::uint32_t> line_below(const SourceRange& comment, const SourceManager& sources) {
   if (!begins_a_comment(sources.line(comment.file, comment.line))) return std::nullopt;
   std::uint32_t line = comment.line + 1;

@@ -27,11 +27,12 @@ struct CompileOptions {
   /// Reads the headers of `extern`; without it they are not looked at, and their functions may do anything.
   ir::HeaderReader read_header = {};
   std::function<void(const ir::ForeignRef&)> foreign = {};  ///< called for every function of a header
-  std::function<void(const DeclaredName&)> declared = {};  ///< called for every variable, param, input and output
+  std::function<void(const DeclaredName&)> declared = {};   ///< called for every variable, param, input and output
 };
 
 /// Parses the file, resolves names, infers types and shapes, and produces the index graph. Diagnostics go to `sink`;
-/// the result is empty if the program has errors. Derivatives are Gradient nodes (passes/algebra/differentiate.h). Imported files are added to `sources`.
+/// the result is empty if the program has errors. Derivatives are Gradient nodes (passes/algebra/differentiate.h).
+/// Imported files are added to `sources`.
 [[nodiscard]] std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
                                                  const CompileOptions& options = {});
 

@@ -24,22 +24,17 @@ class LifetimeTable {
  private:
   void visit(const Region& region) {
     std::set<ValueId> pending(region.arguments.begin(), region.arguments.end());
-    for (const Node& node : region.nodes)
-      pending.insert(node.results.begin(), node.results.end());
-    for (const ValueId v : region.yields)
-      pending.erase(v);
+    for (const Node& node : region.nodes) pending.insert(node.results.begin(), node.results.end());
+    for (const ValueId v : region.yields) pending.erase(v);
     for (auto it = region.nodes.rbegin(); it != region.nodes.rend(); ++it) {
       std::set<ValueId> used(it->results.begin(), it->results.end());
       collect_uses(*it, used);
       for (const ValueId v : used) {
-        if (pending.erase(v) > 0)
-          table_.dead_after[&*it].push_back(v);
+        if (pending.erase(v) > 0) table_.dead_after[&*it].push_back(v);
       }
-      for (const Region* inner : regions_of(*it))
-        visit(*inner);
+      for (const Region* inner : regions_of(*it)) visit(*inner);
     }
-    if (!pending.empty())
-      table_.dead_on_entry[&region].assign(pending.begin(), pending.end());
+    if (!pending.empty()) table_.dead_on_entry[&region].assign(pending.begin(), pending.end());
   }
 
   void collect_uses(const Node& node, std::set<ValueId>& into) const {
@@ -48,13 +43,11 @@ class LifetimeTable {
       into.insert(v);
       // A tensor is of no use without its extents.
       for (const Extent& e : program_.type(v).shape) {
-        for (const ValueId mentioned : e.values())
-          into.insert(mentioned);
+        for (const ValueId mentioned : e.values()) into.insert(mentioned);
       }
     }
     for (const Region* inner : regions_of(node)) {
-      for (const Node& n : inner->nodes)
-        collect_uses(n, into);
+      for (const Node& n : inner->nodes) collect_uses(n, into);
       into.insert(inner->yields.begin(), inner->yields.end());
     }
   }
@@ -75,8 +68,6 @@ const std::vector<ValueId>& Lifetimes::on_entry(const Region& region) const {
   return found == dead_on_entry.end() ? kNone : found->second;
 }
 
-Lifetimes lifetimes(const Program& program) {
-  return LifetimeTable(program).run();
-}
+Lifetimes lifetimes(const Program& program) { return LifetimeTable(program).run(); }
 
 }  // namespace tdsl::passes

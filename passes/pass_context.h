@@ -62,7 +62,9 @@ class PassContext {
   void enter(std::string pass) { pass_ = std::move(pass); }
   /// What an earlier pass did not do there has been done in another way: that is not said any more.
   void applied(ir::SourceRange range, std::string reason) {
-    std::erase_if(remarks_, [&](const Remark& r) { return r.decision == Decision::kRefused && r.pass == "fusion" && pass_ != r.pass && is_same(r.range, range); });
+    std::erase_if(remarks_, [&](const Remark& r) {
+      return r.decision == Decision::kRefused && r.pass == "fusion" && pass_ != r.pass && is_same(r.range, range);
+    });
     remarks_.push_back({pass_, range, Decision::kApplied, std::move(reason)});
   }
   void refused(ir::SourceRange range, std::string reason) {
@@ -71,7 +73,8 @@ class PassContext {
   void warn(std::string id, ir::SourceRange range, std::string message) {
     warnings_.push_back({std::move(id), range, std::move(message)});
   }
-  /// Takes back the warnings `id` about lines of the range: what an earlier pass warned of runs in another way than it could know.
+  /// Takes back the warnings `id` about lines of the range: what an earlier pass warned of runs in another way than it
+  /// could know.
   void withdraw(std::string_view id, const ir::SourceRange& range) {
     std::erase_if(warnings_, [&](const PassWarning& w) {
       return w.id == id && w.range.file == range.file && range.line <= w.range.line && w.range.line <= range.end_line;
@@ -90,7 +93,8 @@ class PassContext {
 
  private:
   [[nodiscard]] static bool is_same(const ir::SourceRange& a, const ir::SourceRange& b) {
-    return a.file == b.file && a.line == b.line && a.column == b.column && a.end_line == b.end_line && a.end_column == b.end_column;
+    return a.file == b.file && a.line == b.line && a.column == b.column && a.end_line == b.end_line &&
+           a.end_column == b.end_column;
   }
 
   PassOptions options_;

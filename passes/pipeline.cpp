@@ -6,20 +6,23 @@
 
 #include "ir/graph/check.h"
 #include "ir/verify/verify.h"
-#include "passes/sparse/absence.h"
-#include "passes/loops/bands.h"
 #include "passes/algebra/canonicalise.h"
 #include "passes/algebra/chain_order.h"
 #include "passes/algebra/common_subexpressions.h"
 #include "passes/algebra/contractions.h"
 #include "passes/algebra/copy_propagation.h"
 #include "passes/algebra/dead_code.h"
-#include "passes/sparse/dense_copies.h"
-#include "passes/sparse/dense_storage.h"
 #include "passes/algebra/differentiate.h"
+#include "passes/algebra/relabel.h"
+#include "passes/algebra/repeated_parts.h"
+#include "passes/algebra/simplify.h"
+#include "passes/algebra/start_choices.h"
 #include "passes/fusion/epilogues.h"
 #include "passes/fusion/fuse_rows.h"
 #include "passes/fusion/fusion.h"
+#include "passes/fusion/merge_rows.h"
+#include "passes/fusion/row_reads.h"
+#include "passes/fusion/shared_maps.h"
 #include "passes/legalise/flat_stores.h"
 #include "passes/legalise/gathers.h"
 #include "passes/legalise/periodic_reads.h"
@@ -27,20 +30,17 @@
 #include "passes/legalise/reductions.h"
 #include "passes/legalise/scatters.h"
 #include "passes/legalise/stores.h"
+#include "passes/loops/bands.h"
 #include "passes/loops/loop_invariants.h"
 #include "passes/loops/loops_to_algebra.h"
-#include "passes/fusion/merge_rows.h"
 #include "passes/loops/neighbours.h"
-#include "passes/algebra/relabel.h"
-#include "passes/algebra/repeated_parts.h"
-#include "passes/fusion/row_reads.h"
-#include "passes/sparse/sampling.h"
 #include "passes/loops/serial_loops.h"
-#include "passes/fusion/shared_maps.h"
-#include "passes/algebra/simplify.h"
-#include "passes/algebra/start_choices.h"
-#include "passes/sparse/storage.h"
 #include "passes/loops/updates.h"
+#include "passes/sparse/absence.h"
+#include "passes/sparse/dense_copies.h"
+#include "passes/sparse/dense_storage.h"
+#include "passes/sparse/sampling.h"
+#include "passes/sparse/storage.h"
 
 namespace tdsl::passes {
 
@@ -60,7 +60,8 @@ constexpr std::array kPipeline = {
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
     Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
-    // Where conditions are still as written, and before operands of products are computed ahead, which would be whole matrices.
+    // Where conditions are still as written, and before operands of products are computed ahead, which would be whole
+    // matrices.
     Pass{"bands", "run reductions over the band where they count", bands, 1},
     Pass{"relabel", "compute reductions in the order and shape in which they are used", relabel, 2},
     // Reshapes of operands meet those of results.
@@ -81,20 +82,26 @@ constexpr std::array kPipeline = {
     Pass{"canonicalise", "one spelling for computations that differ by spelling only", canonicalise, 1},
     Pass{"common_subexpressions", "compute the same thing once", common_subexpressions, 1},
     // When it is known what reads a tensor, and before loops become tasks, which do not read compressed ones.
-    Pass{"storage", "store the elements of sparse matrices that are there, where operations go over these alone", storage, 1},
-    Pass{"sampling", "compute dense matrices only where a compressed one has elements, if nothing reads them elsewhere", sampling, 2},
+    Pass{"storage", "store the elements of sparse matrices that are there, where operations go over these alone",
+         storage, 1},
+    Pass{"sampling", "compute dense matrices only where a compressed one has elements, if nothing reads them elsewhere",
+         sampling, 2},
     // What the others leave of a loop is what it does.
     Pass{"serial_loops", "run loops over single elements as one task", serial_loops, 1},
     // Last: the others need not know what is chosen from.
     Pass{"start_choices", "leave choices that need sizes to the start of the run", start_choices, 2},
     Pass{"fuse_rows", "run operators over the rows of the same tensors in one loop nest", fuse_rows, 2},
     Pass{"merge_rows", "compute reductions over the rows of the same tensors in one scan of them", merge_rows, 2},
-    Pass{"shared_maps", "compute element-wise values again in the loops of each reader where that is cheaper than storing them", shared_maps, 2},
+    Pass{"shared_maps",
+         "compute element-wise values again in the loops of each reader where that is cheaper than storing them",
+         shared_maps, 2},
     // Behind it: a nest of rows saves more, and what is computed again by its readers is no result.
     Pass{"epilogues", "compute what follows a product of matrices in the loops of the product", epilogues, 2},
     // Behind what would compute the copies again in the loops that read them.
-    Pass{"row_reads", "read dense matrices along their rows where columns are looked up by stored elements", row_reads, 2},
-    // Legal form, which is lowered one to one. After the passes that decide which operators share loops: they know stores and reductions as written.
+    Pass{"row_reads", "read dense matrices along their rows where columns are looked up by stored elements", row_reads,
+         2},
+    // Legal form, which is lowered one to one. After the passes that decide which operators share loops: they know
+    // stores and reductions as written.
     Pass{"periodic_stores", "store where a subscript that wraps around leads back from", periodic_stores, 0},
     // What leads around is no scatter, and neither are positions: before stores and scatters are looked at.
     Pass{"flat_stores", "store positions of several index variables as those of one", flat_stores, 0},
@@ -103,32 +110,30 @@ constexpr std::array kPipeline = {
     // Parts of scatters are reductions.
     Pass{"reductions", "begin reductions as the identity or the base, and do the rest afterwards", reductions, 0},
     // When index variables are what they stay.
-    Pass{"periodic_reads", "read where a subscript that wraps around may lie at one of two affine ones", periodic_reads, 0},
+    Pass{"periodic_reads", "read where a subscript that wraps around may lie at one of two affine ones", periodic_reads,
+         0},
     // What wraps around is no data.
     Pass{"gathers", "gather what is looked up, but for one lookup that an operation can do", gathers, 0},
     // Nothing else changes what reads a tensor.
     Pass{"dense_copies", "copy compressed matrices where all of their elements are read", dense_copies, 0},
 };
 
-
 void check(const ir::Program& program, std::string_view pass) {
   const std::vector<std::string> problems = ir::verify(program);
-  if (problems.empty())
-    return;
+  if (problems.empty()) return;
   throw ir::InternalError("the pass `" + std::string(pass) + "` broke the program: " + problems[0]);
 }
 
 bool left_out(const Pass& pass, FusionPolicy fusion) {
-  const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "merge_rows" || pass.name == "shared_maps" ||
-                     pass.name == "epilogues";
-  return (fusion == FusionPolicy::kNone && fuses) || (fusion == FusionPolicy::kNoRedundancy && pass.name == "shared_maps");
+  const bool fuses = pass.name == "fusion" || pass.name == "fuse_rows" || pass.name == "merge_rows" ||
+                     pass.name == "shared_maps" || pass.name == "epilogues";
+  return (fusion == FusionPolicy::kNone && fuses) ||
+         (fusion == FusionPolicy::kNoRedundancy && pass.name == "shared_maps");
 }
 
 }  // namespace
 
-std::span<const Pass> pipeline() {
-  return kPipeline;
-}
+std::span<const Pass> pipeline() { return kPipeline; }
 
 bool is_pass(std::string_view name) {
   return std::ranges::any_of(kPipeline, [&](const Pass& p) { return p.name == name; });
@@ -144,17 +149,16 @@ ir::Program run_pipeline(const ir::Program& program, const PipelineOptions& opti
   context.options().fusion = options.fusion;
   for (const Pass& pass : kPipeline) {
     const bool needed = pass.level == 0;
-    if (!needed && (pass.level > options.level || options.disabled.contains(pass.name) || left_out(pass, options.fusion)))
+    if (!needed &&
+        (pass.level > options.level || options.disabled.contains(pass.name) || left_out(pass, options.fusion)))
       continue;
     context.enter(std::string(pass.name));
     const auto start = std::chrono::steady_clock::now();
     ir::Program next = pass.run(current, context);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    if (context.failed())
-      return next;
+    if (context.failed()) return next;
     check(next, pass.name);
-    if (options.after_pass)
-      options.after_pass(pass, current, next, seconds.count());
+    if (options.after_pass) options.after_pass(pass, current, next, seconds.count());
     current = std::move(next);
   }
   warn_of_dense_storage(current, context);

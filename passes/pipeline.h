@@ -16,7 +16,8 @@ struct Pass {
   std::string_view name;
   std::string_view description;
   ir::Program (*run)(const ir::Program&, PassContext&);
-  int level = 1;  ///< runs when the optimisation level is at least this; 0: always, code is generated from what it makes
+  int level =
+      1;  ///< runs when the optimisation level is at least this; 0: always, code is generated from what it makes
 };
 
 /// All passes in order: the source of `tdslc passes`, `--disable-pass`, `--dump-after` and `--time-passes`.
@@ -34,8 +35,9 @@ struct PipelineOptions {
   std::function<void(const Pass&, const ir::Program& before, const ir::Program& after, double seconds)> after_pass;
 };
 
-/// Runs the pipeline over a verified program, which may hold Gradients. Throws ir::InternalError naming the pass if one leaves a program that
-/// does not verify. If a pass fails (PassContext::failed) the others do not run, and the result is not to be used.
+/// Runs the pipeline over a verified program, which may hold Gradients. Throws ir::InternalError naming the pass if one
+/// leaves a program that does not verify. If a pass fails (PassContext::failed) the others do not run, and the result
+/// is not to be used.
 [[nodiscard]] ir::Program run_pipeline(const ir::Program& program, const PipelineOptions& options,
                                        PassContext& context);
 

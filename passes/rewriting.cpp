@@ -12,18 +12,15 @@ namespace tdsl::passes {
 using namespace ir;
 
 ValueId renamed(const ValueMap& map, ValueId v) {
-  for (auto it = map.find(v); it != map.end(); it = map.find(v))
-    v = it->second;
+  for (auto it = map.find(v); it != map.end(); it = map.find(v)) v = it->second;
   return v;
 }
 
 Expr rename_values(const Expr& e, const ValueMap& map) {
-  if (!e)
-    return e;
+  if (!e) return e;
   return rewrite(e, [&](const Expr& x) {
     const auto* r = std::get_if<Read>(&x->op);
-    if (r == nullptr)
-      return x;
+    if (r == nullptr) return x;
     const ValueId to = renamed(map, r->tensor);
     return to == r->tensor ? x : read(x->type, to, r->subscripts, x->range);
   });
@@ -39,8 +36,7 @@ Extent rename_values(const Extent& e, const ValueMap& map) {
 namespace {
 
 void rename_list(std::vector<ValueId>& list, const ValueMap& map) {
-  for (ValueId& v : list)
-    v = renamed(map, v);
+  for (ValueId& v : list) v = renamed(map, v);
 }
 
 void rename_labels(std::vector<Label>& labels, const ValueMap& map) {
@@ -54,34 +50,28 @@ void rename_compute(Compute& c, const ValueMap& map) {
   rename_labels(c.out, map);
   rename_labels(c.reduce, map);
   rewrite_expressions(c, [&](const Expr& e) { return rename_values(e, map); });
-  if (c.base)
-    c.base = renamed(map, *c.base);
+  if (c.base) c.base = renamed(map, *c.base);
 }
 
 }  // namespace
 
 void rename_operands(Region& region, const ValueMap& map) {
-  for (Node& node : region.nodes)
-    rename_operands(node, map);
+  for (Node& node : region.nodes) rename_operands(node, map);
   rename_list(region.yields, map);
 }
 
 void rename_operands(Node& node, const ValueMap& map) {
-  if (map.empty())
-    return;
+  if (map.empty()) return;
   match(
       node.op, [](Dimension&) {},
       [&](Param& p) {
-        if (p.computed_default)
-          p.computed_default = renamed(map, *p.computed_default);
+        if (p.computed_default) p.computed_default = renamed(map, *p.computed_default);
       },
-      [](Input&) {}, [&](Compute& c) { rename_compute(c, map); },
-      [&](Random& r) { rename_list(r.iterations, map); }, [&](Routine& r) { rename_list(r.operands, map); },
+      [](Input&) {}, [&](Compute& c) { rename_compute(c, map); }, [&](Random& r) { rename_list(r.iterations, map); },
+      [&](Routine& r) { rename_list(r.operands, map); },
       [&](Chain& c) {
-        for (Chain::Factor& f : c.factors)
-          f.tensor = renamed(map, f.tensor);
-        for (Extent& e : c.sizes)
-          e = rename_values(e, map);
+        for (Chain::Factor& f : c.factors) f.tensor = renamed(map, f.tensor);
+        for (Extent& e : c.sizes) e = rename_values(e, map);
       },
       [&](For& f) {
         f.begin = renamed(map, f.begin);
@@ -100,8 +90,7 @@ void rename_operands(Node& node, const ValueMap& map) {
         rename_operands(i.else_region, map);
       },
       [&](Choose& c) {
-        for (Region& r : c.regions)
-          rename_operands(r, map);
+        for (Region& r : c.regions) rename_operands(r, map);
       },
       [&](Fused& f) {
         for (Label& l : f.shared) {
@@ -112,16 +101,14 @@ void rename_operands(Node& node, const ValueMap& map) {
       },
       [&](Print& p) {
         for (auto& item : p.items) {
-          if (auto* v = std::get_if<ValueId>(&item))
-            *v = renamed(map, *v);
+          if (auto* v = std::get_if<ValueId>(&item)) *v = renamed(map, *v);
         }
       },
       [&](Assert& a) { a.condition = renamed(map, a.condition); },
       [&](Check& c) {
         c.left = rename_values(c.left, map);
         c.right = rename_values(c.right, map);
-        if (c.guard)
-          c.guard = renamed(map, *c.guard);
+        if (c.guard) c.guard = renamed(map, *c.guard);
       },
       [&](Output& o) { o.value = renamed(map, o.value); },
       [&](Gradient& g) {
@@ -131,41 +118,32 @@ void rename_operands(Node& node, const ValueMap& map) {
 }
 
 void rename_everywhere(Program& program, const ValueMap& map) {
-  if (map.empty())
-    return;
+  if (map.empty()) return;
   rename_operands(program.body, map);
   for (ValueInfo& info : program.values) {
-    for (Extent& e : info.type.shape)
-      e = rename_values(e, map);
-    for (Extent& e : info.tile)
-      e = rename_values(e, map);
+    for (Extent& e : info.type.shape) e = rename_values(e, map);
+    for (Extent& e : info.tile) e = rename_values(e, map);
   }
 }
 
 void rewrite_expressions(Compute& c, const std::function<Expr(const Expr&)>& f) {
-  for (Expr& body : c.bodies)
-    body = f(body);
-  if (c.guard)
-    c.guard = f(c.guard);
-  for (Expr& subscript : c.left)
-    subscript = f(subscript);
+  for (Expr& body : c.bodies) body = f(body);
+  if (c.guard) c.guard = f(c.guard);
+  for (Expr& subscript : c.left) subscript = f(subscript);
 }
 
 Expr substitute_labels(const Expr& e, const std::vector<Expr>& replacements) {
-  if (!e)
-    return e;
+  if (!e) return e;
   return rewrite(e, [&](const Expr& x) {
     const std::int32_t label = bare_label(x);
-    if (label < 0 || label >= static_cast<std::int32_t>(replacements.size()))
-      return x;
+    if (label < 0 || label >= static_cast<std::int32_t>(replacements.size())) return x;
     const Expr& replacement = replacements[static_cast<std::size_t>(label)];
     return replacement ? replacement : x;
   });
 }
 
 Expr shift_labels(const Expr& e, std::int32_t first, std::int32_t by) {
-  if (!e || by == 0)
-    return e;
+  if (!e || by == 0) return e;
   return rewrite(e, [&](const Expr& x) {
     const std::int32_t label = bare_label(x);
     return label < first ? x : index_ref(label + by, x->range);
@@ -173,12 +151,10 @@ Expr shift_labels(const Expr& e, std::int32_t first, std::int32_t by) {
 }
 
 bool reads(const Expr& e, ValueId v) {
-  if (!e)
-    return false;
+  if (!e) return false;
   bool found = false;
   for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* r = std::get_if<Read>(&n.op))
-      found = found || r->tensor == v;
+    if (const auto* r = std::get_if<Read>(&n.op)) found = found || r->tensor == v;
   });
   return found;
 }
@@ -197,18 +173,14 @@ std::int32_t bare_label(const Expr& e) {
 std::set<ValueId> values_read(const Compute& c) {
   std::set<ValueId> found;
   const auto collect = [&](const Expr& e) {
-    if (!e)
-      return;
+    if (!e) return;
     for_each_node(e, [&](const ExprNode& n) {
-      if (const auto* r = std::get_if<Read>(&n.op))
-        found.insert(r->tensor);
+      if (const auto* r = std::get_if<Read>(&n.op)) found.insert(r->tensor);
     });
   };
-  for (const Expr& body : c.bodies)
-    collect(body);
+  for (const Expr& body : c.bodies) collect(body);
   collect(c.guard);
-  for (const Expr& subscript : c.left)
-    collect(subscript);
+  for (const Expr& subscript : c.left) collect(subscript);
   return found;
 }
 
@@ -217,21 +189,16 @@ namespace {
 void count_uses(const Program& program, const Region& region, std::vector<int>& counts) {
   const auto add = [&](ValueId v) { ++counts[static_cast<std::size_t>(v.id)]; };
   for (const Node& node : region.nodes) {
-    for (const ValueId v : operands_of(program, node))
-      add(v);
-    for (const Region* inner : regions_of(node))
-      count_uses(program, *inner, counts);
+    for (const ValueId v : operands_of(program, node)) add(v);
+    for (const Region* inner : regions_of(node)) count_uses(program, *inner, counts);
   }
-  for (const ValueId v : region.yields)
-    add(v);
+  for (const ValueId v : region.yields) add(v);
 }
 
 void collect_definitions(const Region& region, std::vector<const Node*>& table) {
   for (const Node& node : region.nodes) {
-    for (const ValueId v : node.results)
-      table[static_cast<std::size_t>(v.id)] = &node;
-    for (const Region* inner : regions_of(node))
-      collect_definitions(*inner, table);
+    for (const ValueId v : node.results) table[static_cast<std::size_t>(v.id)] = &node;
+    for (const Region* inner : regions_of(node)) collect_definitions(*inner, table);
   }
 }
 
@@ -251,8 +218,7 @@ std::vector<const Node*> definitions(const Program& program) {
 
 const Compute* compute_of(const std::vector<const Node*>& definitions, ValueId v) {
   const auto index = static_cast<std::size_t>(v.id);
-  if (index >= definitions.size() || definitions[index] == nullptr)
-    return nullptr;
+  if (index >= definitions.size() || definitions[index] == nullptr) return nullptr;
   return std::get_if<Compute>(&definitions[index]->op);
 }
 
@@ -263,25 +229,21 @@ namespace {
 
 void visit_regions(Region& region, const std::function<void(Region&)>& f) {
   for (Node& node : region.nodes) {
-    for (Region* inner : regions_of(node))
-      visit_regions(*inner, f);
+    for (Region* inner : regions_of(node)) visit_regions(*inner, f);
   }
   f(region);
 }
 
 }  // namespace
 
-void for_each_region(Program& program, const std::function<void(Region&)>& f) {
-  visit_regions(program.body, f);
-}
+void for_each_region(Program& program, const std::function<void(Region&)>& f) { visit_regions(program.body, f); }
 
 bool is_elementwise(const Compute& c) {
   return c.reduce.empty() && c.left.empty() && c.bodies.size() == 1 && !c.guard && !c.base;
 }
 
 Expr constant_fill(const Compute& c) {
-  if (!is_elementwise(c))
-    return {};
+  if (!is_elementwise(c)) return {};
   return std::holds_alternative<Constant>(c.bodies[0]->op) ? c.bodies[0] : Expr();
 }
 
@@ -289,8 +251,7 @@ bool read_may_fail(const Program& program, const Read& r, const std::vector<cons
   const Type& type = program.type(r.tensor);
   const Subscripts subscripts(type, labels);
   for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
-    if (!subscripts.inside(r.subscripts[d], type.shape[d]))
-      return true;
+    if (!subscripts.inside(r.subscripts[d], type.shape[d])) return true;
   }
   return false;
 }
@@ -298,37 +259,30 @@ bool read_may_fail(const Program& program, const Read& r, const std::vector<cons
 namespace {
 
 bool expression_may_fail(const Program& program, const Expr& e, const std::vector<const Label*>& labels) {
-  if (!e)
-    return false;
+  if (!e) return false;
   // Subscripts that are known to be inside divide by nothing that is 0.
-  if (const auto* r = std::get_if<Read>(&e->op))
-    return read_may_fail(program, *r, labels);
-  return operation_may_fail(*e) ||
-         std::ranges::any_of(children(*e), [&](const Expr& child) { return expression_may_fail(program, child, labels); });
+  if (const auto* r = std::get_if<Read>(&e->op)) return read_may_fail(program, *r, labels);
+  return operation_may_fail(*e) || std::ranges::any_of(children(*e), [&](const Expr& child) {
+           return expression_may_fail(program, child, labels);
+         });
 }
 
 }  // namespace
 
 bool can_fail(const Program& program, const Compute& c) {
-  if (!c.left.empty())
-    return true;
+  if (!c.left.empty()) return true;
   std::vector<const Label*> labels;
-  for (const Label& l : c.out)
-    labels.push_back(&l);
-  for (const Label& l : c.reduce)
-    labels.push_back(&l);
+  for (const Label& l : c.out) labels.push_back(&l);
+  for (const Label& l : c.reduce) labels.push_back(&l);
   for (const Expr& body : c.bodies) {
-    if (expression_may_fail(program, body, labels))
-      return true;
+    if (expression_may_fail(program, body, labels)) return true;
   }
   return expression_may_fail(program, c.guard, labels);
 }
 
 Expr conjunction(const Expr& a, const Expr& b) {
-  if (!a)
-    return b;
-  if (!b)
-    return a;
+  if (!a) return b;
+  if (!b) return a;
   return binary(BinaryOp::kAnd, a, b);
 }
 

@@ -60,8 +60,8 @@ class RunError : public std::runtime_error {
   ExitCode code_;
 };
 
-/// An error of the `.tdsl` program. Found by the program's own thread, it is found alike on every rank, so what the program
-/// recorded before it is still carried out.
+/// An error of the `.tdsl` program. Found by the program's own thread, it is found alike on every rank, so what the
+/// program recorded before it is still carried out.
 class ProgramError : public RunError {
  public:
   using RunError::RunError;

@@ -17,8 +17,8 @@
 #include "runtime/kernels/vector_math.h"
 #include "runtime/plan/op_builder.h"
 
-/// Marks functions that record operations: they run a few times while kernels run for hours, and optimising them is most
-/// of the time g++ takes for a program of many statements. Their integers wrap around, as the language says.
+/// Marks functions that record operations: they run a few times while kernels run for hours, and optimising them is
+/// most of the time g++ takes for a program of many statements. Their integers wrap around, as the language says.
 #if defined(__GNUC__) && !defined(__clang__)
 #define TDSL_RECORDING [[gnu::optimize("O0", "wrapv")]]
 #else

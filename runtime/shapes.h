@@ -22,10 +22,12 @@ namespace tdsl::rt {
   return text + "]";
 }
 
-/// The program declares another number of dimensions than the file has. `origin`: " in 'a.npy'", or nothing; `shape`: if it is known.
-[[nodiscard]] inline std::string other_rank_text(std::string_view input, std::size_t declared, std::string_view origin, std::size_t rank,
-                                                 std::optional<std::span<const std::int64_t>> shape) {
-  std::string text = "input " + std::string(input) + " has " + counted(declared, "dimension") + ", but the array" + std::string(origin) + " has " + std::to_string(rank);
+/// The program declares another number of dimensions than the file has. `origin`: " in 'a.npy'", or nothing; `shape`:
+/// if it is known.
+[[nodiscard]] inline std::string other_rank_text(std::string_view input, std::size_t declared, std::string_view origin,
+                                                 std::size_t rank, std::optional<std::span<const std::int64_t>> shape) {
+  std::string text = "input " + std::string(input) + " has " + counted(declared, "dimension") + ", but the array" +
+                     std::string(origin) + " has " + std::to_string(rank);
   if (shape) text += ": shape " + shape_text(*shape);
   const bool matrix_file = origin.ends_with(".mtx`") || origin.ends_with(".npz`");
   if (declared == 1 && matrix_file && shape && std::ranges::count(*shape, 1) > 0) {
@@ -34,7 +36,10 @@ namespace tdsl::rt {
   return text;
 }
 
-/// What is said of an input whose file does not say its shape and has entries beyond an extent that something else fixes.
-[[nodiscard]] inline std::string reaches_text(std::int64_t reach) { return "has an entry at " + std::to_string(reach - 1) + ", from 0 on"; }
+/// What is said of an input whose file does not say its shape and has entries beyond an extent that something else
+/// fixes.
+[[nodiscard]] inline std::string reaches_text(std::int64_t reach) {
+  return "has an entry at " + std::to_string(reach - 1) + ", from 0 on";
+}
 
 }  // namespace tdsl::rt

@@ -9,8 +9,8 @@
 
 namespace tdsl::rt {
 
-/// The most bytes of one tensor, and so the most elements along one dimension. Bytes of a thousand such tensors still fit
-/// 64 bits.
+/// The most bytes of one tensor, and so the most elements along one dimension. Bytes of a thousand such tensors still
+/// fit 64 bits.
 inline constexpr std::int64_t kMostTensorBytes = std::int64_t{1} << 53;
 
 /// Whether sizes that must agree do: a range that ends below 0 is empty, and so is a dimension of that size.
@@ -30,7 +30,8 @@ inline constexpr std::int64_t kMostTensorBytes = std::int64_t{1} << 53;
 [[nodiscard]] inline bool is_legal_size(std::span<const std::int64_t> shape, std::int64_t element_bytes) {
   std::int64_t bytes = element_bytes;
   for (const std::int64_t extent : shape) {
-    if (extent < 0 || __builtin_mul_overflow(bytes, extent == 0 ? 1 : extent, &bytes) || bytes > kMostTensorBytes) return false;
+    if (extent < 0 || __builtin_mul_overflow(bytes, extent == 0 ? 1 : extent, &bytes) || bytes > kMostTensorBytes)
+      return false;
   }
   return true;
 }
@@ -39,19 +40,23 @@ inline constexpr std::int64_t kMostTensorBytes = std::int64_t{1} << 53;
 [[nodiscard]] inline bool is_legal_stored_size(std::span<const std::int64_t> shape) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape) {
-    if (extent < 0 || extent > kMostTensorBytes || __builtin_mul_overflow(elements, extent == 0 ? 1 : extent, &elements)) return false;
+    if (extent < 0 || extent > kMostTensorBytes ||
+        __builtin_mul_overflow(elements, extent == 0 ? 1 : extent, &elements))
+      return false;
   }
   return true;
 }
 
-/// What is said of a tensor that is too large: `A is f64[3037000500, 3037000500], which is too large: …`. An empty `name`
-/// is a result's without one.
-[[nodiscard]] inline std::string too_large_text(std::string_view name, std::string_view element, std::span<const std::int64_t> shape,
-                                                bool stored = false) {
+/// What is said of a tensor that is too large: `A is f64[3037000500, 3037000500], which is too large: …`. An empty
+/// `name` is a result's without one.
+[[nodiscard]] inline std::string too_large_text(std::string_view name, std::string_view element,
+                                                std::span<const std::int64_t> shape, bool stored = false) {
   std::string text = name.empty() ? "the result" : std::string(name);
   text += " is " + std::string(element);
   for (std::size_t d = 0; d < shape.size(); ++d) text += (d == 0 ? "[" : ", ") + std::to_string(shape[d]);
-  return text + "], which is too large: " + (stored ? "a compressed tensor has fewer than 2^63 elements, stored or not" : "a tensor has at most 2^53 bytes");
+  return text + "], which is too large: " +
+         (stored ? "a compressed tensor has fewer than 2^63 elements, stored or not"
+                 : "a tensor has at most 2^53 bytes");
 }
 
 }  // namespace tdsl::rt

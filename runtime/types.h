@@ -28,14 +28,11 @@ concept Element = std::same_as<T, bool> || std::same_as<T, std::int32_t> || std:
 /// Bytes of one stored element.
 [[nodiscard]] constexpr std::size_t element_size(ElementType type) {
   switch (type) {
-    case ElementType::kBool:
-      return 1;
+    case ElementType::kBool: return 1;
     case ElementType::kI32:
-    case ElementType::kF32:
-      return 4;
+    case ElementType::kF32: return 4;
     case ElementType::kI64:
-    case ElementType::kF64:
-      return 8;
+    case ElementType::kF64: return 8;
   }
   return 0;
 }
@@ -43,16 +40,11 @@ concept Element = std::same_as<T, bool> || std::same_as<T, std::int32_t> || std:
 /// The type's name in the language: "bool", "i32", "i64", "f32", "f64".
 [[nodiscard]] constexpr std::string_view element_name(ElementType type) {
   switch (type) {
-    case ElementType::kBool:
-      return "bool";
-    case ElementType::kI32:
-      return "i32";
-    case ElementType::kI64:
-      return "i64";
-    case ElementType::kF32:
-      return "f32";
-    case ElementType::kF64:
-      return "f64";
+    case ElementType::kBool: return "bool";
+    case ElementType::kI32: return "i32";
+    case ElementType::kI64: return "i64";
+    case ElementType::kF32: return "f32";
+    case ElementType::kF64: return "f64";
   }
   return "?";
 }
@@ -61,8 +53,7 @@ concept Element = std::same_as<T, bool> || std::same_as<T, std::int32_t> || std:
 [[nodiscard]] constexpr std::optional<ElementType> element_type_named(std::string_view name) {
   for (const ElementType type :
        {ElementType::kBool, ElementType::kI32, ElementType::kI64, ElementType::kF32, ElementType::kF64}) {
-    if (element_name(type) == name)
-      return type;
+    if (element_name(type) == name) return type;
   }
   return std::nullopt;
 }
@@ -70,16 +61,11 @@ concept Element = std::same_as<T, bool> || std::same_as<T, std::int32_t> || std:
 namespace detail {
 template <Element T>
 consteval ElementType element_type_of_impl() {
-  if constexpr (std::same_as<T, bool>)
-    return ElementType::kBool;
-  if constexpr (std::same_as<T, std::int32_t>)
-    return ElementType::kI32;
-  if constexpr (std::same_as<T, std::int64_t>)
-    return ElementType::kI64;
-  if constexpr (std::same_as<T, float>)
-    return ElementType::kF32;
-  if constexpr (std::same_as<T, double>)
-    return ElementType::kF64;
+  if constexpr (std::same_as<T, bool>) return ElementType::kBool;
+  if constexpr (std::same_as<T, std::int32_t>) return ElementType::kI32;
+  if constexpr (std::same_as<T, std::int64_t>) return ElementType::kI64;
+  if constexpr (std::same_as<T, float>) return ElementType::kF32;
+  if constexpr (std::same_as<T, double>) return ElementType::kF64;
 }
 }  // namespace detail
 
@@ -99,16 +85,11 @@ inline constexpr ElementType element_type_of = detail::element_type_of_impl<T>()
 template <class F>
 constexpr decltype(auto) visit_element_type(ElementType type, F&& f) {
   switch (type) {
-    case ElementType::kBool:
-      return f(std::type_identity<bool>{});
-    case ElementType::kI32:
-      return f(std::type_identity<std::int32_t>{});
-    case ElementType::kI64:
-      return f(std::type_identity<std::int64_t>{});
-    case ElementType::kF32:
-      return f(std::type_identity<float>{});
-    case ElementType::kF64:
-      break;
+    case ElementType::kBool: return f(std::type_identity<bool>{});
+    case ElementType::kI32: return f(std::type_identity<std::int32_t>{});
+    case ElementType::kI64: return f(std::type_identity<std::int64_t>{});
+    case ElementType::kF32: return f(std::type_identity<float>{});
+    case ElementType::kF64: break;
   }
   return f(std::type_identity<double>{});
 }

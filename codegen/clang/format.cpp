@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kColumns = 120;
 
-/// clang-format takes time and memory far beyond the length of a statement, and twice as much for every further bracket:
-/// such lines we wrap ourselves.
+/// clang-format takes time and memory far beyond the length of a statement, and twice as much for every further
+/// bracket: such lines we wrap ourselves.
 bool is_too_long(std::string_view line) {
   if (line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with("//")) return false;
   if (line.size() > 2000) return true;
@@ -68,8 +68,10 @@ std::string formatted(const std::string& source) {
   std::vector<clang::tooling::Range> short_lines;
   std::size_t begin = 0;  // of the short lines since the last long one
   const auto end_range = [&] {
-    // What a range only touches is formatted, too: it ends before the line end in front of a long line, and begins behind one.
-    if (text.size() > begin + 2) short_lines.emplace_back(static_cast<unsigned>(begin + 1), static_cast<unsigned>(text.size() - begin - 2));
+    // What a range only touches is formatted, too: it ends before the line end in front of a long line, and begins
+    // behind one.
+    if (text.size() > begin + 2)
+      short_lines.emplace_back(static_cast<unsigned>(begin + 1), static_cast<unsigned>(text.size() - begin - 2));
   };
   for (std::size_t at = 0; at < source.size();) {
     const std::size_t end = std::min(source.find('\n', at), source.size() - 1) + 1;

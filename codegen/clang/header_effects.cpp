@@ -15,15 +15,107 @@ namespace {
 
 /// Functions without a visible body that only compute. `f`, `l` and `__builtin_` are stripped before.
 bool is_pure_library_name(std::string_view name) {
-  static const std::set<std::string_view> names = {
-      "abs",   "acos",  "acosh",   "asin",      "asinh", "atan",      "atan2",      "atanh",  "cbrt",   "ceil",   "copysign", "cos",      "cosh",    "erf",
-      "erfc",  "exp",   "exp2",    "expm1",     "fabs",  "fdim",      "floor",      "fma",    "fmax",   "fmin",   "fmod",     "frexp",    "hypot",   "ilogb",
-      "labs",  "ldexp", "llabs",   "llrint",    "llround", "log",     "log10",      "log1p",  "log2",   "logb",   "lrint",    "lround",   "memcmp",  "memcpy",
-      "memmove", "memset", "modf", "nearbyint", "nextafter", "pow",   "remainder",  "rint",   "round",  "scalbln", "scalbn",  "signbit",  "sin",     "sinh",
-      "sqrt",  "tan",   "tanh",    "tgamma",    "trunc", "isnan",     "isinf",      "isfinite", "isnormal", "isinf_sign", "fpclassify", "isless", "isgreater",
-      "isunordered", "isgreaterequal", "islessequal", "islessgreater", "huge_val", "huge_va", "inf", "nan", "nans", "expect", "unreachable", "assume_aligned",
-      "is_constant_evaluated", "addressof", "popcount", "popcountll", "clz", "clzll", "ctz", "ctzll", "ffs", "ffsll", "bswap32", "bswap64", "shufflevector",
-      "convertvector", "prefetch", "constant_p", "move", "forward", "launder", "strlen"};
+  static const std::set<std::string_view> names = {"abs",
+                                                   "acos",
+                                                   "acosh",
+                                                   "asin",
+                                                   "asinh",
+                                                   "atan",
+                                                   "atan2",
+                                                   "atanh",
+                                                   "cbrt",
+                                                   "ceil",
+                                                   "copysign",
+                                                   "cos",
+                                                   "cosh",
+                                                   "erf",
+                                                   "erfc",
+                                                   "exp",
+                                                   "exp2",
+                                                   "expm1",
+                                                   "fabs",
+                                                   "fdim",
+                                                   "floor",
+                                                   "fma",
+                                                   "fmax",
+                                                   "fmin",
+                                                   "fmod",
+                                                   "frexp",
+                                                   "hypot",
+                                                   "ilogb",
+                                                   "labs",
+                                                   "ldexp",
+                                                   "llabs",
+                                                   "llrint",
+                                                   "llround",
+                                                   "log",
+                                                   "log10",
+                                                   "log1p",
+                                                   "log2",
+                                                   "logb",
+                                                   "lrint",
+                                                   "lround",
+                                                   "memcmp",
+                                                   "memcpy",
+                                                   "memmove",
+                                                   "memset",
+                                                   "modf",
+                                                   "nearbyint",
+                                                   "nextafter",
+                                                   "pow",
+                                                   "remainder",
+                                                   "rint",
+                                                   "round",
+                                                   "scalbln",
+                                                   "scalbn",
+                                                   "signbit",
+                                                   "sin",
+                                                   "sinh",
+                                                   "sqrt",
+                                                   "tan",
+                                                   "tanh",
+                                                   "tgamma",
+                                                   "trunc",
+                                                   "isnan",
+                                                   "isinf",
+                                                   "isfinite",
+                                                   "isnormal",
+                                                   "isinf_sign",
+                                                   "fpclassify",
+                                                   "isless",
+                                                   "isgreater",
+                                                   "isunordered",
+                                                   "isgreaterequal",
+                                                   "islessequal",
+                                                   "islessgreater",
+                                                   "huge_val",
+                                                   "huge_va",
+                                                   "inf",
+                                                   "nan",
+                                                   "nans",
+                                                   "expect",
+                                                   "unreachable",
+                                                   "assume_aligned",
+                                                   "is_constant_evaluated",
+                                                   "addressof",
+                                                   "popcount",
+                                                   "popcountll",
+                                                   "clz",
+                                                   "clzll",
+                                                   "ctz",
+                                                   "ctzll",
+                                                   "ffs",
+                                                   "ffsll",
+                                                   "bswap32",
+                                                   "bswap64",
+                                                   "shufflevector",
+                                                   "convertvector",
+                                                   "prefetch",
+                                                   "constant_p",
+                                                   "move",
+                                                   "forward",
+                                                   "launder",
+                                                   "strlen"};
   constexpr std::string_view kBuiltin = "__builtin_";
   if (name.starts_with(kBuiltin)) name.remove_prefix(kBuiltin.size());
   if (name.starts_with("ia32_")) {
@@ -39,11 +131,15 @@ bool is_pure_library_name(std::string_view name) {
 /// std::vector's memory is the call's own. What elements of a class do when they are made and copied is looked at.
 bool is_trusted_class(const clang::ASTContext& context, const clang::FunctionDecl& f) {
   const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&f);
-  const auto* made = method == nullptr ? nullptr : llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(method->getParent());
-  if (made == nullptr || !made->isInStdNamespace() || made->getTemplateArgs()[0].getKind() != clang::TemplateArgument::Type) return false;
+  const auto* made =
+      method == nullptr ? nullptr : llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(method->getParent());
+  if (made == nullptr || !made->isInStdNamespace() ||
+      made->getTemplateArgs()[0].getKind() != clang::TemplateArgument::Type)
+    return false;
   if (!made->getTemplateArgs()[0].getAsType().isTrivialType(context)) return false;
   const auto name = made->getName();
-  return (name == "vector" || name == "_Vector_base") && (method->getIdentifier() == nullptr || (method->getName() != "at" && method->getName() != "_M_range_check"));
+  return (name == "vector" || name == "_Vector_base") &&
+         (method->getIdentifier() == nullptr || (method->getName() != "at" && method->getName() != "_M_range_check"));
 }
 
 /// Whether an object of the type holds nothing that leads elsewhere or may change.
@@ -68,7 +164,9 @@ class CountingLoop : public clang::RecursiveASTVisitor<CountingLoop> {
   static bool matches(clang::ForStmt& loop) {
     const auto* init = llvm::dyn_cast_or_null<clang::DeclStmt>(loop.getInit());
     const auto* condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop.getCond());
-    if (init == nullptr || !init->isSingleDecl() || condition == nullptr || !condition->isRelationalOp() || loop.getInc() == nullptr) return false;
+    if (init == nullptr || !init->isSingleDecl() || condition == nullptr || !condition->isRelationalOp() ||
+        loop.getInc() == nullptr)
+      return false;
     const auto* variable = llvm::dyn_cast<clang::VarDecl>(init->getSingleDecl());
     if (variable == nullptr || !variable->getType()->isIntegerType()) return false;
     const auto* left = llvm::dyn_cast<clang::DeclRefExpr>(condition->getLHS()->IgnoreParenImpCasts());
@@ -84,7 +182,9 @@ class CountingLoop : public clang::RecursiveASTVisitor<CountingLoop> {
   }
   bool VisitImplicitCastExpr(clang::ImplicitCastExpr* e) {
     const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(e->getSubExpr()->IgnoreParens());
-    reads_ += e->getCastKind() == clang::CK_LValueToRValue && reference != nullptr && reference->getDecl() == &variable_ ? 1 : 0;
+    reads_ += e->getCastKind() == clang::CK_LValueToRValue && reference != nullptr && reference->getDecl() == &variable_
+                  ? 1
+                  : 0;
     return true;
   }
 
@@ -97,7 +197,8 @@ class CountingLoop : public clang::RecursiveASTVisitor<CountingLoop> {
       const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(x->IgnoreParens());
       return reference != nullptr && reference->getDecl() == &variable;
     };
-    if (const auto* u = llvm::dyn_cast<clang::UnaryOperator>(&e)) return u->isIncrementDecrementOp() && u->isIncrementOp() == up && is_variable(u->getSubExpr());
+    if (const auto* u = llvm::dyn_cast<clang::UnaryOperator>(&e))
+      return u->isIncrementDecrementOp() && u->isIncrementOp() == up && is_variable(u->getSubExpr());
     const auto* b = llvm::dyn_cast<clang::BinaryOperator>(&e);
     if (b == nullptr || b->getOpcode() != (up ? clang::BO_AddAssign : clang::BO_SubAssign)) return false;
     const auto* literal = llvm::dyn_cast<clang::IntegerLiteral>(b->getRHS()->IgnoreParenImpCasts());
@@ -125,7 +226,8 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
     if (!f.hasBody(definition)) {
       effects_.operations += 10;
       if (f.getIdentifier() != nullptr && is_pure_library_name(f.getName()) && is_librarys(f)) return;
-      return refuse(called, "calls `" + f.getQualifiedNameAsString() + "`, which has no body here: what it does is not known");
+      return refuse(called,
+                    "calls `" + f.getQualifiedNameAsString() + "`, which has no body here: what it does is not known");
     }
     const clang::SourceRange outer = called_;
     if (!is_users(context_, definition->getLocation())) called_ = called_.isValid() ? called_ : called;
@@ -154,8 +256,10 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
   bool VisitVarDecl(clang::VarDecl* v) {
     if (v->hasGlobalStorage() && !is_constant(*v))
       refuse(v->getLocation(), "keeps the static variable `" + v->getNameAsString() + "` from call to call");
-    if (const auto* record = v->getType()->getAsCXXRecordDecl(); record != nullptr && record->hasDefinition()) destructor(*record, v->getSourceRange());
-    if (const auto* cleanup = v->getAttr<clang::CleanupAttr>()) function(*cleanup->getFunctionDecl(), v->getSourceRange());
+    if (const auto* record = v->getType()->getAsCXXRecordDecl(); record != nullptr && record->hasDefinition())
+      destructor(*record, v->getSourceRange());
+    if (const auto* cleanup = v->getAttr<clang::CleanupAttr>())
+      function(*cleanup->getFunctionDecl(), v->getSourceRange());
     return true;
   }
   bool VisitCXXBindTemporaryExpr(clang::CXXBindTemporaryExpr* e) {
@@ -171,7 +275,8 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
       return true;
     }
     if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(callee); method != nullptr && method->isVirtual())
-      refuse(e->getSourceRange(), "calls the virtual function `" + callee->getQualifiedNameAsString() + "`: what it does is not known");
+      refuse(e->getSourceRange(),
+             "calls the virtual function `" + callee->getQualifiedNameAsString() + "`: what it does is not known");
     function(*callee, e->getSourceRange());
     return true;
   }
@@ -198,7 +303,8 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
     return true;
   }
   bool VisitOMPExecutableDirective(clang::OMPExecutableDirective* s) {
-    if (!llvm::isa<clang::OMPSimdDirective>(s)) refuse(s->getSourceRange(), "runs on threads of its own: threads are the runtime's");
+    if (!llvm::isa<clang::OMPSimdDirective>(s))
+      refuse(s->getSourceRange(), "runs on threads of its own: threads are the runtime's");
     return true;
   }
   bool VisitCastExpr(clang::CastExpr* e) {
@@ -210,7 +316,8 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
   bool VisitBinaryOperator(clang::BinaryOperator* e) {
     effects_.operations += e->isAssignmentOp() && !e->isCompoundAssignmentOp() ? 0 : 1;
     const auto op = e->getOpcode();
-    const bool divides = op == clang::BO_Div || op == clang::BO_Rem || op == clang::BO_DivAssign || op == clang::BO_RemAssign;
+    const bool divides =
+        op == clang::BO_Div || op == clang::BO_Rem || op == clang::BO_DivAssign || op == clang::BO_RemAssign;
     if (divides && e->getRHS()->getType()->isIntegerType()) {
       const auto* literal = llvm::dyn_cast<clang::IntegerLiteral>(e->getRHS()->IgnoreParenImpCasts());
       if (literal == nullptr || literal->getValue() == 0) effects_.may_stop = true;
@@ -237,7 +344,8 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
  private:
   void refuse(clang::SourceRange place, const std::string& what) {
     const bool own = is_users(context_, place.getBegin());
-    effects_.refuse(own || !called_.isValid() ? place : called_, own || !called_.isValid() ? what : "calls a library function that " + what);
+    effects_.refuse(own || !called_.isValid() ? place : called_,
+                    own || !called_.isValid() ? what : "calls a library function that " + what);
   }
 
   static bool is_trivial(const clang::FunctionDecl& f) {
@@ -246,14 +354,20 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
     return f.isTrivial();
   }
 
-  [[nodiscard]] bool is_librarys(const clang::FunctionDecl& f) const { return f.getBuiltinID() != 0 || !is_users(context_, f.getLocation()); }
+  [[nodiscard]] bool is_librarys(const clang::FunctionDecl& f) const {
+    return f.getBuiltinID() != 0 || !is_users(context_, f.getLocation());
+  }
 
   bool is_constant(const clang::VarDecl& v) const {
-    if (!v.getType().isConstQualified() && !context_.getBaseElementType(v.getType()).isConstQualified() && !v.isConstexpr()) return false;
+    if (!v.getType().isConstQualified() && !context_.getBaseElementType(v.getType()).isConstQualified() &&
+        !v.isConstexpr())
+      return false;
     if (!is_plain_constant(v.getType())) return false;
     const clang::VarDecl* definition = v.getInitializingDeclaration();
     // The initialiser of a template's static member may not have been instantiated.
-    if (definition == nullptr || !definition->hasInit() || definition->getInit() == nullptr || definition->getInit()->isValueDependent()) return v.isConstexpr();
+    if (definition == nullptr || !definition->hasInit() || definition->getInit() == nullptr ||
+        definition->getInit()->isValueDependent())
+      return v.isConstexpr();
     return definition->evaluateValue() != nullptr;
   }
 
@@ -269,12 +383,15 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
   }
 
   static bool drops_const(const clang::CastExpr& e) {
-    const auto pointee = [](clang::QualType t) { return t->isPointerType() || t->isReferenceType() ? t->getPointeeType() : clang::QualType(); };
+    const auto pointee = [](clang::QualType t) {
+      return t->isPointerType() || t->isReferenceType() ? t->getPointeeType() : clang::QualType();
+    };
     // A cast to a reference has the type of what is referred to.
     const auto& cast = llvm::cast<clang::ExplicitCastExpr>(e);
     const clang::QualType to = pointee(cast.getTypeAsWritten());
     const clang::Expr* from = cast.getSubExprAsWritten();
-    const clang::QualType source = cast.getTypeAsWritten()->isReferenceType() ? from->getType() : pointee(from->getType());
+    const clang::QualType source =
+        cast.getTypeAsWritten()->isReferenceType() ? from->getType() : pointee(from->getType());
     return !to.isNull() && !source.isNull() && source.isConstQualified() && !to.isConstQualified();
   }
 
@@ -288,7 +405,8 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
 }  // namespace
 
 bool is_users(const clang::ASTContext& context, clang::SourceLocation place) {
-  return place.isValid() && !context.getSourceManager().isInSystemHeader(context.getSourceManager().getExpansionLoc(place));
+  return place.isValid() &&
+         !context.getSourceManager().isInSystemHeader(context.getSourceManager().getExpansionLoc(place));
 }
 
 void find_effects(clang::ASTContext& context, const clang::FunctionDecl& function, Effects& effects) {

@@ -25,13 +25,14 @@ struct Around {
 struct Use {
   bool reads = false;
   bool writes = false;
-  bool escapes = false;                      ///< a pointer or a reference to elements was taken
-  std::vector<clang::SourceRange> early;     ///< reads before any write in the text
-  std::vector<std::vector<Around>> early_at; ///< what stands around each of them
-  const clang::Stmt* whole = nullptr;        ///< the outermost loop of a nest that writes all elements
+  bool escapes = false;                       ///< a pointer or a reference to elements was taken
+  std::vector<clang::SourceRange> early;      ///< reads before any write in the text
+  std::vector<std::vector<Around>> early_at;  ///< what stands around each of them
+  const clang::Stmt* whole = nullptr;         ///< the outermost loop of a nest that writes all elements
   bool read_before_whole = false;
-  std::set<const clang::ParmVarDecl*> copied;  ///< of stores whose value is an element of another operand at the same place
-  bool computes = false;                       ///< other stores
+  std::set<const clang::ParmVarDecl*>
+      copied;             ///< of stores whose value is an element of another operand at the same place
+  bool computes = false;  ///< other stores
 };
 
 const clang::Expr* plain(const clang::Expr* e) { return e->IgnoreParenImpCasts(); }
@@ -81,7 +82,8 @@ class AssignmentFinder : public clang::RecursiveASTVisitor<AssignmentFinder> {
 class OperandWalk {
  public:
   /// `dimensions`: per operand the names of its extents; empty of a function that a kernel calls.
-  OperandWalk(clang::ASTContext& context, const clang::FunctionDecl& function, std::vector<std::vector<std::string>> dimensions, int depth)
+  OperandWalk(clang::ASTContext& context, const clang::FunctionDecl& function,
+              std::vector<std::vector<std::string>> dimensions, int depth)
       : context_(context), function_(function), dimensions_(std::move(dimensions)), depth_(depth) {
     for (unsigned k = 0; k < function.getNumParams(); ++k) operands_.push_back(function.getParamDecl(k));
   }
@@ -139,7 +141,8 @@ class OperandWalk {
     if (s == nullptr) return;
     if (const auto* b = llvm::dyn_cast<clang::BinaryOperator>(s)) return binary(*b);
     if (const auto* u = llvm::dyn_cast<clang::UnaryOperator>(s)) return unary(*u);
-    if (const auto* c = llvm::dyn_cast<clang::ImplicitCastExpr>(s); c != nullptr && c->getCastKind() == clang::CK_LValueToRValue) {
+    if (const auto* c = llvm::dyn_cast<clang::ImplicitCastExpr>(s);
+        c != nullptr && c->getCastKind() == clang::CK_LValueToRValue) {
       if (const auto e = element(c->getSubExpr())) {
         walk_all(*e);
         return read(e->operand, c->getSourceRange());
@@ -156,7 +159,8 @@ class OperandWalk {
       if (const auto operand = operand_of(r)) escape(*operand);  // copied somewhere
       return;
     }
-    if (const auto* lambda = llvm::dyn_cast<clang::LambdaExpr>(s)) return within(*s, false, [&] { walk(lambda->getBody()); });
+    if (const auto* lambda = llvm::dyn_cast<clang::LambdaExpr>(s))
+      return within(*s, false, [&] { walk(lambda->getBody()); });
     if (const auto* loop = llvm::dyn_cast<clang::ForStmt>(s)) {
       walk(loop->getInit());
       return within(*s, true, [&] {
@@ -239,7 +243,9 @@ class OperandWalk {
   void call(const clang::CallExpr& c) {
     if (const auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(&c)) {
       const auto operand = operand_of(method->getImplicitObjectArgument());
-      const auto name = method->getMethodDecl() != nullptr && method->getMethodDecl()->getIdentifier() != nullptr ? method->getMethodDecl()->getName() : llvm::StringRef();
+      const auto name = method->getMethodDecl() != nullptr && method->getMethodDecl()->getIdentifier() != nullptr
+                            ? method->getMethodDecl()->getName()
+                            : llvm::StringRef();
       if (operand && name != "extent" && name != "stride") escape(*operand);
       if (!operand) walk(method->getCallee());
       for (const clang::Expr* a : c.arguments()) walk(a);
@@ -248,7 +254,8 @@ class OperandWalk {
     std::vector<std::pair<std::size_t, unsigned>> passed;  // operand, number of the parameter
     const clang::FunctionDecl* callee = c.getDirectCallee();
     const clang::FunctionDecl* definition = nullptr;
-    const bool known = callee != nullptr && callee->hasBody(definition) && depth_ < 8 && !llvm::isa<clang::CXXMethodDecl>(callee);
+    const bool known =
+        callee != nullptr && callee->hasBody(definition) && depth_ < 8 && !llvm::isa<clang::CXXMethodDecl>(callee);
     if (callee == nullptr) walk(c.getCallee());
     for (unsigned k = 0; k < c.getNumArgs(); ++k) {
       const auto operand = passed_operand(c.getArg(k));
@@ -277,11 +284,13 @@ class OperandWalk {
   [[nodiscard]] std::optional<std::size_t> passed_operand(const clang::Expr* e) const {
     for (;;) {
       e = e->IgnoreParens();
-      if (const auto* construct = llvm::dyn_cast<clang::CXXConstructExpr>(e); construct != nullptr && construct->getNumArgs() == 1) {
+      if (const auto* construct = llvm::dyn_cast<clang::CXXConstructExpr>(e);
+          construct != nullptr && construct->getNumArgs() == 1) {
         e = construct->getArg(0);
       } else if (const auto* temporary = llvm::dyn_cast<clang::MaterializeTemporaryExpr>(e)) {
         e = temporary->getSubExpr();
-      } else if (const auto* c = llvm::dyn_cast<clang::ImplicitCastExpr>(e); c != nullptr && c->getCastKind() != clang::CK_LValueToRValue) {
+      } else if (const auto* c = llvm::dyn_cast<clang::ImplicitCastExpr>(e);
+                 c != nullptr && c->getCastKind() != clang::CK_LValueToRValue) {
         e = c->getSubExpr();
       } else {
         return llvm::isa<clang::DeclRefExpr>(e) ? operand_of(e) : std::nullopt;
@@ -314,8 +323,8 @@ class OperandWalk {
     return std::any_of(around_.begin(), around_.end(), [&](const Around& a) { return a.statement == s; });
   }
 
-  /// A read may come after this write if a loop around both may have run once before it: something below that loop keeps the read
-  /// from being reached in the first iteration.
+  /// A read may come after this write if a loop around both may have run once before it: something below that loop
+  /// keeps the read from being reached in the first iteration.
   void excuse(Use& use) const {
     std::vector<clang::SourceRange> early;
     std::vector<std::vector<Around>> early_at;
@@ -351,14 +360,18 @@ class OperandWalk {
   /// Whether loops around here give the subscripts all values.
   void note_whole(const Element& e) {
     Use& use = uses_[e.operand];
-    if (use.whole != nullptr || use.read_before_whole || use.escapes || dimensions_.empty() || around_.size() != e.subscripts.size()) return;
+    if (use.whole != nullptr || use.read_before_whole || use.escapes || dimensions_.empty() ||
+        around_.size() != e.subscripts.size())
+      return;
     std::set<const clang::Stmt*> loops;
     for (std::size_t d = 0; d < e.subscripts.size(); ++d) {
       const auto* variable = llvm::dyn_cast<clang::DeclRefExpr>(plain(e.subscripts[d]));
-      const clang::ForStmt* loop = variable == nullptr ? nullptr : loop_over(*variable->getDecl(), dimensions_[e.operand][d]);
+      const clang::ForStmt* loop =
+          variable == nullptr ? nullptr : loop_over(*variable->getDecl(), dimensions_[e.operand][d]);
       if (loop == nullptr || !loops.insert(loop).second) return;
     }
-    if (around_.empty() || !JumpFinder::in(around_.front().statement)) use.whole = around_.empty() ? function_.getBody() : around_.front().statement;
+    if (around_.empty() || !JumpFinder::in(around_.front().statement))
+      use.whole = around_.empty() ? function_.getBody() : around_.front().statement;
     for (const Around& a : around_) {
       if (!loops.contains(a.statement)) use.whole = nullptr;
     }
@@ -377,12 +390,14 @@ class OperandWalk {
       const auto* init = loop == nullptr ? nullptr : llvm::dyn_cast_or_null<clang::DeclStmt>(loop->getInit());
       if (init == nullptr || !init->isSingleDecl() || init->getSingleDecl() != &variable) continue;
       const auto& declared = llvm::cast<clang::VarDecl>(*init->getSingleDecl());
-      const auto* first = declared.getInit() == nullptr ? nullptr : llvm::dyn_cast<clang::IntegerLiteral>(plain(declared.getInit()));
+      const auto* first =
+          declared.getInit() == nullptr ? nullptr : llvm::dyn_cast<clang::IntegerLiteral>(plain(declared.getInit()));
       const auto* condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond());
       const auto* step = llvm::dyn_cast_or_null<clang::UnaryOperator>(loop->getInc());
-      const bool good = first != nullptr && first->getValue() == 0 && condition != nullptr && condition->getOpcode() == clang::BO_LT && is(condition->getLHS(), variable) &&
-                        step != nullptr && step->isIncrementOp() && is(step->getSubExpr(), variable) && is_extent(condition->getRHS(), extent, 0) &&
-                        !AssignmentFinder::of(declared, loop->getBody());
+      const bool good = first != nullptr && first->getValue() == 0 && condition != nullptr &&
+                        condition->getOpcode() == clang::BO_LT && is(condition->getLHS(), variable) &&
+                        step != nullptr && step->isIncrementOp() && is(step->getSubExpr(), variable) &&
+                        is_extent(condition->getRHS(), extent, 0) && !AssignmentFinder::of(declared, loop->getBody());
       return good ? loop : nullptr;
     }
     return nullptr;
@@ -393,17 +408,22 @@ class OperandWalk {
     return r != nullptr && r->getDecl() == &variable;
   }
 
-  /// `A.extent(0)` of an operand whose dimension has that name, a constant variable that holds it, or that number itself.
+  /// `A.extent(0)` of an operand whose dimension has that name, a constant variable that holds it, or that number
+  /// itself.
   [[nodiscard]] bool is_extent(const clang::Expr* e, const std::string& name, int depth) const {
     e = plain(e);
-    if (const auto* number = llvm::dyn_cast<clang::IntegerLiteral>(e)) return std::to_string(number->getValue().getLimitedValue()) == name;
+    if (const auto* number = llvm::dyn_cast<clang::IntegerLiteral>(e))
+      return std::to_string(number->getValue().getLimitedValue()) == name;
     if (const auto* r = llvm::dyn_cast<clang::DeclRefExpr>(e)) {
       const auto* v = llvm::dyn_cast<clang::VarDecl>(r->getDecl());
-      return depth < 4 && v != nullptr && v->getType().isConstQualified() && v->getType()->isIntegerType() && context_.getTypeSize(v->getType()) == 64 && v->getInit() != nullptr &&
+      return depth < 4 && v != nullptr && v->getType().isConstQualified() && v->getType()->isIntegerType() &&
+             context_.getTypeSize(v->getType()) == 64 && v->getInit() != nullptr &&
              is_extent(v->getInit(), name, depth + 1);
     }
     const auto* call = llvm::dyn_cast<clang::CXXMemberCallExpr>(e);
-    if (call == nullptr || call->getNumArgs() != 1 || call->getMethodDecl() == nullptr || call->getMethodDecl()->getIdentifier() == nullptr || call->getMethodDecl()->getName() != "extent") return false;
+    if (call == nullptr || call->getNumArgs() != 1 || call->getMethodDecl() == nullptr ||
+        call->getMethodDecl()->getIdentifier() == nullptr || call->getMethodDecl()->getName() != "extent")
+      return false;
     const auto operand = operand_of(call->getImplicitObjectArgument());
     const auto* d = llvm::dyn_cast<clang::IntegerLiteral>(plain(call->getArg(0)));
     if (!operand || d == nullptr || !is_tile_operand(*operand)) return false;
@@ -426,16 +446,19 @@ class OperandWalk {
 bool is_tile(clang::QualType type, TileType& tile) {
   const auto* record = type.getCanonicalType()->getAsCXXRecordDecl();
   const auto* made = record == nullptr ? nullptr : llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record);
-  if (made == nullptr || made->getQualifiedNameAsString() != "tdsl::Tile" || made->getTemplateArgs().size() != 2) return false;
+  if (made == nullptr || made->getQualifiedNameAsString() != "tdsl::Tile" || made->getTemplateArgs().size() != 2)
+    return false;
   const clang::TemplateArgument& element = made->getTemplateArgs()[0];
   const clang::TemplateArgument& rank = made->getTemplateArgs()[1];
-  if (element.getKind() != clang::TemplateArgument::Type || rank.getKind() != clang::TemplateArgument::Integral) return false;
+  if (element.getKind() != clang::TemplateArgument::Type || rank.getKind() != clang::TemplateArgument::Integral)
+    return false;
   tile = {element.getAsType().getCanonicalType(), static_cast<int>(rank.getAsIntegral().getExtValue())};
   return true;
 }
 
-std::vector<ir::ForeignFunction::Operand> find_operand_uses(clang::ASTContext& context, const clang::FunctionDecl& kernel, const ir::ForeignDeclaration& declaration,
-                                                           const std::function<void(clang::SourceRange, const std::string&)>& refuse) {
+std::vector<ir::ForeignFunction::Operand> find_operand_uses(
+    clang::ASTContext& context, const clang::FunctionDecl& kernel, const ir::ForeignDeclaration& declaration,
+    const std::function<void(clang::SourceRange, const std::string&)>& refuse) {
   const std::vector<Use> uses = OperandWalk(context, kernel, declaration.dimensions, 0).run();
   std::vector<ir::ForeignFunction::Operand> operands;
   for (std::size_t k = 0; k < uses.size(); ++k) {
@@ -447,7 +470,8 @@ std::vector<ir::ForeignFunction::Operand> find_operand_uses(clang::ASTContext& c
       operand.reads = use.reads;
       operand.constructs = use.whole != nullptr && !use.read_before_whole && !use.escapes;
       if (!operand.writes) refuse(parameter.getSourceRange(), "never writes its out operand " + name);
-      if (!use.early.empty() && !use.escapes) refuse(use.early.front(), "reads its out operand " + name + " before it writes it");
+      if (!use.early.empty() && !use.escapes)
+        refuse(use.early.front(), "reads its out operand " + name + " before it writes it");
       if (use.copied.size() == 1 && !use.computes && !use.escapes) {
         for (unsigned from = 0; from < kernel.getNumParams(); ++from) {
           if (kernel.getParamDecl(from) == *use.copied.begin()) operand.forwards = static_cast<int>(from);
@@ -455,7 +479,8 @@ std::vector<ir::ForeignFunction::Operand> find_operand_uses(clang::ASTContext& c
       }
     } else {
       operand.writes = false;
-      if (!llvm::isa<clang::ReferenceType>(parameter.getType()) && declaration.parameters[k].rank == 0) operand.reads = parameter.isReferenced();
+      if (!llvm::isa<clang::ReferenceType>(parameter.getType()) && declaration.parameters[k].rank == 0)
+        operand.reads = parameter.isReferenced();
     }
     operands.push_back(operand);
   }

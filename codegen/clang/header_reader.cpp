@@ -37,7 +37,8 @@ constexpr std::size_t kMostErrors = 3;
 /// Clang names what lies beside the main file "./kernels.hpp".
 std::string normal(llvm::StringRef path) { return std::filesystem::path(path.str()).lexically_normal().string(); }
 
-HeaderProblem problem_at(const clang::SourceManager& sources, clang::SourceLocation place, Kind kind, std::string message, std::uint32_t length = 1) {
+HeaderProblem problem_at(const clang::SourceManager& sources, clang::SourceLocation place, Kind kind,
+                         std::string message, std::uint32_t length = 1) {
   HeaderProblem p;
   p.kind = kind;
   p.message = std::move(message);
@@ -64,7 +65,8 @@ class ErrorCollector : public clang::DiagnosticConsumer {
     if (!diagnostic.hasSourceManager() || diagnostic.getLocation().isInvalid()) {
       problems_.push_back({Kind::kUnreadable, "", 0, 0, 0, message, -1});
     } else {
-      problems_.push_back(problem_at(diagnostic.getSourceManager(), diagnostic.getLocation(), Kind::kUnreadable, message));
+      problems_.push_back(
+          problem_at(diagnostic.getSourceManager(), diagnostic.getLocation(), Kind::kUnreadable, message));
     }
   }
 
@@ -103,7 +105,8 @@ std::string parameter_text(const ir::Foreign::Parameter& p) {
 /// `double gelu(double)`
 std::string wanted_text(const ForeignDeclaration& d) {
   std::string parameters;
-  for (const ir::Foreign::Parameter& p : d.parameters) parameters += (parameters.empty() ? "" : ", ") + parameter_text(p);
+  for (const ir::Foreign::Parameter& p : d.parameters)
+    parameters += (parameters.empty() ? "" : ", ") + parameter_text(p);
   return std::string(d.is_kernel ? "void" : cpp_name(d.result)) + " " + d.name + "(" + parameters + ")";
 }
 
@@ -112,7 +115,9 @@ class InnerFinder : public clang::RecursiveASTVisitor<InnerFinder> {
  public:
   explicit InnerFinder(std::string name) : name_(std::move(name)) {}
   bool VisitFunctionDecl(clang::FunctionDecl* f) {
-    if (found == nullptr && f->getIdentifier() != nullptr && f->getName() == name_ && is_users(f->getASTContext(), f->getLocation())) found = f;
+    if (found == nullptr && f->getIdentifier() != nullptr && f->getName() == name_ &&
+        is_users(f->getASTContext(), f->getLocation()))
+      found = f;
     return true;
   }
   const clang::FunctionDecl* found = nullptr;
@@ -123,14 +128,22 @@ class InnerFinder : public clang::RecursiveASTVisitor<InnerFinder> {
 
 class HeaderReaderRun {
  public:
-  HeaderReaderRun(clang::ASTUnit& unit, const std::string& path, const std::vector<ForeignDeclaration>& declarations, HeaderFacts& facts, HeaderNames& names)
-      : context_(unit.getASTContext()), sources_(unit.getSourceManager()), preprocessor_(unit.getPreprocessor()), path_(path), declarations_(declarations), facts_(facts), names_(names) {}
+  HeaderReaderRun(clang::ASTUnit& unit, const std::string& path, const std::vector<ForeignDeclaration>& declarations,
+                  HeaderFacts& facts, HeaderNames& names)
+      : context_(unit.getASTContext()),
+        sources_(unit.getSourceManager()),
+        preprocessor_(unit.getPreprocessor()),
+        path_(path),
+        declarations_(declarations),
+        facts_(facts),
+        names_(names) {}
 
   void run() {
     note_files();
     note_macros();
     note_words();
-    find_start_effects(context_, [&](clang::SourceRange place, const std::string& what) { problem(Kind::kEffect, place, what); });
+    find_start_effects(context_,
+                       [&](clang::SourceRange place, const std::string& what) { problem(Kind::kEffect, place, what); });
     refuse_macros();
     if (!facts_.problems.empty()) return;
     for (std::size_t k = 0; k < declarations_.size(); ++k) {
@@ -146,7 +159,8 @@ class HeaderReaderRun {
       const clang::SrcMgr::SLocEntry& entry = sources_.getLocalSLocEntry(k);
       if (!entry.isFile() || entry.getFile().getFileCharacteristic() != clang::SrcMgr::C_User) continue;
       const auto name = entry.getFile().getName();
-      if (!name.empty() && name != kMainFile && name.front() != '<' && !name.endswith(kMainFile)) files.insert(normal(name));
+      if (!name.empty() && name != kMainFile && name.front() != '<' && !name.endswith(kMainFile))
+        files.insert(normal(name));
     }
     facts_.files.assign(files.begin(), files.end());
   }
@@ -154,9 +168,12 @@ class HeaderReaderRun {
   void note_macros() {
     for (const auto& [identifier, unused] : preprocessor_.macros()) {
       const clang::MacroInfo* macro = preprocessor_.getMacroInfo(identifier);
-      if (macro == nullptr || macro->isBuiltinMacro() || macro->isUsedForHeaderGuard() || !is_users(context_, macro->getDefinitionLoc())) continue;
+      if (macro == nullptr || macro->isBuiltinMacro() || macro->isUsedForHeaderGuard() ||
+          !is_users(context_, macro->getDefinitionLoc()))
+        continue;
       const std::string name = identifier->getName().str();
-      const HeaderProblem place = problem_at(sources_, macro->getDefinitionLoc(), Kind::kEffect, "", static_cast<std::uint32_t>(name.size()));
+      const HeaderProblem place =
+          problem_at(sources_, macro->getDefinitionLoc(), Kind::kEffect, "", static_cast<std::uint32_t>(name.size()));
       if (std::ranges::binary_search(facts_.files, place.file)) names_.macros[name] = place;
     }
   }
@@ -183,24 +200,34 @@ class HeaderReaderRun {
 
   /// Macros that would rewrite the calls of the functions, which come after the header.
   void refuse_macros() {
-    static const std::set<std::string> kWords = {"bool", "const", "double", "emitted", "float", "fn", "int32_t", "int64_t", "namespace", "return", "std", "tdsl", "Tile", "void"};
+    static const std::set<std::string> kWords = {"bool", "const",   "double",  "emitted",   "float",
+                                                 "fn",   "int32_t", "int64_t", "namespace", "return",
+                                                 "std",  "tdsl",    "Tile",    "void"};
     for (const auto& [name, place] : names_.macros) {
-      const bool function = std::ranges::any_of(declarations_, [&](const ForeignDeclaration& d) { return d.name == name; });
+      const bool function =
+          std::ranges::any_of(declarations_, [&](const ForeignDeclaration& d) { return d.name == name; });
       if (!function && !kWords.contains(name) && !name.starts_with("tdsl_")) continue;
       facts_.problems.push_back(place);
-      facts_.problems.back().message = "the macro `" + name + "` is left defined and rewrites calls of " + (function ? "the function" : "the functions") + ": #undef it at the end of the header";
+      facts_.problems.back().message = "the macro `" + name + "` is left defined and rewrites calls of " +
+                                       (function ? "the function" : "the functions") +
+                                       ": #undef it at the end of the header";
     }
   }
 
   void problem(Kind kind, clang::SourceRange place, const std::string& message) {
-    const unsigned length = clang::Lexer::MeasureTokenLength(sources_.getExpansionLoc(place.getBegin()), sources_, context_.getLangOpts());
+    const unsigned length =
+        clang::Lexer::MeasureTokenLength(sources_.getExpansionLoc(place.getBegin()), sources_, context_.getLangOpts());
     HeaderProblem p = problem_at(sources_, place.getBegin(), kind, message, std::max(1U, length));
-    const clang::PresumedLoc end = sources_.getPresumedLoc(clang::Lexer::getLocForEndOfToken(sources_.getExpansionRange(place).getEnd(), 0, sources_, context_.getLangOpts()));
+    const clang::PresumedLoc end = sources_.getPresumedLoc(clang::Lexer::getLocForEndOfToken(
+        sources_.getExpansionRange(place).getEnd(), 0, sources_, context_.getLangOpts()));
     if (end.isValid() && end.getLine() == p.line && end.getColumn() > p.column) p.end_column = end.getColumn();
     p.declaration = number_;
     // `throw std::runtime_error(…)` is refused once.
-    const auto same_line = [&](const HeaderProblem& q) { return q.declaration == p.declaration && q.kind == p.kind && q.file == p.file && q.line == p.line; };
-    if (std::none_of(facts_.problems.begin(), facts_.problems.end(), same_line)) facts_.problems.push_back(std::move(p));
+    const auto same_line = [&](const HeaderProblem& q) {
+      return q.declaration == p.declaration && q.kind == p.kind && q.file == p.file && q.line == p.line;
+    };
+    if (std::none_of(facts_.problems.begin(), facts_.problems.end(), same_line))
+      facts_.problems.push_back(std::move(p));
   }
 
   void no_place(const std::string& message) {
@@ -228,7 +255,8 @@ class HeaderReaderRun {
     }
     const std::string wanted = "; the program needs `" + wanted_text(d) + "`";
     if (nearest != nullptr) {
-      problem(Kind::kSignature, nearest->getLocation(), "`" + d.name + "` has the type `" + nearest->getType().getAsString(policy()) + "`" + wanted);
+      problem(Kind::kSignature, nearest->getLocation(),
+              "`" + d.name + "` has the type `" + nearest->getType().getAsString(policy()) + "`" + wanted);
     } else if (llvm::isa_and_nonnull<clang::FunctionTemplateDecl>(other)) {
       problem(Kind::kSignature, other->getLocation(), "`" + d.name + "` is a template" + wanted);
     } else if (other != nullptr) {
@@ -243,7 +271,9 @@ class HeaderReaderRun {
     InnerFinder inner(d.name);
     inner.TraverseDecl(context_.getTranslationUnitDecl());
     if (inner.found != nullptr)
-      return problem(Kind::kSignature, inner.found->getLocation(), "`" + inner.found->getQualifiedNameAsString() + "` is not in the global namespace, where functions of `extern` are looked up");
+      return problem(Kind::kSignature, inner.found->getLocation(),
+                     "`" + inner.found->getQualifiedNameAsString() +
+                         "` is not in the global namespace, where functions of `extern` are looked up");
     no_place("`" + path_ + "` declares no function `" + d.name + "`" + wanted);
   }
 
@@ -251,8 +281,10 @@ class HeaderReaderRun {
 
   bool good(const clang::FunctionDecl& f, const ForeignDeclaration& d) {
     if (f.isDeleted()) problem(Kind::kSignature, f.getLocation(), "`" + d.name + "` is deleted");
-    if (f.isConsteval()) problem(Kind::kSignature, f.getLocation(), "`" + d.name + "` is consteval: it cannot be called at run time");
-    if (!f.hasBody()) problem(Kind::kEffect, f.getLocation(), "`" + d.name + "` has no body here: what it does is not known");
+    if (f.isConsteval())
+      problem(Kind::kSignature, f.getLocation(), "`" + d.name + "` is consteval: it cannot be called at run time");
+    if (!f.hasBody())
+      problem(Kind::kEffect, f.getLocation(), "`" + d.name + "` has no body here: what it does is not known");
     return !f.isDeleted() && !f.isConsteval() && f.hasBody();
   }
 
@@ -269,13 +301,17 @@ class HeaderReaderRun {
 
   [[nodiscard]] bool fits(clang::QualType type, const ir::Foreign::Parameter& p) const {
     const clang::QualType element = cpp_type(context_, p.type);
-    if (p.rank == 0 && p.is_output) return type->isLValueReferenceType() && context_.hasSameType(type->getPointeeType(), element);
+    if (p.rank == 0 && p.is_output)
+      return type->isLValueReferenceType() && context_.hasSameType(type->getPointeeType(), element);
     // By value, or by a reference that is as good.
-    if (type->isLValueReferenceType() && type->getPointeeType().isConstQualified() && !type->getPointeeType().isVolatileQualified()) type = type->getPointeeType();
+    if (type->isLValueReferenceType() && type->getPointeeType().isConstQualified() &&
+        !type->getPointeeType().isVolatileQualified())
+      type = type->getPointeeType();
     if (p.rank == 0) return same(type, element);
     TileType tile;
-    return !type->isReferenceType() && is_tile(type, tile) && tile.rank == static_cast<int>(p.rank) && tile.element.isConstQualified() == !p.is_output &&
-           !tile.element.isVolatileQualified() && same(tile.element, element);
+    return !type->isReferenceType() && is_tile(type, tile) && tile.rank == static_cast<int>(p.rank) &&
+           tile.element.isConstQualified() == !p.is_output && !tile.element.isVolatileQualified() &&
+           same(tile.element, element);
   }
 
   ForeignFunction read(const clang::FunctionDecl& f, const ForeignDeclaration& d) {
@@ -283,14 +319,20 @@ class HeaderReaderRun {
     const clang::FunctionDecl* definition = nullptr;
     f.hasBody(definition);
     Effects effects;
-    effects.refuse = [&](clang::SourceRange place, const std::string& what) { problem(Kind::kEffect, place, "`" + d.name + "` " + what); };
+    effects.refuse = [&](clang::SourceRange place, const std::string& what) {
+      problem(Kind::kEffect, place, "`" + d.name + "` " + what);
+    };
     find_effects(context_, *definition, effects);
     result.may_stop = effects.may_stop;
     result.operations = std::max(1.0, effects.operations);
     if (d.is_kernel) {
-      result.operands = find_operand_uses(context_, *definition, d, [&](clang::SourceRange place, const std::string& what) { problem(Kind::kOperand, place, "`" + d.name + "` " + what); });
+      result.operands =
+          find_operand_uses(context_, *definition, d, [&](clang::SourceRange place, const std::string& what) {
+            problem(Kind::kOperand, place, "`" + d.name + "` " + what);
+          });
     } else {
-      for (const clang::ParmVarDecl* p : definition->parameters()) result.operands.push_back({p->isReferenced(), false, false, -1});
+      for (const clang::ParmVarDecl* p : definition->parameters())
+        result.operands.push_back({p->isReferenced(), false, false, -1});
     }
     const clang::PresumedLoc at = sources_.getPresumedLoc(definition->getLocation());
     result.file = at.isValid() ? normal(at.getFilename()) : "";
@@ -312,19 +354,21 @@ std::string quoted_include(const std::string& path) { return "#include \"" + pat
 
 }  // namespace
 
-HeaderFacts read_header(const std::string& path, const std::vector<ForeignDeclaration>& declarations, const std::vector<std::string>& flags, HeaderNames* names) {
+HeaderFacts read_header(const std::string& path, const std::vector<ForeignDeclaration>& declarations,
+                        const std::vector<std::string>& flags, HeaderNames* names) {
   HeaderFacts facts;
   HeaderNames found;
-  std::vector<std::string> arguments = {"-fsyntax-only", "-w", "-ferror-limit=20", "-std=c++20", "-fopenmp", "-resource-dir=" TDSL_CLANG_RESOURCES};
+  std::vector<std::string> arguments = {"-fsyntax-only", "-w",       "-ferror-limit=20",
+                                        "-std=c++20",    "-fopenmp", "-resource-dir=" TDSL_CLANG_RESOURCES};
   for (const std::string& flag : flags) {
     // Headers of the runtime are not the user's.
     if (flag.starts_with("-I")) arguments.insert(arguments.end(), {"-isystem", flag.substr(2)});
     if (flag.starts_with("-D")) arguments.push_back(flag);
   }
   ErrorCollector errors(facts.problems);
-  const std::unique_ptr<clang::ASTUnit> unit =
-      clang::tooling::buildASTFromCodeWithArgs(quoted_include(path), arguments, kMainFile, "tdslc", std::make_shared<clang::PCHContainerOperations>(),
-                                               clang::tooling::getClangStripDependencyFileAdjuster(), clang::tooling::FileContentMappings(), &errors);
+  const std::unique_ptr<clang::ASTUnit> unit = clang::tooling::buildASTFromCodeWithArgs(
+      quoted_include(path), arguments, kMainFile, "tdslc", std::make_shared<clang::PCHContainerOperations>(),
+      clang::tooling::getClangStripDependencyFileAdjuster(), clang::tooling::FileContentMappings(), &errors);
   if (!facts.problems.empty()) return facts;
   if (unit == nullptr) {
     facts.problems.push_back({Kind::kUnreadable, "", 0, 0, 0, "Clang cannot read `" + path + "`", -1});

@@ -28,20 +28,26 @@ class StartFinder : public clang::RecursiveASTVisitor<StartFinder> {
     const clang::Expr* initial = v->getAnyInitializer(definition);
     if (initial == nullptr || definition != v || initial->isValueDependent()) return true;
     if (!v->hasConstantInitialization()) {
-      refuse_(v->getLocation(), quoted(*v) + " is initialised by code that runs when the program starts: declare it constexpr, or a local variable");
+      refuse_(
+          v->getLocation(),
+          quoted(*v) +
+              " is initialised by code that runs when the program starts: declare it constexpr, or a local variable");
     } else if (v->needsDestruction(context_) != clang::QualType::DK_none) {
-      refuse_(v->getLocation(), quoted(*v) + " is destroyed by code that runs when the program ends: make it a local variable");
+      refuse_(v->getLocation(),
+              quoted(*v) + " is destroyed by code that runs when the program ends: make it a local variable");
     }
     return true;
   }
 
   bool VisitFunctionDecl(clang::FunctionDecl* f) {
     if (!users(*f) || !f->isThisDeclarationADefinition()) return true;
-    const bool librarys = f->getBuiltinID() != 0 || std::ranges::any_of(f->redecls(), [&](const clang::FunctionDecl* d) { return !users(*d); });
+    const bool librarys = f->getBuiltinID() != 0 ||
+                          std::ranges::any_of(f->redecls(), [&](const clang::FunctionDecl* d) { return !users(*d); });
     if (f->isMain()) {
       refuse_(f->getLocation(), "`main` is the program's: a header does not define it");
     } else if ((f->isExternC() && librarys) || f->isReplaceableGlobalAllocationFunction()) {
-      refuse_(f->getLocation(), quoted(*f) + " replaces the library's function in the whole program: give it another name");
+      refuse_(f->getLocation(),
+              quoted(*f) + " replaces the library's function in the whole program: give it another name");
     }
     return true;
   }
@@ -49,7 +55,9 @@ class StartFinder : public clang::RecursiveASTVisitor<StartFinder> {
   bool VisitDecl(clang::Decl* d) {
     if (!users(*d)) return true;
     for (const clang::Attr* a : d->attrs()) {
-      if (const char* what = refused(*a, *d)) refuse_(a->getRange().isValid() ? a->getRange() : d->getLocation(), "the attribute `" + std::string(a->getSpelling()) + "` " + what);
+      if (const char* what = refused(*a, *d))
+        refuse_(a->getRange().isValid() ? a->getRange() : d->getLocation(),
+                "the attribute `" + std::string(a->getSpelling()) + "` " + what);
     }
     return true;
   }
@@ -60,7 +68,8 @@ class StartFinder : public clang::RecursiveASTVisitor<StartFinder> {
   }
 
   bool VisitNamespaceDecl(clang::NamespaceDecl* n) {
-    if (users(*n) && n->getParent()->isTranslationUnit() && n->getName() == "tdsl") refuse_(n->getLocation(), "the namespace `tdsl` is the runtime's: choose another one");
+    if (users(*n) && n->getParent()->isTranslationUnit() && n->getName() == "tdsl")
+      refuse_(n->getLocation(), "the namespace `tdsl` is the runtime's: choose another one");
     return true;
   }
 

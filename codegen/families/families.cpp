@@ -4,20 +4,20 @@
 #include <functional>
 #include <set>
 
-#include "codegen/lower/chain.h"
 #include "codegen/families/family_builder.h"
-#include "codegen/lower/foreign.h"
-#include "codegen/lower/epilogue.h"
-#include "codegen/lower/fused.h"
 #include "codegen/families/knowledge.h"
-#include "codegen/lower/operation.h"
 #include "codegen/families/releases.h"
-#include "codegen/lower/routine.h"
 #include "codegen/loops/serial_loop.h"
+#include "codegen/lower/chain.h"
+#include "codegen/lower/epilogue.h"
+#include "codegen/lower/foreign.h"
+#include "codegen/lower/fused.h"
+#include "codegen/lower/operation.h"
+#include "codegen/lower/routine.h"
 #include "ir/analysis/carried.h"
-#include "ir/graph/check.h"
-#include "ir/eval/failure_text.h"
 #include "ir/analysis/serial_loop.h"
+#include "ir/eval/failure_text.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::codegen {
 
@@ -46,13 +46,16 @@ class Lowering {
   /// Compressed tensors are loaded, drawn, walked and carried.
   void check_compressed(const ir::Node& n) const {
     const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };
-    if (holds.operator()<ir::Input>() || holds.operator()<ir::Compute>() || holds.operator()<ir::Output>() || holds.operator()<ir::Print>() || holds.operator()<ir::Random>()) return;
+    if (holds.operator()<ir::Input>() || holds.operator()<ir::Compute>() || holds.operator()<ir::Output>() ||
+        holds.operator()<ir::Print>() || holds.operator()<ir::Random>())
+      return;
     if (!ir::carried_by(n).empty() && !ir::is_marked_serial(n)) return;
     std::vector<ValueId> values = ir::operands_of(program_, n);
     values.insert(values.end(), n.results.begin(), n.results.end());
     for (const ValueId v : values) {
       if (!program_.info(v).compressed) continue;
-      throw NotSupported(n.range, "`" + program_.info(v).name + "` is compressed, and this is not supported of compressed tensors yet");
+      throw NotSupported(n.range, "`" + program_.info(v).name +
+                                      "` is compressed, and this is not supported of compressed tensors yet");
     }
   }
 
@@ -76,11 +79,13 @@ class Lowering {
           builder_.add(n.range, InputStep{n.results[0], i.name, builder_.new_site()});
         },
         [&](const ir::Compute& c) { lower_compute(builder_, n, c); }, [&](const ir::Random& r) { random(n, r); },
-        [&](const ir::Routine& r) { r.foreign ? lower_foreign(builder_, n, r) : lower_routine(builder_, n, r); }, [&](const ir::Chain& c) { lower_chain(builder_, n, c); },
+        [&](const ir::Routine& r) { r.foreign ? lower_foreign(builder_, n, r) : lower_routine(builder_, n, r); },
+        [&](const ir::Chain& c) { lower_chain(builder_, n, c); },
         [&](const ir::For& f) { on_tasks(n) ? lower_serial_loop(builder_, program_, n) : for_loop(n, f); },
         [&](const ir::While& w) { on_tasks(n) ? lower_serial_loop(builder_, program_, n) : while_loop(n, w); },
         [&](const ir::If& i) { branch(n, i); }, [&](const ir::Choose& c) { choose(n, c); },
-        [&](const ir::Fused& f) { f.epilogue ? lower_epilogue(builder_, n, f) : lower_fused(builder_, n, f); }, [&](const ir::Print& p) { print(n, p); },
+        [&](const ir::Fused& f) { f.epilogue ? lower_epilogue(builder_, n, f) : lower_fused(builder_, n, f); },
+        [&](const ir::Print& p) { print(n, p); },
         [&](const ir::Assert& a) {
           builder_.add(n.range, AssertStep{builder_.resolve(a.condition), ir::failure_text(a), builder_.new_site()});
         },
@@ -117,7 +122,8 @@ class Lowering {
   }
 
   /// Declares a loop's variables with their initial values; arguments and results live in them.
-  std::vector<ValueId> carried(const ir::Node& n, const std::vector<ValueId>& inits, const std::vector<ValueId>& arguments) {
+  std::vector<ValueId> carried(const ir::Node& n, const std::vector<ValueId>& inits,
+                               const std::vector<ValueId>& arguments) {
     std::vector<ValueId> variables;
     for (std::size_t k = 0; k < inits.size(); ++k) {
       const ValueId variable = arguments[k];
@@ -289,7 +295,8 @@ void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
       for (const Expr& e : {m.compute.bodies[0], m.compute.guard}) {
         if (!e) continue;
         ir::for_each_node(e, [&](const ir::ExprNode& n) {
-          if (const auto* r = std::get_if<ir::Read>(&n.op); r != nullptr && !is_member(*s.fused, r->tensor)) f(r->tensor);
+          if (const auto* r = std::get_if<ir::Read>(&n.op); r != nullptr && !is_member(*s.fused, r->tensor))
+            f(r->tensor);
         });
       }
     }
@@ -351,9 +358,8 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
         for (const LoopStep::Result& r : s.results) shape(r.target);
         uses_of(s.flops, f);
       },
-      [&](const ControlReadStep& s) { f(s.tensor); },
-      [&](const CopyStep& s) { f(s.source); }, [&](const GathersStep& s) { uses_of(s.bytes, f); },
-      [](const DeclareStep&) {},
+      [&](const ControlReadStep& s) { f(s.tensor); }, [&](const CopyStep& s) { f(s.source); },
+      [&](const GathersStep& s) { uses_of(s.bytes, f); }, [](const DeclareStep&) {},
       [&](const SubscriptStep& s) {
         uses_of(s.subscript.terms, f);
         uses_of(s.subscript.constant, f);

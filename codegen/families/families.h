@@ -14,16 +14,16 @@
 #include <variant>
 #include <vector>
 
-#include "ir/graph/affine.h"
-#include "ir/graph/graph.h"
 #include "ir/analysis/rearrangement.h"
 #include "ir/analysis/stored_walk.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/graph.h"
 #include "runtime/plan/op.h"
 #include "runtime/record/known.h"
 
-// Form (c) of the IR: task families with symbolic extents. A FamilyProgram is what the emitted program does, step by step:
-// host arithmetic that every rank repeats, and recorded operations on tensors. The emitter prints it as C++; `tdslc
-// explain` walks it with numbers. Both therefore agree on every access, owner and message.
+// Form (c) of the IR: task families with symbolic extents. A FamilyProgram is what the emitted program does, step by
+// step: host arithmetic that every rank repeats, and recorded operations on tensors. The emitter prints it as C++;
+// `tdslc explain` walks it with numbers. Both therefore agree on every access, owner and message.
 //
 // Values. Every value is *host* (a C++ scalar that every rank knows) or a *tensor* (a handle; rank 0 included). Extents
 // and expressions mention values; all mentioned values of an Extent are host. A value is assigned by one step, except
@@ -67,7 +67,7 @@ struct DimTemplate {
 struct AccessTemplate {
   ValueId tensor;
   std::vector<DimTemplate> dims;
-  std::string text;  ///< `A[i, j]`, of the first read it stands for
+  std::string text;         ///< `A[i, j]`, of the first read it stands for
   bool compressed = false;  ///< of what is stored by its elements
 };
 /// plan::OutSubscript. The coefficient is a number; `label` may be plan::kNoLabel or plan::kAnyLabel.
@@ -112,11 +112,14 @@ struct OpTemplate {
   std::vector<Extent> tile;
   bool divisible = false;  ///< see plan::Op
   bool overwrites = false;
-  std::vector<ValueId> visits;  ///< compressed tensors of whose stored elements the points that are visited are made; the first one's rows are cut
+  std::vector<ValueId> visits;  ///< compressed tensors of whose stored elements the points that are visited are made;
+                                ///< the first one's rows are cut
   std::vector<ValueId> visits_either;  ///< instead: what one of several has stored is visited
-  /// Compressed, with no other coordinates than what is visited has (of `visits` the first); or than the points that are visited.
+  /// Compressed, with no other coordinates than what is visited has (of `visits` the first); or than the points that
+  /// are visited.
   enum class StoredResult : std::uint8_t { kNo, kLikeVisited, kOfPoints } stored = StoredResult::kNo;
-  std::vector<ValueId> stored_within;  ///< compressed tensors of no other coordinates than which a compressed result has some
+  std::vector<ValueId>
+      stored_within;        ///< compressed tensors of no other coordinates than which a compressed result has some
   bool compresses = false;  ///< the result is compressed, from all points
   /// plan::PointBound with a symbolic number.
   struct PointBound {
@@ -125,28 +128,32 @@ struct OpTemplate {
     std::int64_t row = 0;
     Extent constant;
   };
-  std::vector<PointBound> bounds;  ///< of a compressed matrix: elements outside are absent; if it `compresses`, only points within are visited
-  bool fills_bounds = false;       ///< and as far as is known, each of these has an element
+  std::vector<PointBound> bounds;    ///< of a compressed matrix: elements outside are absent; if it `compresses`, only
+                                     ///< points within are visited
+  bool fills_bounds = false;         ///< and as far as is known, each of these has an element
   std::vector<ValueId> elements_of;  ///< the result is compressed, with elements of these in other places
-  bool epilogue = false;  ///< see plan::Op
-  bool in_any_order = false;  ///< a sum of products that is recorded in the order which is best (runtime/record/sum_of_products.h)
+  bool epilogue = false;             ///< see plan::Op
+  bool in_any_order =
+      false;  ///< a sum of products that is recorded in the order which is best (runtime/record/sum_of_products.h)
 };
 
 /// What the kernel of an operation computes. Empty for contractions.
 struct KernelTemplate {
   ir::Compute compute;  ///< one body; reads mention families' values; combine only together with the same monoid
-  ir::Scalar type = ir::Scalar::kF64;  ///< of the result
-  std::optional<ir::StoredWalk> walk;  ///< instead of all points
+  ir::Scalar type = ir::Scalar::kF64;      ///< of the result
+  std::optional<ir::StoredWalk> walk;      ///< instead of all points
   std::set<const ir::ExprNode*> bounding;  ///< parts of the guard that OpTemplate::bounds say
-  std::vector<ir::Rearranged> rearranged;  ///< parts of the result, each from the operand with its number; no other kernel then
+  std::vector<ir::Rearranged>
+      rearranged;  ///< parts of the result, each from the operand with its number; no other kernel then
   /// The operand (index into OpTemplate::reads) that every Read of a tensor refers to.
   std::unordered_map<const ir::ExprNode*, int> operand;
-  /// Subscripts to be checked where they are evaluated: per Read one entry per dimension, the extent to check against or
-  /// nothing. Reads without any check are absent.
+  /// Subscripts to be checked where they are evaluated: per Read one entry per dimension, the extent to check against
+  /// or nothing. Reads without any check are absent.
   std::unordered_map<const ir::ExprNode*, std::vector<std::optional<Extent>>> checked;
   /// Reads that are inside where they are evaluated, as conditions around them tell.
   std::unordered_set<const ir::ExprNode*> trusted;
-  /// Values that are at least 0 and less than where the range of an index variable ends, `mod(c, max(n, 1))`, and c if it is a small number.
+  /// Values that are at least 0 and less than where the range of an index variable ends, `mod(c, max(n, 1))`, and c if
+  /// it is a small number.
   std::map<ValueId, std::optional<std::int64_t>> turns;
   /// Gathers (see Note [Gathers]): per read the label of each dimension that is subscripted by data, or -1.
   std::unordered_map<const ir::ExprNode*, std::vector<int>> gathers;
@@ -155,8 +162,8 @@ struct KernelTemplate {
   std::vector<std::optional<Extent>> scattered;
 };
 
-/// What the kernel of a fused operator computes: the Computes of an ir::Fused. The last one is the result, or all that close are, packed one
-/// behind the other into a tensor of one dimension.
+/// What the kernel of a fused operator computes: the Computes of an ir::Fused. The last one is the result, or all that
+/// close are, packed one behind the other into a tensor of one dimension.
 struct FusedTemplate {
   struct Member {
     ValueId value;
@@ -203,8 +210,8 @@ struct OperationStep {
   std::shared_ptr<const OpTemplate> op;
   std::shared_ptr<const KernelTemplate> kernel;
   std::shared_ptr<const FusedTemplate> fused = nullptr;  ///< instead of the kernel, which is empty then
-  /// What a contraction's elements become where it has left them (ir::Fused::epilogue): a map whose first operand is the product, and whose others are
-  /// those of `op` behind the product's two.
+  /// What a contraction's elements become where it has left them (ir::Fused::epilogue): a map whose first operand is
+  /// the product, and whose others are those of `op` behind the product's two.
   std::shared_ptr<const OperationStep> epilogue = nullptr;
 };
 /// A call of a library routine (runtime/routines/algorithms), which records operations by itself.
@@ -221,11 +228,11 @@ struct RoutineStep {
   std::vector<Operand> operands;
   std::vector<Result> results;
   std::int64_t axis = 0;
-  Extent count;                 ///< topk: how many
-  std::vector<ValueId> sizes;   ///< what the operands' extents depend on, host or not
-  int site = 0;                 ///< the first of its own
+  Extent count;                                 ///< topk: how many
+  std::vector<ValueId> sizes;                   ///< what the operands' extents depend on, host or not
+  int site = 0;                                 ///< the first of its own
   record::Known known = record::Known::kStart;  ///< of the sizes
-  int branch = 0;               ///< the first of its own, if it has any
+  int branch = 0;                               ///< the first of its own, if it has any
 };
 /// A chain of matrix products, multiplied in the order of fewest multiplications (runtime/record/chain.h).
 struct ChainStep {
@@ -236,7 +243,8 @@ struct ChainStep {
   std::string name;
   int site = 0;  ///< the first of as many as there are products
 };
-/// A serial loop (ir/analysis/serial_loop.h) or a kernel of the user's: one operation of one task, which reads tensors whole.
+/// A serial loop (ir/analysis/serial_loop.h) or a kernel of the user's: one operation of one task, which reads tensors
+/// whole.
 struct LoopStep {
   struct Result {
     ValueId target;
@@ -261,15 +269,16 @@ struct ControlReadStep {
   ValueId tensor;
   int site = 0;
 };
-/// `declare`: the target is a new variable, else an existing one of an outer place. `move`: the source is not used again.
+/// `declare`: the target is a new variable, else an existing one of an outer place. `move`: the source is not used
+/// again.
 struct CopyStep {
   ValueId target;
   ValueId source;
   bool declare = false;
   bool move = false;
 };
-/// Work on one rank reads an operand whole; without a routine, each rank that computes does, or without an operand holds a result
-/// whole. The run says so where the bytes are many.
+/// Work on one rank reads an operand whole; without a routine, each rank that computes does, or without an operand
+/// holds a result whole. The run says so where the bytes are many.
 struct GathersStep {
   std::string routine;
   std::string operand;
@@ -279,7 +288,8 @@ struct GathersStep {
 struct DeclareStep {
   ValueId target;
 };
-/// An affine subscript that is evaluated whenever all labels have values: `low .. high` (inclusive) against a dimension.
+/// An affine subscript that is evaluated whenever all labels have values: `low .. high` (inclusive) against a
+/// dimension.
 struct SubscriptStep {
   AffineForm subscript;
   std::vector<LabelTemplate> labels;
@@ -340,9 +350,10 @@ struct ReleaseStep {
   ValueId value;
 };
 
-using StepOp = std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, RoutineStep, ChainStep, LoopStep, ControlReadStep,
-                            CopyStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep, IfStep, ChooseStep, FenceStep, PrintStep, AssertStep,
-                            CheckStep, OutputStep, ReleaseStep>;
+using StepOp =
+    std::variant<HostStep, DimensionStep, ParamStep, InputStep, RandomStep, OperationStep, RoutineStep, ChainStep,
+                 LoopStep, ControlReadStep, CopyStep, GathersStep, DeclareStep, SubscriptStep, ForStep, WhileStep,
+                 IfStep, ChooseStep, FenceStep, PrintStep, AssertStep, CheckStep, OutputStep, ReleaseStep>;
 struct Step {
   SourceRange range;
   StepOp op;
@@ -373,10 +384,11 @@ struct FamilyProgram {
   std::vector<bool> host;             ///< parallel to values
   Declarations declarations;
   Steps steps;
-  int sites = 0;  ///< recording places, choices, and branches not known at start are numbered 1 … sites
+  int sites = 0;         ///< recording places, choices, and branches not known at start are numbered 1 … sites
   bool chooses = false;  ///< there are choices
   std::vector<FamilyWarning> warnings;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> silent = {};  ///< files and lines of which the run does not say that they gather
+  std::set<std::pair<std::uint32_t, std::uint32_t>> silent =
+      {};  ///< files and lines of which the run does not say that they gather
 
   [[nodiscard]] const ir::ValueInfo& info(ValueId v) const { return values[static_cast<std::size_t>(v.id)]; }
   [[nodiscard]] const ir::Type& type(ValueId v) const { return info(v).type; }

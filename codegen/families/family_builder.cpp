@@ -25,9 +25,8 @@ ValueId FamilyBuilder::new_value(ir::Type type, std::string name, SourceRange ra
 }
 
 void FamilyBuilder::warn(std::string id, SourceRange range, std::string message) {
-  const bool known = std::ranges::any_of(result_.warnings, [&](const FamilyWarning& w) {
-    return w.id == id && w.range == range && w.message == message;
-  });
+  const bool known = std::ranges::any_of(
+      result_.warnings, [&](const FamilyWarning& w) { return w.id == id && w.range == range && w.message == message; });
   if (!known) result_.warnings.push_back({std::move(id), range, std::move(message)});
 }
 
@@ -46,9 +45,7 @@ ValueId FamilyBuilder::resolve(ValueId v) const {
   return v;
 }
 
-void FamilyBuilder::add(SourceRange range, StepOp op) {
-  current_->push_back({range, std::move(op)});
-}
+void FamilyBuilder::add(SourceRange range, StepOp op) { current_->push_back({range, std::move(op)}); }
 
 Steps FamilyBuilder::nested(const std::function<void()>& f) {
   Steps steps;
@@ -123,12 +120,14 @@ void FamilyBuilder::hoist_quotients(const Extent& size, SourceRange range) {
     for (const Extent::AtomRef& atom : monomial) {
       if (atom->kind == Extent::Atom::Kind::kValue) continue;
       const bool divides = atom->kind == Extent::Atom::Kind::kQuotient;
-      const Expr e = ir::binary(divides ? ir::BinaryOp::kDiv : ir::BinaryOp::kRem, expression(atom->numerator, range), expression(atom->denominator, range));
+      const Expr e = ir::binary(divides ? ir::BinaryOp::kDiv : ir::BinaryOp::kRem, expression(atom->numerator, range),
+                                expression(atom->denominator, range));
       if (hoist(e)) continue;
       const ValueId v = new_value({ir::Scalar::kI64, {}, {}}, "size", range, true);
       add(range, HostStep{v, e});
       scopes_.back().hoisted.emplace_back(e, v);
-      sizes_.emplace(v, divides ? Extent::quotient(atom->numerator, atom->denominator) : Extent::remainder(atom->numerator, atom->denominator));
+      sizes_.emplace(v, divides ? Extent::quotient(atom->numerator, atom->denominator)
+                                : Extent::remainder(atom->numerator, atom->denominator));
     }
   }
 }

@@ -45,7 +45,8 @@ class FamilyBuilder {
   [[nodiscard]] ValueId as_tensor(ValueId v, SourceRange range);
   /// A host value for a label-free expression (see Hoist).
   [[nodiscard]] std::optional<ValueId> hoist(const Expr& e);
-  /// Quotients and remainders in a size that is needed here anyway become host values, which `hoist` finds though they may fail.
+  /// Quotients and remainders in a size that is needed here anyway become host values, which `hoist` finds though they
+  /// may fail.
   void hoist_quotients(const Extent& size, SourceRange range);
   /// The quotient or remainder that a value of `hoist_quotients` is; of others the value.
   [[nodiscard]] Extent size_behind(ValueId v) const;

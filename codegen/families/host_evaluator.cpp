@@ -38,7 +38,8 @@ std::optional<ir::Literal> HostEvaluator::evaluate(const Expr& e, SourceRange pl
   });
   if (!complete) return std::nullopt;
   try {
-    ir::eval::CompiledExpr compiled(types_, e, [this](ValueId v) -> const ir::Array& { return known_.at(v); }, place);
+    ir::eval::CompiledExpr compiled(
+        types_, e, [this](ValueId v) -> const ir::Array& { return known_.at(v); }, place);
     if (compiled.is_real()) return ir::Literal(compiled.real(nullptr).value);
     const std::int64_t whole = compiled.whole(nullptr).value;
     return e->type == ir::Scalar::kBool ? ir::Literal(whole != 0) : ir::Literal(whole);

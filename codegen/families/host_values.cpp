@@ -53,7 +53,8 @@ class Classifier {
         [&](const ir::Compute& c) {
           if (!is_scalar_arithmetic(c) || !reads_host_only(c)) data(c);
         },
-        [&](const ir::Random& r) { data(r); }, [&](const ir::Routine& r) { data(r); }, [&](const ir::Chain& c) { data(c); },
+        [&](const ir::Random& r) { data(r); }, [&](const ir::Routine& r) { data(r); },
+        [&](const ir::Chain& c) { data(c); },
         [&](const ir::For& f) {
           if (f.serial && !runs_on_host(program_, n, host_)) return data(f);
           region(f.body);
@@ -117,7 +118,9 @@ class Classifier {
 
 }  // namespace
 
-bool is_scalar_arithmetic(const ir::Compute& compute) { return compute.out.empty() && compute.reduce.empty() && compute.left.empty(); }
+bool is_scalar_arithmetic(const ir::Compute& compute) {
+  return compute.out.empty() && compute.reduce.empty() && compute.left.empty();
+}
 
 std::vector<bool> host_values(const ir::Program& program) { return Classifier(program).run(); }
 

@@ -26,7 +26,8 @@ void add_label(plan::OpBuilder& builder, const LabelTemplate& l, const Number& n
 
 }  // namespace
 
-plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const std::function<const plan::TensorDesc&(ValueId)>& tensor) {
+plan::Op instantiate(const OpTemplate& op, int line, const Number& number,
+                     const std::function<const plan::TensorDesc&(ValueId)>& tensor) {
   plan::OpBuilder builder(op.op_class, op.name, op.site, line);
   for (const LabelTemplate& l : op.labels) add_label(builder, l, number);
   if (op.writes) {
@@ -40,7 +41,9 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
   for (const AccessTemplate& a : op.reads) {
     std::vector<plan::DimAccess> dims;
     for (const DimTemplate& d : a.dims) {
-      dims.push_back(d.whole ? plan::whole() : plan::DimAccess{terms_of(d.terms, number), {number(d.lo), number(d.hi)}, false, number(d.divisor)});
+      dims.push_back(
+          d.whole ? plan::whole()
+                  : plan::DimAccess{terms_of(d.terms, number), {number(d.lo), number(d.hi)}, false, number(d.divisor)});
     }
     builder.read(tensor(a.tensor).id, std::move(dims));
   }
@@ -57,14 +60,16 @@ plan::Op instantiate(const OpTemplate& op, int line, const Number& number, const
   for (const ValueId v : op.visits_either) either.push_back(&tensor(v));
   if (!either.empty()) builder.visits(either);
   for (const ValueId v : op.visits) builder.visits(tensor(v));
-  if (op.stored == OpTemplate::StoredResult::kLikeVisited) either.empty() ? builder.stored_like(tensor(op.visits.front())) : builder.stored_like(either);
+  if (op.stored == OpTemplate::StoredResult::kLikeVisited)
+    either.empty() ? builder.stored_like(tensor(op.visits.front())) : builder.stored_like(either);
   if (op.stored == OpTemplate::StoredResult::kOfPoints) builder.stored_of_points(tensor(op.visits.front()));
   for (const ValueId v : op.stored_within) builder.stored_within(tensor(v));
   std::vector<const plan::TensorDesc*> elements;
   for (const ValueId v : op.elements_of) elements.push_back(&tensor(v));
   if (!elements.empty()) builder.stored_elements_of(elements);
   std::vector<plan::PointBound> bounds;
-  for (const OpTemplate::PointBound& b : op.bounds) bounds.push_back({b.label, b.from_below, b.row, number(b.constant)});
+  for (const OpTemplate::PointBound& b : op.bounds)
+    bounds.push_back({b.label, b.from_below, b.row, number(b.constant)});
   if (!bounds.empty()) op.compresses ? builder.visits_within(bounds) : builder.stored_within(bounds);
   if (op.compresses) op.fills_bounds ? builder.stored_at_visited() : builder.stored_as_guessed();
   std::vector<plan::Index> tile;

@@ -17,14 +17,15 @@ using ir::match;
 using record::Known;
 
 /// How late a host value is known. 0: at start. 1, 2, …: it changes with the loop of that depth. Then:
-constexpr int kLost = 1000;      ///< left by a loop that a survey cuts short
+constexpr int kLost = 1000;       ///< left by a loop that a survey cuts short
 constexpr int kData = kLost + 1;  ///< computed from data
 
 // Note [Levels of host values]
-// The pass interprets the program abstractly: walking the steps in order, it knows at each of them the level of every host
-// variable. A loop's body is walked until the levels at its beginning are stable. Variables that outlive a branch are as late as
-// its condition. What a loop leaves in a variable is as late as what the loop used, where the loop computes scalars alone and a
-// survey therefore runs it to its end; a survey stops other loops after two iterations, so what they leave is lost to it.
+// The pass interprets the program abstractly: walking the steps in order, it knows at each of them the level of every
+// host variable. A loop's body is walked until the levels at its beginning are stable. Variables that outlive a branch
+// are as late as its condition. What a loop leaves in a variable is as late as what the loop used, where the loop
+// computes scalars alone and a survey therefore runs it to its end; a survey stops other loops after two iterations, so
+// what they leave is lost to it.
 
 /// Whether a step, or one inside it, records an operation.
 bool records(const FamilyProgram& program, const Step& s);
@@ -33,15 +34,19 @@ bool records(const FamilyProgram& program, const Steps& steps) {
 }
 bool records(const FamilyProgram& program, const Step& s) {
   return match(
-      s.op, [](const HostStep&) { return false; }, [](const DimensionStep&) { return false; }, [](const ParamStep&) { return false; },
-      [](const InputStep&) { return true; }, [](const RandomStep&) { return true; }, [](const OperationStep&) { return true; },
-      [](const ChainStep&) { return true; },
-      [](const RoutineStep&) { return true; }, [](const LoopStep&) { return true; }, [](const ControlReadStep&) { return true; }, [](const CopyStep&) { return false; },
-      [](const GathersStep&) { return false; }, [](const DeclareStep&) { return false; }, [](const SubscriptStep&) { return false; },
+      s.op, [](const HostStep&) { return false; }, [](const DimensionStep&) { return false; },
+      [](const ParamStep&) { return false; }, [](const InputStep&) { return true; },
+      [](const RandomStep&) { return true; }, [](const OperationStep&) { return true; },
+      [](const ChainStep&) { return true; }, [](const RoutineStep&) { return true; },
+      [](const LoopStep&) { return true; }, [](const ControlReadStep&) { return true; },
+      [](const CopyStep&) { return false; }, [](const GathersStep&) { return false; },
+      [](const DeclareStep&) { return false; }, [](const SubscriptStep&) { return false; },
       [&](const ForStep& f) { return records(program, f.body); },
       [&](const WhileStep& w) { return records(program, w.condition) || records(program, w.body); },
       [&](const IfStep& i) { return records(program, i.then_steps) || records(program, i.else_steps); },
-      [&](const ChooseStep& c) { return std::ranges::any_of(c.forms, [&](const Steps& form) { return records(program, form); }); },
+      [&](const ChooseStep& c) {
+        return std::ranges::any_of(c.forms, [&](const Steps& form) { return records(program, form); });
+      },
       [](const FenceStep&) { return false; }, [](const PrintStep&) { return true; },
       [&](const AssertStep& a) { return !program.is_host(a.condition); }, [](const CheckStep&) { return false; },
       [](const OutputStep&) { return true; }, [](const ReleaseStep&) { return false; });
@@ -98,14 +103,18 @@ class Knowledge {
     if (marking_ && extents_level(s) >= kLost) late_.insert(&s);
     match(
         s.op, [&](HostStep& h) { level(h.target) = level(h.value); }, [&](DimensionStep& d) { level(d.target) = 0; },
-        [&](ParamStep& p) { level(p.target) = p.computed_default ? level(*p.computed_default) : 0; }, [](InputStep&) {}, [](RandomStep&) {},
-        [](OperationStep&) {}, [&](RoutineStep& r) { routine(r); }, [](ChainStep&) {}, [](LoopStep&) {}, [&](ControlReadStep& c) { level(c.target) = kData; },
+        [&](ParamStep& p) { level(p.target) = p.computed_default ? level(*p.computed_default) : 0; }, [](InputStep&) {},
+        [](RandomStep&) {}, [](OperationStep&) {}, [&](RoutineStep& r) { routine(r); }, [](ChainStep&) {},
+        [](LoopStep&) {}, [&](ControlReadStep& c) { level(c.target) = kData; },
         [&](CopyStep& c) {
           if (program_.is_host(c.target)) level(c.target) = level(c.source);
         },
-        [](GathersStep&) {}, [](DeclareStep&) {}, [](SubscriptStep&) {}, [&](ForStep& f) { for_loop(s, f); }, [&](WhileStep& w) { while_loop(s, w); },
-        [&](IfStep& i) { branch(s, i); }, 
-        [&](ChooseStep& c) { for (Steps& form : c.forms) steps(form); }, [](FenceStep&) {}, [](PrintStep&) {}, [](AssertStep&) {}, [](CheckStep&) {}, [](OutputStep&) {},
+        [](GathersStep&) {}, [](DeclareStep&) {}, [](SubscriptStep&) {}, [&](ForStep& f) { for_loop(s, f); },
+        [&](WhileStep& w) { while_loop(s, w); }, [&](IfStep& i) { branch(s, i); },
+        [&](ChooseStep& c) {
+          for (Steps& form : c.forms) steps(form);
+        },
+        [](FenceStep&) {}, [](PrintStep&) {}, [](AssertStep&) {}, [](CheckStep&) {}, [](OutputStep&) {},
         [](ReleaseStep&) {});
   }
 

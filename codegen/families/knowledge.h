@@ -4,8 +4,8 @@
 
 namespace tdsl::codegen {
 
-/// Says of every loop and branch what is known of it before the program runs (record::Known), numbers branches that are not
-/// known at start, and puts a FenceStep where a step records something whose extents come from computed data:
+/// Says of every loop and branch what is known of it before the program runs (record::Known), numbers branches that are
+/// not known at start, and puts a FenceStep where a step records something whose extents come from computed data:
 ///
 ///     let k = i64(sum(x));              a control read: k comes from data
 ///     fence

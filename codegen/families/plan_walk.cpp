@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "codegen/relations/describe.h"
 #include "codegen/families/host_evaluator.h"
 #include "codegen/lower/routine.h"
+#include "codegen/relations/describe.h"
 #include "ir/graph/check.h"
 #include "runtime/check.h"
 #include "runtime/plan/op_builder.h"
@@ -52,21 +52,25 @@ class Walk::Body {
         s.op, [&](const HostStep& h) { assign(h.target, host_.evaluate(h.value, s.range)); },
         [&](const DimensionStep& d) { dimension(d); }, [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
-          if (program_.info(i.target).compressed) require_stored_size(i.name, element_type(i.target), shape(i.target));
-          else require_size(i.name, element_type(i.target), shape(i.target));
+          if (program_.info(i.target).compressed)
+            require_stored_size(i.name, element_type(i.target), shape(i.target));
+          else
+            require_size(i.name, element_type(i.target), shape(i.target));
           tensors_[i.target] = input(i);
         },
         [&](const RandomStep& r) {
           require_size(name_of(program_, r.target), element_type(r.target), shape(r.target));
-          tensors_[r.target] = program_.info(r.target).compressed ? sprandom(r) : recorder_.source(name_of(program_, r.target), element_type(r.target), shape(r.target), tile(r.target), at(r.site));
+          tensors_[r.target] = program_.info(r.target).compressed
+                                   ? sprandom(r)
+                                   : recorder_.source(name_of(program_, r.target), element_type(r.target),
+                                                      shape(r.target), tile(r.target), at(r.site));
         },
         [&](const OperationStep& o) { operation(o); }, [&](const ChainStep& c) { chain(c); },
         [&](const RoutineStep& r) { routine(r); }, [&](const LoopStep& l) { loop(l); },
         [&](const ControlReadStep& c) { control_read(c); }, [&](const CopyStep& c) { copy(c); },
-        [&](const GathersStep& g) { gathers(g.routine, g.operand, number(g.bytes)); },
-        [](const DeclareStep&) {}, [](const SubscriptStep&) {}, [&](const ForStep& f) { for_loop(f); },
-        [&](const WhileStep& w) { while_loop(w); }, [&](const IfStep& i) { branch(i); },
-        [&](const ChooseStep& c) { choose(c); },
+        [&](const GathersStep& g) { gathers(g.routine, g.operand, number(g.bytes)); }, [](const DeclareStep&) {},
+        [](const SubscriptStep&) {}, [&](const ForStep& f) { for_loop(f); }, [&](const WhileStep& w) { while_loop(w); },
+        [&](const IfStep& i) { branch(i); }, [&](const ChooseStep& c) { choose(c); },
         [&](const FenceStep&) { control_->fence(line_); },
         [&](const PrintStep& p) {
           std::vector<ValueId> tensors;
@@ -110,26 +114,34 @@ class Walk::Body {
 
   record::TensorHandle input(const InputStep& i) {
     const std::vector<plan::Index> extents = shape(i.target);
-    if (!program_.info(i.target).compressed) return recorder_.load(i.name, element_type(i.target), extents, tile(i.target), at(i.site));
+    if (!program_.info(i.target).compressed)
+      return recorder_.load(i.name, element_type(i.target), extents, tile(i.target), at(i.site));
     const auto known = request_.stored.find(i.name);
     StoredInput stored{plan::guessed_stored(extents)};
     if (known != request_.stored.end()) {
       const double all = stored.elements.hi;
       stored = known->second;
-      stored.elements = {std::min(stored.elements.lo, all), std::min(stored.elements.expected, all), std::min(stored.elements.hi, all)};
-      if (stored.rows && stored.rows->rows != extents[0]) stored.rows = nullptr;  // something else made the matrix longer than its file
+      stored.elements = {std::min(stored.elements.lo, all), std::min(stored.elements.expected, all),
+                         std::min(stored.elements.hi, all)};
+      if (stored.rows && stored.rows->rows != extents[0])
+        stored.rows = nullptr;  // something else made the matrix longer than its file
     } else if (stored.elements.hi > 0) {
-      (*note_)(place_, fmt::format("no file says how many elements of `{}` are stored: {:.0f} are assumed, {:.2g} %, and in peaks all; --set {}.stored=N says otherwise", i.name,
-                                   stored.elements.expected, 100 * stored.elements.expected / stored.elements.hi, i.name));
+      (*note_)(place_, fmt::format("no file says how many elements of `{}` are stored: {:.0f} are assumed, {:.2g} %, "
+                                   "and in peaks all; --set {}.stored=N says otherwise",
+                                   i.name, stored.elements.expected,
+                                   100 * stored.elements.expected / stored.elements.hi, i.name));
     }
-    return recorder_.load_stored(i.name, element_type(i.target), extents, stored.elements, std::move(stored.rows), tile(i.target), at(i.site));
+    return recorder_.load_stored(i.name, element_type(i.target), extents, stored.elements, std::move(stored.rows),
+                                 tile(i.target), at(i.site));
   }
 
   record::TensorHandle sprandom(const RandomStep& r) {
     const std::vector<plan::Index> extents = shape(r.target);
     const auto density = host_.get(r.random.iterations.back());
-    const plan::Estimate stored = density ? plan::drawn_stored(extents, std::get<double>(*density)) : plan::guessed_stored(extents);
-    return recorder_.stored_source(name_of(program_, r.target), element_type(r.target), extents, stored, tile(r.target), at(r.site));
+    const plan::Estimate stored =
+        density ? plan::drawn_stored(extents, std::get<double>(*density)) : plan::guessed_stored(extents);
+    return recorder_.stored_source(name_of(program_, r.target), element_type(r.target), extents, stored, tile(r.target),
+                                   at(r.site));
   }
 
   std::int64_t number(const Extent& e) const {
@@ -143,16 +155,15 @@ class Walk::Body {
   auto computed(const F& f) const -> decltype(f()) {
     try {
       return f();
-    } catch (const std::domain_error& error) {
-      fail(error.what());
-    }
+    } catch (const std::domain_error& error) { fail(error.what()); }
   }
 
   void require_size(const std::string& name, record::ElementType type, const std::vector<plan::Index>& shape) const {
     const auto bytes = static_cast<plan::Index>(element_size(type));
     if (!rt::is_legal_size(shape, bytes)) fail(rt::too_large_text(name, element_name(type), shape));
   }
-  void require_stored_size(const std::string& name, record::ElementType type, const std::vector<plan::Index>& shape) const {
+  void require_stored_size(const std::string& name, record::ElementType type,
+                           const std::vector<plan::Index>& shape) const {
     if (!rt::is_legal_stored_size(shape)) fail(rt::too_large_text(name, element_name(type), shape, true));
   }
 
@@ -162,7 +173,9 @@ class Walk::Body {
     return found->second;
   }
 
-  [[nodiscard]] record::ElementType element_type(ValueId v) const { return *rt::element_type_named(ir::name_of(program_.type(v).scalar)); }
+  [[nodiscard]] record::ElementType element_type(ValueId v) const {
+    return *rt::element_type_named(ir::name_of(program_.type(v).scalar));
+  }
   [[nodiscard]] std::vector<plan::Index> numbers(const std::vector<Extent>& extents) const {
     std::vector<plan::Index> list;
     for (const Extent& e : extents) list.push_back(number(e));
@@ -173,14 +186,18 @@ class Walk::Body {
   [[nodiscard]] record::Place at(int site) const { return {site, line_}; }
 
   void operation(const OperationStep& o) {
-    plan::Op op = instantiate(*o.op, line_, [this](const Extent& e) { return number(e); }, [this](ValueId v) -> const plan::TensorDesc& { return tensor(v).desc(); });
+    plan::Op op = instantiate(
+        *o.op, line_, [this](const Extent& e) { return number(e); },
+        [this](ValueId v) -> const plan::TensorDesc& { return tensor(v).desc(); });
     if (o.op->in_any_order) return sum_of_products(o, std::move(op));
     for (const plan::LabelDesc& l : op.labels) {
       if (!rt::is_countable(l.range.lo, l.range.hi)) fail(rt::uncountable_text(l.name));
     }
     record::drop_empty_sum(op);
-    if (!op.outputs.empty() && op.outputs.front().sized()) require_stored_size(op.name, element_type(o.target), op.shape);
-    else require_size(op.name, element_type(o.target), op.shape);
+    if (!op.outputs.empty() && op.outputs.front().sized())
+      require_stored_size(op.name, element_type(o.target), op.shape);
+    else
+      require_size(op.name, element_type(o.target), op.shape);
     tensors_[o.target] = recorder_.record(std::move(op), element_type(o.target));
     if (observer_ != nullptr) observer_->emitted(tensor(o.target).id(), o, host_);
   }
@@ -197,7 +214,9 @@ class Walk::Body {
       if (observer_ != nullptr) observer_->product(made.id(), recorded, program_.type(o.target).scalar);
       return made;
     };
-    tensors_[o.target] = record::record_sum(sum, {*control_, one, [&](const std::string& text) { (*note_)(place, "the sum of products runs as " + text); }});
+    tensors_[o.target] = record::record_sum(sum, {*control_, one, [&](const std::string& text) {
+                                                    (*note_)(place, "the sum of products runs as " + text);
+                                                  }});
   }
 
   void chain(const ChainStep& c) {
@@ -214,7 +233,8 @@ class Walk::Body {
    public:
     explicit RoutineCaller(Body& walk) : walk_(walk) {}
 
-    record::TensorHandle record(plan::OpBuilder& op, record::ElementType type, const rt::routines::KernelCall&) override {
+    record::TensorHandle record(plan::OpBuilder& op, record::ElementType type,
+                                const rt::routines::KernelCall&) override {
       walk_.require_size(op.op().name, type, op.op().shape);
       return walk_.recorder_.record(std::move(op.op()), type);
     }
@@ -231,24 +251,29 @@ class Walk::Body {
     bool indirect_qr(plan::Index rows, plan::Index columns, plan::Index blocks) const override {
       return plan::indirect_qr(walk_.request_.factorise, walk_.request_.deciding_ranks, rows, columns, blocks);
     }
-    void gathers(std::string_view routine, std::string_view operand, plan::Index bytes, int) override { walk_.gathers(routine, operand, bytes); }
+    void gathers(std::string_view routine, std::string_view operand, plan::Index bytes, int) override {
+      walk_.gathers(routine, operand, bytes);
+    }
 
    private:
     Body& walk_;
   };
 
   void gathers(std::string_view routine, std::string_view operand, plan::Index bytes) {
-    if (request_.ranks <= 1 || bytes <= plan::kGatheredBytes || program_.silent.contains({place_.file, place_.line})) return;
+    if (request_.ranks <= 1 || bytes <= plan::kGatheredBytes || program_.silent.contains({place_.file, place_.line}))
+      return;
     (*note_)(place_, plan::gathered_text(std::string(routine), std::string(operand), bytes));
   }
 
   void routine(const RoutineStep& r) {
-    rt::routines::Call call{library_routine(r.kind), {}, {}, {r.site, line_, r.known, r.branch}, r.axis, number(r.count)};
+    rt::routines::Call call{library_routine(r.kind), {}, {}, {r.site, line_, r.known, r.branch}, r.axis,
+                            number(r.count)};
     for (const RoutineStep::Operand& o : r.operands) {
       call.operands.push_back(tensor(o.tensor));
       if (o.ends) tensors_.erase(o.tensor);
     }
-    for (const RoutineStep::Result& result : r.results) call.results.push_back({program_.info(result.target).name, result.wanted});
+    for (const RoutineStep::Result& result : r.results)
+      call.results.push_back({program_.info(result.target).name, result.wanted});
     RoutineCaller caller(*this);
     rt::routines::record_routine(caller, call);
     for (std::size_t k = 0; k < r.results.size(); ++k) {
@@ -258,7 +283,8 @@ class Walk::Body {
 
   void loop(const LoopStep& l) {
     plan::OpBuilder op(plan::OpClass::kLoop, l.name, l.site, line_);
-    for (const AccessTemplate& a : l.reads) op.read(tensor(a.tensor).id(), std::vector<plan::DimAccess>(a.dims.size(), plan::whole()));
+    for (const AccessTemplate& a : l.reads)
+      op.read(tensor(a.tensor).id(), std::vector<plan::DimAccess>(a.dims.size(), plan::whole()));
     if (l.ordered) op.on_rank(0);
     op.flops(static_cast<double>(computed([&] { return host_.evaluate(l.flops); }).value_or(0)));
     std::vector<record::LoopOutput> outputs;
@@ -329,10 +355,11 @@ class Walk::Body {
     const auto begin = host_.get(f.begin);
     const auto end = host_.get(f.end);
     if (!begin || !end) fail("the loop's range depends on computed data, so there is no plan before the program runs");
-    control_->for_loop(f.known, std::get<std::int64_t>(*begin), std::get<std::int64_t>(*end), f.step, [&](plan::Index i) {
-      host_.set(f.index, i);
-      steps(f.body);
-    });
+    control_->for_loop(f.known, std::get<std::int64_t>(*begin), std::get<std::int64_t>(*end), f.step,
+                       [&](plan::Index i) {
+                         host_.set(f.index, i);
+                         steps(f.body);
+                       });
   }
 
   void while_loop(const WhileStep& w) {
@@ -349,7 +376,9 @@ class Walk::Body {
 
   void branch(const IfStep& i) {
     const auto condition = host_.get(i.condition);
-    control_->if_else(i.known, i.site, !condition || std::get<bool>(*condition), [&] { steps(i.then_steps); }, [&] { steps(i.else_steps); });
+    control_->if_else(
+        i.known, i.site, !condition || std::get<bool>(*condition), [&] { steps(i.then_steps); },
+        [&] { steps(i.else_steps); });
   }
 
   void choose(const ChooseStep& c) {
@@ -388,7 +417,9 @@ namespace {
 
 /// Iterations of one loop that are followed; loops over scalars, whose values are needed later, are followed further.
 constexpr plan::Index kShownIterations = 1000;
-constexpr plan::Index limit_of(record::Loop loop) { return loop.records ? kShownIterations : record::kScalarIterations; }
+constexpr plan::Index limit_of(record::Loop loop) {
+  return loop.records ? kShownIterations : record::kScalarIterations;
+}
 
 /// The program as it is written, as far as that can be known.
 class ShownControl : public record::Control {
@@ -410,7 +441,8 @@ class ShownControl : public record::Control {
     const SourceRange place = walk_.place();
     for (plan::Index done = 0; done < limit_of(loop); ++done) {
       const bool runs = condition();
-      if (loop.range == record::Known::kData && done == 1) return note_(place, "how often this loop runs depends on data: one iteration is shown");
+      if (loop.range == record::Known::kData && done == 1)
+        return note_(place, "how often this loop runs depends on data: one iteration is shown");
       if (!runs && loop.range != record::Known::kData) return;
       body(done);
       recorder_.flush();
@@ -418,7 +450,8 @@ class ShownControl : public record::Control {
     cut(place, limit_of(loop));
   }
 
-  void if_else(record::Known known, int, bool condition, const Branch& then_branch, const Branch& else_branch) override {
+  void if_else(record::Known known, int, bool condition, const Branch& then_branch,
+               const Branch& else_branch) override {
     const bool open = known == record::Known::kData;
     if (open) note_(walk_.place(), "which branch is taken depends on data: the first is shown");
     open || condition ? then_branch() : else_branch();
@@ -429,7 +462,9 @@ class ShownControl : public record::Control {
   bool read(record::ElementType, std::span<std::byte>) override { return false; }
 
  private:
-  void cut(SourceRange place, plan::Index limit) const { note_(place, fmt::format("only the first {} iterations of this loop are shown", limit)); }
+  void cut(SourceRange place, plan::Index limit) const {
+    note_(place, fmt::format("only the first {} iterations of this loop are shown", limit));
+  }
 
   const Walk& walk_;
   record::Recorder& recorder_;
@@ -439,8 +474,8 @@ class ShownControl : public record::Control {
 
 }  // namespace
 
-void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder, const Note& note,
-                   const record::Forms& forms) {
+void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder,
+                   const Note& note, const record::Forms& forms) {
   Walk walk(program, request, recorder);
   ShownControl control(walk, recorder, note, forms);
   walk.run(control, note);

@@ -28,8 +28,8 @@ struct WalkRequest {
   plan::Index deciding_ranks = 1;  ///< plan::PlanInputs::deciding_ranks
   std::map<std::string, ir::Literal> params;
   std::map<std::string, std::int64_t> dimensions;
-  std::set<std::string> files;  ///< outputs that go to a file
-  std::set<std::string> row_files;  ///< of them, those in C order
+  std::set<std::string> files;                ///< outputs that go to a file
+  std::set<std::string> row_files;            ///< of them, those in C order
   std::map<std::string, StoredInput> stored;  ///< of others it is guessed
   plan::Factorise factorise = plan::Factorise::kAuto;
 };
@@ -53,7 +53,8 @@ class Walk {
   ~Walk();
 
   /// Walks the program once. `note`: what the run would say of slow paths.
-  /// Throws rt::RunError for sizes that clash, and for sizes and loop bounds that depend on data where `control` gives no value.
+  /// Throws rt::RunError for sizes that clash, and for sizes and loop bounds that depend on data where `control` gives
+  /// no value.
   void run(record::Control& control, const Note& note);
   /// The step that is being walked.
   [[nodiscard]] SourceRange place() const;
@@ -65,16 +66,17 @@ class Walk {
   std::unique_ptr<Body> body_;
 };
 
-/// The program as `explain` shows it: loops that record are followed for up to 1000 iterations; of what depends on data, one iteration of a
-/// loop and the first branch. A note says so, and which form of several runs.
-void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder, const Note& note,
-                   const record::Forms& forms = {});
+/// The program as `explain` shows it: loops that record are followed for up to 1000 iterations; of what depends on
+/// data, one iteration of a loop and the first branch. A note says so, and which form of several runs.
+void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder,
+                   const Note& note, const record::Forms& forms = {});
 /// What the executable surveys of itself. Refers to its arguments.
 [[nodiscard]] record::Recording recording_of(const FamilyProgram& program, const WalkRequest& request,
                                              OperationObserver* observer = nullptr);
 
 /// The operation with numbers for all extents; `tensor`: its operands.
-[[nodiscard]] plan::Op instantiate(const OpTemplate& op, int line, const std::function<std::int64_t(const Extent&)>& number,
+[[nodiscard]] plan::Op instantiate(const OpTemplate& op, int line,
+                                   const std::function<std::int64_t(const Extent&)>& number,
                                    const std::function<const plan::TensorDesc&(ValueId)>& tensor);
 
 }  // namespace tdsl::codegen

@@ -36,14 +36,15 @@ bool removable(const Step& step) {
     return o->kernel->checked.empty() && !may_fail(c.bodies.front()) && (!c.guard || !may_fail(c.guard));
   }
   if (const auto* r = std::get_if<RoutineStep>(&step.op)) return ir::is_line(r->kind);  // others refuse some matrices
-  return std::holds_alternative<ChainStep>(step.op) || std::holds_alternative<DimensionStep>(step.op) || std::holds_alternative<ParamStep>(step.op) ||
-         std::holds_alternative<RandomStep>(step.op);
+  return std::holds_alternative<ChainStep>(step.op) || std::holds_alternative<DimensionStep>(step.op) ||
+         std::holds_alternative<ParamStep>(step.op) || std::holds_alternative<RandomStep>(step.op);
 }
 
 bool remove_unused(Steps& steps, const std::set<ValueId>& used) {
   const auto unused = [&](const Step& s) {
     const std::vector<ValueId> targets = targets_of(s);
-    return !targets.empty() && removable(s) && std::ranges::none_of(targets, [&](ValueId v) { return used.contains(v); });
+    return !targets.empty() && removable(s) &&
+           std::ranges::none_of(targets, [&](ValueId v) { return used.contains(v); });
   };
   bool changed = std::erase_if(steps, unused) != 0;
   for (Step& s : steps) {
@@ -53,7 +54,8 @@ bool remove_unused(Steps& steps, const std::set<ValueId>& used) {
     auto* loop = std::get_if<LoopStep>(&s.op);
     if (loop == nullptr || loop->kernel != nullptr) continue;
     // Tensors are the loop's memory; scalars that end with it are nobody's business.
-    std::erase_if(loop->results, [&](const LoopStep::Result& r) { return r.continues < 0 && !used.contains(r.target); });
+    std::erase_if(loop->results,
+                  [&](const LoopStep::Result& r) { return r.continues < 0 && !used.contains(r.target); });
   }
   for (Step& s : steps) {
     for (Steps* inner : nested_of(s)) changed = remove_unused(*inner, used) || changed;
@@ -117,11 +119,11 @@ class Releases {
   }
 
   /// A carried tensor whose next value is assigned after step k of the body.
-  [[nodiscard]] bool assigned_later(const Steps& steps, std::size_t k, ValueId v, const std::vector<ValueId>& carried) const {
+  [[nodiscard]] bool assigned_later(const Steps& steps, std::size_t k, ValueId v,
+                                    const std::vector<ValueId>& carried) const {
     if (program_.is_host(v) || std::ranges::find(carried, v) == carried.end()) return false;
-    return std::any_of(steps.begin() + static_cast<std::ptrdiff_t>(k) + 1, steps.end(), [&](const Step& s) {
-      return std::holds_alternative<CopyStep>(s.op) && defines(s, v);
-    });
+    return std::any_of(steps.begin() + static_cast<std::ptrdiff_t>(k) + 1, steps.end(),
+                       [&](const Step& s) { return std::holds_alternative<CopyStep>(s.op) && defines(s, v); });
   }
 
   /// A routine releases its operands by itself; one that is given twice ends behind it.
@@ -132,7 +134,8 @@ class Releases {
     }
   }
 
-  static void insert(Steps& steps, const std::vector<ValueId>& before, const std::map<std::size_t, std::vector<ValueId>>& after) {
+  static void insert(Steps& steps, const std::vector<ValueId>& before,
+                     const std::map<std::size_t, std::vector<ValueId>>& after) {
     Steps result;
     for (const ValueId v : before) result.push_back({{}, ReleaseStep{v}});
     for (std::size_t k = 0; k < steps.size(); ++k) {

@@ -36,14 +36,16 @@ class Splitter {
  private:
   /// What the loops outside of rows, columns and sums fix is left in place.
   [[nodiscard]] bool varies(const Expr& e, const std::set<int>& labels) const {
-    const bool loops = std::ranges::any_of(labels, [&](int l) { return std::ranges::find(into_.outer, l) == into_.outer.end(); });
+    const bool loops =
+        std::ranges::any_of(labels, [&](int l) { return std::ranges::find(into_.outer, l) == into_.outer.end(); });
     bool reads = false;
     ir::for_each_node(e, [&](const ir::ExprNode& n) { reads = reads || is_operand_(n); });
     return loops || reads;
   }
 
   static bool keep(Blocking::Values& values, const Expr& e) {
-    const auto known = std::ranges::find_if(values, [&](const std::vector<Expr>& places) { return ir::equal(places.front(), e); });
+    const auto known =
+        std::ranges::find_if(values, [&](const std::vector<Expr>& places) { return ir::equal(places.front(), e); });
     if (known == values.end()) {
       values.push_back({e});
     } else {
@@ -74,7 +76,8 @@ Known known_of(const Expr& e, const Blocking& blocks) {
   if (b == nullptr) return Known::kNothing;
   const Known left = known_of(b->left, blocks), right = known_of(b->right, blocks);
   if (left == Known::kNothing || right == Known::kNothing) return Known::kNothing;
-  const bool finite = left == Known::kFinite && right == Known::kFinite, one_finite = left == Known::kFinite || right == Known::kFinite;
+  const bool finite = left == Known::kFinite && right == Known::kFinite,
+             one_finite = left == Known::kFinite || right == Known::kFinite;
   using enum ir::BinaryOp;
   // A result may overflow; inf - inf and 0 * inf are nan.
   if (b->op == kAdd || b->op == kSub) return one_finite ? Known::kNoNan : Known::kNothing;
@@ -90,20 +93,23 @@ std::optional<Blocking> blocking(const ir::Compute& compute, Blocking labels, co
   if (!compute.monoid || can_fail(compute.bodies.front()) || can_fail(compute.guard)) return std::nullopt;
   if (compute.monoid->kind == ir::Monoid::Kind::kUser) {
     bool vectors = !can_fail(compute.monoid->combine);
-    ir::for_each_node(compute.monoid->combine, [&](const ir::ExprNode& n) { vectors = vectors && ir::has_vector_form(n); });
+    ir::for_each_node(compute.monoid->combine,
+                      [&](const ir::ExprNode& n) { vectors = vectors && ir::has_vector_form(n); });
     if (!vectors) return std::nullopt;
   }
   Splitter splitter(is_operand, labels);
   const bool splits = splitter.split(compute.bodies.front()) && (!compute.guard || splitter.split(compute.guard));
   if (!splits || labels.x.empty() || labels.y.empty()) return std::nullopt;
-  const bool extremum = compute.monoid->kind == ir::Monoid::Kind::kMin || compute.monoid->kind == ir::Monoid::Kind::kMax;
+  const bool extremum =
+      compute.monoid->kind == ir::Monoid::Kind::kMin || compute.monoid->kind == ir::Monoid::Kind::kMax;
   labels.numbers = extremum && known_of(compute.bodies.front(), labels) != Known::kNothing;
   return labels;
 }
 
 std::optional<Blocking> blocking(const OpTemplate& op, const KernelTemplate& kernel) {
   // Values are computed for whole blocks, guards notwithstanding: every read must be inside everywhere.
-  const bool everywhere = kernel.checked.empty() && kernel.trusted.empty() && kernel.gathers.empty() && kernel.scattered.empty();
+  const bool everywhere =
+      kernel.checked.empty() && kernel.trusted.empty() && kernel.gathers.empty() && kernel.scattered.empty();
   if (!kernel.compute.monoid || !everywhere) return std::nullopt;
   const int column = row_label(op);
   const std::vector<int> out = out_labels(op);

@@ -27,15 +27,16 @@ class InnerLines {
 
  private:
   void add(const SourceRange& operation, const SourceRange& inner) {
-    if (operation.known() && inner.known() && place_of(operation) != place_of(inner)) lines[place_of(operation)].insert(place_of(inner));
+    if (operation.known() && inner.known() && place_of(operation) != place_of(inner))
+      lines[place_of(operation)].insert(place_of(inner));
   }
 
   /// Of a `result` that is no reduction the whole expression counts as its line, wherever a function has it from.
   void values(const SourceRange& place, const ir::Compute& compute, bool result) {
     for (const Expr& body : compute.bodies) {
       ir::for_each_node(body, [&](const ir::ExprNode& e) {
-        const bool computes = std::holds_alternative<ir::Unary>(e.op) || std::holds_alternative<ir::Binary>(e.op) || std::holds_alternative<ir::Select>(e.op) ||
-                              std::holds_alternative<ir::Apply>(e.op);
+        const bool computes = std::holds_alternative<ir::Unary>(e.op) || std::holds_alternative<ir::Binary>(e.op) ||
+                              std::holds_alternative<ir::Select>(e.op) || std::holds_alternative<ir::Apply>(e.op);
         if (!computes || !ir::is_float(e.type) || (result && covers(place, e.range))) return;
         if (result && !compute.monoid && covers(body->range, e.range)) return;
         add(place, e.range);

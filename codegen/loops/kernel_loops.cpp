@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "codegen/lower/guard_bounds.h"
 #include "codegen/loops/kernel_nest_builder.h"
+#include "codegen/lower/guard_bounds.h"
 
 namespace tdsl::codegen {
 
@@ -19,8 +19,10 @@ nest::TaskRange KernelNestBuilder::narrowed(int label, Body& before) {
   if (op_.compresses) return within_bounds(label, before);
   if (!compute_.monoid || !compute_.guard || kind(label) != LabelTemplate::Kind::kReduce) return range;
   for (const GuardBound& bound : guard_bounds(kernel_, label, open_, observed_)) {
-    const ValueId side = local(labels_[static_cast<std::size_t>(label)] + (bound.from_below ? "_begin" : "_end"), ir::Scalar::kI64);
-    before.push_back(statement(nest::Narrow{side, label, range, bound.from_below, of_nest(bound.value), bound.past, bound.safe}));
+    const ValueId side =
+        local(labels_[static_cast<std::size_t>(label)] + (bound.from_below ? "_begin" : "_end"), ir::Scalar::kI64);
+    before.push_back(
+        statement(nest::Narrow{side, label, range, bound.from_below, of_nest(bound.value), bound.past, bound.safe}));
     (bound.from_below ? range.begin : range.end) = side;
   }
   return range;
@@ -30,15 +32,18 @@ nest::TaskRange KernelNestBuilder::within_bounds(int label, Body& before) {
   TaskRange range;
   for (const OpTemplate::PointBound& bound : op_.bounds) {
     if (bound.label != label) continue;
-    const ValueId side = local(labels_[static_cast<std::size_t>(label)] + (bound.from_below ? "_begin" : "_end"), ir::Scalar::kI64);
-    before.push_back(statement(nest::Narrow{side, label, range, bound.from_below, line(bound), !bound.from_below, true}));
+    const ValueId side =
+        local(labels_[static_cast<std::size_t>(label)] + (bound.from_below ? "_begin" : "_end"), ir::Scalar::kI64);
+    before.push_back(
+        statement(nest::Narrow{side, label, range, bound.from_below, line(bound), !bound.from_below, true}));
     (bound.from_below ? range.begin : range.end) = side;
   }
   observed_.insert(kernel_.bounding.begin(), kernel_.bounding.end());
   return range;
 }
 
-/// The bound along the rows. A value that may be any integer is taken to be at most as large as changes nothing, and leaves room to add to it.
+/// The bound along the rows. A value that may be any integer is taken to be at most as large as changes nothing, and
+/// leaves room to add to it.
 ir::Expr KernelNestBuilder::line(const OpTemplate::PointBound& bound) const {
   constexpr std::int64_t kLargest = std::int64_t{1} << 59;
   Extent sum = bound.constant;
@@ -49,7 +54,8 @@ ir::Expr KernelNestBuilder::line(const OpTemplate::PointBound& bound) const {
     const ValueId v = captures_.at(r->tensor);
     const Expr value = ir::read(ir::Scalar::kI64, v, {});
     if (result_.nest.variable(v).size) return value;
-    return ir::binary(ir::BinaryOp::kMin, ir::binary(ir::BinaryOp::kMax, value, ir::constant_i64(-kLargest)), ir::constant_i64(kLargest));
+    return ir::binary(ir::BinaryOp::kMin, ir::binary(ir::BinaryOp::kMax, value, ir::constant_i64(-kLargest)),
+                      ir::constant_i64(kLargest));
   });
 }
 
@@ -58,7 +64,8 @@ nest::Body KernelNestBuilder::point() {
   if (!kernel_.gathers.empty()) return with_panels(guarded(located([&] { return accumulate(element()); })));
   if (compute_.monoid || compute_.combine) return guarded(accumulate(element()));
   const Expr body = of_nest(compute_.bodies.front());
-  if (const Expr rest = guard(); rest && !op_.writes && !op_.base) return {statement(nest::Store{element(), ir::select(rest, body, fill())})};
+  if (const Expr rest = guard(); rest && !op_.writes && !op_.base)
+    return {statement(nest::Store{element(), ir::select(rest, body, fill())})};
   auto [lets, value] = named(body);
   Body result = statements_of(std::move(lets));
   result.push_back(statement(nest::Store{element(), std::move(value)}));
@@ -89,7 +96,10 @@ nest::Body KernelNestBuilder::scatter() {
   nest::IsMine mine;
   for (const auto& [d, index] : targets_) {
     const Expr& left = compute_.left[d];
-    result.push_back(statement(nest::Check{index, of_nest(left), {static_cast<int>(d), of_nest(*kernel_.scattered[d]), subscript_text(left, request_.step.target), left->range}}));
+    result.push_back(statement(nest::Check{index,
+                                           of_nest(left),
+                                           {static_cast<int>(d), of_nest(*kernel_.scattered[d]),
+                                            subscript_text(left, request_.step.target), left->range}}));
     mine.members.push_back({index, static_cast<int>(d)});
   }
   result.push_back(statement(nest::If{std::move(mine), accumulate(element())}));
@@ -123,12 +133,16 @@ nest::Body KernelNestBuilder::into_total(ValueId total, const std::vector<int>& 
   if (lines) return result;
   result_ = before;
   checked_ = checked;
-  return loops(labels, 0, false, [&] { return with_panels(guarded(located([&] { return accumulate({total, {}}); }))); });
+  return loops(labels, 0, false, [&] {
+    return with_panels(guarded(located([&] { return accumulate({total, {}}); })));
+  });
 }
 
 std::optional<nest::Body> KernelNestBuilder::line_sum(ValueId total, int label) {
   const Monoid::Kind kind = compute_.monoid->kind;
-  if (!ir::is_float(kernel_.type) || !(kind == Monoid::Kind::kSum || kind == Monoid::Kind::kProd) || !kernel_.gathers.empty()) return std::nullopt;
+  if (!ir::is_float(kernel_.type) || !(kind == Monoid::Kind::kSum || kind == Monoid::Kind::kProd) ||
+      !kernel_.gathers.empty())
+    return std::nullopt;
   Body result;
   const TaskRange range = narrowed(label, result);
   const bool bounds = !result.empty();
@@ -137,15 +151,18 @@ std::optional<nest::Body> KernelNestBuilder::line_sum(ValueId total, int label) 
   open_.erase(label);
   const Expr body = of_nest(compute_.bodies.front());
   Named line = rest ? Named{{}, ir::select(rest, body, identity())} : named(body);
-  const bool stops = std::ranges::any_of(line.lets, [&](const nest::Let& let) { return nest::may_stop(result_.nest, let.value); });
+  const bool stops =
+      std::ranges::any_of(line.lets, [&](const nest::Let& let) { return nest::may_stop(result_.nest, let.value); });
   if (stops || nest::may_stop(result_.nest, line.value) || !order_.in_order.contains(label)) return std::nullopt;
-  result.push_back(statement(nest::LineReduction{total, kind, label, range, std::move(line.lets), std::move(line.value)}));
+  result.push_back(
+      statement(nest::LineReduction{total, kind, label, range, std::move(line.lets), std::move(line.value)}));
   return bounds ? with_points(std::move(result)) : result;
 }
 
 nest::Body KernelNestBuilder::blocked(const Blocking& blocks) {
   return loops(blocks.outer, 0, false, [&] {
-    nest::BlockedReduction s{element(), blocks.row, blocks.column, blocks.reduce, {}, {}, *compute_.monoid, {}, {}, blocks.numbers};
+    nest::BlockedReduction s{element(), blocks.row, blocks.column, blocks.reduce, {}, {}, *compute_.monoid,
+                             {},        {},         blocks.numbers};
     std::map<const ir::ExprNode*, Expr> values;
     const auto add = [&](const Blocking::Values& given, const char* name, std::vector<nest::Let>& lets) {
       for (const std::vector<Expr>& places : given) {
@@ -157,11 +174,14 @@ nest::Body KernelNestBuilder::blocked(const Blocking& blocks) {
     add(blocks.x, "x", s.x);
     add(blocks.y, "y", s.y);
     const auto of_values = [&](const Expr& e) {
-      return with_parts(e, [&](const Expr& part) {
-        if (const auto found = values.find(part.id()); found != values.end()) return found->second;
-        const auto* r = std::get_if<ir::Read>(&part->op);
-        return r == nullptr ? Expr() : read(part, *r);
-      }, true);
+      return with_parts(
+          e,
+          [&](const Expr& part) {
+            if (const auto found = values.find(part.id()); found != values.end()) return found->second;
+            const auto* r = std::get_if<ir::Read>(&part->op);
+            return r == nullptr ? Expr() : read(part, *r);
+          },
+          true);
     };
     const Expr rest = without_parts(compute_.guard, observed_);
     s.value = of_values(compute_.bodies.front());
@@ -172,7 +192,8 @@ nest::Body KernelNestBuilder::blocked(const Blocking& blocks) {
 
 nest::Body KernelNestBuilder::first_values() {
   const auto filled = [&](Expr value) { return Body{statement(nest::Fill{target_, std::move(value)})}; };
-  if (kernel_.walk) return result_.nest.variable(target_).compressed ? Body{} : filled(compute_.monoid ? identity() : fill());
+  if (kernel_.walk)
+    return result_.nest.variable(target_).compressed ? Body{} : filled(compute_.monoid ? identity() : fill());
   if (compute_.monoid) return !order_.into_scalar || op_.writes || op_.base ? filled(identity()) : Body{};
   return (op_.writes || compute_.combine) && !op_.base ? filled(fill()) : Body{};
 }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "codegen/relations/describe.h"
-#include "codegen/lower/guard_bounds.h"
 #include "codegen/loops/kernel_nest_builder.h"
+#include "codegen/lower/guard_bounds.h"
+#include "codegen/relations/describe.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::codegen {
@@ -14,7 +14,11 @@ using nest::with_parts;
 using Role = nest::Variable::Role;
 
 KernelNestBuilder::KernelNestBuilder(const KernelNestRequest& request)
-    : request_(request), program_(request.program), op_(*request.step.op), kernel_(*request.step.kernel), compute_(kernel_.compute) {
+    : request_(request),
+      program_(request.program),
+      op_(*request.step.op),
+      kernel_(*request.step.kernel),
+      compute_(kernel_.compute) {
   result_.nest.name = request.name;
   result_.nest.place = request.place;
   add_captures();
@@ -33,7 +37,8 @@ KernelNest KernelNestBuilder::run() {
     result_.nest.body = blocked(*blocks);
   } else {
     order_ = loop_order(op_, kernel_);
-    result_.nest.body = order_.into_scalar ? scalar_reduction() : loops(order_.labels, 0, true, [&] { return point(); });
+    result_.nest.body =
+        order_.into_scalar ? scalar_reduction() : loops(order_.labels, 0, true, [&] { return point(); });
   }
   result_.nest.fresh = first_values();
   // Without output labels no loop is empty where the tile is not written.
@@ -44,17 +49,22 @@ KernelNest KernelNestBuilder::run() {
 void KernelNestBuilder::add_captures() {
   std::set<ValueId> values;
   // Sizes of tensors may mention integers that are no host values where these tensors are made.
-  const auto add_all = [&](const Extent& e) { std::ranges::for_each(e.values(), [&](ValueId v) { values.insert(v); }); };
+  const auto add_all = [&](const Extent& e) {
+    std::ranges::for_each(e.values(), [&](ValueId v) { values.insert(v); });
+  };
   for_each_use(program_, {{}, request_.step}, [&](ValueId v) {
     if (program_.is_host(v)) values.insert(v);
   });
   for (const AccessTemplate& read : op_.reads) std::ranges::for_each(program_.type(read.tensor).shape, add_all);
   std::ranges::for_each(program_.type(request_.step.target).shape, add_all);
   for (const LabelTemplate& l : op_.labels) add_all(l.begin), add_all(l.end);
-  for (const auto& [node, extents] : kernel_.checked) std::ranges::for_each(extents, [&](const std::optional<Extent>& e) { add_all(e.value_or(Extent())); });
+  for (const auto& [node, extents] : kernel_.checked)
+    std::ranges::for_each(extents, [&](const std::optional<Extent>& e) { add_all(e.value_or(Extent())); });
   for (const std::optional<Extent>& e : kernel_.scattered) add_all(e.value_or(Extent()));
   for (const ValueId v : values) {
-    nest::Variable capture{Role::kCapture, program_.is_host(v) ? request_.value_name(v) : name_of(program_, v), {program_.type(v).scalar, {}, {}}};
+    nest::Variable capture{Role::kCapture,
+                           program_.is_host(v) ? request_.value_name(v) : name_of(program_, v),
+                           {program_.type(v).scalar, {}, {}}};
     capture.size = program_.type(v).scalar == ir::Scalar::kI64 && is_size(v);
     if (const auto turn = kernel_.turns.find(v); turn != kernel_.turns.end() && turn->second) {
       capture.turn = *turn->second > 0 ? nest::Variable::Turn::kFew : nest::Variable::Turn::kAllButFew;
@@ -65,7 +75,9 @@ void KernelNestBuilder::add_captures() {
 }
 
 bool KernelNestBuilder::is_size(ValueId v) const {
-  const auto is_dimension = [&](ValueId tensor) { return std::ranges::find(program_.type(tensor).shape, Extent::of(v)) != program_.type(tensor).shape.end(); };
+  const auto is_dimension = [&](ValueId tensor) {
+    return std::ranges::find(program_.type(tensor).shape, Extent::of(v)) != program_.type(tensor).shape.end();
+  };
   const auto ends = [&](const LabelTemplate& l) { return l.begin == Extent::of(v) || l.end == Extent::of(v); };
   return kernel_.turns.contains(v) || is_dimension(request_.step.target) || std::ranges::any_of(op_.labels, ends) ||
          std::ranges::any_of(op_.reads, [&](const AccessTemplate& read) { return is_dimension(read.tensor); });
@@ -85,19 +97,23 @@ void KernelNestBuilder::add_indices() {
 }
 
 void KernelNestBuilder::add_operands() {
-  for (std::size_t k = 0; k < op_.reads.size(); ++k) operands_[static_cast<int>(k)] = added(operand_variable(static_cast<int>(k)));
+  for (std::size_t k = 0; k < op_.reads.size(); ++k)
+    operands_[static_cast<int>(k)] = added(operand_variable(static_cast<int>(k)));
 }
 
 nest::Variable KernelNestBuilder::operand_variable(int number) const {
   const ValueId tensor = op_.reads[static_cast<std::size_t>(number)].tensor;
   const ir::Type& type = program_.type(tensor);
-  nest::Variable variable{Role::kOperand, name_of(program_, tensor), {type.scalar, of_nest(type.shape), type.sparse}, number};
+  nest::Variable variable{
+      Role::kOperand, name_of(program_, tensor), {type.scalar, of_nest(type.shape), type.sparse}, number};
   variable.compressed = program_.info(tensor).compressed;
   return variable;
 }
 
 void KernelNestBuilder::add_result() {
-  nest::Variable result{Role::kResult, name_of(program_, request_.step.target), {kernel_.type, of_nest(program_.type(request_.step.target).shape), {}}};
+  nest::Variable result{Role::kResult,
+                        name_of(program_, request_.step.target),
+                        {kernel_.type, of_nest(program_.type(request_.step.target).shape), {}}};
   result.continued = op_.base.has_value();
   result.compressed = program_.info(request_.step.target).compressed;
   if (!op_.writes) {
@@ -116,10 +132,13 @@ std::vector<Extent> KernelNestBuilder::of_nest(std::vector<Extent> shape) const 
 }
 
 Expr KernelNestBuilder::of_nest(const Expr& e) {
-  return with_parts(e, [this](const Expr& part) {
-    const auto* r = std::get_if<ir::Read>(&part->op);
-    return r == nullptr ? Expr() : read(part, *r);
-  }, true);
+  return with_parts(
+      e,
+      [this](const Expr& part) {
+        const auto* r = std::get_if<ir::Read>(&part->op);
+        return r == nullptr ? Expr() : read(part, *r);
+      },
+      true);
 }
 
 Expr KernelNestBuilder::read(const Expr& e, const ir::Read& r) {
@@ -142,7 +161,9 @@ ValueId KernelNestBuilder::operand(const Expr& e, const ir::Read& r) {
   if (known.valid()) return known;
   nest::Variable variable = operand_variable(number);
   for (std::size_t d = 0; d < checked->second.size(); ++d) {
-    if (checked->second[d]) variable.bounds.push_back({static_cast<int>(d), of_nest(*checked->second[d]), subscript_text(r.subscripts[d], r.tensor), e->range});
+    if (checked->second[d])
+      variable.bounds.push_back(
+          {static_cast<int>(d), of_nest(*checked->second[d]), subscript_text(r.subscripts[d], r.tensor), e->range});
   }
   return known = added(std::move(variable));
 }
@@ -162,10 +183,12 @@ bool KernelNestBuilder::takes_both(const ir::Select& s) const {
 nest::Place KernelNestBuilder::element() {
   Place place{target_, {}};
   if (!op_.writes) {
-    for (std::size_t d = 0; d < compute_.out.size(); ++d) place.subscripts.push_back(ir::index_ref(static_cast<std::int32_t>(d)));
+    for (std::size_t d = 0; d < compute_.out.size(); ++d)
+      place.subscripts.push_back(ir::index_ref(static_cast<std::int32_t>(d)));
     return place;
   }
-  for (std::size_t d = 0; d < compute_.left.size(); ++d) place.subscripts.push_back(is_scattered(d) ? ir::index_ref(targets_.at(d)) : of_nest(compute_.left[d]));
+  for (std::size_t d = 0; d < compute_.left.size(); ++d)
+    place.subscripts.push_back(is_scattered(d) ? ir::index_ref(targets_.at(d)) : of_nest(compute_.left[d]));
   return place;
 }
 

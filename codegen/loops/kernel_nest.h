@@ -25,10 +25,10 @@ struct KernelNest {
 
 /// The nest that computes an operation's kernel.
 ///
-/// Loop order. Without reduction the loops follow the output's dimensions. A reduction runs either with its reduce labels
-/// innermost, into a scalar, or with the last output dimension innermost, into a row of the output, whichever reads
-/// memory in order; per element the reduce labels always run in index order. A reduction with two free labels that blocking.h can
-/// split is handed to the runtime's register-blocked loops.
+/// Loop order. Without reduction the loops follow the output's dimensions. A reduction runs either with its reduce
+/// labels innermost, into a scalar, or with the last output dimension innermost, into a row of the output, whichever
+/// reads memory in order; per element the reduce labels always run in index order. A reduction with two free labels
+/// that blocking.h can split is handed to the runtime's register-blocked loops.
 [[nodiscard]] KernelNest build_nest(const KernelNestRequest& request);
 
 }  // namespace tdsl::codegen

@@ -89,15 +89,22 @@ class KernelNestBuilder {
     open_.insert(label);
     Body inner = loops(labels, depth + 1, mark, body);
     open_.erase(label);
-    const bool simd = mark && depth + 1 == labels.size() && order_.in_order.contains(label) && nest::not_simd(result_.nest, label, inner).empty();
+    const bool simd = mark && depth + 1 == labels.size() && order_.in_order.contains(label) &&
+                      nest::not_simd(result_.nest, label, inner).empty();
     result.push_back(loop(label, range, simd ? nest::Order::kSimd : nest::Order::kSerial, std::move(inner)));
     return bounded ? with_points(std::move(result)) : result;
   }
 
   /// A task over no points may have no operands, not even for bounds.
-  Body with_points(Body body) { return where_points(std::move(body), [this](int l) { return kind(l) == LabelTemplate::Kind::kReduce || kind(l) == LabelTemplate::Kind::kGather; }); }
+  Body with_points(Body body) {
+    return where_points(std::move(body), [this](int l) {
+      return kind(l) == LabelTemplate::Kind::kReduce || kind(l) == LabelTemplate::Kind::kGather;
+    });
+  }
   /// The last parts of a reduction may have no panels; the task has no operands then, not even for its guard.
-  Body with_panels(Body body) { return where_points(std::move(body), [this](int l) { return kind(l) == LabelTemplate::Kind::kGather; }); }
+  Body with_panels(Body body) {
+    return where_points(std::move(body), [this](int l) { return kind(l) == LabelTemplate::Kind::kGather; });
+  }
   template <class Condition>
   Body where_points(Body body, const Condition& condition) {
     nest::HasPoints points;
@@ -108,8 +115,8 @@ class KernelNestBuilder {
     return {statement(nest::If{std::move(points), std::move(body)})};
   }
 
-  /// What the loop over a label runs over: the task's range, and where the guard bounds a reduce label by what is fixed around the loop, a part of
-  /// it. `before`: computes such bounds.
+  /// What the loop over a label runs over: the task's range, and where the guard bounds a reduce label by what is fixed
+  /// around the loop, a part of it. `before`: computes such bounds.
   TaskRange narrowed(int label, Body& before);
   /// The same of a matrix that is compressed from all points: what is outside of its bounds is absent.
   TaskRange within_bounds(int label, Body& before);
@@ -140,7 +147,10 @@ class KernelNestBuilder {
       for (std::size_t d = 0; d < labels.size(); ++d) {
         if (labels[d] < 0) continue;
         const Extent& extent = op_.labels[static_cast<std::size_t>(labels[d])].end;
-        result.push_back(statement(nest::Check{labels[d], of_nest(r.subscripts[d]), {static_cast<int>(d), of_nest(extent), subscript_text(r.subscripts[d], r.tensor), node->range}}));
+        result.push_back(statement(nest::Check{
+            labels[d],
+            of_nest(r.subscripts[d]),
+            {static_cast<int>(d), of_nest(extent), subscript_text(r.subscripts[d], r.tensor), node->range}}));
         mine.members.push_back({labels[d]});
       }
     }
@@ -156,7 +166,8 @@ class KernelNestBuilder {
   Body where_stored(std::span<const int> labels, const std::function<Body()>& inner);
   Body into_total(ValueId total, const std::vector<int>& labels);
 
-  /// Adds or multiplies up along the last label through the runtime's partial results, which become vectors; nothing where that cannot be.
+  /// Adds or multiplies up along the last label through the runtime's partial results, which become vectors; nothing
+  /// where that cannot be.
   std::optional<Body> line_sum(ValueId total, int label);
 
   Body blocked(const Blocking& blocks);
@@ -192,11 +203,11 @@ class KernelNestBuilder {
   std::map<std::size_t, int> targets_;  ///< computed left subscripts, by dimension
   ValueId target_;
   LoopOrder order_;
-  std::size_t total_at_ = 0;                ///< of a walk: how many loops are outside of what a reduction runs into
+  std::size_t total_at_ = 0;  ///< of a walk: how many loops are outside of what a reduction runs into
   std::vector<std::vector<nest::Let>> outer_values_;  ///< of a walk, by loop: what is read once per iteration
   std::map<const ir::ExprNode*, ValueId> outer_value_;
   std::map<std::pair<int, int>, ValueId> outer_value_of_operand_;  ///< by its number, and the label
-  std::set<int> open_;                      ///< labels of the loops around
+  std::set<int> open_;                                             ///< labels of the loops around
   std::set<const ir::ExprNode*> observed_;  ///< parts of the guard that loops observe by their bounds
 };
 

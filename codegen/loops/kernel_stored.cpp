@@ -2,9 +2,9 @@
 #include <iterator>
 #include <span>
 
-#include "codegen/relations/describe.h"
-#include "codegen/lower/guard_bounds.h"
 #include "codegen/loops/kernel_nest_builder.h"
+#include "codegen/lower/guard_bounds.h"
+#include "codegen/relations/describe.h"
 #include "ir/graph/check.h"
 #include "ir/graph/expr_build.h"
 #include "ir/graph/inequalities.h"
@@ -12,9 +12,10 @@
 namespace tdsl::codegen {
 
 // Note [Kernels over stored elements]
-// The loops are those of the walk, and then over what is dense: `for i over stored %1[*] { for j over stored %1[i, *] { for f … } }`. Elements of the
-// result that are not visited have their values before: a fill, or in compressed results nothing. A reduction runs into a local from the innermost label
-// of the result on, and where that is the last loop, into elements.
+// The loops are those of the walk, and then over what is dense: `for i over stored %1[*] { for j over stored %1[i, *] {
+// for f … } }`. Elements of the result that are not visited have their values before: a fill, or in compressed results
+// nothing. A reduction runs into a local from the innermost label of the result on, and where that is the last loop,
+// into elements.
 
 using Role = nest::Variable::Role;
 
@@ -31,7 +32,8 @@ void KernelNestBuilder::order_stored() {
   const bool row_last = !out.empty() && order_.in_order.contains(out.back());
   const int last = row_last ? out.back() : -1;
   if (row_last) out.pop_back();
-  for (const std::vector<int>& part : {out, reduce}) order_.labels.insert(order_.labels.end(), part.begin(), part.end());
+  for (const std::vector<int>& part : {out, reduce})
+    order_.labels.insert(order_.labels.end(), part.begin(), part.end());
   if (row_last) order_.labels.push_back(last);
   total_at_ = order_.labels.size();
   while (total_at_ > 0 && !is_out(order_.labels[total_at_ - 1])) --total_at_;
@@ -52,9 +54,13 @@ nest::Body KernelNestBuilder::stored_from(std::size_t depth) {
 nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<ValueId> total) {
   const std::vector<int>& labels = order_.labels;
   if (depth >= kernel_.walk->loops.size()) {
-    const std::vector<int> dense(labels.begin() + static_cast<std::ptrdiff_t>(depth), labels.begin() + static_cast<std::ptrdiff_t>(total ? labels.size() : total_at_));
-    if (total) return dense.empty() ? guarded(accumulate({*total, {}})) : where_stored(dense, [&] { return into_total(*total, dense); });
-    return loops(dense, 0, total_at_ == labels.size(), [&] { return total_at_ == labels.size() ? stored_point() : stored_total(total_at_); });
+    const std::vector<int> dense(labels.begin() + static_cast<std::ptrdiff_t>(depth),
+                                 labels.begin() + static_cast<std::ptrdiff_t>(total ? labels.size() : total_at_));
+    if (total)
+      return dense.empty() ? guarded(accumulate({*total, {}}))
+                           : where_stored(dense, [&] { return into_total(*total, dense); });
+    return loops(dense, 0, total_at_ == labels.size(),
+                 [&] { return total_at_ == labels.size() ? stored_point() : stored_total(total_at_); });
   }
   const int label = labels[depth];
   open_.insert(label);
@@ -93,7 +99,8 @@ nest::Body KernelNestBuilder::where_stored(std::span<const int> labels, const st
   const std::set<const ir::ExprNode*> observed = observed_;
   if (compute_.guard) {
     for (const Expr& part : ir::conjuncts(compute_.guard)) {
-      if (!observed.contains(part.id()) && tells_of_stored(program_, part, labels) && observed_.insert(part.id()).second)
+      if (!observed.contains(part.id()) && tells_of_stored(program_, part, labels) &&
+          observed_.insert(part.id()).second)
         outside = outside ? ir::binary(ir::BinaryOp::kAnd, outside, part) : part;
     }
   }
@@ -107,11 +114,15 @@ nest::Body KernelNestBuilder::where_stored(std::span<const int> labels, const st
 nest::Body KernelNestBuilder::stored_total(std::size_t depth) {
   const ValueId total = local("total", kernel_.type);
   // Where nothing is reduced around them, which might be cut, elements are computed at once.
-  const bool at_once = depth > 0 && std::ranges::all_of(order_.labels.begin(), order_.labels.begin() + static_cast<std::ptrdiff_t>(depth), [this](int label) { return is_out(label); });
+  const bool at_once = depth > 0 && std::ranges::all_of(order_.labels.begin(),
+                                                        order_.labels.begin() + static_cast<std::ptrdiff_t>(depth),
+                                                        [this](int label) { return is_out(label); });
   const bool combined = !at_once && program_.info(request_.step.target).compressed;
-  Body result = {at_once || combined ? statement(nest::Var{total, identity()}) : statement(nest::Start{total, element(), {}})};
+  Body result = {at_once || combined ? statement(nest::Var{total, identity()})
+                                     : statement(nest::Start{total, element(), {}})};
   std::ranges::move(stored_loop(depth, total), std::back_inserter(result));
-  result.push_back(combined ? statement(nest::Update{element(), *compute_.monoid, local_read(total)}) : statement(nest::Store{element(), local_read(total)}));
+  result.push_back(combined ? statement(nest::Update{element(), *compute_.monoid, local_read(total)})
+                            : statement(nest::Store{element(), local_read(total)}));
   return result;
 }
 
@@ -149,7 +160,9 @@ ValueId KernelNestBuilder::stored_operand(const ir::StoredOperand& operand) cons
     if (!e) continue;
     ir::for_each_node(e, [&](const ir::ExprNode& n) {
       const auto* r = std::get_if<ir::Read>(&n.op);
-      if (r != nullptr && r->tensor == operand.tensor && std::ranges::equal(r->subscripts, operand.labels, is_walk_label)) found = operands_.at(kernel_.operand.at(&n));
+      if (r != nullptr && r->tensor == operand.tensor &&
+          std::ranges::equal(r->subscripts, operand.labels, is_walk_label))
+        found = operands_.at(kernel_.operand.at(&n));
     });
   }
   TDSL_CHECK(found.valid(), "what is walked is read");
@@ -170,8 +183,10 @@ void KernelNestBuilder::add_outer_values() {
         outer_value_[&node] = known->second;
         continue;
       }
-      const ValueId value = local(name_of(program_, r.tensor) + "_" + labels_[static_cast<std::size_t>(label)], node.type);
-      outer_values_[depth].push_back({value, ir::read(node.type, operands_.at(key.first), {ir::index_ref(label)}, node.range)});
+      const ValueId value =
+          local(name_of(program_, r.tensor) + "_" + labels_[static_cast<std::size_t>(label)], node.type);
+      outer_values_[depth].push_back(
+          {value, ir::read(node.type, operands_.at(key.first), {ir::index_ref(label)}, node.range)});
       outer_value_of_operand_[key] = outer_value_[&node] = value;
     }
   });
@@ -179,10 +194,12 @@ void KernelNestBuilder::add_outer_values() {
 
 namespace {
 
-/// Whether the subscripts are a loop's index alone, or that and one of the innermost loops: what lies elsewhere in each iteration is an element, or a row.
+/// Whether the subscripts are a loop's index alone, or that and one of the innermost loops: what lies elsewhere in each
+/// iteration is an element, or a row.
 bool is_gathered(const std::vector<Expr>& subscripts, int label, std::span<const int> innermost) {
   if (subscripts.empty() || subscripts.size() > 2 || !is_walk_label(subscripts[0], label)) return false;
-  return subscripts.size() == 1 || std::ranges::any_of(innermost, [&](int inner) { return is_walk_label(subscripts[1], inner); });
+  return subscripts.size() == 1 ||
+         std::ranges::any_of(innermost, [&](int inner) { return is_walk_label(subscripts[1], inner); });
 }
 
 }  // namespace
@@ -196,7 +213,8 @@ std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
   for (const ir::StoredLoop& inner : kernel_.walk->loops) {
     for (const int number : inner.over) {
       const nest::Fibre located = fibre(number, inner.label);
-      if (located.outer.size() == 1 && located.outer.front() == label) places.push_back({located.operand, {ir::index_ref(label)}});
+      if (located.outer.size() == 1 && located.outer.front() == label)
+        places.push_back({located.operand, {ir::index_ref(label)}});
     }
   }
   const auto innermost = std::span<const int>(order_.labels).subspan(kernel_.walk->loops.size());
@@ -207,7 +225,8 @@ std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
     if (gathered(r.subscripts) && known.insert(number).second) places.push_back({operands_.at(number), r.subscripts});
   });
   const Place result = element();
-  if (is_out(label) && !program_.info(request_.step.target).compressed && gathered(result.subscripts)) places.push_back(result);
+  if (is_out(label) && !program_.info(request_.step.target).compressed && gathered(result.subscripts))
+    places.push_back(result);
   if (places.size() > kMost) places.clear();
   return places;
 }

@@ -14,7 +14,8 @@ using ir::match;
 std::optional<std::int64_t> coefficient_of(ValueId v, const Extent& e) {
   std::int64_t coefficient = 0;
   for (const auto& [monomial, factor] : e.terms()) {
-    const bool alone = monomial.size() == 1 && monomial[0]->kind == Extent::Atom::Kind::kValue && monomial[0]->value == v;
+    const bool alone =
+        monomial.size() == 1 && monomial[0]->kind == Extent::Atom::Kind::kValue && monomial[0]->value == v;
     if (alone) {
       coefficient = factor;
       continue;
@@ -23,7 +24,8 @@ std::optional<std::int64_t> coefficient_of(ValueId v, const Extent& e) {
       const auto mentions = [&](const Extent& part) {
         return std::ranges::any_of(part.values(), [&](ValueId other) { return other == v; });
       };
-      if (atom->kind == Extent::Atom::Kind::kValue ? atom->value == v : mentions(atom->numerator) || mentions(atom->denominator)) {
+      if (atom->kind == Extent::Atom::Kind::kValue ? atom->value == v
+                                                   : mentions(atom->numerator) || mentions(atom->denominator)) {
         return std::nullopt;
       }
     }
@@ -40,7 +42,8 @@ ValueId label_value(std::int32_t label) { return {-2 - label}; }
 
 }  // namespace
 
-LoopBounds::LoopBounds(const ir::Node& loop, const std::map<ValueId, Extent>& sizes, Opaque opaque) : sizes_(sizes), opaque_(opaque) {
+LoopBounds::LoopBounds(const ir::Node& loop, const std::map<ValueId, Extent>& sizes, Opaque opaque)
+    : sizes_(sizes), opaque_(opaque) {
   if (const auto* f = std::get_if<ir::For>(&loop.op)) collect(f->body);
   if (const auto* w = std::get_if<ir::While>(&loop.op)) {
     collect(w->condition);
@@ -87,7 +90,8 @@ std::optional<Extent> LoopBounds::polynomial(const Expr& e) const {
   if (e->type != ir::Scalar::kI64) return std::nullopt;
   if (const auto* c = std::get_if<ir::Constant>(&e->op)) return Extent(std::get<std::int64_t>(c->value));
   if (const auto* i = std::get_if<ir::IndexRef>(&e->op)) return polynomial(label_value(i->label));
-  if (const auto* r = std::get_if<ir::Read>(&e->op)) return r->subscripts.empty() ? polynomial(r->tensor) : std::nullopt;
+  if (const auto* r = std::get_if<ir::Read>(&e->op))
+    return r->subscripts.empty() ? polynomial(r->tensor) : std::nullopt;
   if (const auto* u = std::get_if<ir::Unary>(&e->op); u != nullptr && u->op == ir::UnaryOp::kNeg) {
     const auto operand = polynomial(u->operand);
     return operand ? std::optional(Extent(0) - *operand) : std::nullopt;
@@ -127,7 +131,8 @@ std::optional<Extent> LoopBounds::polynomial(const Extent& e) const {
 void LoopBounds::enter(const std::vector<ir::Label>& labels, std::size_t first) {
   for (std::size_t l = 0; l < labels.size(); ++l) {
     const auto end = polynomial(labels[l].end);
-    loops_.push_back({label_value(static_cast<std::int32_t>(first + l)), polynomial(labels[l].begin), end ? std::optional(*end - Extent(1)) : std::nullopt});
+    loops_.push_back({label_value(static_cast<std::int32_t>(first + l)), polynomial(labels[l].begin),
+                      end ? std::optional(*end - Extent(1)) : std::nullopt});
   }
   known_.clear();
 }
@@ -153,7 +158,9 @@ bool LoopBounds::positive(const Extent& size) const {
     return number && *number >= 0;
   };
   if (at_least_one(size - Extent(1))) return true;
-  return std::ranges::any_of(loops_, [&](const Range& loop) { return loop.least && loop.most && at_least_one(size - Extent(1) - (*loop.most - *loop.least)); });
+  return std::ranges::any_of(loops_, [&](const Range& loop) {
+    return loop.least && loop.most && at_least_one(size - Extent(1) - (*loop.most - *loop.least));
+  });
 }
 
 bool LoopBounds::wraps_around(const Expr& subscript, const Extent& size) const {

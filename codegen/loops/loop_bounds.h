@@ -8,11 +8,12 @@
 
 namespace tdsl::codegen {
 
-/// What is known at compile time about the integers of a serial loop: values as polynomials over what lies outside and the
-/// indices of the loops around a place, and the ranges of those indices.
+/// What is known at compile time about the integers of a serial loop: values as polynomials over what lies outside and
+/// the indices of the loops around a place, and the ranges of those indices.
 class LoopBounds {
  public:
-  /// What integers are that a loop carries or that are read from a tensor: unknown, or named by themselves, which serves comparisons.
+  /// What integers are that a loop carries or that are read from a tensor: unknown, or named by themselves, which
+  /// serves comparisons.
   enum class Opaque : std::uint8_t { kUnknown, kNamed };
   /// `sizes`: integers from outside as polynomials. Both must outlive this.
   LoopBounds(const ir::Node& loop, const std::map<ValueId, Extent>& sizes, Opaque opaque = Opaque::kUnknown);

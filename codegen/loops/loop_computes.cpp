@@ -1,12 +1,12 @@
 #include <algorithm>
 
-#include "codegen/lower/compute_lowering.h"
 #include "codegen/families/host_values.h"
 #include "codegen/loops/loop_nest_builder.h"
+#include "codegen/lower/compute_lowering.h"
 #include "codegen/nest/build.h"
+#include "ir/analysis/update_order.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
-#include "ir/analysis/update_order.h"
 
 namespace tdsl::codegen {
 
@@ -29,7 +29,8 @@ void LoopNestBuilder::compute(const ir::Node& n, const ir::Compute& c) {
 }
 
 bool LoopNestBuilder::constant(const ir::Node& n, const ir::Compute& c) {
-  if (!is_scalar_arithmetic(c) || c.guard || c.base || n.results.size() != 1 || variables_.is_shared(n.results[0])) return false;
+  if (!is_scalar_arithmetic(c) || c.guard || c.base || n.results.size() != 1 || variables_.is_shared(n.results[0]))
+    return false;
   if (!std::holds_alternative<ir::Constant>(c.bodies[0]->op)) return false;
   constants_[n.results[0]] = c.bodies[0];
   return true;
@@ -53,7 +54,8 @@ void LoopNestBuilder::scalar(const ir::Node& n, const ir::Compute& c, std::size_
     return;
   }
   if (!partial && !c.combine) return assign(v, computed(c, k).value);
-  if (c.reduce.empty() && !c.combine) return assign(v, ir::select(of_nest(c.guard), of_nest(c.bodies[k]), untouched(c, s)));
+  if (c.reduce.empty() && !c.combine)
+    return assign(v, ir::select(of_nest(c.guard), of_nest(c.bodies[k]), untouched(c, s)));
   assign(v, untouched(c, s), true);
   where_selected(c, [&] { store(c, {variable(v), {}}, computed(c, k)); });
 }
@@ -74,10 +76,9 @@ void LoopNestBuilder::tensor(const ir::Node& n, const ir::Compute& c, std::size_
   }
   if (accumulates_lines(c, k)) return accumulated(n, c, k);
   if (stages) return staged(n, c, k);
-  if (!c.base && (c.guard || c.combine || !c.left.empty())) add(nest::Fill{variable(v), untouched(c, program_.type(v).scalar)});
-  loops(c.out, [&] {
-    where_selected(c, [&] { store_point(n, c, k, computed(c, k)); });
-  });
+  if (!c.base && (c.guard || c.combine || !c.left.empty()))
+    add(nest::Fill{variable(v), untouched(c, program_.type(v).scalar)});
+  loops(c.out, [&] { where_selected(c, [&] { store_point(n, c, k, computed(c, k)); }); });
 }
 
 void LoopNestBuilder::store_point(const ir::Node& n, const ir::Compute& c, std::size_t k, const Value& x) {
@@ -119,7 +120,8 @@ std::vector<Expr> LoopNestBuilder::position(const ir::Compute& c) {
   for (std::size_t l = 0; l < c.out.size(); ++l) {
     const Expr index = ir::index_ref(labels_[l]);
     const bool shifted = c.out[l].begin != Extent(0);
-    subscripts.push_back(shifted ? ir::binary(ir::BinaryOp::kSub, index, ir::expr_of_polynomial(of_nest(c.out[l].begin))) : index);
+    subscripts.push_back(
+        shifted ? ir::binary(ir::BinaryOp::kSub, index, ir::expr_of_polynomial(of_nest(c.out[l].begin))) : index);
   }
   return subscripts;
 }
@@ -139,7 +141,9 @@ void LoopNestBuilder::close_labels(std::size_t first) {
   label_names_.resize(first);
 }
 
-nest::For LoopNestBuilder::loop_over(const ir::Label& l, int index, Body body) { return {index, of_nest(l), nest::Order::kSerial, std::move(body)}; }
+nest::For LoopNestBuilder::loop_over(const ir::Label& l, int index, Body body) {
+  return {index, of_nest(l), nest::Order::kSerial, std::move(body)};
+}
 
 void LoopNestBuilder::loops(const std::vector<ir::Label>& labels, const std::function<void()>& f) {
   const std::size_t first = labels_.size();
@@ -163,7 +167,9 @@ void LoopNestBuilder::where_selected(const ir::Compute& c, const std::function<v
 }
 
 void LoopNestBuilder::store(const ir::Compute& c, Place target, const Value& x) {
-  const auto change = [&] { c.combine ? add(nest::Update{target, *c.combine, x.value}) : add(nest::Store{target, x.value}); };
+  const auto change = [&] {
+    c.combine ? add(nest::Update{target, *c.combine, x.value}) : add(nest::Store{target, x.value});
+  };
   if (!x.held.valid()) return change();
   Body body = collected(change);
   add(nest::If{nest::scalar_read(result_.nest, x.held), std::move(body)});
@@ -178,8 +184,13 @@ Expr LoopNestBuilder::named(const Expr& e) {
 LoopNestBuilder::Value LoopNestBuilder::computed(const ir::Compute& c, std::size_t k) {
   if (c.reduce.empty()) return {named(c.bodies[k]), {}};
   const Monoid& m = *c.monoid;
-  if (locates(m)) return reduction(c, k, nest::added(result_.nest, {nest::Variable::Role::kPosition, "best", {ir::Scalar::kI64, {}, {}}}));
-  return reduction(c, k, nest::added_local(result_.nest, m.kind == Monoid::Kind::kUser ? m.name : std::string(ir::name_of(m.kind)), c.bodies[k]->type));
+  if (locates(m))
+    return reduction(c, k,
+                     nest::added(result_.nest, {nest::Variable::Role::kPosition, "best", {ir::Scalar::kI64, {}, {}}}));
+  return reduction(
+      c, k,
+      nest::added_local(result_.nest, m.kind == Monoid::Kind::kUser ? m.name : std::string(ir::name_of(m.kind)),
+                        c.bodies[k]->type));
 }
 
 LoopNestBuilder::Value LoopNestBuilder::reduction(const ir::Compute& c, std::size_t k, ValueId total) {
@@ -189,7 +200,9 @@ LoopNestBuilder::Value LoopNestBuilder::reduction(const ir::Compute& c, std::siz
   const ir::Scalar s = c.bodies[k]->type;
   // A reduction over nothing by the user monoid that combines leaves the element.
   const bool leaves = m.kind == Monoid::Kind::kUser && c.combine && ir::equal(m, *c.combine);
-  const ValueId held = leaves || (selects && (c.base || c.fill)) ? nest::added_local(result_.nest, "held", ir::Scalar::kBool) : ValueId{};
+  const ValueId held = leaves || (selects && (c.base || c.fill))
+                           ? nest::added_local(result_.nest, "held", ir::Scalar::kBool)
+                           : ValueId{};
   position ? add(nest::Locate{total, m.kind, s}) : add(nest::Var{total, ir::identity_of(m, s)});
   if (held.valid()) add(nest::Var{held, ir::constant(ir::Scalar::kBool, false)});
   const auto each = [&] {

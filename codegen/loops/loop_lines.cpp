@@ -2,9 +2,9 @@
 
 #include "codegen/loops/loop_nest_builder.h"
 #include "codegen/nest/build.h"
+#include "ir/analysis/update_order.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
-#include "ir/analysis/update_order.h"
 
 // What loops that run as one task do along lines of tensors: checks in front of them, sums of partial sums.
 
@@ -18,7 +18,8 @@ namespace {
 void for_each_evaluated(const Expr& e, const std::function<void(const ir::ExprNode&)>& f) {
   f(*e);
   if (const auto* s = std::get_if<ir::Select>(&e->op)) return for_each_evaluated(s->condition, f);
-  if (const auto* b = std::get_if<ir::Binary>(&e->op); b != nullptr && ir::is_logical(b->op)) return for_each_evaluated(b->left, f);
+  if (const auto* b = std::get_if<ir::Binary>(&e->op); b != nullptr && ir::is_logical(b->op))
+    return for_each_evaluated(b->left, f);
   for (const Expr& child : ir::children(*e)) for_each_evaluated(child, f);
 }
 
@@ -28,7 +29,8 @@ bool may_stop(const ir::ExprNode& e) {
   if (const auto* c = std::get_if<ir::Cast>(&e.op)) return ir::is_integer(e.type) && ir::is_float(c->operand->type);
   const auto* b = std::get_if<ir::Binary>(&e.op);
   return b != nullptr && ir::is_integer(e.type) &&
-         (b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kAbsentDiv || b->op == ir::BinaryOp::kRem || b->op == ir::BinaryOp::kMod || b->op == ir::BinaryOp::kPow);
+         (b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kAbsentDiv || b->op == ir::BinaryOp::kRem ||
+          b->op == ir::BinaryOp::kMod || b->op == ir::BinaryOp::kPow);
 }
 
 /// The label that a subscript counts along, with the rest; labels are pseudo values (ir/graph/affine.h).
@@ -50,7 +52,8 @@ std::optional<Along> along(const Expr& subscript, std::size_t labels) {
   return result;
 }
 
-/// How far apart in memory the elements are that an expression reads as the label counts: the same one, neighbours, or far.
+/// How far apart in memory the elements are that an expression reads as the label counts: the same one, neighbours, or
+/// far.
 enum class LineStep : std::uint8_t { kNone, kNext, kFar };
 LineStep line_step(const ir::Read& r, std::int32_t label) {
   LineStep step = LineStep::kNone;
@@ -69,7 +72,9 @@ LineStep line_step(const ir::Read& r, std::int32_t label) {
 bool LoopNestBuilder::is_checked_ahead(ValueId tensor, std::size_t dimension, const Expr& subscript) const {
   if (checked_.empty()) return false;
   const Expr here = spelled(subscript);
-  return std::ranges::any_of(checked_, [&](const Checked& c) { return c.tensor == tensor && c.dimension == dimension && ir::equal(c.subscript, here); });
+  return std::ranges::any_of(checked_, [&](const Checked& c) {
+    return c.tensor == tensor && c.dimension == dimension && ir::equal(c.subscript, here);
+  });
 }
 
 void LoopNestBuilder::check_ahead(const ir::Node& n, const ir::Compute& c, std::size_t k) {
@@ -83,21 +88,27 @@ void LoopNestBuilder::check_ahead(const ir::Node& n, const ir::Compute& c, std::
       if (bounds_.inside(s, program_.type(tensor).shape[d]) || is_checked_ahead(tensor, d, s)) continue;
       const auto place = along(s, labels.size());
       if (!place) continue;
-      const ir::Label label = place->label >= 0 ? labels[static_cast<std::size_t>(place->label)] : ir::Label{"", Extent(0), Extent(1)};
+      const ir::Label label =
+          place->label >= 0 ? labels[static_cast<std::size_t>(place->label)] : ir::Label{"", Extent(0), Extent(1)};
       const Extent first = place->form.rest + Extent(place->form.coefficient) * label.begin;
       const ValueId whole = variable(tensor);
-      nest::Bound bound{static_cast<int>(d), result_.nest.variable(whole).type.shape[d], subscript_text(tensor, s), range.known() ? range : request_.place};
-      checks.push_back({nest::CheckLine{whole, of_nest(first), place->form.coefficient, of_nest(label.end - label.begin), std::move(bound)}, place_});
+      nest::Bound bound{static_cast<int>(d), result_.nest.variable(whole).type.shape[d], subscript_text(tensor, s),
+                        range.known() ? range : request_.place};
+      checks.push_back({nest::CheckLine{whole, of_nest(first), place->form.coefficient,
+                                        of_nest(label.end - label.begin), std::move(bound)},
+                        place_});
       checked_.push_back({tensor, d, s});
     }
   };
   bounds_.enter(labels, 0);
   for (const ir::Label& l : labels) label_names_.push_back(l.name);
   for_each_evaluated(c.bodies[k], [&](const ir::ExprNode& e) {
-    if (const auto* r = std::get_if<ir::Read>(&e.op); r != nullptr && !r->subscripts.empty()) check(r->tensor, r->subscripts, e.range);
+    if (const auto* r = std::get_if<ir::Read>(&e.op); r != nullptr && !r->subscripts.empty())
+      check(r->tensor, r->subscripts, e.range);
   });
   // A tensor of other extents in this iteration gets them later.
-  if (!c.left.empty() && !changes_size(n.results[k])) check(n.results[k], c.left, c.left[0]->range.known() ? c.left[0]->range : n.range);
+  if (!c.left.empty() && !changes_size(n.results[k]))
+    check(n.results[k], c.left, c.left[0]->range.known() ? c.left[0]->range : n.range);
   label_names_.clear();
   bounds_.leave(labels);
   if (checks.empty()) return;
@@ -108,14 +119,17 @@ void LoopNestBuilder::check_ahead(const ir::Node& n, const ir::Compute& c, std::
 
 bool LoopNestBuilder::reduces_lines(const ir::Compute& c, std::size_t k) {
   const Monoid::Kind kind = c.monoid->kind;
-  if (kind != Monoid::Kind::kSum && kind != Monoid::Kind::kProd && kind != Monoid::Kind::kMin && kind != Monoid::Kind::kMax) return false;
+  if (kind != Monoid::Kind::kSum && kind != Monoid::Kind::kProd && kind != Monoid::Kind::kMin &&
+      kind != Monoid::Kind::kMax)
+    return false;
   bool free = true;
   bounds_.enter(c.reduce, labels_.size());
   ir::for_each_node(c.bodies[k], [&](const ir::ExprNode& e) {
     free = free && !may_stop(e);
     const auto* r = std::get_if<ir::Read>(&e.op);
     for (std::size_t d = 0; free && r != nullptr && d < r->subscripts.size(); ++d) {
-      free = bounds_.inside(r->subscripts[d], program_.type(r->tensor).shape[d]) || is_checked_ahead(r->tensor, d, r->subscripts[d]);
+      free = bounds_.inside(r->subscripts[d], program_.type(r->tensor).shape[d]) ||
+             is_checked_ahead(r->tensor, d, r->subscripts[d]);
     }
   });
   bounds_.leave(c.reduce);
@@ -129,7 +143,8 @@ void LoopNestBuilder::line_reduction(const ir::Compute& c, std::size_t k, ValueI
   open_labels({last});
   const Expr body = spelled(c.bodies[k]);
   const auto* times = std::get_if<ir::Binary>(&body->op);
-  const bool dot = c.monoid->kind == Monoid::Kind::kSum && times != nullptr && times->op == ir::BinaryOp::kMul && is_line(times->left, number) && is_line(times->right, number);
+  const bool dot = c.monoid->kind == Monoid::Kind::kSum && times != nullptr && times->op == ir::BinaryOp::kMul &&
+                   is_line(times->left, number) && is_line(times->right, number);
   add(nest::RowReduction{total, c.monoid->kind, labels_.back(), of_nest(last), of_nest(body), dot});
   bounds_.leave({last});
   close_labels(first);
@@ -141,7 +156,8 @@ bool LoopNestBuilder::is_line(const Expr& e, std::int32_t label) {
 }
 
 bool LoopNestBuilder::accumulates_lines(const ir::Compute& c, std::size_t k) {
-  if (c.out.empty() || c.reduce.empty() || c.guard || (c.base && ir::update_order(c) == ir::UpdateOrder::kCopied)) return false;
+  if (c.out.empty() || c.reduce.empty() || c.guard || (c.base && ir::update_order(c) == ir::UpdateOrder::kCopied))
+    return false;
   const auto line = static_cast<std::int32_t>(c.out.size() - 1);
   const auto sum = static_cast<std::int32_t>(c.out.size() + c.reduce.size() - 1);
   bool far = false;
@@ -164,7 +180,8 @@ bool LoopNestBuilder::accumulates_lines(const ir::Compute& c, std::size_t k) {
 void LoopNestBuilder::accumulated(const ir::Node& n, const ir::Compute& c, std::size_t k) {
   const ValueId v = n.results[k];
   // A tensor that begins here takes the sums themselves, unless they have bounds of their own or meet something.
-  const bool direct = !c.base && c.left.empty() && !c.combine && !c.fill && c.bodies[k]->type == program_.type(v).scalar;
+  const bool direct =
+      !c.base && c.left.empty() && !c.combine && !c.fill && c.bodies[k]->type == program_.type(v).scalar;
   const ValueId next = direct ? variable(v) : staging(n, c, k);
   add(nest::Fill{next, ir::identity_of(*c.monoid, c.bodies[k]->type)});
   std::vector<ir::Label> labels = c.out;
@@ -201,19 +218,25 @@ void LoopNestBuilder::accumulated(const ir::Node& n, const ir::Compute& c, std::
   loops(c.out, [&] { store_point(n, c, k, {ir::read(c.bodies[k]->type, next, position(c)), {}}); });
 }
 
-std::optional<nest::AddProducts> LoopNestBuilder::added_products(const ir::Compute& c, const Expr& body, const Place& element) {
+std::optional<nest::AddProducts> LoopNestBuilder::added_products(const ir::Compute& c, const Expr& body,
+                                                                 const Place& element) {
   const auto line = static_cast<std::int32_t>(c.out.size() - 1);
   const auto sum = static_cast<std::int32_t>(c.out.size() + c.reduce.size() - 1);
   const auto* times = std::get_if<ir::Binary>(&body->op);
-  if (c.monoid->kind != Monoid::Kind::kSum || times == nullptr || times->op != ir::BinaryOp::kMul || !ir::is_float(body->type)) return std::nullopt;
+  if (c.monoid->kind != Monoid::Kind::kSum || times == nullptr || times->op != ir::BinaryOp::kMul ||
+      !ir::is_float(body->type))
+    return std::nullopt;
   const auto steady = [&](const Expr& s) {
     const auto p = ir::polynomial_of(s);
     return p && ir::linear_in(*p, ir::label_value(sum));
   };
   for (const auto& [x, scale] : {std::pair(times->left, times->right), std::pair(times->right, times->left)}) {
-    if (!is_line(x, line) || ir::mentions_label(scale, line) || !std::ranges::all_of(std::get<ir::Read>(x->op).subscripts, steady)) continue;
+    if (!is_line(x, line) || ir::mentions_label(scale, line) ||
+        !std::ranges::all_of(std::get<ir::Read>(x->op).subscripts, steady))
+      continue;
     const auto number = [&](std::int32_t l) { return labels_[static_cast<std::size_t>(l)]; };
-    return nest::AddProducts{element, number(sum), of_nest(c.reduce.back()), number(line), of_nest(c.out.back()), of_nest(scale), of_nest(x)};
+    return nest::AddProducts{element,        number(sum), of_nest(c.reduce.back()), number(line), of_nest(c.out.back()),
+                             of_nest(scale), of_nest(x)};
   }
   return std::nullopt;
 }

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "codegen/relations/describe.h"
 #include "codegen/loops/loop_nest_builder.h"
 #include "codegen/nest/build.h"
+#include "codegen/relations/describe.h"
 
 namespace tdsl::codegen {
 
@@ -23,7 +23,11 @@ ir::Program types_of(const FamilyProgram& program) {
 }  // namespace
 
 LoopNestBuilder::LoopNestBuilder(const LoopNestRequest& request)
-    : request_(request), step_(request.step), program_(request.program), values_(types_of(request.program)), variables_(values_, *request.step.loop),
+    : request_(request),
+      step_(request.step),
+      program_(request.program),
+      values_(types_of(request.program)),
+      variables_(values_, *request.step.loop),
       bounds_(*request.step.loop, request.step.sizes, LoopBounds::Opaque::kNamed) {
   result_.nest.name = request.name;
   result_.nest.form = nest::Form::kTask;
@@ -39,7 +43,9 @@ LoopNest LoopNestBuilder::run() {
   for (std::size_t k = 0; k < step_.results.size(); ++k) {
     const LoopStep::Result& r = step_.results[k];
     if (r.continues >= 0) continue;
-    const ValueId result = nest::added(result_.nest, {Role::kResult, name_of(program_, r.target), {program_.type(r.target).scalar, {}, {}}, static_cast<int>(k)});
+    const ValueId result = nest::added(
+        result_.nest,
+        {Role::kResult, name_of(program_, r.target), {program_.type(r.target).scalar, {}, {}}, static_cast<int>(k)});
     add(nest::Store{{result, {}}, value(loop.results[static_cast<std::size_t>(r.carried)])});
   }
   result_.nest.body = std::move(top_);
@@ -61,7 +67,10 @@ void LoopNestBuilder::add_captures() {
 ValueId LoopNestBuilder::capture(ValueId here) {
   const auto found = captures_.find(here);
   if (found != captures_.end()) return found->second;
-  const ValueId v = nest::added(result_.nest, {Role::kCapture, program_.is_host(here) ? request_.value_name(here) : name_of(program_, here), {program_.type(here).scalar, {}, {}}});
+  const ValueId v =
+      nest::added(result_.nest, {Role::kCapture,
+                                 program_.is_host(here) ? request_.value_name(here) : name_of(program_, here),
+                                 {program_.type(here).scalar, {}, {}}});
   result_.captured.resize(result_.nest.variables.size());
   result_.captured.back() = here;
   return captures_[here] = v;
@@ -102,11 +111,13 @@ ValueId LoopNestBuilder::operand(ValueId here) {
   if (found != operands_.end()) return found->second;
   int number = -1;
   for (std::size_t k = 0; k < step_.reads.size(); ++k) {
-    const bool continued = std::ranges::any_of(step_.results, [&](const LoopStep::Result& r) { return r.continues == static_cast<int>(k); });
+    const bool continued = std::ranges::any_of(
+        step_.results, [&](const LoopStep::Result& r) { return r.continues == static_cast<int>(k); });
     if (step_.reads[k].tensor == here && !continued) number = static_cast<int>(k);
   }
   const ir::Type& type = program_.type(here);
-  const ValueId v = nest::added(result_.nest, {Role::kOperand, name_of(program_, here), {type.scalar, of_nest(type.shape), type.sparse}, number});
+  const ValueId v = nest::added(
+      result_.nest, {Role::kOperand, name_of(program_, here), {type.scalar, of_nest(type.shape), type.sparse}, number});
   return operands_[here] = v;
 }
 
@@ -135,7 +146,8 @@ Expr LoopNestBuilder::of_nest(const Expr& given) {
   return nest::with_parts(
       spelled(given),
       [this](const Expr& e) {
-        if (const auto* i = std::get_if<ir::IndexRef>(&e->op)) return ir::index_ref(labels_[static_cast<std::size_t>(i->label)], e->range);
+        if (const auto* i = std::get_if<ir::IndexRef>(&e->op))
+          return ir::index_ref(labels_[static_cast<std::size_t>(i->label)], e->range);
         const auto* r = std::get_if<ir::Read>(&e->op);
         if (r == nullptr) return Expr();
         if (r->subscripts.empty()) return value(r->tensor);
@@ -149,7 +161,8 @@ Expr LoopNestBuilder::of_nest(const Expr& given) {
 Extent LoopNestBuilder::of_nest(const Extent& e) {
   return e.substitute([this](ValueId v) -> std::optional<Extent> {
     const Expr known = constant_of(v);
-    if (const auto* c = known ? std::get_if<ir::Constant>(&known->op) : nullptr) return Extent(std::get<std::int64_t>(c->value));
+    if (const auto* c = known ? std::get_if<ir::Constant>(&known->op) : nullptr)
+      return Extent(std::get<std::int64_t>(c->value));
     return Extent::of(variable(v));
   });
 }
@@ -170,7 +183,8 @@ ValueId LoopNestBuilder::view(ValueId tensor, const std::vector<Expr>& subscript
   std::string key = fmt::format("{} {}:{}", whole.id, range.file, range.line);
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     if (bounds_.inside(subscripts[d], shape[d]) || is_checked_ahead(tensor, d, subscripts[d])) continue;
-    made.bounds.push_back({static_cast<int>(d), made.type.shape[d], subscript_text(tensor, subscripts[d]), range.known() ? range : request_.place});
+    made.bounds.push_back({static_cast<int>(d), made.type.shape[d], subscript_text(tensor, subscripts[d]),
+                           range.known() ? range : request_.place});
     key += fmt::format(" {} {}", d, made.bounds.back().what);
   }
   if (made.bounds.empty()) return whole;

@@ -20,11 +20,12 @@ struct LoopNestRequest {
 /// A loop that runs as one task as the nest of that task.
 struct LoopNest {
   nest::Nest nest;
-  std::vector<ValueId> captured;  ///< the program's values that the nest's first variables are; of later ones, invalid ones
+  std::vector<ValueId>
+      captured;  ///< the program's values that the nest's first variables are; of later ones, invalid ones
 };
 
-/// The loop as the program says it, with typed locals: values that may share a variable do (ir/analysis/loop_variables.h), and subscripts are bounded unless they
-/// are inside by compile-time algebra.
+/// The loop as the program says it, with typed locals: values that may share a variable do
+/// (ir/analysis/loop_variables.h), and subscripts are bounded unless they are inside by compile-time algebra.
 [[nodiscard]] LoopNest build_nest(const LoopNestRequest& request);
 
 }  // namespace tdsl::codegen

@@ -122,13 +122,15 @@ class LoopNestBuilder {
   /// Checks in front of the loops what an index variable runs through there.
   void check_ahead(const ir::Node& n, const ir::Compute& c, std::size_t k);
   [[nodiscard]] bool is_checked_ahead(ValueId tensor, std::size_t dimension, const Expr& subscript) const;
-  /// Whether the order of the reduction's steps is free: none can fail, and the operator is associative and commutative.
+  /// Whether the order of the reduction's steps is free: none can fail, and the operator is associative and
+  /// commutative.
   bool reduces_lines(const ir::Compute& c, std::size_t k);
   /// The reduction over the last index variable, through the runtime's partial results.
   void line_reduction(const ir::Compute& c, std::size_t k, ValueId total);
   /// Whether the expression reads neighbours in memory as the index variable counts.
   static bool is_line(const Expr& e, std::int32_t label);
-  /// Sums of many elements at once, the reduction's index variable outside: where lines lie along the result, not along the sum.
+  /// Sums of many elements at once, the reduction's index variable outside: where lines lie along the result, not along
+  /// the sum.
   bool accumulates_lines(const ir::Compute& c, std::size_t k);
   void accumulated(const ir::Node& n, const ir::Compute& c, std::size_t k);
   /// The sum as products of a line and what it is scaled by, or nothing.
@@ -150,11 +152,11 @@ class LoopNestBuilder {
   LoopNest result_;
   Body top_;
   Body* body_ = &top_;
-  ir::SourceRange place_;                  ///< of statements that are added
-  std::map<ValueId, ValueId> inside_;      ///< variables of the nest, by the loop's
-  std::map<ValueId, ValueId> captures_;    ///< by host value
-  std::map<ValueId, ValueId> operands_;    ///< by tensor or data scalar from outside
-  std::map<std::string, ValueId> views_;   ///< by what they bound
+  ir::SourceRange place_;                 ///< of statements that are added
+  std::map<ValueId, ValueId> inside_;     ///< variables of the nest, by the loop's
+  std::map<ValueId, ValueId> captures_;   ///< by host value
+  std::map<ValueId, ValueId> operands_;   ///< by tensor or data scalar from outside
+  std::map<std::string, ValueId> views_;  ///< by what they bound
   std::map<ValueId, Expr> constants_;
   std::map<ValueId, Expr> inlined_;  ///< conditions written where they are used
   std::set<ValueId> declared_;

@@ -53,7 +53,8 @@ int label_across(const OpTemplate& op, int row) {
   for (const AccessTemplate& access : op.reads) {
     if (access.dims.size() < 2) continue;
     const DimTemplate& last = access.dims.back();
-    const bool moves_across = std::any_of(access.dims.begin(), access.dims.end() - 1, [&](const DimTemplate& d) { return has_label(d, row); });
+    const bool moves_across = std::any_of(access.dims.begin(), access.dims.end() - 1,
+                                          [&](const DimTemplate& d) { return has_label(d, row); });
     if (!moves_across || last.whole || last.terms.size() != 1 || last.terms.front().label == row) continue;
     const int label = last.terms.front().label;
     if (op.labels[static_cast<std::size_t>(label)].kind == LabelTemplate::Kind::kOut) return label;

@@ -3,8 +3,8 @@
 #include "codegen/families/host_values.h"
 #include "codegen/loops/loop_nest_builder.h"
 #include "codegen/nest/build.h"
-#include "ir/graph/check.h"
 #include "ir/eval/failure_text.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::codegen {
 
@@ -51,7 +51,8 @@ void LoopNestBuilder::node(const ir::Node& n) {
   if (const auto* f = std::get_if<ir::For>(&n.op)) return for_loop(n, *f);
   if (const auto* w = std::get_if<ir::While>(&n.op)) return while_loop(n, *w);
   if (const auto* i = std::get_if<ir::If>(&n.op)) return branch(n, *i);
-  if (const auto* a = std::get_if<ir::Assert>(&n.op)) return add(nest::Require{value(a->condition), ir::failure_text(*a)});
+  if (const auto* a = std::get_if<ir::Assert>(&n.op))
+    return add(nest::Require{value(a->condition), ir::failure_text(*a)});
   if (const auto* c = std::get_if<ir::Check>(&n.op)) return check(*c);
   if (const auto* r = std::get_if<ir::Random>(&n.op)) return random(n, *r);
   TDSL_CHECK(false, "a serial loop holds work on scalars only");
@@ -81,14 +82,17 @@ void LoopNestBuilder::assign_all(const std::vector<ValueId>& targets, const std:
   std::vector<ValueId> tensors(moves.size());
   for (std::size_t k = 0; k < moves.size(); ++k) {
     const auto [target, source] = moves[k];
-    is_tensor(target) ? static_cast<void>(tensors[k] = variable(source)) : static_cast<void>(scalars[k] = value(source));
-    const bool overwritten = std::any_of(moves.begin(), moves.begin() + static_cast<std::ptrdiff_t>(k), [&, from = source](const auto& earlier) {
-      return variables_.variable(earlier.first) == variables_.variable(from);
-    });
+    is_tensor(target) ? static_cast<void>(tensors[k] = variable(source))
+                      : static_cast<void>(scalars[k] = value(source));
+    const bool overwritten = std::any_of(moves.begin(), moves.begin() + static_cast<std::ptrdiff_t>(k),
+                                         [&, from = source](const auto& earlier) {
+                                           return variables_.variable(earlier.first) == variables_.variable(from);
+                                         });
     if (!overwritten) continue;
     const std::string kept = "next_" + name(target);
     if (is_tensor(target)) {
-      const ValueId local = nest::added(result_.nest, {nest::Variable::Role::kLocal, kept, result_.nest.variable(tensors[k]).type});
+      const ValueId local =
+          nest::added(result_.nest, {nest::Variable::Role::kLocal, kept, result_.nest.variable(tensors[k]).type});
       add(nest::Keep{local, tensors[k]});
       tensors[k] = local;
     } else {
@@ -97,10 +101,12 @@ void LoopNestBuilder::assign_all(const std::vector<ValueId>& targets, const std:
       scalars[k] = nest::scalar_read(result_.nest, local);
     }
   }
-  for (std::size_t k = 0; k < moves.size(); ++k) is_tensor(moves[k].first) ? copy(moves[k].first, tensors[k]) : assign(moves[k].first, scalars[k]);
+  for (std::size_t k = 0; k < moves.size(); ++k)
+    is_tensor(moves[k].first) ? copy(moves[k].first, tensors[k]) : assign(moves[k].first, scalars[k]);
 }
 
-void LoopNestBuilder::begin(const ir::Node& n, const std::vector<ValueId>& arguments, const std::vector<ValueId>& inits) {
+void LoopNestBuilder::begin(const ir::Node& n, const std::vector<ValueId>& arguments,
+                            const std::vector<ValueId>& inits) {
   std::vector<ValueId> targets;
   std::vector<ValueId> sources;
   for (std::size_t k = 0; k < inits.size(); ++k) {
@@ -171,13 +177,15 @@ void LoopNestBuilder::count_uses() {
   };
   node(*step_.loop);
   if (const auto* f = std::get_if<ir::For>(&step_.loop->op)) ir::for_each_node(f->body, node);
-  if (const auto* w = std::get_if<ir::While>(&step_.loop->op)) ir::for_each_node(w->condition, node), ir::for_each_node(w->body, node);
+  if (const auto* w = std::get_if<ir::While>(&step_.loop->op))
+    ir::for_each_node(w->condition, node), ir::for_each_node(w->body, node);
 }
 
 void LoopNestBuilder::random(const ir::Node& n, const ir::Random& r) {
   const ValueId v = n.results[0];
   const bool own = !variables_.is_shared(v) && declared_.insert(variables_.variable(v)).second;
-  nest::Draw draw{own ? variable(v) : nest::added_local(result_.nest, "draw", program_.type(v).scalar), r.kind, r.site, {}};
+  nest::Draw draw{
+      own ? variable(v) : nest::added_local(result_.nest, "draw", program_.type(v).scalar), r.kind, r.site, {}};
   for (const ValueId k : r.iterations) draw.iterations.push_back(value(k));
   const ValueId drawn = draw.local;
   add(std::move(draw));

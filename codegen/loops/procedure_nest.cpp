@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-
 namespace tdsl::codegen {
 
 namespace {
@@ -53,7 +52,9 @@ struct Mentions {
         },
         [&](const Procedure::Require& r) { add(r.condition); });
   }
-  [[nodiscard]] bool contains(std::int32_t v) const { return reads.contains(v) || assignments.contains(v) || counted.contains(v); }
+  [[nodiscard]] bool contains(std::int32_t v) const {
+    return reads.contains(v) || assignments.contains(v) || counted.contains(v);
+  }
   [[nodiscard]] std::set<std::int32_t> all() const {
     std::set<std::int32_t> result = counted;
     for (const auto& [v, times] : reads) result.insert(v);
@@ -74,9 +75,15 @@ bool mentions_variable(const Part& part, std::int32_t v) {
 /// Whether all mentions are inside one block of the statement, which can declare the variable.
 bool is_inner(const Procedure::Statement& s, std::int32_t v) {
   return ir::match(
-      s.op, [](const Procedure::Assign&) { return false; }, [&](const Procedure::Count& c) { return !mentions_variable(c.begin, v) && !mentions_variable(c.end, v); },
-      [&](const Procedure::Repeat& r) { return !mentions_variable(r.condition, v) && mentions_variable(r.before, v) != mentions_variable(r.body, v); },
-      [&](const Procedure::Branch& b) { return !mentions_variable(b.condition, v) && mentions_variable(b.then_part, v) != mentions_variable(b.else_part, v); },
+      s.op, [](const Procedure::Assign&) { return false; },
+      [&](const Procedure::Count& c) { return !mentions_variable(c.begin, v) && !mentions_variable(c.end, v); },
+      [&](const Procedure::Repeat& r) {
+        return !mentions_variable(r.condition, v) && mentions_variable(r.before, v) != mentions_variable(r.body, v);
+      },
+      [&](const Procedure::Branch& b) {
+        return !mentions_variable(b.condition, v) &&
+               mentions_variable(b.then_part, v) != mentions_variable(b.else_part, v);
+      },
       [](const Procedure::Require&) { return false; });
 }
 
@@ -93,7 +100,9 @@ class ProcedureNestBuilder {
     for (const Procedure::Variable& v : procedure_.variables) {
       const bool parameter = nest_.variables.size() < procedure_.parameters;
       if (parameter) declared_.insert(static_cast<std::int32_t>(nest_.variables.size()));
-      nest_.variables.push_back({parameter ? nest::Variable::Role::kParameter : nest::Variable::Role::kLocal, v.name.empty() ? "t" : v.name, {v.type, {}, {}}});
+      nest_.variables.push_back({parameter ? nest::Variable::Role::kParameter : nest::Variable::Role::kLocal,
+                                 v.name.empty() ? "t" : v.name,
+                                 {v.type, {}, {}}});
     }
     mentions_.add(procedure_.body);
     mentions_.add(procedure_.result);
@@ -170,14 +179,17 @@ class ProcedureNestBuilder {
           branch.condition.emplace<Expr>(turned ? ir::unary(ir::UnaryOp::kNot, condition) : condition);
           into.push_back(std::move(made_here));
         },
-        [&](const Procedure::Require& r) { into.push_back(made(nest::Require{of_nest(r.condition), r.message})); });
+        [&](const Procedure::Require& r) {
+          into.push_back(made(nest::Require{of_nest(r.condition), r.message}));
+        });
   }
 
   void assign(const Procedure::Assign& a, Body& into) {
     const bool first = declared_.insert(a.variable).second;
     Expr value = of_nest(a.value);
     if (!first) return into.push_back(made(nest::Store{{variable(a.variable), {}}, std::move(value)}));
-    if (mentions_.assignments[a.variable] == 1) return into.push_back(made(nest::Let{variable(a.variable), std::move(value)}));
+    if (mentions_.assignments[a.variable] == 1)
+      return into.push_back(made(nest::Let{variable(a.variable), std::move(value)}));
     into.push_back(made(nest::Var{variable(a.variable), std::move(value)}));
   }
 
@@ -187,7 +199,8 @@ class ProcedureNestBuilder {
     const bool own = first && !mentions_.assignments.contains(c.variable);
     if (first && !own) into.push_back(made(nest::Var{variable(c.variable), {}}));
     const std::string& name = nest_.variables[static_cast<std::size_t>(c.variable)].name;
-    nest::Count loop{own ? variable(c.variable) : local(name, ir::Scalar::kI64), of_nest(c.begin), of_nest(c.end), c.step, {}};
+    nest::Count loop{
+        own ? variable(c.variable) : local(name, ir::Scalar::kI64), of_nest(c.begin), of_nest(c.end), c.step, {}};
     // The end is evaluated once, whatever the body assigns.
     if (!std::holds_alternative<ir::Constant>(c.end->op)) {
       const ValueId end = local(nest_.variable(loop.local).name + "_end", ir::Scalar::kI64);
@@ -195,7 +208,8 @@ class ProcedureNestBuilder {
       loop.end = ir::read(ir::Scalar::kI64, end, {});
     }
     nest::Statement made_here = made(nest::Count{});
-    if (!own) loop.body.push_back(made(nest::Store{{variable(c.variable), {}}, ir::read(ir::Scalar::kI64, loop.local, {})}));
+    if (!own)
+      loop.body.push_back(made(nest::Store{{variable(c.variable), {}}, ir::read(ir::Scalar::kI64, loop.local, {})}));
     for (nest::Statement& s : block(c.body)) loop.body.push_back(std::move(s));
     made_here.op = std::move(loop);
     into.push_back(std::move(made_here));
@@ -210,6 +224,8 @@ class ProcedureNestBuilder {
 
 }  // namespace
 
-nest::Nest build_nest(const ir::Procedure& procedure, const std::string& name) { return ProcedureNestBuilder(procedure).run(name); }
+nest::Nest build_nest(const ir::Procedure& procedure, const std::string& name) {
+  return ProcedureNestBuilder(procedure).run(name);
+}
 
 }  // namespace tdsl::codegen

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/lower/compute_lowering.h"
-#include "codegen/relations/describe.h"
 #include "codegen/families/host_values.h"
 #include "codegen/loops/loop_bounds.h"
+#include "codegen/lower/compute_lowering.h"
+#include "codegen/relations/describe.h"
 #include "ir/graph/check.h"
 #include "ir/graph/clone.h"
 #include "runtime/plan/factorise.h"
@@ -61,7 +61,8 @@ std::set<ValueId> outer_values(const ir::Program& program, const ir::Node& loop)
 
 class LoopLowering {
  public:
-  LoopLowering(FamilyBuilder& builder, const ir::Program& program, const ir::Node& loop) : builder_(builder), program_(program), loop_(loop), regions_(regions_of(loop)) {}
+  LoopLowering(FamilyBuilder& builder, const ir::Program& program, const ir::Node& loop)
+      : builder_(builder), program_(program), loop_(loop), regions_(regions_of(loop)) {}
 
   void run() {
     LoopStep step;
@@ -74,11 +75,13 @@ class LoopLowering {
     LoopBounds bounds(*step.loop, step.sizes);
     step.flops = host_part(flops(*step.loop, bounds));
     for (const ir::Region* r : regions_.all) {
-      ir::for_each_node(*r, [&](const ir::Node& n) { step.ordered = step.ordered || std::holds_alternative<ir::Assert>(n.op); });
+      ir::for_each_node(
+          *r, [&](const ir::Node& n) { step.ordered = step.ordered || std::holds_alternative<ir::Assert>(n.op); });
     }
     for (const auto& [v, bytes] : gathered_) {
       const auto known = bytes.constant();
-      if (!known || *known > plan::kGatheredBytes) builder_.add(loop_.range, GathersStep{head(), name_of(builder_.program(), v), bytes});
+      if (!known || *known > plan::kGatheredBytes)
+        builder_.add(loop_.range, GathersStep{head(), name_of(builder_.program(), v), bytes});
     }
     step.site = builder_.new_site();
     builder_.add(loop_.range, std::move(step));
@@ -93,7 +96,8 @@ class LoopLowering {
       if (c == nullptr || !is_scalar_arithmetic(*c) || c->guard || c->base || c->bodies.size() != 1) return;
       const Hoist operand = [&](const Expr& e) -> std::optional<ValueId> {
         const auto* r = std::get_if<ir::Read>(&e->op);
-        if (r == nullptr || !r->subscripts.empty() || !builder_.is_host(builder_.resolve(r->tensor))) return std::nullopt;
+        if (r == nullptr || !r->subscripts.empty() || !builder_.is_host(builder_.resolve(r->tensor)))
+          return std::nullopt;
         return r->tensor;
       };
       if (const auto form = affine_of(c->bodies[0], operand)) {
@@ -198,7 +202,9 @@ class LoopLowering {
 
   /// Without what only data tell.
   Extent host_part(const Extent& e) const {
-    return e.substitute([&](ValueId v) -> std::optional<Extent> { return builder_.is_host(v) ? std::nullopt : std::optional(Extent(1)); });
+    return e.substitute([&](ValueId v) -> std::optional<Extent> {
+      return builder_.is_host(v) ? std::nullopt : std::optional(Extent(1));
+    });
   }
 
   FamilyBuilder& builder_;

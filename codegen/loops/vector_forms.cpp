@@ -32,7 +32,8 @@ bool computes_anywhere(const Expr& e, const ReadShape& shape, const LabelCovers&
 
 bool may_fail(const ir::ExprNode& node) {
   if (std::holds_alternative<ir::Apply>(node.op)) return true;
-  if (const auto* c = std::get_if<ir::Cast>(&node.op)) return ir::is_integer(node.type) && ir::is_float(c->operand->type);
+  if (const auto* c = std::get_if<ir::Cast>(&node.op))
+    return ir::is_integer(node.type) && ir::is_float(c->operand->type);
   const auto* b = std::get_if<ir::Binary>(&node.op);
   if (b == nullptr || ir::is_float(node.type)) return false;
   using enum ir::BinaryOp;
@@ -55,7 +56,8 @@ int library_calls(const Expr& e) {
 }
 
 bool computes_both(const ir::Select& select, const FamilyProgram& program, const LabelCovers& covers) {
-  return computes_both(select, [&](ValueId v) { return program.is_host(v) ? nullptr : &program.type(v).shape; }, covers);
+  return computes_both(
+      select, [&](ValueId v) { return program.is_host(v) ? nullptr : &program.type(v).shape; }, covers);
 }
 
 bool computes_both(const ir::Select& select, const ReadShape& shape, const LabelCovers& covers) {

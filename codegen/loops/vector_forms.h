@@ -21,8 +21,8 @@ namespace tdsl::codegen {
 /// Whether a label takes only subscripts of a dimension of that extent.
 using LabelCovers = std::function<bool(std::int32_t label, const Extent& extent)>;
 
-/// Whether both branches may be computed at every point, and one of them taken afterwards: neither can stop the run nor reads outside a tensor, and one of
-/// them calls a library function, for which alone this pays.
+/// Whether both branches may be computed at every point, and one of them taken afterwards: neither can stop the run nor
+/// reads outside a tensor, and one of them calls a library function, for which alone this pays.
 [[nodiscard]] bool computes_both(const ir::Select& select, const FamilyProgram& program, const LabelCovers& covers);
 /// The dimensions of what a Read reads; null for scalars, which can be read anywhere.
 using ReadShape = std::function<const std::vector<Extent>*(ValueId)>;

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "codegen/affine.h"
-#include "codegen/relations/describe.h"
 #include "codegen/lower/premises.h"
+#include "codegen/relations/describe.h"
 #include "runtime/plan/factorise.h"
 
 namespace tdsl::codegen {
@@ -144,7 +144,8 @@ class AccessFinder {
         check_affine(builder_, *form, op_, extent, access.text, e->range.known() ? e->range : range_);
       }
     }
-    if (std::ranges::any_of(checked, [](const auto& c) { return c.has_value(); })) kernel_.checked[e.id()] = std::move(checked);
+    if (std::ranges::any_of(checked, [](const auto& c) { return c.has_value(); }))
+      kernel_.checked[e.id()] = std::move(checked);
     found_.emplace_back(e.id(), std::move(access));
   }
 
@@ -170,10 +171,12 @@ class AccessFinder {
     const Extent bytes = builder_.bytes_of(r.tensor, range_);
     if (!bytes.constant()) return builder_.add(range, GathersStep{"", name, bytes});
     if (*bytes.constant() <= plan::kGatheredBytes) return;
-    builder_.warn("gathered", range,
-                  fmt::format("`{}` is read where only data can tell, under a condition or in a reduction of its own order: every rank "
-                              "that computes here receives the whole dimension",
-                              name));
+    builder_.warn(
+        "gathered", range,
+        fmt::format(
+            "`{}` is read where only data can tell, under a condition or in a reduction of its own order: every rank "
+            "that computes here receives the whole dimension",
+            name));
   }
 
   FamilyBuilder& builder_;

@@ -7,7 +7,8 @@ namespace tdsl::codegen {
 /// Fills `op.reads` and the kernel's `operand` and `checked` from the reads of kernel.compute, and adds the checks of
 /// affine subscripts that are evaluated unconditionally. `op.labels` must be there.
 /// Reads of one tensor whose subscripts differ by small compile-time constants become one access; with `separate`
-/// (contractions) every read keeps its own. Non-affine subscripts take the whole dimension, with a warning [gathered], or a GathersStep while sizes are open.
+/// (contractions) every read keeps its own. Non-affine subscripts take the whole dimension, with a warning [gathered],
+/// or a GathersStep while sizes are open.
 void find_accesses(FamilyBuilder& builder, OpTemplate& op, KernelTemplate& kernel, SourceRange range, bool separate);
 
 /// Adds the check of an affine subscript unless it is known to be inside at compile time.

@@ -10,14 +10,17 @@ namespace tdsl::codegen {
 namespace {
 
 /// Factors may be parts of larger tensors; that they are large enough is checked unless it is known.
-void check_factor(FamilyBuilder& builder, const ir::Chain::Factor& factor, const Extent& rows, const Extent& columns, SourceRange range) {
+void check_factor(FamilyBuilder& builder, const ir::Chain::Factor& factor, const Extent& rows, const Extent& columns,
+                  SourceRange range) {
   OpTemplate ranges;
-  ranges.labels = {{LabelTemplate::Kind::kOut, "i", Extent(0), rows}, {LabelTemplate::Kind::kOut, "j", Extent(0), columns}};
+  ranges.labels = {{LabelTemplate::Kind::kOut, "i", Extent(0), rows},
+                   {LabelTemplate::Kind::kOut, "j", Extent(0), columns}};
   const std::vector<Extent> shape = builder.type(factor.tensor).shape;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const int label = static_cast<int>(factor.transposed ? 1 - d : d);
     const AffineForm form{{{label, Extent(1)}}, Extent(0)};
-    check_affine(builder, form, ranges, builder.rewritten(shape[d], range), ranges.labels[static_cast<std::size_t>(label)].name, range);
+    check_affine(builder, form, ranges, builder.rewritten(shape[d], range),
+                 ranges.labels[static_cast<std::size_t>(label)].name, range);
   }
 }
 
@@ -26,10 +29,13 @@ void check_factor(FamilyBuilder& builder, const ir::Chain::Factor& factor, const
 void lower_chain(FamilyBuilder& builder, const ir::Node& node, const ir::Chain& chain) {
   ChainStep step;
   step.target = builder.resolve(node.results[0]);
-  for (const ir::Chain::Factor& f : chain.factors) step.factors.push_back({builder.as_tensor(f.tensor, node.range), f.transposed});
+  for (const ir::Chain::Factor& f : chain.factors)
+    step.factors.push_back({builder.as_tensor(f.tensor, node.range), f.transposed});
   for (const Extent& e : chain.sizes) step.sizes.push_back(builder.rewritten(e, node.range));
-  for (const Extent& e : builder.program().info(step.target).tile) step.tile.push_back(builder.rewritten(e, node.range));
-  for (std::size_t k = 0; k < step.factors.size(); ++k) check_factor(builder, step.factors[k], step.sizes[k], step.sizes[k + 1], node.range);
+  for (const Extent& e : builder.program().info(step.target).tile)
+    step.tile.push_back(builder.rewritten(e, node.range));
+  for (std::size_t k = 0; k < step.factors.size(); ++k)
+    check_factor(builder, step.factors[k], step.sizes[k], step.sizes[k + 1], node.range);
   step.name = builder.program().info(step.target).name;
   if (step.name.empty()) {
     for (const ir::Chain::Factor& f : step.factors) {

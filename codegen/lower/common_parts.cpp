@@ -55,10 +55,12 @@ bool deserves_name(const Expr& e) {
   bool computes = false, fails = false;
   const auto scan = [&](const auto& self, const Expr& part) -> void {
     const auto* u = std::get_if<ir::Unary>(&part->op);
-    computes = computes || std::holds_alternative<ir::Binary>(part->op) || std::holds_alternative<ir::Select>(part->op) || (u != nullptr && u->op != ir::UnaryOp::kNeg);
+    computes = computes || std::holds_alternative<ir::Binary>(part->op) ||
+               std::holds_alternative<ir::Select>(part->op) || (u != nullptr && u->op != ir::UnaryOp::kNeg);
     fails = fails || may_fail(*part);
     if (const auto* r = std::get_if<ir::Read>(&part->op)) {
-      for (const Expr& subscript : r->subscripts) ir::for_each_node(subscript, [&](const ir::ExprNode& n) { fails = fails || may_fail(n); });
+      for (const Expr& subscript : r->subscripts)
+        ir::for_each_node(subscript, [&](const ir::ExprNode& n) { fails = fails || may_fail(n); });
     }
     for (const Expr& inner : operands(part)) self(self, inner);
   };
@@ -91,9 +93,12 @@ class CommonParts {
 
 }  // namespace
 
-std::vector<Expr> common_parts(const Expr& e, const ExprEmitter::BothBranches& both) { return CommonParts(e, both).list(); }
+std::vector<Expr> common_parts(const Expr& e, const ExprEmitter::BothBranches& both) {
+  return CommonParts(e, both).list();
+}
 
-std::string named_parts(ExprEmitter& emitter, const Expr& e, const ExprEmitter::BothBranches& both, const std::function<std::string(std::string_view)>& claim) {
+std::string named_parts(ExprEmitter& emitter, const Expr& e, const ExprEmitter::BothBranches& both,
+                        const std::function<std::string(std::string_view)>& claim) {
   std::string text;
   for (const Expr& part : common_parts(e, both)) {
     const std::string name = claim("term");

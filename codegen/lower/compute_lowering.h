@@ -34,7 +34,8 @@ class ComputeLowering {
   void rearrange() { rearranges_ = true; }
   /// The result is compressed, and computed at all points.
   void compress() { compresses_ = true; }
-  /// The operation of a Compute that needs no other one, and is no host arithmetic; checks in front of it are added. For an epilogue.
+  /// The operation of a Compute that needs no other one, and is no host arithmetic; checks in front of it are added.
+  /// For an epilogue.
   [[nodiscard]] OperationStep operation();
 
  private:
@@ -51,14 +52,17 @@ class ComputeLowering {
   void left(OpTemplate& op);
   /// One label times a number plus a constant, or a constant: what an output tile's elements can be solved for.
   [[nodiscard]] std::optional<AffineForm> plain_subscript(const Expr& e);
-  /// Points outside the result would not be visited by any task: whether the guard keeps them all away is computed first.
+  /// Points outside the result would not be visited by any task: whether the guard keeps them all away is computed
+  /// first.
   void guarded_left(const AffineForm& form, const OpTemplate& op, const Extent& extent, const std::string& text);
   /// What matrix multiplication can do (ir/analysis/contraction.h).
   [[nodiscard]] bool is_contraction();
   [[nodiscard]] bool plain_or_shifted_left();
-  /// The labels of a read whose subscripts are sums of labels, each once and moving forwards, and constants; nothing for anything else.
+  /// The labels of a read whose subscripts are sums of labels, each once and moving forwards, and constants; nothing
+  /// for anything else.
   [[nodiscard]] std::optional<ir::LabelSet> single_labels(const ir::Read& r);
-  /// Whether a factor of an index variable is known to be positive wherever there is a point: a number and what index variables run up to.
+  /// Whether a factor of an index variable is known to be positive wherever there is a point: a number and what index
+  /// variables run up to.
   [[nodiscard]] bool moves_forwards(const Extent& coefficient) const;
 
   // --- Walks over stored elements: stored_operation.cpp

@@ -10,14 +10,17 @@ namespace tdsl::codegen {
 namespace {
 
 OperationStep operation_of(FamilyBuilder& builder, const ir::Node& node, ValueId target) {
-  return ComputeLowering(builder, builder.resolve(target), resolved(builder, node, std::get<ir::Compute>(node.op)), node.range).operation();
+  return ComputeLowering(builder, builder.resolve(target), resolved(builder, node, std::get<ir::Compute>(node.op)),
+                         node.range)
+      .operation();
 }
 
 /// The map with its operand number `k` in front of the others.
 OperationStep with_first(const OperationStep& map, std::size_t k) {
   auto op = std::make_shared<OpTemplate>(*map.op);
   auto kernel = std::make_shared<KernelTemplate>(*map.kernel);
-  std::rotate(op->reads.begin(), op->reads.begin() + static_cast<std::ptrdiff_t>(k), op->reads.begin() + static_cast<std::ptrdiff_t>(k) + 1);
+  std::rotate(op->reads.begin(), op->reads.begin() + static_cast<std::ptrdiff_t>(k),
+              op->reads.begin() + static_cast<std::ptrdiff_t>(k) + 1);
   for (auto& [read, operand] : kernel->operand) {
     const auto old = static_cast<std::size_t>(operand);
     operand = static_cast<int>(old == k ? 0 : old < k ? old + 1 : old);
@@ -33,7 +36,8 @@ void lower_epilogue(FamilyBuilder& builder, const ir::Node& node, const ir::Fuse
   const OperationStep map = operation_of(builder, fused.body.nodes[1], node.results[0]);
   const auto& reads = map.op->reads;
   const auto own = std::ranges::find_if(reads, [&](const AccessTemplate& a) { return a.tensor == product.target; });
-  TDSL_CHECK(product.op->op_class == plan::OpClass::kContraction && own != reads.end(), "an epilogue follows a product of matrices that it reads");
+  TDSL_CHECK(product.op->op_class == plan::OpClass::kContraction && own != reads.end(),
+             "an epilogue follows a product of matrices that it reads");
   auto epilogue = std::make_shared<const OperationStep>(with_first(map, static_cast<std::size_t>(own - reads.begin())));
   auto op = std::make_shared<OpTemplate>(*product.op);
   op->name = epilogue->op->name;

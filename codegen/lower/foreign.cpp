@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "codegen/relations/describe.h"
 #include "codegen/print/writer.h"
+#include "codegen/relations/describe.h"
 #include "runtime/plan/factorise.h"
 
 namespace tdsl::codegen {
@@ -14,7 +14,8 @@ namespace {
 
 class ForeignLowering {
  public:
-  ForeignLowering(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine) : builder_(builder), node_(node), routine_(routine) {}
+  ForeignLowering(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine)
+      : builder_(builder), node_(node), routine_(routine) {}
 
   void run() {
     step_.kernel = routine_.foreign;
@@ -50,7 +51,8 @@ class ForeignLowering {
 
   void report(ValueId v, const Extent& bytes) {
     const auto known = bytes.constant();
-    if (!known || *known > plan::kGatheredBytes) builder_.add(node_.range, GathersStep{routine_.foreign->name, name_of(builder_.program(), v), bytes});
+    if (!known || *known > plan::kGatheredBytes)
+      builder_.add(node_.range, GathersStep{routine_.foreign->name, name_of(builder_.program(), v), bytes});
   }
 
   Extent result(ValueId v) {
@@ -69,7 +71,8 @@ class ForeignLowering {
 
 class ForeignEmitter {
  public:
-  ForeignEmitter(const LoopRequest& request, const std::string& call) : request_(request), step_(request.step), call_(call) {}
+  ForeignEmitter(const LoopRequest& request, const std::string& call)
+      : request_(request), step_(request.step), call_(call) {}
 
   EmittedLoop run() {
     body_.indent();
@@ -82,7 +85,8 @@ class ForeignEmitter {
     }
     body_.line("{}({});", call_, arguments);
     std::string signature = fmt::format("void {}(const TaskArgs& t", request_.name);
-    for (const ValueId v : made_.captures) signature += fmt::format(", {} {}", type(request_.program.type(v).scalar), request_.value_name(v));
+    for (const ValueId v : made_.captures)
+      signature += fmt::format(", {} {}", type(request_.program.type(v).scalar), request_.value_name(v));
     made_.function = fmt::format("{}) {{\n{}}}\n", signature, body_.text());
     return std::move(made_);
   }
@@ -119,9 +123,13 @@ class ForeignEmitter {
 
 }  // namespace
 
-void lower_foreign(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine) { ForeignLowering(builder, node, routine).run(); }
+void lower_foreign(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine) {
+  ForeignLowering(builder, node, routine).run();
+}
 
-EmittedLoop emit_foreign(const LoopRequest& request, const std::string& call) { return ForeignEmitter(request, call).run(); }
+EmittedLoop emit_foreign(const LoopRequest& request, const std::string& call) {
+  return ForeignEmitter(request, call).run();
+}
 
 namespace {
 
@@ -145,7 +153,8 @@ ForeignCall foreign_call(const ir::Foreign& function, const std::string& name) {
     arguments += fmt::format("{}tdsl_{}", between, k + 1);
   }
   const std::string result(function.is_kernel ? "void" : ir::cpp_type_of(function.result));
-  return {fmt::format("{} {}({});\n", result, name, types), fmt::format("{} {}({}) {{\n  return ::{}({});\n}}\n", result, name, parameters, function.name, arguments)};
+  return {fmt::format("{} {}({});\n", result, name, types),
+          fmt::format("{} {}({}) {{\n  return ::{}({});\n}}\n", result, name, parameters, function.name, arguments)};
 }
 
 }  // namespace tdsl::codegen

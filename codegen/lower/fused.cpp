@@ -6,12 +6,12 @@
 #include <cmath>
 
 #include "codegen/affine.h"
-#include "codegen/relations/describe.h"
 #include "codegen/lower/compute_lowering.h"
 #include "codegen/lower/operation.h"
+#include "codegen/relations/describe.h"
+#include "ir/analysis/contraction.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/check.h"
-#include "ir/analysis/contraction.h"
 
 namespace tdsl::codegen {
 
@@ -21,11 +21,14 @@ using Member = FusedTemplate::Member;
 
 class FusedLowering {
  public:
-  FusedLowering(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused) : builder_(builder), node_(node), fused_(fused) {}
+  FusedLowering(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused)
+      : builder_(builder), node_(node), fused_(fused) {}
 
   void run() {
     for (std::size_t m = 0; m < fused_.body.nodes.size(); ++m) member(fused_.body.nodes[m], fused_.labels[m]);
-    TDSL_CHECK(std::ranges::any_of(fused_.body.yields, [&](ValueId v) { return builder_.resolve(v) == result().value; }), "the last member is a result");
+    TDSL_CHECK(
+        std::ranges::any_of(fused_.body.yields, [&](ValueId v) { return builder_.resolve(v) == result().value; }),
+        "the last member is a result");
     op_->site = builder_.new_site();
     const bool packed = node_.results.size() > 1;
     packed ? pack() : labels();
@@ -43,7 +46,9 @@ class FusedLowering {
 
  private:
   [[nodiscard]] const Member& result() const { return template_->members.back(); }
-  [[nodiscard]] bool closes() const { return static_cast<std::size_t>(result().shared[0]) >= result().compute.out.size(); }
+  [[nodiscard]] bool closes() const {
+    return static_cast<std::size_t>(result().shared[0]) >= result().compute.out.size();
+  }
 
   void member(const ir::Node& node, const std::vector<std::int32_t>& shared) {
     const ValueId v = builder_.resolve(node.results[0]);
@@ -65,7 +70,8 @@ class FusedLowering {
     for (std::size_t l = 0; l < r.compute.out.size(); ++l) {
       const ir::Label& label = r.compute.out[l];
       const bool shared = is_shared(r, static_cast<int>(l));
-      op_->labels.push_back({shared ? LabelTemplate::Kind::kOut : LabelTemplate::Kind::kWhole, label.name, label.begin, label.end});
+      op_->labels.push_back(
+          {shared ? LabelTemplate::Kind::kOut : LabelTemplate::Kind::kWhole, label.name, label.begin, label.end});
     }
   }
   void shared_labels() {
@@ -89,7 +95,10 @@ class FusedLowering {
     for (Member& m : template_->members) {
       if (std::ranges::none_of(fused_.body.yields, [&](ValueId v) { return builder_.resolve(v) == m.value; })) continue;
       const bool closes = static_cast<std::size_t>(m.shared[0]) >= m.compute.out.size();
-      if (!closes || m.type != result().type) throw NotSupported(m.range, "fused operators of several results that are not all sums over the rows, of one type, are not supported yet");
+      if (!closes || m.type != result().type)
+        throw NotSupported(m.range,
+                           "fused operators of several results that are not all sums over the rows, of one type, are "
+                           "not supported yet");
       m.place = size_;
       size_ = size_ + elements_of(m);
       const plan::Combine combine = combine_of(*m.compute.monoid);
@@ -127,7 +136,9 @@ class FusedLowering {
   [[nodiscard]] int shared(std::size_t f) const {
     return closes() ? static_cast<int>(op_->labels.size() - result().shared.size() + f) : result().shared[f];
   }
-  [[nodiscard]] static bool is_shared(const Member& m, int label) { return std::ranges::find(m.shared, label) != m.shared.end(); }
+  [[nodiscard]] static bool is_shared(const Member& m, int label) {
+    return std::ranges::find(m.shared, label) != m.shared.end();
+  }
 
   void reads(const Member& m) {
     std::vector<std::string> names;
@@ -136,10 +147,13 @@ class FusedLowering {
     }
     const auto enter = [&](const ir::ExprNode& n) {
       const auto* r = std::get_if<ir::Read>(&n.op);
-      if (r == nullptr || builder_.is_host(r->tensor) || is_member(r->tensor) || template_->operand.contains(&n)) return;
-      AccessTemplate access{r->tensor, {}, describe(builder_.program(), ir::read(n.type, r->tensor, r->subscripts), names)};
+      if (r == nullptr || builder_.is_host(r->tensor) || is_member(r->tensor) || template_->operand.contains(&n))
+        return;
+      AccessTemplate access{
+          r->tensor, {}, describe(builder_.program(), ir::read(n.type, r->tensor, r->subscripts), names)};
       for (std::size_t d = 0; d < r->subscripts.size(); ++d) {
-        access.dims.push_back(dimension(m, r->subscripts[d], builder_.rewritten(builder_.type(r->tensor).shape[d], node_.range)));
+        access.dims.push_back(
+            dimension(m, r->subscripts[d], builder_.rewritten(builder_.type(r->tensor).shape[d], node_.range)));
       }
       template_->operand[&n] = operand(std::move(access));
     };
@@ -162,14 +176,16 @@ class FusedLowering {
     if (form->terms.empty()) return {{}, form->constant, form->constant + Extent(1)};
     const int label = form->terms[0].label;
     const auto place = std::ranges::find(m.shared, label);
-    if (place != m.shared.end()) return {{{shared(static_cast<std::size_t>(place - m.shared.begin())), Extent(1)}}, Extent(0), Extent(1)};
+    if (place != m.shared.end())
+      return {{{shared(static_cast<std::size_t>(place - m.shared.begin())), Extent(1)}}, Extent(0), Extent(1)};
     const ir::Label& l = label_of(m, label);
     return {{}, l.begin, l.end, l.begin == Extent(0) && l.end == extent};
   }
 
   int operand(AccessTemplate access) {
     const auto same = [&](const AccessTemplate& a) {
-      return a.tensor == access.tensor && std::ranges::equal(a.dims, access.dims, [](const DimTemplate& x, const DimTemplate& y) {
+      return a.tensor == access.tensor &&
+             std::ranges::equal(a.dims, access.dims, [](const DimTemplate& x, const DimTemplate& y) {
                return x.terms == y.terms && x.whole == y.whole && x.lo == y.lo && x.hi == y.hi;
              });
     };
@@ -220,7 +236,8 @@ std::optional<MatrixProduct> matrix_product(const Member& m) {
   if (c.reduce.size() != 1 || !from_zero) return std::nullopt;
   const auto reads = [&](const Expr& e, const std::vector<std::int32_t>& labels) {
     const auto* r = std::get_if<ir::Read>(&e->op);
-    return r != nullptr && e->type == m.type && std::ranges::equal(r->subscripts, labels, [](const Expr& s, std::int32_t label) {
+    return r != nullptr && e->type == m.type &&
+           std::ranges::equal(r->subscripts, labels, [](const Expr& s, std::int32_t label) {
              const auto* i = std::get_if<ir::IndexRef>(&s->op);
              return i != nullptr && i->label == label;
            });
@@ -240,13 +257,16 @@ std::optional<MatrixProduct> matrix_product(const Member& m) {
       for (const bool transposed : {false, true}) {
         labels.assign(m.shared.begin(), m.shared.begin() + prefix);
         for (const std::int32_t l : {shared + (transposed ? 0 : 1), shared + (transposed ? 1 : 0)}) labels.push_back(l);
-        if (reads(*y, labels)) return MatrixProduct{x->id(), y->id(), false, transposed, static_cast<std::size_t>(prefix)};
+        if (reads(*y, labels))
+          return MatrixProduct{x->id(), y->id(), false, transposed, static_cast<std::size_t>(prefix)};
       }
     }
   }
   return std::nullopt;
 }
 
-void lower_fused(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused) { FusedLowering(builder, node, fused).run(); }
+void lower_fused(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused) {
+  FusedLowering(builder, node, fused).run();
+}
 
 }  // namespace tdsl::codegen

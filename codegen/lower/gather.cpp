@@ -7,15 +7,16 @@
 // `A[p[i], j]` reads A where data says. One such read is part of the operation that makes it: the dimension becomes a
 // reduce label of its own that runs over A's tiles (LabelTemplate::Kind::kGather), and a task takes those points whose
 // subscript falls into the tile it has. So A is met panel by panel, or every rank looks into its own part of A and the
-// partial results meet: no rank ever holds all of A. An element that is found exactly once can be combined by any operator
-// that gives back a single element. Others have been gathered before
-// (passes/legalise/gathers.h), or are fetched whole, with a warning.
+// partial results meet: no rank ever holds all of A. An element that is found exactly once can be combined by any
+// operator that gives back a single element. Others have been gathered before (passes/legalise/gathers.h), or are
+// fetched whole, with a warning.
 
 namespace tdsl::codegen {
 
 void ComputeLowering::inline_lookup(OpTemplate& op, KernelTemplate& kernel) {
   const ir::TypeOf type = [this](ValueId v) -> const ir::Type& { return builder_.type(v); };
-  const std::vector<ir::Lookup> list = ir::lookups_of(compute_, type, [this](const Expr& x) { return builder_.hoist(x); });
+  const std::vector<ir::Lookup> list =
+      ir::lookups_of(compute_, type, [this](const Expr& x) { return builder_.hoist(x); });
   const ir::Lookup* found = ir::lookup_in_panels(compute_, list);
   if (found == nullptr) return;
   const ir::Lookup& lookup = *found;

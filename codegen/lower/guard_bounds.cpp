@@ -81,7 +81,10 @@ constexpr std::int64_t kLargestSlope = 1 << 10;
 class Finder {
  public:
   Finder(const FamilyProgram& program, const KernelTemplate& kernel, ValueId target)
-      : program_(program), kernel_(kernel), target_(target), inequalities_([this](const Expr& e) { return form(e); }, ir::Inequalities::Of::kEquality) {}
+      : program_(program),
+        kernel_(kernel),
+        target_(target),
+        inequalities_([this](const Expr& e) { return form(e); }, ir::Inequalities::Of::kEquality) {}
 
   PointBounds run() {
     const ir::Compute& c = kernel_.compute;
@@ -91,8 +94,10 @@ class Finder {
     for (const Expr& part : ir::conjuncts(c.guard)) {
       const std::vector<Bound> bounds = safe ? bounds_in(part) : std::vector<Bound>{};
       found.bounds.insert(found.bounds.end(), bounds.begin(), bounds.end());
-      if (bounds.empty()) found.all = false;
-      else found.said.insert(part.id());
+      if (bounds.empty())
+        found.all = false;
+      else
+        found.said.insert(part.id());
       safe = safe && !fails(part);
     }
     const Expr& body = c.bodies.front();
@@ -146,7 +151,8 @@ class Finder {
     }
     for (const auto& [atoms, coefficient] : form->offset.terms()) {
       const bool number = atoms.empty() && coefficient <= kLargestConstant && coefficient >= -kLargestConstant;
-      const bool value = atoms.size() == 1 && atoms[0]->kind == Extent::Atom::Kind::kValue && program_.is_host(atoms[0]->value) && (coefficient == 1 || coefficient == -1);
+      const bool value = atoms.size() == 1 && atoms[0]->kind == Extent::Atom::Kind::kValue &&
+                         program_.is_host(atoms[0]->value) && (coefficient == 1 || coefficient == -1);
       if (!number && !value) return std::nullopt;
     }
     return form;
@@ -156,7 +162,8 @@ class Finder {
   [[nodiscard]] std::size_t values_that_are_no_sizes(const Extent& e) const {
     const std::vector<ValueId> values = e.values();
     const std::vector<Extent>& shape = program_.type(target_).shape;
-    return static_cast<std::size_t>(std::ranges::count_if(values, [&](ValueId v) { return std::ranges::find(shape, Extent::of(v)) == shape.end(); }));
+    return static_cast<std::size_t>(std::ranges::count_if(
+        values, [&](ValueId v) { return std::ranges::find(shape, Extent::of(v)) == shape.end(); }));
   }
 
   const FamilyProgram& program_;
@@ -167,7 +174,8 @@ class Finder {
 
 }  // namespace
 
-PointBounds point_bounds(const FamilyProgram& program, const OpTemplate& op, const KernelTemplate& kernel, ValueId target) {
+PointBounds point_bounds(const FamilyProgram& program, const OpTemplate& op, const KernelTemplate& kernel,
+                         ValueId target) {
   const ir::Compute& c = kernel.compute;
   const bool from_zero = std::ranges::all_of(c.out, [](const ir::Label& l) { return l.begin == Extent(0); });
   if (c.out.size() != 2 || !from_zero || op.writes || op.base) return {};

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
+#include "codegen/families/host_values.h"
 #include "codegen/lower/accesses.h"
 #include "codegen/lower/compute_lowering.h"
-#include "codegen/relations/describe.h"
 #include "codegen/lower/guard_bounds.h"
-#include "codegen/families/host_values.h"
-#include "ir/graph/check.h"
+#include "codegen/relations/describe.h"
 #include "ir/analysis/combined.h"
-#include "ir/graph/procedure.h"
 #include "ir/analysis/stored_result.h"
+#include "ir/graph/check.h"
+#include "ir/graph/procedure.h"
 #include "runtime/record/sum_of_products.h"
 
 namespace tdsl::codegen {
@@ -24,7 +24,8 @@ namespace {
 
 /// Whether one element of a tensor is read at one of several places: the condition belongs to the subscript.
 bool chooses_place(const Expr& e, ValueId tensor) {
-  if (const auto* s = std::get_if<ir::Select>(&e->op)) return chooses_place(s->when_true, tensor) && chooses_place(s->when_false, tensor);
+  if (const auto* s = std::get_if<ir::Select>(&e->op))
+    return chooses_place(s->when_true, tensor) && chooses_place(s->when_false, tensor);
   const auto* r = std::get_if<ir::Read>(&e->op);
   return r != nullptr && r->tensor == tensor;
 }
@@ -67,7 +68,8 @@ void ComputeLowering::run() {
   if (builder_.is_host(target_)) return host_arithmetic();
   reduce_scattered();
   TDSL_CHECK(!compute_.monoid || !locates(*compute_.monoid), "positions are found by two reductions");
-  TDSL_CHECK(!compute_.monoid || !compute_.combine || ir::equal(*compute_.monoid, *compute_.combine), "a reduction is combined with what is there by a map");
+  TDSL_CHECK(!compute_.monoid || !compute_.combine || ir::equal(*compute_.monoid, *compute_.combine),
+             "a reduction is combined with what is there by a map");
   builder_.add(range_, operation());
 }
 
@@ -111,14 +113,16 @@ OperationStep ComputeLowering::operation() {
   auto kernel = std::make_shared<KernelTemplate>();
   check_compressed();
   op->in_any_order = compute_.in_any_order && !walk_;
-  op->site = builder_.new_sites(op->in_any_order ? record::SumOfProducts::places(factors_in(compute_.bodies.front())) : 1);
+  op->site =
+      builder_.new_sites(op->in_any_order ? record::SumOfProducts::places(factors_in(compute_.bodies.front())) : 1);
   op->name = name();
   labels(*op);
   if (op->labels.size() > plan::kMaxDims) {
-    throw NotSupported(range_,
-                       fmt::format("{} index variables in one statement are not supported yet (at most {}): compute a part of it in a "
-                                   "`let` of its own",
-                                   op->labels.size(), plan::kMaxDims));
+    throw NotSupported(
+        range_,
+        fmt::format("{} index variables in one statement are not supported yet (at most {}): compute a part of it in a "
+                    "`let` of its own",
+                    op->labels.size(), plan::kMaxDims));
   }
   const double flops = flops_of(compute_.bodies.front());
   if (!compute_.left.empty()) left(*op);
@@ -126,7 +130,8 @@ OperationStep ComputeLowering::operation() {
     for (std::size_t d = 0; d < op->out.size(); ++d) {
       kernel->scattered.push_back(op->out[d].label == plan::kAnyLabel ? std::optional(op->shape[d]) : std::nullopt);
     }
-    if (const Extent bytes = builder_.bytes_of(target_, range_); !bytes.constant()) builder_.add(range_, GathersStep{"", "", bytes});
+    if (const Extent bytes = builder_.bytes_of(target_, range_); !bytes.constant())
+      builder_.add(range_, GathersStep{"", "", bytes});
   }
   op->base = compute_.base;
   for (const Extent& e : builder_.program().info(target_).tile) op->tile.push_back(builder_.rewritten(e, range_));
@@ -139,11 +144,12 @@ OperationStep ComputeLowering::operation() {
   kernel->type = type_.scalar;
   kernel->compute = compute_;
   find_accesses(builder_, *op, *kernel, range_, contraction || op->in_any_order);
-  op->op_class = contraction          ? plan::OpClass::kContraction
-                 : compute_.monoid    ? plan::OpClass::kReduce
+  op->op_class = contraction                      ? plan::OpClass::kContraction
+                 : compute_.monoid                ? plan::OpClass::kReduce
                  : op->reads.empty() && !op->base ? plan::OpClass::kSource
-                                      : plan::OpClass::kMap;
-  op->divisible = op->op_class == plan::OpClass::kMap && kernel->scattered.empty() && kernel->gathers.empty() && !op->reads.empty();
+                                                  : plan::OpClass::kMap;
+  op->divisible =
+      op->op_class == plan::OpClass::kMap && kernel->scattered.empty() && kernel->gathers.empty() && !op->reads.empty();
   op->overwrites = op->divisible && op->base && !compute_.combine && !compute_.guard && places_once();
   if (op->in_any_order) builder_.program().chooses = true;
   if (walk_) stored(*op, *kernel);
@@ -181,7 +187,8 @@ std::string ComputeLowering::name() const {
 void ComputeLowering::labels(OpTemplate& op) const {
   const auto kind = compute_.left.empty() ? LabelTemplate::Kind::kOut : LabelTemplate::Kind::kPlain;
   for (const ir::Label& l : compute_.out) op.labels.push_back({kind, l.name, l.begin, l.end});
-  for (const ir::Label& l : compute_.reduce) op.labels.push_back({LabelTemplate::Kind::kReduce, l.name, l.begin, l.end});
+  for (const ir::Label& l : compute_.reduce)
+    op.labels.push_back({LabelTemplate::Kind::kReduce, l.name, l.begin, l.end});
   for (std::size_t l = 0; walk_ && l < op.labels.size(); ++l) op.labels[l].kind = stored_kind(static_cast<int>(l));
 }
 
@@ -199,7 +206,8 @@ void ComputeLowering::left(OpTemplate& op) {
       continue;
     }
     const bool constant = form->terms.empty();
-    op.out.push_back({constant ? plan::kNoLabel : form->terms[0].label, constant ? 1 : *form->terms[0].coefficient.constant(), form->constant});
+    op.out.push_back({constant ? plan::kNoLabel : form->terms[0].label,
+                      constant ? 1 : *form->terms[0].coefficient.constant(), form->constant});
     if (compute_.guard) {
       guarded_left(*form, op, op.shape[d], text);
     } else {
@@ -210,15 +218,18 @@ void ComputeLowering::left(OpTemplate& op) {
 
 std::optional<AffineForm> ComputeLowering::plain_subscript(const Expr& e) {
   auto form = affine_of(e, [this](const Expr& x) { return builder_.hoist(x); });
-  if (!form || form->terms.size() > 1 || (form->terms.size() == 1 && !form->terms[0].coefficient.constant())) return std::nullopt;
+  if (!form || form->terms.size() > 1 || (form->terms.size() == 1 && !form->terms[0].coefficient.constant()))
+    return std::nullopt;
   return form;
 }
 
-void ComputeLowering::guarded_left(const AffineForm& form, const OpTemplate& op, const Extent& extent, const std::string& text) {
+void ComputeLowering::guarded_left(const AffineForm& form, const OpTemplate& op, const Extent& extent,
+                                   const std::string& text) {
   if (provably_inside(form, op.labels, extent)) return;
   Expr subscript = expr_of(form.constant);
   for (const Term& t : form.terms) {
-    const Expr part = ir::binary(ir::BinaryOp::kMul, ir::constant_i64(*t.coefficient.constant()), ir::index_ref(t.label));
+    const Expr part =
+        ir::binary(ir::BinaryOp::kMul, ir::constant_i64(*t.coefficient.constant()), ir::index_ref(t.label));
     subscript = ir::binary(ir::BinaryOp::kAdd, subscript, part);
   }
   const Expr low = ir::binary(ir::BinaryOp::kGe, subscript, ir::constant_i64(0));
@@ -231,11 +242,13 @@ void ComputeLowering::guarded_left(const AffineForm& form, const OpTemplate& op,
   check.monoid = Monoid{Monoid::Kind::kAll, {}, {}, {}};
   const Expr inside = separately(std::move(check), ir::Scalar::kBool, "_inside");
   const ValueId v = std::get<ir::Read>(inside->op).tensor;
-  builder_.add(range_, AssertStep{v, fmt::format("the subscript `{}` lies outside its dimension", text), builder_.new_site()});
+  builder_.add(range_,
+               AssertStep{v, fmt::format("the subscript `{}` lies outside its dimension", text), builder_.new_site()});
 }
 
 bool ComputeLowering::is_contraction() {
-  return ir::is_float(type_.scalar) && plain_or_shifted_left() && ir::contraction_of(compute_, [this](const ir::Read& r) { return single_labels(r); });
+  return ir::is_float(type_.scalar) && plain_or_shifted_left() &&
+         ir::contraction_of(compute_, [this](const ir::Read& r) { return single_labels(r); });
 }
 
 /// Every out label subscripts one dimension, shifted by constants.
@@ -269,11 +282,12 @@ bool ComputeLowering::moves_forwards(const Extent& coefficient) const {
   if (coefficient.terms().size() != 1) return false;
   const auto& [sizes, number] = *coefficient.terms().begin();
   return number > 0 && std::ranges::all_of(sizes, [this](const Extent::AtomRef& size) {
-    const auto runs_up_to = [&](const ir::Label& l) {
-      return l.begin == Extent(0) && size->kind == Extent::Atom::Kind::kValue && l.end == builder_.size_behind(size->value);
-    };
-    return std::ranges::any_of(compute_.out, runs_up_to) || std::ranges::any_of(compute_.reduce, runs_up_to);
-  });
+           const auto runs_up_to = [&](const ir::Label& l) {
+             return l.begin == Extent(0) && size->kind == Extent::Atom::Kind::kValue &&
+                    l.end == builder_.size_behind(size->value);
+           };
+           return std::ranges::any_of(compute_.out, runs_up_to) || std::ranges::any_of(compute_.reduce, runs_up_to);
+         });
 }
 
 namespace {
@@ -283,7 +297,8 @@ bool divides_sizes(const Expr& e) {
   bool found = false;
   ir::for_each_node(e, [&](const ir::ExprNode& n) {
     const auto* b = std::get_if<ir::Binary>(&n.op);
-    found = found || (b != nullptr && n.type == ir::Scalar::kI64 && (b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kRem) && !mentions_label(b->left) &&
+    found = found || (b != nullptr && n.type == ir::Scalar::kI64 &&
+                      (b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kRem) && !mentions_label(b->left) &&
                       !mentions_label(b->right));
   });
   return found;
@@ -296,7 +311,8 @@ Compute resolved(FamilyBuilder& builder, const ir::Node& node, const Compute& co
   one.bodies = {builder.rewritten(compute.bodies[0])};
   one.guard = builder.rewritten(compute.guard);
   for (Expr& e : one.left) e = builder.rewritten_subscript(e);
-  const bool divides = divides_sizes(one.bodies.front()) || (one.guard && divides_sizes(one.guard)) || std::ranges::any_of(one.left, divides_sizes);
+  const bool divides = divides_sizes(one.bodies.front()) || (one.guard && divides_sizes(one.guard)) ||
+                       std::ranges::any_of(one.left, divides_sizes);
   for (auto* list : {&one.out, &one.reduce}) {
     for (ir::Label& l : *list) {
       l.begin = builder.rewritten(l.begin, node.range);
@@ -313,7 +329,8 @@ void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& 
   TDSL_CHECK(node.results.size() == 1, "an operation has one result");
   Compute one = resolved(builder, node, compute);
   const ValueId target = builder.resolve(node.results[0]);
-  if (one.base) one.base = builder.is_host(target) ? builder.resolve(*one.base) : builder.as_tensor(*one.base, node.range);
+  if (one.base)
+    one.base = builder.is_host(target) ? builder.resolve(*one.base) : builder.as_tensor(*one.base, node.range);
   ComputeLowering lowering(builder, target, std::move(one), node.range);
   // What is made while lowering reads values that the source does not have.
   const bool written = std::get_if<Compute>(&node.op) == &compute;

@@ -43,14 +43,16 @@ std::optional<ir::BinaryOp> opposite(ir::BinaryOp op) {
 
 }  // namespace
 
-Premises::Premises(FamilyBuilder& builder, const std::vector<LabelTemplate>& labels) : builder_(builder), labels_(labels) {
+Premises::Premises(FamilyBuilder& builder, const std::vector<LabelTemplate>& labels)
+    : builder_(builder), labels_(labels) {
   for (const LabelTemplate& l : labels) {
     if (l.kind != LabelTemplate::Kind::kGather) positive_.push_back({{}, l.end - l.begin - Extent(1)});
   }
 }
 
 void Premises::assume(const Expr& condition, bool value) {
-  if (const auto* u = std::get_if<ir::Unary>(&condition->op); u != nullptr && u->op == ir::UnaryOp::kNot) return assume(u->operand, !value);
+  if (const auto* u = std::get_if<ir::Unary>(&condition->op); u != nullptr && u->op == ir::UnaryOp::kNot)
+    return assume(u->operand, !value);
   const auto* b = std::get_if<ir::Binary>(&condition->op);
   if (b == nullptr) return;
   if (ir::is_logical(b->op)) {
@@ -99,10 +101,14 @@ void Premises::learn_of_turns(const AffineForm& form) {
   for (const ValueId v : form.constant.values()) {
     const Expr definition = builder_.definition(v);
     const auto* turn = definition ? std::get_if<ir::Binary>(&definition->op) : nullptr;
-    const auto* divisor = turn != nullptr && turn->op == ir::BinaryOp::kMod ? std::get_if<ir::Binary>(&turn->right->op) : nullptr;
-    if (divisor == nullptr || divisor->op != ir::BinaryOp::kMax || !ir::equal(divisor->right, ir::constant_i64(1))) continue;
+    const auto* divisor =
+        turn != nullptr && turn->op == ir::BinaryOp::kMod ? std::get_if<ir::Binary>(&turn->right->op) : nullptr;
+    if (divisor == nullptr || divisor->op != ir::BinaryOp::kMax || !ir::equal(divisor->right, ir::constant_i64(1)))
+      continue;
     const auto size = affine_of(divisor->left, [this](const Expr& x) { return builder_.hoist(x); });
-    const bool runs = size && std::ranges::any_of(labels_, [&](const LabelTemplate& l) { return l.begin == Extent(0) && l.end == size->constant; });
+    const bool runs = size && std::ranges::any_of(labels_, [&](const LabelTemplate& l) {
+                        return l.begin == Extent(0) && l.end == size->constant;
+                      });
     if (!runs) continue;
     const auto steps = ir::extent_of(turn->left);
     const auto number = steps ? steps->constant() : std::nullopt;
@@ -128,7 +134,9 @@ bool Premises::inside(const AffineForm& form, const Extent& extent) const {
 }
 
 bool Premises::never_negative(const AffineForm& form) const {
-  return surely_low(form) || std::ranges::any_of(positive_, [&](const AffineForm& known) { return surely_low(difference_of(form, known)); });
+  return surely_low(form) || std::ranges::any_of(positive_, [&](const AffineForm& known) {
+           return surely_low(difference_of(form, known));
+         });
 }
 
 bool Premises::surely_low(const AffineForm& form) const {

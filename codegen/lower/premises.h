@@ -9,9 +9,10 @@
 
 namespace tdsl::codegen {
 
-/// What is known where an expression is evaluated: every range of an index variable has a value, and conditions hold that have been met on the
-/// way. Conditions count that compare index variables with one another, with the ends of their ranges and small numbers, and what `&&`, `||` and `!` make
-/// of them: others might wrap around in their arithmetic and hold all the same.
+/// What is known where an expression is evaluated: every range of an index variable has a value, and conditions hold
+/// that have been met on the way. Conditions count that compare index variables with one another, with the ends of
+/// their ranges and small numbers, and what `&&`, `||` and `!` make of them: others might wrap around in their
+/// arithmetic and hold all the same.
 class Premises {
  public:
   Premises(FamilyBuilder& builder, const std::vector<LabelTemplate>& labels);
@@ -20,7 +21,8 @@ class Premises {
   void assume(const Expr& condition, bool value);
   [[nodiscard]] std::size_t size() const { return positive_.size(); }
   void forget(std::size_t size) { positive_.resize(size); }
-  /// Values met so far that turn within a range, `mod(c, max(n, 1))` where an index variable runs over 0 .. n - 1, and c if it is a small number.
+  /// Values met so far that turn within a range, `mod(c, max(n, 1))` where an index variable runs over 0 .. n - 1, and
+  /// c if it is a small number.
   [[nodiscard]] const std::map<ValueId, std::optional<std::int64_t>>& turns() const { return turns_; }
 
   /// Whether 0 <= form < extent follows.

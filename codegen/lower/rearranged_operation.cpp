@@ -8,9 +8,10 @@
 namespace tdsl::codegen {
 
 // Note [Rearranged matrices]
-// A compressed result that has elements of compressed operands in other places (ir/analysis/rearrangement.h) is made by a kernel of the runtime
-// (runtime/kernels/rearranged.h), which is told where. Rows of the result are cut, its columns are whole. Where they come from rows of the operand, a task
-// reads those; where they come from its columns, it reads the rows that the result's columns come from, which may be all.
+// A compressed result that has elements of compressed operands in other places (ir/analysis/rearrangement.h) is made by
+// a kernel of the runtime (runtime/kernels/rearranged.h), which is told where. Rows of the result are cut, its columns
+// are whole. Where they come from rows of the operand, a task reads those; where they come from its columns, it reads
+// the rows that the result's columns come from, which may be all.
 
 OperationStep ComputeLowering::rearranged() {
   auto op = std::make_shared<OpTemplate>();
@@ -23,7 +24,8 @@ OperationStep ComputeLowering::rearranged() {
     const std::optional<ValueId> scalar = ir::read_scalar(e);
     return scalar ? builder_.on_host(*scalar, range_) : builder_.hoist(e);
   };
-  auto parts = ir::rearrangement(compute_, [this](ValueId v) -> const ir::Type& { return builder_.type(v); }, on_host);
+  auto parts = ir::rearrangement(
+      compute_, [this](ValueId v) -> const ir::Type& { return builder_.type(v); }, on_host);
   TDSL_CHECK(parts, "the pass `storage` compressed what rearranges elements");
   for (const ir::Rearranged& part : *parts) {
     std::vector<DimTemplate> dims;
@@ -31,11 +33,15 @@ OperationStep ComputeLowering::rearranged() {
       const ir::Rearranged::Subscript& s = part.at[d];
       const AffineForm form{{{s.label, Extent(s.factor)}}, s.offset};
       const Extent extent = builder_.rewritten(builder_.type(part.tensor).shape[d], range_);
-      if (!part.guarded && !s.around) check_affine(builder_, form, *op, extent, name_of(builder_.program(), part.tensor), part.place.known() ? part.place : range_);
-      dims.push_back(s.around || d == 1 ? DimTemplate{{}, Extent(0), Extent(0), true} : DimTemplate{form.terms, s.offset, s.offset + Extent(1), false});
+      if (!part.guarded && !s.around)
+        check_affine(builder_, form, *op, extent, name_of(builder_.program(), part.tensor),
+                     part.place.known() ? part.place : range_);
+      dims.push_back(s.around || d == 1 ? DimTemplate{{}, Extent(0), Extent(0), true}
+                                        : DimTemplate{form.terms, s.offset, s.offset + Extent(1), false});
     }
     op->reads.push_back({part.tensor, std::move(dims), name_of(builder_.program(), part.tensor), true});
-    if (std::ranges::find(op->elements_of, part.tensor) == op->elements_of.end()) op->elements_of.push_back(part.tensor);
+    if (std::ranges::find(op->elements_of, part.tensor) == op->elements_of.end())
+      op->elements_of.push_back(part.tensor);
   }
   kernel->type = type_.scalar;
   kernel->compute = compute_;

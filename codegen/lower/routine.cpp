@@ -15,7 +15,8 @@ using RoutineKind = ir::Routine::Kind;
 
 class RoutineLowering {
  public:
-  RoutineLowering(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine) : builder_(builder), node_(node), kind_(routine.kind) {
+  RoutineLowering(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine)
+      : builder_(builder), node_(node), kind_(routine.kind) {
     step_.kind = routine.kind;
     step_.axis = routine.axis;
     for (const ValueId v : routine.operands) step_.operands.push_back({builder.resolve(v)});
@@ -24,7 +25,8 @@ class RoutineLowering {
 
   void run() {
     if (is_large()) warn_of_gathering();
-    if (kind_ == RoutineKind::kTopk) step_.count = extents(step_.results[0].target)[static_cast<std::size_t>(step_.axis)];
+    if (kind_ == RoutineKind::kTopk)
+      step_.count = extents(step_.results[0].target)[static_cast<std::size_t>(step_.axis)];
     step_.sizes = sizes();
     step_.site = builder_.new_sites(rt::routines::places_of(library_routine(kind_)));
     builder_.add(node_.range, std::move(step_));
@@ -90,7 +92,9 @@ class RoutineLowering {
 
 }  // namespace
 
-void lower_routine(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine) { RoutineLowering(builder, node, routine).run(); }
+void lower_routine(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine) {
+  RoutineLowering(builder, node, routine).run();
+}
 
 rt::routines::Routine library_routine(RoutineKind kind) {
   using rt::routines::Routine;

@@ -1,17 +1,17 @@
 #include <algorithm>
 
 #include "codegen/lower/compute_lowering.h"
-#include "ir/graph/check.h"
 #include "ir/analysis/reduce_labels.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::codegen {
 
 // Note [Scatters]
 // A left side whose subscripts cannot be solved for the labels (`H[bin[i]]`, `R[i + j]`) is lowered to a reduction: the
 // dimensions such a subscript stands in may be written anywhere (plan::kAnyLabel), and labels that stand in no other
-// subscript are reduced. Every task runs over its points, computes where each goes, and keeps those of its own tile. The
-// planner may cut the points into parts, whose results meet in order, or the result, or both. What is there already, and
-// that `=` writes an element once, is not its business: see passes/legalise/scatters.h.
+// subscript are reduced. Every task runs over its points, computes where each goes, and keeps those of its own tile.
+// The planner may cut the points into parts, whose results meet in order, or the result, or both. What is there
+// already, and that `=` writes an element once, is not its business: see passes/legalise/scatters.h.
 
 void ComputeLowering::reduce_scattered() {
   if (compute_.left.empty()) return;

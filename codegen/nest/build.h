@@ -33,8 +33,12 @@ inline ValueId added(Nest& nest, Variable variable) {
   nest.variables.push_back(std::move(variable));
   return {static_cast<std::int32_t>(nest.variables.size() - 1)};
 }
-inline ValueId added_local(Nest& nest, std::string name, ir::Scalar type) { return added(nest, {Variable::Role::kLocal, std::move(name), {type, {}, {}}}); }
+inline ValueId added_local(Nest& nest, std::string name, ir::Scalar type) {
+  return added(nest, {Variable::Role::kLocal, std::move(name), {type, {}, {}}});
+}
 /// A scalar variable where it is read.
-[[nodiscard]] inline Expr scalar_read(const Nest& nest, ValueId v) { return ir::read(nest.variable(v).type.scalar, v, {}); }
+[[nodiscard]] inline Expr scalar_read(const Nest& nest, ValueId v) {
+  return ir::read(nest.variable(v).type.scalar, v, {});
+}
 
 }  // namespace tdsl::nest

@@ -11,7 +11,9 @@ using ir::match;
 
 namespace {
 
-void each_of(const Place& place, const std::function<void(const Expr&)>& f) { std::ranges::for_each(place.subscripts, f); }
+void each_of(const Place& place, const std::function<void(const Expr&)>& f) {
+  std::ranges::for_each(place.subscripts, f);
+}
 void each_of(const std::vector<Let>& lets, const std::function<void(const Expr&)>& f) {
   for (const Let& let : lets) f(let.value);
 }
@@ -55,20 +57,31 @@ const std::string kOfTask = "a statement of a task";
 
 /// Why a statement keeps the iterations of the loop around it apart.
 std::string obstacle(int index, const Statement& s) {
-  const auto carried = [&](const Place& to) { return mentions(to, index) ? std::string() : std::string("an element that all iterations write"); };
+  const auto carried = [&](const Place& to) {
+    return mentions(to, index) ? std::string() : std::string("an element that all iterations write");
+  };
   return match(
       s.op, [](const For&) { return std::string("a loop"); }, [](const Let&) { return std::string(); },
-      [](const Start&) { return std::string("a local that changes"); }, [](const Narrow&) { return std::string("the bound of a loop"); },
+      [](const Start&) { return std::string("a local that changes"); },
+      [](const Narrow&) { return std::string("the bound of a loop"); },
       [](const Check&) { return std::string("a check"); }, [&](const Store& w) { return carried(w.to); },
-      [&](const Update& u) { return u.with.kind == ir::Monoid::Kind::kUser ? std::string("a reduction of the user's") : carried(u.to); },
-      [](const If& i) { return std::string(std::holds_alternative<IsMine>(i.condition) ? "an element that is looked up" : ""); },
-      [](const LineReduction&) { return std::string("a reduction"); }, [](const BlockedReduction&) { return std::string("a reduction"); },
+      [&](const Update& u) {
+        return u.with.kind == ir::Monoid::Kind::kUser ? std::string("a reduction of the user's") : carried(u.to);
+      },
+      [](const If& i) {
+        return std::string(std::holds_alternative<IsMine>(i.condition) ? "an element that is looked up" : "");
+      },
+      [](const LineReduction&) { return std::string("a reduction"); },
+      [](const BlockedReduction&) { return std::string("a reduction"); },
       [](const Fill&) { return std::string("a fill"); }, [](const Var&) { return std::string("a local that changes"); },
       [](const Count&) { return std::string("a loop"); }, [](const While&) { return std::string("a loop"); },
-      [](const Require&) { return std::string("what may stop the run"); }, [](const Return&) { return std::string("a result"); },
-      [](const Copy&) { return kOfTask; }, [](const Keep&) { return kOfTask; }, [](const Resize&) { return kOfTask; }, [](const CheckLine&) { return kOfTask; },
-      [](const RowReduction&) { return kOfTask; }, [](const AddProducts&) { return kOfTask; }, [](const Locate&) { return kOfTask; }, [](const Offer&) { return kOfTask; },
-      [](const Draw&) { return kOfTask; }, [](const RequireSizes&) { return kOfTask; });
+      [](const Require&) { return std::string("what may stop the run"); },
+      [](const Return&) { return std::string("a result"); }, [](const Copy&) { return kOfTask; },
+      [](const Keep&) { return kOfTask; }, [](const Resize&) { return kOfTask; },
+      [](const CheckLine&) { return kOfTask; }, [](const RowReduction&) { return kOfTask; },
+      [](const AddProducts&) { return kOfTask; }, [](const Locate&) { return kOfTask; },
+      [](const Offer&) { return kOfTask; }, [](const Draw&) { return kOfTask; },
+      [](const RequireSizes&) { return kOfTask; });
 }
 
 }  // namespace
@@ -85,9 +98,11 @@ void for_each_statement(const Body& body, const std::function<void(const Stateme
   for (const Statement& s : body) {
     f(s);
     if (const auto* loop = std::get_if<For>(&s.op)) for_each_statement(loop->body, f);
-    if (const auto* branch = std::get_if<If>(&s.op)) for_each_statement(branch->body, f), for_each_statement(branch->otherwise, f);
+    if (const auto* branch = std::get_if<If>(&s.op))
+      for_each_statement(branch->body, f), for_each_statement(branch->otherwise, f);
     if (const auto* count = std::get_if<Count>(&s.op)) for_each_statement(count->body, f);
-    if (const auto* loop = std::get_if<While>(&s.op)) for_each_statement(loop->before, f), for_each_statement(loop->body, f);
+    if (const auto* loop = std::get_if<While>(&s.op))
+      for_each_statement(loop->before, f), for_each_statement(loop->body, f);
   }
 }
 
@@ -137,15 +152,16 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
         f(s.begin);
         f(s.end);
       },
-      [&](const While& s) { f(s.condition); }, [&](const Require& s) { f(s.condition); }, [&](const Return& s) { f(s.value); },
-      [](const Copy&) {}, [](const Keep&) {}, [](const Resize&) {}, [](const CheckLine&) {}, [&](const RowReduction& s) { f(s.value); },
+      [&](const While& s) { f(s.condition); }, [&](const Require& s) { f(s.condition); },
+      [&](const Return& s) { f(s.value); }, [](const Copy&) {}, [](const Keep&) {}, [](const Resize&) {},
+      [](const CheckLine&) {}, [&](const RowReduction& s) { f(s.value); },
       [&](const AddProducts& s) {
         each_of(s.to, f);
         f(s.scale);
         f(s.value);
       },
-      [](const Locate&) {}, [&](const Offer& s) { f(s.value); }, [&](const Draw& s) { std::ranges::for_each(s.iterations, f); },
-      [&](const RequireSizes& s) { some(s.guard); });
+      [](const Locate&) {}, [&](const Offer& s) { f(s.value); },
+      [&](const Draw& s) { std::ranges::for_each(s.iterations, f); }, [&](const RequireSizes& s) { some(s.guard); });
 }
 
 std::set<ValueId> values_read(const Nest& nest) {
@@ -200,7 +216,8 @@ bool takes_both(const Nest& nest, const Definitions& definitions, const ir::Sele
     computed = computed || (check != nullptr && nest.index(check->index).of_task);
   });
   if (bounded || computed) return false;
-  const ir::Select whole{select.condition, expanded(definitions, select.when_true), expanded(definitions, select.when_false)};
+  const ir::Select whole{select.condition, expanded(definitions, select.when_true),
+                         expanded(definitions, select.when_false)};
   const auto shape = [&](ValueId v) {
     const Variable& variable = nest.variable(v);
     return variable.role == Variable::Role::kOperand ? &variable.type.shape : nullptr;

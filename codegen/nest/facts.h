@@ -28,7 +28,8 @@ using Definitions = std::map<ValueId, Expr>;
 [[nodiscard]] Definitions definitions_of(const Nest& nest);
 /// The expression without local constants.
 [[nodiscard]] Expr expanded(const Definitions& definitions, const Expr& e);
-/// Whether both branches of a select are computed, so that the loop around it becomes vectors (codegen/loops/vector_forms.h).
+/// Whether both branches of a select are computed, so that the loop around it becomes vectors
+/// (codegen/loops/vector_forms.h).
 [[nodiscard]] bool takes_both(const Nest& nest, const Definitions& definitions, const ir::Select& select);
 
 }  // namespace tdsl::nest

@@ -4,9 +4,9 @@
 #include <cstdlib>
 
 #include "codegen/nest/facts.h"
+#include "ir/eval/small_sums.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
-#include "ir/eval/small_sums.h"
 
 namespace tdsl::nest {
 
@@ -22,21 +22,22 @@ constexpr std::int64_t kBeyond = std::int64_t{1} << 62;
 /// `index < at`, or the opposite.
 struct Threshold {
   Extent at;
-  bool before = true;       ///< the condition holds before `at`, else from there on
-  bool saturated = false;   ///< `at` is one past a value that may be the largest integer
+  bool before = true;      ///< the condition holds before `at`, else from there on
+  bool saturated = false;  ///< `at` is one past a value that may be the largest integer
 };
 
 /// What a comparison is in the loop.
 struct Decision {
   Expr comparison;
-  bool interior = false;     ///< it has the value `expected` inside
+  bool interior = false;  ///< it has the value `expected` inside
   bool expected = false;
-  ValueId side;              ///< else the local that has its value, or if not `expected` the opposite
+  ValueId side;  ///< else the local that has its value, or if not `expected` the opposite
 };
 
 class Splitter {
  public:
-  Splitter(Nest& nest, For& loop) : nest_(nest), definitions_(definitions_of(nest)), loop_(loop), label_(ir::label_value(loop.index)) {}
+  Splitter(Nest& nest, For& loop)
+      : nest_(nest), definitions_(definitions_of(nest)), loop_(loop), label_(ir::label_value(loop.index)) {}
 
   void run() {
     for (const Statement& s : loop_.body) find_conditions(s);
@@ -63,7 +64,8 @@ class Splitter {
     for_each_expr(s, [this](const Expr& e) {
       ir::for_each_node(e, [this](const ir::ExprNode& n) {
         const auto* select = std::get_if<ir::Select>(&n.op);
-        if (select != nullptr && (reads_elements(select->when_true) || reads_elements(select->when_false))) decide_parts(select->condition);
+        if (select != nullptr && (reads_elements(select->when_true) || reads_elements(select->when_false)))
+          decide_parts(select->condition);
       });
     });
   }
@@ -77,7 +79,8 @@ class Splitter {
   }
 
   void decide_parts(const Expr& condition) {
-    if (const auto* u = std::get_if<ir::Unary>(&condition->op); u != nullptr && u->op == ir::UnaryOp::kNot) return decide_parts(u->operand);
+    if (const auto* u = std::get_if<ir::Unary>(&condition->op); u != nullptr && u->op == ir::UnaryOp::kNot)
+      return decide_parts(u->operand);
     const auto* b = std::get_if<ir::Binary>(&condition->op);
     if (b == nullptr) return;
     if (ir::is_logical(b->op)) {
@@ -136,7 +139,8 @@ class Splitter {
       return bounds_interior(e, t.before);
     }
     const Expr until = position(t);
-    const auto known = std::ranges::find_if(parts_.sides, [&](const Side& side) { return side.until && ir::equal(side.until, until); });
+    const auto known = std::ranges::find_if(
+        parts_.sides, [&](const Side& side) { return side.until && ir::equal(side.until, until); });
     if (known != parts_.sides.end()) {
       decisions_.push_back({e, false, t.before, known->local});
     } else if (const std::optional<ValueId> side = new_side({{}, until, {}}, "before")) {
@@ -145,14 +149,17 @@ class Splitter {
   }
   static Expr position(const Threshold& t) {
     if (!t.saturated) return ir::expr_of_polynomial(t.at);
-    return ir::index_sum(ir::binary(BinaryOp::kMin, ir::expr_of_polynomial(t.at - Extent(1)), ir::constant_i64(kBeyond)), ir::constant_i64(1));
+    return ir::index_sum(
+        ir::binary(BinaryOp::kMin, ir::expr_of_polynomial(t.at - Extent(1)), ir::constant_i64(kBeyond)),
+        ir::constant_i64(1));
   }
 
   void begin_interior(const Extent& at) {
     if (!is_at_most(at, nest_.index(loop_.index).begin)) keep_outermost(from_, at, is_at_most);
   }
   void end_interior(const Extent& at) {
-    if (!is_at_most(nest_.index(loop_.index).end, at)) keep_outermost(to_, at, [](const Extent& a, const Extent& b) { return is_at_most(b, a); });
+    if (!is_at_most(nest_.index(loop_.index).end, at))
+      keep_outermost(to_, at, [](const Extent& a, const Extent& b) { return is_at_most(b, a); });
   }
   /// Adds a bound unless another one implies it, and drops those that it implies.
   template <class Implied>
@@ -183,10 +190,12 @@ class Splitter {
   void decide_outside(const Expr& e, BinaryOp op, const Extent& rest, bool small) {
     const Expr condition = expanded(definitions_, e);
     if (const std::optional<Outside> outside = outside_of(op, rest)) {
-      if (!outside->always || !small) parts_.where = ir::conjunction_of(parts_.where, outside->expected ? condition : opposite(condition));
+      if (!outside->always || !small)
+        parts_.where = ir::conjunction_of(parts_.where, outside->expected ? condition : opposite(condition));
       return bounds_interior(e, outside->expected);
     }
-    if (const std::optional<ValueId> side = new_side({{}, {}, condition}, "holds")) decisions_.push_back({e, false, true, *side});
+    if (const std::optional<ValueId> side = new_side({{}, {}, condition}, "holds"))
+      decisions_.push_back({e, false, true, *side});
   }
   struct Outside {
     bool expected;        ///< the value at all but a few points of a loop around
@@ -213,12 +222,14 @@ class Splitter {
       return points && *points <= kFew;
     };
     return few(distance) || std::ranges::any_of(distance.values(), [&](ValueId v) {
-      if (is_index(v)) return false;
-      const Extent value = Extent::of(v);
-      const Variable::Turn turn = nest_.variable(v).turn;
-      if (turn == Variable::Turn::kFew) return few(distance - value);
-      return turn == Variable::Turn::kAllButFew && std::ranges::any_of(nest_.indices, [&](const Index& i) { return i.of_task && few(distance - (i.end - value)); });
-    });
+             if (is_index(v)) return false;
+             const Extent value = Extent::of(v);
+             const Variable::Turn turn = nest_.variable(v).turn;
+             if (turn == Variable::Turn::kFew) return few(distance - value);
+             return turn == Variable::Turn::kAllButFew && std::ranges::any_of(nest_.indices, [&](const Index& i) {
+                      return i.of_task && few(distance - (i.end - value));
+                    });
+           });
   }
 
   void bounds_interior(const Expr& e, bool expected) {
@@ -240,7 +251,8 @@ class Splitter {
 
   /// Whether it is made of indices and of what the function takes.
   [[nodiscard]] bool is_known(const Extent& e) const {
-    return std::ranges::all_of(e.values(), [this](ValueId v) { return is_index(v) || nest_.variable(v).role == Variable::Role::kCapture; });
+    return std::ranges::all_of(
+        e.values(), [this](ValueId v) { return is_index(v) || nest_.variable(v).role == Variable::Role::kCapture; });
   }
   static bool is_index(ValueId v) { return v.id <= ir::label_value(0).id; }
   /// Whether sums with another such polynomial do not wrap around.
@@ -293,7 +305,8 @@ class Splitter {
       return *expected ? ir::binary(BinaryOp::kOr, inside, e) : ir::binary(BinaryOp::kAnd, opposite(inside), e);
     }
     if (const Decision* d = decision_of(e)) return d->expected ? local_read(d->side) : opposite(local_read(d->side));
-    if (const auto* u = std::get_if<ir::Unary>(&e->op); u != nullptr && u->op == ir::UnaryOp::kNot) return opposite(decided(u->operand));
+    if (const auto* u = std::get_if<ir::Unary>(&e->op); u != nullptr && u->op == ir::UnaryOp::kNot)
+      return opposite(decided(u->operand));
     const auto* b = std::get_if<ir::Binary>(&e->op);
     if (b == nullptr || !ir::is_logical(b->op)) return e;
     return ir::binary(b->op, decided(b->left), decided(b->right));

@@ -7,11 +7,11 @@
 
 #include "codegen/nest/facts.h"
 #include "codegen/nest/text.h"
-#include "ir/graph/check.h"
 #include "ir/analysis/combined.h"
 #include "ir/eval/expr.h"
-#include "runtime/size.h"
+#include "ir/graph/check.h"
 #include "runtime/kernels/philox.h"
+#include "runtime/size.h"
 
 namespace tdsl::nest {
 
@@ -34,24 +34,33 @@ struct Value {
 
 class Interpreter {
  public:
-  Interpreter(const Nest& nest, const Inputs& inputs) : nest_(nest), stored_(inputs.stored), values_(values_of(nest)), arrays_(nest.variables.size()), indices_(nest.indices.size()) {
+  Interpreter(const Nest& nest, const Inputs& inputs)
+      : nest_(nest),
+        stored_(inputs.stored),
+        values_(values_of(nest)),
+        arrays_(nest.variables.size()),
+        indices_(nest.indices.size()) {
     for (std::size_t k = 0; k < nest.variables.size(); ++k) {
       const Variable& v = nest.variables[k];
       if (v.role == Role::kCapture || v.role == Role::kParameter) set_capture(static_cast<std::int32_t>(k), inputs);
       if (v.role == Role::kOperand) arrays_[k] = inputs.operands.at(v.number);
-      if ((v.role == Role::kLocal && v.type.rank() == 0) || v.role == Role::kPosition) arrays_[k] = zeros(v.type.scalar, {});
+      if ((v.role == Role::kLocal && v.type.rank() == 0) || v.role == Role::kPosition)
+        arrays_[k] = zeros(v.type.scalar, {});
     }
     seed_ = inputs.seed;
     for (std::size_t k = 0; k < nest.variables.size(); ++k) {
       const Variable& v = nest.variables[k];
       if (v.role == Role::kResult) {
         result_ = {static_cast<std::int32_t>(k)};
-        arrays_[k] = !v.continued ? zeros(v.type.scalar, shape(v)) : nest.form == Form::kTask ? inputs.bases.at(v.number) : inputs.base;
+        arrays_[k] = !v.continued               ? zeros(v.type.scalar, shape(v))
+                     : nest.form == Form::kTask ? inputs.bases.at(v.number)
+                                                : inputs.base;
       }
       if (v.role == Role::kLocal && v.type.rank() > 0 && !v.resized) arrays_[k] = zeros(v.type.scalar, shape(v));
       if (v.role == Role::kLocal && v.resized) arrays_[k].type = v.type.scalar;
     }
-    for (const Index& i : nest.indices) intervals_.push_back(i.of_task ? Interval{extent(i.begin), extent(i.end)} : Interval{});
+    for (const Index& i : nest.indices)
+      intervals_.push_back(i.of_task ? Interval{extent(i.begin), extent(i.end)} : Interval{});
   }
 
   std::map<int, ir::Array> task() {
@@ -109,7 +118,8 @@ class Interpreter {
     std::unique_ptr<CompiledExpr>& known = compiled_[e.id()];
     if (!known) {
       kept_.push_back(e);
-      known = std::make_unique<CompiledExpr>(values_, e, [this](ValueId v) -> const ir::Array& { return array(v); }, here());
+      known = std::make_unique<CompiledExpr>(
+          values_, e, [this](ValueId v) -> const ir::Array& { return array(v); }, here());
     }
     return *known;
   }
@@ -203,7 +213,8 @@ class Interpreter {
         [&](const Narrow& n) { narrow(n); },
         [&](const Check& c) {
           const std::int64_t at = whole(c.value);
-          ir::eval::check_subscript(at, extent(c.bound.extent), static_cast<std::size_t>(c.bound.dimension), c.bound.what, c.bound.place);
+          ir::eval::check_subscript(at, extent(c.bound.extent), static_cast<std::size_t>(c.bound.dimension),
+                                    c.bound.what, c.bound.place);
           indices_[static_cast<std::size_t>(c.index)] = at;
         },
         [&](const Store& w) {
@@ -213,12 +224,11 @@ class Interpreter {
           store(w.to.variable, position(w.to), x);
         },
         [&](const Update& u) { update(u.to.variable, position(u.to), u.with, u.value); },
-        [&](const If& i) {
-          body(holds(i) ? i.body : i.otherwise);
-        },
-        [&](const LineReduction& l) { line(l); }, [&](const BlockedReduction& b) { blocked(b, 0); },
+        [&](const If& i) { body(holds(i) ? i.body : i.otherwise); }, [&](const LineReduction& l) { line(l); },
+        [&](const BlockedReduction& b) { blocked(b, 0); },
         [&](const Fill& f) {
-          for (std::int64_t at = 0; at < array(f.result).size(); ++at) store(f.result, static_cast<std::size_t>(at), value(f.value));
+          for (std::int64_t at = 0; at < array(f.result).size(); ++at)
+            store(f.result, static_cast<std::size_t>(at), value(f.value));
         },
         [&](const Var& v) { store(v.local, 0, v.value ? value(v.value) : Value{}); }, [&](const Count& c) { count(c); },
         [&](const While& w) {
@@ -227,8 +237,11 @@ class Interpreter {
         [&](const Require& r) {
           if (whole(r.condition) == 0) ir::eval::stop(here(), r.message);
         },
-        [&](const Return& r) { give(r); }, [&](const Copy& c) { array(c.to) = ir::Array(array(c.from)); }, [&](const Keep& k) { array(k.local) = ir::Array(array(k.from)); },
-        [&](const Resize& r) { array(r.local) = zeros(nest_.variable(r.local).type.scalar, shape(nest_.variable(r.local))); },
+        [&](const Return& r) { give(r); }, [&](const Copy& c) { array(c.to) = ir::Array(array(c.from)); },
+        [&](const Keep& k) { array(k.local) = ir::Array(array(k.from)); },
+        [&](const Resize& r) {
+          array(r.local) = zeros(nest_.variable(r.local).type.scalar, shape(nest_.variable(r.local)));
+        },
         [&](const CheckLine& c) {
           const std::int64_t count = extent(c.count);
           for (std::int64_t k = 0, at = extent(c.first); k < count; ++k, at += c.step) {
@@ -256,7 +269,8 @@ class Interpreter {
     if (!product) product = ir::binary(ir::BinaryOp::kMul, p.scale, p.value);
     ir::Monoid& with = lines_[ir::Monoid::Kind::kSum];
     with.kind = ir::Monoid::Kind::kSum;
-    each(p.index, interval(p.over), [&] { each(p.along, interval(p.line), [&] { update(p.to.variable, position(p.to), with, product); }); });
+    each(p.index, interval(p.over),
+         [&] { each(p.along, interval(p.line), [&] { update(p.to.variable, position(p.to), with, product); }); });
   }
 
   /// The first of the best ones, or the first nan.
@@ -266,7 +280,8 @@ class Interpreter {
     const auto found = best_.find(o.local);
     const bool largest = locates_largest(o.local);
     const bool first = found == best_.end();
-    const bool better = !first && !std::isnan(found->second) && (std::isnan(number) || (largest ? number > found->second : number < found->second));
+    const bool better = !first && !std::isnan(found->second) &&
+                        (std::isnan(number) || (largest ? number > found->second : number < found->second));
     if (!first && !better) return;
     best_[o.local] = number;
     store(o.local, 0, {{}, {indices_[static_cast<std::size_t>(o.index)], 0}});
@@ -334,7 +349,8 @@ class Interpreter {
     for (const Expr& e : p.from) inside.lo = std::max(inside.lo, whole(e));
     for (const Expr& e : p.to) inside.hi = std::min(inside.hi, whole(e));
     std::vector<std::int64_t> ends;
-    for (const Side& side : p.sides) ends.push_back(side.until ? whole(side.until) : whole(side.condition) != 0 ? range.hi : range.lo);
+    for (const Side& side : p.sides)
+      ends.push_back(side.until ? whole(side.until) : whole(side.condition) != 0 ? range.hi : range.lo);
     const auto set = [this](ValueId local, bool value) { store(local, 0, {{}, {value ? 1 : 0, 0}}); };
     each(f.index, range, [&] {
       const std::int64_t at = indices_[static_cast<std::size_t>(f.index)];
@@ -390,15 +406,21 @@ class Interpreter {
   bool holds(const If& i) {
     return match(
         i.condition, [&](const Expr& e) { return whole(e) != 0; },
-        [&](const HasPoints& p) { return std::ranges::all_of(p.indices, [&](int k) { return interval(k).lo < interval(k).hi; }); },
+        [&](const HasPoints& p) {
+          return std::ranges::all_of(p.indices, [&](int k) { return interval(k).lo < interval(k).hi; });
+        },
         [&](const IsMine& m) {
           return std::ranges::all_of(m.members, [&](const IsMine::Member& member) {
             const std::int64_t at = indices_[static_cast<std::size_t>(member.index)];
-            const Interval mine = member.dimension < 0 ? interval(member.index) : Interval{0, array(result_).shape[static_cast<std::size_t>(member.dimension)]};
+            const Interval mine = member.dimension < 0
+                                      ? interval(member.index)
+                                      : Interval{0, array(result_).shape[static_cast<std::size_t>(member.dimension)]};
             return mine.lo <= at && at < mine.hi;
           });
         },
-        [&](const Nonempty& n) { return std::ranges::all_of(n.ranges, [&](const Range& r) { return extent(r.begin) < extent(r.end); }); });
+        [&](const Nonempty& n) {
+          return std::ranges::all_of(n.ranges, [&](const Range& r) { return extent(r.begin) < extent(r.end); });
+        });
   }
 
   void line(const LineReduction& l) {
@@ -416,7 +438,8 @@ class Interpreter {
       const int index = depth == 0 ? b.row : depth == 1 ? b.column : b.along[depth - 2];
       return each(index, interval(index), [&] { blocked(b, depth + 1); });
     }
-    for (const std::vector<Let>* lets : {&b.x, &b.y}) std::ranges::for_each(*lets, [this](const Let& definition) { let(definition); });
+    for (const std::vector<Let>* lets : {&b.x, &b.y})
+      std::ranges::for_each(*lets, [this](const Let& definition) { let(definition); });
     if (!b.guard || whole(b.guard) != 0) update(b.to.variable, position(b.to), b.with, b.value);
   }
 
@@ -427,7 +450,7 @@ class Interpreter {
   std::vector<std::int64_t> indices_;
   std::vector<Interval> intervals_;
   ValueId result_;
-  ir::Array returned_;  ///< by a function
+  ir::Array returned_;              ///< by a function
   std::map<ValueId, double> best_;  ///< of positions
   std::map<const AddProducts*, Expr> products_;
   std::uint64_t seed_ = 0;
@@ -442,6 +465,8 @@ class Interpreter {
 
 ir::Array interpret(const Nest& nest, const Inputs& inputs) { return Interpreter(nest, inputs).run(); }
 
-std::map<int, ir::Array> interpret_task(const Nest& nest, const Inputs& inputs) { return Interpreter(nest, inputs).task(); }
+std::map<int, ir::Array> interpret_task(const Nest& nest, const Inputs& inputs) {
+  return Interpreter(nest, inputs).task();
+}
 
 }  // namespace tdsl::nest

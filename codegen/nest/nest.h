@@ -5,13 +5,15 @@
 #include <variant>
 #include <vector>
 
-#include "ir/graph/graph.h"
 #include "ir/analysis/stored_walk.h"
+#include "ir/graph/graph.h"
 
-// Loop nests: what a task does, as typed imperative statements. A nest is built from the operation (codegen/loops/kernel_nest.h), verified, printed as C++, and
-// interpreted in tests. The task gives an interval for each of the nest's first indices, the operands' elements in its boxes, and the results' tiles.
+// Loop nests: what a task does, as typed imperative statements. A nest is built from the operation
+// (codegen/loops/kernel_nest.h), verified, printed as C++, and interpreted in tests. The task gives an interval for
+// each of the nest's first indices, the operands' elements in its boxes, and the results' tiles.
 //
-// Expressions are those of the index graph: `IndexRef` k is index k of the nest, `Read` of value k its variable k; extents mention variables, too.
+// Expressions are those of the index graph: `IndexRef` k is index k of the nest, `Read` of value k its variable k;
+// extents mention variables, too.
 
 namespace tdsl::nest {
 
@@ -23,31 +25,33 @@ using ir::ValueId;
 struct Bound {
   int dimension = 0;
   Extent extent;
-  std::string what;       ///< "p[i]` of `x", for the message
+  std::string what;  ///< "p[i]` of `x", for the message
   ir::SourceRange place;
 };
 
 /// What expressions read and statements write.
 struct Variable {
   enum class Role : std::uint8_t {
-    kCapture,  ///< a scalar that the function takes, the same in all tasks
+    kCapture,    ///< a scalar that the function takes, the same in all tasks
     kParameter,  ///< a scalar that a function of scalars takes and may change
-    kOperand,  ///< elements that tasks read
-    kResult,   ///< elements that tasks write
-    kLocal,    ///< a scalar inside the function, or a tensor that lives as long as the task
-    kView,     ///< another variable's elements, with subscripts that are bounded
-    kPosition,  ///< where the best of offered values lies
+    kOperand,    ///< elements that tasks read
+    kResult,     ///< elements that tasks write
+    kLocal,      ///< a scalar inside the function, or a tensor that lives as long as the task
+    kView,       ///< another variable's elements, with subscripts that are bounded
+    kPosition,   ///< where the best of offered values lies
   } role = Role::kLocal;
   std::string name;
   ir::Type type;
-  int number = 0;               ///< of the operand; reads that are bounded differently are variables of the same operand
-  std::vector<Bound> bounds{};  ///< of an operand, by dimension
+  int number = 0;  ///< of the operand; reads that are bounded differently are variables of the same operand
+  std::vector<Bound> bounds{};   ///< of an operand, by dimension
   std::vector<Extent> origin{};  ///< of a result: the subscripts of its first element; none: zeros
-  bool continued = false;       ///< a result whose elements have values before the nest runs
-  std::optional<ValueId> of{};  ///< of a view: the variable
-  bool resized = false;         ///< a local tensor that has no extents before it is given some
-  bool compressed = false;      ///< an operand or a result of rank 2 whose blocks hold stored elements only; what is not stored is 0
-  bool size = false;            ///< a capture: an integer of which sums and differences of a few do not wrap around, in tasks that have points
+  bool continued = false;        ///< a result whose elements have values before the nest runs
+  std::optional<ValueId> of{};   ///< of a view: the variable
+  bool resized = false;          ///< a local tensor that has no extents before it is given some
+  bool compressed =
+      false;  ///< an operand or a result of rank 2 whose blocks hold stored elements only; what is not stored is 0
+  bool size = false;  ///< a capture: an integer of which sums and differences of a few do not wrap around, in tasks
+                      ///< that have points
   /// A capture in the range of an index: near its begin, or near its end, but where the range is tiny.
   enum class Turn : std::uint8_t { kNone, kFew, kAllButFew } turn = Turn::kNone;
 };
@@ -81,14 +85,16 @@ struct Fibre {
   std::vector<int> outer;
   friend bool operator==(const Fibre&, const Fibre&) = default;
 };
-/// `stored %1[i, *] or %2[i, *] ahead %3[j]`: subscripts in the task's interval of the index below which one of the operands holds something,
-/// ascending; at least all below which something is not 0. `and`: below which all of them do; `with`: below which the first does. In it a read of the
-/// operands at the indices of all their levels is the element's value, 0 where one has none; other reads of compressed operands are lookups. Of several
-/// operands all levels are walked together.
+/// `stored %1[i, *] or %2[i, *] ahead %3[j]`: subscripts in the task's interval of the index below which one of the
+/// operands holds something, ascending; at least all below which something is not 0. `and`: below which all of them do;
+/// `with`: below which the first does. In it a read of the operands at the indices of all their levels is the element's
+/// value, 0 where one has none; other reads of compressed operands are lookups. Of several operands all levels are
+/// walked together.
 struct Stored {
   std::vector<Fibre> fibres;
   ir::StoredLoop::Meet meet = ir::StoredLoop::Meet::kAny;
-  std::vector<Place> ahead{};  ///< of one operand: elements, or of a compressed operand what lies at its outermost index, to be fetched before the loop gets to their index
+  std::vector<Place> ahead{};  ///< of one operand: elements, or of a compressed operand what lies at its outermost
+                               ///< index, to be fetched before the loop gets to their index
 };
 /// `or`, `and`, `with`.
 [[nodiscard]] std::string_view name_of(ir::StoredLoop::Meet meet);
@@ -100,17 +106,19 @@ using Body = std::vector<Statement>;
 
 /// How the iterations of a loop may run.
 enum class Order : std::uint8_t { kSerial, kSimd };
-/// `side %7 until sub(%0, %1)`: a boolean local that is true before the index gets there. `side %7 if ge(i, %1)`: one that is the same in all iterations.
+/// `side %7 until sub(%0, %1)`: a boolean local that is true before the index gets there. `side %7 if ge(i, %1)`: one
+/// that is the same in all iterations.
 struct Side {
   ValueId local;
   Expr until;
   Expr condition;  ///< either this or `until`
 };
-/// Parts of a loop's range in which boolean locals are constant, so that what depends on them is chosen when the loop is compiled.
+/// Parts of a loop's range in which boolean locals are constant, so that what depends on them is chosen when the loop
+/// is compiled.
 struct Parts {
   std::vector<Side> sides;
-  /// `inside %8 from 1 to sub(%0, 1) where ge(i, 1)`: a local that is true but for some iterations at the ends, which run one by one. `from` and `to`
-  /// may stand several times.
+  /// `inside %8 from 1 to sub(%0, 1) where ge(i, 1)`: a local that is true but for some iterations at the ends, which
+  /// run one by one. `from` and `to` may stand several times.
   std::optional<ValueId> inside;
   std::vector<Expr> from, to;
   Expr where;  ///< nothing is inside where it does not hold; may be null
@@ -128,7 +136,8 @@ struct Let {
   ValueId local;
   Expr value;
 };
-/// `start %5 from %2[i] fresh 0.0`: a local that changes. It begins as the element, or in the first task of a result's tile as the value.
+/// `start %5 from %2[i] fresh 0.0`: a local that changes. It begins as the element, or in the first task of a result's
+/// tile as the value.
 struct Start {
   ValueId local;
   Place from;
@@ -155,7 +164,8 @@ struct Var {
   ValueId local;
   Expr value;  ///< may be null
 };
-/// `count %5 from 0 to %1 by 2 { … }`: the local is a constant of every iteration. Bounds are evaluated once, and the end is not reached.
+/// `count %5 from 0 to %1 by 2 { … }`: the local is a constant of every iteration. Bounds are evaluated once, and the
+/// end is not reached.
 struct Count {
   ValueId local;
   Expr begin;
@@ -197,7 +207,8 @@ struct Nonempty {
 struct HasPoints {
   std::vector<int> indices;
 };
-/// `if mine g, at0 of 0 { … }`: whether computed indices lie in the task's interval, or in a dimension of the result's tile.
+/// `if mine g, at0 of 0 { … }`: whether computed indices lie in the task's interval, or in a dimension of the result's
+/// tile.
 struct IsMine {
   struct Member {
     int index = 0;
@@ -210,7 +221,8 @@ struct If {
   Body body;
   Body otherwise{};
 };
-/// `lanes sum %5 along k over task { let … yield %1[k] }`: a sum or product along one index into a local, through the runtime's partial results (rt::lanes).
+/// `lanes sum %5 along k over task { let … yield %1[k] }`: a sum or product along one index into a local, through the
+/// runtime's partial results (rt::lanes).
 struct LineReduction {
   ValueId local;
   ir::Monoid::Kind kind = ir::Monoid::Kind::kSum;
@@ -219,8 +231,8 @@ struct LineReduction {
   std::vector<Let> lets;
   Expr value;
 };
-/// A reduction into a block of rows and columns that stays in registers (rt::blocked_reduction). x values do not depend on the column, y values do not
-/// on the row. Of a sum of products, products are added without a rounding in between.
+/// A reduction into a block of rows and columns that stays in registers (rt::blocked_reduction). x values do not depend
+/// on the column, y values do not on the row. Of a sum of products, products are added without a rounding in between.
 struct BlockedReduction {
   Place to;
   int row = 0;
@@ -228,8 +240,8 @@ struct BlockedReduction {
   std::vector<int> along;
   std::vector<Let> x, y;
   ir::Monoid with;
-  Expr value;  ///< of locals
-  Expr guard;  ///< of locals; may be null
+  Expr value;            ///< of locals
+  Expr guard;            ///< of locals; may be null
   bool numbers = false;  ///< a minimum or maximum that is no nan where no x or y is nan or inf
 };
 // --- Of tasks that read tensors whole, and change them
@@ -248,7 +260,8 @@ struct Keep {
 struct Resize {
   ValueId local;
 };
-/// `inside first + k * 2, k in 0..n, of dimension 1 of %3 "what"`: stops the run at the first subscript on the line that is outside.
+/// `inside first + k * 2, k in 0..n, of dimension 1 of %3 "what"`: stops the run at the first subscript on the line
+/// that is outside.
 struct CheckLine {
   ValueId tensor;
   Extent first;
@@ -256,7 +269,8 @@ struct CheckLine {
   Extent count;
   Bound bound;  ///< the dimension, and what messages say
 };
-/// `lines sum %5 along k in 0..n { yield %1[k] }`: a reduction along one index into a local, by the rules of runtime/kernels/rows.h.
+/// `lines sum %5 along k in 0..n { yield %1[k] }`: a reduction along one index into a local, by the rules of
+/// runtime/kernels/rows.h.
 struct RowReduction {
   ValueId local;
   ir::Monoid::Kind kind = ir::Monoid::Kind::kSum;
@@ -265,7 +279,8 @@ struct RowReduction {
   Expr value;
   bool dot = false;  ///< a sum of products of two lines without gaps
 };
-/// `products %5[j] along k in 0..n line j in 0..m { scale … yield … }`: to[j] += scale(k) * value(k, j), k by k; lines have no gaps.
+/// `products %5[j] along k in 0..n line j in 0..m { scale … yield … }`: to[j] += scale(k) * value(k, j), k by k; lines
+/// have no gaps.
 struct AddProducts {
   Place to;
   int index = 0;
@@ -310,8 +325,9 @@ struct Fill {
 };
 
 struct Statement {
-  std::variant<For, Let, Start, Narrow, Check, Store, Update, If, LineReduction, BlockedReduction, Fill, Var, Count, While, Require, Return, Copy, Keep, Resize,
-               CheckLine, RowReduction, AddProducts, Locate, Offer, Draw, RequireSizes>
+  std::variant<For, Let, Start, Narrow, Check, Store, Update, If, LineReduction, BlockedReduction, Fill, Var, Count,
+               While, Require, Return, Copy, Keep, Resize, CheckLine, RowReduction, AddProducts, Locate, Offer, Draw,
+               RequireSizes>
       op;
   ir::SourceRange place{};  ///< of failures in expressions without a place
 };
@@ -330,8 +346,8 @@ struct Nest {
   Body fresh;  ///< runs before the body in the first task of every tile of the result; fills only
   Body body;
   Form form = Form::kKernel;
-  bool only_hit = false;       ///< the body runs only in tasks that write an element of their tile
-  ir::SourceRange place{};     ///< of failures without a place
+  bool only_hit = false;    ///< the body runs only in tasks that write an element of their tile
+  ir::SourceRange place{};  ///< of failures without a place
 
   [[nodiscard]] const Variable& variable(ValueId v) const { return variables[static_cast<std::size_t>(v.id)]; }
   /// The variable that a view shows, else the variable itself.

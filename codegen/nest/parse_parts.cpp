@@ -29,7 +29,8 @@ Bound PartParser::bound() {
 int PartParser::index_number() {
   const Expr e = expr();
   const auto* r = e ? std::get_if<ir::IndexRef>(&e->op) : nullptr;
-  if (r == nullptr || r->label < 0 || static_cast<std::size_t>(r->label) >= labels_.size()) cursor_.fail("expected an index");
+  if (r == nullptr || r->label < 0 || static_cast<std::size_t>(r->label) >= labels_.size())
+    cursor_.fail("expected an index");
   return r->label;
 }
 

@@ -16,12 +16,15 @@ using codegen::Statements;
 using Role = Variable::Role;
 
 Printer::Printer(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures)
-    : nest_(nest), definitions_(definitions_of(nest)),
-      expr_(claim_names(), [this](ValueId v) { return size_name(v); },
-            [this](const ir::ExprNode& n, const std::vector<std::string>& s) { return element(n, s); },
-            [this](const ir::SourceRange& place) { return faults_name(place); }) {
+    : nest_(nest),
+      definitions_(definitions_of(nest)),
+      expr_(
+          claim_names(), [this](ValueId v) { return size_name(v); },
+          [this](const ir::ExprNode& n, const std::vector<std::string>& s) { return element(n, s); },
+          [this](const ir::SourceRange& place) { return faults_name(place); }) {
   expr_.set_procedures(procedures);
-  if (nest.form == Form::kKernel) expr_.use_vector_math([this](const ir::Select& s) { return takes_both(nest_, definitions_, s); });
+  if (nest.form == Form::kKernel)
+    expr_.use_vector_math([this](const ir::Select& s) { return takes_both(nest_, definitions_, s); });
   // The bits are those of the same statements as operations.
   if (nest.form == Form::kTask) expr_.use_vector_math([](const ir::Select&) { return false; });
 }
@@ -43,7 +46,8 @@ PrintedNest Printer::scalar_function() {
   codegen::Writer w;
   w.indent();
   write(w, statements(nest_.body));
-  return finished(fmt::format("{} {}({}) {{\n{}}}\n", cpp_type(std::get<Return>(nest_.body.back().op).value->type), nest_.name, parameters, w.text()));
+  return finished(fmt::format("{} {}({}) {{\n{}}}\n", cpp_type(std::get<Return>(nest_.body.back().op).value->type),
+                              nest_.name, parameters, w.text()));
 }
 
 PrintedNest Printer::function() {
@@ -60,8 +64,10 @@ PrintedNest Printer::function() {
     }
     w.line("const auto {} = t.in<{}, {}>({});", name, cpp_type(type.scalar), type.rank(), number);
   }
-  for (const auto& [key, name] : finders_) w.line("rt::StoredRows<{}> {}({});", cpp_type(operand(key.first).type.scalar), name, views_.at(key.first));
-  for (const auto& [key, name] : marked_) w.line("rt::MarkedRow<{}> {}({});", cpp_type(operand(key.first).type.scalar), name, views_.at(key.first));
+  for (const auto& [key, name] : finders_)
+    w.line("rt::StoredRows<{}> {}({});", cpp_type(operand(key.first).type.scalar), name, views_.at(key.first));
+  for (const auto& [key, name] : marked_)
+    w.line("rt::MarkedRow<{}> {}({});", cpp_type(operand(key.first).type.scalar), name, views_.at(key.first));
   const ir::Type& type = result().type;
   if (result().compressed) {
     printed_.stored = true;
@@ -86,7 +92,8 @@ PrintedNest Printer::task(const SourceLine& source_line) {
   last_line_ = nest_.place.line;
   // Of tensors that are called alike, results have the name.
   for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
-    if (nest_.variables[k].role == Role::kResult && nest_.variables[k].type.rank() > 0) static_cast<void>(local_name({static_cast<std::int32_t>(k)}));
+    if (nest_.variables[k].role == Role::kResult && nest_.variables[k].type.rank() > 0)
+      static_cast<void>(local_name({static_cast<std::int32_t>(k)}));
   }
   const Statements body = statements(nest_.body);
   codegen::Writer w;
@@ -106,7 +113,8 @@ std::vector<ValueId> Printer::declared_first() const {
   for (const auto& [v, name] : locals_) {
     if (!kept_.contains(v)) list.push_back(v);
   }
-  std::ranges::stable_sort(list, {}, [&](ValueId v) { return std::pair(nest_.variable(v).role, nest_.variable(v).number); });
+  std::ranges::stable_sort(list, {},
+                           [&](ValueId v) { return std::pair(nest_.variable(v).role, nest_.variable(v).number); });
   return list;
 }
 
@@ -162,7 +170,8 @@ std::string Printer::range_name(int index) {
 }
 
 const Variable& Printer::operand(int number) const {
-  return *std::ranges::find_if(nest_.variables, [&](const Variable& v) { return v.role == Role::kOperand && v.number == number; });
+  return *std::ranges::find_if(nest_.variables,
+                               [&](const Variable& v) { return v.role == Role::kOperand && v.number == number; });
 }
 
 std::string Printer::out_name() {
@@ -188,7 +197,9 @@ std::string Printer::element(const ir::ExprNode& node, const std::vector<std::st
   const Variable& variable = nest_.variable(v);
   if (variable.role == Role::kCapture) return captured(v);
   if (variable.role == Role::kPosition) return local_name(v) + ".position";
-  if (variable.role != Role::kView && variable.type.rank() == 0 && (variable.role != Role::kOperand || nest_.form == Form::kTask)) return local_name(v);
+  if (variable.role != Role::kView && variable.type.rank() == 0 &&
+      (variable.role != Role::kOperand || nest_.form == Form::kTask))
+    return local_name(v);
   std::vector<std::string> list = subscripts;
   for (const Bound& bound : variable.bounds) {
     std::string& s = list[static_cast<std::size_t>(bound.dimension)];
@@ -201,23 +212,27 @@ std::string Printer::element(const ir::ExprNode& node, const std::vector<std::st
 
 std::string Printer::inside(const std::string& subscript, ValueId v, const Bound& bound) {
   printed_.checks = printed_.places = true;
-  return fmt::format("inside({}, {}.extent[{}], {}, {})", subscript, local_name(nest_.viewed(v)), bound.dimension, line_of(bound.place), codegen::string_literal(bound.what));
+  return fmt::format("inside({}, {}.extent[{}], {}, {})", subscript, local_name(nest_.viewed(v)), bound.dimension,
+                     line_of(bound.place), codegen::string_literal(bound.what));
 }
 
 std::string Printer::inside(const std::string& subscript, const Bound& bound) {
   printed_.checks = true;
-  return fmt::format("inside({}, {}, {}, {})", subscript, expr_.text(bound.extent), line_of(bound.place), codegen::string_literal(bound.what));
+  return fmt::format("inside({}, {}, {}, {})", subscript, expr_.text(bound.extent), line_of(bound.place),
+                     codegen::string_literal(bound.what));
 }
 
 std::string Printer::place_text(const Place& place) {
   const Variable& variable = nest_.variable(place.variable);
   if (nest_.form == Form::kTask && variable.type.rank() > 0) return task_place(place);
-  if (nest_.form == Form::kTask && variable.role == Role::kResult) return fmt::format("t.out<{}, 0>({})()", cpp_type(variable.type.scalar), variable.number);
+  if (nest_.form == Form::kTask && variable.role == Role::kResult)
+    return fmt::format("t.out<{}, 0>({})()", cpp_type(variable.type.scalar), variable.number);
   if (variable.role == Role::kLocal || variable.role == Role::kParameter) return local_name(place.variable);
   std::string list;
   for (std::size_t d = 0; d < place.subscripts.size(); ++d) {
     list += (d == 0 ? "" : ", ") + expr_.subscript(place.subscripts[d]);
-    if (d < variable.origin.size() && !(variable.origin[d] == Extent(0))) list += " - " + expr_.text(variable.origin[d], 7);
+    if (d < variable.origin.size() && !(variable.origin[d] == Extent(0)))
+      list += " - " + expr_.text(variable.origin[d], 7);
   }
   return fmt::format("{}({})", out_name(), list);
 }
@@ -235,7 +250,8 @@ std::string Printer::task_place(const Place& place) {
 std::string Printer::let_text(const Let& let) {
   const bool named = nest_.form != Form::kKernel;
   const std::string name = named ? local_name(let.local) : table_.claim(nest_.variable(let.local).name);
-  std::string text = fmt::format("{}const {} {} = {};", unread(let.local), type_text(let.local), name, named ? assigned(let.value) : expr_.text(let.value));
+  std::string text = fmt::format("{}const {} {} = {};", unread(let.local), type_text(let.local), name,
+                                 named ? assigned(let.value) : expr_.text(let.value));
   set_local(let.local, name);
   return text;
 }
@@ -252,11 +268,16 @@ PrintedNest Printer::finished(std::string text) {
   return printed_;
 }
 
-PrintedNest print_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) { return Printer(nest, procedures).function(); }
+PrintedNest print_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) {
+  return Printer(nest, procedures).function();
+}
 
-PrintedNest print_scalar_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) { return Printer(nest, procedures).scalar_function(); }
+PrintedNest print_scalar_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) {
+  return Printer(nest, procedures).scalar_function();
+}
 
-PrintedNest print_task(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures, const SourceLine& source_line) {
+PrintedNest print_task(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures,
+                       const SourceLine& source_line) {
   return Printer(nest, procedures).task(source_line);
 }
 

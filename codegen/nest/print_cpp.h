@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/print/emit_expr.h"
 #include "codegen/nest/nest.h"
+#include "codegen/print/emit_expr.h"
 
 namespace tdsl::nest {
 
@@ -28,18 +28,23 @@ struct PrintedNest {
 [[nodiscard]] PrintedNest print_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures);
 
 /// `double half(double x) { … return x / 2.0; }` of a function of scalars.
-[[nodiscard]] PrintedNest print_scalar_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures);
+[[nodiscard]] PrintedNest print_scalar_function(const Nest& nest,
+                                                const codegen::ExprEmitter::ProcedureName& procedures);
 
 /// A comment that shows a line of the program.
 using SourceLine = std::function<std::string(const ir::SourceRange&)>;
-/// `void loop_x(const TaskArgs& t, Index n) { … }` of what one task does on whole tensors. Statements stand behind the lines they are of.
-[[nodiscard]] PrintedNest print_task(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures, const SourceLine& source_line);
+/// `void loop_x(const TaskArgs& t, Index n) { … }` of what one task does on whole tensors. Statements stand behind the
+/// lines they are of.
+[[nodiscard]] PrintedNest print_task(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures,
+                                     const SourceLine& source_line);
 
-/// A nest that is one expression for every point of the task: `[](Out<double, 1> g, In<double, 1> x, Index i) { g(i) = 2.0 * x(i); }`.
+/// A nest that is one expression for every point of the task: `[](Out<double, 1> g, In<double, 1> x, Index i) { g(i)
+/// = 2.0 * x(i); }`.
 struct PrintedPoint : PrintedNest {
   bool sums = false;  ///< the text gives a value, the result is the sum over all other indices
 };
 /// Nothing where the nest is more than that, or reports failures.
-[[nodiscard]] std::optional<PrintedPoint> print_point(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures);
+[[nodiscard]] std::optional<PrintedPoint> print_point(const Nest& nest,
+                                                      const codegen::ExprEmitter::ProcedureName& procedures);
 
 }  // namespace tdsl::nest

@@ -45,7 +45,8 @@ std::optional<Point> sum_of(const Statement& s, int& next) {
   const Statement* last = inner == nullptr ? nullptr : behind_lets(*inner, p.lets);
   if (last == nullptr) return std::nullopt;
   if (const auto* line = std::get_if<LineReduction>(&last->op)) {
-    if (!p.lets.empty() || line->kind != ir::Monoid::Kind::kSum || line->index != next++ || !is_whole(line->over)) return std::nullopt;
+    if (!p.lets.empty() || line->kind != ir::Monoid::Kind::kSum || line->index != next++ || !is_whole(line->over))
+      return std::nullopt;
     return Point{line->lets, nullptr, line->value, true};
   }
   const auto* update = std::get_if<Update>(&last->op);
@@ -76,10 +77,12 @@ std::optional<PrintedPoint> Printer::point(const Point& p) {
   std::string text;
   for (const Let& let : p.lets) text += let_text(let) + " ";
   const std::string value = expr_.text(p.value);
-  text += p.store == nullptr ? fmt::format("return {};", value) : fmt::format("{} = {};", place_text(p.store->to), value);
+  text +=
+      p.store == nullptr ? fmt::format("return {};", value) : fmt::format("{} = {};", place_text(p.store->to), value);
   if (printed_.checks || expr_.uses_faults()) return std::nullopt;
   const ir::Type& type = result().type;
-  std::string list = p.store == nullptr ? "" : fmt::format("Out<{}, {}> {}", cpp_type(type.scalar), type.rank(), out_name());
+  std::string list =
+      p.store == nullptr ? "" : fmt::format("Out<{}, {}> {}", cpp_type(type.scalar), type.rank(), out_name());
   for (const std::string& parameter : parameters_of(p)) list += (list.empty() ? "" : ", ") + parameter;
   printed_.vectors = p.vectors;
   return PrintedPoint{finished(fmt::format("[]({}) {{ {} }}", list, text)), p.store == nullptr};
@@ -102,7 +105,8 @@ std::vector<std::string> Printer::parameters_of(const Point& p) {
   std::vector<std::string> list;
   for (const auto& [number, v] : operands) {
     const auto view = views_.find(number);
-    list.push_back(fmt::format("In<{}, {}>{}", cpp_type(v->type.scalar), v->type.rank(), view == views_.end() ? "" : " " + view->second));
+    list.push_back(fmt::format("In<{}, {}>{}", cpp_type(v->type.scalar), v->type.rank(),
+                               view == views_.end() ? "" : " " + view->second));
   }
   for (std::size_t k = 0; k < nest_.indices.size(); ++k) {
     list.push_back(used.contains(static_cast<int>(k)) ? "Index " + index_name(static_cast<int>(k)) : "Index");

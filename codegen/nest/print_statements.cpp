@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "codegen/print/emit_blocked.h"
 #include "codegen/nest/printer.h"
+#include "codegen/print/emit_blocked.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::nest {
@@ -23,7 +23,8 @@ Statements Printer::statements(const Body& body) {
       result.push_back(simple(source_line_(s.place)));
     }
     for (codegen::Statement& line : statement(s)) result.push_back(std::move(line));
-    const bool block = std::holds_alternative<Count>(s.op) || std::holds_alternative<While>(s.op) || std::holds_alternative<If>(s.op);
+    const bool block =
+        std::holds_alternative<Count>(s.op) || std::holds_alternative<While>(s.op) || std::holds_alternative<If>(s.op);
     if (block && s.place.known()) last_line_ = s.place.line;
   }
   return result;
@@ -35,12 +36,14 @@ Statements Printer::statement(const Statement& s) {
       s.op, [&](const For& f) { return loop(f); }, [&](const Let& l) { return Statements{simple(let_text(l))}; },
       [&](const Start& l) { return start(l); }, [&](const Narrow& n) { return Statements{simple(narrow(n))}; },
       [&](const Check& c) {
-        return Statements{simple(fmt::format("const Index {} = {};", index_name(c.index), inside(expr_.text(c.value), c.bound)))};
+        return Statements{
+            simple(fmt::format("const Index {} = {};", index_name(c.index), inside(expr_.text(c.value), c.bound)))};
       },
       [&](const Store& w) {
         if (nest_.variable(w.to.variable).compressed) return Statements{simple(put(w))};
         const std::string target = place_text(w.to);
-        return Statements{simple(fmt::format("{} = {};", target, nest_.form == Form::kKernel ? expr_.text(w.value) : assigned(w.value)))};
+        return Statements{simple(
+            fmt::format("{} = {};", target, nest_.form == Form::kKernel ? expr_.text(w.value) : assigned(w.value)))};
       },
       [&](const Update& u) {
         if (nest_.variable(u.to.variable).compressed) return Statements{simple(add_element(u))};
@@ -54,20 +57,27 @@ Statements Printer::statement(const Statement& s) {
       [&](const Var& v) {
         const std::string value = v.value ? " = " + assigned(v.value) : "{}";
         if (nest_.form == Form::kKernel) set_local(v.local, nest_.variable(v.local).name);
-        return Statements{simple(fmt::format("{}{} {}{};", unread(v.local), type_text(v.local), local_name(v.local), value))};
+        return Statements{
+            simple(fmt::format("{}{} {}{};", unread(v.local), type_text(v.local), local_name(v.local), value))};
       },
       [&](const Count& c) { return count(c); }, [&](const While& w) { return repeat(w); },
       [&](const Require& r) {
         printed_.places = true;
-        return Statements{simple(fmt::format("if (!({})) rt::stop(place({}), {});", expr_.text(r.condition), line_of(s.place), codegen::string_literal(r.message)))};
+        return Statements{simple(fmt::format("if (!({})) rt::stop(place({}), {});", expr_.text(r.condition),
+                                             line_of(s.place), codegen::string_literal(r.message)))};
       },
       [&](const Return& r) { return Statements{simple(fmt::format("return {};", expr_.text(r.value)))}; },
-      [&](const Copy& c) { return Statements{simple(fmt::format("rt::copy({}, {});", local_name(c.to), local_name(c.from)))}; },
+      [&](const Copy& c) {
+        return Statements{simple(fmt::format("rt::copy({}, {});", local_name(c.to), local_name(c.from)))};
+      },
       [&](const Keep& k) {
         kept_.insert(k.local);
-        return Statements{simple(fmt::format("const auto {} = rt::copied({});", local_name(k.local), local_name(k.from)))};
+        return Statements{
+            simple(fmt::format("const auto {} = rt::copied({});", local_name(k.local), local_name(k.from)))};
       },
-      [&](const Resize& r) { return Statements{simple(fmt::format("{}.resize({});", local_name(r.local), extents_text(spelling_, r.local)))}; },
+      [&](const Resize& r) {
+        return Statements{simple(fmt::format("{}.resize({});", local_name(r.local), extents_text(spelling_, r.local)))};
+      },
       [&](const CheckLine& c) {
         printed_.checks = printed_.places = true;
         return Statements{simple(print(spelling_, c))};
@@ -87,9 +97,13 @@ Statements Printer::statement(const Statement& s) {
         return result;
       },
       [&](const Locate& l) {
-        return Statements{simple(fmt::format("rt::Best<{}> {}{{{}}};", cpp_type(l.of), local_name(l.local), l.kind == ir::Monoid::Kind::kArgMax ? "true" : "false"))};
+        return Statements{simple(fmt::format("rt::Best<{}> {}{{{}}};", cpp_type(l.of), local_name(l.local),
+                                             l.kind == ir::Monoid::Kind::kArgMax ? "true" : "false"))};
       },
-      [&](const Offer& o) { return Statements{simple(fmt::format("{}.add({}, {});", local_name(o.local), expr_.text(o.value), index_name(o.index)))}; },
+      [&](const Offer& o) {
+        return Statements{
+            simple(fmt::format("{}.add({}, {});", local_name(o.local), expr_.text(o.value), index_name(o.index)))};
+      },
       [&](const Draw& d) {
         printed_.draws = true;
         return Statements{simple(print(spelling_, d))};
@@ -102,7 +116,8 @@ Statements Printer::statement(const Statement& s) {
 
 Statements Printer::count(const Count& c) {
   const std::string& i = local_name(c.local);
-  std::string head = fmt::format("for (Index {0} = {1}; {0} {2} {3}; {4})", i, assigned(c.begin), c.step > 0 ? "<" : ">", assigned(c.end), codegen::next_text(i, c.step));
+  std::string head = fmt::format("for (Index {0} = {1}; {0} {2} {3}; {4})", i, assigned(c.begin),
+                                 c.step > 0 ? "<" : ">", assigned(c.end), codegen::next_text(i, c.step));
   return {block(std::move(head), statements(c.body))};
 }
 
@@ -144,12 +159,14 @@ Statements Printer::loop(const For& f) {
   const auto [begin, end] = bounds(f.index, std::get<TaskRange>(f.over));
   Statements result;
   Statements inner = statements(f.body);
-  if (runs_over_rows(f)) inner.insert(inner.begin(), simple(fmt::format("{}.row({});", out_name(), put_subscript(0, index_name(f.index)))));
+  if (runs_over_rows(f))
+    inner.insert(inner.begin(), simple(fmt::format("{}.row({});", out_name(), put_subscript(0, index_name(f.index)))));
   if (f.order == Order::kSimd) {
     result.push_back(simple("#pragma omp simd"));
     printed_.vectors = true;
   }
-  result.push_back(block(fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", index_name(f.index), begin, end), std::move(inner)));
+  result.push_back(
+      block(fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", index_name(f.index), begin, end), std::move(inner)));
   return result;
 }
 
@@ -158,7 +175,8 @@ codegen::Statement Printer::parts(const For& f, const Parts& p) {
   std::vector<std::string> arguments{range}, parameters;
   std::vector<std::string> until;
   for (const Side& side : p.sides) {
-    until.push_back(side.until ? expr_.subscript(side.until) : fmt::format("rt::whole({}, {})", range, expr_.text(side.condition)));
+    until.push_back(side.until ? expr_.subscript(side.until)
+                               : fmt::format("rt::whole({}, {})", range, expr_.text(side.condition)));
     parameters.push_back("auto " + set_local(side.local, table_.claim(nest_.variable(side.local).name)));
   }
   if (!until.empty()) arguments.push_back(fmt::format("{{{}}}", fmt::join(until, ", ")));
@@ -170,8 +188,11 @@ codegen::Statement Printer::parts(const For& f, const Parts& p) {
   const bool simd = f.order == Order::kSimd;
   printed_.parts = true;
   printed_.vectors = printed_.vectors || simd;
-  return block(fmt::format("rt::each_{}{}({}, [&]({})", p.sides.empty() ? "inner" : p.inside ? "inner_part" : "part", simd ? "_simd" : "", fmt::join(arguments, ", "),
-                           fmt::join(parameters, ", ")),
+  return block(fmt::format("rt::each_{}{}({}, [&]({})",
+                           p.sides.empty() ? "inner"
+                           : p.inside      ? "inner_part"
+                                           : "part",
+                           simd ? "_simd" : "", fmt::join(arguments, ", "), fmt::join(parameters, ", ")),
                statements(f.body), "});");
 }
 
@@ -181,7 +202,8 @@ std::string Printer::inner_text(const Parts& p) {
     std::vector<std::string> list;
     for (const Expr& e : values) list.push_back(expr_.subscript(e));
     if (list.size() == 1) fields.push_back(fmt::format(".{} = {}", name, list.front()));
-    if (list.size() > 1) fields.push_back(fmt::format(".{} = std::{}<Index>({{{}}})", name, extreme, fmt::join(list, ", ")));
+    if (list.size() > 1)
+      fields.push_back(fmt::format(".{} = std::{}<Index>({{{}}})", name, extreme, fmt::join(list, ", ")));
   };
   field("from", "max", p.from);
   field("to", "min", p.to);
@@ -193,7 +215,8 @@ Statements Printer::start(const Start& s) {
   const ir::Scalar type = nest_.variable(s.local).type.scalar;
   const std::string from = place_text(s.from);
   set_local(s.local, nest_.variable(s.local).name);
-  return {simple(fmt::format("{} {} = {};", cpp_type(type), local_name(s.local), s.fresh ? fmt::format("t.fresh ? {} : {}", expr_.text(s.fresh), from) : from))};
+  return {simple(fmt::format("{} {} = {};", cpp_type(type), local_name(s.local),
+                             s.fresh ? fmt::format("t.fresh ? {} : {}", expr_.text(s.fresh), from) : from))};
 }
 
 std::string Printer::narrow(const Narrow& n) {
@@ -218,7 +241,8 @@ Statements Printer::branch(const If& i) {
       [&](const IsMine& m) { return mine(m); },
       [&](const Nonempty& n) {
         std::vector<std::string> parts;
-        for (const Range& r : n.ranges) parts.push_back(fmt::format("{} < {}", expr_.text(r.begin, 6), expr_.text(r.end, 6)));
+        for (const Range& r : n.ranges)
+          parts.push_back(fmt::format("{} < {}", expr_.text(r.begin, 6), expr_.text(r.end, 6)));
         return fmt::format("{}", fmt::join(parts, " && "));
       });
   codegen::Statement result = block(fmt::format("if ({})", condition), statements(i.body));
@@ -229,7 +253,8 @@ Statements Printer::branch(const If& i) {
 std::string Printer::mine(const IsMine& m) {
   std::vector<std::string> parts;
   for (const IsMine::Member& member : m.members) {
-    const std::string interval = member.dimension < 0 ? range_name(member.index) : fmt::format("t.out_box[{}]", member.dimension);
+    const std::string interval =
+        member.dimension < 0 ? range_name(member.index) : fmt::format("t.out_box[{}]", member.dimension);
     parts.push_back(fmt::format("{0}.lo <= {1} && {1} < {0}.hi", interval, index_name(member.index)));
   }
   return fmt::format("{}", fmt::join(parts, " && "));
@@ -242,8 +267,9 @@ std::string Printer::line(const LineReduction& l) {
   for (const Let& let : l.lets) body += let_text(let) + " ";
   const bool sum = l.kind == ir::Monoid::Kind::kSum;
   printed_.vectors = true;
-  return fmt::format("{} {}= rt::lanes::{}<{}>({}, [&](Index {}) {{ {}return {}; }});", total, sum ? "+" : "*", sum ? "sum" : "product",
-                     cpp_type(nest_.variable(l.local).type.scalar), range, index_name(l.index), body, expr_.text(l.value));
+  return fmt::format("{} {}= rt::lanes::{}<{}>({}, [&](Index {}) {{ {}return {}; }});", total, sum ? "+" : "*",
+                     sum ? "sum" : "product", cpp_type(nest_.variable(l.local).type.scalar), range, index_name(l.index),
+                     body, expr_.text(l.value));
 }
 
 Statements Printer::blocked(const BlockedReduction& b) {
@@ -284,8 +310,11 @@ void Printer::add_reads(const Expr& e, ValueId local, std::vector<Expr>& places)
 
 std::string Printer::fill(const Fill& f) {
   const Variable& variable = nest_.variable(f.result);
-  if (nest_.form == Form::kTask) return fmt::format("rt::fill<{}>({}, {});", cpp_type(variable.type.scalar), local_name(f.result), expr_.text(f.value));
-  return fmt::format("if (t.fresh) rt::fill<{}>(t.outputs[{}], {});", cpp_type(variable.type.scalar), variable.number, expr_.text(f.value));
+  if (nest_.form == Form::kTask)
+    return fmt::format("rt::fill<{}>({}, {});", cpp_type(variable.type.scalar), local_name(f.result),
+                       expr_.text(f.value));
+  return fmt::format("if (t.fresh) rt::fill<{}>(t.outputs[{}], {});", cpp_type(variable.type.scalar), variable.number,
+                     expr_.text(f.value));
 }
 
 }  // namespace tdsl::nest

@@ -40,7 +40,8 @@ struct OpenFibre {
   }
   /// Whether the fibre lies below the element of this one where its walk is.
   [[nodiscard]] bool is_above(const OpenFibre& below) const {
-    return number == below.number && below.outer.size() == outer.size() + 1 && below.outer.back() == index && std::equal(outer.begin(), outer.end(), below.outer.begin());
+    return number == below.number && below.outer.size() == outer.size() + 1 && below.outer.back() == index &&
+           std::equal(outer.begin(), outer.end(), below.outer.begin());
   }
 };
 
@@ -57,7 +58,8 @@ class Mentions {
   [[nodiscard]] bool in(const Statement& s, int index) {
     bool found = false;
     for_each_expr(s, [&](const Expr& e) { found = found || in(e, index); });
-    if (const auto* branch = std::get_if<If>(&s.op)) return found || any(branch->body, index) || any(branch->otherwise, index);
+    if (const auto* branch = std::get_if<If>(&s.op))
+      return found || any(branch->body, index) || any(branch->otherwise, index);
     const auto* f = std::get_if<For>(&s.op);
     if (f == nullptr || found) return found;
     const auto* stored = std::get_if<Stored>(&f->over);
@@ -83,7 +85,9 @@ class Mentions {
   }
   [[nodiscard]] bool is_walked(const ir::Read& r) const {
     const Variable& v = nest_.variable(r.tensor);
-    return v.compressed && std::ranges::any_of(open_, [&](const OpenFibre& open) { return open.number == v.number && open.is_element(r.subscripts); });
+    return v.compressed && std::ranges::any_of(open_, [&](const OpenFibre& open) {
+             return open.number == v.number && open.is_element(r.subscripts);
+           });
   }
 
   const Nest& nest_;
@@ -111,17 +115,19 @@ const Fibre* found_walk(const Body& body, int index) {
 }
 
 bool mentions(const Expr& e, int index) {
-  return is_index(e, index) || std::ranges::any_of(ir::children(*e), [&](const Expr& part) { return mentions(part, index); });
+  return is_index(e, index) ||
+         std::ranges::any_of(ir::children(*e), [&](const Expr& part) { return mentions(part, index); });
 }
 
 /// Whether computing it once more costs nothing: elements and their products.
 bool is_light(const Expr& e) {
-  const bool part = std::holds_alternative<ir::Binary>(e->op) || std::holds_alternative<ir::Read>(e->op) || std::holds_alternative<ir::Constant>(e->op) ||
-                    std::holds_alternative<ir::IndexRef>(e->op);
+  const bool part = std::holds_alternative<ir::Binary>(e->op) || std::holds_alternative<ir::Read>(e->op) ||
+                    std::holds_alternative<ir::Constant>(e->op) || std::holds_alternative<ir::IndexRef>(e->op);
   return part && std::ranges::all_of(ir::children(*e), is_light);
 }
 
-/// What a loop over elements adds to a row of a dense result, which stays meanwhile: a loop along the row, and in it the one sum.
+/// What a loop over elements adds to a row of a dense result, which stays meanwhile: a loop along the row, and in it
+/// the one sum.
 struct RowSum {
   const For* along = nullptr;
   const Update* update = nullptr;
@@ -130,14 +136,21 @@ std::optional<RowSum> row_sum(const Nest& nest, const For& f, const Stored& over
   if (over.fibres.size() != 1 || over.fibres.front().outer.empty() || f.body.size() != 1) return std::nullopt;
   const auto* along = std::get_if<For>(&f.body.front().op);
   const auto* range = along == nullptr ? nullptr : std::get_if<TaskRange>(&along->over);
-  if (range == nullptr || range->begin || range->end || along->parts || along->order != Order::kSimd || along->body.size() != 1) return std::nullopt;
+  if (range == nullptr || range->begin || range->end || along->parts || along->order != Order::kSimd ||
+      along->body.size() != 1)
+    return std::nullopt;
   const auto* update = std::get_if<Update>(&along->body.front().op);
-  if (update == nullptr || update->with.kind != ir::Monoid::Kind::kSum || update->to.subscripts.empty()) return std::nullopt;
+  if (update == nullptr || update->with.kind != ir::Monoid::Kind::kSum || update->to.subscripts.empty())
+    return std::nullopt;
   const Variable& to = nest.variable(update->to.variable);
   const std::vector<Expr>& place = update->to.subscripts;
-  const bool stays = is_index(place.back(), along->index) && std::ranges::none_of(place, [&](const Expr& e) { return mentions(e, f.index); }) &&
-                     std::none_of(place.begin(), place.end() - 1, [&](const Expr& e) { return mentions(e, along->index); });
-  if (to.compressed || !ir::is_float(to.type.scalar) || update->value->type != to.type.scalar || !stays || !is_light(update->value)) return std::nullopt;
+  const bool stays =
+      is_index(place.back(), along->index) &&
+      std::ranges::none_of(place, [&](const Expr& e) { return mentions(e, f.index); }) &&
+      std::none_of(place.begin(), place.end() - 1, [&](const Expr& e) { return mentions(e, along->index); });
+  if (to.compressed || !ir::is_float(to.type.scalar) || update->value->type != to.type.scalar || !stays ||
+      !is_light(update->value))
+    return std::nullopt;
   return RowSum{along, update};
 }
 
@@ -158,7 +171,8 @@ std::string Printer::stored_element(const ir::ExprNode& node, const std::vector<
   const auto& r = std::get<ir::Read>(node.op);
   const Variable& variable = nest_.variable(r.tensor);
   for (Walked& walk : walks_) {
-    if (walk.number != variable.number || !OpenFibre{walk.number, walk.outer, walk.index}.is_element(r.subscripts)) continue;
+    if (walk.number != variable.number || !OpenFibre{walk.number, walk.outer, walk.index}.is_element(r.subscripts))
+      continue;
     walk.read = true;
     return walk.name;
   }
@@ -171,18 +185,22 @@ std::string Printer::stored_element(const ir::ExprNode& node, const std::vector<
 /// Whether the row of a matrix stays while a loop in between runs, in which it is looked up.
 bool Printer::stays(const std::vector<Expr>& subscripts) const {
   if (subscripts.size() != 2) return false;
-  const auto depth_of = [&](const Expr& e) { return std::ranges::find_if(walks_, [&](const Walked& walk) { return is_index(e, walk.index); }) - walks_.begin(); };
+  const auto depth_of = [&](const Expr& e) {
+    return std::ranges::find_if(walks_, [&](const Walked& walk) { return is_index(e, walk.index); }) - walks_.begin();
+  };
   const auto row = static_cast<std::size_t>(depth_of(subscripts[0]));
   const auto column = static_cast<std::size_t>(depth_of(subscripts[1]));
   if (column >= walks_.size() || row >= column) return false;
-  return std::any_of(walks_.begin() + static_cast<std::ptrdiff_t>(row), walks_.begin() + static_cast<std::ptrdiff_t>(column),
+  return std::any_of(walks_.begin() + static_cast<std::ptrdiff_t>(row),
+                     walks_.begin() + static_cast<std::ptrdiff_t>(column),
                      [&](const Walked& walk) { return walk.index != walks_[row].index; });
 }
 
 /// Where an index begins, rows are marked in which further loops look elements up.
 void Printer::add_marks(const For& f, Statements& body) const {
   for (const auto& [key, name] : marked_) {
-    if (key.second == f.index) body.insert(body.begin(), simple(fmt::format("{}.mark({});", name, index_name(f.index))));
+    if (key.second == f.index)
+      body.insert(body.begin(), simple(fmt::format("{}.mark({});", name, index_name(f.index))));
   }
 }
 
@@ -211,20 +229,27 @@ std::string Printer::rows_text(const Stored& over) {
   std::vector<std::string> tensors;
   for (const Fibre& fibre : over.fibres) tensors.push_back(view_name(nest_.variable(fibre.operand)));
   if (tensors.size() == 1) return tensors.front();
-  return fmt::format("rt::{}({})", over.meet == Meet::kAny ? "either" : over.meet == Meet::kAll ? "both" : "along", fmt::join(tensors, ", "));
+  return fmt::format("rt::{}({})",
+                     over.meet == Meet::kAny   ? "either"
+                     : over.meet == Meet::kAll ? "both"
+                                               : "along",
+                     fmt::join(tensors, ", "));
 }
 
-/// A level with others below: `A.rows(range_i, [&](const auto& row)` of a matrix, `A.walk(range_i, [&](const auto& row)` and `row.walk([&](const auto& fibre)` of
-/// what has more dimensions.
+/// A level with others below: `A.rows(range_i, [&](const auto& row)` of a matrix, `A.walk(range_i, [&](const auto&
+/// row)` and `row.walk([&](const auto& fibre)` of what has more dimensions.
 Statements Printer::stored_rows(const For& f, const Stored& over) {
   const Fibre& fibre = over.fibres.front();
   const bool outermost = fibre.outer.empty();
   const bool matrix = nest_.variable(fibre.operand).type.rank() == 2;
-  const std::string head = outermost ? fmt::format("{}.{}({}, ", rows_text(over), matrix ? "rows" : "walk", range_name(f.index)) : row_text(fibre) + ".walk(";
+  const std::string head =
+      outermost ? fmt::format("{}.{}({}, ", rows_text(over), matrix ? "rows" : "walk", range_name(f.index))
+                : row_text(fibre) + ".walk(";
   const std::string row = table_.claim(outermost ? "row" : "fibre");
   const bool begins_row = result().compressed && fibre.outer.size() + 1 < result().type.rank();
   const std::size_t before = walks_.size();
-  for (const Fibre& walked : over.fibres) walks_.push_back({nest_.variable(walked.operand).number, walked.outer, f.index, row});
+  for (const Fibre& walked : over.fibres)
+    walks_.push_back({nest_.variable(walked.operand).number, walked.outer, f.index, row});
   const bool combines = begins_row && updates_result(nest_, f.body);
   if (combines) sums_ = table_.claim("sums");
   Statements inner = statements(f.body);
@@ -233,10 +258,13 @@ Statements Printer::stored_rows(const For& f, const Stored& over) {
   } else if (begins_row) {
     const std::size_t level = fibre.outer.size();
     const std::string index = put_subscript(level, index_name(f.index));
-    inner.insert(inner.begin(), simple(result().type.rank() == 2 ? fmt::format("{}.row({});", out_name(), index) : fmt::format("{}.at({}, {});", out_name(), level, index)));
+    inner.insert(inner.begin(),
+                 simple(result().type.rank() == 2 ? fmt::format("{}.row({});", out_name(), index)
+                                                  : fmt::format("{}.at({}, {});", out_name(), level, index)));
   }
   add_marks(f, inner);
-  if (begins_row || mentions_index(f)) inner.insert(inner.begin(), simple(fmt::format("const Index {} = {}.index();", index_name(f.index), row)));
+  if (begins_row || mentions_index(f))
+    inner.insert(inner.begin(), simple(fmt::format("const Index {} = {}.index();", index_name(f.index), row)));
   walks_.resize(before);
   table_.release(row);
   return {block(fmt::format("{}[&](const auto& {})", head, row), std::move(inner), "});")};
@@ -258,7 +286,8 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
     sums = table_.claim("sums");
     along = index_name(sum->along->index);
     place = place_text(sum->update->to);
-    inner = {simple(fmt::format("{}.add([&](Index {}) {{ return {}; }});", sums, along, expr_.text(sum->update->value)))};
+    inner = {
+        simple(fmt::format("{}.add([&](Index {}) {{ return {}; }});", sums, along, expr_.text(sum->update->value)))};
     printed_.vectors = true;
   } else {
     inner = statements(f.body);
@@ -266,23 +295,28 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
   add_marks(f, inner);
   const Index& index = nest_.index(f.index);
   const std::string& j = index_name(f.index);
-  const bool whole = vector || (index.begin == Extent(0) && index.end == nest_.variable(first.operand).type.shape[first.outer.size()]);
-  if (!whole) inner = {block(fmt::format("if ({0}.lo <= {1} && {1} < {0}.hi)", range_name(f.index), j), std::move(inner))};
+  const bool whole =
+      vector || (index.begin == Extent(0) && index.end == nest_.variable(first.operand).type.shape[first.outer.size()]);
+  if (!whole)
+    inner = {block(fmt::format("if ({0}.lo <= {1} && {1} < {0}.hi)", range_name(f.index), j), std::move(inner))};
   const bool named = !whole || mentions_index(f);
   std::string elements;
   for (std::size_t k = 0; k < over.fibres.size(); ++k) {
     const Walked& walk = walks_[before + k];
-    elements += fmt::format(", {}{}", cpp_type(nest_.variable(over.fibres[k].operand).type.scalar), walk.read ? " " + walk.name : "");
+    elements += fmt::format(", {}{}", cpp_type(nest_.variable(over.fibres[k].operand).type.scalar),
+                            walk.read ? " " + walk.name : "");
     table_.release(walk.name);
   }
-  std::string head = fmt::format("{}.each({}{}[&](Index{}{})", row, vector ? range_name(f.index) + ", " : "", ahead_text(over.ahead, j), named ? " " + j : "", elements);
+  std::string head = fmt::format("{}.each({}{}[&](Index{}{})", row, vector ? range_name(f.index) + ", " : "",
+                                 ahead_text(over.ahead, j), named ? " " + j : "", elements);
   walks_.resize(before);
   Statements loop{block(std::move(head), std::move(inner), "});")};
   if (!sum) return loop;
   table_.release(sums);
   const std::string_view type = cpp_type(nest_.variable(sum->update->to.variable).type.scalar);
-  return {block(fmt::format("rt::row_panels<{0}>({1}, [&](Index {2}) -> {0}& {{ return {3}; }}, [&](auto& {4})", type, range_name(sum->along->index),
-                            along, place, sums), std::move(loop), "});")};
+  return {block(fmt::format("rt::row_panels<{0}>({1}, [&](Index {2}) -> {0}& {{ return {3}; }}, [&](auto& {4})", type,
+                            range_name(sum->along->index), along, place, sums),
+                std::move(loop), "});")};
 }
 
 /// The row where a walk over rows is, or any row: `B_row(k)`.
@@ -310,33 +344,42 @@ Statements Printer::accumulated_row(const For& f, Statements body) {
   const int number = std::ranges::find(walks_, f.index, &Walked::index)->number;
   for (const auto& [key, name] : finders_) {
     const auto* walked = found_walk(f.body, key.second);
-    const bool below = walked != nullptr && walked->outer == std::vector<int>{f.index} && nest_.variable(walked->operand).number == number;
+    const bool below = walked != nullptr && walked->outer == std::vector<int>{f.index} &&
+                       nest_.variable(walked->operand).number == number;
     if (!below || !elements.empty()) continue;
     const bool last = nest_.variable(walked->operand).type.rank() == walked->outer.size() + 1;
     elements = fmt::format("{}.{}({}), ", name, last ? "stored" : "stored_below", walks_.back().name);
   }
   table_.release(sums_);
-  return {block(fmt::format("{}.row({}, {}[&](auto& {})", out_name(), put_subscript(0, index_name(f.index)), elements, sums_), std::move(body), "});")};
+  return {block(
+      fmt::format("{}.row({}, {}[&](auto& {})", out_name(), put_subscript(0, index_name(f.index)), elements, sums_),
+      std::move(body), "});")};
 }
 
-/// `[&](Index j) { rt::fetch_ahead(x(j)); }, `; of rows `rt::rows_ahead<double>(range_f.size()), [&](Index j) { rt::fetch_ahead(&B(j, range_f.lo), range_f.size()); }, `
+/// `[&](Index j) { rt::fetch_ahead(x(j)); }, `; of rows `rt::rows_ahead<double>(range_f.size()), [&](Index j) {
+/// rt::fetch_ahead(&B(j, range_f.lo), range_f.size()); }, `
 std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::string& j) {
   std::string text, distance;
   for (const Place& p : ahead) {
     const Variable& v = nest_.variable(p.variable);
     const auto* last = std::get_if<ir::IndexRef>(&p.subscripts.back()->op);
-    const bool row = last != nullptr && std::ranges::none_of(walks_, [&](const Walked& walk) { return walk.index == last->label; });
+    const bool row =
+        last != nullptr && std::ranges::none_of(walks_, [&](const Walked& walk) { return walk.index == last->label; });
     std::vector<std::string> list;
     for (const Expr& s : p.subscripts) list.push_back(expr_.subscript(s));
     if (v.compressed) {
-      text += fmt::format("{}.fetch_ahead({}); ", finder(v.number, std::get<ir::IndexRef>(p.subscripts.front()->op).label), list.front());
+      text += fmt::format("{}.fetch_ahead({}); ",
+                          finder(v.number, std::get<ir::IndexRef>(p.subscripts.front()->op).label), list.front());
       continue;
     }
     if (row) list.back() = range_name(last->label) + ".lo";
     for (std::size_t d = 0; d < list.size() && v.role == Role::kResult; ++d) list[d] = put_subscript(d, list[d]);
-    const std::string element = fmt::format("{}({})", v.role == Role::kResult ? out_name() : view_name(v), fmt::join(list, ", "));
-    text += row ? fmt::format("rt::fetch_ahead(&{}, {}.size()); ", element, range_name(last->label)) : fmt::format("rt::fetch_ahead({}); ", element);
-    if (row && distance.empty()) distance = fmt::format("rt::rows_ahead<{}>({}.size()), ", cpp_type(v.type.scalar), range_name(last->label));
+    const std::string element =
+        fmt::format("{}({})", v.role == Role::kResult ? out_name() : view_name(v), fmt::join(list, ", "));
+    text += row ? fmt::format("rt::fetch_ahead(&{}, {}.size()); ", element, range_name(last->label))
+                : fmt::format("rt::fetch_ahead({}); ", element);
+    if (row && distance.empty())
+      distance = fmt::format("rt::rows_ahead<{}>({}.size()), ", cpp_type(v.type.scalar), range_name(last->label));
   }
   return text.empty() ? text : fmt::format("{}[&](Index {}) {{ {}}}, ", distance, j, text);
 }

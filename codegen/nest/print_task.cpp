@@ -24,8 +24,12 @@ std::string combination(ir::Monoid::Kind kind, ir::Scalar s) {
 /// `total += x;`
 std::string meeting(ir::Monoid::Kind kind, ir::Scalar s, const std::string& target, const std::string& value) {
   const bool sum = kind == ir::Monoid::Kind::kSum;
-  if (ir::is_float(s) && (sum || kind == ir::Monoid::Kind::kProd)) return fmt::format("{} {}= {};", target, sum ? "+" : "*", value);
-  const std::string_view function = sum ? "add" : kind == ir::Monoid::Kind::kProd ? "multiply" : kind == ir::Monoid::Kind::kMin ? "least" : "greatest";
+  if (ir::is_float(s) && (sum || kind == ir::Monoid::Kind::kProd))
+    return fmt::format("{} {}= {};", target, sum ? "+" : "*", value);
+  const std::string_view function = sum                               ? "add"
+                                    : kind == ir::Monoid::Kind::kProd ? "multiply"
+                                    : kind == ir::Monoid::Kind::kMin  ? "least"
+                                                                      : "greatest";
   return fmt::format("{0} = scalar::{1}({0}, {2});", target, function, value);
 }
 
@@ -37,11 +41,14 @@ std::string extents_text(const Spelling& s, ValueId tensor) {
   return "{" + sizes + "}";
 }
 
-std::string interval_text(const Spelling& s, const Range& r) { return fmt::format("Interval{{{}, {}}}", s.expr.text(r.begin), s.expr.text(r.end)); }
+std::string interval_text(const Spelling& s, const Range& r) {
+  return fmt::format("Interval{{{}, {}}}", s.expr.text(r.begin), s.expr.text(r.end));
+}
 
 std::string print(const Spelling& s, const CheckLine& c) {
-  return fmt::format("rt::check_line({}, {}, {}, {}.extent[{}], place, {}, {});", s.expr.text(c.first), c.step, s.expr.text(c.count), s.name(c.tensor), c.bound.dimension,
-                     s.line(c.bound.place), string_literal(c.bound.what));
+  return fmt::format("rt::check_line({}, {}, {}, {}.extent[{}], place, {}, {});", s.expr.text(c.first), c.step,
+                     s.expr.text(c.count), s.name(c.tensor), c.bound.dimension, s.line(c.bound.place),
+                     string_literal(c.bound.what));
 }
 
 std::string print(const Spelling& s, const RowReduction& r) {
@@ -51,35 +58,42 @@ std::string print(const Spelling& s, const RowReduction& r) {
   std::string value;
   if (r.dot) {
     const auto& times = std::get<ir::Binary>(r.value->op);
-    const auto element = [&](const Expr& e) { return fmt::format("[&](Index {}) -> const {}& {{ return {}; }}", index, scalar, s.expr.text(e)); };
-    value = fmt::format("rt::dot<{}>({}, {}, {})", scalar, interval_text(s, r.over), element(times.left), element(times.right));
+    const auto element = [&](const Expr& e) {
+      return fmt::format("[&](Index {}) -> const {}& {{ return {}; }}", index, scalar, s.expr.text(e));
+    };
+    value = fmt::format("rt::dot<{}>({}, {}, {})", scalar, interval_text(s, r.over), element(times.left),
+                        element(times.right));
   } else {
     const Expr identity = ir::identity_of({r.kind, {}, {}, {}}, type);
-    value = fmt::format("rt::rows::reduce<{0}>({1}, {2}, []({0} a, {0} b) {{ return {3}; }}, [&](Index {4}) {{ return {5}; }})", scalar, interval_text(s, r.over),
-                        s.expr.text(identity), combination(r.kind, type), index, s.expr.text(r.value));
+    value = fmt::format(
+        "rt::rows::reduce<{0}>({1}, {2}, []({0} a, {0} b) {{ return {3}; }}, [&](Index {4}) {{ return {5}; }})", scalar,
+        interval_text(s, r.over), s.expr.text(identity), combination(r.kind, type), index, s.expr.text(r.value));
   }
   return meeting(r.kind, type, s.name(r.local), value);
 }
 
 std::string print(const Spelling& s, const AddProducts& p) {
   return fmt::format(
-      "rt::add_products<{0}>({1}, {2}, [&](Index {4}) -> {0}& {{ return {5}; }}, [&](Index {3}) {{ return {6}; }}, [&](Index {3}, Index {4}) -> const {0}& {{ return {7}; }});",
-      cpp_type(p.value->type), interval_text(s, p.over), interval_text(s, p.line), s.index(p.index), s.index(p.along), s.place(p.to), s.expr.text(p.scale), s.expr.text(p.value));
+      "rt::add_products<{0}>({1}, {2}, [&](Index {4}) -> {0}& {{ return {5}; }}, [&](Index {3}) {{ return {6}; }}, "
+      "[&](Index {3}, Index {4}) -> const {0}& {{ return {7}; }});",
+      cpp_type(p.value->type), interval_text(s, p.over), interval_text(s, p.line), s.index(p.index), s.index(p.along),
+      s.place(p.to), s.expr.text(p.scale), s.expr.text(p.value));
 }
 
 std::string print(const Spelling& s, const Draw& d) {
   std::string iterations;
   for (const Expr& e : d.iterations) iterations += (iterations.empty() ? "" : ", ") + s.expr.subscript(e);
   const std::string_view type = cpp_type(s.nest.variable(d.local).type.scalar);
-  return fmt::format("const {0} {1} = rt::draw_{2}<{0}>(seed, {3}ULL, {{{4}}});", type, s.name(d.local), d.kind == ir::Random::Kind::kUniform ? "uniform" : "normal", d.site,
-                     iterations);
+  return fmt::format("const {0} {1} = rt::draw_{2}<{0}>(seed, {3}ULL, {{{4}}});", type, s.name(d.local),
+                     d.kind == ir::Random::Kind::kUniform ? "uniform" : "normal", d.site, iterations);
 }
 
 std::string print(const Spelling& s, const RequireSizes& r, const ir::SourceRange& place) {
   const std::string left = s.expr.exact(r.left);
   const std::string right = s.expr.exact(r.right);
   const std::string guard = r.guard ? s.expr.text(r.guard, 2) + " && " : "";
-  return fmt::format("if ({}!({} {} {})) rt::stop_sizes(place({}), {}, {}, {});", guard, left, r.relation == ir::Check::Relation::kEqual ? "==" : "<=", right, s.line(place),
+  return fmt::format("if ({}!({} {} {})) rt::stop_sizes(place({}), {}, {}, {});", guard, left,
+                     r.relation == ir::Check::Relation::kEqual ? "==" : "<=", right, s.line(place),
                      string_literal(r.message), left, right);
 }
 
@@ -87,9 +101,12 @@ std::string declaration(const Spelling& s, ValueId v) {
   const Variable& variable = s.nest.variable(v);
   const std::string_view type = cpp_type(variable.type.scalar);
   const std::size_t rank = variable.type.rank();
-  if (variable.role == Role::kOperand && rank == 0) return fmt::format("const {} {} = t.in<{}, 0>({})();", type, s.name(v), type, variable.number);
-  if (variable.role == Role::kOperand) return fmt::format("const auto {} = rt::elements_in<{}, {}>(t, {});", s.name(v), type, rank, variable.number);
-  if (variable.role == Role::kResult && rank > 0) return fmt::format("const auto {} = rt::elements_out<{}, {}>(t, {});", s.name(v), type, rank, variable.number);
+  if (variable.role == Role::kOperand && rank == 0)
+    return fmt::format("const {} {} = t.in<{}, 0>({})();", type, s.name(v), type, variable.number);
+  if (variable.role == Role::kOperand)
+    return fmt::format("const auto {} = rt::elements_in<{}, {}>(t, {});", s.name(v), type, rank, variable.number);
+  if (variable.role == Role::kResult && rank > 0)
+    return fmt::format("const auto {} = rt::elements_out<{}, {}>(t, {});", s.name(v), type, rank, variable.number);
   if (variable.role != Role::kLocal || rank == 0) return "";
   if (variable.resized) return fmt::format("rt::Resized<{}, {}> {};", type, rank, s.name(v));
   return fmt::format("const rt::Local<{}, {}> {}({});", type, rank, s.name(v), extents_text(s, v));

@@ -3,8 +3,8 @@
 #include <functional>
 #include <string>
 
-#include "codegen/print/emit_expr.h"
 #include "codegen/nest/nest.h"
+#include "codegen/print/emit_expr.h"
 
 // How statements of tasks on whole tensors call the runtime (runtime/kernels/elements.h, rows.h).
 
@@ -14,9 +14,9 @@ namespace tdsl::nest {
 struct Spelling {
   const Nest& nest;
   codegen::ExprEmitter& expr;
-  std::function<std::string(ValueId)> name;              ///< of a variable
-  std::function<std::string(int)> index;                 ///< of an index
-  std::function<std::string(const Place&)> place;        ///< an element
+  std::function<std::string(ValueId)> name;                 ///< of a variable
+  std::function<std::string(int)> index;                    ///< of an index
+  std::function<std::string(const Place&)> place;           ///< an element
   std::function<std::string(const ir::SourceRange&)> line;  ///< of failures
 };
 
@@ -31,7 +31,8 @@ struct Spelling {
 [[nodiscard]] std::string print(const Spelling& s, const Draw& d);
 [[nodiscard]] std::string print(const Spelling& s, const RequireSizes& r, const ir::SourceRange& place);
 
-/// `const auto A = rt::elements_in<double, 2>(t, 0);`, or where a tensor that lives as long as the task is declared; empty for other variables.
+/// `const auto A = rt::elements_in<double, 2>(t, 0);`, or where a tensor that lives as long as the task is declared;
+/// empty for other variables.
 [[nodiscard]] std::string declaration(const Spelling& s, ValueId v);
 
 }  // namespace tdsl::nest

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/print/emit_expr.h"
-#include "codegen/print/names.h"
 #include "codegen/nest/facts.h"
 #include "codegen/nest/nest.h"
 #include "codegen/nest/print_cpp.h"
 #include "codegen/nest/print_task.h"
+#include "codegen/print/emit_expr.h"
+#include "codegen/print/names.h"
 #include "codegen/print/statements.h"
 
 namespace tdsl::nest {
@@ -67,10 +67,14 @@ class Printer {
   std::string range_name(int index);
 
   [[nodiscard]] const Variable& operand(int number) const;
-  [[nodiscard]] const Variable& result() const { return *std::ranges::find(nest_.variables, Variable::Role::kResult, &Variable::role); }
+  [[nodiscard]] const Variable& result() const {
+    return *std::ranges::find(nest_.variables, Variable::Role::kResult, &Variable::role);
+  }
   std::string out_name();
 
-  [[nodiscard]] std::string line_of(const ir::SourceRange& place) const { return codegen::place_text(place.known() ? place : place_.known() ? place_ : nest_.place); }
+  [[nodiscard]] std::string line_of(const ir::SourceRange& place) const {
+    return codegen::place_text(place.known() ? place : place_.known() ? place_ : nest_.place);
+  }
   /// One Faults for each line, so that a kernel fused from several names the right one.
   std::string faults_name(const ir::SourceRange& place);
 
@@ -91,7 +95,9 @@ class Printer {
   std::string assigned(const Expr& e);
 
   /// Of functions of scalars: kernels hold nothing that is not read.
-  [[nodiscard]] std::string_view unread(ValueId v) const { return nest_.form != Form::kFunction || read_.contains(v) ? "" : "[[maybe_unused]] "; }
+  [[nodiscard]] std::string_view unread(ValueId v) const {
+    return nest_.form != Form::kFunction || read_.contains(v) ? "" : "[[maybe_unused]] ";
+  }
 
   // --- Statements
 
@@ -160,8 +166,8 @@ class Printer {
   codegen::NameTable table_;
   PrintedNest printed_;
   std::map<ValueId, std::string> locals_;
-  std::map<int, std::string> views_;   ///< by number of the operand
-  std::map<int, std::string> ranges_;  ///< by index
+  std::map<int, std::string> views_;                         ///< by number of the operand
+  std::map<int, std::string> ranges_;                        ///< by index
   std::vector<std::pair<std::string, std::string>> faults_;  ///< place as emitted, variable
   /// A loop over a level of an operand that runs.
   struct Walked {
@@ -174,16 +180,20 @@ class Printer {
   std::vector<Walked> walks_;
   std::map<std::pair<int, int>, std::string> finders_;  ///< of rows, by number of the operand and index
   std::map<std::pair<int, int>, std::string> marked_;   ///< rows in which elements are looked up, alike
-  std::string sums_;  ///< of a row of a compressed result that is updated
+  std::string sums_;                                    ///< of a row of a compressed result that is updated
   std::string out_name_;
   std::set<ValueId> read_;  ///< of functions and tasks
   std::set<ValueId> kept_;  ///< tensors that are declared where they are copied
   SourceLine source_line_;
   std::uint32_t last_line_ = 0;
-  ir::SourceRange place_;   ///< of the last statement that has one
+  ir::SourceRange place_;  ///< of the last statement that has one
   codegen::ExprEmitter expr_;
-  Spelling spelling_{nest_, expr_, [this](ValueId v) { return local_name(v); }, [this](int k) { return index_name(k); },
-                     [this](const Place& p) { return place_text(p); }, [this](const ir::SourceRange& r) { return line_of(r); }};
+  Spelling spelling_{nest_,
+                     expr_,
+                     [this](ValueId v) { return local_name(v); },
+                     [this](int k) { return index_name(k); },
+                     [this](const Place& p) { return place_text(p); },
+                     [this](const ir::SourceRange& r) { return line_of(r); }};
 };
 
 }  // namespace tdsl::nest

@@ -41,7 +41,8 @@ class TextPrinter {
     line("{} {}{}", kForms[static_cast<std::size_t>(nest_.form)], ir::quoted(nest_.name), range_text(nest_.place));
     for (std::size_t k = 0; k < nest_.variables.size(); ++k) variable(static_cast<int>(k), nest_.variables[k]);
     for (const Index& i : nest_.indices) {
-      line("index {}{}", ir::quoted(i.name), i.of_task ? fmt::format(" in {}..{}", extent_text(i.begin), extent_text(i.end)) : "");
+      line("index {}{}", ir::quoted(i.name),
+           i.of_task ? fmt::format(" in {}..{}", extent_text(i.begin), extent_text(i.end)) : "");
     }
     if (!nest_.fresh.empty()) block("fresh", nest_.fresh);
     block(nest_.only_hit ? "body hit" : "body", nest_.body);
@@ -70,10 +71,13 @@ class TextPrinter {
     for (std::size_t d = 0; d < type.shape.size(); ++d) {
       dimensions.push_back((d < type.sparse.size() && type.sparse[d] ? "sparse " : "") + extent_text(type.shape[d]));
     }
-    return fmt::format("{}{}", ir::name_of(type.scalar), dimensions.empty() ? "" : fmt::format("[{}]", fmt::join(dimensions, ", ")));
+    return fmt::format("{}{}", ir::name_of(type.scalar),
+                       dimensions.empty() ? "" : fmt::format("[{}]", fmt::join(dimensions, ", ")));
   }
 
-  [[nodiscard]] std::string bound_text(const Bound& b) const { return fmt::format("in {} {}{}", extent_text(b.extent), ir::quoted(b.what), range_text(b.place)); }
+  [[nodiscard]] std::string bound_text(const Bound& b) const {
+    return fmt::format("in {} {}{}", extent_text(b.extent), ir::quoted(b.what), range_text(b.place));
+  }
 
   void variable(int k, const Variable& v) {
     std::string tail;
@@ -111,9 +115,12 @@ class TextPrinter {
     return fmt::format("user({}, {}, {})", ir::quoted(m.name), text(m.identity), text(m.combine));
   }
   [[nodiscard]] static std::string text(const TaskRange& r) {
-    return fmt::format("task{}{}", r.begin ? " from " + value_text(*r.begin) : "", r.end ? " to " + value_text(*r.end) : "");
+    return fmt::format("task{}{}", r.begin ? " from " + value_text(*r.begin) : "",
+                       r.end ? " to " + value_text(*r.end) : "");
   }
-  [[nodiscard]] static std::string text(const Range& r) { return fmt::format("{}..{}", extent_text(r.begin), extent_text(r.end)); }
+  [[nodiscard]] static std::string text(const Range& r) {
+    return fmt::format("{}..{}", extent_text(r.begin), extent_text(r.end));
+  }
   [[nodiscard]] std::string text(const Fibre& f) const {
     std::string outer;
     for (const int k : f.outer) outer += index(k) + ", ";
@@ -124,21 +131,26 @@ class TextPrinter {
         w, [](const TaskRange& r) { return "over " + text(r); }, [](const Range& r) { return "in " + text(r); },
         [this](const Stored& s) {
           std::string fibres, ahead;
-          for (const Fibre& fibre : s.fibres) fibres += (fibres.empty() ? std::string() : fmt::format(" {} ", name_of(s.meet))) + text(fibre);
+          for (const Fibre& fibre : s.fibres)
+            fibres += (fibres.empty() ? std::string() : fmt::format(" {} ", name_of(s.meet))) + text(fibre);
           for (const Place& p : s.ahead) ahead += " ahead " + text(p);
           return fmt::format("over stored {}{}", fibres, ahead);
         });
   }
   [[nodiscard]] std::string text(const Parts& p) const {
     std::string result;
-    for (const Side& side : p.sides) result += fmt::format(" side {} {}", value_text(side.local), side.until ? "until " + text(side.until) : "if " + text(side.condition));
+    for (const Side& side : p.sides)
+      result += fmt::format(" side {} {}", value_text(side.local),
+                            side.until ? "until " + text(side.until) : "if " + text(side.condition));
     if (!p.inside) return result;
     result += " inside " + value_text(*p.inside);
     for (const Expr& e : p.from) result += " from " + text(e);
     for (const Expr& e : p.to) result += " to " + text(e);
     return result + (p.where ? " where " + text(p.where) : "");
   }
-  [[nodiscard]] std::string text(const Let& l) const { return fmt::format("let {} = {}", value_text(l.local), text(l.value)); }
+  [[nodiscard]] std::string text(const Let& l) const {
+    return fmt::format("let {} = {}", value_text(l.local), text(l.value));
+  }
   [[nodiscard]] std::string index(int k) const { return text(ir::index_ref(k)); }
   [[nodiscard]] std::string indices(const std::vector<int>& list) const {
     std::vector<std::string> names;
@@ -151,26 +163,36 @@ class TextPrinter {
     match(
         s.op,
         [&](const For& f) {
-          block(fmt::format("for {} {}{}{}", index(f.index), text(f.over), f.order == Order::kSimd ? " simd" : "", f.parts ? text(*f.parts) : ""), f.body);
+          block(fmt::format("for {} {}{}{}", index(f.index), text(f.over), f.order == Order::kSimd ? " simd" : "",
+                            f.parts ? text(*f.parts) : ""),
+                f.body);
         },
         [&](const Let& l) { line("{}", text(l)); },
-        [&](const Start& l) { line("start {} from {}{}", value_text(l.local), text(l.from), l.fresh ? " fresh " + text(l.fresh) : ""); },
+        [&](const Start& l) {
+          line("start {} from {}{}", value_text(l.local), text(l.from), l.fresh ? " fresh " + text(l.fresh) : "");
+        },
         [&](const Narrow& n) {
-          line("narrow {} = {} of {} over {} by {}{}{}", value_text(n.local), n.begins ? "begin" : "end", index(n.index), text(n.within), text(n.value),
-               n.past ? " past" : "", n.safe ? "" : " unsafe");
+          line("narrow {} = {} of {} over {} by {}{}{}", value_text(n.local), n.begins ? "begin" : "end",
+               index(n.index), text(n.within), text(n.value), n.past ? " past" : "", n.safe ? "" : " unsafe");
         },
         [&](const Check& c) { line("check {} = {} {}", index(c.index), text(c.value), bound_text(c.bound)); },
         [&](const Store& w) { line("{} = {}", text(w.to), text(w.value)); },
-        [&](const Update& u) { line("{} combine {} = {}", text(u.to), text(u.with), text(u.value)); }, [&](const If& i) { branch(i); },
+        [&](const Update& u) { line("{} combine {} = {}", text(u.to), text(u.with), text(u.value)); },
+        [&](const If& i) { branch(i); },
         [&](const LineReduction& l) {
-          line("lanes {} {} along {} over {} {{", ir::name_of(l.kind), value_text(l.local), index(l.index), text(l.over));
+          line("lanes {} {} along {} over {} {{", ir::name_of(l.kind), value_text(l.local), index(l.index),
+               text(l.over));
           lines(l.lets, "");
           line("  yield {}", text(l.value));
           line("}}");
         },
-        [&](const BlockedReduction& b) { blocked(b); }, [&](const Fill& f) { line("fill {} {}", value_text(f.result), text(f.value)); },
+        [&](const BlockedReduction& b) { blocked(b); },
+        [&](const Fill& f) { line("fill {} {}", value_text(f.result), text(f.value)); },
         [&](const Var& v) { line("var {}{}", value_text(v.local), v.value ? " = " + text(v.value) : ""); },
-        [&](const Count& c) { block(fmt::format("count {} from {} to {} by {}", value_text(c.local), text(c.begin), text(c.end), c.step), c.body); },
+        [&](const Count& c) {
+          block(fmt::format("count {} from {} to {} by {}", value_text(c.local), text(c.begin), text(c.end), c.step),
+                c.body);
+        },
         [&](const While& w) {
           if (!w.before.empty()) open("repeat", w.before);
           block(fmt::format("{}while {}", w.before.empty() ? "" : "} ", text(w.condition)), w.body);
@@ -178,31 +200,39 @@ class TextPrinter {
         [&](const Require& r) { line("require {} {}", text(r.condition), ir::quoted(r.message)); },
         [&](const Return& r) { line("return {}", text(r.value)); },
         [&](const Copy& c) { line("copy {} to {}", value_text(c.from), value_text(c.to)); },
-        [&](const Keep& k) { line("keep {} = {}", value_text(k.local), value_text(k.from)); }, [&](const Resize& r) { line("resize {}", value_text(r.local)); },
+        [&](const Keep& k) { line("keep {} = {}", value_text(k.local), value_text(k.from)); },
+        [&](const Resize& r) { line("resize {}", value_text(r.local)); },
         [&](const CheckLine& c) {
-          line("inside {} step {} count {} of {} dimension {} {}", extent_text(c.first), c.step, extent_text(c.count), value_text(c.tensor), c.bound.dimension, bound_text(c.bound));
+          line("inside {} step {} count {} of {} dimension {} {}", extent_text(c.first), c.step, extent_text(c.count),
+               value_text(c.tensor), c.bound.dimension, bound_text(c.bound));
         },
         [&](const RowReduction& r) {
-          line("lines {}{} {} along {} in {} {{", ir::name_of(r.kind), r.dot ? " dot" : "", value_text(r.local), index(r.index), text(r.over));
+          line("lines {}{} {} along {} in {} {{", ir::name_of(r.kind), r.dot ? " dot" : "", value_text(r.local),
+               index(r.index), text(r.over));
           line("  yield {}", text(r.value));
           line("}}");
         },
         [&](const AddProducts& p) {
-          line("products {} along {} in {} line {} in {} {{", text(p.to), index(p.index), text(p.over), index(p.along), text(p.line));
+          line("products {} along {} in {} line {} in {} {{", text(p.to), index(p.index), text(p.over), index(p.along),
+               text(p.line));
           line("  scale {}", text(p.scale));
           line("  yield {}", text(p.value));
           line("}}");
         },
-        [&](const Locate& l) { line("locate {} {} of {}", ir::name_of(l.kind), value_text(l.local), ir::name_of(l.of)); },
+        [&](const Locate& l) {
+          line("locate {} {} of {}", ir::name_of(l.kind), value_text(l.local), ir::name_of(l.of));
+        },
         [&](const Offer& o) { line("offer {} {} at {}", value_text(o.local), text(o.value), index(o.index)); },
         [&](const Draw& d) {
           std::vector<std::string> iterations;
           for (const Expr& e : d.iterations) iterations.push_back(text(e));
-          line("draw {} {} {} [{}]", value_text(d.local), d.kind == ir::Random::Kind::kUniform ? "uniform" : "normal", d.site, fmt::join(iterations, ", "));
+          line("draw {} {} {} [{}]", value_text(d.local), d.kind == ir::Random::Kind::kUniform ? "uniform" : "normal",
+               d.site, fmt::join(iterations, ", "));
         },
         [&](const RequireSizes& r) {
-          line("sizes {} {} {}{} {}", extent_text(r.left), r.relation == ir::Check::Relation::kEqual ? "equal" : "atmost", extent_text(r.right), r.guard ? " where " + text(r.guard) : "",
-               ir::quoted(r.message));
+          line("sizes {} {} {}{} {}", extent_text(r.left),
+               r.relation == ir::Check::Relation::kEqual ? "equal" : "atmost", extent_text(r.right),
+               r.guard ? " where " + text(r.guard) : "", ir::quoted(r.message));
         });
   }
 
@@ -212,24 +242,28 @@ class TextPrinter {
 
   void branch(const If& i) {
     open("if " + match(
-                      i.condition, [&](const Expr& e) { return text(e); }, [&](const HasPoints& p) { return "points " + indices(p.indices); },
-                      [&](const IsMine& m) {
-                        std::vector<std::string> members;
-                        for (const IsMine::Member& member : m.members) members.push_back(index(member.index) + (member.dimension < 0 ? "" : fmt::format(" of {}", member.dimension)));
-                        return fmt::format("mine [{}]", fmt::join(members, ", "));
-                      },
-                      [](const Nonempty& n) {
-                        std::vector<std::string> ranges;
-                        for (const Range& r : n.ranges) ranges.push_back(text(r));
-                        return fmt::format("nonempty [{}]", fmt::join(ranges, ", "));
-                      }),
+                     i.condition, [&](const Expr& e) { return text(e); },
+                     [&](const HasPoints& p) { return "points " + indices(p.indices); },
+                     [&](const IsMine& m) {
+                       std::vector<std::string> members;
+                       for (const IsMine::Member& member : m.members)
+                         members.push_back(index(member.index) +
+                                           (member.dimension < 0 ? "" : fmt::format(" of {}", member.dimension)));
+                       return fmt::format("mine [{}]", fmt::join(members, ", "));
+                     },
+                     [](const Nonempty& n) {
+                       std::vector<std::string> ranges;
+                       for (const Range& r : n.ranges) ranges.push_back(text(r));
+                       return fmt::format("nonempty [{}]", fmt::join(ranges, ", "));
+                     }),
          i.body);
     if (!i.otherwise.empty()) open("} else", i.otherwise);
     line("}}");
   }
 
   void blocked(const BlockedReduction& b) {
-    line("blocked {} {} rows {} columns {} along {}{} {{", text(b.with), text(b.to), index(b.row), index(b.column), indices(b.along), b.numbers ? " numbers" : "");
+    line("blocked {} {} rows {} columns {} along {}{} {{", text(b.with), text(b.to), index(b.row), index(b.column),
+         indices(b.along), b.numbers ? " numbers" : "");
     lines(b.x, "x ");
     lines(b.y, "y ");
     if (b.guard) line("  where {}", text(b.guard));

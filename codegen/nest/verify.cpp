@@ -53,19 +53,26 @@ class Verifier {
   void variables() {
     for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
       const Variable& v = nest_.variables[k];
-      const bool tensor = v.role == Role::kOperand || v.role == Role::kResult || v.role == Role::kView || (v.role == Role::kLocal && nest_.form == Form::kTask);
+      const bool tensor = v.role == Role::kOperand || v.role == Role::kResult || v.role == Role::kView ||
+                          (v.role == Role::kLocal && nest_.form == Form::kTask);
       const bool scalar = !tensor;
       if (v.role == Role::kView && !is_shown(v)) problem("%{} is a view of no tensor of its type", k);
       if (v.role == Role::kPosition && v.type.scalar != Scalar::kI64) problem("a position is an integer");
-      if (v.role == (nest_.form == Form::kFunction ? Role::kCapture : Role::kParameter)) problem("%{} is {}", k, v.role == Role::kParameter ? "a parameter, and the nest no function" : "taken by a function, and no parameter");
+      if (v.role == (nest_.form == Form::kFunction ? Role::kCapture : Role::kParameter))
+        problem("%{} is {}", k,
+                v.role == Role::kParameter ? "a parameter, and the nest no function"
+                                           : "taken by a function, and no parameter");
       if (scalar && v.type.rank() != 0) problem("%{} is a scalar", k);
       for (const Extent& e : v.type.shape) extent(e);
       for (const Extent& e : v.origin) extent(e);
       for (const Bound& b : v.bounds) {
         extent(b.extent);
-        if ((v.role != Role::kOperand && v.role != Role::kView) || b.dimension < 0 || b.dimension >= static_cast<int>(v.type.rank())) problem("%{} has no dimension {} to be checked", k, b.dimension);
+        if ((v.role != Role::kOperand && v.role != Role::kView) || b.dimension < 0 ||
+            b.dimension >= static_cast<int>(v.type.rank()))
+          problem("%{} has no dimension {} to be checked", k, b.dimension);
       }
-      if (!v.origin.empty() && (v.role != Role::kResult || v.origin.size() != v.type.rank())) problem("the origin of %{} has its rank", k);
+      if (!v.origin.empty() && (v.role != Role::kResult || v.origin.size() != v.type.rank()))
+        problem("the origin of %{} has its rank", k);
     }
     for (const Index& i : nest_.indices) {
       extent(i.begin);
@@ -74,13 +81,15 @@ class Verifier {
     const auto results = std::ranges::count(nest_.variables, Role::kResult, &Variable::role);
     const auto operands = std::ranges::count(nest_.variables, Role::kOperand, &Variable::role);
     if (nest_.form == Form::kKernel && results != 1) problem("a nest has one result");
-    if (nest_.form == Form::kFunction && (results + operands != 0 || !nest_.indices.empty() || !nest_.fresh.empty())) problem("a function is one of scalars");
+    if (nest_.form == Form::kFunction && (results + operands != 0 || !nest_.indices.empty() || !nest_.fresh.empty()))
+      problem("a function is one of scalars");
   }
 
   [[nodiscard]] bool is_shown(const Variable& view) const {
     if (!view.of || !exists(*view.of)) return false;
     const Variable& v = nest_.variable(*view.of);
-    return v.role != Role::kView && v.type.scalar == view.type.scalar && v.type.rank() == view.type.rank() && v.type.rank() > 0;
+    return v.role != Role::kView && v.type.scalar == view.type.scalar && v.type.rank() == view.type.rank() &&
+           v.type.rank() > 0;
   }
 
   /// A function ends with its value.
@@ -88,18 +97,24 @@ class Verifier {
     int count = 0;
     for_each_statement(nest_.body, [&](const Statement& s) { count += std::holds_alternative<Return>(s.op) ? 1 : 0; });
     const bool last = !nest_.body.empty() && std::holds_alternative<Return>(nest_.body.back().op);
-    if (count != (nest_.form == Form::kFunction ? 1 : 0) || last != (nest_.form == Form::kFunction)) problem("a function returns once, at its end, and nothing else returns");
+    if (count != (nest_.form == Form::kFunction ? 1 : 0) || last != (nest_.form == Form::kFunction))
+      problem("a function returns once, at its end, and nothing else returns");
   }
 
   /// Sizes are made of what the function takes and, in tasks that read tensors whole, of integers.
   void extent(const Extent& e) {
     for (const ValueId v : e.values()) {
-      if (nest_.form == Form::kTask && exists(v) && nest_.variable(v).type.rank() == 0 && nest_.variable(v).type.scalar == Scalar::kI64) continue;
-      if (!has_role(v, Role::kCapture) || nest_.variable(v).type.scalar != Scalar::kI64) problem("a size mentions %{}, which is no integer that the nest takes", v.id);
+      if (nest_.form == Form::kTask && exists(v) && nest_.variable(v).type.rank() == 0 &&
+          nest_.variable(v).type.scalar == Scalar::kI64)
+        continue;
+      if (!has_role(v, Role::kCapture) || nest_.variable(v).type.scalar != Scalar::kI64)
+        problem("a size mentions %{}, which is no integer that the nest takes", v.id);
     }
   }
 
-  [[nodiscard]] bool exists(ValueId v) const { return v.valid() && static_cast<std::size_t>(v.id) < nest_.variables.size(); }
+  [[nodiscard]] bool exists(ValueId v) const {
+    return v.valid() && static_cast<std::size_t>(v.id) < nest_.variables.size();
+  }
   [[nodiscard]] bool has_role(ValueId v, Role role) const { return exists(v) && nest_.variable(v).role == role; }
   [[nodiscard]] Scalar type(ValueId v) const { return nest_.variable(v).type.scalar; }
 
@@ -112,14 +127,17 @@ class Verifier {
     ir::verify_expr(values_, e, {nest_.indices.size(), std::nullopt}, problems_);
     if (problems_.size() != before) return;
     ir::for_each_node(e, [this](const ir::ExprNode& n) {
-      if (const auto* r = std::get_if<ir::IndexRef>(&n.op); r != nullptr && !indices_.contains(r->label)) problem("index {} is used outside of its loop", nest_.index(r->label).name);
+      if (const auto* r = std::get_if<ir::IndexRef>(&n.op); r != nullptr && !indices_.contains(r->label))
+        problem("index {} is used outside of its loop", nest_.index(r->label).name);
       if (const auto* r = std::get_if<ir::Read>(&n.op)) read(r->tensor);
     });
-    if (wanted && e->type != *wanted) problem("an expression of type {} stands where {} is needed", ir::name_of(e->type), ir::name_of(*wanted));
+    if (wanted && e->type != *wanted)
+      problem("an expression of type {} stands where {} is needed", ir::name_of(e->type), ir::name_of(*wanted));
   }
   void read(ValueId v) {
     const Variable& variable = nest_.variable(nest_.viewed(v));
-    if (variable.role == Role::kResult && (nest_.form != Form::kTask || variable.type.rank() == 0)) problem("the result %{} is read", v.id);
+    if (variable.role == Role::kResult && (nest_.form != Form::kTask || variable.type.rank() == 0))
+      problem("the result %{} is read", v.id);
     const bool local = variable.role == Role::kPosition || (variable.role == Role::kLocal && variable.type.rank() == 0);
     if (local && !defined_.contains(v)) problem("%{} is read before it is defined", v.id);
     sized(nest_.viewed(v));
@@ -143,7 +161,8 @@ class Verifier {
   [[nodiscard]] bool changes(ValueId v) const {
     if (!exists(v)) return false;
     const Variable& variable = nest_.variable(nest_.viewed(v));
-    return nest_.form == Form::kTask && (variable.role == Role::kResult || variable.role == Role::kLocal) && variable.type.rank() > 0;
+    return nest_.form == Form::kTask && (variable.role == Role::kResult || variable.role == Role::kLocal) &&
+           variable.type.rank() > 0;
   }
   [[nodiscard]] bool is_tensor(ValueId v) const { return exists(v) && nest_.variable(v).type.rank() > 0; }
 
@@ -166,11 +185,14 @@ class Verifier {
       problem("%{} cannot be written", p.variable.id);
       return std::nullopt;
     }
-    if (p.subscripts.size() != nest_.variable(p.variable).type.rank()) problem("%{} has rank {}", p.variable.id, nest_.variable(p.variable).type.rank());
+    if (p.subscripts.size() != nest_.variable(p.variable).type.rank())
+      problem("%{} has rank {}", p.variable.id, nest_.variable(p.variable).type.rank());
     for (const Expr& s : p.subscripts) expr(s, Scalar::kI64);
     if (result) sized(nest_.viewed(p.variable));
     const bool absent = nest_.variable(p.variable).compressed;  // begins as 0
-    if (result && needs_value && !absent && nest_.form != Form::kTask && !nest_.variable(p.variable).continued && !filled_.contains(p.variable)) problem("%{} is updated, and has no first values", p.variable.id);
+    if (result && needs_value && !absent && nest_.form != Form::kTask && !nest_.variable(p.variable).continued &&
+        !filled_.contains(p.variable))
+      problem("%{} is updated, and has no first values", p.variable.id);
     return type(p.variable);
   }
 
@@ -183,7 +205,8 @@ class Verifier {
   }
   void range(const TaskRange& r) {
     for (const std::optional<ValueId>& v : {r.begin, r.end}) {
-      if (v && !(has_role(*v, Role::kLocal) && defined_.contains(*v) && type(*v) == Scalar::kI64)) problem("a loop is bounded by %{}, which is no integer local", v->id);
+      if (v && !(has_role(*v, Role::kLocal) && defined_.contains(*v) && type(*v) == Scalar::kI64))
+        problem("a loop is bounded by %{}, which is no integer local", v->id);
     }
   }
 
@@ -203,17 +226,20 @@ class Verifier {
 
   void statement(const Statement& s) {
     match(
-        s.op, [&](const For& f) { loop(f); }, [&](const Let& l) { let(l); }, [&](const Start& l) { start(l); }, [&](const Narrow& n) { narrow(n); },
+        s.op, [&](const For& f) { loop(f); }, [&](const Let& l) { let(l); }, [&](const Start& l) { start(l); },
+        [&](const Narrow& n) { narrow(n); },
         [&](const Check& c) {
           index(c.index, false);
           expr(c.value, Scalar::kI64);
           extent(c.bound.extent);
           indices_.insert(c.index);
         },
-        [&](const Store& w) { expr(w.value, place(w.to, false)); }, [&](const Update& u) { expr(u.value, place(u.to, true)); },
-        [&](const If& i) { branch(i); }, [&](const LineReduction& l) { line(l); }, [&](const BlockedReduction& b) { blocked(b); },
+        [&](const Store& w) { expr(w.value, place(w.to, false)); },
+        [&](const Update& u) { expr(u.value, place(u.to, true)); }, [&](const If& i) { branch(i); },
+        [&](const LineReduction& l) { line(l); }, [&](const BlockedReduction& b) { blocked(b); },
         [&](const Fill& f) {
-          if (!has_role(f.result, Role::kResult) && !changes(f.result)) return problem("%{} is filled, and is no result", f.result.id);
+          if (!has_role(f.result, Role::kResult) && !changes(f.result))
+            return problem("%{} is filled, and is no result", f.result.id);
           expr(f.value, type(f.result));
           filled_.insert(f.result);
         },
@@ -231,17 +257,21 @@ class Verifier {
           body(w.body);
           defined_ = defined;
         },
-        [&](const Require& r) { expr(r.condition, Scalar::kBool); }, [&](const Return& r) { expr(r.value, std::nullopt); },
-        [&](const Copy& c) { copy(c.from, c.to); }, [&](const Keep& k) { copy(k.from, k.local); },
+        [&](const Require& r) { expr(r.condition, Scalar::kBool); },
+        [&](const Return& r) { expr(r.value, std::nullopt); }, [&](const Copy& c) { copy(c.from, c.to); },
+        [&](const Keep& k) { copy(k.from, k.local); },
         [&](const Resize& r) {
-          if (!changes(r.local) || !nest_.variable(r.local).resized) return problem("%{} cannot be resized", r.local.id);
+          if (!changes(r.local) || !nest_.variable(r.local).resized)
+            return problem("%{} cannot be resized", r.local.id);
           for (const Extent& e : nest_.variable(r.local).type.shape) extent_here(e);
           sized_.insert(r.local);
         },
         [&](const CheckLine& c) {
           extent_here(c.first);
           extent_here(c.count);
-          if (!is_tensor(c.tensor) || c.bound.dimension < 0 || c.bound.dimension >= static_cast<int>(nest_.variable(c.tensor).type.rank())) problem("%{} has no dimension {} to be checked", c.tensor.id, c.bound.dimension);
+          if (!is_tensor(c.tensor) || c.bound.dimension < 0 ||
+              c.bound.dimension >= static_cast<int>(nest_.variable(c.tensor).type.rank()))
+            problem("%{} has no dimension {} to be checked", c.tensor.id, c.bound.dimension);
         },
         [&](const RowReduction& r) { row(r); }, [&](const AddProducts& p) { products(p); },
         [&](const Locate& l) {
@@ -250,7 +280,8 @@ class Verifier {
           defined_.insert(l.local);
         },
         [&](const Offer& o) {
-          if (!has_role(o.local, Role::kPosition) || !defined_.contains(o.local)) return problem("%{} is no position", o.local.id);
+          if (!has_role(o.local, Role::kPosition) || !defined_.contains(o.local))
+            return problem("%{} is no position", o.local.id);
           expr(o.value, located_[o.local]);
           expr(ir::index_ref(o.index), Scalar::kI64);
         },
@@ -266,7 +297,9 @@ class Verifier {
   }
 
   void copy(ValueId from, ValueId to) {
-    if (!is_tensor(from) || !changes(to) || type(from) != type(to) || nest_.variable(from).type.rank() != nest_.variable(to).type.rank()) problem("%{} cannot be copied to %{}", from.id, to.id);
+    if (!is_tensor(from) || !changes(to) || type(from) != type(to) ||
+        nest_.variable(from).type.rank() != nest_.variable(to).type.rank())
+      problem("%{} cannot be copied to %{}", from.id, to.id);
   }
 
   /// A statement with loops of its own over these indices.
@@ -285,10 +318,13 @@ class Verifier {
     const std::optional<Scalar> scalar = place({r.local, {}}, true);
     loops({{r.index, &r.over}}, [&] { expr(r.value, scalar); });
     using Kind = ir::Monoid::Kind;
-    if (r.kind != Kind::kSum && r.kind != Kind::kProd && r.kind != Kind::kMin && r.kind != Kind::kMax) problem("lines are reduced by sum, prod, min, max");
+    if (r.kind != Kind::kSum && r.kind != Kind::kProd && r.kind != Kind::kMin && r.kind != Kind::kMax)
+      problem("lines are reduced by sum, prod, min, max");
     const auto* times = r.value ? std::get_if<ir::Binary>(&r.value->op) : nullptr;
-    if (r.dot && (r.kind != Kind::kSum || times == nullptr || times->op != ir::BinaryOp::kMul)) problem("the lines of %{} are no sum of products", r.local.id);
-    if (r.value && may_stop(nest_, r.value)) problem("the line along {} holds what may stop the run", nest_.index(r.index).name);
+    if (r.dot && (r.kind != Kind::kSum || times == nullptr || times->op != ir::BinaryOp::kMul))
+      problem("the lines of %{} are no sum of products", r.local.id);
+    if (r.value && may_stop(nest_, r.value))
+      problem("the line along {} holds what may stop the run", nest_.index(r.index).name);
   }
 
   void products(const AddProducts& p) {
@@ -297,7 +333,8 @@ class Verifier {
       expr(p.value, scalar);
       indices_.erase(p.along);
       expr(p.scale, scalar);
-      if (may_stop(nest_, p.value) || may_stop(nest_, p.scale)) problem("the line along {} holds what may stop the run", nest_.index(p.along).name);
+      if (may_stop(nest_, p.value) || may_stop(nest_, p.scale))
+        problem("the line along {} holds what may stop the run", nest_.index(p.along).name);
     });
   }
 
@@ -313,20 +350,25 @@ class Verifier {
 
   void loop(const For& f) {
     index(f.index, !std::holds_alternative<Range>(f.over));
-    match(f.over, [&](const TaskRange& r) { range(r); }, [&](const Range& r) { extents(r); }, [](const Stored&) {});
+    match(
+        f.over, [&](const TaskRange& r) { range(r); }, [&](const Range& r) { extents(r); }, [](const Stored&) {});
     const std::set<ValueId> defined = defined_;
     if (f.parts) parts(*f.parts);
     inside(f.index, f.body);
     defined_ = defined;
     if (f.order != Order::kSimd) return;
-    if (const std::string reason = not_simd(nest_, f.index, f.body); !reason.empty()) problem("the loop of vectors over {} holds {}", nest_.index(f.index).name, reason);
+    if (const std::string reason = not_simd(nest_, f.index, f.body); !reason.empty())
+      problem("the loop of vectors over {} holds {}", nest_.index(f.index).name, reason);
   }
 
   /// In front of the loop, so without its index.
   void parts(const Parts& p) {
-    const auto all = [this](const std::vector<Expr>& list) { std::ranges::for_each(list, [this](const Expr& e) { bound(e, Scalar::kI64); }); };
+    const auto all = [this](const std::vector<Expr>& list) {
+      std::ranges::for_each(list, [this](const Expr& e) { bound(e, Scalar::kI64); });
+    };
     for (const Side& side : p.sides) {
-      if (static_cast<bool>(side.until) == static_cast<bool>(side.condition)) problem("the side %{} ends somewhere or has a condition", side.local.id);
+      if (static_cast<bool>(side.until) == static_cast<bool>(side.condition))
+        problem("the side %{} ends somewhere or has a condition", side.local.id);
       bound(side.until ? side.until : side.condition, side.until ? Scalar::kI64 : Scalar::kBool);
     }
     all(p.from);
@@ -360,7 +402,8 @@ class Verifier {
         i.condition, [&](const Expr& e) { expr(e, Scalar::kBool); },
         [&](const HasPoints& p) {
           for (const int k : p.indices) {
-            if (k < 0 || k >= static_cast<int>(nest_.indices.size()) || !nest_.index(k).of_task) problem("the task has no interval of index {}", k);
+            if (k < 0 || k >= static_cast<int>(nest_.indices.size()) || !nest_.index(k).of_task)
+              problem("the task has no interval of index {}", k);
           }
         },
         [&](const IsMine& m) {
@@ -385,8 +428,10 @@ class Verifier {
     expr(l.value, scalar);
     indices_.erase(l.index);
     defined_ = defined;
-    if (l.kind != ir::Monoid::Kind::kSum && l.kind != ir::Monoid::Kind::kProd) problem("lines are summed or multiplied up");
-    if (l.value && may_stop(nest_, l.value)) problem("the line along {} holds what may stop the run", nest_.index(l.index).name);
+    if (l.kind != ir::Monoid::Kind::kSum && l.kind != ir::Monoid::Kind::kProd)
+      problem("lines are summed or multiplied up");
+    if (l.value && may_stop(nest_, l.value))
+      problem("the line along {} holds what may stop the run", nest_.index(l.index).name);
   }
 
   void blocked(const BlockedReduction& b) {
@@ -411,12 +456,12 @@ class Verifier {
 
   const Nest& nest_;
   ir::Program values_;
-  std::set<int> indices_;         ///< that run here
-  std::set<ValueId> defined_;     ///< locals, here
+  std::set<int> indices_;      ///< that run here
+  std::set<ValueId> defined_;  ///< locals, here
   std::set<ValueId> ever_defined_;
-  std::set<ValueId> changing_;    ///< locals that are no constants
+  std::set<ValueId> changing_;  ///< locals that are no constants
   std::set<ValueId> filled_;
-  std::set<ValueId> sized_;       ///< tensors that have been resized
+  std::set<ValueId> sized_;            ///< tensors that have been resized
   std::map<ValueId, Scalar> located_;  ///< of positions, what they are positions of
   std::vector<std::string> problems_;
 };

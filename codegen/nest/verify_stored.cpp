@@ -33,13 +33,16 @@ class StoredVerifier {
     problems_.push_back(fmt::format(format, std::forward<Args>(args)...));
   }
 
-  [[nodiscard]] bool exists(ValueId v) const { return v.valid() && static_cast<std::size_t>(v.id) < nest_.variables.size(); }
+  [[nodiscard]] bool exists(ValueId v) const {
+    return v.valid() && static_cast<std::size_t>(v.id) < nest_.variables.size();
+  }
   [[nodiscard]] bool has_index(int k) const { return k >= 0 && k < static_cast<int>(nest_.indices.size()); }
 
   void variable(int k, const Variable& v) {
     if (!v.compressed) return;
     const bool tensor = v.role == Role::kOperand || v.role == Role::kResult;
-    if (!tensor || v.type.rank() == 0 || nest_.form != Form::kKernel) problem("%{} is compressed, and no tensor of a kernel", k);
+    if (!tensor || v.type.rank() == 0 || nest_.form != Form::kKernel)
+      problem("%{} is compressed, and no tensor of a kernel", k);
     if (v.continued) problem("%{} is compressed, and has values before", k);
   }
 
@@ -68,7 +71,8 @@ class StoredVerifier {
   void loop(const For& f) {
     const auto* stored = std::get_if<Stored>(&f.over);
     if (stored != nullptr) {
-      if (f.order != Order::kSerial || f.parts) problem("the loop over {} visits stored elements, and is not serial", name(f.index));
+      if (f.order != Order::kSerial || f.parts)
+        problem("the loop over {} visits stored elements, and is not serial", name(f.index));
       if (stored->fibres.empty()) problem("the loop over {} walks nothing", name(f.index));
       for (const Fibre& fibre : stored->fibres) walked(f, fibre);
       together(f, *stored);
@@ -81,11 +85,16 @@ class StoredVerifier {
   [[nodiscard]] std::string name(int index) const { return has_index(index) ? nest_.index(index).name : "?"; }
 
   void walked(const For& f, const Fibre& fibre) {
-    const bool stored = exists(fibre.operand) && nest_.variable(fibre.operand).role == Role::kOperand && nest_.variable(fibre.operand).compressed;
-    if (!stored) return problem("the loop over {} walks %{}, which is no compressed operand", name(f.index), fibre.operand.id);
-    if (fibre.outer.size() >= nest_.variable(fibre.operand).type.rank()) return problem("the loop over {} walks a level that %{} does not have", name(f.index), fibre.operand.id);
+    const bool stored = exists(fibre.operand) && nest_.variable(fibre.operand).role == Role::kOperand &&
+                        nest_.variable(fibre.operand).compressed;
+    if (!stored)
+      return problem("the loop over {} walks %{}, which is no compressed operand", name(f.index), fibre.operand.id);
+    if (fibre.outer.size() >= nest_.variable(fibre.operand).type.rank())
+      return problem("the loop over {} walks a level that %{} does not have", name(f.index), fibre.operand.id);
     for (const int index : fibre.outer) {
-      if (!runs(index)) problem("the loop over {} walks %{} at {}, which does not run around it", name(f.index), fibre.operand.id, name(index));
+      if (!runs(index))
+        problem("the loop over {} walks %{} at {}, which does not run around it", name(f.index), fibre.operand.id,
+                name(index));
     }
   }
   /// Of several operands all levels are walked together.
@@ -93,7 +102,8 @@ class StoredVerifier {
     const auto lies_below = [&](const For& open, const Stored& above) {
       return std::ranges::equal(above.fibres, stored.fibres, [&](const Fibre& a, const Fibre& b) {
         const std::size_t level = a.outer.size();
-        return a.operand == b.operand && level < b.outer.size() && b.outer[level] == open.index && std::equal(a.outer.begin(), a.outer.end(), b.outer.begin());
+        return a.operand == b.operand && level < b.outer.size() && b.outer[level] == open.index &&
+               std::equal(a.outer.begin(), a.outer.end(), b.outer.begin());
       });
     };
     bool begun = std::ranges::all_of(stored.fibres, [](const Fibre& fibre) { return fibre.outer.empty(); });
@@ -105,10 +115,12 @@ class StoredVerifier {
         return std::ranges::any_of(stored.fibres, [&](const Fibre& b) { return a.operand == b.operand; });
       });
       begun = begun || (same && above->fibres.front().outer.size() + 1 == stored.fibres.front().outer.size());
-      if (above->fibres.size() > 1 && meets && !same) problem("the loop over {} does not go on with all that is walked together", name(f.index));
+      if (above->fibres.size() > 1 && meets && !same)
+        problem("the loop over {} does not go on with all that is walked together", name(f.index));
     }
     if (stored.fibres.size() < 2) return;
-    if (!begun) problem("the loop over {} walks several operands whose levels above are not walked together", name(f.index));
+    if (!begun)
+      problem("the loop over {} walks several operands whose levels above are not walked together", name(f.index));
     if (!stored.ahead.empty()) problem("the loop over {} walks several operands, and fetches ahead", name(f.index));
   }
   [[nodiscard]] bool runs(int index) const {
@@ -119,14 +131,17 @@ class StoredVerifier {
     if (!exists(p.variable)) return problem("there is no %{} to be fetched ahead", p.variable.id);
     const Variable& v = nest_.variable(p.variable);
     const bool tensor = (v.role == Role::kOperand || (v.role == Role::kResult && !v.compressed)) && v.bounds.empty();
-    if (!tensor || p.subscripts.size() != (v.compressed ? 1 : v.type.rank())) return problem("%{} has no elements that are fetched ahead", p.variable.id);
+    if (!tensor || p.subscripts.size() != (v.compressed ? 1 : v.type.rank()))
+      return problem("%{} has no elements that are fetched ahead", p.variable.id);
     bool moves = false;
     for (const Expr& s : p.subscripts) {
       const auto* label = s ? std::get_if<ir::IndexRef>(&s->op) : nullptr;
       const bool running = label != nullptr && runs(label->label);
       const bool constant = s && std::holds_alternative<ir::Constant>(s->op);
-      const bool row = label != nullptr && p.subscripts.size() > 1 && &s == &p.subscripts.back() && has_index(label->label);
-      if (!running && !constant && !row) problem("%{} is fetched ahead at a subscript that is no running index", p.variable.id);
+      const bool row =
+          label != nullptr && p.subscripts.size() > 1 && &s == &p.subscripts.back() && has_index(label->label);
+      if (!running && !constant && !row)
+        problem("%{} is fetched ahead at a subscript that is no running index", p.variable.id);
       moves = moves || (running && label->label == loops_.back()->index);
     }
     if (!moves) problem("%{} is fetched ahead, and does not move with the loop", p.variable.id);
@@ -146,25 +161,34 @@ class StoredVerifier {
     const ValueId v = u.to.variable;
     if (!exists(v) || !nest_.variable(v).compressed) return;
     once(v);
-    if (u.with.kind != ir::Monoid::Kind::kSum && u.with.kind != ir::Monoid::Kind::kAny) problem("%{} is compressed, and combined by what does not begin with 0", v.id);
-    const bool column = loops_.size() > 1 && std::ranges::any_of(loops_.begin() + 1, loops_.end(), [&](const For* open) { return is_index(u.to, 1, *open); });
-    if (!column || !is_index(u.to, 0, *loops_[0])) problem("%{} is compressed, and not updated in a loop over its rows", v.id);
+    if (u.with.kind != ir::Monoid::Kind::kSum && u.with.kind != ir::Monoid::Kind::kAny)
+      problem("%{} is compressed, and combined by what does not begin with 0", v.id);
+    const bool column =
+        loops_.size() > 1 && std::ranges::any_of(loops_.begin() + 1, loops_.end(),
+                                                 [&](const For* open) { return is_index(u.to, 1, *open); });
+    if (!column || !is_index(u.to, 0, *loops_[0]))
+      problem("%{} is compressed, and not updated in a loop over its rows", v.id);
   }
   void once(ValueId v) {
     if (!put_.insert(v).second) problem("%{} is compressed, and written in several places", v.id);
   }
   [[nodiscard]] static bool is_index(const Place& to, std::size_t d, const For& f) {
-    const auto* label = d < to.subscripts.size() && to.subscripts[d] ? std::get_if<ir::IndexRef>(&to.subscripts[d]->op) : nullptr;
+    const auto* label =
+        d < to.subscripts.size() && to.subscripts[d] ? std::get_if<ir::IndexRef>(&to.subscripts[d]->op) : nullptr;
     return label != nullptr && label->label == f.index;
   }
 
   void other_write(ValueId v) {
-    if (exists(v) && nest_.variable(v).compressed) problem("%{} is compressed, and written other than by its elements", v.id);
+    if (exists(v) && nest_.variable(v).compressed)
+      problem("%{} is compressed, and written other than by its elements", v.id);
   }
   /// Elements that are not visited have a value, too.
   void first_values(ValueId v) {
-    const bool walks = std::ranges::any_of(loops_, [](const For* open) { return std::holds_alternative<Stored>(open->over); });
-    if (!walks || !exists(v) || nest_.variable(v).role != Role::kResult || nest_.variable(v).continued || filled_.contains(v)) return;
+    const bool walks =
+        std::ranges::any_of(loops_, [](const For* open) { return std::holds_alternative<Stored>(open->over); });
+    if (!walks || !exists(v) || nest_.variable(v).role != Role::kResult || nest_.variable(v).continued ||
+        filled_.contains(v))
+      return;
     problem("%{} is written where stored elements are visited, and has no first values", v.id);
   }
 

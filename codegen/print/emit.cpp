@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "codegen/clang/format.h"
-#include "codegen/print/emit_program.h"
 #include "codegen/loops/inner_lines.h"
+#include "codegen/print/emit_program.h"
 #include "codegen/print/names.h"
 #include "codegen/print/writer.h"
 
@@ -47,10 +47,12 @@ std::string element_type(ir::Scalar s) {
   return "rt::ElementType::k" + (s == ir::Scalar::kBool ? std::string("Bool") : name);
 }
 
-std::string default_argument(const Declarations::Param& p) { return p.default_text ? ", " + string_literal(*p.default_text) : ""; }
+std::string default_argument(const Declarations::Param& p) {
+  return p.default_text ? ", " + string_literal(*p.default_text) : "";
+}
 
-/// The names of the program's files as messages show them: without directories, so that what is emitted does not depend on
-/// where the program lies.
+/// The names of the program's files as messages show them: without directories, so that what is emitted does not depend
+/// on where the program lies.
 std::vector<std::string> file_names(const FamilyProgram& program) {
   if (program.files.empty()) return {program.name + ".tdsl"};
   std::vector<std::string> names;
@@ -73,21 +75,26 @@ class InfoEmitter {
     const std::string file = program_.files.empty() ? program_.name : base_name(program_.files.front());
     Writer w;
     w.block("TDSL_RECORDING rt::ProgramInfo program_info()", [&] {
-      w.line("rt::ProgramInfo info({}, {}, {});", string_literal(program_.name), string_literal(file), string_literal(program_.name + ", compiled by " + options_.version));
+      w.line("rt::ProgramInfo info({}, {}, {});", string_literal(program_.name), string_literal(file),
+             string_literal(program_.name + ", compiled by " + options_.version));
       const std::vector<std::string> files = file_names(program_);
       if (files.size() > 1) {
         for (const std::string& name : files) w.line("info.file({});", string_literal(name));
       }
-      for (const auto& p : d.params) w.line("info.param({}, {}{});", string_literal(p.name), element_type(p.type), default_argument(p));
+      for (const auto& p : d.params)
+        w.line("info.param({}, {}{});", string_literal(p.name), element_type(p.type), default_argument(p));
       for (const auto& t : d.inputs) {
-        w.line("info.input({}, {}, {}, {{{}}}, {}{});", string_literal(t.name), string_literal(type_text(t)), element_type(t.type.scalar), binds(t.type), t.line, sparse(t.type));
+        w.line("info.input({}, {}, {}, {{{}}}, {}{});", string_literal(t.name), string_literal(type_text(t)),
+               element_type(t.type.scalar), binds(t.type), t.line, sparse(t.type));
       }
-      for (const auto& t : d.outputs) w.line("info.output({}, {}, {});", string_literal(t.name), string_literal(type_text(t)), t.line);
+      for (const auto& t : d.outputs)
+        w.line("info.output({}, {}, {});", string_literal(t.name), string_literal(type_text(t)), t.line);
       for (const auto& n : d.dimensions) w.line("info.dimension({});", string_literal(n.second));
       if (program_.chooses) w.line("info.chooses();");
       for (const auto& [operation, inner] : inner_lines(program_)) {
         std::string all;
-        for (const SourcePlace& p : inner) all += (all.empty() ? "" : ", ") + place_text({.file = p.file, .line = p.line});
+        for (const SourcePlace& p : inner)
+          all += (all.empty() ? "" : ", ") + place_text({.file = p.file, .line = p.line});
         w.line("info.computes({}, {{{}}});", place_text({.file = operation.file, .line = operation.line}), all);
       }
       w.line("return info;");
@@ -107,7 +114,8 @@ class InfoEmitter {
 
   [[nodiscard]] std::string binds(const ir::Type& type) const {
     std::string result;
-    for (const Extent& e : type.shape) result += (result.empty() ? "" : ", ") + string_literal(dimension_name(e).value_or(""));
+    for (const Extent& e : type.shape)
+      result += (result.empty() ? "" : ", ") + string_literal(dimension_name(e).value_or(""));
     return result;
   }
 
@@ -124,9 +132,11 @@ class InfoEmitter {
     std::string dims;
     for (std::size_t d = 0; d < t.type.rank(); ++d) {
       const bool sparse_here = d < t.type.sparse.size() && t.type.sparse[d];
-      dims += std::string(dims.empty() ? "" : ", ") + (sparse_here ? "sparse " : "") + t.type.shape[d].to_string([&](ValueId v) {
-        return dimension_name(Extent::of(v)).value_or(program_.info(v).name.empty() ? "?" : program_.info(v).name);
-      });
+      dims +=
+          std::string(dims.empty() ? "" : ", ") + (sparse_here ? "sparse " : "") +
+          t.type.shape[d].to_string([&](ValueId v) {
+            return dimension_name(Extent::of(v)).value_or(program_.info(v).name.empty() ? "?" : program_.info(v).name);
+          });
     }
     if (!dims.empty()) type += "[" + dims + "]";
     return type;
@@ -147,7 +157,9 @@ Index inside(Index subscript, Index extent, int line, const char* text) {
 /// The headers of the user's and the calls of their functions. Nothing of the program's comes after them.
 void headers(Writer& w, const EmittedProgram& body) {
   w.blank();
-  w.line("// The functions that are called come last: macros, pragmas and names of these headers do not reach the program.");
+  w.line(
+      "// The functions that are called come last: macros, pragmas and names of these headers do not reach the "
+      "program.");
   for (const std::string& header : body.headers) w.line("#include \"{}\"", header);
   w.line("#pragma GCC reset_options");
   w.blank();
@@ -207,7 +219,10 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   if (!options.library.empty()) w.line("TDSL_LIBRARY({})", options.library);
   if (!body.headers.empty()) w.line("}}  // namespace tdsl::emitted\n");
   const std::string_view scope = body.headers.empty() ? "" : "tdsl::emitted::";
-  if (options.library.empty()) w.line("int main(int argc, char** argv) {{ return {0}rt::run_program(argc, argv, {0}program_info(), {0}program); }}", scope);
+  if (options.library.empty())
+    w.line(
+        "int main(int argc, char** argv) {{ return {0}rt::run_program(argc, argv, {0}program_info(), {0}program); }}",
+        scope);
   if (!body.headers.empty()) headers(w, body);
   return with_line_directives(formatted(w.text()), program, options);
 }

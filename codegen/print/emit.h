@@ -12,7 +12,8 @@ struct EmitOptions {
   std::function<std::string(std::uint32_t file, std::uint32_t line)> source_line;
   std::string version = "tdslc";  ///< named in the head comment and in `--version` of the executable
   bool line_directives = false;   ///< `#line` back to the source, for debuggers
-  std::string library;            ///< not empty: the file becomes a library of that name (runtime/library/library.h) instead of an executable
+  std::string library;  ///< not empty: the file becomes a library of that name (runtime/library/library.h) instead of
+                        ///< an executable
   std::string output_name = "program.cpp";  ///< what `#line` calls the emitted file itself
 };
 

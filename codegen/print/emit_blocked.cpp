@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "ir/graph/check.h"
 #include "ir/analysis/combined.h"
 #include "ir/analysis/vector_form.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::codegen {
 
@@ -21,8 +21,8 @@ constexpr int kFactorPrecedence = 7;
 
 class BlockedEmitter {
  public:
-  BlockedEmitter(ExprEmitter& expr, const ir::Compute& compute, const Expr& guard, ir::Scalar type, const Blocking& blocks,
-                 const std::function<std::string(std::string_view)>& claim)
+  BlockedEmitter(ExprEmitter& expr, const ir::Compute& compute, const Expr& guard, ir::Scalar type,
+                 const Blocking& blocks, const std::function<std::string(std::string_view)>& claim)
       : expr_(expr), compute_(compute), guard_(guard), type_(type), blocks_(blocks), claim_(claim) {}
 
   Statements run(const BlockedPlace& place) {
@@ -41,14 +41,15 @@ class BlockedEmitter {
     result.push_back(simple(fmt::format("const auto {} = {};", names[1], y)));
     result.push_back(block(fmt::format("const auto {} = [=]({})", names[2], parameters), combine, "};"));
     result.push_back(simple(fmt::format("const auto {} = [&](Index {}, Index {}) -> {}& {{ return {}; }};", names[3],
-                                        labels[static_cast<std::size_t>(blocks_.row)], labels[static_cast<std::size_t>(blocks_.column)], type, place.element)));
+                                        labels[static_cast<std::size_t>(blocks_.row)],
+                                        labels[static_cast<std::size_t>(blocks_.column)], type, place.element)));
     if (blocks_.numbers) {
       const std::string name = claim_("combine_numbers");
       result.push_back(block(fmt::format("const auto {} = [=]({})", name, parameters), of_numbers, "};"));
       names.insert(names.end(), {"rt::simd_level()", name});
     }
-    result.push_back(simple(fmt::format("rt::blocked_reduction<{}>({}, {}, std::array{{{}}}, {});", type, place.rows, place.columns,
-                                        fmt::join(place.reduce, ", "), fmt::join(names, ", "))));
+    result.push_back(simple(fmt::format("rt::blocked_reduction<{}>({}, {}, std::array{{{}}}, {});", type, place.rows,
+                                        place.columns, fmt::join(place.reduce, ", "), fmt::join(names, ", "))));
     return result;
   }
 
@@ -63,13 +64,16 @@ class BlockedEmitter {
         if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) used.insert(r->label);
       });
     }
-    const auto parameter = [&](int l) { return "Index" + (used.contains(l) ? " " + expr_.labels()[static_cast<std::size_t>(l)] : ""); };
+    const auto parameter = [&](int l) {
+      return "Index" + (used.contains(l) ? " " + expr_.labels()[static_cast<std::size_t>(l)] : "");
+    };
     std::string parameters = parameter(label);
     for (const int l : blocks_.reduce) parameters += ", " + parameter(l);
     return fmt::format("[&]({}) {{ return std::tuple({}); }}", parameters, list);
   }
 
-  /// Names of the values of a row and of those of a column; returns the parameters of the scalar function between them and an element.
+  /// Names of the values of a row and of those of a column; returns the parameters of the scalar function between them
+  /// and an element.
   std::string name_values() {
     std::string parameters = fmt::format("{} total", cpp_type(type_));
     const auto name_all = [&](const Blocking::Values& values, std::string_view stem) {
@@ -92,7 +96,8 @@ class BlockedEmitter {
       const std::string_view function = m.kind == Monoid::Kind::kMin ? "min_number" : "max_number";
       body = {simple(fmt::format("total = scalar::{}(total, {});", function, expr_.text(compute_.bodies.front())))};
     } else if (const auto factors = added_product()) {
-      body = {simple(fmt::format("total = std::fma({}, {}, total);", expr_.text(factors->first), expr_.text(factors->second)))};
+      body = {simple(
+          fmt::format("total = std::fma({}, {}, total);", expr_.text(factors->first), expr_.text(factors->second)))};
     } else {
       body = accumulation(expr_, m, compute_.bodies.front(), type_, "total");
     }
@@ -120,7 +125,8 @@ class BlockedEmitter {
     constexpr std::string_view kBecomes = "total = ";
     if (assignment.starts_with(kBecomes)) return "return " + assignment.substr(kBecomes.size());
     const bool adds = assignment.starts_with("total +=");
-    return fmt::format("return total {} {};", adds ? "+" : "*", expr_.text(compute_.bodies.front(), adds ? kFactorPrecedence : kFactorPrecedence + 1));
+    return fmt::format("return total {} {};", adds ? "+" : "*",
+                       expr_.text(compute_.bodies.front(), adds ? kFactorPrecedence : kFactorPrecedence + 1));
   }
 
   ExprEmitter& expr_;
@@ -133,7 +139,8 @@ class BlockedEmitter {
 
 }  // namespace
 
-Statements accumulation(ExprEmitter& expr, const Monoid& monoid, const Expr& body, ir::Scalar type, const std::string& target, const std::string& argument) {
+Statements accumulation(ExprEmitter& expr, const Monoid& monoid, const Expr& body, ir::Scalar type,
+                        const std::string& target, const std::string& argument) {
   const bool real = ir::is_float(type);
   const auto assign = [&](std::string_view function) {
     return Statements{simple(fmt::format("{0} = scalar::{1}({0}, {2});", target, function, expr.text(body)))};
@@ -151,7 +158,8 @@ Statements accumulation(ExprEmitter& expr, const Monoid& monoid, const Expr& bod
     case Monoid::Kind::kUser: {
       expr.set_arguments(target, argument);
       const Expr both = ir::combined(monoid, ir::argument(type, 0), ir::argument(type, 1));
-      return {simple(fmt::format("const {} {} = {};", cpp_type(type), argument, expr.text(body))), simple(fmt::format("{} = {};", target, expr.text(both)))};
+      return {simple(fmt::format("const {} {} = {};", cpp_type(type), argument, expr.text(body))),
+              simple(fmt::format("{} = {};", target, expr.text(both)))};
     }
     case Monoid::Kind::kArgMin:
     case Monoid::Kind::kArgMax: break;
@@ -160,8 +168,9 @@ Statements accumulation(ExprEmitter& expr, const Monoid& monoid, const Expr& bod
   return {};
 }
 
-Statements blocked_statements(ExprEmitter& expr, const ir::Compute& compute, const Expr& guard, ir::Scalar type, const Blocking& blocks,
-                              const BlockedPlace& place, const std::function<std::string(std::string_view)>& claim) {
+Statements blocked_statements(ExprEmitter& expr, const ir::Compute& compute, const Expr& guard, ir::Scalar type,
+                              const Blocking& blocks, const BlockedPlace& place,
+                              const std::function<std::string(std::string_view)>& claim) {
   return BlockedEmitter(expr, compute, guard, type, blocks, claim).run(place);
 }
 

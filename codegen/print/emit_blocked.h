@@ -12,8 +12,8 @@
 namespace tdsl::codegen {
 
 /// `target = combine(target, body)`. `argument`: the name of a user monoid's second operand.
-[[nodiscard]] Statements accumulation(ExprEmitter& expr, const ir::Monoid& monoid, const Expr& body, ir::Scalar type, const std::string& target,
-                                      const std::string& argument = "next");
+[[nodiscard]] Statements accumulation(ExprEmitter& expr, const ir::Monoid& monoid, const Expr& body, ir::Scalar type,
+                                      const std::string& target, const std::string& argument = "next");
 
 /// Where a blocked reduction takes place, as emitted.
 struct BlockedPlace {
@@ -22,9 +22,10 @@ struct BlockedPlace {
   std::string element;              ///< of the result, at the labels of row and column
 };
 
-/// The call of rt::blocked_reduction and the functions it takes. `expr` names the labels; `guard`: what is left of the Compute's; `claim` makes
-/// names distinct.
-[[nodiscard]] Statements blocked_statements(ExprEmitter& expr, const ir::Compute& compute, const Expr& guard, ir::Scalar type, const Blocking& blocks,
-                                            const BlockedPlace& place, const std::function<std::string(std::string_view)>& claim);
+/// The call of rt::blocked_reduction and the functions it takes. `expr` names the labels; `guard`: what is left of the
+/// Compute's; `claim` makes names distinct.
+[[nodiscard]] Statements blocked_statements(ExprEmitter& expr, const ir::Compute& compute, const Expr& guard,
+                                            ir::Scalar type, const Blocking& blocks, const BlockedPlace& place,
+                                            const std::function<std::string(std::string_view)>& claim);
 
 }  // namespace tdsl::codegen

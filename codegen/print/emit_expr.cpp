@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "codegen/relations/describe.h"
 #include "codegen/loops/vector_forms.h"
+#include "codegen/relations/describe.h"
 
 namespace tdsl::codegen {
 
@@ -58,7 +58,8 @@ std::string cpp_constant(Scalar s, const ir::Literal& value) {
           return std::string("std::numeric_limits<std::int32_t>::min()");
         }
         // The identities of minima; the smallest, those of maxima, has no literal.
-        if (s == Scalar::kI64 && i == std::numeric_limits<std::int64_t>::max()) return std::string("std::numeric_limits<Index>::max()");
+        if (s == Scalar::kI64 && i == std::numeric_limits<std::int64_t>::max())
+          return std::string("std::numeric_limits<Index>::max()");
         return fmt::format("{}{{{}}}", cpp_type(s), i);
       },
       [&](double d) { return cpp_float(s, d); });
@@ -83,10 +84,9 @@ std::string ExprEmitter::text(const Expr& e, int outer) {
       },
       [&](const ir::IndexRef& r) { return labels_[static_cast<std::size_t>(r.label)]; },
       [&](const ir::Read& r) { return read(*e, r); },
-      [&](const ir::Argument& a) { return arguments_[static_cast<std::size_t>(a.position)]; }, [&](const ir::Unary& u) { return unary(*e, u); },
-      [&](const ir::Binary& b) { return binary(*e, b, outer); },
-      [&](const ir::Select& s) { return select(s, outer); },
-      [&](const ir::Cast& c) { return cast(*e, c); },
+      [&](const ir::Argument& a) { return arguments_[static_cast<std::size_t>(a.position)]; },
+      [&](const ir::Unary& u) { return unary(*e, u); }, [&](const ir::Binary& b) { return binary(*e, b, outer); },
+      [&](const ir::Select& s) { return select(s, outer); }, [&](const ir::Cast& c) { return cast(*e, c); },
       [&](const ir::Apply& a) {
         applies_ = true;
         std::string arguments;
@@ -103,8 +103,10 @@ std::string ExprEmitter::read(const ir::ExprNode& node, const ir::Read& r) {
 }
 
 std::string ExprEmitter::select(const ir::Select& s, int outer) {
-  if (both_branches_ && both_branches_(s)) return fmt::format("math::choose({}, {}, {})", text(s.condition), text(s.when_true), text(s.when_false));
-  return parenthesised(fmt::format("{} ? {} : {}", text(s.condition, 1), text(s.when_true, 1), text(s.when_false, 1)), outer > 0);
+  if (both_branches_ && both_branches_(s))
+    return fmt::format("math::choose({}, {}, {})", text(s.condition), text(s.when_true), text(s.when_false));
+  return parenthesised(fmt::format("{} ? {} : {}", text(s.condition, 1), text(s.when_true, 1), text(s.when_false, 1)),
+                       outer > 0);
 }
 
 std::string ExprEmitter::unary(const ir::ExprNode& node, const ir::Unary& u) {
@@ -142,7 +144,8 @@ std::string ExprEmitter::call(std::string_view function, const Expr& a, const Ex
   return fmt::format("scalar::{}({}, {})", function, text(a), text(b));
 }
 
-std::string ExprEmitter::faulty_call(const ir::ExprNode& node, std::string_view function, const Expr& a, const Expr& b) {
+std::string ExprEmitter::faulty_call(const ir::ExprNode& node, std::string_view function, const Expr& a,
+                                     const Expr& b) {
   const std::string left = text(a);
   const std::string right = text(b);
   return fmt::format("scalar::{}({}, {}, {})", function, left, right, faults(node.range));
@@ -168,9 +171,11 @@ std::string ExprEmitter::integer_binary(const ir::ExprNode& node, const ir::Bina
     case BinaryOp::kAdd: return call("add", b.left, b.right);
     case BinaryOp::kSub: return call("subtract", b.left, b.right);
     case BinaryOp::kMul: return call("multiply", b.left, b.right);
-    case BinaryOp::kDiv: return harmless_divisor(b.right) ? infix(b, outer) : faulty_call(node, "divide", b.left, b.right);
+    case BinaryOp::kDiv:
+      return harmless_divisor(b.right) ? infix(b, outer) : faulty_call(node, "divide", b.left, b.right);
     case BinaryOp::kAbsentDiv: return faulty_call(node, "absent_divide", b.left, b.right);
-    case BinaryOp::kRem: return harmless_divisor(b.right) ? infix(b, outer) : faulty_call(node, "remainder", b.left, b.right);
+    case BinaryOp::kRem:
+      return harmless_divisor(b.right) ? infix(b, outer) : faulty_call(node, "remainder", b.left, b.right);
     case BinaryOp::kMod: return faulty_call(node, "mod", b.left, b.right);
     default: return faulty_call(node, "power", b.left, b.right);
   }
@@ -195,8 +200,9 @@ std::string ExprEmitter::subscript(const Expr& e, int outer) {
     return parenthesised("-" + subscript(u->operand, kUnary + 1), outer > kUnary);
   }
   const auto* b = std::get_if<ir::Binary>(&e->op);
-  const bool plain = b != nullptr && (b->op == BinaryOp::kAdd || b->op == BinaryOp::kSub || b->op == BinaryOp::kMul ||
-                                      ((b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) && harmless_divisor(b->right)));
+  const bool plain =
+      b != nullptr && (b->op == BinaryOp::kAdd || b->op == BinaryOp::kSub || b->op == BinaryOp::kMul ||
+                       ((b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) && harmless_divisor(b->right)));
   if (!plain) return text(e, outer);
   const OperatorText op = spelling(b->op);
   return parenthesised(
@@ -227,9 +233,11 @@ std::string ExprEmitter::atom(const Extent::Atom& atom) {
   const bool quotient = atom.kind == Extent::Atom::Kind::kQuotient;
   const auto divisor = atom.denominator.constant();
   if (divisor && *divisor != 0) {
-    return fmt::format("({} {} {})", text(atom.numerator, kProduct), quotient ? "/" : "%", text(atom.denominator, kProduct + 1));
+    return fmt::format("({} {} {})", text(atom.numerator, kProduct), quotient ? "/" : "%",
+                       text(atom.denominator, kProduct + 1));
   }
-  return fmt::format("scalar::{}<Index>({}, {}, {})", quotient ? "divide" : "remainder", text(atom.numerator), text(atom.denominator), faults({}));
+  return fmt::format("scalar::{}<Index>({}, {}, {})", quotient ? "divide" : "remainder", text(atom.numerator),
+                     text(atom.denominator), faults({}));
 }
 
 std::string ExprEmitter::polynomial(const Extent& e, bool exact, std::size_t& terms) {

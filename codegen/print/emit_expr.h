@@ -13,15 +13,16 @@ namespace tdsl::codegen {
 /// How a loop over `i` with that step goes on: `++i`.
 [[nodiscard]] std::string next_text(const std::string& i, std::int64_t step);
 
-/// Prints scalar expressions as C++ with the language's meaning (runtime/kernels/scalar_math.h). Operators are written as
-/// operators where C++ means the same.
+/// Prints scalar expressions as C++ with the language's meaning (runtime/kernels/scalar_math.h). Operators are written
+/// as operators where C++ means the same.
 class ExprEmitter {
  public:
   /// The C++ name of a host value.
   using HostName = std::function<std::string(ValueId)>;
   /// An element of a tensor, given its subscripts as C++ text; only in kernels.
   using ElementText = std::function<std::string(const ir::ExprNode&, const std::vector<std::string>&)>;
-  /// The C++ name of the Faults to which operations of this place report. Passes bring expressions of many lines together.
+  /// The C++ name of the Faults to which operations of this place report. Passes bring expressions of many lines
+  /// together.
   using FaultsName = std::function<std::string(const ir::SourceRange&)>;
   /// The C++ name of the function that a procedure has become.
   using ProcedureName = std::function<std::string(const ir::ProcedureRef&)>;
@@ -45,7 +46,8 @@ class ExprEmitter {
   /// What the variables of a procedure are called.
   void set_arguments(std::vector<std::string> names) { arguments_ = std::move(names); }
   void set_procedures(ProcedureName procedures) { procedures_ = std::move(procedures); }
-  /// From now on library functions are those of runtime/kernels/vector_math.h, and selects for which `both` holds compute both branches.
+  /// From now on library functions are those of runtime/kernels/vector_math.h, and selects for which `both` holds
+  /// compute both branches.
   void use_vector_math(BothBranches both) { both_branches_ = std::move(both); }
   /// From now on this node is the variable `name`.
   void replace(const ir::ExprNode* node, std::string name) { replaced_[node] = std::move(name); }
@@ -68,7 +70,8 @@ class ExprEmitter {
   [[nodiscard]] std::string integer_binary(const ir::ExprNode& node, const ir::Binary& b, int outer);
   [[nodiscard]] std::string cast(const ir::ExprNode& node, const ir::Cast& c);
   [[nodiscard]] std::string call(std::string_view function, const Expr& a, const Expr& b);
-  [[nodiscard]] std::string faulty_call(const ir::ExprNode& node, std::string_view function, const Expr& a, const Expr& b);
+  [[nodiscard]] std::string faulty_call(const ir::ExprNode& node, std::string_view function, const Expr& a,
+                                        const Expr& b);
   [[nodiscard]] std::string faults(const ir::SourceRange& place);
   [[nodiscard]] std::string infix(const ir::Binary& b, int outer);
   [[nodiscard]] std::string atom(const Extent::Atom& atom);

@@ -5,13 +5,13 @@
 #include <numeric>
 #include <set>
 
+#include "codegen/loops/vector_forms.h"
 #include "codegen/lower/common_parts.h"
-#include "codegen/relations/describe.h"
-#include "codegen/print/emit_blocked.h"
 #include "codegen/lower/fused.h"
+#include "codegen/print/emit_blocked.h"
 #include "codegen/print/names.h"
 #include "codegen/print/statements.h"
-#include "codegen/loops/vector_forms.h"
+#include "codegen/relations/describe.h"
 #include "ir/graph/check.h"
 #include "ir/graph/group.h"
 
@@ -24,7 +24,10 @@ using Member = FusedTemplate::Member;
 
 class FusedEmitter {
  public:
-  explicit FusedEmitter(const KernelRequest& request) : request_(request), op_(*request.step.op), fused_(*request.step.fused) { claim_names(); }
+  explicit FusedEmitter(const KernelRequest& request)
+      : request_(request), op_(*request.step.op), fused_(*request.step.fused) {
+    claim_names();
+  }
 
   EmittedKernel run() {
     Statements block_body;
@@ -46,20 +49,27 @@ class FusedEmitter {
         continue;
       }
       const std::string extents = line_extents(m);
-      w.line("rt::rows::Local<{}, {}> {}{};", cpp_type(m.type), m.compute.out.size() - outer_.size(), name_of_local(m), extents.empty() ? "" : fmt::format("({{{}}})", extents));
+      w.line("rt::rows::Local<{}, {}> {}{};", cpp_type(m.type), m.compute.out.size() - outer_.size(), name_of_local(m),
+             extents.empty() ? "" : fmt::format("({{{}}})", extents));
       locals += ", " + name_of_local(m);
     }
-    Statements loops{block(fmt::format("for (const Interval {} : rt::rows::Blocks(t.labels[{}], rt::rows::Work::{}, {}{}))", rows_, shared_label(outer_.size()), multiplies() || uses_blocked_ ? "kProducts" : "kLines",
-                                         bytes_per_row(), locals),
-                           std::move(block_body))};
+    Statements loops{
+        block(fmt::format("for (const Interval {} : rt::rows::Blocks(t.labels[{}], rt::rows::Work::{}, {}{}))", rows_,
+                          shared_label(outer_.size()), multiplies() || uses_blocked_ ? "kProducts" : "kLines",
+                          bytes_per_row(), locals),
+              std::move(block_body))};
     for (std::size_t f = outer_.size(); f-- > 0;) {
-      loops = {block(fmt::format("for (Index {0} = t.labels[{1}].lo; {0} < t.labels[{1}].hi; ++{0})", outer_[f], shared_label(f)), std::move(loops))};
+      loops = {block(
+          fmt::format("for (Index {0} = t.labels[{1}].lo; {0} < t.labels[{1}].hi; ++{0})", outer_[f], shared_label(f)),
+          std::move(loops))};
     }
     if (!faults_.empty()) w.line("scalar::Faults {};", faults_);
     write(w, loops);
-    if (!faults_.empty()) w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", faults_, place_text(request_.place));
+    if (!faults_.empty())
+      w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", faults_, place_text(request_.place));
     std::string signature = fmt::format("void {}(const TaskArgs& t", request_.name);
-    for (const ValueId v : captures_) signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
+    for (const ValueId v : captures_)
+      signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
     return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, false, uses_blocked_, widest_};
   }
 
@@ -84,18 +94,24 @@ class FusedEmitter {
         extents += (extents.empty() ? "" : ", ") + extent(l.end - l.begin);
         count = count * (l.end - l.begin);
       }
-      w.line("const auto {} = rt::rows::piece<{}>({}, {}, {{{}}});", local_names_.at(m.value), m.compute.out.size(), packed_, extent(*m.place), extents);
-      w.line("if (t.fresh) rt::rows::start<{}>({}, {}, {}, {});", type, packed_, extent(*m.place), extent(count), identity(m));
+      w.line("const auto {} = rt::rows::piece<{}>({}, {}, {{{}}});", local_names_.at(m.value), m.compute.out.size(),
+             packed_, extent(*m.place), extents);
+      w.line("if (t.fresh) rt::rows::start<{}>({}, {}, {}, {});", type, packed_, extent(*m.place), extent(count),
+             identity(m));
     }
   }
-  [[nodiscard]] static bool closes(const Member& m) { return static_cast<std::size_t>(m.shared[0]) >= m.compute.out.size(); }
+  [[nodiscard]] static bool closes(const Member& m) {
+    return static_cast<std::size_t>(m.shared[0]) >= m.compute.out.size();
+  }
   [[nodiscard]] bool closes() const { return closes(result()); }
   /// The operation's label that is number f of the shared ones.
   [[nodiscard]] std::size_t shared_label(std::size_t f) const {
     return closes() ? op_.labels.size() - result().shared.size() + f : static_cast<std::size_t>(result().shared[f]);
   }
   /// Blocks are of the last shared label; around them are loops over the others.
-  [[nodiscard]] static bool counts_rows(const Member& m, std::size_t label) { return static_cast<std::int32_t>(label) == m.shared.back(); }
+  [[nodiscard]] static bool counts_rows(const Member& m, std::size_t label) {
+    return static_cast<std::int32_t>(label) == m.shared.back();
+  }
   [[nodiscard]] static bool is_outer(const Member& m, std::size_t label) {
     return !counts_rows(m, label) && std::ranges::find(m.shared, static_cast<std::int32_t>(label)) != m.shared.end();
   }
@@ -111,7 +127,9 @@ class FusedEmitter {
     for (const Member& m : fused_.members) {
       const std::string& known = request_.program.info(m.value).name;
       const std::string text = known.empty() ? describe(request_.program, m.compute) : known;
-      local_names_[m.value] = table_.claim(&m == &result() && !m.place ? name_of(request_.program, request_.step.target) : text.size() <= 32 ? text : "part");
+      local_names_[m.value] = table_.claim(&m == &result() && !m.place ? name_of(request_.program, request_.step.target)
+                                           : text.size() <= 32         ? text
+                                                                       : "part");
     }
     rows_ = table_.claim("rows");
     if (result().place) packed_ = table_.claim("packed");
@@ -136,7 +154,8 @@ class FusedEmitter {
     }
   }
 
-  /// An element-wise operator that is the last to read a value of the block takes its place, if every element needs the one there alone.
+  /// An element-wise operator that is the last to read a value of the block takes its place, if every element needs the
+  /// one there alone.
   void take_places() {
     for (std::size_t k = 0; k + 1 < fused_.members.size(); ++k) {
       const Member& m = fused_.members[k];
@@ -145,9 +164,11 @@ class FusedEmitter {
       std::iota(same.begin(), same.end(), 0);
       for (const Member& from : fused_.members) {
         if (&from == &m) break;
-        const bool alike = from.type == m.type && !closes(from) && std::ranges::equal(from.compute.out, m.compute.out, [](const ir::Label& a, const ir::Label& b) {
-          return a.begin == b.begin && a.end == b.end && a.begin == Extent(0);
-        });
+        const bool alike =
+            from.type == m.type && !closes(from) &&
+            std::ranges::equal(from.compute.out, m.compute.out, [](const ir::Label& a, const ir::Label& b) {
+              return a.begin == b.begin && a.end == b.end && a.begin == Extent(0);
+            });
         bool here = false, only = true;
         for (std::size_t reader = 0; reader < fused_.members.size(); ++reader) {
           ir::for_each_node(fused_.members[reader].compute.bodies[0], [&](const ir::ExprNode& n) {
@@ -157,7 +178,8 @@ class FusedEmitter {
             only = only && (reader < k || (reader == k && is_read(n, same, from.type)));
           });
         }
-        const bool free = std::ranges::none_of(in_place_, [&](const auto& entry) { return entry.second == from.value; });
+        const bool free =
+            std::ranges::none_of(in_place_, [&](const auto& entry) { return entry.second == from.value; });
         if (alike && here && only && free) {
           in_place_[m.value] = from.value;
           break;
@@ -179,13 +201,16 @@ class FusedEmitter {
 
   ExprEmitter expressions(const Member& m) {
     ExprEmitter e{labels_.at(m.value), [this](ValueId v) { return host(v); },
-            [this](const ir::ExprNode& n, const std::vector<std::string>& subscripts) {
-              const auto& r = std::get<ir::Read>(n.op);
-              if (request_.program.is_host(r.tensor)) return host(r.tensor);
-              const bool local = is_local(r.tensor);
-              return fmt::format("{}({})", tensor_name(n), fmt::join(subscripts.begin() + (local ? static_cast<std::ptrdiff_t>(outer_.size()) : 0), subscripts.end(), ", "));
-            },
-            [this](const ir::SourceRange&) { return faults_name(); }};
+                  [this](const ir::ExprNode& n, const std::vector<std::string>& subscripts) {
+                    const auto& r = std::get<ir::Read>(n.op);
+                    if (request_.program.is_host(r.tensor)) return host(r.tensor);
+                    const bool local = is_local(r.tensor);
+                    return fmt::format(
+                        "{}({})", tensor_name(n),
+                        fmt::join(subscripts.begin() + (local ? static_cast<std::ptrdiff_t>(outer_.size()) : 0),
+                                  subscripts.end(), ", "));
+                  },
+                  [this](const ir::SourceRange&) { return faults_name(); }};
     e.use_vector_math([this, &m](const ir::Select& s) { return takes_both(m, s); });
     return e;
   }
@@ -204,7 +229,8 @@ class FusedEmitter {
 
   /// Whether the value exists for a block of rows: not its outer dimensions.
   [[nodiscard]] bool is_local(ValueId v) const {
-    return local_names_.contains(v) && std::ranges::none_of(fused_.members, [&](const Member& m) { return m.value == v && is_result(m); });
+    return local_names_.contains(v) &&
+           std::ranges::none_of(fused_.members, [&](const Member& m) { return m.value == v && is_result(m); });
   }
 
   /// The view that a read refers to.
@@ -220,7 +246,8 @@ class FusedEmitter {
     return l < m.compute.out.size() ? m.compute.out[l] : m.compute.reduce[l - m.compute.out.size()];
   }
   std::string extent(const Extent& e, int outer = 0) {
-    ExprEmitter expr({}, [this](ValueId v) { return host(v); }, nullptr);
+    ExprEmitter expr(
+        {}, [this](ValueId v) { return host(v); }, nullptr);
     return expr.text(e, outer);
   }
   std::string line_extents(const Member& m) {
@@ -232,7 +259,8 @@ class FusedEmitter {
     return list;
   }
   std::string identity(const Member& m) {
-    ExprEmitter expr({}, [this](ValueId v) { return host(v); }, nullptr);
+    ExprEmitter expr(
+        {}, [this](ValueId v) { return host(v); }, nullptr);
     return expr.text(ir::identity_of(*m.compute.monoid, m.type));
   }
 
@@ -241,7 +269,8 @@ class FusedEmitter {
     Extent bytes;
     for (const AccessTemplate& a : op_.reads) {
       const int row = static_cast<int>(shared_label(outer_.size()));
-      const bool by_rows = std::ranges::any_of(a.dims, [&](const DimTemplate& d) { return !d.terms.empty() && d.terms[0].label == row; });
+      const bool by_rows = std::ranges::any_of(
+          a.dims, [&](const DimTemplate& d) { return !d.terms.empty() && d.terms[0].label == row; });
       Extent elements(ir::size_of(request_.program.type(a.tensor).scalar));
       for (const DimTemplate& d : a.dims) {
         if (d.terms.empty()) elements = elements * (d.hi - d.lo);
@@ -251,7 +280,8 @@ class FusedEmitter {
     for (const Member& m : fused_.members) {
       if (closes(m) || in_place_.contains(m.value)) continue;
       Extent elements(ir::size_of(m.type));
-      for (std::size_t d = m.shared.size(); d < m.compute.out.size(); ++d) elements = elements * (m.compute.out[d].end - m.compute.out[d].begin);
+      for (std::size_t d = m.shared.size(); d < m.compute.out.size(); ++d)
+        elements = elements * (m.compute.out[d].end - m.compute.out[d].begin);
       bytes = bytes + elements;
     }
     return extent(bytes);
@@ -266,7 +296,8 @@ class FusedEmitter {
     const std::string& name = labels_.at(m.value)[label];
     const bool shared = counts_rows(m, label);
     const ir::Label& l = label_of(m, label);
-    return fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", name, shared ? rows_ + ".lo" : extent(l.begin), shared ? rows_ + ".hi" : extent(l.end));
+    return fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", name, shared ? rows_ + ".lo" : extent(l.begin),
+                       shared ? rows_ + ".hi" : extent(l.end));
   }
 
   std::string element(const Member& m) {
@@ -282,7 +313,8 @@ class FusedEmitter {
   Statements statements(const Member& m) {
     if (m.compute.guard) return grouped(m);
     if (std::optional<std::string> call = product(m)) return {simple(*call)};
-    const bool position_of_best = m.compute.monoid && (m.compute.monoid->kind == Monoid::Kind::kArgMin || m.compute.monoid->kind == Monoid::Kind::kArgMax);
+    const bool position_of_best = m.compute.monoid && (m.compute.monoid->kind == Monoid::Kind::kArgMin ||
+                                                       m.compute.monoid->kind == Monoid::Kind::kArgMax);
     if (!position_of_best) {
       if (std::optional<Statements> blocks = blocked(m)) return std::move(*blocks);
     }
@@ -294,7 +326,8 @@ class FusedEmitter {
     }
     if (m.compute.reduce.empty() && loops.size() == 1) {
       const Spelling s = spelled(m);
-      return {simple(fmt::format("rt::rows::each({}, [&](Index {}) {{ {}{} = {}; }});", rows_, labels_.at(m.value)[loops[0]], s.parts, element(m), s.value))};
+      return {simple(fmt::format("rt::rows::each({}, [&](Index {}) {{ {}{} = {}; }});", rows_,
+                                 labels_.at(m.value)[loops[0]], s.parts, element(m), s.value))};
     }
     if (m.compute.reduce.empty()) {
       const Spelling s = spelled(m);
@@ -312,7 +345,9 @@ class FusedEmitter {
   Spelling spelled(const Member& m, int outer = 0) {
     ExprEmitter e = expressions(m);
     const Expr& body = m.compute.bodies[0];
-    std::string parts = named_parts(e, body, [&](const ir::Select& s) { return takes_both(m, s); }, [this](std::string_view name) { return table_.claim(name); });
+    std::string parts = named_parts(
+        e, body, [&](const ir::Select& s) { return takes_both(m, s); },
+        [this](std::string_view name) { return table_.claim(name); });
     return {std::move(parts), e.text(body, outer)};
   }
   static Statements with_parts(const Spelling& s, Statements statements) {
@@ -336,7 +371,8 @@ class FusedEmitter {
     const bool real = ir::is_float(m.type);
     switch (m.compute.monoid->kind) {
       case Monoid::Kind::kSum: return real ? fmt::format("{} + {}", a, b) : fmt::format("scalar::add({}, {})", a, b);
-      case Monoid::Kind::kProd: return real ? fmt::format("{} * {}", a, b) : fmt::format("scalar::multiply({}, {})", a, b);
+      case Monoid::Kind::kProd:
+        return real ? fmt::format("{} * {}", a, b) : fmt::format("scalar::multiply({}, {})", a, b);
       case Monoid::Kind::kMin: return fmt::format("scalar::least({}, {})", a, b);
       case Monoid::Kind::kMax: return fmt::format("scalar::greatest({}, {})", a, b);
       case Monoid::Kind::kAny: return fmt::format("{} || {}", b, a);
@@ -347,27 +383,32 @@ class FusedEmitter {
     return {};
   }
 
-  /// Reduces over the labels in `labels`, the last one through the runtime's partial results, and puts what comes out into `target`.
-  Statements line_reduction(const Member& m, const std::vector<std::size_t>& labels, const std::string& start, const std::string& target) {
+  /// Reduces over the labels in `labels`, the last one through the runtime's partial results, and puts what comes out
+  /// into `target`.
+  Statements line_reduction(const Member& m, const std::vector<std::size_t>& labels, const std::string& start,
+                            const std::string& target) {
     const std::vector<std::string>& names = labels_.at(m.value);
     const std::string type(cpp_type(m.type));
     const std::string& a = names[names.size() - 2];
     const std::string& b = names[names.size() - 1];
     const Spelling s = spelled(m);
-    const std::string line = fmt::format("rt::rows::reduce<{0}>({1}, {2}, [&]({0} {3}, {0} {4}) {{ return {5}; }}, [&](Index {6}) {{ {7}return {8}; }})", type,
-                                         range(m, labels.back()), identity(m), a, b, combined(m, a, b), names[labels.back()], s.parts, s.value);
+    const std::string line = fmt::format(
+        "rt::rows::reduce<{0}>({1}, {2}, [&]({0} {3}, {0} {4}) {{ return {5}; }}, [&](Index {6}) {{ {7}return {8}; }})",
+        type, range(m, labels.back()), identity(m), a, b, combined(m, a, b), names[labels.back()], s.parts, s.value);
     if (labels.size() == 1 && start.empty()) return {simple(fmt::format("{} = {};", target, line))};
     const std::string total = table_.claim("total");
     Statements result{simple(fmt::format("{} {} = {};", type, total, start.empty() ? identity(m) : start))};
     const std::vector<std::size_t> outer(labels.begin(), labels.end() - 1);
-    for (Statement& s : nest(m, outer, false, {simple(fmt::format("{} = {};", total, combined(m, total, line)))})) result.push_back(std::move(s));
+    for (Statement& s : nest(m, outer, false, {simple(fmt::format("{} = {};", total, combined(m, total, line)))}))
+      result.push_back(std::move(s));
     result.push_back(simple(fmt::format("{} = {};", target, total)));
     return result;
   }
 
   Statements along_lines(const Member& m) {
     std::vector<std::size_t> reduced;
-    for (std::size_t l = m.compute.out.size(); l < m.compute.out.size() + m.compute.reduce.size(); ++l) reduced.push_back(l);
+    for (std::size_t l = m.compute.out.size(); l < m.compute.out.size() + m.compute.reduce.size(); ++l)
+      reduced.push_back(l);
     return line_reduction(m, reduced, "", element(m));
   }
 
@@ -380,8 +421,10 @@ class FusedEmitter {
     const std::size_t along = m.compute.out.size();
     const std::string_view function = m.compute.monoid->kind == Monoid::Kind::kArgMin ? "arg_min" : "arg_max";
     const Spelling s = spelled(m);
-    return nest(m, loops, false, {simple(fmt::format("{} = rt::rows::{}<{}>({}, [&](Index {}) {{ {}return {}; }});", element(m), function,
-                                                     cpp_type(m.compute.bodies[0]->type), range(m, along), labels_.at(m.value)[along], s.parts, s.value))});
+    return nest(m, loops, false,
+                {simple(fmt::format("{} = rt::rows::{}<{}>({}, [&](Index {}) {{ {}return {}; }});", element(m),
+                                    function, cpp_type(m.compute.bodies[0]->type), range(m, along),
+                                    labels_.at(m.value)[along], s.parts, s.value))});
   }
 
   /// A reduction of rows with what all rows share, by blocks that stay in registers.
@@ -397,7 +440,8 @@ class FusedEmitter {
       labels.outer.push_back(static_cast<int>(l));
       if (!is_outer(m, l)) loops.push_back(l);
     }
-    for (std::size_t l = c.out.size(); l < c.out.size() + c.reduce.size(); ++l) labels.reduce.push_back(static_cast<int>(l));
+    for (std::size_t l = c.out.size(); l < c.out.size() + c.reduce.size(); ++l)
+      labels.reduce.push_back(static_cast<int>(l));
     const std::optional<Blocking> blocks = blocking(c, std::move(labels), [&](const ir::ExprNode& n) {
       const auto* r = std::get_if<ir::Read>(&n.op);
       return r != nullptr && !request_.program.is_host(r->tensor);
@@ -407,7 +451,9 @@ class FusedEmitter {
     BlockedPlace place{rows_, range(m, static_cast<std::size_t>(blocks->column)), {}, element(m)};
     for (const int l : blocks->reduce) place.reduce.push_back(range(m, static_cast<std::size_t>(l)));
     ExprEmitter expr = expressions(m);
-    Statements result = nest(m, loops, false, blocked_statements(expr, c, Expr(), m.type, *blocks, place, [&](std::string_view name) { return table_.claim(name); }));
+    Statements result = nest(m, loops, false,
+                             blocked_statements(expr, c, Expr(), m.type, *blocks, place,
+                                                [&](std::string_view name) { return table_.claim(name); }));
     result.insert(result.begin(), simple(filled(m)));
     return result;
   }
@@ -421,7 +467,8 @@ class FusedEmitter {
       lines += (lines.empty() ? "" : ", ") + fmt::format("Interval{{0, {}}}", extent(length));
     }
     if (!is_local(m.value)) target = at_outer(target, outer_.size());
-    return fmt::format("rt::rows::fill<{}, {}>({}, {}, {{{}}}, {});", cpp_type(m.type), count + 1, target, rows_, lines, identity(m));
+    return fmt::format("rt::rows::fill<{}, {}>({}, {}, {{{}}}, {});", cpp_type(m.type), count + 1, target, rows_, lines,
+                       identity(m));
   }
 
   /// The view at the loops around the blocks.
@@ -440,14 +487,17 @@ class FusedEmitter {
       const bool local = is_local(std::get<ir::Read>(read->op).tensor);
       return at_outer(tensor_name(*read), local ? 0 : std::min(shared, outer_.size()));
     };
-    const std::string target = is_local(m.value) ? name_of_local(m) : at_outer(name_of_local(m), p.of_rows ? 0 : outer_.size());
+    const std::string target =
+        is_local(m.value) ? name_of_local(m) : at_outer(name_of_local(m), p.of_rows ? 0 : outer_.size());
     if (p.of_rows) {
-      return fmt::format("rt::rows::add_product<{}>({}, {}, {}, {}, {}, {});", type, target, view(p.x, 0), rows_, view(p.y, 0), range(m, 0), range(m, 1));
+      return fmt::format("rt::rows::add_product<{}>({}, {}, {}, {}, {}, {});", type, target, view(p.x, 0), rows_,
+                         view(p.y, 0), range(m, 0), range(m, 1));
     }
     const std::size_t j = m.compute.out.size() - 1;
     const std::string y = view(p.y, p.shared);
     return fmt::format("rt::rows::product<{}>({}, {}, {}, {}, {}, {});", type, target, view(p.x, outer_.size()), rows_,
-                       p.transposed ? fmt::format("rt::rows::transposed<const {}>({})", type, y) : y, range(m, j), range(m, j + 1));
+                       p.transposed ? fmt::format("rt::rows::transposed<const {}>({})", type, y) : y, range(m, j),
+                       range(m, j + 1));
   }
 
   /// Rows outermost, the result's last dimension innermost; without dimensions, into a scalar.
@@ -459,10 +509,12 @@ class FusedEmitter {
     if (m.compute.out.empty()) return line_reduction(m, loops, element(m), element(m));
     for (std::size_t l = 0; l < m.compute.out.size(); ++l) loops.push_back(l);
     const Spelling s = spelled(m, 7);
-    return nest(m, loops, true, with_parts(s, {simple(fmt::format("{0} = {1};", element(m), combined(m, element(m), s.value)))}));
+    return nest(m, loops, true,
+                with_parts(s, {simple(fmt::format("{0} = {1};", element(m), combined(m, element(m), s.value)))}));
   }
 
-  /// A sum of rows by groups, `sum[i where c == a[i]](…)`: every row meets the one element, or line, that its group has.
+  /// A sum of rows by groups, `sum[i where c == a[i]](…)`: every row meets the one element, or line, that its group
+  /// has.
   Statements grouped(const Member& m) {
     const ir::Group group = *ir::group_of(m.compute);
     const std::size_t row = static_cast<std::size_t>(m.shared.back());
@@ -470,13 +522,18 @@ class FusedEmitter {
     for (std::size_t l = 0; l < m.compute.out.size() + m.compute.reduce.size(); ++l) {
       if (l != static_cast<std::size_t>(group.label) && !counts_rows(m, l) && !is_outer(m, l)) loops.push_back(l);
     }
-    std::ranges::stable_sort(loops, [&](std::size_t a, std::size_t b) { return a >= m.compute.out.size() && b < m.compute.out.size(); });
+    std::ranges::stable_sort(
+        loops, [&](std::size_t a, std::size_t b) { return a >= m.compute.out.size() && b < m.compute.out.size(); });
     const Spelling s = spelled(m, 7);
     const std::string& c = labels_.at(m.value)[static_cast<std::size_t>(group.label)];
     const ir::Label& range = label_of(m, static_cast<std::size_t>(group.label));
     const bool simd = !loops.empty() && loops.back() < m.compute.out.size();
-    Statements body = nest(m, loops, simd, with_parts(s, {simple(fmt::format("{0} = {1};", element(m), combined(m, element(m), s.value)))}));
-    body = {block(fmt::format("if (const Index {0} = {1}; {2} <= {0} && {0} < {3})", c, expressions(m).text(group.number), extent(range.begin), extent(range.end)), std::move(body))};
+    Statements body =
+        nest(m, loops, simd,
+             with_parts(s, {simple(fmt::format("{0} = {1};", element(m), combined(m, element(m), s.value)))}));
+    body = {block(fmt::format("if (const Index {0} = {1}; {2} <= {0} && {0} < {3})", c,
+                              expressions(m).text(group.number), extent(range.begin), extent(range.end)),
+                  std::move(body))};
     return {block(loop(m, row), std::move(body))};
   }
 
@@ -485,7 +542,9 @@ class FusedEmitter {
     if (const std::optional<MatrixProduct> p = matrix_product(m)) return matrix_call(m, *p);
     const auto& c = m.compute;
     const auto* times = std::get_if<ir::Binary>(&c.bodies[0]->op);
-    if (!c.monoid || c.monoid->kind != Monoid::Kind::kSum || !ir::is_float(m.type) || times == nullptr || times->op != ir::BinaryOp::kMul) return std::nullopt;
+    if (!c.monoid || c.monoid->kind != Monoid::Kind::kSum || !ir::is_float(m.type) || times == nullptr ||
+        times->op != ir::BinaryOp::kMul)
+      return std::nullopt;
     if (c.out.size() != 1 || c.reduce.size() != 1 || !(c.out[0].begin == Extent(0))) return std::nullopt;
     if (!outer_.empty()) return std::nullopt;
     const std::int32_t other = 1 - m.shared[0];
@@ -493,8 +552,9 @@ class FusedEmitter {
       if (!is_read(**x, {m.shared[0], other}, m.type)) continue;
       const bool along = !closes(m) && is_read(**v, {other}, m.type);
       if (!along && !(closes(m) && is_read(**v, {m.shared[0]}, m.type))) continue;
-      return fmt::format("rt::rows::{}<{}>({}, {}, {}, {}, {});", along ? "dot" : "add_scaled", cpp_type(m.type), name_of_local(m), tensor_name(**x), rows_,
-                         tensor_name(**v), range(m, static_cast<std::size_t>(other)));
+      return fmt::format("rt::rows::{}<{}>({}, {}, {}, {}, {});", along ? "dot" : "add_scaled", cpp_type(m.type),
+                         name_of_local(m), tensor_name(**x), rows_, tensor_name(**v),
+                         range(m, static_cast<std::size_t>(other)));
     }
     return std::nullopt;
   }
@@ -514,11 +574,11 @@ class FusedEmitter {
   const FusedTemplate& fused_;
   NameTable table_;
   std::vector<ValueId> captures_;
-  std::map<int, std::string> views_;               ///< by operand
-  std::map<ValueId, std::string> local_names_;     ///< members, as views
+  std::map<int, std::string> views_;                    ///< by operand
+  std::map<ValueId, std::string> local_names_;          ///< members, as views
   std::map<ValueId, std::vector<std::string>> labels_;  ///< of members; then two names for reductions
-  std::vector<std::string> outer_;                 ///< loops around the blocks
-  std::map<ValueId, ValueId> in_place_;            ///< values that take the place of others
+  std::vector<std::string> outer_;                      ///< loops around the blocks
+  std::map<ValueId, ValueId> in_place_;                 ///< values that take the place of others
   std::string rows_, packed_, faults_;
   bool uses_blocked_ = false;
   rt::SimdLevel widest_ = rt::SimdLevel::kBaseline;

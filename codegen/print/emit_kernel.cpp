@@ -50,7 +50,9 @@ std::vector<ValueId> captures_of(const KernelNest& built, const nest::PrintedNes
 /// Whether the kernel may be one expression: an assignment to every point, or a sum.
 bool may_be_short(const OpTemplate& op, const KernelTemplate& kernel) {
   const ir::Compute& compute = kernel.compute;
-  if (kernel.walk || op.compresses || compute.combine || compute.guard || op.writes || op.base || !kernel.gathers.empty() || !kernel.scattered.empty()) return false;
+  if (kernel.walk || op.compresses || compute.combine || compute.guard || op.writes || op.base ||
+      !kernel.gathers.empty() || !kernel.scattered.empty())
+    return false;
   if (!compute.monoid) return true;
   const bool from_zero = std::ranges::all_of(compute.out, [](const ir::Label& l) { return l.begin == Extent(0); });
   return from_zero && compute.monoid->kind == Monoid::Kind::kSum && ir::is_float(kernel.type) && !blocking(op, kernel);
@@ -61,7 +63,9 @@ bool may_be_short(const OpTemplate& op, const KernelTemplate& kernel) {
 EmittedKernel emit_kernel(const KernelRequest& request) {
   const KernelNest built = verified_nest(request);
   const nest::PrintedNest printed = nest::print_function(built.nest, request.procedure_name);
-  return {printed.text, captures_of(built, printed), printed.checks, printed.blocked, widest(request, printed), printed.parts, printed.stored};
+  return {printed.text,    captures_of(built, printed), printed.checks,
+          printed.blocked, widest(request, printed),    printed.parts,
+          printed.stored};
 }
 
 std::optional<ShortKernel> short_kernel(const KernelRequest& request) {
@@ -72,10 +76,13 @@ std::optional<ShortKernel> short_kernel(const KernelRequest& request) {
   if (!p) return std::nullopt;
   const ir::Type& type = request.program.type(request.step.target);
   const std::string output = fmt::format("{}, {}", cpp_type(request.step.kernel->type), type.rank());
-  const int across = p->sums || p->vectors || op.labels.size() < 2 ? -1 : label_across(op, static_cast<int>(op.labels.size()) - 1);
-  if (across >= 0) return ShortKernel{p->text, "rt::each_in_squares", std::to_string(across), widest(request, *p), captures_of(built, *p)};
-  return ShortKernel{p->text, fmt::format("rt::{}{}", p->sums ? "sum" : "each", p->vectors ? "_simd" : ""), p->sums ? output : "", widest(request, *p),
-                     captures_of(built, *p)};
+  const int across =
+      p->sums || p->vectors || op.labels.size() < 2 ? -1 : label_across(op, static_cast<int>(op.labels.size()) - 1);
+  if (across >= 0)
+    return ShortKernel{p->text, "rt::each_in_squares", std::to_string(across), widest(request, *p),
+                       captures_of(built, *p)};
+  return ShortKernel{p->text, fmt::format("rt::{}{}", p->sums ? "sum" : "each", p->vectors ? "_simd" : ""),
+                     p->sums ? output : "", widest(request, *p), captures_of(built, *p)};
 }
 
 }  // namespace tdsl::codegen

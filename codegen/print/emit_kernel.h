@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/print/emit_expr.h"
 #include "codegen/families/families.h"
+#include "codegen/print/emit_expr.h"
 #include "codegen/print/writer.h"
 #include "runtime/kernels/simd_level.h"
 
@@ -14,19 +14,20 @@ namespace tdsl::codegen {
 
 /// A kernel function as emitted, and how to call it.
 struct EmittedKernel {
-  std::string function;               ///< the whole definition
-  std::vector<ValueId> captures;      ///< host values it takes after the TaskArgs, in order
-  bool checks_subscripts = false;     ///< calls inside()
-  bool blocked = false;               ///< uses runtime/kernels/blocked_reduction.h
-  rt::SimdLevel widest = rt::SimdLevel::kBaseline;  ///< the widest vectors that make it faster; the bits are the same with all
-  bool parts = false;                 ///< uses runtime/kernels/parts.h
-  bool stored = false;                ///< uses runtime/kernels/stored.h
+  std::string function;            ///< the whole definition
+  std::vector<ValueId> captures;   ///< host values it takes after the TaskArgs, in order
+  bool checks_subscripts = false;  ///< calls inside()
+  bool blocked = false;            ///< uses runtime/kernels/blocked_reduction.h
+  rt::SimdLevel widest =
+      rt::SimdLevel::kBaseline;  ///< the widest vectors that make it faster; the bits are the same with all
+  bool parts = false;            ///< uses runtime/kernels/parts.h
+  bool stored = false;           ///< uses runtime/kernels/stored.h
 };
 
 /// A kernel that is one expression of a point.
 struct ShortKernel {
-  std::string function;  ///< `[](Out<double, 1> y, In<double, 1> x, Index i) { y(i) = 2.0 * x(i); }`
-  std::string loops;     ///< what makes a kernel of it: `rt::sum_simd`
+  std::string function;   ///< `[](Out<double, 1> y, In<double, 1> x, Index i) { y(i) = 2.0 * x(i); }`
+  std::string loops;      ///< what makes a kernel of it: `rt::sum_simd`
   std::string arguments;  ///< template arguments of that: `double, 1`
   rt::SimdLevel widest = rt::SimdLevel::kBaseline;
   std::vector<ValueId> values;  ///< host values that are its last parameters
@@ -41,10 +42,11 @@ struct KernelRequest {
   ExprEmitter::ProcedureName procedure_name;
 };
 
-/// The kernel of an operation as a typed C++ function of `const TaskArgs& t` and host values: its nest (kernel_nest.h), verified and printed.
+/// The kernel of an operation as a typed C++ function of `const TaskArgs& t` and host values: its nest (kernel_nest.h),
+/// verified and printed.
 [[nodiscard]] EmittedKernel emit_kernel(const KernelRequest& request);
-/// The kernel through the loops of runtime/kernels/each.h, or nothing: where it is more than one expression for every point of the labels,
-/// or reports failures.
+/// The kernel through the loops of runtime/kernels/each.h, or nothing: where it is more than one expression for every
+/// point of the labels, or reports failures.
 [[nodiscard]] std::optional<ShortKernel> short_kernel(const KernelRequest& request);
 
 }  // namespace tdsl::codegen

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/print/emit_expr.h"
 #include "codegen/families/families.h"
+#include "codegen/print/emit_expr.h"
 
 namespace tdsl::codegen {
 
@@ -28,8 +28,9 @@ struct LoopRequest {
   ExprEmitter::ProcedureName procedure_name;
 };
 
-/// The loop as the program says it, with typed locals: values that may share a variable do (ir/analysis/loop_variables.h), subscripts
-/// are checked unless they are inside by compile-time algebra, and what fails stops the run at once.
+/// The loop as the program says it, with typed locals: values that may share a variable do
+/// (ir/analysis/loop_variables.h), subscripts are checked unless they are inside by compile-time algebra, and what
+/// fails stops the run at once.
 [[nodiscard]] EmittedLoop emit_loop(const LoopRequest& request);
 
 }  // namespace tdsl::codegen

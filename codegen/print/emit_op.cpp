@@ -25,13 +25,15 @@ std::string combine_text(plan::Combine c) {
 std::string meeting_text(const OpTemplate& op, ExprEmitter& expr) {
   if (op.pieces.empty()) return "Combine::" + combine_text(op.combine);
   std::string list;
-  for (const OpTemplate::Piece& p : op.pieces) list += fmt::format("{}{{Combine::{}, {}}}", list.empty() ? "" : ", ", combine_text(p.combine), expr.text(p.count));
+  for (const OpTemplate::Piece& p : op.pieces)
+    list += fmt::format("{}{{Combine::{}, {}}}", list.empty() ? "" : ", ", combine_text(p.combine), expr.text(p.count));
   return "{" + list + "}";
 }
 
 std::string terms_text(const std::vector<Term>& terms, ExprEmitter& expr) {
   std::string result;
-  for (const Term& t : terms) result += fmt::format("{}{{{}, {}}}", result.empty() ? "" : ", ", t.label, expr.text(t.coefficient));
+  for (const Term& t : terms)
+    result += fmt::format("{}{{{}, {}}}", result.empty() ? "" : ", ", t.label, expr.text(t.coefficient));
   return result;
 }
 
@@ -40,13 +42,15 @@ std::string dim_text(const DimTemplate& d, ExprEmitter& expr) {
   const bool one = d.hi - d.lo == Extent(1);
   if (!(d.divisor == Extent(1))) {
     if (!one) {
-      return fmt::format("plan::DimAccess{{{{{}}}, {{{}, {}}}, false, {}}}", terms_text(d.terms, expr), expr.text(d.lo), expr.text(d.hi),
-                         expr.text(d.divisor));
+      return fmt::format("plan::DimAccess{{{{{}}}, {{{}, {}}}, false, {}}}", terms_text(d.terms, expr), expr.text(d.lo),
+                         expr.text(d.hi), expr.text(d.divisor));
     }
-    return fmt::format("plan::quotient({{{}}}, {}, {})", terms_text(d.terms, expr), expr.text(d.lo), expr.text(d.divisor));
+    return fmt::format("plan::quotient({{{}}}, {}, {})", terms_text(d.terms, expr), expr.text(d.lo),
+                       expr.text(d.divisor));
   }
   // One past the largest integer is the smallest: the interval is empty, as is what is read there.
-  if (d.terms.empty() && one && !d.hi.constant() && !d.hi.as_value()) return fmt::format("fixed({0}, scalar::add<Index>({0}, 1))", expr.text(d.lo));
+  if (d.terms.empty() && one && !d.hi.constant() && !d.hi.as_value())
+    return fmt::format("fixed({0}, scalar::add<Index>({0}, 1))", expr.text(d.lo));
   if (d.terms.empty()) return fmt::format("fixed({}, {})", expr.text(d.lo), expr.text(d.hi));
   const bool zero = d.lo == Extent(0);
   const std::string lo = expr.text(d.lo);
@@ -55,7 +59,9 @@ std::string dim_text(const DimTemplate& d, ExprEmitter& expr) {
     if (!(t.coefficient == Extent(1))) return fmt::format("at({}, {}, {})", t.label, lo, expr.text(t.coefficient));
     return zero ? fmt::format("at({})", t.label) : fmt::format("at({}, {})", t.label, lo);
   }
-  if (one) return zero ? fmt::format("at({{{}}})", terms_text(d.terms, expr)) : fmt::format("at({{{}}}, {})", terms_text(d.terms, expr), lo);
+  if (one)
+    return zero ? fmt::format("at({{{}}})", terms_text(d.terms, expr))
+                : fmt::format("at({{{}}}, {})", terms_text(d.terms, expr), lo);
   if (d.terms.size() == 1 && d.terms.front().coefficient == Extent(1)) {
     return fmt::format("near({}, {}, {})", d.terms.front().label, lo, expr.text(d.hi));
   }
@@ -69,13 +75,15 @@ std::string range_text(const LabelTemplate& l, ExprEmitter& expr) {
 
 std::string label_text(const LabelTemplate& l, ExprEmitter& expr) {
   switch (l.kind) {
-    case LabelTemplate::Kind::kOut:
-      return fmt::format(".out({}, {})", string_literal(l.name), range_text(l, expr));
-    case LabelTemplate::Kind::kWhole: return fmt::format(".out({}, {}).uncut()", string_literal(l.name), range_text(l, expr));
-    case LabelTemplate::Kind::kReduce: return fmt::format(".reduce({}, {})", string_literal(l.name), range_text(l, expr));
+    case LabelTemplate::Kind::kOut: return fmt::format(".out({}, {})", string_literal(l.name), range_text(l, expr));
+    case LabelTemplate::Kind::kWhole:
+      return fmt::format(".out({}, {}).uncut()", string_literal(l.name), range_text(l, expr));
+    case LabelTemplate::Kind::kReduce:
+      return fmt::format(".reduce({}, {})", string_literal(l.name), range_text(l, expr));
     case LabelTemplate::Kind::kGather: return fmt::format(".gather({}, {})", string_literal(l.name), expr.text(l.end));
     case LabelTemplate::Kind::kPlain:
-      return fmt::format(".label({}, Interval{{{}, {}}})", string_literal(l.name), expr.text(l.begin), expr.text(l.end));
+      return fmt::format(".label({}, Interval{{{}, {}}})", string_literal(l.name), expr.text(l.begin),
+                         expr.text(l.end));
   }
   return {};
 }
@@ -105,14 +113,16 @@ std::string tile_text(const OpTemplate& op, ExprEmitter& expr) {
 }
 
 std::string number(double x) {
-  return x == static_cast<double>(static_cast<std::int64_t>(x)) ? fmt::format("{}", static_cast<std::int64_t>(x)) : fmt::format("{}", x);
+  return x == static_cast<double>(static_cast<std::int64_t>(x)) ? fmt::format("{}", static_cast<std::int64_t>(x))
+                                                                : fmt::format("{}", x);
 }
 
 /// `plan::from(1, 1, -b), plan::up_to(1, 1, b)`
 std::string bounds_text(const OpTemplate& op, ExprEmitter& expr) {
   std::string text;
   for (const OpTemplate::PointBound& b : op.bounds) {
-    text += fmt::format("{}plan::{}({}, {}, {})", text.empty() ? "" : ", ", b.from_below ? "from" : "up_to", b.label, b.row, expr.text(b.constant));
+    text += fmt::format("{}plan::{}({}, {}, {})", text.empty() ? "" : ", ", b.from_below ? "from" : "up_to", b.label,
+                        b.row, expr.text(b.constant));
   }
   return text;
 }
@@ -134,7 +144,8 @@ std::string op_class_text(plan::OpClass c) {
   }
 }
 
-std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::function<std::string(ValueId)>& tensor_name) {
+std::string builder_calls(const OpTemplate& op, ExprEmitter& expr,
+                          const std::function<std::string(ValueId)>& tensor_name) {
   std::string calls;
   for (const LabelTemplate& l : op.labels) calls += label_text(l, expr);
   if (op.writes) calls += write_text(op, expr);
@@ -148,19 +159,26 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr, const std::fu
   } else if (op.combine != plan::Combine::kNone) {
     calls += fmt::format(".combine(Combine::{})", combine_text(op.combine));
   }
-  calls += op.flops_per_row ? fmt::format(".flops_per_row({})", row_flops_text(op, expr)) : fmt::format(".flops({})", number(op.flops_per_point));
+  calls += op.flops_per_row ? fmt::format(".flops_per_row({})", row_flops_text(op, expr))
+                            : fmt::format(".flops({})", number(op.flops_per_point));
   if (!op.tile.empty()) calls += fmt::format(".tile({{{}}})", tile_text(op, expr));
   std::string either;
-  for (const ValueId v : op.visits_either) either += fmt::format("{}&{}.desc()", either.empty() ? "{" : ", ", tensor_name(v));
+  for (const ValueId v : op.visits_either)
+    either += fmt::format("{}&{}.desc()", either.empty() ? "{" : ", ", tensor_name(v));
   if (!either.empty()) calls += fmt::format(".visits({}}})", either);
   for (const ValueId v : op.visits) calls += fmt::format(".visits({}.desc())", tensor_name(v));
-  if (op.stored == OpTemplate::StoredResult::kLikeVisited) calls += fmt::format(".stored_like({})", either.empty() ? tensor_name(op.visits.front()) + ".desc()" : either + "}");
-  if (op.stored == OpTemplate::StoredResult::kOfPoints) calls += fmt::format(".stored_of_points({}.desc())", tensor_name(op.visits.front()));
+  if (op.stored == OpTemplate::StoredResult::kLikeVisited)
+    calls +=
+        fmt::format(".stored_like({})", either.empty() ? tensor_name(op.visits.front()) + ".desc()" : either + "}");
+  if (op.stored == OpTemplate::StoredResult::kOfPoints)
+    calls += fmt::format(".stored_of_points({}.desc())", tensor_name(op.visits.front()));
   for (const ValueId v : op.stored_within) calls += fmt::format(".stored_within({}.desc())", tensor_name(v));
   std::string elements;
-  for (const ValueId v : op.elements_of) elements += fmt::format("{}&{}.desc()", elements.empty() ? "" : ", ", tensor_name(v));
+  for (const ValueId v : op.elements_of)
+    elements += fmt::format("{}&{}.desc()", elements.empty() ? "" : ", ", tensor_name(v));
   if (!elements.empty()) calls += fmt::format(".stored_elements_of({{{}}})", elements);
-  if (!op.bounds.empty()) calls += fmt::format(".{}({{{}}})", op.compresses ? "visits_within" : "stored_within", bounds_text(op, expr));
+  if (!op.bounds.empty())
+    calls += fmt::format(".{}({{{}}})", op.compresses ? "visits_within" : "stored_within", bounds_text(op, expr));
   if (op.compresses) calls += op.fills_bounds ? ".stored_at_visited()" : ".stored_as_guessed()";
   if (op.epilogue) calls += ".epilogue()";
   if (op.divisible) calls += ".divisible()";
@@ -175,13 +193,15 @@ std::string_view method_of(const OpTemplate& op) {
   return c == plan::OpClass::kContraction ? "contraction" : c == plan::OpClass::kReduce ? "reduce" : "map";
 }
 
-std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& expr, const std::function<std::string(std::size_t)>& operand) {
+std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& expr,
+                                           const std::function<std::string(std::size_t)>& operand) {
   const bool contraction = op.op_class == plan::OpClass::kContraction || op.in_any_order;
   const bool fused = op.flops_per_row.has_value();
   const bool reduces = contraction || op.op_class == plan::OpClass::kReduce;
   const bool visits = !op.visits.empty() || !op.visits_either.empty();
   const bool stores = op.compresses || !op.elements_of.empty();
-  if (visits || stores || op.writes || op.base || (!op.tile.empty() && !op.in_any_order) || op.overwrites) return std::nullopt;
+  if (visits || stores || op.writes || op.base || (!op.tile.empty() && !op.in_any_order) || op.overwrites)
+    return std::nullopt;
   if (!reduces && !fused && op.divisible == op.reads.empty()) return std::nullopt;
   std::string out;
   std::string over;
@@ -189,23 +209,29 @@ std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& ex
     const bool whole = l.kind == LabelTemplate::Kind::kWhole;
     if (l.kind != LabelTemplate::Kind::kOut && l.kind != LabelTemplate::Kind::kReduce && !whole) return std::nullopt;
     std::string& list = l.kind == LabelTemplate::Kind::kReduce ? over : out;
-    list += fmt::format("{}{{{}, {}{}}}", list.empty() ? "" : ", ", string_literal(l.name), range_text(l, expr), whole ? ", Cut::kWhole" : "");
+    list += fmt::format("{}{{{}, {}{}}}", list.empty() ? "" : ", ", string_literal(l.name), range_text(l, expr),
+                        whole ? ", Cut::kWhole" : "");
   }
   const auto list_reads = [&](std::size_t from, std::size_t to) {
     std::string list;
-    for (std::size_t k = from; k < to; ++k) list += fmt::format("{}{{{}, {{{}}}}}", k == from ? "" : ", ", operand(k), dims_text(op.reads[k], expr));
+    for (std::size_t k = from; k < to; ++k)
+      list += fmt::format("{}{{{}, {{{}}}}}", k == from ? "" : ", ", operand(k), dims_text(op.reads[k], expr));
     return list;
   };
-  if (op.epilogue) return fmt::format("{{{}}}, {{{}}}, {{{}}}, {{{}}}", out, over, list_reads(0, 2), list_reads(2, op.reads.size()));
+  if (op.epilogue)
+    return fmt::format("{{{}}}, {{{}}}, {{{}}}, {{{}}}", out, over, list_reads(0, 2), list_reads(2, op.reads.size()));
   const std::string reads = list_reads(0, op.reads.size());
-  if (contraction) return fmt::format("{{{}}}, {{{}}}, {{{}}}{}", out, over, reads, op.tile.empty() ? "" : ", {" + tile_text(op, expr) + "}");
+  if (contraction)
+    return fmt::format("{{{}}}, {{{}}}, {{{}}}{}", out, over, reads,
+                       op.tile.empty() ? "" : ", {" + tile_text(op, expr) + "}");
   if (fused) {
     const bool products = !(op.product_flops_per_row == Extent(0));
-    return fmt::format("{{{}}}, {{{}}}, {}, {{{}}}, {}{}{}", out, over, meeting_text(op, expr), reads, products ? "{" : "", row_flops_text(op, expr),
-                       products ? "}" : "");
+    return fmt::format("{{{}}}, {{{}}}, {}, {{{}}}, {}{}{}", out, over, meeting_text(op, expr), reads,
+                       products ? "{" : "", row_flops_text(op, expr), products ? "}" : "");
   }
   const std::string flops = number(op.flops_per_point);
-  if (reduces) return fmt::format("{{{}}}, {{{}}}, Combine::{}, {{{}}}, {}", out, over, combine_text(op.combine), reads, flops);
+  if (reduces)
+    return fmt::format("{{{}}}, {{{}}}, Combine::{}, {{{}}}, {}", out, over, combine_text(op.combine), reads, flops);
   return fmt::format("{{{}}}, {{{}}}, {}", out, reads, flops);
 }
 

@@ -1,13 +1,14 @@
 #include "codegen/print/emit_procedure.h"
 
+#include "codegen/loops/procedure_nest.h"
 #include "codegen/nest/print_cpp.h"
 #include "codegen/nest/verify.h"
-#include "codegen/loops/procedure_nest.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::codegen {
 
-EmittedProcedure emit_procedure(const ir::Procedure& procedure, const std::string& name, const ExprEmitter::ProcedureName& apply) {
+EmittedProcedure emit_procedure(const ir::Procedure& procedure, const std::string& name,
+                                const ExprEmitter::ProcedureName& apply) {
   TDSL_CHECK(!procedure.foreign, "a function of the user's has no body to print");
   const nest::Nest nest = build_nest(procedure, name);
   const std::vector<std::string> problems = nest::verify(nest);

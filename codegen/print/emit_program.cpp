@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "codegen/affine.h"
-#include "codegen/relations/describe.h"
+#include "codegen/lower/epilogue.h"
+#include "codegen/lower/foreign.h"
 #include "codegen/print/emit_expr.h"
 #include "codegen/print/emit_fused.h"
 #include "codegen/print/emit_kernel.h"
@@ -16,11 +17,10 @@
 #include "codegen/print/emit_op.h"
 #include "codegen/print/emit_procedure.h"
 #include "codegen/print/emit_rearranged.h"
-#include "codegen/lower/epilogue.h"
-#include "codegen/lower/foreign.h"
 #include "codegen/print/names.h"
 #include "codegen/print/versions.h"
 #include "codegen/print/writer.h"
+#include "codegen/relations/describe.h"
 #include "ir/graph/foreign_title.h"
 
 namespace tdsl::codegen {
@@ -32,7 +32,10 @@ using ir::match;
 class ProgramEmitter {
  public:
   ProgramEmitter(const FamilyProgram& program, const EmitOptions& options)
-      : program_(program), options_(options), expr_({}, [this](ValueId v) { return name(v); }, nullptr) {
+      : program_(program),
+        options_(options),
+        expr_(
+            {}, [this](ValueId v) { return name(v); }, nullptr) {
     expr_.set_procedures([this](const ir::ProcedureRef& p) { return host_procedure(p); });
   }
 
@@ -40,7 +43,8 @@ class ProgramEmitter {
     for (const Step& s : program_.steps) for_each_use(program_, s, [this](ValueId v) { used_.insert(v); });
     find_uses(program_.steps);
     body_.indent();
-    for (const auto& [file, line] : program_.silent) body_.line("session.gathers_in_silence({});", place_text({.file = file, .line = line}));
+    for (const auto& [file, line] : program_.silent)
+      body_.line("session.gathers_in_silence({});", place_text({.file = file, .line = line}));
     steps(program_.steps);
     Writer w;
     // It runs once and only records: half the compiler's time is saved by not optimising it.
@@ -50,7 +54,21 @@ class ProgramEmitter {
     w.line("}}");
     if (!points_.empty()) kernels_ = points_ + "\n" + kernels_;
     if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
-    return {std::move(kernels_), w.text(), uses_file_, checks_, uses_routines_, uses_blocked_, uses_parts_, uses_rows_, uses_elements_, uses_chain_, uses_tiles_, uses_stored_, uses_rearranged_, std::move(headers_), std::move(foreign_calls_)};
+    return {std::move(kernels_),
+            w.text(),
+            uses_file_,
+            checks_,
+            uses_routines_,
+            uses_blocked_,
+            uses_parts_,
+            uses_rows_,
+            uses_elements_,
+            uses_chain_,
+            uses_tiles_,
+            uses_stored_,
+            uses_rearranged_,
+            std::move(headers_),
+            std::move(foreign_calls_)};
   }
 
  private:
@@ -75,8 +93,8 @@ class ProgramEmitter {
     }
   }
 
-  /// The function that the procedure becomes, emitted when it is applied first. Functions have a name space of their own. Notes which of the
-  /// user's a call of it may enter.
+  /// The function that the procedure becomes, emitted when it is applied first. Functions have a name space of their
+  /// own. Notes which of the user's a call of it may enter.
   std::string procedure(const ir::ProcedureRef& p) {
     auto found = procedures_.find(p->text);
     if (found == procedures_.end()) {
@@ -91,7 +109,8 @@ class ProgramEmitter {
 
   std::string own_function(const ir::Procedure& p) {
     const std::string function = function_table_.claim(p.name);
-    const EmittedProcedure emitted = emit_procedure(p, function, [this](const ir::ProcedureRef& inner) { return procedure(inner); });
+    const EmittedProcedure emitted =
+        emit_procedure(p, function, [this](const ir::ProcedureRef& inner) { return procedure(inner); });
     uses_file_ = uses_file_ || emitted.uses_file;
     uses_elements_ = uses_elements_ || emitted.uses_file;  // what fails at once is declared there
     if (p.range.known()) functions_ += source_comment(p.range) + "\n";
@@ -125,12 +144,14 @@ class ProgramEmitter {
     return reported("foreign_function", name, place_);
   }
 
-  /// `rt::foreign_kernel({place(7), "the C++ function 'gelu' of k.hpp"}, kernel)`, where the kernel or function may enter functions of the user's.
+  /// `rt::foreign_kernel({place(7), "the C++ function 'gelu' of k.hpp"}, kernel)`, where the kernel or function may
+  /// enter functions of the user's.
   std::string reported(std::string_view how, const std::string& callee, SourceRange range) {
     const std::set<std::string> enters = std::exchange(entered_, {});
     if (enters.empty()) return callee;
     uses_file_ = true;
-    return fmt::format("rt::{}({{place({}), {}}}, {})", how, place_text(range), string_literal(ir::title_of(enters)), callee);
+    return fmt::format("rt::{}({{place({}), {}}}, {})", how, place_text(range), string_literal(ir::title_of(enters)),
+                       callee);
   }
 
   std::string name(ValueId v) {
@@ -205,39 +226,43 @@ class ProgramEmitter {
         [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
           const std::string_view method = program_.info(i.target).compressed ? "stored_input" : "input";
-          body_.line("auto {} = session.{}<{}>({}, {}, {}, {}{});", name(i.target), method, type(i.target), string_literal(i.name), shape(i.target), i.site,
-                     line_of(s), tile(i.target));
+          body_.line("auto {} = session.{}<{}>({}, {}, {}, {}{});", name(i.target), method, type(i.target),
+                     string_literal(i.name), shape(i.target), i.site, line_of(s), tile(i.target));
         },
-        [&](const RandomStep& r) { random(s, r); }, [](const OperationStep&) {}, [&](const ChainStep& c) { chain(s, c); },
-        [&](const RoutineStep& r) { routine(s, r); }, [&](const LoopStep& l) { loop(s, l); },
+        [&](const RandomStep& r) { random(s, r); }, [](const OperationStep&) {},
+        [&](const ChainStep& c) { chain(s, c); }, [&](const RoutineStep& r) { routine(s, r); },
+        [&](const LoopStep& l) { loop(s, l); },
         [&](const ControlReadStep& c) {
-          body_.line("const {} {} = session.read({}, {}, {});", type(c.target), name(c.target), name(c.tensor), c.site, line_of(s));
+          body_.line("const {} {} = session.read({}, {}, {});", type(c.target), name(c.target), name(c.tensor), c.site,
+                     line_of(s));
         },
         [&](const CopyStep& c) { copy(c); },
         [&](const GathersStep& g) {
-          body_.line("session.gathers({}, {}, {}, {});", line_of(s), string_literal(g.routine), string_literal(g.operand), expr_.text(g.bytes));
+          body_.line("session.gathers({}, {}, {}, {});", line_of(s), string_literal(g.routine),
+                     string_literal(g.operand), expr_.text(g.bytes));
         },
         [&](const DeclareStep& d) {
           const bool host = program_.is_host(d.target);
-          body_.line("{} {}{};", host ? std::string(type(d.target)) : fmt::format("Tensor<{}>", type(d.target)), name(d.target),
-                     host ? "{}" : "");
+          body_.line("{} {}{};", host ? std::string(type(d.target)) : fmt::format("Tensor<{}>", type(d.target)),
+                     name(d.target), host ? "{}" : "");
         },
         [&](const SubscriptStep& c) { subscript(s, c); }, [&](const ForStep& f) { for_loop(f); },
         [&](const WhileStep& w) { while_loop(w); }, [&](const IfStep& i) { branch(i); },
         [&](const ChooseStep& c) { choose(c); },
-        [&](const FenceStep&) { body_.line("session.fence({});", line_of(s)); }, [&](const PrintStep& p) { print(s, p); },
+        [&](const FenceStep&) { body_.line("session.fence({});", line_of(s)); },
+        [&](const PrintStep& p) { print(s, p); },
         [&](const AssertStep& a) {
           const bool host = program_.is_host(a.condition);
           body_.line("session.check({}, {}, {}{});", line_of(s), name(a.condition), string_literal(a.message),
                      host ? "" : fmt::format(", {}", a.site));
         },
         [&](const CheckStep& c) {
-          body_.line("{}session.{}({}, {}, {}, {});", c.check.guard ? fmt::format("if ({}) ", name(*c.check.guard)) : "",
+          body_.line("{}session.{}({}, {}, {}, {});",
+                     c.check.guard ? fmt::format("if ({}) ", name(*c.check.guard)) : "",
                      c.check.relation == ir::Check::Relation::kEqual ? "check_equal" : "check_at_most", line_of(s),
                      expr_.exact(c.check.left), expr_.exact(c.check.right), string_literal(c.check.message));
         },
-        [](const OutputStep&) {},
-        [&](const ReleaseStep& r) { body_.line("{}.release();", name(r.value)); });
+        [](const OutputStep&) {}, [&](const ReleaseStep& r) { body_.line("{}.release();", name(r.value)); });
     faults(s);
   }
 
@@ -257,21 +282,28 @@ class ProgramEmitter {
       plain_bounds_[h.target] = fmt::format("{}", std::get<std::int64_t>(std::get<ir::Constant>(h.value->op).value));
       return;
     }
-    body_.line("{}const {} {} = {};", used(h.target) ? "" : "[[maybe_unused]] ", type(h.target), name(h.target), expr_.text(h.value));
+    body_.line("{}const {} {} = {};", used(h.target) ? "" : "[[maybe_unused]] ", type(h.target), name(h.target),
+               expr_.text(h.value));
   }
 
   void param(const ParamStep& p) {
     const ir::Scalar scalar = program_.type(p.target).scalar;
-    const std::string value = p.computed_default ? ", " + name(*p.computed_default) : p.default_value ? ", " + cpp_constant(scalar, *p.default_value) : "";
-    body_.line("const {0} {1} = session.param<{0}>({2}{3});", type(p.target), name(p.target), string_literal(p.name), value);
+    const std::string value = p.computed_default ? ", " + name(*p.computed_default)
+                              : p.default_value  ? ", " + cpp_constant(scalar, *p.default_value)
+                                                 : "";
+    body_.line("const {0} {1} = session.param<{0}>({2}{3});", type(p.target), name(p.target), string_literal(p.name),
+               value);
   }
 
   void sparse_random(const Step& s, const RandomStep& r) {
     const std::vector<ValueId>& scalars = r.random.iterations;
     std::string iterations;
-    for (std::size_t k = 0; k + 1 < scalars.size(); ++k) iterations += (iterations.empty() ? "" : ", ") + name(scalars[k]);
-    body_.line("auto {} = session.{}({}, {}, {}, {}ULL, {{{}}}, {}, {}{});", name(r.target), program_.info(r.target).compressed ? "stored_sprandom" : "sprandom",
-               string_literal(name_of(program_, r.target)), shape(r.target), name(scalars.back()), r.random.site, iterations, r.site, line_of(s), tile(r.target));
+    for (std::size_t k = 0; k + 1 < scalars.size(); ++k)
+      iterations += (iterations.empty() ? "" : ", ") + name(scalars[k]);
+    body_.line("auto {} = session.{}({}, {}, {}, {}ULL, {{{}}}, {}, {}{});", name(r.target),
+               program_.info(r.target).compressed ? "stored_sprandom" : "sprandom",
+               string_literal(name_of(program_, r.target)), shape(r.target), name(scalars.back()), r.random.site,
+               iterations, r.site, line_of(s), tile(r.target));
   }
 
   void random(const Step& s, const RandomStep& r) {
@@ -279,13 +311,13 @@ class ProgramEmitter {
     std::string iterations;
     for (const ValueId v : r.random.iterations) iterations += (iterations.empty() ? "" : ", ") + name(v);
     const bool uniform = r.random.kind == ir::Random::Kind::kUniform;
-    body_.line("auto {} = session.random<{}>(rt::RandomKind::{}, {}, {}, {}ULL, {{{}}}, {}, {}{});", name(r.target), type(r.target),
-               uniform ? "kUniform" : "kNormal", string_literal(name_of(program_, r.target)), shape(r.target), r.random.site, iterations, r.site,
-               line_of(s), tile(r.target));
+    body_.line("auto {} = session.random<{}>(rt::RandomKind::{}, {}, {}, {}ULL, {{{}}}, {}, {}{});", name(r.target),
+               type(r.target), uniform ? "kUniform" : "kNormal", string_literal(name_of(program_, r.target)),
+               shape(r.target), r.random.site, iterations, r.site, line_of(s), tile(r.target));
   }
 
-  /// The operation that is step `k`, with what it ends: the releases behind it, and where its result becomes the next value of a variable.
-  /// Returns how many steps behind it are done.
+  /// The operation that is step `k`, with what it ends: the releases behind it, and where its result becomes the next
+  /// value of a variable. Returns how many steps behind it are done.
   std::size_t operation(const Steps& list, std::size_t k, const OperationStep& o) {
     std::vector<ValueId> ends;
     std::size_t next = k + 1;
@@ -331,8 +363,8 @@ class ProgramEmitter {
     if (const auto arguments = short_arguments(*o.op, expr_, operand)) {
       const std::string kernel_text = kernel_argument();
       mark(s.range);
-      body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", result, method_of(*o.op), type(o.target), string_literal(o.op->name), o.op->site,
-                 line_of(s), *arguments, kernel_text);
+      body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", result, method_of(*o.op), type(o.target),
+                 string_literal(o.op->name), o.op->site, line_of(s), *arguments, kernel_text);
       end_mark(s.range);
       for (const AccessTemplate& a : o.op->reads) {
         if (!is_read_by_both(o, a.tensor)) std::erase(ends, a.tensor);
@@ -340,22 +372,25 @@ class ProgramEmitter {
       return;
     }
     const std::string builder = table_.claim("op_" + name(o.target));
-    body_.line("OpBuilder {}({}, {}, {}, {});", builder, op_class_text(op_class), string_literal(o.op->name), o.op->site, line_of(s));
+    body_.line("OpBuilder {}({}, {}, {}, {});", builder, op_class_text(op_class), string_literal(o.op->name),
+               o.op->site, line_of(s));
     const std::string calls = builder_calls(*o.op, expr_, [this](ValueId v) { return name(v); });
     if (!calls.empty()) body_.line("{}{};", builder, calls);
     const std::string kernel_text = kernel_argument();
     mark(s.range);
-    body_.line("{} = session.{}<{}>({}{});", result, contraction ? "contraction" : "compute", type(o.target), builder, kernel_text);
+    body_.line("{} = session.{}<{}>({}{});", result, contraction ? "contraction" : "compute", type(o.target), builder,
+               kernel_text);
     end_mark(s.range);
   }
 
   void chain(const Step& s, const ChainStep& c) {
     std::string factors;
-    for (const ir::Chain::Factor& f : c.factors) factors += fmt::format("{}{{{}, {}}}", factors.empty() ? "" : ", ", name(f.tensor), f.transposed);
+    for (const ir::Chain::Factor& f : c.factors)
+      factors += fmt::format("{}{{{}, {}}}", factors.empty() ? "" : ", ", name(f.tensor), f.transposed);
     const std::string tile = c.tile.empty() ? "" : fmt::format(", {{{}}}", extents(c.tile));
     mark(s.range);
-    body_.line("auto {} = rt::routines::chain<{}>(session, {}, {{{}}}, {{{}}}, {{{}, {}}}{});", name(c.target), type(c.target), string_literal(c.name), factors,
-               extents(c.sizes), c.site, line_of(s), tile);
+    body_.line("auto {} = rt::routines::chain<{}>(session, {}, {{{}}}, {{{}}}, {{{}, {}}}{});", name(c.target),
+               type(c.target), string_literal(c.name), factors, extents(c.sizes), c.site, line_of(s), tile);
     end_mark(s.range);
     uses_chain_ = true;
   }
@@ -380,11 +415,16 @@ class ProgramEmitter {
     body_.line("OpBuilder {}(OpClass::kLoop, {}, {}, {});", builder, string_literal(l.name), l.site, line_of(s));
     body_.line("{}{}.flops(static_cast<double>({}));", builder, calls, expr_.text(l.flops));
     const std::string function = table_.claim((l.kernel ? "call_" : "loop_") + l.name);
-    const LoopRequest request{program_, l, function, s.range, [this](ValueId v) { return name(v); },
+    const LoopRequest request{program_,
+                              l,
+                              function,
+                              s.range,
+                              [this](ValueId v) { return name(v); },
                               [this](SourceRange range) { return source_comment(range); },
                               [this](const ir::ProcedureRef& p) { return procedure(p); }};
     entered_.clear();
-    const EmittedLoop emitted = l.kernel ? emit_foreign(request, foreign_kernel(*l.kernel, s.range)) : emit_loop(request);
+    const EmittedLoop emitted =
+        l.kernel ? emit_foreign(request, foreign_kernel(*l.kernel, s.range)) : emit_loop(request);
     if (l.kernel) entered_.insert(ir::title_of(*l.kernel));
     uses_tiles_ = uses_tiles_ || l.kernel != nullptr;
     checks_ = checks_ || emitted.checks_subscripts;
@@ -398,8 +438,8 @@ class ProgramEmitter {
     for (const LoopStep::Result& r : l.results) {
       body_.line("Tensor<{}> {};", type(r.target), name(r.target));
       const std::string continues = r.continues < 0 ? "" : fmt::format(", {}", r.continues);
-      given += fmt::format("{}{{{}, {}, {}{}}}", given.empty() ? "" : ", ", name(r.target), string_literal(name_of(program_, r.target)), shape(r.target),
-                           continues);
+      given += fmt::format("{}{{{}, {}, {}{}}}", given.empty() ? "" : ", ", name(r.target),
+                           string_literal(name_of(program_, r.target)), shape(r.target), continues);
     }
     mark(s.range);
     std::string captures = list;
@@ -407,7 +447,8 @@ class ProgramEmitter {
       captures += (list.empty() ? "" : ", ") + std::string("seed = session.seed()");
       list += list.empty() ? "seed" : ", seed";
     }
-    const std::string kernel = list.empty() ? function : fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {2}); }}", captures, function, list);
+    const std::string kernel =
+        list.empty() ? function : fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {2}); }}", captures, function, list);
     body_.line("session.loop({}, {{{}}}, {});", builder, given, reported("foreign_kernel", kernel, s.range));
     end_mark(s.range);
   }
@@ -417,9 +458,12 @@ class ProgramEmitter {
     std::string arguments;
     for (const RoutineStep::Result& result : r.results) {
       if (result.wanted) body_.line("Tensor<{}> {};", type(result.target), name(result.target));
-      arguments += result.wanted ? fmt::format(", {{{}, {}}}", name(result.target), string_literal(program_.info(result.target).name)) : ", {}";
+      arguments += result.wanted ? fmt::format(", {{{}, {}}}", name(result.target),
+                                               string_literal(program_.info(result.target).name))
+                                 : ", {}";
     }
-    for (const RoutineStep::Operand& o : r.operands) arguments += o.ends ? fmt::format(", std::move({})", name(o.tensor)) : ", " + name(o.tensor);
+    for (const RoutineStep::Operand& o : r.operands)
+      arguments += o.ends ? fmt::format(", std::move({})", name(o.tensor)) : ", " + name(o.tensor);
     if (ir::is_line(r.kind)) arguments += fmt::format(", {}", r.axis);
     if (r.kind == ir::Routine::Kind::kTopk) arguments += ", " + expr_.text(r.count);
     std::string site = fmt::format("{}, {}", r.site, line_of(s));
@@ -437,20 +481,28 @@ class ProgramEmitter {
     if (options_.line_directives && range.known() && range.file == 0) body_.line("{}", kEndMark);
   }
 
-  /// The text that passes the kernel with what it captures: a short one as it is, another one by the name of its function.
+  /// The text that passes the kernel with what it captures: a short one as it is, another one by the name of its
+  /// function.
   std::string kernel(const Step& s, const OperationStep& o) {
     if (o.kernel && !o.kernel->rearranged.empty()) {
       uses_rearranged_ = true;
       return rearranged_kernel_text(o, expr_);
     }
-    KernelRequest request{program_, o, "", s.range, [this](ValueId v) { return name(v); }, [this](const ir::ProcedureRef& p) { return procedure(p); }};
+    KernelRequest request{program_,
+                          o,
+                          "",
+                          s.range,
+                          [this](ValueId v) { return name(v); },
+                          [this](const ir::ProcedureRef& p) { return procedure(p); }};
     const std::optional<ShortKernel> point = o.fused ? std::nullopt : short_kernel(request);
     request.name = table_.claim("kernel_" + name(o.target));
     if (point) {
       // Not inside program(), which is not optimised.
       const std::string level = versions_.level(point->widest, VersionBudget::kPointPrice);
-      const std::string comment = (s.range.known() ? source_comment(s.range) + "\n" : "") + left_out_comment(point->widest, level);
-      points_ += fmt::format("{}constexpr auto {} = {};\n", comment == last_point_ ? "" : comment, request.name, point->function);
+      const std::string comment =
+          (s.range.known() ? source_comment(s.range) + "\n" : "") + left_out_comment(point->widest, level);
+      points_ += fmt::format("{}constexpr auto {} = {};\n", comment == last_point_ ? "" : comment, request.name,
+                             point->function);
       last_point_ = comment;
       const std::string arguments = point->arguments + (point->arguments.empty() || level.empty() ? "" : ", ") + level;
       return fmt::format("{}{}({}{})", point->loops, arguments.empty() ? "" : "<" + arguments + ">", request.name,
@@ -485,7 +537,8 @@ class ProgramEmitter {
       // Nothing else is called so from here on.
       names_[c.target] = name(c.source);
     } else if (c.declare) {
-      body_.line("{}{} {} = {};", used(c.target) ? "" : "[[maybe_unused]] ", host ? type(c.target) : "auto", name(c.target), source);
+      body_.line("{}{} {} = {};", used(c.target) ? "" : "[[maybe_unused]] ", host ? type(c.target) : "auto",
+                 name(c.target), source);
     } else {
       body_.line("{} = {};", name(c.target), source);
     }
@@ -503,8 +556,16 @@ class ProgramEmitter {
       const std::string first = expr_.text(l.begin * t.coefficient);
       const std::string last = expr_.text((l.end - Extent(1)) * t.coefficient);
       const auto constant = t.coefficient.constant();
-      append(low, !constant ? fmt::format("std::min<Index>({}, {})", first, last) : *constant > 0 ? first : last, " + ");
-      append(high, !constant ? fmt::format("std::max<Index>({}, {})", first, last) : *constant > 0 ? last : first, " + ");
+      append(low,
+             !constant       ? fmt::format("std::min<Index>({}, {})", first, last)
+             : *constant > 0 ? first
+                             : last,
+             " + ");
+      append(high,
+             !constant       ? fmt::format("std::max<Index>({}, {})", first, last)
+             : *constant > 0 ? last
+                             : first,
+             " + ");
     }
     // Where the signs are known at compile time the sums can be simplified there too.
     if (const auto hull = hull_of(c.subscript, c.labels)) {
@@ -524,8 +585,9 @@ class ProgramEmitter {
       if (count.constant().value_or(0) > 0) continue;
       append(nonempty, fmt::format("{} < {}", expr_.text(l.begin, 6), expr_.text(l.end, 6)), " && ");
     }
-    body_.line("{}session.check_subscript({}, Interval{{{}, {}}}, {}, {});", nonempty.empty() ? "" : "if (" + nonempty + ") ", line_of(s), low,
-               high, expr_.text(c.extent), string_literal(c.text));
+    body_.line("{}session.check_subscript({}, Interval{{{}, {}}}, {}, {});",
+               nonempty.empty() ? "" : "if (" + nonempty + ") ", line_of(s), low, high, expr_.text(c.extent),
+               string_literal(c.text));
   }
 
   void nested(const Steps& list) {
@@ -536,7 +598,9 @@ class ProgramEmitter {
   std::string parameter(ValueId v) { return used(v) ? fmt::format("Index {}", name(v)) : "Index"; }
 
   static std::string_view known_text(record::Known known) {
-    return known == record::Known::kStart ? "Known::kStart" : known == record::Known::kLoop ? "Known::kLoop" : "Known::kData";
+    return known == record::Known::kStart  ? "Known::kStart"
+           : known == record::Known::kLoop ? "Known::kLoop"
+                                           : "Known::kData";
   }
   /// What is known of a loop, and what it carries.
   std::string loop_mark(const record::Loop& loop, const std::vector<ValueId>& carried) {
@@ -545,7 +609,8 @@ class ProgramEmitter {
   }
 
   void for_loop(const ForStep& f) {
-    body_.line("session.for_loop({}{}, {}, {}, [&]({}) {{", loop_mark(f.known, f.carried), bound(f.begin), bound(f.end), f.step, parameter(f.index));
+    body_.line("session.for_loop({}{}, {}, {}, [&]({}) {{", loop_mark(f.known, f.carried), bound(f.begin), bound(f.end),
+               f.step, parameter(f.index));
     nested(f.body);
     body_.line("}});");
   }
@@ -560,7 +625,8 @@ class ProgramEmitter {
   }
 
   void branch(const IfStep& i) {
-    const std::string mark = i.known == record::Known::kStart ? "" : fmt::format("{}, {}, ", known_text(i.known), i.site);
+    const std::string mark =
+        i.known == record::Known::kStart ? "" : fmt::format("{}, {}, ", known_text(i.known), i.site);
     body_.line("session.if_else({}{}, [&] {{", mark, name(i.condition));
     nested(i.then_steps);
     body_.line("}}, [&] {{");
@@ -583,8 +649,7 @@ class ProgramEmitter {
     for (const auto& item : p.items) {
       items += items.empty() ? "" : ", ";
       items += match(
-          item, [](const std::string& text) { return string_literal(text); },
-          [&](ValueId v) { return name(v); });
+          item, [](const std::string& text) { return string_literal(text); }, [&](ValueId v) { return name(v); });
     }
     body_.line("session.print({{{}}}, {}, {});", items, p.site, line_of(s));
   }
@@ -599,19 +664,20 @@ class ProgramEmitter {
     std::set<std::string> enters;  ///< titles of functions of the user's
   };
   std::map<std::string, EmittedFunction> procedures_;  ///< by the text of what they are
-  std::map<std::string, std::string> foreign_kernels_;  ///< names of functions that call the user's kernels, by their titles
-  std::set<std::string> entered_;                       ///< functions of the user's that what is being emitted may enter
-  SourceRange place_;                                   ///< of the step that is being emitted
+  std::map<std::string, std::string>
+      foreign_kernels_;            ///< names of functions that call the user's kernels, by their titles
+  std::set<std::string> entered_;  ///< functions of the user's that what is being emitted may enter
+  SourceRange place_;              ///< of the step that is being emitted
   std::set<ValueId> used_;
-  std::set<ValueId> used_elsewhere_;            ///< other than as a bound of a loop
-  std::set<ValueId> variables_;                 ///< that copies assign
+  std::set<ValueId> used_elsewhere_;             ///< other than as a bound of a loop
+  std::set<ValueId> variables_;                  ///< that copies assign
   std::map<ValueId, std::string> plain_bounds_;  ///< numbers that are written where loops begin or end
   ExprEmitter expr_;
   Writer body_;
   std::string functions_;
   VersionBudget versions_;
   std::string kernels_;
-  std::string points_;  ///< functions of one point, of short kernels
+  std::string points_;      ///< functions of one point, of short kernels
   std::string last_point_;  ///< the source that was shown last
   std::uint32_t last_line_ = 0;
   bool faults_ = false;
@@ -632,6 +698,8 @@ class ProgramEmitter {
 
 }  // namespace
 
-EmittedProgram emit_program(const FamilyProgram& program, const EmitOptions& options) { return ProgramEmitter(program, options).run(); }
+EmittedProgram emit_program(const FamilyProgram& program, const EmitOptions& options) {
+  return ProgramEmitter(program, options).run();
+}
 
 }  // namespace tdsl::codegen

@@ -13,8 +13,8 @@ inline constexpr std::string_view kLineMark = "//@line ";
 inline constexpr std::string_view kEndMark = "//@end";
 
 struct EmittedProgram {
-  std::string kernels;  ///< one function per operation
-  std::string program;  ///< `void program(rt::Session& session)`
+  std::string kernels;             ///< one function per operation
+  std::string program;             ///< `void program(rt::Session& session)`
   bool uses_file = false;          ///< calls place()
   bool checks_subscripts = false;  ///< calls inside()
   bool uses_routines = false;      ///< calls kernels of runtime/routines

@@ -35,9 +35,11 @@ std::string rearranged_kernel_text(const OperationStep& step, ExprEmitter& expr)
     for (std::size_t d = 0; d < 2; ++d) {
       const ir::Rearranged::Range& range = step.kernel->rearranged[k].range[d];
       const LabelTemplate& label = step.op->labels[d];
-      box += fmt::format("{}{{{}, {}}}", d == 0 ? "" : ", ", extreme("max", label.begin, range.from, expr), extreme("min", label.end, range.to, expr));
+      box += fmt::format("{}{{{}, {}}}", d == 0 ? "" : ", ", extreme("max", label.begin, range.from, expr),
+                         extreme("min", label.end, range.to, expr));
     }
-    list += fmt::format("{}{{{}, {}, {}, {{{{{}}}}}}}", k == 0 ? "" : ", ", k, subscript_text(step, k, 0, expr), subscript_text(step, k, 1, expr), box);
+    list += fmt::format("{}{{{}, {}, {}, {{{{{}}}}}}}", k == 0 ? "" : ", ", k, subscript_text(step, k, 0, expr),
+                        subscript_text(step, k, 1, expr), box);
   }
   return fmt::format("rt::rearranged_kernel<{}>({{{}}})", cpp_type(step.kernel->type), list);
 }

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "codegen/print/emit_expr.h"
 #include "codegen/families/families.h"
+#include "codegen/print/emit_expr.h"
 
 namespace tdsl::codegen {
 

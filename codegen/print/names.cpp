@@ -14,14 +14,16 @@ constexpr const char* kReserved[] = {
     "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
     "char8_t", "char16_t", "char32_t", "class", "compl", "concept", "const", "consteval", "constexpr", "constinit",
     "const_cast", "continue", "co_await", "co_return", "co_yield", "decltype", "default", "delete", "do", "double",
-    "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline",
-    "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private",
-    "protected", "public", "register", "reinterpret_cast", "requires", "return", "short", "signed", "sizeof", "static",
-    "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef",
-    "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+    "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
+    "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or",
+    "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires", "return", "short", "signed",
+    "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local", "throw",
+    "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
+    "wchar_t", "while", "xor", "xor_eq",
     // used by emitted code
-    "Combine", "Cut", "In", "Index", "Interval", "Known", "kScalars", "OpBuilder", "OpClass", "Out", "TaskArgs", "Tensor", "at", "place", "argc", "argv", "faults", "fixed", "fn", "info", "inside",
-    "main", "near", "next", "plan", "program", "program_info", "rt", "scalar", "session", "std", "t", "tdsl", "total", "value", "whole",
+    "Combine", "Cut", "In", "Index", "Interval", "Known", "kScalars", "OpBuilder", "OpClass", "Out", "TaskArgs",
+    "Tensor", "at", "place", "argc", "argv", "faults", "fixed", "fn", "info", "inside", "main", "near", "next", "plan",
+    "program", "program_info", "rt", "scalar", "session", "std", "t", "tdsl", "total", "value", "whole",
     // macros and functions of the standard headers
     "errno", "assert", "stdin", "stdout", "stderr", "INFINITY", "NAN", "EOF", "NULL", "unix", "linux", "I"};
 
@@ -39,7 +41,8 @@ namespace {
 constexpr std::size_t kLongName = 24;
 
 bool is_identifier(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
 }
 
 std::string_view shortened(std::string_view wanted) {

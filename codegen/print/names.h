@@ -26,8 +26,8 @@ class NameTable {
 
 /// A C++ string literal with this value, on one line.
 [[nodiscard]] std::string string_literal(std::string_view text);
-/// `// text`, on one line whatever the text is: control characters become blanks, and no backslash (or `??/`, its trigraph)
-/// is last, because that would make the next line of code a part of the comment.
+/// `// text`, on one line whatever the text is: control characters become blanks, and no backslash (or `??/`, its
+/// trigraph) is last, because that would make the next line of code a part of the comment.
 [[nodiscard]] std::string line_comment(std::string_view text);
 
 /// A place of the program as an argument of the runtime: the line; of an imported file, with the file's number.

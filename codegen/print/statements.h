@@ -29,7 +29,8 @@ inline void write(Writer& w, const Statements& statements) {
       w.line("{}", s.text);
       continue;
     }
-    w.block(s.text, [&] { write(w, s.block); }, s.otherwise.empty() ? s.tail : "} else {");
+    w.block(
+        s.text, [&] { write(w, s.block); }, s.otherwise.empty() ? s.tail : "} else {");
     if (s.otherwise.empty()) continue;
     w.indent();
     write(w, s.otherwise);

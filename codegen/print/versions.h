@@ -5,7 +5,8 @@
 
 #include "runtime/kernels/simd_level.h"
 
-// Kernels are compiled for the baseline's vectors, and those that gain from wider ones for these, too: each version makes the build longer.
+// Kernels are compiled for the baseline's vectors, and those that gain from wider ones for these, too: each version
+// makes the build longer.
 
 namespace tdsl::codegen {
 

@@ -17,8 +17,10 @@ namespace {
 constexpr Index kFewElements = 32;
 
 std::optional<int> plain_label(const plan::DimAccess& d, const plan::Op& op, Index extent) {
-  const bool one = !d.whole && d.divisor == 1 && d.terms.size() == 1 && d.terms[0].coefficient == 1 && d.offset == plan::Interval{0, 1};
-  if (!one || op.labels[static_cast<std::size_t>(d.terms[0].label)].range != plan::Interval{0, extent}) return std::nullopt;
+  const bool one = !d.whole && d.divisor == 1 && d.terms.size() == 1 && d.terms[0].coefficient == 1 &&
+                   d.offset == plan::Interval{0, 1};
+  if (!one || op.labels[static_cast<std::size_t>(d.terms[0].label)].range != plan::Interval{0, extent})
+    return std::nullopt;
   return d.terms[0].label;
 }
 
@@ -97,7 +99,8 @@ std::optional<Placed> placed_by(const plan::PlanValue& plan, const plan::Op& op)
   return placed;
 }
 
-RelationBlocks::RelationBlocks(const plan::Region& region, const plan::PlanValue* plan, Index blocks) : blocks_(blocks) {
+RelationBlocks::RelationBlocks(const plan::Region& region, const plan::PlanValue* plan, Index blocks)
+    : blocks_(blocks) {
   std::map<TensorId, plan::TensorDesc> tensors;
   for (const plan::RegionOp& recorded : region.ops) {
     for (const plan::TensorDesc& output : recorded.op.outputs) {

@@ -11,9 +11,10 @@
 
 namespace tdsl::codegen {
 
-/// Why an operation is no expression of the algebra; nothing if it is one: every label runs over whole dimensions, subscripts are labels, and
-/// partial results may meet.
-[[nodiscard]] std::optional<std::string> opaque_because(const plan::Op& op, const std::map<plan::TensorId, plan::TensorDesc>& tensors);
+/// Why an operation is no expression of the algebra; nothing if it is one: every label runs over whole dimensions,
+/// subscripts are labels, and partial results may meet.
+[[nodiscard]] std::optional<std::string> opaque_because(const plan::Op& op,
+                                                        const std::map<plan::TensorId, plan::TensorDesc>& tensors);
 
 /// A decision's layouts, by slots (slot_names) and by output dimensions.
 struct Placed {
@@ -25,8 +26,9 @@ struct Placed {
 /// What the plan says of the operation; nothing where it says nothing that fits.
 [[nodiscard]] std::optional<Placed> placed_by(const plan::PlanValue& plan, const plan::Op& op);
 
-/// Into how many blocks every dimension is cut. Dimensions that one label runs over are cut alike, into as many blocks as the plan's shares
-/// of any of them need; where an extent is no multiple of that, into single elements if they are few.
+/// Into how many blocks every dimension is cut. Dimensions that one label runs over are cut alike, into as many blocks
+/// as the plan's shares of any of them need; where an extent is no multiple of that, into single elements if they are
+/// few.
 class RelationBlocks {
  public:
   /// Without a plan, `blocks` per dimension where that divides it.

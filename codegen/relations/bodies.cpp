@@ -6,10 +6,10 @@
 #include <optional>
 #include <set>
 
-#include "codegen/relations/describe.h"
 #include "codegen/families/host_evaluator.h"
-#include "ir/graph/check.h"
+#include "codegen/relations/describe.h"
 #include "ir/eval/eval.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::codegen {
 
@@ -23,7 +23,8 @@ struct Unknown {};
 /// Rewrites the expressions of a kernel.
 class Renumbering {
  public:
-  Renumbering(const FamilyProgram& program, const OpTemplate& op, const KernelTemplate& kernel, const HostEvaluator& host)
+  Renumbering(const FamilyProgram& program, const OpTemplate& op, const KernelTemplate& kernel,
+              const HostEvaluator& host)
       : program_(program), op_(op), kernel_(kernel), host_(host) {}
 
   Expr operator()(const Expr& e) const {
@@ -81,7 +82,9 @@ class BodyObserver : public OperationObserver {
   BodyObserver(const FamilyProgram& program, Bodies& bodies) : program_(program), bodies_(bodies) {}
 
   void emitted(plan::TensorId made, const OperationStep& step, const HostEvaluator& host) override {
-    if (step.kernel == nullptr || step.kernel->walk || step.op->compresses || !step.kernel->rearranged.empty() || step.kernel->compute.bodies.empty() || step.epilogue) return;
+    if (step.kernel == nullptr || step.kernel->walk || step.op->compresses || !step.kernel->rearranged.empty() ||
+        step.kernel->compute.bodies.empty() || step.epilogue)
+      return;
     try {
       bodies_.emplace(made, body_of(program_, step, host));
     } catch (const Unknown&) {
@@ -114,7 +117,8 @@ class BodyObserver : public OperationObserver {
 
 }  // namespace
 
-plan::Region survey_with_bodies(const FamilyProgram& program, const WalkRequest& request, Bodies& bodies, const record::Forms& forms) {
+plan::Region survey_with_bodies(const FamilyProgram& program, const WalkRequest& request, Bodies& bodies,
+                                const record::Forms& forms) {
   BodyObserver observer(program, bodies);
   return record::survey(recording_of(program, request, &observer), forms);
 }
@@ -184,7 +188,8 @@ ir::Compute over(const Body& body, const std::vector<Index>& extents, const std:
 
 std::vector<int> counting_labels(const Body& body) {
   std::set<int> labels;
-  for (const Expr& e : {body.compute.bodies.front(), body.compute.guard}) for_each_number(e, [&](int l) { labels.insert(l); });
+  for (const Expr& e : {body.compute.bodies.front(), body.compute.guard})
+    for_each_number(e, [&](int l) { labels.insert(l); });
   return {labels.begin(), labels.end()};
 }
 
@@ -202,7 +207,8 @@ ir::algebra::Array evaluated(const Body& body, const std::vector<Index>& extents
   ir::Compute compute = over(body, extents, counted);
   std::vector<Index> shape;
   for (std::size_t d = 0; d < compute.out.size(); ++d) shape.push_back(extents[d]);
-  for (std::size_t d = 0; d < compute.left.size(); ++d) shape[d] = extents[static_cast<std::size_t>(std::get<ir::IndexRef>(compute.left[d]->op).label)];
+  for (std::size_t d = 0; d < compute.left.size(); ++d)
+    shape[d] = extents[static_cast<std::size_t>(std::get<ir::IndexRef>(compute.left[d]->op).label)];
   const ValueId result = program.new_value(type_of(body.type, shape), "result", {});
   program.body.nodes.push_back({{}, {result}, std::move(compute)});
   program.body.nodes.push_back({{}, {}, ir::Output{"result", result}});

@@ -13,7 +13,8 @@ constexpr int kUnaryOperator = 9;
 
 class Describer {
  public:
-  Describer(const FamilyProgram& program, const std::vector<std::string>& labels) : program_(program), labels_(labels) {}
+  Describer(const FamilyProgram& program, const std::vector<std::string>& labels)
+      : program_(program), labels_(labels) {}
 
   [[nodiscard]] std::string text(const Expr& e, int outer = 0) const {
     return match(
@@ -36,7 +37,8 @@ class Describer {
         [&](const ir::Binary& b) {
           const OperatorText op = spelling(b.op);
           if (!op.infix) return fmt::format("{}({}, {})", op.text, text(b.left), text(b.right));
-          const std::string s = fmt::format("{} {} {}", text(b.left, op.precedence), op.text, text(b.right, op.precedence + 1));
+          const std::string s =
+              fmt::format("{} {} {}", text(b.left, op.precedence), op.text, text(b.right, op.precedence + 1));
           return op.precedence < outer ? "(" + s + ")" : s;
         },
         [&](const ir::Select& s) {
@@ -51,8 +53,8 @@ class Describer {
  private:
   static std::string literal(const ir::Literal& value) {
     return match(
-        value, [](bool b) { return std::string(b ? "true" : "false"); }, [](std::int64_t i) { return fmt::format("{}", i); },
-        [](double d) { return fmt::format("{}", d); });
+        value, [](bool b) { return std::string(b ? "true" : "false"); },
+        [](std::int64_t i) { return fmt::format("{}", i); }, [](double d) { return fmt::format("{}", d); });
   }
   [[nodiscard]] std::string list(const std::vector<Expr>& items) const {
     std::string result;
@@ -118,8 +120,9 @@ std::string describe(const FamilyProgram& program, const ir::Compute& compute) {
   }
   const std::string body = describe(program, compute.bodies.front(), labels);
   if (!compute.monoid) return body;
-  const std::string op = compute.monoid->kind == ir::Monoid::Kind::kUser ? compute.monoid->name
-                                                                         : std::string(ir::name_of(compute.monoid->kind));
+  const std::string op = compute.monoid->kind == ir::Monoid::Kind::kUser
+                             ? compute.monoid->name
+                             : std::string(ir::name_of(compute.monoid->kind));
   return fmt::format("{}[{}]({})", op, reduced, body);
 }
 

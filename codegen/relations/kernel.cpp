@@ -52,7 +52,8 @@ bool collect_factors(const Expr& e, Product& product) {
     return true;
   }
   const auto* b = std::get_if<ir::Binary>(&e->op);
-  return b != nullptr && b->op == ir::BinaryOp::kMul && collect_factors(b->left, product) && collect_factors(b->right, product);
+  return b != nullptr && b->op == ir::BinaryOp::kMul && collect_factors(b->left, product) &&
+         collect_factors(b->right, product);
 }
 
 /// A letter for every label: its name, if that is one letter and no other label's.
@@ -130,7 +131,8 @@ std::optional<Kind> zip_of(ir::BinaryOp op) {
 
 /// Of one or two arrays that have the result's labels.
 std::optional<Kernels> element_wise(const Expr& e, const BlockWork& work) {
-  if (work.reduces() || !std::ranges::all_of(work.operands, [&](const LabelList& list) { return list == work.result; })) return std::nullopt;
+  if (work.reduces() || !std::ranges::all_of(work.operands, [&](const LabelList& list) { return list == work.result; }))
+    return std::nullopt;
   if (const auto* u = std::get_if<ir::Unary>(&e->op)) {
     if (u->op == ir::UnaryOp::kNeg && operand_of(u->operand)) return Kernels{simple(Kind::kNeg)};
     return std::nullopt;

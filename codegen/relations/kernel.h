@@ -14,15 +14,16 @@ using LabelList = std::vector<int>;
 
 /// What an operation does to one block of each operand.
 struct BlockWork {
-  std::vector<LabelList> operands;    ///< of each array
+  std::vector<LabelList> operands;  ///< of each array
   LabelList result;
-  std::vector<plan::Index> extents;   ///< of a block along each label
-  std::vector<std::string> names;     ///< of labels
+  std::vector<plan::Index> extents;              ///< of a block along each label
+  std::vector<std::string> names;                ///< of labels
   plan::Combine combine = plan::Combine::kNone;  ///< of the labels that the result lacks
   [[nodiscard]] bool reduces() const;
 };
 
-/// The algebra's kernels for a body: products, sums, element-wise arithmetic and rearrangements. Nothing for all others, which are calls.
+/// The algebra's kernels for a body: products, sums, element-wise arithmetic and rearrangements. Nothing for all
+/// others, which are calls.
 [[nodiscard]] std::optional<ir::algebra::Kernels> kernels_of(const Body& body, const BlockWork& work);
 /// How blocks that agree in the labels kept meet.
 [[nodiscard]] ir::algebra::Kernel meeting(plan::Combine combine);

@@ -9,9 +9,10 @@
 
 namespace tdsl::codegen {
 
-/// A layout of the planner on some dimensions: dimension d has the axes of slot `slots[d]`, those of other slots are copies. Nothing for what
-/// is no cut of the mesh: column maps, and single ranks other than the first.
-[[nodiscard]] std::optional<ir::algebra::Layout> on_sites(const plan::Layout& layout, const std::vector<std::size_t>& slots, std::size_t axes);
+/// A layout of the planner on some dimensions: dimension d has the axes of slot `slots[d]`, those of other slots are
+/// copies. Nothing for what is no cut of the mesh: column maps, and single ranks other than the first.
+[[nodiscard]] std::optional<ir::algebra::Layout> on_sites(const plan::Layout& layout,
+                                                          const std::vector<std::size_t>& slots, std::size_t axes);
 /// 0, 1, .. count - 1: the slots of an output's dimensions.
 [[nodiscard]] std::vector<std::size_t> first_slots(std::size_t count);
 

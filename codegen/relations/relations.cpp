@@ -32,7 +32,11 @@ struct Labelled {
 class Translation {
  public:
   Translation(const plan::Region& region, const Bodies& bodies, const RelationRequest& request)
-      : region_(region), bodies_(bodies), plan_(request.sites ? request.plan : nullptr), blocks_(region, request.plan, request.blocks), pool_(*made_.pool) {
+      : region_(region),
+        bodies_(bodies),
+        plan_(request.sites ? request.plan : nullptr),
+        blocks_(region, request.plan, request.blocks),
+        pool_(*made_.pool) {
     if (plan_ == nullptr) return;
     for (const plan::MeshAxis& axis : plan_->mesh.axes) made_.mesh.sizes.push_back(axis.size);
   }
@@ -67,7 +71,8 @@ class Translation {
     for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
       const RelationBlocks::Cut cut = blocks_.of(tensor.id, d);
       if (!cut.padded) continue;
-      const std::string note = fmt::format("line {}, {}: {} elements as {} blocks of {}", rt::line_in(op.line), op.name, tensor.shape[d], cut.blocks, cut.size);
+      const std::string note = fmt::format("line {}, {}: {} elements as {} blocks of {}", rt::line_in(op.line), op.name,
+                                           tensor.shape[d], cut.blocks, cut.size);
       if (std::ranges::find(made_.padded, note) == made_.padded.end()) made_.padded.push_back(note);
     }
   }
@@ -115,8 +120,12 @@ class Translation {
     if (!op.outputs.empty()) step.element_bytes = op.outputs[0].element.bytes;
     const std::optional<Placed> placed = plan_ == nullptr ? std::nullopt : placed_by(*plan_, op);
     const auto reason = opaque_because(op, tensors_);
-    const bool on_mesh = plan_ == nullptr || (placed && on_sites(placed->work, {}, axes()) && (!placed->result || on_sites(*placed->result, {}, axes())));
-    step.opaque = reason ? *reason : on_mesh ? "" : placed ? "its ranks are no cut of the mesh" : "the plan does not place it";
+    const bool on_mesh = plan_ == nullptr || (placed && on_sites(placed->work, {}, axes()) &&
+                                              (!placed->result || on_sites(*placed->result, {}, axes())));
+    step.opaque = reason    ? *reason
+                  : on_mesh ? ""
+                  : placed  ? "its ranks are no cut of the mesh"
+                            : "the plan does not place it";
     step.opaque.empty() ? expression(op, placed, step) : opaque(op, placed, step);
     made_.steps.push_back(std::move(step));
   }
@@ -128,7 +137,8 @@ class Translation {
     const std::string name = unused_name(op.name);
     RelationStep copy;
     copy.op = k;
-    keep(id, pool_.input({name, frontier_of(id), {}, {bounds_of(id)}, layout_of(placed, op.shape.size())}), placed, copy);
+    keep(id, pool_.input({name, frontier_of(id), {}, {bounds_of(id)}, layout_of(placed, op.shape.size())}), placed,
+         copy);
     if (!copy.moves.empty()) {
       copy.element_bytes = op.outputs[0].element.bytes;
       made_.steps.push_back(std::move(copy));
@@ -162,7 +172,8 @@ class Translation {
     }
     for (const TensorId id : seen) {
       const std::string name = seen.size() == 1 ? op.name : tensors_.at(id).name;
-      const bool known = std::ranges::any_of(made_.program.results, [&](const auto& r) { return r.name == name && r.value == made_.tensors.at(id); });
+      const bool known = std::ranges::any_of(
+          made_.program.results, [&](const auto& r) { return r.name == name && r.value == made_.tensors.at(id); });
       if (!known) made_.program.results.push_back({name, made_.tensors.at(id)});
     }
   }
@@ -176,24 +187,29 @@ class Translation {
     for (const plan::RegionOp& recorded : region_.ops) {
       for (const plan::TensorDesc& output : recorded.op.outputs) {
         const auto found = made_.tensors.find(output.id);
-        if (found != made_.tensors.end() && !read.contains(output.id)) made_.program.results.push_back({recorded.op.name, found->second});
+        if (found != made_.tensors.end() && !read.contains(output.id))
+          made_.program.results.push_back({recorded.op.name, found->second});
       }
     }
   }
 
   void opaque(const plan::Op& op, const std::optional<Placed>& placed, RelationStep& step) {
-    // An operation that reads everything on one site or on all has its operands brought there; others fetch parts of them.
+    // An operation that reads everything on one site or on all has its operands brought there; others fetch parts of
+    // them.
     const auto whole = [](const plan::Access& access) {
       return std::ranges::all_of(access.dims, [](const plan::DimAccess& d) { return d.whole; });
     };
     std::optional<algebra::Layout> there;
-    if (placed && placed->work.whole() && std::ranges::all_of(op.reads, whole)) there = on_sites(placed->work, {}, axes());
+    if (placed && placed->work.whole() && std::ranges::all_of(op.reads, whole))
+      there = on_sites(placed->work, {}, axes());
     std::vector<Relation> operands;
     for (const plan::Access& access : op.reads) operands.push_back(moved(operand(access.tensor, op.site), there, step));
     if (op.base >= 0) operands.push_back(operand(op.base, op.site));
     for (const plan::TensorDesc& output : op.outputs) {
-      const std::string name = unused_name(fmt::format("{} {}", name_of(op.op_class), op.outputs.size() == 1 ? op.name : output.name));
-      algebra::Opaque node{name, frontier_of(output.id), {bounds_of(output.id)}, layout_of(placed, output.shape.size())};
+      const std::string name =
+          unused_name(fmt::format("{} {}", name_of(op.op_class), op.outputs.size() == 1 ? op.name : output.name));
+      algebra::Opaque node{
+          name, frontier_of(output.id), {bounds_of(output.id)}, layout_of(placed, output.shape.size())};
       keep(output.id, pool_.make(std::move(node), operands), op.outputs.size() == 1 ? placed : std::nullopt, step);
     }
   }
@@ -214,7 +230,8 @@ class Translation {
     Relation value = joined(op, body, work, placed, step);
     if (!op.reduce.empty()) {
       const algebra::Kernel by = meeting(op.combine);
-      const bool spread = value->type.pieces.has_value() || (value->type.layout && !value->type.layout->loose_axes().empty());
+      const bool spread =
+          value->type.pieces.has_value() || (value->type.layout && !value->type.layout->loose_axes().empty());
       if (spread && placed->result) {
         value = moved(value, on_sites(*placed->result, first_slots(op.shape.size()), axes()), step);
         value = pool_.aggregate(value, algebra::all_dims(op.shape.size()), by);
@@ -255,7 +272,8 @@ class Translation {
   }
 
   /// Where an operand with these labels is needed.
-  std::optional<algebra::Layout> needed(const plan::Op& op, const LabelList& labels, const std::optional<Placed>& placed) const {
+  std::optional<algebra::Layout> needed(const plan::Op& op, const LabelList& labels,
+                                        const std::optional<Placed>& placed) const {
     if (plan_ == nullptr) return std::nullopt;
     std::vector<std::size_t> slots;
     for (const int label : labels) {
@@ -271,15 +289,19 @@ class Translation {
 
   /// The numbers 0, 1, .. of a label as a relation that every site can make.
   Labelled index(const plan::Op& op, int label, const std::optional<Placed>& placed) {
-    const Index blocks = keys_[static_cast<std::size_t>(label)], size = op.labels[static_cast<std::size_t>(label)].range.size();
+    const Index blocks = keys_[static_cast<std::size_t>(label)],
+                size = op.labels[static_cast<std::size_t>(label)].range.size();
     const std::string name = fmt::format("0..{} by {}", size, blocks > 0 ? (size + blocks - 1) / blocks : 0);
     if (size % blocks == 0) made_.inputs.emplace(name, algebra::tuples_of({counting(size)}, {blocks}));
-    const Relation value = pool_.input({name, {blocks}, {}, {{(size + blocks - 1) / blocks}}, needed(op, {label}, placed)});
+    const Relation value =
+        pool_.input({name, {blocks}, {}, {{(size + blocks - 1) / blocks}}, needed(op, {label}, placed)});
     return {value, {label}, {{label}}};
   }
 
-  /// All operands joined, the body's kernel applied to each combination of blocks, and labels aggregated that the result lacks.
-  Relation joined(const plan::Op& op, const Body* body, BlockWork work, const std::optional<Placed>& placed, RelationStep& step) {
+  /// All operands joined, the body's kernel applied to each combination of blocks, and labels aggregated that the
+  /// result lacks.
+  Relation joined(const plan::Op& op, const Body* body, BlockWork work, const std::optional<Placed>& placed,
+                  RelationStep& step) {
     std::vector<Labelled> operands;
     for (std::size_t k = 0; k < work.operands.size(); ++k) {
       const TensorId id = k < op.reads.size() ? op.reads[k].tensor : op.base;
@@ -297,13 +319,14 @@ class Translation {
     if (operands.size() == 1) all.value = one(all, kernels, work);
     if (!work.reduces()) return all.value;
     algebra::Dims keep;
-    for (const int label : work.result) keep.push_back(static_cast<int>(std::ranges::find(all.keys, label) - all.keys.begin()));
+    for (const int label : work.result)
+      keep.push_back(static_cast<int>(std::ranges::find(all.keys, label) - all.keys.begin()));
     return pool_.aggregate(all.value, std::move(keep), meeting(op.combine));
   }
 
   /// Index relations for labels that count, or that no operand has. Gives the operand of each counting label.
-  std::vector<int> add_indices(const plan::Op& op, const Body* body, const std::optional<Placed>& placed, std::vector<Labelled>& operands,
-                               BlockWork& work) {
+  std::vector<int> add_indices(const plan::Op& op, const Body* body, const std::optional<Placed>& placed,
+                               std::vector<Labelled>& operands, BlockWork& work) {
     std::set<int> missing(work.result.begin(), work.result.end());
     for (const Labelled& operand : operands) {
       for (const int label : operand.keys) missing.erase(label);
@@ -322,7 +345,8 @@ class Translation {
     return counted;
   }
 
-  algebra::Kernels kernels_for(const plan::Op& op, const Body* body, const BlockWork& work, const std::vector<int>& counted) {
+  algebra::Kernels kernels_for(const plan::Op& op, const Body* body, const BlockWork& work,
+                               const std::vector<int>& counted) {
     if (body != nullptr && body->operands.size() == work.operands.size()) {
       if (auto known = kernels_of(*body, work)) return *known;
     }
@@ -354,10 +378,14 @@ class Translation {
     const auto a = bodies_.find(op.outputs[0].id), b = bodies_.find(other);
     if (a == bodies_.end() || b == bodies_.end()) return a == b;
     const auto same = [](const ir::Expr& x, const ir::Expr& y) { return !x || !y ? !x && !y : ir::equal(x, y); };
-    return a->second.type == b->second.type && a->second.operands == b->second.operands && same(a->second.compute.bodies.front(), b->second.compute.bodies.front()) && same(a->second.compute.guard, b->second.compute.guard);
+    return a->second.type == b->second.type && a->second.operands == b->second.operands &&
+           same(a->second.compute.bodies.front(), b->second.compute.bodies.front()) &&
+           same(a->second.compute.guard, b->second.compute.guard);
   }
 
-  static LabelList order_for(const BlockWork& work, const LabelList& keys) { return work.reduces() ? keys : work.result; }
+  static LabelList order_for(const BlockWork& work, const LabelList& keys) {
+    return work.reduces() ? keys : work.result;
+  }
   static algebra::KeyFunction reordered(const LabelList& keys, const LabelList& order) {
     algebra::Dims dims;
     for (const int label : order) dims.push_back(static_cast<int>(std::ranges::find(keys, label) - keys.begin()));
@@ -370,7 +398,8 @@ class Translation {
     return pool_.make(algebra::Map{keys, kernels}, {operand.value});
   }
 
-  Labelled pair(const Labelled& left, const Labelled& right, const algebra::Kernels& by, const BlockWork& work, bool last) {
+  Labelled pair(const Labelled& left, const Labelled& right, const algebra::Kernels& by, const BlockWork& work,
+                bool last) {
     algebra::Join join;
     Labelled both{{}, left.keys, left.arrays};
     both.arrays.insert(both.arrays.end(), right.arrays.begin(), right.arrays.end());
@@ -385,7 +414,8 @@ class Translation {
     }
     join.by = by.front();
     join.then = {by.begin() + 1, by.end()};
-    join.keys = last ? reordered(both.keys, order_for(work, both.keys)) : algebra::KeyFunction::identity(both.keys.size());
+    join.keys =
+        last ? reordered(both.keys, order_for(work, both.keys)) : algebra::KeyFunction::identity(both.keys.size());
     both.value = pool_.make(std::move(join), {left.value, right.value});
     return both;
   }
@@ -405,7 +435,7 @@ class Translation {
   std::map<TensorId, Copy> copies_;
   std::set<std::string> names_;
   std::map<std::string, std::pair<std::string, TensorId>> calls_;  ///< names, by what is called and the blocks' extents
-  std::vector<Index> keys_;  ///< blocks along each label of the operation at hand
+  std::vector<Index> keys_;                                        ///< blocks along each label of the operation at hand
 };
 
 }  // namespace

@@ -35,43 +35,29 @@ constexpr auto kAllIds = std::to_array<DiagnosticId>({
 #undef TDSL_DIAGNOSTIC
 });
 
-auto place_key(const SourceRange& range) {
-  return std::tuple(!range.known(), range.file, range.line, range.column);
-}
+auto place_key(const SourceRange& range) { return std::tuple(!range.known(), range.file, range.line, range.column); }
 
 }  // namespace
 
-std::string_view id_text(DiagnosticId id) {
-  return kEntries.at(static_cast<std::size_t>(id)).text;
-}
+std::string_view id_text(DiagnosticId id) { return kEntries.at(static_cast<std::size_t>(id)).text; }
 
 std::optional<DiagnosticId> id_named(std::string_view text) {
   const auto found = std::find_if(kAllIds.begin(), kAllIds.end(), [&](DiagnosticId id) { return id_text(id) == text; });
   return found == kAllIds.end() ? std::nullopt : std::optional(*found);
 }
 
-bool is_warning(DiagnosticId id) {
-  return kWarns.at(static_cast<std::size_t>(id));
-}
+bool is_warning(DiagnosticId id) { return kWarns.at(static_cast<std::size_t>(id)); }
 
-std::string_view explanation(DiagnosticId id) {
-  return kEntries.at(static_cast<std::size_t>(id)).explanation;
-}
+std::string_view explanation(DiagnosticId id) { return kEntries.at(static_cast<std::size_t>(id)).explanation; }
 
-std::span<const DiagnosticId> all_diagnostic_ids() {
-  return kAllIds;
-}
+std::span<const DiagnosticId> all_diagnostic_ids() { return kAllIds; }
 
 std::uint32_t SourceManager::add(std::string name, std::string text) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text.starts_with(kByteOrderMark)) {
-    text.erase(0, kByteOrderMark.size());
-  }
+  if (text.starts_with(kByteOrderMark)) { text.erase(0, kByteOrderMark.size()); }
   File file{std::move(name), std::move(text), {0}};
   for (std::size_t i = 0; i < file.text.size(); ++i) {
-    if (file.text[i] == '\n' && i + 1 < file.text.size()) {
-      file.line_starts.push_back(i + 1);
-    }
+    if (file.text[i] == '\n' && i + 1 < file.text.size()) { file.line_starts.push_back(i + 1); }
   }
   files_.push_back(std::move(file));
   return static_cast<std::uint32_t>(files_.size() - 1);
@@ -90,14 +76,10 @@ const std::string& SourceManager::text(std::uint32_t file) const {
 std::string_view SourceManager::line(std::uint32_t file, std::uint32_t line) const {
   TDSL_CHECK(file < files_.size(), "a file id of this source manager");
   const File& f = files_[file];
-  if (line == 0 || line > f.line_starts.size()) {
-    return {};
-  }
+  if (line == 0 || line > f.line_starts.size()) { return {}; }
   std::string_view rest = std::string_view(f.text).substr(f.line_starts[line - 1]);
   rest = rest.substr(0, rest.find('\n'));
-  if (!rest.empty() && rest.back() == '\r') {
-    rest.remove_suffix(1);
-  }
+  if (!rest.empty() && rest.back() == '\r') { rest.remove_suffix(1); }
   return rest;
 }
 
@@ -107,26 +89,18 @@ std::uint32_t SourceManager::line_count(std::uint32_t file) const {
 }
 
 std::string SourceManager::place(const SourceRange& range) const {
-  if (range.file >= files_.size()) {
-    return {};
-  }
+  if (range.file >= files_.size()) { return {}; }
   std::string result = files_[range.file].name;
-  if (range.known()) {
-    result += ":" + std::to_string(range.line) + ":" + std::to_string(range.column);
-  }
+  if (range.known()) { result += ":" + std::to_string(range.line) + ":" + std::to_string(range.column); }
   return result;
 }
 
 void DiagnosticSink::add(Diagnostic diagnostic) {
-  if (diagnostic.severity == Severity::kWarning && allowed_.covers(diagnostic.id, diagnostic.range)) {
-    return;
-  }
+  if (diagnostic.severity == Severity::kWarning && allowed_.covers(diagnostic.id, diagnostic.range)) { return; }
   const bool duplicate = std::any_of(diagnostics_.begin(), diagnostics_.end(), [&](const Diagnostic& other) {
     return other.id == diagnostic.id && other.range == diagnostic.range && other.message == diagnostic.message;
   });
-  if (duplicate) {
-    return;
-  }
+  if (duplicate) { return; }
   const bool error = diagnostic.severity == Severity::kError || diagnostic.severity == Severity::kUnsupported;
   if (error ? is_full() : warning_count_ >= kMostWarnings) {
     dropped_warnings_ = dropped_warnings_ || !error;
@@ -137,22 +111,19 @@ void DiagnosticSink::add(Diagnostic diagnostic) {
 }
 
 void DiagnosticSink::add_all(const DiagnosticSink& other, std::size_t first) {
-  for (std::size_t k = first; k < other.diagnostics_.size(); ++k) {
-    add(other.diagnostics_[k]);
-  }
+  for (std::size_t k = first; k < other.diagnostics_.size(); ++k) { add(other.diagnostics_[k]); }
   dropped_warnings_ = dropped_warnings_ || other.dropped_warnings_;
 }
 
 bool DiagnosticSink::add_note(DiagnosticId id, const SourceRange& range, const DiagnosticNote& note) {
   constexpr std::size_t kEnoughNotes = 4;
-  const auto found = std::ranges::find_if(diagnostics_, [&](const Diagnostic& d) { return d.id == id && d.range == range; });
-  if (found == diagnostics_.end())
-    return false;
+  const auto found =
+      std::ranges::find_if(diagnostics_, [&](const Diagnostic& d) { return d.id == id && d.range == range; });
+  if (found == diagnostics_.end()) return false;
   const bool known = std::ranges::any_of(found->notes, [&](const DiagnosticNote& other) {
     return other.range == note.range && other.message == note.message;
   });
-  if (!known && found->notes.size() < kEnoughNotes)
-    found->notes.push_back(note);
+  if (!known && found->notes.size() < kEnoughNotes) found->notes.push_back(note);
   return true;
 }
 

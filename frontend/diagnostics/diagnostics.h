@@ -93,8 +93,8 @@ class AllowedWarnings {
   std::set<std::tuple<DiagnosticId, std::uint32_t, std::uint32_t>> lines_;
 };
 
-/// Collects diagnostics. Allowed warnings are dropped on arrival, and so are exact duplicates (id, range, message), and errors and
-/// warnings after the first hundred of each.
+/// Collects diagnostics. Allowed warnings are dropped on arrival, and so are exact duplicates (id, range, message), and
+/// errors and warnings after the first hundred of each.
 class DiagnosticSink {
  public:
   static constexpr std::size_t kMostErrors = 100;
@@ -108,7 +108,8 @@ class DiagnosticSink {
   void warning(DiagnosticId id, const SourceRange& range, std::string message, std::vector<DiagnosticNote> notes = {});
   void unsupported(DiagnosticId id, const SourceRange& range, std::string message,
                    std::vector<DiagnosticNote> notes = {});
-  /// Adds the note to the first diagnostic of that kind and place, if there is one, unless it has enough; returns whether there is.
+  /// Adds the note to the first diagnostic of that kind and place, if there is one, unless it has enough; returns
+  /// whether there is.
   bool add_note(DiagnosticId id, const SourceRange& range, const DiagnosticNote& note);
 
   /// Adds what the other has, from number `first` on.

@@ -14,14 +14,10 @@ namespace {
 
 std::string_view severity_word(Severity severity) {
   switch (severity) {
-    case Severity::kError:
-      return "error";
-    case Severity::kUnsupported:
-      return "unsupported";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kNote:
-      return "note";
+    case Severity::kError: return "error";
+    case Severity::kUnsupported: return "unsupported";
+    case Severity::kWarning: return "warning";
+    case Severity::kNote: return "note";
   }
   return "error";
 }
@@ -29,12 +25,9 @@ std::string_view severity_word(Severity severity) {
 std::string_view severity_colour(Severity severity) {
   switch (severity) {
     case Severity::kError:
-    case Severity::kUnsupported:
-      return "\033[1;31m";
-    case Severity::kWarning:
-      return "\033[1;35m";
-    case Severity::kNote:
-      return "\033[1;36m";
+    case Severity::kUnsupported: return "\033[1;31m";
+    case Severity::kWarning: return "\033[1;35m";
+    case Severity::kNote: return "\033[1;36m";
   }
   return "";
 }
@@ -44,23 +37,17 @@ constexpr std::string_view kCaretColour = "\033[1;32m";
 constexpr std::string_view kReset = "\033[0m";
 
 std::string painted(std::string_view text, std::string_view colour, const RenderOptions& options) {
-  if (!options.colour) {
-    return std::string(text);
-  }
+  if (!options.colour) { return std::string(text); }
   return std::string(colour) + std::string(text) + std::string(kReset);
 }
 
-bool is_continuation(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
-}
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
 /// Spaces as wide as the first `characters` of the line; tabs stay tabs so that the caret lines up.
 std::string padding(std::string_view line, std::uint32_t characters) {
   std::string result;
   for (std::size_t i = 0; i < line.size() && characters > 0; ++i) {
-    if (i > 0 && is_continuation(line[i])) {
-      continue;
-    }
+    if (i > 0 && is_continuation(line[i])) { continue; }
     result += line[i] == '\t' ? '\t' : ' ';
     --characters;
   }
@@ -103,9 +90,7 @@ Excerpt excerpt(std::string_view line, std::uint32_t first, std::uint32_t end) {
 
 /// The source line and the caret range; nothing for an unknown place.
 std::string render_source(const SourceRange& range, const SourceManager& sources, const RenderOptions& options) {
-  if (!range.known() || range.file >= sources.file_count()) {
-    return {};
-  }
+  if (!range.known() || range.file >= sources.file_count()) { return {}; }
   const std::string_view line = sources.line(range.file, range.line);
   const std::uint32_t length = utf8_length(line);
   const std::uint32_t end = range.end_line > range.line ? length + 1 : std::min(range.end_column, length + 1);
@@ -115,15 +100,14 @@ std::string render_source(const SourceRange& range, const SourceManager& sources
   const std::uint32_t longest = std::max(utf8_length(shown.text), place + 1) - place;
   const std::uint32_t width = std::min(end > range.column ? end - range.column : 1, longest);
   const std::string caret = "^" + std::string(width - 1, '~');
-  return "  " + without_directions(shown.text) + "\n  " + padding(shown.text, place) + painted(caret, kCaretColour, options) + "\n";
+  return "  " + without_directions(shown.text) + "\n  " + padding(shown.text, place) +
+         painted(caret, kCaretColour, options) + "\n";
 }
 
 std::string render_head(const SourceRange& range, Severity severity, const std::string& message,
                         const SourceManager& sources, const RenderOptions& options) {
   std::string result;
-  if (range.known()) {
-    result += painted(sources.place(range) + ":", kBold, options) + " ";
-  }
+  if (range.known()) { result += painted(sources.place(range) + ":", kBold, options) + " "; }
   result += painted(std::string(severity_word(severity)) + ":", severity_colour(severity), options) + " ";
   return result + painted(message, kBold, options);
 }
@@ -163,13 +147,12 @@ std::string render(const Diagnostic& diagnostic, const SourceManager& sources, c
 
 std::string render_all(const DiagnosticSink& sink, const SourceManager& sources, const RenderOptions& options) {
   std::string result;
-  for (const Diagnostic& diagnostic : sink.sorted()) {
-    result += render(diagnostic, sources, options);
-  }
+  for (const Diagnostic& diagnostic : sink.sorted()) { result += render(diagnostic, sources, options); }
   const auto last = [&](const std::string& message) {
     result += painted("note:", severity_colour(Severity::kNote), options) + " " + message + "\n";
   };
-  if (sink.dropped_warnings()) last("only the first " + counted(DiagnosticSink::kMostWarnings, "warning") + " are shown");
+  if (sink.dropped_warnings())
+    last("only the first " + counted(DiagnosticSink::kMostWarnings, "warning") + " are shown");
   if (sink.is_full()) last("stopped after " + counted(DiagnosticSink::kMostErrors, "error"));
   return result;
 }
@@ -212,9 +195,7 @@ std::uint32_t utf8_length(std::string_view text) {
       expected = 4;
     }
     bool valid = i + expected <= text.size();
-    for (std::size_t k = 1; valid && k < expected; ++k) {
-      valid = is_continuation(text[i + k]);
-    }
+    for (std::size_t k = 1; valid && k < expected; ++k) { valid = is_continuation(text[i + k]); }
     i += valid ? expected : 1;
     ++length;
   }

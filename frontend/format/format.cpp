@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/format/words.h"
 #include "frontend/syntax/ast_print.h"
 #include "frontend/syntax/ast_printer.h"
-#include "frontend/format/words.h"
 #include "frontend/syntax/parse.h"
 #include "frontend_parser.hpp"
 #include "ir/graph/check.h"
@@ -48,11 +48,11 @@ std::string spelling(const Token& token) {
 
 class Formatter {
  public:
-  explicit Formatter(const TokenizedFile& file) : tokens_(file.tokens), comments_(file.comments), words_(format_words(file.tokens)) {}
+  explicit Formatter(const TokenizedFile& file)
+      : tokens_(file.tokens), comments_(file.comments), words_(format_words(file.tokens)) {}
 
   std::string run() {
-    for (position_ = 0; tokens_[position_].kind != Kind::TOK_END; ++position_)
-      token();
+    for (position_ = 0; tokens_[position_].kind != Kind::TOK_END; ++position_) token();
     comments_before(tokens_.size() - 1);
     end_line();
     return text();
@@ -98,8 +98,7 @@ class Formatter {
     const bool blank = tokens_[position_].range.line > last_end_ + 1 && !after_opening_ && !lines_empty();
     start_line(2 * depth_, blank);
     const std::size_t end = statement_end();
-    if (fits_flat(end))
-      flat_end_ = end;
+    if (fits_flat(end)) flat_end_ = end;
   }
 
   void close_block() {
@@ -110,11 +109,11 @@ class Formatter {
   /// The user's own line breaks stay, except before a bracket that opens a block or closes, and before `else`.
   [[nodiscard]] bool breaks_here() const {
     const Token& t = tokens_[position_];
-    if (after_line_comment_)
-      return true;
-    const bool joins = words_[position_].tight_before || t.kind == Kind::TOK_LEFT_BRACE ||
-                       (t.kind == Kind::TOK_ELSE && position_ > 0 && tokens_[position_ - 1].kind == Kind::TOK_RIGHT_BRACE) ||
-                       (position_ > 0 && words_[position_ - 1].tight_after);
+    if (after_line_comment_) return true;
+    const bool joins =
+        words_[position_].tight_before || t.kind == Kind::TOK_LEFT_BRACE ||
+        (t.kind == Kind::TOK_ELSE && position_ > 0 && tokens_[position_ - 1].kind == Kind::TOK_RIGHT_BRACE) ||
+        (position_ > 0 && words_[position_ - 1].tight_after);
     return t.range.line > last_end_ && !joins;
   }
 
@@ -128,19 +127,14 @@ class Formatter {
     std::size_t open = 0;
     for (std::size_t i = position_; i < tokens_.size(); ++i) {
       switch (tokens_[i].kind) {
-        case Kind::TOK_LEFT_BRACE:
-          ++open;
-          break;
+        case Kind::TOK_LEFT_BRACE: ++open; break;
         case Kind::TOK_RIGHT_BRACE:
-          if (--open == 0 && tokens_[i + 1].kind != Kind::TOK_ELSE)
-            return i;
+          if (--open == 0 && tokens_[i + 1].kind != Kind::TOK_ELSE) return i;
           break;
         case Kind::TOK_SEMICOLON:
-          if (open == 0)
-            return i;
+          if (open == 0) return i;
           break;
-        default:
-          break;
+        default: break;
       }
     }
     return tokens_.size() - 1;
@@ -150,13 +144,12 @@ class Formatter {
   [[nodiscard]] bool fits_flat(std::size_t end) const {
     const Token& first = tokens_[position_];
     const Token& last = tokens_[end];
-    if (last.kind != Kind::TOK_RIGHT_BRACE || last.range.end_line != first.range.line)
-      return false;
+    if (last.kind != Kind::TOK_RIGHT_BRACE || last.range.end_line != first.range.line) return false;
     const auto inside = [&](const ast::Comment& c) {
-      return c.range.line == first.range.line && c.range.column > first.range.column && c.range.column < last.range.column;
+      return c.range.line == first.range.line && c.range.column > first.range.column &&
+             c.range.column < last.range.column;
     };
-    if (std::ranges::any_of(comments_, inside))
-      return false;
+    if (std::ranges::any_of(comments_, inside)) return false;
     std::size_t width = 2 * depth_;
     for (std::size_t i = position_; i <= end; ++i)
       width += utf8_length(spelling(tokens_[i])) + (i > position_ && spaced(i) ? 1 : 0);
@@ -192,7 +185,8 @@ class Formatter {
     const bool behind = c.range.line == last_end_ && !lines_empty();
     // Between statements that get lines of their own it belongs to the first one.
     const bool between = behind && at_start_ && !flat();
-    const bool inline_comment = !is_line && next.kind != Kind::TOK_END && next.range.line == c.range.end_line && !between;
+    const bool inline_comment =
+        !is_line && next.kind != Kind::TOK_END && next.range.line == c.range.end_line && !between;
     if (behind && !inline_comment && line_.comment.empty() && !line_.code.empty()) {
       line_.comment = text;
     } else if (inline_comment && (behind || !at_start_)) {
@@ -219,15 +213,14 @@ class Formatter {
 
   void end_line() {
     Line line = std::exchange(line_, {});
-    if (line.code.empty() && line.comment.empty())
-      return;
+    if (line.code.empty() && line.comment.empty()) return;
     const std::string comment = std::exchange(line.comment, {});
     while (const Break* at = best_break(line)) {
       Line head{line.indentation, line.code.substr(0, at->offset - 1), "", line.blank_before, {}, false};
-      Line rest{line.indentation + (line.continues ? 0 : kContinuation), line.code.substr(at->offset), "", false, {}, true};
+      Line rest{
+          line.indentation + (line.continues ? 0 : kContinuation), line.code.substr(at->offset), "", false, {}, true};
       for (const Break& b : line.breaks) {
-        if (b.offset > at->offset)
-          rest.breaks.push_back({b.offset - at->offset, b.penalty});
+        if (b.offset > at->offset) rest.breaks.push_back({b.offset - at->offset, b.penalty});
       }
       lines_.push_back(std::move(head));
       line = std::move(rest);
@@ -238,13 +231,11 @@ class Formatter {
 
   /// The place to break a line that is too long, if there is one.
   [[nodiscard]] static const Break* best_break(const Line& line) {
-    if (line.indentation + utf8_length(line.code) <= kWidth)
-      return nullptr;
+    if (line.indentation + utf8_length(line.code) <= kWidth) return nullptr;
     const Break* best = nullptr;
     for (const Break& b : line.breaks) {
       const bool fits = line.indentation + utf8_length(std::string_view(line.code).substr(0, b.offset - 1)) <= kWidth;
-      if (best == nullptr || (fits && b.penalty <= best->penalty))
-        best = &b;
+      if (best == nullptr || (fits && b.penalty <= best->penalty)) best = &b;
     }
     return best;
   }
@@ -254,10 +245,10 @@ class Formatter {
     for (std::size_t first = 0; first < lines_.size();) {
       std::size_t last = first;
       std::size_t column = width_with_comment(lines_[first]);
-      while (last + 1 < lines_.size() && !lines_[last + 1].blank_before && aligns(lines_[last]) && aligns(lines_[last + 1]))
+      while (last + 1 < lines_.size() && !lines_[last + 1].blank_before && aligns(lines_[last]) &&
+             aligns(lines_[last + 1]))
         column = std::max(column, width_with_comment(lines_[++last]));
-      for (; first <= last; ++first)
-        result += shown(lines_[first], column);
+      for (; first <= last; ++first) result += shown(lines_[first], column);
     }
     return result;
   }
@@ -294,8 +285,7 @@ class Formatter {
 
 std::optional<std::string> format(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink) {
   const auto module = parse_file(sources, file, sink);
-  if (!module)
-    return std::nullopt;
+  if (!module) return std::nullopt;
   DiagnosticSink silent;
   const TokenizedFile tokenized = tokenize(sources, file, silent);
   std::string text = Formatter(tokenized).run();

@@ -15,27 +15,21 @@ bool is_name(int kind) {
 /// How bad a break before a binary operator is: the looser it binds, the better. Below 0: it is none.
 int operator_penalty(int kind) {
   switch (kind) {
-    case Kind::TOK_OR:
-      return 1;
-    case Kind::TOK_AND:
-      return 2;
+    case Kind::TOK_OR: return 1;
+    case Kind::TOK_AND: return 2;
     case Kind::TOK_EQUAL:
     case Kind::TOK_NOT_EQUAL:
     case Kind::TOK_LESS:
     case Kind::TOK_LESS_EQUAL:
     case Kind::TOK_GREATER:
-    case Kind::TOK_GREATER_EQUAL:
-      return 3;
+    case Kind::TOK_GREATER_EQUAL: return 3;
     case Kind::TOK_PLUS:
-    case Kind::TOK_MINUS:
-      return 4;
+    case Kind::TOK_MINUS: return 4;
     case Kind::TOK_STAR:
     case Kind::TOK_SLASH:
     case Kind::TOK_PERCENT:
-    case Kind::TOK_AT:
-      return 5;
-    default:
-      return -1;
+    case Kind::TOK_AT: return 5;
+    default: return -1;
   }
 }
 
@@ -45,8 +39,7 @@ class Walk {
   explicit Walk(const std::vector<Token>& tokens) : tokens_(tokens), words_(tokens.size()) {}
 
   std::vector<FormatWord> run() {
-    for (std::size_t i = 0; i < tokens_.size(); ++i)
-      word(i);
+    for (std::size_t i = 0; i < tokens_.size(); ++i) word(i);
     return std::move(words_);
   }
 
@@ -69,9 +62,7 @@ class Walk {
       case Kind::TOK_TYPE:
       case Kind::TOK_NAME:
       case Kind::TOK_OUT:
-      case Kind::TOK_KERNEL:
-        w.ends_value = true;
-        break;
+      case Kind::TOK_KERNEL: w.ends_value = true; break;
       case Kind::TOK_BY:
         // Behind a value it is the word of a range, elsewhere a name.
         w.ends_value = !value_before(i);
@@ -85,28 +76,18 @@ class Walk {
         w.tight_before = w.tight_after = true;
         open_.push_back(k);
         break;
-      case Kind::TOK_LEFT_BRACE:
-        open_.push_back(k);
-        break;
+      case Kind::TOK_LEFT_BRACE: open_.push_back(k); break;
       case Kind::TOK_RIGHT_PAREN:
       case Kind::TOK_RIGHT_BRACKET:
         w.tight_before = w.ends_value = true;
         close();
         break;
-      case Kind::TOK_RIGHT_BRACE:
-        close();
-        break;
-      case Kind::TOK_QUOTE:
-        w.tight_before = w.ends_value = true;
-        break;
+      case Kind::TOK_RIGHT_BRACE: close(); break;
+      case Kind::TOK_QUOTE: w.tight_before = w.ends_value = true; break;
       case Kind::TOK_SEMICOLON:
-      case Kind::TOK_COMMA:
-        w.tight_before = true;
-        break;
+      case Kind::TOK_COMMA: w.tight_before = true; break;
       case Kind::TOK_DOT:
-      case Kind::TOK_DOT_DOT:
-        w.tight_before = w.tight_after = true;
-        break;
+      case Kind::TOK_DOT_DOT: w.tight_before = w.tight_after = true; break;
       case Kind::TOK_COLON:
         w.tight_before = i > 0 && kind(i - 1) != Kind::TOK_COMMA;
         w.tight_after = innermost() == Kind::TOK_LEFT_BRACKET;
@@ -116,56 +97,48 @@ class Walk {
         w.tight_after = innermost() == Kind::TOK_LEFT_PAREN;
         break;
       case Kind::TOK_NOT:
-      case Kind::TOK_MINUS:
-        w.unary = w.tight_after = k == Kind::TOK_NOT || !value_before(i);
-        break;
-      default:
-        break;
+      case Kind::TOK_MINUS: w.unary = w.tight_after = k == Kind::TOK_NOT || !value_before(i); break;
+      default: break;
     }
     w.break_penalty = penalty(i);
   }
 
   void close() {
-    if (!open_.empty())
-      open_.pop_back();
+    if (!open_.empty()) open_.pop_back();
   }
 
   /// Whether a `(` belongs to the word before it: `f(x)`, `f64(x)`, `sum[k](…)`, `where(c, a, b)`, `sparse(A)`.
   [[nodiscard]] bool is_call(std::size_t i) const {
-    if (i == 0)
-      return false;
+    if (i == 0) return false;
     const int before = kind(i - 1);
-    if (before == Kind::TOK_WHERE)
-      return !value_before(i - 1);
-    if (before == Kind::TOK_SPARSE)
-      return innermost() != Kind::TOK_LEFT_BRACKET;
-    return (is_name(before) && words_[i - 1].ends_value) || before == Kind::TOK_TYPE || before == Kind::TOK_RIGHT_BRACKET;
+    if (before == Kind::TOK_WHERE) return !value_before(i - 1);
+    if (before == Kind::TOK_SPARSE) return innermost() != Kind::TOK_LEFT_BRACKET;
+    return (is_name(before) && words_[i - 1].ends_value) || before == Kind::TOK_TYPE ||
+           before == Kind::TOK_RIGHT_BRACKET;
   }
 
   /// Whether the `=` ends a combining assignment such as `x min= y`.
   [[nodiscard]] bool is_combining(std::size_t i) const {
     return i > 1 && is_name(kind(i - 1)) && words_[i - 2].ends_value &&
-           tokens_[i - 1].range.end_line == tokens_[i].range.line && tokens_[i - 1].range.end_column == tokens_[i].range.column;
+           tokens_[i - 1].range.end_line == tokens_[i].range.line &&
+           tokens_[i - 1].range.end_column == tokens_[i].range.column;
   }
 
   /// Inner brackets are worse places than outer ones.
   [[nodiscard]] int penalty(std::size_t i) const {
-    if (i == 0)
-      return -1;
+    if (i == 0) return -1;
     int depth = 0;
-    for (std::size_t k = open_.size(); k-- > 0 && open_[k] != Kind::TOK_LEFT_BRACE;)
-      ++depth;
+    for (std::size_t k = open_.size(); k-- > 0 && open_[k] != Kind::TOK_LEFT_BRACE;) ++depth;
     // An opening bracket stands outside of itself.
     const bool opens = kind(i) == Kind::TOK_LEFT_PAREN || kind(i) == Kind::TOK_LEFT_BRACKET;
     const int outer = 10 * (opens ? depth - 1 : depth);
-    if (kind(i - 1) == Kind::TOK_COMMA)
-      return outer;
+    if (kind(i - 1) == Kind::TOK_COMMA) return outer;
     if (words_[i].tight_before || words_[i].unary)
       return kind(i - 1) == Kind::TOK_ASSIGN && !words_[i - 1].tight_after ? outer + 6 : -1;
-    if (kind(i) == Kind::TOK_WHERE || kind(i) == Kind::TOK_FOR || kind(i) == Kind::TOK_THEN || kind(i) == Kind::TOK_ELSE)
+    if (kind(i) == Kind::TOK_WHERE || kind(i) == Kind::TOK_FOR || kind(i) == Kind::TOK_THEN ||
+        kind(i) == Kind::TOK_ELSE)
       return value_before(i) ? outer : -1;
-    if (kind(i - 1) == Kind::TOK_ASSIGN && !words_[i - 1].tight_after)
-      return outer + 6;
+    if (kind(i - 1) == Kind::TOK_ASSIGN && !words_[i - 1].tight_after) return outer + 6;
     const int binary = operator_penalty(kind(i));
     return binary < 0 ? -1 : outer + binary;
   }
@@ -177,8 +150,6 @@ class Walk {
 
 }  // namespace
 
-std::vector<FormatWord> format_words(const std::vector<Token>& tokens) {
-  return Walk(tokens).run();
-}
+std::vector<FormatWord> format_words(const std::vector<Token>& tokens) { return Walk(tokens).run(); }
 
 }  // namespace tdsl::frontend

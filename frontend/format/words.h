@@ -13,7 +13,7 @@ struct FormatWord {
   bool unary = false;         ///< a sign that belongs to what follows
   bool tight_before = false;  ///< nothing stands between it and the token before
   bool tight_after = false;
-  int break_penalty = -1;     ///< how bad a line break before it is; below 0: none may be made
+  int break_penalty = -1;  ///< how bad a line break before it is; below 0: none may be made
 };
 
 /// One entry per token of a file without errors.

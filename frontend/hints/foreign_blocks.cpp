@@ -56,7 +56,8 @@ class Finder {
 
   /// Whether the statement in front has ended. The first token of a line may go on with one.
   [[nodiscard]] bool behind_statement(std::size_t i) const {
-    return i == 0 || is(i - 1, Kind::TOK_SEMICOLON) || is(i - 1, Kind::TOK_LEFT_BRACE) || is(i - 1, Kind::TOK_RIGHT_BRACE);
+    return i == 0 || is(i - 1, Kind::TOK_SEMICOLON) || is(i - 1, Kind::TOK_LEFT_BRACE) ||
+           is(i - 1, Kind::TOK_RIGHT_BRACE);
   }
 
   /// The place behind the last token of the line.
@@ -100,7 +101,8 @@ class Finder {
     for (std::size_t end = header; !is(end, Kind::TOK_END); ++end) {
       const Token& token = tokens_[end];
       if (token.first_on_line && token.text == "end" && token.range.column <= tokens_[i].range.column) {
-        return Found{i, is(end + 1, Kind::TOK_SEMICOLON) ? end + 2 : end + 1, tokens_[i].range, function_message(tokens_[name].text)};
+        return Found{i, is(end + 1, Kind::TOK_SEMICOLON) ? end + 2 : end + 1, tokens_[i].range,
+                     function_message(tokens_[name].text)};
       }
     }
     return std::nullopt;
@@ -124,7 +126,8 @@ class Finder {
     }
     if (is(end, Kind::TOK_SEMICOLON)) ++end;
     return Found{i, end, tokens_[i].range,
-                 "there is no `" + tokens_[i].text + "`; the condition comes first: `var more = true; while more { …; more = c; }`"};
+                 "there is no `" + tokens_[i].text +
+                     "`; the condition comes first: `var more = true; while more { …; more = c; }`"};
   }
 
   /// `= { … }`: statements or a list.
@@ -132,10 +135,12 @@ class Finder {
     const std::size_t end = behind(i, Kind::TOK_LEFT_BRACE, Kind::TOK_RIGHT_BRACE);
     bool statements = false;
     for (std::size_t k = i; k < end; ++k) statements = statements || is(k, Kind::TOK_SEMICOLON);
-    return Found{i, end, tokens_[i].range,
-                 statements ? "unexpected `{`; a value is one expression: statements stand in a function, `fn f(…) { …; return y; }`"
-                            : "unexpected `{`; there are no array literals: a tensor is declared by its type or by index notation",
-                 "0"};
+    return Found{
+        i, end, tokens_[i].range,
+        statements
+            ? "unexpected `{`; a value is one expression: statements stand in a function, `fn f(…) { …; return y; }`"
+            : "unexpected `{`; there are no array literals: a tensor is declared by its type or by index notation",
+        "0"};
   }
 
   const Tokens& tokens_;

@@ -289,36 +289,27 @@ std::string_view found(const Words& table, std::string_view word) {
   return entry == table.end() ? std::string_view() : entry->second;
 }
 
-std::string after_semicolon(std::string_view text) {
-  return text.empty() ? std::string() : "; " + std::string(text);
-}
+std::string after_semicolon(std::string_view text) { return text.empty() ? std::string() : "; " + std::string(text); }
 
 }  // namespace
 
-std::span<const ForeignFunction> foreign_functions() {
-  return kFunctions;
-}
+std::span<const ForeignFunction> foreign_functions() { return kFunctions; }
 
 std::string function_hint(std::string_view name) {
   const auto entry = std::ranges::find(kFunctions, name, &ForeignFunction::name);
-  if (entry == kFunctions.end())
-    return {};
+  if (entry == kFunctions.end()) return {};
   if (entry->write.starts_with("import"))
-    return "; it is in the library: " + std::string(entry->write) + ";" + (entry->remark.empty() ? "" : " there it is " + std::string(entry->remark));
+    return "; it is in the library: " + std::string(entry->write) + ";" +
+           (entry->remark.empty() ? "" : " there it is " + std::string(entry->remark));
   return (entry->write.empty() ? "; " : "; write " + std::string(entry->write)) + std::string(entry->remark);
 }
 
-std::string value_hint(std::string_view name) {
-  return after_semicolon(found(values(), name));
-}
+std::string value_hint(std::string_view name) { return after_semicolon(found(values(), name)); }
 
-std::string foreign_type(std::string_view name) {
-  return std::string(found(types(), name));
-}
+std::string foreign_type(std::string_view name) { return std::string(found(types(), name)); }
 
 std::string type_hint(std::string_view name) {
-  if (const std::string type = foreign_type(name); !type.empty())
-    return "; did you mean `" + type + "`?";
+  if (const std::string type = foreign_type(name); !type.empty()) return "; did you mean `" + type + "`?";
   if (name == "string" || name == "str" || name == "String")
     return "; strings stand in print, assert, einsum, import and extern only";
   static const std::vector<std::string> all = {"f64", "f32", "i64", "i32", "bool"};
@@ -340,19 +331,14 @@ std::string member_hint(std::string_view object, std::string_view member, bool c
     return !hint.empty() ? hint : called ? "; functions have no prefix: " + name + "(…)" : "; names have no prefix";
   }
   const std::string_view form = found(members(), member);
-  if (form == "'")
-    return "; write " + value + "'";
-  if (form == "size")
-    return "; write size(" + value + ", 0)";
-  if (!called)
-    return "; values have no members";
+  if (form == "'") return "; write " + value + "'";
+  if (form == "size") return "; write size(" + value + ", 0)";
+  if (!called) return "; values have no members";
   const std::string hint = function_hint(member);
   return hint.empty() ? "; a function is called as " + name + "(" + value + ")" : hint;
 }
 
-std::string character_hint(std::string_view character) {
-  return after_semicolon(found(characters(), character));
-}
+std::string character_hint(std::string_view character) { return after_semicolon(found(characters(), character)); }
 
 std::string statement_word(std::string_view name) {
   return types().contains(name) ? "let" : std::string(found(statements(), name));

@@ -8,19 +8,13 @@ namespace tdsl::frontend {
 
 namespace {
 
-char lower(char c) {
-  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-}
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 /// Edit distance with insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    d[i][0] = i;
-  }
-  for (std::size_t j = 0; j <= b.size(); ++j) {
-    d[0][j] = j;
-  }
+  for (std::size_t i = 0; i <= a.size(); ++i) { d[i][0] = i; }
+  for (std::size_t j = 0; j <= b.size(); ++j) { d[0][j] = j; }
   for (std::size_t i = 1; i <= a.size(); ++i) {
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t change = lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1;
@@ -40,9 +34,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
   std::size_t best_distance = 0;
   for (const std::string& candidate : candidates) {
     const std::size_t longer = std::max(name.size(), candidate.size());
-    if (candidate == name || longer < 2 || longer > 64) {
-      continue;
-    }
+    if (candidate == name || longer < 2 || longer > 64) { continue; }
     const std::size_t distance = edit_distance(name, candidate);
     if (distance * 3 <= longer && (best.empty() || distance < best_distance)) {
       best = candidate;

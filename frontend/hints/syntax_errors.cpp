@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "frontend/syntax/parse_driver.h"
 #include "frontend/hints/syntax_slips.h"
+#include "frontend/syntax/parse_driver.h"
 
 namespace tdsl::frontend {
 
@@ -24,12 +24,9 @@ bool is_assignment(const Token& token) {
 
 std::string describe(const Token& token) {
   switch (token.kind) {
-    case Kind::TOK_END:
-      return "the end of the file";
-    case Kind::TOK_STRING:
-      return "a string";
-    default:
-      return "`" + token.text + "`";
+    case Kind::TOK_END: return "the end of the file";
+    case Kind::TOK_STRING: return "a string";
+    default: return "`" + token.text + "`";
   }
 }
 
@@ -52,9 +49,7 @@ std::vector<std::string> summarise(const std::vector<std::string>& expected) {
   } else if (contains(expected, "a name") && !contains(expected, ";") && !contains(expected, "=")) {
     result.emplace_back("a name");
   }
-  if (contains(expected, "a string") && !expression) {
-    result.emplace_back("a string");
-  }
+  if (contains(expected, "a string") && !expression) { result.emplace_back("a string"); }
   const bool operators = contains(expected, "+");
   for (const std::string_view closer : kClosers) {
     const bool part_of_larger =
@@ -66,12 +61,8 @@ std::vector<std::string> summarise(const std::vector<std::string>& expected) {
     }
   }
   // After a complete expression `;` ends it all; what else could continue the statement is noise.
-  if (!result.empty() && result.front() == "`;`") {
-    result.resize(1);
-  }
-  if (result.size() > 3) {
-    result.resize(3);
-  }
+  if (!result.empty() && result.front() == "`;`") { result.resize(1); }
+  if (result.size() > 3) { result.resize(3); }
   return result;
 }
 
@@ -95,9 +86,7 @@ bool ParseDriver::ends_statement(std::size_t index) const {
 /// line.
 bool ParseDriver::begins_statement(std::size_t index) const {
   const Token& token = file_.tokens[index];
-  if (!token.first_on_line) {
-    return false;
-  }
+  if (!token.first_on_line) { return false; }
   switch (token.kind) {
     case Kind::TOK_LET:
     case Kind::TOK_VAR:
@@ -111,8 +100,7 @@ bool ParseDriver::begins_statement(std::size_t index) const {
     case Kind::TOK_EXTERN:
     case Kind::TOK_STORAGE:
     case Kind::TOK_WHILE:
-    case Kind::TOK_FOR:
-      return true;
+    case Kind::TOK_FOR: return true;
     case Kind::TOK_IF: {
       // A statement has a block, an expression `then`.
       std::size_t i = index;
@@ -125,8 +113,7 @@ bool ParseDriver::begins_statement(std::size_t index) const {
           (token.text == "print" || token.text == "assert") && after.kind == Kind::TOK_LEFT_PAREN;
       return is_assignment(after) || statement_call;
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -145,14 +132,13 @@ bool ParseDriver::in_monoid(std::size_t index) const {
 
 std::optional<Repair> ParseDriver::find_repair(const std::vector<std::string>& expected) const {
   const std::size_t current = position_ - 1;
-  if (current == 0) {
-    return std::nullopt;
-  }
+  if (current == 0) { return std::nullopt; }
   const Token& found = file_.tokens[current];
   const bool wants_semicolon = contains(expected, ";");
   const bool statement = found.kind == Kind::TOK_RETURN || found.kind == Kind::TOK_LET || found.kind == Kind::TOK_VAR;
   const bool after_else = file_.tokens[current - 1].kind == Kind::TOK_ELSE && found.kind != Kind::TOK_SEMICOLON;
-  if (contains(expected, "{") && !wants_semicolon && (found.first_on_line || statement || after_else) && !ends_statement(current - 1)) {
+  if (contains(expected, "{") && !wants_semicolon && (found.first_on_line || statement || after_else) &&
+      !ends_statement(current - 1)) {
     return Repair{current, Kind::TOK_LEFT_BRACE, TokenOrigin::kMissing};
   }
   // The fields of a monoid are no statements: where one begins, `}` was forgotten.
@@ -175,15 +161,11 @@ std::optional<Repair> ParseDriver::find_repair(const std::vector<std::string>& e
   }
   for (std::size_t i = current; i < file_.tokens.size(); ++i) {
     const int kind = file_.tokens[i].kind;
-    if (kind == Kind::TOK_SEMICOLON || kind == Kind::TOK_LEFT_BRACE || kind == Kind::TOK_END) {
-      return std::nullopt;
-    }
+    if (kind == Kind::TOK_SEMICOLON || kind == Kind::TOK_LEFT_BRACE || kind == Kind::TOK_END) { return std::nullopt; }
     if ((kind == Kind::TOK_RIGHT_BRACE || begins_statement(i)) && !ends_statement(i - 1)) {
       return Repair{i, Kind::TOK_SEMICOLON, TokenOrigin::kSynchronisation};
     }
-    if (kind == Kind::TOK_RIGHT_BRACE) {
-      return std::nullopt;
-    }
+    if (kind == Kind::TOK_RIGHT_BRACE) { return std::nullopt; }
   }
   return std::nullopt;
 }
@@ -206,23 +188,18 @@ std::vector<DiagnosticNote> ParseDriver::unclosed_note(const std::vector<std::st
     switch (token.kind) {
       case Kind::TOK_RIGHT_PAREN:
       case Kind::TOK_RIGHT_BRACKET:
-      case Kind::TOK_RIGHT_BRACE:
-        ++depth;
-        break;
+      case Kind::TOK_RIGHT_BRACE: ++depth; break;
       case Kind::TOK_LEFT_PAREN:
       case Kind::TOK_LEFT_BRACKET:
       case Kind::TOK_LEFT_BRACE: {
-        if (depth-- > 0) {
-          break;
-        }
+        if (depth-- > 0) { break; }
         const std::string closer = token.text == "(" ? ")" : token.text == "[" ? "]" : "}";
         if (contains(expected, closer) && token.range.line != file_.tokens[current].range.line) {
           return {{token.range, "to match this `" + token.text + "`"}};
         }
         return {};
       }
-      default:
-        break;
+      default: break;
     }
   }
   return {};
@@ -231,21 +208,17 @@ std::vector<DiagnosticNote> ParseDriver::unclosed_note(const std::vector<std::st
 /// Where the statement around the current token begins.
 std::size_t ParseDriver::statement_begin() const {
   std::size_t first = position_ - 1;
-  while (first > 0 && !ends_statement(first - 1)) {
-    --first;
-  }
+  while (first > 0 && !ends_statement(first - 1)) { --first; }
   return first;
 }
 
-/// The first token of `lett x = 1;`, `inptu X: f64;`, `whlie (a < b) {`: a word that begins no statement, before a name or a
-/// value where none can stand, or in front of a block.
+/// The first token of `lett x = 1;`, `inptu X: f64;`, `whlie (a < b) {`: a word that begins no statement, before a name
+/// or a value where none can stand, or in front of a block.
 std::optional<std::size_t> ParseDriver::misspelt_word() const {
   const std::size_t current = position_ - 1;
   const std::size_t first = statement_begin();
   const Token& word = file_.tokens[first];
-  if (first == current || word.kind != Kind::TOK_NAME || statement_word_for(word.text).empty()) {
-    return std::nullopt;
-  }
+  if (first == current || word.kind != Kind::TOK_NAME || statement_word_for(word.text).empty()) { return std::nullopt; }
   static constexpr std::array kValues = {Kind::TOK_NAME,  Kind::TOK_INTEGER, Kind::TOK_FLOAT, Kind::TOK_TRUE,
                                          Kind::TOK_FALSE, Kind::TOK_INF,     Kind::TOK_NAN,   Kind::TOK_NOT};
   const bool value = std::find(kValues.begin(), kValues.end(), file_.tokens[first + 1].kind) != kValues.end();
@@ -259,7 +232,8 @@ std::optional<Repair> ParseDriver::use_of_reserved_name() const {
   const std::size_t current = position_ - 1;
   for (const std::size_t place : {current, current - std::min<std::size_t>(current, 1)}) {
     const Token& token = file_.tokens[place];
-    const bool reserved = token.origin == TokenOrigin::kSource && token.kind != Kind::TOK_NAME && is_reserved_word(token);
+    const bool reserved =
+        token.origin == TokenOrigin::kSource && token.kind != Kind::TOK_NAME && is_reserved_word(token);
     const auto declared = [&](const Token& other) {
       return other.origin == TokenOrigin::kReservedName && other.text == token.text;
     };
@@ -278,27 +252,18 @@ bool ParseDriver::lacks_parenthesis() {
       file_.tokens[first + 1].kind == Kind::TOK_LEFT_PAREN) {
     return false;
   }
-  sink_.error(DiagnosticId::kSyntaxError, file_.tokens[first + 1].range,
-              "missing `(` after `" + word.text + "`");
+  sink_.error(DiagnosticId::kSyntaxError, file_.tokens[first + 1].range, "missing `(` after `" + word.text + "`");
   return true;
 }
 
 void ParseDriver::syntax_error(std::vector<std::string> expected) {
-  if (repair_) {
-    return;
-  }
+  if (repair_) { return; }
   if (may_repair_) {
     repair_ = use_of_reserved_name();
-    if (!repair_) {
-      repair_ = find_repair(expected);
-    }
-    if (repair_) {
-      return;
-    }
+    if (!repair_) { repair_ = find_repair(expected); }
+    if (repair_) { return; }
   }
-  if (near_lexical_error()) {
-    return;
-  }
+  if (near_lexical_error()) { return; }
   const std::size_t current = position_ - 1;
   const TokenOrigin origin = file_.tokens[current].origin;
   const bool inserted = origin == TokenOrigin::kMissing || origin == TokenOrigin::kSynchronisation;
@@ -313,9 +278,7 @@ void ParseDriver::syntax_error(std::vector<std::string> expected) {
     }
     return;
   }
-  if (lacks_parenthesis()) {
-    return;
-  }
+  if (lacks_parenthesis()) { return; }
   const bool wants_name = contains(expected, "a name") && !contains(expected, "a number") && !contains(expected, "let");
   if (wants_name && !contains(expected, "=") && is_reserved_word(found) && !inserted) {
     if (may_repair_) {

@@ -82,10 +82,8 @@ std::optional<std::size_t> Place::opening_before(std::size_t place) const {
   int depth = 0;
   for (std::size_t i = place; i-- > 0 && !ends_statement(tokens_[i]);) {
     const int kind = tokens_[i].kind;
-    if (kind == Kind::TOK_RIGHT_PAREN || kind == Kind::TOK_RIGHT_BRACKET)
-      ++depth;
-    if ((kind == Kind::TOK_LEFT_PAREN || kind == Kind::TOK_LEFT_BRACKET) && depth-- == 0)
-      return i;
+    if (kind == Kind::TOK_RIGHT_PAREN || kind == Kind::TOK_RIGHT_BRACKET) ++depth;
+    if ((kind == Kind::TOK_LEFT_PAREN || kind == Kind::TOK_LEFT_BRACKET) && depth-- == 0) return i;
   }
   return std::nullopt;
 }
@@ -104,51 +102,41 @@ std::string_view Place::subscripted() const {
 
 std::size_t Place::statement() const {
   std::size_t first = at_;
-  while (first > 0 && !ends_statement(tokens_[first - 1]))
-    --first;
+  while (first > 0 && !ends_statement(tokens_[first - 1])) --first;
   return first;
 }
 
 bool Place::follows(int kind) const {
   for (std::size_t i = at_ + 1; i < tokens_.size() && !ends_statement(tokens_[i]); ++i) {
-    if (tokens_[i].kind == kind)
-      return true;
+    if (tokens_[i].kind == kind) return true;
   }
   return false;
 }
 
-std::string quoted(std::string_view text) {
-  return "`" + std::string(text) + "`";
-}
+std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
 
 /// `x++` or `++x`, wherever the grammar stops: at the first sign, the second or behind them.
 std::string doubled(const Place& p, int kind, const std::string& sign) {
   const auto message = [&](const Token& in_front, const Token& last_sign, const Token& behind) -> std::string {
     const bool prefix =
         in_front.kind != Kind::TOK_NAME && behind.kind == Kind::TOK_NAME && Place::joined(last_sign, behind);
-    if (!prefix && in_front.kind != Kind::TOK_NAME && in_front.kind != Kind::TOK_RIGHT_BRACKET)
-      return {};
+    if (!prefix && in_front.kind != Kind::TOK_NAME && in_front.kind != Kind::TOK_RIGHT_BRACKET) return {};
     const std::string name = prefix ? behind.text : in_front.kind == Kind::TOK_NAME ? in_front.text : "x[i]";
     return "there is no `" + sign + sign + "`; write " + quoted(name + " " + sign + "= 1");
   };
   const auto pair = [&](const Token& first, const Token& second) {
     return first.kind == kind && second.kind == kind && Place::joined(first, second);
   };
-  if (pair(p.found(), p.after()))
-    return message(p.before(), p.after(), p.after(2));
-  if (pair(p.before(), p.found()))
-    return message(p.before(2), p.found(), p.after());
-  if (pair(p.before(2), p.before()))
-    return message(p.before(3), p.before(), p.found());
+  if (pair(p.found(), p.after())) return message(p.before(), p.after(), p.after(2));
+  if (pair(p.before(), p.found())) return message(p.before(2), p.found(), p.after());
+  if (pair(p.before(2), p.before())) return message(p.before(3), p.before(), p.found());
   return {};
 }
 
 /// `x++`, `x--`, `x **= 2`.
 std::string assignment_slip(const Place& p) {
-  if (const std::string message = doubled(p, Kind::TOK_PLUS, "+"); !message.empty())
-    return message;
-  if (const std::string message = doubled(p, Kind::TOK_MINUS, "-"); !message.empty())
-    return message;
+  if (const std::string message = doubled(p, Kind::TOK_PLUS, "+"); !message.empty()) return message;
+  if (const std::string message = doubled(p, Kind::TOK_MINUS, "-"); !message.empty()) return message;
   if ((p.is(Kind::TOK_POWER) || p.is(Kind::TOK_PERCENT)) && p.after().kind == Kind::TOK_ASSIGN &&
       p.before().kind == Kind::TOK_NAME) {
     const std::string& name = p.before().text;
@@ -162,18 +150,13 @@ std::string assignment_slip(const Place& p) {
 
 /// Operators that are written otherwise.
 std::string operator_slip(const Place& p) {
-  if (p.is(Kind::TOK_ASSIGN) && p.before().kind == Kind::TOK_EQUAL)
-    return "unexpected `===`; did you mean `==`?";
-  if (p.is(Kind::TOK_GREATER) && p.before().kind == Kind::TOK_LESS)
-    return "unexpected `<>`; did you mean `!=`?";
+  if (p.is(Kind::TOK_ASSIGN) && p.before().kind == Kind::TOK_EQUAL) return "unexpected `===`; did you mean `==`?";
+  if (p.is(Kind::TOK_GREATER) && p.before().kind == Kind::TOK_LESS) return "unexpected `<>`; did you mean `!=`?";
   if (p.is(Kind::TOK_ASSIGN) && p.before().kind == Kind::TOK_DOT_DOT)
     return "unexpected `..=`; the range a..b ends before b: write a..b + 1";
-  if (p.is(Kind::TOK_ASSIGN) && p.could_be("=="))
-    return "unexpected `=`; did you mean `==`?";
-  if (p.is(Kind::TOK_EQUAL) && p.could_be("="))
-    return "unexpected `==`; did you mean `=`?";
-  if (p.is(Kind::TOK_PLUS) && p.wants_expression())
-    return "there is no unary `+`";
+  if (p.is(Kind::TOK_ASSIGN) && p.could_be("==")) return "unexpected `=`; did you mean `==`?";
+  if (p.is(Kind::TOK_EQUAL) && p.could_be("=")) return "unexpected `==`; did you mean `=`?";
+  if (p.is(Kind::TOK_PLUS) && p.wants_expression()) return "there is no unary `+`";
   if (p.is(Kind::TOK_DOT) && (p.after().kind == Kind::TOK_STAR || p.after().kind == Kind::TOK_SLASH))
     return "unexpected `.`; " + quoted(p.after().text) +
            " works element by element, and products of matrices are A @ B";
@@ -182,20 +165,16 @@ std::string operator_slip(const Place& p) {
   return {};
 }
 
-std::string shown(const Token& token) {
-  return token.kind == Kind::TOK_STRING ? "string" : quoted(token.text);
-}
+std::string shown(const Token& token) { return token.kind == Kind::TOK_STRING ? "string" : quoted(token.text); }
 
 /// Strings: quotes, formatting, joining.
 std::string string_slip(const Place& p) {
   static constexpr std::string_view kItems = "print separates its items by commas: print(\"x =\", x)";
-  if (p.is(Kind::TOK_QUOTE) && p.wants_expression())
-    return "unexpected `'`; strings are written with double quotes";
+  if (p.is(Kind::TOK_QUOTE) && p.wants_expression()) return "unexpected `'`; strings are written with double quotes";
   if (p.is(Kind::TOK_STRING) && p.before().kind == Kind::TOK_NAME && p.before().text.size() == 1 &&
       Place::joined(p.before(), p.found()))
     return "there are no formatted strings; " + std::string(kItems);
-  if (p.callee(p.opening()) != "print" && p.callee(p.opening_before(p.opening().value_or(0))) != "print")
-    return {};
+  if (p.callee(p.opening()) != "print" && p.callee(p.opening_before(p.opening().value_or(0))) != "print") return {};
   static constexpr std::array kJoining = {Kind::TOK_PLUS,  Kind::TOK_PERCENT, Kind::TOK_AT,     Kind::TOK_STAR,
                                           Kind::TOK_DOT,   Kind::TOK_NAME,    Kind::TOK_STRING, Kind::TOK_INTEGER,
                                           Kind::TOK_FLOAT, Kind::TOK_LESS};
@@ -227,16 +206,14 @@ std::string type_slip(const Place& p) {
     return "unexpected " + quoted(p.found().text) + "; a type follows a colon: `" + p.before().text + ": " +
            p.found().text + "`";
   const bool type = p.could_be("a type") && !p.could_be("an integer");
-  if (type && p.is(Kind::TOK_NAME))
-    return quoted(p.found().text) + " is not a type" + type_hint(p.found().text);
+  if (type && p.is(Kind::TOK_NAME)) return quoted(p.found().text) + " is not a type" + type_hint(p.found().text);
   if (type && p.is(Kind::TOK_LEFT_BRACKET))
     return "expected a type before `[`; the type of the elements comes first: f64[n, m]";
   if (p.is(Kind::TOK_NAME) && p.before().kind == Kind::TOK_TYPE && p.could_be("("))
     return p.begins_statement(1) ? "a declaration is written `let " + p.found().text + ": " + p.before().text + " = …`"
                                  : "a cast is written " + p.before().text + "(" + p.found().text + ")";
   const bool cast_of_type = p.is(Kind::TOK_RIGHT_PAREN) && p.before().kind == Kind::TOK_TYPE;
-  if (cast_of_type && p.before(2).kind == Kind::TOK_LEFT_PAREN)
-    return "a cast is written " + p.before().text + "(x)";
+  if (cast_of_type && p.before(2).kind == Kind::TOK_LEFT_PAREN) return "a cast is written " + p.before().text + "(x)";
   const bool operand = p.is(Kind::TOK_NAME) || p.is(Kind::TOK_INTEGER) || p.is(Kind::TOK_FLOAT);
   const bool cast_of_word =
       operand && p.before().kind == Kind::TOK_RIGHT_PAREN && p.before(3).kind == Kind::TOK_LEFT_PAREN;
@@ -251,8 +228,7 @@ std::string type_slip(const Place& p) {
 std::string member_slip(const Place& p) {
   const bool value = p.before().kind == Kind::TOK_NAME || p.before().kind == Kind::TOK_RIGHT_PAREN ||
                      p.before().kind == Kind::TOK_RIGHT_BRACKET;
-  if (!p.is(Kind::TOK_DOT) || !value || !p.could_be("[") || p.after().text.empty())
-    return {};
+  if (!p.is(Kind::TOK_DOT) || !value || !p.could_be("[") || p.after().text.empty()) return {};
   // Of `np.linalg.solve` the last name counts.
   std::size_t last = 1;
   while (is_foreign_module(p.before().text) && p.after(last + 1).kind == Kind::TOK_DOT &&
@@ -267,8 +243,7 @@ std::string loop_slip(const Place& p) {
   if (p.is(Kind::TOK_COLON) && (p.could_be("{") || p.could_be("..")) &&
       (p.line_ends() || p.after().kind == Kind::TOK_LEFT_BRACE))
     return "unexpected `:`; a block stands in braces: `{ … }`";
-  if (p.is(Kind::TOK_COLON) && p.could_be(".."))
-    return "unexpected `:`; a range is written `a..b`";
+  if (p.is(Kind::TOK_COLON) && p.could_be("..")) return "unexpected `:`; a range is written `a..b`";
   if (p.is(Kind::TOK_LEFT_PAREN) && p.before().kind == Kind::TOK_FOR) {
     const bool ranged = p.after().kind == Kind::TOK_NAME && p.after(2).kind == Kind::TOK_IN;
     return "unexpected `(`; " +
@@ -278,12 +253,10 @@ std::string loop_slip(const Place& p) {
   const bool in_brackets = open && p.kind_at(*open) == Kind::TOK_LEFT_BRACKET;
   if (in_brackets && p.is(Kind::TOK_ASSIGN) && p.follows(Kind::TOK_DOT_DOT))
     return "unexpected `=`; a range is written `i in a..b`";
-  if (in_brackets && p.is(Kind::TOK_ASSIGN))
-    return "expected `]` before `=`";
+  if (in_brackets && p.is(Kind::TOK_ASSIGN)) return "expected `]` before `=`";
   if (in_brackets && p.is(Kind::TOK_DOT_DOT))
     return "unexpected `..`; a slice is written `a:b`, a reduction's range `i in a..b`";
-  if (open && p.is(Kind::TOK_DOT_DOT))
-    return "unexpected `..`; a range stands without parentheses: `for i in a..b`";
+  if (open && p.is(Kind::TOK_DOT_DOT)) return "unexpected `..`; a range stands without parentheses: `for i in a..b`";
   if (p.is(Kind::TOK_DOT_DOT) && p.after_expression())
     return "unexpected `..`; a range follows `in`, and iota(n) is the tensor 0, 1, … n - 1";
   if ((p.is(Kind::TOK_ASSIGN) || p.is(Kind::TOK_COLON)) && p.could_be("in"))
@@ -293,12 +266,10 @@ std::string loop_slip(const Place& p) {
     return "unexpected " + quoted(p.found().text) + "; " + std::string(kLoop);
   if (p.is(Kind::TOK_COMMA) && p.could_be("in"))
     return "unexpected `,`; each variable has its own range: `for i in 0..n, j in 0..m`";
-  if (!(p.is(Kind::TOK_LEFT_BRACE) || p.is(Kind::TOK_SEMICOLON)) || !p.could_be(".."))
-    return {};
+  if (!(p.is(Kind::TOK_LEFT_BRACE) || p.is(Kind::TOK_SEMICOLON)) || !p.could_be("..")) return {};
   const Token& end = p.before();
   const bool alone = p.before(2).kind == Kind::TOK_IN;
-  if (alone && end.kind == Kind::TOK_INTEGER)
-    return "a loop runs over a range: `for i in 0.." + end.text + "`";
+  if (alone && end.kind == Kind::TOK_INTEGER) return "a loop runs over a range: `for i in 0.." + end.text + "`";
   if (alone && end.kind == Kind::TOK_NAME)
     return "a loop runs over a range: `for i in 0.." + end.text + "`, or 0..size(" + end.text +
            ", 0) over the positions of a tensor";
@@ -322,18 +293,13 @@ std::string call_with_list(std::string_view name) {
   static constexpr std::array<std::string_view, 8> kSizes = {"zeros", "ones", "eye",  "random",
                                                              "randn", "iota", "rand", "empty"};
   const std::string f(name);
-  if (std::ranges::find(kSizes, name) != kSizes.end())
-    return "sizes are separate arguments: " + f + "(n, m)";
-  if (name == "full")
-    return "sizes are separate arguments: full(v, n, m)";
-  if (name == "reshape")
-    return "sizes are separate arguments: reshape(A, n, m)";
-  if (name == "transpose")
-    return "dimensions are separate arguments: transpose(A, 2, 0, 1)";
+  if (std::ranges::find(kSizes, name) != kSizes.end()) return "sizes are separate arguments: " + f + "(n, m)";
+  if (name == "full") return "sizes are separate arguments: full(v, n, m)";
+  if (name == "reshape") return "sizes are separate arguments: reshape(A, n, m)";
+  if (name == "transpose") return "dimensions are separate arguments: transpose(A, 2, 0, 1)";
   if (name == "concat" || function_hint(name).find("concat(") != std::string::npos)
     return "tensors are separate arguments: concat(A, B, axis=0)";
-  if (std::ranges::find(kReductions, name) != kReductions.end())
-    return "axes are named: " + f + "(A, axis=(0, 1))";
+  if (std::ranges::find(kReductions, name) != kReductions.end()) return "axes are named: " + f + "(A, axis=(0, 1))";
   return "the arguments are separate: " + f + "(a, b)";
 }
 
@@ -347,16 +313,14 @@ std::string list_slip(const Place& p) {
            (argument ? call_with_list(p.callee(open))
                      : "there are no array literals: a tensor is declared by its type or by index notation");
   }
-  if (!open)
-    return {};
+  if (!open) return {};
   if (p.is(Kind::TOK_COMMA) && p.kind_at(*open) == Kind::TOK_LEFT_PAREN && p.could_be(")") && !p.could_be(",") &&
       *open > 0) {
     const int outside = p.kind_at(*open - 1);
     const std::string_view callee = p.callee(p.opening_before(*open));
     if ((outside == Kind::TOK_LEFT_PAREN || outside == Kind::TOK_COMMA) && !callee.empty())
       return "unexpected `,`; " + call_with_list(callee);
-    if (outside == Kind::TOK_LEFT_BRACKET)
-      return "unexpected `,`; subscripts stand in brackets alone: A[i, j]";
+    if (outside == Kind::TOK_LEFT_BRACKET) return "unexpected `,`; subscripts stand in brackets alone: A[i, j]";
   }
   const std::string_view callee = p.callee(open);
   if (p.is(Kind::TOK_COLON) && !callee.empty() && p.could_be(",") && p.could_be(")"))
@@ -382,8 +346,9 @@ std::string word_slip(const Place& p) {
     return "a guard follows an index variable or its range: max[k where k < i](…), sum[k in 0..n where k != i](…)";
   const bool of_function = p.kind_at(p.statement()) == Kind::TOK_FN && p.after_expression();
   if (of_function && (p.is(Kind::TOK_WHERE) || p.is(Kind::TOK_FOR)))
-    return "unexpected " + quoted(p.found().text) + "; it belongs to a statement: `fn f(x: f64[n]) -> f64[n] { let y[i] = … " +
-           p.found().text + " …; return y; }`";
+    return "unexpected " + quoted(p.found().text) +
+           "; it belongs to a statement: `fn f(x: f64[n]) -> f64[n] { let y[i] = … " + p.found().text +
+           " …; return y; }`";
   const bool negated = p.is(Kind::TOK_NAME) || p.is(Kind::TOK_TRUE) || p.is(Kind::TOK_FALSE);
   if (negated && p.before().kind == Kind::TOK_NAME && p.before().text == "not")
     return "unexpected " + quoted(p.found().text) + " after `not`; did you mean `!`?";
@@ -399,7 +364,8 @@ std::string word_slip(const Place& p) {
     return "unexpected `,`; several names stand in parentheses: `" + p.before(2).text + " (" + p.before().text + ", " +
            p.after().text + ") = …`";
   if (p.before().kind == Kind::TOK_TYPE && p.before(2).kind == Kind::TOK_ASSIGN && p.before(3).text == "dtype")
-    return "there is no `dtype`; the type is declared, `let x: " + p.before().text + "[n] = …`, or cast to: " + p.before().text + "(…)";
+    return "there is no `dtype`; the type is declared, `let x: " + p.before().text +
+           "[n] = …`, or cast to: " + p.before().text + "(…)";
   if (p.is(Kind::TOK_COMMA) && p.begins_statement(1) && p.before().kind == Kind::TOK_NAME &&
       p.after().kind == Kind::TOK_NAME)
     return "unexpected `,`; several names stand in parentheses: `(" + p.before().text + ", " + p.after().text +
@@ -415,27 +381,27 @@ std::string reduction_slip(const Place& p) {
     return {};
   const std::string_view name = p.subscripted();
   const bool reduces = std::ranges::find(kReductions, name) != kReductions.end();
-  return reduces ? "the expression that `" + std::string(name) + "[…]` reduces stands in parentheses: " + std::string(name) + "[i](…)" : "";
+  return reduces ? "the expression that `" + std::string(name) +
+                       "[…]` reduces stands in parentheses: " + std::string(name) + "[i](…)"
+                 : "";
 }
 
 std::string brace_slip(const Place& p) {
-  if (p.is(Kind::TOK_END) && p.could_be("}"))
-    return "missing `}` before the end of the file";
-  if (p.is(Kind::TOK_RIGHT_BRACE) && p.could_be("let") && !p.could_be("}"))
-    return "unmatched `}`";
+  if (p.is(Kind::TOK_END) && p.could_be("}")) return "missing `}` before the end of the file";
+  if (p.is(Kind::TOK_RIGHT_BRACE) && p.could_be("let") && !p.could_be("}")) return "unmatched `}`";
   return {};
 }
 
 }  // namespace
 
 std::string known_slip(const SyntaxProblem& problem) {
-  static constexpr std::array kSlips = {assignment_slip, string_slip, loop_slip, lambda_slip, operator_slip, dimension_slip,
-                                        type_slip,       member_slip, choice_slip, list_slip, word_slip,     reduction_slip, brace_slip};
+  static constexpr std::array kSlips = {assignment_slip, string_slip,    loop_slip,   lambda_slip, operator_slip,
+                                        dimension_slip,  type_slip,      member_slip, choice_slip, list_slip,
+                                        word_slip,       reduction_slip, brace_slip};
   const Place place(problem);
   for (const auto slip : kSlips) {
     std::string message = slip(place);
-    if (!message.empty())
-      return message;
+    if (!message.empty()) return message;
   }
   return {};
 }

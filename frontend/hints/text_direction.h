@@ -5,8 +5,8 @@
 
 namespace tdsl::frontend {
 
-/// Whether the text begins with a control character of bidirectional text (U+202A to U+202E, U+2066 to U+2069): what follows it is shown in another
-/// order than it is compiled in.
+/// Whether the text begins with a control character of bidirectional text (U+202A to U+202E, U+2066 to U+2069): what
+/// follows it is shown in another order than it is compiled in.
 [[nodiscard]] inline bool begins_with_direction(std::string_view text) {
   if (!text.starts_with('\xE2') || text.size() < 3) return false;
   const auto last = static_cast<unsigned char>(text[2]);

@@ -47,18 +47,18 @@ const std::map<std::string, Lowerer::Builtin>& Lowerer::builtins() {
       {"trace", &Lowerer::call_trace},     {"tril", &Lowerer::call_triangle}, {"triu", &Lowerer::call_triangle},
       {"flip", &Lowerer::call_flip},       {"roll", &Lowerer::call_roll},     {"concat", &Lowerer::call_concat},
       {"reshape", &Lowerer::call_reshape}, {"pad", &Lowerer::call_pad},       {"nnz", &Lowerer::call_nnz},
-      {"dense", &Lowerer::call_dense},       {"sparse", &Lowerer::call_sparse},   {"sprandom", &Lowerer::call_sprandom},
-          {"einsum", &Lowerer::call_einsum},
-      {"cumsum", &Lowerer::call_cumsum},   {"sort", &Lowerer::call_sort},     {"argsort", &Lowerer::call_sort},
-      {"solve", &Lowerer::call_solve},     {"lstsq", &Lowerer::call_solve},   {"cholesky", &Lowerer::call_square},
-      {"inv", &Lowerer::call_square},      {"det", &Lowerer::call_square},  {"grad", &Lowerer::call_grad},
+      {"dense", &Lowerer::call_dense},     {"sparse", &Lowerer::call_sparse}, {"sprandom", &Lowerer::call_sprandom},
+      {"einsum", &Lowerer::call_einsum},   {"cumsum", &Lowerer::call_cumsum}, {"sort", &Lowerer::call_sort},
+      {"argsort", &Lowerer::call_sort},    {"solve", &Lowerer::call_solve},   {"lstsq", &Lowerer::call_solve},
+      {"cholesky", &Lowerer::call_square}, {"inv", &Lowerer::call_square},    {"det", &Lowerer::call_square},
+      {"grad", &Lowerer::call_grad},
   };
   return table;
 }
 
 bool Lowerer::is_builtin(const std::string& name) {
-  return builtins().contains(name) || tuple_builtins().contains(name) || unary_functions().contains(name) || reduction_names().contains(name) ||
-         name == "pow" || name == "mod";
+  return builtins().contains(name) || tuple_builtins().contains(name) || unary_functions().contains(name) ||
+         reduction_names().contains(name) || name == "pow" || name == "mod";
 }
 
 bool Lowerer::is_scalar_function(const ast::Call& call) {
@@ -69,8 +69,7 @@ bool Lowerer::is_scalar_function(const ast::Call& call) {
 
 const ast::Expr* Lowerer::named_argument(const ast::Call& call, const std::string& name) const {
   for (const ast::Argument& a : call.arguments) {
-    if (a.name && a.name->name == name)
-      return a.value.get();
+    if (a.name && a.name->name == name) return a.value.get();
   }
   return nullptr;
 }
@@ -79,17 +78,15 @@ const ast::Expr* Lowerer::named_argument(const ast::Call& call, const std::strin
 std::string Lowerer::named_axis(const ast::Call& call) const {
   std::vector<std::string> texts;
   for (const ast::Argument& a : call.arguments) {
-    if (!a.name)
-      texts.push_back(source_text(a.range));
+    if (!a.name) texts.push_back(source_text(a.range));
   }
   const std::string axis = texts.back();
   texts.pop_back();
   std::string text;
-  for (const std::string& argument : texts)
-    text += (argument.empty() ? "…" : argument) + ", ";
+  for (const std::string& argument : texts) text += (argument.empty() ? "…" : argument) + ", ";
   const bool norm = call.callee.name == "norm";
-  return (norm ? "; it is the Euclidean norm, and an axis is named: " : "; an axis is named: ") + call.callee.name + "(" + text +
-         "axis=" + (norm || axis.empty() ? "0" : axis) + ")";
+  return (norm ? "; it is the Euclidean norm, and an axis is named: " : "; an axis is named: ") + call.callee.name +
+         "(" + text + "axis=" + (norm || axis.empty() ? "0" : axis) + ")";
 }
 
 std::vector<Tensor> Lowerer::positional(const ast::Call& call, std::size_t least, std::size_t most,
@@ -104,8 +101,7 @@ std::vector<Tensor> Lowerer::positional(const ast::Call& call, std::size_t least
                did_you_mean(a.name->name, std::vector<std::string>(named.begin(), named.end())));
     }
   }
-  if (args.size() >= least && args.size() <= most)
-    return args;
+  if (args.size() >= least && args.size() <= most) return args;
   const std::string wanted = least == most ? std::to_string(least)
                              : most > 8    ? "at least " + std::to_string(least)
                                            : std::to_string(least) + " to " + std::to_string(most);
@@ -117,56 +113,44 @@ std::vector<Tensor> Lowerer::positional(const ast::Call& call, std::size_t least
 
 Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
   const std::string& name = call.callee.name;
-  if (refused_.contains(name))
-    throw Abandoned{};
+  if (refused_.contains(name)) throw Abandoned{};
   if (functions_.contains(name)) {
     std::vector<Tensor> results = call_function(call, range);
-    if (results.size() == 1)
-      return results[0];
+    if (results.size() == 1) return results[0];
     fail(DiagnosticId::kMisplacedTuple, range,
          "`" + name + "` returns " + counted(results.size(), "value") + ": write let (a, b) = " + name + "(…);");
   }
   if (const auto foreign = foreigns_.find(name); foreign != foreigns_.end()) {
-    if (foreign->second.kernel == nullptr)
-      return call_foreign_function(foreign->second, call, range);
-    if (foreign->second.kernel->results.size() == 1)
-      return call_foreign_kernel(foreign->second, call, range)[0];
+    if (foreign->second.kernel == nullptr) return call_foreign_function(foreign->second, call, range);
+    if (foreign->second.kernel->results.size() == 1) return call_foreign_kernel(foreign->second, call, range)[0];
     fail(DiagnosticId::kMisplacedTuple, range,
-         "`" + name + "` returns " + counted(foreign->second.kernel->results.size(), "value") + ": write let (a, b) = " + name + "(…);");
+         "`" + name + "` returns " + counted(foreign->second.kernel->results.size(), "value") +
+             ": write let (a, b) = " + name + "(…);");
   }
   const auto extremum = name == "min" || name == "max";
   const auto given = std::ranges::count_if(call.arguments, [](const ast::Argument& a) { return !a.name; });
-  if (extremum && given >= 2)
-    return call_extremum(call, range);
+  if (extremum && given >= 2) return call_extremum(call, range);
   if (const auto op = reducer(name, call.callee.range)) {
     return reduce_whole(*op, positional(call, 1, 1, range, {"axis", "keepdims"})[0], call, range);
   }
-  if (const auto result = lower_scalar_function(call, range))
-    return *result;
+  if (const auto result = lower_scalar_function(call, range)) return *result;
   const auto built_in = builtins().find(name);
-  if (built_in != builtins().end())
-    return (this->*built_in->second)(call, range);
+  if (built_in != builtins().end()) return (this->*built_in->second)(call, range);
   if (tuple_builtins().contains(name)) {
     fail(DiagnosticId::kMisplacedTuple, range,
          "`" + name + "` gives several values: write let (a, b) = " + name + "(…);");
   }
   std::vector<std::string> candidates;
-  for (const auto& [other, f] : functions_)
-    candidates.push_back(other);
-  for (const auto& [other, f] : foreigns_)
-    candidates.push_back(other);
-  for (const auto& [other, f] : builtins())
-    candidates.push_back(other);
-  for (const auto& [other, f] : tuple_builtins())
-    candidates.push_back(other);
-  for (const auto& [other, f] : unary_functions())
-    candidates.push_back(other);
+  for (const auto& [other, f] : functions_) candidates.push_back(other);
+  for (const auto& [other, f] : foreigns_) candidates.push_back(other);
+  for (const auto& [other, f] : builtins()) candidates.push_back(other);
+  for (const auto& [other, f] : tuple_builtins()) candidates.push_back(other);
+  for (const auto& [other, f] : unary_functions()) candidates.push_back(other);
   candidates.insert(candidates.end(), reduction_names().begin(), reduction_names().end());
   const bool is_variable = scope_->find(name) != nullptr;
   const std::string foreign = function_hint(name);
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
-  if (lacks_import_ && !is_variable && hint.empty())
-    throw Abandoned{};
+  if (lacks_import_ && !is_variable && hint.empty()) throw Abandoned{};
   fail(DiagnosticId::kUndefinedFunction, call.callee.range,
        is_variable ? "`" + name + "` is a variable, not a function; its elements are " + name + "[…]"
                    : "there is no function `" + name + "`" + hint);
@@ -177,11 +161,9 @@ std::optional<Tensor> Lowerer::lower_scalar_function(const ast::Call& call, cons
   if (unary != unary_functions().end()) {
     return apply_unary(unary->second.op, unary->second.needs_float, positional(call, 1, 1, range)[0], range);
   }
-  if (call.callee.name != "pow" && call.callee.name != "mod")
-    return std::nullopt;
+  if (call.callee.name != "pow" && call.callee.name != "mod") return std::nullopt;
   const std::vector<Tensor> args = positional(call, 2, 2, range);
-  if (call.callee.name == "pow")
-    return power(args[0], args[1], range);
+  if (call.callee.name == "pow") return power(args[0], args[1], range);
   return arithmetic(BinaryOp::kMod, args[0], args[1], range);
 }
 
@@ -189,8 +171,7 @@ Tensor Lowerer::call_extremum(const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> args = positional(call, 2, 1000, range);
   const BinaryOp op = call.callee.name == "min" ? BinaryOp::kMin : BinaryOp::kMax;
   Tensor result = args[0];
-  for (std::size_t k = 1; k < args.size(); ++k)
-    result = arithmetic(op, result, args[k], range);
+  for (std::size_t k = 1; k < args.size(); ++k) result = arithmetic(op, result, args[k], range);
   return result;
 }
 
@@ -212,8 +193,7 @@ Tensor Lowerer::call_nnz(const ast::Call& call, const SourceRange& range) {
 
 Tensor Lowerer::call_dense(const ast::Call& call, const SourceRange& range) {
   Tensor t = positional(call, 1, 1, range)[0];
-  if (graph_.has_sparse())
-    t.body = ir::unary(UnaryOp::kDense, t.body, range);
+  if (graph_.has_sparse()) t.body = ir::unary(UnaryOp::kDense, t.body, range);
   return t;
 }
 

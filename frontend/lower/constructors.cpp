@@ -9,13 +9,13 @@ using ir::Expr;
 using ir::Scalar;
 using ir::ValueId;
 
-std::vector<Dim> Lowerer::extent_arguments(const ast::Call& call, std::size_t first, const SourceRange& range, std::size_t last) {
+std::vector<Dim> Lowerer::extent_arguments(const ast::Call& call, std::size_t first, const SourceRange& range,
+                                           std::size_t last) {
   last = std::min(last, call.arguments.size());
   std::vector<Dim> shape;
   for (std::size_t k = first; k < last; ++k) {
     const ast::Argument& a = call.arguments[k];
-    if (a.name)
-      fail(DiagnosticId::kBadArgument, a.name->range, call.callee.name + " takes sizes, no named arguments");
+    if (a.name) fail(DiagnosticId::kBadArgument, a.name->range, call.callee.name + " takes sizes, no named arguments");
     const Expr size = integer_scalar(*a.value, "a size");
     if (!labels_of(size).empty()) {
       fail(DiagnosticId::kBadDimension, a.range, "a size cannot depend on an index variable");
@@ -24,18 +24,17 @@ std::vector<Dim> Lowerer::extent_arguments(const ast::Call& call, std::size_t fi
     const std::string whole = source_text(range);
     shape.push_back({graph_.extent_of(size, text),
                      dimension_text(k - first, last - first, whole.empty() ? call.callee.name : whole), a.range});
-    require_size(shape.back().extent, text.empty() || shape.back().extent.constant() ? "this size" : "the size " + text, a.range);
+    require_size(shape.back().extent, text.empty() || shape.back().extent.constant() ? "this size" : "the size " + text,
+                 a.range);
   }
-  if (shape.size() > 8)
-    fail(DiagnosticId::kRankMismatch, range, "a tensor has at most 8 dimensions");
+  if (shape.size() > 8) fail(DiagnosticId::kRankMismatch, range, "a tensor has at most 8 dimensions");
   return shape;
 }
 
 Tensor Lowerer::filled(const Expr& value, Weak weak, std::vector<Dim> shape) {
   Tensor t = scalar_tensor(value, weak);
   t.shape = std::move(shape);
-  for (std::size_t d = 0; d < t.shape.size(); ++d)
-    t.labels.push_back(graph_.new_label());
+  for (std::size_t d = 0; d < t.shape.size(); ++d) t.labels.push_back(graph_.new_label());
   return t;
 }
 
@@ -45,8 +44,7 @@ Tensor Lowerer::call_zeros(const ast::Call& call, const SourceRange& range) {
 }
 
 Tensor Lowerer::call_full(const ast::Call& call, const SourceRange& range) {
-  if (call.arguments.empty())
-    fail(DiagnosticId::kBadArgument, range, "full takes a value and sizes: full(v, n, m)");
+  if (call.arguments.empty()) fail(DiagnosticId::kBadArgument, range, "full takes a value and sizes: full(v, n, m)");
   const Tensor value = lower(*call.arguments[0].value);
   if (value.rank() != 0)
     fail(DiagnosticId::kNotScalar, value.range, "full's value is a scalar, but this is " + type_text(value));
@@ -55,10 +53,8 @@ Tensor Lowerer::call_full(const ast::Call& call, const SourceRange& range) {
 
 Tensor Lowerer::call_eye(const ast::Call& call, const SourceRange& range) {
   std::vector<Dim> shape = extent_arguments(call, 0, range);
-  if (shape.size() == 1)
-    shape.push_back(shape[0]);
-  if (shape.size() != 2)
-    fail(DiagnosticId::kBadArgument, range, "eye takes one or two sizes");
+  if (shape.size() == 1) shape.push_back(shape[0]);
+  if (shape.size() != 2) fail(DiagnosticId::kBadArgument, range, "eye takes one or two sizes");
   Tensor t = filled(ir::constant(Scalar::kF64, 0.0, range), Weak::kAny, std::move(shape));
   const Expr diagonal = ir::binary(BinaryOp::kEq, ir::index_ref(t.labels[0]), ir::index_ref(t.labels[1]), range);
   t.body = ir::select(diagonal, ir::constant(Scalar::kF64, 1.0, range), t.body, range);
@@ -67,8 +63,7 @@ Tensor Lowerer::call_eye(const ast::Call& call, const SourceRange& range) {
 
 Tensor Lowerer::call_iota(const ast::Call& call, const SourceRange& range) {
   Tensor t = filled(ir::constant_i64(0), Weak::kNo, extent_arguments(call, 0, range));
-  if (t.rank() != 1)
-    fail(DiagnosticId::kBadArgument, range, "iota takes one size: iota(n) is 0, 1, …, n - 1");
+  if (t.rank() != 1) fail(DiagnosticId::kBadArgument, range, "iota takes one size: iota(n) is 0, 1, …, n - 1");
   t.body = ir::index_ref(t.labels[0], range);
   return t;
 }
@@ -76,8 +71,7 @@ Tensor Lowerer::call_iota(const ast::Call& call, const SourceRange& range) {
 Tensor Lowerer::call_random(const ast::Call& call, const SourceRange& range) {
   const std::vector<Dim> shape = extent_arguments(call, 0, range);
   ir::Type type{Scalar::kF64, {}, {}};
-  for (const Dim& d : shape)
-    type.shape.push_back(d.extent);
+  for (const Dim& d : shape) type.shape.push_back(d.extent);
   require_legal(type, source_text(range), range);
   ir::Random random;
   random.kind = call.callee.name == "randn" ? ir::Random::Kind::kNormal : ir::Random::Kind::kUniform;
@@ -87,8 +81,7 @@ Tensor Lowerer::call_random(const ast::Call& call, const SourceRange& range) {
   if (!labels.empty()) {
     // One for each element that the statement, the reduction or the function computes.
     std::vector<Expr> subscripts;
-    for (const std::int32_t id : labels)
-      subscripts.push_back(ir::index_ref(id));
+    for (const std::int32_t id : labels) subscripts.push_back(ir::index_ref(id));
     const ValueId v = graph_.wait(std::move(random), labels, range);
     temporaries_.insert(v);
     Tensor element = scalar_tensor(ir::read(Scalar::kF64, v, std::move(subscripts), range));
@@ -130,13 +123,17 @@ Expr Lowerer::density_argument(const ast::Expr& e, const SourceRange& range) {
   const Expr density = scalar_of_type(t, Scalar::kF64, "the density");
   if (!labels_of(density).empty())
     fail(DiagnosticId::kBadArgument, e.range, "a density cannot depend on an index variable");
-  const auto bound = [&](BinaryOp op, double limit) { return ir::binary(op, density, ir::constant(Scalar::kF64, limit), e.range); };
+  const auto bound = [&](BinaryOp op, double limit) {
+    return ir::binary(op, density, ir::constant(Scalar::kF64, limit), e.range);
+  };
   const Expr good = both(bound(BinaryOp::kGe, 0.0), bound(BinaryOp::kLe, 1.0));
   const ir::Literal* known = literal_of(good);
   if (known != nullptr && !std::get<bool>(*known))
     fail(DiagnosticId::kBadArgument, e.range, "a density is between 0 and 1, and " + source_text(e.range) + " is not");
   if (known == nullptr)
-    graph_.emit_effect(ir::Assert{materialise(scalar_tensor(good), "", range), "a density is between 0 and 1: sprandom's is " + source_text(e.range), true}, range);
+    graph_.emit_effect(ir::Assert{materialise(scalar_tensor(good), "", range),
+                                  "a density is between 0 and 1: sprandom's is " + source_text(e.range), true},
+                       range);
   return density;
 }
 
@@ -146,8 +143,7 @@ std::uint64_t Lowerer::random_site(const ast::Call& call) const {
   const std::string path = frame.chain + std::to_string(number == frame.numbers.end() ? -1 : number->second);
   // FNV-1a, then SplitMix64's finaliser so that near sites differ in all bits.
   std::uint64_t hash = 14695981039346656037U;
-  for (const char c : path)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  for (const char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
   hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9U;
   hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111ebU;
   return hash ^ (hash >> 31U);
@@ -156,8 +152,7 @@ std::uint64_t Lowerer::random_site(const ast::Call& call) const {
 std::vector<ValueId> Lowerer::iteration_numbers(const SourceRange& range) {
   std::vector<ValueId> numbers;
   for (const Loop& loop : loops_) {
-    if (!loop.index.valid())
-      unsupported(range, "drawing random numbers in a while condition is");
+    if (!loop.index.valid()) unsupported(range, "drawing random numbers in a while condition is");
     if (!loop.begin.valid()) {
       numbers.push_back(loop.index);
       continue;

@@ -15,36 +15,21 @@ namespace {
 
 BinaryOp ir_op(ast::BinaryOp op) {
   switch (op) {
-    case ast::BinaryOp::kAdd:
-      return BinaryOp::kAdd;
-    case ast::BinaryOp::kSub:
-      return BinaryOp::kSub;
-    case ast::BinaryOp::kMul:
-      return BinaryOp::kMul;
-    case ast::BinaryOp::kDiv:
-      return BinaryOp::kDiv;
-    case ast::BinaryOp::kMod:
-      return BinaryOp::kRem;
-    case ast::BinaryOp::kPow:
-      return BinaryOp::kPow;
-    case ast::BinaryOp::kEq:
-      return BinaryOp::kEq;
-    case ast::BinaryOp::kNe:
-      return BinaryOp::kNe;
-    case ast::BinaryOp::kLt:
-      return BinaryOp::kLt;
-    case ast::BinaryOp::kLe:
-      return BinaryOp::kLe;
-    case ast::BinaryOp::kGt:
-      return BinaryOp::kGt;
-    case ast::BinaryOp::kGe:
-      return BinaryOp::kGe;
-    case ast::BinaryOp::kAnd:
-      return BinaryOp::kAnd;
-    case ast::BinaryOp::kOr:
-      return BinaryOp::kOr;
-    case ast::BinaryOp::kMatMul:
-      break;
+    case ast::BinaryOp::kAdd: return BinaryOp::kAdd;
+    case ast::BinaryOp::kSub: return BinaryOp::kSub;
+    case ast::BinaryOp::kMul: return BinaryOp::kMul;
+    case ast::BinaryOp::kDiv: return BinaryOp::kDiv;
+    case ast::BinaryOp::kMod: return BinaryOp::kRem;
+    case ast::BinaryOp::kPow: return BinaryOp::kPow;
+    case ast::BinaryOp::kEq: return BinaryOp::kEq;
+    case ast::BinaryOp::kNe: return BinaryOp::kNe;
+    case ast::BinaryOp::kLt: return BinaryOp::kLt;
+    case ast::BinaryOp::kLe: return BinaryOp::kLe;
+    case ast::BinaryOp::kGt: return BinaryOp::kGt;
+    case ast::BinaryOp::kGe: return BinaryOp::kGe;
+    case ast::BinaryOp::kAnd: return BinaryOp::kAnd;
+    case ast::BinaryOp::kOr: return BinaryOp::kOr;
+    case ast::BinaryOp::kMatMul: break;
   }
   TDSL_CHECK(false, "@ is not an element-wise operator");
   return BinaryOp::kAdd;
@@ -94,8 +79,7 @@ Tensor Lowerer::lower_plain(const ast::Expr& e) {
 
 Tensor Lowerer::lower_unary(const ast::Unary& u, const SourceRange& range) {
   const Tensor t = lower(*u.operand);
-  if (u.op == ast::UnaryOp::kNegate)
-    return apply_unary(UnaryOp::kNeg, false, t, range);
+  if (u.op == ast::UnaryOp::kNegate) return apply_unary(UnaryOp::kNeg, false, t, range);
   if (t.scalar() != Scalar::kBool) {
     fail(DiagnosticId::kTypeMismatch, range, "! needs a bool, but this is " + type_text(t) + "; compare it: x == 0");
   }
@@ -108,25 +92,20 @@ Tensor Lowerer::apply_unary(UnaryOp op, bool needs_float, const Tensor& t, const
   Weak weak = t.weak;
   if (needs_float && !ir::is_float(type)) {
     type = Scalar::kF64;
-    if (weak == Weak::kInteger)
-      weak = Weak::kFloat;
+    if (weak == Weak::kInteger) weak = Weak::kFloat;
   }
-  if (needs_float && weak == Weak::kAny)
-    weak = Weak::kFloat;
+  if (needs_float && weak == Weak::kAny) weak = Weak::kFloat;
   const bool test = op == UnaryOp::kIsNan || op == UnaryOp::kIsInf;
   return elementwise({t}, test ? Weak::kNo : weak, range,
                      [&](const std::vector<Expr>& e) { return ir::unary(op, converted(e[0], type), range); });
 }
 
 Tensor Lowerer::lower_binary(const ast::Binary& b, const SourceRange& range) {
-  if (b.op == ast::BinaryOp::kAnd || b.op == ast::BinaryOp::kOr)
-    return lower_logical(b, range);
+  if (b.op == ast::BinaryOp::kAnd || b.op == ast::BinaryOp::kOr) return lower_logical(b, range);
   const Tensor left = lower(*b.lhs);
   const Tensor right = lower(*b.rhs);
-  if (b.op == ast::BinaryOp::kMatMul)
-    return matmul(left, right, range);
-  if (b.op == ast::BinaryOp::kPow)
-    return power(left, right, range);
+  if (b.op == ast::BinaryOp::kMatMul) return matmul(left, right, range);
+  if (b.op == ast::BinaryOp::kPow) return power(left, right, range);
   return arithmetic(ir_op(b.op), left, right, range);
 }
 
@@ -134,18 +113,15 @@ Tensor Lowerer::lower_logical(const ast::Binary& b, const SourceRange& range) {
   const Tensor left = lower(*b.lhs);
   const bool conjunction = b.op == ast::BinaryOp::kAnd;
   const auto require_bool = [&](const Tensor& t) {
-    if (t.scalar() == Scalar::kBool)
-      return;
+    if (t.scalar() == Scalar::kBool) return;
     fail(DiagnosticId::kTypeMismatch, t.range,
          std::string(conjunction ? "&&" : "||") + " needs bools, but this is " + type_text(t) + "; compare it: x != 0");
   };
   require_bool(left);
   const bool protects = left.rank() == 0;
-  if (protects)
-    guards_.push_back(conjunction ? left.body : ir::unary(UnaryOp::kNot, left.body));
+  if (protects) guards_.push_back(conjunction ? left.body : ir::unary(UnaryOp::kNot, left.body));
   const Tensor right = lower(*b.rhs);
-  if (protects)
-    guards_.pop_back();
+  if (protects) guards_.pop_back();
   require_bool(right);
   return elementwise({left, right}, Weak::kNo, range,
                      [&](const std::vector<Expr>& e) { return ir::binary(ir_op(b.op), e[0], e[1], range); });
@@ -187,17 +163,20 @@ Tensor Lowerer::arithmetic(BinaryOp op, const Tensor& a, const Tensor& b, const 
   } else if (common.type == Scalar::kBool) {
     common.type = Scalar::kI64;
   }
-  const auto make = [&](const std::vector<Expr>& e) { return ir::binary(op, converted(e[0], common.type), converted(e[1], common.type), range); };
+  const auto make = [&](const std::vector<Expr>& e) {
+    return ir::binary(op, converted(e[0], common.type), converted(e[1], common.type), range);
+  };
   // `x' * A` of other languages: sizes that a matrix product wants.
   const bool multiplies = op == BinaryOp::kMul && a.rank() > 0 && b.rank() > 0 && a.rank() + b.rank() > 2 &&
                           a.shape.back().extent == b.shape[b.rank() > 1 ? b.rank() - 2 : 0].extent;
-  return elementwise({a, b}, common.weak, range, make, multiplies ? "; `*` works element by element, and the product of matrices and vectors is `@`" : "");
+  return elementwise(
+      {a, b}, common.weak, range, make,
+      multiplies ? "; `*` works element by element, and the product of matrices and vectors is `@`" : "");
 }
 
 Tensor Lowerer::power(const Tensor& a, const Tensor& b, const SourceRange& range) {
   const bool whole_exponent = ir::is_integer(b.scalar()) && (b.weak == Weak::kNo || b.weak == Weak::kInteger);
-  if (!ir::is_float(a.scalar()) || !whole_exponent)
-    return arithmetic(BinaryOp::kPow, a, b, range);
+  if (!ir::is_float(a.scalar()) || !whole_exponent) return arithmetic(BinaryOp::kPow, a, b, range);
   const Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
   return elementwise({a, b}, a.weak == Weak::kAny ? Weak::kFloat : common.weak, range, [&](const std::vector<Expr>& e) {
     return ir::binary(BinaryOp::kPow, converted(e[0], common.type), converted(e[1], Scalar::kI64), range);

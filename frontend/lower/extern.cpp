@@ -48,10 +48,12 @@ std::optional<Scalar> Lowerer::foreign_type(const ast::TypeExpr& type, const std
     return std::nullopt;
   }
   if (is_scalar && !type.dimensions.empty()) {
-    error(DiagnosticId::kTypeMismatch, type.range, what + " is a scalar: the function is applied per element; of tensors take `kernel`");
+    error(DiagnosticId::kTypeMismatch, type.range,
+          what + " is a scalar: the function is applied per element; of tensors take `kernel`");
     return std::nullopt;
   }
-  const bool sparse = type.sparse || std::ranges::any_of(type.dimensions, [](const ast::Dimension& d) { return d.sparse; });
+  const bool sparse =
+      type.sparse || std::ranges::any_of(type.dimensions, [](const ast::Dimension& d) { return d.sparse; });
   if (sparse) {
     sink_.unsupported(DiagnosticId::kNotSupported, type.range, "sparse storage in `extern` is not supported yet");
     return std::nullopt;
@@ -64,21 +66,21 @@ std::optional<Foreign> Lowerer::signature(const ast::ExternFunction& f) {
   made.name = f.name.name;
   for (const ast::FunctionParameter& p : f.parameters) {
     if (!p.type) {
-      error(DiagnosticId::kTypeMismatch, p.name.range, "a parameter of a C++ function needs its type: " + p.name.name + ": f64");
+      error(DiagnosticId::kTypeMismatch, p.name.range,
+            "a parameter of a C++ function needs its type: " + p.name.name + ": f64");
       return std::nullopt;
     }
     const auto type = foreign_type(*p.type, "the parameter `" + p.name.name + "`", true);
-    if (!type)
-      return std::nullopt;
+    if (!type) return std::nullopt;
     made.parameters.push_back({p.name.name, *type, 0, false, false});
   }
   if (f.results.size() != 1) {
-    error(DiagnosticId::kTypeMismatch, f.name.range, "a C++ function gives one scalar: fn " + f.name.name + "(…) -> f64");
+    error(DiagnosticId::kTypeMismatch, f.name.range,
+          "a C++ function gives one scalar: fn " + f.name.name + "(…) -> f64");
     return std::nullopt;
   }
   const auto result = foreign_type(f.results[0], "the result of `" + f.name.name + "`", true);
-  if (result)
-    made.result = *result;
+  if (result) made.result = *result;
   return result ? std::optional(std::move(made)) : std::nullopt;
 }
 
@@ -89,8 +91,7 @@ std::optional<Foreign> Lowerer::signature(const ast::ExternKernel& k) {
   bool gives = false;
   for (const ast::KernelParameter& p : k.parameters) {
     const auto type = foreign_type(p.type, "", false);
-    if (!type)
-      return std::nullopt;
+    if (!type) return std::nullopt;
     if (p.type.dimensions.size() > 8) {
       error(DiagnosticId::kRankMismatch, p.type.range, "a tensor has at most 8 dimensions");
       return std::nullopt;
@@ -135,12 +136,10 @@ void Lowerer::declare_extern(const ast::Extern& e, const std::function<bool(cons
   for (const auto& item : e.items) {
     std::visit(
         [&](const auto& f) {
-          if (declared(f.name))
-            return;
+          if (declared(f.name)) return;
           std::optional<Foreign> foreign = signature(f);
           foreigns_[f.name.name] = {nullptr, f.name.range, as_function(f)};
-          if (!foreign)
-            return;
+          if (!foreign) return;
           ir::ForeignDeclaration d{f.name.name, foreign->parameters, {}, foreign->is_kernel, foreign->result};
           for (const auto& p : f.parameters) {
             d.dimensions.emplace_back();
@@ -156,8 +155,10 @@ void Lowerer::declare_extern(const ast::Extern& e, const std::function<bool(cons
   if (const auto objection = objection_to_name(e.header))
     return error(DiagnosticId::kHeaderUnreadable, e.header_range, "cannot read the header: " + *objection);
   if (e.header.find_first_of("\"\\") != std::string::npos)
-    return error(DiagnosticId::kHeaderUnreadable, e.header_range, "the name of a header holds no quotes and backslashes");
-  const std::string path = std::filesystem::path(beside(sources_.name(e.header_range.file), e.header)).lexically_normal().string();
+    return error(DiagnosticId::kHeaderUnreadable, e.header_range,
+                 "the name of a header holds no quotes and backslashes");
+  const std::string path =
+      std::filesystem::path(beside(sources_.name(e.header_range.file), e.header)).lexically_normal().string();
   ir::HeaderFacts facts;
   if (options_.read_header) {
     std::error_code ignored;
@@ -165,10 +166,8 @@ void Lowerer::declare_extern(const ast::Extern& e, const std::function<bool(cons
       return error(DiagnosticId::kHeaderUnreadable, e.header_range, "cannot read the header `" + path + "`");
     facts = options_.read_header(path, declarations);
   }
-  for (const ir::HeaderProblem& p : facts.problems)
-    report(p, e, places);
-  if (!facts.problems.empty())
-    return;
+  for (const ir::HeaderProblem& p : facts.problems) report(p, e, places);
+  if (!facts.problems.empty()) return;
   for (std::size_t k = 0; k < made.size(); ++k) {
     made[k].header = seen_from(sources_.name(main_file_), path);
     if (k < facts.functions.size()) {
@@ -181,15 +180,13 @@ void Lowerer::declare_extern(const ast::Extern& e, const std::function<bool(cons
     const std::string name = made[k].name;
     const auto foreign = std::make_shared<const Foreign>(std::move(made[k]));
     foreigns_.at(name).foreign = foreign;
-    if (options_.foreign)
-      options_.foreign(foreign);
+    if (options_.foreign) options_.foreign(foreign);
   }
 }
 
 std::uint32_t Lowerer::header_file(const std::string& path) {
   const auto found = header_files_.find(path);
-  if (found != header_files_.end())
-    return found->second;
+  if (found != header_files_.end()) return found->second;
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream text;
   text << stream.rdbuf();
@@ -199,19 +196,20 @@ std::uint32_t Lowerer::header_file(const std::string& path) {
 void Lowerer::report(const ir::HeaderProblem& problem, const ast::Extern& e, const std::vector<SourceRange>& places) {
   const bool about_one = problem.declaration >= 0 && static_cast<std::size_t>(problem.declaration) < places.size();
   const SourceRange& declaration = about_one ? places[static_cast<std::size_t>(problem.declaration)] : e.header_range;
-  if (problem.file.empty())
-    return error(id_of(problem.kind), declaration, problem.message);
+  if (problem.file.empty()) return error(id_of(problem.kind), declaration, problem.message);
   const std::uint32_t file = header_file(problem.file);
   // Clang counts bytes.
   const std::string_view line = sources_.line(file, problem.line);
-  const auto column = [&](std::uint32_t byte) { return utf8_length(line.substr(0, std::min<std::size_t>(byte - 1, line.size()))) + 1; };
-  const SourceRange place{file, problem.line, column(problem.column), problem.line, std::max(column(problem.column) + 1, column(problem.end_column))};
+  const auto column = [&](std::uint32_t byte) {
+    return utf8_length(line.substr(0, std::min<std::size_t>(byte - 1, line.size()))) + 1;
+  };
+  const SourceRange place{file, problem.line, column(problem.column), problem.line,
+                          std::max(column(problem.column) + 1, column(problem.end_column))};
   error(id_of(problem.kind), place, problem.message, {{declaration, about_one ? "declared here" : "for this header"}});
 }
 
 Tensor Lowerer::call_foreign_function(const ForeignEntry& entry, const ast::Call& call, const SourceRange& range) {
-  if (entry.foreign == nullptr)
-    throw Abandoned{};
+  if (entry.foreign == nullptr) throw Abandoned{};
   const std::size_t count = entry.foreign->parameters.size();
   std::vector<Tensor> args = positional(call, count, count, range);
   for (std::size_t k = 0; k < count; ++k) {
@@ -223,9 +221,9 @@ Tensor Lowerer::call_foreign_function(const ForeignEntry& entry, const ast::Call
   return args.empty() ? scalar_tensor(apply({})) : elementwise(args, Weak::kNo, range, apply);
 }
 
-std::vector<Tensor> Lowerer::call_foreign_kernel(const ForeignEntry& entry, const ast::Call& call, const SourceRange& range) {
-  if (entry.foreign == nullptr)
-    throw Abandoned{};
+std::vector<Tensor> Lowerer::call_foreign_kernel(const ForeignEntry& entry, const ast::Call& call,
+                                                 const SourceRange& range) {
+  if (entry.foreign == nullptr) throw Abandoned{};
   const ast::Function& f = *entry.kernel;
   const std::vector<Tensor> args = positional(call, f.parameters.size(), f.parameters.size(), range);
   Frame frame;

@@ -17,13 +17,10 @@ CallNumbers Lowerer::number_calls(const std::function<void(const ExprVisitor&)>&
   std::int64_t function_calls = 0;
   each([&](const ast::Expr& e) {
     const auto* call = std::get_if<ast::Call>(&e.node);
-    if (call == nullptr)
-      return;
+    if (call == nullptr) return;
     const std::string& name = call->callee.name;
-    if (name == "random" || name == "randn" || name == "sprandom")
-      numbers[call] = random_calls++;
-    if (functions_.contains(name))
-      numbers[call] = function_calls++;
+    if (name == "random" || name == "randn" || name == "sprandom") numbers[call] = random_calls++;
+    if (functions_.contains(name)) numbers[call] = function_calls++;
   });
   return numbers;
 }
@@ -36,11 +33,9 @@ namespace {
 
 /// How deep expressions and blocks of the function nest.
 std::uint32_t depth_of_body(const ast::Function& f) {
-  if (const auto* e = std::get_if<ast::ExprPtr>(&f.body))
-    return (*e)->depth;
+  if (const auto* e = std::get_if<ast::ExprPtr>(&f.body)) return (*e)->depth;
   std::uint32_t deepest = 0;
-  for (const ast::StmtPtr& s : std::get<ast::Block>(f.body).statements)
-    deepest = std::max(deepest, s->depth);
+  for (const ast::StmtPtr& s : std::get<ast::Block>(f.body).statements) deepest = std::max(deepest, s->depth);
   return deepest;
 }
 
@@ -62,8 +57,7 @@ bool Lowerer::calls_fit() {
     std::vector<Called> way;
     std::uint32_t depth = 0;
     const auto enter = [&](const ast::Function* f) {
-      if (!entered.insert(f).second)
-        return;  // known, or on the way: recursion is found at the call
+      if (!entered.insert(f).second) return;  // known, or on the way: recursion is found at the call
       Called called{f, {}, depth_of_body(*f), 0};
       for_each_expr(*f, [&](const ast::Expr& e) {
         const auto* call = std::get_if<ast::Call>(&e.node);
@@ -82,7 +76,8 @@ bool Lowerer::calls_fit() {
       if (whole > ast::kMaxDepth) {
         const ast::Identifier& first = way.front().function->name;
         error(DiagnosticId::kNestingTooDeep, first.range,
-              "`" + first.name + "` calls functions that call others, with their expressions more than " + std::to_string(ast::kMaxDepth) + " deep");
+              "`" + first.name + "` calls functions that call others, with their expressions more than " +
+                  std::to_string(ast::kMaxDepth) + " deep");
         return false;
       }
       if (callee != nullptr) {
@@ -90,8 +85,7 @@ bool Lowerer::calls_fit() {
         last.callees.pop_back();
         const std::size_t before = way.size();
         enter(callee);
-        if (way.size() > before)
-          way[before - 1].callees.push_back(callee);  // looked at again when it is known
+        if (way.size() > before) way[before - 1].callees.push_back(callee);  // looked at again when it is known
         continue;
       }
       depth -= last.own;
@@ -131,8 +125,7 @@ std::vector<Tensor> Lowerer::call_function(const ast::Call& call, const SourceRa
   const bool has_tensors = std::ranges::any_of(args, [](const Tensor& t) { return t.rank() > 0; });
   std::vector<Tensor> results = scalar_function && has_tensors ? std::vector{call_scalar_function(f, args, call, range)}
                                                                : inline_body(f, args, call, range, point_labels());
-  if (sink_.error_count() == errors)
-    functions_.at(f.name.name).sound = true;
+  if (sink_.error_count() == errors) functions_.at(f.name.name).sound = true;
   return results;
 }
 
@@ -199,9 +192,9 @@ std::vector<Tensor> Lowerer::call_under(const Expr& condition, const ast::Functi
           unsupported(range, "a condition in front of a function whose result has a size of its own is");
       }
       std::vector<Dim> shape;
-      for (const ir::Extent& e : type.shape)
-        shape.push_back({e, "", range});
-      branch.else_region.yields.push_back(materialise(filled(converted(ir::constant_i64(0), type.scalar), Weak::kNo, shape), "", range, &type));
+      for (const ir::Extent& e : type.shape) shape.push_back({e, "", range});
+      branch.else_region.yields.push_back(
+          materialise(filled(converted(ir::constant_i64(0), type.scalar), Weak::kNo, shape), "", range, &type));
       results.push_back(program.new_value(type, "", range));
     }
   }
@@ -224,22 +217,17 @@ std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vect
   const bool per_element = !drawn_at.empty() || std::ranges::any_of(args, [](const Tensor& t) {
     return !free_labels(t).empty() || depends_on_operands(t);
   });
-  if (per_element && runs_statements(f))
-    return {call_at_points(f, args, call, range, drawn_at)};
+  if (per_element && runs_statements(f)) return {call_at_points(f, args, call, range, drawn_at)};
   if (!guards_.empty() && runs_statements(f)) {
     // What protects the call protects the statements: they run where the value is needed and nowhere else.
     Expr guard;
-    for (const Expr& part : guards_)
-      guard = both(guard, part);
-    if (labels_of(guard).empty())
-      return call_under(guard, f, args, call, range);
-    if (of_scalars)
-      return {call_at_points(f, args, call, range, drawn_at)};
+    for (const Expr& part : guards_) guard = both(guard, part);
+    if (labels_of(guard).empty()) return call_under(guard, f, args, call, range);
+    if (of_scalars) return {call_at_points(f, args, call, range, drawn_at)};
   }
   const bool grows = of_scalars && drawn_at.empty() && is_large_in_place(f, args);
   if (grows && (per_element || !guards_.empty())) {
-    if (const auto shared = call_as_procedure(f, args, call, range))
-      return {*shared};
+    if (const auto shared = call_as_procedure(f, args, call, range)) return {*shared};
   }
   std::vector<Tensor> results = put_in_place(f, args, call, range, drawn_at, per_element);
   if (grows && !per_element && guards_.empty() && results.size() == 1 && results[0].rank() == 0)
@@ -257,7 +245,8 @@ bool Lowerer::is_large_in_place(const ast::Function& f, const std::vector<Tensor
   return operations > static_cast<double>(kLarge);
 }
 
-std::vector<Tensor> Lowerer::put_in_place(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call, const SourceRange& range,
+std::vector<Tensor> Lowerer::put_in_place(const ast::Function& f, const std::vector<Tensor>& args,
+                                          const ast::Call& call, const SourceRange& range,
                                           const std::vector<std::int32_t>& drawn_at, bool per_element) {
   const auto number = frames_.back().numbers.find(&call);
   Frame frame;
@@ -284,8 +273,7 @@ std::vector<Tensor> Lowerer::put_in_place(const ast::Function& f, const std::vec
   frames_.push_back(std::move(frame));
   const Leave leave{*this, was_inline};
   inline_locals_ = per_element;
-  for (std::size_t k = 0; k < args.size(); ++k)
-    bind_parameter(f.parameters[k], args[k], call.arguments[k].range);
+  for (std::size_t k = 0; k < args.size(); ++k) bind_parameter(f.parameters[k], args[k], call.arguments[k].range);
   std::vector<Tensor> results;
   if (const auto* e = std::get_if<ast::ExprPtr>(&f.body)) {
     results = lower_return(*e, {});
@@ -294,19 +282,16 @@ std::vector<Tensor> Lowerer::put_in_place(const ast::Function& f, const std::vec
     const ast::Return* last =
         block.statements.empty() ? nullptr : std::get_if<ast::Return>(&block.statements.back()->node);
     TDSL_CHECK(last != nullptr, "the body of a function that is called ends in return");
-    for (std::size_t k = 0; k + 1 < block.statements.size(); ++k)
-      dispatch(*block.statements[k]);
+    for (std::size_t k = 0; k + 1 < block.statements.size(); ++k) dispatch(*block.statements[k]);
     results = lower_return(last->value, last->suffixes);
   }
-  if (f.results.empty())
-    return results;
+  if (f.results.empty()) return results;
   if (f.results.size() != results.size()) {
     fail(DiagnosticId::kTypeMismatch, f.name.range,
          "`" + f.name.name + "` declares " + counted(f.results.size(), "result") + ", but returns " +
              std::to_string(results.size()));
   }
-  for (std::size_t k = 0; k < results.size(); ++k)
-    results[k] = check_result(results[k], f.results[k], f);
+  for (std::size_t k = 0; k < results.size(); ++k) results[k] = check_result(results[k], f.results[k], f);
   return results;
 }
 
@@ -316,30 +301,23 @@ namespace {
 void for_each_inner_return(const ast::Stmt& s, const std::function<void(const ast::Stmt&)>& f) {
   const auto block = [&](const ast::Block& b) {
     for (const ast::StmtPtr& inner : b.statements) {
-      if (std::holds_alternative<ast::Return>(inner->node))
-        f(*inner);
+      if (std::holds_alternative<ast::Return>(inner->node)) f(*inner);
       for_each_inner_return(*inner, f);
     }
   };
-  if (const auto* loop = std::get_if<ast::For>(&s.node))
-    block(loop->body);
-  if (const auto* loop = std::get_if<ast::While>(&s.node))
-    block(loop->body);
+  if (const auto* loop = std::get_if<ast::For>(&s.node)) block(loop->body);
+  if (const auto* loop = std::get_if<ast::While>(&s.node)) block(loop->body);
   const auto* branch = std::get_if<ast::If>(&s.node);
-  if (branch == nullptr)
-    return;
-  for (const ast::IfArm& arm : branch->arms)
-    block(arm.body);
-  if (branch->else_body)
-    block(*branch->else_body);
+  if (branch == nullptr) return;
+  for (const ast::IfArm& arm : branch->arms) block(arm.body);
+  if (branch->else_body) block(*branch->else_body);
 }
 
 }  // namespace
 
 bool Lowerer::check_returns(const ast::Function& f) {
   const auto* block = std::get_if<ast::Block>(&f.body);
-  if (block == nullptr)
-    return true;
+  if (block == nullptr) return true;
   const std::size_t errors = sink_.error_count();
   bool returns = false;
   bool inner_returns = false;
@@ -360,7 +338,8 @@ bool Lowerer::check_returns(const ast::Function& f) {
   return errors == sink_.error_count();
 }
 
-std::pair<Tensor, ir::Type> Lowerer::fitted(const ast::Identifier& parameter, const ast::TypeExpr& written, const Tensor& arg, const SourceRange& range) {
+std::pair<Tensor, ir::Type> Lowerer::fitted(const ast::Identifier& parameter, const ast::TypeExpr& written,
+                                            const Tensor& arg, const SourceRange& range) {
   const std::string& name = parameter.name;
   if (written.dimensions.size() != arg.rank()) {
     fail(DiagnosticId::kRankMismatch, range,
@@ -385,7 +364,8 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
     // Derivatives are by variables: an argument that is an expression becomes one.
     const bool number = arg.rank() == 0 && ir::is_float(arg.scalar()) && free_labels(arg).empty();
     if (number && differentiates(*frames_.back().function)) {
-      declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, materialise(arg, name, range)))->used = true;
+      declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, materialise(arg, name, range)))
+          ->used = true;
       return;
     }
     declare(parameter.name, Symbol::Kind::kInline)->lazy = arg;
@@ -397,17 +377,19 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
     return;
   }
   if (const StoredWhole* whole = type.has_sparse() ? nullptr : stored_whole(value)) {
-    declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, whole->value), whole->storage)->used = true;
+    declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, whole->value), whole->storage)->used =
+        true;
     return;
   }
   const Storage storage = type.has_sparse() ? Storage::kOfType : Storage::kInferred;
-  declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, materialise(value, name, range, &type, storage)))->used = true;
+  declare_value(parameter.name, Symbol::Kind::kInput,
+                own_value(parameter.name, materialise(value, name, range, &type, storage)))
+      ->used = true;
 }
 
 const ast::Call* Lowerer::tuple_call(const ast::ExprPtr& value) const {
   const auto* call = std::get_if<ast::Call>(&value->node);
-  if (call == nullptr)
-    return nullptr;
+  if (call == nullptr) return nullptr;
   if (const auto foreign = foreigns_.find(call->callee.name); foreign != foreigns_.end())
     return foreign->second.kernel != nullptr && foreign->second.kernel->results.size() > 1 ? call : nullptr;
   const auto function = functions_.find(call->callee.name);
@@ -417,8 +399,7 @@ const ast::Call* Lowerer::tuple_call(const ast::ExprPtr& value) const {
 }
 
 std::vector<Tensor> Lowerer::lower_tuple_call(const ast::Call& call, const SourceRange& range) {
-  if (functions_.contains(call.callee.name))
-    return call_function(call, range);
+  if (functions_.contains(call.callee.name)) return call_function(call, range);
   if (const auto foreign = foreigns_.find(call.callee.name); foreign != foreigns_.end())
     return call_foreign_kernel(foreign->second, call, range);
   return (this->*tuple_builtins().at(call.callee.name))(call, range);
@@ -427,8 +408,7 @@ std::vector<Tensor> Lowerer::lower_tuple_call(const ast::Call& call, const Sourc
 std::vector<Tensor> Lowerer::lower_return(const ast::ExprPtr& value, const ast::Suffixes& suffixes) {
   std::vector<Tensor> results;
   if (const auto* tuple = std::get_if<ast::Tuple>(&value->node)) {
-    for (const ast::ExprPtr& e : tuple->elements)
-      results.push_back(lower_returned(e, suffixes));
+    for (const ast::ExprPtr& e : tuple->elements) results.push_back(lower_returned(e, suffixes));
   } else if (const auto* call = tuple_call(value); call != nullptr) {
     require_no_suffixes(suffixes);
     results = lower_tuple_call(*call, value->range);
@@ -445,22 +425,18 @@ Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& s
     require_no_suffixes(suffixes);
     return lower(*value);
   }
-  if (inline_locals_)
-    unsupported(value->range, "index notation in a function applied per element is");
+  if (inline_locals_) unsupported(value->range, "index notation in a function applied per element is");
   IndexStatement s;
   const std::size_t outer_guards = guards_.size();
   const ScopeGuard scope(*this, Scope::Kind::kIndex);
   if (suffixes.loop) {
-    for (const ast::IndexRange& r : suffixes.loop->ranges)
-      bind_range(r.name, r.lower, r.upper, r.step, s.labels);
+    for (const ast::IndexRange& r : suffixes.loop->ranges) bind_range(r.name, r.lower, r.upper, r.step, s.labels);
   }
   for (const ast::Identifier& name : names) {
     const auto bound = scope_->symbols.find(name.name);
-    if (bound == scope_->symbols.end())
-      s.labels.push_back(bind_index(name));
+    if (bound == scope_->symbols.end()) s.labels.push_back(bind_index(name));
     const SymbolRef symbol = scope_->find(name.name);
-    if (!symbol->is_label)
-      unsupported(name.range, "a free index with a step is");
+    if (!symbol->is_label) unsupported(name.range, "a free index with a step is");
     s.lone.push_back(symbol->label);
     s.left.push_back(ir::index_ref(symbol->label));
   }
@@ -468,8 +444,7 @@ Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& s
   definition.value = value;
   definition.suffixes = suffixes;
   lower_right_side(s, definition);
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k)
-    s.guard = both(s.guard, guards_[k]);
+  for (std::size_t k = outer_guards; k < guards_.size(); ++k) s.guard = both(s.guard, guards_[k]);
   guards_.resize(outer_guards);
   s.result.scalar = s.value.scalar();
   for (const std::int32_t id : s.lone) {
@@ -479,9 +454,9 @@ Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& s
   const std::string name = frames_.back().function->name.name;
   // Index variables that no left side orders come in the order in which they appear.
   std::string order;
-  for (const ast::Identifier& n : names)
-    order += (order.empty() ? "" : ", ") + n.name;
-  return tensor_of(emit_index_statement(s, name, value->range), "the value over [" + order + "] in " + name, value->range);
+  for (const ast::Identifier& n : names) order += (order.empty() ? "" : ", ") + n.name;
+  return tensor_of(emit_index_statement(s, name, value->range), "the value over [" + order + "] in " + name,
+                   value->range);
 }
 
 Tensor Lowerer::check_result(const Tensor& t, const ast::TypeExpr& type, const ast::Function& f) {
@@ -489,32 +464,30 @@ Tensor Lowerer::check_result(const Tensor& t, const ast::TypeExpr& type, const a
   const Tensor result = converted_to(t, wanted.scalar, "the result of `" + f.name.name + "`", t.range);
   require_shape(result, wanted, "the result of `" + f.name.name + "`", t.range);
   // As a parameter, a result has the storage of its expression unless the type says `sparse`.
-  return wanted.has_sparse() ? tensor_of(materialise(result, "", t.range, &wanted), source_text(t.range), t.range) : result;
+  return wanted.has_sparse() ? tensor_of(materialise(result, "", t.range, &wanted), source_text(t.range), t.range)
+                             : result;
 }
 
 void Lowerer::check_uncalled() {
-  if (lacks_import_)
-    return;
+  if (lacks_import_) return;
   for (const auto& [name, entry] : functions_) {
-    if (called_.contains(name))
-      continue;
+    if (called_.contains(name)) continue;
     const std::set<std::string> names = names_of(*entry.function);
     for_each_expr(*entry.function, [&](const ast::Expr& e) {
       const std::string* used = bare_name(e);
       const SymbolRef global = used == nullptr ? nullptr : global_scope_->find(*used);
       const bool is_param = global && global->kind == Symbol::Kind::kParam;
-      if (is_param)
-        global->used = true;
+      if (is_param) global->used = true;
       if (used != nullptr && !names.contains(*used) && !is_param) {
         error(DiagnosticId::kUndefinedName, e.range,
               "`" + *used + "` is not declared" +
                   did_you_mean(*used, std::vector<std::string>(names.begin(), names.end())));
       }
       const auto* call = std::get_if<ast::Call>(&e.node);
-      if (call == nullptr)
-        return;
+      if (call == nullptr) return;
       const std::string& callee = call->callee.name;
-      if (functions_.contains(callee) || monoids_.contains(callee) || refused_.contains(callee) || foreigns_.contains(callee) || is_builtin(callee))
+      if (functions_.contains(callee) || monoids_.contains(callee) || refused_.contains(callee) ||
+          foreigns_.contains(callee) || is_builtin(callee))
         return;
       error(DiagnosticId::kUndefinedFunction, call->callee.range, "there is no function `" + callee + "`");
     });

@@ -7,9 +7,10 @@ using ir::ValueId;
 
 // `grad(loss, W1, W2)`: a Gradient node; the pass `differentiate` makes ordinary nodes of it.
 //
-// Note [Versions]. The derivatives are taken at the values the variables had when the loss was computed, and a `var` may
-// have another value by now. Every assignment is a tick of a clock: `since_` knows the tick at which a value first became
-// a variable's, each symbol which value it got at which tick. So what W was when the loss was assigned can be looked up.
+// Note [Versions]. The derivatives are taken at the values the variables had when the loss was computed, and a `var`
+// may have another value by now. Every assignment is a tick of a clock: `since_` knows the tick at which a value first
+// became a variable's, each symbol which value it got at which tick. So what W was when the loss was assigned can be
+// looked up.
 
 void Lowerer::set_value(const SymbolRef& symbol, ValueId value) {
   symbol->value = value;
@@ -20,11 +21,9 @@ void Lowerer::set_value(const SymbolRef& symbol, ValueId value) {
 void Lowerer::note_differentiated(const ast::Module& module) {
   const ExprVisitor visit = [this](const ast::Expr& e) {
     const auto* call = std::get_if<ast::Call>(&e.node);
-    if (call == nullptr || call->callee.name != "grad")
-      return;
+    if (call == nullptr || call->callee.name != "grad") return;
     for (const ast::Argument& a : call->arguments) {
-      if (const std::string* name = bare_name(*a.value))
-        differentiated_names_.insert(*name);
+      if (const std::string* name = bare_name(*a.value)) differentiated_names_.insert(*name);
     }
   };
   for (const ast::StmtPtr& s : module.statements) {
@@ -37,8 +36,7 @@ void Lowerer::note_differentiated(const ast::Module& module) {
 }
 
 ValueId Lowerer::own_value(const ast::Identifier& name, ValueId value) {
-  if (!differentiated_names_.contains(name.name) || !since_.contains(value))
-    return value;
+  if (!differentiated_names_.contains(name.name) || !since_.contains(value)) return value;
   const ir::Type& type = graph_.program().type(value);
   ComputeSpec copy;
   std::vector<ir::Expr> subscripts;
@@ -57,8 +55,7 @@ ValueId Lowerer::value_at(const Symbol& symbol, std::int64_t tick) {
   // One that did not exist yet: the loss depends on its first value only if that is another variable's.
   ValueId found = symbol.history.front().second;
   for (const auto& [since, value] : symbol.history) {
-    if (since <= tick)
-      found = value;
+    if (since <= tick) found = value;
   }
   return found;
 }
@@ -71,12 +68,10 @@ ValueId Lowerer::differentiated(const ast::Expr& e, std::int64_t tick) {
   }
   const Tensor t = lower_name(*name, e.range, false);
   if (!ir::is_float(t.scalar())) {
-    fail(DiagnosticId::kTypeMismatch, e.range,
-         "grad differentiates by floats, but `" + *name + "` is " + type_text(t));
+    fail(DiagnosticId::kTypeMismatch, e.range, "grad differentiates by floats, but `" + *name + "` is " + type_text(t));
   }
   const SymbolRef symbol = scope_->find(*name);
-  if (symbol && !symbol->history.empty())
-    return value_at(*symbol, tick);
+  if (symbol && !symbol->history.empty()) return value_at(*symbol, tick);
   // A parameter without type stands for its argument.
   const auto whole = whole_value(t);
   if (!whole) {
@@ -88,8 +83,7 @@ ValueId Lowerer::differentiated(const ast::Expr& e, std::int64_t tick) {
 
 std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRange& range) {
   for (const ast::Argument& a : call.arguments) {
-    if (a.name)
-      fail(DiagnosticId::kBadArgument, a.name->range, "grad has no argument `" + a.name->name + "=`");
+    if (a.name) fail(DiagnosticId::kBadArgument, a.name->range, "grad has no argument `" + a.name->name + "=`");
   }
   if (call.arguments.size() < 2)
     fail(DiagnosticId::kBadArgument, range, "grad takes a loss and at least one variable, as in grad(loss, W)");
@@ -120,14 +114,14 @@ std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRa
   graph_.emit_results(std::move(gradient), results, range);
   std::vector<Tensor> tensors;
   for (std::size_t k = 0; k < results.size(); ++k)
-    tensors.push_back(storages[k] ? stored_tensor(results[k], storages[k], source_text(range), range) : tensor_of(results[k], source_text(range), range));
+    tensors.push_back(storages[k] ? stored_tensor(results[k], storages[k], source_text(range), range)
+                                  : tensor_of(results[k], source_text(range), range));
   return tensors;
 }
 
 Tensor Lowerer::call_grad(const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> results = call_gradient(call, range);
-  if (results.size() == 1)
-    return results[0];
+  if (results.size() == 1) return results[0];
   fail(DiagnosticId::kMisplacedTuple, range,
        "grad with several variables gives several values: write let (a, b) = grad(…);");
 }

@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
-#include "ir/graph/check.h"
 #include "ir/analysis/support.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::frontend {
 
@@ -22,7 +22,9 @@ ValueId GraphBuilder::emit(ir::Op op, ir::Type type, std::string name, ir::Sourc
 
 const ir::Node* GraphBuilder::definition(ValueId v) const {
   const std::vector<ir::Node>& nodes = regions_.back()->nodes;
-  const auto found = std::find_if(nodes.rbegin(), nodes.rend(), [&](const ir::Node& n) { return std::ranges::find(n.results, v) != n.results.end(); });
+  const auto found = std::find_if(nodes.rbegin(), nodes.rend(), [&](const ir::Node& n) {
+    return std::ranges::find(n.results, v) != n.results.end();
+  });
   return found == nodes.rend() ? nullptr : &*found;
 }
 
@@ -45,18 +47,14 @@ ValueId GraphBuilder::emit(const ComputeSpec& unsettled) {
 
 /// `type` with the storage of the result.
 ir::Type GraphBuilder::stored(ir::Type type, const ComputeSpec& spec, const ir::Compute& compute) const {
-  if (has_sparse_ && !spec.storage_given)
-    type.sparse = ir::inferred_sparse(program_, compute, ir::Products::kImplied);
+  if (has_sparse_ && !spec.storage_given) type.sparse = ir::inferred_sparse(program_, compute, ir::Products::kImplied);
   return type;
 }
 
 void GraphBuilder::remember_extent(const ComputeSpec& spec, ValueId v) {
-  if (!spec.out.empty() || !spec.reduce.empty() || !spec.left.empty() || spec.type.scalar != Scalar::kI64)
-    return;
-  if (spec.guard)
-    return;
-  if (const auto extent = frontend::extent_of(spec.body, value_extent()))
-    value_extents_.emplace(v, *extent);
+  if (!spec.out.empty() || !spec.reduce.empty() || !spec.left.empty() || spec.type.scalar != Scalar::kI64) return;
+  if (spec.guard) return;
+  if (const auto extent = frontend::extent_of(spec.body, value_extent())) value_extents_.emplace(v, *extent);
 }
 
 std::int32_t GraphBuilder::new_label(std::string name, ir::SourceRange range) {
@@ -85,8 +83,7 @@ ValueExtent GraphBuilder::value_extent() const {
 
 Extent GraphBuilder::extent_of(const Expr& e, const std::string& name) {
   TDSL_CHECK(labels_of(e).empty(), "an extent does not depend on index variables");
-  if (const auto extent = frontend::extent_of(e, value_extent()))
-    return *extent;
+  if (const auto extent = frontend::extent_of(e, value_extent())) return *extent;
   ComputeSpec spec;
   spec.body = e;
   spec.type = {Scalar::kI64, {}, {}};
@@ -118,8 +115,7 @@ std::vector<std::string> label_names(const std::vector<std::string>& given) {
         next = next == "z" ? "i1" : next.size() == 1 ? std::string(1, static_cast<char>(next[0] + 1)) : next + "1";
       chosen = next;
     } else {
-      while (std::ranges::find(names, chosen) != names.end())
-        chosen += "1";
+      while (std::ranges::find(names, chosen) != names.end()) chosen += "1";
     }
     names.push_back(chosen);
   }
@@ -129,15 +125,13 @@ std::vector<std::string> label_names(const std::vector<std::string>& given) {
 /// `a * b` with the factor first that holds the earliest out label: every spelling of a product becomes one Compute.
 Expr ordered_factors(const Expr& e, const std::vector<std::int32_t>& out) {
   const auto* product = std::get_if<ir::Binary>(&e->op);
-  if (product == nullptr || product->op != ir::BinaryOp::kMul)
-    return e;
+  if (product == nullptr || product->op != ir::BinaryOp::kMul) return e;
   const auto earliest = [&](const Expr& factor) {
     const std::vector<std::int32_t> labels = labels_of(factor);
     const auto found = std::ranges::find_first_of(out, labels);
     return found - out.begin();
   };
-  if (earliest(product->right) >= earliest(product->left))
-    return e;
+  if (earliest(product->right) >= earliest(product->left)) return e;
   return ir::binary(ir::BinaryOp::kMul, product->right, product->left, e->range);
 }
 
@@ -148,8 +142,7 @@ ir::Compute GraphBuilder::compute_of(const ComputeSpec& spec, LabelMap others) c
   LabelMap numbers = std::move(others);
   std::vector<std::string> names;
   for (const auto* list : {&spec.out, &spec.reduce}) {
-    for (const std::int32_t id : *list)
-      names.push_back(label(id).name);
+    for (const std::int32_t id : *list) names.push_back(label(id).name);
   }
   names = label_names(names);
   std::int32_t next = 0;
@@ -166,8 +159,7 @@ ir::Compute GraphBuilder::compute_of(const ComputeSpec& spec, LabelMap others) c
   c.bodies.push_back(finished(sums ? ordered_factors(spec.body, spec.out) : spec.body, numbers));
   c.guard = finished(spec.guard, numbers);
   c.monoid = spec.monoid;
-  for (const Expr& subscript : spec.left)
-    c.left.push_back(finished(subscript, numbers));
+  for (const Expr& subscript : spec.left) c.left.push_back(finished(subscript, numbers));
   c.base = spec.base;
   c.combine = spec.combine;
   c.fill = spec.fill;
@@ -175,14 +167,12 @@ ir::Compute GraphBuilder::compute_of(const ComputeSpec& spec, LabelMap others) c
 }
 
 Expr GraphBuilder::finished(const Expr& e, const LabelMap& numbers) const {
-  if (!e)
-    return e;
+  if (!e) return e;
   // A waiting value's dimensions start at 0 whatever range its index variable has.
   const Expr shifted = ir::rewrite(e, [&](const Expr& part) {
     const auto* read = std::get_if<ir::Read>(&part->op);
     const auto found = read == nullptr ? free_labels_.end() : free_labels_.find(read->tensor);
-    if (found == free_labels_.end())
-      return part;
+    if (found == free_labels_.end()) return part;
     std::vector<Expr> subscripts = read->subscripts;
     for (std::size_t d = 0; d < found->second.size(); ++d) {
       subscripts[d] = sub(subscripts[d], expr_of(program_, label(found->second[d]).begin));
@@ -220,12 +210,10 @@ std::optional<ComputeSpec> GraphBuilder::take_waiting(const Expr& e, const std::
       waiting_.back().random)
     return std::nullopt;
   const std::vector<std::int32_t>& own = waiting_.back().spec.out;
-  if (own.size() != out.size() || read->subscripts.size() != own.size())
-    return std::nullopt;
+  if (own.size() != out.size() || read->subscripts.size() != own.size()) return std::nullopt;
   for (std::size_t d = 0; d < own.size(); ++d) {
     const auto* index = std::get_if<ir::IndexRef>(&read->subscripts[d]->op);
-    if (index == nullptr || index->label != own[d] || std::ranges::find(out, own[d]) == out.end())
-      return std::nullopt;
+    if (index == nullptr || index->label != own[d] || std::ranges::find(out, own[d]) == out.end()) return std::nullopt;
   }
   ComputeSpec spec = std::move(waiting_.back().spec);
   waiting_.pop_back();
@@ -242,16 +230,13 @@ namespace {
 /// Calls `f` on the expressions that are evaluated when it is emitted.
 void for_each_part(const ComputeSpec& spec, const PointLoop* loop, const std::function<void(const Expr&)>& f) {
   const auto part = [&](const Expr& e) {
-    if (e)
-      f(e);
+    if (e) f(e);
   };
   part(spec.body);
   part(spec.guard);
-  if (loop == nullptr)
-    return;
+  if (loop == nullptr) return;
   part(loop->guard);
-  for (const auto& [value, parameter] : loop->parameters)
-    part(parameter.body);
+  for (const auto& [value, parameter] : loop->parameters) part(parameter.body);
 }
 
 }  // namespace
@@ -263,8 +248,7 @@ void GraphBuilder::flush() {
   for (const Waiting& w : now) {
     bool ready = true;
     for (const auto* list : {&w.spec.out, &w.spec.reduce}) {
-      for (const std::int32_t id : *list)
-        ready = resolve(id) && ready;
+      for (const std::int32_t id : *list) ready = resolve(id) && ready;
     }
     for_each_part(w.spec, w.loop.get(), [&](const Expr& part) {
       ir::for_each_node(part, [&](const ir::ExprNode& node) {
@@ -278,8 +262,7 @@ void GraphBuilder::flush() {
       continue;
     }
     ir::Type type = w.spec.type;
-    for (std::size_t d = 0; d < w.spec.out.size(); ++d)
-      type.shape[d] = length(w.spec.out[d]);
+    for (std::size_t d = 0; d < w.spec.out.size(); ++d) type.shape[d] = length(w.spec.out[d]);
     ir::Type& own = program_.values[static_cast<std::size_t>(w.value.id)].type;
     own = std::move(type);
     if (w.loop) {
@@ -307,25 +290,20 @@ bool GraphBuilder::reads_pending(const Expr& e) {
     });
     return found;
   };
-  if (pending() && !flushing_)
-    flush();
+  if (pending() && !flushing_) flush();
   return pending();
 }
 
 bool GraphBuilder::resolve(std::int32_t id) {
-  if (label(id).resolved)
-    return true;
-  if (!label(id).lower)
-    return false;
+  if (label(id).resolved) return true;
+  if (!label(id).lower) return false;
   const Expr lower = label(id).lower;
   const Expr upper = label(id).upper;
   for (const Expr* bound : {&lower, &upper}) {
     for (const std::int32_t other : labels_of(*bound)) {
-      if (!resolve(other))
-        return false;
+      if (!resolve(other)) return false;
     }
-    if (reads_pending(*bound))
-      return false;
+    if (reads_pending(*bound)) return false;
   }
   const Extent begin = hull(lower, false, id);
   const Extent end = hull(upper, true, id);
@@ -337,8 +315,7 @@ bool GraphBuilder::resolve(std::int32_t id) {
 
 Extent GraphBuilder::hull(const Expr& bound, bool upper, std::int32_t id) {
   const auto affine = ir::affine_in_labels(bound, value_extent());
-  if (!affine)
-    return computed_hull(bound, upper, id);
+  if (!affine) return computed_hull(bound, upper, id);
   Extent result = affine->offset;
   for (const auto& [other, coefficient] : affine->coefficients) {
     const bool at_end = (coefficient > 0) == upper;
@@ -357,8 +334,7 @@ Extent GraphBuilder::computed_hull(const Expr& bound, bool upper, std::int32_t i
   spec.name = label(id).name + (upper ? "_end" : "_begin");
   spec.range = bound->range;
   const ValueId v = emit(spec);
-  if (spec.reduce.empty())
-    return Extent::of(v);
+  if (spec.reduce.empty()) return Extent::of(v);
   // No points at all: the identities would leave a range of 2^64 elements.
   ComputeSpec bounded = spec;
   bounded.reduce.clear();

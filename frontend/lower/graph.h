@@ -63,9 +63,9 @@ struct ComputeSpec {
 ///
 ///     for i in 0..n { for j in 0..m { let p = a[i]; let q = b[j]; …; T[i, j] = the result; } }   // and z reads T
 struct PointLoop {
-  std::map<std::int32_t, ir::ValueId> positions;  ///< what the index variables are in the body
+  std::map<std::int32_t, ir::ValueId> positions;                ///< what the index variables are in the body
   std::vector<std::pair<ir::ValueId, ComputeSpec>> parameters;  ///< what the body calls them, what they are at a point
-  ir::Expr guard;                                          ///< points where it is false are left out; null: none
+  ir::Expr guard;                                               ///< points where it is false are left out; null: none
   ir::Region body;
   ir::ValueId result;  ///< a scalar of `body`
 };
@@ -77,7 +77,7 @@ class GraphBuilder {
   struct Waiting {
     ComputeSpec spec;  ///< of a loop: only `out`, `type`, `name` and `range`
     ir::ValueId value;
-    std::shared_ptr<PointLoop> loop;  ///< null: a Compute
+    std::shared_ptr<PointLoop> loop;        ///< null: a Compute
     std::optional<ir::Random> random = {};  ///< instead of a Compute
   };
 
@@ -154,8 +154,9 @@ class GraphBuilder {
   };
 
  private:
-  /// Without the checks of subscripts (ir/graph/within.h) that the ranges of index variables make needless. Of what is computed once and at all points, those
-  /// of sums of index variables and of what is known at start become checks of sizes in front of it.
+  /// Without the checks of subscripts (ir/graph/within.h) that the ranges of index variables make needless. Of what is
+  /// computed once and at all points, those of sums of index variables and of what is known at start become checks of
+  /// sizes in front of it.
   [[nodiscard]] ComputeSpec settled(ComputeSpec spec);
   [[nodiscard]] ir::Expr with_checks_in_front(const ir::Expr& e, const ComputeSpec& spec);
   [[nodiscard]] bool is_inside(const ir::Within& w) const;

@@ -35,8 +35,7 @@ std::int32_t Lowerer::bind_index(const ast::Identifier& name) {
 }
 
 std::optional<std::int64_t> Lowerer::known_integer(const Expr& e) const {
-  if (const auto value = integer_constant(e))
-    return value;
+  if (const auto value = integer_constant(e)) return value;
   const auto* r = std::get_if<ir::Read>(&e->op);
   return r == nullptr || !r->subscripts.empty() ? std::nullopt : graph_.extent_of_value(r->tensor).constant();
 }
@@ -49,13 +48,10 @@ bool Lowerer::has_short_step(const ast::Expr& step) {
 }
 
 std::int64_t Lowerer::step_of(const ast::ExprPtr& step) {
-  if (!step)
-    return 1;
+  if (!step) return 1;
   const auto value = known_integer(integer_scalar(*step, "a step"));
-  if (!value)
-    fail(DiagnosticId::kNotConstant, step->range, "a step must be known when compiling");
-  if (*value == 0)
-    fail(DiagnosticId::kBadArgument, step->range, "a step cannot be 0");
+  if (!value) fail(DiagnosticId::kNotConstant, step->range, "a step must be known when compiling");
+  if (*value == 0) fail(DiagnosticId::kBadArgument, step->range, "a step cannot be 0");
   return *value;
 }
 
@@ -71,15 +67,12 @@ struct WindowBound {
 std::optional<WindowBound> window_bound(const Expr& e, BinaryOp limits, const ValueExtent& value_extent) {
   const auto moving = [&](const Expr& part, const Expr& limit) -> std::optional<WindowBound> {
     const auto affine = ir::affine_in_labels(part, value_extent);
-    if (!affine || affine->coefficients.empty())
-      return std::nullopt;
+    if (!affine || affine->coefficients.empty()) return std::nullopt;
     return WindowBound{*affine, part, limit};
   };
   const auto* b = std::get_if<ir::Binary>(&e->op);
-  if (b == nullptr || b->op != limits)
-    return moving(e, {});
-  if (labels_of(b->left).empty())
-    return moving(b->right, b->left);
+  if (b == nullptr || b->op != limits) return moving(e, {});
+  if (labels_of(b->left).empty()) return moving(b->right, b->left);
   return labels_of(b->right).empty() ? moving(b->left, b->right) : std::nullopt;
 }
 
@@ -89,8 +82,7 @@ bool Lowerer::bind_window(const ast::Identifier& name, const Expr& begin, const 
                           std::vector<std::int32_t>& labels) {
   const auto first = window_bound(begin, BinaryOp::kMax, graph_.value_extent());
   const auto last = window_bound(end, BinaryOp::kMin, graph_.value_extent());
-  if (!first || !last || first->moving.coefficients != last->moving.coefficients)
-    return false;
+  if (!first || !last || first->moving.coefficients != last->moving.coefficients) return false;
   const std::int32_t id = graph_.new_label(name.name, name.range);
   labels.push_back(id);
   LabelInfo& info = graph_.label(id);
@@ -99,12 +91,9 @@ bool Lowerer::bind_window(const ast::Identifier& name, const Expr& begin, const 
   info.end = last->moving.offset - first->moving.offset;
   const Expr value = add(first->expression, ir::index_ref(id, name.range));
   Expr inside;
-  if (first->limit)
-    inside = ir::binary(BinaryOp::kLe, first->limit, value, name.range);
-  if (last->limit)
-    inside = both(inside, ir::binary(BinaryOp::kLt, value, last->limit, name.range));
-  if (inside)
-    guards_.push_back(inside);
+  if (first->limit) inside = ir::binary(BinaryOp::kLe, first->limit, value, name.range);
+  if (last->limit) inside = both(inside, ir::binary(BinaryOp::kLt, value, last->limit, name.range));
+  if (inside) guards_.push_back(inside);
   bind_symbol(name, id, value, false);
   return true;
 }
@@ -125,8 +114,7 @@ void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower,
     }
   }
   const std::int64_t by = step_of(step);
-  if (may_move && by == 1 && bind_window(name, begin, end, labels))
-    return;
+  if (may_move && by == 1 && bind_window(name, begin, end, labels)) return;
   const std::int32_t id = graph_.new_label(name.name, name.range);
   labels.push_back(id);
   const Expr own = ir::index_ref(id, name.range);
@@ -158,10 +146,8 @@ void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower,
     info.upper = end;
     // The label runs over the hull; the guard picks its own points.
     Expr inside;
-    if (!labels_of(begin).empty())
-      inside = ir::binary(BinaryOp::kLe, begin, own, name.range);
-    if (!labels_of(end).empty())
-      inside = both(inside, ir::binary(BinaryOp::kLt, own, end, name.range));
+    if (!labels_of(begin).empty()) inside = ir::binary(BinaryOp::kLe, begin, own, name.range);
+    if (!labels_of(end).empty()) inside = both(inside, ir::binary(BinaryOp::kLt, own, end, name.range));
     guards_.push_back(inside);
   }
   bind_symbol(name, id, value, by == 1);
@@ -197,12 +183,11 @@ void Lowerer::bind_computed_range(const ast::Identifier& name, const Expr& begin
 void Lowerer::resolve_labels(const std::vector<std::int32_t>& labels) {
   for (const std::int32_t id : labels) {
     const LabelInfo info = graph_.label(id);
-    if (info.resolved || info.lower)
-      continue;
+    if (info.resolved || info.lower) continue;
     if (info.bare_uses.empty()) {
       fail(DiagnosticId::kUnknownRange, info.range,
-           "nothing tells the range of `" + info.name + "`: it never stands alone as a subscript; write `… for " + info.name +
-               " in 0..n`, in a reduction `sum[" + info.name + " in 0..n](…)`");
+           "nothing tells the range of `" + info.name + "`: it never stands alone as a subscript; write `… for " +
+               info.name + " in 0..n`, in a reduction `sum[" + info.name + " in 0..n](…)`");
     }
     for (const BareUse& use : info.bare_uses) {
       agree(info.bare_uses.front().dim, use.dim, use.place, "for the index variable `" + info.name + "`");

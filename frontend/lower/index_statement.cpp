@@ -23,11 +23,9 @@ const ast::Expr* index_of(const ast::SubscriptItem& item) {
 
 /// `n` of `e % n` and `mod(e, n)`: the size of a dimension subscripted so.
 const ast::Expr* modulus(const ast::Expr& e) {
-  if (const auto* b = std::get_if<ast::Binary>(&e.node))
-    return b->op == ast::BinaryOp::kMod ? b->rhs.get() : nullptr;
+  if (const auto* b = std::get_if<ast::Binary>(&e.node)) return b->op == ast::BinaryOp::kMod ? b->rhs.get() : nullptr;
   const auto* call = std::get_if<ast::Call>(&e.node);
-  if (call == nullptr || call->callee.name != "mod" || call->arguments.size() != 2)
-    return nullptr;
+  if (call == nullptr || call->callee.name != "mod" || call->arguments.size() != 2) return nullptr;
   return call->arguments[1].value.get();
 }
 
@@ -51,28 +49,23 @@ void Lowerer::bind_left(IndexStatement& s, const ast::Target& target) {
            "a declaration's left side has index variables, not slices; slices of a var can be assigned");
     }
     const std::string* name = bare_name(*e);
-    if (name == nullptr || bound(*name))
-      continue;
-    if (s.target != nullptr && is_scalar_variable(*name))
-      continue;
+    if (name == nullptr || bound(*name)) continue;
+    if (s.target != nullptr && is_scalar_variable(*name)) continue;
     from_left.push_back(bind_index({*name, e->range}));
   }
   for (const ast::SubscriptItem& item : *target.subscripts) {
     const ast::Expr* e = index_of(item);
-    if (bare_name(*e) != nullptr)
-      continue;
+    if (bare_name(*e) != nullptr) continue;
     for_each_expr(*e, [&](const ast::Expr& part) {
       const auto* subscript = std::get_if<ast::Subscript>(&part.node);
       const std::string* tensor = subscript == nullptr ? nullptr : bare_name(*subscript->base);
-      if (tensor == nullptr || bound(*tensor) || known(*tensor))
-        return;
+      if (tensor == nullptr || bound(*tensor) || known(*tensor)) return;
       fail(DiagnosticId::kUndefinedName, subscript->base->range,
-           "`" + *tensor + "` is not declared; " + *tensor + "[…] on the left subscripts a tensor that must be in scope" +
-               did_you_mean(*tensor, outside->visible()));
+           "`" + *tensor + "` is not declared; " + *tensor +
+               "[…] on the left subscripts a tensor that must be in scope" + did_you_mean(*tensor, outside->visible()));
     });
     for (const ast::Identifier& name : unbound_names(*e)) {
-      if (!bound(name.name) && !known(name.name))
-        from_left.push_back(bind_index(name));
+      if (!bound(name.name) && !known(name.name)) from_left.push_back(bind_index(name));
     }
   }
   std::ranges::stable_sort(from_left, {}, [this](std::int32_t id) {
@@ -119,8 +112,7 @@ void Lowerer::begin_index_statement(IndexStatement& s, const ast::Target& target
 }
 
 void Lowerer::lower_right_side(IndexStatement& s, const ast::Definition& definition) {
-  if (definition.suffixes.where)
-    guards_.push_back(condition(*definition.suffixes.where->condition, "a guard"));
+  if (definition.suffixes.where) guards_.push_back(condition(*definition.suffixes.where->condition, "a guard"));
   s.value = lower(*definition.value);
   if (s.value.rank() != 0) {
     fail(DiagnosticId::kNotScalar, definition.value->range,
@@ -133,18 +125,19 @@ void Lowerer::lower_right_side(IndexStatement& s, const ast::Definition& definit
 
 std::optional<Extent> Lowerer::extent_of_bare_uses(std::int32_t label) {
   const LabelInfo info = graph_.label(label);
-  if (info.bare_uses.empty())
-    return std::nullopt;
+  if (info.bare_uses.empty()) return std::nullopt;
   // They agree unless the index has a range of its own: `let d[i] = A[i, i] for i in 0..min(n, m);`.
   const Dim& first = info.bare_uses.front().dim;
   for (const BareUse& use : info.bare_uses) {
-    const auto order = ir::compare(first.extent, use.dim.extent, [this](ValueId v) { return dimension_values_.contains(v); });
+    const auto order =
+        ir::compare(first.extent, use.dim.extent, [this](ValueId v) { return dimension_values_.contains(v); });
     if (order != ir::ExtentOrder::kDifferent) continue;
     const std::string size = graph_.text(first.extent);
     warn(DiagnosticId::kAmbiguousExtent, use.place,
          "the new dimension of `" + info.name + "` has the size " + size + ", not " + graph_.text(use.dim.extent) +
              "; declare the type to choose",
-         {{first.range, first.what + " is " + size}, {use.dim.range, use.dim.what + " is " + graph_.text(use.dim.extent)}});
+         {{first.range, first.what + " is " + size},
+          {use.dim.range, use.dim.what + " is " + graph_.text(use.dim.extent)}});
     return first.extent;
   }
   warn_of_shorter_range(info, first);
@@ -153,8 +146,7 @@ std::optional<Extent> Lowerer::extent_of_bare_uses(std::int32_t label) {
 
 void Lowerer::warn_of_shorter_range(const LabelInfo& info, const Dim& dim) {
   // `for i in 1..n-1` leaves a border of what it reads on purpose.
-  if (!info.from_zero || !info.written_end || dim.extent == *info.written_end)
-    return;
+  if (!info.from_zero || !info.written_end || dim.extent == *info.written_end) return;
   const std::string size = graph_.text(dim.extent);
   const std::string end = graph_.text(*info.written_end);
   warn(DiagnosticId::kAmbiguousExtent, info.bare_uses.front().place,
@@ -166,25 +158,21 @@ void Lowerer::warn_of_shorter_range(const LabelInfo& info, const Dim& dim) {
 Extent Lowerer::left_extent(const IndexStatement& s, std::size_t d, const ast::Target& target) {
   const ast::Expr& e = *index_of((*target.subscripts)[d]);
   if (s.lone[d] >= 0) {
-    if (const auto extent = extent_of_bare_uses(s.lone[d]))
-      return *extent;
+    if (const auto extent = extent_of_bare_uses(s.lone[d])) return *extent;
     const LabelInfo& label = graph_.label(s.lone[d]);
     TDSL_CHECK(graph_.resolve(s.lone[d]), "ranges are resolved before sizes");
     return label.written_end.value_or(graph_.label(s.lone[d]).end);
   }
   if (const ast::Expr* n = modulus(e)) {
     const Expr size = integer_scalar(*n, "a modulus");
-    if (labels_of(size).empty())
-      return graph_.extent_of(size, "modulus");
+    if (labels_of(size).empty()) return graph_.extent_of(size, "modulus");
   }
   const auto* name = bare_name(e);
   const SymbolRef symbol = name == nullptr ? nullptr : scope_->find(*name);
   if (symbol && symbol->kind == Symbol::Kind::kIndex) {
-    if (const auto extent = extent_of_bare_uses(symbol->label))
-      return *extent;
+    if (const auto extent = extent_of_bare_uses(symbol->label)) return *extent;
     const LabelInfo& label = graph_.label(symbol->label);
-    if (label.written_end)
-      return *label.written_end;
+    if (label.written_end) return *label.written_end;
   }
   fail(DiagnosticId::kUnknownExtent, e.range,
        "the size of this dimension cannot be told; declare it: " + target.name.name + "[…]: f64[n, …]");
@@ -192,20 +180,14 @@ Extent Lowerer::left_extent(const IndexStatement& s, std::size_t d, const ast::T
 
 std::optional<Monoid> Lowerer::combine_monoid(const ast::AssignOp& op, Scalar type) {
   switch (op.kind) {
-    case ast::AssignKind::kSet:
-      return std::nullopt;
+    case ast::AssignKind::kSet: return std::nullopt;
     case ast::AssignKind::kAdd:
-    case ast::AssignKind::kSub:
-      return Monoid{Monoid::Kind::kSum, {}, {}, {}};
+    case ast::AssignKind::kSub: return Monoid{Monoid::Kind::kSum, {}, {}, {}};
     case ast::AssignKind::kMul:
-    case ast::AssignKind::kDiv:
-      return Monoid{Monoid::Kind::kProd, {}, {}, {}};
-    case ast::AssignKind::kMin:
-      return Monoid{Monoid::Kind::kMin, {}, {}, {}};
-    case ast::AssignKind::kMax:
-      return Monoid{Monoid::Kind::kMax, {}, {}, {}};
-    case ast::AssignKind::kMonoid:
-      break;
+    case ast::AssignKind::kDiv: return Monoid{Monoid::Kind::kProd, {}, {}, {}};
+    case ast::AssignKind::kMin: return Monoid{Monoid::Kind::kMin, {}, {}, {}};
+    case ast::AssignKind::kMax: return Monoid{Monoid::Kind::kMax, {}, {}, {}};
+    case ast::AssignKind::kMonoid: break;
   }
   Scalar own{};
   const Monoid& m = user_monoid(op.monoid, op.range, own);
@@ -218,8 +200,7 @@ std::optional<Monoid> Lowerer::combine_monoid(const ast::AssignOp& op, Scalar ty
 }
 
 Scalar Lowerer::element_type_for(const ast::AssignOp& op, const Tensor& value) {
-  if (op.kind == ast::AssignKind::kSet)
-    return value.scalar();
+  if (op.kind == ast::AssignKind::kSet) return value.scalar();
   if (op.kind == ast::AssignKind::kMonoid) {
     Scalar type{};
     user_monoid(op.monoid, op.range, type);
@@ -235,12 +216,9 @@ Expr Lowerer::combined_value(const ast::AssignOp& op, const Tensor& value, Scala
     fail(DiagnosticId::kTypeMismatch, op.range, "bools cannot be combined by this operator; use any, all, && or ||");
   }
   const Expr e = scalar_of_type(value, type, "the element type");
-  if (op.kind == ast::AssignKind::kSub)
-    return ir::unary(ir::UnaryOp::kNeg, e, e->range);
-  if (op.kind != ast::AssignKind::kDiv)
-    return e;
-  if (ir::is_integer(type))
-    unsupported(op.range, "/= on integer elements in index notation is");
+  if (op.kind == ast::AssignKind::kSub) return ir::unary(ir::UnaryOp::kNeg, e, e->range);
+  if (op.kind != ast::AssignKind::kDiv) return e;
+  if (ir::is_integer(type)) unsupported(op.range, "/= on integer elements in index notation is");
   return ir::binary(BinaryOp::kDiv, converted(ir::constant_i64(1), type), e, e->range);
 }
 
@@ -256,12 +234,10 @@ ValueId Lowerer::lower_index_declaration(const ast::Target& target, const ast::A
   const ScopeGuard scope(*this, Scope::Kind::kIndex);
   begin_index_statement(s, target, definition);
   lower_right_side(s, definition);
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k)
-    s.guard = both(s.guard, guards_[k]);
+  for (std::size_t k = outer_guards; k < guards_.size(); ++k) s.guard = both(s.guard, guards_[k]);
   guards_.resize(outer_guards);
   s.result.scalar = s.type ? s.type->scalar : element_type_for(s.op, s.value);
-  if (s.type)
-    s.result.sparse = s.type->sparse;
+  if (s.type) s.result.sparse = s.type->sparse;
   for (std::size_t d = 0; d < target.subscripts->size(); ++d) {
     s.result.shape.push_back(s.type ? s.type->shape[d] : left_extent(s, d, target));
   }
@@ -271,7 +247,8 @@ ValueId Lowerer::lower_index_declaration(const ast::Target& target, const ast::A
 
 void Lowerer::lower_index_assignment(const ast::Assign& a, const SymbolRef& symbol) {
   if (symbol->storage) {
-    set_value(symbol, lower_stored_elements(a.target, logical_type(*symbol), symbol->storage, a.definition, symbol).value);
+    set_value(symbol,
+              lower_stored_elements(a.target, logical_type(*symbol), symbol->storage, a.definition, symbol).value);
     return;
   }
   IndexStatement s;
@@ -283,8 +260,7 @@ void Lowerer::lower_index_assignment(const ast::Assign& a, const SymbolRef& symb
   const ScopeGuard scope(*this, Scope::Kind::kIndex);
   begin_index_statement(s, a.target, a.definition);
   lower_right_side(s, a.definition);
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k)
-    s.guard = both(s.guard, guards_[k]);
+  for (std::size_t k = outer_guards; k < guards_.size(); ++k) s.guard = both(s.guard, guards_[k]);
   guards_.resize(outer_guards);
   set_value(symbol, emit_index_statement(s, a.target.name.name, a.target.range));
 }
@@ -294,11 +270,9 @@ namespace {
 /// Whether the left subscripts are different labels, one per dimension, each over the whole dimension.
 bool covers(const std::vector<std::int32_t>& lone, const ir::Type& type, const GraphBuilder& graph) {
   for (std::size_t d = 0; d < lone.size(); ++d) {
-    if (lone[d] < 0 || std::count(lone.begin(), lone.end(), lone[d]) != 1)
-      return false;
+    if (lone[d] < 0 || std::count(lone.begin(), lone.end(), lone[d]) != 1) return false;
     const LabelInfo& label = graph.label(lone[d]);
-    if (!(label.begin == Extent()) || !(label.end == type.shape[d]))
-      return false;
+    if (!(label.begin == Extent()) || !(label.end == type.shape[d])) return false;
   }
   return true;
 }
@@ -312,8 +286,7 @@ ValueId Lowerer::emit_index_statement(IndexStatement& s, const std::string& name
   spec.type = s.result;
   spec.storage_given = s.type.has_value();
   spec.guard = s.guard;
-  for (const std::int32_t id : s.labels)
-    TDSL_CHECK(graph_.resolve(id), "index variables have ranges");
+  for (const std::int32_t id : s.labels) TDSL_CHECK(graph_.resolve(id), "index variables have ranges");
   const bool plain = s.op.kind == ast::AssignKind::kSet;
   const bool whole = covers(s.lone, s.result, graph_);
   const bool every_label_left = s.labels.size() == s.lone.size();
@@ -332,15 +305,12 @@ ValueId Lowerer::emit_index_statement(IndexStatement& s, const std::string& name
   const bool fresh_elements = s.target == nullptr || (plain && !spec.guard);
   if (whole && fresh_elements && (every_label_left || (!plain && s.target == nullptr))) {
     // Every element is new: no left side, and what meets in one element is a reduction.
-    if (spec.combine && spec.guard && every_label_left)
-      spec.fill = ir::identity_of(*spec.combine, s.result.scalar);
+    if (spec.combine && spec.guard && every_label_left) spec.fill = ir::identity_of(*spec.combine, s.result.scalar);
     spec.out = s.lone;
     for (const std::int32_t id : s.labels) {
-      if (std::ranges::find(spec.out, id) == spec.out.end())
-        spec.reduce.push_back(id);
+      if (std::ranges::find(spec.out, id) == spec.out.end()) spec.reduce.push_back(id);
     }
-    if (!spec.reduce.empty())
-      spec.monoid = spec.combine;
+    if (!spec.reduce.empty()) spec.monoid = spec.combine;
     spec.combine.reset();
   } else {
     spec.out = s.labels;
@@ -368,7 +338,8 @@ ValueId Lowerer::emit_index_statement(IndexStatement& s, const std::string& name
 
 void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symbol) {
   if (symbol->storage)
-    unsupported(a.target.range, "an assignment to a slice of a tensor with a storage is", {{symbol->storage->range, "its storage"}});
+    unsupported(a.target.range, "an assignment to a slice of a tensor with a storage is",
+                {{symbol->storage->range, "its storage"}});
   const ir::Type type = graph_.program().type(symbol->value);
   require_no_suffixes(a.definition.suffixes);
   const Tensor base = tensor_of(symbol->value, a.target.name.name, a.target.name.range);
@@ -408,8 +379,7 @@ void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symb
   for (std::size_t d = 0; d < value.rank(); ++d) {
     const std::size_t at = shape.size() - value.rank() + d;
     const bool stretches = value.shape[d].extent.constant() == 1 && !(shape[at].extent == value.shape[d].extent);
-    if (!stretches)
-      agree(shape[at], value.shape[d], a.definition.value->range, "in this assignment");
+    if (!stretches) agree(shape[at], value.shape[d], a.definition.value->range, "in this assignment");
     subscripts.push_back(stretches ? ir::constant_i64(0) : numbers[at]);
   }
   Tensor element_value = scalar_tensor(element(value, subscripts), value.weak);

@@ -11,7 +11,8 @@ struct Lowerer::IndexStatement {
   ast::AssignOp op;
   std::vector<std::int32_t> labels;  ///< all index variables: in order on the left, then of the `for`
   std::vector<std::int32_t> lone;    ///< per left dimension: the label standing there alone, or -1
-  std::vector<std::int32_t> collected;  ///< of names that stand for what labels give: only the dimensions where these stand bare
+  std::vector<std::int32_t>
+      collected;  ///< of names that stand for what labels give: only the dimensions where these stand bare
   std::vector<ir::Expr> left;
   ir::Expr guard;
   Tensor value;

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/syntax/ast.h"
 #include "frontend/frontend.h"
 #include "frontend/lower/graph.h"
 #include "frontend/sema/growth.h"
 #include "frontend/sema/scope.h"
 #include "frontend/sema/types.h"
+#include "frontend/syntax/ast.h"
 #include "ir/graph/procedure.h"
 
 namespace tdsl::frontend {
@@ -61,7 +61,8 @@ struct FunctionEntry {
 struct ForeignEntry {
   ir::ForeignRef foreign;  ///< null: reported already, and so are calls
   SourceRange range;
-  std::shared_ptr<const ast::Function> kernel = {};  ///< of a kernel: its `in`s as parameters, its `out`s as results, and no body
+  std::shared_ptr<const ast::Function> kernel =
+      {};  ///< of a kernel: its `in`s as parameters, its `out`s as results, and no body
 };
 
 /// Lowers one program: names, types, shapes and meaning at once, statement by statement. The bodies of the members live
@@ -79,8 +80,9 @@ class Lowerer {
     std::string chain;  ///< of call numbers, for random sites
     Dimensions dimensions;
     CallNumbers numbers;
-    std::string tensor;                ///< an untyped parameter that is a tensor in this call, if any
-    std::vector<std::int32_t> points;  ///< the caller's index variables, of each of whose values random numbers are drawn
+    std::string tensor;  ///< an untyped parameter that is a tensor in this call, if any
+    std::vector<std::int32_t>
+        points;  ///< the caller's index variables, of each of whose values random numbers are drawn
   };
   /// An enclosing loop: what numbers its iterations.
   struct Loop {
@@ -125,7 +127,8 @@ class Lowerer {
     Scope* saved_;
   };
   SymbolRef declare(const ast::Identifier& name, Symbol::Kind kind);
-  SymbolRef declare_value(const ast::Identifier& name, Symbol::Kind kind, ir::ValueId value, const StorageRef& storage = {});
+  SymbolRef declare_value(const ast::Identifier& name, Symbol::Kind kind, ir::ValueId value,
+                          const StorageRef& storage = {});
   /// Of a `let` or a `var`.
   void declare_named(const ast::Identifier& name, bool is_mutable, const Stored& stored);
   /// For `check --types`.
@@ -152,7 +155,8 @@ class Lowerer {
   Tensor call_grad(const ast::Call& call, const ir::SourceRange& range);
 
   // --- Shapes: lower_shapes.cpp
-  void agree(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where, const std::string& hint = "");
+  void agree(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where,
+             const std::string& hint = "");
   /// Emits the check unless it was made before. Guards around it protect it if it is one of order.
   void check(ir::Check check, const ir::SourceRange& range);
   /// Whether such a check stands before in this region or around it.
@@ -165,13 +169,15 @@ class Lowerer {
   /// The extent of a dimension of that size: 0 where it is negative.
   [[nodiscard]] ir::Extent length_of(const ir::Extent& size);
   /// Refuses a range that 64 bits do not count: at once, or when the program runs.
-  void require_countable(const ir::Extent& begin, const ir::Extent& end, const std::string& name, const ir::SourceRange& range);
+  void require_countable(const ir::Extent& begin, const ir::Extent& end, const std::string& name,
+                         const ir::SourceRange& range);
   void require_in_64_bits(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
   /// By what is known when compiling, the type's elements are not too many. `name` may be empty.
   void require_legal(const ir::Type& type, const std::string& name, const ir::SourceRange& range);
   /// Of the dimensions of a written type that are computed from other than dimensions.
   void require_sizes(const ast::TypeExpr& written, const ir::Type& type);
-  Dim broadcast(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where, const std::string& hint = "");
+  Dim broadcast(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where,
+                const std::string& hint = "");
   /// A type whose dimensions are all known; unknown names are errors unless `bind` takes them.
   using BindDimension = std::function<std::optional<ir::Extent>(const ast::Identifier&, std::size_t dimension)>;
   ir::Type lower_type(const ast::TypeExpr& type, const BindDimension& bind = {});
@@ -187,30 +193,38 @@ class Lowerer {
   /// `to` leads back to where `from` begins: proven, or checked where the storage is used.
   void check_storage(const ast::Storage& s, const UserStorage& storage);
   /// The tensor that `value` stores, as an expression.
-  Tensor stored_tensor(ir::ValueId value, const StorageRef& storage, const std::string& name, const ir::SourceRange& range);
-  /// The element `e` of a tensor with a storage, absent where computed subscripts leave the tensor: the stored one may well have an element there.
-  ir::Expr inside_of_storage(const ir::Expr& e, const ast::Subscript& s, const std::vector<ir::Expr>& subscripts, const Tensor& base);
+  Tensor stored_tensor(ir::ValueId value, const StorageRef& storage, const std::string& name,
+                       const ir::SourceRange& range);
+  /// The element `e` of a tensor with a storage, absent where computed subscripts leave the tensor: the stored one may
+  /// well have an element there.
+  ir::Expr inside_of_storage(const ir::Expr& e, const ast::Subscript& s, const std::vector<ir::Expr>& subscripts,
+                             const Tensor& base);
   /// Whether the expression reads what a storage keeps: a node of its shape would be what the storage avoids.
   [[nodiscard]] bool reads_stored(const ir::Expr& e) const;
   /// The type that the name has in the program.
   [[nodiscard]] ir::Type logical_type(const Symbol& symbol) const;
   ir::Expr stored_positions(const Tensor& t, const UserStorage& storage, const ComputeSpec& spec);
-  ir::ValueId moved_reduction(ir::Compute reduction, const ir::Node& node, const std::vector<ir::Expr>& at, const UserStorage& storage, const ComputeSpec& spec);
+  ir::ValueId moved_reduction(ir::Compute reduction, const ir::Node& node, const std::vector<ir::Expr>& at,
+                              const UserStorage& storage, const ComputeSpec& spec);
   /// The elements of `t` that the storage keeps.
-  Stored store(const Tensor& t, ir::Scalar type, const StorageRef& storage, const std::string& name, const ir::SourceRange& range);
+  Stored store(const Tensor& t, ir::Scalar type, const StorageRef& storage, const std::string& name,
+               const ir::SourceRange& range);
   /// As `store`, or without a storage as `materialise`, which also keeps that of a name.
-  Stored value_of(const Tensor& t, const std::string& name, const ir::SourceRange& range, const ir::Type* type = nullptr);
-  Stored lower_stored_declaration(const ast::Target& target, const ast::Annotations& annotations, const ast::Definition& definition);
+  Stored value_of(const Tensor& t, const std::string& name, const ir::SourceRange& range,
+                  const ir::Type* type = nullptr);
+  Stored lower_stored_declaration(const ast::Target& target, const ast::Annotations& annotations,
+                                  const ast::Definition& definition);
   /// `B[i, j] op= e` of a tensor of this type; `symbol`: of an assignment, else null.
-  Stored lower_stored_elements(const ast::Target& target, const ir::Type& type, const StorageRef& storage, const ast::Definition& definition,
-                               const SymbolRef& symbol);
-  void bind_stored_positions(IndexStatement& s, const std::vector<ast::Identifier>& names, const ast::Target& target, const UserStorage& storage,
-                             const ast::Definition& definition);
+  Stored lower_stored_elements(const ast::Target& target, const ir::Type& type, const StorageRef& storage,
+                               const ast::Definition& definition, const SymbolRef& symbol);
+  void bind_stored_positions(IndexStatement& s, const std::vector<ast::Identifier>& names, const ast::Target& target,
+                             const UserStorage& storage, const ast::Definition& definition);
 
   // --- Values: lower_values.cpp
   /// Which dimensions of a value with a type are stored sparse: the type's, or those that follow from the expression.
   enum class Storage : std::uint8_t { kOfType, kInferred };
-  /// A node for a closed tensor expression (the value itself when it is one). With `type` the result has exactly it, but for `storage`.
+  /// A node for a closed tensor expression (the value itself when it is one). With `type` the result has exactly it,
+  /// but for `storage`.
   ir::ValueId materialise(const Tensor& t, const std::string& name, const ir::SourceRange& range,
                           const ir::Type* type = nullptr, Storage storage = Storage::kOfType);
   /// Makes a node of what may belong to enclosing index variables, and reads it.
@@ -254,9 +268,12 @@ class Lowerer {
     ir::Extent extent;
   };
   Tensor lower_subscript(const ast::Subscript& s, const ir::SourceRange& range);
-  /// The element of a closed expression at these subscripts, null for slices, with checks of those that no read in the element makes.
-  ir::Expr checked_element(const Tensor& base, const std::vector<ir::Expr>& subscripts, const ast::Subscript& s, const std::string& name);
-  /// Whether a read that is evaluated with the element has this subscript in a dimension of this extent, or the range of the index variable says that it is inside.
+  /// The element of a closed expression at these subscripts, null for slices, with checks of those that no read in the
+  /// element makes.
+  ir::Expr checked_element(const Tensor& base, const std::vector<ir::Expr>& subscripts, const ast::Subscript& s,
+                           const std::string& name);
+  /// Whether a read that is evaluated with the element has this subscript in a dimension of this extent, or the range
+  /// of the index variable says that it is inside.
   [[nodiscard]] bool is_checked(const ir::Expr& element, const ir::Expr& subscript, const ir::Extent& extent) const;
   /// `padded`: positions outside the dimension are legal too.
   ir::Expr subscript_expr(const ast::Expr& e, const Dim& dim, bool padded = false);
@@ -283,8 +300,8 @@ class Lowerer {
   /// guard. `may_move`: the name may stand for a label plus something, as a reduction's may.
   void bind_range(const ast::Identifier& name, const ast::ExprPtr& lower, const ast::ExprPtr& upper,
                   const ast::ExprPtr& step, std::vector<std::int32_t>& labels, bool may_move = false);
-  /// `i - 2..i + 3`, also as `max(0, i - 2)..min(n, i + 3)`: binds the name as `first` plus a label of fixed range, so that
-  /// no more points are visited than asked for. False if the range is not such a window.
+  /// `i - 2..i + 3`, also as `max(0, i - 2)..min(n, i + 3)`: binds the name as `first` plus a label of fixed range, so
+  /// that no more points are visited than asked for. False if the range is not such a window.
   bool bind_window(const ast::Identifier& name, const ir::Expr& begin, const ir::Expr& end,
                    std::vector<std::int32_t>& labels);
   std::int32_t bind_index(const ast::Identifier& name);
@@ -295,8 +312,8 @@ class Lowerer {
   /// Whether the step is known when compiling and short enough to be added to any bound without a look.
   [[nodiscard]] bool has_short_step(const ast::Expr& step);
   /// bind_range with a step that only the run knows.
-  void bind_computed_range(const ast::Identifier& name, const ir::Expr& begin, const ir::Expr& end, const ir::Expr& step,
-                           const ir::SourceRange& place, std::vector<std::int32_t>& labels);
+  void bind_computed_range(const ast::Identifier& name, const ir::Expr& begin, const ir::Expr& end,
+                           const ir::Expr& step, const ir::SourceRange& place, std::vector<std::int32_t>& labels);
   /// The number that an integer scalar is known to be when compiling, as `s` after `let s = 2;`.
   [[nodiscard]] std::optional<std::int64_t> known_integer(const ir::Expr& e) const;
 
@@ -308,8 +325,8 @@ class Lowerer {
   void lower_right_side(IndexStatement& s, const ast::Definition& definition);
   void bind_left(IndexStatement& s, const ast::Target& target);
   void lower_left(IndexStatement& s, const ast::Target& target);
-  /// The size of a new dimension by the dimensions where its index variable stands bare, the first if they differ (which
-  /// warns); none without such.
+  /// The size of a new dimension by the dimensions where its index variable stands bare, the first if they differ
+  /// (which warns); none without such.
   std::optional<ir::Extent> extent_of_bare_uses(std::int32_t label);
   /// A new dimension is as long as what its index variable subscripts, `dim`, whose range from 0 on may end elsewhere.
   void warn_of_shorter_range(const LabelInfo& info, const Dim& dim);
@@ -328,7 +345,8 @@ class Lowerer {
   void lower_param(const ast::Param& p);
   void lower_input(const ast::Input& i);
   void lower_output(const ast::Output& o, const ir::SourceRange& range);
-  Stored lower_declaration(const ast::Target& target, const ast::Annotations& annotations, const ast::Definition& definition);
+  Stored lower_declaration(const ast::Target& target, const ast::Annotations& annotations,
+                           const ast::Definition& definition);
   void lower_let(const ast::Let& l);
   bool lower_inline_let(const ast::Let& l);
   void lower_tuple_let(const ast::TupleLet& l);
@@ -337,13 +355,14 @@ class Lowerer {
   SymbolRef assignable(const ast::Identifier& name);
   void assign_whole(const ast::Assign& a, const SymbolRef& symbol);
   /// `value` as the variable keeps it.
-  ir::ValueId assigned_value(const Tensor& value, const ir::Type& type, const Symbol& symbol, const ir::SourceRange& range);
+  ir::ValueId assigned_value(const Tensor& value, const ir::Type& type, const Symbol& symbol,
+                             const ir::SourceRange& range);
   void lower_print(const ast::Print& p, const ir::SourceRange& range);
   void lower_assert(const ast::Assert& a, const ir::SourceRange& range);
   /// `tile (a, b)`: one size per dimension of the declared tensor.
   void annotate_tile(ir::ValueId value, const ast::Annotations& annotations);
   Stored lower_whole_declaration(const ast::Target& target, const ast::Annotations& annotations,
-                                      const ast::Definition& definition);
+                                 const ast::Definition& definition);
   void require_no_suffixes(const ast::Suffixes& s);
   void check_option_name(const ast::Identifier& name);
   /// An output that is a param or an input has no option of its own.
@@ -379,8 +398,7 @@ class Lowerer {
   std::vector<SymbolRef> carried(const ast::Block& block) const;
   std::vector<ir::ValueId> values_of(const std::vector<SymbolRef>& symbols) const;
   std::vector<ir::ValueId> fresh_values(const std::vector<SymbolRef>& symbols);
-  void set_values(const std::vector<SymbolRef>& symbols, const std::vector<ir::ValueId>& values,
-                  std::size_t first = 0);
+  void set_values(const std::vector<SymbolRef>& symbols, const std::vector<ir::ValueId>& values, std::size_t first = 0);
   ir::ValueId bound_value(const ast::Expr& e, const std::string& what);
 
   // --- Functions of C++ headers: lower_extern.cpp
@@ -392,11 +410,13 @@ class Lowerer {
   std::uint32_t header_file(const std::string& path);
   [[nodiscard]] static std::string beside(const std::string& file, const std::string& path);
   Tensor call_foreign_function(const ForeignEntry& entry, const ast::Call& call, const ir::SourceRange& range);
-  std::vector<Tensor> call_foreign_kernel(const ForeignEntry& entry, const ast::Call& call, const ir::SourceRange& range);
+  std::vector<Tensor> call_foreign_kernel(const ForeignEntry& entry, const ast::Call& call,
+                                          const ir::SourceRange& range);
 
   // --- Functions: lower_functions.cpp
   /// Binds the dimensions of the parameter's type, and brings the argument to it.
-  std::pair<Tensor, ir::Type> fitted(const ast::Identifier& parameter, const ast::TypeExpr& type, const Tensor& arg, const SourceRange& range);
+  std::pair<Tensor, ir::Type> fitted(const ast::Identifier& parameter, const ast::TypeExpr& type, const Tensor& arg,
+                                     const SourceRange& range);
   [[nodiscard]] const ast::Function* function_named(const std::string& name) const;
   std::vector<Tensor> call_function(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_scalar_function(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
@@ -409,14 +429,15 @@ class Lowerer {
   PointLoop body_at_a_point(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                             const ir::SourceRange& range, const std::vector<std::int32_t>& drawn_at);
   /// The body as a procedure, if it is work on scalars. A derivative in it that there is not is reported.
-  std::optional<ir::Procedure> procedure_of_body(const ast::Function& f, const PointLoop& loop, const std::vector<ir::ValueId>& parameters,
+  std::optional<ir::Procedure> procedure_of_body(const ast::Function& f, const PointLoop& loop,
+                                                 const std::vector<ir::ValueId>& parameters,
                                                  std::vector<ir::ValueId>& captured);
   /// `loop` as the expression that applies `procedure`, made of its body.
-  ir::Expr applied(const PointLoop& loop, ir::Procedure procedure, const std::vector<ir::ValueId>& captured, const ast::Function& f,
-                   const ir::SourceRange& range);
+  ir::Expr applied(const PointLoop& loop, ir::Procedure procedure, const std::vector<ir::ValueId>& captured,
+                   const ast::Function& f, const ir::SourceRange& range);
   /// The call of a function that is arithmetic, as one operation; none where it would evaluate what the body need not.
-  std::optional<Tensor> call_as_procedure(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
-                                          const ir::SourceRange& range);
+  std::optional<Tensor> call_as_procedure(const ast::Function& f, const std::vector<Tensor>& args,
+                                          const ast::Call& call, const ir::SourceRange& range);
   Tensor call_at_points(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                         const ir::SourceRange& range, const std::vector<std::int32_t>& drawn_at);
   /// The body in a branch; where the condition does not hold, the results are 0.
@@ -428,8 +449,9 @@ class Lowerer {
   /// Whether the call becomes an expression that should not be used twice.
   [[nodiscard]] bool is_large_in_place(const ast::Function& f, const std::vector<Tensor>& args);
   /// `per_element`: locals that name something stay expressions.
-  std::vector<Tensor> put_in_place(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call, const ir::SourceRange& range,
-                                   const std::vector<std::int32_t>& drawn_at, bool per_element);
+  std::vector<Tensor> put_in_place(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
+                                   const ir::SourceRange& range, const std::vector<std::int32_t>& drawn_at,
+                                   bool per_element);
   void bind_parameter(const ast::FunctionParameter& parameter, const Tensor& arg, const ir::SourceRange& range);
   /// The call when the whole expression is one that gives several values.
   const ast::Call* tuple_call(const ast::ExprPtr& value) const;
@@ -470,7 +492,8 @@ class Lowerer {
   Tensor call_iota(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_random(const ast::Call& call, const ir::SourceRange& range);
   /// The arguments from `first` on, up to `last`.
-  std::vector<Dim> extent_arguments(const ast::Call& call, std::size_t first, const ir::SourceRange& range, std::size_t last = SIZE_MAX);
+  std::vector<Dim> extent_arguments(const ast::Call& call, std::size_t first, const ir::SourceRange& range,
+                                    std::size_t last = SIZE_MAX);
   ir::Expr density_argument(const ast::Expr& e, const ir::SourceRange& range);
   Tensor filled(const ir::Expr& value, Weak weak, std::vector<Dim> shape);
   std::uint64_t random_site(const ast::Call& call) const;
@@ -518,7 +541,8 @@ class Lowerer {
   /// The same among `count` of its dimensions.
   [[nodiscard]] ir::Expr row_major(const Tensor& t, std::size_t first, std::size_t count) const;
   /// The subscripts of the element at the row-major position `flat`.
-  [[nodiscard]] std::vector<ir::Expr> split(ir::Expr flat, const std::vector<Dim>& shape, const ir::SourceRange& range) const;
+  [[nodiscard]] std::vector<ir::Expr> split(ir::Expr flat, const std::vector<Dim>& shape,
+                                            const ir::SourceRange& range) const;
   MatrixCall matrix_call(ir::Routine::Kind kind, const Tensor& a, const ast::Call& call);
   void require_square(const MatrixCall& m, const ast::Call& call, const ir::SourceRange& range);
   Dim shorter(const MatrixCall& m);
@@ -546,7 +570,7 @@ class Lowerer {
   /// Names of blocks that have ended, with the function they stand in.
   std::map<std::pair<const ast::Function*, std::string>, ir::SourceRange> ended_;
   std::set<std::pair<const ast::Function*, std::string>> undeclared_;  ///< names that have been reported, by function
-  int branches_ = 0;              ///< of statements around the one being lowered
+  int branches_ = 0;                                                   ///< of statements around the one being lowered
   std::vector<ir::Expr> guards_;  ///< conditions that protect the expression being lowered
   std::set<ir::ValueId> dimension_values_;
   std::map<std::string, FunctionEntry> functions_;
@@ -558,7 +582,7 @@ class Lowerer {
   std::map<std::string, const ast::Monoid*> monoids_;
   std::map<std::string, const ast::Storage*> storages_;
   std::set<ir::ValueId> stored_values_;  ///< that names with a storage have had
-  std::set<std::string> refused_;  ///< what was declared in error: uses are no further mistakes
+  std::set<std::string> refused_;        ///< what was declared in error: uses are no further mistakes
   std::map<std::string, std::pair<ir::Monoid, ir::Scalar>> lowered_monoids_;
   std::set<std::string> open_monoids_;  ///< being lowered
   std::vector<std::unique_ptr<ast::Module>> imported_;
@@ -571,7 +595,7 @@ class Lowerer {
   std::set<std::tuple<std::size_t, std::string, std::string>> checked_;
   std::set<std::string> differentiated_names_;  ///< by name, in all scopes
   std::int64_t clock_ = 0;                      ///< counts assignments
-  std::map<ir::ValueId, std::int64_t> since_;  ///< when a value first became a variable's
+  std::map<ir::ValueId, std::int64_t> since_;   ///< when a value first became a variable's
   bool inline_locals_ = false;  ///< a function is applied per element: its locals are expressions, not values
 };
 

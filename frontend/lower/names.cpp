@@ -23,14 +23,12 @@ Lowerer::ScopeGuard::~ScopeGuard() {
 }
 
 void Lowerer::warn_unused(const Scope& scope) {
-  if (!options_.warn_unused || sink_.has_errors())
-    return;
+  if (!options_.warn_unused || sink_.has_errors()) return;
   for (const SymbolRef& s : scope.order) {
     const bool counts = s->kind == Symbol::Kind::kLet || s->kind == Symbol::Kind::kVar ||
                         s->kind == Symbol::Kind::kInput || s->kind == Symbol::Kind::kParam;
     const bool imported = &scope == global_scope_ && s->range.file != main_file_;
-    if (s->used || !counts || imported || s->name.starts_with('_'))
-      continue;
+    if (s->used || !counts || imported || s->name.starts_with('_')) continue;
     warn(DiagnosticId::kUnusedName, s->range, "`" + s->name + "` is never used");
   }
 }
@@ -44,8 +42,7 @@ SymbolRef Lowerer::declare(const ast::Identifier& name, Symbol::Kind kind) {
   if (scope_->kind == Scope::Kind::kBlock && kind != Symbol::Kind::kIndex) {
     for (const Scope* s = scope_->outer; s != nullptr; s = s->kind == Scope::Kind::kFunction ? nullptr : s->outer) {
       const auto found = s->symbols.find(name.name);
-      if (found == s->symbols.end() || found->second->kind == Symbol::Kind::kBroken)
-        continue;
+      if (found == s->symbols.end() || found->second->kind == Symbol::Kind::kBroken) continue;
       warn(DiagnosticId::kShadowing, name.range, "`" + name.name + "` hides another name of an outer block",
            {{found->second->range, "declared here"}});
       break;
@@ -59,7 +56,8 @@ SymbolRef Lowerer::declare(const ast::Identifier& name, Symbol::Kind kind) {
   return symbol;
 }
 
-SymbolRef Lowerer::declare_value(const ast::Identifier& name, Symbol::Kind kind, ValueId value, const StorageRef& storage) {
+SymbolRef Lowerer::declare_value(const ast::Identifier& name, Symbol::Kind kind, ValueId value,
+                                 const StorageRef& storage) {
   const SymbolRef symbol = declare(name, kind);
   symbol->storage = storage;
   set_value(symbol, value);
@@ -69,12 +67,12 @@ SymbolRef Lowerer::declare_value(const ast::Identifier& name, Symbol::Kind kind,
 
 void Lowerer::tell_type(const Symbol& symbol) const {
   if (options_.declared)
-    options_.declared({symbol.name, symbol.range, type_text(logical_type(symbol)) + (symbol.storage ? " storage " + symbol.storage->text : "")});
+    options_.declared({symbol.name, symbol.range,
+                       type_text(logical_type(symbol)) + (symbol.storage ? " storage " + symbol.storage->text : "")});
 }
 
 void Lowerer::declare_broken(const ast::Identifier& name) {
-  if (scope_->symbols.contains(name.name))
-    return;
+  if (scope_->symbols.contains(name.name)) return;
   auto symbol = std::make_shared<Symbol>();
   symbol->name = name.name;
   symbol->range = name.range;
@@ -83,10 +81,8 @@ void Lowerer::declare_broken(const ast::Identifier& name) {
 }
 
 std::string Lowerer::dimension_text(std::size_t d, std::size_t rank, const std::string& name) {
-  if (rank == 1)
-    return "the length of " + name;
-  if (rank == 2)
-    return (d == 0 ? "the number of rows of " : "the number of columns of ") + name;
+  if (rank == 1) return "the length of " + name;
+  if (rank == 2) return (d == 0 ? "the number of rows of " : "the number of columns of ") + name;
   return "dimension " + std::to_string(d) + " of " + name;
 }
 
@@ -113,8 +109,7 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
   if (const SymbolRef symbol = scope_->find(name)) {
     symbol->used = true;
     switch (symbol->kind) {
-      case Symbol::Kind::kBroken:
-        throw Abandoned{};
+      case Symbol::Kind::kBroken: throw Abandoned{};
       case Symbol::Kind::kIndex:
       case Symbol::Kind::kInline: {
         Tensor t = symbol->lazy;
@@ -126,9 +121,9 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
       case Symbol::Kind::kParam:
       case Symbol::Kind::kInput:
       case Symbol::Kind::kLoop: {
-        Tensor t = symbol->storage ? stored_tensor(symbol->value, symbol->storage, name, range) : tensor_of(symbol->value, name, range);
-        for (Dim& d : t.shape)
-          d.range = symbol->range;
+        Tensor t = symbol->storage ? stored_tensor(symbol->value, symbol->storage, name, range)
+                                   : tensor_of(symbol->value, name, range);
+        for (Dim& d : t.shape) d.range = symbol->range;
         return t;
       }
     }
@@ -147,31 +142,26 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
              "](…), or bind it on the left or with `for " + name + " in …`");
   }
   std::vector<std::string> candidates = scope_->visible();
-  for (const auto& [other, d] : dimensions())
-    candidates.push_back(other);
+  for (const auto& [other, d] : dimensions()) candidates.push_back(other);
   if (is_builtin(name) && foreign.empty())
     fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is a function: it is called, " + name + "(…)");
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
-  if (lacks_import_ && hint.empty())
-    throw Abandoned{};
+  if (lacks_import_ && hint.empty()) throw Abandoned{};
   // The same name elsewhere is the same mistake, most often a declaration that is misspelt.
-  if (!undeclared_.insert({frames_.back().function, name}).second)
-    throw Abandoned{};
+  if (!undeclared_.insert({frames_.back().function, name}).second) throw Abandoned{};
   const auto ended = ended_.find({frames_.back().function, name});
   if (ended != ended_.end())
-    fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is not declared here: the block that declares it has ended",
+    fail(DiagnosticId::kUndefinedName, range,
+         "`" + name + "` is not declared here: the block that declares it has ended",
          {{ended->second, "declare it in front of the block as a var, and assign to it here"}});
   fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is not declared" + hint);
 }
 
 bool Lowerer::is_scalar_variable(const std::string& name) const {
   const SymbolRef symbol = scope_->find(name);
-  if (!symbol)
-    return false;
-  if (symbol->kind == Symbol::Kind::kBroken)
-    return false;
-  if (symbol->kind == Symbol::Kind::kIndex || symbol->kind == Symbol::Kind::kInline)
-    return symbol->lazy.rank() == 0;
+  if (!symbol) return false;
+  if (symbol->kind == Symbol::Kind::kBroken) return false;
+  if (symbol->kind == Symbol::Kind::kIndex || symbol->kind == Symbol::Kind::kInline) return symbol->lazy.rank() == 0;
   return graph_.program().type(symbol->value).rank() == 0;
 }
 

@@ -72,8 +72,7 @@ void GraphBuilder::emit_point_loop(const Waiting& w) {
 ValueId GraphBuilder::emit_point_level(const Waiting& w, const LabelMap& numbers,
                                        const std::vector<std::pair<ValueId, ValueId>>& bounds, std::size_t level,
                                        ValueId tensor) {
-  if (level == bounds.size())
-    return emit_point(w, numbers, tensor);
+  if (level == bounds.size()) return emit_point(w, numbers, tensor);
   ir::For loop;
   std::tie(loop.begin, loop.end) = bounds[level];
   loop.inits = {tensor};
@@ -102,8 +101,7 @@ ValueId GraphBuilder::emit_point(const Waiting& w, const LabelMap& numbers, Valu
     store.range = w.spec.range;
     return emit(store);
   };
-  if (!w.loop->guard)
-    return run();
+  if (!w.loop->guard) return run();
   ir::If branch;
   branch.condition = emit_scalar(w.loop->guard, "guard", w.spec.range, numbers);
   push_region(branch.then_region);

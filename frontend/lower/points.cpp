@@ -23,7 +23,8 @@ std::vector<std::int32_t> free_labels(const Tensor& t) {
 
 bool depends_on_operands(const Tensor& t) {
   bool found = false;
-  ir::for_each_node(t.body, [&](const ir::ExprNode& n) { found = found || std::holds_alternative<ir::Argument>(n.op); });
+  ir::for_each_node(t.body,
+                    [&](const ir::ExprNode& n) { found = found || std::holds_alternative<ir::Argument>(n.op); });
   return found;
 }
 
@@ -53,13 +54,11 @@ bool draws_tensors(const ast::Function& f) {
 std::set<std::string> scalars_of(const ast::Function& f) {
   std::set<std::string> names;
   for (const ast::FunctionParameter& p : f.parameters) {
-    if (!p.type || p.type->dimensions.empty())
-      names.insert(p.name.name);
+    if (!p.type || p.type->dimensions.empty()) names.insert(p.name.name);
   }
   if (const auto* block = std::get_if<ast::Block>(&f.body)) {
     for (const ast::StmtPtr& s : block->statements) {
-      if (const auto* let = std::get_if<ast::Let>(&s->node))
-        names.insert(let->target.name.name);
+      if (const auto* let = std::get_if<ast::Let>(&s->node)) names.insert(let->target.name.name);
     }
   }
   return names;
@@ -78,9 +77,10 @@ bool slices_by_element(const ast::Function& f) {
   };
   for_each_expr(f, [&](const ast::Expr& e) {
     const auto* s = std::get_if<ast::Subscript>(&e.node);
-    const auto is_slice = [](const ast::SubscriptItem& item) { return std::holds_alternative<ast::SliceSubscript>(item.node); };
-    if (s == nullptr || std::ranges::none_of(s->items, is_slice))
-      return;
+    const auto is_slice = [](const ast::SubscriptItem& item) {
+      return std::holds_alternative<ast::SliceSubscript>(item.node);
+    };
+    if (s == nullptr || std::ranges::none_of(s->items, is_slice)) return;
     for (const ast::SubscriptItem& item : s->items) {
       ir::match(
           item.node, [&](const ast::IndexSubscript& i) { look(i.value); },
@@ -100,32 +100,31 @@ bool differentiates(const ast::Function& f) { return calls_any(f, {"grad"}); }
 bool draws(const ast::Function& f, const FunctionOfName& called) {
   std::vector<const ast::Function*> reached = {&f};
   for (std::size_t k = 0; k < reached.size(); ++k) {
-    if (calls_any(*reached[k], {"random", "randn"}))
-      return true;
+    if (calls_any(*reached[k], {"random", "randn"})) return true;
     for_each_expr(*reached[k], [&](const ast::Expr& e) {
       const auto* call = std::get_if<ast::Call>(&e.node);
       const ast::Function* other = call == nullptr ? nullptr : called(call->callee.name);
-      if (other != nullptr && std::ranges::find(reached, other) == reached.end())
-        reached.push_back(other);
+      if (other != nullptr && std::ranges::find(reached, other) == reached.end()) reached.push_back(other);
     });
   }
   return false;
 }
 
-bool is_arithmetic(const ast::Function& f, const FunctionOfName& called, const std::function<bool(const ast::Call&)>& is_operation) {
+bool is_arithmetic(const ast::Function& f, const FunctionOfName& called,
+                   const std::function<bool(const ast::Call&)>& is_operation) {
   std::vector<const ast::Function*> reached = {&f};
   bool only = true;
   for (std::size_t k = 0; only && k < reached.size(); ++k) {
     only = !runs_statements(*reached[k]);
     for_each_expr(*reached[k], [&](const ast::Expr& e) {
-      const bool other = std::holds_alternative<ast::Subscript>(e.node) || std::holds_alternative<ast::Reduction>(e.node) ||
+      const bool other = std::holds_alternative<ast::Subscript>(e.node) ||
+                         std::holds_alternative<ast::Reduction>(e.node) ||
                          std::holds_alternative<ast::Transpose>(e.node) || std::holds_alternative<ast::Tuple>(e.node) ||
                          std::holds_alternative<ast::StringLiteral>(e.node);
       const auto* call = std::get_if<ast::Call>(&e.node);
       const ast::Function* function = call == nullptr ? nullptr : called(call->callee.name);
       only = only && !other && (call == nullptr || function != nullptr || is_operation(*call));
-      if (function != nullptr && std::ranges::find(reached, function) == reached.end())
-        reached.push_back(function);
+      if (function != nullptr && std::ranges::find(reached, function) == reached.end()) reached.push_back(function);
     });
   }
   return only;
@@ -133,24 +132,21 @@ bool is_arithmetic(const ast::Function& f, const FunctionOfName& called, const s
 
 bool runs_statements(const ast::Function& f) {
   const auto* block = std::get_if<ast::Block>(&f.body);
-  if (calls_any(f, {"grad"}) || draws_tensors(f) || slices_by_element(f))
-    return true;
+  if (calls_any(f, {"grad"}) || draws_tensors(f) || slices_by_element(f)) return true;
   return block != nullptr && std::ranges::any_of(block->statements, [](const ast::StmtPtr& s) {
-    if (std::holds_alternative<ast::Return>(s->node))
-      return false;
-    const auto* let = std::get_if<ast::Let>(&s->node);
-    return let == nullptr || let->is_mutable || let->target.subscripts ||
-           let->definition.op.kind != ast::AssignKind::kSet ||
-           (let->annotations.type && !let->annotations.type->dimensions.empty());
-  });
+           if (std::holds_alternative<ast::Return>(s->node)) return false;
+           const auto* let = std::get_if<ast::Let>(&s->node);
+           return let == nullptr || let->is_mutable || let->target.subscripts ||
+                  let->definition.op.kind != ast::AssignKind::kSet ||
+                  (let->annotations.type && !let->annotations.type->dimensions.empty());
+         });
 }
 
 std::vector<std::int32_t> Lowerer::point_labels() const {
   std::vector<std::int32_t> labels = frames_.back().points;
   for (const Scope* scope = scope_; scope != nullptr && scope->kind == Scope::Kind::kIndex; scope = scope->outer) {
     for (const SymbolRef& symbol : scope->order) {
-      if (symbol->kind == Symbol::Kind::kIndex && symbol->label >= 0)
-        labels.push_back(symbol->label);
+      if (symbol->kind == Symbol::Kind::kIndex && symbol->label >= 0) labels.push_back(symbol->label);
     }
   }
   std::ranges::sort(labels);
@@ -171,8 +167,7 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
     inside.push_back(args[k]);
     // Scalars and constants stay what they are; elements of tensors, as c[0], are the caller's.
     const bool plain = args[k].rank() > 0 || whole_value(args[k]) || literal_of(args[k].body) != nullptr;
-    if (plain && free_labels(args[k]).empty())
-      continue;
+    if (plain && free_labels(args[k]).empty()) continue;
     ComputeSpec spec;
     std::vector<Expr> subscripts;
     for (const Dim& d : args[k].shape) {
@@ -189,11 +184,9 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
     made.parameters.emplace_back(value, std::move(spec));
   }
   for (const Tensor& t : args) {
-    for (const std::int32_t id : free_labels(t))
-      position_of(id, made);
+    for (const std::int32_t id : free_labels(t)) position_of(id, made);
   }
-  for (const std::int32_t id : drawn_at)
-    position_of(id, made);
+  for (const std::int32_t id : drawn_at) position_of(id, made);
   const GraphBuilder::SeparateRegion region(graph_, made.body);
   // What protects the call protects all of the body; what is checked in it need not have been checked elsewhere.
   struct Outside {
@@ -208,8 +201,7 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
     }
   };
   const Outside outside{*this, std::exchange(guards_, {}), checked_, loops_.size()};
-  for (const auto& [label, position] : made.positions)
-    loops_.push_back({position, {}, 1});
+  for (const auto& [label, position] : made.positions) loops_.push_back({position, {}, 1});
   const std::vector<Tensor> results = inline_body(f, inside, call, range, {});
   if (results.size() != 1 || results[0].rank() != 0)
     fail(DiagnosticId::kNotScalar, range, "`" + f.name.name + "` is applied per element, so it must return one scalar");
@@ -225,67 +217,63 @@ bool is_harmless(const Expr& e) {
   ir::for_each_node(e, [&](const ir::ExprNode& n) {
     const auto* r = std::get_if<ir::Read>(&n.op);
     const auto* a = std::get_if<ir::Apply>(&n.op);
-    harmless = harmless && !ir::operation_may_fail(n) && (r == nullptr || r->subscripts.empty()) && (a == nullptr || !ir::may_stop(*a->procedure));
+    harmless = harmless && !ir::operation_may_fail(n) && (r == nullptr || r->subscripts.empty()) &&
+               (a == nullptr || !ir::may_stop(*a->procedure));
   });
   return harmless;
 }
 
 /// Whether evaluating the expression evaluates variable number `k`, whatever the values are.
 bool always_reads(const Expr& e, std::int32_t k) {
-  if (const auto* a = std::get_if<ir::Argument>(&e->op))
-    return a->position == k;
+  if (const auto* a = std::get_if<ir::Argument>(&e->op)) return a->position == k;
   if (const auto* s = std::get_if<ir::Select>(&e->op))
     return always_reads(s->condition, k) || (always_reads(s->when_true, k) && always_reads(s->when_false, k));
   const auto* b = std::get_if<ir::Binary>(&e->op);
-  if (b != nullptr && (b->op == ir::BinaryOp::kAnd || b->op == ir::BinaryOp::kOr))
-    return always_reads(b->left, k);
+  if (b != nullptr && (b->op == ir::BinaryOp::kAnd || b->op == ir::BinaryOp::kOr)) return always_reads(b->left, k);
   return std::ranges::any_of(ir::children(*e), [&](const Expr& child) { return always_reads(child, k); });
 }
 
 bool always_reads(const ir::Procedure& p, std::int32_t k) {
   return always_reads(p.result, k) || std::ranges::any_of(p.body, [&](const ir::Procedure::Statement& s) {
-    const auto* assign = std::get_if<ir::Procedure::Assign>(&s.op);
-    return assign != nullptr && always_reads(assign->value, k);
-  });
+           const auto* assign = std::get_if<ir::Procedure::Assign>(&s.op);
+           return assign != nullptr && always_reads(assign->value, k);
+         });
 }
 
 }  // namespace
 
-std::optional<ir::Procedure> Lowerer::procedure_of_body(const ast::Function& f, const PointLoop& loop, const std::vector<ValueId>& parameters,
+std::optional<ir::Procedure> Lowerer::procedure_of_body(const ast::Function& f, const PointLoop& loop,
+                                                        const std::vector<ValueId>& parameters,
                                                         std::vector<ValueId>& captured) {
   try {
     return ir::procedure_of(graph_.program(), f.name.name, loop.body, parameters, loop.result, captured);
   } catch (const ir::NotDifferentiable& problem) {
-    sink_.unsupported(DiagnosticId::kNotSupported, problem.range, problem.message + " yet", {{f.name.range, "in this function"}});
+    sink_.unsupported(DiagnosticId::kNotSupported, problem.range, problem.message + " yet",
+                      {{f.name.range, "in this function"}});
     throw Abandoned{};
   }
 }
 
-Expr Lowerer::applied(const PointLoop& loop, ir::Procedure procedure, const std::vector<ValueId>& captured, const ast::Function& f,
-                      const SourceRange& range) {
+Expr Lowerer::applied(const PointLoop& loop, ir::Procedure procedure, const std::vector<ValueId>& captured,
+                      const ast::Function& f, const SourceRange& range) {
   procedure.range = f.name.range;
   procedure.text = ir::text_of(procedure);
   std::vector<Expr> arguments;
-  for (const auto& [value, parameter] : loop.parameters)
-    arguments.push_back(parameter.body);
-  for (const ValueId v : captured)
-    arguments.push_back(ir::read(graph_.program().type(v).scalar, v, {}));
+  for (const auto& [value, parameter] : loop.parameters) arguments.push_back(parameter.body);
+  for (const ValueId v : captured) arguments.push_back(ir::read(graph_.program().type(v).scalar, v, {}));
   return ir::application(std::make_shared<const ir::Procedure>(std::move(procedure)), std::move(arguments), range);
 }
 
-std::optional<Tensor> Lowerer::call_as_procedure(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
-                                                 const SourceRange& range) {
+std::optional<Tensor> Lowerer::call_as_procedure(const ast::Function& f, const std::vector<Tensor>& args,
+                                                 const ast::Call& call, const SourceRange& range) {
   const auto called = [this](const std::string& name) { return function_named(name); };
-  if (!is_arithmetic(f, called, [](const ast::Call& c) { return is_scalar_function(c); }))
-    return std::nullopt;
+  if (!is_arithmetic(f, called, [](const ast::Call& c) { return is_scalar_function(c); })) return std::nullopt;
   const PointLoop loop = body_at_a_point(f, args, call, range, {});
   std::vector<ValueId> parameters;
-  for (const auto& [value, parameter] : loop.parameters)
-    parameters.push_back(value);
+  for (const auto& [value, parameter] : loop.parameters) parameters.push_back(value);
   std::vector<ValueId> captured;
   auto procedure = procedure_of_body(f, loop, parameters, captured);
-  if (!procedure)
-    return std::nullopt;
+  if (!procedure) return std::nullopt;
   // A procedure's operands are evaluated before it is.
   for (std::size_t k = 0; k < loop.parameters.size(); ++k) {
     if (!is_harmless(loop.parameters[k].second.body) && !always_reads(*procedure, static_cast<std::int32_t>(k)))
@@ -299,15 +287,13 @@ Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>
   PointLoop loop = body_at_a_point(f, args, call, range, drawn_at);
   ir::Program& program = graph_.program();
   std::vector<ValueId> parameters;
-  for (const auto& [value, parameter] : loop.parameters)
-    parameters.push_back(value);
+  for (const auto& [value, parameter] : loop.parameters) parameters.push_back(value);
   std::vector<ValueId> captured;
   if (auto procedure = procedure_of_body(f, loop, parameters, captured)) {
     ComputeSpec spec;
     const bool in_monoid = std::ranges::any_of(args, depends_on_operands);
     spec.body = applied(loop, std::move(*procedure), captured, f, range);
-    if (in_monoid)
-      return scalar_tensor(spec.body);
+    if (in_monoid) return scalar_tensor(spec.body);
     spec.type.scalar = spec.body->type;
     spec.name = source_text(range);
     spec.range = range;
@@ -316,8 +302,7 @@ Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>
   if (std::ranges::any_of(args, depends_on_operands))
     unsupported(range, "a function that does more than arithmetic on scalars in a monoid is");
   for (const Expr& guard : guards_) {
-    for (const std::int32_t id : labels_of(guard))
-      position_of(id, loop);
+    for (const std::int32_t id : labels_of(guard)) position_of(id, loop);
     loop.guard = both(loop.guard, guard);
   }
   std::vector<std::int32_t> labels;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "frontend/syntax/ast.h"
 #include "frontend/sema/tensor.h"
+#include "frontend/syntax/ast.h"
 
 // Functions that are applied per element: which they are, and what their arguments depend on.
 namespace tdsl::frontend {
@@ -24,7 +24,8 @@ using FunctionOfName = std::function<const ast::Function*(const std::string&)>;
 [[nodiscard]] bool draws(const ast::Function& f, const FunctionOfName& called);
 /// Whether the body, with those of the functions it calls, is one expression over scalars: nothing is reduced, read or
 /// drawn. `is_operation` tells built-in functions of scalars.
-[[nodiscard]] bool is_arithmetic(const ast::Function& f, const FunctionOfName& called, const std::function<bool(const ast::Call&)>& is_operation);
+[[nodiscard]] bool is_arithmetic(const ast::Function& f, const FunctionOfName& called,
+                                 const std::function<bool(const ast::Call&)>& is_operation);
 /// Whether the body does more than name scalars: it cannot become one expression.
 [[nodiscard]] bool runs_statements(const ast::Function& f);
 

@@ -28,14 +28,12 @@ Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRang
   Common common = common_type(left.scalar(), left.weak, right.scalar(), right.weak);
   // `eye(n)` takes the type it meets.
   const auto typed = [&](Tensor t) {
-    if (t.weak != Weak::kNo && t.scalar() != common.type)
-      t.body = converted(t.body, common.type);
+    if (t.weak != Weak::kNo && t.scalar() != common.type) t.body = converted(t.body, common.type);
     return operand(t);
   };
   const Tensor a = typed(left);
   const Tensor b = typed(right);
-  if (common.type == Scalar::kBool)
-    common.type = Scalar::kI64;
+  if (common.type == Scalar::kBool) common.type = Scalar::kI64;
   const std::size_t a_batch = a.rank() > 2 ? a.rank() - 2 : 0;
   const std::size_t b_batch = b.rank() > 2 ? b.rank() - 2 : 0;
   const Dim& a_inner = a.shape.back();
@@ -61,10 +59,8 @@ Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRang
                     : of_b == nullptr ? *of_a
                                       : broadcast(*of_a, *of_b, range, "in this product"));
     spec.out.push_back(graph_.new_label(shape.back().extent));
-    if (of_a != nullptr)
-      a_subscripts.push_back(subscript(*of_a, shape.back(), spec.out.back()));
-    if (of_b != nullptr)
-      b_subscripts.push_back(subscript(*of_b, shape.back(), spec.out.back()));
+    if (of_a != nullptr) a_subscripts.push_back(subscript(*of_a, shape.back(), spec.out.back()));
+    if (of_b != nullptr) b_subscripts.push_back(subscript(*of_b, shape.back(), spec.out.back()));
   }
   if (a.rank() > 1) {
     shape.push_back(a.shape[a.rank() - 2]);
@@ -105,8 +101,7 @@ std::optional<EinsumText> parse_einsum(const std::string& text) {
   for (std::size_t k = 0; k < text.size(); ++k) {
     const char c = text[k];
     std::string& letters = in_result ? e.result : e.operands.back();
-    if (c == ' ')
-      continue;
+    if (c == ' ') continue;
     if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
       letters += c;
     } else if (text.compare(k, 3, "...") == 0 && !has_ellipsis(letters)) {
@@ -121,21 +116,19 @@ std::optional<EinsumText> parse_einsum(const std::string& text) {
       return std::nullopt;
     }
   }
-  if (in_result)
-    return e;
+  if (in_result) return e;
   std::map<char, int> uses;
   for (const std::string& letters : e.operands) {
-    for (const char c : letters)
-      ++uses[c];
+    for (const char c : letters) ++uses[c];
   }
   for (const auto& [c, count] : uses) {
-    if (count == 1 || c == '.')
-      e.result += c;
+    if (count == 1 || c == '.') e.result += c;
   }
   return e;
 }
 
-/// The dimensions an ellipsis stands for as letters of their own: '0' is the last of them, so that they align at the right.
+/// The dimensions an ellipsis stands for as letters of their own: '0' is the last of them, so that they align at the
+/// right.
 std::string spread(const std::string& letters, std::size_t dimensions) {
   std::string text;
   for (const char c : letters) {
@@ -143,8 +136,7 @@ std::string spread(const std::string& letters, std::size_t dimensions) {
       text += c;
       continue;
     }
-    for (std::size_t d = dimensions; d-- > 0;)
-      text += static_cast<char>('0' + d);
+    for (std::size_t d = dimensions; d-- > 0;) text += static_cast<char>('0' + d);
   }
   return text;
 }
@@ -178,12 +170,12 @@ std::vector<Tensor> Lowerer::einsum_operands(const ast::Call& call, EinsumText& 
 
 Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
   const auto* text = call.arguments.empty() ? nullptr : std::get_if<ast::StringLiteral>(&call.arguments[0].value->node);
-  if (text == nullptr)
-    fail(DiagnosticId::kBadEinsum, range, "einsum needs a string such as \"ij,jk->ik\" first");
+  if (text == nullptr) fail(DiagnosticId::kBadEinsum, range, "einsum needs a string such as \"ij,jk->ik\" first");
   const SourceRange& place = call.arguments[0].range;
   auto parsed = parse_einsum(text->value);
   if (!parsed)
-    fail(DiagnosticId::kBadEinsum, place, "einsum's string has letters, commas and one `->`, as in \"ij,jk->ik\" or \"...ij,jk->...ik\"");
+    fail(DiagnosticId::kBadEinsum, place,
+         "einsum's string has letters, commas and one `->`, as in \"ij,jk->ik\" or \"...ij,jk->...ik\"");
   if (parsed->operands.size() != call.arguments.size() - 1) {
     fail(DiagnosticId::kBadEinsum, range,
          "einsum's string names " + counted(parsed->operands.size(), "operand") + ", but " +
@@ -203,8 +195,7 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
     }
   }
   std::map<char, std::int32_t> labels;
-  for (const char c : order)
-    labels[c] = graph_.new_label(sizes[c].extent);
+  for (const char c : order) labels[c] = graph_.new_label(sizes[c].extent);
   Tensor product;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const Tensor& t = operands[k];
@@ -232,8 +223,7 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
     shape.push_back(sizes[c]);
   }
   for (const char c : order) {
-    if (parsed->result.find(c) == std::string::npos)
-      spec.reduce.push_back(labels[c]);
+    if (parsed->result.find(c) == std::string::npos) spec.reduce.push_back(labels[c]);
   }
   if (spec.reduce.empty()) {
     Tensor result = product;

@@ -6,8 +6,8 @@
 #include "frontend/allowed_warnings.h"
 #include "frontend/diagnostics/file_names.h"
 #include "frontend/lower/lowerer.h"
-#include "frontend/syntax/parse.h"
 #include "frontend/sema/walk.h"
+#include "frontend/syntax/parse.h"
 
 namespace tdsl::frontend {
 
@@ -31,27 +31,22 @@ void Lowerer::run(const ast::Module& module) {
   global_scope_ = scope_;
   main_file_ = module.file;
   declare_functions(module);
-  if (!calls_fit())
-    return;
+  if (!calls_fit()) return;
   frames_.back().numbers = number_module(module);
-  for (const ast::StmtPtr& s : module.statements)
-    lower_statement(*s);
-  if (!sink_.is_full())
-    check_uncalled();
+  for (const ast::StmtPtr& s : module.statements) lower_statement(*s);
+  if (!sink_.is_full()) check_uncalled();
 }
 
 CallNumbers Lowerer::number_module(const ast::Module& module) const {
   return number_calls([&](const ExprVisitor& visit) {
-    for (const ast::StmtPtr& s : module.statements)
-      for_each_expr(*s, visit);
+    for (const ast::StmtPtr& s : module.statements) for_each_expr(*s, visit);
   });
 }
 
 /// The values an imported file declares, where it is imported first. Its random numbers are its own.
 void Lowerer::lower_import(const ast::Import& import) {
   const auto found = imports_.find(&import);
-  if (found == imports_.end())
-    return;
+  if (found == imports_.end()) return;
   const ast::Module& module = *found->second;
   CallNumbers numbers = std::exchange(frames_.back().numbers, number_module(module));
   std::string chain = std::exchange(frames_.back().chain, stem(import.path) + ":");
@@ -75,11 +70,9 @@ void Lowerer::declare_functions(const ast::Module& module, std::uint32_t depth) 
     const auto function = functions_.find(name.name);
     const auto monoid = monoids_.find(name.name);
     const auto foreign = foreigns_.find(name.name);
-    if (function == functions_.end() && monoid == monoids_.end() && foreign == foreigns_.end())
-      return false;
+    if (function == functions_.end() && monoid == monoids_.end() && foreign == foreigns_.end()) return false;
     // Which of the two a call means is not known: calls are not errors too.
-    if (function != functions_.end())
-      function->second.broken = true;
+    if (function != functions_.end()) function->second.broken = true;
     const SourceRange& first = function != functions_.end() ? function->second.range
                                : monoid != monoids_.end()   ? monoid->second->name.range
                                                             : foreign->second.range;
@@ -89,8 +82,7 @@ void Lowerer::declare_functions(const ast::Module& module, std::uint32_t depth) 
   };
   for (const ast::StmtPtr& s : module.statements) {
     try {
-      if (const auto* import = std::get_if<ast::Import>(&s->node))
-        import_module(*import, s->range, depth);
+      if (const auto* import = std::get_if<ast::Import>(&s->node)) import_module(*import, s->range, depth);
     } catch (const Abandoned&) {
       lacks_import_ = true;
       continue;
@@ -101,11 +93,8 @@ void Lowerer::declare_functions(const ast::Module& module, std::uint32_t depth) 
     if (const auto* m = std::get_if<ast::Monoid>(&s->node); m != nullptr && !declared(m->name)) {
       monoids_[m->name.name] = m;
     }
-    if (const auto* e = std::get_if<ast::Extern>(&s->node)) {
-      declare_extern(*e, declared);
-    }
-    if (const auto* storage = std::get_if<ast::Storage>(&s->node))
-      declare_storage(*storage);
+    if (const auto* e = std::get_if<ast::Extern>(&s->node)) { declare_extern(*e, declared); }
+    if (const auto* storage = std::get_if<ast::Storage>(&s->node)) declare_storage(*storage);
   }
 }
 
@@ -118,12 +107,10 @@ bool is_no_regular_file(const std::string& path) {
 }
 
 std::optional<std::string> text_of_file(const std::string& path) {
-  if (is_no_regular_file(path))
-    return std::nullopt;
+  if (is_no_regular_file(path)) return std::nullopt;
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf()))
-    return std::nullopt;
+  if (!stream || !(text << stream.rdbuf())) return std::nullopt;
   return text.str();
 }
 
@@ -145,18 +132,19 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range,
   }
   path = std::filesystem::path(path).lexically_normal().string();
   if (path == std::filesystem::path(sources_.name(main_file_)).lexically_normal().string())
-    fail(DiagnosticId::kImportFailed, import.path_range, "the program itself cannot be imported; `" + path + "` is what is being compiled");
-  if (!imported_paths_.insert(path).second)
-    return;
+    fail(DiagnosticId::kImportFailed, import.path_range,
+         "the program itself cannot be imported; `" + path + "` is what is being compiled");
+  if (!imported_paths_.insert(path).second) return;
   if (depth >= ast::kMaxBlocks)
-    fail(DiagnosticId::kNestingTooDeep, import.path_range, "imports nest more than " + std::to_string(ast::kMaxBlocks) + " deep");
+    fail(DiagnosticId::kNestingTooDeep, import.path_range,
+         "imports nest more than " + std::to_string(ast::kMaxBlocks) + " deep");
   const auto text = options_.read ? options_.read(path) : text_of_file(path);
   if (!text)
-    fail(DiagnosticId::kImportFailed, import.path_range, "cannot read `" + path + "`" + (is_no_regular_file(path) ? ": it is not a regular file" : ""));
+    fail(DiagnosticId::kImportFailed, import.path_range,
+         "cannot read `" + path + "`" + (is_no_regular_file(path) ? ": it is not a regular file" : ""));
   const std::uint32_t file = sources_.add(path, *text);
   auto module = parse_file(sources_, file, sink_);
-  if (!module)
-    throw Abandoned{};
+  if (!module) throw Abandoned{};
   allow_by_comments(*module, sources_, sink_);
   imported_.push_back(std::make_unique<ast::Module>(std::move(*module)));
   const ast::Module& added = *imported_.back();
@@ -164,10 +152,12 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range,
     const auto* let = std::get_if<ast::Let>(&s->node);
     const bool allowed = std::holds_alternative<ast::Function>(s->node) ||
                          std::holds_alternative<ast::Monoid>(s->node) || std::holds_alternative<ast::Extern>(s->node) ||
-                         std::holds_alternative<ast::Import>(s->node) || std::holds_alternative<ast::Storage>(s->node) ||
-                         std::holds_alternative<ast::Param>(s->node) || (let != nullptr && !let->is_mutable);
+                         std::holds_alternative<ast::Import>(s->node) ||
+                         std::holds_alternative<ast::Storage>(s->node) || std::holds_alternative<ast::Param>(s->node) ||
+                         (let != nullptr && !let->is_mutable);
     if (!allowed)
-      unsupported(s->range, "an imported file with other than functions, monoids, extern, storage, params and `let` is");
+      unsupported(s->range,
+                  "an imported file with other than functions, monoids, extern, storage, params and `let` is");
   }
   imports_.emplace(&import, &added);
   declare_functions(added, depth + 1);
@@ -176,17 +166,14 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range,
 std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
                                    const CompileOptions& options) {
   const auto module = parse_file(sources, file, sink);
-  if (!module)
-    return std::nullopt;
+  if (!module) return std::nullopt;
   allow_by_comments(*module, sources, sink);
   ir::Program program;
   program.name = options.program_name.empty() ? stem(sources.name(file)) : options.program_name;
   Lowerer lowerer(sources, sink, options, program);
   lowerer.run(*module);
-  if (sink.has_errors())
-    return std::nullopt;
-  for (std::uint32_t k = 0; k < sources.file_count(); ++k)
-    program.files.push_back(sources.name(k));
+  if (sink.has_errors()) return std::nullopt;
+  for (std::uint32_t k = 0; k < sources.file_count(); ++k) program.files.push_back(sources.name(k));
   return program;
 }
 

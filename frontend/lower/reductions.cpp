@@ -23,56 +23,40 @@ const std::map<std::string, Reducer>& reducers() {
 
 Monoid monoid_of(Reducer kind) {
   switch (kind) {
-    case Reducer::kProd:
-      return {Monoid::Kind::kProd, {}, {}, {}};
-    case Reducer::kMin:
-      return {Monoid::Kind::kMin, {}, {}, {}};
-    case Reducer::kMax:
-      return {Monoid::Kind::kMax, {}, {}, {}};
-    case Reducer::kAny:
-      return {Monoid::Kind::kAny, {}, {}, {}};
-    case Reducer::kAll:
-      return {Monoid::Kind::kAll, {}, {}, {}};
-    case Reducer::kArgMin:
-      return {Monoid::Kind::kArgMin, {}, {}, {}};
-    case Reducer::kArgMax:
-      return {Monoid::Kind::kArgMax, {}, {}, {}};
+    case Reducer::kProd: return {Monoid::Kind::kProd, {}, {}, {}};
+    case Reducer::kMin: return {Monoid::Kind::kMin, {}, {}, {}};
+    case Reducer::kMax: return {Monoid::Kind::kMax, {}, {}, {}};
+    case Reducer::kAny: return {Monoid::Kind::kAny, {}, {}, {}};
+    case Reducer::kAll: return {Monoid::Kind::kAll, {}, {}, {}};
+    case Reducer::kArgMin: return {Monoid::Kind::kArgMin, {}, {}, {}};
+    case Reducer::kArgMax: return {Monoid::Kind::kArgMax, {}, {}, {}};
     case Reducer::kSum:
     case Reducer::kCount:
     case Reducer::kMean:
     case Reducer::kNorm:
-    case Reducer::kUser:
-      return {Monoid::Kind::kSum, {}, {}, {}};
+    case Reducer::kUser: return {Monoid::Kind::kSum, {}, {}, {}};
   }
   return {};
 }
 
-bool is_arg(Reducer kind) {
-  return kind == Reducer::kArgMin || kind == Reducer::kArgMax;
-}
+bool is_arg(Reducer kind) { return kind == Reducer::kArgMin || kind == Reducer::kArgMax; }
 
 /// The body as the reduction takes it: sums of bools and i32 are i64, tests are bool.
 Expr reduced_body(Reducer kind, const Tensor& t) {
   const Expr& e = t.body;
   switch (kind) {
     case Reducer::kSum:
-    case Reducer::kProd:
-      return ir::is_float(e->type) ? e : converted(e, Scalar::kI64);
+    case Reducer::kProd: return ir::is_float(e->type) ? e : converted(e, Scalar::kI64);
     case Reducer::kMin:
-    case Reducer::kMax:
-      return e->type == Scalar::kBool ? converted(e, Scalar::kI64) : e;
+    case Reducer::kMax: return e->type == Scalar::kBool ? converted(e, Scalar::kI64) : e;
     case Reducer::kAny:
-    case Reducer::kAll:
-      return converted(e, Scalar::kBool);
-    case Reducer::kCount:
-      return converted(converted(e, Scalar::kBool), Scalar::kI64);
-    case Reducer::kMean:
-      return ir::is_float(e->type) ? e : converted(e, Scalar::kF64);
+    case Reducer::kAll: return converted(e, Scalar::kBool);
+    case Reducer::kCount: return converted(converted(e, Scalar::kBool), Scalar::kI64);
+    case Reducer::kMean: return ir::is_float(e->type) ? e : converted(e, Scalar::kF64);
     case Reducer::kNorm:
     case Reducer::kArgMin:
     case Reducer::kArgMax:
-    case Reducer::kUser:
-      return e;
+    case Reducer::kUser: return e;
   }
   return e;
 }
@@ -81,10 +65,8 @@ Expr reduced_body(Reducer kind, const Tensor& t) {
 
 std::optional<ReducerName> Lowerer::reducer(const std::string& name, const SourceRange& range) {
   const auto built_in = reducers().find(name);
-  if (built_in != reducers().end())
-    return ReducerName{built_in->second, {}, Scalar::kF64};
-  if (!monoids_.contains(name))
-    return std::nullopt;
+  if (built_in != reducers().end()) return ReducerName{built_in->second, {}, Scalar::kF64};
+  if (!monoids_.contains(name)) return std::nullopt;
   ReducerName result{Reducer::kUser, {}, Scalar::kF64};
   result.user = user_monoid(name, range, result.user_type);
   return result;
@@ -99,8 +81,7 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
   const auto found = monoids_.find(name);
   if (found == monoids_.end()) {
     std::vector<std::string> candidates;
-    for (const auto& [other, m] : monoids_)
-      candidates.push_back(other);
+    for (const auto& [other, m] : monoids_) candidates.push_back(other);
     fail(DiagnosticId::kUndefinedFunction, range, "there is no monoid `" + name + "`" + did_you_mean(name, candidates));
   }
   if (!open_monoids_.insert(name).second)
@@ -115,8 +96,7 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
   std::vector<Scalar> types;
   for (const ast::FunctionParameter& p : m.parameters) {
     const ir::Type t = p.type ? lower_type(*p.type) : ir::Type{};
-    if (t.rank() != 0)
-      fail(DiagnosticId::kRankMismatch, p.name.range, "a monoid's operands are scalars");
+    if (t.rank() != 0) fail(DiagnosticId::kRankMismatch, p.name.range, "a monoid's operands are scalars");
     types.push_back(t.scalar);
   }
   if (types.size() != 2 || types[0] != types[1]) {
@@ -139,8 +119,7 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
   bool reads = false;
   ir::for_each_node(result.combine,
                     [&](const ir::ExprNode& node) { reads = reads || std::holds_alternative<ir::Read>(node.op); });
-  if (reads)
-    unsupported(m.combine->range, "a monoid that reads variables is");
+  if (reads) unsupported(m.combine->range, "a monoid that reads variables is");
   guards_ = saved_guards;
   return lowered_monoids_.emplace(name, std::pair{result, type}).first->second.first;
 }
@@ -149,10 +128,8 @@ Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& rang
   const auto op = reducer(r.op.name, r.op.range);
   if (!op || op->kind == Reducer::kNorm) {
     std::vector<std::string> candidates;
-    for (const auto& [name, kind] : reducers())
-      candidates.push_back(name);
-    for (const auto& [name, m] : monoids_)
-      candidates.push_back(name);
+    for (const auto& [name, kind] : reducers()) candidates.push_back(name);
+    for (const auto& [name, m] : monoids_) candidates.push_back(name);
     std::erase(candidates, "norm");
     fail(DiagnosticId::kUndefinedFunction, r.op.range,
          "`" + r.op.name + "[…]` is not a reduction" + did_you_mean(r.op.name, candidates));
@@ -173,13 +150,11 @@ Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& rang
         spec.reduce.push_back(bind_index(index.name));
       }
     }
-    if (r.guard)
-      guards_.push_back(condition(*r.guard, "a guard"));
+    if (r.guard) guards_.push_back(condition(*r.guard, "a guard"));
     body = lower(*r.body);
     value = scope_->find(r.indices[0].name.name)->lazy.body;
   }
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k)
-    spec.guard = both(spec.guard, guards_[k]);
+  for (std::size_t k = outer_guards; k < guards_.size(); ++k) spec.guard = both(spec.guard, guards_[k]);
   guards_.resize(outer_guards);
   if (body.rank() != 0) {
     fail(DiagnosticId::kNotScalar, r.body->range,
@@ -190,15 +165,13 @@ Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& rang
   spec.name = source_text(range);
   const std::int32_t first = spec.reduce[0];
   const Tensor result = reduce(*op, std::move(spec), body, {});
-  if (!is_arg(op->kind) || std::holds_alternative<ir::IndexRef>(value->op))
-    return result;
+  if (!is_arg(op->kind) || std::holds_alternative<ir::IndexRef>(value->op)) return result;
   const Expr none = ir::binary(BinaryOp::kLt, result.body, ir::constant_i64(0), range);
   return scalar_tensor(ir::select(none, result.body, substitute(value, {{first, result.body}}), range));
 }
 
 Tensor Lowerer::reduce(const ReducerName& op, ComputeSpec spec, const Tensor& body, std::vector<Dim> shape) {
-  if (op.kind == Reducer::kMean)
-    return reduce_mean(std::move(spec), body, std::move(shape));
+  if (op.kind == Reducer::kMean) return reduce_mean(std::move(spec), body, std::move(shape));
   if (op.kind == Reducer::kUser) {
     spec.body =
         scalar_of_type(scalar_tensor(body.body, body.weak), op.user_type, "the operand of `" + op.user.name + "`");
@@ -211,8 +184,7 @@ Tensor Lowerer::reduce(const ReducerName& op, ComputeSpec spec, const Tensor& bo
   if (spec.reduce.empty()) {
     // A reduction over no dimension, as of a scalar: the value itself.
     spec.monoid.reset();
-    if (is_arg(op.kind))
-      spec.body = ir::constant_i64(0);
+    if (is_arg(op.kind)) spec.body = ir::constant_i64(0);
   }
   return hoist(std::move(spec), std::move(shape));
 }
@@ -223,8 +195,7 @@ Tensor Lowerer::reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Di
   const Scalar type = values.scalar();
   Expr number;
   bool counted = spec.guard.operator bool();
-  for (const std::int32_t id : spec.reduce)
-    counted = counted || !graph_.label(id).resolved;
+  for (const std::int32_t id : spec.reduce) counted = counted || !graph_.label(id).resolved;
   Tensor count;
   if (counted) {
     ComputeSpec counting = spec;
@@ -236,8 +207,7 @@ Tensor Lowerer::reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Di
     for (const std::int32_t id : spec.reduce) {
       const bool is_range = graph_.label(id).is_explicit;
       Expr length = expr_of(graph_.program(), is_range ? graph_.length(id) : length_of(graph_.length(id)));
-      if (is_range)
-        length = ir::binary(BinaryOp::kMax, length, ir::constant_i64(0));
+      if (is_range) length = ir::binary(BinaryOp::kMax, length, ir::constant_i64(0));
       number = mul(number, length);
     }
     count = scalar_tensor(number);
@@ -254,8 +224,7 @@ std::int64_t Lowerer::axis_number(const ast::Expr& e, std::size_t rank) {
     fail(DiagnosticId::kBadArgument, e.range, "one axis is given here, as an integer");
   const auto value = integer_constant(integer_scalar(e, "axis="));
   const auto dimensions = static_cast<std::int64_t>(rank);
-  if (!value)
-    fail(DiagnosticId::kNotConstant, e.range, "an axis must be known when compiling");
+  if (!value) fail(DiagnosticId::kNotConstant, e.range, "an axis must be known when compiling");
   if (*value < -dimensions || *value >= dimensions) {
     fail(DiagnosticId::kBadArgument, e.range,
          "axis " + std::to_string(*value) + " does not exist: the tensor has " + counted(rank, "dimension"));
@@ -265,18 +234,15 @@ std::int64_t Lowerer::axis_number(const ast::Expr& e, std::size_t rank) {
 
 std::vector<bool> Lowerer::reduced_axes(const ast::Call& call, std::size_t rank) {
   const ast::Expr* axis = named_argument(call, "axis");
-  if (axis == nullptr)
-    return std::vector<bool>(rank, true);
+  if (axis == nullptr) return std::vector<bool>(rank, true);
   std::vector<bool> reduced(rank, false);
   const auto mark = [&](const ast::Expr& e) {
     const auto number = static_cast<std::size_t>(axis_number(e, rank));
-    if (reduced[number])
-      fail(DiagnosticId::kBadArgument, e.range, "this axis is named twice");
+    if (reduced[number]) fail(DiagnosticId::kBadArgument, e.range, "this axis is named twice");
     reduced[number] = true;
   };
   if (const auto* tuple = std::get_if<ast::Tuple>(&axis->node)) {
-    for (const ast::ExprPtr& e : tuple->elements)
-      mark(*e);
+    for (const ast::ExprPtr& e : tuple->elements) mark(*e);
   } else {
     mark(*axis);
   }
@@ -297,8 +263,7 @@ Tensor Lowerer::reduce_whole(const ReducerName& op, const Tensor& t, const ast::
   require_not_padded(t);
   const std::vector<bool> reduced = reduced_axes(call, t.rank());
   const auto axes = std::ranges::count(reduced, true);
-  if (is_arg(op.kind) && axes > 1 && axes == static_cast<std::ptrdiff_t>(t.rank()))
-    return flat_arg(op, t, range);
+  if (is_arg(op.kind) && axes > 1 && axes == static_cast<std::ptrdiff_t>(t.rank())) return flat_arg(op, t, range);
   if (is_arg(op.kind) && axes > 1) {
     fail(DiagnosticId::kBadReductionUse, range, call.callee.name + " takes one axis, or none for the flat position");
   }
@@ -309,8 +274,7 @@ Tensor Lowerer::reduce_whole(const ReducerName& op, const Tensor& t, const ast::
     const std::int32_t id = graph_.new_label(t.shape[d].extent);
     subscripts.push_back(ir::index_ref(id));
     (reduced[d] ? spec.reduce : spec.out).push_back(id);
-    if (!reduced[d])
-      shape.push_back(t.shape[d]);
+    if (!reduced[d]) shape.push_back(t.shape[d]);
   }
   Tensor body = scalar_tensor(element(t, subscripts), t.weak);
   spec.range = range;
@@ -318,8 +282,7 @@ Tensor Lowerer::reduce_whole(const ReducerName& op, const Tensor& t, const ast::
   Tensor result;
   if (op.kind == Reducer::kNorm) {
     Tensor value = body;
-    if (!ir::is_float(value.scalar()))
-      value.body = converted(value.body, Scalar::kF64);
+    if (!ir::is_float(value.scalar())) value.body = converted(value.body, Scalar::kF64);
     value.body = mul(value.body, value.body);
     result = reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), value, std::move(shape));
     result = apply_unary(ir::UnaryOp::kSqrt, true, result, range);
@@ -327,23 +290,20 @@ Tensor Lowerer::reduce_whole(const ReducerName& op, const Tensor& t, const ast::
     result = reduce(op, std::move(spec), body, std::move(shape));
   }
   const ast::Expr* keep = named_argument(call, "keepdims");
-  if (keep == nullptr)
-    return result;
+  if (keep == nullptr) return result;
   const Tensor flag = lower(*keep);
   const ir::Literal* literal = literal_of(flag.body);
   if (literal == nullptr || !std::holds_alternative<bool>(*literal)) {
     fail(DiagnosticId::kNotConstant, keep->range, "keepdims is true or false");
   }
-  if (!std::get<bool>(*literal))
-    return result;
+  if (!std::get<bool>(*literal)) return result;
   Tensor kept;
   kept.body = result.body;
   std::size_t next = 0;
   for (std::size_t d = 0; d < t.rank(); ++d) {
     kept.labels.push_back(reduced[d] ? graph_.new_label() : result.labels[next]);
     kept.shape.push_back(reduced[d] ? Dim{1, "a reduced dimension", range} : result.shape[next]);
-    if (!reduced[d])
-      ++next;
+    if (!reduced[d]) ++next;
   }
   return kept;
 }

@@ -14,16 +14,14 @@ std::vector<SymbolRef> Lowerer::carried(const ast::Block& block) const {
   std::vector<SymbolRef> symbols;
   for (const std::string& name : assigned_names(block)) {
     const SymbolRef symbol = scope_->find(name);
-    if (symbol && symbol->kind == Symbol::Kind::kVar)
-      symbols.push_back(symbol);
+    if (symbol && symbol->kind == Symbol::Kind::kVar) symbols.push_back(symbol);
   }
   return symbols;
 }
 
 std::vector<ValueId> Lowerer::values_of(const std::vector<SymbolRef>& symbols) const {
   std::vector<ValueId> values;
-  for (const SymbolRef& s : symbols)
-    values.push_back(s->value);
+  for (const SymbolRef& s : symbols) values.push_back(s->value);
   return values;
 }
 
@@ -36,8 +34,7 @@ std::vector<ValueId> Lowerer::fresh_values(const std::vector<SymbolRef>& symbols
 }
 
 void Lowerer::set_values(const std::vector<SymbolRef>& symbols, const std::vector<ValueId>& values, std::size_t first) {
-  for (std::size_t k = 0; k < symbols.size(); ++k)
-    set_value(symbols[k], values[first + k]);
+  for (std::size_t k = 0; k < symbols.size(); ++k) set_value(symbols[k], values[first + k]);
 }
 
 Lowerer::RegionGuard::RegionGuard(Lowerer& lowerer, ir::Region& region) : lowerer_(lowerer) {
@@ -47,8 +44,7 @@ Lowerer::RegionGuard::RegionGuard(Lowerer& lowerer, ir::Region& region) : lowere
 Lowerer::RegionGuard::~RegionGuard() {
   lowerer_.graph_.pop_region();
   // What was checked inside need not have been checked elsewhere.
-  std::erase_if(lowerer_.checked_,
-                [&](const auto& key) { return std::get<0>(key) > lowerer_.graph_.region_depth(); });
+  std::erase_if(lowerer_.checked_, [&](const auto& key) { return std::get<0>(key) > lowerer_.graph_.region_depth(); });
 }
 
 ValueId Lowerer::bound_value(const ast::Expr& e, const std::string& what) {
@@ -59,7 +55,8 @@ Lowerer::LoopRange Lowerer::range_of(const ast::IndexRange& r) {
   LoopRange loop;
   loop.begin = bound_value(*r.lower, "a loop's begin");
   loop.end = bound_value(*r.upper, "a loop's end");
-  require_countable(graph_.extent_of_value(loop.begin), graph_.extent_of_value(loop.end), r.name.name, r.lower->range.to(r.upper->range));
+  require_countable(graph_.extent_of_value(loop.begin), graph_.extent_of_value(loop.end), r.name.name,
+                    r.lower->range.to(r.upper->range));
   if (r.step && !has_short_step(*r.step)) {
     loop.computed_step = bound_value(*r.step, "a step");
   } else {
@@ -73,12 +70,14 @@ ValueId Lowerer::iterations_of(const LoopRange& loop, const SourceRange& range) 
   const Expr end = ir::read(Scalar::kI64, loop.end, {});
   const Expr step = ir::read(Scalar::kI64, loop.computed_step, {});
   const Expr none = ir::binary(ir::BinaryOp::kEq, step, ir::constant_i64(0));
-  const ValueId moves = materialise(scalar_tensor(ir::select(none, ir::constant_i64(0), ir::constant_i64(1))), "", range);
+  const ValueId moves =
+      materialise(scalar_tensor(ir::select(none, ir::constant_i64(0), ir::constant_i64(1))), "", range);
   check({ir::Check::Relation::kAtMost, 1, Extent::of(moves), "a step cannot be 0", {}}, range);
   // Behind a condition that does not hold the check is not made.
   const Expr by = ir::select(none, ir::constant_i64(1), step);
   const Expr up = ir::binary(ir::BinaryOp::kLt, ir::constant_i64(0), step);
-  const Expr some = ir::select(up, ir::binary(ir::BinaryOp::kLt, begin, end), ir::binary(ir::BinaryOp::kLt, end, begin));
+  const Expr some =
+      ir::select(up, ir::binary(ir::BinaryOp::kLt, begin, end), ir::binary(ir::BinaryOp::kLt, end, begin));
   // The step is never added to a bound: it may be as long as 64 bits allow.
   const Expr last = ir::select(up, sub(end, ir::constant_i64(1)), add(end, ir::constant_i64(1)));
   const Expr further = ir::binary(ir::BinaryOp::kDiv, sub(last, begin), by, range);
@@ -86,7 +85,8 @@ ValueId Lowerer::iterations_of(const LoopRange& loop, const SourceRange& range) 
   return materialise(scalar_tensor(count), "", range);
 }
 
-void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::size_t level, const SourceRange& range) {
+void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::size_t level,
+                        const SourceRange& range) {
   if (level == f.ranges.size()) {
     lower_block(f.body);
     return;
@@ -104,8 +104,7 @@ void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::
   while (bounds.size() < f.ranges.size()) {
     const ast::IndexRange& r = f.ranges[bounds.size()];
     const bool early = !mentions_outer(*r.lower) && !mentions_outer(*r.upper) && !(r.step && mentions_outer(*r.step));
-    if (bounds.size() > level && !early)
-      break;
+    if (bounds.size() > level && !early) break;
     bounds.push_back(range_of(r));
   }
   const ast::IndexRange& r = f.ranges[level];
@@ -117,7 +116,8 @@ void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::
   loop.step = over.step;
   const std::vector<SymbolRef> symbols = carried(f.body);
   loop.inits = values_of(symbols);
-  const ValueId index = graph_.program().new_value({Scalar::kI64, {}, {}}, computed ? r.name.name + "_count" : r.name.name, r.name.range);
+  const ValueId index =
+      graph_.program().new_value({Scalar::kI64, {}, {}}, computed ? r.name.name + "_count" : r.name.name, r.name.range);
   const std::vector<ValueId> arguments = fresh_values(symbols);
   loop.body.arguments = {index};
   loop.body.arguments.insert(loop.body.arguments.end(), arguments.begin(), arguments.end());
@@ -175,8 +175,7 @@ void Lowerer::lower_while(const ast::While& w, const SourceRange& range) {
 
 void Lowerer::lower_if(const ast::If& i, std::size_t arm, const SourceRange& range) {
   if (arm == i.arms.size()) {
-    if (i.else_body)
-      lower_block(*i.else_body);
+    if (i.else_body) lower_block(*i.else_body);
     return;
   }
   ir::If branch;
@@ -184,14 +183,11 @@ void Lowerer::lower_if(const ast::If& i, std::size_t arm, const SourceRange& ran
   std::vector<SymbolRef> symbols;
   const auto collect = [&](const ast::Block& block) {
     for (const SymbolRef& s : carried(block)) {
-      if (std::ranges::find(symbols, s) == symbols.end())
-        symbols.push_back(s);
+      if (std::ranges::find(symbols, s) == symbols.end()) symbols.push_back(s);
     }
   };
-  for (std::size_t k = arm; k < i.arms.size(); ++k)
-    collect(i.arms[k].body);
-  if (i.else_body)
-    collect(*i.else_body);
+  for (std::size_t k = arm; k < i.arms.size(); ++k) collect(i.arms[k].body);
+  if (i.else_body) collect(*i.else_body);
   const std::vector<ValueId> before = values_of(symbols);
   ++branches_;
   {

@@ -10,8 +10,7 @@ void Lowerer::fail(DiagnosticId id, const SourceRange& range, const std::string&
 }
 
 void Lowerer::error(DiagnosticId id, const SourceRange& range, const std::string& message, Notes notes) {
-  if (!known_from_other_call(id, range))
-    sink_.error(id, range, message, with_calls(std::move(notes)));
+  if (!known_from_other_call(id, range)) sink_.error(id, range, message, with_calls(std::move(notes)));
 }
 
 /// A mistake in a function that no call gets through is one mistake, however often the function is called.
@@ -37,26 +36,25 @@ Lowerer::Notes Lowerer::with_calls(Notes notes) const {
   for (std::size_t k = frames_.size(); k-- > 1;) {
     const std::string& tensor = frames_[k].tensor;
     const std::string hint =
-        tensor.empty() ? "" : ", where `" + tensor + "`, which has no type, is a tensor; index notation applies the function per element";
+        tensor.empty() ? ""
+                       : ", where `" + tensor +
+                             "`, which has no type, is a tensor; index notation applies the function per element";
     notes.push_back({frames_[k].call, "in this call of `" + frames_[k].function->name.name + "`" + hint});
   }
   return notes;
 }
 
 std::string Lowerer::source_text(const SourceRange& range) const {
-  if (!range.known() || range.line != range.end_line || range.file >= sources_.file_count())
-    return "";
+  if (!range.known() || range.line != range.end_line || range.file >= sources_.file_count()) return "";
   // Columns count characters, not bytes; names made from other than plain lines are left out.
   const std::string_view line = sources_.line(range.file, range.line);
-  if (utf8_length(line) != line.size() || range.end_column > line.size() + 1 || range.column < 1)
-    return "";
+  if (utf8_length(line) != line.size() || range.end_column > line.size() + 1 || range.column < 1) return "";
   return std::string(line.substr(range.column - 1, range.end_column - range.column));
 }
 
 std::string Lowerer::type_text(const Tensor& t) const {
   std::vector<std::string> extents;
-  for (const Dim& d : t.shape)
-    extents.push_back(graph_.text(d.extent));
+  for (const Dim& d : t.shape) extents.push_back(graph_.text(d.extent));
   return frontend::type_text(t.scalar(), extents);
 }
 

@@ -40,8 +40,7 @@ ValueId Lowerer::routine_operand(const Tensor& t, Scalar type, const ast::Call& 
     v = materialise(tensor_of(v, t.range), "", t.range, &dense);
   }
   std::string& name = graph_.program().values[static_cast<std::size_t>(v.id)].name;
-  if (name.empty())
-    name = source_text(t.range);
+  if (name.empty()) name = source_text(t.range);
   return v;
 }
 
@@ -52,8 +51,7 @@ std::vector<Tensor> Lowerer::emit_routine(Routine routine, const std::vector<Rou
   std::vector<Tensor> tensors;
   for (const RoutineResult& r : results) {
     ir::Type type{r.scalar, {}, {}};
-    for (const Dim& d : r.shape)
-      type.shape.push_back(d.extent);
+    for (const Dim& d : r.shape) type.shape.push_back(d.extent);
     const ValueId v = graph_.program().new_value(std::move(type), "", range);
     temporaries_.insert(v);
     values.push_back(v);
@@ -62,8 +60,7 @@ std::vector<Tensor> Lowerer::emit_routine(Routine routine, const std::vector<Rou
   }
   const bool stops = !ir::is_line(routine.kind);
   Expr guard;
-  for (const Expr& g : guards_)
-    guard = both(guard, g);
+  for (const Expr& g : guards_) guard = both(guard, g);
   if (stops && guard && labels_of(guard).empty()) {
     emit_guarded_routine(std::move(routine), values, guard, range);
   } else {
@@ -84,8 +81,7 @@ void Lowerer::emit_guarded_routine(Routine routine, const std::vector<ValueId>& 
   };
   {
     const RegionGuard region(*this, branch.then_region);
-    for (const ValueId v : results)
-      branch.then_region.yields.push_back(fresh_result(v));
+    for (const ValueId v : results) branch.then_region.yields.push_back(fresh_result(v));
     graph_.emit_results(std::move(routine), branch.then_region.yields, range);
   }
   {
@@ -93,8 +89,7 @@ void Lowerer::emit_guarded_routine(Routine routine, const std::vector<ValueId>& 
     for (const ValueId v : results) {
       const ir::Type type = graph_.program().type(v);
       std::vector<Dim> shape;
-      for (const Extent& e : type.shape)
-        shape.push_back({e, "", range});
+      for (const Extent& e : type.shape) shape.push_back({e, "", range});
       const Tensor zero = filled(converted(ir::constant_i64(0), type.scalar), Weak::kNo, std::move(shape));
       branch.else_region.yields.push_back(materialise(zero, "", range, &type));
     }
@@ -105,8 +100,7 @@ void Lowerer::emit_guarded_routine(Routine routine, const std::vector<ValueId>& 
 
 Tensor Lowerer::flattened(const Tensor& t, const SourceRange& range) {
   Dim size{1, "the number of elements of " + source_text(range), range};
-  for (const Dim& d : t.shape)
-    size.extent = size.extent * d.extent;
+  for (const Dim& d : t.shape) size.extent = size.extent * d.extent;
   Tensor result;
   result.weak = t.weak;
   result.range = t.range;
@@ -147,8 +141,7 @@ Tensor Lowerer::call_sort(const ast::Call& call, const SourceRange& range) {
 
 std::vector<Tensor> Lowerer::call_topk(const ast::Call& call, const SourceRange& range) {
   const Tensor t = positional(call, 2, 2, range)[0];
-  if (t.rank() == 0)
-    fail(DiagnosticId::kRankMismatch, range, "topk takes a tensor, but this is a scalar");
+  if (t.rank() == 0) fail(DiagnosticId::kRankMismatch, range, "topk takes a tensor, but this is a scalar");
   const SourceRange& place = call.arguments[1].range;
   const Expr count = integer_scalar(*call.arguments[1].value, "topk's k");
   if (!labels_of(count).empty())
@@ -197,10 +190,9 @@ void Lowerer::require_square(const MatrixCall& m, const ast::Call& call, const S
 
 Dim Lowerer::shorter(const MatrixCall& m) {
   const auto difference = (m.rows.extent - m.columns.extent).constant();
-  if (difference)
-    return *difference <= 0 ? m.rows : m.columns;
-  const Expr least = ir::binary(BinaryOp::kMin, expr_of(graph_.program(), m.rows.extent),
-                                expr_of(graph_.program(), m.columns.extent));
+  if (difference) return *difference <= 0 ? m.rows : m.columns;
+  const Expr least =
+      ir::binary(BinaryOp::kMin, expr_of(graph_.program(), m.rows.extent), expr_of(graph_.program(), m.columns.extent));
   return {graph_.extent_of(least, "min(" + graph_.text(m.rows.extent) + ", " + graph_.text(m.columns.extent) + ")"),
           "the smaller of rows and columns", m.rows.range};
 }
@@ -214,8 +206,7 @@ Tensor Lowerer::call_solve(const ast::Call& call, const SourceRange& range) {
     fail(DiagnosticId::kRankMismatch, b.range,
          "the right side of " + call.callee.name + " is a vector or a matrix, but this is " + type_text(b));
   }
-  if (!least_squares)
-    require_square(m, call, range);
+  if (!least_squares) require_square(m, call, range);
   agree(m.rows, b.shape[0], range, "between the matrix and the right side of " + call.callee.name);
   const Common common = common_type(args[0].scalar(), args[0].weak, b.scalar(), b.weak);
   m.scalar = ir::is_float(common.type) ? common.type : Scalar::kF64;
@@ -234,8 +225,7 @@ Tensor Lowerer::call_square(const ast::Call& call, const SourceRange& range) {
   require_square(m, call, range);
   m.routine.operands = {routine_operand(a, m.scalar, call)};
   std::vector<Dim> shape;
-  if (m.routine.kind != Routine::Kind::kDet)
-    shape = {m.rows, m.columns};
+  if (m.routine.kind != Routine::Kind::kDet) shape = {m.rows, m.columns};
   return emit_routine(std::move(m.routine), {{m.scalar, shape}}, range)[0];
 }
 
@@ -261,8 +251,8 @@ std::vector<Tensor> Lowerer::call_svd(const ast::Call& call, const SourceRange& 
   MatrixCall m = matrix_call(Routine::Kind::kSvd, a, call);
   m.routine.operands = {routine_operand(a, m.scalar, call)};
   const Dim k = shorter(m);
-  return emit_routine(std::move(m.routine),
-                      {{m.scalar, {m.rows, k}}, {m.scalar, {k}}, {m.scalar, {k, m.columns}}}, range);
+  return emit_routine(std::move(m.routine), {{m.scalar, {m.rows, k}}, {m.scalar, {k}}, {m.scalar, {k, m.columns}}},
+                      range);
 }
 
 std::vector<Tensor> Lowerer::call_eigh(const ast::Call& call, const SourceRange& range) {

@@ -15,13 +15,11 @@ using ir::ValueId;
 
 void Lowerer::lower_block(const ast::Block& block) {
   const ScopeGuard scope(*this, Scope::Kind::kBlock);
-  for (const ast::StmtPtr& s : block.statements)
-    lower_statement(*s);
+  for (const ast::StmtPtr& s : block.statements) lower_statement(*s);
 }
 
 void Lowerer::lower_statement(const ast::Stmt& s) {
-  if (sink_.is_full())
-    return;
+  if (sink_.is_full()) return;
   const std::size_t guards = guards_.size();
   const std::size_t loops = loops_.size();
   const int branches = branches_;
@@ -36,27 +34,20 @@ void Lowerer::lower_statement(const ast::Stmt& s) {
 }
 
 void Lowerer::mark_broken(const ast::Stmt& s) {
-  if (const auto* let = std::get_if<ast::Let>(&s.node))
-    declare_broken(let->target.name);
-  if (const auto* input = std::get_if<ast::Input>(&s.node))
-    declare_broken(input->name);
-  if (const auto* param = std::get_if<ast::Param>(&s.node))
-    declare_broken(param->name);
+  if (const auto* let = std::get_if<ast::Let>(&s.node)) declare_broken(let->target.name);
+  if (const auto* input = std::get_if<ast::Input>(&s.node)) declare_broken(input->name);
+  if (const auto* param = std::get_if<ast::Param>(&s.node)) declare_broken(param->name);
   if (const auto* output = std::get_if<ast::Output>(&s.node); output != nullptr && output->definition) {
     declare_broken(output->target.name);
   }
   // A name that only a later assignment declares would be undefined in every use.
   const auto assigned = [this](const ast::Identifier& name) {
-    if (!scope_->find(name.name))
-      declare_broken(name);
+    if (!scope_->find(name.name)) declare_broken(name);
   };
-  if (const auto* assign = std::get_if<ast::Assign>(&s.node))
-    assigned(assign->target.name);
-  if (const auto* tuple = std::get_if<ast::TupleAssign>(&s.node))
-    std::ranges::for_each(tuple->names, assigned);
+  if (const auto* assign = std::get_if<ast::Assign>(&s.node)) assigned(assign->target.name);
+  if (const auto* tuple = std::get_if<ast::TupleAssign>(&s.node)) std::ranges::for_each(tuple->names, assigned);
   if (const auto* tuple = std::get_if<ast::TupleLet>(&s.node)) {
-    for (const ast::Identifier& name : tuple->names)
-      declare_broken(name);
+    for (const ast::Identifier& name : tuple->names) declare_broken(name);
   }
 }
 
@@ -76,16 +67,15 @@ void Lowerer::dispatch(const ast::Stmt& s) {
         // In functions check_returns has been here before.
         fail(DiagnosticId::kMisplacedStatement, s.range, "`return` can stand only in a function");
       },
-      [](const ast::Function&) {}, [](const ast::Monoid&) {},
-      [](const ast::Extern&) {}, [](const ast::Storage&) {});
+      [](const ast::Function&) {}, [](const ast::Monoid&) {}, [](const ast::Extern&) {}, [](const ast::Storage&) {});
 }
 
 void Lowerer::check_option_name(const ast::Identifier& name) {
   static const std::set<std::string> options = {
-      "tile",       "threads", "seed",  "set",     "plan",  "stats",    "memory",  "window", "schedule", "reproducible", "factorise",
-      "checkpoint", "resume",  "trace", "profile", "check", "progress", "dry_run", "quiet",  "help",     "version"};
-  if (!options.contains(name.name))
-    return;
+      "tile",    "threads",  "seed",         "set",       "plan",       "stats",  "memory",
+      "window",  "schedule", "reproducible", "factorise", "checkpoint", "resume", "trace",
+      "profile", "check",    "progress",     "dry_run",   "quiet",      "help",   "version"};
+  if (!options.contains(name.name)) return;
   warn(DiagnosticId::kOptionClash, name.range,
        "--" + name.name + " is an option of every executable; this one is reached by --set " + name.name + "=VALUE");
 }
@@ -93,8 +83,7 @@ void Lowerer::check_option_name(const ast::Identifier& name) {
 void Lowerer::warn_of_shared_option(const ast::Identifier& output) {
   const SymbolRef symbol = scope_->find(output.name);
   // A dimension has no symbol.
-  if (!symbol || (symbol->kind != Symbol::Kind::kInput && symbol->kind != Symbol::Kind::kParam))
-    return;
+  if (!symbol || (symbol->kind != Symbol::Kind::kInput && symbol->kind != Symbol::Kind::kParam)) return;
   warn(DiagnosticId::kOptionClash, output.range,
        "--" + output.name + " gives the " + (symbol->kind == Symbol::Kind::kInput ? "input" : "param") +
            ", so this output can only be summarised; to write it, name it: output NAME = " + output.name + ";",
@@ -104,8 +93,7 @@ void Lowerer::warn_of_shared_option(const ast::Identifier& output) {
 void Lowerer::lower_param(const ast::Param& p) {
   check_option_name(p.name);
   const ir::Type type = lower_type(p.type);
-  if (type.rank() != 0)
-    fail(DiagnosticId::kRankMismatch, p.type.range, "a param is a scalar; tensors are inputs");
+  if (type.rank() != 0) fail(DiagnosticId::kRankMismatch, p.type.range, "a param is a scalar; tensors are inputs");
   ir::Param param{p.name.name, {}, {}, {}};
   if (p.default_value) {
     const Expr value = scalar_of_type(lower(*p.default_value), type.scalar, "the param `" + p.name.name + "`");
@@ -117,8 +105,7 @@ void Lowerer::lower_param(const ast::Param& p) {
     if (!param.default_value) {
       param.computed_default = materialise(scalar_tensor(value), "", p.default_value->range);
       param.default_text = source_text(p.default_value->range);
-      if (param.default_text.empty())
-        param.default_text = "computed";
+      if (param.default_text.empty()) param.default_text = "computed";
       if (!ir::known_at_start(graph_.program(), *param.computed_default)) {
         fail(DiagnosticId::kNotConstant, p.default_value->range,
              "a param's default is a constant or a scalar computed from params and dimensions; this depends on data");
@@ -140,14 +127,14 @@ void Lowerer::lower_input(const ast::Input& i) {
   require_sizes(*i.annotations.type, type);
   StorageRef storage;
   if (i.annotations.storage) {
-    if (type.has_sparse())
-      unsupported(i.annotations.storage->range, "a storage of a type with sparse dimensions is");
+    if (type.has_sparse()) unsupported(i.annotations.storage->range, "a storage of a type with sparse dimensions is");
     storage = lower_storage(*i.annotations.storage, type.shape);
     type.shape = storage->stored;
     for (const auto& [extent, name] : bound) {
       if (std::ranges::find(type.shape, extent) == type.shape.end())
         fail(DiagnosticId::kBadDimension, name.range,
-             "the size `" + name.name + "` cannot be told from what the storage `" + i.annotations.storage->name.name + "` keeps; declare it before as a param or in another input",
+             "the size `" + name.name + "` cannot be told from what the storage `" + i.annotations.storage->name.name +
+                 "` keeps; declare it before as a param or in another input",
              {{i.annotations.storage->range, "the file holds the stored tensor"}});
     }
   }
@@ -176,8 +163,7 @@ void Lowerer::lower_output(const ast::Output& o, const SourceRange& range) {
 }
 
 void Lowerer::require_no_suffixes(const ast::Suffixes& s) {
-  if (!s.where && !s.loop)
-    return;
+  if (!s.where && !s.loop) return;
   const SourceRange& range = s.where ? s.where->range : s.loop->range;
   fail(DiagnosticId::kMisplacedSuffix, range,
        std::string(s.where ? "where" : "for") +
@@ -195,27 +181,27 @@ Lowerer::Stored Lowerer::lower_declaration(const ast::Target& target, const ast:
 }
 
 void Lowerer::annotate_tile(ValueId value, const ast::Annotations& annotations) {
-  if (!annotations.tile)
-    return;
+  if (!annotations.tile) return;
   std::vector<ir::Extent> edges;
-  for (const ast::ExprPtr& size : annotations.tile->sizes)
-    edges.push_back(dimension_extent(*size));
+  for (const ast::ExprPtr& size : annotations.tile->sizes) edges.push_back(dimension_extent(*size));
   ir::ValueInfo& info = graph_.program().values[static_cast<std::size_t>(value.id)];
   if (edges.size() != info.type.rank()) {
     fail(DiagnosticId::kBadArgument, annotations.tile->range,
-         "tile gives " + std::to_string(edges.size()) + (edges.size() == 1 ? " size, but `" : " sizes, but `") + info.name + "` has " +
-             std::to_string(info.type.rank()) + (info.type.rank() == 1 ? " dimension" : " dimensions"));
+         "tile gives " + std::to_string(edges.size()) + (edges.size() == 1 ? " size, but `" : " sizes, but `") +
+             info.name + "` has " + std::to_string(info.type.rank()) +
+             (info.type.rank() == 1 ? " dimension" : " dimensions"));
   }
   for (std::size_t d = 0; d < edges.size(); ++d) {
     if (edges[d].constant().value_or(1) < 1)
-      fail(DiagnosticId::kBadArgument, annotations.tile->sizes[d]->range, "a tile has at least one element along each dimension");
+      fail(DiagnosticId::kBadArgument, annotations.tile->sizes[d]->range,
+           "a tile has at least one element along each dimension");
   }
   // A second name of a tensor does not cut it again.
-  if (info.tile.empty())
-    info.tile = std::move(edges);
+  if (info.tile.empty()) info.tile = std::move(edges);
 }
 
-Lowerer::Stored Lowerer::value_of(const Tensor& t, const std::string& name, const SourceRange& range, const ir::Type* type) {
+Lowerer::Stored Lowerer::value_of(const Tensor& t, const std::string& name, const SourceRange& range,
+                                  const ir::Type* type) {
   if (const StoredWhole* whole = stored_whole(t); whole != nullptr && type == nullptr)
     return {whole->value, whole->storage};
   return {materialise(t, name, range, type)};
@@ -230,8 +216,7 @@ Lowerer::Stored Lowerer::lower_whole_declaration(const ast::Target& target, cons
          "a whole tensor is declared with =; op= needs index variables or an earlier var");
   }
   Tensor value = lower(*definition.value);
-  if (!annotations.type)
-    return value_of(value, name, target.range);
+  if (!annotations.type) return value_of(value, name, target.range);
   const ir::Type type = lower_type(*annotations.type);
   value = converted_to(value, type.scalar, "`" + name + "`", definition.value->range);
   require_shape(value, type, "`" + name + "`", definition.value->range);
@@ -239,8 +224,7 @@ Lowerer::Stored Lowerer::lower_whole_declaration(const ast::Target& target, cons
 }
 
 void Lowerer::lower_let(const ast::Let& l) {
-  if (inline_locals_ && lower_inline_let(l))
-    return;
+  if (inline_locals_ && lower_inline_let(l)) return;
   declare_named(l.target.name, l.is_mutable, lower_declaration(l.target, l.annotations, l.definition));
 }
 
@@ -254,8 +238,7 @@ void Lowerer::declare_named(const ast::Identifier& name, bool is_mutable, const 
 
 bool Lowerer::lower_inline_let(const ast::Let& l) {
   const bool scalar = !l.annotations.type || l.annotations.type->dimensions.empty();
-  if (l.target.subscripts || l.is_mutable || !scalar || l.definition.op.kind != ast::AssignKind::kSet)
-    return false;
+  if (l.target.subscripts || l.is_mutable || !scalar || l.definition.op.kind != ast::AssignKind::kSet) return false;
   require_no_suffixes(l.definition.suffixes);
   Tensor value = lower(*l.definition.value);
   if (l.annotations.type) {
@@ -271,8 +254,7 @@ std::vector<Tensor> Lowerer::lower_tuple_value(const ast::Definition& d, std::si
   require_no_suffixes(d.suffixes);
   std::vector<Tensor> values;
   if (const auto* tuple = std::get_if<ast::Tuple>(&d.value->node)) {
-    for (const ast::ExprPtr& e : tuple->elements)
-      values.push_back(lower(*e));
+    for (const ast::ExprPtr& e : tuple->elements) values.push_back(lower(*e));
   } else if (const auto* call = std::get_if<ast::Call>(&d.value->node);
              call != nullptr && (functions_.contains(call->callee.name) || tuple_call(d.value) != nullptr)) {
     values = lower_tuple_call(*call, d.value->range);
@@ -301,10 +283,8 @@ SymbolRef Lowerer::assignable(const ast::Identifier& name) {
     fail(DiagnosticId::kUndefinedName, name.range,
          "`" + name.name + "` is not declared" + did_you_mean(name.name, scope_->visible()) + "; declare it with var");
   }
-  if (symbol->kind == Symbol::Kind::kBroken)
-    throw Abandoned{};
-  if (symbol->kind == Symbol::Kind::kVar)
-    return symbol;
+  if (symbol->kind == Symbol::Kind::kBroken) throw Abandoned{};
+  if (symbol->kind == Symbol::Kind::kVar) return symbol;
   static const std::map<Symbol::Kind, std::string> kinds = {
       {Symbol::Kind::kLet, "declared with let; use var"},
       {Symbol::Kind::kParam, "a param"},
@@ -345,9 +325,8 @@ void Lowerer::assign_whole(const ast::Assign& a, const SymbolRef& symbol) {
                                        : tensor_of(symbol->value, name, a.target.name.range);
     const auto monoid = combine_monoid(op, type.scalar);
     if (op.kind == ast::AssignKind::kMonoid) {
-      value = elementwise({old, value}, Weak::kNo, a.target.range, [&](const std::vector<Expr>& e) {
-        return ir::combined(*monoid, e[0], e[1]);
-      });
+      value = elementwise({old, value}, Weak::kNo, a.target.range,
+                          [&](const std::vector<Expr>& e) { return ir::combined(*monoid, e[0], e[1]); });
     } else {
       static const std::map<ast::AssignKind, BinaryOp> operators = {
           {ast::AssignKind::kAdd, BinaryOp::kAdd}, {ast::AssignKind::kSub, BinaryOp::kSub},
@@ -361,14 +340,15 @@ void Lowerer::assign_whole(const ast::Assign& a, const SymbolRef& symbol) {
   set_value(symbol, own_value(a.target.name, assigned_value(value, type, *symbol, a.target.range)));
 }
 
-ValueId Lowerer::assigned_value(const Tensor& value, const ir::Type& type, const Symbol& symbol, const SourceRange& range) {
-  return symbol.storage ? store(value, type.scalar, symbol.storage, symbol.name, range).value : materialise(value, symbol.name, range, &type);
+ValueId Lowerer::assigned_value(const Tensor& value, const ir::Type& type, const Symbol& symbol,
+                                const SourceRange& range) {
+  return symbol.storage ? store(value, type.scalar, symbol.storage, symbol.name, range).value
+                        : materialise(value, symbol.name, range, &type);
 }
 
 void Lowerer::lower_tuple_assign(const ast::TupleAssign& a) {
   std::vector<SymbolRef> symbols;
-  for (const ast::Identifier& name : a.names)
-    symbols.push_back(assignable(name));
+  for (const ast::Identifier& name : a.names) symbols.push_back(assignable(name));
   const std::vector<Tensor> values = lower_tuple_value(a.definition, symbols.size());
   // All right sides are computed from the old values.
   std::vector<ValueId> results;

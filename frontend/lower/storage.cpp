@@ -7,9 +7,9 @@
 
 namespace tdsl::frontend {
 
-// User-defined storage. A name that is declared with one has the stored tensor as its value (`Symbol::value`); its meaning is
-// an expression, the guarded read of that tensor. So everything that composes expressions works without more, and the graph
-// never has a value of the logical shape unless the program asks for one.
+// User-defined storage. A name that is declared with one has the stored tensor as its value (`Symbol::value`); its
+// meaning is an expression, the guarded read of that tensor. So everything that composes expressions works without
+// more, and the graph never has a value of the logical shape unless the program asks for one.
 
 using ir::BinaryOp;
 using ir::Expr;
@@ -21,8 +21,7 @@ namespace {
 
 Expr equal_subscripts(const std::vector<Expr>& a, const std::vector<Expr>& b) {
   Expr all;
-  for (std::size_t d = 0; d < a.size(); ++d)
-    all = both(all, ir::binary(BinaryOp::kEq, a[d], b[d]));
+  for (std::size_t d = 0; d < a.size(); ++d) all = both(all, ir::binary(BinaryOp::kEq, a[d], b[d]));
   return all;
 }
 
@@ -36,16 +35,16 @@ void Lowerer::declare_storage(const ast::Storage& s) {
   }
   storages_[s.name.name] = &s;
   const auto require = [&](std::size_t given, std::size_t wanted, const SourceRange& range, const std::string& what) {
-    if (given == wanted)
-      return true;
-    error(DiagnosticId::kBadStorage, range, what + ": " + counted(given, "subscript") + ", but " + counted(wanted, "dimension"));
+    if (given == wanted) return true;
+    error(DiagnosticId::kBadStorage, range,
+          what + ": " + counted(given, "subscript") + ", but " + counted(wanted, "dimension"));
     refused_.insert(s.name.name);
     return false;
   };
-  const bool good = require(s.to.results.size(), s.extents.size(), s.to.range, "`to` leads to the stored tensor") &&
-                    require(s.from.indices.size(), s.extents.size(), s.from.range, "`from` begins at the stored tensor");
-  if (good)
-    require(s.from.results.size(), s.to.indices.size(), s.from.range, "`from` leads to where `to` begins");
+  const bool good =
+      require(s.to.results.size(), s.extents.size(), s.to.range, "`to` leads to the stored tensor") &&
+      require(s.from.indices.size(), s.extents.size(), s.from.range, "`from` begins at the stored tensor");
+  if (good) require(s.from.results.size(), s.to.indices.size(), s.from.range, "`from` leads to where `to` begins");
 }
 
 StorageMap Lowerer::lower_storage_map(const ast::IndexMap& map, const std::vector<Extent>& shape) {
@@ -61,7 +60,8 @@ StorageMap Lowerer::lower_storage_map(const ast::IndexMap& map, const std::vecto
     ir::for_each_node(e, [&](const ir::ExprNode& node) {
       const auto* read = std::get_if<ir::Read>(&node.op);
       if (read != nullptr && !read->subscripts.empty())
-        fail(DiagnosticId::kBadStorage, range, "a storage map is computed from its index names, the storage's parameters and params only");
+        fail(DiagnosticId::kBadStorage, range,
+             "a storage map is computed from its index names, the storage's parameters and params only");
     });
   };
   for (const ast::ExprPtr& e : map.results) {
@@ -77,24 +77,27 @@ StorageMap Lowerer::lower_storage_map(const ast::IndexMap& map, const std::vecto
 
 StorageRef Lowerer::lower_storage(const ast::StorageAnnotation& written, std::vector<Extent> shape) {
   const std::string& name = written.name.name;
-  if (refused_.contains(name))
-    throw Abandoned{};
+  if (refused_.contains(name)) throw Abandoned{};
   const auto found = storages_.find(name);
   if (found == storages_.end()) {
     std::vector<std::string> known;
-    for (const auto& [other, s] : storages_)
-      known.push_back(other);
-    fail(DiagnosticId::kUndefinedStorage, written.name.range, "there is no storage `" + name + "`" + did_you_mean(name, known));
+    for (const auto& [other, s] : storages_) known.push_back(other);
+    fail(DiagnosticId::kUndefinedStorage, written.name.range,
+         "there is no storage `" + name + "`" + did_you_mean(name, known));
   }
   const ast::Storage& s = *found->second;
   const Notes declared = {{s.name.range, "declared here"}};
   if (written.arguments.size() != s.parameters.size()) {
     fail(DiagnosticId::kBadArgument, written.range,
-         "the storage `" + name + "` takes " + counted(s.parameters.size(), "argument") + ", but " + std::to_string(written.arguments.size()) + (written.arguments.size() == 1 ? " is given" : " are given"), declared);
+         "the storage `" + name + "` takes " + counted(s.parameters.size(), "argument") + ", but " +
+             std::to_string(written.arguments.size()) + (written.arguments.size() == 1 ? " is given" : " are given"),
+         declared);
   }
   if (shape.size() != s.to.indices.size()) {
     fail(DiagnosticId::kRankMismatch, written.range,
-         "the storage `" + name + "` is for tensors of " + counted(s.to.indices.size(), "dimension") + ", but this one has " + std::to_string(shape.size()), declared);
+         "the storage `" + name + "` is for tensors of " + counted(s.to.indices.size(), "dimension") +
+             ", but this one has " + std::to_string(shape.size()),
+         declared);
   }
   std::vector<Extent> arguments;
   for (std::size_t k = 0; k < s.parameters.size(); ++k) {
@@ -120,7 +123,8 @@ StorageRef Lowerer::lower_storage(const ast::StorageAnnotation& written, std::ve
   }
   for (const ast::ExprPtr& e : s.extents) {
     storage->stored.push_back(dimension_extent(*e));
-    require_size(storage->stored.back(), "the size " + source_text(e->range) + " of the storage `" + name + "`", written.range);
+    require_size(storage->stored.back(), "the size " + source_text(e->range) + " of the storage `" + name + "`",
+                 written.range);
   }
   storage->to = lower_storage_map(s.to, storage->logical);
   storage->from = lower_storage_map(s.from, storage->stored);
@@ -130,23 +134,24 @@ StorageRef Lowerer::lower_storage(const ast::StorageAnnotation& written, std::ve
 
 void Lowerer::check_storage(const ast::Storage& s, const UserStorage& storage) {
   std::vector<Expr> own;
-  for (const std::int32_t id : storage.from.indices)
-    own.push_back(ir::index_ref(id));
+  for (const std::int32_t id : storage.from.indices) own.push_back(ir::index_ref(id));
   const std::vector<Expr> back = storage.to.at(storage.from.results);
-  const std::string message = "the storage `" + s.name.name + "` keeps elements elsewhere than it looks for them: `to` does not lead back to where `from` begins";
+  const std::string message =
+      "the storage `" + s.name.name +
+      "` keeps elements elsewhere than it looks for them: `to` does not lead back to where `from` begins";
   bool proven = true;
   for (std::size_t d = 0; d < own.size(); ++d) {
     const auto way = ir::affine_in_labels(sub(back[d], own[d]), graph_.value_extent());
     const auto constant = way && way->coefficients.empty() ? way->offset.constant() : std::nullopt;
     if (constant.value_or(0) != 0) {
       fail(DiagnosticId::kBadStorage, s.from.range, message,
-           {{s.to.results[d]->range, "where `to` gives " + std::to_string(*constant) + " more in dimension " + std::to_string(d)},
+           {{s.to.results[d]->range,
+             "where `to` gives " + std::to_string(*constant) + " more in dimension " + std::to_string(d)},
             {storage.range, "used here"}});
     }
     proven = proven && constant.has_value();
   }
-  if (proven)
-    return;
+  if (proven) return;
   // Where one of the guards does not hold nothing is kept, or nothing is looked for.
   const Expr kept = both(storage.from.guard, storage.to.guard ? storage.to.guard_at(storage.from.results) : Expr());
   const Expr right = equal_subscripts(back, own);
@@ -159,7 +164,8 @@ void Lowerer::check_storage(const ast::Storage& s, const UserStorage& storage) {
   graph_.emit_effect(ir::Assert{materialise(all, "", storage.range), message, true}, storage.range);
 }
 
-Tensor Lowerer::stored_tensor(ValueId value, const StorageRef& storage, const std::string& name, const SourceRange& range) {
+Tensor Lowerer::stored_tensor(ValueId value, const StorageRef& storage, const std::string& name,
+                              const SourceRange& range) {
   Tensor t;
   t.range = range;
   std::vector<Expr> subscripts;
@@ -170,28 +176,27 @@ Tensor Lowerer::stored_tensor(ValueId value, const StorageRef& storage, const st
   }
   const Scalar type = graph_.program().type(value).scalar;
   t.body = stored_element(*storage, type, value, subscripts, range);
-  if (t.body->type != Scalar::kBool && storage->to.guard)
-    graph_.note_sparse();
+  if (t.body->type != Scalar::kBool && storage->to.guard) graph_.note_sparse();
   t.stored = std::make_shared<const StoredWhole>(StoredWhole{value, storage, t.labels, t.body});
   stored_values_.insert(value);
   return t;
 }
 
-Expr Lowerer::inside_of_storage(const Expr& e, const ast::Subscript& s, const std::vector<Expr>& subscripts, const Tensor& base) {
+Expr Lowerer::inside_of_storage(const Expr& e, const ast::Subscript& s, const std::vector<Expr>& subscripts,
+                                const Tensor& base) {
   Expr inside;
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     const Extent& extent = base.shape[d].extent;
     const auto* index = std::get_if<ir::IndexRef>(&subscripts[d]->op);
     const auto constant = integer_constant(subscripts[d]);
     const auto room = constant ? (extent - Extent(*constant)).constant() : std::nullopt;
-    const bool known = (index != nullptr && stays_inside(graph_.label(index->label), extent)) || (room && *constant >= 0 && *room > 0);
-    if (known || std::holds_alternative<ast::SliceSubscript>(s.items[d].node))
-      continue;
+    const bool known =
+        (index != nullptr && stays_inside(graph_.label(index->label), extent)) || (room && *constant >= 0 && *room > 0);
+    if (known || std::holds_alternative<ast::SliceSubscript>(s.items[d].node)) continue;
     inside = both(inside, ir::binary(BinaryOp::kLe, ir::constant_i64(0), subscripts[d]));
     inside = both(inside, ir::binary(BinaryOp::kLt, subscripts[d], expr_of(graph_.program(), extent)));
   }
-  if (!inside)
-    return e;
+  if (!inside) return e;
   graph_.note_sparse();
   return absent_outside(inside, e, e->range);
 }
@@ -207,23 +212,22 @@ bool Lowerer::reads_stored(const Expr& e) const {
 
 ir::Type Lowerer::logical_type(const Symbol& symbol) const {
   ir::Type type = graph_.program().type(symbol.value);
-  if (symbol.storage)
-    type.shape = symbol.storage->logical;
+  if (symbol.storage) type.shape = symbol.storage->logical;
   return type;
 }
 
-/// The body at the positions that are kept. A reduction that nothing but this expression reads, element by element, is computed at
-/// them alone: `let C: f64[n, n] storage banded(n, 2) = A @ A;` makes no product of n by n.
+/// The body at the positions that are kept. A reduction that nothing but this expression reads, element by element, is
+/// computed at them alone: `let C: f64[n, n] storage banded(n, 2) = A @ A;` makes no product of n by n.
 Expr Lowerer::stored_positions(const Tensor& t, const UserStorage& storage, const ComputeSpec& spec) {
   std::vector<Expr> positions;
-  for (const std::int32_t id : spec.out)
-    positions.push_back(ir::index_ref(id));
+  for (const std::int32_t id : spec.out) positions.push_back(ir::index_ref(id));
   const std::vector<Expr> logical = storage.from.at(positions);
   const auto is_each_label = [&](const ir::Read& read) {
     std::set<std::int32_t> seen;
     for (const Expr& s : read.subscripts) {
       const auto* index = std::get_if<ir::IndexRef>(&s->op);
-      if (index == nullptr || std::ranges::find(t.labels, index->label) == t.labels.end() || !seen.insert(index->label).second)
+      if (index == nullptr || std::ranges::find(t.labels, index->label) == t.labels.end() ||
+          !seen.insert(index->label).second)
         return false;
     }
     return seen.size() == t.rank() && t.rank() > 0;
@@ -231,32 +235,29 @@ Expr Lowerer::stored_positions(const Tensor& t, const UserStorage& storage, cons
   Tensor kept = t;
   kept.body = ir::rewrite(t.body, [&](const Expr& part) {
     const auto* read = std::get_if<ir::Read>(&part->op);
-    if (read == nullptr || !temporaries_.contains(read->tensor) || !is_each_label(*read))
-      return part;
+    if (read == nullptr || !temporaries_.contains(read->tensor) || !is_each_label(*read)) return part;
     const ir::Node* node = graph_.definition(read->tensor);
     const auto* reduction = node == nullptr ? nullptr : std::get_if<ir::Compute>(&node->op);
-    const bool moves = reduction != nullptr && reduction->monoid && reduction->monoid->kind == ir::Monoid::Kind::kSum && reduction->left.empty() &&
-                       !reduction->base && !reduction->combine && !reduction->fill && reduction->bodies.size() == 1;
-    if (!moves)
-      return part;
+    const bool moves = reduction != nullptr && reduction->monoid && reduction->monoid->kind == ir::Monoid::Kind::kSum &&
+                       reduction->left.empty() && !reduction->base && !reduction->combine && !reduction->fill &&
+                       reduction->bodies.size() == 1;
+    if (!moves) return part;
     LabelMap places;
-    for (std::size_t d = 0; d < t.rank(); ++d)
-      places.emplace(t.labels[d], logical[d]);
+    for (std::size_t d = 0; d < t.rank(); ++d) places.emplace(t.labels[d], logical[d]);
     std::vector<Expr> at;
-    for (const Expr& s : read->subscripts)
-      at.push_back(substitute(s, places));
+    for (const Expr& s : read->subscripts) at.push_back(substitute(s, places));
     return ir::read(part->type, moved_reduction(*reduction, *node, at, storage, spec), positions, part->range);
   });
   return element(kept, logical);
 }
 
 /// The sum at `at` for every position that the storage keeps.
-ValueId Lowerer::moved_reduction(ir::Compute reduction, const ir::Node& node, const std::vector<Expr>& at, const UserStorage& storage, const ComputeSpec& spec) {
+ValueId Lowerer::moved_reduction(ir::Compute reduction, const ir::Node& node, const std::vector<Expr>& at,
+                                 const UserStorage& storage, const ComputeSpec& spec) {
   ComputeSpec moved;
   moved.out = spec.out;
   LabelMap places;
-  for (std::size_t d = 0; d < at.size(); ++d)
-    places.emplace(static_cast<std::int32_t>(d), at[d]);
+  for (std::size_t d = 0; d < at.size(); ++d) places.emplace(static_cast<std::int32_t>(d), at[d]);
   for (std::size_t r = 0; r < reduction.reduce.size(); ++r) {
     const std::int32_t id = graph_.new_label(reduction.reduce[r].name);
     LabelInfo& label = graph_.label(id);
@@ -275,7 +276,8 @@ ValueId Lowerer::moved_reduction(ir::Compute reduction, const ir::Node& node, co
   return graph_.emit(moved);
 }
 
-Lowerer::Stored Lowerer::store(const Tensor& t, Scalar type, const StorageRef& storage, const std::string& name, const SourceRange& range) {
+Lowerer::Stored Lowerer::store(const Tensor& t, Scalar type, const StorageRef& storage, const std::string& name,
+                               const SourceRange& range) {
   require_not_padded(t);
   const StoredWhole* whole = stored_whole(t);
   if (whole != nullptr && graph_.program().type(whole->value).scalar == type && same_storage(*whole->storage, *storage))
@@ -296,39 +298,42 @@ Lowerer::Stored Lowerer::store(const Tensor& t, Scalar type, const StorageRef& s
   require_legal(spec.type, name, range);
   for (const std::int32_t id : labels_of(spec.body)) {
     if (std::ranges::find(spec.out, id) == spec.out.end())
-      fail(DiagnosticId::kNotScalar, range, "this depends on the index variable `" + graph_.label(id).name + "`; only scalars may do so here");
+      fail(DiagnosticId::kNotScalar, range,
+           "this depends on the index variable `" + graph_.label(id).name + "`; only scalars may do so here");
   }
   graph_.flush();
   check_bounds(spec);
   return {graph_.emit(spec), storage};
 }
 
-Lowerer::Stored Lowerer::lower_stored_declaration(const ast::Target& target, const ast::Annotations& annotations, const ast::Definition& definition) {
+Lowerer::Stored Lowerer::lower_stored_declaration(const ast::Target& target, const ast::Annotations& annotations,
+                                                  const ast::Definition& definition) {
   const std::string& name = target.name.name;
   std::optional<ir::Type> type;
   if (annotations.type) {
     type = lower_type(*annotations.type);
     require_sizes(*annotations.type, *type);
-    if (type->has_sparse())
-      unsupported(annotations.storage->range, "a storage of a type with sparse dimensions is");
+    if (type->has_sparse()) unsupported(annotations.storage->range, "a storage of a type with sparse dimensions is");
   }
   if (target.subscripts) {
     if (!type)
-      fail(DiagnosticId::kUnknownExtent, annotations.storage->range, "a storage needs the sizes of the tensor here; declare them: " + name + "[…]: f64[n, …] storage …");
+      fail(DiagnosticId::kUnknownExtent, annotations.storage->range,
+           "a storage needs the sizes of the tensor here; declare them: " + name + "[…]: f64[n, …] storage …");
     return lower_stored_elements(target, *type, lower_storage(*annotations.storage, type->shape), definition, nullptr);
   }
   require_no_suffixes(definition.suffixes);
   if (definition.op.kind != ast::AssignKind::kSet)
-    fail(DiagnosticId::kImmutable, definition.op.range, "a whole tensor is declared with =; op= needs index variables or an earlier var");
+    fail(DiagnosticId::kImmutable, definition.op.range,
+         "a whole tensor is declared with =; op= needs index variables or an earlier var");
   Tensor value = lower(*definition.value);
   if (type) {
     value = converted_to(value, type->scalar, "`" + name + "`", definition.value->range);
     require_shape(value, *type, "`" + name + "`", definition.value->range);
   }
   std::vector<Extent> shape;
-  for (const Dim& d : value.shape)
-    shape.push_back(d.extent);
-  return store(value, value.scalar(), lower_storage(*annotations.storage, type ? type->shape : shape), name, target.range);
+  for (const Dim& d : value.shape) shape.push_back(d.extent);
+  return store(value, value.scalar(), lower_storage(*annotations.storage, type ? type->shape : shape), name,
+               target.range);
 }
 
 namespace {
@@ -339,7 +344,8 @@ std::optional<std::vector<ast::Identifier>> lone_names(const ast::Target& target
   for (const ast::SubscriptItem& item : *target.subscripts) {
     const auto* index = std::get_if<ast::IndexSubscript>(&item.node);
     const std::string* name = index == nullptr ? nullptr : bare_name(*index->value);
-    if (name == nullptr || std::ranges::any_of(names, [&](const ast::Identifier& other) { return other.name == *name; }))
+    if (name == nullptr ||
+        std::ranges::any_of(names, [&](const ast::Identifier& other) { return other.name == *name; }))
       return std::nullopt;
     names.push_back({*name, index->value->range});
   }
@@ -348,8 +354,9 @@ std::optional<std::vector<ast::Identifier>> lone_names(const ast::Target& target
 
 }  // namespace
 
-Lowerer::Stored Lowerer::lower_stored_elements(const ast::Target& target, const ir::Type& type, const StorageRef& storage,
-                                               const ast::Definition& definition, const SymbolRef& symbol) {
+Lowerer::Stored Lowerer::lower_stored_elements(const ast::Target& target, const ir::Type& type,
+                                               const StorageRef& storage, const ast::Definition& definition,
+                                               const SymbolRef& symbol) {
   IndexStatement s;
   s.op = definition.op;
   s.target = symbol;
@@ -357,11 +364,14 @@ Lowerer::Stored Lowerer::lower_stored_elements(const ast::Target& target, const 
   s.result = {type.scalar, storage->stored, {}};
   if (type.rank() != target.subscripts->size()) {
     fail(DiagnosticId::kRankMismatch, target.range,
-         target.name.name + " is " + type_text(type) + ", but " + counted(target.subscripts->size(), "subscript") + (target.subscripts->size() == 1 ? " is given" : " are given"));
+         target.name.name + " is " + type_text(type) + ", but " + counted(target.subscripts->size(), "subscript") +
+             (target.subscripts->size() == 1 ? " is given" : " are given"));
   }
   require_legal(s.result, target.name.name, target.range);
   const auto names = lone_names(target);
-  const bool binds = names && std::ranges::none_of(*names, [&](const ast::Identifier& n) { return symbol != nullptr && is_scalar_variable(n.name); });
+  const bool binds = names && std::ranges::none_of(*names, [&](const ast::Identifier& n) {
+                       return symbol != nullptr && is_scalar_variable(n.name);
+                     });
   if (symbol == nullptr && !binds)
     unsupported(target.range, "other than different index variables on the left of a declaration with a storage is");
   const std::size_t outer_guards = guards_.size();
@@ -370,19 +380,18 @@ Lowerer::Stored Lowerer::lower_stored_elements(const ast::Target& target, const 
     bind_stored_positions(s, *names, target, *storage, definition);
   } else {
     begin_index_statement(s, target, definition);
-    if (const Expr inside = storage->to.guard_at(s.left))
-      guards_.push_back(inside);
+    if (const Expr inside = storage->to.guard_at(s.left)) guards_.push_back(inside);
     s.left = storage->to.at(s.left);
     s.lone.assign(s.left.size(), -1);
   }
   lower_right_side(s, definition);
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k)
-    s.guard = both(s.guard, guards_[k]);
+  for (std::size_t k = outer_guards; k < guards_.size(); ++k) s.guard = both(s.guard, guards_[k]);
   guards_.resize(outer_guards);
   return {emit_index_statement(s, target.name.name, target.range), storage};
 }
 
-void Lowerer::bind_stored_positions(IndexStatement& s, const std::vector<ast::Identifier>& names, const ast::Target& target, const UserStorage& storage,
+void Lowerer::bind_stored_positions(IndexStatement& s, const std::vector<ast::Identifier>& names,
+                                    const ast::Target& target, const UserStorage& storage,
                                     const ast::Definition& definition) {
   // One label per stored dimension; the names on the left are where `from` leads.
   for (std::size_t d = 0; d < storage.stored.size(); ++d) {
@@ -393,29 +402,28 @@ void Lowerer::bind_stored_positions(IndexStatement& s, const std::vector<ast::Id
     s.left.push_back(ir::index_ref(id));
   }
   const std::vector<Expr> logical = storage.from.at(s.left);
-  if (const Expr inside = storage.from.guard_at(s.left))
-    guards_.push_back(inside);
+  if (const Expr inside = storage.from.guard_at(s.left)) guards_.push_back(inside);
   for (std::size_t d = 0; d < names.size(); ++d) {
     // Nothing runs over this label: it collects the dimensions where the name stands bare.
     const std::int32_t id = graph_.new_label(names[d].name, names[d].range);
-    graph_.label(id).bare_uses.push_back({{s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}, names[d].range});
+    graph_.label(id).bare_uses.push_back(
+        {{s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}, names[d].range});
     s.collected.push_back(id);
     bind_symbol(names[d], id, logical[d], false);
   }
-  if (!definition.suffixes.loop)
-    return;
+  if (!definition.suffixes.loop) return;
   for (const ast::IndexRange& r : definition.suffixes.loop->ranges) {
     const auto same = std::ranges::find(names, r.name.name, &ast::Identifier::name);
     if (same == names.end()) {
       bind_range(r.name, r.lower, r.upper, r.step, s.labels);
       continue;
     }
-    if (r.step)
-      unsupported(r.range, "a range with a step of what a storage keeps is");
+    if (r.step) unsupported(r.range, "a range with a step of what a storage keeps is");
     const Expr& value = logical[static_cast<std::size_t>(same - names.begin())];
     const Expr lower = integer_scalar(*r.lower, "a range's begin");
     const Expr upper = integer_scalar(*r.upper, "a range's end");
-    guards_.push_back(both(ir::binary(BinaryOp::kLe, lower, value, r.range), ir::binary(BinaryOp::kLt, value, upper, r.range)));
+    guards_.push_back(
+        both(ir::binary(BinaryOp::kLe, lower, value, r.range), ir::binary(BinaryOp::kLt, value, upper, r.range)));
   }
 }
 

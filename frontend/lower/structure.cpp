@@ -11,11 +11,10 @@ using ir::Scalar;
 
 namespace {
 
-Expr zero_of(Scalar type) {
-  return converted(ir::constant_i64(0), type == Scalar::kBool ? Scalar::kBool : type);
-}
+Expr zero_of(Scalar type) { return converted(ir::constant_i64(0), type == Scalar::kBool ? Scalar::kBool : type); }
 
-/// Dimensions of an operand, from `old_first` on, that hold the same elements as dimensions of a result of another shape.
+/// Dimensions of an operand, from `old_first` on, that hold the same elements as dimensions of a result of another
+/// shape.
 struct SameElements {
   std::size_t old_first = 0, old_count = 0;
   std::size_t first = 0, count = 0;
@@ -23,8 +22,7 @@ struct SameElements {
 
 Extent product_of(const std::vector<Dim>& shape, std::size_t first, std::size_t count) {
   Extent product = 1;
-  for (std::size_t d = first; d < first + count; ++d)
-    product = product * shape[d].extent;
+  for (std::size_t d = first; d < first + count; ++d) product = product * shape[d].extent;
   return product;
 }
 
@@ -32,16 +30,16 @@ Extent product_of(const std::vector<Dim>& shape, std::size_t first, std::size_t 
 bool are_parts_of(const std::vector<Dim>& shape, std::size_t first, std::size_t count, const Extent& whole) {
   for (std::size_t d = first; d < first + count; ++d) {
     const Extent others = product_of(shape, first, d - first) * product_of(shape, d + 1, first + count - d - 1);
-    if (shape[d].extent == Extent::quotient(whole, others))
-      return true;
+    if (shape[d].extent == Extent::quotient(whole, others)) return true;
   }
   return false;
 }
 
-/// The dimensions of both shapes, which have equally many elements, in groups as small as can be told; nothing if the last group is left over
-/// and `with_parts`: `(x / c) * c` is x if no other group has more elements than before. Dimensions of size 1 are in no group or in one of
-/// their own.
-std::optional<std::vector<SameElements>> same_elements(const std::vector<Dim>& old_shape, const std::vector<Dim>& shape, bool with_parts) {
+/// The dimensions of both shapes, which have equally many elements, in groups as small as can be told; nothing if the
+/// last group is left over and `with_parts`: `(x / c) * c` is x if no other group has more elements than before.
+/// Dimensions of size 1 are in no group or in one of their own.
+std::optional<std::vector<SameElements>> same_elements(const std::vector<Dim>& old_shape, const std::vector<Dim>& shape,
+                                                       bool with_parts) {
   std::vector<SameElements> groups;
   std::size_t old_at = 0, at = 0;
   const auto next_group = [&]() -> std::optional<SameElements> {
@@ -49,10 +47,10 @@ std::optional<std::vector<SameElements>> same_elements(const std::vector<Dim>& o
     for (std::size_t both = 2; both <= old_left + left; ++both) {
       for (std::size_t count = 1; count < both && count <= left; ++count) {
         const std::size_t old_count = both - count;
-        if (old_count > old_left)
-          continue;
+        if (old_count > old_left) continue;
         const Extent whole = product_of(old_shape, old_at, old_count);
-        if (whole == product_of(shape, at, count) || (with_parts && old_count == 1 && are_parts_of(shape, at, count, whole)))
+        if (whole == product_of(shape, at, count) ||
+            (with_parts && old_count == 1 && are_parts_of(shape, at, count, whole)))
           return SameElements{old_at, old_count, at, count};
       }
     }
@@ -65,8 +63,7 @@ std::optional<std::vector<SameElements>> same_elements(const std::vector<Dim>& o
     }
     const bool unit = old_at < old_shape.size() && old_shape[old_at].extent == Extent(1);
     const auto group = unit ? std::optional(SameElements{old_at, 1, at, 0}) : next_group();
-    if (!group)
-      return std::nullopt;
+    if (!group) return std::nullopt;
     groups.push_back(*group);
     old_at += group->old_count;
     at += group->count;
@@ -79,8 +76,7 @@ std::optional<std::vector<SameElements>> same_elements(const std::vector<Dim>& o
 Tensor Lowerer::call_transpose(const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> args = positional(call, 1, 9, range);
   const Tensor& t = args[0];
-  if (args.size() == 1)
-    return transpose(t, range);
+  if (args.size() == 1) return transpose(t, range);
   if (args.size() - 1 != t.rank()) {
     fail(DiagnosticId::kBadArgument, range,
          "transpose needs each of the tensor's " + counted(t.rank(), "dimension") + " once");
@@ -89,8 +85,7 @@ Tensor Lowerer::call_transpose(const ast::Call& call, const SourceRange& range) 
   std::vector<bool> taken(t.rank(), false);
   for (std::size_t d = 0; d < t.rank(); ++d) {
     const auto from = static_cast<std::size_t>(axis_number(*call.arguments[d + 1].value, t.rank()));
-    if (taken[from])
-      fail(DiagnosticId::kBadArgument, call.arguments[d + 1].range, "this dimension is named twice");
+    if (taken[from]) fail(DiagnosticId::kBadArgument, call.arguments[d + 1].range, "this dimension is named twice");
     taken[from] = true;
     result.labels[d] = t.labels[from];
     result.shape[d] = t.shape[from];
@@ -144,8 +139,7 @@ Tensor Lowerer::call_diag(const ast::Call& call, const SourceRange& range) {
 
 Tensor Lowerer::call_trace(const ast::Call& call, const SourceRange& range) {
   const Tensor diagonal = call_diag(call, range);
-  if (diagonal.rank() != 1)
-    fail(DiagnosticId::kRankMismatch, range, "trace takes a matrix");
+  if (diagonal.rank() != 1) fail(DiagnosticId::kRankMismatch, range, "trace takes a matrix");
   return reduce_whole({Reducer::kSum, {}, Scalar::kF64}, diagonal, call, range);
 }
 
@@ -183,13 +177,14 @@ Tensor Lowerer::call_roll(const ast::Call& call, const SourceRange& range) {
   const Tensor& t = args[0];
   const ast::Expr* axis = named_argument(call, "axis");
   const Expr shift = scalar_of_type(args[1], Scalar::kI64, "roll's shift");
-  const auto rolled = [&](const Expr& own, const Expr& extent) { return ir::binary(BinaryOp::kMod, sub(own, shift), extent, range); };
+  const auto rolled = [&](const Expr& own, const Expr& extent) {
+    return ir::binary(BinaryOp::kMod, sub(own, shift), extent, range);
+  };
   Tensor result = fresh(t);
   if (axis == nullptr && t.rank() != 1) {
     // All elements in row-major order.
     Extent size = 1;
-    for (const Dim& d : t.shape)
-      size = size * d.extent;
+    for (const Dim& d : t.shape) size = size * d.extent;
     result.body = element(t, split(rolled(row_major(result), expr_of(graph_.program(), size)), t.shape, range));
     return result;
   }
@@ -228,8 +223,7 @@ Tensor Lowerer::call_concat(const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> args = positional(call, 1, 1000, range, {"axis"});
   const ast::Expr* axis_expr = named_argument(call, "axis");
   const std::size_t rank = args[0].rank();
-  if (rank == 0)
-    fail(DiagnosticId::kRankMismatch, args[0].range, "concat takes tensors, but this is a scalar");
+  if (rank == 0) fail(DiagnosticId::kRankMismatch, args[0].range, "concat takes tensors, but this is a scalar");
   const auto axis = axis_expr == nullptr ? 0 : static_cast<std::size_t>(axis_number(*axis_expr, rank));
   Tensor result = fresh(args[0]);
   result.shape[axis].extent = length_of(result.shape[axis].extent);
@@ -243,8 +237,7 @@ Tensor Lowerer::call_concat(const ast::Call& call, const SourceRange& range) {
     std::vector<Expr> subscripts;
     for (std::size_t d = 0; d < rank; ++d) {
       const Expr own = ir::index_ref(result.labels[d]);
-      if (d != axis)
-        agree(result.shape[d], next.shape[d], range, "in dimension " + std::to_string(d));
+      if (d != axis) agree(result.shape[d], next.shape[d], range, "in dimension " + std::to_string(d));
       subscripts.push_back(d == axis ? sub(own, expr_of(graph_.program(), result.shape[d].extent)) : own);
     }
     const Common common = common_type(result.scalar(), result.weak, next.scalar(), next.weak);
@@ -261,21 +254,17 @@ Tensor Lowerer::call_concat(const ast::Call& call, const SourceRange& range) {
 }
 
 Tensor Lowerer::call_reshape(const ast::Call& call, const SourceRange& range) {
-  if (call.arguments.empty())
-    fail(DiagnosticId::kBadArgument, range, "reshape takes a tensor and sizes");
+  if (call.arguments.empty()) fail(DiagnosticId::kBadArgument, range, "reshape takes a tensor and sizes");
   const Tensor t = lower(*call.arguments[0].value);
   Tensor result = filled(ir::constant_i64(0), t.weak, extent_arguments(call, 1, range));
   Dim old_size{1, "the number of elements of " + source_text(call.arguments[0].range), call.arguments[0].range};
   Dim new_size{1, "the number of elements asked for", range};
-  for (const Dim& d : t.shape)
-    old_size.extent = old_size.extent * d.extent;
-  for (const Dim& d : result.shape)
-    new_size.extent = new_size.extent * d.extent;
+  for (const Dim& d : t.shape) old_size.extent = old_size.extent * d.extent;
+  for (const Dim& d : result.shape) new_size.extent = new_size.extent * d.extent;
   agree(old_size, new_size, range, "in this reshape");
   std::vector<Expr> subscripts;
   auto groups = same_elements(t.shape, result.shape, true);
-  if (!groups)
-    groups = same_elements(t.shape, result.shape, false);
+  if (!groups) groups = same_elements(t.shape, result.shape, false);
   for (const SameElements& group : *groups) {
     const auto first = t.shape.begin() + static_cast<std::ptrdiff_t>(group.old_first);
     const std::vector<Dim> of_group(first, first + static_cast<std::ptrdiff_t>(group.old_count));
@@ -289,8 +278,7 @@ Tensor Lowerer::call_reshape(const ast::Call& call, const SourceRange& range) {
 Tensor Lowerer::call_pad(const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> args = positional(call, 2, 2, range);
   Tensor result = args[0];
-  if (args[1].rank() != 0)
-    fail(DiagnosticId::kNotScalar, args[1].range, "pad's value is a scalar");
+  if (args[1].rank() != 0) fail(DiagnosticId::kNotScalar, args[1].range, "pad's value is a scalar");
   const Common common = common_type(result.scalar(), result.weak, args[1].scalar(), args[1].weak);
   Expr inside;
   for (std::size_t d = 0; d < result.rank(); ++d) {

@@ -17,19 +17,16 @@ namespace {
 /// The value of `-3` written as a literal, the only subscripts that count from the end.
 std::optional<std::int64_t> negative_literal(const ast::Expr& e) {
   const auto* unary = std::get_if<ast::Unary>(&e.node);
-  if (unary == nullptr || unary->op != ast::UnaryOp::kNegate)
-    return std::nullopt;
+  if (unary == nullptr || unary->op != ast::UnaryOp::kNegate) return std::nullopt;
   const auto* literal = std::get_if<ast::IntegerLiteral>(&unary->operand->node);
-  if (literal == nullptr || literal->value <= 0)
-    return std::nullopt;
+  if (literal == nullptr || literal->value <= 0) return std::nullopt;
   return -literal->value;
 }
 
 /// `A[i]` or `A[i, j]`: no slices.
 bool are_indices(const ast::Subscript& s) {
-  return std::ranges::all_of(s.items, [](const ast::SubscriptItem& item) {
-    return std::holds_alternative<ast::IndexSubscript>(item.node);
-  });
+  return std::ranges::all_of(
+      s.items, [](const ast::SubscriptItem& item) { return std::holds_alternative<ast::IndexSubscript>(item.node); });
 }
 
 bool reads_elements(const Expr& e) {
@@ -55,8 +52,7 @@ bool is_certain(const Expr& e, std::int32_t label) {
 
 void Lowerer::require_subscripts(std::size_t given, const Tensor& base, const std::string& name,
                                  const SourceRange& range) {
-  if (given == base.rank())
-    return;
+  if (given == base.rank()) return;
   fail(DiagnosticId::kRankMismatch, range,
        name + " has " + counted(base.rank(), "dimension") + ", but " + counted(given, "subscript") +
            (given == 1 ? " is given" : " are given") +
@@ -79,13 +75,11 @@ Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& rang
     const Dim& dim = base.shape[d];
     if (const auto* index = std::get_if<ast::IndexSubscript>(&s.items[d].node)) {
       subscripts.push_back(subscript_expr(*index->value, dim, base.padded));
-      if (!labels_of(subscripts.back()).empty())
-        index_place = &s.items[d].range;
+      if (!labels_of(subscripts.back()).empty()) index_place = &s.items[d].range;
       continue;
     }
     const SlicePart part = slice_part(std::get<ast::SliceSubscript>(s.items[d].node), dim, s.items[d].range);
-    if (!labels_of(part.start).empty())
-      index_place = &s.items[d].range;
+    if (!labels_of(part.start).empty()) index_place = &s.items[d].range;
     result.labels.push_back(graph_.new_label());
     result.shape.push_back({part.extent, "the slice of " + dim.what, s.items[d].range});
     subscripts.push_back(position_in(part, result.labels.back()));
@@ -102,19 +96,18 @@ Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& rang
     result.body = ir::read(result.body->type, read->tensor, read->subscripts, range);
   }
   result.weak = base.weak;
-  if (stored_whole(base) != nullptr)
-    result.body = inside_of_storage(result.body, s, subscripts, base);
+  if (stored_whole(base) != nullptr) result.body = inside_of_storage(result.body, s, subscripts, base);
   return result;
 }
 
 bool Lowerer::is_checked(const Expr& element, const Expr& subscript, const Extent& extent) const {
-  if (const auto* index = std::get_if<ir::IndexRef>(&subscript->op); index != nullptr && stays_inside(graph_.label(index->label), extent))
+  if (const auto* index = std::get_if<ir::IndexRef>(&subscript->op);
+      index != nullptr && stays_inside(graph_.label(index->label), extent))
     return true;
   if (const auto position = frontend::extent_of(subscript, graph_.value_extent())) {
     const auto first = position->constant();
     const auto room = (extent - *position).constant();
-    if (first && *first >= 0 && room && *room > 0)
-      return true;
+    if (first && *first >= 0 && room && *room > 0) return true;
   }
   bool found = false;
   for_each_certain_read(element, [&](const ir::ExprNode&, const ir::Read& read) {
@@ -125,22 +118,22 @@ bool Lowerer::is_checked(const Expr& element, const Expr& subscript, const Exten
   return found;
 }
 
-Expr Lowerer::checked_element(const Tensor& base, const std::vector<Expr>& subscripts, const ast::Subscript& s, const std::string& name) {
+Expr Lowerer::checked_element(const Tensor& base, const std::vector<Expr>& subscripts, const ast::Subscript& s,
+                              const std::string& name) {
   const Expr unchecked = element(base, subscripts);
   // A storage says what is outside of its tensor.
-  if (base.padded || stored_whole(base) != nullptr)
-    return unchecked;
+  if (base.padded || stored_whole(base) != nullptr) return unchecked;
   std::vector<Expr> positions = subscripts;
   std::vector<std::size_t> conditions;
   const auto message = [&](std::size_t d) {
     const std::string what = name.empty() ? base.shape[d].what : "dimension " + std::to_string(d) + " of " + name;
-    return "the subscript `" + source_text(s.items[d].range) + "` lies outside its dimension: " + what + " has extent " + graph_.text(base.shape[d].extent);
+    return "the subscript `" + source_text(s.items[d].range) + "` lies outside its dimension: " + what +
+           " has extent " + graph_.text(base.shape[d].extent);
   };
   const auto extent = [&](std::size_t d) { return expr_of(graph_.program(), base.shape[d].extent); };
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     const bool slice = !std::holds_alternative<ast::IndexSubscript>(s.items[d].node);
-    if (slice || is_checked(unchecked, subscripts[d], base.shape[d].extent))
-      continue;
+    if (slice || is_checked(unchecked, subscripts[d], base.shape[d].extent)) continue;
     // Where data says what is read, a subscript of its own can be gathered ahead; others stay sums of index variables.
     if (reads_elements(subscripts[d]) && is_certain(base.body, base.labels[d])) {
       positions[d] = ir::within(subscripts[d], extent(d), message(d), s.items[d].range);
@@ -185,8 +178,7 @@ Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim, bool padded) {
   const Expr value = ir::cast(Scalar::kI64, t.body, e.range);
   const auto position = labels_of(value).empty() ? frontend::extent_of(value, graph_.value_extent()) : std::nullopt;
   // Behind a condition it may never be evaluated.
-  if (!position || padded || !guards_.empty() || branches_ > 0)
-    return value;
+  if (!position || padded || !guards_.empty() || branches_ > 0) return value;
   const auto beyond = (*position - dim.extent).constant();
   const auto below = position->constant();
   if ((beyond && *beyond >= 0) || (below && *below < 0)) {
@@ -201,8 +193,7 @@ Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim, bool padded) {
 Lowerer::SlicePart Lowerer::slice_part(const ast::SliceSubscript& s, const Dim& dim, const SourceRange& range) {
   SlicePart part;
   const auto bound = [&](const ast::ExprPtr& e, const Extent& otherwise) -> Expr {
-    if (!e)
-      return expr_of(graph_.program(), otherwise);
+    if (!e) return expr_of(graph_.program(), otherwise);
     if (const auto from_end = negative_literal(*e)) {
       return expr_of(graph_.program(), dim.extent + Extent(*from_end));
     }
@@ -210,8 +201,7 @@ Lowerer::SlicePart Lowerer::slice_part(const ast::SliceSubscript& s, const Dim& 
   };
   part.start = bound(s.start, 0);
   const Expr stop = bound(s.stop, dim.extent);
-  if (s.step)
-    part.step = slice_step(*s.step);
+  if (s.step) part.step = slice_step(*s.step);
   for (const Expr& e : {part.start, stop}) {
     if (!labels_of(e).empty()) {
       fail(DiagnosticId::kSliceInIndex, range,
@@ -231,15 +221,20 @@ Extent Lowerer::slice_step(const ast::Expr& e) {
   const Expr written = integer_scalar(e, "a slice's step");
   const std::string message = "a slice's step is positive; flip(A, axis=…) reverses";
   if (const auto known = known_integer(written)) {
-    if (*known <= 0)
-      fail(DiagnosticId::kOutOfBounds, e.range, message);
+    if (*known <= 0) fail(DiagnosticId::kOutOfBounds, e.range, message);
     return std::min(*known, rt::kMostTensorBytes);
   }
   if (!labels_of(written).empty())
-    fail(DiagnosticId::kSliceInIndex, e.range, "a slice's step cannot depend on an index variable; subscript the dimension with an index");
+    fail(DiagnosticId::kSliceInIndex, e.range,
+         "a slice's step cannot depend on an index variable; subscript the dimension with an index");
   const Extent step = graph_.extent_of(written, "step");
   check({ir::Check::Relation::kAtMost, 1, step, message + ": the step is {right}", {}}, e.range);
-  check({ir::Check::Relation::kAtMost, step, rt::kMostTensorBytes, "a slice's step is at most 2^53: the step is {left}", {}}, e.range);
+  check({ir::Check::Relation::kAtMost,
+         step,
+         rt::kMostTensorBytes,
+         "a slice's step is at most 2^53: the step is {left}",
+         {}},
+        e.range);
   // Behind a condition that does not hold the slice still has a size.
   return guards_.empty() ? step : graph_.extent_of(ir::binary(BinaryOp::kMax, written, ir::constant_i64(1)), "step");
 }
@@ -256,8 +251,7 @@ void Lowerer::check_slice(const SlicePart& part, const Extent& stop, const Dim& 
   // `message` with the values for `{left}` and `{right}`; known at once if both are.
   const auto require = [&](const Extent& left, const Extent& right, const std::string& message) {
     const auto difference = (right - left).constant();
-    if (difference && *difference >= 0)
-      return;
+    if (difference && *difference >= 0) return;
     if (!difference || !guards_.empty() || branches_ > 0) {
       check({ir::Check::Relation::kAtMost, left, right, slice + " " + message, {}}, range);
       return;
@@ -265,17 +259,14 @@ void Lowerer::check_slice(const SlicePart& part, const Extent& stop, const Dim& 
     std::string text = slice + " " + message;
     for (const auto& [place, extent] : {std::pair(std::string("{left}"), left), {std::string("{right}"), right}}) {
       const std::size_t at = text.find(place);
-      if (at != std::string::npos)
-        text.replace(at, place.size(), graph_.text(extent));
+      if (at != std::string::npos) text.replace(at, place.size(), graph_.text(extent));
     }
     fail(DiagnosticId::kOutOfBounds, range, text + "; bounds are never clamped",
          {{dim.range, dim.what + " is " + graph_.text(dim.extent)}});
   };
   // A whole dimension from 0 on cannot fail, and an extent is never negative.
-  if (start == Extent(0) && stop == dim.extent)
-    return;
-  if (!(start == dim.extent))
-    require(0, start, "starts at {right}, before the first element");
+  if (start == Extent(0) && stop == dim.extent) return;
+  if (!(start == dim.extent)) require(0, start, "starts at {right}, before the first element");
   require(start, stop, "starts at {left}, but ends at {right}");
   require(stop, dim.extent, "ends at {left}, beyond the last element: " + size + " is {right}");
 }

@@ -15,16 +15,14 @@ using ir::Scalar;
 using ir::ValueId;
 
 bool stays_inside(const LabelInfo& label, const Extent& extent) {
-  if (!label.is_explicit)
-    return true;
+  if (!label.is_explicit) return true;
   const auto begin = label.begin.constant();
   const auto room = (extent - label.end).constant();
   return label.resolved && begin && *begin >= 0 && room && *room >= 0;
 }
 
 void Lowerer::require_not_padded(const Tensor& t) {
-  if (!t.padded)
-    return;
+  if (!t.padded) return;
   fail(DiagnosticId::kBadArgument, t.range, "pad(…) can only be subscripted, as in pad(A, v)[i - 1, j]");
 }
 
@@ -33,8 +31,7 @@ bool Lowerer::is_safe(const Expr& e, const GraphBuilder& graph) {
   ir::for_each_node(e, [&](const ir::ExprNode& node) {
     safe = safe && !ir::operation_may_fail(node);
     const auto* read = std::get_if<ir::Read>(&node.op);
-    if (read == nullptr)
-      return;
+    if (read == nullptr) return;
     const ir::Type& type = graph.program().type(read->tensor);
     for (std::size_t d = 0; d < read->subscripts.size(); ++d) {
       const auto* index = std::get_if<ir::IndexRef>(&read->subscripts[d]->op);
@@ -48,8 +45,7 @@ Tensor Lowerer::hoist(ComputeSpec spec, std::vector<Dim> shape) {
   const std::vector<std::int32_t> own = spec.out;
   if (!guards_.empty() && !is_safe(spec.body, graph_)) {
     Expr protection;
-    for (const Expr& guard : guards_)
-      protection = both(protection, guard);
+    for (const Expr& guard : guards_) protection = both(protection, guard);
     spec.guard = both(protection, spec.guard);
   }
   std::vector<std::int32_t> free;
@@ -57,22 +53,19 @@ Tensor Lowerer::hoist(ComputeSpec spec, std::vector<Dim> shape) {
     for (const std::int32_t id : labels_of(*part)) {
       const bool bound =
           std::ranges::find(own, id) != own.end() || std::ranges::find(spec.reduce, id) != spec.reduce.end();
-      if (!bound && std::ranges::find(free, id) == free.end())
-        free.push_back(id);
+      if (!bound && std::ranges::find(free, id) == free.end()) free.push_back(id);
     }
   }
   std::ranges::sort(free);
   spec.out.insert(spec.out.begin(), free.begin(), free.end());
   bool resolved = free.empty();
-  for (const std::int32_t id : spec.reduce)
-    resolved = graph_.resolve(id) && resolved;
-  // What it reads may wait for a range although it mentions no index variable: where a guard is false it is the guard alone.
-  for (const Expr* part : {&spec.body, &spec.guard})
-    resolved = resolved && !(*part && graph_.reads_pending(*part));
+  for (const std::int32_t id : spec.reduce) resolved = graph_.resolve(id) && resolved;
+  // What it reads may wait for a range although it mentions no index variable: where a guard is false it is the guard
+  // alone.
+  for (const Expr* part : {&spec.body, &spec.guard}) resolved = resolved && !(*part && graph_.reads_pending(*part));
   ValueId v;
   spec.type.shape.assign(free.size(), Extent());
-  for (const Dim& d : shape)
-    spec.type.shape.push_back(d.extent);
+  for (const Dim& d : shape) spec.type.shape.push_back(d.extent);
   if (resolved) {
     graph_.flush();
     check_bounds(spec);
@@ -85,8 +78,7 @@ Tensor Lowerer::hoist(ComputeSpec spec, std::vector<Dim> shape) {
   t.range = spec.range;
   t.shape = std::move(shape);
   std::vector<Expr> subscripts;
-  for (const std::int32_t id : free)
-    subscripts.push_back(ir::index_ref(id));
+  for (const std::int32_t id : free) subscripts.push_back(ir::index_ref(id));
   for (std::size_t d = 0; d < own.size(); ++d) {
     t.labels.push_back(graph_.new_label());
     subscripts.push_back(ir::index_ref(t.labels.back()));
@@ -95,12 +87,15 @@ Tensor Lowerer::hoist(ComputeSpec spec, std::vector<Dim> shape) {
   return t;
 }
 
-ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const SourceRange& range, const ir::Type* type, Storage storage) {
+ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const SourceRange& range, const ir::Type* type,
+                             Storage storage) {
   require_not_padded(t);
   const bool given = type != nullptr && storage == Storage::kOfType;
   const auto whole = whole_value(t);
   // A slice from 0 on reads in order too, but not everything.
-  const auto covered = [&](ValueId v) { return std::ranges::equal(graph_.program().type(v).shape, t.shape, {}, {}, &Dim::extent); };
+  const auto covered = [&](ValueId v) {
+    return std::ranges::equal(graph_.program().type(v).shape, t.shape, {}, {}, &Dim::extent);
+  };
   const bool same =
       whole && covered(*whole) && !graph_.waits(*whole) &&
       (type == nullptr || (graph_.program().type(*whole).shape == type->shape && t.scalar() == type->scalar)) &&
@@ -108,8 +103,7 @@ ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const Sou
   if (same) {
     // The value of `A @ B` in `let C = A @ B;` is C.
     ir::ValueInfo& info = graph_.program().values[static_cast<std::size_t>(whole->id)];
-    if (!name.empty() && (temporaries_.erase(*whole) != 0 || info.name.empty()))
-      info.name = name;
+    if (!name.empty() && (temporaries_.erase(*whole) != 0 || info.name.empty())) info.name = name;
     return *whole;
   }
   ComputeSpec spec;
@@ -119,14 +113,11 @@ ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const Sou
     subscripts.push_back(ir::index_ref(spec.out.back()));
   }
   spec.body = element(t, subscripts);
-  if (type != nullptr)
-    spec.body = converted(spec.body, type->scalar);
+  if (type != nullptr) spec.body = converted(spec.body, type->scalar);
   spec.type.scalar = spec.body->type;
-  for (const std::int32_t id : spec.out)
-    spec.type.shape.push_back(graph_.label(id).end);
+  for (const std::int32_t id : spec.out) spec.type.shape.push_back(graph_.label(id).end);
   spec.storage_given = given;
-  if (given)
-    spec.type.sparse = type->sparse;
+  if (given) spec.type.sparse = type->sparse;
   spec.name = name;
   spec.range = range;
   require_legal(spec.type, name, range);
@@ -144,9 +135,9 @@ ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const Sou
 Tensor Lowerer::operand(const Tensor& t) {
   require_not_padded(t);
   Expr body = t.body;
-  if (const auto* cast = std::get_if<ir::Cast>(&body->op))
-    body = cast->operand;
-  if (std::holds_alternative<ir::Read>(body->op) || std::holds_alternative<ir::Constant>(body->op) || reads_stored(body))
+  if (const auto* cast = std::get_if<ir::Cast>(&body->op)) body = cast->operand;
+  if (std::holds_alternative<ir::Read>(body->op) || std::holds_alternative<ir::Constant>(body->op) ||
+      reads_stored(body))
     return t;
   ComputeSpec spec;
   std::vector<Expr> subscripts;
@@ -164,8 +155,7 @@ Tensor Lowerer::operand(const Tensor& t) {
 void Lowerer::require_fits(const Tensor& t, Scalar to, const SourceRange& range) {
   const auto value = t.weak == Weak::kInteger ? integer_constant(t.body) : std::nullopt;
   using Limits = std::numeric_limits<std::int32_t>;
-  if (to != Scalar::kI32 || !value || (*value >= Limits::min() && *value <= Limits::max()))
-    return;
+  if (to != Scalar::kI32 || !value || (*value >= Limits::min() && *value <= Limits::max())) return;
   fail(DiagnosticId::kIntegerOverflow, range,
        "the integer " + std::to_string(*value) + " does not fit i32, which ends at " +
            std::to_string(*value < 0 ? Limits::min() : Limits::max()));
@@ -189,8 +179,7 @@ Tensor Lowerer::converted_to(const Tensor& t, Scalar to, const std::string& what
 }
 
 Expr Lowerer::scalar_of_type(const Tensor& t, Scalar to, const std::string& what) {
-  if (t.rank() != 0)
-    fail(DiagnosticId::kNotScalar, t.range, what + " needs a scalar, but this is " + type_text(t));
+  if (t.rank() != 0) fail(DiagnosticId::kNotScalar, t.range, what + " needs a scalar, but this is " + type_text(t));
   return converted_to(t, to, what, t.range).body;
 }
 
@@ -223,26 +212,24 @@ ValueId Lowerer::condition_value(const ast::Expr& e, const std::string& what) {
 }
 
 void Lowerer::check_bounds(const ComputeSpec& spec) {
-  if (spec.guard || branches_ > 0)
-    return;
+  if (spec.guard || branches_ > 0) return;
   check_subscripts(spec.left, spec.type, spec.range);
   for_each_certain_read(spec.body, [&](const ir::ExprNode& node, const ir::Read& read) {
     if (!graph_.waits(read.tensor))
-      check_subscripts(read.subscripts, graph_.program().type(read.tensor), node.range.known() ? node.range : spec.range);
+      check_subscripts(read.subscripts, graph_.program().type(read.tensor),
+                       node.range.known() ? node.range : spec.range);
   });
   for_each_certain_node(spec.body, [&](const Expr& part) {
     const auto within = ir::within_of(part);
     const auto extent = within ? frontend::extent_of(within->extent, graph_.value_extent()) : std::nullopt;
-    if (extent)
-      check_subscripts({within->subscript}, ir::Type{Scalar::kI64, {*extent}, {}}, part->range);
+    if (extent) check_subscripts({within->subscript}, ir::Type{Scalar::kI64, {*extent}, {}}, part->range);
   });
 }
 
 void Lowerer::check_subscripts(const std::vector<Expr>& subscripts, const ir::Type& type, const SourceRange& place) {
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     const auto affine = ir::affine_in_labels(subscripts[d], graph_.value_extent());
-    if (!affine)
-      continue;
+    if (!affine) continue;
     Extent least = affine->offset;
     Extent most = affine->offset;
     std::string ranges;
@@ -259,13 +246,11 @@ void Lowerer::check_subscripts(const std::vector<Expr>& subscripts, const ir::Ty
       ranges += (ranges.empty() ? " where " : " and ") + (label.name.empty() ? "the index" : label.name) +
                 " runs over " + graph_.text(label.begin) + ".." + graph_.text(label.end);
     }
-    if (!known)
-      continue;
+    if (!known) continue;
     const auto above = (most - type.shape[d]).constant();
     const auto below = least.constant();
     const bool high = above && *above >= 0;
-    if (!high && !(below && *below < 0))
-      continue;
+    if (!high && !(below && *below < 0)) continue;
     fail(DiagnosticId::kOutOfBounds, subscripts[d]->range.known() ? subscripts[d]->range : place,
          "this subscript reaches " + graph_.text(high ? most : least) + ranges + ", but dimension " +
              std::to_string(d) + " has " + graph_.text(type.shape[d]) +

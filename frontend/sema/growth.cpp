@@ -11,8 +11,7 @@ namespace {
 /// `factor` times the operations of `more` in addition.
 void add(Growth& to, const Growth& more, double factor = 1) {
   to.own += factor * more.own;
-  for (std::size_t k = 0; k < to.uses.size(); ++k)
-    to.uses[k] += factor * more.uses[k];
+  for (std::size_t k = 0; k < to.uses.size(); ++k) to.uses[k] += factor * more.uses[k];
 }
 
 }  // namespace
@@ -20,8 +19,7 @@ void add(Growth& to, const Growth& more, double factor = 1) {
 const Growth& GrowthFinder::of(const ast::Function& f) {
   const std::size_t count = f.parameters.size();
   const auto [found, is_new] = known_.emplace(&f, Growth{0, std::vector<double>(count)});
-  if (!is_new)
-    return found->second;
+  if (!is_new) return found->second;
   Names names;
   for (std::size_t k = 0; k < count; ++k) {
     Growth& own = names[f.parameters[k].name.name] = {0, std::vector<double>(count)};
@@ -34,8 +32,7 @@ const Growth& GrowthFinder::of(const ast::Function& f) {
     for (const ast::StmtPtr& s : std::get<ast::Block>(f.body).statements) {
       if (const auto* let = std::get_if<ast::Let>(&s->node))
         names[let->target.name.name] = of(*let->definition.value, names, count);
-      if (const auto* result = std::get_if<ast::Return>(&s->node))
-        whole = of(*result->value, names, count);
+      if (const auto* result = std::get_if<ast::Return>(&s->node)) whole = of(*result->value, names, count);
     }
   }
   return found->second = std::move(whole);
@@ -43,8 +40,7 @@ const Growth& GrowthFinder::of(const ast::Function& f) {
 
 Growth GrowthFinder::of(const ast::Expr& e, const Names& names, std::size_t parameters) {
   if (const std::string* name = bare_name(e)) {
-    if (const auto found = names.find(*name); found != names.end())
-      return found->second;
+    if (const auto found = names.find(*name); found != names.end()) return found->second;
   }
   Growth result{1, std::vector<double>(parameters)};
   const auto* call = std::get_if<ast::Call>(&e.node);

@@ -9,8 +9,7 @@ SymbolRef Scope::find(const std::string& name) const {
     if (found != scope->symbols.end() && (!params_only || found->second->kind == Symbol::Kind::kParam)) {
       return found->second;
     }
-    if (scope->kind == Kind::kFunction)
-      params_only = true;
+    if (scope->kind == Kind::kFunction) params_only = true;
   }
   return nullptr;
 }
@@ -20,11 +19,9 @@ std::vector<std::string> Scope::visible() const {
   bool params_only = false;
   for (const Scope* scope = this; scope != nullptr; scope = scope->outer) {
     for (const auto& [name, symbol] : scope->symbols) {
-      if (!params_only || symbol->kind == Symbol::Kind::kParam)
-        names.push_back(name);
+      if (!params_only || symbol->kind == Symbol::Kind::kParam) names.push_back(name);
     }
-    if (scope->kind == Kind::kFunction)
-      params_only = true;
+    if (scope->kind == Kind::kFunction) params_only = true;
   }
   return names;
 }

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/syntax/ast.h"
 #include "frontend/sema/storage.h"
 #include "frontend/sema/tensor.h"
+#include "frontend/syntax/ast.h"
 
 namespace tdsl::frontend {
 
@@ -27,7 +27,7 @@ struct Symbol {
   std::string name;
   ir::SourceRange range;
   Kind kind = Kind::kLet;
-  ir::ValueId value;  ///< the current value; not for kIndex, kInline and kBroken
+  ir::ValueId value;   ///< the current value; not for kIndex, kInline and kBroken
   StorageRef storage;  ///< of a user's: `value` is the stored tensor
   std::vector<std::pair<std::int64_t, ir::ValueId>> history;  ///< all values so far and when it got them
   Tensor lazy;

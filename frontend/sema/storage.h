@@ -9,7 +9,8 @@
 
 namespace tdsl::frontend {
 
-/// One direction of a user's storage: element `indices` of one tensor is element `results` of the other where `guard` holds (null: everywhere).
+/// One direction of a user's storage: element `indices` of one tensor is element `results` of the other where `guard`
+/// holds (null: everywhere).
 struct StorageMap {
   std::vector<std::int32_t> indices;
   std::vector<ir::Expr> results;
@@ -39,9 +40,10 @@ struct StoredWhole {
   ir::Expr body;
 };
 
-/// The element at `subscripts` of the tensor that `value` stores. Outside of the storage's guard it is absent, as in a sparse type.
-[[nodiscard]] ir::Expr stored_element(const UserStorage& storage, ir::Scalar type, ir::ValueId value, const std::vector<ir::Expr>& subscripts,
-                                      const ir::SourceRange& range);
+/// The element at `subscripts` of the tensor that `value` stores. Outside of the storage's guard it is absent, as in a
+/// sparse type.
+[[nodiscard]] ir::Expr stored_element(const UserStorage& storage, ir::Scalar type, ir::ValueId value,
+                                      const std::vector<ir::Expr>& subscripts, const ir::SourceRange& range);
 /// `value` where the condition holds; elsewhere 0, and absent.
 [[nodiscard]] ir::Expr absent_outside(const ir::Expr& inside, const ir::Expr& value, const ir::SourceRange& range);
 /// Set when `t` is exactly such a name, and no part or rearrangement of it.

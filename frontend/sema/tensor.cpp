@@ -21,8 +21,7 @@ Tensor scalar_tensor(Expr body, Weak weak) {
 }
 
 Expr substitute(const Expr& e, const LabelMap& labels) {
-  if (!e || labels.empty())
-    return e;
+  if (!e || labels.empty()) return e;
   return ir::rewrite(e, [&](const Expr& part) {
     if (const auto* index = std::get_if<ir::IndexRef>(&part->op)) {
       const auto found = labels.find(index->label);
@@ -44,8 +43,7 @@ Expr element(const Tensor& t, const std::vector<Expr>& subscripts) {
   LabelMap map;
   for (std::size_t d = 0; d < t.rank(); ++d) {
     const auto* index = std::get_if<ir::IndexRef>(&subscripts[d]->op);
-    if (index == nullptr || index->label != t.labels[d])
-      map.emplace(t.labels[d], subscripts[d]);
+    if (index == nullptr || index->label != t.labels[d]) map.emplace(t.labels[d], subscripts[d]);
   }
   return substitute(t.body, map);
 }
@@ -57,20 +55,17 @@ std::size_t operations_of(const Expr& e, std::size_t most) {
     const Expr next = open.back();
     open.pop_back();
     ++count;
-    for (const Expr& child : ir::children(*next))
-      open.push_back(child);
+    for (const Expr& child : ir::children(*next)) open.push_back(child);
   }
   return count;
 }
 
 std::vector<std::int32_t> labels_of(const Expr& e) {
   std::vector<std::int32_t> found;
-  if (!e)
-    return found;
+  if (!e) return found;
   ir::for_each_node(e, [&](const ir::ExprNode& node) {
     const auto* index = std::get_if<ir::IndexRef>(&node.op);
-    if (index != nullptr && std::ranges::find(found, index->label) == found.end())
-      found.push_back(index->label);
+    if (index != nullptr && std::ranges::find(found, index->label) == found.end()) found.push_back(index->label);
   });
   return found;
 }
@@ -79,32 +74,27 @@ void for_each_certain_node(const Expr& e, const std::function<void(const Expr&)>
   const auto* b = std::get_if<ir::Binary>(&e->op);
   if (const auto* select = std::get_if<ir::Select>(&e->op)) {
     for_each_certain_node(select->condition, f);
-    if (ir::within_of(e))
-      for_each_certain_node(select->when_true, f);
+    if (ir::within_of(e)) for_each_certain_node(select->when_true, f);
   } else if (b != nullptr && ir::is_logical(b->op)) {
     for_each_certain_node(b->left, f);
   } else {
-    for (const Expr& child : ir::children(*e))
-      for_each_certain_node(child, f);
+    for (const Expr& child : ir::children(*e)) for_each_certain_node(child, f);
   }
   f(e);
 }
 
 void for_each_certain_read(const Expr& e, const std::function<void(const ir::ExprNode&, const ir::Read&)>& f) {
   for_each_certain_node(e, [&](const Expr& part) {
-    if (const auto* read = std::get_if<ir::Read>(&part->op))
-      f(*part, *read);
+    if (const auto* read = std::get_if<ir::Read>(&part->op)) f(*part, *read);
   });
 }
 
 std::optional<ir::ValueId> whole_value(const Tensor& t) {
   const auto* read = std::get_if<ir::Read>(&t.body->op);
-  if (read == nullptr || t.padded || read->subscripts.size() != t.rank())
-    return std::nullopt;
+  if (read == nullptr || t.padded || read->subscripts.size() != t.rank()) return std::nullopt;
   for (std::size_t d = 0; d < t.rank(); ++d) {
     const auto* index = std::get_if<ir::IndexRef>(&read->subscripts[d]->op);
-    if (index == nullptr || index->label != t.labels[d])
-      return std::nullopt;
+    if (index == nullptr || index->label != t.labels[d]) return std::nullopt;
   }
   return read->tensor;
 }
@@ -116,26 +106,17 @@ const ir::Literal* literal_of(const Expr& e) {
 
 std::optional<std::int64_t> integer_constant(const Expr& e) {
   const ir::Literal* literal = literal_of(e);
-  if (literal == nullptr || !ir::is_integer(e->type))
-    return std::nullopt;
+  if (literal == nullptr || !ir::is_integer(e->type)) return std::nullopt;
   return std::get<std::int64_t>(*literal);
 }
 
-Expr add(const Expr& a, const Expr& b) {
-  return ir::binary(BinaryOp::kAdd, a, b, a->range);
-}
-Expr sub(const Expr& a, const Expr& b) {
-  return ir::binary(BinaryOp::kSub, a, b, a->range);
-}
-Expr mul(const Expr& a, const Expr& b) {
-  return ir::binary(BinaryOp::kMul, a, b, a->range);
-}
+Expr add(const Expr& a, const Expr& b) { return ir::binary(BinaryOp::kAdd, a, b, a->range); }
+Expr sub(const Expr& a, const Expr& b) { return ir::binary(BinaryOp::kSub, a, b, a->range); }
+Expr mul(const Expr& a, const Expr& b) { return ir::binary(BinaryOp::kMul, a, b, a->range); }
 
 Expr both(const Expr& a, const Expr& b) {
-  if (!a)
-    return b;
-  if (!b)
-    return a;
+  if (!a) return b;
+  if (!b) return a;
   return ir::binary(BinaryOp::kAnd, a, b, a->range);
 }
 
@@ -177,8 +158,7 @@ Expr expr_of(const ir::Program& program, const Extent& e) {
 
 std::optional<Extent> extent_of(const Expr& e, const ValueExtent& value_extent) {
   const auto affine = ir::affine_in_labels(e, value_extent);
-  if (!affine || !affine->coefficients.empty())
-    return std::nullopt;
+  if (!affine || !affine->coefficients.empty()) return std::nullopt;
   return affine->offset;
 }
 

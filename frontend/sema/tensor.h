@@ -40,7 +40,8 @@ struct Tensor {
   ir::Expr body;
   Weak weak = Weak::kNo;
   bool padded = false;  ///< made by pad(): may be subscripted beyond its extents, and only subscripted
-  std::shared_ptr<const StoredWhole> stored = {};  ///< of a name with a storage; ask stored_whole() whether the tensor still is that
+  std::shared_ptr<const StoredWhole> stored =
+      {};  ///< of a name with a storage; ask stored_whole() whether the tensor still is that
   ir::SourceRange range;
 
   [[nodiscard]] std::size_t rank() const { return labels.size(); }
@@ -59,8 +60,8 @@ using LabelMap = std::map<std::int32_t, ir::Expr>;
 [[nodiscard]] std::size_t operations_of(const ir::Expr& e, std::size_t most);
 /// The labels `e` mentions, in order of first mention.
 [[nodiscard]] std::vector<std::int32_t> labels_of(const ir::Expr& e);
-/// Calls `f` on the parts that are evaluated for every point, children first: not those behind a branch or a short circuit. A check of
-/// a subscript is no branch: the run stops there.
+/// Calls `f` on the parts that are evaluated for every point, children first: not those behind a branch or a short
+/// circuit. A check of a subscript is no branch: the run stops there.
 void for_each_certain_node(const ir::Expr& e, const std::function<void(const ir::Expr&)>& f);
 /// The same of reads.
 void for_each_certain_read(const ir::Expr& e, const std::function<void(const ir::ExprNode&, const ir::Read&)>& f);

@@ -9,41 +9,29 @@ using ir::Scalar;
 
 std::optional<Scalar> scalar_of(ast::ScalarType type) {
   switch (type) {
-    case ast::ScalarType::kBool:
-      return Scalar::kBool;
-    case ast::ScalarType::kI32:
-      return Scalar::kI32;
-    case ast::ScalarType::kI64:
-      return Scalar::kI64;
-    case ast::ScalarType::kF32:
-      return Scalar::kF32;
-    case ast::ScalarType::kF64:
-      return Scalar::kF64;
+    case ast::ScalarType::kBool: return Scalar::kBool;
+    case ast::ScalarType::kI32: return Scalar::kI32;
+    case ast::ScalarType::kI64: return Scalar::kI64;
+    case ast::ScalarType::kF32: return Scalar::kF32;
+    case ast::ScalarType::kF64: return Scalar::kF64;
     case ast::ScalarType::kC64:
-    case ast::ScalarType::kC128:
-      return std::nullopt;
+    case ast::ScalarType::kC128: return std::nullopt;
   }
   TDSL_CHECK(false, "unknown scalar type");
   return std::nullopt;
 }
 
-bool widens(Scalar from, Scalar to) {
-  return from == to || ir::promote(from, to) == to;
-}
+bool widens(Scalar from, Scalar to) { return from == to || ir::promote(from, to) == to; }
 
 namespace {
 
 /// What a literal of openness `weak` becomes where it meets the settled type `other`.
 Scalar met(Weak weak, Scalar own, Scalar other) {
   switch (weak) {
-    case Weak::kNo:
-      return own;
-    case Weak::kInteger:
-      return other == Scalar::kBool ? Scalar::kI64 : other;
-    case Weak::kFloat:
-      return ir::is_float(other) ? other : Scalar::kF64;
-    case Weak::kAny:
-      return other;
+    case Weak::kNo: return own;
+    case Weak::kInteger: return other == Scalar::kBool ? Scalar::kI64 : other;
+    case Weak::kFloat: return ir::is_float(other) ? other : Scalar::kF64;
+    case Weak::kAny: return other;
   }
   TDSL_CHECK(false, "unknown openness");
   return own;
@@ -52,22 +40,16 @@ Scalar met(Weak weak, Scalar own, Scalar other) {
 }  // namespace
 
 Common common_type(Scalar a, Weak a_weak, Scalar b, Weak b_weak) {
-  if (a_weak == Weak::kNo && b_weak == Weak::kNo)
-    return {ir::promote(a, b), Weak::kNo};
-  if (b_weak == Weak::kNo)
-    return {ir::promote(met(a_weak, a, b), b), Weak::kNo};
-  if (a_weak == Weak::kNo)
-    return {ir::promote(met(b_weak, b, a), a), Weak::kNo};
-  if (a_weak == Weak::kFloat || b_weak == Weak::kFloat)
-    return {Scalar::kF64, Weak::kFloat};
-  if (a_weak == Weak::kAny || b_weak == Weak::kAny)
-    return {Scalar::kF64, Weak::kAny};
+  if (a_weak == Weak::kNo && b_weak == Weak::kNo) return {ir::promote(a, b), Weak::kNo};
+  if (b_weak == Weak::kNo) return {ir::promote(met(a_weak, a, b), b), Weak::kNo};
+  if (a_weak == Weak::kNo) return {ir::promote(met(b_weak, b, a), a), Weak::kNo};
+  if (a_weak == Weak::kFloat || b_weak == Weak::kFloat) return {Scalar::kF64, Weak::kFloat};
+  if (a_weak == Weak::kAny || b_weak == Weak::kAny) return {Scalar::kF64, Weak::kAny};
   return {Scalar::kI64, Weak::kInteger};
 }
 
 Expr converted(const Expr& e, Scalar to) {
-  if (e->type == to)
-    return e;
+  if (e->type == to) return e;
   if (const auto* s = std::get_if<ir::Select>(&e->op)) {
     return ir::select(s->condition, converted(s->when_true, to), converted(s->when_false, to), e->range);
   }
@@ -76,14 +58,10 @@ Expr converted(const Expr& e, Scalar to) {
 
 bool converts(const Tensor& t, Scalar to) {
   switch (t.weak) {
-    case Weak::kNo:
-      return widens(t.scalar(), to);
-    case Weak::kInteger:
-      return to != Scalar::kBool;
-    case Weak::kFloat:
-      return ir::is_float(to);
-    case Weak::kAny:
-      return true;
+    case Weak::kNo: return widens(t.scalar(), to);
+    case Weak::kInteger: return to != Scalar::kBool;
+    case Weak::kFloat: return ir::is_float(to);
+    case Weak::kAny: return true;
   }
   TDSL_CHECK(false, "unknown openness");
   return false;
@@ -91,8 +69,7 @@ bool converts(const Tensor& t, Scalar to) {
 
 std::string type_text(Scalar scalar, const std::vector<std::string>& extents) {
   std::string text(ir::name_of(scalar));
-  for (std::size_t d = 0; d < extents.size(); ++d)
-    text += (d == 0 ? "[" : ", ") + extents[d];
+  for (std::size_t d = 0; d < extents.size(); ++d) text += (d == 0 ? "[" : ", ") + extents[d];
   return extents.empty() ? text : text + "]";
 }
 

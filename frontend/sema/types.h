@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "frontend/syntax/ast.h"
 #include "frontend/sema/tensor.h"
+#include "frontend/syntax/ast.h"
 
 namespace tdsl::frontend {
 

@@ -11,8 +11,7 @@ using ir::match;
 namespace {
 
 void visit(const ast::ExprPtr& e, const ExprVisitor& f) {
-  if (e)
-    f(*e);
+  if (e) f(*e);
 }
 
 void visit_item(const ast::SubscriptItem& item, const ExprVisitor& f) {
@@ -32,26 +31,19 @@ void visit_range(const ast::IndexRange& r, const ExprVisitor& f) {
 }
 
 void visit_type(const std::optional<ast::TypeExpr>& type, const ExprVisitor& f) {
-  if (!type)
-    return;
-  for (const ast::Dimension& d : type->dimensions)
-    visit(d.extent, f);
+  if (!type) return;
+  for (const ast::Dimension& d : type->dimensions) visit(d.extent, f);
 }
 
 void visit_target(const ast::Target& target, const ExprVisitor& f) {
-  if (!target.subscripts)
-    return;
-  for (const ast::SubscriptItem& item : *target.subscripts)
-    visit_item(item, f);
+  if (!target.subscripts) return;
+  for (const ast::SubscriptItem& item : *target.subscripts) visit_item(item, f);
 }
 
 void visit_suffixes(const ast::Suffixes& s, const ExprVisitor& f) {
-  if (s.where)
-    visit(s.where->condition, f);
-  if (!s.loop)
-    return;
-  for (const ast::IndexRange& r : s.loop->ranges)
-    visit_range(r, f);
+  if (s.where) visit(s.where->condition, f);
+  if (!s.loop) return;
+  for (const ast::IndexRange& r : s.loop->ranges) visit_range(r, f);
 }
 
 void visit_definition(const ast::Definition& d, const ExprVisitor& f) {
@@ -67,8 +59,7 @@ void visit_statement(const ast::Stmt& s, const ExprVisitor& f, const std::functi
       [&](const ast::Output& o) {
         visit_target(o.target, f);
         visit_type(o.annotations.type, f);
-        if (o.definition)
-          visit_definition(*o.definition, f);
+        if (o.definition) visit_definition(*o.definition, f);
       },
       [&](const ast::Let& l) {
         visit_target(l.target, f);
@@ -82,8 +73,7 @@ void visit_statement(const ast::Stmt& s, const ExprVisitor& f, const std::functi
       },
       [&](const ast::TupleAssign& a) { visit_definition(a.definition, f); },
       [&](const ast::For& l) {
-        for (const ast::IndexRange& r : l.ranges)
-          visit_range(r, f);
+        for (const ast::IndexRange& r : l.ranges) visit_range(r, f);
         block(l.body);
       },
       [&](const ast::While& w) {
@@ -95,12 +85,10 @@ void visit_statement(const ast::Stmt& s, const ExprVisitor& f, const std::functi
           visit(arm.condition, f);
           block(arm.body);
         }
-        if (i.else_body)
-          block(*i.else_body);
+        if (i.else_body) block(*i.else_body);
       },
       [&](const ast::Print& p) {
-        for (const ast::ExprPtr& item : p.items)
-          visit(item, f);
+        for (const ast::ExprPtr& item : p.items) visit(item, f);
       },
       [&](const ast::Assert& a) { visit(a.condition, f); },
       [&](const ast::Return& r) {
@@ -115,25 +103,20 @@ class AssignedNames {
  public:
   void block(const ast::Block& b) {
     declared_.emplace_back();
-    for (const ast::StmtPtr& s : b.statements)
-      statement(*s);
+    for (const ast::StmtPtr& s : b.statements) statement(*s);
     declared_.pop_back();
   }
   [[nodiscard]] std::vector<std::string> take() { return std::move(names_); }
 
  private:
   void statement(const ast::Stmt& s) {
-    if (const auto* let = std::get_if<ast::Let>(&s.node))
-      declare(let->target.name.name);
+    if (const auto* let = std::get_if<ast::Let>(&s.node)) declare(let->target.name.name);
     if (const auto* let = std::get_if<ast::TupleLet>(&s.node)) {
-      for (const ast::Identifier& name : let->names)
-        declare(name.name);
+      for (const ast::Identifier& name : let->names) declare(name.name);
     }
-    if (const auto* assign = std::get_if<ast::Assign>(&s.node))
-      assigned(assign->target.name.name);
+    if (const auto* assign = std::get_if<ast::Assign>(&s.node)) assigned(assign->target.name.name);
     if (const auto* assign = std::get_if<ast::TupleAssign>(&s.node)) {
-      for (const ast::Identifier& name : assign->names)
-        assigned(name.name);
+      for (const ast::Identifier& name : assign->names) assigned(name.name);
     }
     visit_statement(
         s, [](const ast::Expr&) {}, [this](const ast::Block& b) { block(b); });
@@ -141,11 +124,9 @@ class AssignedNames {
   void declare(const std::string& name) { declared_.back().insert(name); }
   void assigned(const std::string& name) {
     for (const auto& names : declared_) {
-      if (names.contains(name))
-        return;
+      if (names.contains(name)) return;
     }
-    if (std::ranges::find(names_, name) == names_.end())
-      names_.push_back(name);
+    if (std::ranges::find(names_, name) == names_.end()) names_.push_back(name);
   }
 
   std::vector<std::set<std::string>> declared_;
@@ -172,13 +153,11 @@ void collect_free(const ast::Expr& e, std::set<std::string>& bound,
     for (const ast::ReductionIndex& index : reduction->indices) {
       visit(index.lower, [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); });
       visit(index.upper, [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); });
-      if (bound.insert(index.name.name).second)
-        inside.insert(index.name.name);
+      if (bound.insert(index.name.name).second) inside.insert(index.name.name);
     }
     visit(reduction->guard, [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); });
     visit(reduction->body, [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); });
-    for (const std::string& name : inside)
-      bound.erase(name);
+    for (const std::string& name : inside) bound.erase(name);
     return;
   }
   for_each_child(e, [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); });
@@ -186,8 +165,7 @@ void collect_free(const ast::Expr& e, std::set<std::string>& bound,
 
 void collect_unbound(const ast::Expr& e, std::set<std::string>& bound, std::vector<ast::Identifier>& found) {
   if (const auto* name = std::get_if<ast::Name>(&e.node)) {
-    if (!bound.contains(name->name))
-      found.push_back({name->name, e.range});
+    if (!bound.contains(name->name)) found.push_back({name->name, e.range});
     return;
   }
   const auto below = [&](const ast::Expr& part) { collect_unbound(part, bound, found); };
@@ -201,13 +179,11 @@ void collect_unbound(const ast::Expr& e, std::set<std::string>& bound, std::vect
     visit(index.lower, below);
     visit(index.upper, below);
     visit(index.step, below);
-    if (bound.insert(index.name.name).second)
-      inside.insert(index.name.name);
+    if (bound.insert(index.name.name).second) inside.insert(index.name.name);
   }
   visit(reduction->guard, below);
   visit(reduction->body, below);
-  for (const std::string& name : inside)
-    bound.erase(name);
+  for (const std::string& name : inside) bound.erase(name);
 }
 
 }  // namespace
@@ -228,17 +204,14 @@ void for_each_child(const ast::Expr& e, const ExprVisitor& f) {
       },
       [&](const ast::Cast& c) { visit(c.operand, f); },
       [&](const ast::Call& c) {
-        for (const ast::Argument& a : c.arguments)
-          visit(a.value, f);
+        for (const ast::Argument& a : c.arguments) visit(a.value, f);
       },
       [&](const ast::Tuple& t) {
-        for (const ast::ExprPtr& element : t.elements)
-          visit(element, f);
+        for (const ast::ExprPtr& element : t.elements) visit(element, f);
       },
       [&](const ast::Subscript& s) {
         visit(s.base, f);
-        for (const ast::SubscriptItem& item : s.items)
-          visit_item(item, f);
+        for (const ast::SubscriptItem& item : s.items) visit_item(item, f);
       },
       [&](const ast::Reduction& r) {
         for (const ast::ReductionIndex& index : r.indices) {
@@ -262,8 +235,7 @@ void for_each_expr(const ast::Stmt& s, const ExprVisitor& f) {
 }
 
 void for_each_expr(const ast::Block& b, const ExprVisitor& f) {
-  for (const ast::StmtPtr& s : b.statements)
-    for_each_expr(*s, f);
+  for (const ast::StmtPtr& s : b.statements) for_each_expr(*s, f);
 }
 
 std::vector<std::string> assigned_names(const ast::Block& block) {
@@ -298,15 +270,13 @@ class DeclaredNames {
     visit_type(t, [this](const ast::Expr& e) { all_names(e); });
   }
   void block(const ast::Block& b) {
-    for (const ast::StmtPtr& s : b.statements)
-      statement(*s);
+    for (const ast::StmtPtr& s : b.statements) statement(*s);
   }
   /// Index variables of reductions and lone subscripts, which `return` may leave free.
   void expression(const ast::Expr& e) {
     for_each_expr(e, [this](const ast::Expr& part) {
       if (const auto* r = std::get_if<ast::Reduction>(&part.node)) {
-        for (const ast::ReductionIndex& index : r->indices)
-          names_.insert(index.name.name);
+        for (const ast::ReductionIndex& index : r->indices) names_.insert(index.name.name);
       }
     });
     for (const ast::Identifier& name : free_subscript_names(e, [](const std::string&) { return false; })) {
@@ -314,17 +284,14 @@ class DeclaredNames {
     }
   }
   void suffixes(const ast::Suffixes& s) {
-    if (!s.loop)
-      return;
-    for (const ast::IndexRange& r : s.loop->ranges)
-      names_.insert(r.name.name);
+    if (!s.loop) return;
+    for (const ast::IndexRange& r : s.loop->ranges) names_.insert(r.name.name);
   }
 
  private:
   void all_names(const ast::Expr& e) {
     for_each_expr(e, [this](const ast::Expr& part) {
-      if (const std::string* name = bare_name(part))
-        names_.insert(*name);
+      if (const std::string* name = bare_name(part)) names_.insert(*name);
     });
   }
   void target(const ast::Target& t, const ast::Definition& d) {
@@ -337,14 +304,11 @@ class DeclaredNames {
       target(let->target, let->definition);
     }
     if (const auto* let = std::get_if<ast::TupleLet>(&s.node)) {
-      for (const ast::Identifier& name : let->names)
-        names_.insert(name.name);
+      for (const ast::Identifier& name : let->names) names_.insert(name.name);
     }
-    if (const auto* assign = std::get_if<ast::Assign>(&s.node))
-      target(assign->target, assign->definition);
+    if (const auto* assign = std::get_if<ast::Assign>(&s.node)) target(assign->target, assign->definition);
     if (const auto* loop = std::get_if<ast::For>(&s.node)) {
-      for (const ast::IndexRange& r : loop->ranges)
-        names_.insert(r.name.name);
+      for (const ast::IndexRange& r : loop->ranges) names_.insert(r.name.name);
     }
     if (const auto* result = std::get_if<ast::Return>(&s.node)) {
       expression(*result->value);
@@ -355,8 +319,7 @@ class DeclaredNames {
         [this](const ast::Expr& e) {
           for_each_expr(e, [this](const ast::Expr& part) {
             if (const auto* r = std::get_if<ast::Reduction>(&part.node)) {
-              for (const ast::ReductionIndex& index : r->indices)
-                names_.insert(index.name.name);
+              for (const ast::ReductionIndex& index : r->indices) names_.insert(index.name.name);
             }
           });
         },

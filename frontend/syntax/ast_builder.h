@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "frontend/syntax/ast.h"
 #include "frontend/diagnostics/diagnostics.h"
+#include "frontend/syntax/ast.h"
 
 namespace tdsl::frontend {
 

@@ -3,9 +3,9 @@
 #include <limits>
 #include <map>
 
+#include "frontend/hints/foreign_words.h"
 #include "frontend/syntax/ast_builder.h"
 #include "frontend/syntax/ast_depth.h"
-#include "frontend/hints/foreign_words.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::frontend {
@@ -28,9 +28,7 @@ bool is_condition(const ast::Expr& e) {
   return binary != nullptr && binary->op >= ast::BinaryOp::kEq;
 }
 
-bool is_complex(const std::string& type) {
-  return type == "c64" || type == "c128";
-}
+bool is_complex(const std::string& type) { return type == "c64" || type == "c128"; }
 
 bool is_comparison(const ast::Expr& expr) {
   const auto* binary = std::get_if<ast::Binary>(&expr.node);
@@ -90,9 +88,7 @@ ast::ExprPtr AstBuilder::floating(std::string text, const SourceRange& range) {
   return make(ast::FloatLiteral{value, std::move(text)}, range);
 }
 
-ast::ExprPtr AstBuilder::boolean(bool value, const SourceRange& range) {
-  return make(ast::BoolLiteral{value}, range);
-}
+ast::ExprPtr AstBuilder::boolean(bool value, const SourceRange& range) { return make(ast::BoolLiteral{value}, range); }
 
 ast::ExprPtr AstBuilder::string(std::string value, const SourceRange& range) {
   return make(ast::StringLiteral{std::move(value)}, range);
@@ -104,9 +100,7 @@ ast::ExprPtr AstBuilder::name(ast::Identifier identifier) {
 
 ast::ExprPtr AstBuilder::unary(ast::UnaryOp op, ast::ExprPtr operand, const SourceRange& range) {
   const bool is_literal = std::holds_alternative<ast::IntegerLiteral>(operand->node) && operand->parentheses == 0;
-  if (op == ast::UnaryOp::kNegate && is_literal) {
-    std::erase(unsigned_minimums_, operand->range);
-  }
+  if (op == ast::UnaryOp::kNegate && is_literal) { std::erase(unsigned_minimums_, operand->range); }
   return make(ast::Unary{op, std::move(operand)}, range);
 }
 
@@ -202,9 +196,7 @@ PostfixDraft AstBuilder::called(PostfixDraft base, std::vector<ast::Argument> ar
     sink_.error(DiagnosticId::kNotCallable, base.range, "this cannot be called: only a name can; a product needs `*`");
     return postfix(placeholder(range));
   }
-  if (base.pending) {
-    return reduction(base, std::move(arguments), range);
-  }
+  if (base.pending) { return reduction(base, std::move(arguments), range); }
   return postfix(call({callee->name, base.range}, std::move(arguments), range));
 }
 
@@ -230,8 +222,10 @@ PostfixDraft AstBuilder::reduction(const PostfixDraft& base, std::vector<ast::Ar
       return postfix(placeholder(range));
     }
     if (index_name == nullptr || plain->value->parentheses > 0) {
-      sink_.error(DiagnosticId::kBadReduction, item.range,
-                  "an index of `" + op.name + "[…]` is a name or `name in a..b`; the result of a subscript cannot be called: a product needs `*`");
+      sink_.error(
+          DiagnosticId::kBadReduction, item.range,
+          "an index of `" + op.name +
+              "[…]` is a name or `name in a..b`; the result of a subscript cannot be called: a product needs `*`");
       return postfix(placeholder(range));
     }
     result.indices.push_back({{index_name->name, item.range}, nullptr, nullptr, nullptr, item.range});
@@ -246,9 +240,7 @@ PostfixDraft AstBuilder::reduction(const PostfixDraft& base, std::vector<ast::Ar
 }
 
 ast::ExprPtr AstBuilder::finish(PostfixDraft draft) {
-  if (!draft.pending) {
-    return std::move(draft.expr);
-  }
+  if (!draft.pending) { return std::move(draft.expr); }
   return make(ast::Subscript{std::move(draft.expr), subscripts(std::move(*draft.pending))}, draft.range);
 }
 

@@ -2,18 +2,16 @@
 #include <array>
 #include <string_view>
 
+#include "frontend/hints/foreign_words.h"
 #include "frontend/syntax/ast_builder.h"
 #include "frontend/syntax/ast_depth.h"
-#include "frontend/hints/foreign_words.h"
 #include "frontend/syntax/token.h"
 
 namespace tdsl::frontend {
 
 namespace {
 
-std::string quoted(const std::string& text) {
-  return "`" + text + "`";
-}
+std::string quoted(const std::string& text) { return "`" + text + "`"; }
 
 /// The word for a declaration that may stand at top level only, or empty.
 struct TopLevelWord {
@@ -48,7 +46,8 @@ ast::If AstBuilder::with_arm(ast::If chain, ast::IfArm arm, const SourceRange& r
     chain.arms.push_back(std::move(arm));
   } else if (!depth_reported_) {
     sink_.error(DiagnosticId::kNestingTooDeep, range,
-                "this `if` has more than " + std::to_string(ast::kMaxBlocks) + " conditions; look the value up in a tensor, or split it");
+                "this `if` has more than " + std::to_string(ast::kMaxBlocks) +
+                    " conditions; look the value up in a tensor, or split it");
     depth_reported_ = true;
   }
   return chain;
@@ -91,21 +90,15 @@ ast::Suffixes AstBuilder::with_for(ast::Suffixes suffixes, ast::ForSuffix loop) 
   return suffixes;
 }
 
-ast::AssignOp AstBuilder::assign_op(ast::AssignKind kind, const SourceRange& range) {
-  return {kind, {}, range};
-}
+ast::AssignOp AstBuilder::assign_op(ast::AssignKind kind, const SourceRange& range) { return {kind, {}, range}; }
 
 ast::AssignOp AstBuilder::monoid_assign(ast::Identifier monoid, const SourceRange& equals) {
   const SourceRange range = monoid.range.to(equals);
   if (!touches(monoid.range, equals)) {
     return {ast::AssignKind::kMonoid, std::move(monoid.name), range};  // check_spacing reports it
   }
-  if (monoid.name == "min") {
-    return {ast::AssignKind::kMin, {}, range};
-  }
-  if (monoid.name == "max") {
-    return {ast::AssignKind::kMax, {}, range};
-  }
+  if (monoid.name == "min") { return {ast::AssignKind::kMin, {}, range}; }
+  if (monoid.name == "max") { return {ast::AssignKind::kMax, {}, range}; }
   return {ast::AssignKind::kMonoid, std::move(monoid.name), range};
 }
 
@@ -113,11 +106,10 @@ ast::AssignOp AstBuilder::monoid_assign(ast::Identifier monoid, const SourceRang
 bool AstBuilder::check_spacing(const ast::AssignOp& op, const ast::Identifier& before) {
   const bool one_word =
       op.range.line == op.range.end_line && op.range.column + op.monoid.size() + 1 == op.range.end_column;
-  if (op.kind != ast::AssignKind::kMonoid || one_word) {
-    return true;
-  }
+  if (op.kind != ast::AssignKind::kMonoid || one_word) { return true; }
   if (const std::string type = foreign_type(before.name); !type.empty()) {
-    sink_.error(DiagnosticId::kSyntaxError, before.range, "a type follows the name: `let " + op.monoid + ": " + type + " = …`");
+    sink_.error(DiagnosticId::kSyntaxError, before.range,
+                "a type follows the name: `let " + op.monoid + ": " + type + " = …`");
     return false;
   }
   const std::string meant = statement_word_for(before.name);
@@ -150,17 +142,13 @@ ast::StmtPtr AstBuilder::let(ast::Let node, const SourceRange& range) {
 }
 
 ast::StmtPtr AstBuilder::output(ast::Output node, const SourceRange& range) {
-  if (node.definition) {
-    check_spacing(node.definition->op, node.target.name);
-  }
+  if (node.definition) { check_spacing(node.definition->op, node.target.name); }
   return statement(std::move(node), range);
 }
 
 ast::Target AstBuilder::target(ast::Identifier name, std::optional<std::vector<SubscriptDraft>> items,
                                const SourceRange& range) {
-  if (!items) {
-    return {std::move(name), {}, range};
-  }
+  if (!items) { return {std::move(name), {}, range}; }
   return {std::move(name), subscripts(std::move(*items)), range};
 }
 
@@ -177,9 +165,7 @@ ast::StmtPtr AstBuilder::assign(PostfixDraft left, ast::Definition definition, c
     return nullptr;
   }
   const ast::Identifier identifier{name->name, left.expr->range};
-  if (!check_spacing(definition.op, identifier)) {
-    return nullptr;
-  }
+  if (!check_spacing(definition.op, identifier)) { return nullptr; }
   return statement(ast::Assign{target(identifier, std::move(left.pending), left.range), std::move(definition)}, range);
 }
 
@@ -201,16 +187,12 @@ ast::StmtPtr AstBuilder::expression_statement(PostfixDraft draft, const SourceRa
   const SourceRange expr_range = draft.range;
   const ast::ExprPtr expr = finish(std::move(draft));
   const auto* call = std::get_if<ast::Call>(&expr->node);
-  if (call != nullptr && expr->parentheses == 0 && call->callee.name == "print") {
-    return print(*call, range);
-  }
-  if (call != nullptr && expr->parentheses == 0 && call->callee.name == "assert") {
-    return assertion(*call, range);
-  }
+  if (call != nullptr && expr->parentheses == 0 && call->callee.name == "print") { return print(*call, range); }
+  if (call != nullptr && expr->parentheses == 0 && call->callee.name == "assert") { return assertion(*call, range); }
   if (const auto* name = std::get_if<ast::Name>(&expr->node)) {
     const std::string instead = name->name == "break"      ? "use while with a condition"
                                 : name->name == "continue" ? "put what follows into an `if`"
-                                 : name->name == "pass"     ? "an empty block is written `{ }`"
+                                : name->name == "pass"     ? "an empty block is written `{ }`"
                                                            : "";
     if (!instead.empty()) {
       sink_.error(DiagnosticId::kSyntaxError, expr_range, "there is no " + quoted(name->name) + "; " + instead);
@@ -260,9 +242,7 @@ ast::StmtPtr AstBuilder::assertion(ast::Call call, const SourceRange& range) {
     return nullptr;
   }
   ast::Assert node{arguments.front().value, {}};
-  if (arguments.size() == 2) {
-    node.message = std::get<ast::StringLiteral>(arguments[1].value->node).value;
-  }
+  if (arguments.size() == 2) { node.message = std::get<ast::StringLiteral>(arguments[1].value->node).value; }
   return statement(std::move(node), range);
 }
 

@@ -37,15 +37,11 @@ struct Deepest {
   void add(const ast::IndexMap& map) { add(map.results), add(map.guard); }
   template <typename Part>
   void add(const std::vector<Part>& parts) {
-    for (const Part& part : parts) {
-      add(part);
-    }
+    for (const Part& part : parts) { add(part); }
   }
   template <typename Part>
   void add(const std::optional<Part>& part) {
-    if (part) {
-      add(*part);
-    }
+    if (part) { add(*part); }
   }
 
   void operator()(const ast::IndexSubscript& node) { add(node.value); }

@@ -10,22 +10,14 @@ namespace {
 
 std::string assign_text(const ast::AssignOp& op) {
   switch (op.kind) {
-    case ast::AssignKind::kSet:
-      return "=";
-    case ast::AssignKind::kAdd:
-      return "+=";
-    case ast::AssignKind::kSub:
-      return "-=";
-    case ast::AssignKind::kMul:
-      return "*=";
-    case ast::AssignKind::kDiv:
-      return "/=";
-    case ast::AssignKind::kMin:
-      return "min=";
-    case ast::AssignKind::kMax:
-      return "max=";
-    case ast::AssignKind::kMonoid:
-      return op.monoid + "=";
+    case ast::AssignKind::kSet: return "=";
+    case ast::AssignKind::kAdd: return "+=";
+    case ast::AssignKind::kSub: return "-=";
+    case ast::AssignKind::kMul: return "*=";
+    case ast::AssignKind::kDiv: return "/=";
+    case ast::AssignKind::kMin: return "min=";
+    case ast::AssignKind::kMax: return "max=";
+    case ast::AssignKind::kMonoid: return op.monoid + "=";
   }
   return "";
 }
@@ -83,9 +75,7 @@ class StmtPrinter {
   }
   std::string operator()(const ast::Function& node) const {
     std::string head = "fn " + node.name.name + "(" + parameters(node.parameters) + ")" + results(node.results);
-    if (const auto* value = std::get_if<ast::ExprPtr>(&node.body)) {
-      return head + " = " + exprs_.text(*value) + ";";
-    }
+    if (const auto* value = std::get_if<ast::ExprPtr>(&node.body)) { return head + " = " + exprs_.text(*value) + ";"; }
     return head + " " + block(std::get<ast::Block>(node.body));
   }
   std::string operator()(const ast::Monoid& node) const {
@@ -95,9 +85,7 @@ class StmtPrinter {
   }
   std::string operator()(const ast::Extern& node) const {
     std::string items;
-    for (const auto& item : node.items) {
-      items += line(std::visit(*this, item));
-    }
+    for (const auto& item : node.items) { items += line(std::visit(*this, item)); }
     return "extern " + quoted_string(node.header) + " {\n" + items + indent(0) + "}";
   }
   std::string operator()(const ast::ExternFunction& node) const {
@@ -125,9 +113,7 @@ class StmtPrinter {
 
   static std::string names(const std::vector<ast::Identifier>& identifiers) {
     std::string result;
-    for (const ast::Identifier& identifier : identifiers) {
-      result += (result.empty() ? "" : ", ") + identifier.name;
-    }
+    for (const ast::Identifier& identifier : identifiers) { result += (result.empty() ? "" : ", ") + identifier.name; }
     return result;
   }
 
@@ -145,9 +131,7 @@ class StmtPrinter {
 
   [[nodiscard]] std::string ranges(const std::vector<ast::IndexRange>& ranges) const {
     std::string result;
-    for (const ast::IndexRange& range : ranges) {
-      result += (result.empty() ? "" : ", ") + exprs_.range(range);
-    }
+    for (const ast::IndexRange& range : ranges) { result += (result.empty() ? "" : ", ") + exprs_.range(range); }
     return result;
   }
 
@@ -172,9 +156,7 @@ class StmtPrinter {
 
   [[nodiscard]] std::string results(const std::vector<ast::TypeExpr>& types) const {
     std::string result;
-    for (const ast::TypeExpr& type : types) {
-      result += (result.empty() ? "" : ", ") + exprs_.type(type);
-    }
+    for (const ast::TypeExpr& type : types) { result += (result.empty() ? "" : ", ") + exprs_.type(type); }
     return types.empty() ? "" : types.size() == 1 ? " -> " + result : " -> (" + result + ")";
   }
 
@@ -188,9 +170,7 @@ class StmtPrinter {
   [[nodiscard]] std::string block(const ast::Block& block) const {
     const StmtPrinter inner(options_, indentation_ + 1);
     std::string result = "{\n";
-    for (const ast::StmtPtr& statement : block.statements) {
-      result += line(std::visit(inner, statement->node));
-    }
+    for (const ast::StmtPtr& statement : block.statements) { result += line(std::visit(inner, statement->node)); }
     return result + indent(0) + "}";
   }
 
@@ -207,14 +187,10 @@ std::string print(const ast::Stmt& statement, const PrintOptions& options) {
 
 std::string print(const ast::Module& module, const PrintOptions& options) {
   std::string result;
-  for (const ast::StmtPtr& statement : module.statements) {
-    result += print(*statement, options);
-  }
+  for (const ast::StmtPtr& statement : module.statements) { result += print(*statement, options); }
   return result;
 }
 
-bool same_structure(const ast::Module& a, const ast::Module& b) {
-  return print(a, {true}) == print(b, {true});
-}
+bool same_structure(const ast::Module& a, const ast::Module& b) { return print(a, {true}) == print(b, {true}); }
 
 }  // namespace tdsl::frontend

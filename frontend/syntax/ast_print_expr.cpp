@@ -10,26 +10,20 @@ namespace {
 Precedence precedence(ast::BinaryOp op) {
   switch (op) {
     case ast::BinaryOp::kAdd:
-    case ast::BinaryOp::kSub:
-      return Precedence::kSum;
+    case ast::BinaryOp::kSub: return Precedence::kSum;
     case ast::BinaryOp::kMul:
     case ast::BinaryOp::kDiv:
     case ast::BinaryOp::kMod:
-    case ast::BinaryOp::kMatMul:
-      return Precedence::kProduct;
-    case ast::BinaryOp::kPow:
-      return Precedence::kPower;
+    case ast::BinaryOp::kMatMul: return Precedence::kProduct;
+    case ast::BinaryOp::kPow: return Precedence::kPower;
     case ast::BinaryOp::kEq:
     case ast::BinaryOp::kNe:
     case ast::BinaryOp::kLt:
     case ast::BinaryOp::kLe:
     case ast::BinaryOp::kGt:
-    case ast::BinaryOp::kGe:
-      return Precedence::kComparison;
-    case ast::BinaryOp::kAnd:
-      return Precedence::kAnd;
-    case ast::BinaryOp::kOr:
-      return Precedence::kOr;
+    case ast::BinaryOp::kGe: return Precedence::kComparison;
+    case ast::BinaryOp::kAnd: return Precedence::kAnd;
+    case ast::BinaryOp::kOr: return Precedence::kOr;
   }
   return Precedence::kPostfix;
 }
@@ -51,9 +45,7 @@ struct PrecedenceOf {
   Precedence operator()(const ast::Reduction&) const { return Precedence::kPostfix; }
 };
 
-Precedence tighter(Precedence level) {
-  return static_cast<Precedence>(static_cast<int>(level) + 1);
-}
+Precedence tighter(Precedence level) { return static_cast<Precedence>(static_cast<int>(level) + 1); }
 
 bool is_composite(const ast::Expr& expr) {
   return std::holds_alternative<ast::Unary>(expr.node) || std::holds_alternative<ast::Binary>(expr.node) ||
@@ -65,82 +57,49 @@ bool is_composite(const ast::Expr& expr) {
 
 std::string_view print(ast::ScalarType type) {
   switch (type) {
-    case ast::ScalarType::kBool:
-      return "bool";
-    case ast::ScalarType::kI32:
-      return "i32";
-    case ast::ScalarType::kI64:
-      return "i64";
-    case ast::ScalarType::kF32:
-      return "f32";
-    case ast::ScalarType::kF64:
-      return "f64";
-    case ast::ScalarType::kC64:
-      return "c64";
-    case ast::ScalarType::kC128:
-      return "c128";
+    case ast::ScalarType::kBool: return "bool";
+    case ast::ScalarType::kI32: return "i32";
+    case ast::ScalarType::kI64: return "i64";
+    case ast::ScalarType::kF32: return "f32";
+    case ast::ScalarType::kF64: return "f64";
+    case ast::ScalarType::kC64: return "c64";
+    case ast::ScalarType::kC128: return "c128";
   }
   return "";
 }
 
 std::string_view print(ast::BinaryOp op) {
   switch (op) {
-    case ast::BinaryOp::kAdd:
-      return "+";
-    case ast::BinaryOp::kSub:
-      return "-";
-    case ast::BinaryOp::kMul:
-      return "*";
-    case ast::BinaryOp::kDiv:
-      return "/";
-    case ast::BinaryOp::kMod:
-      return "%";
-    case ast::BinaryOp::kPow:
-      return "**";
-    case ast::BinaryOp::kMatMul:
-      return "@";
-    case ast::BinaryOp::kEq:
-      return "==";
-    case ast::BinaryOp::kNe:
-      return "!=";
-    case ast::BinaryOp::kLt:
-      return "<";
-    case ast::BinaryOp::kLe:
-      return "<=";
-    case ast::BinaryOp::kGt:
-      return ">";
-    case ast::BinaryOp::kGe:
-      return ">=";
-    case ast::BinaryOp::kAnd:
-      return "&&";
-    case ast::BinaryOp::kOr:
-      return "||";
+    case ast::BinaryOp::kAdd: return "+";
+    case ast::BinaryOp::kSub: return "-";
+    case ast::BinaryOp::kMul: return "*";
+    case ast::BinaryOp::kDiv: return "/";
+    case ast::BinaryOp::kMod: return "%";
+    case ast::BinaryOp::kPow: return "**";
+    case ast::BinaryOp::kMatMul: return "@";
+    case ast::BinaryOp::kEq: return "==";
+    case ast::BinaryOp::kNe: return "!=";
+    case ast::BinaryOp::kLt: return "<";
+    case ast::BinaryOp::kLe: return "<=";
+    case ast::BinaryOp::kGt: return ">";
+    case ast::BinaryOp::kGe: return ">=";
+    case ast::BinaryOp::kAnd: return "&&";
+    case ast::BinaryOp::kOr: return "||";
   }
   return "";
 }
 
-std::string_view print(ast::UnaryOp op) {
-  return op == ast::UnaryOp::kNegate ? "-" : "!";
-}
+std::string_view print(ast::UnaryOp op) { return op == ast::UnaryOp::kNegate ? "-" : "!"; }
 
 std::string quoted_string(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
     switch (c) {
-      case '\n':
-        result += "\\n";
-        break;
-      case '\t':
-        result += "\\t";
-        break;
-      case '"':
-        result += "\\\"";
-        break;
-      case '\\':
-        result += "\\\\";
-        break;
-      default:
-        result += c;
+      case '\n': result += "\\n"; break;
+      case '\t': result += "\\t"; break;
+      case '"': result += "\\\""; break;
+      case '\\': result += "\\\\"; break;
+      default: result += c;
     }
   }
   return result + "\"";
@@ -158,9 +117,7 @@ std::string ExprPrinter::text(const ast::Expr& expr, Precedence place) const {
 
 std::string ExprPrinter::list(const std::vector<ast::ExprPtr>& exprs) const {
   std::string result;
-  for (const ast::ExprPtr& expr : exprs) {
-    result += (result.empty() ? "" : ", ") + text(expr);
-  }
+  for (const ast::ExprPtr& expr : exprs) { result += (result.empty() ? "" : ", ") + text(expr); }
   return result;
 }
 
@@ -180,9 +137,7 @@ std::string ExprPrinter::range(const ast::IndexRange& range) const {
 std::string ExprPrinter::type(const ast::TypeExpr& type) const {
   std::string result = type.sparse ? "sparse " : "";
   result += print(type.scalar);
-  if (type.dimensions.empty()) {
-    return result;
-  }
+  if (type.dimensions.empty()) { return result; }
   std::string dimensions;
   for (const ast::Dimension& dimension : type.dimensions) {
     dimensions +=
@@ -196,26 +151,18 @@ std::string ExprPrinter::operator()(const ast::IntegerLiteral& node) const {
 }
 
 std::string ExprPrinter::operator()(const ast::FloatLiteral& node) const {
-  if (!node.text.empty()) {
-    return node.text;
-  }
+  if (!node.text.empty()) { return node.text; }
   std::array<char, 32> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), node.value).ptr;
   std::string result(buffer.data(), end);
   return result.find_first_of(".en") == std::string::npos ? result + ".0" : result;
 }
 
-std::string ExprPrinter::operator()(const ast::BoolLiteral& node) const {
-  return node.value ? "true" : "false";
-}
+std::string ExprPrinter::operator()(const ast::BoolLiteral& node) const { return node.value ? "true" : "false"; }
 
-std::string ExprPrinter::operator()(const ast::StringLiteral& node) const {
-  return quoted_string(node.value);
-}
+std::string ExprPrinter::operator()(const ast::StringLiteral& node) const { return quoted_string(node.value); }
 
-std::string ExprPrinter::operator()(const ast::Name& node) const {
-  return node.name;
-}
+std::string ExprPrinter::operator()(const ast::Name& node) const { return node.name; }
 
 std::string ExprPrinter::operator()(const ast::Unary& node) const {
   return std::string(print(node.op)) + text(node.operand, Precedence::kUnary);
@@ -232,9 +179,7 @@ std::string ExprPrinter::exponent(const ast::ExprPtr& expr) const {
 std::string ExprPrinter::operator()(const ast::Binary& node) const {
   const std::string op = " " + std::string(print(node.op)) + " ";
   const Precedence level = precedence(node.op);
-  if (node.op == ast::BinaryOp::kPow) {
-    return text(node.lhs, Precedence::kPostfix) + op + exponent(node.rhs);
-  }
+  if (node.op == ast::BinaryOp::kPow) { return text(node.lhs, Precedence::kPostfix) + op + exponent(node.rhs); }
   const Precedence left = level == Precedence::kComparison ? tighter(level) : level;
   return text(node.lhs, left) + op + text(node.rhs, tighter(level));
 }
@@ -260,9 +205,7 @@ std::string ExprPrinter::operator()(const ast::Call& node) const {
   return node.callee.name + "(" + arguments + ")";
 }
 
-std::string ExprPrinter::operator()(const ast::Tuple& node) const {
-  return "(" + list(node.elements) + ")";
-}
+std::string ExprPrinter::operator()(const ast::Tuple& node) const { return "(" + list(node.elements) + ")"; }
 
 std::string ExprPrinter::operator()(const ast::Subscript& node) const {
   return text(node.base, Precedence::kPostfix) + subscripts(node.items);
@@ -279,20 +222,14 @@ std::string ExprPrinter::operator()(const ast::Reduction& node) const {
   return node.op.name + "[" + indices + guard + "](" + text(node.body) + ")";
 }
 
-std::string ExprPrinter::operator()(const ast::IndexSubscript& node) const {
-  return text(node.value);
-}
+std::string ExprPrinter::operator()(const ast::IndexSubscript& node) const { return text(node.value); }
 
 std::string ExprPrinter::operator()(const ast::SliceSubscript& node) const {
   return text(node.start) + ":" + text(node.stop) + (node.step ? ":" + text(node.step) : "");
 }
 
-std::string print(const ast::Expr& expr, const PrintOptions& options) {
-  return ExprPrinter(options).text(expr);
-}
+std::string print(const ast::Expr& expr, const PrintOptions& options) { return ExprPrinter(options).text(expr); }
 
-std::string print(const ast::TypeExpr& type) {
-  return ExprPrinter({}).type(type);
-}
+std::string print(const ast::TypeExpr& type) { return ExprPrinter({}).type(type); }
 
 }  // namespace tdsl::frontend

@@ -60,12 +60,8 @@ std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
   const unsigned lead = byte(0);
-  if (lead < 0x80) {
-    return 1;
-  }
-  if (lead >= 0xC2 && lead < 0xE0 && follows(1)) {
-    return 2;
-  }
+  if (lead < 0x80) { return 1; }
+  if (lead >= 0xC2 && lead < 0xE0 && follows(1)) { return 2; }
   if (lead >= 0xE0 && lead < 0xF0 && follows(1) && follows(2)) {
     const bool overlong = lead == 0xE0 && byte(1) < 0xA0;
     const bool surrogate = lead == 0xED && byte(1) >= 0xA0;
@@ -79,9 +75,7 @@ std::size_t sequence_length(std::string_view text) {
   return 0;
 }
 
-char hexadecimal_digit(char byte) {
-  return "0123456789ABCDEF"[(static_cast<unsigned char>(byte) - 0xA0U) & 0xFU];
-}
+char hexadecimal_digit(char byte) { return "0123456789ABCDEF"[(static_cast<unsigned char>(byte) - 0xA0U) & 0xFU]; }
 
 /// More words, signs and comments than people write in one file. A million would take 70 MB before they are understood.
 constexpr std::size_t kMostTokens = 500'000;
@@ -155,8 +149,8 @@ void LexerState::check_utf8(std::string_view text) {
     }
     if (begins_with_direction(text)) {
       error(DiagnosticId::kHiddenCharacter, place,
-            "a control character for right-to-left text (U+20" + std::string(text[1] == '\x80' ? "2" : "6") + hexadecimal_digit(text[2]) +
-                ") makes the line look other than it is compiled; remove it");
+            "a control character for right-to-left text (U+20" + std::string(text[1] == '\x80' ? "2" : "6") +
+                hexadecimal_digit(text[2]) + ") makes the line look other than it is compiled; remove it");
     }
     if (text.front() == '\n') {
       ++place.line;
@@ -167,9 +161,7 @@ void LexerState::check_utf8(std::string_view text) {
   }
 }
 
-void LexerState::word(std::string_view match) {
-  push(kind_of_word(match), std::string(match));
-}
+void LexerState::word(std::string_view match) { push(kind_of_word(match), std::string(match)); }
 
 void LexerState::integer(std::string_view match) {
   const std::string digits = without_underscores(match);
@@ -234,18 +226,10 @@ void LexerState::string(std::string_view match) {
     }
     ++i;
     switch (match[i]) {
-      case 'n':
-        value += '\n';
-        break;
-      case 't':
-        value += '\t';
-        break;
-      case '"':
-        value += '"';
-        break;
-      case '\\':
-        value += '\\';
-        break;
+      case 'n': value += '\n'; break;
+      case 't': value += '\t'; break;
+      case '"': value += '"'; break;
+      case '\\': value += '\\'; break;
       default: {
         SourceRange range = match_range();
         range.column += utf8_length(match.substr(0, i - 1));
@@ -264,14 +248,10 @@ void LexerState::unterminated_string(std::string_view match) {
   push(Kind::TOK_STRING, std::string(match.substr(1)));
 }
 
-void LexerState::symbol(std::string_view match) {
-  push(symbols().find(match)->second, std::string(match));
-}
+void LexerState::symbol(std::string_view match) { push(symbols().find(match)->second, std::string(match)); }
 
 void LexerState::comment(std::string_view match) {
-  while (!match.empty() && match.back() == '\r') {
-    match.remove_suffix(1);
-  }
+  while (!match.empty() && match.back() == '\r') { match.remove_suffix(1); }
   if (has_room()) result_.comments.push_back({match_range(), std::string(match)});
 }
 
@@ -315,7 +295,9 @@ void LexerState::limit_nesting() {
     const bool closes = token.kind == Kind::TOK_RIGHT_PAREN || token.kind == Kind::TOK_RIGHT_BRACKET ||
                         token.kind == Kind::TOK_RIGHT_BRACE;
     depth = opens ? depth + 1 : closes && depth > 0 ? depth - 1 : depth;
-    blocks = token.kind == Kind::TOK_LEFT_BRACE ? blocks + 1 : token.kind == Kind::TOK_RIGHT_BRACE && blocks > 0 ? blocks - 1 : blocks;
+    blocks = token.kind == Kind::TOK_LEFT_BRACE                  ? blocks + 1
+             : token.kind == Kind::TOK_RIGHT_BRACE && blocks > 0 ? blocks - 1
+                                                                 : blocks;
     signs = token.kind == Kind::TOK_MINUS || token.kind == Kind::TOK_NOT ? signs + 1 : 0;
     if (depth >= ast::kMaxDepth || signs >= ast::kMaxDepth || blocks > ast::kMaxBlocks) {
       error(DiagnosticId::kNestingTooDeep, token.range,
@@ -330,7 +312,8 @@ void LexerState::limit_nesting() {
 
 void LexerState::too_large(const SourceRange& place) {
   error(DiagnosticId::kFileTooLarge, place,
-        "the file has more than " + std::to_string(kMostTokens) + " words, signs and comments; data belongs into an input");
+        "the file has more than " + std::to_string(kMostTokens) +
+            " words, signs and comments; data belongs into an input");
   here_ = place;
   result_.tokens.clear();
 }

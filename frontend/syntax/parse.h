@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "frontend/syntax/ast.h"
 #include "frontend/diagnostics/diagnostics.h"
+#include "frontend/syntax/ast.h"
 
 namespace tdsl::frontend {
 

@@ -23,7 +23,8 @@ Token inserted_token(const TokenizedFile& file, const Repair& repair) {
   return {repair.kind, place, text, repair.origin, false};
 }
 
-/// `if a print(b);`: the block that lacks its brace in front may lack the one behind, too. It ends with its statement then.
+/// `if a print(b);`: the block that lacks its brace in front may lack the one behind, too. It ends with its statement
+/// then.
 void close_block(std::size_t open, TokenizedFile& file) {
   std::vector<Token>& tokens = file.tokens;
   const auto count = [&](int kind) { return std::ranges::count(tokens, kind, &Token::kind); };
@@ -80,7 +81,8 @@ void report_missing(const TokenizedFile& file, DiagnosticSink& sink) {
   for (std::size_t i = 0; i + 1 < file.tokens.size(); ++i) {
     const Token& token = file.tokens[i];
     if (token.origin == TokenOrigin::kMisspelt) {
-      sink.error(DiagnosticId::kSyntaxError, token.range, unknown_statement(token.text, statement_word_for(token.text)));
+      sink.error(DiagnosticId::kSyntaxError, token.range,
+                 unknown_statement(token.text, statement_word_for(token.text)));
     }
     if (token.origin == TokenOrigin::kReservedName) {
       sink.error(DiagnosticId::kReservedName, token.range, reserved_name(token.text));
@@ -92,7 +94,8 @@ void report_missing(const TokenizedFile& file, DiagnosticSink& sink) {
     }
     const DiagnosticId id =
         token.kind == Kind::TOK_SEMICOLON ? DiagnosticId::kMissingSemicolon : DiagnosticId::kSyntaxError;
-    sink.error(id, token.range, "missing `" + token.text + "` before " + shown(file.tokens[i + 1]), division_note(token.range.line, file));
+    sink.error(id, token.range, "missing `" + token.text + "` before " + shown(file.tokens[i + 1]),
+               division_note(token.range.line, file));
   }
 }
 
@@ -121,10 +124,8 @@ GeneratedParser::symbol_type yylex(ParseDriver& driver) {
     case Kind::TOK_TYPE:
     case Kind::TOK_BY:
     case Kind::TOK_OUT:
-    case Kind::TOK_KERNEL:
-      return {token.kind, token.text, token.range};
-    default:
-      return {token.kind, token.range};
+    case Kind::TOK_KERNEL: return {token.kind, token.text, token.range};
+    default: return {token.kind, token.range};
   }
 }
 
@@ -145,9 +146,7 @@ std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_
     driver.builder().finish_module();
     sink.add_all(run_sink);
     report_missing(tokenized, sink);
-    if (sink.error_count() != errors_before) {
-      return std::nullopt;
-    }
+    if (sink.error_count() != errors_before) { return std::nullopt; }
     TDSL_CHECK(accepted, "a file without errors is accepted");
     return ast::Module{file, driver.builder().take_statements(), std::move(tokenized.comments)};
   }

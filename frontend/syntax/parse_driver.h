@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "frontend/syntax/ast_builder.h"
 #include "frontend/diagnostics/diagnostics.h"
+#include "frontend/syntax/ast_builder.h"
 #include "frontend/syntax/token.h"
 #include "frontend_parser.hpp"
 
 namespace tdsl::frontend {
 
-/// A token to insert before `tokens[index]` so that the rest of the file can be read. Where the origin says that the token
-/// was misspelt or is a reserved word used as a name, it is replaced.
+/// A token to insert before `tokens[index]` so that the rest of the file can be read. Where the origin says that the
+/// token was misspelt or is a reserved word used as a name, it is replaced.
 struct Repair {
   std::size_t index = 0;
   int kind = 0;
@@ -26,8 +26,8 @@ struct Repair {
 /// Bison's recovery throws tokens away up to the next `;`, so a forgotten `;` would swallow the next statement and hide
 /// its errors. Instead `syntax_error` looks for the place where a new statement visibly begins and asks for a `;`
 /// there; parse_file inserts it and runs the grammar again from the start. A statement that begins with a misspelt
-/// word is read as the one that was meant, and a reserved word that is declared as if it were a name is read as one there
-/// and wherever it fits no better. Diagnostics of the abandoned run are dropped.
+/// word is read as the one that was meant, and a reserved word that is declared as if it were a name is read as one
+/// there and wherever it fits no better. Diagnostics of the abandoned run are dropped.
 class ParseDriver {
  public:
   ParseDriver(const TokenizedFile& file, DiagnosticSink& sink, bool may_repair)

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/syntax/ast.h"
 #include "frontend/diagnostics/diagnostics.h"
+#include "frontend/syntax/ast.h"
 
 namespace tdsl::frontend {
 

@@ -25,8 +25,7 @@ class Holders {
   }
   [[nodiscard]] Index pieces() const {
     Index pieces = 1;
-    for (const int axis : layout_.loose_axes())
-      pieces *= sites_.mesh.sizes[static_cast<std::size_t>(axis)];
+    for (const int axis : layout_.loose_axes()) pieces *= sites_.mesh.sizes[static_cast<std::size_t>(axis)];
     return pieces;
   }
 
@@ -42,8 +41,7 @@ std::vector<Index> arrivals(const RelationType& type, std::span<const Layout> to
   const Sites sites{mesh, 0, true};
   const Holders before(type, sites);
   std::vector<Places> after;
-  for (const Layout& layout : to)
-    after.emplace_back(layout, type.keys.frontier(), sites);
+  for (const Layout& layout : to) after.emplace_back(layout, type.keys.frontier(), sites);
   const bool whole = !type.pieces.has_value();
   const Index floats = floats_of(type.block);
   const Index pieces = whole ? 1 : before.pieces();

@@ -16,31 +16,21 @@ using Kind = Kernel::Kind;
 
 std::size_t offset_of(const Bounds& bounds, const Key& index) {
   Index offset = 0;
-  for (std::size_t d = 0; d < bounds.size(); ++d)
-    offset = offset * bounds[d] + index[d];
+  for (std::size_t d = 0; d < bounds.size(); ++d) offset = offset * bounds[d] + index[d];
   return static_cast<std::size_t>(offset);
 }
 
-Array zeros(const Bounds& bounds) {
-  return {bounds, std::vector<double>(static_cast<std::size_t>(volume(bounds)))};
-}
+Array zeros(const Bounds& bounds) { return {bounds, std::vector<double>(static_cast<std::size_t>(volume(bounds)))}; }
 
 double mapped(const Kernel& k, double x) {
   switch (k.kind) {
-    case Kind::kRelu:
-      return std::max(x, 0.0);
-    case Kind::kReluGrad:
-      return x > 0 ? 1 : 0;
-    case Kind::kSigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Kind::kNeg:
-      return -x;
-    case Kind::kScale:
-      return k.number * x;
-    case Kind::kShift:
-      return k.number + x;
-    default:
-      break;
+    case Kind::kRelu: return std::max(x, 0.0);
+    case Kind::kReluGrad: return x > 0 ? 1 : 0;
+    case Kind::kSigmoid: return 1 / (1 + std::exp(-x));
+    case Kind::kNeg: return -x;
+    case Kind::kScale: return k.number * x;
+    case Kind::kShift: return k.number + x;
+    default: break;
   }
   TDSL_CHECK(false, "no map");
   return 0;
@@ -48,18 +38,12 @@ double mapped(const Kernel& k, double x) {
 
 double zipped(Kind kind, double a, double b) {
   switch (kind) {
-    case Kind::kAdd:
-      return a + b;
-    case Kind::kSub:
-      return a - b;
-    case Kind::kMul:
-      return a * b;
-    case Kind::kMin:
-      return std::min(a, b);
-    case Kind::kMax:
-      return std::max(a, b);
-    default:
-      break;
+    case Kind::kAdd: return a + b;
+    case Kind::kSub: return a - b;
+    case Kind::kMul: return a * b;
+    case Kind::kMin: return std::min(a, b);
+    case Kind::kMax: return std::max(a, b);
+    default: break;
   }
   TDSL_CHECK(false, "no function of two elements");
   return 0;
@@ -67,14 +51,12 @@ double zipped(Kind kind, double a, double b) {
 
 Array zip(Kind kind, const Array& a, const Array& b) {
   Bounds bounds = a.bounds;
-  for (std::size_t d = 0; d < bounds.size(); ++d)
-    bounds[d] = a.bounds[d] == 1 ? b.bounds[d] : a.bounds[d];
+  for (std::size_t d = 0; d < bounds.size(); ++d) bounds[d] = a.bounds[d] == 1 ? b.bounds[d] : a.bounds[d];
   Array result = zeros(bounds);
   for_each_below(bounds, [&](const Key& index) {
     const auto element = [&](const Array& array) {
       Key at = index;
-      for (std::size_t d = 0; d < at.size(); ++d)
-        at[d] = array.bounds[d] == 1 ? 0 : at[d];
+      for (std::size_t d = 0; d < at.size(); ++d) at[d] = array.bounds[d] == 1 ? 0 : at[d];
       return array.elements[offset_of(array.bounds, at)];
     };
     result.elements[offset_of(bounds, index)] = zipped(kind, element(a), element(b));
@@ -85,8 +67,7 @@ Array zip(Kind kind, const Array& a, const Array& b) {
 Block zip_all(Kind kind, const Block& operands) {
   Block result;
   const std::size_t half = operands.size() / 2;
-  for (std::size_t k = 0; k < half; ++k)
-    result.push_back(zip(kind, operands[k], operands[half + k]));
+  for (std::size_t k = 0; k < half; ++k) result.push_back(zip(kind, operands[k], operands[half + k]));
   return result;
 }
 
@@ -98,20 +79,17 @@ Array product(const Labels& labels, const Block& operands) {
     for (std::size_t d = 0; d < operands[k].bounds.size(); ++d) {
       const char label = labels.operands[k][d];
       extents[label] = operands[k].bounds[d];
-      if (order.find(label) == std::string::npos)
-        order += label;
+      if (order.find(label) == std::string::npos) order += label;
     }
   }
   Bounds all;
-  for (const char label : order)
-    all.push_back(extents.at(label));
+  for (const char label : order) all.push_back(extents.at(label));
   Array result = zeros({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(labels.result.size())});
   for_each_below(all, [&](const Key& point) {
     double term = 1;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       Key index;
-      for (const char label : labels.operands[k])
-        index.push_back(point[order.find(label)]);
+      for (const char label : labels.operands[k]) index.push_back(point[order.find(label)]);
       term *= operands[k].elements[offset_of(operands[k].bounds, index)];
     }
     result.elements[offset_of(result.bounds, point)] += term;
@@ -146,16 +124,13 @@ Array summed(const Array& a, int dim) {
   return result;
 }
 
-Block scalars(double value, double position) {
-  return {Array{{}, {value}}, Array{{}, {position}}};
-}
+Block scalars(double value, double position) { return {Array{{}, {value}}, Array{{}, {position}}}; }
 
 /// The least of (value, position) pairs; equal values by their positions.
 Block least(const std::vector<double>& values, const std::vector<double>& positions) {
   std::size_t best = 0;
   for (std::size_t k = 1; k < values.size(); ++k) {
-    if (std::pair(values[k], positions[k]) < std::pair(values[best], positions[best]))
-      best = k;
+    if (std::pair(values[k], positions[k]) < std::pair(values[best], positions[best])) best = k;
   }
   return scalars(values.at(best), positions.at(best));
 }
@@ -175,27 +150,19 @@ Array array_of(Bounds bounds, std::vector<double> elements) {
 }
 
 Block apply(const Kernel& kernel, const Block& operands, const Calls& calls) {
-  if (const auto labels = labels_of(kernel))
-    return {product(*labels, operands)};
+  if (const auto labels = labels_of(kernel)) return {product(*labels, operands)};
   switch (kernel.kind) {
     case Kind::kAdd:
     case Kind::kSub:
     case Kind::kMul:
     case Kind::kMin:
-    case Kind::kMax:
-      return zip_all(kernel.kind, operands);
-    case Kind::kTranspose:
-      return {transposed(operands[0])};
-    case Kind::kDiag:
-      return {diagonal(operands[0])};
-    case Kind::kSum:
-      return {summed(operands[0], kernel.position)};
-    case Kind::kPair:
-      return operands;
-    case Kind::kItem:
-      return {operands[static_cast<std::size_t>(kernel.position)]};
-    case Kind::kArgmin:
-      return least(operands[0].elements, operands[1].elements);
+    case Kind::kMax: return zip_all(kernel.kind, operands);
+    case Kind::kTranspose: return {transposed(operands[0])};
+    case Kind::kDiag: return {diagonal(operands[0])};
+    case Kind::kSum: return {summed(operands[0], kernel.position)};
+    case Kind::kPair: return operands;
+    case Kind::kItem: return {operands[static_cast<std::size_t>(kernel.position)]};
+    case Kind::kArgmin: return least(operands[0].elements, operands[1].elements);
     case Kind::kMinIndex:
       return least({operands[0].elements[0], operands[2].elements[0]},
                    {operands[1].elements[0], operands[3].elements[0]});
@@ -205,18 +172,15 @@ Block apply(const Kernel& kernel, const Block& operands, const Calls& calls) {
         throw AlgebraError(fmt::format("nothing is known of the kernel `{}` but its name", kernel.text));
       return found->second(operands);
     }
-    default:
-      break;
+    default: break;
   }
   Array result = operands[0];
-  for (double& x : result.elements)
-    x = mapped(kernel, x);
+  for (double& x : result.elements) x = mapped(kernel, x);
   return {std::move(result)};
 }
 
 Block apply(const Kernels& kernels, Block operands, const Calls& calls) {
-  for (const Kernel& kernel : kernels)
-    operands = apply(kernel, operands, calls);
+  for (const Kernel& kernel : kernels) operands = apply(kernel, operands, calls);
   return operands;
 }
 

@@ -14,10 +14,8 @@ Expr compile(Pool& pool, const Expr& e, const std::function<Layout(const Input&)
       there.layout = Layout::part({});
       return pool.make(std::move(there), std::move(operands));
     }
-    if (std::holds_alternative<Join>(node.op))
-      operands[0] = pool.bcast(operands[0]);
-    if (const auto* aggregate = std::get_if<Aggregate>(&node.op))
-      operands[0] = pool.shuf(operands[0], aggregate->keep);
+    if (std::holds_alternative<Join>(node.op)) operands[0] = pool.bcast(operands[0]);
+    if (const auto* aggregate = std::get_if<Aggregate>(&node.op)) operands[0] = pool.shuf(operands[0], aggregate->keep);
     if (const auto* concat = std::get_if<Concat>(&node.op))
       operands[0] = pool.shuf(operands[0], without(operands[0]->type.keys.arity(), {concat->key}));
     return pool.make(node.op, std::move(operands));

@@ -8,11 +8,9 @@ namespace {
 
 /// The pieces of one key that there are: one per coordinate along the loose axes, as far as tuples go round.
 Index pieces_of(const RelationType& type, const Mesh& mesh) {
-  if (!type.pieces)
-    return 1;
+  if (!type.pieces) return 1;
   Index coordinates = 1;
-  for (const int axis : type.layout->loose_axes())
-    coordinates *= mesh.sizes[static_cast<std::size_t>(axis)];
+  for (const int axis : type.layout->loose_axes()) coordinates *= mesh.sizes[static_cast<std::size_t>(axis)];
   return std::min(type.pieces->most, type.layout->loose_axes().empty() ? mesh.sites() : coordinates);
 }
 

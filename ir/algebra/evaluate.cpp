@@ -15,12 +15,10 @@ namespace {
 Tuples apply_op(const Join& join, const Tuples& left, const Tuples& right, const Calls& calls) {
   Tuples result;
   std::map<Key, std::vector<Tuples::const_iterator>> partners;
-  for (auto r = right.begin(); r != right.end(); ++r)
-    partners[values_at(r->first, join.right)].push_back(r);
+  for (auto r = right.begin(); r != right.end(); ++r) partners[values_at(r->first, join.right)].push_back(r);
   for (const auto& [left_key, left_block] : left) {
     const auto found = partners.find(values_at(left_key, join.left));
-    if (found == partners.end())
-      continue;
+    if (found == partners.end()) continue;
     for (const auto& r : found->second) {
       Key key = left_key;
       std::ranges::copy(values_at(r->first, without(r->first.size(), join.right)), std::back_inserter(key));
@@ -36,15 +34,13 @@ Tuples apply_op(const Aggregate& aggregate, const Tuples& operand, const Calls& 
   std::map<Key, Block> groups;
   for (const auto& [key, block] : operand) {
     const auto [group, first] = groups.try_emplace(values_at(key, aggregate.keep), block);
-    if (first)
-      continue;
+    if (first) continue;
     Block both = group->second;
     both.insert(both.end(), block.begin(), block.end());
     group->second = apply(aggregate.by, both, calls);
   }
   Tuples result;
-  for (auto& [key, block] : groups)
-    result.emplace(key, apply(aggregate.then, std::move(block), calls));
+  for (auto& [key, block] : groups) result.emplace(key, apply(aggregate.then, std::move(block), calls));
   return result;
 }
 
@@ -55,8 +51,7 @@ Tuples apply_op(const FlatMap& f, const Tuples& operand, const Calls& calls) {
     with_count.push_back(0);
     for (Index t = 0; t < f.count; ++t) {
       with_count.back() = t;
-      if (!f.where(with_count))
-        continue;
+      if (!f.where(with_count)) continue;
       Block piece = f.slice ? Block{piece_of(block[0], f.slice->dim, f.slice->size, t)} : block;
       result.emplace(f.keys(with_count), apply(f.by, std::move(piece), calls));
     }
@@ -66,8 +61,7 @@ Tuples apply_op(const FlatMap& f, const Tuples& operand, const Calls& calls) {
 
 Tuples apply_op(const Map& map, const Tuples& operand, const Calls& calls) {
   Tuples result;
-  for (const auto& [key, block] : operand)
-    result.emplace(map.keys(key), apply(map.by, block, calls));
+  for (const auto& [key, block] : operand) result.emplace(map.keys(key), apply(map.by, block, calls));
   return result;
 }
 
@@ -106,8 +100,7 @@ Tuples apply_op(const Concat& concat, const Tuples& operand, const BlockType& wh
 
 Tuples apply_op(const Opaque& opaque, const Node& node, std::span<const Tuples* const> operands, const Calls& calls) {
   const auto call = calls.find(opaque.name);
-  if (call == calls.end())
-    throw AlgebraError(fmt::format("there is no opaque operator `{}` to call", opaque.name));
+  if (call == calls.end()) throw AlgebraError(fmt::format("there is no opaque operator `{}` to call", opaque.name));
   Block whole;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const RelationType& type = node.operands[k]->type;
@@ -140,11 +133,9 @@ Tuples apply(const Node& node, std::span<const Tuples* const> operands, const Ca
 const Tuples& input_of(const Node& node, const Data& data) {
   const std::string& name = std::get<Input>(node.op).name;
   const auto found = data.inputs.find(name);
-  if (found == data.inputs.end())
-    throw AlgebraError(fmt::format("there is no data for the input `{}`", name));
+  if (found == data.inputs.end()) throw AlgebraError(fmt::format("there is no data for the input `{}`", name));
   std::vector<Key> keys;
-  for (const auto& [key, block] : found->second)
-    keys.push_back(key);
+  for (const auto& [key, block] : found->second) keys.push_back(key);
   const bool twice = std::ranges::adjacent_find(keys) != keys.end();
   if (twice || KeySet::of(std::move(keys), node.type.keys.arity()) != node.type.keys)
     throw AlgebraError(fmt::format("the data of the input `{}` have other keys than its type", name));
@@ -156,8 +147,7 @@ Tuples evaluate(const Expr& e, const Data& data) {
   const std::vector<Expr> roots{e};
   for (const Expr& node : nodes_of(roots)) {
     std::vector<const Tuples*> operands;
-    for (const Expr& operand : node->operands)
-      operands.push_back(&values.at(operand->id));
+    for (const Expr& operand : node->operands) operands.push_back(&values.at(operand->id));
     values.emplace(node->id, as<Input>(node) != nullptr ? input_of(*node, data) : apply(*node, operands, data.calls));
   }
   return std::move(values.at(e->id));

@@ -23,13 +23,10 @@ Expr Pool::make(Op op, std::vector<Expr> operands) {
   // bcast does not say on how many axes; its operand does.
   const OpText text = op_text(op, operands);
   std::string name = text.word + " " + text.parameters;
-  for (const Expr& e : operands)
-    name += fmt::format(" %{}", e->id);
-  if (const auto known = known_.find(name); known != known_.end())
-    return known->second;
+  for (const Expr& e : operands) name += fmt::format(" %{}", e->id);
+  if (const auto known = known_.find(name); known != known_.end()) return known->second;
   std::vector<const RelationType*> types;
-  for (const Expr& e : operands)
-    types.push_back(&e->type);
+  for (const Expr& e : operands) types.push_back(&e->type);
   Inferred inferred = infer(op, types);
   Node node{static_cast<int>(nodes_.size()), std::move(op), std::move(operands), std::move(inferred.type),
             std::move(inferred.problems)};
@@ -53,18 +50,13 @@ Expr Pool::map(Expr e, Kernels by) {
 
 namespace {
 int axes_of(const Expr& e) {
-  if (!e->type.layout)
-    throw AlgebraError("bcast and shuf take relations that lie on sites");
+  if (!e->type.layout) throw AlgebraError("bcast and shuf take relations that lie on sites");
   return e->type.layout->axes();
 }
 }  // namespace
 
-Expr Pool::bcast(Expr e) {
-  return redistribute(e, Layout::all(axes_of(e)));
-}
-Expr Pool::shuf(Expr e, Dims dims) {
-  return redistribute(e, Layout::part(std::move(dims), axes_of(e)));
-}
+Expr Pool::bcast(Expr e) { return redistribute(e, Layout::all(axes_of(e))); }
+Expr Pool::shuf(Expr e, Dims dims) { return redistribute(e, Layout::part(std::move(dims), axes_of(e))); }
 
 Expr Pool::rebuild(Expr root, const std::function<Expr(const Node&, std::vector<Expr>)>& f) {
   std::unordered_map<int, Expr> rebuilt;
@@ -72,8 +64,7 @@ Expr Pool::rebuild(Expr root, const std::function<Expr(const Node&, std::vector<
   for (const Expr& e : nodes_of(roots)) {
     std::vector<Expr> operands;
     operands.reserve(e->operands.size());
-    for (const Expr& operand : e->operands)
-      operands.push_back(rebuilt.at(operand->id));
+    for (const Expr& operand : e->operands) operands.push_back(rebuilt.at(operand->id));
     rebuilt.emplace(e->id, f(*e, std::move(operands)));
   }
   return rebuilt.at(root->id);
@@ -81,19 +72,15 @@ Expr Pool::rebuild(Expr root, const std::function<Expr(const Node&, std::vector<
 
 std::size_t IdsHash::operator()(const std::vector<int>& ids) const noexcept {
   std::size_t hash = ids.size();
-  for (const int id : ids)
-    hash = (hash ^ static_cast<std::size_t>(id)) * 0x100000001b3U;
+  for (const int id : ids) hash = (hash ^ static_cast<std::size_t>(id)) * 0x100000001b3U;
   return hash;
 }
 
 Expr Pool::with_operands(const Node& node, std::vector<Expr> operands) {
-  if (operands == node.operands)
-    return Expr(&node);
+  if (operands == node.operands) return Expr(&node);
   std::vector<int> ids{node.id};
-  for (const Expr& e : operands)
-    ids.push_back(e->id);
-  if (const auto known = rebuilt_.find(ids); known != rebuilt_.end())
-    return known->second;
+  for (const Expr& e : operands) ids.push_back(e->id);
+  if (const auto known = rebuilt_.find(ids); known != rebuilt_.end()) return known->second;
   const Expr made = make(node.op, std::move(operands));
   rebuilt_.emplace(std::move(ids), made);
   return made;
@@ -102,8 +89,7 @@ Expr Pool::with_operands(const Node& node, std::vector<Expr> operands) {
 Expr Pool::replace(Expr root, Expr target, Expr replacement) {
   return rebuild(root, [&](const Node& node, std::vector<Expr> operands) {
     const Expr same(&node);
-    if (same == target)
-      return replacement;
+    if (same == target) return replacement;
     return with_operands(node, std::move(operands));
   });
 }
@@ -117,8 +103,7 @@ std::vector<Expr> nodes_of(std::span<const Expr> roots) {
   };
   std::vector<Step> open;
   const auto push = [&](const auto& all) {
-    for (auto e = all.rbegin(); e != all.rend(); ++e)
-      open.push_back({*e, false});
+    for (auto e = all.rbegin(); e != all.rend(); ++e) open.push_back({*e, false});
   };
   push(roots);
   while (!open.empty()) {
@@ -155,14 +140,11 @@ Dims right_positions(const Join& join, std::size_t left_arity, std::size_t right
 }
 
 std::optional<FlatMap> as_flat_map(const Expr& e) {
-  if (e->operands.size() != 1)
-    return std::nullopt;
+  if (e->operands.size() != 1) return std::nullopt;
   const RelationType& operand = e->operands[0]->type;
   const std::size_t arity = operand.keys.arity();
-  if (const auto* map = as<Map>(e))
-    return FlatMap{1, {}, map->keys, {}, map->by};
-  if (const auto* filter = as<Filter>(e))
-    return FlatMap{1, filter->where, KeyFunction::identity(arity), {}, {}};
+  if (const auto* map = as<Map>(e)) return FlatMap{1, {}, map->keys, {}, map->by};
+  if (const auto* filter = as<Filter>(e)) return FlatMap{1, filter->where, KeyFunction::identity(arity), {}, {}};
   if (const auto* tile = as<Tile>(e)) {
     const Index count = operand.block[0][static_cast<std::size_t>(tile->dim)] / tile->size;
     return FlatMap{count, {}, KeyFunction::identity(arity + 1), FlatMap::Slice{tile->dim, tile->size}, {}};
@@ -172,8 +154,7 @@ std::optional<FlatMap> as_flat_map(const Expr& e) {
 
 std::vector<Expr> Program::roots() const {
   std::vector<Expr> roots;
-  for (const Result& result : results)
-    roots.push_back(result.value);
+  for (const Result& result : results) roots.push_back(result.value);
   return roots;
 }
 

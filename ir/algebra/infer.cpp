@@ -18,15 +18,13 @@ Inferred infer_op(const Input& input) {
   if (!input.where.always()) {
     std::vector<Key> keys;
     type.keys.for_each([&](const Key& key) {
-      if (input.where(key))
-        keys.push_back(key);
+      if (input.where(key)) keys.push_back(key);
     });
     type.keys = KeySet::of(std::move(keys), input.frontier.size());
   }
   type.block = input.block;
   type.layout = input.layout;
-  if (type.layout)
-    require_layout(*type.layout, input.frontier.size());
+  if (type.layout) require_layout(*type.layout, input.frontier.size());
   return {std::move(type), {}};
 }
 
@@ -35,8 +33,7 @@ Inferred infer_op(const Map& map, const RelationType& operand) {
   result.type.block = result_of(map.by, operand.block);
   result.type.keys = rekeyed(operand.keys, map.keys, result.problems);
   result.type.holes_are_zero = holes_stay_zero(result.type.keys, operand.keys, operand.holes_are_zero, map.by);
-  if (operand.layout)
-    result.type.layout = operand.layout->renamed(passed(map.keys, operand.keys.arity()));
+  if (operand.layout) result.type.layout = operand.layout->renamed(passed(map.keys, operand.keys.arity()));
   require_pieces(operand, map.by, result.problems);
   return result;
 }
@@ -46,8 +43,7 @@ Inferred infer_op(const Filter& filter, const RelationType& operand) {
   require_predicate(filter.where, operand.keys.arity());
   std::vector<Key> kept;
   operand.keys.for_each([&](const Key& key) {
-    if (filter.where(key))
-      kept.push_back(key);
+    if (filter.where(key)) kept.push_back(key);
   });
   result.type.keys = KeySet::of(std::move(kept), operand.keys.arity());
   result.type.holes_are_zero = holes_stay_zero(result.type.keys, operand.keys, operand.holes_are_zero, {});
@@ -79,21 +75,18 @@ Inferred infer_op(const FlatMap& f, const RelationType& operand) {
   require(f.count >= 1, "a flatMap's count is at least 1");
   require_keys(f.keys, arity + 1);
   require_predicate(f.where, arity + 1);
-  if (f.slice)
-    type.block = sliced(type.block, f.slice->dim, f.slice->size, f.count);
+  if (f.slice) type.block = sliced(type.block, f.slice->dim, f.slice->size, f.count);
   type.block = result_of(f.by, type.block);
   NewKeys keys(f.keys.values.size());
   operand.keys.for_each([&](Key key) {
     key.push_back(0);
     for (; key.back() < f.count; ++key.back()) {
-      if (f.where(key))
-        keys.add(f.keys(key), key, result.problems);
+      if (f.where(key)) keys.add(f.keys(key), key, result.problems);
     }
   });
   type.keys = keys.set();
   type.holes_are_zero = holes_stay_zero(type.keys, operand.keys, operand.holes_are_zero, f.by);
-  if (operand.layout)
-    type.layout = operand.layout->renamed(passed(f.keys, arity));
+  if (operand.layout) type.layout = operand.layout->renamed(passed(f.keys, arity));
   require_pieces(operand, f.by, result.problems);
   return result;
 }
@@ -126,12 +119,10 @@ Inferred infer_op(const Concat& concat, const RelationType& operand) {
   type.keys = KeySet::of(std::move(keys), keep.size());
   type.holes_are_zero = holes_stay_zero(type.keys, operand.keys, operand.holes_are_zero, {});
   if (operand.layout) {
-    if (most_pieces(operand, keep) > 1)
-      result.problems.emplace_back("blocks on different sites are concatenated");
+    if (most_pieces(operand, keep) > 1) result.problems.emplace_back("blocks on different sites are concatenated");
     type.layout = operand.layout->renamed(passed(KeyFunction::select(keep), arity));
   }
-  if (operand.pieces)
-    result.problems.emplace_back("partial results are concatenated");
+  if (operand.pieces) result.problems.emplace_back("partial results are concatenated");
   type.pieces.reset();
   return result;
 }
@@ -178,8 +169,7 @@ Inferred infer_op(const Aggregate& aggregate, const RelationType& operand) {
 
   if (operand.keys.full()) {
     type.keys = KeySet::below(values_at(operand.keys.frontier(), keep));
-    if (operand.keys.count() == 0)
-      type.keys = KeySet::of({}, keep.size());
+    if (operand.keys.count() == 0) type.keys = KeySet::of({}, keep.size());
   } else {
     Groups groups = groups_of(operand.keys, keep);
     type.keys = KeySet::of(std::move(groups.keys), keep.size());
@@ -190,8 +180,7 @@ Inferred infer_op(const Aggregate& aggregate, const RelationType& operand) {
   type.holes_are_zero =
       holes_stay_zero(type.keys, operand.keys, operand.holes_are_zero && keeps_zero(aggregate.by), aggregate.then);
 
-  if (!operand.layout)
-    return result;
+  if (!operand.layout) return result;
   type.layout = operand.layout->renamed(passed(KeyFunction::select(keep), arity));
   type.pieces.reset();
   if (operand.pieces && operand.pieces->by != aggregate.by)
@@ -209,13 +198,11 @@ Inferred infer_op(const Opaque& opaque, std::span<const RelationType* const> ope
   result.type.keys = KeySet::below(opaque.frontier);
   result.type.block = opaque.block;
   result.type.layout = opaque.layout;
-  if (opaque.layout)
-    require_layout(*opaque.layout, opaque.frontier.size());
+  if (opaque.layout) require_layout(*opaque.layout, opaque.frontier.size());
   for (const RelationType* operand : operands) {
     require(operand->layout.has_value() == opaque.layout.has_value(),
             "an opaque operator on sites has operands on sites, and one without has none");
-    if (operand->pieces)
-      result.problems.emplace_back("partial results are read by an opaque operator");
+    if (operand->pieces) result.problems.emplace_back("partial results are read by an opaque operator");
     if (!operand->holes_are_zero)
       result.problems.emplace_back("absent blocks of unknown value are read by an opaque operator");
   }

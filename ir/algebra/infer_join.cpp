@@ -25,8 +25,7 @@ KeySet joined_keys(const Join& join, const KeySet& left, const KeySet& right) {
   std::vector<Key> keys;
   left.for_each([&](const Key& key) {
     const auto found = partners.find(values_at(key, join.left));
-    if (found == partners.end())
-      return;
+    if (found == partners.end()) return;
     for (const Key& more : found->second) {
       keys.push_back(key);
       keys.back().insert(keys.back().end(), more.begin(), more.end());
@@ -37,14 +36,10 @@ KeySet joined_keys(const Join& join, const KeySet& left, const KeySet& right) {
 
 /// Whether the holes of joined keys are zero blocks.
 bool joined_holes_are_zero(const Join& join, const KeySet& keys, const RelationType& left, const RelationType& right) {
-  if (keys.full())
-    return true;
-  if (!left.holes_are_zero || !right.holes_are_zero || !keeps_zero(join.then))
-    return false;
-  if (zero_annihilates(join.by))
-    return true;
-  if (!keeps_zero(join.by))
-    return false;
+  if (keys.full()) return true;
+  if (!left.holes_are_zero || !right.holes_are_zero || !keeps_zero(join.then)) return false;
+  if (zero_annihilates(join.by)) return true;
+  if (!keeps_zero(join.by)) return false;
   // A block without a partner would meet a zero block, of which nothing is known here.
   const Dims right_at = right_positions(join, left.keys.arity(), right.keys.arity());
   bool zero = true;
@@ -72,8 +67,7 @@ Inferred infer_join(const Join& join, const RelationType& left, const RelationTy
   type.keys = rekeyed(keys, join.keys, result.problems);
   type.holes_are_zero = holes_stay_zero(type.keys, keys, joined_holes_are_zero(join, keys, left, right), {});
   if (left.layout) {
-    if (left.pieces || right.pieces)
-      result.problems.emplace_back("partial results are joined");
+    if (left.pieces || right.pieces) result.problems.emplace_back("partial results are joined");
     type.layout = joined_layout(join, left, right, result.problems).renamed(passed(join.keys, keys.arity()));
   }
   return result;

@@ -9,8 +9,7 @@
 namespace tdsl::ir::algebra {
 
 void require(bool condition, const std::string& message) {
-  if (!condition)
-    throw AlgebraError(message);
+  if (!condition) throw AlgebraError(message);
 }
 
 void require_dims(const Dims& dims, std::size_t arity, std::string_view what) {
@@ -33,8 +32,7 @@ void require_predicate(const Predicate& where, std::size_t values) {
 }
 
 void require_layout(const Layout& layout, std::size_t arity) {
-  for (const Cut& cut : layout.cuts())
-    require_dims(cut.dims, arity, "part");
+  for (const Cut& cut : layout.cuts()) require_dims(cut.dims, arity, "part");
 }
 
 void NewKeys::add(Key key, const Key& from, std::vector<std::string>& problems) {
@@ -51,15 +49,13 @@ void NewKeys::add(Key key, const Key& from, std::vector<std::string>& problems) 
 KeySet NewKeys::set() const {
   std::vector<Key> keys;
   keys.reserve(source_.size());
-  for (const auto& [key, from] : source_)
-    keys.push_back(key);
+  for (const auto& [key, from] : source_) keys.push_back(key);
   return KeySet::of(std::move(keys), arity_);
 }
 
 KeySet rekeyed(const KeySet& keys, const KeyFunction& f, std::vector<std::string>& problems) {
   require_keys(f, keys.arity());
-  if (f.is_identity(keys.arity()))
-    return keys;
+  if (f.is_identity(keys.arity())) return keys;
   NewKeys result(f.values.size());
   keys.for_each([&](const Key& key) { result.add(f(key), key, problems); });
   return result.set();
@@ -67,8 +63,7 @@ KeySet rekeyed(const KeySet& keys, const KeyFunction& f, std::vector<std::string
 
 std::vector<std::optional<int>> passed(const KeyFunction& f, std::size_t arity) {
   std::vector<std::optional<int>> after;
-  for (const int dim : all_dims(arity))
-    after.push_back(f.passes(dim));
+  for (const int dim : all_dims(arity)) after.push_back(f.passes(dim));
   return after;
 }
 

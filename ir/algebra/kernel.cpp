@@ -64,9 +64,7 @@ constexpr std::array<Properties, 23> kProperties = {{
     {"call", Way::kOther, false, false, true, false},
 }};
 
-const Properties& properties_of(const Kernel& k) {
-  return kProperties[static_cast<std::size_t>(k.kind)];
-}
+const Properties& properties_of(const Kernel& k) { return kProperties[static_cast<std::size_t>(k.kind)]; }
 
 [[noreturn]] void misfit(const Kernel& kernel, const BlockType& operands, std::string_view reason) {
   throw AlgebraError(fmt::format("{} of {}: {}", kernel_text(kernel), block_text(operands), reason));
@@ -76,20 +74,17 @@ const Properties& properties_of(const Kernel& k) {
 Bounds zipped(const Kernel& kernel, const BlockType& operands, std::size_t left, std::size_t right) {
   const Bounds& a = operands[left];
   const Bounds& b = operands[right];
-  if (a.size() != b.size())
-    misfit(kernel, operands, "the ranks differ");
+  if (a.size() != b.size()) misfit(kernel, operands, "the ranks differ");
   Bounds result;
   for (std::size_t d = 0; d < a.size(); ++d) {
-    if (a[d] != b[d] && a[d] != 1 && b[d] != 1)
-      misfit(kernel, operands, "the extents differ");
+    if (a[d] != b[d] && a[d] != 1 && b[d] != 1) misfit(kernel, operands, "the extents differ");
     result.push_back(a[d] == 1 ? b[d] : a[d]);
   }
   return result;
 }
 
 BlockType zip_result(const Kernel& kernel, const BlockType& operands) {
-  if (operands.empty() || operands.size() % 2 != 0)
-    misfit(kernel, operands, "an even number of arrays is needed");
+  if (operands.empty() || operands.size() % 2 != 0) misfit(kernel, operands, "an even number of arrays is needed");
   BlockType result;
   for (std::size_t k = 0; k < operands.size() / 2; ++k)
     result.push_back(zipped(kernel, operands, k, operands.size() / 2 + k));
@@ -102,8 +97,7 @@ BlockType product_result(const Kernel& kernel, const BlockType& operands) {
     misfit(kernel, operands, fmt::format("{} arrays are needed", labels.operands.size()));
   std::map<char, Index> extents;
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    if (labels.operands[k].size() != operands[k].size())
-      misfit(kernel, operands, "the ranks differ from the labels'");
+    if (labels.operands[k].size() != operands[k].size()) misfit(kernel, operands, "the ranks differ from the labels'");
     for (std::size_t d = 0; d < operands[k].size(); ++d) {
       const auto [place, first] = extents.try_emplace(labels.operands[k][d], operands[k][d]);
       if (!first && place->second != operands[k][d])
@@ -111,41 +105,34 @@ BlockType product_result(const Kernel& kernel, const BlockType& operands) {
     }
   }
   Bounds result;
-  for (const char label : labels.result)
-    result.push_back(extents.at(label));
+  for (const char label : labels.result) result.push_back(extents.at(label));
   return {result};
 }
 
 /// Kernels that take one array.
 Bounds single_result(const Kernel& kernel, const BlockType& operands) {
-  if (operands.size() != 1)
-    misfit(kernel, operands, "one array is needed");
+  if (operands.size() != 1) misfit(kernel, operands, "one array is needed");
   Bounds bounds = operands[0];
   switch (kernel.kind) {
     case Kind::kTranspose:
-      if (bounds.size() != 2)
-        misfit(kernel, operands, "a matrix is needed");
+      if (bounds.size() != 2) misfit(kernel, operands, "a matrix is needed");
       return {bounds[1], bounds[0]};
     case Kind::kDiag:
-      if (bounds.size() != 2 || bounds[0] != bounds[1])
-        misfit(kernel, operands, "a square matrix is needed");
+      if (bounds.size() != 2 || bounds[0] != bounds[1]) misfit(kernel, operands, "a square matrix is needed");
       return {bounds[0]};
     case Kind::kSum:
       if (kernel.position < 0 || kernel.position >= static_cast<int>(bounds.size()))
         misfit(kernel, operands, "there is no such dimension");
       bounds.erase(bounds.begin() + kernel.position);
       return bounds;
-    default:
-      return bounds;
+    default: return bounds;
   }
 }
 
 BlockType other_result(const Kernel& kernel, const BlockType& operands) {
   switch (kernel.kind) {
-    case Kind::kPair:
-      return operands;
-    case Kind::kCall:
-      return kernel.result;
+    case Kind::kPair: return operands;
+    case Kind::kCall: return kernel.result;
     case Kind::kItem:
       if (kernel.position < 0 || kernel.position >= static_cast<int>(operands.size()))
         misfit(kernel, operands, "there is no such array");
@@ -155,11 +142,9 @@ BlockType other_result(const Kernel& kernel, const BlockType& operands) {
         misfit(kernel, operands, "values and their positions are needed");
       return {{}, {}};
     case Kind::kMinIndex:
-      if (operands != BlockType(4))
-        misfit(kernel, operands, "two pairs of scalars are needed");
+      if (operands != BlockType(4)) misfit(kernel, operands, "two pairs of scalars are needed");
       return {{}, {}};
-    default:
-      break;
+    default: break;
   }
   TDSL_CHECK(false, "a kernel without a result");
   return {};
@@ -169,21 +154,16 @@ BlockType other_result(const Kernel& kernel, const BlockType& operands) {
 std::string parameters_text(const Kernel& k) {
   switch (k.kind) {
     case Kind::kScale:
-    case Kind::kShift:
-      return fmt::format("({})", k.number);
+    case Kind::kShift: return fmt::format("({})", k.number);
     case Kind::kSum:
-    case Kind::kItem:
-      return fmt::format("({})", k.position);
-    case Kind::kEinsum:
-      return fmt::format("({})", quoted(k.text));
+    case Kind::kItem: return fmt::format("({})", k.position);
+    case Kind::kEinsum: return fmt::format("({})", quoted(k.text));
     case Kind::kCall: {
       std::string text = quoted(k.text);
-      for (const Bounds& bounds : k.result)
-        text += fmt::format(", {}", key_text(bounds));
+      for (const Bounds& bounds : k.result) text += fmt::format(", {}", key_text(bounds));
       return "(" + text + ")";
     }
-    default:
-      return "";
+    default: return "";
   }
 }
 
@@ -200,13 +180,9 @@ std::string block_text(const BlockType& block) {
   return fmt::format("{}", fmt::join(arrays, " "));
 }
 
-std::string_view name_of(Kernel::Kind kind) {
-  return kProperties[static_cast<std::size_t>(kind)].name;
-}
+std::string_view name_of(Kernel::Kind kind) { return kProperties[static_cast<std::size_t>(kind)].name; }
 
-std::string kernel_text(const Kernel& kernel) {
-  return std::string(name_of(kernel.kind)) + parameters_text(kernel);
-}
+std::string kernel_text(const Kernel& kernel) { return std::string(name_of(kernel.kind)) + parameters_text(kernel); }
 
 std::string kernels_text(const Kernels& kernels) {
   std::vector<std::string> steps;
@@ -216,45 +192,34 @@ std::string kernels_text(const Kernels& kernels) {
 
 BlockType result_of(const Kernel& kernel, const BlockType& operands) {
   switch (properties_of(kernel).way) {
-    case Way::kZip:
-      return zip_result(kernel, operands);
-    case Way::kProduct:
-      return product_result(kernel, operands);
+    case Way::kZip: return zip_result(kernel, operands);
+    case Way::kProduct: return product_result(kernel, operands);
     case Way::kMap:
-    case Way::kFold:
-      return {single_result(kernel, operands)};
+    case Way::kFold: return {single_result(kernel, operands)};
     case Way::kRearrange:
       return kernel.kind == Kind::kItem ? other_result(kernel, operands) : BlockType{single_result(kernel, operands)};
-    case Way::kOther:
-      break;
+    case Way::kOther: break;
   }
   return other_result(kernel, operands);
 }
 
 BlockType result_of(const Kernels& kernels, const BlockType& operands) {
   BlockType block = operands;
-  for (const Kernel& kernel : kernels)
-    block = result_of(kernel, block);
+  for (const Kernel& kernel : kernels) block = result_of(kernel, block);
   return block;
 }
 
 std::optional<Labels> labels_of(const Kernel& kernel) {
   switch (kernel.kind) {
-    case Kind::kMatmul:
-      return Labels{{"ik", "kj"}, "ij"};
-    case Kind::kMatmulTn:
-      return Labels{{"ki", "kj"}, "ij"};
-    case Kind::kMatmulNt:
-      return Labels{{"ik", "jk"}, "ij"};
-    case Kind::kEinsum:
-      break;
-    default:
-      return std::nullopt;
+    case Kind::kMatmul: return Labels{{"ik", "kj"}, "ij"};
+    case Kind::kMatmulTn: return Labels{{"ki", "kj"}, "ij"};
+    case Kind::kMatmulNt: return Labels{{"ik", "jk"}, "ij"};
+    case Kind::kEinsum: break;
+    default: return std::nullopt;
   }
   Labels labels{{""}, ""};
   const std::size_t arrow = kernel.text.find("->");
-  if (arrow == std::string::npos)
-    throw AlgebraError(fmt::format("einsum {} has no `->`", quoted(kernel.text)));
+  if (arrow == std::string::npos) throw AlgebraError(fmt::format("einsum {} has no `->`", quoted(kernel.text)));
   for (const char c : kernel.text.substr(0, arrow)) {
     if (c == ',') {
       labels.operands.emplace_back();
@@ -271,13 +236,9 @@ std::optional<Labels> labels_of(const Kernel& kernel) {
   return labels;
 }
 
-bool aggregates(const Kernel& kernel) {
-  return properties_of(kernel).aggregates;
-}
+bool aggregates(const Kernel& kernel) { return properties_of(kernel).aggregates; }
 
-bool zero_is_identity(const Kernel& kernel) {
-  return kernel.kind == Kind::kAdd;
-}
+bool zero_is_identity(const Kernel& kernel) { return kernel.kind == Kind::kAdd; }
 
 bool keeps_zero(const Kernel& kernel) {
   return properties_of(kernel).keeps_zero || (kernel.kind == Kind::kShift && kernel.number == 0);
@@ -294,10 +255,8 @@ bool zero_annihilates(const Kernel& kernel) {
 bool distributes(const Kernel& f, const Kernel& op) {
   const Properties& p = properties_of(f);
   const bool sums = op.kind == Kind::kAdd || op.kind == Kind::kSub;
-  if (sums && p.linear)
-    return true;
-  if (properties_of(op).way == Way::kZip && p.way == Way::kRearrange)
-    return true;
+  if (sums && p.linear) return true;
+  if (properties_of(op).way == Way::kZip && p.way == Way::kRearrange) return true;
   const bool selects = op.kind == Kind::kMin || op.kind == Kind::kMax;
   return selects && (p.increasing || (f.kind == Kind::kScale && f.number >= 0));
 }

@@ -20,8 +20,7 @@ Extent with_values(const Extent& e, const std::function<Extent(int)>& replace) {
 Extent part_of(const Extent& e, bool positive) {
   Extent sum;
   for (const auto& [monomial, coefficient] : e.terms()) {
-    if ((coefficient > 0) != positive)
-      continue;
+    if ((coefficient > 0) != positive) continue;
     Extent term = positive ? coefficient : -coefficient;
     for (const auto& atom : monomial) {
       using Kind = Extent::Atom::Kind;
@@ -44,21 +43,16 @@ Comparison normalised(const Comparison& c) {
   const bool symmetric = c.relation == Comparison::Relation::kEqual || c.relation == Comparison::Relation::kNotEqual;
   // The side without key values stands on the right; else the text decides.
   const auto rank = [](const Extent& e) { return std::tuple(e.constant().has_value(), plain_text(e)); };
-  if (symmetric && rank(result.right) < rank(result.left))
-    std::swap(result.left, result.right);
+  if (symmetric && rank(result.right) < rank(result.left)) std::swap(result.left, result.right);
   return result;
 }
 
 std::string_view relation_text(Comparison::Relation relation) {
   switch (relation) {
-    case Comparison::Relation::kEqual:
-      return "==";
-    case Comparison::Relation::kNotEqual:
-      return "!=";
-    case Comparison::Relation::kLess:
-      return "<";
-    case Comparison::Relation::kAtMost:
-      return "<=";
+    case Comparison::Relation::kEqual: return "==";
+    case Comparison::Relation::kNotEqual: return "!=";
+    case Comparison::Relation::kLess: return "<";
+    case Comparison::Relation::kAtMost: return "<=";
   }
   return "?";
 }
@@ -69,19 +63,14 @@ std::string comparison_text(const Comparison& c) {
 
 }  // namespace
 
-Extent key_value(int dim) {
-  return Extent::of(ValueId{dim});
-}
+Extent key_value(int dim) { return Extent::of(ValueId{dim}); }
 
 Index value_at(const Extent& e, const Key& key) {
-  if (const auto v = e.as_value())
-    return key[static_cast<std::size_t>(v->id)];
+  if (const auto v = e.as_value()) return key[static_cast<std::size_t>(v->id)];
   return e.evaluate([&](ValueId v) { return key[static_cast<std::size_t>(v.id)]; });
 }
 
-KeyFunction KeyFunction::identity(std::size_t arity) {
-  return select(all_dims(arity));
-}
+KeyFunction KeyFunction::identity(std::size_t arity) { return select(all_dims(arity)); }
 
 KeyFunction KeyFunction::select(const Dims& dims) {
   KeyFunction f;
@@ -92,23 +81,20 @@ KeyFunction KeyFunction::select(const Dims& dims) {
 Key KeyFunction::operator()(const Key& key) const {
   Key result;
   result.reserve(values.size());
-  for (const Extent& e : values)
-    result.push_back(value_at(e, key));
+  for (const Extent& e : values) result.push_back(value_at(e, key));
   return result;
 }
 
 std::optional<int> KeyFunction::passes(int dim) const {
   const auto found = std::ranges::find(values, key_value(dim));
-  if (found == values.end())
-    return std::nullopt;
+  if (found == values.end()) return std::nullopt;
   return static_cast<int>(found - values.begin());
 }
 
 int KeyFunction::last_dim() const {
   int last = -1;
   for (const Extent& e : values) {
-    for (const ValueId v : e.values())
-      last = std::max(last, static_cast<int>(v.id));
+    for (const ValueId v : e.values()) last = std::max(last, static_cast<int>(v.id));
   }
   return last;
 }
@@ -133,14 +119,10 @@ bool Predicate::operator()(const Key& key) const {
     const Index left = value_at(c.left, key);
     const Index right = value_at(c.right, key);
     switch (c.relation) {
-      case Comparison::Relation::kEqual:
-        return left == right;
-      case Comparison::Relation::kNotEqual:
-        return left != right;
-      case Comparison::Relation::kLess:
-        return left < right;
-      case Comparison::Relation::kAtMost:
-        return left <= right;
+      case Comparison::Relation::kEqual: return left == right;
+      case Comparison::Relation::kNotEqual: return left != right;
+      case Comparison::Relation::kLess: return left < right;
+      case Comparison::Relation::kAtMost: return left <= right;
     }
     return false;
   });
@@ -150,8 +132,7 @@ Dims Predicate::dims() const {
   std::set<int> found;
   for (const Comparison& c : all_) {
     for (const Extent& side : {c.left, c.right}) {
-      for (const ValueId v : side.values())
-        found.insert(v.id);
+      for (const ValueId v : side.values()) found.insert(v.id);
     }
   }
   return {found.begin(), found.end()};
@@ -178,8 +159,7 @@ std::string KeyPrinter::text(const Extent& e) const {
     return static_cast<std::size_t>(v.id) == arity_ ? std::string("t") : fmt::format("k{}", v.id);
   });
   // The text form's % begins the next line.
-  for (std::size_t at = text.find('%'); at != std::string::npos; at = text.find('%'))
-    text.replace(at, 1, " mod ");
+  for (std::size_t at = text.find('%'); at != std::string::npos; at = text.find('%')) text.replace(at, 1, " mod ");
   return text;
 }
 
@@ -190,8 +170,7 @@ std::string KeyPrinter::text(const KeyFunction& f) const {
 }
 
 std::string KeyPrinter::text(const Predicate& p) const {
-  if (p.always())
-    return "true";
+  if (p.always()) return "true";
   std::vector<std::string> all;
   for (const Comparison& c : p.comparisons())
     all.push_back(fmt::format("{} {} {}", text(c.left), relation_text(c.relation), text(c.right)));

@@ -20,29 +20,22 @@ Layout::Layout(int axes, std::vector<Cut> cuts, std::vector<int> loose_axes)
     if (axis < 0 || axis >= axes_ || !seen.insert(axis).second)
       throw AlgebraError("a layout names an axis twice or one that the mesh does not have");
   };
-  for (const Cut& cut : cuts_)
-    std::ranges::for_each(cut.axes, check);
+  for (const Cut& cut : cuts_) std::ranges::for_each(cut.axes, check);
   std::ranges::for_each(loose_, check);
 }
 
-Layout Layout::all(int axes) {
-  return {axes, {}, {}};
-}
+Layout Layout::all(int axes) { return {axes, {}, {}}; }
 Layout Layout::part(Dims dims, int axes) {
   return {axes, {{all_dims(static_cast<std::size_t>(axes)), std::move(dims)}}, {}};
 }
-Layout Layout::loose(int axes) {
-  return {axes, {}, all_dims(static_cast<std::size_t>(axes))};
-}
+Layout Layout::loose(int axes) { return {axes, {}, all_dims(static_cast<std::size_t>(axes))}; }
 
 const Cut* Layout::cut_of(int axis) const {
   const auto found = std::ranges::find_if(cuts_, [&](const Cut& c) { return position_of(c.axes, axis).has_value(); });
   return found == cuts_.end() ? nullptr : &*found;
 }
 
-bool Layout::is_loose(int axis) const {
-  return position_of(loose_, axis).has_value();
-}
+bool Layout::is_loose(int axis) const { return position_of(loose_, axis).has_value(); }
 
 bool Layout::is_once() const {
   return std::ranges::none_of(all_dims(static_cast<std::size_t>(axes_)), [this](int axis) { return is_copied(axis); });
@@ -50,15 +43,13 @@ bool Layout::is_once() const {
 
 Dims Layout::cut_dims() const {
   std::set<int> dims;
-  for (const Cut& cut : cuts_)
-    dims.insert(cut.dims.begin(), cut.dims.end());
+  for (const Cut& cut : cuts_) dims.insert(cut.dims.begin(), cut.dims.end());
   return {dims.begin(), dims.end()};
 }
 
 Index Layout::copies(const Mesh& mesh) const {
   Index copies = 1;
-  for (int axis = 0; axis < axes_; ++axis)
-    copies *= is_copied(axis) ? mesh.sizes[static_cast<std::size_t>(axis)] : 1;
+  for (int axis = 0; axis < axes_; ++axis) copies *= is_copied(axis) ? mesh.sizes[static_cast<std::size_t>(axis)] : 1;
   return copies;
 }
 
@@ -79,22 +70,19 @@ Layout Layout::renamed(const std::vector<std::optional<int>>& after) const {
 
 std::string axes_text(const std::vector<int>& axes) {
   std::string text;
-  for (const int axis : axes)
-    text += static_cast<char>('a' + axis);
+  for (const int axis : axes) text += static_cast<char>('a' + axis);
   return text;
 }
 
 std::string layout_text(const Layout& layout) {
   if (layout.axes() == 1) {
-    if (layout.is_all())
-      return "all";
+    if (layout.is_all()) return "all";
     return layout.cuts().empty() ? "loose" : "part " + dims_text(layout.cuts().front().dims);
   }
   std::string text = "mesh " + axes_text(all_dims(static_cast<std::size_t>(layout.axes())));
   for (const Cut& cut : layout.cuts())
     text += fmt::format(" part [{}:{}]", fmt::join(cut.dims, ", "), axes_text(cut.axes));
-  if (!layout.loose_axes().empty())
-    text += " loose " + axes_text(layout.loose_axes());
+  if (!layout.loose_axes().empty()) text += " loose " + axes_text(layout.loose_axes());
   return text;
 }
 

@@ -49,8 +49,7 @@ class Parser : private PartParser {
       cursor_.expect("%");
       const Index number = cursor_.integer();
       cursor_.expect("=");
-      if (!values_.emplace(number, line()).second)
-        cursor_.fail(fmt::format("%{} is defined twice", number));
+      if (!values_.emplace(number, line()).second) cursor_.fail(fmt::format("%{} is defined twice", number));
     }
     return program;
   }
@@ -60,8 +59,7 @@ class Parser : private PartParser {
     cursor_.expect("%");
     const Index number = cursor_.integer();
     const auto found = values_.find(number);
-    if (found == values_.end())
-      cursor_.fail(fmt::format("%{} is not defined", number));
+    if (found == values_.end()) cursor_.fail(fmt::format("%{} is not defined", number));
     return found->second;
   }
 
@@ -94,8 +92,7 @@ class Parser : private PartParser {
   BlockType block() {
     cursor_.expect("block");
     BlockType block;
-    while (cursor_.peek() == '[')
-      block.push_back(extents());
+    while (cursor_.peek() == '[') block.push_back(extents());
     return block;
   }
 
@@ -180,36 +177,23 @@ class Parser : private PartParser {
   Expr shuf() {
     const Expr e = operand();
     const auto to = layout();
-    if (!to)
-      cursor_.fail("expected the layout to shuffle to");
+    if (!to) cursor_.fail("expected the layout to shuffle to");
     return pool_.redistribute(e, *to);
   }
 
   Expr operator_line(const std::string& word) {
-    if (word == "input")
-      return input();
-    if (word == "join")
-      return join();
-    if (word == "aggregate")
-      return aggregate();
-    if (word == "map")
-      return map();
-    if (word == "rekey")
-      return rekey();
-    if (word == "filter")
-      return filter();
-    if (word == "tile")
-      return tile();
-    if (word == "concat")
-      return concat();
-    if (word == "flatmap")
-      return flat_map();
-    if (word == "bcast")
-      return pool_.bcast(operand());
-    if (word == "shuf")
-      return shuf();
-    if (word == "opaque")
-      return opaque();
+    if (word == "input") return input();
+    if (word == "join") return join();
+    if (word == "aggregate") return aggregate();
+    if (word == "map") return map();
+    if (word == "rekey") return rekey();
+    if (word == "filter") return filter();
+    if (word == "tile") return tile();
+    if (word == "concat") return concat();
+    if (word == "flatmap") return flat_map();
+    if (word == "bcast") return pool_.bcast(operand());
+    if (word == "shuf") return shuf();
+    if (word == "opaque") return opaque();
     cursor_.fail(fmt::format("no operator is called `{}`", word));
   }
 
@@ -221,9 +205,7 @@ class Parser : private PartParser {
       if (local && !e->type.layout)
         cursor_.fail(fmt::format("this {} is not local: its operands are on no sites", word));
       return e;
-    } catch (const AlgebraError& error) {
-      cursor_.fail(error.what());
-    }
+    } catch (const AlgebraError& error) { cursor_.fail(error.what()); }
   }
 
   Pool& pool_;

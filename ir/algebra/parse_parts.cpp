@@ -30,22 +30,16 @@ class KeyParser {
   KeyFunction function() {
     KeyFunction f;
     cursor_.expect("[");
-    if (cursor_.accept("]"))
-      return f;
-    do {
-      f.values.push_back(sum());
-    } while (cursor_.accept(","));
+    if (cursor_.accept("]")) return f;
+    do { f.values.push_back(sum()); } while (cursor_.accept(","));
     cursor_.expect("]");
     return f;
   }
 
   Predicate predicate() {
     std::vector<Comparison> all;
-    if (cursor_.accept("true"))
-      return Predicate();
-    do {
-      all.push_back(comparison());
-    } while (cursor_.accept("and"));
+    if (cursor_.accept("true")) return Predicate();
+    do { all.push_back(comparison()); } while (cursor_.accept("and"));
     return Predicate(std::move(all));
   }
 
@@ -71,11 +65,9 @@ class KeyParser {
       cursor_.expect(")");
       return e;
     }
-    if (!cursor_.at_word())
-      return static_cast<Index>(cursor_.natural());
+    if (!cursor_.at_word()) return static_cast<Index>(cursor_.natural());
     const std::string word = cursor_.word();
-    if (word == "t" && arity_)
-      return key_value(static_cast<int>(*arity_));
+    if (word == "t" && arity_) return key_value(static_cast<int>(*arity_));
     int dim = -1;
     const auto [end, error] = std::from_chars(word.data() + 1, word.data() + word.size(), dim);
     if (word[0] != 'k' || error != std::errc() || end != word.data() + word.size() || dim < 0)
@@ -88,18 +80,12 @@ class KeyParser {
     Extent left = sum();
     const auto with = [&](Relation relation) { return Comparison{relation, left, sum()}; };
     const auto swapped = [&](Relation relation) { return Comparison{relation, sum(), left}; };
-    if (cursor_.accept("=="))
-      return with(Relation::kEqual);
-    if (cursor_.accept("!="))
-      return with(Relation::kNotEqual);
-    if (cursor_.accept("<="))
-      return with(Relation::kAtMost);
-    if (cursor_.accept(">="))
-      return swapped(Relation::kAtMost);
-    if (cursor_.accept("<"))
-      return with(Relation::kLess);
-    if (cursor_.accept(">"))
-      return swapped(Relation::kLess);
+    if (cursor_.accept("==")) return with(Relation::kEqual);
+    if (cursor_.accept("!=")) return with(Relation::kNotEqual);
+    if (cursor_.accept("<=")) return with(Relation::kAtMost);
+    if (cursor_.accept(">=")) return swapped(Relation::kAtMost);
+    if (cursor_.accept("<")) return with(Relation::kLess);
+    if (cursor_.accept(">")) return swapped(Relation::kLess);
     cursor_.fail("expected a comparison");
   }
 
@@ -111,20 +97,17 @@ class KeyParser {
 
 int PartParser::small() {
   const Index value = cursor_.integer();
-  if (value < 0 || value > std::numeric_limits<int>::max())
-    cursor_.fail("expected a position");
+  if (value < 0 || value > std::numeric_limits<int>::max()) cursor_.fail("expected a position");
   return static_cast<int>(value);
 }
 
 std::vector<Index> PartParser::extents() {
   std::vector<Index> values;
   cursor_.expect("[");
-  if (cursor_.accept("]"))
-    return values;
+  if (cursor_.accept("]")) return values;
   do {
     values.push_back(cursor_.integer());
-    if (values.back() < 0)
-      cursor_.fail("extents are not negative");
+    if (values.back() < 0) cursor_.fail("extents are not negative");
   } while (cursor_.accept(","));
   cursor_.expect("]");
   return values;
@@ -133,21 +116,16 @@ std::vector<Index> PartParser::extents() {
 Dims PartParser::dims() {
   Dims dims;
   cursor_.expect("[");
-  if (cursor_.accept("]"))
-    return dims;
-  do {
-    dims.push_back(small());
-  } while (cursor_.accept(","));
+  if (cursor_.accept("]")) return dims;
+  do { dims.push_back(small()); } while (cursor_.accept(","));
   cursor_.expect("]");
   return dims;
 }
 
 double PartParser::number() {
   const Literal literal = cursor_.literal();
-  if (const auto* integer = std::get_if<std::int64_t>(&literal))
-    return static_cast<double>(*integer);
-  if (const auto* real = std::get_if<double>(&literal))
-    return *real;
+  if (const auto* integer = std::get_if<std::int64_t>(&literal)) return static_cast<double>(*integer);
+  if (const auto* real = std::get_if<double>(&literal)) return *real;
   cursor_.fail("expected a number");
 }
 
@@ -166,8 +144,7 @@ Kernel PartParser::kernel() {
   } else if (k.kind == Kind::kEinsum || k.kind == Kind::kCall) {
     cursor_.expect("(");
     k.text = cursor_.string();
-    while (cursor_.accept(","))
-      k.result.push_back(extents());
+    while (cursor_.accept(",")) k.result.push_back(extents());
     cursor_.expect(")");
   }
   return k;
@@ -175,30 +152,24 @@ Kernel PartParser::kernel() {
 
 Kernels PartParser::kernels(std::string_view word) {
   Kernels all;
-  while (cursor_.accept(all.empty() ? word : "then"))
-    all.push_back(kernel());
+  while (cursor_.accept(all.empty() ? word : "then")) all.push_back(kernel());
   return all;
 }
 
 std::vector<int> PartParser::axes(int count) {
   std::vector<int> axes;
   for (const char c : cursor_.word()) {
-    if (c < 'a' || c >= 'a' + count)
-      cursor_.fail(fmt::format("the mesh has no axis {}", c));
+    if (c < 'a' || c >= 'a' + count) cursor_.fail(fmt::format("the mesh has no axis {}", c));
     axes.push_back(c - 'a');
   }
   return axes;
 }
 
 std::optional<Layout> PartParser::layout() {
-  if (cursor_.accept("all"))
-    return Layout::all();
-  if (cursor_.accept("part"))
-    return Layout::part(dims());
-  if (cursor_.accept("loose"))
-    return Layout::loose();
-  if (!cursor_.accept("mesh"))
-    return std::nullopt;
+  if (cursor_.accept("all")) return Layout::all();
+  if (cursor_.accept("part")) return Layout::part(dims());
+  if (cursor_.accept("loose")) return Layout::loose();
+  if (!cursor_.accept("mesh")) return std::nullopt;
   const int count = static_cast<int>(cursor_.word().size());
   std::vector<Cut> cuts;
   while (cursor_.accept("part")) {
@@ -219,12 +190,8 @@ Predicate PartParser::where(std::optional<std::size_t> arity) {
   return cursor_.accept("where") ? predicate(arity) : Predicate();
 }
 
-KeyFunction PartParser::key_function(std::optional<std::size_t> arity) {
-  return KeyParser(cursor_, arity).function();
-}
+KeyFunction PartParser::key_function(std::optional<std::size_t> arity) { return KeyParser(cursor_, arity).function(); }
 
-Predicate PartParser::predicate(std::optional<std::size_t> arity) {
-  return KeyParser(cursor_, arity).predicate();
-}
+Predicate PartParser::predicate(std::optional<std::size_t> arity) { return KeyParser(cursor_, arity).predicate(); }
 
 }  // namespace tdsl::ir::algebra

@@ -16,16 +16,14 @@ std::uint64_t mixed(std::uint64_t x) {
 
 std::uint64_t hash_of(const Key& values, std::uint64_t seed) {
   std::uint64_t hash = mixed(seed);
-  for (const Index value : values)
-    hash = mixed(hash ^ static_cast<std::uint64_t>(value));
+  for (const Index value : values) hash = mixed(hash ^ static_cast<std::uint64_t>(value));
   return hash;
 }
 
 /// Round robin: along the first dimension alone every coordinate comes equally often.
 std::uint64_t round_robin(const Key& values) {
   std::uint64_t sum = 0;
-  for (std::size_t k = 0; k < values.size(); ++k)
-    sum += (2 * k + 1) * static_cast<std::uint64_t>(values[k]);
+  for (std::size_t k = 0; k < values.size(); ++k) sum += (2 * k + 1) * static_cast<std::uint64_t>(values[k]);
   return sum;
 }
 
@@ -53,11 +51,9 @@ std::size_t Places::site(const Key& coordinates) const {
 }
 
 Index Places::share_of(const Cut& cut, const Key& key) const {
-  if (cut.dims.empty())
-    return 0;
+  if (cut.dims.empty()) return 0;
   Index shares = 1;
-  for (const int axis : cut.axes)
-    shares *= size_of(axis);
+  for (const int axis : cut.axes) shares *= size_of(axis);
   Index number = 0;
   Index keys = 1;
   for (const int dim : cut.dims) {
@@ -72,16 +68,14 @@ Index Places::share_of(const Cut& cut, const Key& key) const {
 Index Places::cut_coordinate(const Cut& cut, int axis, const Key& key) const {
   if (sites_.shares) {
     Index share = share_of(cut, key);
-    for (auto inner = cut.axes.rbegin(); *inner != axis; ++inner)
-      share /= size_of(*inner);
+    for (auto inner = cut.axes.rbegin(); *inner != axis; ++inner) share /= size_of(*inner);
     return share % size_of(axis);
   }
   const Key values = values_at(key, cut.dims);
   std::uint64_t number = sites_.seed == 0 ? round_robin(values) : hash_of(values, sites_.seed);
   for (const int earlier : cut.axes) {
     const auto size = static_cast<std::uint64_t>(size_of(earlier));
-    if (earlier == axis)
-      return static_cast<Index>(number % size);
+    if (earlier == axis) return static_cast<Index>(number % size);
     number /= size;
   }
   return 0;
@@ -106,12 +100,10 @@ std::vector<std::size_t> Places::holders(const Key& key, std::uint64_t name) con
     const std::uint64_t anywhere = hash_of(key, sites_.seed + name + static_cast<std::uint64_t>(axis));
     const Index coordinate = cut != nullptr ? cut_coordinate(*cut, axis, key)
                                             : static_cast<Index>(anywhere % static_cast<std::uint64_t>(size_of(axis)));
-    for (Key& place : found)
-      place[at] = coordinate;
+    for (Key& place : found) place[at] = coordinate;
   }
   std::vector<std::size_t> result;
-  for (const Key& place : found)
-    result.push_back(site(place));
+  for (const Key& place : found) result.push_back(site(place));
   return result;
 }
 

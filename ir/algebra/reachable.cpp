@@ -19,10 +19,8 @@ bool is_plan(const Expr& e, const Expr& original) {
 /// shuffles could pile up for ever.
 Expr settled(Pool& pool, const Node& node, std::vector<Expr> operands) {
   const auto* at = std::get_if<Redistribute>(&node.op);
-  if (at != nullptr && as<Redistribute>(operands[0]) != nullptr)
-    operands[0] = operands[0]->operands[0];
-  if (at != nullptr && *operands[0]->type.layout == at->to)
-    return operands[0];
+  if (at != nullptr && as<Redistribute>(operands[0]) != nullptr) operands[0] = operands[0]->operands[0];
+  if (at != nullptr && *operands[0]->type.layout == at->to) return operands[0];
   return pool.with_operands(node, std::move(operands));
 }
 
@@ -34,8 +32,7 @@ class Replaced {
     for (std::size_t k = 0; k < nodes_.size(); ++k) {
       position.emplace(nodes_[k]->id, k);
       operands_.emplace_back();
-      for (const Expr& operand : nodes_[k]->operands)
-        operands_.back().push_back(position.at(operand->id));
+      for (const Expr& operand : nodes_[k]->operands) operands_.back().push_back(position.at(operand->id));
     }
   }
 
@@ -46,11 +43,9 @@ class Replaced {
     now[at] = by;
     for (std::size_t k = at + 1; k < nodes_.size(); ++k) {
       const auto changed = [&](std::size_t operand) { return now[operand] != nodes_[operand]; };
-      if (std::ranges::none_of(operands_[k], changed))
-        continue;
+      if (std::ranges::none_of(operands_[k], changed)) continue;
       std::vector<Expr> operands;
-      for (const std::size_t operand : operands_[k])
-        operands.push_back(now[operand]);
+      for (const std::size_t operand : operands_[k]) operands.push_back(now[operand]);
       now[k] = settled(pool_, *nodes_[k], std::move(operands));
     }
     return now.back();
@@ -105,8 +100,7 @@ Reachable reachable(Pool& pool, const Expr& e, std::size_t limit, std::span<cons
     for (std::size_t at = 0; at < replaced.nodes().size(); ++at) {
       for (const auto& [replacement, rule] : replacements.of(replaced.nodes()[at])) {
         const Expr other = replaced.with(at, replacement);
-        if (!is_plan(other, e) || !seen.insert(other->id).second)
-          continue;
+        if (!is_plan(other, e) || !seen.insert(other->id).second) continue;
         if (found.plans.size() >= limit) {
           found.complete = false;
           return found;

@@ -21,14 +21,12 @@ std::span<const Rule> rules() {
 
 const Rule& rule_named(std::string_view name) {
   const auto found = std::ranges::find(rules(), name, &Rule::name);
-  if (found == rules().end())
-    throw AlgebraError(fmt::format("no rule is called {}", name));
+  if (found == rules().end()) throw AlgebraError(fmt::format("no rule is called {}", name));
   return *found;
 }
 
 bool same_contents(const RelationType& a, const RelationType& b) {
-  if (a.keys != b.keys || a.block != b.block || a.pieces.has_value() != b.pieces.has_value())
-    return false;
+  if (a.keys != b.keys || a.block != b.block || a.pieces.has_value() != b.pieces.has_value()) return false;
   return !a.pieces || a.pieces->by == b.pieces->by;
 }
 

@@ -14,8 +14,7 @@ using Results = std::vector<Expr>;
 template <class T>
 const T* over(const Expr& e, Expr& operand) {
   const T* op = as<T>(e);
-  if (op != nullptr)
-    operand = e->operands[0];
+  if (op != nullptr) operand = e->operands[0];
   return op;
 }
 
@@ -35,8 +34,7 @@ void merge_filters(Pool& pool, const Expr& e, Results& results) {
   Expr r;
   const Filter* p = over<Filter>(e, inner);
   const Filter* q = p != nullptr ? over<Filter>(inner, r) : nullptr;
-  if (q != nullptr)
-    results.push_back(pool.filter(r, p->where && q->where));
+  if (q != nullptr) results.push_back(pool.filter(r, p->where && q->where));
 }
 
 void merge_maps(Pool& pool, const Expr& e, Results& results) {
@@ -56,8 +54,7 @@ void swap_map_and_filter(Pool& pool, const Expr& e, Results& results) {
       results.push_back(pool.filter(pool.map(r, map->by), filter->where));
   }
   if (const Filter* filter = over<Filter>(e, inner)) {
-    if (const Map* map = map_of_blocks(inner, r))
-      results.push_back(pool.map(pool.filter(r, filter->where), map->by));
+    if (const Map* map = map_of_blocks(inner, r)) results.push_back(pool.map(pool.filter(r, filter->where), map->by));
   }
 }
 
@@ -66,8 +63,7 @@ void map_after_aggregation(Pool& pool, const Expr& e, Results& results) {
   Expr r;
   const Map* map = map_of_blocks(e, inner);
   const Aggregate* sum = map != nullptr ? over<Aggregate>(inner, r) : nullptr;
-  if (sum != nullptr)
-    results.push_back(pool.aggregate(r, sum->keep, sum->by, both(sum->then, map->by)));
+  if (sum != nullptr) results.push_back(pool.aggregate(r, sum->keep, sum->by, both(sum->then, map->by)));
 }
 
 void map_before_aggregation(Pool& pool, const Expr& e, Results& results) {
@@ -84,8 +80,7 @@ void filter_before_aggregation(Pool& pool, const Expr& e, Results& results) {
   Expr r;
   const Filter* filter = over<Filter>(e, inner);
   const Aggregate* sum = filter != nullptr ? over<Aggregate>(inner, r) : nullptr;
-  if (sum == nullptr)
-    return;
+  if (sum == nullptr) return;
   const Predicate of_groups = filter->where.before(KeyFunction::select(sum->keep));
   results.push_back(pool.aggregate(pool.filter(r, of_groups), sum->keep, sum->by, sum->then));
 }
@@ -109,8 +104,7 @@ void map_after_join(Pool& pool, const Expr& e, Results& results) {
   Expr inner;
   const Map* map = over<Map>(e, inner);
   const Join* join = map != nullptr ? as<Join>(inner) : nullptr;
-  if (join == nullptr)
-    return;
+  if (join == nullptr) return;
   Join with_map = *join;
   with_map.keys = compose(map->keys, join->keys);
   with_map.then = both(join->then, map->by);
@@ -121,12 +115,10 @@ void map_before_join(Pool& pool, const Expr& e, Results& results) {
   Expr inner;
   const Map* map = over<Map>(e, inner);
   const Join* join = map != nullptr ? as<Join>(inner) : nullptr;
-  if (join == nullptr || map->by.empty() || !join->then.empty() || !distributes(map->by, join->by))
-    return;
+  if (join == nullptr || map->by.empty() || !join->then.empty() || !distributes(map->by, join->by)) return;
   const Expr left = inner->operands[0];
   const Expr right = inner->operands[1];
-  if (left->type.block != right->type.block)
-    return;
+  if (left->type.block != right->type.block) return;
   Join rekeyed = *join;
   rekeyed.keys = compose(map->keys, join->keys);
   results.push_back(pool.make(std::move(rekeyed), {pool.map(left, map->by), pool.map(right, map->by)}));
@@ -152,8 +144,6 @@ constexpr std::array kKernelRules = {
 
 }  // namespace
 
-std::span<const Rule> detail::kernel_rules() {
-  return kKernelRules;
-}
+std::span<const Rule> detail::kernel_rules() { return kKernelRules; }
 
 }  // namespace tdsl::ir::algebra

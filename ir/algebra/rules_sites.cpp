@@ -15,34 +15,27 @@ using Results = std::vector<Expr>;
 
 const Redistribute* moved(const Expr& e, Expr& operand) {
   const auto* op = as<Redistribute>(e);
-  if (op != nullptr)
-    operand = e->operands[0];
+  if (op != nullptr) operand = e->operands[0];
   return op;
 }
 
 /// A shuffle and nothing else: every tuple goes to one site.
-bool is_shuffle(const Layout& to) {
-  return to.is_once();
-}
+bool is_shuffle(const Layout& to) { return to.is_once(); }
 
 /// Without the redistribution on top, if there is one.
-Expr bare(const Expr& e) {
-  return as<Redistribute>(e) != nullptr ? e->operands[0] : e;
-}
+Expr bare(const Expr& e) { return as<Redistribute>(e) != nullptr ? e->operands[0] : e; }
 
 void only_the_last(Pool& pool, const Expr& e, Results& results) {
   Expr inner;
   Expr r;
   const Redistribute* last = moved(e, inner);
-  if (last != nullptr && moved(inner, r) != nullptr)
-    results.push_back(pool.redistribute(r, last->to));
+  if (last != nullptr && moved(inner, r) != nullptr) results.push_back(pool.redistribute(r, last->to));
 }
 
 void already_there(Pool&, const Expr& e, Results& results) {
   Expr r;
   const Redistribute* there = moved(e, r);
-  if (there != nullptr && *r->type.layout == there->to)
-    results.push_back(r);
+  if (there != nullptr && *r->type.layout == there->to) results.push_back(r);
 }
 
 void swap_with_filter(Pool& pool, const Expr& e, Results& results) {
@@ -67,8 +60,7 @@ void swap_with_map(Pool& pool, const Expr& e, Results& results) {
   Expr inner;
   if (const Redistribute* at = moved(e, inner); at != nullptr && may(inner, at->to))
     results.push_back(pool.make(inner->op, {pool.redistribute(inner->operands[0], at->to)}));
-  if (as<Map>(e) == nullptr && as<FlatMap>(e) == nullptr)
-    return;
+  if (as<Map>(e) == nullptr && as<FlatMap>(e) == nullptr) return;
   Expr r;
   if (const Redistribute* at = moved(e->operands[0], r); at != nullptr && may(e, at->to))
     results.push_back(pool.redistribute(pool.make(e->op, {r}), at->to));
@@ -91,13 +83,10 @@ void aggregate_in_two_phases(Pool& pool, const Expr& e, Results& results) {
   const auto* sum = as<Aggregate>(e);
   Expr r;
   const Redistribute* at = sum != nullptr ? moved(e->operands[0], r) : nullptr;
-  if (at == nullptr || !is_shuffle(at->to) || !subset(at->to.cut_dims(), sum->keep))
-    return;
-  if (r->type.pieces || !r->type.layout->is_once() || groups_are_together(r->type, sum->keep))
-    return;
+  if (at == nullptr || !is_shuffle(at->to) || !subset(at->to.cut_dims(), sum->keep)) return;
+  if (r->type.pieces || !r->type.layout->is_once() || groups_are_together(r->type, sum->keep)) return;
   std::vector<std::optional<int>> positions;
-  for (const int dim : all_dims(r->type.keys.arity()))
-    positions.push_back(position_of(sum->keep, dim));
+  for (const int dim : all_dims(r->type.keys.arity())) positions.push_back(position_of(sum->keep, dim));
   const Expr pieces = pool.aggregate(r, sum->keep, sum->by);
   const Expr together = pool.redistribute(pieces, at->to.renamed(positions));
   results.push_back(pool.aggregate(together, all_dims(sum->keep.size()), sum->by, sum->then));
@@ -105,8 +94,7 @@ void aggregate_in_two_phases(Pool& pool, const Expr& e, Results& results) {
 
 void join_in_other_ways(Pool& pool, const Expr& e, Results& results) {
   const auto* join = as<Join>(e);
-  if (join == nullptr || !e->type.layout)
-    return;
+  if (join == nullptr || !e->type.layout) return;
   const Expr left = bare(e->operands[0]);
   const Expr right = bare(e->operands[1]);
   results.push_back(pool.make(*join, {pool.bcast(left), right}));
@@ -117,8 +105,7 @@ void join_in_other_ways(Pool& pool, const Expr& e, Results& results) {
     Dims left_dims;
     Dims right_dims;
     for (std::size_t k = 0; k < join->left.size(); ++k) {
-      if (((chosen >> k) & 1U) == 0)
-        continue;
+      if (((chosen >> k) & 1U) == 0) continue;
       left_dims.push_back(join->left[k]);
       right_dims.push_back(join->right[k]);
     }
@@ -130,14 +117,12 @@ void no_shuffle_after_join(Pool&, const Expr& e, Results& results) {
   Expr inner;
   const Redistribute* at = moved(e, inner);
   const auto* join = at != nullptr ? as<Join>(inner) : nullptr;
-  if (join == nullptr || !is_shuffle(at->to) || !join->keys.is_identity(e->type.keys.arity()))
-    return;
+  if (join == nullptr || !is_shuffle(at->to) || !join->keys.is_identity(e->type.keys.arity())) return;
   const auto shuffled = [](const Expr& operand) {
     const auto* to = as<Redistribute>(operand);
     return to != nullptr && is_shuffle(to->to);
   };
-  if (!shuffled(inner->operands[0]) || !shuffled(inner->operands[1]))
-    return;
+  if (!shuffled(inner->operands[0]) || !shuffled(inner->operands[1])) return;
   const Layout& by = *inner->type.layout;
   if (by.loose_axes().empty() && subset(by.cut_dims(), join->left) && subset(by.cut_dims(), at->to.cut_dims()))
     results.push_back(inner);
@@ -161,8 +146,6 @@ constexpr std::array kSiteRules = {
 
 }  // namespace
 
-std::span<const Rule> detail::site_rules() {
-  return kSiteRules;
-}
+std::span<const Rule> detail::site_rules() { return kSiteRules; }
 
 }  // namespace tdsl::ir::algebra

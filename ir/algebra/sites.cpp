@@ -14,8 +14,7 @@ namespace {
 std::vector<Tuples> placed(const Tuples& tuples, const Places& places, const std::string& name, std::size_t sites) {
   std::vector<Tuples> held(sites);
   for (const auto& [key, block] : tuples) {
-    for (const std::size_t site : places.holders(key, std::hash<std::string>{}(name)))
-      held[site].emplace(key, block);
+    for (const std::size_t site : places.holders(key, std::hash<std::string>{}(name))) held[site].emplace(key, block);
   }
   return held;
 }
@@ -29,8 +28,7 @@ std::vector<Tuples> redistributed(const Expr& e, const std::vector<Tuples>& from
   std::vector<Tuples> to(from.size());
   traffic.arrived.assign(from.size(), 0);
   for (std::size_t site = 0; site < from.size(); ++site) {
-    if (before.first_copy(site) != site)
-      continue;
+    if (before.first_copy(site) != site) continue;
     for (const auto& [key, block] : from[site]) {
       for (const std::size_t target : after.holders(key, 0)) {
         traffic.paper += floats;
@@ -44,9 +42,7 @@ std::vector<Tuples> redistributed(const Expr& e, const std::vector<Tuples>& from
 
 }  // namespace
 
-Index Traffic::moved() const {
-  return std::accumulate(arrived.begin(), arrived.end(), Index{0});
-}
+Index Traffic::moved() const { return std::accumulate(arrived.begin(), arrived.end(), Index{0}); }
 
 Index SitesRun::paper() const {
   return std::accumulate(traffic.begin(), traffic.end(), Index{0},
@@ -67,8 +63,7 @@ SitesRun run_on_sites(std::span<const Expr> roots, const Data& data, const Sites
       held = placed(input_of(*e, data), Places(*e->type.layout, e->type.keys.frontier(), sites), input->name, count);
     } else if (const auto* opaque = as<Opaque>(e)) {
       std::vector<Tuples> whole;
-      for (const Expr& operand : e->operands)
-        whole.push_back(gathered(run.values.at(operand->id)));
+      for (const Expr& operand : e->operands) whole.push_back(gathered(run.values.at(operand->id)));
       std::vector<const Tuples*> operands;
       std::ranges::transform(whole, std::back_inserter(operands), [](const Tuples& t) { return &t; });
       const Places places(*e->type.layout, e->type.keys.frontier(), sites);
@@ -78,8 +73,7 @@ SitesRun run_on_sites(std::span<const Expr> roots, const Data& data, const Sites
     } else {
       for (std::size_t site = 0; site < count; ++site) {
         std::vector<const Tuples*> operands;
-        for (const Expr& operand : e->operands)
-          operands.push_back(&run.values.at(operand->id)[site]);
+        for (const Expr& operand : e->operands) operands.push_back(&run.values.at(operand->id)[site]);
         held.push_back(apply(*e, operands, data.calls));
       }
     }
@@ -110,8 +104,7 @@ std::string misplaced(const std::vector<Tuples>& held, const RelationType& type,
   std::map<Key, Index> tuples;  // of each key, copies not counted
   for (std::size_t site = 0; site < held.size(); ++site) {
     const std::size_t first = places.first_copy(site);
-    if (held[site] != held[first])
-      return fmt::format("sites {} and {} should hold copies", first, site);
+    if (held[site] != held[first]) return fmt::format("sites {} and {} should hold copies", first, site);
     const Key coordinates = places.coordinates(static_cast<Index>(site));
     for (const auto& [key, block] : held[site]) {
       tuples[key] += first == site ? 1 : 0;

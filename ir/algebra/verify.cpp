@@ -14,21 +14,16 @@ std::vector<std::string> verify(const Program& program) {
     violations.push_back(fmt::format("{}: {}", line_text(e, numbers), problem));
   };
   for (const Expr& e : nodes) {
-    for (const std::string& problem : e->problems)
-      report(e, problem);
+    for (const std::string& problem : e->problems) report(e, problem);
   }
   for (const Program::Result& result : program.results) {
     const RelationType& type = result.value->type;
-    if (!type.holes_are_zero)
-      report(result.value, "the result has absent blocks of unknown value");
-    if (type.pieces)
-      report(result.value, "the result is partial: its pieces are not aggregated");
+    if (!type.holes_are_zero) report(result.value, "the result has absent blocks of unknown value");
+    if (type.pieces) report(result.value, "the result is partial: its pieces are not aggregated");
   }
   return violations;
 }
 
-std::vector<std::string> verify(const Expr& e) {
-  return verify(Program{{{"", e}}});
-}
+std::vector<std::string> verify(const Expr& e) { return verify(Program{{{"", e}}}); }
 
 }  // namespace tdsl::ir::algebra

@@ -20,8 +20,7 @@ void for_each_element(const Bounds& whole, const Bounds& block, const Key& key,
   std::size_t in_block = 0;
   for_each_below(block, [&](const Key& at) {
     Index in_whole = 0;
-    for (std::size_t d = 0; d < at.size(); ++d)
-      in_whole = in_whole * whole[d] + key[d] * block[d] + at[d];
+    for (std::size_t d = 0; d < at.size(); ++d) in_whole = in_whole * whole[d] + key[d] * block[d] + at[d];
     f(static_cast<std::size_t>(in_whole), in_block++);
   });
 }
@@ -32,8 +31,7 @@ Block whole_of(const Tuples& tuples, const Key& frontier, const BlockType& block
   BlockType type = block;
   for (Bounds& bounds : type) {
     require_rank(bounds, frontier);
-    for (std::size_t d = 0; d < bounds.size(); ++d)
-      bounds[d] *= frontier[d];
+    for (std::size_t d = 0; d < bounds.size(); ++d) bounds[d] *= frontier[d];
   }
   Block whole = zero_block(type);
   for (const auto& [key, parts] : tuples) {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
-#include "ir/graph/clone.h"
 #include "ir/analysis/support.h"
+#include "ir/graph/clone.h"
 
 namespace tdsl::ir {
 
@@ -22,20 +22,17 @@ class WrittenOut {
   explicit WrittenOut(const Program& program) : finder_(program, Products::kImplied) {}
 
   Expr of(const Expr& e) {
-    if (!e)
-      return e;
+    if (!e) return e;
     std::vector<Expr> parts = children(*e);
-    for (Expr& part : parts)
-      part = of(part);
+    for (Expr& part : parts) part = of(part);
     const Expr same = with_children(e, parts);
-    if (const auto* u = std::get_if<Unary>(&same->op); u != nullptr && (u->op == UnaryOp::kSparse || u->op == UnaryOp::kDense))
+    if (const auto* u = std::get_if<Unary>(&same->op);
+        u != nullptr && (u->op == UnaryOp::kSparse || u->op == UnaryOp::kDense))
       return u->operand;
     const auto* before = std::get_if<Binary>(&e->op);
-    if (before == nullptr)
-      return same;
+    if (before == nullptr) return same;
     const auto& b = std::get<Binary>(same->op);
-    if (before->op == BinaryOp::kMul)
-      return product(*before, b, same);
+    if (before->op == BinaryOp::kMul) return product(*before, b, same);
     return before->op == BinaryOp::kDiv ? quotient(*before, b, same) : same;
   }
 
@@ -43,14 +40,11 @@ class WrittenOut {
   [[nodiscard]] bool wins(const Expr& e) { return carries_absence(finder_.of(e)); }
 
   Expr product(const Binary& before, const Binary& b, const Expr& same) {
-    if (!is_float(same->type))
-      return same;
+    if (!is_float(same->type)) return same;
     const bool left = wins(before.left);
     const bool right = wins(before.right);
-    if (left && right)
-      return binary(BinaryOp::kMutualMul, b.left, b.right, same->range);
-    if (left)
-      return binary(BinaryOp::kAbsentMul, b.left, b.right, same->range);
+    if (left && right) return binary(BinaryOp::kMutualMul, b.left, b.right, same->range);
+    if (left) return binary(BinaryOp::kAbsentMul, b.left, b.right, same->range);
     return right ? binary(BinaryOp::kAbsentMul, b.right, b.left, same->range) : same;
   }
   Expr quotient(const Binary& before, const Binary& b, const Expr& same) {
@@ -65,25 +59,20 @@ class WrittenOut {
 /// Whether the value cannot be -0.
 bool has_no_negative_zero(const Program& program, const Expr& e) {
   const auto clean = [&](const Expr& part) { return has_no_negative_zero(program, part); };
-  if (!is_float(e->type))
-    return true;
+  if (!is_float(e->type)) return true;
   if (const auto* c = std::get_if<Constant>(&e->op))
     return std::get<double>(c->value) != 0 || !std::signbit(std::get<double>(c->value));
-  if (const auto* r = std::get_if<Read>(&e->op))
-    return program.type(r->tensor).has_sparse();
+  if (const auto* r = std::get_if<Read>(&e->op)) return program.type(r->tensor).has_sparse();
   if (const auto* u = std::get_if<Unary>(&e->op))
     return u->op == UnaryOp::kAbs || u->op == UnaryOp::kExp || (u->op == UnaryOp::kSqrt && clean(u->operand));
-  if (const auto* s = std::get_if<Select>(&e->op))
-    return clean(s->when_true) && clean(s->when_false);
+  if (const auto* s = std::get_if<Select>(&e->op)) return clean(s->when_true) && clean(s->when_false);
   // A tiny f64 below 0 is -0 as f32.
   if (const auto* c = std::get_if<Cast>(&e->op))
     return !(e->type == Scalar::kF32 && c->operand->type == Scalar::kF64) && clean(c->operand);
   const auto* b = std::get_if<Binary>(&e->op);
-  if (b == nullptr)
-    return false;
+  if (b == nullptr) return false;
   // A sum is -0 only if both terms are.
-  if (b->op == BinaryOp::kAdd)
-    return clean(b->left) || clean(b->right);
+  if (b->op == BinaryOp::kAdd) return clean(b->left) || clean(b->right);
   return (b->op == BinaryOp::kMin || b->op == BinaryOp::kMax) && clean(b->left) && clean(b->right);
 }
 
@@ -98,15 +87,15 @@ class AbsenceWriter {
   void region(Region& r) {
     std::vector<Node> nodes;
     for (Node& n : r.nodes) {
-      for (Region* inner : regions_in(n))
-        region(*inner);
+      for (Region* inner : regions_in(n)) region(*inner);
       auto* c = std::get_if<Compute>(&n.op);
       if (c == nullptr) {
         nodes.push_back(std::move(n));
         continue;
       }
       const Type& type = program_.type(n.results.at(0));
-      const bool multiplies = c->combine && c->combine->kind == Monoid::Kind::kProd && c->base && is_float(type.scalar) && type.has_sparse();
+      const bool multiplies = c->combine && c->combine->kind == Monoid::Kind::kProd && c->base &&
+                              is_float(type.scalar) && type.has_sparse();
       SupportFinder finder(program_, Products::kImplied);
       const bool both = multiplies && carries_absence(finder.of(c->bodies.at(0)));
       write_out(*c);
@@ -118,11 +107,9 @@ class AbsenceWriter {
  private:
   void write_out(Compute& c) {
     WrittenOut written(program_);
-    for (Expr& body : c.bodies)
-      body = written.of(body);
+    for (Expr& body : c.bodies) body = written.of(body);
     c.guard = written.of(c.guard);
-    for (Expr& subscript : c.left)
-      subscript = written.of(subscript);
+    for (Expr& subscript : c.left) subscript = written.of(subscript);
   }
 
   /// `S[left] *= e` for a sparse S: what the points bring is multiplied first, and then its elements by that.
@@ -134,7 +121,8 @@ class AbsenceWriter {
     c.fill = constant(type.scalar, 1.0);
     n.results[0] = program_.new_value({type.scalar, type.shape, {}}, "", n.range);
     const std::vector<Expr> at = subscripts(type);
-    const Expr product = binary(both ? BinaryOp::kMutualMul : BinaryOp::kAbsentMul, read(type.scalar, base, at), read(type.scalar, n.results[0], at));
+    const Expr product = binary(both ? BinaryOp::kMutualMul : BinaryOp::kAbsentMul, read(type.scalar, base, at),
+                                read(type.scalar, n.results[0], at));
     const SourceRange range = n.range;
     into.push_back(std::move(n));
     into.push_back(elementwise(result, without_negative_zero(program_, product), range));
@@ -146,13 +134,14 @@ class AbsenceWriter {
     const Type type = program_.type(n.results[0]);
     using Kind = Monoid::Kind;
     const auto sums = [](const std::optional<Monoid>& m) { return m && m->kind == Kind::kSum; };
-    const auto picks = [](const std::optional<Monoid>& m) { return !m || m->kind == Kind::kMin || m->kind == Kind::kMax; };
+    const auto picks = [](const std::optional<Monoid>& m) {
+      return !m || m->kind == Kind::kMin || m->kind == Kind::kMax;
+    };
     // A sum begins at 0, or at an element of the base.
-    const bool needless = !type.has_sparse() || !is_float(type.scalar) || (sums(c.monoid) && (picks(c.combine) || sums(c.combine))) ||
-                          (!c.monoid && sums(c.combine));
+    const bool needless = !type.has_sparse() || !is_float(type.scalar) ||
+                          (sums(c.monoid) && (picks(c.combine) || sums(c.combine))) || (!c.monoid && sums(c.combine));
     if (!needless && picks(c.monoid) && picks(c.combine)) {
-      for (Expr& body : c.bodies)
-        body = without_negative_zero(program_, body);
+      for (Expr& body : c.bodies) body = without_negative_zero(program_, body);
     }
     if (needless || (picks(c.monoid) && picks(c.combine))) {
       into.push_back(std::move(n));
@@ -174,15 +163,13 @@ class AbsenceWriter {
 
   static std::vector<Expr> subscripts(const Type& type) {
     std::vector<Expr> labels;
-    for (std::size_t d = 0; d < type.rank(); ++d)
-      labels.push_back(index_ref(static_cast<std::int32_t>(d)));
+    for (std::size_t d = 0; d < type.rank(); ++d) labels.push_back(index_ref(static_cast<std::int32_t>(d)));
     return labels;
   }
   [[nodiscard]] Node elementwise(ValueId result, const Expr& body, const SourceRange& range) const {
     const Type& type = program_.type(result);
     Compute c;
-    for (std::size_t d = 0; d < type.rank(); ++d)
-      c.out.push_back({"i" + std::to_string(d), 0, type.shape[d]});
+    for (std::size_t d = 0; d < type.rank(); ++d) c.out.push_back({"i" + std::to_string(d), 0, type.shape[d]});
     c.bodies = {body};
     return {range, {result}, std::move(c)};
   }

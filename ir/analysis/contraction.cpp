@@ -41,30 +41,27 @@ bool is_part(LabelSet part, LabelSet whole) { return (part & ~whole) == 0; }
 LabelSet label_set(const Expr& e) {
   LabelSet set = 0;
   for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* i = std::get_if<IndexRef>(&n.op); i != nullptr && i->label < 64)
-      set |= LabelSet{1} << i->label;
+    if (const auto* i = std::get_if<IndexRef>(&n.op); i != nullptr && i->label < 64) set |= LabelSet{1} << i->label;
   });
   return set;
 }
 
 Expr FactorGroup::expression() const {
   Expr e = factors.front();
-  for (std::size_t k = 1; k < factors.size(); ++k)
-    e = binary(BinaryOp::kMul, e, factors[k]);
-  for (const Expr& d : divisors)
-    e = binary(BinaryOp::kDiv, e, d);
+  for (std::size_t k = 1; k < factors.size(); ++k) e = binary(BinaryOp::kMul, e, factors[k]);
+  for (const Expr& d : divisors) e = binary(BinaryOp::kDiv, e, d);
   return negative ? unary(UnaryOp::kNeg, e) : e;
 }
 
 std::vector<FactorGroup> factor_groups(const Expr& e) {
   Factors all;
   collect(e, false, all);
-  if (all.factors.size() + all.divisors.size() > kMostFactors)
-    return {};
+  if (all.factors.size() + all.divisors.size() > kMostFactors) return {};
   std::vector<FactorGroup> groups;
   const auto is_largest = [&](const Expr& f) {
     const LabelSet own = label_set(f);
-    return std::ranges::none_of(all.factors, [&](const Expr& g) { return label_set(g) != own && is_part(own, label_set(g)); });
+    return std::ranges::none_of(all.factors,
+                                [&](const Expr& g) { return label_set(g) != own && is_part(own, label_set(g)); });
   };
   std::vector<Expr> others;
   for (const Expr& f : all.factors) {
@@ -80,24 +77,19 @@ std::vector<FactorGroup> factor_groups(const Expr& e) {
   const auto group_for = [&](LabelSet labels) -> FactorGroup* {
     FactorGroup* found = nullptr;
     for (FactorGroup& g : groups) {
-      if (!is_part(labels, g.labels))
-        continue;
+      if (!is_part(labels, g.labels)) continue;
       found = &g;
-      if (g.factors.size() + g.divisors.size() > 1 || !std::holds_alternative<Read>(g.factors.front()->op))
-        break;
+      if (g.factors.size() + g.divisors.size() > 1 || !std::holds_alternative<Read>(g.factors.front()->op)) break;
     }
     return found;
   };
-  for (const Expr& f : others)
-    group_for(label_set(f))->factors.push_back(f);
+  for (const Expr& f : others) group_for(label_set(f))->factors.push_back(f);
   for (const Expr& d : all.divisors) {
     FactorGroup* group = group_for(label_set(d));
-    if (group == nullptr)
-      return {};
+    if (group == nullptr) return {};
     group->divisors.push_back(d);
   }
-  if (all.negative)
-    group_for(0)->negative = true;
+  if (all.negative) group_for(0)->negative = true;
   return groups;
 }
 
@@ -105,8 +97,7 @@ std::optional<LabelSet> bare_labels(const Read& r) {
   LabelSet labels = 0;
   for (const Expr& s : r.subscripts) {
     const auto* i = std::get_if<IndexRef>(&s->op);
-    if (i == nullptr || i->label >= 64 || (labels >> i->label & 1) != 0)
-      return std::nullopt;
+    if (i == nullptr || i->label >= 64 || (labels >> i->label & 1) != 0) return std::nullopt;
     labels |= LabelSet{1} << i->label;
   }
   return labels;
@@ -117,15 +108,13 @@ std::optional<LabelSet> shifted_labels(const Read& r) {
   for (const Expr& s : r.subscripts) {
     const auto polynomial = subscript_polynomial(s);
     int found = 0;
-    if (!polynomial)
-      return std::nullopt;
+    if (!polynomial) return std::nullopt;
     for (const auto& [monomial, coefficient] : polynomial->terms()) {
-      if (monomial.empty())
-        continue;
-      const bool label = monomial.size() == 1 && coefficient == 1 && monomial.front()->kind == Extent::Atom::Kind::kValue;
+      if (monomial.empty()) continue;
+      const bool label =
+          monomial.size() == 1 && coefficient == 1 && monomial.front()->kind == Extent::Atom::Kind::kValue;
       const std::int32_t number = label ? label_value(0).id - monomial.front()->value.id : -1;
-      if (number < 0 || number >= 64 || ++found > 1 || (labels >> number & 1) != 0)
-        return std::nullopt;
+      if (number < 0 || number >= 64 || ++found > 1 || (labels >> number & 1) != 0) return std::nullopt;
       labels |= LabelSet{1} << number;
     }
   }
@@ -140,8 +129,7 @@ struct LabelSets {
   LabelSet inner = 0;
 };
 std::optional<LabelSets> label_sets(std::size_t outs, std::size_t reduces) {
-  if (outs + reduces > 63)
-    return std::nullopt;
+  if (outs + reduces > 63) return std::nullopt;
   const LabelSet of_result = (LabelSet{1} << outs) - 1;
   return LabelSets{of_result, ((LabelSet{1} << (outs + reduces)) - 1) & ~of_result};
 }
@@ -154,26 +142,25 @@ std::optional<Contraction> contracted(LabelSet left, LabelSet right, const Label
   c.batch = left & right & sets.of_result;
   c.inner = left & right & sets.inner;
   const bool occur = ((left | right | units) & sets.of_result) == sets.of_result && c.inner == sets.inner;
-  if (!occur || (c.rows | c.columns) == 0)
-    return std::nullopt;
+  if (!occur || (c.rows | c.columns) == 0) return std::nullopt;
   return c;
 }
 
 }  // namespace
 
 std::optional<Contraction> contraction_of(const Compute& c, const OperandLabels& labels) {
-  if (c.bodies.size() != 1 || !c.monoid || c.monoid->kind != Monoid::Kind::kSum || c.guard || c.out.empty() || !is_float(c.bodies[0]->type))
+  if (c.bodies.size() != 1 || !c.monoid || c.monoid->kind != Monoid::Kind::kSum || c.guard || c.out.empty() ||
+      !is_float(c.bodies[0]->type))
     return std::nullopt;
   const auto* product = std::get_if<Binary>(&c.bodies[0]->op);
-  const auto* left = product == nullptr || product->op != BinaryOp::kMul ? nullptr : std::get_if<Read>(&product->left->op);
+  const auto* left =
+      product == nullptr || product->op != BinaryOp::kMul ? nullptr : std::get_if<Read>(&product->left->op);
   const auto* right = left == nullptr ? nullptr : std::get_if<Read>(&product->right->op);
-  if (right == nullptr || left->subscripts.empty() || right->subscripts.empty())
-    return std::nullopt;
+  if (right == nullptr || left->subscripts.empty() || right->subscripts.empty()) return std::nullopt;
   const auto sets = label_sets(c.out.size(), c.reduce.size());
   const auto of_left = labels(*left);
   const auto of_right = of_left ? labels(*right) : std::nullopt;
-  if (!sets || !of_right)
-    return std::nullopt;
+  if (!sets || !of_right) return std::nullopt;
   LabelSet units = 0;
   for (std::size_t l = 0; l < c.out.size(); ++l)
     units |= LabelSet{(c.out[l].end - c.out[l].begin).constant() == 1} << l;
@@ -187,7 +174,8 @@ std::optional<Contraction> contraction_of(const Compute& c, const OperandLabels&
 
 bool is_matrix_product(const std::vector<FactorGroup>& groups, std::size_t outs, std::size_t reduces) {
   const auto sets = label_sets(outs, reduces);
-  const auto found = sets && groups.size() == 2 ? contracted(groups[0].labels, groups[1].labels, *sets, 0) : std::nullopt;
+  const auto found =
+      sets && groups.size() == 2 ? contracted(groups[0].labels, groups[1].labels, *sets, 0) : std::nullopt;
   return found && found->rows != 0 && found->columns != 0;
 }
 

@@ -7,7 +7,8 @@
 
 #include "ir/graph/graph.h"
 
-// Sums of products as contractions: what a term is a product of, grouped by index variables. The one place that says what a contraction is.
+// Sums of products as contractions: what a term is a product of, grouped by index variables. The one place that says
+// what a contraction is.
 
 namespace tdsl::ir {
 
@@ -18,7 +19,7 @@ using LabelSet = std::uint64_t;
 /// Factors of a product that belong together: a product over a product, with the sign in front.
 struct FactorGroup {
   LabelSet labels = 0;
-  std::vector<Expr> factors;   ///< never empty
+  std::vector<Expr> factors;  ///< never empty
   std::vector<Expr> divisors;
   bool negative = false;
 
@@ -26,8 +27,9 @@ struct FactorGroup {
   [[nodiscard]] Expr expression() const;
 };
 
-/// The factors of a float expression in groups: one for each set of index variables that is no part of another factor's. Other factors are in
-/// a group that has their index variables: of several, one that is an expression already, else the last. Empty if a group has divisors alone.
+/// The factors of a float expression in groups: one for each set of index variables that is no part of another
+/// factor's. Other factors are in a group that has their index variables: of several, one that is an expression
+/// already, else the last. Empty if a group has divisors alone.
 ///
 ///     2.0 * (X[k, i] - m[i]) * X[k, j] / w[k]       {k, i}  2.0 * (X[k, i] - m[i]) / w[k]       {k, j}  X[k, j]
 [[nodiscard]] std::vector<FactorGroup> factor_groups(const Expr& e);
@@ -49,12 +51,13 @@ struct Contraction {
   LabelSet batch = 0;    ///< those of both
   LabelSet inner = 0;    ///< what is summed over: both have it
 };
-/// Nothing for what no product of matrices computes: every index variable of the result stands in a factor or has one value, those summed over in both
-/// factors, and some index variable in one factor alone (else it is a batch of inner products, which a loop does better).
+/// Nothing for what no product of matrices computes: every index variable of the result stands in a factor or has one
+/// value, those summed over in both factors, and some index variable in one factor alone (else it is a batch of inner
+/// products, which a loop does better).
 [[nodiscard]] std::optional<Contraction> contraction_of(const Compute& c, const OperandLabels& labels = bare_labels);
 
-/// Whether the sum over products of these groups is what a product of matrices computes: two groups, each with an index variable of the result
-/// of its own, and with all that are summed over.
+/// Whether the sum over products of these groups is what a product of matrices computes: two groups, each with an index
+/// variable of the result of its own, and with all that are summed over.
 [[nodiscard]] bool is_matrix_product(const std::vector<FactorGroup>& groups, std::size_t outs, std::size_t reduces);
 
 }  // namespace tdsl::ir

@@ -11,8 +11,7 @@ bool is_small_operand(const Type& type) {
   double bytes = static_cast<double>(size_of(type.scalar));
   for (const Extent& e : type.shape) {
     const auto n = e.constant();
-    if (!n)
-      return false;
+    if (!n) return false;
     bytes *= static_cast<double>(*n);
   }
   return bytes < 1 << 20;
@@ -40,42 +39,35 @@ class LookupFinder {
       visit(b->right, place, true);
       return;
     }
-    for (const Expr& child : children(*e))
-      visit(child, place, conditional);
-    if (const auto* r = std::get_if<Read>(&e->op))
-      read(e, *r, place, conditional);
+    for (const Expr& child : children(*e)) visit(child, place, conditional);
+    if (const auto* r = std::get_if<Read>(&e->op)) read(e, *r, place, conditional);
   }
 
   std::vector<Lookup> run(const Compute& c) {
-    for (const Expr& body : c.bodies)
-      visit(body, Lookup::Place::kBody, false);
-    if (c.guard)
-      visit(c.guard, Lookup::Place::kGuard, false);
-    for (const Expr& e : c.left)
-      visit(e, Lookup::Place::kLeft, false);
+    for (const Expr& body : c.bodies) visit(body, Lookup::Place::kBody, false);
+    if (c.guard) visit(c.guard, Lookup::Place::kGuard, false);
+    for (const Expr& e : c.left) visit(e, Lookup::Place::kLeft, false);
     for (Lookup& lookup : list_) {
-      lookup.inner = std::ranges::any_of(list_, [&](const Lookup& other) { return other.read.id() != lookup.read.id() && contains(other.read, lookup.read); });
+      lookup.inner = std::ranges::any_of(list_, [&](const Lookup& other) {
+        return other.read.id() != lookup.read.id() && contains(other.read, lookup.read);
+      });
     }
     return std::move(list_);
   }
 
  private:
   void read(const Expr& e, const Read& r, Lookup::Place place, bool conditional) {
-    if (r.subscripts.empty() || is_small_operand(type_(r.tensor)))
-      return;
+    if (r.subscripts.empty() || is_small_operand(type_(r.tensor))) return;
     std::vector<bool> data;
-    for (std::size_t d = 0; d < r.subscripts.size(); ++d)
-      data.push_back(is_data_subscript(r, d, hoist_));
-    if (std::ranges::find(data, true) == data.end())
-      return;
+    for (std::size_t d = 0; d < r.subscripts.size(); ++d) data.push_back(is_data_subscript(r, d, hoist_));
+    if (std::ranges::find(data, true) == data.end()) return;
     const auto known = std::ranges::find_if(list_, [&](const Lookup& l) { return l.read.id() == e.id(); });
     if (known == list_.end()) {
       list_.push_back({e, std::move(data), place, conditional});
       return;
     }
     known->conditional = known->conditional || conditional;
-    if (known->place == Lookup::Place::kBody)
-      known->place = place;
+    if (known->place == Lookup::Place::kBody) known->place = place;
   }
 
   const TypeOf& type_;
@@ -98,24 +90,18 @@ const Lookup* lookup_in_panels(const Compute& c, const std::vector<Lookup>& list
   const Lookup* only = nullptr;
   for (const Lookup& lookup : list) {
     // Fetched whole wherever it stands.
-    if (lookup.inner && lookup.conditional)
-      continue;
-    if (only != nullptr)
-      return nullptr;
+    if (lookup.inner && lookup.conditional) continue;
+    if (only != nullptr) return nullptr;
     only = &lookup;
   }
-  if (only == nullptr || only->conditional || only->place != Lookup::Place::kBody)
-    return nullptr;
-  if (c.monoid)
-    return combines_parts(*c.monoid) ? only : nullptr;
+  if (only == nullptr || only->conditional || only->place != Lookup::Place::kBody) return nullptr;
+  if (c.monoid) return combines_parts(*c.monoid) ? only : nullptr;
   // An element that no point gives is what panels begin with.
   const Scalar type = c.bodies.front()->type;
   const bool begins_alike = c.guard ? c.fill && equal(c.fill, identity_of(found_once(type), type)) : !c.fill;
   return c.left.empty() && !c.base && !c.combine && begins_alike ? only : nullptr;
 }
 
-Monoid found_once(Scalar s) {
-  return Monoid{s == Scalar::kBool ? Monoid::Kind::kAny : Monoid::Kind::kMax, {}, {}, {}};
-}
+Monoid found_once(Scalar s) { return Monoid{s == Scalar::kBool ? Monoid::Kind::kAny : Monoid::Kind::kMax, {}, {}, {}}; }
 
 }  // namespace tdsl::ir

@@ -7,8 +7,9 @@
 namespace tdsl::ir {
 
 // Note [Needed at the same time]
-// The region is walked backwards with the set of values that are still needed. A value that is defined meets all of them.
-// What a loop's body needs from outside is needed to the end of the body, since the next iteration needs it again.
+// The region is walked backwards with the set of values that are still needed. A value that is defined meets all of
+// them. What a loop's body needs from outside is needed to the end of the body, since the next iteration needs it
+// again.
 
 LoopVariables::LoopVariables(const Program& program, const Node& loop) : program_(program), loop_(loop) {
   enter(loop);
@@ -91,7 +92,8 @@ LoopVariables::Live LoopVariables::read_while_written(const Node& node) const {
     for (const ValueId v : operands_of(program_, node)) result.insert(v);
   }
   if (c->out.empty()) return result;
-  // Which element a point writes: of a left side that names every label once, and nothing else, no other point writes it.
+  // Which element a point writes: of a left side that names every label once, and nothing else, no other point writes
+  // it.
   std::vector<Expr> own = c->left;
   if (own.empty()) {
     for (std::size_t l = 0; l < c->out.size(); ++l) own.push_back(index_ref(static_cast<std::int32_t>(l)));
@@ -103,7 +105,8 @@ LoopVariables::Live LoopVariables::read_while_written(const Node& node) const {
   }
   const bool filled_first = !c->base && (c->guard || c->combine || !c->left.empty());
   // Without a left side the element's position counts from where the label begins.
-  const bool shifted = c->left.empty() && std::ranges::any_of(c->out, [](const Label& l) { return l.begin != Extent(0); });
+  const bool shifted =
+      c->left.empty() && std::ranges::any_of(c->out, [](const Label& l) { return l.begin != Extent(0); });
   const bool plain = labels.size() == own.size() && labels.size() == c->out.size() && !filled_first && !shifted;
   const auto look = [&](const Expr& e) {
     if (!e) return;
@@ -111,9 +114,9 @@ LoopVariables::Live LoopVariables::read_while_written(const Node& node) const {
       const auto* r = std::get_if<Read>(&n.op);
       if (r == nullptr || r->subscripts.empty()) return;
       const bool same = plain && std::ranges::equal(r->subscripts, own, [](const Expr& a, const Expr& b) {
-        const auto* i = std::get_if<IndexRef>(&a->op);
-        return i != nullptr && i->label == std::get<IndexRef>(b->op).label;
-      });
+                          const auto* i = std::get_if<IndexRef>(&a->op);
+                          return i != nullptr && i->label == std::get<IndexRef>(b->op).label;
+                        });
       if (!same) result.insert(r->tensor);
     });
   };
@@ -200,7 +203,8 @@ void LoopVariables::merge_all(const Region& region) {
 }
 
 void LoopVariables::merge_all(const Node& node) {
-  const auto carried = [&](const std::vector<ValueId>& inits, const std::vector<ValueId>& arguments, const std::vector<ValueId>& yields) {
+  const auto carried = [&](const std::vector<ValueId>& inits, const std::vector<ValueId>& arguments,
+                           const std::vector<ValueId>& yields) {
     for (std::size_t k = 0; k < inits.size(); ++k) {
       merge(arguments[k + 1], node.results[k]);
       merge(arguments[k + 1], yields[k]);
@@ -256,7 +260,8 @@ ValueId LoopVariables::variable(ValueId v) const {
 
 bool LoopVariables::is_temporary(ValueId v) const {
   const auto found = members_.find(variable(v));
-  return found != members_.end() && std::ranges::none_of(found->second, [this](ValueId x) { return carried_.contains(x); });
+  return found != members_.end() &&
+         std::ranges::none_of(found->second, [this](ValueId x) { return carried_.contains(x); });
 }
 
 bool LoopVariables::is_shared(ValueId v) const {

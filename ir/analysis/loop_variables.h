@@ -9,11 +9,13 @@
 
 namespace tdsl::ir {
 
-/// Which values of a loop may live in one variable, when it runs as a sequence of assignments. A loop argument, what its
-/// iterations yield and the loop's result want to be one variable, as do a branch's result and what both branches yield,
-/// and an updated tensor and its base. They are, unless the older value is still read after the newer one is there.
+/// Which values of a loop may live in one variable, when it runs as a sequence of assignments. A loop argument, what
+/// its iterations yield and the loop's result want to be one variable, as do a branch's result and what both branches
+/// yield, and an updated tensor and its base. They are, unless the older value is still read after the newer one is
+/// there.
 ///
-///     %7 = for … with (%5) do (%6, %7) { %8 = compute [] (…) left [%6] base %7   yield %8 }      one variable: %7, %8 and the result
+///     %7 = for … with (%5) do (%6, %7) { %8 = compute [] (…) left [%6] base %7   yield %8 }      one variable: %7, %8
+///     and the result
 class LoopVariables {
  public:
   /// `loop` holds a For or While.
@@ -24,7 +26,8 @@ class LoopVariables {
   [[nodiscard]] ValueId variable(ValueId v) const;
   /// Whether several values share the variable of `v`.
   [[nodiscard]] bool is_shared(ValueId v) const;
-  /// Whether every value of the variable is computed and used within one iteration: no loop carries it, no branch gives it.
+  /// Whether every value of the variable is computed and used within one iteration: no loop carries it, no branch gives
+  /// it.
   [[nodiscard]] bool is_temporary(ValueId v) const;
   /// Two tensors that should be one variable but are needed at the same time, so that one of them is copied.
   struct Clash {

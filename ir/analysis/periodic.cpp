@@ -4,25 +4,21 @@ namespace tdsl::ir {
 
 std::optional<Periodic> periodic_of(const Expr& e, const std::vector<Label>& labels, const Hoist& hoist) {
   const auto* b = std::get_if<Binary>(&e->op);
-  if (b == nullptr || (b->op != BinaryOp::kMod && b->op != BinaryOp::kRem))
-    return std::nullopt;
+  if (b == nullptr || (b->op != BinaryOp::kMod && b->op != BinaryOp::kRem)) return std::nullopt;
   const auto sum = affine_of(b->left, hoist);
   const auto divisor = sum ? affine_of(b->right, hoist) : std::nullopt;
   if (!divisor || !divisor->terms.empty() || sum->terms.size() != 1 || !(sum->terms[0].coefficient == Extent(1)))
     return std::nullopt;
   const Periodic found{sum->terms[0].label, sum->constant, divisor->constant, b->left, b->right};
-  if (!provably_inside(Affine{{{found.label, Extent(1)}}, {}}, labels, found.extent))
-    return std::nullopt;
+  if (!provably_inside(Affine{{{found.label, Extent(1)}}, {}}, labels, found.extent)) return std::nullopt;
   // `%` keeps the sign of a negative sum, which is then no subscript.
   const Extent first = labels[static_cast<std::size_t>(found.label)].begin + found.constant;
-  if (b->op == BinaryOp::kRem && first.constant().value_or(-1) < 0)
-    return std::nullopt;
+  if (b->op == BinaryOp::kRem && first.constant().value_or(-1) < 0) return std::nullopt;
   return found;
 }
 
 Expr with_label(const Expr& e, std::int32_t label, const Expr& value) {
-  if (!e)
-    return e;
+  if (!e) return e;
   return rewrite(e, [&](const Expr& n) {
     const auto* r = std::get_if<IndexRef>(&n->op);
     return r != nullptr && r->label == label ? value : n;

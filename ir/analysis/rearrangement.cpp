@@ -12,26 +12,22 @@ namespace {
 
 bool is_zero(const Expr& e) {
   const auto* c = std::get_if<Constant>(&e->op);
-  if (c == nullptr)
-    return false;
-  if (const auto* x = std::get_if<double>(&c->value))
-    return *x == 0 && !std::signbit(*x);
-  if (const auto* n = std::get_if<std::int64_t>(&c->value))
-    return *n == 0;
+  if (c == nullptr) return false;
+  if (const auto* x = std::get_if<double>(&c->value)) return *x == 0 && !std::signbit(*x);
+  if (const auto* n = std::get_if<std::int64_t>(&c->value)) return *n == 0;
   return !std::get<bool>(c->value);
 }
 
 class RearrangedParts {
  public:
-  RearrangedParts(const Compute& c, const std::function<const Type&(ValueId)>& type, const Hoist& hoist) : compute_(c), type_(type), hoist_(hoist) {}
+  RearrangedParts(const Compute& c, const std::function<const Type&(ValueId)>& type, const Hoist& hoist)
+      : compute_(c), type_(type), hoist_(hoist) {}
 
   std::optional<std::vector<Rearranged>> run() {
     Rearranged all;
-    if (compute_.guard && !limit(compute_.guard, true, all))
-      return std::nullopt;
+    if (compute_.guard && !limit(compute_.guard, true, all)) return std::nullopt;
     all.guarded = static_cast<bool>(compute_.guard);
-    if (!parts_of(compute_.bodies[0], all) || parts_.empty())
-      return std::nullopt;
+    if (!parts_of(compute_.bodies[0], all) || parts_.empty()) return std::nullopt;
     return std::move(parts_);
   }
 
@@ -40,10 +36,12 @@ class RearrangedParts {
     if (const auto* s = std::get_if<Select>(&e->op)) {
       Rearranged then = here, otherwise = here;
       then.guarded = otherwise.guarded = true;
-      return limit(s->condition, true, then) && limit(s->condition, false, otherwise) && parts_of(s->when_true, then) && parts_of(s->when_false, otherwise);
+      return limit(s->condition, true, then) && limit(s->condition, false, otherwise) && parts_of(s->when_true, then) &&
+             parts_of(s->when_false, otherwise);
     }
     // Elements of tensors with sparse dimensions are never -0.
-    if (const auto* b = std::get_if<Binary>(&e->op); b != nullptr && b->op == BinaryOp::kAdd && (is_zero(b->left) || is_zero(b->right)))
+    if (const auto* b = std::get_if<Binary>(&e->op);
+        b != nullptr && b->op == BinaryOp::kAdd && (is_zero(b->left) || is_zero(b->right)))
       return parts_of(is_zero(b->left) ? b->right : b->left, here);
     const auto* r = std::get_if<Read>(&e->op);
     return r == nullptr ? is_zero(e) : part(e, *r, here);
@@ -51,31 +49,27 @@ class RearrangedParts {
 
   bool part(const Expr& e, const Read& r, Rearranged here) {
     const Type& operand = type_(r.tensor);
-    if (operand.rank() != 2 || !operand.has_sparse())
-      return false;
+    if (operand.rank() != 2 || !operand.has_sparse()) return false;
     here.tensor = r.tensor;
     here.place = e->range;
     for (std::size_t d = 0; d < 2; ++d) {
-      if (!subscript(r.subscripts[d], operand.shape[d], here.at[d]))
-        return false;
+      if (!subscript(r.subscripts[d], operand.shape[d], here.at[d])) return false;
     }
-    if (here.at[0].label == here.at[1].label)
-      return false;
+    if (here.at[0].label == here.at[1].label) return false;
     parts_.push_back(std::move(here));
     return true;
   }
 
   bool subscript(const Expr& e, const Extent& extent, Rearranged::Subscript& at) {
     if (const std::optional<Affine> form = affine_of(e, hoist_)) {
-      const std::optional<std::int64_t> factor = form->terms.size() == 1 ? form->terms[0].coefficient.constant() : std::nullopt;
-      if (!factor || *factor == 0)
-        return false;
+      const std::optional<std::int64_t> factor =
+          form->terms.size() == 1 ? form->terms[0].coefficient.constant() : std::nullopt;
+      if (!factor || *factor == 0) return false;
       at = {form->terms[0].label, *factor, form->constant};
       return true;
     }
     const std::optional<Periodic> p = periodic_of(e, compute_.out, hoist_);
-    if (!p || !(p->extent == extent) || !(compute_.out[static_cast<std::size_t>(p->label)].end == extent))
-      return false;
+    if (!p || !(p->extent == extent) || !(compute_.out[static_cast<std::size_t>(p->label)].end == extent)) return false;
     at = {p->label, 1, p->constant, true};
     return true;
   }
@@ -87,11 +81,11 @@ class RearrangedParts {
     if (const auto* u = std::get_if<Unary>(&condition->op); u != nullptr && u->op == UnaryOp::kNot)
       return limit(u->operand, !value, here);
     const auto* b = std::get_if<Binary>(&condition->op);
-    if (b == nullptr)
-      return false;
+    if (b == nullptr) return false;
     if (b->op == (value ? BinaryOp::kAnd : BinaryOp::kOr))
       return limit(b->left, value, here) && limit(b->right, value, here);
-    return b->left->type == Scalar::kI64 && b->right->type == Scalar::kI64 && compare(value ? b->op : opposite(b->op), *b, here);
+    return b->left->type == Scalar::kI64 && b->right->type == Scalar::kI64 &&
+           compare(value ? b->op : opposite(b->op), *b, here);
   }
   static BinaryOp opposite(BinaryOp op) {
     switch (op) {
@@ -106,9 +100,9 @@ class RearrangedParts {
   }
   bool compare(BinaryOp op, const Binary& b, Rearranged& here) {
     const std::optional<Affine> form = affine_of(binary(BinaryOp::kSub, b.left, b.right), hoist_);
-    const std::optional<std::int64_t> factor = form && form->terms.size() == 1 ? form->terms[0].coefficient.constant() : std::nullopt;
-    if (!factor || (*factor != 1 && *factor != -1))
-      return false;
+    const std::optional<std::int64_t> factor =
+        form && form->terms.size() == 1 ? form->terms[0].coefficient.constant() : std::nullopt;
+    if (!factor || (*factor != 1 && *factor != -1)) return false;
     // label `op` edge
     const bool turned = *factor < 0;
     const Extent edge = turned ? form->constant : Extent(0) - form->constant;
@@ -116,12 +110,9 @@ class RearrangedParts {
     const bool less = op == BinaryOp::kLt || op == BinaryOp::kLe;
     const bool greater = op == BinaryOp::kGt || op == BinaryOp::kGe;
     const bool reaches = op == BinaryOp::kLe || op == BinaryOp::kGe || op == BinaryOp::kEq;
-    if (!less && !greater && op != BinaryOp::kEq)
-      return false;
-    if (op == BinaryOp::kEq || less != turned)
-      range.to.push_back(reaches ? edge + Extent(1) : edge);
-    if (op == BinaryOp::kEq || greater != turned)
-      range.from.push_back(reaches ? edge : edge + Extent(1));
+    if (!less && !greater && op != BinaryOp::kEq) return false;
+    if (op == BinaryOp::kEq || less != turned) range.to.push_back(reaches ? edge + Extent(1) : edge);
+    if (op == BinaryOp::kEq || greater != turned) range.from.push_back(reaches ? edge : edge + Extent(1));
     return true;
   }
 
@@ -133,8 +124,8 @@ class RearrangedParts {
 
 bool only_places(const Compute& c) {
   const bool from_zero = std::ranges::all_of(c.out, [](const Label& l) { return l.begin == Extent(0); });
-  return c.bodies.size() == 1 && c.out.size() == 2 && from_zero && c.reduce.empty() && !c.monoid && c.left.empty() && !c.base && !c.combine && !c.in_any_order &&
-         (!c.fill || is_zero(c.fill));
+  return c.bodies.size() == 1 && c.out.size() == 2 && from_zero && c.reduce.empty() && !c.monoid && c.left.empty() &&
+         !c.base && !c.combine && !c.in_any_order && (!c.fill || is_zero(c.fill));
 }
 
 bool at_least(const Extent& a, std::int64_t least) {
@@ -143,13 +134,12 @@ bool at_least(const Extent& a, std::int64_t least) {
 }
 
 /// Whether the subscript is in 0..extent wherever the ranges of the index variables say.
-bool is_inside(const Rearranged::Subscript& s, const Extent& extent, const Label& label, const Rearranged::Range& range) {
-  if (s.around)
-    return true;
+bool is_inside(const Rearranged::Subscript& s, const Extent& extent, const Label& label,
+               const Rearranged::Range& range) {
+  if (s.around) return true;
   std::vector<Extent> first = range.from, last;
   first.push_back(label.begin);
-  for (const Extent& to : range.to)
-    last.push_back(to - Extent(1));
+  for (const Extent& to : range.to) last.push_back(to - Extent(1));
   last.push_back(label.end - Extent(1));
   const auto value = [&](const Extent& x) { return x * Extent(s.factor) + s.offset; };
   const std::vector<Extent>& low = s.factor > 0 ? first : last;
@@ -160,7 +150,9 @@ bool is_inside(const Rearranged::Subscript& s, const Extent& extent, const Label
 
 }  // namespace
 
-std::optional<std::vector<Rearranged>> rearrangement(const Compute& compute, const std::function<const Type&(ValueId)>& type, const Hoist& hoist) {
+std::optional<std::vector<Rearranged>> rearrangement(const Compute& compute,
+                                                     const std::function<const Type&(ValueId)>& type,
+                                                     const Hoist& hoist) {
   return only_places(compute) ? RearrangedParts(compute, type, hoist).run() : std::nullopt;
 }
 

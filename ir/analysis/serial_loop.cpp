@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "ir/analysis/carried.h"
-#include "ir/graph/expr_build.h"
 #include "ir/analysis/loop_variables.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
 
@@ -60,15 +60,18 @@ class SerialCheck {
         },
         [&](const Routine& x) { no("it calls a library routine")(x); },
         [&](const Chain& x) { no("it multiplies a chain of matrices")(x); },
-        [&](const Choose& x) { no("it chooses between forms")(x); }, [&](const Fused& x) { no("it holds a fused operator")(x); },
-        [&](const Output& x) { no("it holds an output")(x); }, [&](const Dimension& x) { no("it binds a dimension")(x); },
+        [&](const Choose& x) { no("it chooses between forms")(x); },
+        [&](const Fused& x) { no("it holds a fused operator")(x); },
+        [&](const Output& x) { no("it holds an output")(x); },
+        [&](const Dimension& x) { no("it binds a dimension")(x); },
         [&](const Param& x) { no("it reads an option")(x); }, [&](const Input& x) { no("it reads a file")(x); },
         [&](const Gradient& x) { no("it takes a derivative")(x); });
   }
 
   void compute(const Node& n, const Compute& c) {
     for (const ValueId v : operands_of(program_, n)) {
-      if (program_.info(v).compressed) return refuse(n.range, "it goes over the stored elements of a matrix: parallel work");
+      if (program_.info(v).compressed)
+        return refuse(n.range, "it goes over the stored elements of a matrix: parallel work");
     }
     if (program_.info(n.results[0]).compressed) return refuse(n.range, "it makes a compressed matrix");
     work_ == SerialWork::kScalars ? scalars(n, c) : tensors(n, c);
@@ -80,7 +83,8 @@ class SerialCheck {
       const bool element = c.base && n.results.size() == 1 && !c.left.empty();
       if (program_.type(v).rank() > 0 && !element) return refuse(n.range, "it computes whole tensors");
     }
-    if (!c.reduce.empty() && !few_points(c) && !reads_written(c)) refuse(n.range, "it reduces tensors that it does not write: parallel work");
+    if (!c.reduce.empty() && !few_points(c) && !reads_written(c))
+      refuse(n.range, "it reduces tensors that it does not write: parallel work");
   }
 
   void tensors(const Node& n, const Compute& c) {
@@ -91,7 +95,8 @@ class SerialCheck {
         if (changes && !variables_.is_temporary(v)) refuse(n.range, "its tensors change their sizes");
       }
     }
-    if (!c.left.empty() && !c.combine && !places_once(c)) refuse(n.range, "whether it writes an element twice depends on data");
+    if (!c.left.empty() && !c.combine && !places_once(c))
+      refuse(n.range, "whether it writes an element twice depends on data");
     if ((c.base || !c.left.empty()) && n.results.size() > 1) refuse(n.range, "it changes several tensors at once");
   }
 
@@ -144,7 +149,9 @@ class SerialCheck {
 
 }  // namespace
 
-std::optional<NotSerial> why_not_serial(const Program& program, const Node& loop, SerialWork work) { return SerialCheck(program, loop, work).run(); }
+std::optional<NotSerial> why_not_serial(const Program& program, const Node& loop, SerialWork work) {
+  return SerialCheck(program, loop, work).run();
+}
 
 bool is_marked_serial(const Node& node) {
   if (const auto* f = std::get_if<For>(&node.op)) return f->serial;

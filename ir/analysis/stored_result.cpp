@@ -18,8 +18,7 @@ bool is_zero_fill(const Expr& e) {
 /// Whether the read is a lookup, which is gathered (passes/legalise/gathers.h).
 bool looks_up(const Compute& c, const Read& r) {
   for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
-    if (is_data_subscript(r, d, read_scalar) && !periodic_of(r.subscripts[d], c.out, read_scalar))
-      return true;
+    if (is_data_subscript(r, d, read_scalar) && !periodic_of(r.subscripts[d], c.out, read_scalar)) return true;
   }
   return false;
 }
@@ -27,12 +26,12 @@ bool looks_up(const Compute& c, const Read& r) {
 /// Element by element in order, from dense operands that are not looked up.
 bool computes_points(const Program& program, const Compute& c) {
   const bool from_zero = std::ranges::all_of(c.out, [](const Label& l) { return l.begin == Extent(0); });
-  if (c.bodies.size() != 1 || c.out.size() != 2 || !from_zero || !c.reduce.empty() || c.monoid || !c.left.empty() || c.base || c.combine || (c.fill && !is_zero_fill(c.fill)))
+  if (c.bodies.size() != 1 || c.out.size() != 2 || !from_zero || !c.reduce.empty() || c.monoid || !c.left.empty() ||
+      c.base || c.combine || (c.fill && !is_zero_fill(c.fill)))
     return false;
   bool dense = true;
   for (const Expr& e : {c.bodies[0], c.guard}) {
-    if (!e)
-      continue;
+    if (!e) continue;
     for_each_node(e, [&](const ExprNode& n) {
       const auto* r = std::get_if<Read>(&n.op);
       dense = dense && (r == nullptr || (!program.info(r->tensor).compressed && !looks_up(c, *r)));
@@ -45,13 +44,12 @@ bool computes_points(const Program& program, const Compute& c) {
 
 StoredBy storage_of(const Program& program, const Node& node) {
   const auto* c = std::get_if<Compute>(&node.op);
-  if (c == nullptr || !program.info(node.results[0]).compressed)
-    return StoredBy::kNone;
+  if (c == nullptr || !program.info(node.results[0]).compressed) return StoredBy::kNone;
   const auto walk = stored_walk(program, *c);
-  if (walk && walk->result != StoredWalk::Result::kDense)
-    return StoredBy::kWalk;
+  if (walk && walk->result != StoredWalk::Result::kDense) return StoredBy::kWalk;
   const auto parts = rearrangement(program, *c);
-  if (parts && std::ranges::all_of(*parts, [&](const Rearranged& part) { return program.info(part.tensor).compressed; }))
+  if (parts &&
+      std::ranges::all_of(*parts, [&](const Rearranged& part) { return program.info(part.tensor).compressed; }))
     return StoredBy::kRearrangement;
   return computes_points(program, *c) ? StoredBy::kPoints : StoredBy::kNone;
 }

@@ -8,11 +8,11 @@
 #include <numeric>
 #include <set>
 
-#include "ir/graph/affine.h"
-#include "ir/graph/expr_build.h"
 #include "ir/analysis/lookups.h"
 #include "ir/analysis/periodic.h"
 #include "ir/analysis/support.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
 
@@ -22,14 +22,11 @@ template <class F>
 void for_each_read(const Compute& c, const F& f) {
   const auto visit = [&](const Expr& e) {
     for_each_node(e, [&](const ExprNode& n) {
-      if (const auto* r = std::get_if<Read>(&n.op))
-        f(*r);
+      if (const auto* r = std::get_if<Read>(&n.op)) f(*r);
     });
   };
-  for (const Expr& body : c.bodies)
-    visit(body);
-  if (c.guard)
-    visit(c.guard);
+  for (const Expr& body : c.bodies) visit(body);
+  if (c.guard) visit(c.guard);
 }
 
 std::int32_t label_of(const Expr& e) {
@@ -39,8 +36,7 @@ std::int32_t label_of(const Expr& e) {
 
 std::vector<std::int32_t> labels_of(const Read& r) {
   std::vector<std::int32_t> labels;
-  for (const Expr& subscript : r.subscripts)
-    labels.push_back(label_of(subscript));
+  for (const Expr& subscript : r.subscripts) labels.push_back(label_of(subscript));
   return labels;
 }
 
@@ -61,14 +57,13 @@ bool reads_elements(const Expr& e) {
 
 bool depends_on_data(const Read& r) { return std::ranges::any_of(r.subscripts, reads_elements); }
 
-/// Whether elements of a large tensor are met where a function of labels says by which no tile is cut (`x[min(i, 2)]`): panel by panel
-/// (Note [Gathers]), each point once in one of them, which a walk is not. What wraps around is two reads later on (passes/legalise/periodic_reads),
-/// and what stands behind a condition is fetched whole.
+/// Whether elements of a large tensor are met where a function of labels says by which no tile is cut (`x[min(i, 2)]`):
+/// panel by panel (Note [Gathers]), each point once in one of them, which a walk is not. What wraps around is two reads
+/// later on (passes/legalise/periodic_reads), and what stands behind a condition is fetched whole.
 bool meets_panels(const Program& program, const Compute& c) {
   // Whatever is made of scalars alone is a value before the operation begins; which one does not matter here.
   const Hoist is_value = [](const Expr& e) -> std::optional<ValueId> {
-    if (const auto v = read_scalar(e))
-      return v;
+    if (const auto v = read_scalar(e)) return v;
     return mentions_labels(e) || reads_elements(e) || may_fail(e) ? std::nullopt : std::optional(ValueId{0});
   };
   std::vector<Label> labels = c.out;
@@ -83,11 +78,11 @@ bool meets_panels(const Program& program, const Compute& c) {
   });
 }
 
-bool fails(const Compute& c) {
-  return std::ranges::any_of(c.bodies, may_fail) || (c.guard && may_fail(c.guard));
-}
+bool fails(const Compute& c) { return std::ranges::any_of(c.bodies, may_fail) || (c.guard && may_fail(c.guard)); }
 
-Expr zero_of(Scalar type) { return identity_of({type == Scalar::kBool ? Monoid::Kind::kAny : Monoid::Kind::kSum, {}, {}, {}}, type); }
+Expr zero_of(Scalar type) {
+  return identity_of({type == Scalar::kBool ? Monoid::Kind::kAny : Monoid::Kind::kSum, {}, {}, {}}, type);
+}
 
 /// What is there where no point is visited.
 Expr identity_in(const Compute& c) {
@@ -103,28 +98,22 @@ bool is_plain(const Program& program, const Compute& c) {
   const bool locates = c.monoid && (c.monoid->kind == Monoid::Kind::kArgMin || c.monoid->kind == Monoid::Kind::kArgMax);
   bool gathers = false;
   for_each_read(c, [&](const Read& r) { gathers = gathers || depends_on_data(r); });
-  return c.bodies.size() == 1 && c.left.empty() && !c.base && !c.combine && !c.in_any_order && !locates && !gathers && !fails(c) &&
-         starts_as_identity(c) && !meets_panels(program, c);
+  return c.bodies.size() == 1 && c.left.empty() && !c.base && !c.combine && !c.in_any_order && !locates && !gathers &&
+         !fails(c) && starts_as_identity(c) && !meets_panels(program, c);
 }
 
 /// Whether an expression that is 0 since its support is false is 0 and not -0.
 bool is_positive_zero(const Program& program, const Expr& e) {
   const auto positive = [&](const Expr& part) { return is_positive_zero(program, part); };
-  if (!is_float(e->type))
-    return true;
-  if (const auto* c = std::get_if<Constant>(&e->op))
-    return !std::signbit(std::get<double>(c->value));
-  if (const auto* r = std::get_if<Read>(&e->op))
-    return program.type(r->tensor).has_sparse();
+  if (!is_float(e->type)) return true;
+  if (const auto* c = std::get_if<Constant>(&e->op)) return !std::signbit(std::get<double>(c->value));
+  if (const auto* r = std::get_if<Read>(&e->op)) return program.type(r->tensor).has_sparse();
   if (const auto* u = std::get_if<Unary>(&e->op))
     return u->op == UnaryOp::kAbs || (u->op == UnaryOp::kSqrt && positive(u->operand));
-  if (const auto* s = std::get_if<Select>(&e->op))
-    return positive(s->when_true) && positive(s->when_false);
-  if (const auto* c = std::get_if<Cast>(&e->op))
-    return positive(c->operand);
+  if (const auto* s = std::get_if<Select>(&e->op)) return positive(s->when_true) && positive(s->when_false);
+  if (const auto* c = std::get_if<Cast>(&e->op)) return positive(c->operand);
   const auto* b = std::get_if<Binary>(&e->op);
-  if (b == nullptr)
-    return false;
+  if (b == nullptr) return false;
   switch (b->op) {
     case BinaryOp::kAbsentMul:
     case BinaryOp::kMutualMul:
@@ -147,8 +136,7 @@ bool covers(const Compute& c, std::int32_t label, const Extent& extent) {
 /// The index variables of a read that is to be walked or looked up: bare, each once, over whole dimensions.
 std::optional<StoredOperand> operand_of(const Program& program, const Compute& c, const Read& r) {
   const ValueInfo& info = program.info(r.tensor);
-  if (!info.compressed || r.subscripts.empty())
-    return std::nullopt;
+  if (!info.compressed || r.subscripts.empty()) return std::nullopt;
   const StoredOperand operand{r.tensor, labels_of(r)};
   for (std::size_t d = 0; d < operand.labels.size(); ++d) {
     const std::int32_t label = operand.labels[d];
@@ -160,8 +148,7 @@ std::optional<StoredOperand> operand_of(const Program& program, const Compute& c
 
 /// Whether what a user's reduction combines comes in index order: what loops visit, then what is dense.
 bool keeps_order(const Compute& c, const StoredWalk& walk) {
-  if (!c.monoid || c.monoid->kind != Monoid::Kind::kUser)
-    return true;
+  if (!c.monoid || c.monoid->kind != Monoid::Kind::kUser) return true;
   std::size_t next = c.out.size();
   for (const StoredLoop& loop : walk.loops) {
     if (static_cast<std::size_t>(loop.label) >= c.out.size() && static_cast<std::size_t>(loop.label) != next++)
@@ -186,15 +173,12 @@ bool any_subset(const std::vector<StoredOperand>& list, const F& f) {
   const std::size_t subsets = std::size_t{1} << list.size();
   for (int count = 2; count <= static_cast<int>(list.size()); ++count) {
     for (std::size_t mask = 0; mask < subsets; ++mask) {
-      if (std::popcount(mask) != count)
-        continue;
+      if (std::popcount(mask) != count) continue;
       std::vector<StoredOperand> subset;
       for (std::size_t k = 0; k < list.size(); ++k) {
-        if ((mask >> k & 1) != 0)
-          subset.push_back(list[k]);
+        if ((mask >> k & 1) != 0) subset.push_back(list[k]);
       }
-      if (f(subset))
-        return true;
+      if (f(subset)) return true;
     }
   }
   return false;
@@ -205,34 +189,32 @@ constexpr std::size_t kMostJoint = 8;
 
 class Walks {
  public:
-  Walks(const Program& program, const Compute& compute) : program_(program), c_(compute), guards_(program, Products::kExplicit) {
+  Walks(const Program& program, const Compute& compute)
+      : program_(program), c_(compute), guards_(program, Products::kExplicit) {
     support_ = support_of(program, compute, &reads_);
     guard_ = guards_.of(compute.guard);
     zero_is_positive_ = compute.monoid || is_positive_zero(program, compute.bodies[0]);
     const auto add = [&](const Read& r) {
       const auto operand = operand_of(program, compute, r);
-      if (operand && !contains(operands_, *operand))
-        operands_.push_back(*operand);
+      if (operand && !contains(operands_, *operand)) operands_.push_back(*operand);
     };
     for (const Expr& e : reads_) {
-      if (const auto* r = std::get_if<Read>(&e->op))
-        add(*r);
+      if (const auto* r = std::get_if<Read>(&e->op)) add(*r);
     }
     for_each_read(compute, add);
   }
 
-  /// Of the needed operands as drivers the one of most dimensions, which has fewest of its points stored and is the largest to be copied; of these the one
-  /// whose walk gets to most operands, of equal ones the first. If no operand is needed by itself, of which several are together.
+  /// Of the needed operands as drivers the one of most dimensions, which has fewest of its points stored and is the
+  /// largest to be copied; of these the one whose walk gets to most operands, of equal ones the first. If no operand is
+  /// needed by itself, of which several are together.
   std::optional<StoredWalk> best() {
     std::vector<StoredOperand> drivers = operands_;
     std::ranges::stable_sort(drivers, std::greater(), [](const StoredOperand& driver) { return driver.labels.size(); });
     std::optional<StoredWalk> best;
     for (const StoredOperand& driver : drivers) {
-      if (best && driver.labels.size() < best->driver().labels.size())
-        break;
+      if (best && driver.labels.size() < best->driver().labels.size()) break;
       const auto walk = are_needed({driver}) ? driven_by(driver) : std::nullopt;
-      if (walk && (!best || walk->operands.size() > best->operands.size()))
-        best = walk;
+      if (walk && (!best || walk->operands.size() > best->operands.size())) best = walk;
     }
     return best ? best : joint();
   }
@@ -242,8 +224,7 @@ class Walks {
 
   /// Whether nothing counts where all these operands' elements are absent.
   [[nodiscard]] bool are_needed(const std::vector<StoredOperand>& operands) {
-    if (holds_without(support_, reads_, operands))
-      return false;
+    if (holds_without(support_, reads_, operands)) return false;
     // Without a reduction, what is not visited is 0: bit for bit what the body would be.
     return zero_is_positive_ || !holds_without(guard_, guards_.reads(), operands);
   }
@@ -251,7 +232,8 @@ class Walks {
   /// What is read with these labels.
   [[nodiscard]] std::vector<StoredOperand> with_labels(const std::vector<std::int32_t>& labels) const {
     std::vector<StoredOperand> found;
-    std::ranges::copy_if(operands_, std::back_inserter(found), [&](const StoredOperand& other) { return other.labels == labels; });
+    std::ranges::copy_if(operands_, std::back_inserter(found),
+                         [&](const StoredOperand& other) { return other.labels == labels; });
     return found;
   }
 
@@ -259,21 +241,22 @@ class Walks {
   std::optional<StoredWalk> joint() {
     std::vector<std::vector<std::int32_t>> tried;
     for (const StoredOperand& first : operands_) {
-      if (contains(tried, first.labels))
-        continue;
+      if (contains(tried, first.labels)) continue;
       tried.push_back(first.labels);
       const std::vector<StoredOperand> all = with_labels(first.labels);
       std::vector<StoredOperand> needed;
-      if (all.size() > kMostJoint || !any_subset(all, [&](const std::vector<StoredOperand>& subset) { return are_needed(needed = subset); }))
+      if (all.size() > kMostJoint ||
+          !any_subset(all, [&](const std::vector<StoredOperand>& subset) { return are_needed(needed = subset); }))
         continue;
       // The others are merged, too, which costs less than looking them up.
       StoredWalk walk{needed, {}, {}, StoredWalk::Result::kDense};
-      std::ranges::copy_if(all, std::back_inserter(walk.operands), [&](const StoredOperand& other) { return !contains(needed, other); });
+      std::ranges::copy_if(all, std::back_inserter(walk.operands),
+                           [&](const StoredOperand& other) { return !contains(needed, other); });
       add_loops(walk, StoredLoop::Meet::kAny);
       walk.result = result_of(walk);
-      const bool complete = std::ranges::all_of(walk.operands, [&](const StoredOperand& o) { return reads_walked(c_, walk, o.tensor); });
-      if (complete && keeps_order(c_, walk))
-        return walk;
+      const bool complete =
+          std::ranges::all_of(walk.operands, [&](const StoredOperand& o) { return reads_walked(c_, walk, o.tensor); });
+      if (complete && keeps_order(c_, walk)) return walk;
     }
     return std::nullopt;
   }
@@ -283,23 +266,20 @@ class Walks {
     std::set<ValueId> left_out;
     while (true) {
       StoredWalk walk = with_operands(driver, left_out);
-      const auto partly = std::ranges::find_if(walk.operands, [&](const StoredOperand& o) { return !reads_walked(c_, walk, o.tensor); });
+      const auto partly = std::ranges::find_if(
+          walk.operands, [&](const StoredOperand& o) { return !reads_walked(c_, walk, o.tensor); });
       if (partly != walk.operands.end()) {
-        if (partly->tensor == driver.tensor)
-          return std::nullopt;
+        if (partly->tensor == driver.tensor) return std::nullopt;
         left_out.insert(partly->tensor);
         continue;
       }
-      if (keeps_order(c_, walk))
-        return walk;
+      if (keeps_order(c_, walk)) return walk;
       // Then by the driver alone.
       const std::size_t before = left_out.size();
       for (const StoredOperand& o : walk.operands) {
-        if (o.tensor != driver.tensor)
-          left_out.insert(o.tensor);
+        if (o.tensor != driver.tensor) left_out.insert(o.tensor);
       }
-      if (left_out.size() == before)
-        return std::nullopt;
+      if (left_out.size() == before) return std::nullopt;
     }
   }
 
@@ -307,25 +287,26 @@ class Walks {
   [[nodiscard]] StoredWalk with_operands(const StoredOperand& driver, const std::set<ValueId>& left_out) {
     StoredWalk walk;
     walk.operands.push_back(driver);
-    std::ranges::copy_if(with_labels(driver.labels), std::back_inserter(walk.operands), [&](const StoredOperand& other) { return !(other == driver) && !left_out.contains(other.tensor); });
-    if (walk.operands.size() > kMostJoint)
-      walk.operands.resize(1);
-    const bool all = std::ranges::all_of(walk.operands, [&](const StoredOperand& other) { return are_needed({other}); });
+    std::ranges::copy_if(
+        with_labels(driver.labels), std::back_inserter(walk.operands),
+        [&](const StoredOperand& other) { return !(other == driver) && !left_out.contains(other.tensor); });
+    if (walk.operands.size() > kMostJoint) walk.operands.resize(1);
+    const bool all =
+        std::ranges::all_of(walk.operands, [&](const StoredOperand& other) { return are_needed({other}); });
     add_loops(walk, all ? StoredLoop::Meet::kAll : StoredLoop::Meet::kFirst);
     while (const StoredOperand* next = located(walk, left_out)) {
       const std::size_t level = levels_run(walk, *next);
       const auto known = std::ranges::find(walk.operands, *next);
       const auto number = static_cast<int>(known - walk.operands.begin());
-      if (known == walk.operands.end())
-        walk.operands.push_back(*next);
+      if (known == walk.operands.end()) walk.operands.push_back(*next);
       walk.loops.push_back({next->labels[level], {number}});
     }
     // What lies where loops get is looked up.
     for (const StoredOperand& other : operands_) {
-      if (left_out.contains(other.tensor) || levels_run(walk, other) < other.labels.size() || contains(walk.operands, other))
+      if (left_out.contains(other.tensor) || levels_run(walk, other) < other.labels.size() ||
+          contains(walk.operands, other))
         continue;
-      if (are_needed({other}))
-        walk.masks.push_back(static_cast<int>(walk.operands.size()));
+      if (are_needed({other})) walk.masks.push_back(static_cast<int>(walk.operands.size()));
       walk.operands.push_back(other);
     }
     walk.result = result_of(walk);
@@ -345,15 +326,15 @@ class Walks {
     std::size_t innermost = 0;
     for (const StoredOperand& o : operands_) {
       const std::size_t level = levels_run(walk, o);
-      if (!is_matrix(o) || level == 0 || level == o.labels.size() || walk.has_loop(o.labels[level]) || left_out.contains(o.tensor) || !are_needed({o}))
+      if (!is_matrix(o) || level == 0 || level == o.labels.size() || walk.has_loop(o.labels[level]) ||
+          left_out.contains(o.tensor) || !are_needed({o}))
         continue;
-      if (is_walked_jointly(walk, o.tensor))
-        continue;  // an operand of a kernel is walked in one way
-      if (is_out(o.labels[level]) && !is_out(walk.row()) && std::ranges::any_of(walk.loops, [&](const StoredLoop& loop) { return is_out(loop.label); }))
+      if (is_walked_jointly(walk, o.tensor)) continue;  // an operand of a kernel is walked in one way
+      if (is_out(o.labels[level]) && !is_out(walk.row()) &&
+          std::ranges::any_of(walk.loops, [&](const StoredLoop& loop) { return is_out(loop.label); }))
         continue;  // no task has to hold a matrix
       const std::size_t depth = depth_of(walk, o.labels[level - 1]);
-      if (best != nullptr && depth <= innermost)
-        continue;
+      if (best != nullptr && depth <= innermost) continue;
       best = &o;
       innermost = depth;
     }
@@ -361,7 +342,9 @@ class Walks {
   }
   [[nodiscard]] static bool is_walked_jointly(const StoredWalk& walk, ValueId tensor) {
     const std::vector<int>& together = walk.loops.front().over;
-    return together.size() > 1 && std::ranges::any_of(together, [&](int k) { return walk.operands[static_cast<std::size_t>(k)].tensor == tensor; });
+    return together.size() > 1 && std::ranges::any_of(together, [&](int k) {
+             return walk.operands[static_cast<std::size_t>(k)].tensor == tensor;
+           });
   }
   [[nodiscard]] bool is_out(std::int32_t label) const { return static_cast<std::size_t>(label) < c_.out.size(); }
   /// How many of the operand's levels, from the outermost one on, run in loops in their order.
@@ -369,8 +352,7 @@ class Walks {
     std::size_t level = 0, from = 0;
     for (; level < operand.labels.size(); ++level) {
       const std::size_t depth = depth_of(walk, operand.labels[level]);
-      if (depth < from || depth == walk.loops.size())
-        return level;
+      if (depth < from || depth == walk.loops.size()) return level;
       from = depth + 1;
     }
     return level;
@@ -390,7 +372,9 @@ class Walks {
     // What is accumulated begins as absent: sums and `any`.
     const bool adds = c_.monoid && (c_.monoid->kind == Monoid::Kind::kSum || c_.monoid->kind == Monoid::Kind::kAny);
     const bool by_rows = adds && c_.out.size() == 2 && walk.row() == 0 && walk.has_loop(1);
-    return in_order ? StoredWalk::Result::kInOrder : by_rows ? StoredWalk::Result::kAccumulated : StoredWalk::Result::kDense;
+    return in_order  ? StoredWalk::Result::kInOrder
+           : by_rows ? StoredWalk::Result::kAccumulated
+                     : StoredWalk::Result::kDense;
   }
 
   const Program& program_;
@@ -410,14 +394,14 @@ bool StoredWalk::has_loop(std::int32_t label) const {
 }
 
 bool StoredWalk::is_union() const {
-  return std::ranges::any_of(loops, [](const StoredLoop& loop) { return loop.over.size() > 1 && loop.meet == StoredLoop::Meet::kAny; });
+  return std::ranges::any_of(
+      loops, [](const StoredLoop& loop) { return loop.over.size() > 1 && loop.meet == StoredLoop::Meet::kAny; });
 }
 
 bool reads_walked(const Compute& compute, const StoredWalk& walk, ValueId tensor) {
   bool found = false, same = true;
   for_each_read(compute, [&](const Read& r) {
-    if (r.tensor != tensor)
-      return;
+    if (r.tensor != tensor) return;
     found = true;
     const std::vector<std::int32_t> labels = labels_of(r);
     same = same && (labels == walk.driver().labels || contains(walk.operands, StoredOperand{tensor, labels}));
@@ -428,8 +412,7 @@ bool reads_walked(const Compute& compute, const StoredWalk& walk, ValueId tensor
 std::optional<StoredWalk> stored_walk(const Program& program, const Compute& compute) {
   bool any = false;
   for_each_read(compute, [&](const Read& r) { any = any || program.info(r.tensor).compressed; });
-  if (!any || !is_plain(program, compute))
-    return std::nullopt;
+  if (!any || !is_plain(program, compute)) return std::nullopt;
   return Walks(program, compute).best();
 }
 

@@ -20,9 +20,10 @@ const Support kAlwaysSupport{Kind::kAlways, -1, {}};
 
 /// Whether `a` is true wherever `b` is, as far as a look at their parts tells.
 bool implies(const Support& a, const Support& b) {
-  if (a == b)
-    return true;
-  const auto among = [&](const Support& whole, const Support& part) { return std::ranges::find(whole.parts, part) != whole.parts.end(); };
+  if (a == b) return true;
+  const auto among = [&](const Support& whole, const Support& part) {
+    return std::ranges::find(whole.parts, part) != whole.parts.end();
+  };
   return (b.kind == Kind::kAll && among(b, a)) || (a.kind == Kind::kAny && among(a, b));
 }
 
@@ -30,8 +31,7 @@ bool implies(const Support& a, const Support& b) {
 Support joined(Kind kind, std::vector<Support> parts, Kind unit, Kind zero) {
   std::vector<Support> flat;
   for (Support& p : parts) {
-    if (p.kind == zero)
-      return {zero, -1, {}};
+    if (p.kind == zero) return {zero, -1, {}};
     if (p.kind == kind) {
       flat.insert(flat.end(), p.parts.begin(), p.parts.end());
     } else if (p.kind != unit) {
@@ -42,15 +42,12 @@ Support joined(Kind kind, std::vector<Support> parts, Kind unit, Kind zero) {
   for (std::size_t k = 0; k < flat.size(); ++k) {
     bool needed = true;
     for (std::size_t other = 0; other < flat.size(); ++other) {
-      if (other == k || (other > k && flat[other] == flat[k]))
-        continue;
+      if (other == k || (other > k && flat[other] == flat[k])) continue;
       needed = needed && !(kind == Kind::kAny ? implies(flat[other], flat[k]) : implies(flat[k], flat[other]));
     }
-    if (needed)
-      kept.push_back(flat[k]);
+    if (needed) kept.push_back(flat[k]);
   }
-  if (kept.empty())
-    return {unit, -1, {}};
+  if (kept.empty()) return {unit, -1, {}};
   return kept.size() == 1 ? kept.front() : Support{kind, -1, std::move(kept)};
 }
 
@@ -62,8 +59,7 @@ bool is_zero_literal(const Literal& value) {
 std::set<std::int32_t> labels_in(const Expr& e) {
   std::set<std::int32_t> labels;
   for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* i = std::get_if<IndexRef>(&n.op))
-      labels.insert(i->label);
+    if (const auto* i = std::get_if<IndexRef>(&n.op)) labels.insert(i->label);
   });
   return labels;
 }
@@ -76,8 +72,7 @@ bool keeps_zero(UnaryOp op) {
 
 bool is_positive_constant(const Expr& e) {
   const auto* c = std::get_if<Constant>(&e->op);
-  if (c == nullptr)
-    return false;
+  if (c == nullptr) return false;
   const auto* real = std::get_if<double>(&c->value);
   const auto* whole = std::get_if<std::int64_t>(&c->value);
   return real != nullptr ? *real > 0 : whole != nullptr && *whole > 0;
@@ -96,9 +91,7 @@ bool holds_for(BinaryOp op, double a, double b) {
 
 }  // namespace
 
-bool carries_absence(const Support& s) {
-  return s.kind != Kind::kNever && s.kind != Kind::kAlways;
-}
+bool carries_absence(const Support& s) { return s.kind != Kind::kNever && s.kind != Kind::kAlways; }
 
 std::string text_of(const Support& s, const std::function<std::string(int)>& name) {
   switch (s.kind) {
@@ -110,18 +103,13 @@ std::string text_of(const Support& s, const std::function<std::string(int)>& nam
     case Kind::kAny: break;
   }
   std::string text = s.kind == Kind::kAll ? "all(" : "any(";
-  for (std::size_t k = 0; k < s.parts.size(); ++k)
-    text += (k == 0 ? "" : ", ") + text_of(s.parts[k], name);
+  for (std::size_t k = 0; k < s.parts.size(); ++k) text += (k == 0 ? "" : ", ") + text_of(s.parts[k], name);
   return text + ")";
 }
 
-Support all_of(std::vector<Support> parts) {
-  return joined(Kind::kAll, std::move(parts), Kind::kAlways, Kind::kNever);
-}
+Support all_of(std::vector<Support> parts) { return joined(Kind::kAll, std::move(parts), Kind::kAlways, Kind::kNever); }
 
-Support any_of(std::vector<Support> parts) {
-  return joined(Kind::kAny, std::move(parts), Kind::kNever, Kind::kAlways);
-}
+Support any_of(std::vector<Support> parts) { return joined(Kind::kAny, std::move(parts), Kind::kNever, Kind::kAlways); }
 
 bool holds(const Support& s, const std::vector<bool>& present) {
   const auto part = [&](const Support& p) { return holds(p, present); };
@@ -137,10 +125,8 @@ bool holds(const Support& s, const std::vector<bool>& present) {
 }
 
 const Support& SupportFinder::of(const Expr& e) {
-  if (!e)
-    return kAlwaysSupport;
-  if (const auto known = known_.find(e.id()); known != known_.end())
-    return known->second.second;
+  if (!e) return kAlwaysSupport;
+  if (const auto known = known_.find(e.id()); known != known_.end()) return known->second.second;
   Support s = found(e);
   return known_.emplace(e.id(), std::pair{e, std::move(s)}).first->second.second;
 }
@@ -158,7 +144,9 @@ Support SupportFinder::found(const Expr& e) {
   return match(
       e->op, [](const Constant& c) { return is_zero_literal(c.value) ? kNeverSupport : kAlwaysSupport; },
       [](const IndexRef&) { return kAlwaysSupport; },
-      [&](const Read& r) { return program_.type(r.tensor).has_sparse() ? Support{Kind::kRead, number(e), {}} : kAlwaysSupport; },
+      [&](const Read& r) {
+        return program_.type(r.tensor).has_sparse() ? Support{Kind::kRead, number(e), {}} : kAlwaysSupport;
+      },
       [](const Argument&) { return kAlwaysSupport; }, [&](const Unary& u) { return of_unary(e, u); },
       [&](const Binary& b) { return of_binary(e, b); },
       [&](const Select& s) {
@@ -171,15 +159,15 @@ Support SupportFinder::found(const Expr& e) {
 
 Support SupportFinder::of_unary(const Expr& e, const Unary& u) {
   Support s = of(u.operand);
-  if (u.op == UnaryOp::kDense || !keeps_zero(u.op))
-    return kAlwaysSupport;
+  if (u.op == UnaryOp::kDense || !keeps_zero(u.op)) return kAlwaysSupport;
   // A scalar has no dimension that could be sparse.
-  return u.op == UnaryOp::kSparse && !carries_absence(s) && !labels_in(u.operand).empty() ? Support{Kind::kValue, number(e), {}} : s;
+  return u.op == UnaryOp::kSparse && !carries_absence(s) && !labels_in(u.operand).empty()
+             ? Support{Kind::kValue, number(e), {}}
+             : s;
 }
 
 Support SupportFinder::of_binary(const Expr& e, const Binary& b) {
-  if (is_comparison(b.op))
-    return of_comparison(b);
+  if (is_comparison(b.op)) return of_comparison(b);
   switch (b.op) {
     case BinaryOp::kMul:
     case BinaryOp::kDiv:
@@ -208,8 +196,7 @@ Support SupportFinder::of_product(const Expr& e, const Binary& b) {
   const Support left = of(b.left);
   const Support right = of(b.right);
   const bool divides = b.op == BinaryOp::kDiv || b.op == BinaryOp::kAbsentDiv;
-  if (!is_float(e->type))
-    return divides ? left : all_of({left, right});
+  if (!is_float(e->type)) return divides ? left : all_of({left, right});
   const auto winning = [](const Support& s) { return carries_absence(s) ? s : kAlwaysSupport; };
   const bool explicitly = products_ == Products::kExplicit;
   if (b.op == BinaryOp::kMutualMul || (b.op == BinaryOp::kMul && !explicitly))
@@ -221,24 +208,20 @@ Support SupportFinder::of_product(const Expr& e, const Binary& b) {
 /// False where what carries absence is 0, and everything else is a constant.
 Support SupportFinder::of_comparison(const Binary& b) {
   const auto at_absence = [&](const Expr& e) -> std::optional<double> {
-    if (of(e).kind != Kind::kAlways)
-      return 0.0;
+    if (of(e).kind != Kind::kAlways) return 0.0;
     const auto* c = std::get_if<Constant>(&e->op);
-    if (c == nullptr)
-      return std::nullopt;
+    if (c == nullptr) return std::nullopt;
     return match(
-        c->value, [](bool v) { return v ? 1.0 : 0.0; }, [](std::int64_t v) { return static_cast<double>(v); }, [](double v) { return v; });
+        c->value, [](bool v) { return v ? 1.0 : 0.0; }, [](std::int64_t v) { return static_cast<double>(v); },
+        [](double v) { return v; });
   };
   const auto left = at_absence(b.left);
   const auto right = at_absence(b.right);
-  if (!left || !right || holds_for(b.op, *left, *right))
-    return kAlwaysSupport;
+  if (!left || !right || holds_for(b.op, *left, *right)) return kAlwaysSupport;
   Support first = of(b.left);
-  if (!carries_absence(first))
-    first = kNeverSupport;
+  if (!carries_absence(first)) first = kNeverSupport;
   Support second = of(b.right);
-  if (!carries_absence(second))
-    second = kNeverSupport;
+  if (!carries_absence(second)) second = kNeverSupport;
   Support both = any_of({std::move(first), std::move(second)});
   return both.kind == Kind::kNever ? kAlwaysSupport : both;
 }
@@ -257,15 +240,14 @@ bool fills_with_zero(const Compute& c) {
 }  // namespace
 
 bool zero_contributes_nothing(const Compute& c) {
-  if (!adds_nothing(c.monoid) || !adds_nothing(c.combine))
-    return false;
+  if (!adds_nothing(c.monoid) || !adds_nothing(c.combine)) return false;
   return c.combine || (!c.base && fills_with_zero(c));
 }
 
 namespace {
 
-/// What a result's storage is inferred from: labels are *bound* if nothing is left where the reads with them in a sparse dimension
-/// are absent.
+/// What a result's storage is inferred from: labels are *bound* if nothing is left where the reads with them in a
+/// sparse dimension are absent.
 class Binding {
  public:
   Binding(const Program& program, Support support, std::vector<Expr> reads)
@@ -273,8 +255,7 @@ class Binding {
 
   [[nodiscard]] bool is_bound(std::int32_t label) const {
     std::vector<bool> present;
-    for (const Expr& r : reads_)
-      present.push_back(!compressed(r).contains(label));
+    for (const Expr& r : reads_) present.push_back(!compressed(r).contains(label));
     return !holds(support_, present);
   }
   /// Whether the two labels come from different factors that meet in one of the labels `over`.
@@ -296,19 +277,19 @@ class Binding {
     const auto* r = std::get_if<Read>(&e->op);
     if (r == nullptr) {
       std::set<std::int32_t> labels = labels_in(e);
-      if (labels.size() > 1)
-        labels.erase(labels.begin());
+      if (labels.size() > 1) labels.erase(labels.begin());
       return labels;
     }
     std::set<std::int32_t> labels;
     const std::vector<bool>& sparse = program_.type(r->tensor).sparse;
     for (std::size_t d = 0; d < r->subscripts.size(); ++d) {
-      if (d < sparse.size() && sparse[d])
-        labels.merge(labels_in(r->subscripts[d]));
+      if (d < sparse.size() && sparse[d]) labels.merge(labels_in(r->subscripts[d]));
     }
     return labels;
   }
-  [[nodiscard]] bool mentions(std::size_t read, std::int32_t label) const { return labels_in(reads_[read]).contains(label); }
+  [[nodiscard]] bool mentions(std::size_t read, std::int32_t label) const {
+    return labels_in(reads_[read]).contains(label);
+  }
   [[nodiscard]] bool is_factor(std::size_t read) const {
     std::vector<bool> present(reads_.size(), true);
     present[read] = false;
@@ -325,10 +306,8 @@ class Binding {
 Support support_of(const Program& program, const Compute& compute, std::vector<Expr>* reads, Products products) {
   SupportFinder finder(program, products);
   Support support = finder.of(compute.guard);
-  if (zero_contributes_nothing(compute))
-    support = all_of({std::move(support), finder.of(compute.bodies.at(0))});
-  if (reads != nullptr)
-    *reads = finder.reads();
+  if (zero_contributes_nothing(compute)) support = all_of({std::move(support), finder.of(compute.bodies.at(0))});
+  if (reads != nullptr) *reads = finder.reads();
   return support;
 }
 
@@ -337,14 +316,13 @@ std::vector<bool> inferred_sparse(const Program& program, const Compute& compute
     return {};
   std::vector<Expr> reads;
   Support support = support_of(program, compute, &reads, products);
-  if (!carries_absence(support))
-    return {};
+  if (!carries_absence(support)) return {};
   const Binding binding(program, std::move(support), std::move(reads));
-  // The label of each result dimension, -1 where the left side computes something; the others are reduced, if anything combines them.
+  // The label of each result dimension, -1 where the left side computes something; the others are reduced, if anything
+  // combines them.
   std::vector<std::int32_t> result;
   if (compute.left.empty()) {
-    for (std::size_t l = 0; l < compute.out.size(); ++l)
-      result.push_back(static_cast<std::int32_t>(l));
+    for (std::size_t l = 0; l < compute.out.size(); ++l) result.push_back(static_cast<std::int32_t>(l));
   }
   for (const Expr& e : compute.left) {
     const auto* i = std::get_if<IndexRef>(&e->op);
@@ -354,21 +332,17 @@ std::vector<bool> inferred_sparse(const Program& program, const Compute& compute
   const auto labels = static_cast<std::int32_t>(compute.out.size() + compute.reduce.size());
   for (std::int32_t l = 0; l < labels; ++l) {
     const bool meets = static_cast<std::size_t>(l) >= compute.out.size() || compute.combine.has_value();
-    if (meets && std::ranges::find(result, l) == result.end())
-      reduced.push_back(l);
+    if (meets && std::ranges::find(result, l) == result.end()) reduced.push_back(l);
   }
   std::vector<bool> sparse;
-  for (const std::int32_t l : result)
-    sparse.push_back(l >= 0 && binding.is_bound(l));
+  for (const std::int32_t l : result) sparse.push_back(l >= 0 && binding.is_bound(l));
   const bool all_bound = std::ranges::all_of(reduced, [&](std::int32_t l) { return binding.is_bound(l); });
   const auto bound = std::ranges::count(sparse, true);
-  if (bound > 0)
-    return all_bound || bound > 1 ? sparse : std::vector<bool>{};
+  if (bound > 0) return all_bound || bound > 1 ? sparse : std::vector<bool>{};
   std::erase_if(reduced, [&](std::int32_t l) { return !binding.is_bound(l); });
   for (const std::int32_t a : result) {
     for (const std::int32_t b : result) {
-      if (a < 0 || b < 0 || a == b || !binding.joins(a, b, reduced))
-        continue;
+      if (a < 0 || b < 0 || a == b || !binding.joins(a, b, reduced)) continue;
       sparse.assign(result.size(), true);
       sparse[0] = false;
       return sparse;
@@ -388,8 +362,7 @@ std::set<ValueId> used_as_they_are(const Program& program) {
       used.insert(r->arguments.begin(), r->arguments.end());
     }
     if (const auto* c = std::get_if<Compute>(&n.op)) {
-      if (c->base)
-        used.insert(*c->base);
+      if (c->base) used.insert(*c->base);
       return;
     }
     const std::vector<ValueId> operands = operands_of(program, n);
@@ -400,14 +373,11 @@ std::set<ValueId> used_as_they_are(const Program& program) {
 
 void infer_in(Program& program, const Region& region, std::size_t first, const std::set<ValueId>& fixed) {
   for (const Node& n : region.nodes) {
-    for (const Region* inner : regions_in(n))
-      infer_in(program, *inner, first, fixed);
+    for (const Region* inner : regions_in(n)) infer_in(program, *inner, first, fixed);
     const auto* c = std::get_if<Compute>(&n.op);
-    if (c == nullptr || static_cast<std::size_t>(n.results[0].id) < first || fixed.contains(n.results[0]))
-      continue;
+    if (c == nullptr || static_cast<std::size_t>(n.results[0].id) < first || fixed.contains(n.results[0])) continue;
     Type& type = program.values[static_cast<std::size_t>(n.results[0].id)].type;
-    if (!type.has_sparse())
-      type.sparse = inferred_sparse(program, *c, Products::kImplied);
+    if (!type.has_sparse()) type.sparse = inferred_sparse(program, *c, Products::kImplied);
   }
 }
 
@@ -415,8 +385,7 @@ void infer_in(Program& program, const Region& region, std::size_t first, const s
 
 void infer_storage(Program& program, std::size_t first) {
   const bool any = std::ranges::any_of(program.values, [](const ValueInfo& v) { return v.type.has_sparse(); });
-  if (any)
-    infer_in(program, program.body, first, used_as_they_are(program));
+  if (any) infer_in(program, program.body, first, used_as_they_are(program));
 }
 
 }  // namespace tdsl::ir

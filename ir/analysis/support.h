@@ -12,9 +12,9 @@
 
 namespace tdsl::ir {
 
-/// A monotone formula over an expression's sparse reads, each of them true where the element read is not 0. Where the formula is false
-/// the expression's value is certainly 0. An expression *carries absence* if its support mentions a read: its 0 then wins as factor
-/// or numerator, even against inf and nan.
+/// A monotone formula over an expression's sparse reads, each of them true where the element read is not 0. Where the
+/// formula is false the expression's value is certainly 0. An expression *carries absence* if its support mentions a
+/// read: its 0 then wins as factor or numerator, even against inf and nan.
 ///
 ///     A[i, k] * B[k, j]       all(0, 1)          A[i, j] + D[i, j]   always
 ///     A[i, j] + B[i, j]       any(0, 1)          A[i, j] != 0.0      0
@@ -40,8 +40,8 @@ struct Support {
 /// The formula's value where exactly the reads marked `present` are not 0.
 [[nodiscard]] bool holds(const Support& s, const std::vector<bool>& present);
 
-/// What products of floats mean: before `with_explicit_absence` every factor that carries absence wins, as the language page says;
-/// after it the operator says which one does.
+/// What products of floats mean: before `with_explicit_absence` every factor that carries absence wins, as the language
+/// page says; after it the operator says which one does.
 enum class Products : std::uint8_t { kImplied, kExplicit };
 
 /// The supports of expressions over the same reads. Equal reads have one number.
@@ -68,14 +68,14 @@ class SupportFinder {
   std::map<const ExprNode*, std::pair<Expr, Support>> known_;
 };
 
-/// The points of the compute that can change its result: guard and body where a body of 0 contributes nothing, else the guard.
-/// `reads`: what the numbers mean.
+/// The points of the compute that can change its result: guard and body where a body of 0 contributes nothing, else the
+/// guard. `reads`: what the numbers mean.
 [[nodiscard]] Support support_of(const Program& program, const Compute& compute, std::vector<Expr>* reads = nullptr,
                                  Products products = Products::kExplicit);
 /// Whether a point with a body of 0 leaves everything as it would be without it.
 [[nodiscard]] bool zero_contributes_nothing(const Compute& compute);
-/// Gives results of computes from value number `first` on the storage that is inferred, where no type, variable or routine asks for dense:
-/// what `differentiate` has added.
+/// Gives results of computes from value number `first` on the storage that is inferred, where no type, variable or
+/// routine asks for dense: what `differentiate` has added.
 void infer_storage(Program& program, std::size_t first);
 /// Which dimensions of the result are stored sparse if no type says so; empty if none is.
 [[nodiscard]] std::vector<bool> inferred_sparse(const Program& program, const Compute& compute, Products products);

@@ -23,14 +23,16 @@ class Updates {
     if (!own_.empty()) return;
     for (std::size_t l = 0; l < c.out.size(); ++l) {
       const Expr label = index_ref(static_cast<std::int32_t>(l));
-      own_.push_back(c.out[l].begin == Extent(0) ? label : binary(BinaryOp::kSub, label, expr_of_polynomial(c.out[l].begin)));
+      own_.push_back(c.out[l].begin == Extent(0) ? label
+                                                 : binary(BinaryOp::kSub, label, expr_of_polynomial(c.out[l].begin)));
     }
   }
 
   [[nodiscard]] UpdateOrder order() const {
     // One point reads before it writes.
     if (c_.out.empty()) return UpdateOrder::kInPlace;
-    const bool decides = disturbs(c_.guard) || std::ranges::any_of(c_.left, [this](const Expr& e) { return disturbs(e); });
+    const bool decides =
+        disturbs(c_.guard) || std::ranges::any_of(c_.left, [this](const Expr& e) { return disturbs(e); });
     if (decides) return UpdateOrder::kCopied;
     const bool values = std::ranges::any_of(c_.bodies, [this](const Expr& e) { return disturbs(e); });
     if (!values) return UpdateOrder::kInPlace;
@@ -56,7 +58,8 @@ class Updates {
 
   /// Whether it is the element that the point, and no other one, writes.
   [[nodiscard]] bool is_own(const std::vector<Expr>& subscripts) const {
-    return std::ranges::equal(subscripts, own_, [](const Expr& a, const Expr& b) { return equal(a, b); }) && writes_once();
+    return std::ranges::equal(subscripts, own_, [](const Expr& a, const Expr& b) { return equal(a, b); }) &&
+           writes_once();
   }
 
   [[nodiscard]] bool writes_once() const {

@@ -9,21 +9,17 @@ bool Activity::depends(const Expr& e) const {
 }
 
 void Activity::add(const Region& region) {
-  for (const Node& n : region.nodes)
-    add(n);
+  for (const Node& n : region.nodes) add(n);
 }
 
-bool Activity::flow(ValueId from, ValueId to) {
-  return contains(from) && active_.insert(to).second;
-}
+bool Activity::flow(ValueId from, ValueId to) { return contains(from) && active_.insert(to).second; }
 
 void Activity::add_compute(const Node& node, const Compute& c) {
   using Kind = Monoid::Kind;
   const bool locates = c.monoid && (c.monoid->kind == Kind::kArgMin || c.monoid->kind == Kind::kArgMax);
   for (std::size_t k = 0; k < node.results.size(); ++k) {
     const bool depends_on = (!locates && depends(c.bodies[k])) || (c.base && contains(*c.base));
-    if (depends_on && is_float(program_.type(node.results[k]).scalar))
-      active_.insert(node.results[k]);
+    if (depends_on && is_float(program_.type(node.results[k]).scalar)) active_.insert(node.results[k]);
   }
 }
 
@@ -31,17 +27,14 @@ void Activity::add_carried(const std::vector<ValueId>& inits, const std::vector<
                            const std::vector<ValueId>& yields, const std::vector<ValueId>& results,
                            const Region& body) {
   // Arguments begin with the index.
-  for (std::size_t k = 0; k < inits.size(); ++k)
-    flow(inits[k], arguments[k + 1]);
+  for (std::size_t k = 0; k < inits.size(); ++k) flow(inits[k], arguments[k + 1]);
   bool changed = true;
   while (changed) {
     changed = false;
     add(body);
-    for (std::size_t k = 0; k < inits.size(); ++k)
-      changed = flow(yields[k], arguments[k + 1]) || changed;
+    for (std::size_t k = 0; k < inits.size(); ++k) changed = flow(yields[k], arguments[k + 1]) || changed;
   }
-  for (std::size_t k = 0; k < inits.size(); ++k)
-    flow(arguments[k + 1], results[k]);
+  for (std::size_t k = 0; k < inits.size(); ++k) flow(arguments[k + 1], results[k]);
 }
 
 void Activity::add(const Node& node) {
@@ -51,8 +44,7 @@ void Activity::add(const Node& node) {
       [&](const Routine& r) {
         for (const ValueId operand : r.operands) {
           for (const ValueId result : node.results) {
-            if (is_float(program_.type(result).scalar))
-              flow(operand, result);
+            if (is_float(program_.type(result).scalar)) flow(operand, result);
           }
         }
       },

@@ -10,16 +10,15 @@ namespace tdsl::ir {
 
 namespace {
 
-
 /// The value when `body` reads all of it in order and it has exactly that type, which is dense.
 std::optional<ValueId> whole_read(const Program& program, const Expr& body, const Type& type) {
   const auto* r = std::get_if<Read>(&body->op);
-  if (r == nullptr || body->type != type.scalar || !(program.type(r->tensor).shape == type.shape) || program.type(r->tensor).has_sparse())
+  if (r == nullptr || body->type != type.scalar || !(program.type(r->tensor).shape == type.shape) ||
+      program.type(r->tensor).has_sparse())
     return std::nullopt;
   for (std::size_t d = 0; d < type.rank(); ++d) {
     const auto* i = std::get_if<IndexRef>(&r->subscripts[d]->op);
-    if (i == nullptr || static_cast<std::size_t>(i->label) != d)
-      return std::nullopt;
+    if (i == nullptr || static_cast<std::size_t>(i->label) != d) return std::nullopt;
   }
   return r->tensor;
 }
@@ -41,15 +40,13 @@ void NodeWriter::insert(std::size_t position, std::vector<Node> nodes) {
 std::vector<Label> NodeWriter::labels_of(const std::vector<Extent>& shape) {
   static const std::vector<std::string> names = {"i", "j", "k", "l", "m", "n", "o", "p"};
   std::vector<Label> labels;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    labels.push_back({names.at(d), Extent(), shape[d]});
+  for (std::size_t d = 0; d < shape.size(); ++d) labels.push_back({names.at(d), Extent(), shape[d]});
   return labels;
 }
 
 std::vector<Expr> NodeWriter::plain_subscripts(std::size_t rank) {
   std::vector<Expr> subscripts;
-  for (std::size_t d = 0; d < rank; ++d)
-    subscripts.push_back(index_ref(static_cast<std::int32_t>(d)));
+  for (std::size_t d = 0; d < rank; ++d) subscripts.push_back(index_ref(static_cast<std::int32_t>(d)));
   return subscripts;
 }
 
@@ -99,30 +96,25 @@ bool Adjoints::is_elementwise(const Contribution& c) {
 
 std::optional<Adjoint> Adjoints::total(ValueId v) {
   const auto done = totals_.find(v);
-  if (done != totals_.end())
-    return done->second;
+  if (done != totals_.end()) return done->second;
   const auto result = results_.find(v);
   const auto adjoint = sum(v, result == results_.end() ? std::nullopt : std::optional(result->second));
-  if (adjoint)
-    totals_.emplace(v, *adjoint);
+  if (adjoint) totals_.emplace(v, *adjoint);
   return adjoint;
 }
 
 ValueId Adjoints::stored(ValueId v, const Adjoint& a, const SourceRange& range, std::optional<ValueId> result) {
-  if (!a.uniform && !result)
-    return a.value;
+  if (!a.uniform && !result) return a.value;
   const Type type = type_of(v);
   const Expr body = a.at(type, NodeWriter::plain_subscripts(type.rank()));
-  if (const auto whole = whole_read(writer_.program(), body, type); whole && !result)
-    return *whole;
+  if (const auto whole = whole_read(writer_.program(), body, type); whole && !result) return *whole;
   return writer_.filled(type, body, name_of(v), range, result);
 }
 
 ValueId Adjoints::tensor(ValueId v) {
   const SourceRange range = writer_.program().info(v).range;
   const auto adjoint = total(v);
-  if (adjoint)
-    return stored(v, *adjoint, range, std::nullopt);
+  if (adjoint) return stored(v, *adjoint, range, std::nullopt);
   const Type type = type_of(v);
   const auto result = results_.find(v);
   return writer_.filled(type, float_constant(type.scalar, 0.0), name_of(v), range,
@@ -141,8 +133,7 @@ ValueId Adjoints::so_far(ValueId v) {
 
 std::vector<ValueId> Adjoints::open() const {
   std::vector<ValueId> values;
-  for (const auto& [v, contributions] : contributions_)
-    values.push_back(v);
+  for (const auto& [v, contributions] : contributions_) values.push_back(v);
   return values;
 }
 
@@ -153,8 +144,7 @@ void Adjoints::replace(ValueId v, ValueId total, const SourceRange& range) {
 
 std::optional<Adjoint> Adjoints::sum(ValueId v, std::optional<ValueId> result) {
   const auto found = contributions_.find(v);
-  if (found == contributions_.end())
-    return std::nullopt;
+  if (found == contributions_.end()) return std::nullopt;
   std::vector<Contribution> full = std::move(found->second);
   contributions_.erase(found);
   const auto first_update =
@@ -162,20 +152,17 @@ std::optional<Adjoint> Adjoints::sum(ValueId v, std::optional<ValueId> result) {
   std::vector<Contribution> updates(std::make_move_iterator(first_update), std::make_move_iterator(full.end()));
   full.erase(first_update, full.end());
   std::optional<Adjoint> adjoint;
-  if (!full.empty())
-    adjoint = sum_of_full(v, std::move(full), updates.empty() ? result : std::nullopt);
+  if (!full.empty()) adjoint = sum_of_full(v, std::move(full), updates.empty() ? result : std::nullopt);
   for (std::size_t k = 0; k < updates.size(); ++k) {
     std::optional<ValueId> base;
-    if (adjoint)
-      base = stored(v, *adjoint, updates[k].range, std::nullopt);
+    if (adjoint) base = stored(v, *adjoint, updates[k].range, std::nullopt);
     const bool last = k + 1 == updates.size();
     adjoint = Adjoint{updated(v, std::move(updates[k]), base, last ? result : std::nullopt), {}};
   }
   return adjoint;
 }
 
-std::optional<Adjoint> Adjoints::sum_of_full(ValueId v, std::vector<Contribution> full,
-                                             std::optional<ValueId> result) {
+std::optional<Adjoint> Adjoints::sum_of_full(ValueId v, std::vector<Contribution> full, std::optional<ValueId> result) {
   const Type type = type_of(v);
   const SourceRange range = full.front().range;
   if (full.size() == 1 && !is_elementwise(full[0]))
@@ -192,19 +179,16 @@ std::optional<Adjoint> Adjoints::sum_of_full(ValueId v, std::vector<Contribution
   if (!result) {
     if (const auto whole = whole_read(writer_.program(), total, type))
       return type.rank() == 0 ? Adjoint{{}, total} : Adjoint{*whole, {}};
-    if (std::holds_alternative<Constant>(total->op))
-      return Adjoint{{}, total};
+    if (std::holds_alternative<Constant>(total->op)) return Adjoint{{}, total};
     const auto* r = std::get_if<Read>(&total->op);
-    if (r != nullptr && r->subscripts.empty())
-      return Adjoint{{}, total};
+    if (r != nullptr && r->subscripts.empty()) return Adjoint{{}, total};
   }
   const bool one_number = !mentions_labels(total);
   if (type.rank() > 0 && one_number && !std::holds_alternative<Constant>(total->op)) {
     // Computed once, not per element.
     const ValueId number = writer_.filled({type.scalar, {}, {}}, total, name_of(v), range);
     total = read(type.scalar, number, {});
-    if (!result)
-      return Adjoint{{}, total};
+    if (!result) return Adjoint{{}, total};
   }
   const ValueId value = writer_.filled(type, total, name_of(v), range, result);
   return type.rank() == 0 ? Adjoint{{}, read(type.scalar, value, {})} : Adjoint{value, {}};
@@ -234,8 +218,7 @@ ValueId Adjoints::updated(ValueId v, Contribution update, std::optional<ValueId>
     c.bodies = {read(type.scalar, value, std::move(subscripts))};
   }
   c.base = base;
-  if (base || update.combines)
-    c.combine = Monoid{Monoid::Kind::kSum, {}, {}, {}};
+  if (base || update.combines) c.combine = Monoid{Monoid::Kind::kSum, {}, {}, {}};
   return writer_.emit(std::move(c), type, name_of(v), update.range, result);
 }
 

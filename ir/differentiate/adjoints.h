@@ -42,8 +42,8 @@ struct Adjoint {
   [[nodiscard]] Expr at(const Type& type, std::vector<Expr> subscripts) const;
 };
 
-/// Derivatives of the loss by the values of one region while the region is walked backwards. What later nodes contribute
-/// is collected and added up when the node that defines the value is reached.
+/// Derivatives of the loss by the values of one region while the region is walked backwards. What later nodes
+/// contribute is collected and added up when the node that defines the value is reached.
 class Adjoints {
  public:
   explicit Adjoints(NodeWriter& writer) : writer_(writer) {}

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "ir/graph/check.h"
 #include "ir/analysis/combined.h"
 #include "ir/differentiate/expr.h"
 #include "ir/differentiate/meeting.h"
 #include "ir/differentiate/place.h"
+#include "ir/graph/check.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -33,32 +33,29 @@ class ComputeAdjoint {
   }
 
   void run() {
-    if (!adjoints_.has(result_))
-      return;
+    if (!adjoints_.has(result_)) return;
     const bool base = compute_.base && activity_.contains(*compute_.base);
-    if (!base && !activity_.depends(compute_.bodies[0]))
-      return;
-    if (compute_.monoid && !compute_.left.empty())
-      refuse("a reduction that is written through left subscripts");
+    if (!base && !activity_.depends(compute_.bodies[0])) return;
+    if (compute_.monoid && !compute_.left.empty()) refuse("a reduction that is written through left subscripts");
     resolve_combination();
     adjoint_ = *adjoints_.total(result_);
     if (base) {
       take_element();
       base_adjoint();
     }
-    if (activity_.depends(compute_.bodies[0]))
-      body_adjoints();
+    if (activity_.depends(compute_.bodies[0])) body_adjoints();
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& what) const { throw NotDifferentiable{range_, what + " cannot be differentiated", {}}; }
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw NotDifferentiable{range_, what + " cannot be differentiated", {}};
+  }
 
   [[nodiscard]] bool sums_elements() const { return compute_.combine && compute_.combine->kind == Kind::kSum; }
 
   /// `X[i] *= v`: where no two points meet it is the assignment of `X[i] * v`.
   void resolve_combination() {
-    if (!compute_.combine || sums_elements())
-      return;
+    if (!compute_.combine || sums_elements()) return;
     if (!meets_once()) {
       const Kind kind = compute_.combine->kind;
       if (kind != Kind::kProd && kind != Kind::kMin && kind != Kind::kMax)
@@ -67,7 +64,8 @@ class ComputeAdjoint {
       meeting_ = meeting_slopes(compute_, type_, own.empty() ? "meeting" : own, range_, writer_);
       return;
     }
-    const bool starts = !compute_.base && (!compute_.fill || equal(compute_.fill, identity_of(*compute_.combine, type_.scalar)));
+    const bool starts =
+        !compute_.base && (!compute_.fill || equal(compute_.fill, identity_of(*compute_.combine, type_.scalar)));
     if (!starts) {
       const Expr old = compute_.base ? read(type_.scalar, *compute_.base, compute_.left) : compute_.fill;
       compute_.bodies[0] = combined(*compute_.combine, old, compute_.bodies[0]);
@@ -88,8 +86,7 @@ class ComputeAdjoint {
 
   /// The subscripts of the element that a point of the out labels writes.
   [[nodiscard]] std::vector<Expr> position() const {
-    if (!compute_.left.empty() || compute_.out.empty())
-      return compute_.left;
+    if (!compute_.left.empty() || compute_.out.empty()) return compute_.left;
     std::vector<Expr> subscripts;
     for (std::size_t d = 0; d < compute_.out.size(); ++d)
       subscripts.push_back(index_difference(index_ref(static_cast<std::int32_t>(d)), expr_of(compute_.out[d].begin)));
@@ -100,16 +97,17 @@ class ComputeAdjoint {
   void take_element() {
     const bool single = compute_.out.empty() && !compute_.left.empty() && !compute_.guard;
     if (single && !adjoint_.uniform && !meeting_ && !sums_elements())
-      element_ = read(type_.scalar, writer_.filled({type_.scalar, {}, {}}, adjoint_.at(type_, compute_.left), "adjoint", range_), {});
+      element_ = read(type_.scalar,
+                      writer_.filled({type_.scalar, {}, {}}, adjoint_.at(type_, compute_.left), "adjoint", range_), {});
   }
 
   /// What was not overwritten goes to the base.
   void base_adjoint() {
-    if (sums_elements())
-      return adjoints_.add(*compute_.base, adjoint_, range_);
+    if (sums_elements()) return adjoints_.add(*compute_.base, adjoint_, range_);
     if (meeting_) {
       const Expr given = adjoint_.at(type_, NodeWriter::plain_subscripts(type_.shape.size()));
-      return adjoints_.add(*compute_.base, writer_.filled(dense(type_), product_of(given, meeting_->element), name(), range_), range_);
+      return adjoints_.add(*compute_.base,
+                           writer_.filled(dense(type_), product_of(given, meeting_->element), name(), range_), range_);
     }
     Compute cleared;
     cleared.out = compute_.out;
@@ -117,9 +115,7 @@ class ComputeAdjoint {
     cleared.guard = compute_.guard;
     cleared.left = compute_.left;
     cleared.base = adjoint_.value;
-    if (adjoint_.uniform) {
-      cleared.base = writer_.filled(dense(type_), adjoint_.uniform, name(), range_);
-    }
+    if (adjoint_.uniform) { cleared.base = writer_.filled(dense(type_), adjoint_.uniform, name(), range_); }
     adjoints_.add(*compute_.base, writer_.emit(std::move(cleared), dense(type_), name(), range_), range_);
   }
 
@@ -134,7 +130,7 @@ class ComputeAdjoint {
 
   void body_adjoints() {
     const Expr given = element_ ? element_ : adjoint_.at(type_, position());
-    const Expr upstream = meeting_           ? product_of(given, meeting_->point)
+    const Expr upstream = meeting_          ? product_of(given, meeting_->point)
                           : compute_.monoid ? through_reduction(given)
                                             : given;
     // Where the value of the body is stored it is read.
@@ -142,27 +138,21 @@ class ComputeAdjoint {
     const Expr own = stored ? read(type_.scalar, result_, position()) : Expr();
     ExprDerivative derivative([this](ValueId v) { return activity_.contains(v); }, own,
                               [this](const Expr& value, const Expr& condition) { return share(value, condition); });
-    for (const Partial& p : derivative.partials(compute_.bodies[0], upstream))
-      contribute(p);
+    for (const Partial& p : derivative.partials(compute_.bodies[0], upstream)) contribute(p);
   }
 
   /// The derivative of the reduction by its body at one point, times `upstream`, that by its result.
   Expr through_reduction(const Expr& upstream) {
     switch (compute_.monoid->kind) {
-      case Kind::kSum:
-        return upstream;
-      case Kind::kProd:
-        return through_product(upstream);
+      case Kind::kSum: return upstream;
+      case Kind::kProd: return through_product(upstream);
       case Kind::kMin:
-      case Kind::kMax:
-        return through_extremum(upstream);
-      case Kind::kUser:
-        refuse("a reduction by the monoid `" + compute_.monoid->name + "`");
+      case Kind::kMax: return through_extremum(upstream);
+      case Kind::kUser: refuse("a reduction by the monoid `" + compute_.monoid->name + "`");
       case Kind::kAny:
       case Kind::kAll:
       case Kind::kArgMin:
-      case Kind::kArgMax:
-        break;
+      case Kind::kArgMax: break;
     }
     return float_constant(type_.scalar, 0.0);
   }
@@ -175,8 +165,7 @@ class ComputeAdjoint {
     c.reduce.assign(labels_.begin() + static_cast<std::ptrdiff_t>(kept), labels_.end());
     c.bodies = {body};
     c.guard = guard;
-    if (!c.reduce.empty())
-      c.monoid = Monoid{kind, {}, {}, {}};
+    if (!c.reduce.empty()) c.monoid = Monoid{kind, {}, {}, {}};
     return stored(std::move(c), scalar, suffix);
   }
 
@@ -203,8 +192,8 @@ class ComputeAdjoint {
     const Scalar s = factor->type;
     const Expr zero = float_constant(s, 0.0);
     const Expr is_zero = binary(BinaryOp::kEq, factor, zero);
-    const Expr zeros = reduction(Kind::kSum, cast(Scalar::kI64, is_zero), compute_.out.size(), compute_.guard,
-                                 Scalar::kI64, "zeros");
+    const Expr zeros =
+        reduction(Kind::kSum, cast(Scalar::kI64, is_zero), compute_.out.size(), compute_.guard, Scalar::kI64, "zeros");
     const Expr others = reduction(Kind::kProd, select(is_zero, float_constant(s, 1.0), factor), compute_.out.size(),
                                   compute_.guard, s, "nonzero");
     const Expr plain = select(binary(BinaryOp::kEq, zeros, constant_i64(0)), quotient_of(others, factor), zero);
@@ -227,8 +216,7 @@ class ComputeAdjoint {
     for (std::size_t kept = labels_.size(); kept-- > outer;) {
       const Expr at = along_last(place, value, kept, guard, Scalar::kI64, "place");
       first = conjunction_of(binary(BinaryOp::kEq, index_ref(static_cast<std::int32_t>(kept)), at), first);
-      if (kept > outer)
-        value = along_last(best, value, kept, guard, s, "best");
+      if (kept > outer) value = along_last(best, value, kept, guard, s, "best");
       guard = Expr();
     }
     const Expr result = read(s, result_, position());
@@ -261,8 +249,7 @@ class ComputeAdjoint {
       const auto* r = std::get_if<Read>(&n.op);
       as_large = as_large || (r != nullptr && reads_every_label(*r));
     });
-    if (!as_large)
-      return value;
+    if (!as_large) return value;
     Compute c;
     c.out = labels_;
     c.bodies = {where(condition, value)};
@@ -273,8 +260,7 @@ class ComputeAdjoint {
   [[nodiscard]] bool reads_every_label(const Read& r) const {
     std::vector<bool> seen(labels_.size(), false);
     for (const Expr& s : r.subscripts) {
-      if (const auto* i = std::get_if<IndexRef>(&s->op))
-        seen[static_cast<std::size_t>(i->label)] = true;
+      if (const auto* i = std::get_if<IndexRef>(&s->op)) seen[static_cast<std::size_t>(i->label)] = true;
     }
     return std::ranges::find(seen, false) == seen.end();
   }
@@ -297,8 +283,7 @@ class ComputeAdjoint {
       c.bodies = {where(conjunction_of(c.guard, condition), value)};
       c.guard = Expr();
     }
-    if (!c.reduce.empty())
-      c.monoid = Monoid{Kind::kSum, {}, {}, {}};
+    if (!c.reduce.empty()) c.monoid = Monoid{Kind::kSum, {}, {}, {}};
     adjoints_.add(p.read.tensor, std::move(c), placed.combines, range_);
   }
 
@@ -312,7 +297,7 @@ class ComputeAdjoint {
   Adjoints& adjoints_;
   std::vector<Label> labels_;
   Adjoint adjoint_;
-  Expr element_;  ///< the derivative by the one element that is written; may be null
+  Expr element_;                          ///< the derivative by the one element that is written; may be null
   std::optional<MeetingSlopes> meeting_;  ///< where several points meet in an element other than by `+=`
 };
 

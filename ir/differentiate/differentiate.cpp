@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "ir/graph/clone.h"
 #include "ir/differentiate/regions.h"
+#include "ir/graph/clone.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -38,17 +38,14 @@ class Expander {
 
   // The nodes of enclosing regions stay where they are until their own visit ends: preludes wait in `preludes_`.
   void visit(Region& region) {
-    if (!holds_gradient(region))
-      return;
+    if (!holds_gradient(region)) return;
     const std::size_t own = levels_.size();
     levels_.push_back({&region, 0});
     preludes_.emplace_back();
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
       levels_[own].count = k;
-      for (Region* inner : regions_in(region.nodes[k]))
-        visit(*inner);
-      if (!std::holds_alternative<Gradient>(region.nodes[k].op))
-        continue;
+      for (Region* inner : regions_in(region.nodes[k])) visit(*inner);
+      if (!std::holds_alternative<Gradient>(region.nodes[k].op)) continue;
       const Node gradient = region.nodes[k];
       std::vector<Node> nodes = expanded(gradient);
       region.nodes.erase(region.nodes.begin() + static_cast<std::ptrdiff_t>(k));
@@ -68,8 +65,7 @@ class Expander {
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
       const std::vector<ValueId>& results = region.nodes[k].results;
       const auto found = results.empty() ? waiting.end() : waiting.find(results[0]);
-      if (found != waiting.end())
-        preludes.push_back({k, std::move(found->second)});
+      if (found != waiting.end()) preludes.push_back({k, std::move(found->second)});
     }
     insert(region, std::move(preludes));
   }
@@ -113,8 +109,7 @@ class Expander {
       const std::size_t first = first_place(gradient, k);
       const Type type = program_.type(node.results[k]);
       const ValueId adjoint = first == k ? adjoints.tensor(gradient.wrt[k]) : node.results[first];
-      if (first == k && !type.has_sparse())
-        continue;
+      if (first == k && !type.has_sparse()) continue;
       const Expr copy = read(type.scalar, adjoint, NodeWriter::plain_subscripts(type.rank()));
       writer.filled(type, copy, "", node.range, node.results[k]);
     }
@@ -131,14 +126,11 @@ class Expander {
     carried_.clear();
     for (std::size_t level = 0; level < levels_.size(); ++level) {
       const Level& l = levels_[level];
-      if (level > 0)
-        add_carried(*levels_[level - 1].region, levels_[level - 1].count, *l.region, activity);
+      if (level > 0) add_carried(*levels_[level - 1].region, levels_[level - 1].count, *l.region, activity);
       for (const ValueId v : gradient.wrt) {
-        if (defines(l, v))
-          activity.add(v);
+        if (defines(l, v)) activity.add(v);
       }
-      for (std::size_t k = 0; k < l.count; ++k)
-        activity.add(l.region->nodes[k]);
+      for (std::size_t k = 0; k < l.count; ++k) activity.add(l.region->nodes[k]);
     }
     return activity;
   }
@@ -148,30 +140,27 @@ class Expander {
     Activity whole = activity;
     whole.add(outer.nodes[position]);
     for (const ValueId v : inner.arguments) {
-      if (!whole.contains(v))
-        continue;
+      if (!whole.contains(v)) continue;
       activity.add(v);
       carried_.insert(v);
     }
   }
 
   static bool defines(const Level& level, ValueId v) {
-    if (std::ranges::find(level.region->arguments, v) != level.region->arguments.end())
-      return true;
+    if (std::ranges::find(level.region->arguments, v) != level.region->arguments.end()) return true;
     for (std::size_t k = 0; k < level.count; ++k) {
       const std::vector<ValueId>& results = level.region->nodes[k].results;
-      if (std::ranges::find(results, v) != results.end())
-        return true;
+      if (std::ranges::find(results, v) != results.end()) return true;
     }
     return false;
   }
 
   void refuse_earlier_iterations(const Region& region, const SourceRange& range, const Adjoints& adjoints) const {
     for (const ValueId v : region.arguments) {
-      if (!adjoints.has(v) || !carried_.contains(v))
-        continue;
-      throw NotDifferentiable{range, "a loss that depends on a variable through `" + program_.info(v).name +
-                                         "` of earlier iterations cannot be differentiated inside the loop",
+      if (!adjoints.has(v) || !carried_.contains(v)) continue;
+      throw NotDifferentiable{range,
+                              "a loss that depends on a variable through `" + program_.info(v).name +
+                                  "` of earlier iterations cannot be differentiated inside the loop",
                               {}};
     }
   }

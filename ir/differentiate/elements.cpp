@@ -11,7 +11,8 @@ namespace {
 
 class ElementNames {
  public:
-  ElementNames(Program& program, Region& body, Activity& activity) : program_(program), body_(body), activity_(activity) {
+  ElementNames(Program& program, Region& body, Activity& activity)
+      : program_(program), body_(body), activity_(activity) {
     const auto add = [&](ValueId v) {
       if (program.type(v).rank() > 0) changing_.insert(v);
     };

@@ -21,54 +21,39 @@ bool is_step(UnaryOp op) {
     case UnaryOp::kSign:
     case UnaryOp::kNot:
     case UnaryOp::kIsNan:
-    case UnaryOp::kIsInf:
-      return true;
-    default:
-      return false;
+    case UnaryOp::kIsInf: return true;
+    default: return false;
   }
 }
 
 /// Operations that are worth storing their result rather than doing them twice.
 int cost(const Expr& e) {
-  if (std::holds_alternative<Read>(e->op))
-    return 0;
-  if (std::holds_alternative<Apply>(e->op))
-    return 1000;
+  if (std::holds_alternative<Read>(e->op)) return 0;
+  if (std::holds_alternative<Apply>(e->op)) return 1000;
   int total = std::holds_alternative<Unary>(e->op) || std::holds_alternative<Binary>(e->op) ? 1 : 0;
-  for (const Expr& child : children(*e))
-    total += cost(child);
+  for (const Expr& child : children(*e)) total += cost(child);
   return total;
 }
 
 bool same_subscripts(const Read& a, const Read& b) {
-  return a.tensor == b.tensor && std::ranges::equal(a.subscripts, b.subscripts,
-                                                    [](const Expr& x, const Expr& y) { return equal(x, y); });
+  return a.tensor == b.tensor &&
+         std::ranges::equal(a.subscripts, b.subscripts, [](const Expr& x, const Expr& y) { return equal(x, y); });
 }
 
-bool same_condition(const Expr& a, const Expr& b) {
-  return (!a && !b) || (a && b && equal(a, b));
-}
+bool same_condition(const Expr& a, const Expr& b) { return (!a && !b) || (a && b && equal(a, b)); }
 
-Expr negated(const Expr& condition) {
-  return unary(UnaryOp::kNot, condition);
-}
+Expr negated(const Expr& condition) { return unary(UnaryOp::kNot, condition); }
 
-Expr one_like(const Expr& e) {
-  return float_constant(e->type, 1.0);
-}
+Expr one_like(const Expr& e) { return float_constant(e->type, 1.0); }
 
-Expr square(const Expr& e) {
-  return product_of(e, e);
-}
+Expr square(const Expr& e) { return product_of(e, e); }
 
 }  // namespace
 
 bool ExprDerivative::depends(const Expr& e) {
-  if (!is_float(e->type))
-    return false;
+  if (!is_float(e->type)) return false;
   const auto known = depends_.find(e.id());
-  if (known != depends_.end())
-    return known->second;
+  if (known != depends_.end()) return known->second;
   const bool result = match(
       e->op, [](const Constant&) { return false; }, [](const IndexRef&) { return false; },
       [&](const Read& r) { return is_active_(r.tensor); }, [](const Argument&) { return false; },
@@ -98,14 +83,11 @@ std::vector<Partial> ExprDerivative::partials(const Expr& e, const Expr& upstrea
   return std::move(partials_);
 }
 
-Expr ExprDerivative::own(const Expr& e) const {
-  return own_value_ && e.id() == root_.id() ? own_value_ : e;
-}
+Expr ExprDerivative::own(const Expr& e) const { return own_value_ && e.id() == root_.id() ? own_value_ : e; }
 
 void ExprDerivative::add(const Read& read, const Expr& value, const Expr& condition) {
   for (Partial& p : partials_) {
-    if (!same_subscripts(p.read, read) || !same_condition(p.condition, condition))
-      continue;
+    if (!same_subscripts(p.read, read) || !same_condition(p.condition, condition)) continue;
     p.value = sum_of(p.value, value);
     return;
   }
@@ -113,23 +95,24 @@ void ExprDerivative::add(const Read& read, const Expr& value, const Expr& condit
 }
 
 void ExprDerivative::visit(const Expr& e, Expr upstream, const Expr& condition) {
-  if (!depends(e) || is_float_constant(upstream, 0.0))
-    return;
+  if (!depends(e) || is_float_constant(upstream, 0.0)) return;
   match(
-      e->op, [](const Constant&) {}, [](const IndexRef&) {},
-      [&](const Read& r) { add(r, upstream, condition); }, [](const Argument&) {},
-      [&](const Unary& u) { visit_unary(e, u, upstream, condition); },
+      e->op, [](const Constant&) {}, [](const IndexRef&) {}, [&](const Read& r) { add(r, upstream, condition); },
+      [](const Argument&) {}, [&](const Unary& u) { visit_unary(e, u, upstream, condition); },
       [&](const Binary& b) { visit_binary(e, b, upstream, condition); },
       [&](const Select& s) {
         // A check of a subscript is one of the derivative too, which may be all that the program keeps.
-        if (within_of(e)) return visit(s.when_true, select(s.condition, upstream, cast(upstream->type, s.when_false), e->range), condition);
+        if (within_of(e))
+          return visit(s.when_true, select(s.condition, upstream, cast(upstream->type, s.when_false), e->range),
+                       condition);
         visit(s.when_true, upstream, conjunction_of(condition, s.condition));
         visit(s.when_false, upstream, conjunction_of(condition, negated(s.condition)));
       },
       [&](const Cast& c) { visit(c.operand, cast(c.operand->type, upstream), condition); },
       [&](const Apply& a) {
         if (const ForeignRef& foreign = a.procedure->foreign)
-          throw NotDifferentiable{e->range, "the function `" + foreign->name + "` of " + foreign->header + " cannot be differentiated"};
+          throw NotDifferentiable{
+              e->range, "the function `" + foreign->name + "` of " + foreign->header + " cannot be differentiated"};
         for (std::size_t k = 0; k < a.arguments.size(); ++k) {
           if (!depends(a.arguments[k])) continue;
           const Expr slope = application(std::make_shared<const Procedure>(tangent_of(*a.procedure, k)), a.arguments);
@@ -146,61 +129,32 @@ void ExprDerivative::visit_unary(const Expr& e, const Unary& u, const Expr& upst
   const auto times = [&](const Expr& slope) { visit(x, product_of(upstream, slope), condition); };
   const auto over = [&](const Expr& divisor) { visit(x, quotient_of(upstream, divisor), condition); };
   switch (u.op) {
-    case UnaryOp::kNeg:
-      visit(x, negation_of(upstream), condition);
-      return;
-    case UnaryOp::kAbs:
-      times(unary(UnaryOp::kSign, x));
-      return;
-    case UnaryOp::kSqrt:
-      over(product_of(float_constant(type, 2.0), own(e)));
-      return;
-    case UnaryOp::kExp:
-      times(own(e));
-      return;
-    case UnaryOp::kLog:
-      over(x);
-      return;
-    case UnaryOp::kLog1p:
-      over(sum_of(x, one));
-      return;
-    case UnaryOp::kExpm1:
-      times(sum_of(own(e), one));
-      return;
-    case UnaryOp::kSin:
-      times(unary(UnaryOp::kCos, x));
-      return;
-    case UnaryOp::kCos:
-      times(negation_of(unary(UnaryOp::kSin, x)));
-      return;
-    case UnaryOp::kTan:
-      times(sum_of(square(own(e)), one));
-      return;
-    case UnaryOp::kTanh:
-      times(binary(BinaryOp::kSub, one, square(own(e))));
-      return;
+    case UnaryOp::kNeg: visit(x, negation_of(upstream), condition); return;
+    case UnaryOp::kAbs: times(unary(UnaryOp::kSign, x)); return;
+    case UnaryOp::kSqrt: over(product_of(float_constant(type, 2.0), own(e))); return;
+    case UnaryOp::kExp: times(own(e)); return;
+    case UnaryOp::kLog: over(x); return;
+    case UnaryOp::kLog1p: over(sum_of(x, one)); return;
+    case UnaryOp::kExpm1: times(sum_of(own(e), one)); return;
+    case UnaryOp::kSin: times(unary(UnaryOp::kCos, x)); return;
+    case UnaryOp::kCos: times(negation_of(unary(UnaryOp::kSin, x))); return;
+    case UnaryOp::kTan: times(sum_of(square(own(e)), one)); return;
+    case UnaryOp::kTanh: times(binary(BinaryOp::kSub, one, square(own(e)))); return;
     case UnaryOp::kErf:
       times(product_of(float_constant(type, 2.0 * std::numbers::inv_sqrtpi),
                        unary(UnaryOp::kExp, negation_of(square(x)))));
       return;
-    case UnaryOp::kSigmoid:
-      times(product_of(own(e), binary(BinaryOp::kSub, one, own(e))));
-      return;
-    case UnaryOp::kRelu:
-      visit(x, select(binary(BinaryOp::kGt, x, zero), upstream, zero), condition);
-      return;
+    case UnaryOp::kSigmoid: times(product_of(own(e), binary(BinaryOp::kSub, one, own(e)))); return;
+    case UnaryOp::kRelu: visit(x, select(binary(BinaryOp::kGt, x, zero), upstream, zero), condition); return;
     case UnaryOp::kSparse:
-    case UnaryOp::kDense:
-      visit(x, upstream, condition);
-      return;
+    case UnaryOp::kDense: visit(x, upstream, condition); return;
     case UnaryOp::kFloor:
     case UnaryOp::kCeil:
     case UnaryOp::kRound:
     case UnaryOp::kSign:
     case UnaryOp::kNot:
     case UnaryOp::kIsNan:
-    case UnaryOp::kIsInf:
-      return;
+    case UnaryOp::kIsInf: return;
   }
 }
 
@@ -214,8 +168,7 @@ void ExprDerivative::visit_binary(const Expr& e, const Binary& b, const Expr& gi
       return;
     case BinaryOp::kSub:
       visit(b.left, upstream, condition);
-      if (depends(b.right))
-        visit(b.right, negation_of(upstream), condition);
+      if (depends(b.right)) visit(b.right, negation_of(upstream), condition);
       return;
     case BinaryOp::kMul:
       if (equal(b.left, b.right)) {
@@ -227,32 +180,26 @@ void ExprDerivative::visit_binary(const Expr& e, const Binary& b, const Expr& gi
       return;
     case BinaryOp::kDiv:
       visit(b.left, quotient_of(upstream, b.right), condition);
-      if (depends(b.right))
-        visit(b.right, quotient_of(product_of(negation_of(upstream), own(e)), b.right), condition);
+      if (depends(b.right)) visit(b.right, quotient_of(product_of(negation_of(upstream), own(e)), b.right), condition);
       return;
     case BinaryOp::kRem:
     case BinaryOp::kMod: {
       visit(b.left, upstream, condition);
-      if (!depends(b.right))
-        return;
+      if (!depends(b.right)) return;
       // a - q * b with the integer q, rounded towards zero for rem and down for mod.
       const Expr ratio = binary(BinaryOp::kDiv, b.left, b.right);
       const Expr zero = float_constant(e->type, 0.0);
       const Expr down = unary(UnaryOp::kFloor, ratio);
-      const Expr q = b.op == BinaryOp::kMod ? down
-                                            : select(binary(BinaryOp::kLt, ratio, zero), unary(UnaryOp::kCeil, ratio), down);
+      const Expr q = b.op == BinaryOp::kMod
+                         ? down
+                         : select(binary(BinaryOp::kLt, ratio, zero), unary(UnaryOp::kCeil, ratio), down);
       visit(b.right, product_of(negation_of(upstream), q), condition);
       return;
     }
-    case BinaryOp::kPow:
-      visit_power(e, b, upstream, condition);
-      return;
+    case BinaryOp::kPow: visit_power(e, b, upstream, condition); return;
     case BinaryOp::kMin:
-    case BinaryOp::kMax:
-      visit_extremum(b, upstream, condition);
-      return;
-    default:
-      return;
+    case BinaryOp::kMax: visit_extremum(b, upstream, condition); return;
+    default: return;
   }
 }
 
@@ -281,8 +228,7 @@ void ExprDerivative::visit_power(const Expr& e, const Binary& b, const Expr& ups
     }
     visit(x, product_of(upstream, slope), condition);
   }
-  if (!depends(y))
-    return;
+  if (!depends(y)) return;
   // At x = 0 the power is 0 for every exponent above 0.
   const Expr zero = float_constant(type, 0.0);
   const Expr slope = product_of(own(e), unary(UnaryOp::kLog, x));
@@ -295,10 +241,8 @@ void ExprDerivative::visit_extremum(const Binary& b, const Expr& upstream, const
   const Expr half = product_of(float_constant(upstream->type, 0.5), upstream);
   const Expr tie = select(binary(BinaryOp::kEq, b.left, b.right), half, zero);
   const BinaryOp wins = b.op == BinaryOp::kMax ? BinaryOp::kGt : BinaryOp::kLt;
-  if (depends(b.left))
-    visit(b.left, select(binary(wins, b.left, b.right), upstream, tie), condition);
-  if (depends(b.right))
-    visit(b.right, select(binary(wins, b.right, b.left), upstream, tie), condition);
+  if (depends(b.left)) visit(b.left, select(binary(wins, b.left, b.right), upstream, tie), condition);
+  if (depends(b.right)) visit(b.right, select(binary(wins, b.right, b.left), upstream, tie), condition);
 }
 
 }  // namespace tdsl::ir

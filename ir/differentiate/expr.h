@@ -17,8 +17,9 @@ struct Partial {
 
 /// Reverse-mode derivatives of one scalar expression.
 ///
-/// The conventions where a function has no derivative are those of PyTorch and JAX: `abs`, `sign` and `relu` have slope 0
-/// at 0, equal operands of `max` and `min` get one half each, rounding functions, comparisons and integers have slope 0.
+/// The conventions where a function has no derivative are those of PyTorch and JAX: `abs`, `sign` and `relu` have slope
+/// 0 at 0, equal operands of `max` and `min` get one half each, rounding functions, comparisons and integers have slope
+/// 0.
 class ExprDerivative {
  public:
   using IsActive = std::function<bool(ValueId)>;

@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "ir/graph/check.h"
 #include "ir/differentiate/compute.h"
 #include "ir/differentiate/routine_writer.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::ir {
 
@@ -53,7 +53,8 @@ class FactorisationAdjoint : RoutineAdjointWriter {
       throw NotDifferentiable{node_.range, otherwise + " cannot be differentiated", {}};
     if ((rows && columns) || m == n) return;
     const std::string sizes = "the matrix has {left} columns and {right} rows: ";
-    writer_.emit(Node{node_.range, {}, Check{relation, n, m, sizes + "grad through " + otherwise + " is not supported", {}}});
+    writer_.emit(
+        Node{node_.range, {}, Check{relation, n, m, sizes + "grad through " + otherwise + " is not supported", {}}});
   }
 
   void lu() {
@@ -197,7 +198,8 @@ class FactorisationAdjoint : RoutineAdjointWriter {
 
 }  // namespace
 
-void add_factorisation_adjoints(const Node& node, const Routine& routine, const Activity& activity, NodeWriter& writer, Adjoints& adjoints) {
+void add_factorisation_adjoints(const Node& node, const Routine& routine, const Activity& activity, NodeWriter& writer,
+                                Adjoints& adjoints) {
   FactorisationAdjoint(node, routine, activity, writer, adjoints).run();
 }
 

@@ -67,14 +67,17 @@ class Meeting {
     const Expr element_is = is_best(before_, element_of(best, s));
     const ValueId optima = combined(Kind::kSum, s, cast(s, element_is), cast(s, point_is), "optima");
     const Expr one = float_constant(s, 1.0);
-    return {where(point_is, quotient_of(one, met(optima, s))), where(element_is, quotient_of(one, element_of(optima, s)))};
+    return {where(point_is, quotient_of(one, met(optima, s))),
+            where(element_is, quotient_of(one, element_of(optima, s)))};
   }
 
   /// The product of the other factors, which is not the product / factor where a factor is 0.
   MeetingSlopes of_product() {
     const Scalar s = type_.scalar;
     const auto is_zero = [&](const Expr& factor) { return binary(BinaryOp::kEq, factor, float_constant(s, 0.0)); };
-    const auto if_not_zero = [&](const Expr& factor) { return select(is_zero(factor), float_constant(s, 1.0), factor); };
+    const auto if_not_zero = [&](const Expr& factor) {
+      return select(is_zero(factor), float_constant(s, 1.0), factor);
+    };
     const auto one_if_zero = [&](const Expr& factor) { return cast(Scalar::kI64, is_zero(factor)); };
     const ValueId zeros = combined(Kind::kSum, Scalar::kI64, one_if_zero(before_), one_if_zero(value_), "zeros");
     const ValueId product = combined(Kind::kProd, s, if_not_zero(before_), if_not_zero(value_), "nonzero");
@@ -98,8 +101,8 @@ class Meeting {
 
 }  // namespace
 
-MeetingSlopes meeting_slopes(const Compute& compute, const Type& type, const std::string& name, const SourceRange& range,
-                             NodeWriter& writer) {
+MeetingSlopes meeting_slopes(const Compute& compute, const Type& type, const std::string& name,
+                             const SourceRange& range, NodeWriter& writer) {
   return Meeting(compute, type, name, range, writer).slopes();
 }
 

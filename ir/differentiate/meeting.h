@@ -13,8 +13,8 @@ struct MeetingSlopes {
   Expr element;  ///< by what the element was before; over `NodeWriter::labels_of` the result's shape
 };
 
-/// `compute` has one body, a left side, a combining monoid and no reduce labels. Equal optima share equally; a product is
-/// right where factors are 0.
+/// `compute` has one body, a left side, a combining monoid and no reduce labels. Equal optima share equally; a product
+/// is right where factors are 0.
 [[nodiscard]] MeetingSlopes meeting_slopes(const Compute& compute, const Type& type, const std::string& name,
                                            const SourceRange& range, NodeWriter& writer);
 

@@ -24,19 +24,13 @@ class Placer {
         taken_(labels.size(), false) {}
 
   Placement run() {
-    if (auto inverse = unflattened(facts_, subscripts_, tensor_, labels_))
-      return std::move(*inverse);
-    if (!read_subscripts() || !choose_pivots() || (is_protected_ && writes_anywhere()))
-      return scatter();
+    if (auto inverse = unflattened(facts_, subscripts_, tensor_, labels_)) return std::move(*inverse);
+    if (!read_subscripts() || !choose_pivots() || (is_protected_ && writes_anywhere())) return scatter();
     number_labels();
-    for (std::size_t d = 0; d < subscripts_.size(); ++d)
-      single_label(d);
-    for (std::size_t d = 0; d < subscripts_.size(); ++d)
-      several_labels(d);
-    for (std::size_t d = 0; d < subscripts_.size(); ++d)
-      repeated_label(d);
-    if (!partial_)
-      result_.left.clear();
+    for (std::size_t d = 0; d < subscripts_.size(); ++d) single_label(d);
+    for (std::size_t d = 0; d < subscripts_.size(); ++d) several_labels(d);
+    for (std::size_t d = 0; d < subscripts_.size(); ++d) repeated_label(d);
+    if (!partial_) result_.left.clear();
     return std::move(result_);
   }
 
@@ -46,8 +40,7 @@ class Placer {
     Placement p;
     p.out = labels_;
     p.left = subscripts_;
-    for (std::size_t l = 0; l < labels_.size(); ++l)
-      p.labels.push_back(index_ref(static_cast<std::int32_t>(l)));
+    for (std::size_t l = 0; l < labels_.size(); ++l) p.labels.push_back(index_ref(static_cast<std::int32_t>(l)));
     p.combines = true;
     return p;
   }
@@ -56,19 +49,15 @@ class Placer {
     for (const Expr& s : subscripts_) {
       auto form = facts_.affine(s);
       // A number that is no polynomial can still select a row.
-      if (!form && !mentions_labels(s))
-        form = AffineExpr{};
+      if (!form && !mentions_labels(s)) form = AffineExpr{};
       const bool ring = !form;
-      if (ring)
-        form = on_ring(s, forms_.size());
-      if (!form)
-        return false;
+      if (ring) form = on_ring(s, forms_.size());
+      if (!form) return false;
       forms_.push_back(std::move(*form));
       rings_.push_back(ring);
     }
     for (std::size_t d = 0; d < forms_.size(); ++d) {
-      if (rings_[d] && elsewhere(forms_[d].coefficients.begin()->first, d))
-        return false;
+      if (rings_[d] && elsewhere(forms_[d].coefficients.begin()->first, d)) return false;
     }
     return true;
   }
@@ -76,14 +65,11 @@ class Placer {
   /// `a` of `mod(a, n)` where n is the dimension's extent and a is ± one label that runs once around the ring.
   [[nodiscard]] std::optional<AffineExpr> on_ring(const Expr& subscript, std::size_t d) const {
     const auto* b = std::get_if<Binary>(&subscript->op);
-    if (b == nullptr || (b->op != BinaryOp::kMod && b->op != BinaryOp::kRem))
-      return std::nullopt;
+    if (b == nullptr || (b->op != BinaryOp::kMod && b->op != BinaryOp::kRem)) return std::nullopt;
     const auto size = facts_.affine(b->right);
     auto form = facts_.affine(b->left);
-    if (!size || !size->coefficients.empty() || !facts_.same(size->offset, tensor_.shape[d]))
-      return std::nullopt;
-    if (!form || form->coefficients.size() != 1)
-      return std::nullopt;
+    if (!size || !size->coefficients.empty() || !facts_.same(size->offset, tensor_.shape[d])) return std::nullopt;
+    if (!form || form->coefficients.size() != 1) return std::nullopt;
     const auto [label, coefficient] = *form->coefficients.begin();
     const Label& l = labels_[static_cast<std::size_t>(label)];
     const bool once = l.begin == Extent() && facts_.same(l.end, tensor_.shape[d]);
@@ -92,37 +78,29 @@ class Placer {
 
   [[nodiscard]] bool elsewhere(std::int32_t label, std::size_t dimension) const {
     for (std::size_t d = 0; d < forms_.size(); ++d) {
-      if (d != dimension && forms_[d].coefficients.contains(label))
-        return true;
+      if (d != dimension && forms_[d].coefficients.contains(label)) return true;
     }
     return false;
   }
 
   bool choose_pivots() {
     for (std::size_t d = 0; d < forms_.size(); ++d) {
-      if (forms_[d].coefficients.size() != 1)
-        continue;
+      if (forms_[d].coefficients.size() != 1) continue;
       const auto [label, coefficient] = *forms_[d].coefficients.begin();
       const bool unit = coefficient == 1 || coefficient == -1;
-      if (!unit && elsewhere(label, d))
-        return false;
-      if (!taken_[static_cast<std::size_t>(label)])
-        take(d, label);
+      if (!unit && elsewhere(label, d)) return false;
+      if (!taken_[static_cast<std::size_t>(label)]) take(d, label);
     }
     for (std::size_t d = 0; d < forms_.size(); ++d) {
-      if (forms_[d].coefficients.size() < 2)
-        continue;
+      if (forms_[d].coefficients.size() < 2) continue;
       std::int32_t best = -1;
       for (const auto& [label, coefficient] : forms_[d].coefficients) {
         // With `3 * i + j` most elements would look at many points that are not theirs.
-        if (coefficient != 1 && coefficient != -1)
-          return false;
+        if (coefficient != 1 && coefficient != -1) return false;
         const bool free = !taken_[static_cast<std::size_t>(label)] && !elsewhere(label, d);
-        if (free && (best < 0 || is_longer(label, best)))
-          best = label;
+        if (free && (best < 0 || is_longer(label, best))) best = label;
       }
-      if (best < 0)
-        return false;
+      if (best < 0) return false;
       take(d, best);
     }
     return true;
@@ -131,8 +109,7 @@ class Placer {
   /// Whether a left subscript would not be a new label, and so might leave the tensor where the read is not evaluated.
   [[nodiscard]] bool writes_anywhere() const {
     return std::ranges::any_of(forms_, [](const AffineExpr& form) {
-      if (form.coefficients.size() != 1)
-        return form.coefficients.empty();
+      if (form.coefficients.size() != 1) return form.coefficients.empty();
       const std::int64_t a = form.coefficients.begin()->second;
       return a != 1 && a != -1;
     });
@@ -151,8 +128,7 @@ class Placer {
     };
     const auto of_a = length(a);
     const auto of_b = length(b);
-    if (of_a && of_b)
-      return *of_a > *of_b;
+    if (of_a && of_b) return *of_a > *of_b;
     return !of_a && of_b;
   }
 
@@ -172,8 +148,7 @@ class Placer {
       result_.out.push_back({unused(name), Extent(), tensor_.shape[d]});
     }
     for (std::size_t l = 0; l < labels_.size(); ++l) {
-      if (taken_[l])
-        continue;
+      if (taken_[l]) continue;
       result_.labels[l] = index_ref(static_cast<std::int32_t>(result_.out.size() + result_.reduce.size()));
       result_.reduce.push_back(labels_[l]);
     }
@@ -183,16 +158,13 @@ class Placer {
   [[nodiscard]] std::string unused(std::string name) const {
     const auto taken = [&] {
       const auto same = [&](const Label& l) { return l.name == name; };
-      if (std::ranges::any_of(result_.out, same))
-        return true;
+      if (std::ranges::any_of(result_.out, same)) return true;
       for (std::size_t l = 0; l < labels_.size(); ++l) {
-        if (!taken_[l] && labels_[l].name == name)
-          return true;
+        if (!taken_[l] && labels_[l].name == name) return true;
       }
       return false;
     };
-    while (taken())
-      name += "1";
+    while (taken()) name += "1";
     return name;
   }
 
@@ -204,8 +176,7 @@ class Placer {
 
   /// `a * l + c`: the element t is read at l = t - c or c - t. With another `a` l stays the label.
   void single_label(std::size_t d) {
-    if (forms_[d].coefficients.size() != 1 || pivots_[d] < 0)
-      return;
+    if (forms_[d].coefficients.size() != 1 || pivots_[d] < 0) return;
     const std::int64_t a = forms_[d].coefficients.begin()->second;
     const Extent& c = forms_[d].offset;
     const Label& l = label(d);
@@ -232,8 +203,7 @@ class Placer {
   }
 
   void limit_below(std::size_t d, const Extent& least) {
-    if (least == Extent() || (is_protected_ && facts_.never_negative(Extent() - least)))
-      return;
+    if (least == Extent() || (is_protected_ && facts_.never_negative(Extent() - least))) return;
     if (is_protected_ && !facts_.never_negative(least)) {
       require(binary(BinaryOp::kGe, own_[d], expr_of(least)));
       return;
@@ -244,8 +214,7 @@ class Placer {
 
   void limit_above(std::size_t d, const Extent& end) {
     const Extent& extent = tensor_.shape[d];
-    if (facts_.same(end, extent) || (is_protected_ && facts_.never_negative(end - extent)))
-      return;
+    if (facts_.same(end, extent) || (is_protected_ && facts_.never_negative(end - extent))) return;
     if (is_protected_ && !facts_.never_negative(extent - end)) {
       require(binary(BinaryOp::kLt, own_[d], expr_of(end)));
       return;
@@ -256,8 +225,7 @@ class Placer {
 
   /// `i + k`: i = t - k, within i's range.
   void several_labels(std::size_t d) {
-    if (forms_[d].coefficients.size() < 2)
-      return;
+    if (forms_[d].coefficients.size() < 2) return;
     const std::int64_t a = forms_[d].coefficients.at(pivots_[d]);
     Expr rest = index_difference(own_[d], expr_of(forms_[d].offset));
     for (const auto& [other, coefficient] : forms_[d].coefficients) {
@@ -272,8 +240,7 @@ class Placer {
 
   /// `A[i, i]`: the second subscript must be what the first says.
   void repeated_label(std::size_t d) {
-    if (forms_[d].coefficients.empty() || pivots_[d] >= 0)
-      return;
+    if (forms_[d].coefficients.empty() || pivots_[d] >= 0) return;
     require(binary(BinaryOp::kEq, own_[d], with_labels(subscripts_[d], result_.labels)));
   }
 

@@ -7,8 +7,8 @@
 
 namespace tdsl::ir {
 
-/// The points of a Compute seen from an element that they read: how `adjoint[subscripts(point)] += value(point)` for all
-/// points becomes a Compute over the elements.
+/// The points of a Compute seen from an element that they read: how `adjoint[subscripts(point)] += value(point)` for
+/// all points becomes a Compute over the elements.
 ///
 ///     x[i + k] for i in 0..n, k in 0..3   becomes   out [t], reduce [k], i = t - k, guard 0 <= t - k < n
 ///

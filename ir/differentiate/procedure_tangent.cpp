@@ -1,7 +1,7 @@
 #include <map>
 
-#include "ir/graph/check.h"
 #include "ir/differentiate/expr.h"
+#include "ir/graph/check.h"
 #include "ir/graph/expr_build.h"
 #include "ir/graph/procedure.h"
 
@@ -10,12 +10,13 @@ namespace tdsl::ir {
 namespace {
 
 // Note [Tangents]
-// A procedure is differentiated forwards: beside every float variable x there is dx, its derivative by one parameter, and
-// dx is computed just before x from the old values. Conditions and bounds are the procedure's own, so loops that end by
-// their data are differentiated too; where a condition flips, the derivative is that of the branch taken.
+// A procedure is differentiated forwards: beside every float variable x there is dx, its derivative by one parameter,
+// and dx is computed just before x from the old values. Conditions and bounds are the procedure's own, so loops that
+// end by their data are differentiated too; where a condition flips, the derivative is that of the branch taken.
 class Tangent {
  public:
-  Tangent(const Procedure& procedure, std::size_t parameter) : of_(procedure), made_(procedure), parameter_(parameter) {}
+  Tangent(const Procedure& procedure, std::size_t parameter)
+      : of_(procedure), made_(procedure), parameter_(parameter) {}
 
   Procedure run() {
     made_.name = "d_" + of_.name + "_" + of_.variables[parameter_].name;
@@ -27,7 +28,8 @@ class Tangent {
     }
     for (std::size_t k = 0; k < of_.parameters; ++k) {
       const Scalar type = of_.variables[k].type;
-      if (is_float(type)) assign(static_cast<std::int32_t>(k), float_constant(type, k == parameter_ ? 1.0 : 0.0), {}, made_.body);
+      if (is_float(type))
+        assign(static_cast<std::int32_t>(k), float_constant(type, k == parameter_ ? 1.0 : 0.0), {}, made_.body);
     }
     statements(of_.body, made_.body);
     made_.result = is_float(of_.result->type) ? tangent(of_.result) : float_constant(Scalar::kF64, 0.0);

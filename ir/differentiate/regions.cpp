@@ -5,11 +5,11 @@
 #include <optional>
 #include <set>
 
-#include "ir/graph/clone.h"
 #include "ir/differentiate/compute.h"
 #include "ir/differentiate/elements.h"
 #include "ir/differentiate/routine.h"
 #include "ir/differentiate/tape.h"
+#include "ir/graph/clone.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -26,18 +26,15 @@ std::vector<Prelude> ReverseWalk::walk(Region& region, std::size_t count) {
   std::vector<Prelude> preludes;
   for (std::size_t k = count; k-- > 0;) {
     Node& node = region.nodes[k];
-    if (!any_adjoint(node))
-      continue;
+    if (!any_adjoint(node)) continue;
     const bool depends = std::ranges::any_of(node.results, [&](ValueId v) { return context_.activity.contains(v); });
     if (const auto* c = std::get_if<Compute>(&node.op))
       add_adjoints(node, *c, context_.facts, context_.activity, writer_, adjoints_);
-    if (auto* i = std::get_if<If>(&node.op))
-      branch(node, *i);
+    if (auto* i = std::get_if<If>(&node.op)) branch(node, *i);
     if (auto* f = std::get_if<For>(&node.op)) {
       Prelude prelude{k, {}};
       loop(node, *f, prelude.nodes);
-      if (!prelude.nodes.empty())
-        preludes.push_back(std::move(prelude));
+      if (!prelude.nodes.empty()) preludes.push_back(std::move(prelude));
     }
     if (auto* w = std::get_if<While>(&node.op); w != nullptr && depends) {
       Prelude prelude{k, {}};
@@ -64,16 +61,14 @@ std::set<ValueId> ReverseWalk::relevant(const Node& node) const {
   };
   for (const Region* r : regions_in(node)) {
     for (std::size_t k = 0; k < node.results.size(); ++k) {
-      if (adjoints_.has(node.results[k]))
-        values.insert(r->yields[k]);
+      if (adjoints_.has(node.results[k])) values.insert(r->yields[k]);
     }
     std::size_t before = 0;
     while (values.size() != before) {
       before = values.size();
       nodes_of(*r);
       for (std::size_t k = 0; k + 1 < r->arguments.size(); ++k) {
-        if (values.contains(r->arguments[k + 1]))
-          values.insert(r->yields[k]);
+        if (values.contains(r->arguments[k + 1])) values.insert(r->yields[k]);
       }
     }
   }
@@ -86,14 +81,12 @@ std::vector<ValueId> ReverseWalk::captured(const Node& node) const {
     inside.insert(r->arguments.begin(), r->arguments.end());
     for_each_node(*r, [&](const Node& n) {
       inside.insert(n.results.begin(), n.results.end());
-      for (const Region* inner : regions_in(n))
-        inside.insert(inner->arguments.begin(), inner->arguments.end());
+      for (const Region* inner : regions_in(n)) inside.insert(inner->arguments.begin(), inner->arguments.end());
     });
   }
   std::vector<ValueId> outer;
   for (const ValueId v : relevant(node)) {
-    if (!inside.contains(v) && context_.activity.contains(v))
-      outer.push_back(v);
+    if (!inside.contains(v) && context_.activity.contains(v)) outer.push_back(v);
   }
   return outer;
 }
@@ -109,8 +102,7 @@ void ReverseWalk::loop(Node& node, For& f, std::vector<Node>& prelude) {
   const std::set<ValueId> matters = relevant(node);
   std::vector<std::size_t> carried;
   for (std::size_t k = 0; k < f.inits.size(); ++k) {
-    if (context_.activity.contains(f.body.arguments[k + 1]) && matters.contains(f.body.yields[k]))
-      carried.push_back(k);
+    if (context_.activity.contains(f.body.arguments[k + 1]) && matters.contains(f.body.yields[k])) carried.push_back(k);
   }
 
   For reversed;
@@ -138,10 +130,8 @@ void ReverseWalk::loop(Node& node, For& f, std::vector<Node>& prelude) {
     inner.adjoints().add(v, reversed.body.arguments.back(), node.range);
   }
   insert(f.body, inner.walk(f.body, f.body.nodes.size()));
-  for (const std::size_t k : carried)
-    reversed.body.yields.push_back(inner.adjoints().tensor(f.body.arguments[k + 1]));
-  for (const ValueId v : outer)
-    reversed.body.yields.push_back(inner.adjoints().tensor(v));
+  for (const std::size_t k : carried) reversed.body.yields.push_back(inner.adjoints().tensor(f.body.arguments[k + 1]));
+  for (const ValueId v : outer) reversed.body.yields.push_back(inner.adjoints().tensor(v));
   const auto unchanged = drop_unchanged(program, reversed, carried, results);
 
   Tape tape(program, context_.facts, node, prelude);
@@ -187,39 +177,30 @@ void ReverseWalk::loop(Node& node, For& f, std::vector<Node>& prelude) {
   const std::vector<ValueId> yields = f.body.yields;
   std::set<ValueId> needed = needed_of(program, f.body, reversed.body, names);
   for (const ValueId v : elements) {
-    if (needed.contains(v))
-      keep(v);
+    if (needed.contains(v)) keep(v);
   }
   needed = needed_of(program, f.body, reversed.body, names);
   for (const ValueId v : yields) {
-    const bool own = std::ranges::any_of(f.body.nodes, [&](const Node& n) {
-      return std::ranges::find(n.results, v) != n.results.end();
-    });
-    if (own && needed.contains(v) && !names.contains(v))
-      keep(v);
+    const bool own = std::ranges::any_of(
+        f.body.nodes, [&](const Node& n) { return std::ranges::find(n.results, v) != n.results.end(); });
+    if (own && needed.contains(v) && !names.contains(v)) keep(v);
   }
   needed = needed_of(program, f.body, reversed.body, names);
   for (const ValueId v : arguments) {
-    if (needed.contains(v))
-      keep(v);
+    if (needed.contains(v)) keep(v);
   }
   recompute(program, f.body, reversed.body, std::move(names));
   reversed.body.nodes.insert(reversed.body.nodes.begin(), std::make_move_iterator(first.begin()),
                              std::make_move_iterator(first.end()));
 
   const std::vector<ValueId> inits = f.inits;
-  if (!results.empty())
-    writer_.emit(Node{node.range, results, std::move(reversed)});
-  for (std::size_t k = 0; k < outer.size(); ++k)
-    adjoints_.replace(outer[k], results[carried.size() + k], node.range);
+  if (!results.empty()) writer_.emit(Node{node.range, results, std::move(reversed)});
+  for (std::size_t k = 0; k < outer.size(); ++k) adjoints_.replace(outer[k], results[carried.size() + k], node.range);
   const auto hand_on = [&](std::size_t k, ValueId adjoint) {
-    if (context_.activity.contains(inits[k]))
-      adjoints_.add(inits[k], adjoint, node.range);
+    if (context_.activity.contains(inits[k])) adjoints_.add(inits[k], adjoint, node.range);
   };
-  for (std::size_t k = 0; k < carried.size(); ++k)
-    hand_on(carried[k], results[k]);
-  for (const auto& [k, adjoint] : unchanged)
-    hand_on(k, adjoint);
+  for (std::size_t k = 0; k < carried.size(); ++k) hand_on(carried[k], results[k]);
+  for (const auto& [k, adjoint] : unchanged) hand_on(k, adjoint);
 }
 
 void ReverseWalk::while_loop(Node& node, While& w, std::vector<Node>& prelude) {
@@ -269,13 +250,10 @@ std::vector<std::pair<std::size_t, ValueId>> ReverseWalk::drop_unchanged(Program
   std::vector<std::pair<std::size_t, ValueId>> dropped;
   for (std::size_t k = carried.size(); k-- > 0;) {
     const ValueId argument = reversed.body.arguments[k + 1];
-    if (reversed.body.yields[k] != argument)
-      continue;
+    if (reversed.body.yields[k] != argument) continue;
     const Renaming names = {{argument, reversed.inits[k]}};
-    for (Node& n : reversed.body.nodes)
-      rename(program, n, names);
-    for (ValueId& v : reversed.body.yields)
-      v = v == argument ? reversed.inits[k] : v;
+    for (Node& n : reversed.body.nodes) rename(program, n, names);
+    for (ValueId& v : reversed.body.yields) v = v == argument ? reversed.inits[k] : v;
     dropped.emplace_back(carried[k], reversed.inits[k]);
     const auto at = static_cast<std::ptrdiff_t>(k);
     reversed.body.arguments.erase(reversed.body.arguments.begin() + at + 1);
@@ -297,20 +275,17 @@ Region ReverseWalk::reversed_branch(const Node& node, Region& forward, const std
       inner.adjoints().add(forward.yields[k], *adjoint, node.range);
   }
   for (std::size_t k = 0; k < outer.size(); ++k) {
-    if (given[k])
-      inner.adjoints().add(outer[k], *given[k], node.range);
+    if (given[k]) inner.adjoints().add(outer[k], *given[k], node.range);
   }
   insert(forward, inner.walk(forward, forward.nodes.size()));
-  for (const ValueId v : outer)
-    reversed.yields.push_back(inner.adjoints().tensor(v));
+  for (const ValueId v : outer) reversed.yields.push_back(inner.adjoints().tensor(v));
   recompute(context_.program, forward, reversed, {});
   return reversed;
 }
 
 void ReverseWalk::branch(Node& node, If& i) {
   const std::vector<ValueId> outer = captured(node);
-  if (outer.empty())
-    return;
+  if (outer.empty()) return;
   std::vector<std::optional<ValueId>> given;
   std::vector<ValueId> results;
   for (const ValueId v : outer) {
@@ -319,8 +294,7 @@ void ReverseWalk::branch(Node& node, If& i) {
     type.sparse.clear();
     results.push_back(context_.program.new_value(type, context_.program.info(v).name + "_adjoint", node.range));
   }
-  for (const ValueId v : node.results)
-    static_cast<void>(adjoints_.total(v));
+  for (const ValueId v : node.results) static_cast<void>(adjoints_.total(v));
   If reversed{i.condition, {}, {}};
   reversed.then_region = reversed_branch(node, i.then_region, outer, given);
   reversed.else_region = reversed_branch(node, i.else_region, outer, given);
@@ -330,14 +304,12 @@ void ReverseWalk::branch(Node& node, If& i) {
   for (std::size_t k = outer.size(); k-- > 0;) {
     const auto at = static_cast<std::ptrdiff_t>(k);
     adjoints_.replace(outer[k], taken[k] == other[k] ? taken[k] : results[k], node.range);
-    if (taken[k] != other[k])
-      continue;
+    if (taken[k] != other[k]) continue;
     taken.erase(taken.begin() + at);
     other.erase(other.begin() + at);
     results.erase(results.begin() + at);
   }
-  if (!results.empty())
-    writer_.emit(Node{node.range, results, std::move(reversed)});
+  if (!results.empty()) writer_.emit(Node{node.range, results, std::move(reversed)});
 }
 
 }  // namespace tdsl::ir

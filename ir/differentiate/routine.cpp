@@ -17,30 +17,22 @@ class RoutineAdjoint : RoutineAdjointWriter {
   void run() {
     using Kind = Routine::Kind;
     switch (routine_.kind) {
-      case Kind::kCumsum:
-        return running_sums();
-      case Kind::kSort:
-        return sorted();
-      case Kind::kTopk:
-        return largest();
-      case Kind::kSolve:
-        return solved();
-      case Kind::kInv:
-        return inverse();
-      case Kind::kDet:
-        return determinant();
-      case Kind::kCholesky:
-        return lower_factor();
-      case Kind::kArgsort:
-        return;
+      case Kind::kCumsum: return running_sums();
+      case Kind::kSort: return sorted();
+      case Kind::kTopk: return largest();
+      case Kind::kSolve: return solved();
+      case Kind::kInv: return inverse();
+      case Kind::kDet: return determinant();
+      case Kind::kCholesky: return lower_factor();
+      case Kind::kArgsort: return;
       case Kind::kForeign:
-        throw NotDifferentiable{node_.range, "the kernel `" + routine_.foreign->name + "` of " + routine_.foreign->header + " cannot be differentiated"};
+        throw NotDifferentiable{node_.range, "the kernel `" + routine_.foreign->name + "` of " +
+                                                 routine_.foreign->header + " cannot be differentiated"};
       case Kind::kQr:
       case Kind::kSvd:
       case Kind::kEigh:
       case Kind::kLstsq:
-      case Kind::kLu:
-        return add_factorisation_adjoints(node_, routine_, activity_, writer_, adjoints_);
+      case Kind::kLu: return add_factorisation_adjoints(node_, routine_, activity_, writer_, adjoints_);
     }
   }
 
@@ -77,8 +69,7 @@ class RoutineAdjoint : RoutineAdjointWriter {
   }
 
   void largest() {
-    if (!adjoints_.has(node_.results[0]))
-      return;
+    if (!adjoints_.has(node_.results[0])) return;
     const Type type = type_of(node_.results[0]);
     const ValueId given = adjoints_.tensor(node_.results[0]);
     Compute c;
@@ -105,8 +96,7 @@ class RoutineAdjoint : RoutineAdjointWriter {
         contribute(a, negation_of(at(sums, {label(0), label(1)})));
       }
     }
-    if (activity_.contains(b))
-      adjoints_.add(b, of_b, node_.range);
+    if (activity_.contains(b)) adjoints_.add(b, of_b, node_.range);
   }
 
   void inverse() {

@@ -14,7 +14,8 @@ namespace tdsl::ir {
 /// what is made, label 2 is summed over.
 class RoutineAdjointWriter {
  public:
-  RoutineAdjointWriter(const Node& node, const Routine& routine, const Activity& activity, NodeWriter& writer, Adjoints& adjoints)
+  RoutineAdjointWriter(const Node& node, const Routine& routine, const Activity& activity, NodeWriter& writer,
+                       Adjoints& adjoints)
       : node_(node), routine_(routine), activity_(activity), writer_(writer), adjoints_(adjoints) {}
 
  protected:
@@ -31,7 +32,9 @@ class RoutineAdjointWriter {
   [[nodiscard]] Expr at(ValueId v, std::vector<Expr> subscripts) const {
     return read(writer_.program().type(v).scalar, v, std::move(subscripts));
   }
-  [[nodiscard]] Expr at(ValueId v, std::int32_t row, std::int32_t column) const { return at(v, {label(row), label(column)}); }
+  [[nodiscard]] Expr at(ValueId v, std::int32_t row, std::int32_t column) const {
+    return at(v, {label(row), label(column)});
+  }
 
   ValueId routine(Routine::Kind kind, std::vector<ValueId> operands, const Type& type, std::int64_t axis = 0) {
     const ValueId v = writer_.program().new_value(type, "adjoint", node_.range);
@@ -69,7 +72,8 @@ class RoutineAdjointWriter {
   [[nodiscard]] static Expr lower_half(const Expr& body) {
     const Expr zero = float_constant(body->type, 0.0);
     const Expr half = product_of(float_constant(body->type, 0.5), body);
-    return select(binary(BinaryOp::kGt, label(0), label(1)), body, select(binary(BinaryOp::kEq, label(0), label(1)), half, zero));
+    return select(binary(BinaryOp::kGt, label(0), label(1)), body,
+                  select(binary(BinaryOp::kEq, label(0), label(1)), half, zero));
   }
 
   const Node& node_;

@@ -44,8 +44,7 @@ ValueId Tape::keep(ValueId value) {
   store.left = NodeWriter::plain_subscripts(type.rank());
   store.left.insert(store.left.begin(), number(f.body.arguments[0]));
   // What is read from the tape carries absence as the value did.
-  if (type.has_sparse())
-    type.sparse.insert(type.sparse.begin(), false);
+  if (type.has_sparse()) type.sparse.insert(type.sparse.begin(), false);
   type.shape.insert(type.shape.begin(), count_);
   const Expr zero = type.scalar == Scalar::kBool ? constant(type.scalar, false)
                                                  : identity_of({Monoid::Kind::kSum, {}, {}, {}}, type.scalar);
@@ -62,19 +61,16 @@ ValueId Tape::keep(ValueId value) {
 std::set<ValueId> needed_of(const Program& program, const Region& forward, const Region& reversed,
                             const Renaming& known) {
   std::set<ValueId> wanted(reversed.yields.begin(), reversed.yields.end());
-  for (const Node& n : reversed.nodes)
-    wanted.merge(mentioned(program, n));
+  for (const Node& n : reversed.nodes) wanted.merge(mentioned(program, n));
   std::set<ValueId> needed;
   for (auto node = forward.nodes.rbegin(); node != forward.nodes.rend(); ++node) {
     const auto used = [&](ValueId v) { return wanted.contains(v) && !known.contains(v); };
-    if (std::ranges::none_of(node->results, used) || is_effect(*node))
-      continue;
+    if (std::ranges::none_of(node->results, used) || is_effect(*node)) continue;
     needed.insert(node->results.begin(), node->results.end());
     wanted.merge(mentioned(program, *node));
   }
   for (const ValueId v : forward.arguments) {
-    if (wanted.contains(v))
-      needed.insert(v);
+    if (wanted.contains(v)) needed.insert(v);
   }
   return needed;
 }
@@ -84,18 +80,14 @@ void recompute(Program& program, const Region& forward, Region& reversed, Renami
   const Renaming known = names;
   std::vector<Node> again;
   for (const Node& n : forward.nodes) {
-    if (!n.results.empty() && needed.contains(n.results[0]))
-      again.push_back(cloned(program, n, names));
+    if (!n.results.empty() && needed.contains(n.results[0])) again.push_back(cloned(program, n, names));
   }
   // A node with several results may have been needed for others than the known ones.
-  for (const auto& [from, to] : known)
-    names[from] = to;
-  for (Node& n : reversed.nodes)
-    rename(program, n, names);
+  for (const auto& [from, to] : known) names[from] = to;
+  for (Node& n : reversed.nodes) rename(program, n, names);
   for (ValueId& v : reversed.yields) {
     const auto found = names.find(v);
-    if (found != names.end())
-      v = found->second;
+    if (found != names.end()) v = found->second;
   }
   reversed.nodes.insert(reversed.nodes.begin(), std::make_move_iterator(again.begin()),
                         std::make_move_iterator(again.end()));

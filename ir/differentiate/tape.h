@@ -4,8 +4,8 @@
 #include <set>
 #include <vector>
 
-#include "ir/graph/clone.h"
 #include "ir/differentiate/adjoints.h"
+#include "ir/graph/clone.h"
 #include "ir/graph/extent_facts.h"
 
 namespace tdsl::ir {

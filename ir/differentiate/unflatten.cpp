@@ -22,16 +22,13 @@ const Binary* binary_of(const Expr& e, BinaryOp op) {
 
 /// The position that the subscripts take apart; null if they do something else.
 Expr position_of(const ExtentFacts& facts, const std::vector<Expr>& subscripts, const Type& tensor) {
-  if (subscripts.size() == 1)
-    return subscripts[0];
+  if (subscripts.size() == 1) return subscripts[0];
   const auto* last = subscripts.empty() ? nullptr : binary_of(subscripts.back(), BinaryOp::kRem);
-  if (last == nullptr)
-    return {};
+  if (last == nullptr) return {};
   Expr rest = last->left;
   for (std::size_t d = subscripts.size(); d-- > 1;) {
     const auto* part = binary_of(subscripts[d], BinaryOp::kRem);
-    if (part == nullptr || !equal(part->left, rest) || !is_extent(facts, part->right, tensor.shape[d]))
-      return {};
+    if (part == nullptr || !equal(part->left, rest) || !is_extent(facts, part->right, tensor.shape[d])) return {};
     rest = binary(BinaryOp::kDiv, rest, part->right);
   }
   return equal(rest, subscripts[0]) ? last->left : Expr();
@@ -45,17 +42,13 @@ std::vector<std::int32_t> labels_of_position(const ExtentFacts& facts, const Exp
   for (;;) {
     const auto* sum = binary_of(rest, BinaryOp::kAdd);
     const auto* own = std::get_if<IndexRef>(sum != nullptr ? &sum->right->op : &rest->op);
-    if (own == nullptr || std::ranges::find(found, own->label) != found.end())
-      return {};
+    if (own == nullptr || std::ranges::find(found, own->label) != found.end()) return {};
     const Label& l = labels[static_cast<std::size_t>(own->label)];
-    if (!(l.begin == Extent()))
-      return {};
+    if (!(l.begin == Extent())) return {};
     found.insert(found.begin(), own->label);
-    if (sum == nullptr)
-      return found;
+    if (sum == nullptr) return found;
     const auto* product = binary_of(sum->left, BinaryOp::kMul);
-    if (product == nullptr || !is_extent(facts, product->right, l.end))
-      return {};
+    if (product == nullptr || !is_extent(facts, product->right, l.end)) return {};
     rest = product->left;
   }
 }
@@ -65,17 +58,14 @@ std::vector<std::int32_t> labels_of_position(const ExtentFacts& facts, const Exp
 std::optional<Placement> unflattened(const ExtentFacts& facts, const std::vector<Expr>& subscripts, const Type& tensor,
                                      const std::vector<Label>& labels) {
   const Expr position = position_of(facts, subscripts, tensor);
-  const std::vector<std::int32_t> points = position ? labels_of_position(facts, position, labels) : std::vector<std::int32_t>{};
-  if (points.size() + subscripts.size() < 3)
-    return std::nullopt;
+  const std::vector<std::int32_t> points =
+      position ? labels_of_position(facts, position, labels) : std::vector<std::int32_t>{};
+  if (points.size() + subscripts.size() < 3) return std::nullopt;
   Extent elements = 1;
-  for (const Extent& e : tensor.shape)
-    elements = elements * e;
+  for (const Extent& e : tensor.shape) elements = elements * e;
   Extent count = 1;
-  for (const std::int32_t l : points)
-    count = count * labels[static_cast<std::size_t>(l)].end;
-  if (!facts.same(elements, count))
-    return std::nullopt;
+  for (const std::int32_t l : points) count = count * labels[static_cast<std::size_t>(l)].end;
+  if (!facts.same(elements, count)) return std::nullopt;
 
   Placement p;
   p.out = NodeWriter::labels_of(tensor.shape);
@@ -92,8 +82,7 @@ std::optional<Placement> unflattened(const ExtentFacts& facts, const std::vector
     flat = binary(BinaryOp::kDiv, flat, extent);
   }
   for (std::size_t l = 0; l < labels.size(); ++l) {
-    if (p.labels[l])
-      continue;
+    if (p.labels[l]) continue;
     p.labels[l] = index_ref(static_cast<std::int32_t>(p.out.size() + p.reduce.size()));
     p.reduce.push_back(labels[l]);
   }

@@ -48,7 +48,8 @@ class Search {
     const auto place = defined_.find(v);
     if (place == defined_.end()) return false;
     const auto& [node, k] = place->second;
-    if (const auto* i = std::get_if<If>(&node->op)) return leads(i->then_region.yields[k], begin, steps) && leads(i->else_region.yields[k], begin, steps);
+    if (const auto* i = std::get_if<If>(&node->op))
+      return leads(i->then_region.yields[k], begin, steps) && leads(i->else_region.yields[k], begin, steps);
     if (const auto* f = std::get_if<For>(&node->op)) return leads(f->inits[k], begin, steps);
     const auto* c = std::get_if<Compute>(&node->op);
     if (c == nullptr || !c->out.empty() || !c->reduce.empty() || c->bodies.size() != 1) return false;
@@ -74,7 +75,8 @@ bool adds_to_element(const Compute& c) {
   if (!c.base || c.left.empty() || c.combine || !c.out.empty() || c.bodies.size() != 1) return false;
   return std::ranges::any_of(added_to(c.bodies[0]), [&](const Expr& side) {
     const auto* r = std::get_if<Read>(&side->op);
-    return r != nullptr && r->tensor == *c.base && std::ranges::equal(r->subscripts, c.left, [](const Expr& a, const Expr& b) { return equal(a, b); });
+    return r != nullptr && r->tensor == *c.base &&
+           std::ranges::equal(r->subscripts, c.left, [](const Expr& a, const Expr& b) { return equal(a, b); });
   });
 }
 

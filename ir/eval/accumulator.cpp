@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "ir/graph/check.h"
 #include "ir/eval/expr.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::ir::eval {
 
@@ -17,33 +17,23 @@ int grain_of(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const int exponent = static_cast<int>((bits >> 52U) & 0x7ffU);
   const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52U) - 1);
-  if (exponent == 0)
-    return -1074 + std::countr_zero(fraction);
+  if (exponent == 0) return -1074 + std::countr_zero(fraction);
   return exponent - 1075 + std::countr_zero(fraction | (std::uint64_t{1} << 52U));
 }
 
-int digits_of(Scalar s) {
-  return s == Scalar::kF32 ? 24 : 53;
-}
-double epsilon_of(Scalar s) {
-  return s == Scalar::kF32 ? kEpsilon<float> : kEpsilon<double>;
-}
+int digits_of(Scalar s) { return s == Scalar::kF32 ? 24 : 53; }
+double epsilon_of(Scalar s) { return s == Scalar::kF32 ? kEpsilon<float> : kEpsilon<double>; }
 
 template <class T>
 std::int64_t combine_whole(Monoid::Kind kind, std::int64_t a, std::int64_t b) {
   const T x = static_cast<T>(a);
   const T y = static_cast<T>(b);
   switch (kind) {
-    case Monoid::Kind::kSum:
-      return scalar::add(x, y);
-    case Monoid::Kind::kProd:
-      return scalar::multiply(x, y);
-    case Monoid::Kind::kMin:
-      return scalar::min(x, y);
-    case Monoid::Kind::kMax:
-      return scalar::max(x, y);
-    default:
-      break;
+    case Monoid::Kind::kSum: return scalar::add(x, y);
+    case Monoid::Kind::kProd: return scalar::multiply(x, y);
+    case Monoid::Kind::kMin: return scalar::min(x, y);
+    case Monoid::Kind::kMax: return scalar::max(x, y);
+    default: break;
   }
   TDSL_CHECK(false, "not an arithmetic reduction");
   return 0;
@@ -82,38 +72,26 @@ void RealAccumulator::meet(Real term) {
     return;
   }
   switch (kind_) {
-    case Monoid::Kind::kSum:
-      add_to_sum(term);
-      return;
+    case Monoid::Kind::kSum: add_to_sum(term); return;
     case Monoid::Kind::kProd:
       value_ = type_ == Scalar::kF32 ? multiply<float>(value_, term) : multiply<double>(value_, term);
       return;
-    case Monoid::Kind::kMin:
-      value_ = min(value_, term);
-      return;
-    case Monoid::Kind::kMax:
-      value_ = max(value_, term);
-      return;
-    case Monoid::Kind::kUser:
-      value_ = combine_->combine(value_, term);
-      return;
-    default:
-      TDSL_CHECK(false, "floats do not meet in this reduction");
+    case Monoid::Kind::kMin: value_ = min(value_, term); return;
+    case Monoid::Kind::kMax: value_ = max(value_, term); return;
+    case Monoid::Kind::kUser: value_ = combine_->combine(value_, term); return;
+    default: TDSL_CHECK(false, "floats do not meet in this reduction");
   }
 }
 
 Real RealAccumulator::result() const {
   TDSL_CHECK(count_ > 0, "an empty reduction has no result of its own");
-  if (count_ == 1)
-    return value_;
+  if (count_ == 1) return value_;
   const double v = value_.value;
   const auto n = static_cast<double>(count_);
   switch (kind_) {
     case Monoid::Kind::kSum: {
-      if (special_terms_)
-        return {v, operand_bounds_ < kOpen ? 0 : kOpen};
-      if (operand_bounds_ == 0 && magnitude_ <= std::ldexp(1.0, digits_of(type_) + grain_))
-        return {v, 0};
+      if (special_terms_) return {v, operand_bounds_ < kOpen ? 0 : kOpen};
+      if (operand_bounds_ == 0 && magnitude_ <= std::ldexp(1.0, digits_of(type_) + grain_)) return {v, 0};
       return {v, detail::known(operand_bounds_ + (n + 2) * epsilon_of(type_) * magnitude_)};
     }
     case Monoid::Kind::kProd: {
@@ -121,10 +99,8 @@ Real RealAccumulator::result() const {
       return {v, exact ? 0 : detail::known(value_.bound + detail::rounding(v, n * epsilon_of(type_), !special_terms_))};
     }
     // Another tree of combinations has other intermediate roundings, of the same size.
-    case Monoid::Kind::kUser:
-      return {v, 2 * value_.bound};
-    default:
-      return value_;
+    case Monoid::Kind::kUser: return {v, 2 * value_.bound};
+    default: return value_;
   }
 }
 
@@ -141,17 +117,10 @@ void WholeAccumulator::add(Whole term) {
     return;
   }
   switch (kind_) {
-    case Monoid::Kind::kAny:
-      value_ = combine_bools(value_, term, true);
-      return;
-    case Monoid::Kind::kAll:
-      value_ = combine_bools(value_, term, false);
-      return;
-    case Monoid::Kind::kUser:
-      value_ = combine_->combine(value_, term);
-      return;
-    default:
-      break;
+    case Monoid::Kind::kAny: value_ = combine_bools(value_, term, true); return;
+    case Monoid::Kind::kAll: value_ = combine_bools(value_, term, false); return;
+    case Monoid::Kind::kUser: value_ = combine_->combine(value_, term); return;
+    default: break;
   }
   const bool narrow = type_ == Scalar::kI32;
   value_ = {narrow ? combine_whole<std::int32_t>(kind_, value_.value, term.value)
@@ -161,15 +130,13 @@ void WholeAccumulator::add(Whole term) {
 
 void PositionAccumulator::add(Real term, std::int64_t position) {
   const double key = largest_ ? -term.value : term.value;
-  if (std::isinf(term.bound))
-    open_ = true;
+  if (std::isinf(term.bound)) open_ = true;
   const bool first = !started_;
   started_ = true;
   const bool nan_holds = !first && best_.value != best_.value;
   const bool wins = first || (!nan_holds && (key != key || key < best_.value));
   const Real candidate{key, term.bound};
-  if (nan_holds)
-    return;
+  if (nan_holds) return;
   if (first || wins) {
     if (!first) {
       rival_ = has_rival_ ? std::min(rival_, best_.value - best_.bound) : best_.value - best_.bound;
@@ -184,11 +151,9 @@ void PositionAccumulator::add(Real term, std::int64_t position) {
 }
 
 void PositionAccumulator::add(Whole term, std::int64_t position) {
-  if (term.bound != 0)
-    open_ = true;
+  if (term.bound != 0) open_ = true;
   const bool better = largest_ ? term.value > best_whole_ : term.value < best_whole_;
-  if (started_ && !better)
-    return;
+  if (started_ && !better) return;
   started_ = true;
   best_whole_ = term.value;
   position_ = position;

@@ -41,19 +41,14 @@ inline constexpr double kEpsilon = static_cast<double>(std::numeric_limits<T>::e
 namespace detail {
 
 /// nan, from inf - inf or 0 * inf on bounds, means that nothing is known.
-inline double known(double bound) {
-  return bound == bound ? bound : kOpen;
-}
+inline double known(double bound) { return bound == bound ? bound : kOpen; }
 
 /// |x| * bound, where an exact operand contributes nothing however large the other is.
-inline double scaled(double x, double bound) {
-  return bound == 0 ? 0 : std::fabs(x) * bound;
-}
+inline double scaled(double x, double bound) { return bound == 0 ? 0 : std::fabs(x) * bound; }
 
 /// The own rounding of a finite result. A result that overflowed may be finite in another order.
 inline double rounding(double result, double ulps_times_epsilon, bool finite_operands) {
-  if (std::isfinite(result))
-    return std::fabs(result) * ulps_times_epsilon;
+  if (std::isfinite(result)) return std::fabs(result) * ulps_times_epsilon;
   return finite_operands && std::isinf(result) ? kOpen : 0;
 }
 
@@ -61,24 +56,18 @@ inline double rounding(double result, double ulps_times_epsilon, bool finite_ope
 template <class T>
 double library_rounding(double result, double operand) {
   const double own = rounding(result, kLibraryUlps * kEpsilon<T>, std::isfinite(operand));
-  if (result == 0 || !std::isfinite(operand))
-    return own;
-  if (std::fabs(result) > (1 - kEarlyOverflow) * static_cast<double>(std::numeric_limits<T>::max()))
-    return kOpen;
+  if (result == 0 || !std::isfinite(operand)) return own;
+  if (std::fabs(result) > (1 - kEarlyOverflow) * static_cast<double>(std::numeric_limits<T>::max())) return kOpen;
   return own + kLibraryDenormals * static_cast<double>(std::numeric_limits<T>::denorm_min());
 }
 
-inline bool finite(Real a, Real b) {
-  return std::isfinite(a.value) && std::isfinite(b.value);
-}
+inline bool finite(Real a, Real b) { return std::isfinite(a.value) && std::isfinite(b.value); }
 
 /// The bound of a monotone function, from its values at both ends of the operand's interval.
 template <class F>
 double at_ends(Real a, double result, const F& f) {
-  if (a.bound == 0)
-    return 0;
-  if (std::isinf(a.bound))
-    return kOpen;
+  if (a.bound == 0) return 0;
+  if (std::isinf(a.bound)) return kOpen;
   const double low = std::fabs(f(a.value - a.bound) - result);
   const double high = std::fabs(f(a.value + a.bound) - result);
   return known(std::max(known(low), known(high)));
@@ -106,9 +95,7 @@ Real add(Real a, Real b) {
   return {sum, detail::known(a.bound + b.bound + own)};
 }
 
-inline Real negate(Real a) {
-  return {-a.value, a.bound};
-}
+inline Real negate(Real a) { return {-a.value, a.bound}; }
 
 template <class T>
 Real subtract(Real a, Real b) {
@@ -120,8 +107,7 @@ Real multiply(Real a, Real b) {
   const double product = static_cast<double>(detail::as<T>(a.value) * detail::as<T>(b.value));
   const bool exact = sizeof(T) == 8 ? std::fma(a.value, b.value, -product) == 0 : a.value * b.value == product;
   const double own = exact ? 0 : detail::rounding(product, kEpsilon<T>, detail::finite(a, b));
-  if (a.bound == 0 && b.bound == 0)
-    return {product, own};
+  if (a.bound == 0 && b.bound == 0) return {product, own};
   return {product, detail::known(detail::scaled(a.value, b.bound) + detail::scaled(b.value, a.bound) +
                                  detail::scaled(a.bound, b.bound) + own)};
 }
@@ -131,13 +117,10 @@ Real divide(Real a, Real b) {
   const double quotient = static_cast<double>(detail::as<T>(a.value) / detail::as<T>(b.value));
   const bool exact = std::isfinite(quotient) && std::fma(quotient, b.value, -a.value) == 0;
   const double own = exact ? 0 : detail::rounding(quotient, kEpsilon<T>, detail::finite(a, b) && b.value != 0);
-  if (a.bound == 0 && b.bound == 0)
-    return {quotient, own};
-  if (b.value == 0 && b.bound == 0)
-    return {quotient, a.bound < std::fabs(a.value) ? 0 : kOpen};
+  if (a.bound == 0 && b.bound == 0) return {quotient, own};
+  if (b.value == 0 && b.bound == 0) return {quotient, a.bound < std::fabs(a.value) ? 0 : kOpen};
   const double room = std::fabs(b.value) - b.bound;
-  if (!(room > 0))
-    return {quotient, kOpen};
+  if (!(room > 0)) return {quotient, kOpen};
   return {quotient, detail::known((a.bound + detail::scaled(quotient, b.bound)) / room + own)};
 }
 
@@ -145,8 +128,7 @@ Real divide(Real a, Real b) {
 template <class T>
 Real remainder(Real a, Real b) {
   const double r = static_cast<double>(rt::scalar::remainder(detail::as<T>(a.value), detail::as<T>(b.value)));
-  if (a.bound == 0 && b.bound == 0)
-    return {r, 0};
+  if (a.bound == 0 && b.bound == 0) return {r, 0};
   const double low = std::trunc((a.value - a.bound) / b.value);
   const double high = std::trunc((a.value + a.bound) / b.value);
   return {r, b.bound == 0 && low == high ? a.bound : kOpen};
@@ -155,8 +137,7 @@ Real remainder(Real a, Real b) {
 template <class T>
 Real mod(Real a, Real b) {
   const double r = static_cast<double>(rt::scalar::mod(detail::as<T>(a.value), detail::as<T>(b.value)));
-  if (a.bound == 0 && b.bound == 0)
-    return {r, detail::rounding(r, kEpsilon<T>, false)};
+  if (a.bound == 0 && b.bound == 0) return {r, detail::rounding(r, kEpsilon<T>, false)};
   const double low = std::floor((a.value - a.bound) / b.value);
   const double high = std::floor((a.value + a.bound) / b.value);
   return {r, b.bound == 0 && low == high ? a.bound + std::fabs(b.value) * kEpsilon<T> : kOpen};
@@ -165,8 +146,7 @@ Real mod(Real a, Real b) {
 namespace detail {
 /// The operands' share of a power's bound.
 inline double power_spread(Real a, Real b, double result) {
-  if (a.bound == 0 && b.bound == 0)
-    return 0;
+  if (a.bound == 0 && b.bound == 0) return 0;
   const double low = a.value - a.bound;
   const double high = a.value + a.bound;
   if (low > 0) {
@@ -180,10 +160,8 @@ inline double power_spread(Real a, Real b, double result) {
     return spread;
   }
   const bool whole = b.bound == 0 && b.value == std::nearbyint(b.value);
-  if (!whole || (b.value < 0 && high >= 0))
-    return kOpen;
-  if (b.value == 0)
-    return 0;
+  if (!whole || (b.value < 0 && high >= 0)) return kOpen;
+  if (b.value == 0) return 0;
   const double largest = std::fabs(a.value) + a.bound;
   const double base = b.value > 0 ? largest : std::fabs(high);
   return known(std::fabs(b.value) * std::pow(base, b.value - 1) * a.bound);
@@ -205,10 +183,8 @@ Real power(Real a, Real b) {
 template <class Pick>
 Real pick(Real a, Real b, const Pick& f) {
   const double result = f(a.value, b.value);
-  if (a.bound == 0 && b.bound == 0)
-    return {result, 0};
-  if (result != result)
-    return {result, std::max(a.bound, b.bound) == kOpen ? kOpen : 0};
+  if (a.bound == 0 && b.bound == 0) return {result, 0};
+  if (result != result) return {result, std::max(a.bound, b.bound) == kOpen ? kOpen : 0};
   const double low = f(a.value - a.bound, b.value - b.bound);
   const double high = f(a.value + a.bound, b.value + b.bound);
   const double spread = std::max(low < result ? result - low : 0, high > result ? high - result : 0);
@@ -271,8 +247,7 @@ template <class T, class F>
 Real wave(Real a, const F& f) {
   const double result = static_cast<double>(f(detail::as<T>(a.value)));
   const double own = result == result ? detail::library_rounding<T>(result, a.value) : 0;
-  if (std::isinf(a.bound))
-    return {result, kOpen};
+  if (std::isinf(a.bound)) return {result, kOpen};
   return {result, std::min(a.bound, 2.0) + own};
 }
 
@@ -280,8 +255,7 @@ template <class T>
 Real tan(Real a) {
   const double result = static_cast<double>(std::tan(detail::as<T>(a.value)));
   const double own = detail::library_rounding<T>(result, a.value);
-  if (a.bound == 0)
-    return {result, own};
+  if (a.bound == 0) return {result, own};
   const double low = std::tan(a.value - a.bound);
   const double high = std::tan(a.value + a.bound);
   const bool one_branch = a.bound < 1 && low <= result && result <= high;
@@ -291,18 +265,15 @@ Real tan(Real a) {
 /// Whether the bounds leave the order of `a` and `b` open.
 inline bool order_open(Real a, Real b) {
   const double sum = a.bound + b.bound;
-  if (sum == 0)
-    return false;
-  if (std::isinf(sum))
-    return true;
+  if (sum == 0) return false;
+  if (std::isinf(sum)) return true;
   return std::fabs(a.value - b.value) <= sum;
 }
 
 /// Rounding to f32, as a cast does it: the same everywhere if the operand is.
 inline Real to_f32(Real a) {
   const double result = static_cast<double>(static_cast<float>(a.value));
-  if (a.bound == 0)
-    return {result, 0};
+  if (a.bound == 0) return {result, 0};
   return {result, detail::known(a.bound + detail::rounding(result, kEpsilon<float>, false))};
 }
 

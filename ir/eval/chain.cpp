@@ -32,17 +32,18 @@ class Factor {
   std::int64_t column_stride_;
 };
 
-Real multiplied(Scalar type, Real a, Real b) { return type == Scalar::kF32 ? multiply<float>(a, b) : multiply<double>(a, b); }
+Real multiplied(Scalar type, Real a, Real b) {
+  return type == Scalar::kF32 ? multiply<float>(a, b) : multiply<double>(a, b);
+}
 
-Array product(Scalar type, const Factor& left, const Factor& right, std::int64_t rows, std::int64_t inner, std::int64_t columns) {
+Array product(Scalar type, const Factor& left, const Factor& right, std::int64_t rows, std::int64_t inner,
+              std::int64_t columns) {
   Array result = zeros(type, {rows, columns});
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
       RealAccumulator sum(Monoid::Kind::kSum, type, nullptr);
-      for (std::int64_t k = 0; k < inner; ++k)
-        sum.add(multiplied(type, left.at(i, k), right.at(k, j)));
-      if (sum.empty())
-        continue;
+      for (std::int64_t k = 0; k < inner; ++k) sum.add(multiplied(type, left.at(i, k), right.at(k, j)));
+      if (sum.empty()) continue;
       const Real value = sum.result();
       const auto place = static_cast<std::size_t>(i * columns + j);
       result.floats[place] = value.value;
@@ -57,21 +58,18 @@ Array product(Scalar type, const Factor& left, const Factor& right, std::int64_t
 std::shared_ptr<Array> evaluate_chain(Environment& environment, const Node& node, const Chain& chain) {
   const Scalar type = environment.program().type(node.results[0]).scalar;
   std::vector<std::int64_t> sizes;
-  for (const Extent& e : chain.sizes)
-    sizes.push_back(std::max<std::int64_t>(0, environment.extent(e, node.range)));
+  for (const Extent& e : chain.sizes) sizes.push_back(std::max<std::int64_t>(0, environment.extent(e, node.range)));
   const auto factor = [&](std::size_t k) {
     const Array& array = environment.get(chain.factors[k].tensor);
     const std::size_t row = chain.factors[k].transposed ? 1 : 0;
     const bool fits = sizes[k] <= array.shape[row] && (array.shape.size() == 1 || sizes[k + 1] <= array.shape[1 - row]);
-    if (!fits)
-      stop(node.range, "a factor of the product has fewer elements than the product reads");
+    if (!fits) stop(node.range, "a factor of the product has fewer elements than the product reads");
     return Factor(array, chain.factors[k].transposed);
   };
   Array so_far = product(type, factor(0), factor(1), sizes[0], sizes[1], sizes[2]);
   for (std::size_t k = 2; k < chain.factors.size(); ++k)
     so_far = product(type, Factor(so_far, false), factor(k), sizes[0], sizes[k], sizes[k + 1]);
-  if (environment.program().type(node.results[0]).rank() == 1)
-    so_far.shape.pop_back();
+  if (environment.program().type(node.results[0]).rank() == 1) so_far.shape.pop_back();
   return std::make_shared<Array>(std::move(so_far));
 }
 

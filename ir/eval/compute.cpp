@@ -5,11 +5,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ir/graph/check.h"
 #include "ir/analysis/combined.h"
 #include "ir/eval/accumulations.h"
 #include "ir/eval/accumulator.h"
 #include "ir/eval/environment.h"
+#include "ir/graph/check.h"
 #include "runtime/size.h"
 
 namespace tdsl::ir::eval {
@@ -26,8 +26,7 @@ struct Cell {
 
 Cell element(const Array& a, std::size_t position) {
   const double bound = a.bounds.empty() ? 0 : a.bounds[position];
-  if (is_float(a.type))
-    return {{a.floats[position], bound}, {}};
+  if (is_float(a.type)) return {{a.floats[position], bound}, {}};
   return {{}, {a.integers[position], bound}};
 }
 
@@ -45,17 +44,11 @@ Cell evaluate(CompiledExpr& e, const std::int64_t* labels) {
   return e.is_real() ? Cell{e.real(labels), {}} : Cell{{}, e.whole(labels)};
 }
 
-Cell open(Cell cell) {
-  return {{cell.real.value, kOpen}, {cell.whole.value, kOpen}};
-}
+Cell open(Cell cell) { return {{cell.real.value, kOpen}, {cell.whole.value, kOpen}}; }
 
-bool same_value(const Cell& a, const Cell& b) {
-  return a.real.value == b.real.value && a.whole.value == b.whole.value;
-}
+bool same_value(const Cell& a, const Cell& b) { return a.real.value == b.real.value && a.whole.value == b.whole.value; }
 
-bool is_position(Kind kind) {
-  return kind == Kind::kArgMin || kind == Kind::kArgMax;
-}
+bool is_position(Kind kind) { return kind == Kind::kArgMin || kind == Kind::kArgMax; }
 
 /// Whatever accumulates the values of one element.
 class Accumulator {
@@ -78,8 +71,7 @@ class Accumulator {
   }
   [[nodiscard]] bool empty() const { return is_position_ ? false : (is_real_ ? real_.empty() : whole_.empty()); }
   [[nodiscard]] Cell result() const {
-    if (is_position_)
-      return {{}, position_.result()};
+    if (is_position_) return {{}, position_.result()};
     return is_real_ ? Cell{real_.result(), {}} : Cell{{}, whole_.result()};
   }
 
@@ -100,23 +92,20 @@ class Ranges {
   }
   [[nodiscard]] bool empty() const {
     for (std::size_t k = 0; k < begins_.size(); ++k) {
-      if (ends_[k] <= begins_[k])
-        return true;
+      if (ends_[k] <= begins_[k]) return true;
     }
     return false;
   }
   [[nodiscard]] bool at_most_one_point() const {
     for (std::size_t k = 0; k < begins_.size(); ++k) {
-      if (ends_[k] - begins_[k] > 1)
-        return empty();
+      if (ends_[k] - begins_[k] > 1) return empty();
     }
     return true;
   }
   void start(std::int64_t* labels) const { std::ranges::copy(begins_, labels); }
   bool next(std::int64_t* labels) const {
     for (std::size_t k = begins_.size(); k-- > 0;) {
-      if (++labels[k] < ends_[k])
-        return true;
+      if (++labels[k] < ends_[k]) return true;
       labels[k] = begins_[k];
     }
     return false;
@@ -136,10 +125,8 @@ class ComputeEvaluator {
       : environment_(environment), node_(node), compute_(compute), labels_(compute.out.size() + compute.reduce.size()) {
     add_ranges(compute.out, out_);
     add_ranges(compute.reduce, reduce_);
-    for (const Expr& body : compute.bodies)
-      bodies_.push_back(compiled(body));
-    for (const Expr& e : compute.left)
-      left_.push_back(compiled(e));
+    for (const Expr& body : compute.bodies) bodies_.push_back(compiled(body));
+    for (const Expr& e : compute.left) left_.push_back(compiled(e));
     if (compute.guard) {
       guard_ = compiled(compute.guard);
       for_each_node(compute.guard, [this](const ExprNode& n) {
@@ -147,14 +134,11 @@ class ComputeEvaluator {
         guard_over_reduce_ = guard_over_reduce_ || (i != nullptr && static_cast<std::size_t>(i->label) >= out_.size());
       });
     }
-    if (compute.monoid && compute.monoid->kind == Kind::kUser)
-      monoid_combine_ = compiled(meeting(*compute.monoid));
-    if (compute.combine && compute.combine->kind == Kind::kUser)
-      element_combine_ = compiled(meeting(*compute.combine));
+    if (compute.monoid && compute.monoid->kind == Kind::kUser) monoid_combine_ = compiled(meeting(*compute.monoid));
+    if (compute.combine && compute.combine->kind == Kind::kUser) element_combine_ = compiled(meeting(*compute.combine));
     accumulates_ = adds_to_element(compute) && is_float(element_type(0));
     leaves_if_empty_ = element_combine_ && monoid_combine_ && equal(*compute.monoid, *compute.combine);
-    for (std::size_t k = 0; k < bodies_.size(); ++k)
-      prepare_constants(k);
+    for (std::size_t k = 0; k < bodies_.size(); ++k) prepare_constants(k);
   }
 
   std::vector<std::shared_ptr<Array>> run(bool base_dies) {
@@ -162,9 +146,7 @@ class ComputeEvaluator {
     check_extents();
     if (!out_.empty()) {
       out_.start(labels_.data());
-      do {
-        point();
-      } while (out_.next(labels_.data()));
+      do { point(); } while (out_.next(labels_.data()));
     }
     finish();
     return std::move(results_);
@@ -193,8 +175,7 @@ class ComputeEvaluator {
   /// What an element holds that no point writes, and what a reduction over nothing gives.
   void prepare_constants(std::size_t k) {
     Cell identity;
-    if (compute_.monoid)
-      identity = constant_cell(identity_of(*compute_.monoid, bodies_[k].type()));
+    if (compute_.monoid) identity = constant_cell(identity_of(*compute_.monoid, bodies_[k].type()));
     identities_.push_back(identity);
     Cell untouched;
     if (compute_.fill) {
@@ -203,8 +184,7 @@ class ComputeEvaluator {
       untouched = identity;
     }
     untouched_.push_back(untouched);
-    if (!compute_.combine)
-      return;
+    if (!compute_.combine) return;
     const Cell neutral = constant_cell(identity_of(*compute_.combine, element_type(k)));
     starts_empty_.push_back(!compute_.base && same_value(neutral, untouched));
   }
@@ -240,18 +220,15 @@ class ComputeEvaluator {
         // In place only where no point can see what another wrote.
         const bool movable = base_dies && (out_.at_most_one_point() || !reads_base());
         auto array = movable ? environment_.take(*compute_.base) : environment_.share(*compute_.base);
-        if (array->shape != shape)
-          stop(node_.range, "the shapes of the variable and of its new value differ");
-        if (!movable || array.use_count() > 1)
-          array = std::make_shared<Array>(*array);
+        if (array->shape != shape) stop(node_.range, "the shapes of the variable and of its new value differ");
+        if (!movable || array.use_count() > 1) array = std::make_shared<Array>(*array);
         results_.push_back(std::move(array));
       } else {
         results_.push_back(std::make_shared<Array>(filled(element_type(k), std::move(shape), untouched_[k])));
       }
       results_.back()->nonnegative = is_nonnegative(k);
     }
-    if (compute_.combine)
-      accumulators_.resize(bodies_.size());
+    if (compute_.combine) accumulators_.resize(bodies_.size());
     written_.resize(bodies_.size());
   }
 
@@ -274,12 +251,10 @@ class ComputeEvaluator {
   }
 
   void check_extents() {
-    if (!compute_.left.empty())
-      return;
+    if (!compute_.left.empty()) return;
     for (const auto& array : results_) {
       for (std::size_t d = 0; d < out_.size(); ++d) {
-        if (array->shape[d] == out_.extent(d))
-          continue;
+        if (array->shape[d] == out_.extent(d)) continue;
         stop(node_.range, fmt::format("dimension {} of the result has extent {}, but its index runs over {} values", d,
                                       array->shape[d], out_.extent(d)));
       }
@@ -293,18 +268,15 @@ class ComputeEvaluator {
       const Whole g = guard_->whole(labels_.data());
       taint = g.bound;
       if (g.value == 0) {
-        if (taint != 0)
-          spoil();
+        if (taint != 0) spoil();
         return;
       }
     }
     if (compute_.reduce.empty()) {
       values_.clear();
-      for (CompiledExpr& body : bodies_)
-        values_.push_back(evaluate(body, labels_.data()));
+      for (CompiledExpr& body : bodies_) values_.push_back(evaluate(body, labels_.data()));
     } else if (!reduce_point(taint)) {
-      if (taint != 0)
-        spoil();
+      if (taint != 0) spoil();
       return;
     }
     write(taint);
@@ -324,8 +296,7 @@ class ComputeEvaluator {
         if (guard_over_reduce_) {
           const Whole g = guard_->whole(labels_.data());
           taint = std::max(taint, g.bound);
-          if (g.value == 0)
-            continue;
+          if (g.value == 0) continue;
           held = true;
         }
         for (std::size_t k = 0; k < bodies_.size(); ++k) {
@@ -403,8 +374,7 @@ class ComputeEvaluator {
   void combine(std::size_t k, std::size_t at, const Cell& value) {
     const auto [place, fresh] = accumulators_[k].try_emplace(at, compute_.combine->kind, element_type(k),
                                                              element_combine_ ? &*element_combine_ : nullptr);
-    if (fresh && !starts_empty_[k])
-      place->second.meet(element(*results_[k], at));
+    if (fresh && !starts_empty_[k]) place->second.meet(element(*results_[k], at));
     place->second.add(value);
   }
 
@@ -424,11 +394,9 @@ class ComputeEvaluator {
   void finish() {
     for (std::size_t k = 0; k < results_.size(); ++k) {
       if (compute_.combine) {
-        for (const auto& [at, accumulator] : accumulators_[k])
-          store(*results_[k], at, accumulator.result());
+        for (const auto& [at, accumulator] : accumulators_[k]) store(*results_[k], at, accumulator.result());
       }
-      if (all_open_)
-        results_[k]->bounds.assign(static_cast<std::size_t>(results_[k]->size()), kOpen);
+      if (all_open_) results_[k]->bounds.assign(static_cast<std::size_t>(results_[k]->size()), kOpen);
     }
   }
 

@@ -27,9 +27,7 @@ std::shared_ptr<Array> Environment::take(ValueId v) {
   return std::move(slot(v));
 }
 
-void Environment::set(ValueId v, std::shared_ptr<Array> array) {
-  slot(v) = std::move(array);
-}
+void Environment::set(ValueId v, std::shared_ptr<Array> array) { slot(v) = std::move(array); }
 
 std::int64_t Environment::control(ValueId v) {
   const Array& a = get(v);
@@ -41,17 +39,13 @@ std::int64_t Environment::control(ValueId v) {
 std::int64_t Environment::extent(const Extent& e, const SourceRange& place) {
   try {
     return e.evaluate([this](ValueId v) { return control(v); });
-  } catch (const std::domain_error& error) {
-    stop(place, error.what());
-  }
+  } catch (const std::domain_error& error) { stop(place, error.what()); }
 }
 
 rt::Exact Environment::exact(const Extent& e, const SourceRange& place) {
   try {
     return e.evaluate_exactly([this](ValueId v) { return control(v); });
-  } catch (const std::domain_error& error) {
-    stop(place, error.what());
-  }
+  } catch (const std::domain_error& error) { stop(place, error.what()); }
 }
 
 std::vector<std::int64_t> Environment::shape(ValueId v, const SourceRange& place, bool computed) {
@@ -66,7 +60,8 @@ std::vector<std::int64_t> Environment::shape(ValueId v, const SourceRange& place
     }
   }
   const Scalar type = program_.type(v).scalar;
-  if (!rt::is_legal_size(extents, size_of(type))) stop(place, rt::too_large_text(program_.info(v).name, name_of(type), extents));
+  if (!rt::is_legal_size(extents, size_of(type)))
+    stop(place, rt::too_large_text(program_.info(v).name, name_of(type), extents));
   return extents;
 }
 
@@ -110,8 +105,7 @@ std::shared_ptr<Array> whole_scalar(Scalar type, std::int64_t value) {
 
 void set_bound(Array& array, std::size_t position, double bound) {
   if (array.bounds.empty()) {
-    if (bound == 0)
-      return;
+    if (bound == 0) return;
     array.bounds.assign(static_cast<std::size_t>(array.size()), 0.0);
   }
   array.bounds[position] = bound;

@@ -8,15 +8,15 @@
 #include <memory>
 #include <stdexcept>
 
-#include "ir/graph/check.h"
 #include "ir/eval/accumulations.h"
 #include "ir/eval/accumulator.h"
 #include "ir/eval/chain.h"
 #include "ir/eval/environment.h"
+#include "ir/eval/failure_text.h"
 #include "ir/eval/lifetimes.h"
 #include "ir/eval/routine.h"
 #include "ir/eval/text.h"
-#include "ir/eval/failure_text.h"
+#include "ir/graph/check.h"
 #include "runtime/check.h"
 #include "runtime/kernels/philox.h"
 #include "runtime/kernels/sparse_random.h"
@@ -27,8 +27,7 @@ namespace tdsl::ir {
 
 std::int64_t Array::size() const {
   std::int64_t n = 1;
-  for (const std::int64_t extent : shape)
-    n *= extent;
+  for (const std::int64_t extent : shape) n *= extent;
   return n;
 }
 
@@ -47,8 +46,7 @@ Array literal_array(Scalar s, const Literal& literal) {
     double value = match(
         literal, [](bool b) { return b ? 1.0 : 0.0; }, [](std::int64_t i) { return static_cast<double>(i); },
         [](double d) { return d; });
-    if (s == Scalar::kF32)
-      value = static_cast<double>(static_cast<float>(value));
+    if (s == Scalar::kF32) value = static_cast<double>(static_cast<float>(value));
     a.floats[0] = value;
   } else {
     TDSL_CHECK(!std::holds_alternative<double>(literal), "an integer param has an integer value");
@@ -62,7 +60,11 @@ Array literal_array(Scalar s, const Literal& literal) {
 class Interpreter {
  public:
   Interpreter(const Program& program, const EvalOptions& options)
-      : program_(program), options_(options), environment_(program), lifetimes_(find_lifetimes(program)), accumulations_(scalar_accumulations(program)) {}
+      : program_(program),
+        options_(options),
+        environment_(program),
+        lifetimes_(find_lifetimes(program)),
+        accumulations_(scalar_accumulations(program)) {}
 
   EvalResult run() {
     try {
@@ -80,25 +82,20 @@ class Interpreter {
   void nodes(const Region& region) {
     for (const Node& n : region.nodes) {
       node(n);
-      for (const ValueId v : lifetimes_.last.at(&n))
-        environment_.release(v);
+      for (const ValueId v : lifetimes_.last.at(&n)) environment_.release(v);
     }
   }
 
   /// Runs a region over arguments and gives its yields; nothing of it stays behind.
   std::vector<ArrayRef> region(const Region& r, std::vector<ArrayRef> arguments) {
     TDSL_CHECK(arguments.size() == r.arguments.size(), "a region's arguments differ in number");
-    for (std::size_t k = 0; k < arguments.size(); ++k)
-      environment_.set(r.arguments[k], std::move(arguments[k]));
+    for (std::size_t k = 0; k < arguments.size(); ++k) environment_.set(r.arguments[k], std::move(arguments[k]));
     nodes(r);
     std::vector<ArrayRef> yields;
-    for (const ValueId v : r.yields)
-      yields.push_back(environment_.share(v));
-    for (const ValueId v : r.arguments)
-      environment_.release(v);
+    for (const ValueId v : r.yields) yields.push_back(environment_.share(v));
+    for (const ValueId v : r.arguments) environment_.release(v);
     for (const Node& n : r.nodes) {
-      for (const ValueId v : n.results)
-        environment_.release(v);
+      for (const ValueId v : n.results) environment_.release(v);
     }
     return yields;
   }
@@ -117,11 +114,9 @@ class Interpreter {
   /// The initial values of a loop; those that die with it are handed over, so that the body may change them in place.
   std::vector<ArrayRef> initial(const Node& n, const std::vector<ValueId>& inits) {
     std::vector<ArrayRef> arrays;
-    for (const ValueId v : inits)
-      arrays.push_back(environment_.share(v));
+    for (const ValueId v : inits) arrays.push_back(environment_.share(v));
     for (const ValueId v : inits) {
-      if (dies(n, v) && !captured(n, v))
-        environment_.release(v);
+      if (dies(n, v) && !captured(n, v)) environment_.release(v);
     }
     return arrays;
   }
@@ -143,8 +138,7 @@ class Interpreter {
     match(
         n.op, [&](const Dimension& d) { define(n, {whole_scalar(Scalar::kI64, dimension(n, d))}); },
         [&](const Param& p) { define(n, {param(n, p)}); }, [&](const Input& i) { define(n, {checked_input(n, i)}); },
-        [&](const Compute& c) { compute(n, c); },
-        [&](const Random& r) { define(n, {random(n, r)}); },
+        [&](const Compute& c) { compute(n, c); }, [&](const Random& r) { define(n, {random(n, r)}); },
         [&](const Routine& r) { define(n, evaluate_routine(environment_, n, r)); },
         [&](const Chain& c) { define(n, {evaluate_chain(environment_, n, c)}); }, [&](const For& f) { for_loop(n, f); },
         [&](const While& w) { while_loop(n, w); },
@@ -154,12 +148,9 @@ class Interpreter {
           define(n, region(taken ? i.then_region : i.else_region, {}), open);
         },
         [&](const Choose& c) { define(n, region(c.regions.front(), {})); },
-        [&](const Fused& f) { define(n, region(f.body, {})); },
-        [&](const Print& p) { print(p); },
+        [&](const Fused& f) { define(n, region(f.body, {})); }, [&](const Print& p) { print(p); },
         [&](const Assert& a) {
-          if (environment_.control(a.condition) == 0) {
-            stop(n.range, failure_text(a));
-          }
+          if (environment_.control(a.condition) == 0) { stop(n.range, failure_text(a)); }
         },
         [&](const Check& c) { check(n, c); },
         [&](const Output& o) {
@@ -172,7 +163,8 @@ class Interpreter {
 
   void compute(const Node& n, const Compute& c) {
     const auto added_to = accumulations_.find(n.results[0]);
-    const auto old = added_to == accumulations_.end() ? std::nullopt : std::optional(environment_.get(added_to->second).floats.at(0));
+    const auto old = added_to == accumulations_.end() ? std::nullopt
+                                                      : std::optional(environment_.get(added_to->second).floats.at(0));
     std::vector<ArrayRef> arrays = evaluate_compute(environment_, n, c, c.base && dies(n, *c.base));
     if (old) {
       Array& now = *arrays[0];
@@ -202,8 +194,7 @@ class Interpreter {
     for (std::int64_t iteration = 0;; ++iteration) {
       const std::vector<ArrayRef> verdict = region(w.condition, carried);
       open = open || is_open(*verdict.at(0));
-      if (verdict.at(0)->integers.at(0) == 0)
-        break;
+      if (verdict.at(0)->integers.at(0) == 0) break;
       carried.insert(carried.begin(), whole_scalar(Scalar::kI64, iteration));
       carried = region(w.body, std::move(carried));
     }
@@ -214,36 +205,29 @@ class Interpreter {
   static bool is_open(const Array& a) { return !a.bounds.empty() && a.bounds[0] != 0; }
 
   void check(const Node& n, const Check& c) {
-    if (c.guard && environment_.control(*c.guard) == 0)
-      return;
+    if (c.guard && environment_.control(*c.guard) == 0) return;
     const rt::Exact left = environment_.exact(c.left, n.range);
     const rt::Exact right = environment_.exact(c.right, n.range);
-    if (c.relation == Check::Relation::kEqual ? rt::same_size(left, right) : left <= right)
-      return;
+    if (c.relation == Check::Relation::kEqual ? rt::same_size(left, right) : left <= right) return;
     stop(n.range, rt::with_sizes(c.message, left, right));
   }
 
   void print(const Print& p) {
     std::string line;
     for (std::size_t k = 0; k < p.items.size(); ++k) {
-      if (k > 0)
-        line += ' ';
+      if (k > 0) line += ' ';
       line += match(
           p.items[k], [](const std::string& s) { return s; }, [&](ValueId v) { return text_of(environment_.get(v)); });
     }
-    if (options_.print)
-      options_.print(line);
+    if (options_.print) options_.print(line);
   }
 
   ArrayRef param(const Node& n, const Param& p) {
     const Scalar type = program_.type(n.results.at(0)).scalar;
     const auto given = options_.params.find(p.name);
-    if (given != options_.params.end())
-      return std::make_shared<Array>(literal_array(type, given->second));
-    if (p.computed_default)
-      return std::make_shared<Array>(environment_.get(*p.computed_default));
-    if (!p.default_value)
-      stop(n.range, "the param `" + p.name + "` has no value and no default");
+    if (given != options_.params.end()) return std::make_shared<Array>(literal_array(type, given->second));
+    if (p.computed_default) return std::make_shared<Array>(environment_.get(*p.computed_default));
+    if (!p.default_value) stop(n.range, "the param `" + p.name + "` has no value and no default");
     return std::make_shared<Array>(literal_array(type, *p.default_value));
   }
 
@@ -251,18 +235,14 @@ class Interpreter {
   Array read(const Node& n, const Input& i, Scalar type) {
     try {
       return options_.input(i.name, type);
-    } catch (const std::runtime_error& error) {
-      stop(n.range, error.what());
-    }
+    } catch (const std::runtime_error& error) { stop(n.range, error.what()); }
   }
 
   /// Reads an input once: its shape may be asked for before its own node.
   ArrayRef input(const Node& n, const Input& i) {
     const auto found = inputs_.find(i.name);
-    if (found != inputs_.end())
-      return found->second;
-    if (!options_.input)
-      stop(n.range, "the input `" + i.name + "` has no data");
+    if (found != inputs_.end()) return found->second;
+    if (!options_.input) stop(n.range, "the input `" + i.name + "` has no data");
     const Type& type = program_.type(n.results.at(0));
     const auto array = std::make_shared<Array>(read(n, i, type.scalar));
     TDSL_CHECK(array->type == type.scalar, "an input is read as its declared element type");
@@ -273,8 +253,7 @@ class Interpreter {
     TDSL_CHECK(stored == static_cast<std::size_t>(array->size()), "an input's shape fits its elements");
     if (type.has_sparse()) {
       // Nothing in a sparse tensor is -0.
-      for (double& x : array->floats)
-        x += 0.0;
+      for (double& x : array->floats) x += 0.0;
     }
     return inputs_.emplace(i.name, array).first->second;
   }
@@ -287,11 +266,12 @@ class Interpreter {
       if (array->at_least && std::ranges::equal(array->shape, declared, std::ranges::less_equal()))
         return std::make_shared<Array>(extended(*array, declared));
       if (array->at_least) {
-        stop(n.range, fmt::format("input {} should have shape {}, but the array{} has entries beyond it: they need at least {}", i.name,
-                                  shape_text(declared), origin(i.name), shape_text(array->shape)));
+        stop(n.range,
+             fmt::format("input {} should have shape {}, but the array{} has entries beyond it: they need at least {}",
+                         i.name, shape_text(declared), origin(i.name), shape_text(array->shape)));
       }
-      stop(n.range, fmt::format("input {} should have shape {}, but the array{} has shape {}", i.name, shape_text(declared),
-                                origin(i.name), shape_text(array->shape)));
+      stop(n.range, fmt::format("input {} should have shape {}, but the array{} has shape {}", i.name,
+                                shape_text(declared), origin(i.name), shape_text(array->shape)));
     }
     return array;
   }
@@ -310,18 +290,15 @@ class Interpreter {
 
   std::optional<Bound> bound(ValueId dimension, const std::string& name) {
     const auto given = options_.dimensions.find(name);
-    if (given != options_.dimensions.end())
-      return Bound{given->second, ""};
+    if (given != options_.dimensions.end()) return Bound{given->second, ""};
     std::optional<Bound> exact;
     std::optional<Bound> least;  // of files that do not say their shape
     for_each_node(program_.body, [&](const Node& other) {
       const auto* i = std::get_if<Input>(&other.op);
-      if (exact || i == nullptr)
-        return;
+      if (exact || i == nullptr) return;
       const Type& type = program_.type(other.results.at(0));
       for (std::size_t k = 0; k < type.rank() && !exact; ++k) {
-        if (type.shape[k].as_value() != dimension)
-          continue;
+        if (type.shape[k].as_value() != dimension) continue;
         const ArrayRef array = input(other, *i);
         const Bound here{array->shape.at(k), fmt::format("dimension {} of {}{}", k, i->name, origin(i->name, true))};
         if (!array->at_least)
@@ -335,8 +312,7 @@ class Interpreter {
 
   std::int64_t dimension(const Node& n, const Dimension& d) {
     const auto found = bound(n.results.at(0), d.name);
-    if (!found)
-      stop(n.range, "the dimension `" + d.name + "` has no extent: give --set " + d.name + "=...");
+    if (!found) stop(n.range, "the dimension `" + d.name + "` has no extent: give --set " + d.name + "=...");
     return found->extent;
   }
 
@@ -347,11 +323,10 @@ class Interpreter {
       const auto value = type.shape[k].as_value();
       const std::string name = value ? program_.info(*value).name : "";
       const auto other = value ? bound(*value, name) : std::nullopt;
-      if (!other || other->extent == shape[k] || (at_least && other->extent > shape[k]))
-        continue;
+      if (!other || other->extent == shape[k] || (at_least && other->extent > shape[k])) continue;
       const std::string here = at_least ? rt::reaches_text(shape[k]) : fmt::format("has {}", shape[k]);
-      stop(n.range, fmt::format("the inputs disagree about dimension {}: dimension {} of {}{} {}, but {}", name, k, i.name,
-                                origin(i.name, true), here,
+      stop(n.range, fmt::format("the inputs disagree about dimension {}: dimension {} of {}{} {}, but {}", name, k,
+                                i.name, origin(i.name, true), here,
                                 other->text.empty() ? fmt::format("--set {}={} fixes it", name, other->extent)
                                                     : fmt::format("{} has {}", other->text, other->extent)));
     }
@@ -373,11 +348,9 @@ class Interpreter {
   }
 
   ArrayRef random(const Node& n, const Random& r) {
-    if (r.kind == Random::Kind::kSparse)
-      return sparse_random(n, r);
+    if (r.kind == Random::Kind::kSparse) return sparse_random(n, r);
     std::vector<std::int64_t> iterations;
-    for (const ValueId v : r.iterations)
-      iterations.push_back(environment_.control(v));
+    for (const ValueId v : r.iterations) iterations.push_back(environment_.control(v));
     const rt::RandomStream stream = rt::random_stream(options_.seed, r.site, iterations);
     const Scalar type = program_.type(n.results.at(0)).scalar;
     Array a = zeros(type, environment_.shape(n.results.at(0), n.range));

@@ -41,7 +41,8 @@ struct EvalOptions {
   std::function<Array(const std::string& name, Scalar type)> input;
   /// Where an input comes from, for messages, such as a file; may be empty.
   std::function<std::string(const std::string& name)> origin = {};
-  std::function<void(const std::string& name, const Array& value)> output;  ///< at every `output` statement; may be empty
+  std::function<void(const std::string& name, const Array& value)>
+      output;                                          ///< at every `output` statement; may be empty
   std::function<void(const std::string& line)> print;  ///< one call per `print` statement, without newline
 };
 

@@ -4,19 +4,16 @@
 
 #include <algorithm>
 
-#include "ir/graph/check.h"
 #include "ir/eval/procedure.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::ir::eval {
 
-void stop(const SourceRange& range, const std::string& message) {
-  throw Stop{{range, message}};
-}
+void stop(const SourceRange& range, const std::string& message) { throw Stop{{range, message}}; }
 
 void check_subscript(std::int64_t subscript, std::int64_t extent, std::size_t dimension, const std::string& tensor,
                      const SourceRange& range) {
-  if (subscript >= 0 && subscript < extent)
-    return;
+  if (subscript >= 0 && subscript < extent) return;
   stop(range, fmt::format("subscript {} is out of bounds: dimension {} of {} has extent {}", subscript, dimension,
                           tensor.empty() ? "the tensor" : tensor, extent));
 }
@@ -25,8 +22,7 @@ CompiledExpr::CompiledExpr(const Program& program, const Expr& e, const ValueSou
   TDSL_CHECK(e, "an expression is missing");
   root_ = compile(program, e, values);
   for (Step& s : nodes_) {
-    if (!s.range.known())
-      s.range = place;
+    if (!s.range.known()) s.range = place;
   }
 }
 
@@ -63,13 +59,11 @@ std::size_t CompiledExpr::compile(const Program& program, const Expr& e, const V
       [&](const Apply& a) {
         step.code = Code::kApply;
         step.procedure = std::make_shared<CompiledProcedure>(a.procedure, e->range);
-        for (const Expr& argument : a.arguments)
-          step.subscripts.push_back(compile(program, argument, values));
+        for (const Expr& argument : a.arguments) step.subscripts.push_back(compile(program, argument, values));
       });
   if (step.code != Code::kRead && step.code != Code::kApply) {
     const std::vector<Expr> parts = children(*e);
-    for (std::size_t k = 0; k < parts.size(); ++k)
-      step.operands[k] = compile(program, parts[k], values);
+    for (std::size_t k = 0; k < parts.size(); ++k) step.operands[k] = compile(program, parts[k], values);
   }
   find_properties(*e, step);
   nodes_.push_back(std::move(step));
@@ -81,8 +75,7 @@ void CompiledExpr::compile_read(const Program& program, const Read& r, const Val
   step.array = &values(r.tensor);
   step.name = program.info(r.tensor).name;
   TDSL_CHECK(step.array->shape.size() == r.subscripts.size(), "a read's rank is its tensor's");
-  for (const Expr& s : r.subscripts)
-    step.subscripts.push_back(compile(program, s, values));
+  for (const Expr& s : r.subscripts) step.subscripts.push_back(compile(program, s, values));
 }
 
 /// Which results cannot become negative.
@@ -95,38 +88,27 @@ void CompiledExpr::find_properties(const ExprNode& node, Step& step) const {
     step.nonnegative = step.array->nonnegative;
   } else if (const auto* u = std::get_if<Unary>(&node.op)) {
     const bool same = u->op == UnaryOp::kSparse || u->op == UnaryOp::kDense;
-    const bool never = (same && child(0).nonnegative) || u->op == UnaryOp::kAbs || u->op == UnaryOp::kSqrt || u->op == UnaryOp::kExp ||
-                       u->op == UnaryOp::kSigmoid || u->op == UnaryOp::kRelu;
+    const bool never = (same && child(0).nonnegative) || u->op == UnaryOp::kAbs || u->op == UnaryOp::kSqrt ||
+                       u->op == UnaryOp::kExp || u->op == UnaryOp::kSigmoid || u->op == UnaryOp::kRelu;
     step.nonnegative = never;
   } else if (const auto* b = std::get_if<Binary>(&node.op)) {
     const bool both = child(0).nonnegative && child(1).nonnegative;
     switch (b->op) {
       case BinaryOp::kMul:
       case BinaryOp::kAbsentMul:
-      case BinaryOp::kMutualMul:
-        step.nonnegative = both || equal(b->left, b->right);
-        break;
+      case BinaryOp::kMutualMul: step.nonnegative = both || equal(b->left, b->right); break;
       case BinaryOp::kDiv:
-      case BinaryOp::kAbsentDiv:
-        step.nonnegative = both;
-        break;
-      case BinaryOp::kAdd:
-        step.nonnegative = both;
-        break;
-      case BinaryOp::kMax:
-        step.nonnegative = child(0).nonnegative || child(1).nonnegative;
-        break;
-      case BinaryOp::kMin:
-        step.nonnegative = both;
-        break;
+      case BinaryOp::kAbsentDiv: step.nonnegative = both; break;
+      case BinaryOp::kAdd: step.nonnegative = both; break;
+      case BinaryOp::kMax: step.nonnegative = child(0).nonnegative || child(1).nonnegative; break;
+      case BinaryOp::kMin: step.nonnegative = both; break;
       case BinaryOp::kPow: {
         const Step& exponent = child(1);
         const double n = is_float(exponent.type) ? exponent.real : static_cast<double>(exponent.whole);
         step.nonnegative = child(0).nonnegative || (exponent.code == Code::kConstant && std::fmod(n, 2.0) == 0);
         break;
       }
-      default:
-        break;
+      default: break;
     }
   } else if (std::holds_alternative<Cast>(node.op)) {
     step.nonnegative = child(0).nonnegative;
@@ -158,8 +140,7 @@ std::int64_t CompiledExpr::locate(const Step& s, double& bound) {
       w = whole_at(s.subscripts[d]);
     }
     const std::int64_t extent = s.array->shape[d];
-    if (w.value < 0 || w.value >= extent)
-      check_subscript(w.value, extent, d, s.name, s.range);
+    if (w.value < 0 || w.value >= extent) check_subscript(w.value, extent, d, s.name, s.range);
     bound = std::max(bound, w.bound);
     position = position * extent + w.value;
   }
@@ -181,32 +162,24 @@ Slot CompiledExpr::applied(const Step& s) {
 Real CompiledExpr::real_at(std::size_t index) {
   const Step& s = nodes_[index];
   switch (s.code) {
-    case Code::kConstant:
-      return {s.real, 0};
+    case Code::kConstant: return {s.real, 0};
     case Code::kRead: {
       double bound = 0;
       const auto at = static_cast<std::size_t>(locate(s, bound));
-      if (!s.array->bounds.empty())
-        bound = std::max(bound, s.array->bounds[at]);
+      if (!s.array->bounds.empty()) bound = std::max(bound, s.array->bounds[at]);
       return {s.array->floats[at], bound};
     }
-    case Code::kArgument:
-      return arguments_[s.label].real;
-    case Code::kUnary:
-      return real_unary(s);
-    case Code::kBinary:
-      return real_binary(s);
+    case Code::kArgument: return arguments_[s.label].real;
+    case Code::kUnary: return real_unary(s);
+    case Code::kBinary: return real_binary(s);
     case Code::kSelect: {
       const Whole condition = whole_at(s.operands[0]);
       const Real chosen = real_at(s.operands[condition.value != 0 ? 1 : 2]);
       return {chosen.value, std::max(chosen.bound, condition.bound)};
     }
-    case Code::kCast:
-      return real_cast(s);
-    case Code::kApply:
-      return applied(s).real;
-    case Code::kIndex:
-      break;
+    case Code::kCast: return real_cast(s);
+    case Code::kApply: return applied(s).real;
+    case Code::kIndex: break;
   }
   TDSL_CHECK(false, "this node is not a float");
   return {};
@@ -215,32 +188,24 @@ Real CompiledExpr::real_at(std::size_t index) {
 Whole CompiledExpr::whole_at(std::size_t index) {
   const Step& s = nodes_[index];
   switch (s.code) {
-    case Code::kConstant:
-      return {s.whole, 0};
-    case Code::kIndex:
-      return {labels_[s.label], 0};
+    case Code::kConstant: return {s.whole, 0};
+    case Code::kIndex: return {labels_[s.label], 0};
     case Code::kRead: {
       double bound = 0;
       const auto at = static_cast<std::size_t>(locate(s, bound));
-      if (!s.array->bounds.empty())
-        bound = std::max(bound, s.array->bounds[at]);
+      if (!s.array->bounds.empty()) bound = std::max(bound, s.array->bounds[at]);
       return {s.array->integers[at], bound};
     }
-    case Code::kArgument:
-      return arguments_[s.label].whole;
-    case Code::kUnary:
-      return whole_unary(s);
-    case Code::kBinary:
-      return whole_binary(s);
+    case Code::kArgument: return arguments_[s.label].whole;
+    case Code::kUnary: return whole_unary(s);
+    case Code::kBinary: return whole_binary(s);
     case Code::kSelect: {
       const Whole condition = whole_at(s.operands[0]);
       const Whole chosen = whole_at(s.operands[condition.value != 0 ? 1 : 2]);
       return {chosen.value, std::max(chosen.bound, condition.bound)};
     }
-    case Code::kCast:
-      return whole_cast(s);
-    case Code::kApply:
-      return applied(s).whole;
+    case Code::kCast: return whole_cast(s);
+    case Code::kApply: return applied(s).whole;
   }
   TDSL_CHECK(false, "unknown expression node");
   return {};
@@ -252,12 +217,10 @@ std::optional<Literal> value_of_constant(const Program& program, const Expr& e, 
     closed = closed && !std::holds_alternative<Read>(n.op) && !std::holds_alternative<IndexRef>(n.op) &&
              !std::holds_alternative<Argument>(n.op) && !std::holds_alternative<Apply>(n.op);
   });
-  if (!closed)
-    return std::nullopt;
+  if (!closed) return std::nullopt;
   const ValueSource nothing = [](ValueId) -> const Array& { throw std::logic_error("a constant reads no tensor"); };
   CompiledExpr compiled(program, e, nothing, place);
-  if (is_float(e->type))
-    return compiled.real(nullptr).value;
+  if (is_float(e->type)) return compiled.real(nullptr).value;
   const std::int64_t whole = compiled.whole(nullptr).value;
   return e->type == Scalar::kBool ? Literal(whole != 0) : Literal(whole);
 }

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "ir/eval/eval.h"
 #include "ir/eval/bounds.h"
+#include "ir/eval/eval.h"
 #include "ir/graph/graph.h"
 
 namespace tdsl::ir::eval {

@@ -2,17 +2,17 @@
 #include <cmath>
 #include <string>
 
-#include "ir/graph/check.h"
 #include "ir/eval/linear.h"
 #include "ir/eval/routine.h"
+#include "ir/graph/check.h"
 
 // Note [Bounds of factorisations]
 // Every algorithm worth using is backward stable: what it computes is exact for a matrix A + E with |E| <= e, a small
 // multiple of the rounding unit times |A| (for LU: times | |L| |U| |, which holds the growth). The operands' own bounds
 // add to e. First-order perturbation theory then says how far results may move, with the condition measured on the
 // factors at hand; where it says nothing useful (q = e |A^-1| >= 1/4, clustered singular values, near ties between
-// pivots), results are open. Norms are Frobenius norms. Sources: Higham, Accuracy and Stability of Numerical Algorithms,
-// chapters 7, 9, 10, 19; Stewart and Sun, Matrix Perturbation Theory, chapters III to V.
+// pivots), results are open. Norms are Frobenius norms. Sources: Higham, Accuracy and Stability of Numerical
+// Algorithms, chapters 7, 9, 10, 19; Stewart and Sun, Matrix Perturbation Theory, chapters III to V.
 
 namespace tdsl::ir::eval {
 
@@ -24,7 +24,7 @@ constexpr double kUnits = 32;
 /// A matrix operand: its elements, what is known about their errors, and the rounding unit of its type.
 struct Operand {
   Matrix matrix;
-  double error = 0;    ///< norm of the elements' bounds
+  double error = 0;  ///< norm of the elements' bounds
   double epsilon = 0;
   bool finite = true;
 
@@ -42,8 +42,7 @@ Operand operand_of(const Array& a) {
   result.matrix = Matrix(a.shape.at(0), vector ? 1 : a.shape.at(1));
   result.matrix.elements = a.floats;
   result.epsilon = a.type == Scalar::kF32 ? kEpsilon<float> : kEpsilon<double>;
-  for (const double bound : a.bounds)
-    result.error = std::hypot(result.error, bound);
+  for (const double bound : a.bounds) result.error = std::hypot(result.error, bound);
   result.finite = std::ranges::all_of(a.floats, [](double x) { return std::isfinite(x); });
   return result;
 }
@@ -51,8 +50,7 @@ Operand operand_of(const Array& a) {
 /// Only the lower triangle counts: what stands above becomes its mirror image.
 Operand symmetric(Operand a) {
   for (std::int64_t i = 0; i < a.matrix.rows; ++i) {
-    for (std::int64_t j = i + 1; j < a.matrix.columns; ++j)
-      a.matrix(i, j) = a.matrix(j, i);
+    for (std::int64_t j = i + 1; j < a.matrix.columns; ++j) a.matrix(i, j) = a.matrix(j, i);
   }
   a.finite = std::ranges::all_of(a.matrix.elements, [](double x) { return std::isfinite(x); });
   return a;
@@ -71,18 +69,14 @@ void put(Array& result, const Matrix& m, double bound) {
 }
 
 /// `bound` amplified by q = e |A^-1|; open where first-order theory does not hold.
-double amplified(double bound, double q) {
-  return q < 0.25 ? bound / (1 - 2 * q) : kOpen;
-}
+double amplified(double bound, double q) { return q < 0.25 ? bound / (1 - 2 * q) : kOpen; }
 
 /// e of the note for elimination with partial pivoting.
 double elimination_error(const Operand& a, const LuFactors& f) {
   Matrix l = f.l;
   Matrix u = f.u;
-  for (double& x : l.elements)
-    x = std::fabs(x);
-  for (double& x : u.elements)
-    x = std::fabs(x);
+  for (double& x : l.elements) x = std::fabs(x);
+  for (double& x : u.elements) x = std::fabs(x);
   return a.backward() + 4 * static_cast<double>(a.matrix.rows + 1) * a.epsilon * norm(product(l, u));
 }
 
@@ -91,15 +85,13 @@ double elimination_error(const Operand& a, const LuFactors& f) {
 }
 
 void require_finite(const Node& node, const Routine& routine, const Operand& a) {
-  if (!a.finite)
-    stop(node.range, std::string(name_of(routine.kind)) + ": the matrix has elements that are not finite");
+  if (!a.finite) stop(node.range, std::string(name_of(routine.kind)) + ": the matrix has elements that are not finite");
 }
 
 void cholesky(const Node& node, const Operand& given, Array& result) {
   const Operand a = symmetric(given);
   const CholeskyFactor f = cholesky(a.matrix);
-  if (!f.positive)
-    stop(node.range, "cholesky: the matrix is not positive definite");
+  if (!f.positive) stop(node.range, "cholesky: the matrix is not positive definite");
   const double q = a.backward() * inverse_norm(a.matrix);
   put(result, f.l, amplified(2 * norm(f.l) * q, q));
 }
@@ -138,8 +130,7 @@ void qr(const Operand& a, Array& q_result, Array& r_result) {
 Matrix permuted(const Matrix& b, const std::vector<std::int64_t>& p) {
   Matrix result(b.rows, b.columns);
   for (std::int64_t i = 0; i < b.rows; ++i) {
-    for (std::int64_t j = 0; j < b.columns; ++j)
-      result(i, j) = b(p[static_cast<std::size_t>(i)], j);
+    for (std::int64_t j = 0; j < b.columns; ++j) result(i, j) = b(p[static_cast<std::size_t>(i)], j);
   }
   return result;
 }
@@ -148,12 +139,10 @@ Matrix solved(const LuFactors& f, const Matrix& b) {
   Matrix x = permuted(b, f.p);
   for (std::int64_t j = 0; j < x.columns; ++j) {
     for (std::int64_t i = 0; i < x.rows; ++i) {
-      for (std::int64_t k = 0; k < i; ++k)
-        x(i, j) -= f.l(i, k) * x(k, j);
+      for (std::int64_t k = 0; k < i; ++k) x(i, j) -= f.l(i, k) * x(k, j);
     }
     for (std::int64_t i = x.rows; i-- > 0;) {
-      for (std::int64_t k = i + 1; k < x.rows; ++k)
-        x(i, j) -= f.u(i, k) * x(k, j);
+      for (std::int64_t k = i + 1; k < x.rows; ++k) x(i, j) -= f.u(i, k) * x(k, j);
       x(i, j) /= f.u(i, i);
     }
   }
@@ -162,8 +151,7 @@ Matrix solved(const LuFactors& f, const Matrix& b) {
 
 void solve(const Node& node, const Routine& routine, const Operand& a, const Operand& b, Array& result) {
   const LuFactors f = lu(a.matrix);
-  if (f.singular)
-    singular(node, routine);
+  if (f.singular) singular(node, routine);
   const double e = elimination_error(a, f);
   const double inverse = inverse_norm(a.matrix);
   const double q = e * inverse;
@@ -173,8 +161,7 @@ void solve(const Node& node, const Routine& routine, const Operand& a, const Ope
 
 void inv(const Node& node, const Routine& routine, const Operand& a, Array& result) {
   const LuFactors f = lu(a.matrix);
-  if (f.singular)
-    singular(node, routine);
+  if (f.singular) singular(node, routine);
   const double e = elimination_error(a, f);
   const Matrix x = solved(f, identity(a.matrix.rows));
   const double q = e * norm(x);
@@ -186,8 +173,7 @@ void det(const Operand& a, Array& result) {
   const LuFactors f = lu(a.matrix);
   const auto n = static_cast<double>(a.matrix.rows);
   double value = f.odd ? -1 : 1;
-  for (std::int64_t k = 0; k < a.matrix.rows; ++k)
-    value *= f.u(k, k);
+  for (std::int64_t k = 0; k < a.matrix.rows; ++k) value *= f.u(k, k);
   const double e = elimination_error(a, f);
   const double q = e * inverse_norm(a.matrix);
   const double general = n * e * std::pow(norm(a.matrix) + e, n - 1);
@@ -196,36 +182,29 @@ void det(const Operand& a, Array& result) {
   put(result, 0, value, (n == 0 ? 0 : std::min(general, conditioned)) + rounding);
 }
 
-/// Which sign makes the largest component of column j positive. Of components that are equal up to the square root of the
-/// rounding unit the first counts, so that ties do not hang on roundings. `spread`: how far components may be off;
+/// Which sign makes the largest component of column j positive. Of components that are equal up to the square root of
+/// the rounding unit the first counts, so that ties do not hang on roundings. `spread`: how far components may be off;
 /// `certain` becomes false if another sign may be chosen.
 double sign_of_column(const Matrix& m, std::int64_t j, double epsilon, double spread, bool& certain) {
   double largest = 0;
-  for (std::int64_t i = 0; i < m.rows; ++i)
-    largest = std::max(largest, std::fabs(m(i, j)));
+  for (std::int64_t i = 0; i < m.rows; ++i) largest = std::max(largest, std::fabs(m(i, j)));
   const double threshold = largest * (1 - std::sqrt(epsilon));
   double sign = 0;
   double first = 0;  // of the components that may be chosen elsewhere
   for (std::int64_t i = 0; i < m.rows; ++i) {
     const double size = std::fabs(m(i, j));
     const double own = m(i, j) < 0 ? -1 : 1;
-    if (sign == 0 && size >= threshold)
-      sign = own;
-    if (size + 2 * spread < threshold)
-      continue;
-    if (first == 0)
-      first = own;
+    if (sign == 0 && size >= threshold) sign = own;
+    if (size + 2 * spread < threshold) continue;
+    if (first == 0) first = own;
     certain = certain && own == first;
-    if (size - 2 * spread >= threshold)
-      break;
+    if (size - 2 * spread >= threshold) break;
   }
   return sign == 0 ? 1 : sign;
 }
 
 /// How far a unit vector may turn when its value is `gap` away from all others.
-double turn(double e, double gap) {
-  return gap > 8 * e ? 4 * e / (gap - 2 * e) : kOpen;
-}
+double turn(double e, double gap) { return gap > 8 * e ? 4 * e / (gap - 2 * e) : kOpen; }
 
 void put_column(Array& result, const Matrix& m, std::int64_t j, double sign, double bound, bool as_row) {
   for (std::int64_t i = 0; i < m.rows; ++i) {
@@ -238,10 +217,8 @@ void put_column(Array& result, const Matrix& m, std::int64_t j, double sign, dou
 double gap_of(const std::vector<double>& values, std::int64_t j) {
   const auto at = static_cast<std::size_t>(j);
   double gap = kOpen;
-  if (at > 0)
-    gap = std::min(gap, std::fabs(values[at] - values[at - 1]));
-  if (at + 1 < values.size())
-    gap = std::min(gap, std::fabs(values[at] - values[at + 1]));
+  if (at > 0) gap = std::min(gap, std::fabs(values[at] - values[at - 1]));
+  if (at + 1 < values.size()) gap = std::min(gap, std::fabs(values[at] - values[at + 1]));
   return gap;
 }
 
@@ -250,8 +227,7 @@ void svd(const Node& node, const Routine& routine, const Operand& a,
   require_finite(node, routine, a);
   const SingularValues f = singular_values(a.matrix);
   const double e = a.backward();
-  for (std::size_t j = 0; j < f.s.size(); ++j)
-    put(*results[1], j, f.s[j], e);
+  for (std::size_t j = 0; j < f.s.size(); ++j) put(*results[1], j, f.s[j], e);
   for (std::int64_t j = 0; j < f.u.columns; ++j) {
     const double gap = gap_of(f.s, j);
     const double own = f.s[static_cast<std::size_t>(j)];
@@ -271,8 +247,7 @@ void eigh(const Node& node, const Routine& routine, const Operand& given,
   require_finite(node, routine, a);
   const Eigen f = symmetric_eigen(a.matrix);
   const double e = a.backward();
-  for (std::size_t j = 0; j < f.values.size(); ++j)
-    put(*results[0], j, f.values[j], e);
+  for (std::size_t j = 0; j < f.values.size(); ++j) put(*results[0], j, f.values[j], e);
   for (std::int64_t j = 0; j < f.vectors.columns; ++j) {
     const double bound = turn(e, gap_of(f.values, j));
     bool certain = bound < kOpen;
@@ -299,13 +274,11 @@ void lstsq(const Node& node, const Routine& routine, const Operand& a, const Ope
       least = s;
     else
       most_cut = std::max(most_cut, s);
-    for (std::int64_t j = 0; j < weights.columns; ++j)
-      weights(k, j) = counts ? weights(k, j) / s : 0;
+    for (std::int64_t j = 0; j < weights.columns; ++j) weights(k, j) = counts ? weights(k, j) / s : 0;
   }
   const Matrix x = product(f.v, weights);
   Matrix residual = product(a.matrix, x);
-  for (std::size_t k = 0; k < residual.elements.size(); ++k)
-    residual.elements[k] -= b.matrix.elements[k];
+  for (std::size_t k = 0; k < residual.elements.size(); ++k) residual.elements[k] -= b.matrix.elements[k];
   const double gap = least - most_cut;
   const bool certain = least > 2 * (e + cut) && most_cut + (most_cut > 0 ? e : 0) <= cut;
   const double inverse = 1 / gap;
@@ -320,35 +293,16 @@ void evaluate_factorisation(const Node& node, const Routine& routine, const std:
                             const std::vector<std::shared_ptr<Array>>& results) {
   const Operand a = operand_of(*operands.at(0));
   switch (routine.kind) {
-    case Routine::Kind::kSolve:
-      solve(node, routine, a, operand_of(*operands.at(1)), *results.at(0));
-      return;
-    case Routine::Kind::kCholesky:
-      cholesky(node, a, *results.at(0));
-      return;
-    case Routine::Kind::kLu:
-      lu(a, results);
-      return;
-    case Routine::Kind::kQr:
-      qr(a, *results.at(0), *results.at(1));
-      return;
-    case Routine::Kind::kSvd:
-      svd(node, routine, a, results);
-      return;
-    case Routine::Kind::kEigh:
-      eigh(node, routine, a, results);
-      return;
-    case Routine::Kind::kInv:
-      inv(node, routine, a, *results.at(0));
-      return;
-    case Routine::Kind::kDet:
-      det(a, *results.at(0));
-      return;
-    case Routine::Kind::kLstsq:
-      lstsq(node, routine, a, operand_of(*operands.at(1)), *results.at(0));
-      return;
-    default:
-      TDSL_CHECK(false, "a factorisation");
+    case Routine::Kind::kSolve: solve(node, routine, a, operand_of(*operands.at(1)), *results.at(0)); return;
+    case Routine::Kind::kCholesky: cholesky(node, a, *results.at(0)); return;
+    case Routine::Kind::kLu: lu(a, results); return;
+    case Routine::Kind::kQr: qr(a, *results.at(0), *results.at(1)); return;
+    case Routine::Kind::kSvd: svd(node, routine, a, results); return;
+    case Routine::Kind::kEigh: eigh(node, routine, a, results); return;
+    case Routine::Kind::kInv: inv(node, routine, a, *results.at(0)); return;
+    case Routine::Kind::kDet: det(a, *results.at(0)); return;
+    case Routine::Kind::kLstsq: lstsq(node, routine, a, operand_of(*operands.at(1)), *results.at(0)); return;
+    default: TDSL_CHECK(false, "a factorisation");
   }
 }
 

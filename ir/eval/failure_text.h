@@ -8,8 +8,7 @@ namespace tdsl::ir {
 
 /// What a run says when the program's assertion fails.
 [[nodiscard]] inline std::string failure_text(const Assert& assertion) {
-  if (assertion.implied)
-    return assertion.message;
+  if (assertion.implied) return assertion.message;
   return assertion.message.empty() ? "assertion failed" : "assertion failed: " + assertion.message;
 }
 

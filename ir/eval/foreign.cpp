@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "ir/graph/check.h"
 #include "ir/eval/expr.h"
+#include "ir/graph/check.h"
 #include "ir/graph/foreign_title.h"
 #include "runtime/foreign/call.h"
 
@@ -38,7 +38,8 @@ std::vector<std::max_align_t> packed(const Array& array) {
   with_cpp_type(array.type, [&](auto zero) {
     auto* elements = reinterpret_cast<decltype(zero)*>(memory.data());
     for (std::size_t k = 0; k < count; ++k)
-      elements[k] = is_float(array.type) ? static_cast<decltype(zero)>(array.floats[k]) : static_cast<decltype(zero)>(array.integers[k]);
+      elements[k] = is_float(array.type) ? static_cast<decltype(zero)>(array.floats[k])
+                                         : static_cast<decltype(zero)>(array.integers[k]);
   });
   return memory;
 }
@@ -57,14 +58,14 @@ void unpack(const std::vector<std::max_align_t>& memory, Array& array) {
   });
 }
 
-void enter(const Foreign& foreign, const std::vector<void*>& places, const std::int64_t* const* extents, const SourceRange& place) {
-  TDSL_CHECK(foreign.entry != nullptr, "the function `" + foreign.name + "` of the user's has been compiled before it is evaluated");
+void enter(const Foreign& foreign, const std::vector<void*>& places, const std::int64_t* const* extents,
+           const SourceRange& place) {
+  TDSL_CHECK(foreign.entry != nullptr,
+             "the function `" + foreign.name + "` of the user's has been compiled before it is evaluated");
   const std::string title = title_of(std::set{title_of(foreign)});
   try {
     rt::call_foreign({{}, title.c_str()}, [&] { foreign.entry(places.data(), extents); });
-  } catch (const rt::RunError& error) {
-    stop(place, error.what());
-  }
+  } catch (const rt::RunError& error) { stop(place, error.what()); }
 }
 
 bool is_exact(const Array& a) {
@@ -88,8 +89,7 @@ Slot call_foreign(const Foreign& function, const std::vector<Slot>& arguments, c
       exact = exact && (real ? slot.real.bound : slot.whole.bound) == 0;
     });
   }
-  for (auto& value : values)
-    places.push_back(value.data());
+  for (auto& value : values) places.push_back(value.data());
   enter(function, places, nullptr, place);
   Slot result;
   with_cpp_type(function.result, [&](auto zero) {
@@ -104,8 +104,8 @@ Slot call_foreign(const Foreign& function, const std::vector<Slot>& arguments, c
   return result;
 }
 
-void run_foreign(const Foreign& kernel, const std::vector<const Array*>& operands, const std::vector<std::shared_ptr<Array>>& results,
-                 const SourceRange& place) {
+void run_foreign(const Foreign& kernel, const std::vector<const Array*>& operands,
+                 const std::vector<std::shared_ptr<Array>>& results, const SourceRange& place) {
   std::vector<std::vector<std::max_align_t>> memory;
   std::vector<const std::int64_t*> extents;
   std::vector<std::size_t> of_result;
@@ -114,20 +114,17 @@ void run_foreign(const Foreign& kernel, const std::vector<const Array*>& operand
   std::size_t result = 0;
   for (const Foreign::Parameter& p : kernel.parameters) {
     const Array& array = p.is_output ? *results.at(result++) : *operands.at(operand++);
-    if (p.is_output)
-      of_result.push_back(memory.size());
+    if (p.is_output) of_result.push_back(memory.size());
     exact = exact && (p.is_output || is_exact(array));
     memory.push_back(packed(array));
     extents.push_back(array.shape.data());
   }
   std::vector<void*> places;
-  for (auto& m : memory)
-    places.push_back(m.data());
+  for (auto& m : memory) places.push_back(m.data());
   enter(kernel, places, extents.data(), place);
   for (std::size_t k = 0; k < results.size(); ++k) {
     unpack(memory[of_result[k]], *results[k]);
-    if (!exact)
-      results[k]->bounds.assign(static_cast<std::size_t>(results[k]->size()), kOpen);
+    if (!exact) results[k]->bounds.assign(static_cast<std::size_t>(results[k]->size()), kOpen);
   }
 }
 

@@ -11,16 +11,14 @@ class Finder {
   /// Every value that the region's nodes or yields mention, at any depth.
   std::set<ValueId> region(const Region& r) {
     std::set<ValueId> own(r.arguments.begin(), r.arguments.end());
-    for (const Node& n : r.nodes)
-      own.insert(n.results.begin(), n.results.end());
+    for (const Node& n : r.nodes) own.insert(n.results.begin(), n.results.end());
     std::set<ValueId> used(r.yields.begin(), r.yields.end());
     for (auto node = r.nodes.rbegin(); node != r.nodes.rend(); ++node) {
       std::vector<ValueId>& last = lifetimes_.last[&*node];
       std::set<ValueId> mentioned = mentions(*node);
       mentioned.insert(node->results.begin(), node->results.end());
       for (const ValueId v : mentioned) {
-        if (used.insert(v).second && own.contains(v))
-          last.push_back(v);
+        if (used.insert(v).second && own.contains(v)) last.push_back(v);
       }
     }
     return used;
@@ -32,8 +30,7 @@ class Finder {
   std::set<ValueId> mentions(const Node& node) {
     std::set<ValueId> inside;
     const auto nested = [&](const Region& r) { inside.merge(region(r)); };
-    if (const auto* f = std::get_if<For>(&node.op))
-      nested(f->body);
+    if (const auto* f = std::get_if<For>(&node.op)) nested(f->body);
     if (const auto* w = std::get_if<While>(&node.op)) {
       nested(w->condition);
       nested(w->body);
@@ -43,16 +40,13 @@ class Finder {
       nested(i->else_region);
     }
     if (const auto* c = std::get_if<Choose>(&node.op)) {
-      for (const Region& r : c->regions)
-        nested(r);
+      for (const Region& r : c->regions) nested(r);
     }
-    if (const auto* f = std::get_if<Fused>(&node.op))
-      nested(f->body);
+    if (const auto* f = std::get_if<Fused>(&node.op)) nested(f->body);
     const std::vector<ValueId> operands = operands_of(program_, node);
     std::set<ValueId> all = inside;
     all.insert(operands.begin(), operands.end());
-    if (!inside.empty())
-      lifetimes_.captured[&node] = std::move(inside);
+    if (!inside.empty()) lifetimes_.captured[&node] = std::move(inside);
     return all;
   }
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-// Dense linear algebra for the evaluator: plain textbook algorithms in f64, sequential, meant to be read and trusted, not
-// to be fast. Error bounds are the caller's business (eval_factorise.cpp).
+// Dense linear algebra for the evaluator: plain textbook algorithms in f64, sequential, meant to be read and trusted,
+// not to be fast. Error bounds are the caller's business (eval_factorise.cpp).
 namespace tdsl::ir::eval {
 
 /// Row-major.
@@ -29,14 +29,14 @@ struct Matrix {
 /// Frobenius norm; infinite if any element is not finite.
 [[nodiscard]] double norm(const Matrix& a);
 
-/// Row p[i] of A is row i of L U; L is unit lower trapezoidal (m, k), U upper trapezoidal (k, n), k = min(m, n). The pivot is
-/// the first element of largest magnitude in its column. A column without a non-zero pivot is left as it is.
+/// Row p[i] of A is row i of L U; L is unit lower trapezoidal (m, k), U upper trapezoidal (k, n), k = min(m, n). The
+/// pivot is the first element of largest magnitude in its column. A column without a non-zero pivot is left as it is.
 struct LuFactors {
   std::vector<std::int64_t> p;
   Matrix l;
   Matrix u;
-  bool odd = false;        ///< the permutation is odd
-  bool singular = false;   ///< some pivot is exactly 0
+  bool odd = false;       ///< the permutation is odd
+  bool singular = false;  ///< some pivot is exactly 0
 };
 [[nodiscard]] LuFactors lu(const Matrix& a);
 

@@ -1,5 +1,5 @@
-#include "ir/graph/check.h"
 #include "ir/eval/expr.h"
+#include "ir/graph/check.h"
 
 // The operators of expressions: runtime/kernels/scalar_math.h gives the values, eval_bounds.h the bounds.
 
@@ -12,49 +12,29 @@ namespace scalar = rt::scalar;
 template <class T>
 Real apply(UnaryOp op, Real a, bool operand_nonnegative) {
   switch (op) {
-    case UnaryOp::kNeg:
-      return negate(a);
-    case UnaryOp::kAbs:
-      return {std::fabs(a.value), a.bound};
-    case UnaryOp::kSqrt:
-      return sqrt<T>(a, operand_nonnegative);
-    case UnaryOp::kExp:
-      return exp<T>(a);
-    case UnaryOp::kLog:
-      return monotone<T>(a, [](T x) { return scalar::log(x); });
-    case UnaryOp::kLog1p:
-      return monotone<T>(a, [](T x) { return scalar::log1p(x); });
-    case UnaryOp::kExpm1:
-      return monotone<T>(a, [](T x) { return scalar::expm1(x); });
-    case UnaryOp::kSin:
-      return wave<T>(a, [](T x) { return scalar::sin(x); });
-    case UnaryOp::kCos:
-      return wave<T>(a, [](T x) { return scalar::cos(x); });
-    case UnaryOp::kTan:
-      return tan<T>(a);
-    case UnaryOp::kTanh:
-      return monotone<T>(a, [](T x) { return scalar::tanh(x); });
-    case UnaryOp::kErf:
-      return monotone<T>(a, [](T x) { return scalar::erf(x); });
-    case UnaryOp::kSigmoid:
-      return sigmoid<T>(a);
-    case UnaryOp::kFloor:
-      return exact_monotone(a, [](double x) { return scalar::floor(x); });
-    case UnaryOp::kCeil:
-      return exact_monotone(a, [](double x) { return scalar::ceil(x); });
-    case UnaryOp::kRound:
-      return exact_monotone(a, [](double x) { return scalar::round(x); });
-    case UnaryOp::kSign:
-      return exact_monotone(a, [](double x) { return scalar::sign(x); });
-    case UnaryOp::kRelu:
-      return exact_monotone(a, [](double x) { return scalar::relu(x); });
+    case UnaryOp::kNeg: return negate(a);
+    case UnaryOp::kAbs: return {std::fabs(a.value), a.bound};
+    case UnaryOp::kSqrt: return sqrt<T>(a, operand_nonnegative);
+    case UnaryOp::kExp: return exp<T>(a);
+    case UnaryOp::kLog: return monotone<T>(a, [](T x) { return scalar::log(x); });
+    case UnaryOp::kLog1p: return monotone<T>(a, [](T x) { return scalar::log1p(x); });
+    case UnaryOp::kExpm1: return monotone<T>(a, [](T x) { return scalar::expm1(x); });
+    case UnaryOp::kSin: return wave<T>(a, [](T x) { return scalar::sin(x); });
+    case UnaryOp::kCos: return wave<T>(a, [](T x) { return scalar::cos(x); });
+    case UnaryOp::kTan: return tan<T>(a);
+    case UnaryOp::kTanh: return monotone<T>(a, [](T x) { return scalar::tanh(x); });
+    case UnaryOp::kErf: return monotone<T>(a, [](T x) { return scalar::erf(x); });
+    case UnaryOp::kSigmoid: return sigmoid<T>(a);
+    case UnaryOp::kFloor: return exact_monotone(a, [](double x) { return scalar::floor(x); });
+    case UnaryOp::kCeil: return exact_monotone(a, [](double x) { return scalar::ceil(x); });
+    case UnaryOp::kRound: return exact_monotone(a, [](double x) { return scalar::round(x); });
+    case UnaryOp::kSign: return exact_monotone(a, [](double x) { return scalar::sign(x); });
+    case UnaryOp::kRelu: return exact_monotone(a, [](double x) { return scalar::relu(x); });
     case UnaryOp::kSparse:
-    case UnaryOp::kDense:
-      return a;
+    case UnaryOp::kDense: return a;
     case UnaryOp::kNot:
     case UnaryOp::kIsNan:
-    case UnaryOp::kIsInf:
-      break;
+    case UnaryOp::kIsInf: break;
   }
   TDSL_CHECK(false, "this operator gives no float");
   return {};
@@ -63,22 +43,14 @@ Real apply(UnaryOp op, Real a, bool operand_nonnegative) {
 template <class T>
 Real apply(BinaryOp op, Real a, Real b) {
   switch (op) {
-    case BinaryOp::kAdd:
-      return add<T>(a, b);
-    case BinaryOp::kSub:
-      return subtract<T>(a, b);
-    case BinaryOp::kRem:
-      return remainder<T>(a, b);
-    case BinaryOp::kMod:
-      return mod<T>(a, b);
-    case BinaryOp::kPow:
-      return power<T>(a, b);
-    case BinaryOp::kMin:
-      return min(a, b);
-    case BinaryOp::kMax:
-      return max(a, b);
-    default:
-      break;
+    case BinaryOp::kAdd: return add<T>(a, b);
+    case BinaryOp::kSub: return subtract<T>(a, b);
+    case BinaryOp::kRem: return remainder<T>(a, b);
+    case BinaryOp::kMod: return mod<T>(a, b);
+    case BinaryOp::kPow: return power<T>(a, b);
+    case BinaryOp::kMin: return min(a, b);
+    case BinaryOp::kMax: return max(a, b);
+    default: break;
   }
   TDSL_CHECK(false, "this operator gives no float");
   return {};
@@ -87,22 +59,16 @@ Real apply(BinaryOp op, Real a, Real b) {
 template <class T>
 std::int64_t apply(UnaryOp op, T a) {
   switch (op) {
-    case UnaryOp::kNeg:
-      return scalar::negate(a);
-    case UnaryOp::kAbs:
-      return scalar::abs(a);
-    case UnaryOp::kSign:
-      return scalar::sign(a);
-    case UnaryOp::kRelu:
-      return scalar::relu(a);
+    case UnaryOp::kNeg: return scalar::negate(a);
+    case UnaryOp::kAbs: return scalar::abs(a);
+    case UnaryOp::kSign: return scalar::sign(a);
+    case UnaryOp::kRelu: return scalar::relu(a);
     case UnaryOp::kFloor:
     case UnaryOp::kCeil:
     case UnaryOp::kRound:
     case UnaryOp::kSparse:
-    case UnaryOp::kDense:
-      return a;
-    default:
-      break;
+    case UnaryOp::kDense: return a;
+    default: break;
   }
   TDSL_CHECK(false, "this operator gives no integer");
   return 0;
@@ -111,28 +77,17 @@ std::int64_t apply(UnaryOp op, T a) {
 template <class T>
 std::int64_t apply(BinaryOp op, T a, T b, scalar::Faults& faults) {
   switch (op) {
-    case BinaryOp::kAdd:
-      return scalar::add(a, b);
-    case BinaryOp::kSub:
-      return scalar::subtract(a, b);
-    case BinaryOp::kMul:
-      return scalar::multiply(a, b);
-    case BinaryOp::kDiv:
-      return scalar::divide(a, b, faults);
-    case BinaryOp::kAbsentDiv:
-      return scalar::absent_divide(a, b, faults);
-    case BinaryOp::kRem:
-      return scalar::remainder(a, b, faults);
-    case BinaryOp::kPow:
-      return scalar::power(a, b, faults);
-    case BinaryOp::kMod:
-      return scalar::mod(a, b, faults);
-    case BinaryOp::kMin:
-      return scalar::min(a, b);
-    case BinaryOp::kMax:
-      return scalar::max(a, b);
-    default:
-      break;
+    case BinaryOp::kAdd: return scalar::add(a, b);
+    case BinaryOp::kSub: return scalar::subtract(a, b);
+    case BinaryOp::kMul: return scalar::multiply(a, b);
+    case BinaryOp::kDiv: return scalar::divide(a, b, faults);
+    case BinaryOp::kAbsentDiv: return scalar::absent_divide(a, b, faults);
+    case BinaryOp::kRem: return scalar::remainder(a, b, faults);
+    case BinaryOp::kPow: return scalar::power(a, b, faults);
+    case BinaryOp::kMod: return scalar::mod(a, b, faults);
+    case BinaryOp::kMin: return scalar::min(a, b);
+    case BinaryOp::kMax: return scalar::max(a, b);
+    default: break;
   }
   TDSL_CHECK(false, "this operator gives no integer");
   return 0;
@@ -141,20 +96,13 @@ std::int64_t apply(BinaryOp op, T a, T b, scalar::Faults& faults) {
 template <class T>
 bool compare(BinaryOp op, T a, T b) {
   switch (op) {
-    case BinaryOp::kEq:
-      return scalar::equal(a, b);
-    case BinaryOp::kNe:
-      return scalar::not_equal(a, b);
-    case BinaryOp::kLt:
-      return scalar::less(a, b);
-    case BinaryOp::kLe:
-      return scalar::less_equal(a, b);
-    case BinaryOp::kGt:
-      return scalar::greater(a, b);
-    case BinaryOp::kGe:
-      return scalar::greater_equal(a, b);
-    default:
-      break;
+    case BinaryOp::kEq: return scalar::equal(a, b);
+    case BinaryOp::kNe: return scalar::not_equal(a, b);
+    case BinaryOp::kLt: return scalar::less(a, b);
+    case BinaryOp::kLe: return scalar::less_equal(a, b);
+    case BinaryOp::kGt: return scalar::greater(a, b);
+    case BinaryOp::kGe: return scalar::greater_equal(a, b);
+    default: break;
   }
   TDSL_CHECK(false, "not a comparison");
   return false;
@@ -174,21 +122,19 @@ namespace {
 /// Whether another legal evaluation may find 0 here.
 bool may_be_zero(Real a) { return std::isnan(a.bound) || std::fabs(a.value) <= a.bound; }
 
-/// What is left of a product or quotient if the factor or numerator `a` may be absent, which is another value than `whole`.
+/// What is left of a product or quotient if the factor or numerator `a` may be absent, which is another value than
+/// `whole`.
 Real unless_absent(Real whole, Real a) {
-  if (a.value == 0 && a.bound == 0)
-    return {0, 0};
+  if (a.value == 0 && a.bound == 0) return {0, 0};
   const bool open = may_be_zero(a) && !std::isfinite(whole.value);
-  if (a.value == 0)
-    return {0, open ? kOpen : std::max(whole.bound, std::fabs(whole.value))};
+  if (a.value == 0) return {0, open ? kOpen : std::max(whole.bound, std::fabs(whole.value))};
   return {whole.value, open ? kOpen : whole.bound};
 }
 
 template <class T>
 Real float_product(BinaryOp op, Real a, Real b) {
   const Real whole = multiply<T>(a, b);
-  if (op == BinaryOp::kMul)
-    return whole;
+  if (op == BinaryOp::kMul) return whole;
   const Real left = unless_absent(whole, a);
   return op == BinaryOp::kAbsentMul || (a.value == 0 && a.bound == 0) ? left : unless_absent(left, b);
 }
@@ -233,17 +179,14 @@ Whole CompiledExpr::whole_unary(const Step& s) {
   const auto op = static_cast<UnaryOp>(s.op);
   const Step& operand = nodes_[s.operands[0]];
   if (op == UnaryOp::kIsNan || op == UnaryOp::kIsInf) {
-    if (!is_float(operand.type))
-      return {0, whole_at(s.operands[0]).bound};
+    if (!is_float(operand.type)) return {0, whole_at(s.operands[0]).bound};
     const Real a = real_at(s.operands[0]);
     const bool result = op == UnaryOp::kIsNan ? scalar::isnan(a.value) : scalar::isinf(a.value);
     return {result ? 1 : 0, std::isinf(a.bound) ? kOpen : 0};
   }
   const Whole a = whole_at(s.operands[0]);
-  if (op == UnaryOp::kSparse || op == UnaryOp::kDense)
-    return a;
-  if (op == UnaryOp::kNot)
-    return {a.value == 0 ? 1 : 0, a.bound};
+  if (op == UnaryOp::kSparse || op == UnaryOp::kDense) return a;
+  if (op == UnaryOp::kNot) return {a.value == 0 ? 1 : 0, a.bound};
   const std::int64_t value =
       s.type == Scalar::kI32 ? apply(op, static_cast<std::int32_t>(a.value)) : apply(op, a.value);
   return {value, a.bound};
@@ -264,8 +207,7 @@ Whole CompiledExpr::comparison(const Step& s) {
 Whole CompiledExpr::logical(const Step& s) {
   const bool deciding = static_cast<BinaryOp>(s.op) == BinaryOp::kOr;
   const Whole a = whole_at(s.operands[0]);
-  if ((a.value != 0) == deciding)
-    return a;
+  if ((a.value != 0) == deciding) return a;
   const Whole b = whole_at(s.operands[1]);
   const bool decided = (b.value != 0) == deciding && b.bound == 0;
   return {b.value, decided ? 0 : std::max(a.bound, b.bound)};
@@ -273,18 +215,15 @@ Whole CompiledExpr::logical(const Step& s) {
 
 Whole CompiledExpr::whole_binary(const Step& s) {
   const auto op = static_cast<BinaryOp>(s.op);
-  if (is_comparison(op))
-    return comparison(s);
-  if (is_logical(op))
-    return logical(s);
+  if (is_comparison(op)) return comparison(s);
+  if (is_logical(op)) return logical(s);
   const Whole a = whole_at(s.operands[0]);
   const Whole b = whole_at(s.operands[1]);
   scalar::Faults faults;
   const std::int64_t value =
       s.type == Scalar::kI32 ? apply(op, static_cast<std::int32_t>(a.value), static_cast<std::int32_t>(b.value), faults)
                              : apply(op, a.value, b.value, faults);
-  if (faults.any())
-    stop(s.range, faults.message());
+  if (faults.any()) stop(s.range, faults.message());
   return {value, std::max(a.bound, b.bound)};
 }
 
@@ -292,18 +231,15 @@ Whole CompiledExpr::whole_cast(const Step& s) {
   const Step& operand = nodes_[s.operands[0]];
   if (!is_float(operand.type)) {
     const Whole a = whole_at(s.operands[0]);
-    if (s.type == Scalar::kBool)
-      return {a.value != 0 ? 1 : 0, a.bound};
+    if (s.type == Scalar::kBool) return {a.value != 0 ? 1 : 0, a.bound};
     return {s.type == Scalar::kI32 ? std::int64_t{static_cast<std::int32_t>(a.value)} : a.value, a.bound};
   }
   const Real a = real_at(s.operands[0]);
-  if (s.type == Scalar::kBool)
-    return {a.value != 0 ? 1 : 0, order_open(a, {0, 0}) ? kOpen : 0};
+  if (s.type == Scalar::kBool) return {a.value != 0 ? 1 : 0, order_open(a, {0, 0}) ? kOpen : 0};
   scalar::Faults faults;
   const std::int64_t value = s.type == Scalar::kI32 ? std::int64_t{scalar::cast<std::int32_t>(a.value, faults)}
                                                     : scalar::cast<std::int64_t>(a.value, faults);
-  if (faults.any())
-    stop(s.range, faults.message());
+  if (faults.any()) stop(s.range, faults.message());
   const bool certain = a.bound == 0 || std::trunc(a.value - a.bound) == std::trunc(a.value + a.bound);
   return {value, certain ? 0 : kOpen};
 }

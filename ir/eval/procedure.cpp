@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <utility>
 
-#include "ir/graph/check.h"
 #include "ir/eval/foreign.h"
+#include "ir/graph/check.h"
 #include "runtime/exact.h"
 
 namespace tdsl::ir::eval {
 
 CompiledProcedure::CompiledProcedure(ProcedureRef procedure, const SourceRange& place)
-    : procedure_(std::move(procedure)), place_(place), body_(compiled(procedure_->body)),
+    : procedure_(std::move(procedure)),
+      place_(place),
+      body_(compiled(procedure_->body)),
       result_(compiled(procedure_->result, place)) {}
 
 CompiledExpr CompiledProcedure::compiled(const Expr& e, const SourceRange& place) const {
@@ -93,15 +95,13 @@ void CompiledProcedure::run(Steps& steps) {
         [&](Repeat& r) {
           for (;;) {
             run(r.before);
-            if (control(r.condition) == 0)
-              break;
+            if (control(r.condition) == 0) break;
             run(r.body);
           }
         },
         [&](Branch& b) { run(control(b.condition) != 0 ? b.then_part : b.else_part); },
         [&](Require& r) {
-          if (control(r.condition) == 0)
-            stop(r.range.known() ? r.range : place_, r.message);
+          if (control(r.condition) == 0) stop(r.range.known() ? r.range : place_, r.message);
         });
   }
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/graph/check.h"
 #include "ir/eval/accumulator.h"
 #include "ir/eval/foreign.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::ir::eval {
 
@@ -25,8 +25,7 @@ std::vector<Line> lines_of(const std::vector<std::int64_t>& shape, std::size_t a
   std::int64_t outer = 1;
   std::int64_t inner = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (d != axis)
-      (d < axis ? outer : inner) *= shape[d];
+    if (d != axis) (d < axis ? outer : inner) *= shape[d];
   }
   std::vector<Line> lines;
   for (std::int64_t o = 0; o < outer; ++o) {
@@ -38,9 +37,7 @@ std::vector<Line> lines_of(const std::vector<std::int64_t>& shape, std::size_t a
   return lines;
 }
 
-double bound_at(const Array& a, std::size_t position) {
-  return a.bounds.empty() ? 0 : a.bounds[position];
-}
+double bound_at(const Array& a, std::size_t position) { return a.bounds.empty() ? 0 : a.bounds[position]; }
 
 void cumsum(const Array& a, Array& result, std::size_t axis) {
   for (const Line& line : lines_of(a.shape, axis)) {
@@ -64,8 +61,8 @@ void cumsum(const Array& a, Array& result, std::size_t axis) {
 /// The positions of a line in order, equal elements by position, nan last; and what the elements' bounds leave open.
 struct Order {
   std::vector<std::int64_t> positions;
-  double reach = 0;      ///< how far each sorted element may be off: a sorted line moves no more than its elements do
-  bool settled = true;   ///< whether the positions are certain
+  double reach = 0;     ///< how far each sorted element may be off: a sorted line moves no more than its elements do
+  bool settled = true;  ///< whether the positions are certain
 };
 
 Order order_of(const Array& a, const Line& line, bool descending) {
@@ -80,20 +77,18 @@ Order order_of(const Array& a, const Line& line, bool descending) {
     }
     const double left = a.floats[line.at(x)];
     const double right = a.floats[line.at(y)];
-    if (left != left || right != right)
-      return left == left && right != right;
+    if (left != left || right != right) return left == left && right != right;
     return descending ? left > right : left < right;
   };
   std::ranges::stable_sort(order.positions, before);
   for (std::int64_t k = 0; k < line.length; ++k) {
     const std::size_t at = line.at(order.positions[static_cast<std::size_t>(k)]);
     order.reach = std::max(order.reach, bound_at(a, at));
-    if (k == 0)
-      continue;
+    if (k == 0) continue;
     const std::size_t last = line.at(order.positions[static_cast<std::size_t>(k - 1)]);
     if (is_float(a.type)) {
-      order.settled = order.settled &&
-                      !order_open({a.floats[last], bound_at(a, last)}, {a.floats[at], bound_at(a, at)});
+      order.settled =
+          order.settled && !order_open({a.floats[last], bound_at(a, last)}, {a.floats[at], bound_at(a, at)});
     }
   }
   order.settled = order.settled && order.reach < kOpen;
@@ -109,14 +104,10 @@ void sorted(const Array& a, std::size_t axis, bool descending, Array* values, Ar
     for (std::int64_t k = 0; k < to[l].length; ++k) {
       const std::int64_t position = order.positions[static_cast<std::size_t>(k)];
       const std::size_t at = to[l].at(k);
-      if (values != nullptr && is_float(a.type))
-        values->floats[at] = a.floats[from[l].at(position)];
-      if (values != nullptr && !is_float(a.type))
-        values->integers[at] = a.integers[from[l].at(position)];
-      if (values != nullptr)
-        set_bound(*values, at, order.reach);
-      if (positions == nullptr)
-        continue;
+      if (values != nullptr && is_float(a.type)) values->floats[at] = a.floats[from[l].at(position)];
+      if (values != nullptr && !is_float(a.type)) values->integers[at] = a.integers[from[l].at(position)];
+      if (values != nullptr) set_bound(*values, at, order.reach);
+      if (positions == nullptr) continue;
       positions->integers[at] = position;
       set_bound(*positions, at, order.settled ? 0 : kOpen);
     }
@@ -128,8 +119,7 @@ void sorted(const Array& a, std::size_t axis, bool descending, Array* values, Ar
 std::vector<std::shared_ptr<Array>> evaluate_routine(Environment& environment, const Node& node,
                                                      const Routine& routine) {
   std::vector<const Array*> operands;
-  for (const ValueId v : routine.operands)
-    operands.push_back(&environment.get(v));
+  for (const ValueId v : routine.operands) operands.push_back(&environment.get(v));
   std::vector<std::shared_ptr<Array>> results;
   for (const ValueId v : node.results) {
     const Scalar type = environment.program().type(v).scalar;
@@ -146,22 +136,15 @@ std::vector<std::shared_ptr<Array>> evaluate_routine(Environment& environment, c
   const Array& a = *operands.at(0);
   const auto axis = static_cast<std::size_t>(routine.axis);
   switch (routine.kind) {
-    case Routine::Kind::kCumsum:
-      cumsum(a, *results.at(0), axis);
-      break;
-    case Routine::Kind::kSort:
-      sorted(a, axis, false, results.at(0).get(), nullptr);
-      break;
-    case Routine::Kind::kArgsort:
-      sorted(a, axis, false, nullptr, results.at(0).get());
-      break;
+    case Routine::Kind::kCumsum: cumsum(a, *results.at(0), axis); break;
+    case Routine::Kind::kSort: sorted(a, axis, false, results.at(0).get(), nullptr); break;
+    case Routine::Kind::kArgsort: sorted(a, axis, false, nullptr, results.at(0).get()); break;
     case Routine::Kind::kTopk:
       if (results.at(0)->shape[axis] > a.shape[axis])
         stop(node.range, "topk takes more elements than the dimension has");
       sorted(a, axis, true, results.at(0).get(), results.at(1).get());
       break;
-    default:
-      TDSL_CHECK(false, "a routine along lines");
+    default: TDSL_CHECK(false, "a routine along lines");
   }
   return results;
 }

@@ -13,8 +13,8 @@ namespace tdsl::ir {
   return -kMost <= number && number <= kMost;
 }
 
-/// Whether `e` is a sum of a small number and of sizes, each once with either sign: it and the difference with another one do not wrap around.
-/// `is_size(product)`: of a product of values.
+/// Whether `e` is a sum of a small number and of sizes, each once with either sign: it and the difference with another
+/// one do not wrap around. `is_size(product)`: of a product of values.
 template <class IsSize>
 [[nodiscard]] bool is_small_sum(const Extent& e, const IsSize& is_size) {
   return std::ranges::all_of(e.terms(), [&](const auto& term) {

@@ -16,18 +16,15 @@ namespace {
 
 template <class T>
 std::string float_text(T value) {
-  if (std::isnan(value))
-    return "nan";
-  if (std::isinf(value))
-    return value > 0 ? "inf" : "-inf";
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   std::array<char, 64> buffer{};
   char* const end =
       std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
   const std::string_view scientific(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
   const int exponent = std::atoi(std::string(scientific.substr(scientific.find('e') + 1)).c_str());
   // Python's choice between both notations.
-  if (exponent < -4 || exponent >= 16)
-    return std::string(scientific);
+  if (exponent < -4 || exponent >= 16) return std::string(scientific);
   // `fixed` gives all digits of a whole number, of which those that read back may be fewer.
   std::string digits(scientific.substr(0, scientific.find('e')));
   std::erase(digits, '.');
@@ -41,15 +38,11 @@ std::string float_text(T value) {
 
 std::string element_text(const Array& a, std::size_t position) {
   switch (a.type) {
-    case Scalar::kBool:
-      return a.integers[position] != 0 ? "true" : "false";
+    case Scalar::kBool: return a.integers[position] != 0 ? "true" : "false";
     case Scalar::kI32:
-    case Scalar::kI64:
-      return std::to_string(a.integers[position]);
-    case Scalar::kF32:
-      return float_text(static_cast<float>(a.floats[position]));
-    case Scalar::kF64:
-      return float_text(a.floats[position]);
+    case Scalar::kI64: return std::to_string(a.integers[position]);
+    case Scalar::kF32: return float_text(static_cast<float>(a.floats[position]));
+    case Scalar::kF64: return float_text(a.floats[position]);
   }
   return "";
 }
@@ -73,8 +66,7 @@ void append(const Array& a, std::size_t dimension, std::size_t position, std::st
       k = extent - kEdge;
       text += " ...";
     }
-    if (k > 0)
-      text += ' ';
+    if (k > 0) text += ' ';
     append(a, dimension + 1, position + static_cast<std::size_t>(k) * stride, text);
   }
   text += ']';
@@ -83,8 +75,7 @@ void append(const Array& a, std::size_t dimension, std::size_t position, std::st
 }  // namespace
 
 std::string text_of(const Array& array) {
-  if (array.size() == 0)
-    return "[]";
+  if (array.size() == 0) return "[]";
   std::string text;
   append(array, 0, 0, text);
   return text;

@@ -18,10 +18,8 @@ struct Atoms {
 };
 
 std::optional<Extent> polynomial(const Expr& e, Atoms atoms) {
-  if (e->type != Scalar::kI64)
-    return std::nullopt;
-  if (const auto* c = std::get_if<Constant>(&e->op))
-    return Extent(std::get<std::int64_t>(c->value));
+  if (e->type != Scalar::kI64) return std::nullopt;
+  if (const auto* c = std::get_if<Constant>(&e->op)) return Extent(std::get<std::int64_t>(c->value));
   if (const auto* r = std::get_if<Read>(&e->op)) {
     return r->subscripts.empty() ? std::optional(Extent::of(r->tensor)) : std::nullopt;
   }
@@ -29,49 +27,34 @@ std::optional<Extent> polynomial(const Expr& e, Atoms atoms) {
     return atoms.labels ? std::optional(Extent::of(label_value(i->label))) : std::nullopt;
   }
   if (const auto* u = std::get_if<Unary>(&e->op)) {
-    if (u->op != UnaryOp::kNeg)
-      return std::nullopt;
+    if (u->op != UnaryOp::kNeg) return std::nullopt;
     const auto operand = polynomial(u->operand, atoms);
     return operand ? std::optional(Extent(0) - *operand) : std::nullopt;
   }
   const auto* b = std::get_if<Binary>(&e->op);
-  if (b == nullptr)
-    return std::nullopt;
+  if (b == nullptr) return std::nullopt;
   const bool divides = b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem;
   const Atoms inside{atoms.labels && !divides, atoms.quotients};
   const auto left = polynomial(b->left, inside);
   const auto right = left ? polynomial(b->right, inside) : std::nullopt;
   // A sum of hundreds of scalars is no size, and is looked at from each of its operators.
   constexpr std::size_t kMostTerms = 64;
-  if (!right || left->terms().size() + right->terms().size() > kMostTerms)
-    return std::nullopt;
+  if (!right || left->terms().size() + right->terms().size() > kMostTerms) return std::nullopt;
   switch (b->op) {
-    case BinaryOp::kAdd:
-      return *left + *right;
-    case BinaryOp::kSub:
-      return *left - *right;
-    case BinaryOp::kMul:
-      return product_if_small(*left, *right);
-    case BinaryOp::kDiv:
-      return atoms.quotients ? std::optional(Extent::quotient(*left, *right)) : std::nullopt;
-    case BinaryOp::kRem:
-      return atoms.quotients ? std::optional(Extent::remainder(*left, *right)) : std::nullopt;
-    default:
-      return std::nullopt;
+    case BinaryOp::kAdd: return *left + *right;
+    case BinaryOp::kSub: return *left - *right;
+    case BinaryOp::kMul: return product_if_small(*left, *right);
+    case BinaryOp::kDiv: return atoms.quotients ? std::optional(Extent::quotient(*left, *right)) : std::nullopt;
+    case BinaryOp::kRem: return atoms.quotients ? std::optional(Extent::remainder(*left, *right)) : std::nullopt;
+    default: return std::nullopt;
   }
 }
 
 }  // namespace
 
-std::optional<Extent> extent_of(const Expr& e) {
-  return polynomial(e, {});
-}
-std::optional<Extent> polynomial_of(const Expr& e) {
-  return polynomial(e, {true, false});
-}
-std::optional<Extent> subscript_polynomial(const Expr& e) {
-  return polynomial(e, {true, true});
-}
+std::optional<Extent> extent_of(const Expr& e) { return polynomial(e, {}); }
+std::optional<Extent> polynomial_of(const Expr& e) { return polynomial(e, {true, false}); }
+std::optional<Extent> subscript_polynomial(const Expr& e) { return polynomial(e, {true, true}); }
 
 bool is_linear(const Extent& e) {
   return std::ranges::all_of(e.terms(), [](const auto& term) { return term.first.size() <= 1; });
@@ -104,10 +87,8 @@ Expr expr_of_polynomial(const Extent& e) {
   std::int64_t constant_term = 0;
   for (const bool positive : {true, false}) {
     for (const auto& [monomial, coefficient] : e.terms()) {
-      if (monomial.empty())
-        constant_term = coefficient;
-      if (monomial.empty() || (coefficient > 0) != positive)
-        continue;
+      if (monomial.empty()) constant_term = coefficient;
+      if (monomial.empty() || (coefficient > 0) != positive) continue;
       if (positive) {
         const Expr term = expr_of_term(monomial, coefficient);
         sum = sum ? binary(BinaryOp::kAdd, sum, term) : term;
@@ -119,10 +100,8 @@ Expr expr_of_polynomial(const Extent& e) {
       }
     }
   }
-  if (!sum)
-    return constant_i64(constant_term);
-  if (constant_term == 0)
-    return sum;
+  if (!sum) return constant_i64(constant_term);
+  if (constant_term == 0) return sum;
   if (constant_term < 0 && constant_term != std::numeric_limits<std::int64_t>::min()) {
     return binary(BinaryOp::kSub, sum, constant_i64(-constant_term));
   }
@@ -138,8 +117,7 @@ std::optional<LinearForm> linear_in(const Extent& e, ValueId v) {
     }
   }
   form.rest = e - Extent(form.coefficient) * variable;
-  if (mentions(form.rest, v))
-    return std::nullopt;
+  if (mentions(form.rest, v)) return std::nullopt;
   return form;
 }
 
@@ -184,7 +162,9 @@ class AffineAnalysis {
           const auto* value = std::get_if<std::int64_t>(&c.value);
           return value ? std::optional(Affine{{}, Extent(*value)}) : std::nullopt;
         },
-        [](const IndexRef& r) -> std::optional<Affine> { return Affine{{{r.label, Extent(1)}}, {}}; },
+        [](const IndexRef& r) -> std::optional<Affine> {
+          return Affine{{{r.label, Extent(1)}}, {}};
+        },
         [&](const Read& r) -> std::optional<Affine> {
           if (!r.subscripts.empty() || e->type != Scalar::kI64) return std::nullopt;
           const std::optional<ValueId> v = hoist_(e);
@@ -196,8 +176,7 @@ class AffineAnalysis {
           const auto operand = form(u.operand);
           return operand ? std::optional(scaled_form(*operand, Extent(-1))) : std::nullopt;
         },
-        [&](const Binary& b) { return binary(b); },
-        [](const Select&) -> std::optional<Affine> { return std::nullopt; },
+        [&](const Binary& b) { return binary(b); }, [](const Select&) -> std::optional<Affine> { return std::nullopt; },
         [](const Cast&) -> std::optional<Affine> { return std::nullopt; },
         [](const Apply&) -> std::optional<Affine> { return std::nullopt; });
     if (found || mentions_labels(e)) return found;
@@ -222,8 +201,9 @@ class AffineAnalysis {
     }
     const auto divisor = right->constant.constant();
     if (!left->terms.empty() || !right->terms.empty() || !divisor || *divisor == 0) return std::nullopt;
-    return Affine{{}, b.op == BinaryOp::kDiv ? Extent::quotient(left->constant, right->constant)
-                                                     : Extent::remainder(left->constant, right->constant)};
+    return Affine{{},
+                  b.op == BinaryOp::kDiv ? Extent::quotient(left->constant, right->constant)
+                                         : Extent::remainder(left->constant, right->constant)};
   }
 
   const Hoist& hoist_;
@@ -272,19 +252,15 @@ bool reads_each_label_once(const Read& r) {
   std::set<ValueId> seen;
   for (const Expr& subscript : r.subscripts) {
     const auto polynomial = subscript_polynomial(subscript);
-    if (!polynomial)
-      return false;
+    if (!polynomial) return false;
     for (const auto& [monomial, coefficient] : polynomial->terms()) {
       int labels = 0;
       for (const Extent::AtomRef& atom : monomial) {
-        if (atom->kind != Extent::Atom::Kind::kValue || atom->value.id > label_value(0).id)
-          continue;
+        if (atom->kind != Extent::Atom::Kind::kValue || atom->value.id > label_value(0).id) continue;
         ++labels;
-        if (!seen.insert(atom->value).second)
-          return false;
+        if (!seen.insert(atom->value).second) return false;
       }
-      if (labels > 1 || (labels == 1 && coefficient < 0))
-        return false;
+      if (labels > 1 || (labels == 1 && coefficient < 0)) return false;
     }
   }
   return true;

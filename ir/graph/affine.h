@@ -14,9 +14,7 @@ namespace tdsl::ir {
 
 /// As extent_of, with index variables: label k stands in the polynomial as the pseudo value label_value(k).
 [[nodiscard]] std::optional<Extent> polynomial_of(const Expr& e);
-[[nodiscard]] constexpr ValueId label_value(std::int32_t label) {
-  return {-2 - label};
-}
+[[nodiscard]] constexpr ValueId label_value(std::int32_t label) { return {-2 - label}; }
 /// As polynomial_of; quotients and remainders of sizes count as sizes.
 [[nodiscard]] std::optional<Extent> subscript_polynomial(const Expr& e);
 /// Whether no term is a product of atoms.
@@ -49,8 +47,8 @@ struct Affine {
   friend bool operator==(const Affine& a, const Affine& b) { return a.terms == b.terms && a.constant == b.constant; }
 };
 
-/// The value that a label-free i64 expression is, for those that are no polynomials of values; nothing if there is none (it reads
-/// data, or computing it could fail where the program never does).
+/// The value that a label-free i64 expression is, for those that are no polynomials of values; nothing if there is none
+/// (it reads data, or computing it could fail where the program never does).
 using Hoist = std::function<std::optional<ValueId>(const Expr&)>;
 /// A Hoist of programs: an integer scalar that is read. What is no polynomial of such scalars is no value then.
 [[nodiscard]] std::optional<ValueId> read_scalar(const Expr& e);
@@ -64,8 +62,8 @@ struct QuotientForm {
   Extent divisor;
 };
 [[nodiscard]] std::optional<QuotientForm> quotient_of(const Expr& e, const Hoist& hoist);
-/// Whether dimension `d` of the read is subscripted by data: neither affine, nor a quotient, nor the remainder that goes
-/// with a quotient in an earlier dimension (a reshape).
+/// Whether dimension `d` of the read is subscripted by data: neither affine, nor a quotient, nor the remainder that
+/// goes with a quotient in an earlier dimension (a reshape).
 [[nodiscard]] bool is_data_subscript(const Read& read, std::size_t d, const Hoist& hoist);
 
 /// Whether evaluating the expression can stop the run (integer division, narrowing casts, negative powers).
@@ -82,8 +80,7 @@ template <class Labels>
   AffineHull hull{form.constant, form.constant};
   for (const Term& t : form.terms) {
     const auto c = t.coefficient.constant();
-    if (!c)
-      return std::nullopt;
+    if (!c) return std::nullopt;
     const auto& label = labels[static_cast<std::size_t>(t.label)];
     const Extent first = label.begin * Extent(*c);
     const Extent last = (label.end - Extent(1)) * Extent(*c);
@@ -97,8 +94,7 @@ template <class Labels>
 template <class Labels>
 [[nodiscard]] bool provably_inside(const Affine& form, const Labels& labels, const Extent& extent) {
   const std::optional<AffineHull> hull = hull_of(form, labels);
-  if (!hull)
-    return false;
+  if (!hull) return false;
   const auto low = hull->low.constant();
   const auto room = (extent - Extent(1) - hull->high).constant();
   return low && *low >= 0 && room && *room >= 0;
@@ -109,7 +105,8 @@ template <class Labels>
   return provably_inside(form.numerator, labels, extent * form.divisor);
 }
 
-/// Whether the subscripts are sums of index variables, each times a positive number or sizes, and of sizes, and no index variable occurs twice.
+/// Whether the subscripts are sums of index variables, each times a positive number or sizes, and of sizes, and no
+/// index variable occurs twice.
 [[nodiscard]] bool reads_each_label_once(const Read& r);
 
 }  // namespace tdsl::ir

@@ -10,8 +10,7 @@ ValueId renamed(ValueId v, const Renaming& names) {
 }
 
 void rename(std::vector<ValueId>& values, const Renaming& names) {
-  for (ValueId& v : values)
-    v = renamed(v, names);
+  for (ValueId& v : values) v = renamed(v, names);
 }
 
 void rename(Compute& c, const Renaming& names) {
@@ -22,18 +21,15 @@ void rename(Compute& c, const Renaming& names) {
     }
   }
   for (auto* list : {&c.bodies, &c.left}) {
-    for (Expr& e : *list)
-      e = renamed(e, names);
+    for (Expr& e : *list) e = renamed(e, names);
   }
   c.guard = renamed(c.guard, names);
-  if (c.base)
-    c.base = renamed(*c.base, names);
+  if (c.base) c.base = renamed(*c.base, names);
 }
 
 void rename_shapes(Program& program, const std::vector<ValueId>& values, const Renaming& names) {
   for (const ValueId v : values) {
-    for (Extent& e : program.values[static_cast<std::size_t>(v.id)].type.shape)
-      e = renamed(e, names);
+    for (Extent& e : program.values[static_cast<std::size_t>(v.id)].type.shape) e = renamed(e, names);
   }
 }
 
@@ -52,8 +48,7 @@ void renew(Program& program, Node& node, Renaming& names) {
   renew(program, node.results, names);
   for (Region* r : regions_in(node)) {
     renew(program, r->arguments, names);
-    for (Node& n : r->nodes)
-      renew(program, n, names);
+    for (Node& n : r->nodes) renew(program, n, names);
   }
 }
 
@@ -61,8 +56,7 @@ Node without_effects(const Node& node) {
   Node copy = node;
   for (Region* r : regions_in(copy)) {
     std::erase_if(r->nodes, is_effect);
-    for (Node& n : r->nodes)
-      n = without_effects(n);
+    for (Node& n : r->nodes) n = without_effects(n);
   }
   return copy;
 }
@@ -70,54 +64,41 @@ Node without_effects(const Node& node) {
 template <class NodeType, class RegionType>
 std::vector<RegionType*> regions(NodeType& node) {
   using Result = std::vector<RegionType*>;
-  if (auto* f = std::get_if<For>(&node.op))
-    return Result{&f->body};
-  if (auto* w = std::get_if<While>(&node.op))
-    return Result{&w->condition, &w->body};
-  if (auto* i = std::get_if<If>(&node.op))
-    return Result{&i->then_region, &i->else_region};
+  if (auto* f = std::get_if<For>(&node.op)) return Result{&f->body};
+  if (auto* w = std::get_if<While>(&node.op)) return Result{&w->condition, &w->body};
+  if (auto* i = std::get_if<If>(&node.op)) return Result{&i->then_region, &i->else_region};
   if (auto* c = std::get_if<Choose>(&node.op)) {
     Result all;
-    for (auto& region : c->regions)
-      all.push_back(&region);
+    for (auto& region : c->regions) all.push_back(&region);
     return all;
   }
-  if (auto* f = std::get_if<Fused>(&node.op))
-    return Result{&f->body};
+  if (auto* f = std::get_if<Fused>(&node.op)) return Result{&f->body};
   return {};
 }
 
 void mention(const Program& program, const Node& node, std::set<ValueId>& values) {
   const std::vector<ValueId> operands = operands_of(program, node);
   values.insert(operands.begin(), operands.end());
-  if (const auto* f = std::get_if<For>(&node.op))
-    values.insert({f->begin, f->end});
+  if (const auto* f = std::get_if<For>(&node.op)) values.insert({f->begin, f->end});
   for (const Region* r : regions_in(node)) {
     for (const ValueId v : r->arguments) {
       for (const Extent& e : program.type(v).shape) {
-        for (const ValueId size : e.values())
-          values.insert(size);
+        for (const ValueId size : e.values()) values.insert(size);
       }
     }
-    for (const Node& n : r->nodes)
-      mention(program, n, values);
+    for (const Node& n : r->nodes) mention(program, n, values);
     values.insert(r->yields.begin(), r->yields.end());
   }
 }
 
 }  // namespace
 
-std::vector<Region*> regions_in(Node& node) {
-  return regions<Node, Region>(node);
-}
+std::vector<Region*> regions_in(Node& node) { return regions<Node, Region>(node); }
 
-std::vector<const Region*> regions_in(const Node& node) {
-  return regions<const Node, const Region>(node);
-}
+std::vector<const Region*> regions_in(const Node& node) { return regions<const Node, const Region>(node); }
 
 Expr renamed(const Expr& e, const Renaming& names) {
-  if (!e)
-    return e;
+  if (!e) return e;
   return rewrite(e, [&](const Expr& x) {
     const auto* r = std::get_if<Read>(&x->op);
     const auto found = r == nullptr ? names.end() : names.find(r->tensor);
@@ -137,16 +118,13 @@ void rename(Program& program, Node& node, const Renaming& names) {
   match(
       node.op, [](Dimension&) {},
       [&](Param& p) {
-        if (p.computed_default)
-          p.computed_default = renamed(*p.computed_default, names);
+        if (p.computed_default) p.computed_default = renamed(*p.computed_default, names);
       },
-      [](Input&) {}, [&](Compute& c) { rename(c, names); },
-      [&](Random& r) { rename(r.iterations, names); }, [&](Routine& r) { rename(r.operands, names); },
+      [](Input&) {}, [&](Compute& c) { rename(c, names); }, [&](Random& r) { rename(r.iterations, names); },
+      [&](Routine& r) { rename(r.operands, names); },
       [&](Chain& c) {
-        for (Chain::Factor& f : c.factors)
-          f.tensor = renamed(f.tensor, names);
-        for (Extent& e : c.sizes)
-          e = renamed(e, names);
+        for (Chain::Factor& f : c.factors) f.tensor = renamed(f.tensor, names);
+        for (Extent& e : c.sizes) e = renamed(e, names);
       },
       [&](For& f) {
         f.begin = renamed(f.begin, names);
@@ -163,16 +141,14 @@ void rename(Program& program, Node& node, const Renaming& names) {
       },
       [&](Print& p) {
         for (auto& item : p.items) {
-          if (auto* v = std::get_if<ValueId>(&item))
-            *v = renamed(*v, names);
+          if (auto* v = std::get_if<ValueId>(&item)) *v = renamed(*v, names);
         }
       },
       [&](Assert& a) { a.condition = renamed(a.condition, names); },
       [&](Check& c) {
         c.left = renamed(c.left, names);
         c.right = renamed(c.right, names);
-        if (c.guard)
-          c.guard = renamed(*c.guard, names);
+        if (c.guard) c.guard = renamed(*c.guard, names);
       },
       [&](Output& o) { o.value = renamed(o.value, names); },
       [&](Gradient& g) {
@@ -181,8 +157,7 @@ void rename(Program& program, Node& node, const Renaming& names) {
       });
   for (Region* r : regions_in(node)) {
     rename_shapes(program, r->arguments, names);
-    for (Node& n : r->nodes)
-      rename(program, n, names);
+    for (Node& n : r->nodes) rename(program, n, names);
     rename(r->yields, names);
   }
 }
@@ -193,7 +168,9 @@ Node copied(Program& program, Node node, Renaming& names) {
   return node;
 }
 
-Node cloned(Program& program, const Node& node, Renaming& names) { return copied(program, without_effects(node), names); }
+Node cloned(Program& program, const Node& node, Renaming& names) {
+  return copied(program, without_effects(node), names);
+}
 
 bool is_effect(const Node& node) {
   return std::holds_alternative<Print>(node.op) || std::holds_alternative<Assert>(node.op) ||

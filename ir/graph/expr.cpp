@@ -21,10 +21,8 @@ Expr make(SourceRange range, Scalar type, ExprOp op) {
 
 /// The literal as an element of type `s` holds it: rounded to f32 or wrapped to i32.
 Literal stored(Scalar s, Literal value) {
-  if (s == Scalar::kF32)
-    return static_cast<double>(static_cast<float>(std::get<double>(value)));
-  if (s == Scalar::kI32)
-    return std::int64_t{static_cast<std::int32_t>(std::get<std::int64_t>(value))};
+  if (s == Scalar::kF32) return static_cast<double>(static_cast<float>(std::get<double>(value)));
+  if (s == Scalar::kI32) return std::int64_t{static_cast<std::int32_t>(std::get<std::int64_t>(value))};
   return value;
 }
 
@@ -39,8 +37,7 @@ bool is_integer_constant(const Expr& e, std::int64_t value) {
 }
 
 bool same_bits(const Literal& a, const Literal& b) {
-  if (a.index() != b.index())
-    return false;
+  if (a.index() != b.index()) return false;
   if (const auto* x = std::get_if<double>(&a)) {
     return std::bit_cast<std::uint64_t>(*x) == std::bit_cast<std::uint64_t>(std::get<double>(b));
   }
@@ -53,39 +50,25 @@ std::optional<Literal> fold_integers(BinaryOp op, std::int64_t a, std::int64_t b
   const auto y = static_cast<std::uint64_t>(b);
   const auto wrapped = [](std::uint64_t bits) { return Literal(static_cast<std::int64_t>(bits)); };
   switch (op) {
-    case BinaryOp::kAdd:
-      return wrapped(x + y);
-    case BinaryOp::kSub:
-      return wrapped(x - y);
-    case BinaryOp::kMul:
-      return wrapped(x * y);
-    case BinaryOp::kDiv:
-      return b == 0 ? std::nullopt : std::optional(b == -1 ? wrapped(0 - x) : Literal(a / b));
-    case BinaryOp::kRem:
-      return b == 0 ? std::nullopt : std::optional(Literal(b == -1 ? std::int64_t{0} : a % b));
+    case BinaryOp::kAdd: return wrapped(x + y);
+    case BinaryOp::kSub: return wrapped(x - y);
+    case BinaryOp::kMul: return wrapped(x * y);
+    case BinaryOp::kDiv: return b == 0 ? std::nullopt : std::optional(b == -1 ? wrapped(0 - x) : Literal(a / b));
+    case BinaryOp::kRem: return b == 0 ? std::nullopt : std::optional(Literal(b == -1 ? std::int64_t{0} : a % b));
     case BinaryOp::kPow: {
       rt::scalar::Faults faults;
       const std::int64_t power = rt::scalar::power(a, b, faults);
       return b < 0 ? std::nullopt : std::optional(Literal(power));
     }
-    case BinaryOp::kMin:
-      return Literal(std::min(a, b));
-    case BinaryOp::kMax:
-      return Literal(std::max(a, b));
-    case BinaryOp::kEq:
-      return Literal(a == b);
-    case BinaryOp::kNe:
-      return Literal(a != b);
-    case BinaryOp::kLt:
-      return Literal(a < b);
-    case BinaryOp::kLe:
-      return Literal(a <= b);
-    case BinaryOp::kGt:
-      return Literal(a > b);
-    case BinaryOp::kGe:
-      return Literal(a >= b);
-    default:
-      return std::nullopt;
+    case BinaryOp::kMin: return Literal(std::min(a, b));
+    case BinaryOp::kMax: return Literal(std::max(a, b));
+    case BinaryOp::kEq: return Literal(a == b);
+    case BinaryOp::kNe: return Literal(a != b);
+    case BinaryOp::kLt: return Literal(a < b);
+    case BinaryOp::kLe: return Literal(a <= b);
+    case BinaryOp::kGt: return Literal(a > b);
+    case BinaryOp::kGe: return Literal(a >= b);
+    default: return std::nullopt;
   }
 }
 
@@ -96,63 +79,43 @@ std::optional<Literal> fold_floats(BinaryOp op, double a, double b) {
   const Real y = static_cast<Real>(b);
   const auto real = [](Real value) { return Literal(static_cast<double>(value)); };
   switch (op) {
-    case BinaryOp::kAdd:
-      return real(x + y);
-    case BinaryOp::kSub:
-      return real(x - y);
-    case BinaryOp::kMul:
-      return real(x * y);
-    case BinaryOp::kDiv:
-      return real(x / y);
-    case BinaryOp::kEq:
-      return Literal(x == y);
-    case BinaryOp::kNe:
-      return Literal(x != y);
-    case BinaryOp::kLt:
-      return Literal(x < y);
-    case BinaryOp::kLe:
-      return Literal(x <= y);
-    case BinaryOp::kGt:
-      return Literal(x > y);
-    case BinaryOp::kGe:
-      return Literal(x >= y);
-    default:
-      return std::nullopt;
+    case BinaryOp::kAdd: return real(x + y);
+    case BinaryOp::kSub: return real(x - y);
+    case BinaryOp::kMul: return real(x * y);
+    case BinaryOp::kDiv: return real(x / y);
+    case BinaryOp::kEq: return Literal(x == y);
+    case BinaryOp::kNe: return Literal(x != y);
+    case BinaryOp::kLt: return Literal(x < y);
+    case BinaryOp::kLe: return Literal(x <= y);
+    case BinaryOp::kGt: return Literal(x > y);
+    case BinaryOp::kGe: return Literal(x >= y);
+    default: return std::nullopt;
   }
 }
 
 std::optional<Literal> fold(BinaryOp op, const Expr& left, const Expr& right) {
   const Literal* a = literal_of(left);
   const Literal* b = literal_of(right);
-  if (a == nullptr || b == nullptr || left->type != right->type || left->type == Scalar::kBool)
-    return std::nullopt;
-  if (left->type == Scalar::kF32)
-    return fold_floats<float>(op, std::get<double>(*a), std::get<double>(*b));
-  if (left->type == Scalar::kF64)
-    return fold_floats<double>(op, std::get<double>(*a), std::get<double>(*b));
+  if (a == nullptr || b == nullptr || left->type != right->type || left->type == Scalar::kBool) return std::nullopt;
+  if (left->type == Scalar::kF32) return fold_floats<float>(op, std::get<double>(*a), std::get<double>(*b));
+  if (left->type == Scalar::kF64) return fold_floats<double>(op, std::get<double>(*a), std::get<double>(*b));
   return fold_integers(op, std::get<std::int64_t>(*a), std::get<std::int64_t>(*b));
 }
 
 /// `x + 0`, `x - 0`, `x * 1` on integers and `true && x`, `false || x`: the operand that the result equals, else null.
 Expr neutral(BinaryOp op, const Expr& left, const Expr& right) {
-  if (op == BinaryOp::kAdd && is_integer_constant(left, 0))
-    return right;
-  if ((op == BinaryOp::kAdd || op == BinaryOp::kSub) && is_integer_constant(right, 0))
-    return left;
-  if (op == BinaryOp::kMul && is_integer_constant(left, 1))
-    return right;
-  if ((op == BinaryOp::kMul || op == BinaryOp::kDiv) && is_integer_constant(right, 1))
-    return left;
-  if (!is_logical(op) || literal_of(left) == nullptr)
-    return {};
+  if (op == BinaryOp::kAdd && is_integer_constant(left, 0)) return right;
+  if ((op == BinaryOp::kAdd || op == BinaryOp::kSub) && is_integer_constant(right, 0)) return left;
+  if (op == BinaryOp::kMul && is_integer_constant(left, 1)) return right;
+  if ((op == BinaryOp::kMul || op == BinaryOp::kDiv) && is_integer_constant(right, 1)) return left;
+  if (!is_logical(op) || literal_of(left) == nullptr) return {};
   // The right operand of a decided `&&` or `||` is not evaluated.
   return std::get<bool>(*literal_of(left)) == (op == BinaryOp::kAnd) ? right : left;
 }
 
 std::optional<Literal> fold_cast(Scalar to, Scalar from, const Literal& value) {
   if (is_float(to)) {
-    if (is_float(from))
-      return value;
+    if (is_float(from)) return value;
     const std::int64_t whole =
         from == Scalar::kBool ? std::int64_t{std::get<bool>(value)} : std::get<std::int64_t>(value);
     // Through double an i64 would be rounded twice on its way to f32.
@@ -162,15 +125,12 @@ std::optional<Literal> fold_cast(Scalar to, Scalar from, const Literal& value) {
   if (to == Scalar::kBool) {
     return is_float(from) ? Literal(std::get<double>(value) != 0.0) : Literal(std::get<std::int64_t>(value) != 0);
   }
-  if (from == Scalar::kBool)
-    return Literal(std::int64_t{std::get<bool>(value)});
-  if (is_integer(from))
-    return value;
+  if (from == Scalar::kBool) return Literal(std::int64_t{std::get<bool>(value)});
+  if (is_integer(from)) return value;
   // The run stops where a float does not fit; only what certainly fits is folded.
   const double truncated = std::trunc(std::get<double>(value));
   const double limit = to == Scalar::kI32 ? 2147483647.0 : 9007199254740992.0;
-  if (!(std::abs(truncated) <= limit))
-    return std::nullopt;
+  if (!(std::abs(truncated) <= limit)) return std::nullopt;
   return Literal(static_cast<std::int64_t>(truncated));
 }
 
@@ -193,7 +153,8 @@ std::size_t own_hash(const ExprOp& op) {
       [](const Argument& a) { return static_cast<std::size_t>(a.position); },
       [](const Unary& u) { return static_cast<std::size_t>(u.op); },
       [](const Binary& b) { return static_cast<std::size_t>(b.op); }, [](const Select&) { return std::size_t{0}; },
-      [](const Cast&) { return std::size_t{0}; }, [](const Apply& a) { return std::hash<std::string>()(a.procedure->text); });
+      [](const Cast&) { return std::size_t{0}; },
+      [](const Apply& a) { return std::hash<std::string>()(a.procedure->text); });
 }
 
 /// Equality of the nodes' own fields; both hold the same alternative.
@@ -219,9 +180,7 @@ Expr constant(Scalar type, Literal value, SourceRange range) {
   return make(range, type, Constant{stored(type, value)});
 }
 
-Expr constant_i64(std::int64_t value, SourceRange range) {
-  return make(range, Scalar::kI64, Constant{value});
-}
+Expr constant_i64(std::int64_t value, SourceRange range) { return make(range, Scalar::kI64, Constant{value}); }
 
 Expr index_ref(std::int32_t label, SourceRange range) {
   TDSL_CHECK(label >= 0, "labels count from 0");
@@ -230,8 +189,7 @@ Expr index_ref(std::int32_t label, SourceRange range) {
 
 Expr read(Scalar element_type, ValueId tensor, std::vector<Expr> subscripts, SourceRange range) {
   TDSL_CHECK(tensor.valid(), "a read needs a tensor");
-  for (const Expr& s : subscripts)
-    TDSL_CHECK(s && s->type == Scalar::kI64, "subscripts are i64");
+  for (const Expr& s : subscripts) TDSL_CHECK(s && s->type == Scalar::kI64, "subscripts are i64");
   return make(range, element_type, Read{tensor, std::move(subscripts)});
 }
 
@@ -245,13 +203,10 @@ Expr unary(UnaryOp op, Expr operand, SourceRange range) {
   const auto type = result_type(op, operand->type);
   TDSL_CHECK(type.has_value(), std::string(name_of(op)) + " is not defined on " + std::string(name_of(operand->type)));
   const bool rounds = op == UnaryOp::kFloor || op == UnaryOp::kCeil || op == UnaryOp::kRound;
-  if (rounds && is_integer(*type))
-    return operand;
+  if (rounds && is_integer(*type)) return operand;
   if (const Literal* l = literal_of(operand)) {
-    if (op == UnaryOp::kNot)
-      return constant(*type, !std::get<bool>(*l), range);
-    if (op == UnaryOp::kNeg && is_float(*type))
-      return constant(*type, -std::get<double>(*l), range);
+    if (op == UnaryOp::kNot) return constant(*type, !std::get<bool>(*l), range);
+    if (op == UnaryOp::kNeg && is_float(*type)) return constant(*type, -std::get<double>(*l), range);
     if (op == UnaryOp::kNeg) {
       return constant(*type, *fold_integers(BinaryOp::kSub, 0, std::get<std::int64_t>(*l)), range);
     }
@@ -264,10 +219,8 @@ Expr binary(BinaryOp op, Expr left, Expr right, SourceRange range) {
   const auto type = result_type(op, left->type, right->type);
   TDSL_CHECK(type.has_value(), std::string(name_of(op)) + " is not defined on " + std::string(name_of(left->type)) +
                                    " and " + std::string(name_of(right->type)));
-  if (const auto value = fold(op, left, right))
-    return constant(*type, *value, range);
-  if (Expr same = neutral(op, left, right))
-    return same;
+  if (const auto value = fold(op, left, right)) return constant(*type, *value, range);
+  if (Expr same = neutral(op, left, right)) return same;
   return make(range, *type, Binary{op, std::move(left), std::move(right)});
 }
 
@@ -275,19 +228,16 @@ Expr select(Expr condition, Expr when_true, Expr when_false, SourceRange range) 
   TDSL_CHECK(condition && when_true && when_false, "operand missing");
   TDSL_CHECK(condition->type == Scalar::kBool, "a condition is bool");
   TDSL_CHECK(when_true->type == when_false->type, "both branches have one type");
-  if (const Literal* l = literal_of(condition))
-    return std::get<bool>(*l) ? when_true : when_false;
+  if (const Literal* l = literal_of(condition)) return std::get<bool>(*l) ? when_true : when_false;
   const Scalar type = when_true->type;
   return make(range, type, Select{std::move(condition), std::move(when_true), std::move(when_false)});
 }
 
 Expr cast(Scalar type, Expr operand, SourceRange range) {
   TDSL_CHECK(operand, "operand missing");
-  if (operand->type == type)
-    return operand;
+  if (operand->type == type) return operand;
   if (const Literal* l = literal_of(operand)) {
-    if (const auto value = fold_cast(type, operand->type, *l))
-      return constant(type, *value, range);
+    if (const auto value = fold_cast(type, operand->type, *l)) return constant(type, *value, range);
   }
   return make(range, type, Cast{std::move(operand)});
 }
@@ -296,33 +246,28 @@ Expr application(ProcedureRef procedure, std::vector<Expr> arguments, SourceRang
   TDSL_CHECK(procedure && procedure->result, "a procedure gives a result");
   TDSL_CHECK(procedure->parameters == arguments.size(), "a procedure takes one argument per parameter");
   for (std::size_t k = 0; k < arguments.size(); ++k)
-    TDSL_CHECK(arguments[k] && arguments[k]->type == procedure->variables[k].type, "an argument has its parameter's type");
+    TDSL_CHECK(arguments[k] && arguments[k]->type == procedure->variables[k].type,
+               "an argument has its parameter's type");
   const Scalar type = procedure->result->type;
   return make(range, type, Apply{std::move(procedure), std::move(arguments)});
 }
 
 bool equal(const Expr& a, const Expr& b) {
-  if (a.id() == b.id())
-    return true;
-  if (!a || !b || a->type != b->type || a->op.index() != b->op.index() || !own_equal(a->op, b->op))
-    return false;
+  if (a.id() == b.id()) return true;
+  if (!a || !b || a->type != b->type || a->op.index() != b->op.index() || !own_equal(a->op, b->op)) return false;
   const std::vector<Expr> left = children(*a);
   const std::vector<Expr> right = children(*b);
-  if (left.size() != right.size())
-    return false;
+  if (left.size() != right.size()) return false;
   for (std::size_t k = 0; k < left.size(); ++k) {
-    if (!equal(left[k], right[k]))
-      return false;
+    if (!equal(left[k], right[k])) return false;
   }
   return true;
 }
 
 std::size_t hash(const Expr& e) {
-  if (!e)
-    return 0;
+  if (!e) return 0;
   std::size_t result = combine(e->op.index() * 8 + static_cast<std::size_t>(e->type), own_hash(e->op));
-  for (const Expr& child : children(*e))
-    result = combine(result, hash(child));
+  for (const Expr& child : children(*e)) result = combine(result, hash(child));
   return result;
 }
 
@@ -345,10 +290,8 @@ Expr with_children(const Expr& e, const std::vector<Expr>& parts) {
   const std::vector<Expr> old = children(*e);
   TDSL_CHECK(old.size() == parts.size(), "the number of children is fixed");
   bool changed = false;
-  for (std::size_t k = 0; k < old.size(); ++k)
-    changed = changed || old[k].id() != parts[k].id();
-  if (!changed)
-    return e;
+  for (std::size_t k = 0; k < old.size(); ++k) changed = changed || old[k].id() != parts[k].id();
+  if (!changed) return e;
   const ExprOp op = match(
       e->op, [](const Constant& c) -> ExprOp { return c; }, [](const IndexRef& i) -> ExprOp { return i; },
       [&](const Read& r) -> ExprOp {

@@ -2,9 +2,7 @@
 
 namespace tdsl::ir {
 
-Expr float_constant(Scalar type, double value) {
-  return constant(type, value);
-}
+Expr float_constant(Scalar type, double value) { return constant(type, value); }
 
 bool is_float_constant(const Expr& e, double value) {
   const auto* c = std::get_if<Constant>(&e->op);
@@ -12,38 +10,29 @@ bool is_float_constant(const Expr& e, double value) {
 }
 
 Expr sum_of(const Expr& a, const Expr& b) {
-  if (is_float_constant(a, 0.0))
-    return b;
-  if (is_float_constant(b, 0.0))
-    return a;
-  if (equal(a, b))
-    return product_of(float_constant(a->type, 2.0), a);
+  if (is_float_constant(a, 0.0)) return b;
+  if (is_float_constant(b, 0.0)) return a;
+  if (equal(a, b)) return product_of(float_constant(a->type, 2.0), a);
   if (const auto* n = std::get_if<Unary>(&b->op); n != nullptr && n->op == UnaryOp::kNeg)
     return binary(BinaryOp::kSub, a, n->operand);
   return binary(BinaryOp::kAdd, a, b);
 }
 
 Expr product_of(const Expr& a, const Expr& b) {
-  if (is_float_constant(a, 0.0) || is_float_constant(b, 1.0))
-    return a;
-  if (is_float_constant(b, 0.0) || is_float_constant(a, 1.0))
-    return b;
-  if (is_float_constant(a, -1.0))
-    return negation_of(b);
-  if (is_float_constant(b, -1.0))
-    return negation_of(a);
+  if (is_float_constant(a, 0.0) || is_float_constant(b, 1.0)) return a;
+  if (is_float_constant(b, 0.0) || is_float_constant(a, 1.0)) return b;
+  if (is_float_constant(a, -1.0)) return negation_of(b);
+  if (is_float_constant(b, -1.0)) return negation_of(a);
   return binary(BinaryOp::kMul, a, b);
 }
 
 Expr quotient_of(const Expr& a, const Expr& b) {
-  if (is_float_constant(a, 0.0) || is_float_constant(b, 1.0))
-    return a;
+  if (is_float_constant(a, 0.0) || is_float_constant(b, 1.0)) return a;
   return binary(BinaryOp::kDiv, a, b);
 }
 
 Expr negation_of(const Expr& a) {
-  if (const auto* n = std::get_if<Unary>(&a->op); n != nullptr && n->op == UnaryOp::kNeg)
-    return n->operand;
+  if (const auto* n = std::get_if<Unary>(&a->op); n != nullptr && n->op == UnaryOp::kNeg) return n->operand;
   return unary(UnaryOp::kNeg, a);
 }
 
@@ -52,28 +41,20 @@ Expr where(const Expr& condition, const Expr& value) {
 }
 
 Expr conjunction_of(const Expr& a, const Expr& b) {
-  if (!a || !b)
-    return a ? a : b;
+  if (!a || !b) return a ? a : b;
   return binary(BinaryOp::kAnd, a, b);
 }
 
-Expr index_sum(const Expr& a, const Expr& b) {
-  return binary(BinaryOp::kAdd, a, b);
-}
+Expr index_sum(const Expr& a, const Expr& b) { return binary(BinaryOp::kAdd, a, b); }
 
-Expr index_difference(const Expr& a, const Expr& b) {
-  return binary(BinaryOp::kSub, a, b);
-}
+Expr index_difference(const Expr& a, const Expr& b) { return binary(BinaryOp::kSub, a, b); }
 
-Expr index_product(std::int64_t c, const Expr& a) {
-  return binary(BinaryOp::kMul, constant_i64(c), a);
-}
+Expr index_product(std::int64_t c, const Expr& a) { return binary(BinaryOp::kMul, constant_i64(c), a); }
 
 namespace {
 
 Expr expr_of(const Extent::Atom& atom) {
-  if (atom.kind == Extent::Atom::Kind::kValue)
-    return read(Scalar::kI64, atom.value, {});
+  if (atom.kind == Extent::Atom::Kind::kValue) return read(Scalar::kI64, atom.value, {});
   const BinaryOp op = atom.kind == Extent::Atom::Kind::kQuotient ? BinaryOp::kDiv : BinaryOp::kRem;
   return binary(op, expr_of(atom.numerator), expr_of(atom.denominator));
 }
@@ -84,16 +65,14 @@ Expr expr_of(const Extent& e) {
   Expr sum;
   for (const auto& [monomial, coefficient] : e.terms()) {
     Expr product = constant_i64(coefficient);
-    for (const Extent::AtomRef& atom : monomial)
-      product = binary(BinaryOp::kMul, product, expr_of(*atom));
+    for (const Extent::AtomRef& atom : monomial) product = binary(BinaryOp::kMul, product, expr_of(*atom));
     sum = sum ? index_sum(sum, product) : product;
   }
   return sum ? sum : constant_i64(0);
 }
 
 Expr with_labels(const Expr& e, const std::vector<Expr>& replacements) {
-  if (!e)
-    return e;
+  if (!e) return e;
   return rewrite(e, [&](const Expr& x) {
     const auto* i = std::get_if<IndexRef>(&x->op);
     return i == nullptr ? x : replacements.at(static_cast<std::size_t>(i->label));

@@ -23,33 +23,24 @@ std::int64_t wrap_mul(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 // INT64_MIN / -1 traps on hardware; it wraps here.
-std::int64_t quotient_of(std::int64_t a, std::int64_t b) {
-  return b == -1 ? wrap_mul(a, -1) : a / b;
-}
-std::int64_t remainder_of(std::int64_t a, std::int64_t b) {
-  return b == -1 ? 0 : a % b;
-}
+std::int64_t quotient_of(std::int64_t a, std::int64_t b) { return b == -1 ? wrap_mul(a, -1) : a / b; }
+std::int64_t remainder_of(std::int64_t a, std::int64_t b) { return b == -1 ? 0 : a % b; }
 
 int order(const Extent& a, const Extent& b);
 
 int order(const Atom& a, const Atom& b) {
-  if (a.kind != b.kind)
-    return a.kind < b.kind ? -1 : 1;
-  if (a.kind == Atom::Kind::kValue)
-    return a.value == b.value ? 0 : (a.value < b.value ? -1 : 1);
+  if (a.kind != b.kind) return a.kind < b.kind ? -1 : 1;
+  if (a.kind == Atom::Kind::kValue) return a.value == b.value ? 0 : (a.value < b.value ? -1 : 1);
   const int first = order(a.numerator, b.numerator);
   return first != 0 ? first : order(a.denominator, b.denominator);
 }
 
 /// Higher degrees come first, so that the constant term is printed last.
 int order(const Monomial& a, const Monomial& b) {
-  if (a.size() != b.size())
-    return a.size() > b.size() ? -1 : 1;
+  if (a.size() != b.size()) return a.size() > b.size() ? -1 : 1;
   for (std::size_t k = 0; k < a.size(); ++k) {
-    if (a[k] == b[k])
-      continue;
-    if (const int result = order(*a[k], *b[k]); result != 0)
-      return result;
+    if (a[k] == b[k]) continue;
+    if (const int result = order(*a[k], *b[k]); result != 0) return result;
   }
   return 0;
 }
@@ -58,21 +49,17 @@ int order(const Extent& a, const Extent& b) {
   auto left = a.terms().begin();
   auto right = b.terms().begin();
   for (; left != a.terms().end() && right != b.terms().end(); ++left, ++right) {
-    if (const int result = order(left->first, right->first); result != 0)
-      return result;
-    if (left->second != right->second)
-      return left->second < right->second ? -1 : 1;
+    if (const int result = order(left->first, right->first); result != 0) return result;
+    if (left->second != right->second) return left->second < right->second ? -1 : 1;
   }
-  if (left == a.terms().end())
-    return right == b.terms().end() ? 0 : -1;
+  if (left == a.terms().end()) return right == b.terms().end() ? 0 : -1;
   return 1;
 }
 
 void add_term(Extent::Terms& terms, const Monomial& monomial, std::int64_t coefficient) {
   const auto place = terms.try_emplace(monomial, 0).first;
   place->second = wrap_add(place->second, coefficient);
-  if (place->second == 0)
-    terms.erase(place);
+  if (place->second == 0) terms.erase(place);
 }
 
 void collect_values(const Extent& e, std::set<ValueId>& values) {
@@ -98,14 +85,12 @@ std::string print_atom(const Atom& atom, const std::function<std::string(ValueId
 /// `n`, `7` or a parenthesised sum or product: what may stand beside `*`, `/` and `%`.
 std::string print_operand(const Extent& e, const std::function<std::string(ValueId)>& name) {
   const auto constant = e.constant();
-  if (e.as_value() || (constant && *constant >= 0))
-    return e.to_string(name);
+  if (e.as_value() || (constant && *constant >= 0)) return e.to_string(name);
   return "(" + e.to_string(name) + ")";
 }
 
 std::string print_atom(const Atom& atom, const std::function<std::string(ValueId)>& name) {
-  if (atom.kind == Atom::Kind::kValue)
-    return name(atom.value);
+  if (atom.kind == Atom::Kind::kValue) return name(atom.value);
   const char* op = atom.kind == Atom::Kind::kQuotient ? "/" : "%";
   return print_operand(atom.numerator, name) + op + print_operand(atom.denominator, name);
 }
@@ -113,13 +98,11 @@ std::string print_atom(const Atom& atom, const std::function<std::string(ValueId
 /// A term without its sign; `magnitude` is the coefficient's.
 std::string print_term(const Monomial& monomial, std::uint64_t magnitude,
                        const std::function<std::string(ValueId)>& name) {
-  if (monomial.empty())
-    return std::to_string(magnitude);
+  if (monomial.empty()) return std::to_string(magnitude);
   const bool alone = magnitude == 1 && monomial.size() == 1;
   std::string text = magnitude == 1 ? "" : std::to_string(magnitude);
   for (const AtomRef& atom : monomial) {
-    if (!text.empty())
-      text += '*';
+    if (!text.empty()) text += '*';
     const bool bare = alone || atom->kind == Atom::Kind::kValue;
     text += bare ? print_atom(*atom, name) : "(" + print_atom(*atom, name) + ")";
   }
@@ -128,13 +111,10 @@ std::string print_term(const Monomial& monomial, std::uint64_t magnitude,
 
 }  // namespace
 
-bool Extent::MonomialLess::operator()(const Monomial& a, const Monomial& b) const {
-  return order(a, b) < 0;
-}
+bool Extent::MonomialLess::operator()(const Monomial& a, const Monomial& b) const { return order(a, b) < 0; }
 
 Extent::Extent(std::int64_t constant) {
-  if (constant != 0)
-    terms_.emplace(Monomial{}, constant);
+  if (constant != 0) terms_.emplace(Monomial{}, constant);
 }
 
 Extent Extent::of_atom(Atom atom) {
@@ -143,14 +123,11 @@ Extent Extent::of_atom(Atom atom) {
   return e;
 }
 
-Extent Extent::of(ValueId v) {
-  return of_atom({Atom::Kind::kValue, v, {}, {}});
-}
+Extent Extent::of(ValueId v) { return of_atom({Atom::Kind::kValue, v, {}, {}}); }
 
 Extent operator+(const Extent& a, const Extent& b) {
   Extent sum = a;
-  for (const auto& [monomial, coefficient] : b.terms_)
-    add_term(sum.terms_, monomial, coefficient);
+  for (const auto& [monomial, coefficient] : b.terms_) add_term(sum.terms_, monomial, coefficient);
   return sum;
 }
 
@@ -177,8 +154,7 @@ Extent operator*(const Extent& a, const Extent& b) {
 
 std::size_t degree_of(const Extent& e) {
   std::size_t degree = 0;
-  for (const auto& [monomial, coefficient] : e.terms())
-    degree = std::max(degree, monomial.size());
+  for (const auto& [monomial, coefficient] : e.terms()) degree = std::max(degree, monomial.size());
   return degree;
 }
 
@@ -198,8 +174,7 @@ std::optional<Extent> product_if_small(const Extent& a, const Extent& b) {
 Extent Extent::quotient(const Extent& a, const Extent& b) {
   const auto divisor = b.constant();
   if (divisor && *divisor != 0) {
-    if (const auto dividend = a.constant())
-      return quotient_of(*dividend, *divisor);
+    if (const auto dividend = a.constant()) return quotient_of(*dividend, *divisor);
     if (divides(a, *divisor)) {
       Extent result;
       for (const auto& [monomial, coefficient] : a.terms_) {
@@ -214,32 +189,24 @@ Extent Extent::quotient(const Extent& a, const Extent& b) {
 Extent Extent::remainder(const Extent& a, const Extent& b) {
   const auto divisor = b.constant();
   if (divisor && *divisor != 0) {
-    if (const auto dividend = a.constant())
-      return remainder_of(*dividend, *divisor);
-    if (divides(a, *divisor))
-      return {};
+    if (const auto dividend = a.constant()) return remainder_of(*dividend, *divisor);
+    if (divides(a, *divisor)) return {};
   }
   return of_atom({Atom::Kind::kRemainder, {}, a, b});
 }
 
-bool operator==(const Extent& a, const Extent& b) {
-  return order(a, b) == 0;
-}
+bool operator==(const Extent& a, const Extent& b) { return order(a, b) == 0; }
 
 std::optional<std::int64_t> Extent::constant() const {
-  if (terms_.empty())
-    return 0;
-  if (terms_.size() > 1 || !terms_.begin()->first.empty())
-    return std::nullopt;
+  if (terms_.empty()) return 0;
+  if (terms_.size() > 1 || !terms_.begin()->first.empty()) return std::nullopt;
   return terms_.begin()->second;
 }
 
 std::optional<ValueId> Extent::as_value() const {
-  if (terms_.size() != 1)
-    return std::nullopt;
+  if (terms_.size() != 1) return std::nullopt;
   const auto& [monomial, coefficient] = *terms_.begin();
-  if (coefficient != 1 || monomial.size() != 1 || monomial[0]->kind != Atom::Kind::kValue)
-    return std::nullopt;
+  if (coefficient != 1 || monomial.size() != 1 || monomial[0]->kind != Atom::Kind::kValue) return std::nullopt;
   return monomial[0]->value;
 }
 
@@ -252,13 +219,12 @@ std::vector<ValueId> Extent::values() const {
 namespace {
 
 std::int64_t atom_value(const Atom& atom, const std::function<std::int64_t(ValueId)>& value) {
-  if (atom.kind == Atom::Kind::kValue)
-    return value(atom.value);
+  if (atom.kind == Atom::Kind::kValue) return value(atom.value);
   const std::int64_t numerator = atom.numerator.evaluate(value);
   const std::int64_t denominator = atom.denominator.evaluate(value);
-  if (denominator == 0)
-    throw std::domain_error("integer division by zero");
-  return atom.kind == Atom::Kind::kQuotient ? quotient_of(numerator, denominator) : remainder_of(numerator, denominator);
+  if (denominator == 0) throw std::domain_error("integer division by zero");
+  return atom.kind == Atom::Kind::kQuotient ? quotient_of(numerator, denominator)
+                                            : remainder_of(numerator, denominator);
 }
 
 }  // namespace
@@ -267,8 +233,7 @@ std::int64_t Extent::evaluate(const std::function<std::int64_t(ValueId)>& value)
   std::int64_t sum = 0;
   for (const auto& [monomial, coefficient] : terms_) {
     std::int64_t product = coefficient;
-    for (const AtomRef& atom : monomial)
-      product = wrap_mul(product, atom_value(*atom, value));
+    for (const AtomRef& atom : monomial) product = wrap_mul(product, atom_value(*atom, value));
     sum = wrap_add(sum, product);
   }
   return sum;
@@ -278,8 +243,7 @@ rt::Exact Extent::evaluate_exactly(const std::function<std::int64_t(ValueId)>& v
   rt::Exact sum = 0;
   for (const auto& [monomial, coefficient] : terms_) {
     rt::Exact product = coefficient;
-    for (const AtomRef& atom : monomial)
-      product = product * atom_value(*atom, value);
+    for (const AtomRef& atom : monomial) product = product * atom_value(*atom, value);
     sum = sum + product;
   }
   return sum;
@@ -288,12 +252,9 @@ rt::Exact Extent::evaluate_exactly(const std::function<std::int64_t(ValueId)>& v
 Extent Extent::substitute(const std::function<std::optional<Extent>(ValueId)>& f) const {
   const auto replaced = [&](const AtomRef& atom) {
     switch (atom->kind) {
-      case Atom::Kind::kValue:
-        return f(atom->value).value_or(of(atom->value));
-      case Atom::Kind::kQuotient:
-        return quotient(atom->numerator.substitute(f), atom->denominator.substitute(f));
-      case Atom::Kind::kRemainder:
-        return remainder(atom->numerator.substitute(f), atom->denominator.substitute(f));
+      case Atom::Kind::kValue: return f(atom->value).value_or(of(atom->value));
+      case Atom::Kind::kQuotient: return quotient(atom->numerator.substitute(f), atom->denominator.substitute(f));
+      case Atom::Kind::kRemainder: return remainder(atom->numerator.substitute(f), atom->denominator.substitute(f));
     }
     TDSL_CHECK(false, "unknown atom");
     return Extent();
@@ -301,8 +262,7 @@ Extent Extent::substitute(const std::function<std::optional<Extent>(ValueId)>& f
   Extent sum;
   for (const auto& [monomial, coefficient] : terms_) {
     Extent product = coefficient;
-    for (const AtomRef& atom : monomial)
-      product = product * replaced(atom);
+    for (const AtomRef& atom : monomial) product = product * replaced(atom);
     sum = sum + product;
   }
   return sum;
@@ -320,22 +280,20 @@ std::optional<Extent> substitute_if_small(const Extent& e, const std::function<s
         const auto numerator = substitute_if_small(atom->numerator, f);
         const auto denominator = substitute_if_small(atom->denominator, f);
         if (numerator && denominator)
-          factor = atom->kind == Atom::Kind::kQuotient ? Extent::quotient(*numerator, *denominator) : Extent::remainder(*numerator, *denominator);
+          factor = atom->kind == Atom::Kind::kQuotient ? Extent::quotient(*numerator, *denominator)
+                                                       : Extent::remainder(*numerator, *denominator);
       }
       product = factor ? product_if_small(*product, *factor) : std::nullopt;
-      if (!product)
-        return std::nullopt;
+      if (!product) return std::nullopt;
     }
     sum = sum + *product;
-    if (sum.terms().size() > kMostTerms)
-      return std::nullopt;
+    if (sum.terms().size() > kMostTerms) return std::nullopt;
   }
   return sum;
 }
 
 std::string Extent::to_string(const std::function<std::string(ValueId)>& name) const {
-  if (terms_.empty())
-    return "0";
+  if (terms_.empty()) return "0";
   std::string text;
   for (const auto& [monomial, coefficient] : terms_) {
     const bool negative = coefficient < 0;
@@ -351,10 +309,8 @@ std::string Extent::to_string(const std::function<std::string(ValueId)>& name) c
 }
 
 ExtentOrder compare(const Extent& a, const Extent& b, const std::function<bool(ValueId)>& is_dimension) {
-  if (a == b)
-    return ExtentOrder::kEqual;
-  if ((a - b).constant())
-    return ExtentOrder::kDifferent;
+  if (a == b) return ExtentOrder::kEqual;
+  if ((a - b).constant()) return ExtentOrder::kDifferent;
   const auto left = a.as_value();
   const auto right = b.as_value();
   const bool named = left && right && is_dimension(*left) && is_dimension(*right);

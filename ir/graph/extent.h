@@ -28,8 +28,8 @@ class Extent {
   };
   using Terms = std::map<Monomial, std::int64_t, MonomialLess>;
 
-  Extent() = default;                       ///< zero
-  Extent(std::int64_t constant);            // NOLINT(google-explicit-constructor): integers are extents
+  Extent() = default;             ///< zero
+  Extent(std::int64_t constant);  // NOLINT(google-explicit-constructor): integers are extents
   [[nodiscard]] static Extent of(ValueId v);
 
   friend Extent operator+(const Extent& a, const Extent& b);
@@ -73,11 +73,12 @@ struct Extent::Atom {
 
 /// The degree of the polynomial; a quotient or remainder counts as one atom.
 [[nodiscard]] std::size_t degree_of(const Extent& e);
-/// The product, unless it would have so many terms or factors that it says nothing to anyone: sizes that are products of
-/// products, `let b = a * a; let c = b * b; …`, grow exponentially.
+/// The product, unless it would have so many terms or factors that it says nothing to anyone: sizes that are products
+/// of products, `let b = a * a; let c = b * b; …`, grow exponentially.
 [[nodiscard]] std::optional<Extent> product_if_small(const Extent& a, const Extent& b);
 /// `e.substitute(f)` under the same condition.
-[[nodiscard]] std::optional<Extent> substitute_if_small(const Extent& e, const std::function<std::optional<Extent>(ValueId)>& f);
+[[nodiscard]] std::optional<Extent> substitute_if_small(const Extent& e,
+                                                        const std::function<std::optional<Extent>(ValueId)>& f);
 
 enum class ExtentOrder : std::uint8_t { kEqual, kDifferent, kUnknown };
 

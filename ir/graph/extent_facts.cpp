@@ -6,19 +6,16 @@ namespace tdsl::ir {
 
 namespace {
 
-AffineExpr constant_form(Extent offset) {
-  return {{}, std::move(offset)};
-}
+AffineExpr constant_form(Extent offset) { return {{}, std::move(offset)}; }
 
-/// Nothing where a coefficient leaves 64 bits: what follows from coefficients holds for numbers that do not wrap around.
+/// Nothing where a coefficient leaves 64 bits: what follows from coefficients holds for numbers that do not wrap
+/// around.
 std::optional<AffineExpr> scaled_exactly(const AffineExpr& a, std::int64_t factor) {
   AffineExpr result{{}, a.offset * Extent(factor)};
   for (const auto& [label, coefficient] : a.coefficients) {
     std::int64_t product = 0;
-    if (__builtin_mul_overflow(coefficient, factor, &product))
-      return std::nullopt;
-    if (product != 0)
-      result.coefficients[label] = product;
+    if (__builtin_mul_overflow(coefficient, factor, &product)) return std::nullopt;
+    if (product != 0) result.coefficients[label] = product;
   }
   return result;
 }
@@ -28,21 +25,16 @@ std::optional<AffineExpr> added(AffineExpr a, const AffineExpr& b) {
   a.offset = a.offset + b.offset;
   for (const auto& [label, coefficient] : b.coefficients) {
     std::int64_t& sum = a.coefficients[label];
-    if (__builtin_add_overflow(sum, coefficient, &sum))
-      return std::nullopt;
-    if (sum == 0)
-      a.coefficients.erase(label);
+    if (__builtin_add_overflow(sum, coefficient, &sum)) return std::nullopt;
+    if (sum == 0) a.coefficients.erase(label);
   }
   return a;
 }
 
 std::optional<AffineExpr> product(const AffineExpr& a, const AffineExpr& b) {
-  if (const auto c = b.offset.constant(); c && b.coefficients.empty())
-    return scaled_exactly(a, *c);
-  if (const auto c = a.offset.constant(); c && a.coefficients.empty())
-    return scaled_exactly(b, *c);
-  if (!a.coefficients.empty() || !b.coefficients.empty())
-    return std::nullopt;
+  if (const auto c = b.offset.constant(); c && b.coefficients.empty()) return scaled_exactly(a, *c);
+  if (const auto c = a.offset.constant(); c && a.coefficients.empty()) return scaled_exactly(b, *c);
+  if (!a.coefficients.empty() || !b.coefficients.empty()) return std::nullopt;
   const auto small = product_if_small(a.offset, b.offset);
   return small ? std::optional(constant_form(*small)) : std::nullopt;
 }
@@ -50,37 +42,29 @@ std::optional<AffineExpr> product(const AffineExpr& a, const AffineExpr& b) {
 std::optional<AffineExpr> affine_binary(const Binary& b, const ValueExtent& value_extent) {
   const auto left = affine_in_labels(b.left, value_extent);
   const auto right = left ? affine_in_labels(b.right, value_extent) : std::nullopt;
-  if (!right)
-    return std::nullopt;
+  if (!right) return std::nullopt;
   switch (b.op) {
-    case BinaryOp::kAdd:
-      return added(*left, *right);
+    case BinaryOp::kAdd: return added(*left, *right);
     case BinaryOp::kSub: {
       const auto negative = scaled_exactly(*right, -1);
       return negative ? added(*left, *negative) : std::nullopt;
     }
-    case BinaryOp::kMul:
-      return product(*left, *right);
+    case BinaryOp::kMul: return product(*left, *right);
     case BinaryOp::kDiv:
     case BinaryOp::kRem:
-      if (!left->coefficients.empty() || !right->coefficients.empty())
-        return std::nullopt;
+      if (!left->coefficients.empty() || !right->coefficients.empty()) return std::nullopt;
       return constant_form(b.op == BinaryOp::kDiv ? Extent::quotient(left->offset, right->offset)
                                                   : Extent::remainder(left->offset, right->offset));
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 
 }  // namespace
 
 std::optional<AffineExpr> affine_in_labels(const Expr& e, const ValueExtent& value_extent) {
-  if (e->type != Scalar::kI64)
-    return std::nullopt;
-  if (const auto* c = std::get_if<Constant>(&e->op))
-    return constant_form(std::get<std::int64_t>(c->value));
-  if (const auto* i = std::get_if<IndexRef>(&e->op))
-    return AffineExpr{{{i->label, 1}}, {}};
+  if (e->type != Scalar::kI64) return std::nullopt;
+  if (const auto* c = std::get_if<Constant>(&e->op)) return constant_form(std::get<std::int64_t>(c->value));
+  if (const auto* i = std::get_if<IndexRef>(&e->op)) return AffineExpr{{{i->label, 1}}, {}};
   if (const auto* r = std::get_if<Read>(&e->op); r != nullptr && r->subscripts.empty())
     return constant_form(value_extent(r->tensor));
   if (const auto* u = std::get_if<Unary>(&e->op); u != nullptr && u->op == UnaryOp::kNeg) {
@@ -91,23 +75,18 @@ std::optional<AffineExpr> affine_in_labels(const Expr& e, const ValueExtent& val
   return b == nullptr ? std::nullopt : affine_binary(*b, value_extent);
 }
 
-ExtentFacts::ExtentFacts(const Program& program) {
-  learn(program.body);
-}
+ExtentFacts::ExtentFacts(const Program& program) { learn(program.body); }
 
 void ExtentFacts::learn(const Region& region) {
   for_each_node(region, [this](const Node& node) {
-    if (std::holds_alternative<Dimension>(node.op))
-      dimensions_.insert(node.results[0]);
+    if (std::holds_alternative<Dimension>(node.op)) dimensions_.insert(node.results[0]);
     if (const auto* check = std::get_if<Check>(&node.op); check != nullptr && check->may_move())
       zeros_.push_back(check->left - check->right);
     const auto* c = std::get_if<Compute>(&node.op);
     const bool scalar = c != nullptr && c->out.empty() && c->reduce.empty() && c->left.empty() && !c->guard &&
                         c->bodies.size() == 1 && c->bodies[0]->type == Scalar::kI64;
-    if (!scalar)
-      return;
-    if (const auto form = affine(c->bodies[0]))
-      value_extents_.emplace(node.results[0], form->offset);
+    if (!scalar) return;
+    if (const auto form = affine(c->bodies[0])) value_extents_.emplace(node.results[0], form->offset);
   });
 }
 
@@ -118,18 +97,16 @@ Extent ExtentFacts::of_value(ValueId v) const {
 
 bool ExtentFacts::same(const Extent& a, const Extent& b) const {
   const Extent difference = a - b;
-  if (difference == Extent())
-    return true;
-  return std::ranges::any_of(zeros_, [&](const Extent& zero) {
-    return difference == zero || difference == Extent() - zero;
-  });
+  if (difference == Extent()) return true;
+  return std::ranges::any_of(zeros_,
+                             [&](const Extent& zero) { return difference == zero || difference == Extent() - zero; });
 }
 
 bool ExtentFacts::never_negative(const Extent& e) const {
   return std::ranges::all_of(e.terms(), [this](const auto& term) {
     return term.second >= 0 && std::ranges::all_of(term.first, [this](const Extent::AtomRef& atom) {
-      return atom->kind == Extent::Atom::Kind::kValue && dimensions_.contains(atom->value);
-    });
+             return atom->kind == Extent::Atom::Kind::kValue && dimensions_.contains(atom->value);
+           });
   });
 }
 

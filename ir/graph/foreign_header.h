@@ -7,7 +7,8 @@
 
 #include "ir/graph/foreign.h"
 
-// What the frontend asks about the C++ header of an `extern`, and what it is told. Who reads C++ stands behind HeaderReader.
+// What the frontend asks about the C++ header of an `extern`, and what it is told. Who reads C++ stands behind
+// HeaderReader.
 
 namespace tdsl::ir {
 
@@ -15,7 +16,8 @@ namespace tdsl::ir {
 struct ForeignDeclaration {
   std::string name;
   std::vector<Foreign::Parameter> parameters;
-  std::vector<std::vector<std::string>> dimensions;  ///< per parameter the texts of its extents: equal texts, equal extents
+  std::vector<std::vector<std::string>>
+      dimensions;  ///< per parameter the texts of its extents: equal texts, equal extents
   bool is_kernel = false;
   Scalar result = Scalar::kF64;  ///< of a `fn`
 };
@@ -51,7 +53,8 @@ struct ForeignFunction {
   std::uint32_t line = 0;
 };
 
-/// The functions of a header, one per declaration (none if there are problems), and the files of the user's that were read.
+/// The functions of a header, one per declaration (none if there are problems), and the files of the user's that were
+/// read.
 struct HeaderFacts {
   std::vector<ForeignFunction> functions;
   std::vector<HeaderProblem> problems;
@@ -59,6 +62,7 @@ struct HeaderFacts {
 };
 
 /// Reads the header at `path` for these declarations.
-using HeaderReader = std::function<HeaderFacts(const std::string& path, const std::vector<ForeignDeclaration>& declarations)>;
+using HeaderReader =
+    std::function<HeaderFacts(const std::string& path, const std::vector<ForeignDeclaration>& declarations)>;
 
 }  // namespace tdsl::ir

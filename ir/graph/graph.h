@@ -41,7 +41,8 @@ struct ValueInfo {
   std::string name;  ///< the source's name, or empty
   SourceRange range;
   std::vector<Extent> tile{};  ///< `tile (512, 256)`: block edges per dimension; empty: the planner's choice
-  bool compressed = false;     ///< its blocks hold stored elements only (passes/sparse/storage); never set of what has no sparse dimension
+  bool compressed = false;  ///< its blocks hold stored elements only (passes/sparse/storage); never set of what has no
+                            ///< sparse dimension
 };
 
 /// How values meet in a reduction or an `op=`. Combination is in index order.
@@ -69,24 +70,25 @@ struct Label {
 ///   value(out) = monoid over all points of `reduce` (in row-major index order) whose guard holds of body
 /// (without reduce labels: body itself). Where it goes:
 ///   left empty: result[out - begin] has exactly the extents of the out labels; a point whose guard never holds is what
-///     `base` has there, without base `fill` if given, else (with reduce labels) the identity, else 0; `combine` as below;
+///     `base` has there, without base `fill` if given, else (with reduce labels) the identity, else 0; `combine` as
+///     below;
 ///   left given: result[left(out)], other elements keep `base` or, without base, `fill`, else 0. With `combine`, the
-///     element becomes combine(old, value), several points may meet, in row-major order of out; without, each element is
-///     written at most once (run-time error).
-/// base is read as it was before the node: bodies may read it too. kArgMin/kArgMax: exactly one reduce label, the result
-/// is i64, the label's value of the first optimum (first NaN if any), -1 if empty.
+///     element becomes combine(old, value), several points may meet, in row-major order of out; without, each element
+///     is written at most once (run-time error).
+/// base is read as it was before the node: bodies may read it too. kArgMin/kArgMax: exactly one reduce label, the
+/// result is i64, the label's value of the first optimum (first NaN if any), -1 if empty.
 struct Compute {
   std::vector<Label> out;
   std::vector<Label> reduce;
-  std::vector<Expr> bodies;  ///< one per result; labels are numbered out first, then reduce
-  Expr guard;                ///< bool; may be null. A guard that mentions no reduce label selects points of out
+  std::vector<Expr> bodies;      ///< one per result; labels are numbered out first, then reduce
+  Expr guard;                    ///< bool; may be null. A guard that mentions no reduce label selects points of out
   std::optional<Monoid> monoid;  ///< present exactly if `reduce` is not empty
   std::vector<Expr> left;
   std::optional<ValueId> base;
   std::optional<Monoid> combine;
   Expr fill;  ///< constant; may be null
-  /// A sum of products of three float tensors or more, which are contracted in an order that is chosen where sizes are known: changes
-  /// nothing but the rounding. No part of the meaning.
+  /// A sum of products of three float tensors or more, which are contracted in an order that is chosen where sizes are
+  /// known: changes nothing but the rounding. No part of the meaning.
   bool in_any_order = false;
 };
 
@@ -109,7 +111,8 @@ struct Input {
 };
 /// Random numbers by global index. `site` identifies the call site (language page, section 6); iterations are the
 /// numbers of the enclosing loops' iterations, rank-0 i64 values, outermost first. Type as declared on the result.
-/// kSparse: a matrix whose elements are there with a probability, the last one of `iterations`, an f64 scalar, and then uniform.
+/// kSparse: a matrix whose elements are there with a probability, the last one of `iterations`, an f64 scalar, and then
+/// uniform.
 struct Random {
   enum class Kind : std::uint8_t { kUniform, kNormal, kSparse } kind = Kind::kUniform;
   std::uint64_t site = 0;
@@ -121,15 +124,16 @@ struct Random {
 /// A library routine over whole tensors. Routines along lines (`is_line`) work on every line of their one operand along
 /// `axis` by itself; the others are factorisations and solvers of float matrices.
 ///   cumsum  running sums                              sort, argsort  ascending, stable, nan last
-///   topk    (values, positions) of the k = extent of the results' axis largest, descending, nan last; equal ones by position
-///   solve (A, b)   b and x vectors or matrices          cholesky (A)   lower factor; reads A's lower triangle
+///   topk    (values, positions) of the k = extent of the results' axis largest, descending, nan last; equal ones by
+///   position solve (A, b)   b and x vectors or matrices          cholesky (A)   lower factor; reads A's lower triangle
 ///   lu (A)         (p i64[m], L[m, k], U[k, n]) with A[p[i], j] = (L U)[i, j], k = min(m, n), partial pivoting
 ///   qr (A)         (Q[m, k], R[k, n]), diag(R) >= 0     svd (A)        (U[m, k], s[k], V'[k, n]), s descending
 ///   eigh (A)       (w[n], V[n, n]), w ascending; reads A's lower triangle
 ///   inv (A)        det (A)                              lstsq (A, b)   least norm among least squares
-///   foreign (…)    a kernel of the user's (foreign.h): operands are its `in`s in order, those of rank 0 by value, results its `out`s
-/// Of each column of U and of eigh's V the component of largest magnitude is positive (the first of those that are equal
-/// up to the square root of the rounding unit). A singular or not positive definite operand stops the run.
+///   foreign (…)    a kernel of the user's (foreign.h): operands are its `in`s in order, those of rank 0 by value,
+///   results its `out`s
+/// Of each column of U and of eigh's V the component of largest magnitude is positive (the first of those that are
+/// equal up to the square root of the rounding unit). A singular or not positive definite operand stops the run.
 struct Routine {
   enum class Kind : std::uint8_t {
     kCumsum,
@@ -148,16 +152,16 @@ struct Routine {
     kForeign
   } kind = Kind::kCumsum;
   std::vector<ValueId> operands;
-  std::int64_t axis = 0;  ///< of routines along lines
+  std::int64_t axis = 0;         ///< of routines along lines
   ForeignRef foreign = nullptr;  ///< of kForeign
 };
 [[nodiscard]] std::string_view name_of(Routine::Kind kind);
 [[nodiscard]] bool is_line(Routine::Kind kind);
 
-/// The product of at least three matrices, F0 F1 … of `sizes[0]` x `sizes[1]`, `sizes[1]` x `sizes[2]`, … elements: of a larger tensor
-/// the first ones; a transposed factor is read as [column, row]. The last one may be a vector (a tensor of rank 1; the last size is
-/// 1), and then the result is one. Multiplied from left to right. Every other order is as good, changes nothing but the rounding
-/// of float sums, and may be taken where sizes are known.
+/// The product of at least three matrices, F0 F1 … of `sizes[0]` x `sizes[1]`, `sizes[1]` x `sizes[2]`, … elements: of
+/// a larger tensor the first ones; a transposed factor is read as [column, row]. The last one may be a vector (a tensor
+/// of rank 1; the last size is 1), and then the result is one. Multiplied from left to right. Every other order is as
+/// good, changes nothing but the rounding of float sums, and may be taken where sizes are known.
 struct Chain {
   struct Factor {
     ValueId tensor;
@@ -199,18 +203,19 @@ struct If {
   Region then_region;
   Region else_region;
 };
-/// Regions without arguments that yield the same values, but for the rounding of re-associated float sums. The first one is what the
-/// node means; which one runs is decided where sizes are known. At least one region; none holds effects.
+/// Regions without arguments that yield the same values, but for the rounding of re-associated float sums. The first
+/// one is what the node means; which one runs is decided where sizes are known. At least one region; none holds
+/// effects.
 struct Choose {
   std::vector<Region> regions;
   std::vector<std::string> names;  ///< of the forms, for people
 };
-/// Operators in one loop nest. It means what its nodes, all of them Computes, mean one after the other; what is not yielded never exists as
-/// a whole tensor. All nodes run over the index variables `shared` together: `labels[m][f]` is the label of node m that is number f of them.
-/// An out label there makes the node's value *aligned*: the others read it at that index variable alone, so that a part of it is complete
-/// when they need it. A reduce label *closes* the value: no other node reads it.
-/// With an `epilogue` it is two nodes that share all index variables of the result, in order: a product of matrices, and what is computed of
-/// each of its elements where the product has left it.
+/// Operators in one loop nest. It means what its nodes, all of them Computes, mean one after the other; what is not
+/// yielded never exists as a whole tensor. All nodes run over the index variables `shared` together: `labels[m][f]` is
+/// the label of node m that is number f of them. An out label there makes the node's value *aligned*: the others read
+/// it at that index variable alone, so that a part of it is complete when they need it. A reduce label *closes* the
+/// value: no other node reads it. With an `epilogue` it is two nodes that share all index variables of the result, in
+/// order: a product of matrices, and what is computed of each of its elements where the product has left it.
 struct Fused {
   bool epilogue = false;
   std::vector<Label> shared;
@@ -251,8 +256,8 @@ struct Gradient {
   std::vector<ValueId> wrt;
 };
 
-using Op = std::variant<Dimension, Param, Input, Compute, Random, Routine, Chain, For, While, If, Choose, Fused, Print, Assert, Check,
-                        Output, Gradient>;
+using Op = std::variant<Dimension, Param, Input, Compute, Random, Routine, Chain, For, While, If, Choose, Fused, Print,
+                        Assert, Check, Output, Gradient>;
 
 struct Node {
   SourceRange range;

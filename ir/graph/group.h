@@ -6,7 +6,8 @@
 
 namespace tdsl::ir {
 
-/// A guard that puts every point of a reduction into one group: `sum[i](X[i, j]) where eq(c, a[i])` for c and j in some ranges.
+/// A guard that puts every point of a reduction into one group: `sum[i](X[i, j]) where eq(c, a[i])` for c and j in some
+/// ranges.
 struct Group {
   std::int32_t label = 0;  ///< the out label that counts groups
   Expr number;             ///< the group that a point belongs to, which may be none of the range; mentions no out label

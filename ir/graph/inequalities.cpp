@@ -10,8 +10,7 @@ namespace {
 
 AffineExpr difference(AffineExpr a, const AffineExpr& b) {
   for (const auto& [label, coefficient] : b.coefficients) {
-    if ((a.coefficients[label] -= coefficient) == 0)
-      a.coefficients.erase(label);
+    if ((a.coefficients[label] -= coefficient) == 0) a.coefficients.erase(label);
   }
   a.offset = a.offset - b.offset;
   return a;
@@ -20,7 +19,8 @@ AffineExpr difference(AffineExpr a, const AffineExpr& b) {
 bool is_zero(const Expr& e) {
   const auto* c = std::get_if<Constant>(&e->op);
   return c != nullptr && match(
-                             c->value, [](bool b) { return !b; }, [](std::int64_t i) { return i == 0; }, [](double d) { return d == 0; });
+                             c->value, [](bool b) { return !b; }, [](std::int64_t i) { return i == 0; },
+                             [](double d) { return d == 0; });
 }
 
 template <class T>
@@ -37,8 +37,7 @@ std::vector<Inequality> both(std::vector<Inequality> a, const std::vector<Inequa
 }  // namespace
 
 AffineExpr scaled(AffineExpr a, std::int64_t by) {
-  for (auto& [label, coefficient] : a.coefficients)
-    coefficient *= by;
+  for (auto& [label, coefficient] : a.coefficients) coefficient *= by;
   a.offset = a.offset * Extent(by);
   return a;
 }
@@ -49,25 +48,23 @@ AffineExpr plus(AffineExpr a, const Extent& e) {
 }
 
 std::vector<Expr> conjuncts(const Expr& e) {
-  if (!e)
-    return {};
+  if (!e) return {};
   const auto* b = std::get_if<Binary>(&e->op);
-  if (b == nullptr || b->op != BinaryOp::kAnd)
-    return {e};
+  if (b == nullptr || b->op != BinaryOp::kAnd) return {e};
   return joined(conjuncts(b->left), conjuncts(b->right));
 }
 
 std::vector<Inequality> Inequalities::of(const Expr& condition) const {
   const auto* b = std::get_if<Binary>(&condition->op);
-  if (b == nullptr || b->left->type != Scalar::kI64)
-    return {};
+  if (b == nullptr || b->left->type != Scalar::kI64) return {};
   switch (b->op) {
     case BinaryOp::kLe: return at_most(b->left, b->right, 0);
     case BinaryOp::kLt: return at_most(b->left, b->right, 1);
     case BinaryOp::kGe: return at_most(b->right, b->left, 0);
     case BinaryOp::kGt: return at_most(b->right, b->left, 1);
     case BinaryOp::kEq:
-      return which_ == Of::kEquality ? both(simple(b->left, b->right, 0, 1), simple(b->right, b->left, 0, 1)) : std::vector<Inequality>{};
+      return which_ == Of::kEquality ? both(simple(b->left, b->right, 0, 1), simple(b->right, b->left, 0, 1))
+                                     : std::vector<Inequality>{};
     default: return {};
   }
 }
@@ -87,8 +84,7 @@ std::vector<Inequality> Inequalities::at_most(const Expr& a, const Expr& b, std:
 std::vector<Inequality> Inequalities::simple(const Expr& a, const Expr& b, std::int64_t more, std::int64_t sign) const {
   const auto left = form_(a);
   const auto right = left ? form_(b) : std::nullopt;
-  if (!right)
-    return {};
+  if (!right) return {};
   return {plus(difference(scaled(*left, sign), *right), Extent(more))};
 }
 
@@ -102,10 +98,10 @@ std::vector<Expr> Inequalities::known(const Expr& condition) const {
 std::vector<Expr> Inequalities::around(const Expr& e) const {
   if (const auto* s = std::get_if<Select>(&e->op))
     return is_zero(s->when_false) ? joined(known(s->condition), around(s->when_true)) : std::vector<Expr>{};
-  if (const auto* c = std::get_if<Cast>(&e->op))
-    return around(c->operand);
+  if (const auto* c = std::get_if<Cast>(&e->op)) return around(c->operand);
   if (const auto* u = std::get_if<Unary>(&e->op))
-    return u->op == UnaryOp::kNeg || u->op == UnaryOp::kAbs || u->op == UnaryOp::kSqrt ? around(u->operand) : std::vector<Expr>{};
+    return u->op == UnaryOp::kNeg || u->op == UnaryOp::kAbs || u->op == UnaryOp::kSqrt ? around(u->operand)
+                                                                                       : std::vector<Expr>{};
   const auto* b = std::get_if<Binary>(&e->op);
   return b == nullptr ? std::vector<Expr>{} : around(*e, *b);
 }
@@ -120,13 +116,13 @@ std::vector<Expr> Inequalities::around(const ExprNode& e, const Binary& b) const
     case BinaryOp::kMul: return is_float(e.type) ? std::vector<Expr>{} : joined(around(b.left), around(b.right));
     case BinaryOp::kMutualMul:
     case BinaryOp::kAnd: return joined(around(b.left), around(b.right));
-    case BinaryOp::kNe: return is_zero(b.right) ? around(b.left) : is_zero(b.left) ? around(b.right) : std::vector<Expr>{};
+    case BinaryOp::kNe:
+      return is_zero(b.right) ? around(b.left) : is_zero(b.left) ? around(b.right) : std::vector<Expr>{};
     case BinaryOp::kAdd:
     case BinaryOp::kSub:
     case BinaryOp::kMin:
     case BinaryOp::kMax: {
-      if (is_zero(b.left) || is_zero(b.right))
-        return around(is_zero(b.right) ? b.left : b.right);
+      if (is_zero(b.left) || is_zero(b.right)) return around(is_zero(b.right) ? b.left : b.right);
       std::vector<Expr> left = around(b.left);
       const std::vector<Expr> right = around(b.right);
       std::erase_if(left, [&](const Expr& part) { return !is_among(right, part); });
@@ -137,8 +133,7 @@ std::vector<Expr> Inequalities::around(const ExprNode& e, const Binary& b) const
     case BinaryOp::kLt:
     case BinaryOp::kGe:
     case BinaryOp::kGt: {
-      if (which_ != Of::kEquality)
-        return {};
+      if (which_ != Of::kEquality) return {};
       const Expr itself = binary(b.op, b.left, b.right, e.range);
       return of(itself).empty() ? std::vector<Expr>{} : std::vector{itself};
     }

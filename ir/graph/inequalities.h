@@ -19,7 +19,8 @@ using Inequality = AffineExpr;
 /// The form plus an extent.
 [[nodiscard]] AffineExpr plus(AffineExpr a, const Extent& e);
 
-/// The parts of a condition, all of which must hold where it does, in the order in which they are evaluated; none of a null condition.
+/// The parts of a condition, all of which must hold where it does, in the order in which they are evaluated; none of a
+/// null condition.
 [[nodiscard]] std::vector<Expr> conjuncts(const Expr& e);
 
 /// What comparisons of sizes and index variables say.
@@ -34,8 +35,8 @@ class Inequalities {
   using Form = std::function<std::optional<AffineExpr>(const Expr&)>;
   Inequalities(Form form, Of which) : form_(std::move(form)), which_(which) {}
 
-  /// The condition as inequalities that hold where it does, and only there; none if it says anything else. `abs(i - j) <= b`: `i - j - b <= 0` and
-  /// `j - i - b <= 0`.
+  /// The condition as inequalities that hold where it does, and only there; none if it says anything else. `abs(i - j)
+  /// <= b`: `i - j - b <= 0` and `j - i - b <= 0`.
   [[nodiscard]] std::vector<Inequality> of(const Expr& condition) const;
   /// Conditions outside of which the expression is 0, as far as `of` says something of them.
   [[nodiscard]] std::vector<Expr> around(const Expr& e) const;
@@ -44,7 +45,8 @@ class Inequalities {
   [[nodiscard]] std::vector<Expr> around(const ExprNode& e, const Binary& b) const;
   [[nodiscard]] std::vector<Expr> known(const Expr& condition) const;
   [[nodiscard]] std::vector<Inequality> at_most(const Expr& a, const Expr& b, std::int64_t more) const;
-  [[nodiscard]] std::vector<Inequality> simple(const Expr& a, const Expr& b, std::int64_t more, std::int64_t sign) const;
+  [[nodiscard]] std::vector<Inequality> simple(const Expr& a, const Expr& b, std::int64_t more,
+                                               std::int64_t sign) const;
 
   Form form_;
   Of which_;

@@ -54,7 +54,9 @@ double operations(const Procedure::Statements& statements) {
           const auto begin = number(c.begin);
           const auto end = number(c.end);
           const bool known = begin && end && c.step != 0;
-          const double often = known ? std::max(0.0, (static_cast<double>(*end) - static_cast<double>(*begin)) / static_cast<double>(c.step)) : 1;
+          const double often = known ? std::max(0.0, (static_cast<double>(*end) - static_cast<double>(*begin)) /
+                                                         static_cast<double>(c.step))
+                                     : 1;
           return often * operations(c.body);
         },
         [](const Procedure::Repeat& r) { return operations(r.before) + operations(r.condition) + operations(r.body); },
@@ -69,8 +71,8 @@ double operations(const Procedure::Statements& statements) {
 bool loops_freely(const Procedure::Statements& statements) {
   return std::ranges::any_of(statements, [](const Procedure::Statement& s) {
     return match(
-        s.op, [](const Procedure::Assign&) { return false; }, [](const Procedure::Count& c) { return loops_freely(c.body); },
-        [](const Procedure::Repeat&) { return true; },
+        s.op, [](const Procedure::Assign&) { return false; },
+        [](const Procedure::Count& c) { return loops_freely(c.body); }, [](const Procedure::Repeat&) { return true; },
         [](const Procedure::Branch& b) { return loops_freely(b.then_part) || loops_freely(b.else_part); },
         [](const Procedure::Require&) { return true; });
   });
@@ -106,7 +108,8 @@ Procedure procedure_of(ForeignRef function, SourceRange range) {
   p.name = function->name;
   p.range = range;
   p.parameters = function->parameters.size();
-  for (const Foreign::Parameter& parameter : function->parameters) p.variables.push_back({parameter.name, parameter.type});
+  for (const Foreign::Parameter& parameter : function->parameters)
+    p.variables.push_back({parameter.name, parameter.type});
   p.result = cast(function->result, constant_i64(0));
   p.foreign = std::move(function);
   p.text = text_of(p);
@@ -121,7 +124,9 @@ double operations_of(const Procedure& procedure) {
 bool may_stop(const Procedure& procedure) {
   if (procedure.foreign) return procedure.foreign->may_stop;
   bool may = loops_freely(procedure.body);
-  for_each_expr(procedure, [&](const Expr& e) { for_each_node(e, [&](const ExprNode& node) { may = may || operation_may_fail(node); }); });
+  for_each_expr(procedure, [&](const Expr& e) {
+    for_each_node(e, [&](const ExprNode& node) { may = may || operation_may_fail(node); });
+  });
   return may;
 }
 

@@ -64,7 +64,8 @@ struct Procedure {
   Statements body;
   Expr result;
   std::string text;  ///< text_of() this: what equal() and hash() compare
-  ForeignRef foreign;  ///< instead of body and result, which is a constant of the type: the user's function says what it gives
+  ForeignRef
+      foreign;  ///< instead of body and result, which is a constant of the type: the user's function says what it gives
 };
 using ProcedureRef = std::shared_ptr<const Procedure>;
 

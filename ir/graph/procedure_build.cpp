@@ -3,9 +3,9 @@
 #include <set>
 #include <utility>
 
-#include "ir/graph/check.h"
-#include "ir/eval/failure_text.h"
 #include "ir/analysis/loop_variables.h"
+#include "ir/eval/failure_text.h"
+#include "ir/graph/check.h"
 #include "ir/graph/procedure.h"
 
 namespace tdsl::ir {
@@ -38,8 +38,12 @@ class ProcedureBuilder {
  public:
   ProcedureBuilder(Program& program, std::string name, const Region& region, const std::vector<ValueId>& parameters,
                    ValueId result, std::vector<ValueId>& captured)
-      : program_(program), region_(region), loop_(as_loop(program, region, result)), variables_(program, loop_),
-        result_(result), captured_(captured) {
+      : program_(program),
+        region_(region),
+        loop_(as_loop(program, region, result)),
+        variables_(program, loop_),
+        result_(result),
+        captured_(captured) {
     made_.name = std::move(name);
     for (const ValueId v : parameters) parameter(v);
   }
@@ -78,14 +82,15 @@ class ProcedureBuilder {
       return true;
     };
     return std::ranges::all_of(region.yields, outer) && std::ranges::all_of(region.nodes, [&](const Node& n) {
-      const auto scalar = [&](ValueId v) { return program_.type(v).rank() == 0; };
-      if (!std::ranges::all_of(n.results, scalar) || !std::ranges::all_of(operands_of(program_, n), outer)) return false;
-      if (const auto* f = std::get_if<For>(&n.op)) return capture(f->body);
-      if (const auto* w = std::get_if<While>(&n.op)) return capture(w->condition) && capture(w->body);
-      if (const auto* i = std::get_if<If>(&n.op)) return capture(i->then_region) && capture(i->else_region);
-      const bool derivative = std::holds_alternative<Gradient>(n.op) && &region == &region_;
-      return derivative || std::holds_alternative<Assert>(n.op) || assignment(program_, n) != nullptr;
-    });
+             const auto scalar = [&](ValueId v) { return program_.type(v).rank() == 0; };
+             if (!std::ranges::all_of(n.results, scalar) || !std::ranges::all_of(operands_of(program_, n), outer))
+               return false;
+             if (const auto* f = std::get_if<For>(&n.op)) return capture(f->body);
+             if (const auto* w = std::get_if<While>(&n.op)) return capture(w->condition) && capture(w->body);
+             if (const auto* i = std::get_if<If>(&n.op)) return capture(i->then_region) && capture(i->else_region);
+             const bool derivative = std::holds_alternative<Gradient>(n.op) && &region == &region_;
+             return derivative || std::holds_alternative<Assert>(n.op) || assignment(program_, n) != nullptr;
+           });
   }
 
   std::int32_t number(ValueId v) {
@@ -140,7 +145,8 @@ class ProcedureBuilder {
       } else {
         values.push_back(value);
       }
-      if (variable == nullptr || variable->position != number(targets[first + k])) overwritten.insert(number(targets[first + k]));
+      if (variable == nullptr || variable->position != number(targets[first + k]))
+        overwritten.insert(number(targets[first + k]));
     }
     for (std::size_t k = 0; k < values.size(); ++k) assign(number(targets[first + k]), values[k], range, into);
   }
@@ -174,7 +180,8 @@ class ProcedureBuilder {
     Region path;
     for (const Node& earlier : region_.nodes) {
       if (&earlier == &n) break;
-      const bool defines = std::ranges::any_of(g.wrt, [&](ValueId v) { return std::ranges::count(earlier.results, v) > 0; });
+      const bool defines =
+          std::ranges::any_of(g.wrt, [&](ValueId v) { return std::ranges::count(earlier.results, v) > 0; });
       const bool changes = !defines && !std::holds_alternative<Assert>(earlier.op);
       if (changes) path.nodes.push_back(earlier);
     }
@@ -217,7 +224,8 @@ class ProcedureBuilder {
     inline_condition(loop);
     assign_all(w.body.arguments, w.condition.arguments, 1, n.range, loop.body);
     statements(w.body, loop.body);
-    if (counts) assign(number(iteration), binary(BinaryOp::kAdd, reading(iteration), constant_i64(1)), n.range, loop.body);
+    if (counts)
+      assign(number(iteration), binary(BinaryOp::kAdd, reading(iteration), constant_i64(1)), n.range, loop.body);
     assign_all(w.condition.arguments, w.body.yields, 0, n.range, loop.body);
     into.push_back({n.range, std::move(loop)});
     assign_all(n.results, w.condition.arguments, 0, n.range, into);

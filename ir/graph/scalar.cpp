@@ -11,11 +11,11 @@ namespace tdsl::ir {
 namespace {
 
 constexpr std::array<std::string_view, 23> kUnaryNames = {
-    "neg",  "not", "abs",   "sqrt", "exp",   "log",  "log1p", "expm1", "sin",     "cos", "tan",
-    "tanh", "erf", "floor", "ceil", "round", "sign", "isnan", "isinf", "sigmoid", "relu", "sparse", "dense"};
+    "neg", "not",   "abs",  "sqrt",  "exp",  "log",   "log1p", "expm1",   "sin",  "cos",    "tan",  "tanh",
+    "erf", "floor", "ceil", "round", "sign", "isnan", "isinf", "sigmoid", "relu", "sparse", "dense"};
 constexpr std::array<std::string_view, 20> kBinaryNames = {
-    "add", "sub", "mul", "div", "rem", "pow", "mod", "min", "max", "eq", "ne", "lt", "le", "gt", "ge", "and", "or",
-    "absent_mul", "mutual_mul", "absent_div"};
+    "add", "sub", "mul", "div", "rem", "pow", "mod", "min",        "max",        "eq",
+    "ne",  "lt",  "le",  "gt",  "ge",  "and", "or",  "absent_mul", "mutual_mul", "absent_div"};
 static_assert(kUnaryNames.size() == static_cast<std::size_t>(kLastUnaryOp) + 1);
 static_assert(kBinaryNames.size() == static_cast<std::size_t>(kLastBinaryOp) + 1);
 
@@ -23,14 +23,11 @@ static_assert(kBinaryNames.size() == static_cast<std::size_t>(kLastBinaryOp) + 1
 
 std::int64_t size_of(Scalar s) {
   switch (s) {
-    case Scalar::kBool:
-      return 1;
+    case Scalar::kBool: return 1;
     case Scalar::kI32:
-    case Scalar::kF32:
-      return 4;
+    case Scalar::kF32: return 4;
     case Scalar::kI64:
-    case Scalar::kF64:
-      return 8;
+    case Scalar::kF64: return 8;
   }
   TDSL_CHECK(false, "unknown scalar type");
   return 0;
@@ -38,16 +35,11 @@ std::int64_t size_of(Scalar s) {
 
 std::string_view name_of(Scalar s) {
   switch (s) {
-    case Scalar::kBool:
-      return "bool";
-    case Scalar::kI32:
-      return "i32";
-    case Scalar::kI64:
-      return "i64";
-    case Scalar::kF32:
-      return "f32";
-    case Scalar::kF64:
-      return "f64";
+    case Scalar::kBool: return "bool";
+    case Scalar::kI32: return "i32";
+    case Scalar::kI64: return "i64";
+    case Scalar::kF32: return "f32";
+    case Scalar::kF64: return "f64";
   }
   TDSL_CHECK(false, "unknown scalar type");
   return "";
@@ -55,55 +47,41 @@ std::string_view name_of(Scalar s) {
 
 std::string_view cpp_type_of(Scalar s) {
   switch (s) {
-    case Scalar::kBool:
-      return "bool";
-    case Scalar::kI32:
-      return "std::int32_t";
-    case Scalar::kI64:
-      return "std::int64_t";
-    case Scalar::kF32:
-      return "float";
-    case Scalar::kF64:
-      return "double";
+    case Scalar::kBool: return "bool";
+    case Scalar::kI32: return "std::int32_t";
+    case Scalar::kI64: return "std::int64_t";
+    case Scalar::kF32: return "float";
+    case Scalar::kF64: return "double";
   }
   TDSL_CHECK(false, "unknown scalar type");
   return "";
 }
 
 Scalar promote(Scalar a, Scalar b) {
-  if (is_float(a) == is_float(b))
-    return std::max(a, b);
+  if (is_float(a) == is_float(b)) return std::max(a, b);
   const Scalar real = is_float(a) ? a : b;
   const Scalar whole = is_float(a) ? b : a;
   // An f32 does not hold all integers of 32 bits, so NumPy goes to f64.
   return whole == Scalar::kBool ? real : Scalar::kF64;
 }
 
-std::string_view name_of(UnaryOp op) {
-  return kUnaryNames.at(static_cast<std::size_t>(op));
-}
-std::string_view name_of(BinaryOp op) {
-  return kBinaryNames.at(static_cast<std::size_t>(op));
-}
+std::string_view name_of(UnaryOp op) { return kUnaryNames.at(static_cast<std::size_t>(op)); }
+std::string_view name_of(BinaryOp op) { return kBinaryNames.at(static_cast<std::size_t>(op)); }
 
 std::optional<Scalar> result_type(UnaryOp op, Scalar a) {
   switch (op) {
     case UnaryOp::kSparse:
-    case UnaryOp::kDense:
-      return a;
-    case UnaryOp::kNot:
-      return a == Scalar::kBool ? std::optional(a) : std::nullopt;
+    case UnaryOp::kDense: return a;
+    case UnaryOp::kNot: return a == Scalar::kBool ? std::optional(a) : std::nullopt;
     case UnaryOp::kIsNan:
-    case UnaryOp::kIsInf:
-      return a != Scalar::kBool ? std::optional(Scalar::kBool) : std::nullopt;
+    case UnaryOp::kIsInf: return a != Scalar::kBool ? std::optional(Scalar::kBool) : std::nullopt;
     case UnaryOp::kNeg:
     case UnaryOp::kAbs:
     case UnaryOp::kSign:
     case UnaryOp::kRelu:
     case UnaryOp::kFloor:
     case UnaryOp::kCeil:
-    case UnaryOp::kRound:
-      return a != Scalar::kBool ? std::optional(a) : std::nullopt;
+    case UnaryOp::kRound: return a != Scalar::kBool ? std::optional(a) : std::nullopt;
     case UnaryOp::kSqrt:
     case UnaryOp::kExp:
     case UnaryOp::kLog:
@@ -114,30 +92,23 @@ std::optional<Scalar> result_type(UnaryOp op, Scalar a) {
     case UnaryOp::kTan:
     case UnaryOp::kTanh:
     case UnaryOp::kErf:
-    case UnaryOp::kSigmoid:
-      return is_float(a) ? std::optional(a) : std::nullopt;
+    case UnaryOp::kSigmoid: return is_float(a) ? std::optional(a) : std::nullopt;
   }
   return std::nullopt;
 }
 
 std::optional<Scalar> result_type(BinaryOp op, Scalar a, Scalar b) {
-  if (op == BinaryOp::kPow && is_float(a) && b == Scalar::kI64)
-    return a;
-  if (a != b)
-    return std::nullopt;
-  if (is_logical(op))
-    return a == Scalar::kBool ? std::optional(a) : std::nullopt;
-  if (is_comparison(op))
-    return Scalar::kBool;
+  if (op == BinaryOp::kPow && is_float(a) && b == Scalar::kI64) return a;
+  if (a != b) return std::nullopt;
+  if (is_logical(op)) return a == Scalar::kBool ? std::optional(a) : std::nullopt;
+  if (is_comparison(op)) return Scalar::kBool;
   // Integers have nothing that 0 could lose against.
-  if (op == BinaryOp::kAbsentMul || op == BinaryOp::kMutualMul)
-    return is_float(a) ? std::optional(a) : std::nullopt;
+  if (op == BinaryOp::kAbsentMul || op == BinaryOp::kMutualMul) return is_float(a) ? std::optional(a) : std::nullopt;
   return a != Scalar::kBool ? std::optional(a) : std::nullopt;
 }
 
 bool holds(Scalar s, const Literal& literal) {
-  if (s == Scalar::kBool)
-    return std::holds_alternative<bool>(literal);
+  if (s == Scalar::kBool) return std::holds_alternative<bool>(literal);
   return is_float(s) ? std::holds_alternative<double>(literal) : std::holds_alternative<std::int64_t>(literal);
 }
 

@@ -26,16 +26,55 @@ using Literal = std::variant<bool, std::int64_t, double>;
 /// kSparse and kDense change no value: whether their result carries absence (support.h). Only the frontend makes them,
 /// `with_explicit_absence` replaces them.
 enum class UnaryOp : std::uint8_t {
-  kNeg, kNot, kAbs, kSqrt, kExp, kLog, kLog1p, kExpm1, kSin, kCos, kTan, kTanh, kErf,
-  kFloor, kCeil, kRound, kSign, kIsNan, kIsInf, kSigmoid, kRelu, kSparse, kDense,
+  kNeg,
+  kNot,
+  kAbs,
+  kSqrt,
+  kExp,
+  kLog,
+  kLog1p,
+  kExpm1,
+  kSin,
+  kCos,
+  kTan,
+  kTanh,
+  kErf,
+  kFloor,
+  kCeil,
+  kRound,
+  kSign,
+  kIsNan,
+  kIsInf,
+  kSigmoid,
+  kRelu,
+  kSparse,
+  kDense,
 };
 
 /// kDiv truncates on integers; kRem is C's % and fmod; kMod has the sign of the divisor; kMin and kMax propagate NaN;
-/// kAnd and kOr short-circuit. In a product an absent factor wins against inf and nan: kAbsentMul is 0 where its left operand is 0,
-/// kMutualMul where either is, kAbsentDiv where the numerator is; else they are kMul and kDiv.
+/// kAnd and kOr short-circuit. In a product an absent factor wins against inf and nan: kAbsentMul is 0 where its left
+/// operand is 0, kMutualMul where either is, kAbsentDiv where the numerator is; else they are kMul and kDiv.
 enum class BinaryOp : std::uint8_t {
-  kAdd, kSub, kMul, kDiv, kRem, kPow, kMod, kMin, kMax, kEq, kNe, kLt, kLe, kGt, kGe, kAnd, kOr,
-  kAbsentMul, kMutualMul, kAbsentDiv,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kRem,
+  kPow,
+  kMod,
+  kMin,
+  kMax,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kAnd,
+  kOr,
+  kAbsentMul,
+  kMutualMul,
+  kAbsentDiv,
 };
 constexpr UnaryOp kLastUnaryOp = UnaryOp::kDense;
 constexpr BinaryOp kLastBinaryOp = BinaryOp::kAbsentDiv;
@@ -45,10 +84,12 @@ constexpr BinaryOp kLastBinaryOp = BinaryOp::kAbsentDiv;
 [[nodiscard]] std::string_view name_of(BinaryOp op);
 [[nodiscard]] constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
 [[nodiscard]] constexpr bool is_logical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
-/// Whether operands of the result's type may change places: of floats that are equal, -0.0 and 0.0, `min` and `max` give the first.
+/// Whether operands of the result's type may change places: of floats that are equal, -0.0 and 0.0, `min` and `max`
+/// give the first.
 [[nodiscard]] constexpr bool is_commutative(BinaryOp op, Scalar result) {
   if (op == BinaryOp::kMin || op == BinaryOp::kMax) return !is_float(result);
-  return op == BinaryOp::kAdd || op == BinaryOp::kMul || op == BinaryOp::kEq || op == BinaryOp::kNe || op == BinaryOp::kMutualMul;
+  return op == BinaryOp::kAdd || op == BinaryOp::kMul || op == BinaryOp::kEq || op == BinaryOp::kNe ||
+         op == BinaryOp::kMutualMul;
 }
 
 }  // namespace tdsl::ir

@@ -32,8 +32,7 @@ ProcedureRef check_of(const std::string& message, const SourceRange& place) {
 }
 
 bool is_check(const Procedure& p) {
-  if (p.foreign || p.parameters != 2 || p.variables.size() != 2 || p.body.size() != 1)
-    return false;
+  if (p.foreign || p.parameters != 2 || p.variables.size() != 2 || p.body.size() != 1) return false;
   const auto* require = std::get_if<Procedure::Require>(&p.body.front().op);
   const Expr subscript = argument(Scalar::kI64, 0);
   return require != nullptr && equal(p.result, subscript) &&
@@ -48,8 +47,7 @@ const Apply* check_in(const Expr& e) {
 /// The call in the branch that gives no value, which may have been converted several times.
 const Apply* refusal_of(const Select& s) {
   const Expr* e = &s.when_false;
-  while (const auto* cast = std::get_if<Cast>(&(*e)->op))
-    e = &cast->operand;
+  while (const auto* cast = std::get_if<Cast>(&(*e)->op)) e = &cast->operand;
   const Apply* refusal = check_in(*e);
   const bool same = refusal != nullptr && equal(s.condition, is_inside(refusal->arguments[0], refusal->arguments[1]));
   return same ? refusal : nullptr;

@@ -10,12 +10,8 @@ namespace tdsl::ir {
 
 namespace {
 
-bool is_word_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
+bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 }  // namespace
 
@@ -30,8 +26,7 @@ void TextCursor::fail(const std::string& message) const {
 }
 
 void TextCursor::skip_blanks() {
-  while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_])) != 0)
-    ++position_;
+  while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_])) != 0) ++position_;
 }
 
 char TextCursor::peek() {
@@ -39,24 +34,19 @@ char TextCursor::peek() {
   return position_ < text_.size() ? text_[position_] : '\0';
 }
 
-bool TextCursor::at_end() {
-  return peek() == '\0';
-}
+bool TextCursor::at_end() { return peek() == '\0'; }
 
 bool TextCursor::accept(std::string_view token) {
   skip_blanks();
-  if (!text_.substr(position_).starts_with(token))
-    return false;
+  if (!text_.substr(position_).starts_with(token)) return false;
   const std::size_t end = position_ + token.size();
-  if (is_word_character(token.back()) && end < text_.size() && is_word_character(text_[end]))
-    return false;
+  if (is_word_character(token.back()) && end < text_.size() && is_word_character(text_[end])) return false;
   position_ = end;
   return true;
 }
 
 void TextCursor::expect(std::string_view token) {
-  if (!accept(token))
-    fail("expected `" + std::string(token) + "`");
+  if (!accept(token)) fail("expected `" + std::string(token) + "`");
 }
 
 bool TextCursor::at_word() {
@@ -65,31 +55,25 @@ bool TextCursor::at_word() {
 }
 
 std::string TextCursor::word() {
-  if (!at_word())
-    fail("expected a name");
+  if (!at_word()) fail("expected a name");
   const std::size_t start = position_;
-  while (position_ < text_.size() && is_word_character(text_[position_]))
-    ++position_;
+  while (position_ < text_.size() && is_word_character(text_[position_])) ++position_;
   return std::string(text_.substr(start, position_ - start));
 }
 
 std::string TextCursor::string() {
-  if (peek() != '"')
-    fail("expected a string");
+  if (peek() != '"') fail("expected a string");
   std::string result;
   for (++position_; position_ < text_.size() && text_[position_] != '"'; ++position_) {
     char c = text_[position_];
     if (c == '\\' && position_ + 1 < text_.size()) {
       c = text_[++position_];
-      if (c == 'n')
-        c = '\n';
-      if (c == 't')
-        c = '\t';
+      if (c == 'n') c = '\n';
+      if (c == 't') c = '\t';
     }
     result += c;
   }
-  if (position_ == text_.size())
-    fail("the string is not closed");
+  if (position_ == text_.size()) fail("the string is not closed");
   ++position_;
   return result;
 }
@@ -99,11 +83,9 @@ std::string_view TextCursor::number_text() {
   std::size_t end = position_;
   const auto at = [&](std::size_t k) { return k < text_.size() ? text_[k] : '\0'; };
   const auto digits = [&] {
-    while (is_digit(at(end)))
-      ++end;
+    while (is_digit(at(end))) ++end;
   };
-  if (at(end) == '-')
-    ++end;
+  if (at(end) == '-') ++end;
   digits();
   // In `0..n` the point belongs to the range.
   if (at(end) == '.' && is_digit(at(end + 1))) {
@@ -121,8 +103,7 @@ std::int64_t TextCursor::integer() {
   const std::string_view digits = number_text();
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size())
-    fail("expected an integer");
+  if (error != std::errc() || end != digits.data() + digits.size()) fail("expected an integer");
   position_ += digits.size();
   return value;
 }
@@ -131,16 +112,14 @@ std::uint64_t TextCursor::natural() {
   const std::string_view digits = number_text();
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size())
-    fail("expected a natural number");
+  if (error != std::errc() || end != digits.data() + digits.size()) fail("expected a natural number");
   position_ += digits.size();
   return value;
 }
 
 bool TextCursor::at_literal() {
   const char c = peek();
-  if (is_digit(c) || c == '-')
-    return true;
+  if (is_digit(c) || c == '-') return true;
   const std::size_t start = position_;
   const bool found = accept("true") || accept("false") || accept("inf") || accept("nan");
   position_ = start;
@@ -148,25 +127,17 @@ bool TextCursor::at_literal() {
 }
 
 Literal TextCursor::literal() {
-  if (accept("true"))
-    return true;
-  if (accept("false"))
-    return false;
-  if (accept("inf"))
-    return std::numeric_limits<double>::infinity();
-  if (accept("-inf"))
-    return -std::numeric_limits<double>::infinity();
-  if (accept("nan"))
-    return std::numeric_limits<double>::quiet_NaN();
-  if (accept("-nan"))
-    return -std::numeric_limits<double>::quiet_NaN();
+  if (accept("true")) return true;
+  if (accept("false")) return false;
+  if (accept("inf")) return std::numeric_limits<double>::infinity();
+  if (accept("-inf")) return -std::numeric_limits<double>::infinity();
+  if (accept("nan")) return std::numeric_limits<double>::quiet_NaN();
+  if (accept("-nan")) return -std::numeric_limits<double>::quiet_NaN();
   const std::string_view digits = number_text();
-  if (digits.find_first_of(".e") == std::string_view::npos)
-    return integer();
+  if (digits.find_first_of(".e") == std::string_view::npos) return integer();
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error == std::errc::invalid_argument || end != digits.data() + digits.size())
-    fail("expected a number");
+  if (error == std::errc::invalid_argument || end != digits.data() + digits.size()) fail("expected a number");
   position_ += digits.size();
   return value;
 }

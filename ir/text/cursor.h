@@ -47,8 +47,7 @@ template <typename Kind>
 Kind named_kind(TextCursor& cursor, Kind last, std::string_view what) {
   const std::string name = cursor.word();
   for (int k = 0; k <= static_cast<int>(last); ++k) {
-    if (name == name_of(static_cast<Kind>(k)))
-      return static_cast<Kind>(k);
+    if (name == name_of(static_cast<Kind>(k))) return static_cast<Kind>(k);
   }
   cursor.fail(fmt::format("no {} is called `{}`", what, name));
 }

@@ -14,11 +14,9 @@ class TextParser : ExprParser {
   Program run() {
     cursor_.expect("program");
     program_.name = cursor_.string();
-    while (cursor_.accept("file"))
-      program_.files.push_back(cursor_.string());
+    while (cursor_.accept("file")) program_.files.push_back(cursor_.string());
     region_lines(program_.body);
-    if (!cursor_.at_end())
-      cursor_.fail("expected a node");
+    if (!cursor_.at_end()) cursor_.fail("expected a node");
     return std::move(program_);
   }
 
@@ -27,11 +25,9 @@ class TextParser : ExprParser {
 
   /// `@file:line:column-line:column` or `@-`.
   std::optional<SourceRange> place() {
-    if (!cursor_.accept("@"))
-      return std::nullopt;
+    if (!cursor_.accept("@")) return std::nullopt;
     SourceRange r;
-    if (cursor_.accept("-"))
-      return r;
+    if (cursor_.accept("-")) return r;
     r.file = small();
     cursor_.expect(":");
     r.line = small();
@@ -53,13 +49,10 @@ class TextParser : ExprParser {
     cursor_.expect(":");
     ValueInfo info;
     info.type = type();
-    if (cursor_.peek() == '"')
-      info.name = cursor_.string();
+    if (cursor_.peek() == '"') info.name = cursor_.string();
     if (cursor_.accept("tile")) {
       cursor_.expect("(");
-      do {
-        info.tile.push_back(extent());
-      } while (cursor_.accept(","));
+      do { info.tile.push_back(extent()); } while (cursor_.accept(","));
       cursor_.expect(")");
     }
     info.compressed = cursor_.accept("compressed");
@@ -77,8 +70,7 @@ class TextParser : ExprParser {
     settle_places(node.range);
   }
   void settle_places(const SourceRange& range) {
-    for (const ValueId v : without_place_)
-      program_.values[static_cast<std::size_t>(v.id)].range = range;
+    for (const ValueId v : without_place_) program_.values[static_cast<std::size_t>(v.id)].range = range;
     without_place_.clear();
   }
 
@@ -98,16 +90,11 @@ class TextParser : ExprParser {
       c.reduce = label_list();
     }
     c.bodies = expr_list("(", ")");
-    if (cursor_.accept("where"))
-      c.guard = expr();
-    if (cursor_.accept("left"))
-      c.left = expr_list("[", "]");
-    if (cursor_.accept("base"))
-      c.base = value();
-    if (cursor_.accept("combine"))
-      c.combine = monoid();
-    if (cursor_.accept("fill"))
-      c.fill = expr();
+    if (cursor_.accept("where")) c.guard = expr();
+    if (cursor_.accept("left")) c.left = expr_list("[", "]");
+    if (cursor_.accept("base")) c.base = value();
+    if (cursor_.accept("combine")) c.combine = monoid();
+    if (cursor_.accept("fill")) c.fill = expr();
     return c;
   }
 
@@ -129,15 +116,13 @@ class TextParser : ExprParser {
     }
     r.kind = named_kind(cursor_, Routine::Kind::kLstsq, "routine");
     r.operands = value_list("(", ")");
-    if (cursor_.accept("axis"))
-      r.axis = cursor_.integer();
+    if (cursor_.accept("axis")) r.axis = cursor_.integer();
     return r;
   }
 
   Param param(const std::vector<ValueId>& results) {
     Param p{cursor_.string(), {}, {}, {}};
-    if (!cursor_.accept("="))
-      return p;
+    if (!cursor_.accept("=")) return p;
     if (cursor_.peek() == '%') {
       p.computed_default = value();
       cursor_.expect("text");
@@ -154,9 +139,7 @@ class TextParser : ExprParser {
   void region_lines(Region& region) {
     while (!cursor_.at_end() && cursor_.peek() != '}') {
       if (cursor_.accept("yield")) {
-        do {
-          region.yields.push_back(value());
-        } while (cursor_.accept(","));
+        do { region.yields.push_back(value()); } while (cursor_.accept(","));
         return;
       }
       region.nodes.push_back(node());
@@ -251,8 +234,7 @@ class TextParser : ExprParser {
 
   Print print_items() {
     Print p;
-    if (cursor_.peek() != '"' && cursor_.peek() != '%')
-      return p;
+    if (cursor_.peek() != '"' && cursor_.peek() != '%') return p;
     do {
       if (cursor_.peek() == '"') {
         p.items.emplace_back(cursor_.string());
@@ -272,35 +254,23 @@ class TextParser : ExprParser {
       cursor_.expect("==");
     }
     c.right = extent();
-    if (cursor_.accept("if"))
-      c.guard = value();
+    if (cursor_.accept("if")) c.guard = value();
     c.message = cursor_.string();
     return c;
   }
 
   Op simple_op(const std::string& name, const std::vector<ValueId>& results) {
-    if (name == "dimension")
-      return Dimension{cursor_.string()};
-    if (name == "param")
-      return param(results);
-    if (name == "input")
-      return Input{cursor_.string()};
-    if (name == "compute")
-      return compute();
-    if (name == "uniform")
-      return random(Random::Kind::kUniform);
-    if (name == "normal")
-      return random(Random::Kind::kNormal);
-    if (name == "sparse_uniform")
-      return random(Random::Kind::kSparse);
-    if (name == "routine")
-      return routine();
-    if (name == "chain")
-      return chain();
-    if (name == "print")
-      return print_items();
-    if (name == "check")
-      return check();
+    if (name == "dimension") return Dimension{cursor_.string()};
+    if (name == "param") return param(results);
+    if (name == "input") return Input{cursor_.string()};
+    if (name == "compute") return compute();
+    if (name == "uniform") return random(Random::Kind::kUniform);
+    if (name == "normal") return random(Random::Kind::kNormal);
+    if (name == "sparse_uniform") return random(Random::Kind::kSparse);
+    if (name == "routine") return routine();
+    if (name == "chain") return chain();
+    if (name == "print") return print_items();
+    if (name == "check") return check();
     if (name == "assert") {
       const ValueId condition = value();
       std::string message = cursor_.string();
@@ -320,9 +290,7 @@ class TextParser : ExprParser {
   Node node() {
     Node n;
     if (cursor_.peek() == '%') {
-      do {
-        n.results.push_back(definition());
-      } while (cursor_.accept(","));
+      do { n.results.push_back(definition()); } while (cursor_.accept(","));
       cursor_.expect("=");
     }
     const std::string name = cursor_.word();
@@ -348,8 +316,6 @@ class TextParser : ExprParser {
 
 }  // namespace
 
-Program parse(std::string_view text) {
-  return TextParser(text).run();
-}
+Program parse(std::string_view text) { return TextParser(text).run(); }
 
 }  // namespace tdsl::ir

@@ -9,15 +9,12 @@ namespace tdsl::ir {
 
 namespace {
 
-Expr make(Scalar type, ExprOp op) {
-  return Expr(std::make_shared<const ExprNode>(ExprNode{{}, type, std::move(op)}));
-}
+Expr make(Scalar type, ExprOp op) { return Expr(std::make_shared<const ExprNode>(ExprNode{{}, type, std::move(op)})); }
 
 template <class Op>
 std::optional<Op> op_named(const std::string& name, Op last) {
   for (int k = 0; k <= static_cast<int>(last); ++k) {
-    if (name == name_of(static_cast<Op>(k)))
-      return static_cast<Op>(k);
+    if (name == name_of(static_cast<Op>(k))) return static_cast<Op>(k);
   }
   return std::nullopt;
 }
@@ -27,8 +24,7 @@ std::optional<Op> op_named(const std::string& name, Op last) {
 ValueId ExprParser::value() {
   cursor_.expect("%");
   const std::int64_t id = cursor_.integer();
-  if (id < 0 || id > std::numeric_limits<std::int32_t>::max())
-    cursor_.fail("bad value number");
+  if (id < 0 || id > std::numeric_limits<std::int32_t>::max()) cursor_.fail("bad value number");
   return {static_cast<std::int32_t>(id)};
 }
 
@@ -40,22 +36,19 @@ std::vector<ValueId> ExprParser::value_list(std::string_view open, std::string_v
 
 std::optional<Scalar> ExprParser::scalar_named(const std::string& name) const {
   for (const Scalar s : {Scalar::kBool, Scalar::kI32, Scalar::kI64, Scalar::kF32, Scalar::kF64}) {
-    if (name == name_of(s))
-      return s;
+    if (name == name_of(s)) return s;
   }
   return std::nullopt;
 }
 
 Scalar ExprParser::scalar() {
   const auto s = scalar_named(cursor_.word());
-  if (!s)
-    cursor_.fail("expected an element type");
+  if (!s) cursor_.fail("expected an element type");
   return *s;
 }
 
 Extent ExprParser::extent_factor() {
-  if (cursor_.accept("-"))
-    return Extent() - extent_factor();
+  if (cursor_.accept("-")) return Extent() - extent_factor();
   if (cursor_.accept("(")) {
     Extent e = extent();
     cursor_.expect(")");
@@ -103,8 +96,7 @@ Extent ExprParser::extent() {
 Type ExprParser::type() {
   Type t;
   t.scalar = scalar();
-  if (cursor_.peek() != '[')
-    return t;
+  if (cursor_.peek() != '[') return t;
   bool any_sparse = false;
   std::vector<bool> sparse;
   list("[", "]", [&] {
@@ -112,8 +104,7 @@ Type ExprParser::type() {
     any_sparse = any_sparse || sparse.back();
     t.shape.push_back(extent());
   });
-  if (any_sparse)
-    t.sparse = std::move(sparse);
+  if (any_sparse) t.sparse = std::move(sparse);
   return t;
 }
 
@@ -122,20 +113,16 @@ Expr ExprParser::typed_literal() {
   Scalar s = match(
       l, [](bool) { return Scalar::kBool; }, [](std::int64_t) { return Scalar::kI64; },
       [](double) { return Scalar::kF64; });
-  if (cursor_.accept(":"))
-    s = scalar();
-  if (!holds(s, l))
-    cursor_.fail("the literal does not fit its type");
+  if (cursor_.accept(":")) s = scalar();
+  if (!holds(s, l)) cursor_.fail("the literal does not fit its type");
   return constant(s, l);
 }
 
 Expr ExprParser::element() {
   const ValueId v = value();
-  if (static_cast<std::size_t>(v.id) >= program_.values.size())
-    cursor_.fail("the value is not defined before its use");
+  if (static_cast<std::size_t>(v.id) >= program_.values.size()) cursor_.fail("the value is not defined before its use");
   std::vector<Expr> subscripts;
-  if (cursor_.peek() == '[')
-    subscripts = expr_list("[", "]");
+  if (cursor_.peek() == '[') subscripts = expr_list("[", "]");
   return make(program_.type(v).scalar, Read{v, std::move(subscripts)});
 }
 
@@ -147,50 +134,40 @@ std::vector<Expr> ExprParser::expr_list(std::string_view open, std::string_view 
 
 Expr ExprParser::label_named(const std::string& name) {
   const auto found = std::ranges::find(labels_, name);
-  if (found == labels_.end())
-    cursor_.fail("no index variable is called `" + name + "`");
+  if (found == labels_.end()) cursor_.fail("no index variable is called `" + name + "`");
   return index_ref(static_cast<std::int32_t>(found - labels_.begin()));
 }
 
 Expr ExprParser::call(const std::string& name) {
   const std::vector<Expr> operands = expr_list("(", ")");
   const std::size_t n = operands.size();
-  if (std::ranges::any_of(operands, [](const Expr& e) { return !e; }))
-    cursor_.fail("operand missing");
-  if (name == "select" && n == 3)
-    return make(operands[1]->type, Select{operands[0], operands[1], operands[2]});
-  if (const auto to = scalar_named(name); to && n == 1)
-    return make(*to, Cast{operands[0]});
+  if (std::ranges::any_of(operands, [](const Expr& e) { return !e; })) cursor_.fail("operand missing");
+  if (name == "select" && n == 3) return make(operands[1]->type, Select{operands[0], operands[1], operands[2]});
+  if (const auto to = scalar_named(name); to && n == 1) return make(*to, Cast{operands[0]});
   if (const auto op = op_named(name, kLastUnaryOp); op && n == 1) {
     const auto t = result_type(*op, operands[0]->type);
-    if (!t)
-      cursor_.fail("`" + name + "` is not defined on this type");
+    if (!t) cursor_.fail("`" + name + "` is not defined on this type");
     return make(*t, Unary{*op, operands[0]});
   }
   if (const auto op = op_named(name, kLastBinaryOp); op && n == 2) {
     const auto t = result_type(*op, operands[0]->type, operands[1]->type);
-    if (!t)
-      cursor_.fail("`" + name + "` is not defined on these types");
+    if (!t) cursor_.fail("`" + name + "` is not defined on these types");
     return make(*t, Binary{*op, operands[0], operands[1]});
   }
   cursor_.fail("no operation `" + name + "` with " + std::to_string(n) + " operands");
 }
 
 Expr ExprParser::expr() {
-  if (cursor_.peek() == '%')
-    return element();
-  if (cursor_.accept("#"))
-    return index_ref(static_cast<std::int32_t>(cursor_.integer()));
+  if (cursor_.peek() == '%') return element();
+  if (cursor_.accept("#")) return index_ref(static_cast<std::int32_t>(cursor_.integer()));
   if (cursor_.accept("$")) {
     const auto position = static_cast<std::int32_t>(cursor_.integer());
     cursor_.expect(":");
     const Scalar s = scalar();
     return argument(s, position);
   }
-  if (cursor_.at_literal())
-    return typed_literal();
-  if (cursor_.accept("apply"))
-    return application();
+  if (cursor_.at_literal()) return typed_literal();
+  if (cursor_.accept("apply")) return application();
   const std::string name = cursor_.word();
   return cursor_.peek() == '(' ? call(name) : label_named(name);
 }
@@ -198,8 +175,7 @@ Expr ExprParser::expr() {
 Monoid ExprParser::monoid() {
   Monoid m;
   m.kind = named_kind(cursor_, Monoid::Kind::kUser, "reduction");
-  if (m.kind != Monoid::Kind::kUser)
-    return m;
+  if (m.kind != Monoid::Kind::kUser) return m;
   cursor_.expect("(");
   m.name = cursor_.string();
   cursor_.expect(",");

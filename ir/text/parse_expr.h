@@ -23,11 +23,8 @@ class ExprParser {
   template <class F>
   void list(std::string_view open, std::string_view close, const F& item) {
     cursor_.expect(open);
-    if (cursor_.accept(close))
-      return;
-    do {
-      item();
-    } while (cursor_.accept(","));
+    if (cursor_.accept(close)) return;
+    do { item(); } while (cursor_.accept(","));
     cursor_.expect(close);
   }
 

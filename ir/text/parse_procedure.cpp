@@ -55,8 +55,7 @@ Procedure::Statement ExprParser::statement() {
 Procedure::Statements ExprParser::statements() {
   Procedure::Statements list;
   cursor_.expect("{");
-  while (!cursor_.accept("}"))
-    list.push_back(statement());
+  while (!cursor_.accept("}")) list.push_back(statement());
   return list;
 }
 
@@ -79,8 +78,7 @@ ForeignRef parse_foreign(TextCursor& cursor) {
     static_cast<void>(cursor.accept(","));
   }
   foreign->is_kernel = cursor.accept("kernel");
-  if (!foreign->is_kernel)
-    foreign->result = type();
+  if (!foreign->is_kernel) foreign->result = type();
   foreign->may_stop = cursor.accept("may_stop");
   cursor.expect("operations");
   foreign->operations = static_cast<double>(cursor.integer());
@@ -92,14 +90,12 @@ Expr ExprParser::application() {
   std::string name = cursor_.string();
   if (cursor_.at_word()) {
     const ForeignRef function = parse_foreign(cursor_);
-    if (function->is_kernel)
-      cursor_.fail("a kernel is not applied to scalars");
+    if (function->is_kernel) cursor_.fail("a kernel is not applied to scalars");
     const std::vector<Expr> arguments = expr_list("(", ")");
     bool fits = arguments.size() == function->parameters.size();
     for (std::size_t k = 0; fits && k < arguments.size(); ++k)
       fits = arguments[k]->type == function->parameters[k].type;
-    if (!fits)
-      cursor_.fail("the arguments are not those of the function's parameters");
+    if (!fits) cursor_.fail("the arguments are not those of the function's parameters");
     return ir::application(std::make_shared<const Procedure>(procedure_of(function)), arguments);
   }
   auto procedure = std::make_shared<Procedure>();
@@ -119,10 +115,8 @@ Expr ExprParser::application() {
     cursor_.fail("a procedure's parameters are its first variables");
   const std::vector<Expr> arguments = expr_list("(", ")");
   bool fits = arguments.size() == procedure->parameters;
-  for (std::size_t k = 0; fits && k < arguments.size(); ++k)
-    fits = arguments[k]->type == procedure->variables[k].type;
-  if (!fits)
-    cursor_.fail("the arguments are not those of the procedure's parameters");
+  for (std::size_t k = 0; fits && k < arguments.size(); ++k) fits = arguments[k]->type == procedure->variables[k].type;
+  if (!fits) cursor_.fail("the arguments are not those of the procedure's parameters");
   procedure->text = text_of(*procedure);
   return ir::application(std::move(procedure), arguments);
 }

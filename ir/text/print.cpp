@@ -12,8 +12,7 @@ namespace tdsl::ir {
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
-    if (c == '"' || c == '\\')
-      result += '\\';
+    if (c == '"' || c == '\\') result += '\\';
     if (c == '\n') {
       result += "\\n";
     } else if (c == '\t') {
@@ -27,18 +26,13 @@ std::string quoted(const std::string& text) {
 
 namespace {
 
-std::string value_text(ValueId v) {
-  return fmt::format("%{}", v.id);
-}
-std::string extent_text(const Extent& e) {
-  return e.to_string(value_text);
-}
+std::string value_text(ValueId v) { return fmt::format("%{}", v.id); }
+std::string extent_text(const Extent& e) { return e.to_string(value_text); }
 
 /// Shortest text that reads back, always recognisable as a float.
 std::string float_text(double value, bool single) {
   std::string text = single ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
-  if (text.find_first_of(".eni") == std::string::npos)
-    text += ".0";
+  if (text.find_first_of(".eni") == std::string::npos) text += ".0";
   return text;
 }
 
@@ -49,8 +43,7 @@ std::string literal_text(Scalar type, const Literal& literal) {
 }
 
 std::string range_text(const SourceRange& r) {
-  if (!r.known())
-    return "@-";
+  if (!r.known()) return "@-";
   return fmt::format("@{}:{}:{}-{}:{}", r.file, r.line, r.column, r.end_line, r.end_column);
 }
 
@@ -63,8 +56,7 @@ template <class Range, class F>
 std::string joined(const Range& items, const F& text) {
   std::string result;
   for (const auto& item : items) {
-    if (!result.empty())
-      result += ", ";
+    if (!result.empty()) result += ", ";
     result += text(item);
   }
   return result;
@@ -76,8 +68,7 @@ class ExprPrinter {
   explicit ExprPrinter(std::vector<std::string> labels) : labels_(std::move(labels)) {}
 
   [[nodiscard]] std::string text(const Expr& e) const {
-    if (!e)
-      return "null";
+    if (!e) return "null";
     const auto part = [this](const Expr& child) { return text(child); };
     return match(
         e->op,
@@ -114,8 +105,7 @@ class ExprPrinter {
 };
 
 std::string monoid_text(const Monoid& m) {
-  if (m.kind != Monoid::Kind::kUser)
-    return std::string(name_of(m.kind));
+  if (m.kind != Monoid::Kind::kUser) return std::string(name_of(m.kind));
   const ExprPrinter p({});
   return fmt::format("user({}, {}, {})", quoted(m.name), p.text(m.identity), p.text(m.combine));
 }
@@ -131,8 +121,7 @@ class ProgramPrinter {
 
   std::string run() {
     text_ = fmt::format("program {}\n", quoted(program_.name));
-    for (const std::string& file : program_.files)
-      text_ += fmt::format("file {}\n", quoted(file));
+    for (const std::string& file : program_.files) text_ += fmt::format("file {}\n", quoted(file));
     region_lines(program_.body);
     return std::move(text_);
   }
@@ -146,8 +135,7 @@ class ProgramPrinter {
 
   [[nodiscard]] std::string type_text(const Type& type) const {
     std::string result(name_of(type.scalar));
-    if (type.shape.empty())
-      return result;
+    if (type.shape.empty()) return result;
     std::vector<std::string> dimensions;
     for (std::size_t d = 0; d < type.shape.size(); ++d) {
       const bool sparse = d < type.sparse.size() && type.sparse[d];
@@ -158,18 +146,13 @@ class ProgramPrinter {
 
   /// `%7:f64[%0] "x"`, with the place only where it is not the node's.
   [[nodiscard]] std::string definition(ValueId v, const SourceRange& place) const {
-    if (!v.valid() || static_cast<std::size_t>(v.id) >= program_.values.size())
-      return value_text(v) + ":?";
+    if (!v.valid() || static_cast<std::size_t>(v.id) >= program_.values.size()) return value_text(v) + ":?";
     const ValueInfo& info = program_.info(v);
     std::string result = fmt::format("{}:{}", value_text(v), type_text(info.type));
-    if (!info.name.empty())
-      result += " " + quoted(info.name);
-    if (!info.tile.empty())
-      result += " tile (" + joined(info.tile, extent_text) + ")";
-    if (info.compressed)
-      result += " compressed";
-    if (info.range != place)
-      result += " " + range_text(info.range);
+    if (!info.name.empty()) result += " " + quoted(info.name);
+    if (!info.tile.empty()) result += " tile (" + joined(info.tile, extent_text) + ")";
+    if (info.compressed) result += " compressed";
+    if (info.range != place) result += " " + range_text(info.range);
     return result;
   }
 
@@ -178,10 +161,8 @@ class ProgramPrinter {
   }
 
   void region_lines(const Region& region) {
-    for (const Node& n : region.nodes)
-      node(n);
-    if (!region.yields.empty())
-      line("yield " + joined(region.yields, value_text));
+    for (const Node& n : region.nodes) node(n);
+    if (!region.yields.empty()) line("yield " + joined(region.yields, value_text));
   }
 
   /// `head (arguments) {`, then the region's lines; the caller closes the brace.
@@ -194,10 +175,8 @@ class ProgramPrinter {
 
   [[nodiscard]] static std::string compute_text(const Compute& c) {
     std::vector<std::string> names;
-    for (const Label& l : c.out)
-      names.push_back(l.name);
-    for (const Label& l : c.reduce)
-      names.push_back(l.name);
+    for (const Label& l : c.out) names.push_back(l.name);
+    for (const Label& l : c.reduce) names.push_back(l.name);
     const ExprPrinter printer(names);
     const auto part = [&](const Expr& e) { return printer.text(e); };
     std::string text = fmt::format("compute {}[{}] ", c.in_any_order ? "in any order " : "", joined(c.out, label_text));
@@ -205,32 +184,24 @@ class ProgramPrinter {
       text += fmt::format("{}[{}] ", c.monoid ? monoid_text(*c.monoid) : "none", joined(c.reduce, label_text));
     }
     text += fmt::format("({})", joined(c.bodies, part));
-    if (c.guard)
-      text += " where " + printer.text(c.guard);
-    if (!c.left.empty())
-      text += fmt::format(" left [{}]", joined(c.left, part));
-    if (c.base)
-      text += " base " + value_text(*c.base);
-    if (c.combine)
-      text += " combine " + monoid_text(*c.combine);
-    if (c.fill)
-      text += " fill " + printer.text(c.fill);
+    if (c.guard) text += " where " + printer.text(c.guard);
+    if (!c.left.empty()) text += fmt::format(" left [{}]", joined(c.left, part));
+    if (c.base) text += " base " + value_text(*c.base);
+    if (c.combine) text += " combine " + monoid_text(*c.combine);
+    if (c.fill) text += " fill " + printer.text(c.fill);
     return text;
   }
 
   [[nodiscard]] std::string param_text(const Node& node, const Param& p) const {
     const std::string text = "param " + quoted(p.name);
-    if (p.computed_default)
-      return text + " = " + value_text(*p.computed_default) + " text " + quoted(p.default_text);
-    if (!p.default_value || node.results.empty())
-      return text;
+    if (p.computed_default) return text + " = " + value_text(*p.computed_default) + " text " + quoted(p.default_text);
+    if (!p.default_value || node.results.empty()) return text;
     return text + " = " + literal_text(program_.type(node.results[0]).scalar, *p.default_value);
   }
 
   void node(const Node& n) {
     std::string head = definitions(n.results, n.range);
-    if (!n.results.empty())
-      head += " = ";
+    if (!n.results.empty()) head += " = ";
     const std::string place = n.range.known() ? " " + range_text(n.range) : "";
     const auto plain = [&](const std::string& text) { line(head + text + place); };
     match(
@@ -238,8 +209,7 @@ class ProgramPrinter {
         [&](const Param& p) { plain(param_text(n, p)); }, [&](const Input& i) { plain("input " + quoted(i.name)); },
         [&](const Compute& c) { plain(compute_text(c)); },
         [&](const Random& r) {
-          plain(fmt::format("{} site {} [{}]", name_of(r.kind), r.site,
-                            joined(r.iterations, value_text)));
+          plain(fmt::format("{} site {} [{}]", name_of(r.kind), r.site, joined(r.iterations, value_text)));
         },
         [&](const Routine& r) {
           if (r.foreign)
@@ -249,7 +219,9 @@ class ProgramPrinter {
         },
         [&](const Chain& c) {
           plain(fmt::format("chain [{}] ({})", joined(c.sizes, extent_text),
-                            joined(c.factors, [](const Chain::Factor& f) { return value_text(f.tensor) + (f.transposed ? "'" : ""); })));
+                            joined(c.factors, [](const Chain::Factor& f) {
+                              return value_text(f.tensor) + (f.transposed ? "'" : "");
+                            })));
         },
         [&](const For& f) {
           open_region(fmt::format("{}for {}..{} by {}{} with ({}){} do", head, value_text(f.begin), value_text(f.end),
@@ -258,8 +230,9 @@ class ProgramPrinter {
           line("}");
         },
         [&](const While& w) {
-          open_region(fmt::format("{}while{} with ({}){} do", head, w.serial ? " serial" : "", joined(w.inits, value_text), place), w.condition,
-                      n.range);
+          open_region(fmt::format("{}while{} with ({}){} do", head, w.serial ? " serial" : "",
+                                  joined(w.inits, value_text), place),
+                      w.condition, n.range);
           open_region("} do", w.body, n.range);
           line("}");
         },
@@ -270,7 +243,8 @@ class ProgramPrinter {
         },
         [&](const Choose& c) {
           for (std::size_t k = 0; k < c.regions.size(); ++k)
-            open_region(fmt::format("{} {}", k == 0 ? fmt::format("{}choose{} either", head, place) : "} or", quoted(k < c.names.size() ? c.names[k] : "")),
+            open_region(fmt::format("{} {}", k == 0 ? fmt::format("{}choose{} either", head, place) : "} or",
+                                    quoted(k < c.names.size() ? c.names[k] : "")),
                         c.regions[k], n.range);
           line("}");
         },
@@ -278,7 +252,9 @@ class ProgramPrinter {
           const std::string at = joined(f.labels, [](const std::vector<std::int32_t>& of) {
             return fmt::format("[{}]", joined(of, [](std::int32_t label) { return fmt::format("{}", label); }));
           });
-          open_region(fmt::format("{}{} [{}] at ({}){}", head, f.epilogue ? "epilogue" : "fused", joined(f.shared, label_text), at, place), f.body, n.range);
+          open_region(fmt::format("{}{} [{}] at ({}){}", head, f.epilogue ? "epilogue" : "fused",
+                                  joined(f.shared, label_text), at, place),
+                      f.body, n.range);
           line("}");
         },
         [&](const Print& p) {
@@ -287,7 +263,9 @@ class ProgramPrinter {
                       item, [](const std::string& s) { return quoted(s); }, [](ValueId v) { return value_text(v); });
                 }));
         },
-        [&](const Assert& a) { plain(fmt::format("assert {} {}{}", value_text(a.condition), quoted(a.message), a.implied ? " implied" : "")); },
+        [&](const Assert& a) {
+          plain(fmt::format("assert {} {}{}", value_text(a.condition), quoted(a.message), a.implied ? " implied" : ""));
+        },
         [&](const Check& c) {
           const std::string guard = c.guard ? " if " + value_text(*c.guard) : "";
           plain(fmt::format("check {} {} {}{} {}", extent_text(c.left),
@@ -307,9 +285,7 @@ class ProgramPrinter {
 
 }  // namespace
 
-std::string print(const Program& program) {
-  return ProgramPrinter(program).run();
-}
+std::string print(const Program& program) { return ProgramPrinter(program).run(); }
 
 std::string print(const Program& /*program*/, const Expr& e, const std::vector<std::string>& labels) {
   return ExprPrinter(labels).text(e);

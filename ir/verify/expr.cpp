@@ -27,8 +27,7 @@ void verify_read(const Program& program, const ExprNode& node, const Read& r, Pr
     problems.push_back(fmt::format("reads %{} of {} as {}", r.tensor.id, name_of(type.scalar), name_of(node.type)));
   }
   for (const Expr& s : r.subscripts) {
-    if (s->type != Scalar::kI64)
-      problems.push_back(fmt::format("a subscript of %{} is not i64", r.tensor.id));
+    if (s->type != Scalar::kI64) problems.push_back(fmt::format("a subscript of %{} is not i64", r.tensor.id));
   }
 }
 
@@ -37,8 +36,7 @@ class ProcedureVerifier {
   ProcedureVerifier(const Program& program, const Procedure& procedure, Problems& problems)
       : program_(program), procedure_(procedure), problems_(problems) {
     context_.reads = false;
-    for (const Procedure::Variable& v : procedure.variables)
-      context_.arguments.push_back(v.type);
+    for (const Procedure::Variable& v : procedure.variables) context_.arguments.push_back(v.type);
   }
 
   void run(const std::vector<Expr>& arguments) {
@@ -52,8 +50,7 @@ class ProcedureVerifier {
 
  private:
   void require(bool good, const std::string& message) {
-    if (!good)
-      problems_.push_back(fmt::format("procedure {}: not so: {}", procedure_.name, message));
+    if (!good) problems_.push_back(fmt::format("procedure {}: not so: {}", procedure_.name, message));
   }
 
   void expression(const Expr& e, std::optional<Scalar> type) {
@@ -64,7 +61,8 @@ class ProcedureVerifier {
   void variable(std::int32_t v, std::optional<Scalar> type) {
     const auto index = static_cast<std::size_t>(v);
     const bool known = v >= 0 && index < procedure_.variables.size();
-    require(known && (!type || procedure_.variables[index].type == *type), "a variable exists and has its value's type");
+    require(known && (!type || procedure_.variables[index].type == *type),
+            "a variable exists and has its value's type");
   }
 
   void statements(const Procedure::Statements& list) {
@@ -104,8 +102,7 @@ class ProcedureVerifier {
 
 void verify_node(const Program& program, const ExprNode& node, const ExprContext& context, Problems& problems) {
   const auto require = [&](bool good, const std::string& message) {
-    if (!good)
-      problems.push_back(message);
+    if (!good) problems.push_back(message);
   };
   match(
       node.op,
@@ -121,7 +118,8 @@ void verify_node(const Program& program, const ExprNode& node, const ExprContext
       },
       [&](const Argument& a) {
         const auto position = static_cast<std::size_t>(a.position);
-        const auto type = position < context.arguments.size() ? std::optional(context.arguments[position]) : context.argument;
+        const auto type =
+            position < context.arguments.size() ? std::optional(context.arguments[position]) : context.argument;
         require(type.has_value(), "an argument stands outside a combine expression");
         require(!type || node.type == *type, "an argument has the wrong type");
         require(context.arguments.empty() ? a.position == 0 || a.position == 1
@@ -146,11 +144,9 @@ void verify_node(const Program& program, const ExprNode& node, const ExprContext
 }
 
 bool complete(const Expr& e) {
-  if (!e)
-    return false;
+  if (!e) return false;
   for (const Expr& child : children(*e)) {
-    if (!complete(child))
-      return false;
+    if (!complete(child)) return false;
   }
   return true;
 }

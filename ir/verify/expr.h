@@ -10,10 +10,10 @@ namespace tdsl::ir {
 
 /// What an expression may mention at its place.
 struct ExprContext {
-  std::size_t labels = 0;          ///< index variables 0 … labels - 1 may be used
-  std::optional<Scalar> argument;  ///< the type of `$0` and `$1`; none where they may not be used
-  bool reads = true;               ///< whether tensors may be read
-  std::vector<Scalar> arguments{};   ///< in a procedure: the types of its variables
+  std::size_t labels = 0;           ///< index variables 0 … labels - 1 may be used
+  std::optional<Scalar> argument;   ///< the type of `$0` and `$1`; none where they may not be used
+  bool reads = true;                ///< whether tensors may be read
+  std::vector<Scalar> arguments{};  ///< in a procedure: the types of its variables
 };
 
 /// Appends one sentence per violated invariant of `e`: operand types, labels, ranks and element types of reads.

@@ -14,12 +14,14 @@ namespace {
 
 class FusedVerifier {
  public:
-  FusedVerifier(const Program& program, const Node& node, const Fused& fused) : program_(program), node_(node), fused_(fused) {}
+  FusedVerifier(const Program& program, const Node& node, const Fused& fused)
+      : program_(program), node_(node), fused_(fused) {}
 
   std::vector<std::string> run() {
     require(!fused_.shared.empty(), "shares no index variable");
     require(fused_.body.arguments.empty(), "its region has arguments");
-    if (!require(fused_.labels.size() == fused_.body.nodes.size(), "labels and nodes differ in number")) return std::move(problems_);
+    if (!require(fused_.labels.size() == fused_.body.nodes.size(), "labels and nodes differ in number"))
+      return std::move(problems_);
     for (std::size_t m = 0; m < fused_.body.nodes.size(); ++m) member(m);
     results();
     if (fused_.epilogue) epilogue();
@@ -35,7 +37,9 @@ class FusedVerifier {
   void member(std::size_t m) {
     const Node& node = fused_.body.nodes[m];
     const auto* c = std::get_if<Compute>(&node.op);
-    if (!require(c != nullptr && node.results.size() == 1 && c->bodies.size() == 1, "a node is no compute of one result")) return;
+    if (!require(c != nullptr && node.results.size() == 1 && c->bodies.size() == 1,
+                 "a node is no compute of one result"))
+      return;
     require(c->left.empty() && !c->base && !c->combine, "a node writes into a tensor");
     if (!own_labels(*c, fused_.labels[m])) return;
     const auto reads = [&](const Expr& e) {
@@ -56,7 +60,8 @@ class FusedVerifier {
       if (!require(labels[f] >= 0 && l < c.out.size() + c.reduce.size(), "a shared label does not exist")) return false;
       require(std::ranges::count(labels, labels[f]) == 1, "a label is shared twice");
       const Label& label = l < c.out.size() ? c.out[l] : c.reduce[l - c.out.size()];
-      require(label.begin == fused_.shared[f].begin && label.end == fused_.shared[f].end, "a shared label has another range");
+      require(label.begin == fused_.shared[f].begin && label.end == fused_.shared[f].end,
+              "a shared label has another range");
     }
     return true;
   }
@@ -78,7 +83,8 @@ class FusedVerifier {
 
   void results() {
     require(node_.results.size() == fused_.body.yields.size(), "results and yields differ in number");
-    for (const ValueId v : fused_.body.yields) require(members_.contains(v), fmt::format("yields %{}, which it does not compute", v.id));
+    for (const ValueId v : fused_.body.yields)
+      require(members_.contains(v), fmt::format("yields %{}, which it does not compute", v.id));
     for (std::size_t k = 0; k < std::min(node_.results.size(), fused_.body.yields.size()); ++k) {
       const Type& outside = program_.type(node_.results[k]);
       const Type& inside = program_.type(fused_.body.yields[k]);
@@ -88,17 +94,22 @@ class FusedVerifier {
 
   /// A product of matrices and an element-wise node that replaces it, point by point.
   void epilogue() {
-    if (!problems_.empty() || !require(fused_.body.nodes.size() == 2, "an epilogue has other nodes than a product and what follows it")) return;
+    if (!problems_.empty() ||
+        !require(fused_.body.nodes.size() == 2, "an epilogue has other nodes than a product and what follows it"))
+      return;
     const auto& product = std::get<Compute>(fused_.body.nodes[0].op);
     const auto& after = std::get<Compute>(fused_.body.nodes[1].op);
     const ValueId value = fused_.body.nodes[0].results[0];
-    require(contraction_of(product, shifted_labels).has_value() && !product.in_any_order, "its first node is no product of matrices");
+    require(contraction_of(product, shifted_labels).has_value() && !product.in_any_order,
+            "its first node is no product of matrices");
     require(!after.monoid && !after.guard && after.reduce.empty(), "what follows the product is not element-wise");
     require(fused_.body.yields == fused_.body.nodes[1].results, "an epilogue yields something else than its last node");
-    require(program_.type(value).scalar == program_.type(node_.results[0]).scalar, "an epilogue changes the element type");
+    require(program_.type(value).scalar == program_.type(node_.results[0]).scalar,
+            "an epilogue changes the element type");
     for (std::size_t m = 0; m < 2; ++m) {
       const Compute& c = m == 0 ? product : after;
-      require(fused_.labels[m].size() == c.out.size() && std::ranges::is_sorted(fused_.labels[m]), "an epilogue does not share all index variables of the result, in order");
+      require(fused_.labels[m].size() == c.out.size() && std::ranges::is_sorted(fused_.labels[m]),
+              "an epilogue does not share all index variables of the result, in order");
     }
     bool reads = false;
     for_each_node(after.bodies[0], [&](const ExprNode& n) {

@@ -24,8 +24,7 @@ class RoutineVerifier {
 
  private:
   bool require(bool good, const std::string& message) {
-    if (!good)
-      problems_.push_back(message);
+    if (!good) problems_.push_back(message);
     return good;
   }
 
@@ -46,7 +45,8 @@ class RoutineVerifier {
       const std::size_t k = p.is_output ? results++ : operands++;
       if (k >= list.size()) continue;
       const Type& type = program_.type(list[k]);
-      require(type.scalar == p.type && type.rank() == p.rank, fmt::format("`{}` has another type than the kernel declares", p.name));
+      require(type.scalar == p.type && type.rank() == p.rank,
+              fmt::format("`{}` has another type than the kernel declares", p.name));
     }
     counts(operands, results);
   }
@@ -54,8 +54,7 @@ class RoutineVerifier {
   void result(std::size_t k, Scalar scalar, const std::vector<Extent>& shape) {
     const Type& type = program_.type(node_.results[k]);
     require(type.scalar == scalar, fmt::format("result {} is not {}", k, name_of(scalar)));
-    if (!require(type.rank() == shape.size(), fmt::format("result {} has not the rank {}", k, shape.size())))
-      return;
+    if (!require(type.rank() == shape.size(), fmt::format("result {} has not the rank {}", k, shape.size()))) return;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       require((type.shape[d] - shape[d]).constant().value_or(0) == 0,
               fmt::format("dimension {} of result {} cannot have the extent it should have", d, k));
@@ -64,21 +63,18 @@ class RoutineVerifier {
 
   void line() {
     const bool top = routine_.kind == Routine::Kind::kTopk;
-    if (!counts(1, top ? 2 : 1))
-      return;
+    if (!counts(1, top ? 2 : 1)) return;
     const Type& a = operand(0);
     if (!require(routine_.axis >= 0 && routine_.axis < static_cast<std::int64_t>(a.rank()), "the axis does not exist"))
       return;
     std::vector<Extent> shape = a.shape;
     const auto axis = static_cast<std::size_t>(routine_.axis);
     const std::vector<Extent>& first = program_.type(node_.results[0]).shape;
-    if (top && axis < first.size())
-      shape[axis] = first[axis];
+    if (top && axis < first.size()) shape[axis] = first[axis];
     if (routine_.kind == Routine::Kind::kCumsum)
       require(is_float(a.scalar) || a.scalar == Scalar::kI64, "cumsum adds i64, f32 or f64");
     result(0, routine_.kind == Routine::Kind::kArgsort ? Scalar::kI64 : a.scalar, shape);
-    if (top)
-      result(1, Scalar::kI64, shape);
+    if (top) result(1, Scalar::kI64, shape);
   }
 
   /// The extent k = min(m, n) as the first result's type has it.
@@ -91,11 +87,9 @@ class RoutineVerifier {
     const bool right_side = routine_.kind == Routine::Kind::kSolve || routine_.kind == Routine::Kind::kLstsq;
     const bool three = routine_.kind == Routine::Kind::kLu || routine_.kind == Routine::Kind::kSvd;
     const bool two = routine_.kind == Routine::Kind::kQr || routine_.kind == Routine::Kind::kEigh;
-    if (!counts(right_side ? 2 : 1, three ? 3 : two ? 2 : 1))
-      return;
+    if (!counts(right_side ? 2 : 1, three ? 3 : two ? 2 : 1)) return;
     const Type& a = operand(0);
-    if (!require(a.rank() == 2 && is_float(a.scalar), "the operand is not a matrix of floats"))
-      return;
+    if (!require(a.rank() == 2 && is_float(a.scalar), "the operand is not a matrix of floats")) return;
     const Extent& m = a.shape[0];
     const Extent& n = a.shape[1];
     switch (routine_.kind) {
@@ -109,26 +103,19 @@ class RoutineVerifier {
         return result(0, a.scalar, shape);
       }
       case Routine::Kind::kCholesky:
-      case Routine::Kind::kInv:
-        return result(0, a.scalar, {m, n});
-      case Routine::Kind::kDet:
-        return result(0, a.scalar, {});
+      case Routine::Kind::kInv: return result(0, a.scalar, {m, n});
+      case Routine::Kind::kDet: return result(0, a.scalar, {});
       case Routine::Kind::kLu:
         result(0, Scalar::kI64, {m});
         result(1, a.scalar, {m, thin(1, 1)});
         return result(2, a.scalar, {thin(1, 1), n});
-      case Routine::Kind::kQr:
-        result(0, a.scalar, {m, thin(0, 1)});
-        return result(1, a.scalar, {thin(0, 1), n});
+      case Routine::Kind::kQr: result(0, a.scalar, {m, thin(0, 1)}); return result(1, a.scalar, {thin(0, 1), n});
       case Routine::Kind::kSvd:
         result(0, a.scalar, {m, thin(0, 1)});
         result(1, a.scalar, {thin(0, 1)});
         return result(2, a.scalar, {thin(0, 1), n});
-      case Routine::Kind::kEigh:
-        result(0, a.scalar, {n});
-        return result(1, a.scalar, {n, n});
-      default:
-        return;
+      case Routine::Kind::kEigh: result(0, a.scalar, {n}); return result(1, a.scalar, {n, n});
+      default: return;
     }
   }
 

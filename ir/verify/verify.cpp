@@ -6,9 +6,9 @@
 #include <set>
 
 #include "ir/analysis/carried.h"
+#include "ir/analysis/serial_loop.h"
 #include "ir/graph/clone.h"
 #include "ir/graph/infer.h"
-#include "ir/analysis/serial_loop.h"
 #include "ir/verify/expr.h"
 #include "ir/verify/fused.h"
 #include "ir/verify/routine.h"
@@ -22,16 +22,12 @@ bool same_type(const Type& a, const Type& b) {
 }
 
 /// Whether two extents can be equal at run time as far as their difference tells.
-bool may_agree(const Extent& a, const Extent& b) {
-  return (a - b).constant().value_or(0) == 0;
-}
+bool may_agree(const Extent& a, const Extent& b) { return (a - b).constant().value_or(0) == 0; }
 
 bool may_agree(const std::vector<Extent>& a, const std::vector<Extent>& b) {
-  if (a.size() != b.size())
-    return false;
+  if (a.size() != b.size()) return false;
   for (std::size_t d = 0; d < a.size(); ++d) {
-    if (!may_agree(a[d], b[d]))
-      return false;
+    if (!may_agree(a[d], b[d])) return false;
   }
   return true;
 }
@@ -41,7 +37,8 @@ std::string op_name(const Op& op) {
       op, [](const Dimension&) { return "dimension"; }, [](const Param&) { return "param"; },
       [](const Input&) { return "input"; }, [](const Compute&) { return "compute"; },
       [](const Random&) { return "random"; }, [](const Routine&) { return "routine"; },
-      [](const Chain&) { return "chain"; }, [](const Choose&) { return "choose"; }, [](const Fused&) { return "fused"; }, [](const For&) { return "for"; }, [](const While&) { return "while"; },
+      [](const Chain&) { return "chain"; }, [](const Choose&) { return "choose"; },
+      [](const Fused&) { return "fused"; }, [](const For&) { return "for"; }, [](const While&) { return "while"; },
       [](const If&) { return "if"; }, [](const Print&) { return "print"; }, [](const Assert&) { return "assert"; },
       [](const Check&) { return "check"; }, [](const Output&) { return "output"; },
       [](const Gradient&) { return "gradient"; });
@@ -62,8 +59,7 @@ class Verifier {
 
  private:
   void require(bool good, const std::string& message) {
-    if (!good)
-      problems_.push_back(where_ + ": " + message);
+    if (!good) problems_.push_back(where_ + ": " + message);
   }
 
   [[nodiscard]] bool known(ValueId v) const {
@@ -97,9 +93,9 @@ class Verifier {
     defined_[index] = true;
     const Type& t = program_.type(v);
     require(t.sparse.empty() || t.sparse.size() == t.rank(), fmt::format("%{}: sparse has the wrong length", v.id));
-    require(!program_.info(v).compressed || t.has_sparse(), fmt::format("%{} is compressed, but has no sparse dimension", v.id));
-    for (const Extent& e : t.shape)
-      extent(e);
+    require(!program_.info(v).compressed || t.has_sparse(),
+            fmt::format("%{} is compressed, but has no sparse dimension", v.id));
+    for (const Extent& e : t.shape) extent(e);
     scopes_.back().insert(v);
   }
 
@@ -108,18 +104,15 @@ class Verifier {
     for (const ValueId v : r.arguments) {
       if (known(v)) {
         for (const Extent& e : program_.type(v).shape) {
-          for (const ValueId mentioned : e.values())
-            use(mentioned);
+          for (const ValueId mentioned : e.values()) use(mentioned);
         }
       }
       define(v);
     }
     const std::string outer = where_;
-    for (const Node& n : r.nodes)
-      node(n);
+    for (const Node& n : r.nodes) node(n);
     where_ = outer;
-    for (const ValueId v : r.yields)
-      use(v);
+    for (const ValueId v : r.yields) use(v);
     scopes_.pop_back();
   }
 
@@ -127,8 +120,7 @@ class Verifier {
   void same_types(const std::vector<ValueId>& a, const std::vector<ValueId>& b, const std::string& what) {
     require(a.size() == b.size(), what + " differ in number");
     for (std::size_t k = 0; k < std::min(a.size(), b.size()); ++k) {
-      if (!known(a[k]) || !known(b[k]))
-        continue;
+      if (!known(a[k]) || !known(b[k])) continue;
       require(same_type(program_.type(a[k]), program_.type(b[k])),
               fmt::format("{}: %{} and %{} differ in type", what, a[k].id, b[k].id));
     }
@@ -145,8 +137,7 @@ class Verifier {
       require(false, "defines an unknown value");
       return;
     }
-    for (const ValueId v : operands_of(program_, n))
-      use(v);
+    for (const ValueId v : operands_of(program_, n)) use(v);
     const std::string where = where_;
     const auto nested = [&](const Region& r) {
       region(r);
@@ -157,8 +148,7 @@ class Verifier {
         [&](const Input&) { require(n.results.size() == 1, "needs one result"); },
         [&](const Compute& c) { compute(n, c); }, [&](const Random& r) { random(n, r); },
         [&](const Routine& r) {
-          for (const std::string& problem : routine_problems(program_, n, r))
-            require(false, problem);
+          for (const std::string& problem : routine_problems(program_, n, r)) require(false, problem);
         },
         [&](const Chain& c) { chain(n, c); },
         [&](const For& f) {
@@ -176,14 +166,12 @@ class Verifier {
           branch(n, i);
         },
         [&](const Choose& c) {
-          for (const Region& r : c.regions)
-            nested(r);
+          for (const Region& r : c.regions) nested(r);
           choose(n, c);
         },
         [&](const Fused& f) {
           nested(f.body);
-          for (const std::string& problem : fused_problems(program_, n, f))
-            require(false, problem);
+          for (const std::string& problem : fused_problems(program_, n, f)) require(false, problem);
         },
         [&](const Print&) { no_result(n); },
         [&](const Assert& a) {
@@ -204,9 +192,12 @@ class Verifier {
         [&](const Gradient& g) { gradient(n, g); });
     carried(n);
     const auto* drawn = std::get_if<Random>(&n.op);
-    const bool stores = std::holds_alternative<Input>(n.op) || (drawn != nullptr && drawn->kind == Random::Kind::kSparse) || std::holds_alternative<Compute>(n.op) || (!carried_by(n).empty() && !is_marked_serial(n));
+    const bool stores = std::holds_alternative<Input>(n.op) ||
+                        (drawn != nullptr && drawn->kind == Random::Kind::kSparse) ||
+                        std::holds_alternative<Compute>(n.op) || (!carried_by(n).empty() && !is_marked_serial(n));
     for (const ValueId v : n.results) {
-      require(stores || !program_.info(v).compressed, fmt::format("%{} is compressed, but not made element by element", v.id));
+      require(stores || !program_.info(v).compressed,
+              fmt::format("%{} is compressed, but not made element by element", v.id));
       define(v);
     }
   }
@@ -217,8 +208,11 @@ class Verifier {
       const auto compressed = [&](ValueId v) { return known(v) && program_.info(v).compressed; };
       for (const auto* list : {&variable.sources, &variable.names}) {
         for (const ValueId v : *list) {
-          require(compressed(v) == compressed(variable.names[0]), fmt::format("%{} and %{} are values of one variable, one of which is compressed", v.id, variable.names[0].id));
-          require(!compressed(v) || !is_marked_serial(n), fmt::format("runs as one task, and carries %{}, which is compressed", v.id));
+          require(compressed(v) == compressed(variable.names[0]),
+                  fmt::format("%{} and %{} are values of one variable, one of which is compressed", v.id,
+                              variable.names[0].id));
+          require(!compressed(v) || !is_marked_serial(n),
+                  fmt::format("runs as one task, and carries %{}, which is compressed", v.id));
         }
       }
     }
@@ -234,11 +228,11 @@ class Verifier {
   void param(const Node& n, const Param& p) {
     require(n.results.size() == 1 && program_.type(n.results[0]).rank() == 0, "needs one scalar as result");
     if (n.results.size() == 1 && p.computed_default) {
-      require(is_scalar(*p.computed_default, program_.type(n.results[0]).scalar), "the default is not a scalar of the param's type");
+      require(is_scalar(*p.computed_default, program_.type(n.results[0]).scalar),
+              "the default is not a scalar of the param's type");
       require(!p.default_value, "has two defaults");
     }
-    if (n.results.size() != 1 || !p.default_value)
-      return;
+    if (n.results.size() != 1 || !p.default_value) return;
     require(holds(program_.type(n.results[0]).scalar, *p.default_value), "the default is not of the param's type");
   }
 
@@ -247,7 +241,9 @@ class Verifier {
     const bool sparse = r.kind == Random::Kind::kSparse;
     if (sparse) {
       require(!r.iterations.empty() && is_scalar(r.iterations.back(), Scalar::kF64), "has no density");
-      require(n.results.size() == 1 && program_.type(n.results[0]).rank() == 2 && program_.type(n.results[0]).scalar == Scalar::kF64, "needs an f64 matrix as result");
+      require(n.results.size() == 1 && program_.type(n.results[0]).rank() == 2 &&
+                  program_.type(n.results[0]).scalar == Scalar::kF64,
+              "needs an f64 matrix as result");
     }
     for (std::size_t k = 0; k + (sparse ? 1 : 0) < r.iterations.size(); ++k)
       require(is_scalar(r.iterations[k], Scalar::kI64), "an iteration number is not an i64 scalar");
@@ -278,7 +274,8 @@ class Verifier {
     for_each_node(program_.body, [this](const Node& n) {
       if (!is_marked_serial(n)) return;
       const auto reason = why_not_serial(program_, n);
-      if (reason && why_not_serial(program_, n, SerialWork::kTensors)) problems_.push_back("a loop is marked serial, but " + reason->reason);
+      if (reason && why_not_serial(program_, n, SerialWork::kTensors))
+        problems_.push_back("a loop is marked serial, but " + reason->reason);
     });
   }
 
@@ -303,21 +300,17 @@ class Verifier {
     require(c.factors.size() >= 3, "has less than three factors");
     require(c.sizes.size() == c.factors.size() + 1, "does not have one size more than factors");
     require(n.results.size() == 1 && is_float(program_.type(n.results[0]).scalar), "needs one float tensor as result");
-    for (const Extent& e : c.sizes)
-      extent(e);
-    if (n.results.size() != 1 || c.factors.size() < 3 || c.sizes.size() != c.factors.size() + 1)
-      return;
+    for (const Extent& e : c.sizes) extent(e);
+    if (n.results.size() != 1 || c.factors.size() < 3 || c.sizes.size() != c.factors.size() + 1) return;
     const Type& type = program_.type(n.results[0]);
     const bool vector = type.rank() == 1;
     std::vector<Extent> shape{c.sizes.front()};
-    if (!vector)
-      shape.push_back(c.sizes.back());
+    if (!vector) shape.push_back(c.sizes.back());
     require(may_agree(type.shape, shape), "the result's extents are not the first and the last size");
     require(!vector || c.sizes.back() == Extent(1), "the last size of a product with a vector is not 1");
     for (std::size_t k = 0; k < c.factors.size(); ++k) {
       const Chain::Factor& f = c.factors[k];
-      if (!known(f.tensor))
-        continue;
+      if (!known(f.tensor)) continue;
       const Type& factor = program_.type(f.tensor);
       require(factor.scalar == type.scalar && !factor.has_sparse(), "a factor's element type is not the result's");
       const bool last_vector = vector && k + 1 == c.factors.size();
@@ -328,8 +321,7 @@ class Verifier {
   void expression(const Expr& e, const ExprContext& context) {
     std::vector<std::string> found;
     verify_expr(program_, e, context, found);
-    for (const std::string& problem : found)
-      require(false, problem);
+    for (const std::string& problem : found) require(false, problem);
   }
 
   /// `type`: that of the values that meet.
@@ -337,8 +329,7 @@ class Verifier {
     const bool logical = m.kind == Monoid::Kind::kAny || m.kind == Monoid::Kind::kAll;
     require(!logical || type == Scalar::kBool, "any and all reduce bools");
     require(logical || m.kind == Monoid::Kind::kUser || type != Scalar::kBool, "bools meet in any and all only");
-    if (m.kind != Monoid::Kind::kUser)
-      return;
+    if (m.kind != Monoid::Kind::kUser) return;
     expression(m.identity, {0, std::nullopt, false});
     expression(m.combine, {0, type, false});
     require(m.identity && m.identity->type == type && m.combine && m.combine->type == type,
@@ -364,33 +355,27 @@ class Verifier {
       }
     }
     const std::size_t before = problems_.size();
-    for (const Expr& body : c.bodies)
-      expression(body, context);
-    if (c.guard)
-      expression(c.guard, context);
-    for (const Expr& e : c.left)
-      expression(e, {c.out.size(), std::nullopt, true});
-    if (c.fill)
-      expression(c.fill, {0, std::nullopt, false});
+    for (const Expr& body : c.bodies) expression(body, context);
+    if (c.guard) expression(c.guard, context);
+    for (const Expr& e : c.left) expression(e, {c.out.size(), std::nullopt, true});
+    if (c.fill) expression(c.fill, {0, std::nullopt, false});
     require(!c.bodies.empty() && c.bodies.size() == n.results.size(), "bodies and results differ in number");
     require(c.monoid.has_value() == !c.reduce.empty(), "a reduction needs exactly reduce labels and a monoid");
     require(!c.guard || c.guard->type == Scalar::kBool, "the guard is not bool");
-    for (const Expr& e : c.left)
-      require(e && e->type == Scalar::kI64, "a left subscript is not i64");
+    for (const Expr& e : c.left) require(e && e->type == Scalar::kI64, "a left subscript is not i64");
     require(!c.base || n.results.size() == 1, "a node with a base has one result");
     require(!c.in_any_order || is_sum_of_products(c), "what is computed in any order is no sum of products");
-    if (problems_.size() != before)
-      return;
-    for (std::size_t k = 0; k < n.results.size(); ++k)
-      compute_result(c, c.bodies[k], program_.type(n.results[k]));
+    if (problems_.size() != before) return;
+    for (std::size_t k = 0; k < n.results.size(); ++k) compute_result(c, c.bodies[k], program_.type(n.results[k]));
   }
 
   /// Of float tensors, each subscripted by different index variables that count from 0.
   static bool is_sum_of_products(const Compute& c) {
-    const bool plain = c.left.empty() && !c.base && !c.guard && !c.combine && c.bodies.size() == 1 && c.monoid && c.monoid->kind == Monoid::Kind::kSum;
+    const bool plain = c.left.empty() && !c.base && !c.guard && !c.combine && c.bodies.size() == 1 && c.monoid &&
+                       c.monoid->kind == Monoid::Kind::kSum;
     const auto from_zero = [](const Label& l) { return l.begin == Extent(0); };
-    return plain && is_float(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) && std::ranges::all_of(c.reduce, from_zero) &&
-           factors_of(c.bodies[0]).value_or(0) >= 3;
+    return plain && is_float(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) &&
+           std::ranges::all_of(c.reduce, from_zero) && factors_of(c.bodies[0]).value_or(0) >= 3;
   }
   /// How many; nothing if it is no product of tensors.
   static std::optional<int> factors_of(const Expr& e) {
@@ -411,24 +396,20 @@ class Verifier {
   void compute_result(const Compute& c, const Expr& body, const Type& type) {
     const bool locates =
         c.monoid && (c.monoid->kind == Monoid::Kind::kArgMin || c.monoid->kind == Monoid::Kind::kArgMax);
-    if (locates)
-      require(c.reduce.size() == 1, "argmin and argmax take one reduce label");
-    if (c.monoid && !locates)
-      monoid(*c.monoid, body->type);
+    if (locates) require(c.reduce.size() == 1, "argmin and argmax take one reduce label");
+    if (c.monoid && !locates) monoid(*c.monoid, body->type);
     require(type.scalar == (locates ? Scalar::kI64 : body->type), "the result's element type is not the body's");
     if (c.combine) {
       const bool bad = c.combine->kind == Monoid::Kind::kArgMin || c.combine->kind == Monoid::Kind::kArgMax;
       require(!bad, "elements cannot be combined by argmin or argmax");
-      if (!bad)
-        monoid(*c.combine, type.scalar);
+      if (!bad) monoid(*c.combine, type.scalar);
     }
     require(!c.fill || (c.fill->type == type.scalar && std::holds_alternative<Constant>(c.fill->op)),
             "fill is not a constant of the result's type");
     if (c.left.empty()) {
       require(type.rank() == c.out.size(), "the result's rank is not the number of out labels");
       std::vector<Extent> extents;
-      for (const Label& l : c.out)
-        extents.push_back(l.end - l.begin);
+      for (const Label& l : c.out) extents.push_back(l.end - l.begin);
       require(type.rank() != c.out.size() || may_agree(type.shape, extents),
               "the result's extents are not those of the out labels");
     } else {

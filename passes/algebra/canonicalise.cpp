@@ -21,8 +21,7 @@ class ExprOrder {
   ExprOrder(std::int32_t first_reduce, bool masked) : first_reduce_(first_reduce), masked_(masked) {}
 
   [[nodiscard]] std::strong_ordering compare(const Expr& a, const Expr& b) const {
-    if (const auto c = labels_of(a) <=> labels_of(b); c != 0)
-      return c;
+    if (const auto c = labels_of(a) <=> labels_of(b); c != 0) return c;
     return compare_trees(a, b);
   }
 
@@ -34,30 +33,23 @@ class ExprOrder {
   [[nodiscard]] std::vector<std::int32_t> labels_of(const Expr& e) const {
     std::set<std::int32_t> found;
     for_each_node(e, [&](const ExprNode& n) {
-      if (const auto* i = std::get_if<IndexRef>(&n.op))
-        found.insert(visible(i->label));
+      if (const auto* i = std::get_if<IndexRef>(&n.op)) found.insert(visible(i->label));
     });
     return {found.begin(), found.end()};
   }
 
   [[nodiscard]] std::strong_ordering compare_trees(const Expr& a, const Expr& b) const {
-    if (const auto c = a->op.index() <=> b->op.index(); c != 0)
-      return c;
-    if (const auto c = a->type <=> b->type; c != 0)
-      return c;
-    if (const auto c = own_key(a->op) <=> own_key(b->op); c != 0)
-      return c;
+    if (const auto c = a->op.index() <=> b->op.index(); c != 0) return c;
+    if (const auto c = a->type <=> b->type; c != 0) return c;
+    if (const auto c = own_key(a->op) <=> own_key(b->op); c != 0) return c;
     if (const auto* x = std::get_if<Apply>(&a->op)) {
-      if (const auto c = x->procedure->text <=> std::get<Apply>(b->op).procedure->text; c != 0)
-        return c;
+      if (const auto c = x->procedure->text <=> std::get<Apply>(b->op).procedure->text; c != 0) return c;
     }
     const std::vector<Expr> left = children(*a);
     const std::vector<Expr> right = children(*b);
-    if (const auto c = left.size() <=> right.size(); c != 0)
-      return c;
+    if (const auto c = left.size() <=> right.size(); c != 0) return c;
     for (std::size_t k = 0; k < left.size(); ++k) {
-      if (const auto c = compare_trees(left[k], right[k]); c != 0)
-        return c;
+      if (const auto c = compare_trees(left[k], right[k]); c != 0) return c;
     }
     return std::strong_ordering::equal;
   }
@@ -85,14 +77,10 @@ class ExprOrder {
 Expr ordered(const Expr& e, const ExprOrder& order) {
   return rewrite(e, [&](const Expr& x) {
     const auto* b = std::get_if<Binary>(&x->op);
-    if (b == nullptr)
-      return x;
-    if (b->op == BinaryOp::kGt)
-      return binary(BinaryOp::kLt, b->right, b->left, x->range);
-    if (b->op == BinaryOp::kGe)
-      return binary(BinaryOp::kLe, b->right, b->left, x->range);
-    if (!is_commutative(b->op, x->type) || order.compare(b->left, b->right) <= 0)
-      return x;
+    if (b == nullptr) return x;
+    if (b->op == BinaryOp::kGt) return binary(BinaryOp::kLt, b->right, b->left, x->range);
+    if (b->op == BinaryOp::kGe) return binary(BinaryOp::kLe, b->right, b->left, x->range);
+    if (!is_commutative(b->op, x->type) || order.compare(b->left, b->right) <= 0) return x;
     return binary(b->op, b->right, b->left, x->range);
   });
 }
@@ -101,17 +89,14 @@ Expr ordered(const Expr& e, const ExprOrder& order) {
 std::vector<std::int32_t> appearance(const std::vector<Expr>& expressions, std::int32_t first, std::int32_t last) {
   std::vector<std::int32_t> order;
   const auto add = [&](std::int32_t label) {
-    if (label >= first && label < last && std::ranges::count(order, label) == 0)
-      order.push_back(label);
+    if (label >= first && label < last && std::ranges::count(order, label) == 0) order.push_back(label);
   };
   for (const Expr& e : expressions) {
     for_each_node(e, [&](const ExprNode& n) {
-      if (const auto* i = std::get_if<IndexRef>(&n.op))
-        add(i->label);
+      if (const auto* i = std::get_if<IndexRef>(&n.op)) add(i->label);
     });
   }
-  for (std::int32_t label = first; label < last; ++label)
-    add(label);
+  for (std::int32_t label = first; label < last; ++label) add(label);
   return order;
 }
 
@@ -134,15 +119,13 @@ bool is_free(const Monoid& m) {
 void canonicalise_compute(Compute& c) {
   const auto outs = static_cast<std::int32_t>(c.out.size());
   const auto all = outs + static_cast<std::int32_t>(c.reduce.size());
-  if (!c.left.empty() && (!c.combine || is_free(*c.combine)))
-    permute(c, c.out, 0, appearance(c.left, 0, outs));
+  if (!c.left.empty() && (!c.combine || is_free(*c.combine))) permute(c, c.out, 0, appearance(c.left, 0, outs));
   for (const bool masked : {true, false}) {
     const ExprOrder order(outs, masked);
     rewrite_expressions(c, [&](const Expr& e) { return ordered(e, order); });
     if (masked && c.monoid && is_free(*c.monoid)) {
       std::vector<Expr> expressions = c.bodies;
-      if (c.guard)
-        expressions.push_back(c.guard);
+      if (c.guard) expressions.push_back(c.guard);
       permute(c, c.reduce, outs, appearance(expressions, outs, all));
     }
   }
@@ -153,20 +136,16 @@ void canonicalise_compute(Compute& c) {
 void collect(const Region& region, std::vector<ValueId>& order) {
   order.insert(order.end(), region.arguments.begin(), region.arguments.end());
   for (const Node& node : region.nodes) {
-    for (const Region* inner : regions_of(node))
-      collect(*inner, order);
+    for (const Region* inner : regions_of(node)) collect(*inner, order);
     order.insert(order.end(), node.results.begin(), node.results.end());
   }
 }
 
 void number_definitions(Region& region, const ValueMap& map) {
-  for (ValueId& v : region.arguments)
-    v = map.at(v);
+  for (ValueId& v : region.arguments) v = map.at(v);
   for (Node& node : region.nodes) {
-    for (ValueId& v : node.results)
-      v = map.at(v);
-    for (Region* inner : regions_of(node))
-      number_definitions(*inner, map);
+    for (ValueId& v : node.results) v = map.at(v);
+    for (Region* inner : regions_of(node)) number_definitions(*inner, map);
   }
 }
 
@@ -198,8 +177,7 @@ Program canonicalise(const Program& source, PassContext& /*context*/) {
   renumber(program);
   for_each_region(program, [](Region& region) {
     for (Node& node : region.nodes) {
-      if (auto* c = std::get_if<Compute>(&node.op))
-        canonicalise_compute(*c);
+      if (auto* c = std::get_if<Compute>(&node.op)) canonicalise_compute(*c);
     }
   });
   return program;

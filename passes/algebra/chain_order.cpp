@@ -30,29 +30,23 @@ class ChainOrder {
     std::vector<std::vector<Node>> replacement(region.nodes.size());
     // From the last node on, so that the longest chain is seen first.
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
-      if (removed[k] || settled_[k])
-        continue;
+      if (removed[k] || settled_[k]) continue;
       const auto chain = chain_at(region, k, uses_, removed);
-      if (!chain)
-        continue;
+      if (!chain) continue;
       reorder(region, k, *chain, removed, replacement[k]);
     }
     std::vector<Node> nodes;
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
-      if (removed[k])
-        continue;
-      if (replacement[k].empty())
-        nodes.push_back(std::move(region.nodes[k]));
-      for (Node& n : replacement[k])
-        nodes.push_back(std::move(n));
+      if (removed[k]) continue;
+      if (replacement[k].empty()) nodes.push_back(std::move(region.nodes[k]));
+      for (Node& n : replacement[k]) nodes.push_back(std::move(n));
     }
     region.nodes = std::move(nodes);
   }
 
   /// The products inside the chain are not looked at again.
   void settle(const ProductChain& chain) {
-    for (const std::size_t node : chain.absorbed)
-      settled_[node] = true;
+    for (const std::size_t node : chain.absorbed) settled_[node] = true;
   }
 
   void reorder(const Region& region, std::size_t k, const ProductChain& chain, std::vector<bool>& removed,
@@ -60,32 +54,32 @@ class ChainOrder {
     const Node& root = region.nodes[k];
     if (chain.factors.size() > kLongestChain) {
       settle(chain);
-      context_.refused(root.range, "a chain of more than " + std::to_string(kLongestChain) + " products is computed in the order written");
+      context_.refused(root.range, "a chain of more than " + std::to_string(kLongestChain) +
+                                       " products is computed in the order written");
       return;
     }
     ProductOrder order(chain);
     if (chain.factors.size() > kLongestSymbolicChain || !order.solve()) {
-      context_.refused(root.range, "the order of this chain of products depends on sizes, which are known when the program starts");
+      context_.refused(root.range,
+                       "the order of this chain of products depends on sizes, which are known when the program starts");
       return;
     }
     const auto better = cheaper(order.cost(), written_cost(region, k, chain));
     if (!better) {
-      context_.refused(root.range, "the order of this chain of products depends on sizes, which are known when the program starts");
+      context_.refused(root.range,
+                       "the order of this chain of products depends on sizes, which are known when the program starts");
       return;
     }
-    if (!*better)
-      return settle(chain);  // parts of the best order are best orders
-    for (const std::size_t node : chain.absorbed)
-      removed[node] = true;
+    if (!*better) return settle(chain);  // parts of the best order are best orders
+    for (const std::size_t node : chain.absorbed) removed[node] = true;
     emit(root, chain, order, 0, chain.factors.size() - 1, into);
     context_.applied(root.range, "the chain of products is computed in the order of fewest multiplications");
   }
 
   /// Emits the product of factors first..last and returns it as a factor.
-  Factor emit(const Node& root, const ProductChain& chain, const ProductOrder& order, std::size_t first, std::size_t last,
-              std::vector<Node>& into) {
-    if (first == last)
-      return chain.factors[first];
+  Factor emit(const Node& root, const ProductChain& chain, const ProductOrder& order, std::size_t first,
+              std::size_t last, std::vector<Node>& into) {
+    if (first == last) return chain.factors[first];
     const std::size_t split = order.split(first, last);
     const Factor left = emit(root, chain, order, first, split, into);
     const Factor right = emit(root, chain, order, split + 1, last, into);
@@ -109,10 +103,8 @@ class ChainOrder {
   }
 
   static Expr element(Scalar s, const Factor& f, std::int32_t row, std::int32_t column) {
-    if (f.vector)
-      return read(s, f.tensor, {index_ref(row)});
-    if (f.transposed)
-      std::swap(row, column);
+    if (f.vector) return read(s, f.tensor, {index_ref(row)});
+    if (f.transposed) std::swap(row, column);
     return read(s, f.tensor, {index_ref(row), index_ref(column)});
   }
 
@@ -124,8 +116,6 @@ class ChainOrder {
 
 }  // namespace
 
-Program chain_order(const Program& program, PassContext& context) {
-  return ChainOrder(program, context).run();
-}
+Program chain_order(const Program& program, PassContext& context) { return ChainOrder(program, context).run(); }
 
 }  // namespace tdsl::passes

@@ -19,17 +19,14 @@ class Key {
   std::string of(const Node& node, const Compute& c) {
     labels(c.out);
     labels(c.reduce);
-    for (const Expr& body : c.bodies)
-      add(body);
+    for (const Expr& body : c.bodies) add(body);
     add(c.guard);
     add(c.monoid);
-    for (const Expr& e : c.left)
-      add(e);
+    for (const Expr& e : c.left) add(e);
     text_ += c.base ? "base" + std::to_string(c.base->id) : "";
     add(c.combine);
     add(c.fill);
-    for (const ValueId v : node.results)
-      add(program_.type(v));
+    for (const ValueId v : node.results) add(program_.type(v));
     return std::move(text_);
   }
 
@@ -48,8 +45,7 @@ class Key {
   }
   void add(const Expr& e) { text_ += e ? print(program_, e, {}) + ";" : std::string("-;"); }
   void add(const std::optional<Monoid>& m) {
-    if (!m)
-      return;
+    if (!m) return;
     text_ += name_of(m->kind);
     text_ += m->name;
     add(m->identity);
@@ -57,10 +53,8 @@ class Key {
   }
   void add(const Type& t) {
     text_ += name_of(t.scalar);
-    for (const Extent& e : t.shape)
-      add(e);
-    for (const bool sparse : t.sparse)
-      text_ += sparse ? 's' : 'd';
+    for (const Extent& e : t.shape) add(e);
+    for (const bool sparse : t.sparse) text_ += sparse ? 's' : 'd';
   }
 
   const Program& program_;
@@ -83,10 +77,8 @@ class CommonSubexpressions {
     std::vector<Node> kept;
     for (Node& node : region.nodes) {
       rename_operands(node, renames_);
-      if (const auto* c = std::get_if<Compute>(&node.op); c != nullptr && is_repeated(node, *c))
-        continue;
-      for (Region* inner : regions_of(node))
-        visit(*inner);
+      if (const auto* c = std::get_if<Compute>(&node.op); c != nullptr && is_repeated(node, *c)) continue;
+      for (Region* inner : regions_of(node)) visit(*inner);
       kept.push_back(std::move(node));
     }
     region.nodes = std::move(kept);
@@ -97,12 +89,9 @@ class CommonSubexpressions {
     const std::string key = Key(program_).of(node, c);
     for (const auto& scope : scopes_) {
       const auto found = scope.find(key);
-      if (found == scope.end())
-        continue;
-      for (std::size_t k = 0; k < node.results.size(); ++k)
-        renames_.insert({node.results[k], found->second[k]});
-      if (!c.out.empty())
-        context_.applied(node.range, "computed before: the earlier result is used again");
+      if (found == scope.end()) continue;
+      for (std::size_t k = 0; k < node.results.size(); ++k) renames_.insert({node.results[k], found->second[k]});
+      if (!c.out.empty()) context_.applied(node.range, "computed before: the earlier result is used again");
       return true;
     }
     scopes_.back().insert({key, node.results});

@@ -21,8 +21,7 @@ constexpr std::int64_t kFewColumns = 4;
 
 /// A tensor read at index variables, each once: what a product of matrices takes as it is.
 bool is_operand(const FactorGroup& group) {
-  if (group.factors.size() != 1 || !group.divisors.empty() || group.negative)
-    return false;
+  if (group.factors.size() != 1 || !group.divisors.empty() || group.negative) return false;
   const auto* r = std::get_if<Read>(&group.factors.front()->op);
   return r != nullptr && !r->subscripts.empty() && reads_each_label_once(*r);
 }
@@ -40,50 +39,44 @@ class Contractions {
   void visit(Region& region) {
     std::vector<Node> nodes;
     for (Node& node : region.nodes) {
-      if (auto* c = std::get_if<Compute>(&node.op))
-        visit(node, *c, nodes);
+      if (auto* c = std::get_if<Compute>(&node.op)) visit(node, *c, nodes);
       nodes.push_back(std::move(node));
     }
     region.nodes = std::move(nodes);
   }
 
   void visit(Node& node, Compute& c, std::vector<Node>& before) {
-    const bool sums = c.bodies.size() == 1 && c.monoid && c.monoid->kind == Monoid::Kind::kSum && is_float(c.bodies[0]->type) && !c.in_any_order;
-    if (!sums || (c.guard && !may_move(c)))
-      return;
+    const bool sums = c.bodies.size() == 1 && c.monoid && c.monoid->kind == Monoid::Kind::kSum &&
+                      is_float(c.bodies[0]->type) && !c.in_any_order;
+    if (!sums || (c.guard && !may_move(c))) return;
     const std::vector<FactorGroup> groups = factor_groups(c.bodies[0]);
-    if (!is_matrix_product(groups, c.out.size(), c.reduce.size()) || !is_wide(c, groups) || reads_sparse(c))
-      return;
+    if (!is_matrix_product(groups, c.out.size(), c.reduce.size()) || !is_wide(c, groups) || reads_sparse(c)) return;
     // Products of tensors alone: which two come first is better chosen where sizes are known.
     const bool computes = std::ranges::any_of(groups, [](const FactorGroup& g) { return !is_operand(g); });
     const bool plain = std::ranges::all_of(groups, [this](const FactorGroup& g) { return is_product_of_tensors(g); });
-    if ((!computes || plain) && !c.guard)
-      return;
+    if ((!computes || plain) && !c.guard) return;
     std::vector<Node> operands;
     std::vector<Expr> elements;
     for (const FactorGroup& group : groups) {
-      const Expr element = is_operand(group) ? group.factors.front() : computed_ahead(program_, c, group.expression(), node.range, operands);
-      if (!element)
-        return;
+      const Expr element = is_operand(group) ? group.factors.front()
+                                             : computed_ahead(program_, c, group.expression(), node.range, operands);
+      if (!element) return;
       elements.push_back(element);
     }
-    for (Node& n : operands)
-      before.push_back(std::move(n));
+    for (Node& n : operands) before.push_back(std::move(n));
     c.bodies = {binary(BinaryOp::kMul, elements[0], elements[1], c.bodies[0]->range)};
-    if (computes)
-      context_.applied(node.range, "operands are computed ahead, so that the sum is a product of matrices");
-    if (c.guard)
-      guard_behind(node, c, before);
+    if (computes) context_.applied(node.range, "operands are computed ahead, so that the sum is a product of matrices");
+    if (c.guard) guard_behind(node, c, before);
   }
 
-  /// Whether the guard may choose from a whole product: half of the result or all but a line of it, and nothing is read only under the guard that
-  /// is no element elsewhere.
+  /// Whether the guard may choose from a whole product: half of the result or all but a line of it, and nothing is read
+  /// only under the guard that is no element elsewhere.
   [[nodiscard]] bool may_move(const Compute& c) const {
-    if (mentions_labels(c.guard, c.out.size()) || !c.left.empty() || c.base || c.combine)
-      return false;
+    if (mentions_labels(c.guard, c.out.size()) || !c.left.empty() || c.base || c.combine) return false;
     using enum BinaryOp;
     const auto* b = std::get_if<Binary>(&c.guard->op);
-    if (b == nullptr || (b->op != kLt && b->op != kLe && b->op != kGt && b->op != kGe && b->op != kNe) || !polynomial_of(b->left) || !polynomial_of(b->right))
+    if (b == nullptr || (b->op != kLt && b->op != kLe && b->op != kGt && b->op != kGe && b->op != kNe) ||
+        !polynomial_of(b->left) || !polynomial_of(b->right))
       return false;
     Compute everywhere = c;
     everywhere.guard = {};
@@ -96,8 +89,7 @@ class Contractions {
       std::int64_t most = 1;
       for (std::size_t l = 0; l < c.out.size(); ++l) {
         const auto length = (c.out[l].end - c.out[l].begin).constant();
-        if ((own >> l & 1) != 0)
-          most = length ? std::max(most, *length) : kFewColumns + 1;
+        if ((own >> l & 1) != 0) most = length ? std::max(most, *length) : kFewColumns + 1;
       }
       return most > kFewColumns;
     };
@@ -110,9 +102,10 @@ class Contractions {
 
   static bool is_product_of_tensors(const FactorGroup& group) {
     return group.divisors.empty() && !group.negative && std::ranges::all_of(group.factors, [](const Expr& f) {
-      const auto* r = std::get_if<Read>(&f->op);
-      return r != nullptr && !r->subscripts.empty() && std::ranges::all_of(r->subscripts, [](const Expr& s) { return bare_label(s) >= 0; });
-    });
+             const auto* r = std::get_if<Read>(&f->op);
+             return r != nullptr && !r->subscripts.empty() &&
+                    std::ranges::all_of(r->subscripts, [](const Expr& s) { return bare_label(s) >= 0; });
+           });
   }
 
   /// The whole product, then the elements that are wanted.
@@ -125,13 +118,13 @@ class Contractions {
     for (std::size_t l = 0; l < c.out.size(); ++l) {
       const Expr here = index_ref(static_cast<std::int32_t>(l));
       type.shape.push_back(c.out[l].end - c.out[l].begin);
-      subscripts.push_back(c.out[l].begin == Extent(0) ? here : index_difference(here, expr_of_polynomial(c.out[l].begin)));
+      subscripts.push_back(c.out[l].begin == Extent(0) ? here
+                                                       : index_difference(here, expr_of_polynomial(c.out[l].begin)));
     }
     const ValueId v = program_.new_value(type, "", node.range);
     before.push_back({node.range, {v}, std::move(product)});
     c.bodies = {read(type.scalar, v, std::move(subscripts), node.range)};
-    if (!c.fill)
-      c.fill = identity_of(*c.monoid, type.scalar);
+    if (!c.fill) c.fill = identity_of(*c.monoid, type.scalar);
     c.reduce.clear();
     c.monoid.reset();
     context_.applied(node.range, "computed as a whole product, of which the condition then takes a part");

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "passes/affine.h"
-#include "passes/rewriting.h"
 #include "passes/loops/subscripts.h"
+#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 
@@ -21,16 +21,12 @@ const Read* copied_element(const Compute& c) {
 bool is_identity(const Program& program, const Node& node, const Compute& c, const Read& r) {
   const Type& to = program.type(node.results[0]);
   const Type& from = program.type(r.tensor);
-  if (r.subscripts.size() != c.out.size() || !(to.shape == from.shape) || to.scalar != from.scalar)
-    return false;
-  if ((to.has_sparse() || from.has_sparse()) && to.sparse != from.sparse)
-    return false;
+  if (r.subscripts.size() != c.out.size() || !(to.shape == from.shape) || to.scalar != from.scalar) return false;
+  if ((to.has_sparse() || from.has_sparse()) && to.sparse != from.sparse) return false;
   for (std::size_t d = 0; d < c.out.size(); ++d) {
     const Label& l = c.out[d];
-    if (bare_label(r.subscripts[d]) != static_cast<std::int32_t>(d))
-      return false;
-    if (!(l.begin == Extent(0)) || !(l.end == from.shape[d]))
-      return false;
+    if (bare_label(r.subscripts[d]) != static_cast<std::int32_t>(d)) return false;
+    if (!(l.begin == Extent(0)) || !(l.end == from.shape[d])) return false;
   }
   return true;
 }
@@ -68,26 +64,21 @@ class CopyPropagation {
         forward(node, *c);
         replace(node, *c);
       }
-      for (Region* inner : regions_of(node))
-        visit(*inner);
+      for (Region* inner : regions_of(node)) visit(*inner);
     }
-    for (ValueId& v : region.yields)
-      v = renamed(renames_, v);
+    for (ValueId& v : region.yields) v = renamed(renames_, v);
   }
 
   void replace(const Node& node, const Compute& c) {
     const Read* r = copied_element(c);
-    if (r != nullptr && is_identity(program_, node, c, *r))
-      renames_.insert({node.results[0], r->tensor});
+    if (r != nullptr && is_identity(program_, node, c, *r)) renames_.insert({node.results[0], r->tensor});
   }
 
   /// Replaces reads of views in the expressions of `c`.
   void forward(const Node& node, Compute& c) {
     std::vector<const Label*> labels;
-    for (const Label& l : c.out)
-      labels.push_back(&l);
-    for (const Label& l : c.reduce)
-      labels.push_back(&l);
+    for (const Label& l : c.out) labels.push_back(&l);
+    for (const Label& l : c.reduce) labels.push_back(&l);
     bool changed = false;
     rewrite_expressions(c, [&](const Expr& e) {
       return rewrite(e, [&](const Expr& x) {
@@ -97,20 +88,16 @@ class CopyPropagation {
         return through ? through : x;
       });
     });
-    if (changed)
-      context_.applied(node.range, "reads through a view instead of a copy");
+    if (changed) context_.applied(node.range, "reads through a view instead of a copy");
   }
 
   /// The element of the original that `r` reads by way of a view, or null.
   Expr read_through(const Expr& e, const Read& r, const std::vector<const Label*>& labels) const {
     const Compute* view = compute_of(table_, r.tensor);
     const Read* source = view == nullptr || view->out.empty() ? nullptr : copied_element(*view);
-    if (source == nullptr || source->subscripts.empty() || !is_view(*source))
-      return {};
-    if (program_.type(r.tensor).has_sparse() || program_.type(source->tensor).has_sparse())
-      return {};
-    if (read_may_fail(program_, r, labels) || can_fail(program_, *view))
-      return {};
+    if (source == nullptr || source->subscripts.empty() || !is_view(*source)) return {};
+    if (program_.type(r.tensor).has_sparse() || program_.type(source->tensor).has_sparse()) return {};
+    if (read_may_fail(program_, r, labels) || can_fail(program_, *view)) return {};
     std::vector<Expr> arguments;
     for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
       arguments.push_back(binary(BinaryOp::kAdd, r.subscripts[d], expr_of_polynomial(view->out[d].begin)));

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "ir/differentiate/differentiate.h"
 #include "ir/analysis/support.h"
+#include "ir/differentiate/differentiate.h"
 
 namespace tdsl::passes {
 

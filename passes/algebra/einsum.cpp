@@ -20,13 +20,13 @@ bool factors_of(const Program& program, const Expr& e, std::vector<Einsum::Facto
   if (const auto* product = std::get_if<Binary>(&e->op); product != nullptr && product->op == BinaryOp::kMul)
     return factors_of(program, product->left, into) && factors_of(program, product->right, into);
   const auto* r = std::get_if<Read>(&e->op);
-  if (r == nullptr || r->subscripts.empty() || program.type(r->tensor).has_sparse() || into.size() == record::kMostFactors)
+  if (r == nullptr || r->subscripts.empty() || program.type(r->tensor).has_sparse() ||
+      into.size() == record::kMostFactors)
     return false;
   Einsum::Factor factor{r->tensor, {}};
   for (const Expr& s : r->subscripts) {
     const std::int32_t label = bare_label(s);
-    if (label < 0 || std::ranges::find(factor.labels, label) != factor.labels.end())
-      return false;
+    if (label < 0 || std::ranges::find(factor.labels, label) != factor.labels.end()) return false;
     factor.labels.push_back(label);
   }
   into.push_back(std::move(factor));
@@ -35,35 +35,30 @@ bool factors_of(const Program& program, const Expr& e, std::vector<Einsum::Facto
 
 Mask mask_of(const std::vector<std::int32_t>& labels) {
   Mask mask = 0;
-  for (const std::int32_t l : labels)
-    mask |= Mask{1} << l;
+  for (const std::int32_t l : labels) mask |= Mask{1} << l;
   return mask;
 }
 
 }  // namespace
 
 std::optional<Einsum> einsum_of(const Program& program, const Compute& c) {
-  const bool plain = c.left.empty() && !c.base && !c.guard && !c.combine && c.bodies.size() == 1 && c.monoid && c.monoid->kind == Monoid::Kind::kSum;
+  const bool plain = c.left.empty() && !c.base && !c.guard && !c.combine && c.bodies.size() == 1 && c.monoid &&
+                     c.monoid->kind == Monoid::Kind::kSum;
   if (!plain || !is_float(c.bodies[0]->type) || c.out.size() + c.reduce.size() > 2 * record::kMostFactors)
     return std::nullopt;
   Einsum einsum;
   einsum.outs = c.out.size();
-  for (const auto* list : {&c.out, &c.reduce})
-    einsum.labels.insert(einsum.labels.end(), list->begin(), list->end());
+  for (const auto* list : {&c.out, &c.reduce}) einsum.labels.insert(einsum.labels.end(), list->begin(), list->end());
   const bool from_zero = std::ranges::all_of(einsum.labels, [](const Label& l) { return l.begin == Extent(0); });
-  if (!from_zero || !factors_of(program, c.bodies[0], einsum.factors) || einsum.factors.size() < 3)
-    return std::nullopt;
+  if (!from_zero || !factors_of(program, c.bodies[0], einsum.factors) || einsum.factors.size() < 3) return std::nullopt;
   Mask used = 0;
-  for (const Einsum::Factor& f : einsum.factors)
-    used |= mask_of(f.labels);
-  if (used != (Mask{1} << einsum.labels.size()) - 1)
-    return std::nullopt;
+  for (const Einsum::Factor& f : einsum.factors) used |= mask_of(f.labels);
+  if (used != (Mask{1} << einsum.labels.size()) - 1) return std::nullopt;
   return einsum;
 }
 
 std::optional<ProductChain> chain_of(const Einsum& einsum) {
-  if (einsum.outs < 1 || einsum.outs > 2)
-    return std::nullopt;
+  if (einsum.outs < 1 || einsum.outs > 2) return std::nullopt;
   std::vector<bool> done(einsum.factors.size(), false);
   ProductChain chain;
   std::int32_t at = 0;  // the label of the rows of what comes next
@@ -71,25 +66,20 @@ std::optional<ProductChain> chain_of(const Einsum& einsum) {
   while (chain.factors.size() < einsum.factors.size()) {
     std::size_t next = einsum.factors.size();
     for (std::size_t k = 0; k < einsum.factors.size(); ++k) {
-      if (done[k] || std::ranges::find(einsum.factors[k].labels, at) == einsum.factors[k].labels.end())
-        continue;
-      if (next != einsum.factors.size())
-        return std::nullopt;  // the label joins more than two
+      if (done[k] || std::ranges::find(einsum.factors[k].labels, at) == einsum.factors[k].labels.end()) continue;
+      if (next != einsum.factors.size()) return std::nullopt;  // the label joins more than two
       next = k;
     }
-    if (next == einsum.factors.size())
-      return std::nullopt;
+    if (next == einsum.factors.size()) return std::nullopt;
     done[next] = true;
     const Einsum::Factor& f = einsum.factors[next];
     const bool last = chain.factors.size() + 1 == einsum.factors.size();
     const bool vector = f.labels.size() == 1;
-    if (f.labels.size() > 2 || vector != (last && einsum.outs == 1))
-      return std::nullopt;
+    if (f.labels.size() > 2 || vector != (last && einsum.outs == 1)) return std::nullopt;
     const bool transposed = !vector && f.labels[1] == at;
     const std::int32_t onwards = vector ? -1 : f.labels[transposed ? 0 : 1];
     // Inner labels are summed, the last one is of the result.
-    if (!vector && (static_cast<std::size_t>(onwards) < einsum.outs) != last)
-      return std::nullopt;
+    if (!vector && (static_cast<std::size_t>(onwards) < einsum.outs) != last) return std::nullopt;
     chain.factors.push_back({f.tensor, transposed, vector});
     chain.sizes.push_back(vector ? Extent(1) : einsum.labels[static_cast<std::size_t>(onwards)].end);
     at = onwards;
@@ -110,12 +100,10 @@ std::vector<std::vector<double>> scenarios_of(const Einsum& einsum) {
   for (const Label& l : einsum.labels) {
     const auto known = std::ranges::find(extents, l.end);
     which.push_back(static_cast<std::size_t>(known - extents.begin()));
-    if (known == extents.end())
-      extents.push_back(l.end);
+    if (known == extents.end()) extents.push_back(l.end);
   }
   std::size_t open = 0;
-  for (const Extent& e : extents)
-    open += e.constant() ? 0 : 1;
+  for (const Extent& e : extents) open += e.constant() ? 0 : 1;
   // Of many extents two values each, of very many one after the other.
   const std::size_t step = open <= kFewExtents ? 1 : 2;
   std::vector<std::vector<double>> values{{}};
@@ -134,8 +122,7 @@ std::vector<std::vector<double>> scenarios_of(const Einsum& einsum) {
   std::vector<std::vector<double>> scenarios;
   for (const std::vector<double>& v : values) {
     scenarios.emplace_back();
-    for (const std::size_t w : which)
-      scenarios.back().push_back(v[w]);
+    for (const std::size_t w : which) scenarios.back().push_back(v[w]);
   }
   return scenarios;
 }
@@ -145,8 +132,7 @@ std::vector<std::vector<double>> scenarios_of(const Einsum& einsum) {
 bool gains_by_order(const Einsum& einsum) {
   record::ProductLabels labels;
   labels.outs = einsum.outs;
-  for (const Einsum::Factor& f : einsum.factors)
-    labels.factors.emplace_back(f.labels.begin(), f.labels.end());
+  for (const Einsum::Factor& f : einsum.factors) labels.factors.emplace_back(f.labels.begin(), f.labels.end());
   return std::ranges::any_of(scenarios_of(einsum), [&](const std::vector<double>& sizes) {
     labels.sizes = sizes;
     const record::Contractions contractions(labels);

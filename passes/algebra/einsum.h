@@ -26,11 +26,12 @@ struct Einsum {
 /// Null unless the node is such a sum, of dense float tensors, and not too long (record::kMostFactors).
 [[nodiscard]] std::optional<Einsum> einsum_of(const ir::Program& program, const ir::Compute& c);
 
-/// The factors as a chain of matrices, F0[i, a] F1[a, b] … Fn[z, j], if they are one in some order. `absorbed` is empty.
+/// The factors as a chain of matrices, F0[i, a] F1[a, b] … Fn[z, j], if they are one in some order. `absorbed` is
+/// empty.
 [[nodiscard]] std::optional<ProductChain> chain_of(const Einsum& einsum);
 
-/// Whether contracting the factors two by two takes fewer operations than the sum as one nest of loops, for some sizes. Tried are: every
-/// extent that is no constant is 4, 64 or 1024.
+/// Whether contracting the factors two by two takes fewer operations than the sum as one nest of loops, for some sizes.
+/// Tried are: every extent that is no constant is 4, 64 or 1024.
 [[nodiscard]] bool gains_by_order(const Einsum& einsum);
 
 }  // namespace tdsl::passes

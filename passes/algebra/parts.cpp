@@ -20,8 +20,7 @@ std::vector<std::size_t> dimensions(const Expr& part) {
   std::size_t most = 0;
   for_each_node(part, [&](const ExprNode& n) {
     const auto* r = std::get_if<Read>(&n.op);
-    if (r == nullptr || r->subscripts.size() <= most)
-      return;
+    if (r == nullptr || r->subscripts.size() <= most) return;
     most = r->subscripts.size();
     order.clear();
     for (const Expr& s : r->subscripts) {
@@ -32,15 +31,15 @@ std::vector<std::size_t> dimensions(const Expr& part) {
   });
   const LabelSet all = label_set(part);
   for (std::size_t l = 0; l < 64; ++l) {
-    if ((all >> l & 1) != 0 && std::ranges::count(order, l) == 0)
-      order.push_back(l);
+    if ((all >> l & 1) != 0 && std::ranges::count(order, l) == 0) order.push_back(l);
   }
   return order;
 }
 
 }  // namespace
 
-Expr computed_ahead(Program& program, const Compute& c, const Expr& part, SourceRange range, std::vector<Node>& before) {
+Expr computed_ahead(Program& program, const Compute& c, const Expr& part, SourceRange range,
+                    std::vector<Node>& before) {
   Compute ahead;
   Type type{part->type, {}, {}};
   std::vector<Expr> replacements(c.out.size() + c.reduce.size());
@@ -54,8 +53,7 @@ Expr computed_ahead(Program& program, const Compute& c, const Expr& part, Source
     subscripts.push_back(l.begin == Extent(0) ? here : index_difference(here, expr_of_polynomial(l.begin)));
   }
   ahead.bodies = {substitute_labels(part, replacements)};
-  if (can_fail(program, ahead))
-    return {};
+  if (can_fail(program, ahead)) return {};
   const ValueId v = program.new_value(type, "", range);
   before.push_back({range, {v}, std::move(ahead)});
   return read(part->type, v, std::move(subscripts), range);

@@ -15,29 +15,23 @@ namespace {
 /// The factor that `e` reads with subscripts `row` and `column` (-1: a vector over `row` alone).
 std::optional<Factor> factor_of(const Expr& e, std::int32_t row, std::int32_t column) {
   const auto* r = std::get_if<Read>(&e->op);
-  if (r == nullptr)
-    return std::nullopt;
+  if (r == nullptr) return std::nullopt;
   std::vector<std::int32_t> labels;
-  for (const Expr& s : r->subscripts)
-    labels.push_back(bare_label(s));
-  if (labels == std::vector{row, column})
-    return Factor{r->tensor, false, false};
-  if (labels == std::vector{column, row})
-    return Factor{r->tensor, true, false};
-  if (column < 0 && labels == std::vector{row})
-    return Factor{r->tensor, false, true};
+  for (const Expr& s : r->subscripts) labels.push_back(bare_label(s));
+  if (labels == std::vector{row, column}) return Factor{r->tensor, false, false};
+  if (labels == std::vector{column, row}) return Factor{r->tensor, true, false};
+  if (column < 0 && labels == std::vector{row}) return Factor{r->tensor, false, true};
   return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<Product> product_of(const Compute& c) {
-  const auto contraction = c.left.empty() && !c.base && c.reduce.size() == 1 && c.out.size() <= 2 ? contraction_of(c) : std::nullopt;
-  if (!contraction)
-    return std::nullopt;
+  const auto contraction =
+      c.left.empty() && !c.base && c.reduce.size() == 1 && c.out.size() <= 2 ? contraction_of(c) : std::nullopt;
+  if (!contraction) return std::nullopt;
   for (const auto* list : {&c.out, &c.reduce}) {
-    if (!std::ranges::all_of(*list, [](const Label& l) { return l.begin == Extent(0); }))
-      return std::nullopt;
+    if (!std::ranges::all_of(*list, [](const Label& l) { return l.begin == Extent(0); })) return std::nullopt;
   }
   const bool vector = c.out.size() == 1;
   const std::int32_t inner = vector ? 1 : 2;
@@ -45,8 +39,7 @@ std::optional<Product> product_of(const Compute& c) {
   const bool turned = (contraction->columns & 1) != 0;  // the second factor has the rows
   const auto left = factor_of(turned ? contraction->right : contraction->left, 0, inner);
   const auto right = factor_of(turned ? contraction->left : contraction->right, inner, column);
-  if (!left || !right || left->vector)
-    return std::nullopt;
+  if (!left || !right || left->vector) return std::nullopt;
   return Product{*left, *right, c.out[0].end, c.reduce[0].end, vector ? Extent(1) : c.out[1].end};
 }
 
@@ -54,42 +47,37 @@ namespace {
 
 /// -1, 0, 1 for a polynomial in sizes that are all at least 2; nothing if it depends on them.
 std::optional<int> sign_of(const Extent& e) {
-  if (const auto c = e.constant())
-    return *c < 0 ? -1 : (*c > 0 ? 1 : 0);
+  if (const auto c = e.constant()) return *c < 0 ? -1 : (*c > 0 ? 1 : 0);
   const Extent shifted = e.substitute([](ValueId v) { return std::optional(Extent::of(v) + Extent(2)); });
   bool positive = true;
   bool negative = true;
   for (const auto& [monomial, coefficient] : shifted.terms()) {
     const bool opaque =
         std::ranges::any_of(monomial, [](const Extent::AtomRef& a) { return a->kind != Extent::Atom::Kind::kValue; });
-    if (opaque)
-      return std::nullopt;
+    if (opaque) return std::nullopt;
     positive = positive && coefficient > 0;
     negative = negative && coefficient < 0;
   }
-  if (positive)
-    return 1;
-  if (negative)
-    return -1;
+  if (positive) return 1;
+  if (negative) return -1;
   return std::nullopt;
 }
 
 /// The position of the product in the region that computes `f` for this use alone.
-std::optional<std::size_t> producer(const Region& region, const Factor& f, const std::vector<int>& uses, const std::vector<bool>& removed) {
+std::optional<std::size_t> producer(const Region& region, const Factor& f, const std::vector<int>& uses,
+                                    const std::vector<bool>& removed) {
   const auto id = static_cast<std::size_t>(f.tensor.id);
-  if (f.transposed || id >= uses.size() || uses[id] != 1)
-    return std::nullopt;
+  if (f.transposed || id >= uses.size() || uses[id] != 1) return std::nullopt;
   for (std::size_t k = 0; k < region.nodes.size(); ++k) {
-    if (removed[k] || region.nodes[k].results.size() != 1 || region.nodes[k].results[0] != f.tensor)
-      continue;
+    if (removed[k] || region.nodes[k].results.size() != 1 || region.nodes[k].results[0] != f.tensor) continue;
     const auto* c = std::get_if<Compute>(&region.nodes[k].op);
-    if (c != nullptr && product_of(*c))
-      return k;
+    if (c != nullptr && product_of(*c)) return k;
   }
   return std::nullopt;
 }
 
-void extend(const Region& region, const Product& p, const std::vector<int>& uses, const std::vector<bool>& removed, ProductChain& chain) {
+void extend(const Region& region, const Product& p, const std::vector<int>& uses, const std::vector<bool>& removed,
+            ProductChain& chain) {
   for (const auto& [factor, columns] : {std::pair(p.left, p.inner), std::pair(p.right, p.columns)}) {
     const auto inner = producer(region, factor, uses, removed);
     if (inner) {
@@ -104,11 +92,11 @@ void extend(const Region& region, const Product& p, const std::vector<int>& uses
 
 }  // namespace
 
-std::optional<ProductChain> chain_at(const Region& region, std::size_t k, const std::vector<int>& uses, const std::vector<bool>& removed) {
+std::optional<ProductChain> chain_at(const Region& region, std::size_t k, const std::vector<int>& uses,
+                                     const std::vector<bool>& removed) {
   const auto* c = std::get_if<Compute>(&region.nodes[k].op);
   const auto product = c == nullptr ? std::nullopt : product_of(*c);
-  if (!product)
-    return std::nullopt;
+  if (!product) return std::nullopt;
   ProductChain chain;
   chain.sizes.push_back(product->rows);
   extend(region, *product, uses, removed, chain);
@@ -127,22 +115,22 @@ Extent written_cost(const Region& region, std::size_t k, const ProductChain& cha
 }
 
 std::optional<bool> cheaper(const Extent& a, const Extent& b) {
-  if (const auto s = sign_of(a - b))
-    return *s < 0;
+  if (const auto s = sign_of(a - b)) return *s < 0;
   return std::nullopt;
 }
 
 bool ProductOrder::solve() {
   for (std::size_t length = 2; length <= n_; ++length) {
     for (std::size_t first = 0; first + length <= n_; ++first) {
-      if (!solve(first, first + length - 1))
-        return false;
+      if (!solve(first, first + length - 1)) return false;
     }
   }
   return true;
 }
 
-Extent ProductOrder::cost(std::size_t first, std::size_t last) const { return first == last ? Extent(0) : costs_.at({first, last}); }
+Extent ProductOrder::cost(std::size_t first, std::size_t last) const {
+  return first == last ? Extent(0) : costs_.at({first, last});
+}
 
 bool ProductOrder::solve(std::size_t first, std::size_t last) {
   std::optional<Extent> best;
@@ -150,10 +138,8 @@ bool ProductOrder::solve(std::size_t first, std::size_t last) {
     const Extent here =
         cost(first, k) + cost(k + 1, last) + chain_.sizes[first] * chain_.sizes[k + 1] * chain_.sizes[last + 1];
     const auto better = best ? cheaper(here, *best) : std::optional(true);
-    if (!better)
-      return false;
-    if (!*better)
-      continue;
+    if (!better) return false;
+    if (!*better) continue;
     best = here;
     splits_[{first, last}] = k;
   }

@@ -35,13 +35,16 @@ struct ProductChain {
   std::vector<ir::Extent> sizes;
   std::vector<std::size_t> absorbed;  ///< nodes of the intermediate products, by position in the region
 };
-/// The chain of at least three factors whose last product is node `k` of the region. Intermediate products have no other use
+/// The chain of at least three factors whose last product is node `k` of the region. Intermediate products have no
+/// other use
 /// (`uses`: use_counts); nodes that are `removed` are not looked at.
-[[nodiscard]] std::optional<ProductChain> chain_at(const ir::Region& region, std::size_t k, const std::vector<int>& uses, const std::vector<bool>& removed);
+[[nodiscard]] std::optional<ProductChain> chain_at(const ir::Region& region, std::size_t k,
+                                                   const std::vector<int>& uses, const std::vector<bool>& removed);
 /// Multiplications of the chain as it stands in the region, node `k` being the last product.
 [[nodiscard]] ir::Extent written_cost(const ir::Region& region, std::size_t k, const ProductChain& chain);
 
-/// Whether cost `a` is smaller than `b` for all sizes of at least 2 (below that both are small); nothing if sizes decide.
+/// Whether cost `a` is smaller than `b` for all sizes of at least 2 (below that both are small); nothing if sizes
+/// decide.
 [[nodiscard]] std::optional<bool> cheaper(const ir::Extent& a, const ir::Extent& b);
 
 /// The dynamic program takes time in proportion to the cube of the length.

@@ -8,8 +8,8 @@
 
 #include "ir/graph/expr_build.h"
 #include "passes/affine.h"
-#include "passes/rewriting.h"
 #include "passes/loops/subscripts.h"
+#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 
@@ -34,25 +34,28 @@ int divides(const Expr& e, std::int32_t label) {
   int count = 0;
   for_each_node(e, [&](const ExprNode& n) {
     const auto* b = std::get_if<Binary>(&n.op);
-    count += b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) && mentions_label(b->left, label) ? 1 : 0;
+    count +=
+        b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) && mentions_label(b->left, label) ? 1 : 0;
   });
   return count;
 }
 
-/// Whether the subscript is the row-major position of its index variables, each of which counts from 0, plus a constant; they are added to `seen`.
+/// Whether the subscript is the row-major position of its index variables, each of which counts from 0, plus a
+/// constant; they are added to `seen`.
 bool is_position(const Expr& subscript, const std::vector<Label>& labels, std::set<std::int32_t>& seen) {
   const auto polynomial = subscript_polynomial(subscript);
-  if (!polynomial)
-    return false;
+  if (!polynomial) return false;
   std::vector<std::pair<std::int32_t, Extent>> steps;  // of index variables
   Extent rest = *polynomial;
   for (std::size_t l = 0; l < labels.size(); ++l) {
     const ValueId here = label_value(static_cast<std::int32_t>(l));
-    if (!mentions(rest, here))
-      continue;
-    const Extent without = rest.substitute([&](ValueId v) { return v == here ? std::optional(Extent(0)) : std::nullopt; });
-    const Extent step = (rest - without).substitute([&](ValueId v) { return v == here ? std::optional(Extent(1)) : std::nullopt; });
-    if (!(rest - without == step * Extent::of(here)) || !seen.insert(static_cast<std::int32_t>(l)).second || !(labels[l].begin == Extent(0)))
+    if (!mentions(rest, here)) continue;
+    const Extent without =
+        rest.substitute([&](ValueId v) { return v == here ? std::optional(Extent(0)) : std::nullopt; });
+    const Extent step =
+        (rest - without).substitute([&](ValueId v) { return v == here ? std::optional(Extent(1)) : std::nullopt; });
+    if (!(rest - without == step * Extent::of(here)) || !seen.insert(static_cast<std::int32_t>(l)).second ||
+        !(labels[l].begin == Extent(0)))
       return false;
     steps.emplace_back(static_cast<std::int32_t>(l), step);
     rest = without;
@@ -60,8 +63,7 @@ bool is_position(const Expr& subscript, const std::vector<Label>& labels, std::s
   Extent next = 1;
   while (!steps.empty()) {
     const auto found = std::ranges::find_if(steps, [&](const auto& s) { return s.second == next; });
-    if (found == steps.end())
-      return false;
+    if (found == steps.end()) return false;
     next = next * labels[static_cast<std::size_t>(found->first)].end;
     steps.erase(found);
   }
@@ -71,8 +73,7 @@ bool is_position(const Expr& subscript, const std::vector<Label>& labels, std::s
 /// The labels with names that are not those of others.
 std::vector<Label> renamed_apart(std::vector<Label> labels, std::vector<Label> others) {
   for (Label& l : labels) {
-    while (std::ranges::find(others, l.name, &Label::name) != others.end())
-      l.name += "1";
+    while (std::ranges::find(others, l.name, &Label::name) != others.end()) l.name += "1";
     others.push_back(l);
   }
   return labels;
@@ -80,7 +81,8 @@ std::vector<Label> renamed_apart(std::vector<Label> labels, std::vector<Label> o
 
 class Relabelling {
  public:
-  Relabelling(Program program, PassContext& context) : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
+  Relabelling(Program program, PassContext& context)
+      : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
 
   Program run() {
     for_each_region(program_, [this](Region& region) { visit(region); });
@@ -90,16 +92,13 @@ class Relabelling {
  private:
   void visit(Region& region) {
     for (Node& node : region.nodes) {
-      if (auto* c = std::get_if<Compute>(&node.op); c != nullptr && c->monoid)
-        split_reduce_labels(*c);
+      if (auto* c = std::get_if<Compute>(&node.op); c != nullptr && c->monoid) split_reduce_labels(*c);
     }
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
       const Read* copied = copied_element(region.nodes[k]);
-      if (copied == nullptr || uses_[static_cast<std::size_t>(copied->tensor.id)] != 1)
-        continue;
+      if (copied == nullptr || uses_[static_cast<std::size_t>(copied->tensor.id)] != 1) continue;
       const auto from = producer_of(region, k, copied->tensor);
-      if (!from || !fits(region, *from, k, *copied))
-        continue;
+      if (!from || !fits(region, *from, k, *copied)) continue;
       join(region.nodes[*from], region.nodes[k], copied->subscripts);
       region.nodes.erase(region.nodes.begin() + static_cast<std::ptrdiff_t>(*from));
       --k;
@@ -108,12 +107,10 @@ class Relabelling {
 
   /// sum[k in 0..b * c](A[i, k / c, k % c]) runs over b and c.
   void split_reduce_labels(Compute& c) const {
-    if (c.monoid->kind == Monoid::Kind::kArgMin || c.monoid->kind == Monoid::Kind::kArgMax)
-      return;
+    if (c.monoid->kind == Monoid::Kind::kArgMin || c.monoid->kind == Monoid::Kind::kArgMax) return;
     for (std::size_t r = 0; r < c.reduce.size(); ++r) {
       const auto inner = divisor_of(c, static_cast<std::int32_t>(c.out.size() + r));
-      if (inner && split(c, r, *inner))
-        --r;  // the outer part may have parts itself
+      if (inner && split(c, r, *inner)) --r;  // the outer part may have parts itself
     }
   }
 
@@ -122,7 +119,8 @@ class Relabelling {
     std::optional<Extent> found;
     for_each_node(c.bodies[0], [&](const ExprNode& n) {
       const auto* b = std::get_if<Binary>(&n.op);
-      if (b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) && bare_label(b->left) == label && !found)
+      if (b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) && bare_label(b->left) == label &&
+          !found)
         found = extent_of(b->right);
     });
     return found;
@@ -137,8 +135,7 @@ class Relabelling {
     }
     Extent rest = e;
     for (const Extent& size : sizes) {
-      if (const auto less = size.constant() ? std::nullopt : exact_quotient(rest, size))
-        rest = *less;
+      if (const auto less = size.constant() ? std::nullopt : exact_quotient(rest, size)) rest = *less;
     }
     return rest.constant() && *rest.constant() > 0;
   }
@@ -147,7 +144,8 @@ class Relabelling {
   bool split(Compute& c, std::size_t r, const Extent& inner) const {
     const Label label = c.reduce[r];
     const auto outer = exact_quotient(label.end, inner);
-    if (!(label.begin == Extent(0)) || !outer || !is_size(c, inner) || !is_size(c, *outer) || c.out.size() + c.reduce.size() >= kMostLabels)
+    if (!(label.begin == Extent(0)) || !outer || !is_size(c, inner) || !is_size(c, *outer) ||
+        c.out.size() + c.reduce.size() >= kMostLabels)
       return false;
     Compute parts = c;
     const auto at = static_cast<std::ptrdiff_t>(r);
@@ -159,7 +157,8 @@ class Relabelling {
     std::vector<Expr> replacements;
     for (std::int32_t l = 0; l < static_cast<std::int32_t>(c.out.size() + c.reduce.size()); ++l)
       replacements.push_back(index_ref(l <= first ? l : l + 1));
-    replacements[static_cast<std::size_t>(first)] = expr_of_polynomial(Extent::of(label_value(first)) * inner + Extent::of(label_value(first + 1)));
+    replacements[static_cast<std::size_t>(first)] =
+        expr_of_polynomial(Extent::of(label_value(first)) * inner + Extent::of(label_value(first + 1)));
     const std::vector<const Label*> labels = labels_of(parts);
     bool settled = true;
     const auto placed = [&](const Expr& e) {
@@ -167,13 +166,10 @@ class Relabelling {
       settled = settled && (!result || !divides(result, first) || divides(result, first) < divides(e, first));
       return result;
     };
-    for (Expr& body : parts.bodies)
-      body = placed(body);
+    for (Expr& body : parts.bodies) body = placed(body);
     parts.guard = placed(parts.guard);
-    for (Expr& left : parts.left)
-      left = placed(left);
-    if (settled)
-      c = std::move(parts);
+    for (Expr& left : parts.left) left = placed(left);
+    if (settled) c = std::move(parts);
     return settled;
   }
 
@@ -190,9 +186,11 @@ class Relabelling {
     const auto& source = std::get<Compute>(region.nodes[from].op);
     const auto& copy = std::get<Compute>(region.nodes[to].op);
     const ValueId v = region.nodes[from].results[0], result = region.nodes[to].results[0];
-    const bool reduces = source.monoid && source.left.empty() && !source.base && !source.combine && source.bodies.size() == 1;
-    if (!reduces || source.in_any_order || program_.type(v).has_sparse() || program_.type(result).has_sparse() || !program_.info(v).tile.empty() ||
-        program_.type(v).scalar != program_.type(result).scalar || can_fail(program_, source) || can_fail(program_, copy))
+    const bool reduces =
+        source.monoid && source.left.empty() && !source.base && !source.combine && source.bodies.size() == 1;
+    if (!reduces || source.in_any_order || program_.type(v).has_sparse() || program_.type(result).has_sparse() ||
+        !program_.info(v).tile.empty() || program_.type(v).scalar != program_.type(result).scalar ||
+        can_fail(program_, source) || can_fail(program_, copy))
       return false;
     return each_once(copied, copy) && !replaced_between(source, region, from + 1, to);
   }
@@ -205,22 +203,25 @@ class Relabelling {
       return label >= 0 ? seen.insert(label).second : is_position(s, copy.out, seen);
     });
     for (std::size_t l = 0; l < copy.out.size() && positions; ++l) {
-      if (!seen.contains(static_cast<std::int32_t>(l)) && !is_unit(copy.out[l]))
-        return false;
+      if (!seen.contains(static_cast<std::int32_t>(l)) && !is_unit(copy.out[l])) return false;
     }
     return positions;
   }
 
-  /// Whether a node in between may replace a tensor that the reduction reads: moved behind it, the read would keep the old one alive.
-  [[nodiscard]] bool replaced_between(const Compute& source, const Region& region, std::size_t first, std::size_t last) const {
+  /// Whether a node in between may replace a tensor that the reduction reads: moved behind it, the read would keep the
+  /// old one alive.
+  [[nodiscard]] bool replaced_between(const Compute& source, const Region& region, std::size_t first,
+                                      std::size_t last) const {
     const std::set<ValueId> read = values_read(source);
-    return std::any_of(region.nodes.begin() + static_cast<std::ptrdiff_t>(first), region.nodes.begin() + static_cast<std::ptrdiff_t>(last), [&](const Node& n) {
-      const auto* c = std::get_if<Compute>(&n.op);
-      if (c != nullptr)
-        return c->base && read.contains(*c->base);
-      const bool loops = std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op) || std::holds_alternative<If>(n.op);
-      return loops && std::ranges::any_of(operands_of(program_, n), [&](ValueId v) { return read.contains(v); });
-    });
+    return std::any_of(region.nodes.begin() + static_cast<std::ptrdiff_t>(first),
+                       region.nodes.begin() + static_cast<std::ptrdiff_t>(last), [&](const Node& n) {
+                         const auto* c = std::get_if<Compute>(&n.op);
+                         if (c != nullptr) return c->base && read.contains(*c->base);
+                         const bool loops = std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op) ||
+                                            std::holds_alternative<If>(n.op);
+                         return loops && std::ranges::any_of(operands_of(program_, n),
+                                                             [&](ValueId v) { return read.contains(v); });
+                       });
   }
 
   /// The copy becomes the reduction.
@@ -230,7 +231,8 @@ class Relabelling {
     std::vector<Expr> replacements;
     for (std::size_t d = 0; d < from.out.size(); ++d) {
       const Extent& begin = from.out[d].begin;
-      replacements.push_back(begin == Extent(0) ? subscripts[d] : binary(BinaryOp::kAdd, subscripts[d], expr_of_polynomial(begin)));
+      replacements.push_back(begin == Extent(0) ? subscripts[d]
+                                                : binary(BinaryOp::kAdd, subscripts[d], expr_of_polynomial(begin)));
     }
     for (std::size_t r = 0; r < from.reduce.size(); ++r)
       replacements.push_back(index_ref(static_cast<std::int32_t>(to.out.size() + r)));
@@ -238,7 +240,9 @@ class Relabelling {
     to.monoid = from.monoid;
     to.fill = from.fill;
     const std::vector<const Label*> labels = labels_of(to);
-    const auto placed = [&](const Expr& e) { return e ? with_settled_subscripts(program_, substitute_labels(e, replacements), labels) : e; };
+    const auto placed = [&](const Expr& e) {
+      return e ? with_settled_subscripts(program_, substitute_labels(e, replacements), labels) : e;
+    };
     to.bodies = {placed(from.bodies[0])};
     to.guard = placed(from.guard);
     if (program_.info(copy.results[0]).name.empty())

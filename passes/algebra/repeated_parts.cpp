@@ -21,7 +21,8 @@ constexpr std::int64_t kFewPoints = 4;
 bool takes_long(const ExprNode& n) {
   if (const auto* u = std::get_if<Unary>(&n.op)) {
     using enum UnaryOp;
-    return u->op != kNeg && u->op != kNot && u->op != kAbs && u->op != kRelu && u->op != kIsNan && u->op != kIsInf && u->op != kSign;
+    return u->op != kNeg && u->op != kNot && u->op != kAbs && u->op != kRelu && u->op != kIsNan && u->op != kIsInf &&
+           u->op != kSign;
   }
   if (const auto* b = std::get_if<Binary>(&n.op)) {
     using enum BinaryOp;
@@ -32,8 +33,7 @@ bool takes_long(const ExprNode& n) {
 
 /// The same of the operations of an expression, subscripts excepted.
 bool takes_long(const Expr& e) {
-  if (std::holds_alternative<Read>(e->op))
-    return false;
+  if (std::holds_alternative<Read>(e->op)) return false;
   return takes_long(*e) || std::ranges::any_of(children(*e), [](const Expr& child) { return takes_long(child); });
 }
 
@@ -50,7 +50,8 @@ class RepeatedParts {
   void visit(Region& region) {
     std::vector<Node> nodes;
     for (Node& node : region.nodes) {
-      if (auto* c = std::get_if<Compute>(&node.op); c != nullptr && c->bodies.size() == 1 && !c->out.empty() && !c->in_any_order)
+      if (auto* c = std::get_if<Compute>(&node.op);
+          c != nullptr && c->bodies.size() == 1 && !c->out.empty() && !c->in_any_order)
         c->bodies = {without_parts(c->bodies[0], *c, node.range, nodes)};
       nodes.push_back(std::move(node));
     }
@@ -59,17 +60,14 @@ class RepeatedParts {
 
   /// The expression with its largest parts that are worth it computed ahead.
   Expr without_parts(const Expr& e, const Compute& c, SourceRange range, std::vector<Node>& before) {
-    if (std::holds_alternative<Read>(e->op) || !takes_long(e))
-      return e;
+    if (std::holds_alternative<Read>(e->op) || !takes_long(e)) return e;
     if (is_repeated(label_set(e), c) && !reads_sparse(e)) {
       const Expr element = computed_ahead(program_, c, e, range, before);
-      if (element)
-        context_.applied(range, "a part that is the same for many points is computed ahead");
+      if (element) context_.applied(range, "a part that is the same for many points is computed ahead");
       return element ? element : e;
     }
     std::vector<Expr> parts = children(*e);
-    for (Expr& part : parts)
-      part = without_parts(part, c, range, before);
+    for (Expr& part : parts) part = without_parts(part, c, range, before);
     return with_children(e, parts);
   }
 
@@ -85,7 +83,8 @@ class RepeatedParts {
       many = many || (!has(l) && (!length || *length > kFewPoints));
       own += has(l) ? 1 : 0;
     }
-    // Loops of sums run in an order of their own; where rows meet columns, kernels compute ahead what depends on two index variables.
+    // Loops of sums run in an order of their own; where rows meet columns, kernels compute ahead what depends on two
+    // index variables.
     return many && (c.monoid ? own == 1 : has(outs - 1));
   }
 

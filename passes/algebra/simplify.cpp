@@ -5,8 +5,8 @@
 
 #include "ir/graph/within.h"
 #include "passes/affine.h"
-#include "passes/rewriting.h"
 #include "passes/loops/subscripts.h"
+#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 
@@ -16,8 +16,7 @@ namespace {
 
 bool is_the_float(const Expr& e, double value) {
   const auto* c = std::get_if<Constant>(&e->op);
-  if (c == nullptr || !is_float(e->type))
-    return false;
+  if (c == nullptr || !is_float(e->type)) return false;
   const double held = std::get<double>(c->value);
   return held == value && std::signbit(held) == std::signbit(value);
 }
@@ -37,47 +36,36 @@ Expr simplify_binary(const Expr& whole, const Binary& b) {
   const bool one_right = is_the_float(b.right, 1.0) || is_integer_constant(b.right, 1);
   switch (b.op) {
     case BinaryOp::kMul:
-      if (one_left)
-        return b.right;
-      if (one_right)
-        return b.left;
+      if (one_left) return b.right;
+      if (one_right) return b.left;
       break;
     case BinaryOp::kDiv:
-      if (one_right)
-        return b.left;
+      if (one_right) return b.left;
       break;
     case BinaryOp::kSub:
       // x - (+0.0) is x for every x, the two zeros included.
-      if (is_the_float(b.right, 0.0))
-        return b.left;
-      if (is_integer(whole->type) && equal(b.left, b.right))
-        return constant(whole->type, std::int64_t{0});
+      if (is_the_float(b.right, 0.0)) return b.left;
+      if (is_integer(whole->type) && equal(b.left, b.right)) return constant(whole->type, std::int64_t{0});
       break;
     case BinaryOp::kAdd:
       // x + (-0.0) is x for every x; x + (+0.0) is not.
-      if (is_the_float(b.right, -0.0))
-        return b.left;
-      if (is_the_float(b.left, -0.0))
-        return b.right;
+      if (is_the_float(b.right, -0.0)) return b.left;
+      if (is_the_float(b.left, -0.0)) return b.right;
       if (const auto* n = std::get_if<Unary>(&b.right->op); n != nullptr && n->op == UnaryOp::kNeg) {
         return binary(BinaryOp::kSub, b.left, n->operand, whole->range);
       }
       break;
     case BinaryOp::kMin:
     case BinaryOp::kMax:
-      if (equal(b.left, b.right))
-        return b.left;
+      if (equal(b.left, b.right)) return b.left;
       break;
     case BinaryOp::kAnd:
-      if (is_bool_constant(b.right, true) || equal(b.left, b.right))
-        return b.left;
+      if (is_bool_constant(b.right, true) || equal(b.left, b.right)) return b.left;
       break;
     case BinaryOp::kOr:
-      if (is_bool_constant(b.right, false) || equal(b.left, b.right))
-        return b.left;
+      if (is_bool_constant(b.right, false) || equal(b.left, b.right)) return b.left;
       break;
-    default:
-      break;
+    default: break;
   }
   return whole;
 }
@@ -85,34 +73,24 @@ Expr simplify_binary(const Expr& whole, const Binary& b) {
 /// The comparison that holds exactly where `op` does not, for operands that are totally ordered.
 std::optional<BinaryOp> negated(BinaryOp op) {
   switch (op) {
-    case BinaryOp::kEq:
-      return BinaryOp::kNe;
-    case BinaryOp::kNe:
-      return BinaryOp::kEq;
-    case BinaryOp::kLt:
-      return BinaryOp::kGe;
-    case BinaryOp::kLe:
-      return BinaryOp::kGt;
-    case BinaryOp::kGt:
-      return BinaryOp::kLe;
-    case BinaryOp::kGe:
-      return BinaryOp::kLt;
-    default:
-      return std::nullopt;
+    case BinaryOp::kEq: return BinaryOp::kNe;
+    case BinaryOp::kNe: return BinaryOp::kEq;
+    case BinaryOp::kLt: return BinaryOp::kGe;
+    case BinaryOp::kLe: return BinaryOp::kGt;
+    case BinaryOp::kGt: return BinaryOp::kLe;
+    case BinaryOp::kGe: return BinaryOp::kLt;
+    default: return std::nullopt;
   }
 }
 
 Expr simplify_unary(const Expr& whole, const Unary& u) {
   if (const auto* inner = std::get_if<Unary>(&u.operand->op)) {
     const bool undone = inner->op == u.op && (u.op == UnaryOp::kNeg || u.op == UnaryOp::kNot);
-    if (undone)
-      return inner->operand;
-    if (u.op == UnaryOp::kAbs && inner->op == UnaryOp::kNeg)
-      return unary(UnaryOp::kAbs, inner->operand, whole->range);
+    if (undone) return inner->operand;
+    if (u.op == UnaryOp::kAbs && inner->op == UnaryOp::kNeg) return unary(UnaryOp::kAbs, inner->operand, whole->range);
   }
   const auto* b = std::get_if<Binary>(&u.operand->op);
-  if (u.op != UnaryOp::kNot || b == nullptr || !is_comparison(b->op))
-    return whole;
+  if (u.op != UnaryOp::kNot || b == nullptr || !is_comparison(b->op)) return whole;
   // With NaN both a < b and a >= b are false; only == and != are each other's negation there.
   const bool ordered = !is_float(b->left->type) || b->op == BinaryOp::kEq || b->op == BinaryOp::kNe;
   const auto op = negated(b->op);
@@ -131,21 +109,19 @@ class Simplifier {
  private:
   void visit(Region& region) {
     for (Node& node : region.nodes) {
-      if (auto* c = std::get_if<Compute>(&node.op))
-        visit(*c);
-      for (Region* inner : regions_of(node))
-        visit(*inner);
+      if (auto* c = std::get_if<Compute>(&node.op)) visit(*c);
+      for (Region* inner : regions_of(node)) visit(*inner);
     }
   }
 
   void visit(Compute& c) {
     const std::vector<const Label*> labels = labels_of(c);
     rewrite_expressions(c, [&](const Expr& e) {
-      const Expr simple = without_checks(rewrite(e, [&](const Expr& x) { return simplified(x); }), [&](const Within& w) { return is_inside(w, labels); });
+      const Expr simple = without_checks(rewrite(e, [&](const Expr& x) { return simplified(x); }),
+                                         [&](const Within& w) { return is_inside(w, labels); });
       return with_settled_subscripts(program_, simple, labels);
     });
-    if (c.guard && is_bool_constant(c.guard, true))
-      c.guard = Expr();
+    if (c.guard && is_bool_constant(c.guard, true)) c.guard = Expr();
   }
 
   /// Whether the ranges of the index variables say that the check of a subscript holds.
@@ -167,32 +143,25 @@ class Simplifier {
 
   /// The factories fold; text that was read back or children that have become constants need it again.
   static Expr folded_again(const Expr& e) {
-    if (const auto* u = std::get_if<Unary>(&e->op))
-      return unary(u->op, u->operand, e->range);
-    if (const auto* b = std::get_if<Binary>(&e->op))
-      return binary(b->op, b->left, b->right, e->range);
-    if (const auto* s = std::get_if<Select>(&e->op))
-      return select(s->condition, s->when_true, s->when_false, e->range);
-    if (const auto* c = std::get_if<Cast>(&e->op))
-      return cast(e->type, c->operand, e->range);
+    if (const auto* u = std::get_if<Unary>(&e->op)) return unary(u->op, u->operand, e->range);
+    if (const auto* b = std::get_if<Binary>(&e->op)) return binary(b->op, b->left, b->right, e->range);
+    if (const auto* s = std::get_if<Select>(&e->op)) return select(s->condition, s->when_true, s->when_false, e->range);
+    if (const auto* c = std::get_if<Cast>(&e->op)) return cast(e->type, c->operand, e->range);
     return e;
   }
 
   /// Linear i64 arithmetic gets one form: terms in a fixed order, the constant last. Exact, since integers wrap.
   static Expr integer_polynomial(const Expr& e) {
-    if (e->type != Scalar::kI64 || !std::holds_alternative<Binary>(e->op))
-      return e;
+    if (e->type != Scalar::kI64 || !std::holds_alternative<Binary>(e->op)) return e;
     const auto polynomial = polynomial_of(e);
-    if (!polynomial || !is_linear(*polynomial))
-      return e;
+    if (!polynomial || !is_linear(*polynomial)) return e;
     const Expr normal = expr_of_polynomial(*polynomial);
     return equal(normal, e) ? e : normal;
   }
 
   /// A constant scalar. Elements of constant tensors stay reads: out of bounds they stop the run.
   Expr constant_read(const Expr& e, const Read& r) const {
-    if (!r.subscripts.empty())
-      return e;
+    if (!r.subscripts.empty()) return e;
     const Compute* c = compute_of(table_, r.tensor);
     const Expr fill = c == nullptr ? Expr() : constant_fill(*c);
     return fill ? fill : e;
@@ -204,8 +173,6 @@ class Simplifier {
 
 }  // namespace
 
-Program simplify(const Program& program, PassContext& /*context*/) {
-  return Simplifier(program).run();
-}
+Program simplify(const Program& program, PassContext& /*context*/) { return Simplifier(program).run(); }
 
 }  // namespace tdsl::passes

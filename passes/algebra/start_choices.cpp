@@ -17,7 +17,8 @@ namespace {
 
 class StartChoices {
  public:
-  StartChoices(Program program, PassContext& context) : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
+  StartChoices(Program program, PassContext& context)
+      : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
 
   Program run() {
     Region body = std::move(program_.body);
@@ -29,20 +30,16 @@ class StartChoices {
  private:
   void visit(Region& region) {
     for (Node& node : region.nodes) {
-      if (is_marked_serial(node))
-        continue;
-      for (Region* inner : regions_of(node))
-        visit(*inner);
+      if (is_marked_serial(node)) continue;
+      for (Region* inner : regions_of(node)) visit(*inner);
     }
     std::vector<bool> removed(region.nodes.size(), false);
     // From the last node on, so that the longest chain is seen first.
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
-      if (!removed[k])
-        chain(region, k, removed);
+      if (!removed[k]) chain(region, k, removed);
     }
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
-      if (!removed[k])
-        contract(region.nodes[k]);
+      if (!removed[k]) contract(region.nodes[k]);
     }
     std::size_t k = 0;
     std::erase_if(region.nodes, [&](const Node&) { return removed[k++]; });
@@ -52,8 +49,7 @@ class StartChoices {
   void contract(Node& node) {
     auto* c = std::get_if<Compute>(&node.op);
     const auto einsum = c == nullptr ? std::nullopt : einsum_of(program_, *c);
-    if (!einsum)
-      return;
+    if (!einsum) return;
     if (const auto chain = chain_of(*einsum)) {
       become_chain(node, *chain);
     } else if (gains_by_order(*einsum)) {
@@ -64,18 +60,17 @@ class StartChoices {
 
   void chain(Region& region, std::size_t k, std::vector<bool>& removed) {
     const auto chain = chain_at(region, k, uses_, removed);
-    if (!chain || chain->factors.size() > kLongestChain || !is_dense(region.nodes[k], *chain) || is_settled(region, k, *chain))
+    if (!chain || chain->factors.size() > kLongestChain || !is_dense(region.nodes[k], *chain) ||
+        is_settled(region, k, *chain))
       return;
-    for (const std::size_t absorbed : chain->absorbed)
-      removed[absorbed] = true;
+    for (const std::size_t absorbed : chain->absorbed) removed[absorbed] = true;
     become_chain(region.nodes[k], *chain);
   }
 
   void become_chain(Node& node, const ProductChain& chain) {
     Chain op;
     op.sizes = chain.sizes;
-    for (const Factor& f : chain.factors)
-      op.factors.push_back({f.tensor, f.transposed});
+    for (const Factor& f : chain.factors) op.factors.push_back({f.tensor, f.transposed});
     context_.applied(node.range, "the order of this chain of products is chosen when the program starts, by the sizes");
     node.op = std::move(op);
   }
@@ -83,12 +78,14 @@ class StartChoices {
   /// Whether no order is better, whatever the sizes.
   static bool is_settled(const Region& region, std::size_t k, const ProductChain& chain) {
     ProductOrder order(chain);
-    return chain.factors.size() <= kLongestSymbolicChain && order.solve() && cheaper(order.cost(), written_cost(region, k, chain)) == false;
+    return chain.factors.size() <= kLongestSymbolicChain && order.solve() &&
+           cheaper(order.cost(), written_cost(region, k, chain)) == false;
   }
 
   [[nodiscard]] bool is_dense(const Node& root, const ProductChain& chain) const {
-    return !program_.type(root.results[0]).has_sparse() &&
-           std::ranges::none_of(chain.factors, [this](const Factor& f) { return program_.type(f.tensor).has_sparse(); });
+    return !program_.type(root.results[0]).has_sparse() && std::ranges::none_of(chain.factors, [this](const Factor& f) {
+      return program_.type(f.tensor).has_sparse();
+    });
   }
 
   Program program_;

@@ -70,7 +70,8 @@ class Together {
  public:
   explicit Together(const Partition& partition) : partition_(partition) {}
 
-  /// The points of `free` in groups that do not depend on each other, where those of `cut` are true and all others false.
+  /// The points of `free` in groups that do not depend on each other, where those of `cut` are true and all others
+  /// false.
   [[nodiscard]] std::vector<Assignment> components(Assignment free, Assignment cut) const {
     std::vector<Assignment> groups;
     std::set<int> openers = stored_by(partition_, free | cut);
@@ -122,7 +123,8 @@ class Together {
 
 class Search {
  public:
-  Search(const Partition& partition, Pruning pruning) : partition_(partition), pruning_(pruning), together_(partition) {}
+  Search(const Partition& partition, Pruning pruning)
+      : partition_(partition), pruning_(pruning), together_(partition) {}
 
   Best run() {
     const std::size_t n = partition_.points.size();
@@ -185,8 +187,8 @@ class Search {
     return list;
   }
 
-  /// Assignments in the order of a number whose most significant bits are the points of the cut set: what follows the last true bit of one
-  /// is skipped where the bound says so, and solved by parts where the cut set is true.
+  /// Assignments in the order of a number whose most significant bits are the points of the cut set: what follows the
+  /// last true bit of one is skipped where the bound says so, and solved by parts where the cut set is true.
   Assignment search(Assignment free, Assignment fixed, Assignment cut) {
     std::vector<std::size_t> order = list_of(cut);
     for (const std::size_t k : list_of(free & ~cut)) order.push_back(k);
@@ -201,7 +203,8 @@ class Search {
         assignment |= bit(order[k]);
         last = k;
       }
-      const auto follow = bit(j == 0 ? n : n - 1 - last);  // assignments that have these bits and then any, this one included
+      const auto follow =
+          bit(j == 0 ? n : n - 1 - last);  // assignments that have these bits and then any, this one included
       if (cut != 0 && (assignment & ~fixed) == cut) {
         assignment = solve(free & ~cut, assignment);
         take(assignment, best, best_cost);
@@ -241,11 +244,13 @@ double lower_bound(const Partition& partition, Assignment assignment) {
   double reads = std::accumulate(partition.source_reads.begin(), partition.source_reads.end(), 0.0);
   double compute = 0, writes = 0;
   for (const Operator& op : partition.operators) compute += op.compute;
-  for (const int stored : stored_by(partition, assignment)) writes += partition.operators[static_cast<std::size_t>(stored)].write;
+  for (const int stored : stored_by(partition, assignment))
+    writes += partition.operators[static_cast<std::size_t>(stored)].write;
   std::set<int> targets;
   for (std::size_t k = 0; k < partition.points.size(); ++k) {
     const int target = partition.points[k].target;
-    if (has(assignment, k) && targets.insert(target).second) reads += partition.operators[static_cast<std::size_t>(target)].read;
+    if (has(assignment, k) && targets.insert(target).second)
+      reads += partition.operators[static_cast<std::size_t>(target)].read;
   }
   return std::max(reads, compute) + writes;
 }

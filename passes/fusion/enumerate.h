@@ -3,18 +3,20 @@
 #include <cstdint>
 #include <vector>
 
-// Which values that several operators read are stored, and which are computed again by each of them: the cheapest choice by a cost model,
-// after Boehm et al., On Optimizing Operator Fusion Plans for Large-Scale Machine Learning in SystemML (2018), section 4.
+// Which values that several operators read are stored, and which are computed again by each of them: the cheapest
+// choice by a cost model, after Boehm et al., On Optimizing Operator Fusion Plans for Large-Scale Machine Learning in
+// SystemML (2018), section 4.
 //
-// An assignment has a bit for every interesting point, an edge from a consumer to a target: true means that the consumer reads the stored
-// target, false that it computes the target in its own loops. Every operator that is stored (the roots, and targets of true points) is one fused
-// operator with everything above it up to what is stored; its cost is
+// An assignment has a bit for every interesting point, an edge from a consumer to a target: true means that the
+// consumer reads the stored target, false that it computes the target in its own loops. Every operator that is stored
+// (the roots, and targets of true points) is one fused operator with everything above it up to what is stored; its cost
+// is
 //
 //     write + max(reads of its distinct operands, compute of its operators)
 //
-// so that an operator in two fused operators computes twice. What differs from the paper: the lower bound adds the reads of stored targets inside
-// the maximum (outside, it loses optima), and sub-problems are the components of a graph of points that some fused operator could hold together,
-// which needs no notion of above and below.
+// so that an operator in two fused operators computes twice. What differs from the paper: the lower bound adds the
+// reads of stored targets inside the maximum (outside, it loses optima), and sub-problems are the components of a graph
+// of points that some fused operator could hold together, which needs no notion of above and below.
 
 namespace tdsl::passes::fusion_plans {
 
@@ -49,8 +51,8 @@ using Assignment = std::uint64_t;
 [[nodiscard]] double lower_bound(const Partition& partition, Assignment assignment);
 
 struct Pruning {
-  bool by_cost = true;        ///< by lower bounds
-  bool by_structure = true;   ///< by components and cut sets
+  bool by_cost = true;       ///< by lower bounds
+  bool by_structure = true;  ///< by components and cut sets
 };
 
 struct Best {

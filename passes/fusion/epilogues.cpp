@@ -20,7 +20,8 @@ namespace {
 
 class Epilogues {
  public:
-  Epilogues(Program program, PassContext& context) : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
+  Epilogues(Program program, PassContext& context)
+      : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
 
   Program run() {
     Region body = std::move(program_.body);
@@ -32,15 +33,12 @@ class Epilogues {
  private:
   void visit(Region& region) {
     for (Node& node : region.nodes) {
-      if (is_marked_serial(node) || std::holds_alternative<Fused>(node.op))
-        continue;
-      for (Region* inner : regions_of(node))
-        visit(*inner);
+      if (is_marked_serial(node) || std::holds_alternative<Fused>(node.op)) continue;
+      for (Region* inner : regions_of(node)) visit(*inner);
     }
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
       const std::optional<std::size_t> product = product_ahead(region, k);
-      if (product)
-        build(region, *product, k--);
+      if (product) build(region, *product, k--);
     }
   }
 
@@ -48,41 +46,47 @@ class Epilogues {
   [[nodiscard]] std::optional<std::size_t> product_ahead(const Region& region, std::size_t k) const {
     const Node& node = region.nodes[k];
     const auto* after = std::get_if<Compute>(&node.op);
-    if (after == nullptr || !is_elementwise(*after) || after->out.empty() || after->fill || is_special(node.results[0]) || can_fail(program_, *after))
+    if (after == nullptr || !is_elementwise(*after) || after->out.empty() || after->fill ||
+        is_special(node.results[0]) || can_fail(program_, *after))
       return std::nullopt;
     std::set<ValueId> read = values_read(*after);
     std::erase_if(read, [&](ValueId v) { return uses_[static_cast<std::size_t>(v.id)] != 1; });
     for (std::size_t p = k; p-- > 0 && !read.empty();) {
       const Node& candidate = region.nodes[p];
-      if (candidate.results.size() != 1 || read.erase(candidate.results[0]) == 0)
-        continue;
+      if (candidate.results.size() != 1 || read.erase(candidate.results[0]) == 0) continue;
       const Compute* product = matrix_product(candidate);
-      if (product != nullptr && follows(*product, candidate.results[0], *after, node.results[0]) && !replaced_between(values_read(*product), region, p + 1, k))
+      if (product != nullptr && follows(*product, candidate.results[0], *after, node.results[0]) &&
+          !replaced_between(values_read(*product), region, p + 1, k))
         return p;
     }
     return std::nullopt;
   }
 
   /// Values of which blocks are not plain.
-  [[nodiscard]] bool is_special(ValueId v) const { return program_.type(v).has_sparse() || program_.info(v).compressed; }
+  [[nodiscard]] bool is_special(ValueId v) const {
+    return program_.type(v).has_sparse() || program_.info(v).compressed;
+  }
 
   [[nodiscard]] const Compute* matrix_product(const Node& node) const {
     const auto* c = std::get_if<Compute>(&node.op);
-    if (c == nullptr)
-      return nullptr;
-    const bool plain = c->left.empty() && !c->base && !c->combine && !c->fill && !c->in_any_order && program_.info(node.results[0]).tile.empty();
-    if (!plain || is_special(node.results[0]) || can_fail(program_, *c) || std::ranges::any_of(values_read(*c), [&](ValueId v) { return is_special(v); }))
+    if (c == nullptr) return nullptr;
+    const bool plain = c->left.empty() && !c->base && !c->combine && !c->fill && !c->in_any_order &&
+                       program_.info(node.results[0]).tile.empty();
+    if (!plain || is_special(node.results[0]) || can_fail(program_, *c) ||
+        std::ranges::any_of(values_read(*c), [&](ValueId v) { return is_special(v); }))
       return nullptr;
     const std::optional<Contraction> found = contraction_of(*c, shifted_labels);
     return found && found->rows != 0 && found->columns != 0 ? c : nullptr;
   }
 
-  /// Whether `after` is at every point made of the product's element there, and of what it reads at its own index variables.
+  /// Whether `after` is at every point made of the product's element there, and of what it reads at its own index
+  /// variables.
   [[nodiscard]] bool follows(const Compute& product, ValueId value, const Compute& after, ValueId result) const {
     const auto from_zero = [](const Label& l) { return l.begin == Extent(0); };
     if (program_.type(value).scalar != program_.type(result).scalar || !std::ranges::all_of(after.out, from_zero))
       return false;
-    if (!std::ranges::equal(product.out, after.out, [](const Label& a, const Label& b) { return a.begin == b.begin && a.end == b.end; }))
+    if (!std::ranges::equal(product.out, after.out,
+                            [](const Label& a, const Label& b) { return a.begin == b.begin && a.end == b.end; }))
       return false;
     bool reads_it = false;
     bool plain = true;
@@ -103,7 +107,8 @@ class Epilogues {
     const ValueInfo info = program_.info(result);
     const ValueId inside = program_.new_value(info.type, info.name, info.range);
     uses_.push_back(1);
-    context_.applied(region.nodes[p].range, "followed by what reads it, while its blocks are in cache: it is never stored");
+    context_.applied(region.nodes[p].range,
+                     "followed by what reads it, while its blocks are in cache: it is never stored");
     Fused op;
     op.epilogue = true;
     op.shared = std::get<Compute>(after.op).out;
@@ -125,8 +130,6 @@ class Epilogues {
 
 }  // namespace
 
-Program epilogues(const Program& program, PassContext& context) {
-  return Epilogues(program, context).run();
-}
+Program epilogues(const Program& program, PassContext& context) { return Epilogues(program, context).run(); }
 
 }  // namespace tdsl::passes

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "ir/graph/clone.h"
 #include "ir/analysis/serial_loop.h"
+#include "ir/graph/clone.h"
 #include "passes/affine.h"
 #include "passes/fusion/row_nests.h"
 #include "passes/rewriting.h"
@@ -21,7 +21,8 @@ namespace {
 
 class RowFusion {
  public:
-  RowFusion(Program program, PassContext& context) : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
+  RowFusion(Program program, PassContext& context)
+      : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
 
   Program run() {
     Region body = std::move(program_.body);
@@ -38,21 +39,17 @@ class RowFusion {
 
   void visit(Region& region) {
     for (Node& node : region.nodes) {
-      if (is_marked_serial(node))
-        continue;
-      for (Region* inner : regions_of(node))
-        visit(*inner);
+      if (is_marked_serial(node)) continue;
+      for (Region* inner : regions_of(node)) visit(*inner);
     }
     // From the last node on, so that a nest is seen with its last operator first.
-    for (std::size_t k = region.nodes.size(); k-- > 0;)
-      k = fuse(region, k);
+    for (std::size_t k = region.nodes.size(); k-- > 0;) k = fuse(region, k);
   }
 
   /// The nest that ends with the node, if one pays. Returns where the node is then.
   std::size_t fuse(Region& region, std::size_t k) {
     for (const bool multiplies : {true, false}) {
-      if (multiplies && !may_multiply_)
-        continue;
+      if (multiplies && !may_multiply_) continue;
       multiplies_ = multiplies;
       const Nest nest = best_nest(region, k);
       if (nest.size() > 1 && (holds_products(region, nest) ? multiplies_well(region, nest) : pays(region, nest)))
@@ -65,13 +62,12 @@ class RowFusion {
   Nest best_nest(const Region& region, std::size_t seed) const {
     const Compute* c = nest_operator(program_, region.nodes[seed]);
     Nest best;
-    if (c == nullptr)
-      return best;
+    if (c == nullptr) return best;
     for (const Shared& shared : row_candidates(*c)) {
-      if (!fits_rows(program_, *c, shared, multiplies_))
-        continue;
+      if (!fits_rows(program_, *c, shared, multiplies_)) continue;
       Nest nest = grown(region, seed, shared);
-      if (nest.size() > best.size() || (nest.size() == best.size() && !nest.empty() && shared.size() > best.at(seed).size()))
+      if (nest.size() > best.size() ||
+          (nest.size() == best.size() && !nest.empty() && shared.size() > best.at(seed).size()))
         best = std::move(nest);
     }
     return best;
@@ -83,10 +79,10 @@ class RowFusion {
     const Shared rows = leading_labels(shared.size());
     for (std::size_t k = seed; k-- > 0;) {
       const Compute* c = nest_operator(program_, region.nodes[k]);
-      if (c == nullptr || c->out.size() < rows.size() || !fits_rows(program_, *c, rows, multiplies_) || !read_by_rows(region, nest, region.nodes[k].results[0], *c))
+      if (c == nullptr || c->out.size() < rows.size() || !fits_rows(program_, *c, rows, multiplies_) ||
+          !read_by_rows(region, nest, region.nodes[k].results[0], *c))
         continue;
-      if (!replaced_between(values_read(*c), region, k + 1, seed))
-        nest.emplace(k, rows);
+      if (!replaced_between(values_read(*c), region, k + 1, seed)) nest.emplace(k, rows);
     }
     return nest;
   }
@@ -101,60 +97,57 @@ class RowFusion {
       for (std::size_t f = 0; f < shared.size(); ++f)
         by_rows = by_rows && label_of(c, shared[f]).end == producer.out[f].end;
       for_each_read(c, [&](const Read& r) {
-        if (r.tensor != v)
-          return;
+        if (r.tensor != v) return;
         reads_it = true;
         for (std::size_t f = 0; f < shared.size(); ++f)
           by_rows = by_rows && f < r.subscripts.size() && bare_label(r.subscripts[f]) == shared[f];
       });
-      if (reads_it && !by_rows)
-        return false;
+      if (reads_it && !by_rows) return false;
       readers += reads_it ? 1 : 0;
     }
     return readers > 0 && uses_[static_cast<std::size_t>(v.id)] == readers;
   }
 
-  /// Whether something is saved that is as large as the largest tensor that is read by rows: one read instead of two, or a value never stored.
+  /// Whether something is saved that is as large as the largest tensor that is read by rows: one read instead of two,
+  /// or a value never stored.
   bool pays(const Region& region, const Nest& nest) const {
     std::map<ValueId, int> readers;
     std::set<ValueId> stored;
     for (const auto& [k, shared] : nest) {
       std::set<ValueId> of_this;
       for_each_read(std::get<Compute>(region.nodes[k].op), [&](const Read& r) {
-        if (!r.subscripts.empty() && bare_label(r.subscripts[0]) == shared[0])
-          of_this.insert(r.tensor);
+        if (!r.subscripts.empty() && bare_label(r.subscripts[0]) == shared[0]) of_this.insert(r.tensor);
       });
-      for (const ValueId v : of_this)
-        ++readers[v];
+      for (const ValueId v : of_this) ++readers[v];
       stored.insert(region.nodes[k].results[0]);
     }
     std::size_t most = 0;
-    for (const auto& [v, count] : readers)
-      most = std::max(most, program_.type(v).rank());
+    for (const auto& [v, count] : readers) most = std::max(most, program_.type(v).rank());
     return std::ranges::any_of(readers, [&](const auto& entry) {
       return program_.type(entry.first).rank() == most && (entry.second > 1 || stored.contains(entry.first));
     });
   }
 
   [[nodiscard]] static bool holds_products(const Region& region, const Nest& nest) {
-    return std::ranges::any_of(nest, [&](const auto& entry) { return !streams_rows(std::get<Compute>(region.nodes[entry.first].op), entry.second); });
+    return std::ranges::any_of(nest, [&](const auto& entry) {
+      return !streams_rows(std::get<Compute>(region.nodes[entry.first].op), entry.second);
+    });
   }
 
-  /// Whether products are of values of the nest, or make values that are reduced there: something as large as they is never stored. Where only
-  /// element-wise operators follow, products are faster by themselves.
+  /// Whether products are of values of the nest, or make values that are reduced there: something as large as they is
+  /// never stored. Where only element-wise operators follow, products are faster by themselves.
   [[nodiscard]] static bool multiplies_well(const Region& region, const Nest& nest) {
     for (const auto& [k, shared] : nest) {
       const auto& c = std::get<Compute>(region.nodes[k].op);
-      if (streams_rows(c, shared))
-        continue;
-      if (!reads_members(region, nest, c) && !is_reduced(region, nest, k))
-        return false;
+      if (streams_rows(c, shared)) continue;
+      if (!reads_members(region, nest, c) && !is_reduced(region, nest, k)) return false;
     }
     return true;
   }
   [[nodiscard]] static bool reads_members(const Region& region, const Nest& nest, const Compute& c) {
     const std::set<ValueId> read = values_read(c);
-    return std::ranges::any_of(nest, [&](const auto& entry) { return read.contains(region.nodes[entry.first].results[0]); });
+    return std::ranges::any_of(nest,
+                               [&](const auto& entry) { return read.contains(region.nodes[entry.first].results[0]); });
   }
   /// Whether an operator reduces what comes from this one, perhaps through others.
   [[nodiscard]] static bool is_reduced(const Region& region, const Nest& nest, std::size_t product) {
@@ -163,10 +156,8 @@ class RowFusion {
       const Node& node = region.nodes[entry->first];
       const auto& c = std::get<Compute>(node.op);
       const std::set<ValueId> read = values_read(c);
-      if (std::ranges::none_of(read, [&](ValueId v) { return from.contains(v); }))
-        continue;
-      if (!c.reduce.empty())
-        return true;
+      if (std::ranges::none_of(read, [&](ValueId v) { return from.contains(v); })) continue;
+      if (!c.reduce.empty()) return true;
       from.insert(node.results[0]);
     }
     return false;
@@ -176,15 +167,16 @@ class RowFusion {
   [[nodiscard]] bool is_small(const Region& region, const Nest& nest) const {
     for (const auto& [k, shared] : nest) {
       const auto& c = std::get<Compute>(region.nodes[k].op);
-      if (!streams_rows(c, shared) && !is_small_product(c, shared))
-        return false;
+      if (!streams_rows(c, shared) && !is_small_product(c, shared)) return false;
     }
     return true;
   }
 
-  /// Puts the nest where its last operator is, beside the operators as they were if only sizes tell which is faster. Returns that place.
+  /// Puts the nest where its last operator is, beside the operators as they were if only sizes tell which is faster.
+  /// Returns that place.
   std::size_t build(Region& region, const Nest& nest) {
-    const bool chosen = context_.options().fusion == FusionPolicy::kCost && holds_products(region, nest) && !is_small(region, nest);
+    const bool chosen =
+        context_.options().fusion == FusionPolicy::kCost && holds_products(region, nest) && !is_small(region, nest);
     std::vector<Node> members;
     std::vector<Shared> labels;
     for (const auto& [k, shared] : nest) {
@@ -199,7 +191,8 @@ class RowFusion {
     if (!chosen) {
       region.nodes[last] = fused(std::move(members), std::move(labels), results);
     } else {
-      context_.applied(range, "in two forms: by rows, or one operator after the other; sizes decide when the program starts");
+      context_.applied(range,
+                       "in two forms: by rows, or one operator after the other; sizes decide when the program starts");
       Choose choose{{}, {"by rows", "one operator after the other"}};
       Region separate = copy_of(members);
       const std::vector<ValueId> inner{again(results[0])};
@@ -250,10 +243,10 @@ class RowFusion {
     region.yields = region.nodes.back().results;
     uses_.resize(program_.values.size(), 1);
     for (const auto& [from, to] : names)
-      uses_[static_cast<std::size_t>(to.id)] = from == members.back().results[0] ? 1 : uses_[static_cast<std::size_t>(from.id)];
+      uses_[static_cast<std::size_t>(to.id)] =
+          from == members.back().results[0] ? 1 : uses_[static_cast<std::size_t>(from.id)];
     const bool outer = std::exchange(may_multiply_, false);
-    for (std::size_t k = region.nodes.size(); k-- > 0;)
-      k = fuse(region, k);
+    for (std::size_t k = region.nodes.size(); k-- > 0;) k = fuse(region, k);
     may_multiply_ = outer;
     return region;
   }
@@ -267,8 +260,6 @@ class RowFusion {
 
 }  // namespace
 
-Program fuse_rows(const Program& program, PassContext& context) {
-  return RowFusion(program, context).run();
-}
+Program fuse_rows(const Program& program, PassContext& context) { return RowFusion(program, context).run(); }
 
 }  // namespace tdsl::passes

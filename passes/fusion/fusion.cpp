@@ -27,8 +27,7 @@ class Fusion {
   void visit(Region& region) {
     std::vector<Node> kept;
     for (Node& node : region.nodes) {
-      if (auto* c = std::get_if<Compute>(&node.op); c != nullptr && c->bodies.size() == 1)
-        absorb(node, *c, kept);
+      if (auto* c = std::get_if<Compute>(&node.op); c != nullptr && c->bodies.size() == 1) absorb(node, *c, kept);
       kept.push_back(std::move(node));
     }
     region.nodes = std::move(kept);
@@ -36,9 +35,9 @@ class Fusion {
 
   /// Whether a node of the list from number `first` on replaces a tensor whose single element the producer reads: moved
   /// behind it, the read would keep the old tensor alive.
-  [[nodiscard]] bool replaced_meanwhile(const Compute& producer, const std::vector<Node>& list, std::size_t first) const {
-    if (!producer.out.empty())
-      return false;
+  [[nodiscard]] bool replaced_meanwhile(const Compute& producer, const std::vector<Node>& list,
+                                        std::size_t first) const {
+    if (!producer.out.empty()) return false;
     const std::set<ValueId> read = values_read(producer);
     return std::any_of(list.begin() + static_cast<std::ptrdiff_t>(first), list.end(),
                        [&](const Node& n) { return replaces_what_is_read(program_, n, read); });
@@ -50,8 +49,8 @@ class Fusion {
     for (std::size_t k = earlier.size(); k-- > 0;) {
       const auto* producer = std::get_if<Compute>(&earlier[k].op);
       // What `c` does not read is left out first: the other questions look at all nodes in between.
-      if (producer == nullptr || !read.contains(earlier[k].results[0]) || replaced_meanwhile(*producer, earlier, k + 1) ||
-          !fuse(earlier[k], node, c))
+      if (producer == nullptr || !read.contains(earlier[k].results[0]) ||
+          replaced_meanwhile(*producer, earlier, k + 1) || !fuse(earlier[k], node, c))
         continue;
       earlier.erase(earlier.begin() + static_cast<std::ptrdiff_t>(k));
       read = values_read(c);
@@ -65,28 +64,21 @@ class Fusion {
 
   bool fuse(const Node& source, const Node& node, Compute& c) {
     const auto* producer = std::get_if<Compute>(&source.op);
-    if (producer == nullptr || constant_fill(*producer))
-      return false;
+    if (producer == nullptr || constant_fill(*producer)) return false;
     const Expr element = element_of(*producer);
-    if (!element)
-      return false;
+    if (!element) return false;
     const ValueId v = source.results[0];
-    if (uses_[static_cast<std::size_t>(v.id)] != 1)
-      return false;
+    if (uses_[static_cast<std::size_t>(v.id)] != 1) return false;
     const auto subscripts = only_subscripts(c, v);
-    if (!subscripts || needs_whole(program_, node, c, v) || only_its_type_is_sparse(*producer, v))
-      return false;
+    if (!subscripts || needs_whole(program_, node, c, v) || only_its_type_is_sparse(*producer, v)) return false;
     if (!is_bijection(*subscripts, c, *producer)) {
-      if (!producer->out.empty())
-        context_.refused(source.range, "not fused: its elements are read more than once");
+      if (!producer->out.empty()) context_.refused(source.range, "not fused: its elements are read more than once");
       return false;
     }
     const Expr body = substitute_labels(element, *subscripts);
-    if (node_count(body) + node_count(c.bodies[0]) > context_.options().expression_limit)
-      return false;
+    if (node_count(body) + node_count(c.bodies[0]) > context_.options().expression_limit) return false;
     inline_reads(c, v, body);
-    if (!producer->out.empty())
-      context_.applied(source.range, "fused into its only consumer");
+    if (!producer->out.empty()) context_.applied(source.range, "fused into its only consumer");
     return true;
   }
 
@@ -97,8 +89,6 @@ class Fusion {
 
 }  // namespace
 
-Program fusion(const Program& program, PassContext& context) {
-  return Fusion(program, context).run();
-}
+Program fusion(const Program& program, PassContext& context) { return Fusion(program, context).run(); }
 
 }  // namespace tdsl::passes

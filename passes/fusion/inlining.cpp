@@ -13,39 +13,31 @@ std::optional<std::vector<Expr>> only_subscripts(const Compute& c, ValueId v) {
   std::optional<std::vector<Expr>> found;
   bool unique = true;
   const auto scan = [&](const Expr& e) {
-    if (!e)
-      return;
+    if (!e) return;
     for_each_node(e, [&](const ExprNode& n) {
       const auto* r = std::get_if<Read>(&n.op);
-      if (r == nullptr || r->tensor != v)
-        return;
-      if (!found)
-        found = r->subscripts;
+      if (r == nullptr || r->tensor != v) return;
+      if (!found) found = r->subscripts;
       unique =
           unique && std::ranges::equal(*found, r->subscripts, [](const Expr& a, const Expr& b) { return equal(a, b); });
     });
   };
   scan(c.bodies[0]);
   scan(c.guard);
-  for (const Expr& e : c.left)
-    scan(e);
+  for (const Expr& e : c.left) scan(e);
   return unique ? found : std::nullopt;
 }
 
 /// Whether the subscripts are all labels of the consumer, each once, over exactly the producer's ranges.
 bool is_bijection(const std::vector<Expr>& subscripts, const Compute& consumer, const Compute& producer) {
   std::vector<const Label*> labels;
-  for (const Label& l : consumer.out)
-    labels.push_back(&l);
-  for (const Label& l : consumer.reduce)
-    labels.push_back(&l);
-  if (subscripts.size() != labels.size())
-    return false;
+  for (const Label& l : consumer.out) labels.push_back(&l);
+  for (const Label& l : consumer.reduce) labels.push_back(&l);
+  if (subscripts.size() != labels.size()) return false;
   std::vector<bool> seen(labels.size(), false);
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     const std::int32_t label = bare_label(subscripts[d]);
-    if (label < 0 || seen[static_cast<std::size_t>(label)])
-      return false;
+    if (label < 0 || seen[static_cast<std::size_t>(label)]) return false;
     seen[static_cast<std::size_t>(label)] = true;
     const Label& l = *labels[static_cast<std::size_t>(label)];
     // Subscripts count from 0, so the producer's own range must too.
@@ -68,12 +60,10 @@ bool needs_whole(const Program& program, const Node& node, const Compute& c, Val
 
 /// The value of one element as an expression; null if the node is not element-wise. A guard becomes a choice.
 Expr element_of(const Compute& c) {
-  if (is_elementwise(c))
-    return c.bodies[0];
+  if (is_elementwise(c)) return c.bodies[0];
   Compute unguarded = c;
   unguarded.guard = Expr();
-  if (!is_elementwise(unguarded))
-    return {};
+  if (!is_elementwise(unguarded)) return {};
   const Scalar s = c.bodies[0]->type;
   const Expr zero = s == Scalar::kBool ? constant(s, false) : identity_of({Monoid::Kind::kSum, {}, {}, {}}, s);
   return select(c.guard, c.bodies[0], c.fill ? c.fill : zero);

@@ -14,7 +14,8 @@ namespace tdsl::passes::fusion_plans {
 [[nodiscard]] std::optional<std::vector<ir::Expr>> only_subscripts(const ir::Compute& c, ir::ValueId v);
 
 /// Whether the subscripts are all labels of the consumer, each once, over exactly the producer's ranges.
-[[nodiscard]] bool is_bijection(const std::vector<ir::Expr>& subscripts, const ir::Compute& consumer, const ir::Compute& producer);
+[[nodiscard]] bool is_bijection(const std::vector<ir::Expr>& subscripts, const ir::Compute& consumer,
+                                const ir::Compute& producer);
 
 /// Whether the consumer needs `v` other than through reads in its expressions.
 [[nodiscard]] bool needs_whole(const ir::Program& program, const ir::Node& node, const ir::Compute& c, ir::ValueId v);
@@ -23,7 +24,8 @@ namespace tdsl::passes::fusion_plans {
 [[nodiscard]] ir::Expr element_of(const ir::Compute& c);
 
 /// Whether the node may replace one of these tensors: moved behind it, a read would keep the old one alive.
-[[nodiscard]] bool replaces_what_is_read(const ir::Program& program, const ir::Node& node, const std::set<ir::ValueId>& read);
+[[nodiscard]] bool replaces_what_is_read(const ir::Program& program, const ir::Node& node,
+                                         const std::set<ir::ValueId>& read);
 
 /// Puts `body` where the consumer reads `v`.
 void inline_reads(ir::Compute& consumer, ir::ValueId v, const ir::Expr& body);

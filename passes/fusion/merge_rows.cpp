@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "ir/analysis/serial_loop.h"
 #include "ir/graph/clone.h"
 #include "ir/graph/expr_build.h"
 #include "ir/graph/group.h"
-#include "ir/analysis/serial_loop.h"
 #include "passes/fusion/row_nests.h"
 #include "passes/rewriting.h"
 
@@ -44,8 +44,7 @@ bool closes(const Part& p) { return closes(p.members.back()); }
 
 std::vector<Extent> rows_of(const Member& m) {
   std::vector<Extent> rows;
-  for (const std::int32_t l : m.shared)
-    rows.push_back(label_of(compute_in(m), l).end);
+  for (const std::int32_t l : m.shared) rows.push_back(label_of(compute_in(m), l).end);
   return rows;
 }
 
@@ -54,8 +53,7 @@ std::optional<Compute> counting(const Compute& c) {
   const auto* number = std::get_if<Cast>(&c.bodies[0]->op);
   if (!c.monoid || c.monoid->kind != Monoid::Kind::kSum || c.bodies[0]->type != Scalar::kI64 || c.guard)
     return std::nullopt;
-  if (number == nullptr || number->operand->type != Scalar::kBool)
-    return std::nullopt;
+  if (number == nullptr || number->operand->type != Scalar::kBool) return std::nullopt;
   Compute counts = c;
   counts.guard = number->operand;
   if (group_of(counts)) {
@@ -68,7 +66,8 @@ std::optional<Compute> counting(const Compute& c) {
 /// A count of floats instead of integers.
 Compute in_f64(Compute c) {
   const auto* number = std::get_if<Cast>(&c.bodies[0]->op);
-  c.bodies = {number != nullptr ? cast(Scalar::kF64, number->operand, c.bodies[0]->range) : float_constant(Scalar::kF64, 1)};
+  c.bodies = {number != nullptr ? cast(Scalar::kF64, number->operand, c.bodies[0]->range)
+                                : float_constant(Scalar::kF64, 1)};
   return c;
 }
 
@@ -88,16 +87,14 @@ class RowMerging {
     for (Node& node : region.nodes) {
       if (is_marked_serial(node) || std::holds_alternative<Choose>(node.op) || std::holds_alternative<Fused>(node.op))
         continue;
-      for (Region* inner : regions_of(node))
-        visit(*inner);
+      for (Region* inner : regions_of(node)) visit(*inner);
     }
     // Those that read most first: what reads less of the same joins them.
     for (std::size_t rank = most_dimensions(region); rank > 0; --rank) {
       look_up(region);
       for (std::size_t k = 0; k < region.nodes.size(); ++k) {
         const Parts nest = best_nest(region, k, rank);
-        if (nest.empty())
-          continue;
+        if (nest.empty()) continue;
         build(region, nest);
         look_up(region);
       }
@@ -133,27 +130,23 @@ class RowMerging {
 
   /// The node in every way that it can be in a nest; `closing`: as a result that closes, else as an aligned value.
   [[nodiscard]] std::vector<Part> parts_of(const Node& node, bool closing) const {
-    if (const auto* f = std::get_if<Fused>(&node.op))
-      return nest_of(node, *f, false, closing);
+    if (const auto* f = std::get_if<Fused>(&node.op)) return nest_of(node, *f, false, closing);
     if (const auto* c = std::get_if<Choose>(&node.op)) {
       const Region& first = c->regions[0];
-      const bool nest = c->regions.size() == 2 && first.nodes.size() == 1 && first.yields == first.nodes[0].results && !holds_choice(c->regions[1]);
+      const bool nest = c->regions.size() == 2 && first.nodes.size() == 1 && first.yields == first.nodes[0].results &&
+                        !holds_choice(c->regions[1]);
       const auto* f = nest ? std::get_if<Fused>(&first.nodes[0].op) : nullptr;
       return f == nullptr ? std::vector<Part>{} : nest_of(node, *f, true, closing);
     }
     const Compute* c = nest_operator(program_, node, true);
-    if (c == nullptr)
-      return {};
+    if (c == nullptr) return {};
     Node same = node;
-    if (std::optional<Compute> counts = closing ? counting(*c) : std::nullopt)
-      same.op = *std::move(counts);
+    if (std::optional<Compute> counts = closing ? counting(*c) : std::nullopt) same.op = *std::move(counts);
     std::vector<Part> parts;
     for (SharedLabels& shared : row_candidates(std::get<Compute>(same.op))) {
       const auto& compute = std::get<Compute>(same.op);
-      if ((aligned_labels(compute, shared) == 0) != closing || !fits_rows(program_, compute, shared, closing))
-        continue;
-      if (closing && !combines(*compute.monoid))
-        continue;
+      if ((aligned_labels(compute, shared) == 0) != closing || !fits_rows(program_, compute, shared, closing)) continue;
+      if (closing && !combines(*compute.monoid)) continue;
       parts.push_back({{{same, std::move(shared)}}, node.results[0], false});
     }
     return parts;
@@ -161,16 +154,15 @@ class RowMerging {
   [[nodiscard]] static bool holds_choice(const Region& region) {
     return std::ranges::any_of(region.nodes, [](const Node& n) { return std::holds_alternative<Choose>(n.op); });
   }
-  static bool combines(const Monoid& m) { return m.kind != Monoid::Kind::kUser && m.kind != Monoid::Kind::kArgMin && m.kind != Monoid::Kind::kArgMax; }
+  static bool combines(const Monoid& m) {
+    return m.kind != Monoid::Kind::kUser && m.kind != Monoid::Kind::kArgMin && m.kind != Monoid::Kind::kArgMax;
+  }
 
   [[nodiscard]] static std::vector<Part> nest_of(const Node& node, const Fused& f, bool chosen, bool closing) {
-    if (node.results.size() != 1 || f.body.yields[0] != f.body.nodes.back().results[0])
-      return {};
+    if (node.results.size() != 1 || f.body.yields[0] != f.body.nodes.back().results[0]) return {};
     Part part{{}, node.results[0], chosen};
-    for (std::size_t m = 0; m < f.body.nodes.size(); ++m)
-      part.members.push_back({f.body.nodes[m], f.labels[m]});
-    if (closes(part) != closing)
-      return {};
+    for (std::size_t m = 0; m < f.body.nodes.size(); ++m) part.members.push_back({f.body.nodes[m], f.labels[m]});
+    if (closes(part) != closing) return {};
     return {std::move(part)};
   }
 
@@ -180,22 +172,22 @@ class RowMerging {
   [[nodiscard]] Parts best_nest(const Region& region, std::size_t k, std::size_t rank) const {
     Parts best;
     for (const Part& part : closing_[k]) {
-      if (streams_of(part).rank != rank)
-        continue;
+      if (streams_of(part).rank != rank) continue;
       Parts nest = grown(region, k, part);
       const auto results = std::ranges::count_if(nest, [](const auto& p) { return closes(p.second); });
-      if (results < 2 && !groups(region, nest))
-        continue;
-      const bool better = best.empty() || nest.size() > best.size() ||
-                          (nest.size() == best.size() && part.members.back().shared.size() > best.at(k).members.back().shared.size());
-      if (better)
-        best = std::move(nest);
+      if (results < 2 && !groups(region, nest)) continue;
+      const bool better =
+          best.empty() || nest.size() > best.size() ||
+          (nest.size() == best.size() && part.members.back().shared.size() > best.at(k).members.back().shared.size());
+      if (better) best = std::move(nest);
     }
     return best;
   }
   /// Whether the nest is one sum by groups, alone or with what it reads.
   static bool groups(const Region& region, const Parts& nest) {
-    return std::ranges::any_of(nest, [&](const auto& p) { return std::holds_alternative<Compute>(region.nodes[p.first].op) && compute_in(p.second.members[0]).guard; });
+    return std::ranges::any_of(nest, [&](const auto& p) {
+      return std::holds_alternative<Compute>(region.nodes[p.first].op) && compute_in(p.second.members[0]).guard;
+    });
   }
 
   [[nodiscard]] Parts grown(const Region& region, std::size_t seed, const Part& first) const {
@@ -210,15 +202,12 @@ class RowMerging {
   void add_results(const Region& region, Parts& nest, const Part& first) const {
     const auto rows = rows_of(first.members.back());
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
-      if (nest.contains(k))
-        continue;
+      if (nest.contains(k)) continue;
       for (const Part& part : closing_[k]) {
-        if (rows_of(part.members.back()) != rows || !of_types(nest, part) || !shares(nest, part))
-          continue;
+        if (rows_of(part.members.back()) != rows || !of_types(nest, part) || !shares(nest, part)) continue;
         Parts larger = nest;
         larger.emplace(k, part);
-        if (!order(region, larger))
-          continue;
+        if (!order(region, larger)) continue;
         nest = std::move(larger);
         break;
       }
@@ -226,15 +215,13 @@ class RowMerging {
   }
   void add_producers(const Region& region, Parts& nest, const Part& first) const {
     for (std::size_t k = nest.rbegin()->first; k-- > 0;) {
-      if (nest.contains(k))
-        continue;
+      if (nest.contains(k)) continue;
       for (const Part& part : aligned_[k]) {
         if (rows_of(part.members.back()) != rows_of(first.members.back()) || !read_by_rows(region, nest, part))
           continue;
         Parts larger = nest;
         larger.emplace(k, part);
-        if (!order(region, larger))
-          continue;
+        if (!order(region, larger)) continue;
         nest = std::move(larger);
         break;
       }
@@ -267,16 +254,13 @@ class RowMerging {
     std::set<ValueId> inside;
     for (const Member& m : part.members) {
       for_each_read(compute_in(m), [&](const Read& r) {
-        if (is_by_rows(r, m.shared) && !inside.contains(r.tensor))
-          result.all.insert(r.tensor);
+        if (is_by_rows(r, m.shared) && !inside.contains(r.tensor)) result.all.insert(r.tensor);
       });
       inside.insert(m.node.results[0]);
     }
-    for (const ValueId v : result.all)
-      result.rank = std::max(result.rank, program_.type(v).rank());
+    for (const ValueId v : result.all) result.rank = std::max(result.rank, program_.type(v).rank());
     for (const ValueId v : result.all) {
-      if (program_.type(v).rank() == result.rank)
-        result.largest.insert(v);
+      if (program_.type(v).rank() == result.rank) result.largest.insert(v);
     }
     return result;
   }
@@ -294,10 +278,10 @@ class RowMerging {
 
   /// Whether the members of the nest are all that reads the value, each at its row.
   [[nodiscard]] bool read_by_rows(const Region& region, const Parts& nest, const Part& part) const {
-    if (std::ranges::count(region.yields, part.value) > 0)
-      return false;
+    if (std::ranges::count(region.yields, part.value) > 0) return false;
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
-      if (mentioned_[k].contains(part.value) && !nest.contains(k) && std::ranges::count(region.nodes[k].results, part.value) == 0)
+      if (mentioned_[k].contains(part.value) && !nest.contains(k) &&
+          std::ranges::count(region.nodes[k].results, part.value) == 0)
         return false;
     }
     int readers = 0;
@@ -305,8 +289,7 @@ class RowMerging {
     for (const auto& [k, p] : nest) {
       for (const Member& m : p.members) {
         for_each_read(compute_in(m), [&](const Read& r) {
-          if (r.tensor != part.value)
-            return;
+          if (r.tensor != part.value) return;
           ++readers;
           by_rows = by_rows && is_by_rows(r, m.shared);
         });
@@ -315,7 +298,8 @@ class RowMerging {
     return readers > 0 && by_rows;
   }
 
-  /// The nodes between those of the nest that must run after it, because they need its results; nothing if that cannot be.
+  /// The nodes between those of the nest that must run after it, because they need its results; nothing if that cannot
+  /// be.
   [[nodiscard]] std::optional<std::set<std::size_t>> order(const Region& region, const Parts& nest) const {
     const std::size_t first = nest.begin()->first, last = nest.rbegin()->first;
     std::set<std::size_t> after;
@@ -326,24 +310,19 @@ class RowMerging {
       const auto part = nest.find(k);
       const bool needs = mentions_one(k, later);
       if (part != nest.end()) {
-        if (needs)
-          return std::nullopt;
-        if (closes(part->second))
-          later.insert(part->second.value);
+        if (needs) return std::nullopt;
+        if (closes(part->second)) later.insert(part->second.value);
       } else {
         effects = effects || is_effect(node);
-        if (!needs)
-          continue;
+        if (!needs) continue;
         after.insert(k);
         later.insert(node.results.begin(), node.results.end());
       }
       read.insert(mentioned_[k].begin(), mentioned_[k].end());
     }
-    if (!after.empty() && effects)
-      return std::nullopt;
+    if (!after.empty() && effects) return std::nullopt;
     for (std::size_t k = first; k < last; ++k) {
-      if (!nest.contains(k) && replaced_between(read, region, k, k + 1))
-        return std::nullopt;
+      if (!nest.contains(k) && replaced_between(read, region, k, k + 1)) return std::nullopt;
     }
     return after;
   }
@@ -352,25 +331,26 @@ class RowMerging {
 
   void build(Region& region, const Parts& nest) {
     const std::set<std::size_t> after = *order(region, nest);
-    const bool chosen = context_.options().fusion == FusionPolicy::kCost &&
-                        std::ranges::any_of(nest, [](const auto& p) { return p.second.chosen || large_product(p.second); });
+    const bool chosen =
+        context_.options().fusion == FusionPolicy::kCost &&
+        std::ranges::any_of(nest, [](const auto& p) { return p.second.chosen || large_product(p.second); });
     std::vector<ValueId> results;
     for (const auto& [k, part] : nest) {
-      if (closes(part))
-        results.push_back(part.value);
-      context_.applied(region.nodes[k].range, closes(part) && nest.size() > 1 ? "computed in one scan of what it reads by rows, with others"
-                                              : closes(part)                  ? "every row meets the elements of its group"
-                                                                              : "computed by rows, in the loops of what reads it");
+      if (closes(part)) results.push_back(part.value);
+      context_.applied(region.nodes[k].range, closes(part) && nest.size() > 1
+                                                  ? "computed in one scan of what it reads by rows, with others"
+                                              : closes(part) ? "every row meets the elements of its group"
+                                                             : "computed by rows, in the loops of what reads it");
     }
     const SourceRange range = region.nodes[nest.begin()->first].range;
     std::vector<Node> made;
     if (chosen) {
-      context_.applied(range, "in two forms: by rows, or one operator after the other; sizes decide when the program starts");
+      context_.applied(range,
+                       "in two forms: by rows, or one operator after the other; sizes decide when the program starts");
       Choose choose{{}, {"by rows", "one operator after the other"}};
       Region separate = copy_of(region, nest, results);
       std::vector<ValueId> inner;
-      for (const ValueId v : results)
-        inner.push_back(again(v, program_.type(v).scalar));
+      for (const ValueId v : results) inner.push_back(again(v, program_.type(v).scalar));
       choose.regions.push_back({{}, fused(nest, inner), inner});
       choose.regions.push_back(std::move(separate));
       made.push_back(Node{range, results, std::move(choose)});
@@ -380,8 +360,7 @@ class RowMerging {
     std::vector<Node> nodes, later;
     const std::size_t last = nest.rbegin()->first;
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
-      if (!nest.contains(k))
-        (after.contains(k) ? later : nodes).push_back(std::move(region.nodes[k]));
+      if (!nest.contains(k)) (after.contains(k) ? later : nodes).push_back(std::move(region.nodes[k]));
       if (k == last) {
         std::ranges::move(made, std::back_inserter(nodes));
         std::ranges::move(later, std::back_inserter(nodes));
@@ -390,7 +369,9 @@ class RowMerging {
     region.nodes = std::move(nodes);
   }
   static bool large_product(const Part& p) {
-    return std::ranges::any_of(p.members, [](const Member& m) { return !streams_rows(compute_in(m), m.shared) && !is_small_product(compute_in(m), m.shared); });
+    return std::ranges::any_of(p.members, [](const Member& m) {
+      return !streams_rows(compute_in(m), m.shared) && !is_small_product(compute_in(m), m.shared);
+    });
   }
 
   ValueId again(ValueId v, Scalar scalar) {
@@ -402,7 +383,8 @@ class RowMerging {
 
   /// The nest, and what makes integers of the counts in it. `results`: one per part that closes.
   std::vector<Node> fused(const Parts& nest, const std::vector<ValueId>& results) {
-    const bool floats = std::ranges::any_of(results, [&](ValueId v) { return program_.type(v).scalar == Scalar::kF64; });
+    const bool floats =
+        std::ranges::any_of(results, [&](ValueId v) { return program_.type(v).scalar == Scalar::kF64; });
     Node node;
     Fused op;
     std::vector<Node> integers;
@@ -416,19 +398,16 @@ class RowMerging {
       }
       Node& last = op.body.nodes.back();
       if (!closes(part)) {
-        if (last.results[0] != part.value)
-          names.emplace(part.value, last.results[0]);
+        if (last.results[0] != part.value) names.emplace(part.value, last.results[0]);
         continue;
       }
       const ValueId result = results[node.results.size()];
       const bool counts = floats && program_.type(result).scalar == Scalar::kI64;
-      if (counts)
-        last.op = in_f64(std::get<Compute>(last.op));
+      if (counts) last.op = in_f64(std::get<Compute>(last.op));
       last.results = {again(part.value, counts ? Scalar::kF64 : program_.type(result).scalar)};
       op.body.yields.push_back(last.results[0]);
       node.results.push_back(counts ? again(part.value, Scalar::kF64) : result);
-      if (counts)
-        integers.push_back(integer(last.range, node.results.back(), result));
+      if (counts) integers.push_back(integer(last.range, node.results.back(), result));
     }
     const Part& first = std::ranges::find_if(nest, [](const auto& p) { return closes(p.second); })->second;
     for (const std::int32_t l : first.members.back().shared)
@@ -463,12 +442,10 @@ class RowMerging {
         add(region.nodes[k]);
         continue;
       }
-      for (const Node& n : choose->regions[1].nodes)
-        add(n);
+      for (const Node& n : choose->regions[1].nodes) add(n);
       names[part.value] = names.at(choose->regions[1].yields[0]);
     }
-    for (const ValueId v : results)
-      copy.yields.push_back(names.at(v));
+    for (const ValueId v : results) copy.yields.push_back(names.at(v));
     return copy;
   }
 
@@ -481,8 +458,6 @@ class RowMerging {
 
 }  // namespace
 
-Program merge_rows(const Program& program, PassContext& context) {
-  return RowMerging(program, context).run();
-}
+Program merge_rows(const Program& program, PassContext& context) { return RowMerging(program, context).run(); }
 
 }  // namespace tdsl::passes

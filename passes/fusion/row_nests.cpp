@@ -5,8 +5,8 @@
 #include <optional>
 #include <set>
 
-#include "ir/graph/group.h"
 #include "ir/analysis/vector_form.h"
+#include "ir/graph/group.h"
 #include "passes/affine.h"
 #include "passes/rewriting.h"
 
@@ -27,31 +27,30 @@ bool is_position(const Monoid& m) { return m.kind == Monoid::Kind::kArgMin || m.
 std::set<std::int32_t> index_labels_in(const Expr& e) {
   std::set<std::int32_t> labels;
   for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* i = std::get_if<IndexRef>(&n.op))
-      labels.insert(i->label);
+    if (const auto* i = std::get_if<IndexRef>(&n.op)) labels.insert(i->label);
   });
   return labels;
 }
 
 /// Whether the guard, if there is one, gives every row one group.
 bool groups_rows(const Compute& c, const SharedLabels& shared) {
-  if (!c.guard)
-    return true;
+  if (!c.guard) return true;
   const std::optional<Group> group = group_of(c);
-  return group && aligned_labels(c, shared) == 0 && std::ranges::all_of(index_labels_in(group->number), [&](std::int32_t l) {
-    return std::ranges::find(shared, l) != shared.end();
-  });
+  return group && aligned_labels(c, shared) == 0 &&
+         std::ranges::all_of(index_labels_in(group->number),
+                             [&](std::int32_t l) { return std::ranges::find(shared, l) != shared.end(); });
 }
 
 bool multiplies_by_rows(const Compute& c, const SharedLabels& shared) {
   const auto* times = std::get_if<Binary>(&c.bodies[0]->op);
-  if (c.monoid->kind != Monoid::Kind::kSum || times == nullptr || times->op != BinaryOp::kMul || !is_float(c.bodies[0]->type))
+  if (c.monoid->kind != Monoid::Kind::kSum || times == nullptr || times->op != BinaryOp::kMul ||
+      !is_float(c.bodies[0]->type))
     return false;
-  if (shared.size() != 1 || c.out.size() != 2 || c.reduce.size() != 1)
-    return false;
+  if (shared.size() != 1 || c.out.size() != 2 || c.reduce.size() != 1) return false;
   const auto is_row = [&](const Expr& e, std::int32_t other) {
     const auto* r = std::get_if<Read>(&e->op);
-    return r != nullptr && e->type == c.bodies[0]->type && r->subscripts.size() == 2 && is_by_rows(*r, shared) && bare_label(r->subscripts[1]) == other;
+    return r != nullptr && e->type == c.bodies[0]->type && r->subscripts.size() == 2 && is_by_rows(*r, shared) &&
+           bare_label(r->subscripts[1]) == other;
   };
   return (is_row(times->left, 0) && is_row(times->right, 1)) || (is_row(times->left, 1) && is_row(times->right, 0));
 }
@@ -63,19 +62,18 @@ bool mixes(const Compute& c, const Expr& e, const SharedLabels& shared) {
   const bool of_column = std::ranges::any_of(labels, [&](std::int32_t l) {
     return static_cast<std::size_t>(l) >= shared.size() && static_cast<std::size_t>(l) < c.out.size();
   });
-  if (!of_row || !of_column)
-    return true;
-  if (std::holds_alternative<Read>(e->op) || !has_vector_form(*e))
-    return false;
+  if (!of_row || !of_column) return true;
+  if (std::holds_alternative<Read>(e->op) || !has_vector_form(*e)) return false;
   return std::ranges::all_of(children(*e), [&](const Expr& part) { return mixes(c, part, shared); });
 }
 
-/// Whether it is a product, of whatever kind, that runs well on blocks of rows: of rows with what all rows share (`sum[k](X[i, k] * V[k, j])`,
-/// `min[k](X[i, k] + V[k, j])`), or of rows with rows, summed over them (`sum[i](X[i, j] * Y[i, k])`).
+/// Whether it is a product, of whatever kind, that runs well on blocks of rows: of rows with what all rows share
+/// (`sum[k](X[i, k] * V[k, j])`, `min[k](X[i, k] + V[k, j])`), or of rows with rows, summed over them (`sum[i](X[i, j]
+/// * Y[i, k])`).
 bool multiplies(const Compute& c, const SharedLabels& shared) {
-  if (!c.monoid || is_position(*c.monoid) || c.guard)
-    return false;
-  return aligned_labels(c, shared) == 0 ? multiplies_by_rows(c, shared) : c.out.size() > shared.size() && mixes(c, c.bodies[0], shared);
+  if (!c.monoid || is_position(*c.monoid) || c.guard) return false;
+  return aligned_labels(c, shared) == 0 ? multiplies_by_rows(c, shared)
+                                        : c.out.size() > shared.size() && mixes(c, c.bodies[0], shared);
 }
 
 }  // namespace
@@ -87,16 +85,15 @@ const Label& label_of(const Compute& c, std::int32_t label) {
 std::int32_t label_count(const Compute& c) { return static_cast<std::int32_t>(c.out.size() + c.reduce.size()); }
 
 std::size_t aligned_labels(const Compute& c, const SharedLabels& shared) {
-  return static_cast<std::size_t>(std::ranges::count_if(shared, [&](std::int32_t l) { return static_cast<std::size_t>(l) < c.out.size(); }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(shared, [&](std::int32_t l) { return static_cast<std::size_t>(l) < c.out.size(); }));
 }
 
 void for_each_read(const Compute& c, const std::function<void(const Read&)>& f) {
   for (const Expr& e : {c.bodies[0], c.guard}) {
-    if (!e)
-      continue;
+    if (!e) continue;
     for_each_node(e, [&](const ExprNode& n) {
-      if (const auto* r = std::get_if<Read>(&n.op))
-        f(*r);
+      if (const auto* r = std::get_if<Read>(&n.op)) f(*r);
     });
   }
 }
@@ -109,19 +106,18 @@ SharedLabels leading_labels(std::size_t count) {
 
 bool is_by_rows(const Read& r, const SharedLabels& shared) {
   for (std::size_t f = 0; f < shared.size(); ++f) {
-    if (f >= r.subscripts.size() || bare_label(r.subscripts[f]) != shared[f])
-      return false;
+    if (f >= r.subscripts.size() || bare_label(r.subscripts[f]) != shared[f]) return false;
   }
   return true;
 }
 
 const Compute* nest_operator(const Program& program, const Node& node, bool groups) {
   const auto* c = std::get_if<Compute>(&node.op);
-  const bool plain = c != nullptr && c->bodies.size() == 1 && c->left.empty() && !c->base && !c->combine && !c->fill && !c->in_any_order;
+  const bool plain = c != nullptr && c->bodies.size() == 1 && c->left.empty() && !c->base && !c->combine && !c->fill &&
+                     !c->in_any_order;
   if (!plain || program.type(node.results[0]).has_sparse() || !program.info(node.results[0]).tile.empty())
     return nullptr;
-  if (c->guard && (!groups || !group_of(*c) || applies(c->guard)))
-    return nullptr;
+  if (c->guard && (!groups || !group_of(*c) || applies(c->guard))) return nullptr;
   if ((c->monoid && c->monoid->kind == Monoid::Kind::kUser) || applies(c->bodies[0]) || can_fail(program, *c))
     return nullptr;
   return c;
@@ -129,21 +125,18 @@ const Compute* nest_operator(const Program& program, const Node& node, bool grou
 
 bool fits_rows(const Program& program, const Compute& c, const SharedLabels& shared, bool products) {
   const std::size_t aligned = aligned_labels(c, shared);
-  if (aligned != 0 && (aligned != shared.size() || shared != leading_labels(shared.size())))
-    return false;
-  if (std::ranges::any_of(shared, [&](std::int32_t l) { return !(label_of(c, l).begin == Extent(0)); }))
-    return false;
-  if (c.monoid && is_position(*c.monoid) && (aligned == 0 || c.reduce.size() != 1))
-    return false;
-  if (!groups_rows(c, shared))
-    return false;
+  if (aligned != 0 && (aligned != shared.size() || shared != leading_labels(shared.size()))) return false;
+  if (std::ranges::any_of(shared, [&](std::int32_t l) { return !(label_of(c, l).begin == Extent(0)); })) return false;
+  if (c.monoid && is_position(*c.monoid) && (aligned == 0 || c.reduce.size() != 1)) return false;
+  if (!groups_rows(c, shared)) return false;
   bool good = true;
   for_each_read(c, [&](const Read& r) {
     std::set<std::int32_t> labels;
     for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
       const std::int32_t label = bare_label(r.subscripts[d]);
       const auto place = static_cast<std::size_t>(std::ranges::find(shared, label) - shared.begin());
-      good = good && (label >= 0 ? labels.insert(label).second && (place == shared.size() || place == d) : extent_of(r.subscripts[d]).has_value());
+      good = good && (label >= 0 ? labels.insert(label).second && (place == shared.size() || place == d)
+                                 : extent_of(r.subscripts[d]).has_value());
     }
     good = good && !program.type(r.tensor).has_sparse();
   });
@@ -154,8 +147,7 @@ bool is_small_product(const Compute& c, const SharedLabels& shared) {
   constexpr std::int64_t kSmall = 1 << 15;
   Extent elements(1);
   for (std::int32_t l = 0; l < label_count(c); ++l) {
-    if (std::ranges::find(shared, l) == shared.end())
-      elements = elements * (label_of(c, l).end - label_of(c, l).begin);
+    if (std::ranges::find(shared, l) == shared.end()) elements = elements * (label_of(c, l).end - label_of(c, l).begin);
   }
   const std::optional<std::int64_t> count = elements.constant();
   return count && *count <= kSmall;
@@ -165,11 +157,12 @@ bool replaced_between(const std::set<ValueId>& read, const Region& region, std::
   for (std::size_t k = first; k < last; ++k) {
     const Node& n = region.nodes[k];
     const auto* other = std::get_if<Compute>(&n.op);
-    if (other != nullptr && other->base && read.contains(*other->base))
+    if (other != nullptr && other->base && read.contains(*other->base)) return true;
+    if (const auto* f = std::get_if<For>(&n.op);
+        f != nullptr && std::ranges::any_of(f->inits, [&](ValueId v) { return read.contains(v); }))
       return true;
-    if (const auto* f = std::get_if<For>(&n.op); f != nullptr && std::ranges::any_of(f->inits, [&](ValueId v) { return read.contains(v); }))
-      return true;
-    if (const auto* w = std::get_if<While>(&n.op); w != nullptr && std::ranges::any_of(w->inits, [&](ValueId v) { return read.contains(v); }))
+    if (const auto* w = std::get_if<While>(&n.op);
+        w != nullptr && std::ranges::any_of(w->inits, [&](ValueId v) { return read.contains(v); }))
       return true;
   }
   return false;
@@ -181,11 +174,9 @@ bool streams_rows(const Compute& c, const SharedLabels& shared) {
   bool covered = c.reduce.empty();
   for_each_read(c, [&](const Read& r) {
     std::set<std::int32_t> labels;
-    for (const Expr& s : r.subscripts)
-      labels.insert(bare_label(s));
+    for (const Expr& s : r.subscripts) labels.insert(bare_label(s));
     labels.erase(-1);
-    if (group)
-      labels.erase(group->label);
+    if (group) labels.erase(group->label);
     covered = covered || (is_by_rows(r, shared) && static_cast<std::int32_t>(labels.size()) == count);
   });
   return covered;
@@ -193,14 +184,12 @@ bool streams_rows(const Compute& c, const SharedLabels& shared) {
 
 std::vector<SharedLabels> row_candidates(const Compute& c) {
   std::vector<SharedLabels> lists;
-  for (std::size_t count = 1; count <= c.out.size(); ++count)
-    lists.push_back(leading_labels(count));
+  for (std::size_t count = 1; count <= c.out.size(); ++count) lists.push_back(leading_labels(count));
   for_each_read(c, [&](const Read& r) {
     SharedLabels shared;
     for (const Expr& subscript : r.subscripts) {
       const std::int32_t label = bare_label(subscript);
-      if (label < static_cast<std::int32_t>(c.out.size()))
-        break;
+      if (label < static_cast<std::int32_t>(c.out.size())) break;
       shared.push_back(label);
       lists.push_back(shared);
     }

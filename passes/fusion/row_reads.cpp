@@ -32,7 +32,8 @@ class RowReads {
   }
 
  private:
-  /// Matrices by the transposed ones that the region's nodes read and nobody makes yet. `makes`: copies of what is defined outside stand here, too.
+  /// Matrices by the transposed ones that the region's nodes read and nobody makes yet. `makes`: copies of what is
+  /// defined outside stand here, too.
   std::map<ValueId, ValueId> visit(Region& region, bool makes) {
     std::map<ValueId, ValueId> wanted;
     std::map<ValueId, std::size_t> first;
@@ -41,23 +42,20 @@ class RowReads {
       if (auto* c = std::get_if<Compute>(&n.op)) {
         if (const auto walk = walk_over_dense(*c)) {
           for (const ValueId matrix : turned(*c, *walk)) {
-            if (!wanted.contains(matrix))
-              wanted.emplace(matrix, new_copy(matrix, n.range));
+            if (!wanted.contains(matrix)) wanted.emplace(matrix, new_copy(matrix, n.range));
             redirect(*c, *walk, matrix, wanted.at(matrix));
             first.emplace(matrix, k);
           }
         }
       }
-      if (!holds_operations(n))
-        continue;
+      if (!holds_operations(n)) continue;
       // What one branch of several reads is made in that branch.
       const bool branches = std::holds_alternative<If>(n.op) || std::holds_alternative<Choose>(n.op);
       for (Region* inner : regions_of(n)) {
         for (const auto& [matrix, copy] : visit(*inner, branches)) {
           const auto [known, fresh] = wanted.emplace(matrix, copy);
           first.emplace(matrix, k);
-          if (!fresh)
-            rename_operands(*inner, {{copy, known->second}});
+          if (!fresh) rename_operands(*inner, {{copy, known->second}});
         }
       }
     }
@@ -65,14 +63,13 @@ class RowReads {
   }
 
   /// Puts the copies of what the region defines in front of their first readers; what is left is wanted outside.
-  std::map<ValueId, ValueId> make(Region& region, std::map<ValueId, ValueId> wanted, const std::map<ValueId, std::size_t>& first, bool makes) {
+  std::map<ValueId, ValueId> make(Region& region, std::map<ValueId, ValueId> wanted,
+                                  const std::map<ValueId, std::size_t>& first, bool makes) {
     std::set<ValueId> defined(region.arguments.begin(), region.arguments.end());
-    for (const Node& n : region.nodes)
-      defined.insert(n.results.begin(), n.results.end());
+    for (const Node& n : region.nodes) defined.insert(n.results.begin(), n.results.end());
     std::vector<std::pair<std::size_t, ValueId>> here;
     for (const auto& [matrix, copy] : wanted) {
-      if (makes || defined.contains(matrix))
-        here.emplace_back(first.at(matrix), matrix);
+      if (makes || defined.contains(matrix)) here.emplace_back(first.at(matrix), matrix);
     }
     std::ranges::sort(here, std::greater{}, &std::pair<std::size_t, ValueId>::first);
     for (const auto& [place, matrix] : here) {
@@ -138,7 +135,9 @@ class RowReads {
   [[nodiscard]] Node transposition(ValueId matrix, ValueId copy) {
     const Type& type = program_.type(copy);
     const std::string& name = program_.info(matrix).name;
-    context_.applied(program_.info(copy).range, (name.empty() ? "a matrix" : "`" + name + "`") + " is transposed first: columns are looked up where elements are stored, each as a row then");
+    context_.applied(program_.info(copy).range,
+                     (name.empty() ? "a matrix" : "`" + name + "`") +
+                         " is transposed first: columns are looked up where elements are stored, each as a row then");
     Compute c;
     c.out = {{"i", 0, type.shape[0]}, {"j", 0, type.shape[1]}};
     c.bodies = {read(type.scalar, matrix, {index_ref(1), index_ref(0)})};

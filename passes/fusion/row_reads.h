@@ -5,8 +5,9 @@
 
 namespace tdsl::passes {
 
-/// Lets loops over stored elements read dense matrices along their rows. Where a walk jumps over columns and goes through all rows at each, every element it
-/// reads would lie in another cache line; it reads the transposed matrix, which is made once for all walks of a region:
+/// Lets loops over stored elements read dense matrices along their rows. Where a walk jumps over columns and goes
+/// through all rows at each, every element it reads would lie in another cache line; it reads the transposed matrix,
+/// which is made once for all walks of a region:
 ///
 ///     %4 = compute [i in 0..%0, k in 0..8] sum[j in 0..%1] (absent_mul(%2[i, j], %3[k, j]))           %2 compressed
 /// becomes

@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "ir/graph/procedure.h"
 #include "ir/analysis/serial_loop.h"
+#include "ir/graph/procedure.h"
 #include "passes/fusion/enumerate.h"
 #include "passes/fusion/inlining.h"
 #include "passes/rewriting.h"
@@ -27,15 +27,17 @@ double work_of(const ExprNode& n) {
   constexpr double kFunction = 20, kDivision = 5;
   if (const auto* u = std::get_if<Unary>(&n.op)) {
     using enum UnaryOp;
-    const bool simple = u->op == kNeg || u->op == kNot || u->op == kAbs || u->op == kRelu || u->op == kIsNan || u->op == kIsInf || u->op == kSign;
+    const bool simple = u->op == kNeg || u->op == kNot || u->op == kAbs || u->op == kRelu || u->op == kIsNan ||
+                        u->op == kIsInf || u->op == kSign;
     return simple ? 1 : u->op == kSqrt || u->op == kFloor || u->op == kCeil || u->op == kRound ? kDivision : kFunction;
   }
   if (const auto* b = std::get_if<Binary>(&n.op)) {
     using enum BinaryOp;
-    return b->op == kPow || b->op == kMod || b->op == kRem ? kFunction : b->op == kDiv || b->op == kAbsentDiv ? kDivision : 1;
+    return b->op == kPow || b->op == kMod || b->op == kRem ? kFunction
+           : b->op == kDiv || b->op == kAbsentDiv          ? kDivision
+                                                           : 1;
   }
-  if (const auto* a = std::get_if<Apply>(&n.op))
-    return operations_of(*a->procedure) * kDivision;
+  if (const auto* a = std::get_if<Apply>(&n.op)) return operations_of(*a->procedure) * kDivision;
   return 0;
 }
 
@@ -58,40 +60,39 @@ class Group {
       targets.insert(e.target);
     }
     int next = 0;
-    for (const std::size_t node : nodes)
-      numbers_[node] = next++;
+    for (const std::size_t node : nodes) numbers_[node] = next++;
     Partition p;
     std::map<ValueId, int> sources;
     for (const std::size_t node : nodes) {
       p.operators.push_back(operator_of(node, targets, sources, p.source_reads));
-      if (!targets.contains(node))
-        p.roots.push_back(numbers_.at(node));
+      if (!targets.contains(node)) p.roots.push_back(numbers_.at(node));
     }
-    for (const Edge& e : edges)
-      p.points.push_back({numbers_.at(e.target), numbers_.at(e.consumer)});
+    for (const Edge& e : edges) p.points.push_back({numbers_.at(e.target), numbers_.at(e.consumer)});
     return p;
   }
 
  private:
-  Operator operator_of(std::size_t node, const std::set<std::size_t>& targets, std::map<ValueId, int>& sources, std::vector<double>& source_reads) {
+  Operator operator_of(std::size_t node, const std::set<std::size_t>& targets, std::map<ValueId, int>& sources,
+                       std::vector<double>& source_reads) {
     const plan::Machine machine;
     constexpr double kLoopRate = 0.2;  // of BLAS's
     const auto& c = std::get<Compute>(region_.nodes[node].op);
     const ValueId v = region_.nodes[node].results[0];
     Operator op;
-    const auto element = [&](ValueId tensor) { return static_cast<double>(size_of(program_.type(tensor).scalar)) / machine.stream_rate; };
+    const auto element = [&](ValueId tensor) {
+      return static_cast<double>(size_of(program_.type(tensor).scalar)) / machine.stream_rate;
+    };
     op.read = element(v);
     op.write = c.reduce.empty() ? 2 * op.read : 0;  // memory that is new is written twice
     const std::size_t points = c.out.size() + c.reduce.size();
     const auto scan = [&](const Expr& e) {
-      if (!e)
-        return;
+      if (!e) return;
       for_each_node(e, [&](const ExprNode& n) {
         op.compute += work_of(n) / (machine.flop_rate * kLoopRate);
         const auto* r = std::get_if<Read>(&n.op);
-        if (r == nullptr)
-          return;
-        const auto target = std::ranges::find_if(targets, [&](std::size_t t) { return region_.nodes[t].results[0] == r->tensor; });
+        if (r == nullptr) return;
+        const auto target =
+            std::ranges::find_if(targets, [&](std::size_t t) { return region_.nodes[t].results[0] == r->tensor; });
         if (target != targets.end()) {
           if (std::ranges::find(op.operands, numbers_.at(*target)) == op.operands.end())
             op.operands.push_back(numbers_.at(*target));
@@ -99,9 +100,10 @@ class Group {
         }
         const auto [found, added] = sources.emplace(r->tensor, static_cast<int>(source_reads.size()));
         if (added)
-          source_reads.push_back(r->subscripts.size() >= points ? element(r->tensor) : 0);  // of a tensor of fewer dimensions, next to nothing
-        if (std::ranges::find(op.sources, found->second) == op.sources.end())
-          op.sources.push_back(found->second);
+          source_reads.push_back(r->subscripts.size() >= points
+                                     ? element(r->tensor)
+                                     : 0);  // of a tensor of fewer dimensions, next to nothing
+        if (std::ranges::find(op.sources, found->second) == op.sources.end()) op.sources.push_back(found->second);
       });
     };
     scan(c.bodies[0]);
@@ -116,7 +118,8 @@ class Group {
 
 class SharedMaps {
  public:
-  SharedMaps(Program program, PassContext& context) : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
+  SharedMaps(Program program, PassContext& context)
+      : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
 
   Program run() {
     Region body = std::move(program_.body);
@@ -130,14 +133,11 @@ class SharedMaps {
 
   void visit(Region& region) {
     for (Node& node : region.nodes) {
-      if (is_marked_serial(node) || std::holds_alternative<Fused>(node.op))
-        continue;
-      for (Region* inner : regions_of(node))
-        visit(*inner);
+      if (is_marked_serial(node) || std::holds_alternative<Fused>(node.op)) continue;
+      for (Region* inner : regions_of(node)) visit(*inner);
     }
     std::set<std::size_t> removed;
-    for (const Edges& edges : groups(region))
-      decide(region, edges, removed);
+    for (const Edges& edges : groups(region)) decide(region, edges, removed);
     std::size_t k = 0;
     std::erase_if(region.nodes, [&](const Node&) { return removed.contains(k++); });
   }
@@ -147,26 +147,27 @@ class SharedMaps {
     return c != nullptr && c->bodies.size() == 1 && !c->in_any_order ? c : nullptr;
   }
 
-  /// The operators that read the node's value, if it is element-wise and they could all compute it: each needs every element once.
+  /// The operators that read the node's value, if it is element-wise and they could all compute it: each needs every
+  /// element once.
   [[nodiscard]] std::vector<std::size_t> consumers_of(const Region& region, std::size_t target) const {
     const Node& node = region.nodes[target];
     const Compute* producer = plain_compute(node);
-    if (producer == nullptr || producer->out.empty() || constant_fill(*producer) || !element_of(*producer) || can_fail(program_, *producer))
+    if (producer == nullptr || producer->out.empty() || constant_fill(*producer) || !element_of(*producer) ||
+        can_fail(program_, *producer))
       return {};
     const ValueId v = node.results[0];
     const int uses = uses_[static_cast<std::size_t>(v.id)];
-    if (uses < 2 || program_.type(v).has_sparse() || !program_.info(v).tile.empty())
-      return {};
+    if (uses < 2 || program_.type(v).has_sparse() || !program_.info(v).tile.empty()) return {};
     const std::set<ValueId> read = values_read(*producer);
     std::vector<std::size_t> consumers;
     for (std::size_t k = target + 1; k < region.nodes.size() && static_cast<int>(consumers.size()) < uses; ++k) {
       const Compute* c = plain_compute(region.nodes[k]);
       const auto subscripts = c == nullptr ? std::nullopt : only_subscripts(*c, v);
       if (subscripts) {
-        const bool fits = is_bijection(*subscripts, *c, *producer) && !needs_whole(program_, region.nodes[k], *c, v) &&
-                          node_count(producer->bodies[0]) + node_count(c->bodies[0]) <= context_.options().expression_limit;
-        if (!fits)
-          return {};
+        const bool fits =
+            is_bijection(*subscripts, *c, *producer) && !needs_whole(program_, region.nodes[k], *c, v) &&
+            node_count(producer->bodies[0]) + node_count(c->bodies[0]) <= context_.options().expression_limit;
+        if (!fits) return {};
         consumers.push_back(k);
       }
       if (static_cast<int>(consumers.size()) < uses && replaces_what_is_read(program_, region.nodes[k], read))
@@ -180,10 +181,8 @@ class SharedMaps {
     std::vector<Edges> all;
     for (std::size_t target = 0; target < region.nodes.size(); ++target) {
       Edges edges;
-      for (const std::size_t consumer : consumers_of(region, target))
-        edges.push_back({target, consumer});
-      if (edges.empty())
-        continue;
+      for (const std::size_t consumer : consumers_of(region, target)) edges.push_back({target, consumer});
+      if (edges.empty()) continue;
       const auto meets = [&](const Edges& other) {
         return std::ranges::any_of(other, [&](const Group::Edge& a) {
           return std::ranges::any_of(edges, [&](const Group::Edge& b) {
@@ -193,8 +192,7 @@ class SharedMaps {
       };
       Edges joined;
       std::erase_if(all, [&](const Edges& other) {
-        if (!meets(other))
-          return false;
+        if (!meets(other)) return false;
         joined.insert(joined.end(), other.begin(), other.end());
         return true;
       });
@@ -206,32 +204,33 @@ class SharedMaps {
 
   void decide(Region& region, const Edges& edges, std::set<std::size_t>& removed) {
     constexpr std::size_t kMostPoints = 24;
-    if (edges.size() > kMostPoints)
-      return;
+    if (edges.size() > kMostPoints) return;
     Group group(program_, region);
     group.edges = edges;
     const Partition partition = group.partition();
-    const Best best = context_.options().fusion == FusionPolicy::kAll ? Best{0, cost_of(partition, 0), 1} : enumerate(partition);
+    const Best best =
+        context_.options().fusion == FusionPolicy::kAll ? Best{0, cost_of(partition, 0), 1} : enumerate(partition);
     const double stored = cost_of(partition, (Assignment{1} << edges.size()) - 1);
     std::map<std::size_t, bool> kept;  // by target: whether some consumer reads it
-    for (std::size_t k = 0; k < edges.size(); ++k)
-      kept[edges[k].target] |= (best.assignment >> k & 1) != 0;
+    for (std::size_t k = 0; k < edges.size(); ++k) kept[edges[k].target] |= (best.assignment >> k & 1) != 0;
     for (const auto& [target, stays] : kept) {
       const Node& node = region.nodes[target];
       const auto producer = std::get<Compute>(node.op);
       for (std::size_t k = 0; k < edges.size(); ++k) {
-        if (edges[k].target != target || (best.assignment >> k & 1) != 0)
-          continue;
+        if (edges[k].target != target || (best.assignment >> k & 1) != 0) continue;
         auto& consumer = std::get<Compute>(region.nodes[edges[k].consumer].op);
-        inline_reads(consumer, node.results[0], substitute_labels(element_of(producer), *only_subscripts(consumer, node.results[0])));
+        inline_reads(consumer, node.results[0],
+                     substitute_labels(element_of(producer), *only_subscripts(consumer, node.results[0])));
       }
       if (stays) {
         context_.refused(node.range, fmt::format("stored for several readers: the cheapest of {} plans", best.costed));
         continue;
       }
       removed.insert(target);
-      context_.applied(node.range, fmt::format("computed again by each of its readers: {:.1f} instead of {:.1f} ns a point ({} plans costed)",
-                                               1e9 * best.cost, 1e9 * stored, best.costed));
+      context_.applied(
+          node.range,
+          fmt::format("computed again by each of its readers: {:.1f} instead of {:.1f} ns a point ({} plans costed)",
+                      1e9 * best.cost, 1e9 * stored, best.costed));
     }
   }
 

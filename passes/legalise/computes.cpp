@@ -18,11 +18,9 @@ constexpr std::int32_t kFirstPart = 1 << 30;
 }  // namespace
 
 Expr Legalised::fill() {
-  if (compute().fill)
-    return compute().fill;
+  if (compute().fill) return compute().fill;
   const Scalar s = type().scalar;
-  if (s == Scalar::kBool)
-    return constant(s, false);
+  if (s == Scalar::kBool) return constant(s, false);
   return is_float(s) ? constant(s, 0.0) : constant(s, std::int64_t{0});
 }
 
@@ -42,28 +40,24 @@ std::optional<ValueId> Legalised::hoisted(const Expr& e) {
     const auto* r = std::get_if<Read>(&n.op);
     scalars = scalars && !std::holds_alternative<IndexRef>(n.op) && (r == nullptr || r->subscripts.empty());
   });
-  if (!scalars)
-    return std::nullopt;
-  if (const auto* r = std::get_if<Read>(&e->op))
-    return r->tensor;
-  if (may_fail(e) && !is_computed_for_ranges(e))
-    return std::nullopt;
+  if (!scalars) return std::nullopt;
+  if (const auto* r = std::get_if<Read>(&e->op)) return r->tensor;
+  if (may_fail(e) && !is_computed_for_ranges(e)) return std::nullopt;
   auto known = std::ranges::find_if(parts_, [&](const Expr& part) { return equal(part, e); });
-  if (known == parts_.end())
-    known = parts_.insert(parts_.end(), e);
+  if (known == parts_.end()) known = parts_.insert(parts_.end(), e);
   return ValueId{kFirstPart + static_cast<std::int32_t>(known - parts_.begin())};
 }
 
 bool Legalised::is_computed_for_ranges(const Expr& e) {
   const auto size = subscript_polynomial(e);
-  if (!size)
-    return false;
+  if (!size) return false;
   const auto holds = [&](const Extent& range) {
     for (const auto& [monomial, coefficient] : range.terms()) {
       for (const Extent::AtomRef& atom : monomial) {
         const bool divides = atom->kind != Extent::Atom::Kind::kValue;
         const bool quotient = atom->kind == Extent::Atom::Kind::kQuotient;
-        if (divides && *size == (quotient ? Extent::quotient(atom->numerator, atom->denominator) : Extent::remainder(atom->numerator, atom->denominator)))
+        if (divides && *size == (quotient ? Extent::quotient(atom->numerator, atom->denominator)
+                                          : Extent::remainder(atom->numerator, atom->denominator)))
           return true;
       }
     }
@@ -84,8 +78,7 @@ Expr Legalised::size(const Extent& e) {
   return rewrite(expr_of_polynomial(e), [this](const Expr& x) {
     const auto* b = std::get_if<Binary>(&x->op);
     const bool divides = b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem);
-    if (!divides || std::holds_alternative<Constant>(b->right->op))
-      return x;
+    if (!divides || std::holds_alternative<Constant>(b->right->op)) return x;
     Compute quotient;
     quotient.bodies = {x};
     return read(Scalar::kI64, in_front(std::move(quotient), {Scalar::kI64, {}, {}}, "_size"), {});
@@ -112,9 +105,7 @@ ValueId Legalised::in_front(Compute compute, Type type, const char* suffix) {
   return v;
 }
 
-void Legalised::in_front(Op effect) {
-  front_.push_back({node_.range, {}, std::move(effect)});
-}
+void Legalised::in_front(Op effect) { front_.push_back({node_.range, {}, std::move(effect)}); }
 
 namespace {
 
@@ -132,27 +123,23 @@ class Legaliser {
  private:
   void region(Region& r) {
     std::vector<Node> nodes;
-    for (Node& n : r.nodes)
-      node(std::move(n), nodes);
+    for (Node& n : r.nodes) node(std::move(n), nodes);
     r.nodes = std::move(nodes);
   }
 
   void node(Node n, std::vector<Node>& into) {
     if (const auto* c = std::get_if<Compute>(&n.op)) {
-      for (Node& one : one_result_each(n, *c))
-        compute(std::move(one), false, into);
+      for (Node& one : one_result_each(n, *c)) compute(std::move(one), false, into);
       return;
     }
     if (!is_marked_serial(n) && !std::holds_alternative<Fused>(n.op)) {
-      for (Region* inner : regions_of(n))
-        region(*inner);
+      for (Region* inner : regions_of(n)) region(*inner);
     }
     into.push_back(std::move(n));
   }
 
   static std::vector<Node> one_result_each(const Node& n, const Compute& c) {
-    if (n.results.size() == 1)
-      return {n};
+    if (n.results.size() == 1) return {n};
     std::vector<Node> nodes;
     for (std::size_t k = 0; k < n.results.size(); ++k) {
       Compute one = c;

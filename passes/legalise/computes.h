@@ -8,8 +8,8 @@
 #include "ir/graph/affine.h"
 #include "ir/graph/graph.h"
 
-// What the passes of this folder share. They bring every Compute that becomes an operation into a form that is lowered one to one;
-// what cannot be said in one Compute becomes nodes in front of it.
+// What the passes of this folder share. They bring every Compute that becomes an operation into a form that is lowered
+// one to one; what cannot be said in one Compute becomes nodes in front of it.
 
 namespace tdsl::passes {
 
@@ -29,12 +29,14 @@ class Legalised {
   /// Out labels first, then reduce labels.
   [[nodiscard]] std::vector<ir::Label> labels();
 
-  /// The subscript as an affine form. Label-free parts that are no polynomials count as values; `expression` knows them.
+  /// The subscript as an affine form. Label-free parts that are no polynomials count as values; `expression` knows
+  /// them.
   [[nodiscard]] std::optional<ir::Affine> affine(const ir::Expr& subscript);
   /// See ir::Hoist.
   [[nodiscard]] std::optional<ir::ValueId> hoisted(const ir::Expr& e);
   [[nodiscard]] ir::Expr expression(const ir::Extent& e);
-  /// The same for a size that may hold quotients: they become scalars of their own, so that what mentions them stays affine.
+  /// The same for a size that may hold quotients: they become scalars of their own, so that what mentions them stays
+  /// affine.
   [[nodiscard]] ir::Expr size(const ir::Extent& e);
 
   /// A new value of the shape of `compute`'s out labels, computed in front of this node; read back at those labels.
@@ -46,7 +48,8 @@ class Legalised {
   [[nodiscard]] std::vector<ir::Node>& front() { return front_; }
 
  private:
-  /// Whether it is a quotient or remainder that the index variables' ranges mention, so that it is computed before any point.
+  /// Whether it is a quotient or remainder that the index variables' ranges mention, so that it is computed before any
+  /// point.
   [[nodiscard]] bool is_computed_for_ranges(const ir::Expr& e);
 
   ir::Program& program_;
@@ -56,8 +59,8 @@ class Legalised {
   std::vector<ir::Expr> parts_;  ///< what hoisted values stand for
 };
 
-/// Applies `f` to every Compute that becomes an operation of its own: not in loops that run as one task, nor in nests of operators.
-/// Nodes put in front come to `f` themselves.
+/// Applies `f` to every Compute that becomes an operation of its own: not in loops that run as one task, nor in nests
+/// of operators. Nodes put in front come to `f` themselves.
 [[nodiscard]] ir::Program legalised(const ir::Program& program, const std::function<void(Legalised&)>& f);
 
 }  // namespace tdsl::passes

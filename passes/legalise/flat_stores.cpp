@@ -23,18 +23,15 @@ struct Position {
 
 /// Which position the form is over `out`. Nothing if the labels do not lie densely in one another.
 std::optional<Position> position_of(const Affine& form, const std::vector<Label>& out) {
-  if (form.terms.size() < 2)
-    return std::nullopt;
+  if (form.terms.size() < 2) return std::nullopt;
   Position p;
   p.first = form.constant;
   std::vector<Term> rest = form.terms;
   while (!rest.empty()) {
     const auto next = std::ranges::find_if(rest, [&](const Term& t) { return t.coefficient == p.count; });
-    if (next == rest.end())
-      return std::nullopt;
+    if (next == rest.end()) return std::nullopt;
     const auto label = static_cast<std::size_t>(next->label);
-    if (label >= out.size() || !(out[label].begin == Extent(0)))
-      return std::nullopt;
+    if (label >= out.size() || !(out[label].begin == Extent(0))) return std::nullopt;
     p.labels.push_back(label);
     p.strides.push_back(p.count);
     p.count = p.count * out[label].end;
@@ -51,16 +48,16 @@ class FlatStore {
   void replace_labels() {
     const std::vector<Expr> replacements = replacements_of_labels();
     const Expr own = index_ref(own_);
-    for (Expr& body : c_.bodies)
-      body = with_labels(body, replacements);
+    for (Expr& body : c_.bodies) body = with_labels(body, replacements);
     c_.guard = with_labels(c_.guard, replacements);
     for (std::size_t d = 0; d < c_.left.size(); ++d) {
-      if (d != dimension_)
-        c_.left[d] = with_labels(c_.left[d], replacements);
+      if (d != dimension_) c_.left[d] = with_labels(c_.left[d], replacements);
     }
     keep_empty_ranges_empty();
     const SourceRange range = c_.left[dimension_]->range;
-    c_.left[dimension_] = position_.first == Extent(0) ? index_ref(own_, range) : binary(BinaryOp::kAdd, own, one_.expression(position_.first), range);
+    c_.left[dimension_] = position_.first == Extent(0)
+                              ? index_ref(own_, range)
+                              : binary(BinaryOp::kAdd, own, one_.expression(position_.first), range);
     c_.out = kept_;
   }
 
@@ -73,10 +70,8 @@ class FlatStore {
       const bool counts = std::ranges::find(position_.labels, l) != position_.labels.end();
       const auto number = static_cast<std::int32_t>(l < out_.size() ? kept_.size() : l - out_.size() + kept_.size());
       replacements.push_back(index_ref(number));
-      if (l >= out_.size())
-        continue;
-      if (!counts || l == outermost)
-        kept_.push_back(out_[l]);
+      if (l >= out_.size()) continue;
+      if (!counts || l == outermost) kept_.push_back(out_[l]);
       if (l == outermost) {
         own_ = number;
         kept_.back().end = position_.count;
@@ -85,10 +80,8 @@ class FlatStore {
     for (std::size_t k = 0; k < position_.labels.size(); ++k) {
       const std::size_t label = position_.labels[k];
       Expr at = index_ref(own_);
-      if (k > 0)
-        at = binary(BinaryOp::kDiv, at, one_.size(position_.strides[k]));
-      if (label != outermost)
-        at = binary(BinaryOp::kRem, at, one_.size(out_[label].end));
+      if (k > 0) at = binary(BinaryOp::kDiv, at, one_.size(position_.strides[k]));
+      if (label != outermost) at = binary(BinaryOp::kRem, at, one_.size(out_[label].end));
       replacements[label] = at;
     }
     return replacements;
@@ -98,25 +91,21 @@ class FlatStore {
   void keep_empty_ranges_empty() {
     for (std::size_t k = 0; k + 1 < position_.labels.size(); ++k) {
       const Extent& end = out_[position_.labels[k]].end;
-      if (!is_size(end))
-        c_.guard = conjunction_of(binary(BinaryOp::kLt, constant_i64(0), one_.size(end)), c_.guard);
+      if (!is_size(end)) c_.guard = conjunction_of(binary(BinaryOp::kLt, constant_i64(0), one_.size(end)), c_.guard);
     }
   }
 
   /// Whether it is known not to be negative: a number or a size of a tensor that is read or written.
   [[nodiscard]] bool is_size(const Extent& e) {
-    if (e.constant())
-      return *e.constant() >= 0;
+    if (e.constant()) return *e.constant() >= 0;
     const auto of = [&](const Type& t) { return std::ranges::find(t.shape, e) != t.shape.end(); };
     bool found = of(one_.type());
     const auto look = [&](const ExprNode& n) {
       const auto* r = std::get_if<Read>(&n.op);
       found = found || (r != nullptr && of(one_.program().type(r->tensor)));
     };
-    for (const Expr& body : c_.bodies)
-      for_each_node(body, look);
-    if (c_.guard)
-      for_each_node(c_.guard, look);
+    for (const Expr& body : c_.bodies) for_each_node(body, look);
+    if (c_.guard) for_each_node(c_.guard, look);
     return found;
   }
 
@@ -133,12 +122,12 @@ bool flatten(Legalised& one, std::size_t dimension) {
   const Compute& c = one.compute();
   const auto form = one.affine(c.left[dimension]);
   const auto position = form ? position_of(*form, c.out) : std::nullopt;
-  if (!position)
-    return false;
+  if (!position) return false;
   for (std::size_t d = 0; d < c.left.size(); ++d) {
-    const auto mentions = [&](std::size_t label) { return mentions_label(c.left[d], static_cast<std::int32_t>(label)); };
-    if (d != dimension && std::ranges::any_of(position->labels, mentions))
-      return false;
+    const auto mentions = [&](std::size_t label) {
+      return mentions_label(c.left[d], static_cast<std::int32_t>(label));
+    };
+    if (d != dimension && std::ranges::any_of(position->labels, mentions)) return false;
   }
   FlatStore(one, dimension, *position).replace_labels();
   return true;
@@ -149,10 +138,8 @@ bool flatten(Legalised& one, std::size_t dimension) {
 Program flat_stores(const Program& program, PassContext& context) {
   return legalised(program, [&](Legalised& one) {
     bool any = false;
-    for (std::size_t d = 0; d < one.compute().left.size(); ++d)
-      any = flatten(one, d) || any;
-    if (any)
-      context.applied(one.node().range, "index variables that count a position together become one");
+    for (std::size_t d = 0; d < one.compute().left.size(); ++d) any = flatten(one, d) || any;
+    if (any) context.applied(one.node().range, "index variables that count a position together become one");
   });
 }
 

@@ -5,8 +5,8 @@
 
 namespace tdsl::passes {
 
-/// Lookups, reads at subscripts that are data, in operations of their own, but for one that its operation can do: that becomes a reduction over
-/// the panels of what is read. So no rank holds a looked-up tensor whole.
+/// Lookups, reads at subscripts that are data, in operations of their own, but for one that its operation can do: that
+/// becomes a reduction over the panels of what is read. So no rank holds a looked-up tensor whole.
 ///
 ///     %5 = compute [i in 0..%0] (add(%1[%3[i]], %2[%4[i]]))
 /// becomes
@@ -21,8 +21,8 @@ namespace tdsl::passes {
 ///     %7 = compute [i in 0..%0] (%1[%3[i]]) where gt(%6[i], 0.0) fill -inf
 ///     %5 = compute [i in 0..%0] (%7[i]) where gt(%6[i], 0.0)
 ///
-/// Left as they are: reads of small tensors, reads behind a condition of their expression, and those for which a reduction would have to be
-/// spread out.
+/// Left as they are: reads of small tensors, reads behind a condition of their expression, and those for which a
+/// reduction would have to be spread out.
 ///
 /// Precondition and postcondition: verified.
 [[nodiscard]] ir::Program gathers(const ir::Program& program, PassContext& context);

@@ -19,9 +19,8 @@ class PeriodicReads {
   explicit PeriodicReads(Legalised& one) : one_(one), labels_(one.labels()) {}
 
   Expr unrolled(const Expr& e) {
-    return !e ? e : rewrite(e, [this](const Expr& x) {
-      return std::holds_alternative<Read>(x->op) ? choice(x, 0) : x;
-    });
+    return !e ? e
+              : rewrite(e, [this](const Expr& x) { return std::holds_alternative<Read>(x->op) ? choice(x, 0) : x; });
   }
   [[nodiscard]] bool found() const { return found_; }
 
@@ -32,8 +31,7 @@ class PeriodicReads {
     const std::vector<Extent>& shape = one_.program().type(r.tensor).shape;
     for (; d < r.subscripts.size(); ++d) {
       const auto p = periodic_of(r.subscripts[d], labels_, [this](const Expr& x) { return one_.hoisted(x); });
-      if (p && p->extent == shape[d])
-        return places(e, d, *p);
+      if (p && p->extent == shape[d]) return places(e, d, *p);
     }
     return e;
   }
@@ -48,8 +46,7 @@ class PeriodicReads {
     };
     const auto steps = p.constant.constant();
     const Expr label = index_ref(p.label);
-    if (steps && *steps == 0)
-      return at(label);
+    if (steps && *steps == 0) return at(label);
     const bool back = steps && *steps == -1;
     const bool one_step = back || (steps && *steps == 1);
     const Expr moved = one_step ? p.sum : binary(BinaryOp::kAdd, label, turn(p));
@@ -65,8 +62,7 @@ class PeriodicReads {
     Compute turn;
     turn.bodies = {binary(BinaryOp::kMod, steps, divisor)};
     for (const auto& [known, value] : turns_) {
-      if (equal(known, turn.bodies[0]))
-        return value;
+      if (equal(known, turn.bodies[0])) return value;
     }
     const Expr body = turn.bodies[0];
     const Expr value = read(Scalar::kI64, one_.in_front(std::move(turn), {Scalar::kI64, {}, {}}, "_turn"), {});
@@ -84,8 +80,7 @@ class PeriodicReads {
 
 Program periodic_reads(const Program& program, PassContext& context) {
   return legalised(program, [&](Legalised& one) {
-    if (storage_of(one.program(), one.node()) == StoredBy::kRearrangement)
-      return;  // its kernel wraps around
+    if (storage_of(one.program(), one.node()) == StoredBy::kRearrangement) return;  // its kernel wraps around
     PeriodicReads reads(one);
     rewrite_expressions(one.compute(), [&](const Expr& e) { return reads.unrolled(e); });
     if (reads.found())

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ir/graph/expr_build.h"
 #include "ir/analysis/periodic.h"
+#include "ir/graph/expr_build.h"
 #include "passes/legalise/computes.h"
 
 namespace tdsl::passes {
@@ -15,13 +15,10 @@ namespace {
 /// Whether the subscript runs once around dimension `d` and its label occurs in no other subscript.
 bool runs_around(const Compute& c, const Type& type, std::size_t d, const Periodic& p) {
   const auto label = static_cast<std::size_t>(p.label);
-  if (!(p.extent == type.shape[d]) || label >= c.out.size())
-    return false;
-  if (!(c.out[label].begin == Extent(0)) || !(c.out[label].end == p.extent))
-    return false;
+  if (!(p.extent == type.shape[d]) || label >= c.out.size()) return false;
+  if (!(c.out[label].begin == Extent(0)) || !(c.out[label].end == p.extent)) return false;
   for (std::size_t k = 0; k < c.left.size(); ++k) {
-    if (k != d && mentions_label(c.left[k], p.label))
-      return false;
+    if (k != d && mentions_label(c.left[k], p.label)) return false;
   }
   return true;
 }
@@ -29,13 +26,11 @@ bool runs_around(const Compute& c, const Type& type, std::size_t d, const Period
 bool unroll_store(Legalised& one, std::size_t d) {
   Compute& c = one.compute();
   const auto p = periodic_of(c.left[d], one.labels(), [&one](const Expr& e) { return one.hoisted(e); });
-  if (!p || !runs_around(c, one.type(), d, *p))
-    return false;
+  if (!p || !runs_around(c, one.type(), d, *p)) return false;
   const Expr target = index_ref(p->label, c.left[d]->range);
   const Expr back = one.expression(Extent::of(label_value(p->label)) - p->constant);
   const Expr source = binary(BinaryOp::kMod, back, p->divisor);
-  for (Expr& body : c.bodies)
-    body = with_label(body, p->label, source);
+  for (Expr& body : c.bodies) body = with_label(body, p->label, source);
   c.guard = with_label(c.guard, p->label, source);
   c.left[d] = target;
   return true;
@@ -46,10 +41,8 @@ bool unroll_store(Legalised& one, std::size_t d) {
 Program periodic_stores(const Program& program, PassContext& context) {
   return legalised(program, [&](Legalised& one) {
     bool any = false;
-    for (std::size_t d = 0; d < one.compute().left.size(); ++d)
-      any = unroll_store(one, d) || any;
-    if (any)
-      context.applied(one.node().range, "the element's subscript leads back around");
+    for (std::size_t d = 0; d < one.compute().left.size(); ++d) any = unroll_store(one, d) || any;
+    if (any) context.applied(one.node().range, "the element's subscript leads back around");
   });
 }
 

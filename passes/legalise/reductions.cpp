@@ -10,24 +10,17 @@ using namespace ir;
 
 namespace {
 
-Monoid monoid_of(Monoid::Kind kind) {
-  return {kind, {}, {}, {}};
-}
+Monoid monoid_of(Monoid::Kind kind) { return {kind, {}, {}, {}}; }
 
-bool locates(const Monoid& m) {
-  return m.kind == Monoid::Kind::kArgMin || m.kind == Monoid::Kind::kArgMax;
-}
+bool locates(const Monoid& m) { return m.kind == Monoid::Kind::kArgMin || m.kind == Monoid::Kind::kArgMax; }
 
-bool combines_alike(const Compute& c) {
-  return c.combine && equal(*c.combine, *c.monoid) && !locates(*c.monoid);
-}
+bool combines_alike(const Compute& c) { return c.combine && equal(*c.combine, *c.monoid) && !locates(*c.monoid); }
 
 /// Whether more is done with the reduced value than one operation can do.
 bool does_more(Legalised& one) {
   const Compute& c = one.compute();
   const Expr identity = identity_of(*c.monoid, one.type().scalar);
-  if (combines_alike(c) && (c.base || equal(one.fill(), identity)))
-    return false;
+  if (combines_alike(c) && (c.base || equal(one.fill(), identity))) return false;
   const bool writes = !c.left.empty() || c.base || c.combine;
   return writes || (c.guard && c.fill && !equal(c.fill, identity));
 }
@@ -38,8 +31,7 @@ void locate(Legalised& one) {
   const bool smallest = c.monoid->kind == Monoid::Kind::kArgMin;
   Compute optimum = c;
   Expr body = c.bodies.front();
-  if (body->type == Scalar::kBool)
-    body = cast(Scalar::kI64, body);
+  if (body->type == Scalar::kBool) body = cast(Scalar::kI64, body);
   optimum.bodies = {body};
   optimum.fill = {};
   optimum.monoid = monoid_of(smallest ? Monoid::Kind::kMin : Monoid::Kind::kMax);
@@ -91,8 +83,7 @@ void split_reduction(Legalised& one) {
 
 Program reductions(const Program& program, PassContext& context) {
   return legalised(program, [&](Legalised& one) {
-    if (!one.compute().monoid)
-      return;
+    if (!one.compute().monoid) return;
     if (does_more(one)) {
       split_reduction(one);
       context.applied(one.node().range, "what is reduced meets what is there in an operation of its own");

@@ -22,15 +22,11 @@ class Scatter {
   Scatter(Legalised& one, PassContext& context) : one_(one), c_(one.compute()), type_(one.type()), context_(context) {}
 
   void run() {
-    if (!one_.is_part())
-      warn();
-    if (c_.monoid)
-      split_reduction(one_);
-    if (!c_.combine)
-      return write_once();
+    if (!one_.is_part()) warn();
+    if (c_.monoid) split_reduction(one_);
+    if (!c_.combine) return write_once();
     const bool fresh = !c_.base && equal(one_.fill(), identity_of(*c_.combine, type_.scalar));
-    if (fresh || c_.combine->kind == Monoid::Kind::kUser)
-      return;  // parts of a user's reduction are not combined
+    if (fresh || c_.combine->kind == Monoid::Kind::kUser) return;  // parts of a user's reduction are not combined
     const Monoid m = *c_.combine;
     const Expr old = c_.base ? element(type_.scalar, *c_.base) : one_.fill();
     const Expr added = scattered(c_, m, type_.scalar, "_added");
@@ -67,14 +63,12 @@ class Scatter {
 
   std::vector<Label> element_labels() const {
     std::vector<Label> labels;
-    for (const Extent& e : type_.shape)
-      labels.push_back({fmt::format("i{}", labels.size()), Extent(0), e});
+    for (const Extent& e : type_.shape) labels.push_back({fmt::format("i{}", labels.size()), Extent(0), e});
     return labels;
   }
   Expr element(Scalar scalar, ValueId tensor) const {
     std::vector<Expr> subscripts;
-    for (std::size_t d = 0; d < type_.rank(); ++d)
-      subscripts.push_back(index_ref(static_cast<std::int32_t>(d)));
+    for (std::size_t d = 0; d < type_.rank(); ++d) subscripts.push_back(index_ref(static_cast<std::int32_t>(d)));
     return read(scalar, tensor, std::move(subscripts));
   }
   void over_elements(const Expr& body) {
@@ -95,8 +89,9 @@ class Scatter {
     for (const Extent& e : type_.shape) bytes *= static_cast<double>(e.constant().value_or(0));
     if (bytes > 1 << 20) {
       context_.warn("gathered", one_.node().range,
-                    name() + " is written at subscripts that are no single indices: every rank that computes holds all "
-                             "elements it may write, or reads all points");
+                    name() +
+                        " is written at subscripts that are no single indices: every rank that computes holds all "
+                        "elements it may write, or reads all points");
     }
   }
 
@@ -110,8 +105,7 @@ class Scatter {
 
 std::optional<std::vector<bool>> scattered_labels(Legalised& one) {
   const Compute& c = one.compute();
-  if (c.left.empty())
-    return std::nullopt;
+  if (c.left.empty()) return std::nullopt;
   std::vector<bool> placed(c.out.size(), false);
   bool solvable = true;
   for (const Expr& e : c.left) {
@@ -122,15 +116,13 @@ std::optional<std::vector<bool>> scattered_labels(Legalised& one) {
       placed[static_cast<std::size_t>(form->terms[0].label)] = true;
     }
   }
-  if (solvable && std::ranges::find(placed, false) == placed.end())
-    return std::nullopt;
+  if (solvable && std::ranges::find(placed, false) == placed.end()) return std::nullopt;
   return placed;
 }
 
 Program scatters(const Program& program, PassContext& context) {
   return legalised(program, [&](Legalised& one) {
-    if (scattered_labels(one))
-      Scatter(one, context).run();
+    if (scattered_labels(one)) Scatter(one, context).run();
   });
 }
 

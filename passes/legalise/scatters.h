@@ -9,16 +9,16 @@
 
 namespace tdsl::passes {
 
-/// Stores whose subscripts cannot be solved for the index variables are scatters: combined into a tensor of their own, which begins as the
-/// identity, so that points may be cut into parts. What is there already joins afterwards:
+/// Stores whose subscripts cannot be solved for the index variables are scatters: combined into a tensor of their own,
+/// which begins as the identity, so that points may be cut into parts. What is there already joins afterwards:
 ///
 ///     %4 = compute [i in 0..%0] (%2[i]) left [%1[i]] base %3 combine sum
 /// becomes
 ///     %5 = compute [i in 0..%0] (%2[i]) left [%1[i]] combine sum
 ///     %4 = compute [i0 in 0..%6] (add(%3[i0], %5[i0]))
 ///
-/// `=` has no operator for elements to meet with: they are counted first, and more than one is an error; then any operator that gives
-/// back a single element will do.
+/// `=` has no operator for elements to meet with: they are counted first, and more than one is an error; then any
+/// operator that gives back a single element will do.
 ///
 ///     %4 = compute [i in 0..%0] (%2[i]) left [%1[i]] base %3
 /// becomes
@@ -31,8 +31,9 @@ namespace tdsl::passes {
 /// Warns of scatters into large tensors. Precondition and postcondition: verified.
 [[nodiscard]] ir::Program scatters(const ir::Program& program, PassContext& context);
 
-/// Nothing if every element of the left side can be solved for the index variables: each stands in one subscript, times a number plus a
-/// constant. Of a scatter, for each out label whether there is such a subscript; the others are reduced.
+/// Nothing if every element of the left side can be solved for the index variables: each stands in one subscript, times
+/// a number plus a constant. Of a scatter, for each out label whether there is such a subscript; the others are
+/// reduced.
 [[nodiscard]] std::optional<std::vector<bool>> scattered_labels(Legalised& one);
 
 }  // namespace tdsl::passes

@@ -5,10 +5,11 @@
 
 namespace tdsl::passes {
 
-/// Stores without what makes no difference to them. Afterwards a left side says something that the ranges of the index variables do not, and
-/// elements only meet in it where a reduction cannot say so.
+/// Stores without what makes no difference to them. Afterwards a left side says something that the ranges of the index
+/// variables do not, and elements only meet in it where a reduction cannot say so.
 ///
-/// A left side that names all index variables in order and covers the result goes, and the base with it where every element is written:
+/// A left side that names all index variables in order and covers the result goes, and the base with it where every
+/// element is written:
 ///
 ///     %3 = compute [i in 0..%0] (%1[i]) left [i] base %2          compute [i in 0..%0] (%1[i])
 ///

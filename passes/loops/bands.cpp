@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
+#include "ir/analysis/support.h"
 #include "ir/graph/expr_build.h"
 #include "ir/graph/extent_facts.h"
 #include "ir/graph/inequalities.h"
-#include "ir/analysis/support.h"
 #include "passes/affine.h"
 #include "passes/rewriting.h"
 
@@ -17,7 +17,8 @@ using namespace ir;
 
 namespace {
 
-/// A number that says how wide a band is; a larger one stands for "no limit", and bands of it would take longer than the range.
+/// A number that says how wide a band is; a larger one stands for "no limit", and bands of it would take longer than
+/// the range.
 constexpr std::int64_t kFew = 1 << 16;
 
 bool is_among(const std::vector<Expr>& all, const Expr& e) {
@@ -35,11 +36,14 @@ struct Band {
 class Narrower {
  public:
   Narrower(const Program& program, const ExtentFacts& facts, Compute& c)
-      : program_(program), conditions_([&facts](const Expr& e) { return facts.affine(e); }, Inequalities::Of::kOrder), compute_(c) {}
+      : program_(program),
+        conditions_([&facts](const Expr& e) { return facts.affine(e); }, Inequalities::Of::kOrder),
+        compute_(c) {}
 
   /// The number of reductions that were narrowed.
   int run() {
-    if (!compute_.monoid || compute_.bodies.size() != 1 || compute_.monoid->kind == Monoid::Kind::kArgMin || compute_.monoid->kind == Monoid::Kind::kArgMax)
+    if (!compute_.monoid || compute_.bodies.size() != 1 || compute_.monoid->kind == Monoid::Kind::kArgMin ||
+        compute_.monoid->kind == Monoid::Kind::kArgMax)
       return 0;
     int narrowed = 0;
     for (std::optional<Band> band = find(); band; band = find()) {
@@ -66,70 +70,68 @@ class Narrower {
     }
     const auto outs = static_cast<std::int32_t>(compute_.out.size());
     for (std::int32_t label = outs; label < outs + static_cast<std::int32_t>(compute_.reduce.size()); ++label) {
-      if (done_.contains(label))
-        continue;
+      if (done_.contains(label)) continue;
       std::vector<Side> low;
       std::vector<Side> high;
-      for (std::size_t k = 0; k < parts.size(); ++k)
-        add_sides(label, parts[k], k >= given.size(), low, high);
-      if (auto band = shorter(label, low, high))
-        return band;
+      for (std::size_t k = 0; k < parts.size(); ++k) add_sides(label, parts[k], k >= given.size(), low, high);
+      if (auto band = shorter(label, low, high)) return band;
     }
     return std::nullopt;
   }
 
-  void add_sides(std::int32_t label, const Expr& part, bool implied, std::vector<Side>& low, std::vector<Side>& high) const {
+  void add_sides(std::int32_t label, const Expr& part, bool implied, std::vector<Side>& low,
+                 std::vector<Side>& high) const {
     const std::vector<Inequality> said = conditions_.of(part);
     for (const Inequality& inequality : said) {
       const auto own = inequality.coefficients.find(label);
-      if (own == inequality.coefficients.end() || (own->second != 1 && own->second != -1))
-        continue;
+      if (own == inequality.coefficients.end() || (own->second != 1 && own->second != -1)) continue;
       const std::int64_t sign = own->second;
       AffineExpr form = inequality;
       form.coefficients.erase(label);
-      if (form.coefficients.empty())
-        continue;
+      if (form.coefficients.empty()) continue;
       (sign == 1 ? high : low).push_back({scaled(std::move(form), -sign), part, implied || said.size() > 1});
     }
   }
 
-  [[nodiscard]] std::optional<Band> shorter(std::int32_t label, const std::vector<Side>& low, const std::vector<Side>& high) const {
+  [[nodiscard]] std::optional<Band> shorter(std::int32_t label, const std::vector<Side>& low,
+                                            const std::vector<Side>& high) const {
     const Label& range = label_at(label);
     for (const Side& a : low) {
       for (const Side& b : high) {
-        if (a.form.coefficients != b.form.coefficients)
-          continue;
+        if (a.form.coefficients != b.form.coefficients) continue;
         Band band{label, a.form, b.form.offset - a.form.offset + Extent(1), {a.condition, b.condition}};
         // Ranges are known before data is; a band that is not stays a condition.
         const std::vector<ValueId> sizes = band.length.values();
-        if (std::ranges::all_of(sizes, [this](ValueId v) { return known_at_start(program_, v); }) && is_shorter(band.length, range.end - range.begin, a.certain && b.certain))
+        if (std::ranges::all_of(sizes, [this](ValueId v) { return known_at_start(program_, v); }) &&
+            is_shorter(band.length, range.end - range.begin, a.certain && b.certain))
           return band;
       }
     }
     return std::nullopt;
   }
 
-  /// `certain`: a condition that means a band, else it may as well say where a moved subscript is inside of what it reads.
+  /// `certain`: a condition that means a band, else it may as well say where a moved subscript is inside of what it
+  /// reads.
   [[nodiscard]] bool is_shorter(const Extent& band, const Extent& range, bool certain) const {
     const auto few = band.constant();
     const auto all = range.constant();
-    if (few || all)
-      return few && *few > 0 && *few <= kFew && (!all || *few < *all);
-    if (const auto more = (range - band).constant())
-      return *more > 0;
+    if (few || all) return few && *few > 0 && *few <= kFew && (!all || *few < *all);
+    if (const auto more = (range - band).constant()) return *more > 0;
     const auto only_dimensions = [this](const Extent& e) {
       return std::ranges::all_of(e.values(), [this](ValueId v) { return dimensions_.contains(v); });
     };
-    return (certain && is_stored_extent(band)) || (only_dimensions(range) && !only_dimensions(band) && is_stored_extent(band));
+    return (certain && is_stored_extent(band)) ||
+           (only_dimensions(range) && !only_dimensions(band) && is_stored_extent(band));
   }
-  /// Whether something that is read has an extent that differs from it by a number only: it is as small as that, and not a number that
-  /// stands for "no limit".
+  /// Whether something that is read has an extent that differs from it by a number only: it is as small as that, and
+  /// not a number that stands for "no limit".
   [[nodiscard]] bool is_stored_extent(const Extent& e) const {
     bool found = false;
     for_each_node(compute_.bodies[0], [&](const ExprNode& n) {
       const auto* r = std::get_if<Read>(&n.op);
       if (r != nullptr)
-        found = found || std::ranges::any_of(program_.type(r->tensor).shape, [&](const Extent& extent) { return (extent - e).constant().has_value(); });
+        found = found || std::ranges::any_of(program_.type(r->tensor).shape,
+                                             [&](const Extent& extent) { return (extent - e).constant().has_value(); });
     });
     return found;
   }
@@ -140,23 +142,23 @@ class Narrower {
     std::vector<Expr> known = conjuncts(compute_.guard);
     if (zero_contributes_nothing(compute_)) {
       for (const Expr& part : conditions_.around(compute_.bodies[0])) {
-        if (!is_among(known, part))
-          known.push_back(part);
+        if (!is_among(known, part)) known.push_back(part);
       }
     }
     compute_.bodies[0] = without(compute_.bodies[0], known);
-    std::erase_if(known, [&](const Expr& part) { return is_among(band.said_by, part) && conditions_.of(part).size() <= sides_in(band, part); });
+    std::erase_if(known, [&](const Expr& part) {
+      return is_among(band.said_by, part) && conditions_.of(part).size() <= sides_in(band, part);
+    });
     const Label range = label_at(band.label);
     const Expr own = index_ref(band.label);
     const Expr first = expression(band.first);
-    Expr guard = conjunction(binary(BinaryOp::kLe, expression(scaled(plus(band.first, Extent(0) - range.begin), -1)), own),
-                             binary(BinaryOp::kLt, own, expression(plus(scaled(band.first, -1), range.end))));
-    for (const Expr& part : known)
-      guard = conjunction(guard, moved(part, band.label, index_sum(first, own)));
+    Expr guard =
+        conjunction(binary(BinaryOp::kLe, expression(scaled(plus(band.first, Extent(0) - range.begin), -1)), own),
+                    binary(BinaryOp::kLt, own, expression(plus(scaled(band.first, -1), range.end))));
+    for (const Expr& part : known) guard = conjunction(guard, moved(part, band.label, index_sum(first, own)));
     compute_.guard = guard;
     compute_.bodies[0] = moved(compute_.bodies[0], band.label, index_sum(first, own));
-    for (Expr& e : compute_.left)
-      e = moved(e, band.label, index_sum(first, own));
+    for (Expr& e : compute_.left) e = moved(e, band.label, index_sum(first, own));
     Label& label = compute_.reduce[static_cast<std::size_t>(band.label) - compute_.out.size()];
     label.begin = Extent(0);
     label.end = band.length;
@@ -170,12 +172,10 @@ class Narrower {
   static Expr without(const Expr& e, const std::vector<Expr>& known) {
     return rewrite(e, [&](const Expr& part) {
       const auto* s = std::get_if<Select>(&part->op);
-      if (s == nullptr)
-        return part;
+      if (s == nullptr) return part;
       Expr rest;
       for (const Expr& c : conjuncts(s->condition)) {
-        if (!is_among(known, c))
-          rest = conjunction(rest, c);
+        if (!is_among(known, c)) rest = conjunction(rest, c);
       }
       return rest ? select(rest, s->when_true, s->when_false, part->range) : s->when_true;
     });
@@ -184,11 +184,9 @@ class Narrower {
   /// `e` with `value` in place of the label; subscripts as polynomials again.
   static Expr moved(const Expr& e, std::int32_t label, const Expr& value) {
     return rewrite(e, [&](const Expr& part) {
-      if (bare_label(part) == label)
-        return value;
+      if (bare_label(part) == label) return value;
       const auto* r = std::get_if<Read>(&part->op);
-      if (r == nullptr || r->subscripts.empty())
-        return part;
+      if (r == nullptr || r->subscripts.empty()) return part;
       std::vector<Expr> subscripts = r->subscripts;
       for (Expr& s : subscripts) {
         if (const auto polynomial = subscript_polynomial(s); polynomial && mentions_labels(s))
@@ -205,7 +203,9 @@ class Narrower {
     return expr_of_polynomial(polynomial);
   }
 
-  [[nodiscard]] const Label& label_at(std::int32_t label) const { return compute_.reduce[static_cast<std::size_t>(label) - compute_.out.size()]; }
+  [[nodiscard]] const Label& label_at(std::int32_t label) const {
+    return compute_.reduce[static_cast<std::size_t>(label) - compute_.out.size()];
+  }
 
   const Program& program_;
   Inequalities conditions_;
@@ -216,8 +216,7 @@ class Narrower {
   static std::set<ValueId> dimensions_of(const Program& program) {
     std::set<ValueId> found;
     for (const Node& n : program.body.nodes) {
-      if (std::holds_alternative<Dimension>(n.op))
-        found.insert(n.results[0]);
+      if (std::holds_alternative<Dimension>(n.op)) found.insert(n.results[0]);
     }
     return found;
   }

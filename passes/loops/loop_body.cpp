@@ -13,17 +13,14 @@ using namespace ir;
 
 std::set<ValueId> LoopBody::defined() const {
   std::set<ValueId> values{index};
-  for (const Carried& c : carried)
-    values.insert(c.argument);
-  for (const Node& s : statements)
-    values.insert(s.results.begin(), s.results.end());
+  for (const Carried& c : carried) values.insert(c.argument);
+  for (const Node& s : statements) values.insert(s.results.begin(), s.results.end());
   return values;
 }
 
 const Node* LoopBody::statement_of(ValueId v) const {
   for (const Node& s : statements) {
-    if (s.results[0] == v)
-      return &s;
+    if (s.results[0] == v) return &s;
   }
   return nullptr;
 }
@@ -42,15 +39,13 @@ std::optional<LoopBody> LoopBodyBuilder::build(const Node& node) {
   body.end = resolve_(loop.end);
   body.step = loop.step;
   mentioned_ = mentioned(program_, node);
-  if (!flatten(loop.body, {}, body.statements))
-    return std::nullopt;
+  if (!flatten(loop.body, {}, body.statements)) return std::nullopt;
   for (std::size_t k = 0; k < loop.inits.size(); ++k) {
     body.carried.push_back({loop.body.arguments[k + 1], loop.inits[k], renamed(joined_, loop.body.yields[k]),
                             node.results[k], used_(node.results[k])});
   }
   hoist(body);
-  if (!inline_scalars(body))
-    return std::nullopt;
+  if (!inline_scalars(body)) return std::nullopt;
   return body;
 }
 
@@ -72,8 +67,7 @@ bool LoopBodyBuilder::flatten(const Region& region, const Expr& guard, std::vect
   for (const Node& node : region.nodes) {
     Node copy = node;
     rename_operands(copy, joined_);
-    if (!flatten_node(std::move(copy), guard, into))
-      return false;
+    if (!flatten_node(std::move(copy), guard, into)) return false;
   }
   return true;
 }
@@ -83,23 +77,19 @@ bool LoopBodyBuilder::flatten_node(Node node, const Expr& guard, std::vector<Nod
     checks_.push_back(std::move(node));
     return true;
   }
-  if (const auto* branch = std::get_if<If>(&node.op))
-    return flatten_branch(node, *branch, guard, into);
+  if (const auto* branch = std::get_if<If>(&node.op)) return flatten_branch(node, *branch, guard, into);
   auto* c = std::get_if<Compute>(&node.op);
   if (c == nullptr) {
     const bool is_loop = std::holds_alternative<For>(node.op) || std::holds_alternative<While>(node.op);
-    if (!is_loop)
-      return refuse(node.range, std::string("its body ") + what_it_does(node));
+    if (!is_loop) return refuse(node.range, std::string("its body ") + what_it_does(node));
     return flatten_loop(node, guard, into) || refuse(node.range, "its body holds a loop that stays sequential");
   }
-  if (c->bodies.size() != 1)
-    return refuse(node.range, "its body holds a computation with several results");
+  if (c->bodies.size() != 1) return refuse(node.range, "its body holds a computation with several results");
   if (guard) {
     in_branch_.insert(node.results[0]);
     // A scalar outside its branch is only ever read through a select, which protects it.
     const bool lazy = c->out.empty() && c->left.empty() && c->reduce.empty();
-    if (!lazy)
-      c->guard = conjunction(guard, c->guard);
+    if (!lazy) c->guard = conjunction(guard, c->guard);
   }
   into.push_back(std::move(node));
   return true;
@@ -110,26 +100,23 @@ bool LoopBodyBuilder::flatten_loop(const Node& node, const Expr& guard, std::vec
   for_each_node(Region{{}, {node}, {}}, [&](const Node& n) { effects = effects || is_effect(n); });
   std::vector<ValueId> used;
   for (const ValueId v : node.results) {
-    if (mentioned_.contains(v))
-      used.push_back(v);
+    if (mentioned_.contains(v)) used.push_back(v);
   }
   // Each result is a run of its own.
-  if (effects || used.size() > 2)
-    return false;
+  if (effects || used.size() > 2) return false;
   for (const ValueId v : used) {
     std::vector<ValueId> captured;
     std::vector<Expr> arguments;
     auto procedure = procedure_of(program_, "last_" + program_.info(v).name, Region{{}, {node}, {}}, {}, v, captured);
-    if (!procedure)
-      return false;
+    if (!procedure) return false;
     procedure->range = node.range;
     procedure->text = text_of(*procedure);
     for (const ValueId operand : captured)
       arguments.push_back(read(program_.type(operand).scalar, operand, {}, node.range));
     Compute c;
-    c.bodies.push_back(application(std::make_shared<const Procedure>(std::move(*procedure)), std::move(arguments), node.range));
-    if (guard)
-      in_branch_.insert(v);
+    c.bodies.push_back(
+        application(std::make_shared<const Procedure>(std::move(*procedure)), std::move(arguments), node.range));
+    if (guard) in_branch_.insert(v);
     into.push_back({node.range, {v}, std::move(c)});
   }
   return true;
@@ -139,18 +126,14 @@ bool LoopBodyBuilder::flatten_branch(const Node& node, const If& branch, const E
   const Expr condition = read(Scalar::kBool, branch.condition, {}, node.range);
   std::vector<Node> then_nodes;
   std::vector<Node> else_nodes;
-  if (!flatten(branch.then_region, conjunction(guard, condition), then_nodes))
-    return false;
-  if (!flatten(branch.else_region, conjunction(guard, unary(UnaryOp::kNot, condition)), else_nodes))
-    return false;
+  if (!flatten(branch.then_region, conjunction(guard, condition), then_nodes)) return false;
+  if (!flatten(branch.else_region, conjunction(guard, unary(UnaryOp::kNot, condition)), else_nodes)) return false;
   std::vector<Node> selects;
   for (std::size_t k = 0; k < node.results.size(); ++k) {
-    if (!join(node, k, branch, then_nodes, else_nodes, selects))
-      return false;
+    if (!join(node, k, branch, then_nodes, else_nodes, selects)) return false;
   }
   for (auto* list : {&then_nodes, &else_nodes, &selects}) {
-    for (Node& n : *list)
-      into.push_back(std::move(n));
+    for (Node& n : *list) into.push_back(std::move(n));
   }
   return true;
 }
@@ -160,11 +143,9 @@ namespace {
 /// The value a chain of element updates inside `nodes` starts from; nothing if `v` is overwritten as a whole there.
 std::optional<ValueId> root_of(const std::vector<Node>& nodes, ValueId v) {
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    if (it->results[0] != v)
-      continue;
+    if (it->results[0] != v) continue;
     const Compute& c = std::get<Compute>(it->op);
-    if (!c.base)
-      return std::nullopt;
+    if (!c.base) return std::nullopt;
     v = *c.base;
   }
   return v;
@@ -194,8 +175,7 @@ bool LoopBodyBuilder::join(const Node& node, std::size_t k, const If& branch, st
   // Where the condition is false the first chain has left its root unchanged, so the second may start from its end.
   if (when_true != *true_root) {
     const ValueMap forward{{*false_root, when_true}};
-    for (Node& n : else_nodes)
-      rename_operands(n, forward);
+    for (Node& n : else_nodes) rename_operands(n, forward);
   }
   joined_.insert({result, when_false == *false_root ? when_true : when_false});
   return true;
@@ -249,12 +229,10 @@ bool is_cheap(const Expr& e) {
 }
 
 Expr replace_scalars(const Expr& e, const std::unordered_map<ValueId, Expr>& scalars) {
-  if (!e)
-    return e;
+  if (!e) return e;
   return rewrite(e, [&](const Expr& x) {
     const auto* r = std::get_if<Read>(&x->op);
-    if (r == nullptr || !r->subscripts.empty())
-      return x;
+    if (r == nullptr || !r->subscripts.empty()) return x;
     const auto found = scalars.find(r->tensor);
     return found == scalars.end() ? x : found->second;
   });
@@ -278,8 +256,7 @@ bool mentions_any(const Extent& e, const std::set<ValueId>& values) {
 int uses_of(const Program& program, const LoopBody& body, ValueId v) {
   int uses = 0;
   for (const Node& s : body.statements) {
-    for (const ValueId operand : operands_of(program, s))
-      uses += operand == v ? 1 : 0;
+    for (const ValueId operand : operands_of(program, s)) uses += operand == v ? 1 : 0;
   }
   return uses;
 }
@@ -287,8 +264,7 @@ int uses_of(const Program& program, const LoopBody& body, ValueId v) {
 }  // namespace
 
 bool LoopBodyBuilder::inline_scalars(LoopBody& body) {
-  if (!refusal_.reason.empty())
-    return false;
+  if (!refusal_.reason.empty()) return false;
   std::unordered_map<ValueId, Expr> scalars;
   std::vector<Node> kept;
   // Sizes stay values: a tensor of one iteration may have them.
@@ -323,8 +299,7 @@ bool LoopBodyBuilder::inline_scalars(LoopBody& body) {
       const bool once = uses_of(program_, body, v) <= 1;
       if (is_yield || integral || once || is_cheap(c.bodies[0]) || in_branch_.contains(v)) {
         scalars.insert({v, c.bodies[0]});
-        if (!is_yield && !sizes.contains(v))
-          continue;
+        if (!is_yield && !sizes.contains(v)) continue;
       }
     }
     kept.push_back(std::move(node));

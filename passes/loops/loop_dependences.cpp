@@ -18,20 +18,13 @@ std::string name_or_number(const Program& program, ValueId v) {
 
 std::optional<Monoid> monoid_of(BinaryOp op) {
   switch (op) {
-    case BinaryOp::kAdd:
-      return Monoid{Monoid::Kind::kSum, {}, {}, {}};
-    case BinaryOp::kMul:
-      return Monoid{Monoid::Kind::kProd, {}, {}, {}};
-    case BinaryOp::kMin:
-      return Monoid{Monoid::Kind::kMin, {}, {}, {}};
-    case BinaryOp::kMax:
-      return Monoid{Monoid::Kind::kMax, {}, {}, {}};
-    case BinaryOp::kOr:
-      return Monoid{Monoid::Kind::kAny, {}, {}, {}};
-    case BinaryOp::kAnd:
-      return Monoid{Monoid::Kind::kAll, {}, {}, {}};
-    default:
-      return std::nullopt;
+    case BinaryOp::kAdd: return Monoid{Monoid::Kind::kSum, {}, {}, {}};
+    case BinaryOp::kMul: return Monoid{Monoid::Kind::kProd, {}, {}, {}};
+    case BinaryOp::kMin: return Monoid{Monoid::Kind::kMin, {}, {}, {}};
+    case BinaryOp::kMax: return Monoid{Monoid::Kind::kMax, {}, {}, {}};
+    case BinaryOp::kOr: return Monoid{Monoid::Kind::kAny, {}, {}, {}};
+    case BinaryOp::kAnd: return Monoid{Monoid::Kind::kAll, {}, {}, {}};
+    default: return std::nullopt;
   }
 }
 
@@ -49,37 +42,29 @@ std::optional<Accumulation> accumulation_in_select(const Select& s, const Expr& 
   const bool keeps_true = equal(s.when_true, old);
   if (keeps_true || equal(s.when_false, old)) {
     auto inner = accumulation_in(keeps_true ? s.when_false : s.when_true, old);
-    if (!inner)
-      return std::nullopt;
+    if (!inner) return std::nullopt;
     inner->guard = conjunction(keeps_true ? unary(UnaryOp::kNot, s.condition) : s.condition, inner->guard);
     return inner;
   }
   const auto when_true = accumulation_in(s.when_true, old);
   const auto when_false = accumulation_in(s.when_false, old);
-  if (!when_true || !when_false || when_true->guard || when_false->guard)
-    return std::nullopt;
-  if (!equal(when_true->monoid, when_false->monoid))
-    return std::nullopt;
+  if (!when_true || !when_false || when_true->guard || when_false->guard) return std::nullopt;
+  if (!equal(when_true->monoid, when_false->monoid)) return std::nullopt;
   return Accumulation{when_true->monoid, select(s.condition, when_true->value, when_false->value), {}};
 }
 
 std::optional<Accumulation> accumulation_in(const Expr& body, const Expr& old) {
-  if (const auto* s = std::get_if<Select>(&body->op))
-    return accumulation_in_select(*s, old);
+  if (const auto* s = std::get_if<Select>(&body->op)) return accumulation_in_select(*s, old);
   const auto* b = std::get_if<Binary>(&body->op);
-  if (b == nullptr)
-    return std::nullopt;
+  if (b == nullptr) return std::nullopt;
   if (b->op == BinaryOp::kSub && equal(b->left, old)) {
     return Accumulation{{Monoid::Kind::kSum, {}, {}, {}}, unary(UnaryOp::kNeg, b->right), {}};
   }
   const auto monoid = monoid_of(b->op);
-  if (!monoid)
-    return std::nullopt;
-  if (equal(b->left, old))
-    return Accumulation{*monoid, b->right, {}};
+  if (!monoid) return std::nullopt;
+  if (equal(b->left, old)) return Accumulation{*monoid, b->right, {}};
   // && and || evaluate their operands in order, so only the left one may be the old value.
-  if (equal(b->right, old) && !is_logical(b->op))
-    return Accumulation{*monoid, b->left, {}};
+  if (equal(b->right, old) && !is_logical(b->op)) return Accumulation{*monoid, b->left, {}};
   // (old + a) + b accumulates a + b; sums in loops may be re-associated.
   if (auto inner = accumulation_in(b->left, old); inner && equal(inner->monoid, *monoid) && !inner->guard) {
     inner->value = combined(*monoid, inner->value, b->right);
@@ -103,8 +88,7 @@ Expr written_element(const Program& program, const Compute& c, ValueId version) 
 /// The version of carried value `k` that a statement without base overwrites while reading it, if any.
 std::optional<ValueId> overwritten_version(const Compute& c, const std::set<ValueId>& versions) {
   for (const ValueId v : values_read(c)) {
-    if (versions.contains(v))
-      return v;
+    if (versions.contains(v)) return v;
   }
   return std::nullopt;
 }
@@ -124,15 +108,12 @@ void normalise_accumulations(const Program& program, LoopBody& body) {
           (result == k.yield || program.type(result).rank() > 0)) {
         old = overwritten_version(c, versions);
       }
-      if (!old || !versions.contains(*old))
-        continue;
+      if (!old || !versions.contains(*old)) continue;
       versions.insert(result);
-      if (c.combine || !c.reduce.empty())
-        continue;
+      if (c.combine || !c.reduce.empty()) continue;
       const Expr element = written_element(program, c, *old);
       auto found = accumulation_in(c.bodies[0], element);
-      if (!found || reads(found->value, *old) || (found->guard && reads(found->guard, *old)))
-        continue;
+      if (!found || reads(found->value, *old) || (found->guard && reads(found->guard, *old))) continue;
       if (c.left.empty() && !c.base && program.type(result).rank() > 0) {
         c.left = std::get<Read>(element->op).subscripts;
       }
@@ -158,12 +139,10 @@ struct Accesses {
 };
 
 void collect_reads(const Node& statement, const Expr& e, const std::set<ValueId>& versions, Accesses& into) {
-  if (!e)
-    return;
+  if (!e) return;
   for_each_node(e, [&](const ExprNode& n) {
     const auto* r = std::get_if<Read>(&n.op);
-    if (r != nullptr && versions.contains(r->tensor))
-      into.reads.push_back({&statement, r->subscripts});
+    if (r != nullptr && versions.contains(r->tensor)) into.reads.push_back({&statement, r->subscripts});
   });
 }
 
@@ -176,8 +155,7 @@ class Analysis {
     LoopDependences result;
     for (std::size_t k = 0; k < body_.carried.size(); ++k) {
       const auto access = classify(body_.carried[k], k, result.version_of);
-      if (!access)
-        return std::nullopt;
+      if (!access) return std::nullopt;
       result.carried.push_back(*access);
     }
     return result;
@@ -195,8 +173,7 @@ class Analysis {
     Accesses accesses;
     for (const Node& s : body_.statements) {
       const Compute& c = std::get<Compute>(s.op);
-      if (!c.base || !versions.contains(*c.base))
-        continue;
+      if (!c.base || !versions.contains(*c.base)) continue;
       versions.insert(s.results[0]);
       accesses.writes.push_back(&s);
     }
@@ -204,21 +181,16 @@ class Analysis {
       const Compute& c = std::get<Compute>(s.op);
       collect_reads(s, c.bodies[0], versions, accesses);
       collect_reads(s, c.guard, versions, accesses);
-      for (const Expr& e : c.left)
-        collect_reads(s, e, versions, accesses);
+      for (const Expr& e : c.left) collect_reads(s, e, versions, accesses);
     }
     const std::string name = name_or_number(program_, k.argument);
-    if (!versions.contains(k.yield))
-      return replaced(k, accesses, name);
-    for (const ValueId v : versions)
-      version_of.insert({v, number});
-    if (accesses.writes.empty())
-      return CarriedAccess{};
+    if (!versions.contains(k.yield)) return replaced(k, accesses, name);
+    for (const ValueId v : versions) version_of.insert({v, number});
+    if (accesses.writes.empty()) return CarriedAccess{};
     if (accesses.writes.back()->results[0] != k.yield) {
       return refuse(body_.range, "`" + name + "` keeps an older version at the end of an iteration");
     }
-    if (const auto slab = independent(accesses))
-      return slab;
+    if (const auto slab = independent(accesses)) return slab;
     return accumulated(accesses, name);
   }
 
@@ -242,14 +214,11 @@ class Analysis {
 
   std::optional<LinearForm> linear(const Expr& subscript) const {
     const auto extent = extent_of(subscript);
-    if (!extent)
-      return std::nullopt;
+    if (!extent) return std::nullopt;
     const auto form = linear_in(*extent, body_.index);
-    if (!form)
-      return std::nullopt;
+    if (!form) return std::nullopt;
     for (const ValueId v : form->rest.values()) {
-      if (inside_.contains(v))
-        return std::nullopt;
+      if (inside_.contains(v)) return std::nullopt;
     }
     return form;
   }
@@ -260,25 +229,20 @@ class Analysis {
       std::optional<LinearForm> form;
       const bool agree = std::ranges::all_of(accesses.writes, [&](const Node* w) {
         const Compute& c = std::get<Compute>(w->op);
-        if (c.left.size() != rank)
-          return false;
+        if (c.left.size() != rank) return false;
         const auto here = linear(c.left[d]);
-        if (!here || here->coefficient == 0)
-          return false;
-        if (!form)
-          form = here;
+        if (!here || here->coefficient == 0) return false;
+        if (!form) form = here;
         return here->coefficient == form->coefficient && here->rest == form->rest;
       });
-      if (!agree)
-        continue;
+      if (!agree) continue;
       CarriedAccess access{CarriedAccess::Kind::kIndependent, d, form->coefficient, form->rest};
       const bool reads_agree = std::ranges::all_of(accesses.reads, [&](const Access& r) {
         const auto here = linear(r.subscripts[d]);
         const bool same = here && here->coefficient == access.coefficient && here->rest == access.offset;
         return same || reads_initial(body_, access, r.subscripts);
       });
-      if (reads_agree)
-        return access;
+      if (reads_agree) return access;
     }
     return std::nullopt;
   }
@@ -299,8 +263,7 @@ class Analysis {
       // A user's operator is associative but need not commute, so several updates keep their order.
       const bool mixed =
           !equal(*c.combine, *first) || (c.combine->kind == Monoid::Kind::kUser && accesses.writes.size() > 1);
-      if (mixed)
-        return refuse(w->range, "`" + name + "` is combined by different operators");
+      if (mixed) return refuse(w->range, "`" + name + "` is combined by different operators");
     }
     CarriedAccess access;
     access.kind = CarriedAccess::Kind::kAccumulated;
@@ -317,8 +280,7 @@ class Analysis {
   }
 
   [[nodiscard]] std::string text(const std::string& name, const std::vector<Expr>& subscripts, const Compute& c) const {
-    if (subscripts.empty())
-      return name;
+    if (subscripts.empty()) return name;
     std::string result = name + "[";
     for (std::size_t d = 0; d < subscripts.size(); ++d) {
       result += (d == 0 ? "" : ", ") + subscript_text(subscripts[d], c);
@@ -331,8 +293,7 @@ class Analysis {
     if (const auto polynomial = polynomial_of(e)) {
       return polynomial->to_string([&](ValueId v) {
         const std::int32_t label = label_value(0).id - v.id;
-        if (v.id > label_value(0).id)
-          return name_or_number(program_, v);
+        if (v.id > label_value(0).id) return name_or_number(program_, v);
         const auto index = static_cast<std::size_t>(label);
         return index < c.out.size() ? c.out[index].name : c.reduce.at(index - c.out.size()).name;
       });
@@ -345,8 +306,7 @@ class Analysis {
     const Compute& c = std::get<Compute>(write.op);
     const std::string written = text(name, c.left, c);
     const std::string needed = text(name, r.subscripts, std::get<Compute>(r.statement->op));
-    if (written == needed)
-      return "`" + needed + "` is read as earlier iterations left it";
+    if (written == needed) return "`" + needed + "` is read as earlier iterations left it";
     return "`" + written + "` depends on `" + needed + "`, which an earlier iteration may have written";
   }
 
@@ -363,24 +323,19 @@ std::optional<LoopDependences> find_dependences(const Program& program, const Lo
 }
 
 bool reads_initial(const LoopBody& body, const CarriedAccess& access, const std::vector<Expr>& subscripts) {
-  if (access.kind != CarriedAccess::Kind::kIndependent || access.dimension >= subscripts.size())
-    return false;
+  if (access.kind != CarriedAccess::Kind::kIndependent || access.dimension >= subscripts.size()) return false;
   const auto extent = extent_of(subscripts[access.dimension]);
-  if (!extent)
-    return false;
+  if (!extent) return false;
   const auto form = linear_in(*extent, body.index);
-  if (!form)
-    return false;
+  if (!form) return false;
   if (form->coefficient == access.coefficient) {
     // Read `distance` ahead of the write: another iteration's element, written later or never.
     const auto distance = (form->rest - access.offset).constant();
-    if (!distance || *distance == 0)
-      return false;
+    if (!distance || *distance == 0) return false;
     const bool counts_up = (access.coefficient > 0) == (body.step > 0);
     return counts_up ? *distance > 0 : *distance < 0;
   }
-  if (form->coefficient != 0)
-    return false;
+  if (form->coefficient != 0) return false;
   const Extent first = body.step > 0 ? body.begin : body.end + Extent(1);
   const Extent last = body.step > 0 ? body.end - Extent(1) : body.begin;
   const Extent a = Extent(access.coefficient) * first + access.offset;

@@ -5,10 +5,10 @@
 #include <map>
 #include <utility>
 
+#include "ir/analysis/serial_loop.h"
 #include "ir/graph/clone.h"
 #include "ir/graph/expr_build.h"
 #include "ir/graph/procedure.h"
-#include "ir/analysis/serial_loop.h"
 #include "passes/affine.h"
 #include "passes/rewriting.h"
 
@@ -71,12 +71,13 @@ bool is_data(const Extent& e, const Program& program, const Scalars& scalars) {
   });
 }
 
-/// The label's extent in sizes: its own, that of the window `max(0, i - h)..min(n, i + h + 1)`, or on average half of a dimension
-/// that it subscripts.
-std::optional<Extent> values_of(const Program& program, const Node& node, const Compute& c, std::int32_t label, const Sizes& sizes,
-                                  const Scalars& scalars) {
+/// The label's extent in sizes: its own, that of the window `max(0, i - h)..min(n, i + h + 1)`, or on average half of a
+/// dimension that it subscripts.
+std::optional<Extent> values_of(const Program& program, const Node& node, const Compute& c, std::int32_t label,
+                                const Sizes& sizes, const Scalars& scalars) {
   const auto outs = static_cast<std::int32_t>(c.out.size());
-  const Label& l = label < outs ? c.out[static_cast<std::size_t>(label)] : c.reduce[static_cast<std::size_t>(label - outs)];
+  const Label& l =
+      label < outs ? c.out[static_cast<std::size_t>(label)] : c.reduce[static_cast<std::size_t>(label - outs)];
   if (const auto own = sizes.of(l.end - l.begin)) return own;
   // Both bounds move with the loops around; a fixed one tells less.
   for (const Extent& end : limits_of(l.end, BinaryOp::kMin, scalars)) {
@@ -113,7 +114,8 @@ std::int64_t weight_of(const Compute& c) {
       const auto* u = std::get_if<Unary>(&n.op);
       const auto* b = std::get_if<Binary>(&n.op);
       const auto* a = std::get_if<Apply>(&n.op);
-      if (u != nullptr && ((u->op >= UnaryOp::kExp && u->op <= UnaryOp::kErf) || u->op == UnaryOp::kSigmoid)) operations += 3 * kPlain;
+      if (u != nullptr && ((u->op >= UnaryOp::kExp && u->op <= UnaryOp::kErf) || u->op == UnaryOp::kSigmoid))
+        operations += 3 * kPlain;
       if (b != nullptr && b->op == BinaryOp::kPow && is_float(n.type)) operations += 6 * kPlain;
       if (a != nullptr) operations += static_cast<std::int64_t>(std::min(operations_of(*a->procedure), 1e9));
     });
@@ -121,8 +123,8 @@ std::int64_t weight_of(const Compute& c) {
   return 1 + operations / kPlain;
 }
 
-/// Points of the tensor statements inside the loop, each counted once, how many statements there are, and how often they run together;
-/// bytes of all tensors the loop reads or changes.
+/// Points of the tensor statements inside the loop, each counted once, how many statements there are, and how often
+/// they run together; bytes of all tensors the loop reads or changes.
 struct Work {
   Extent points;
   std::int64_t statements = 0;
@@ -216,7 +218,8 @@ std::optional<Work> work_of(const Program& program, const Node& loop, const Size
 
 Sizes::Sizes(const Program& program, std::function<Extent(const Extent&)> resolved) : resolved_(std::move(resolved)) {
   for (const Node& n : program.body.nodes) {
-    if (std::holds_alternative<Dimension>(n.op) || std::holds_alternative<Param>(n.op)) known_.insert(n.results.begin(), n.results.end());
+    if (std::holds_alternative<Dimension>(n.op) || std::holds_alternative<Param>(n.op))
+      known_.insert(n.results.begin(), n.results.end());
   }
 }
 
@@ -243,9 +246,11 @@ namespace {
 /// In f64: products of sizes may be beyond the integers.
 Expr as_float(const Expr& e) {
   if (const auto* b = std::get_if<Binary>(&e->op)) {
-    if (b->op == BinaryOp::kAdd || b->op == BinaryOp::kSub || b->op == BinaryOp::kMul) return binary(b->op, as_float(b->left), as_float(b->right));
+    if (b->op == BinaryOp::kAdd || b->op == BinaryOp::kSub || b->op == BinaryOp::kMul)
+      return binary(b->op, as_float(b->left), as_float(b->right));
   }
-  if (const auto* c = std::get_if<Constant>(&e->op)) return constant(Scalar::kF64, static_cast<double>(std::get<std::int64_t>(c->value)));
+  if (const auto* c = std::get_if<Constant>(&e->op))
+    return constant(Scalar::kF64, static_cast<double>(std::get<std::int64_t>(c->value)));
   return cast(Scalar::kF64, e);
 }
 
@@ -256,11 +261,13 @@ std::vector<Node> chosen_by_size(Program& program, Node task, Node statements, c
   const auto bytes = work.bytes.constant();
   const bool few_bytes = bytes && *bytes <= kGatheredBytes;
   const Extent paid = few_bytes ? work.bytes : Extent(kGatheredBytes) + Extent(kBytesPerRun) * work.runs;
-  for (const auto& [amount, most] : {std::pair(work.points, Extent(kTaskPoints * work.statements)), std::pair(work.bytes, Extent(kTaskBytes)), std::pair(work.bytes, paid)}) {
+  for (const auto& [amount, most] : {std::pair(work.points, Extent(kTaskPoints * work.statements)),
+                                     std::pair(work.bytes, Extent(kTaskBytes)), std::pair(work.bytes, paid)}) {
     const auto room = (most - amount).constant();
     if (room && *room < 0) return {std::move(statements)};
     if (room) continue;
-    small_enough = conjunction(small_enough, binary(BinaryOp::kLe, as_float(ir::expr_of(amount)), as_float(ir::expr_of(most))));
+    small_enough =
+        conjunction(small_enough, binary(BinaryOp::kLe, as_float(ir::expr_of(amount)), as_float(ir::expr_of(most))));
   }
   if (!small_enough) {
     task.results = statements.results;

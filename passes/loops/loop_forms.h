@@ -8,8 +8,9 @@
 #include "ir/graph/graph.h"
 
 // A sequential loop with parallel loops inside can run in two ways: the loops inside as tensor algebra, statement by
-// statement over all ranks, or everything as one task (ir/analysis/serial_loop.h). A statement costs tens of microseconds however
-// small it is, so short ones are better off in a task. Which are short is decided where sizes are known:
+// statement over all ranks, or everything as one task (ir/analysis/serial_loop.h). A statement costs tens of
+// microseconds however small it is, so short ones are better off in a task. Which are short is decided where sizes are
+// known:
 //
 //     for %0..%1 { for %0..%2 { … } }
 // becomes
@@ -18,12 +19,13 @@
 
 namespace tdsl::passes {
 
-/// Points of a statement that take a rank about as long as planning and starting it. Those with functions such as exp count
-/// several times.
+/// Points of a statement that take a rank about as long as planning and starting it. Those with functions such as exp
+/// count several times.
 inline constexpr std::int64_t kTaskPoints = 262144;
 /// What one rank may hold for the sake of short statements.
 inline constexpr std::int64_t kTaskBytes = std::int64_t{1} << 30;
-/// What is brought to one rank without a word, and what is for every run of a statement: it takes about as long as to start one.
+/// What is brought to one rank without a word, and what is for every run of a statement: it takes about as long as to
+/// start one.
 inline constexpr std::int64_t kGatheredBytes = std::int64_t{1} << 20;
 inline constexpr std::int64_t kBytesPerRun = std::int64_t{128} << 10;
 
@@ -43,12 +45,13 @@ class Sizes {
 /// Whether the node is a loop that could be one task as it stands and holds loops that may become algebra.
 [[nodiscard]] bool has_task_form(const ir::Program& program, const ir::Node& node);
 
-/// What takes the place of a loop: the branch between its two forms with the condition before it, or one of them where the
-/// sizes are constants or unknown. `task` is the loop as it was, `statements` what loops_to_algebra left of it.
-[[nodiscard]] std::vector<ir::Node> two_forms(ir::Program& program, const ir::Node& task, ir::Node statements, const Sizes& sizes);
+/// What takes the place of a loop: the branch between its two forms with the condition before it, or one of them where
+/// the sizes are constants or unknown. `task` is the loop as it was, `statements` what loops_to_algebra left of it.
+[[nodiscard]] std::vector<ir::Node> two_forms(ir::Program& program, const ir::Node& task, ir::Node statements,
+                                              const Sizes& sizes);
 
-/// The same for a loop of statements over whole tensors: the task, which is marked serial, computes them point by point. Only
-/// the loop itself if it cannot be one task, or only a task that is too long.
+/// The same for a loop of statements over whole tensors: the task, which is marked serial, computes them point by
+/// point. Only the loop itself if it cannot be one task, or only a task that is too long.
 [[nodiscard]] std::vector<ir::Node> two_forms_of_tensors(ir::Program& program, ir::Node loop, const Sizes& sizes);
 
 }  // namespace tdsl::passes

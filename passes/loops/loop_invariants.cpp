@@ -13,13 +13,11 @@ namespace {
 
 void collect_defined(const Region& region, std::set<ValueId>& into) {
   into.insert(region.arguments.begin(), region.arguments.end());
-  for (const Node& node : region.nodes)
-    into.insert(node.results.begin(), node.results.end());
+  for (const Node& node : region.nodes) into.insert(node.results.begin(), node.results.end());
 }
 
 bool may_move(const Program& program, const Node& node) {
-  if (const auto* check = std::get_if<Check>(&node.op))
-    return check->may_move();
+  if (const auto* check = std::get_if<Check>(&node.op)) return check->may_move();
   const auto* c = std::get_if<Compute>(&node.op);
   return c != nullptr && !can_fail(program, *c);
 }
@@ -37,11 +35,9 @@ class LoopInvariants {
   void visit(Region& region) {
     std::vector<Node> nodes;
     for (Node& node : region.nodes) {
-      for (Region* inner : regions_of(node))
-        visit(*inner);
+      for (Region* inner : regions_of(node)) visit(*inner);
       if (!std::holds_alternative<If>(node.op)) {
-        for (Region* inner : regions_of(node))
-          hoist(*inner, nodes);
+        for (Region* inner : regions_of(node)) hoist(*inner, nodes);
       }
       nodes.push_back(std::move(node));
     }
@@ -59,11 +55,9 @@ class LoopInvariants {
         kept.push_back(std::move(node));
         continue;
       }
-      for (const ValueId v : node.results)
-        inside.erase(v);
+      for (const ValueId v : node.results) inside.erase(v);
       const auto* c = std::get_if<Compute>(&node.op);
-      if (c != nullptr && !c->out.empty())
-        context_.applied(node.range, "computed once, in front of the loop");
+      if (c != nullptr && !c->out.empty()) context_.applied(node.range, "computed once, in front of the loop");
       into.push_back(std::move(node));
     }
     body.nodes = std::move(kept);
@@ -75,8 +69,6 @@ class LoopInvariants {
 
 }  // namespace
 
-Program loop_invariants(const Program& program, PassContext& context) {
-  return LoopInvariants(program, context).run();
-}
+Program loop_invariants(const Program& program, PassContext& context) { return LoopInvariants(program, context).run(); }
 
 }  // namespace tdsl::passes

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ir/graph/check.h"
 #include "ir/analysis/combined.h"
+#include "ir/graph/check.h"
 #include "passes/affine.h"
 
 namespace tdsl::passes {
@@ -26,17 +26,14 @@ class Vectoriser {
         inside_(body.defined()) {
     iteration_ = program.new_value({Scalar::kI64, {}, {}}, "", body.range);
     inside_.erase(body.index);
-    for (const LoopBody::Carried& k : body.carried)
-      inside_.erase(k.argument);
+    for (const LoopBody::Carried& k : body.carried) inside_.erase(k.argument);
   }
 
   std::optional<std::vector<Node>> run() {
     nodes_ = body_.hoisted;
-    for (const LoopBody::Carried& k : body_.carried)
-      arguments_.insert({k.argument, k.init});
+    for (const LoopBody::Carried& k : body_.carried) arguments_.insert({k.argument, k.init});
     for (const Node& statement : body_.statements) {
-      if (!vectorise(statement))
-        return std::nullopt;
+      if (!vectorise(statement)) return std::nullopt;
     }
     for (std::size_t k = 0; k < body_.carried.size(); ++k) {
       const LoopBody::Carried& c = body_.carried[k];
@@ -59,12 +56,9 @@ class Vectoriser {
     const ValueId v = statement.results[0];
     Node node = statement;
     Compute& c = std::get<Compute>(node.op);
-    if (!is_version(v) && !is_used(v))
-      return true;
-    if (!redirect_reads(c) || !make_labels_rectangular(node, c))
-      return false;
-    if (!is_version(v))
-      return expand_local(node);
+    if (!is_version(v) && !is_used(v)) return true;
+    if (!redirect_reads(c) || !make_labels_rectangular(node, c)) return false;
+    if (!is_version(v)) return expand_local(node);
     c.base = renamed(arguments_, *c.base);
     if (program_.type(v).rank() == 0) {
       accumulate_scalar(node);
@@ -72,8 +66,7 @@ class Vectoriser {
       prepend_out(c);
       nodes_.push_back(std::move(node));
     } else {
-      if (!c.monoid)
-        c.monoid = c.combine;
+      if (!c.monoid) c.monoid = c.combine;
       prepend_reduce(c);
       nodes_.push_back(std::move(node));
     }
@@ -91,15 +84,12 @@ class Vectoriser {
 
   /// Whether the loop variable may become a reduce label of an update that does not mention it on the left.
   static bool can_reduce(const Compute& c) {
-    if (c.monoid && !equal(*c.monoid, *c.combine))
-      return false;
-    if (c.combine->kind != Monoid::Kind::kUser)
-      return true;
+    if (c.monoid && !equal(*c.monoid, *c.combine)) return false;
+    if (c.combine->kind != Monoid::Kind::kUser) return true;
     // A user's operator need not commute: contributions to one element must keep their order.
     std::set<std::int32_t> labels;
     for (const Expr& e : c.left) {
-      if (bare_label(e) >= 0)
-        labels.insert(bare_label(e));
+      if (bare_label(e) >= 0) labels.insert(bare_label(e));
     }
     return labels.size() == c.out.size();
   }
@@ -123,8 +113,7 @@ class Vectoriser {
 
   Expr redirected(const Expr& x) const {
     const auto* r = std::get_if<Read>(&x->op);
-    if (r == nullptr)
-      return x;
+    if (r == nullptr) return x;
     if (const auto local = expanded_.find(r->tensor); local != expanded_.end()) {
       std::vector<Expr> subscripts{read(Scalar::kI64, iteration_, {})};
       subscripts.insert(subscripts.end(), r->subscripts.begin(), r->subscripts.end());
@@ -150,30 +139,24 @@ class Vectoriser {
       return std::ranges::any_of(c.out, is) || std::ranges::any_of(c.reduce, is);
     };
     const std::string stem = name;
-    for (int k = 2; taken(name); ++k)
-      name = stem + "_" + std::to_string(k);
-    if (counts_directly())
-      return {name, body_.begin, body_.end};
+    for (int k = 2; taken(name); ++k) name = stem + "_" + std::to_string(k);
+    if (counts_directly()) return {name, body_.begin, body_.end};
     return {name, 0, iteration_count()};
   }
 
   /// Number of iterations, or below 0 where the range is empty.
   [[nodiscard]] Extent iteration_count() const {
-    if (counts_directly())
-      return body_.end - body_.begin;
+    if (counts_directly()) return body_.end - body_.begin;
     const std::int64_t s = body_.step;
-    if (s == -1)
-      return body_.begin - body_.end;
-    if (s > 0)
-      return Extent::quotient(body_.end - body_.begin + Extent(s - 1), s);
+    if (s == -1) return body_.begin - body_.end;
+    if (s > 0) return Extent::quotient(body_.end - body_.begin + Extent(s - 1), s);
     return Extent::quotient(body_.begin - body_.end + Extent(-s - 1), -s);
   }
 
   /// The loop variable in terms of label `number`.
   [[nodiscard]] Expr index_of(std::int32_t number) const {
     const Expr iteration = index_ref(number);
-    if (counts_directly())
-      return iteration;
+    if (counts_directly()) return iteration;
     const Expr scaled = binary(BinaryOp::kMul, constant_i64(body_.step), iteration);
     return binary(BinaryOp::kAdd, expr_of_polynomial(body_.begin), scaled);
   }
@@ -190,10 +173,8 @@ class Vectoriser {
     rewrite_expressions(c, [&](const Expr& e) {
       return rewrite(e, [&](const Expr& x) {
         const auto* r = std::get_if<Read>(&x->op);
-        if (r == nullptr)
-          return x;
-        if (r->tensor == body_.index)
-          return index;
+        if (r == nullptr) return x;
+        if (r->tensor == body_.index) return index;
         return r->tensor == iteration_ ? iteration : x;
       });
     });
@@ -217,11 +198,10 @@ class Vectoriser {
   // Ranges that depend on the loop variable.
 
   /// Replaces ranges such as 0..i by their hull over the loop, with a guard.
-  /// `j in i - 2..i + 3` becomes `i - 2 + j` for j in 0..5: as many points as the loop visits. Positions are values of their
-  /// labels, which stay.
+  /// `j in i - 2..i + 3` becomes `i - 2 + j` for j in 0..5: as many points as the loop visits. Positions are values of
+  /// their labels, which stay.
   void move_windows(Compute& c) {
-    if (c.monoid && (c.monoid->kind == Monoid::Kind::kArgMin || c.monoid->kind == Monoid::Kind::kArgMax))
-      return;
+    if (c.monoid && (c.monoid->kind == Monoid::Kind::kArgMin || c.monoid->kind == Monoid::Kind::kArgMax)) return;
     std::vector<Expr> moved;
     bool any = false;
     for (auto* list : {&c.out, &c.reduce}) {
@@ -229,16 +209,14 @@ class Vectoriser {
         moved.push_back(index_ref(static_cast<std::int32_t>(moved.size())));
         const auto first = linear_in(l.begin, body_.index);
         const auto last = linear_in(l.end, body_.index);
-        if (!first || !last || first->coefficient == 0 || first->coefficient != last->coefficient)
-          continue;
+        if (!first || !last || first->coefficient == 0 || first->coefficient != last->coefficient) continue;
         any = true;
         moved.back() = binary(BinaryOp::kAdd, moved.back(), expr_of_polynomial(l.begin));
         l.end = l.end - l.begin;
         l.begin = 0;
       }
     }
-    if (any)
-      rewrite_expressions(c, [&](const Expr& e) { return substitute_labels(e, moved); });
+    if (any) rewrite_expressions(c, [&](const Expr& e) { return substitute_labels(e, moved); });
   }
 
   bool make_labels_rectangular(const Node& node, Compute& c) {
@@ -250,13 +228,11 @@ class Vectoriser {
         const Expr here = index_ref(number++);
         if (mentions(l.begin, body_.index)) {
           guard = conjunction(guard, binary(BinaryOp::kGe, here, expr_of_polynomial(l.begin)));
-          if (!replace_by_extreme(l.begin, false))
-            return refuse(node.range, non_linear(l));
+          if (!replace_by_extreme(l.begin, false)) return refuse(node.range, non_linear(l));
         }
         if (mentions(l.end, body_.index)) {
           guard = conjunction(guard, binary(BinaryOp::kLt, here, expr_of_polynomial(l.end)));
-          if (!replace_by_extreme(l.end, true))
-            return refuse(node.range, non_linear(l));
+          if (!replace_by_extreme(l.end, true)) return refuse(node.range, non_linear(l));
         }
       }
     }
@@ -273,8 +249,7 @@ class Vectoriser {
 
   bool replace_by_extreme(Extent& e, bool largest) const {
     const auto form = linear_in(e, body_.index);
-    if (!form)
-      return false;
+    if (!form) return false;
     const Extent lowest = body_.step > 0 ? body_.begin : body_.end + Extent(1);
     const Extent highest = body_.step > 0 ? body_.end - Extent(1) : body_.begin;
     const bool at_highest = (form->coefficient > 0) == largest;
@@ -290,8 +265,7 @@ class Vectoriser {
     const Type type = program_.type(node.results[0]);
     const ValueId old = *c.base;
     const Monoid monoid = *c.combine;
-    if (c.reduce.empty())
-      c.monoid = monoid;
+    if (c.reduce.empty()) c.monoid = monoid;
     if (monoid.kind == Monoid::Kind::kUser) {
       // No iterations leave the scalar; combine(s, identity) need not be s.
       prepend_reduce(c);
@@ -303,8 +277,7 @@ class Vectoriser {
     // The sum of -e is -(sum of e) exactly, and sums of products are worth recognising.
     const auto* negation = std::get_if<Unary>(&c.bodies[0]->op);
     const bool subtracts = monoid.kind == Monoid::Kind::kSum && negation != nullptr && negation->op == UnaryOp::kNeg;
-    if (subtracts)
-      c.bodies[0] = Expr(negation->operand);
+    if (subtracts) c.bodies[0] = Expr(negation->operand);
     TDSL_CHECK(equal(*c.monoid, monoid), "an accumulation reduces by its own operator");
     prepend_reduce(c);
     const ValueId total = program_.new_value(type, "", node.range);
@@ -330,13 +303,10 @@ class Vectoriser {
         return refuse(node.range, "a tensor of its body changes its shape from iteration to iteration");
       }
     }
-    if (type.rank() > 1)
-      return refuse(node.range, "its body computes a whole tensor per iteration");
+    if (type.rank() > 1) return refuse(node.range, "its body computes a whole tensor per iteration");
     const Type expanded = expanded_type(node.range, type);
-    if (c.base && !expand_base(node, c, expanded))
-      return false;
-    if (!c.left.empty())
-      c.left.insert(c.left.begin(), read(Scalar::kI64, iteration_, {}));
+    if (c.base && !expand_base(node, c, expanded)) return false;
+    if (!c.left.empty()) c.left.insert(c.left.begin(), read(Scalar::kI64, iteration_, {}));
     prepend_out(c);
     const ValueId wide = program_.new_value(expanded, program_.info(v).name, program_.info(v).range);
     node.results = {wide};
@@ -359,10 +329,8 @@ class Vectoriser {
   /// clamp.
   Extent iterations_at_least_zero(const SourceRange& range) {
     const Extent count = iteration_count();
-    if (const auto c = count.constant())
-      return Extent(std::max<std::int64_t>(*c, 0));
-    if (const auto v = count.as_value(); v && is_dimension(*v))
-      return count;
+    if (const auto c = count.constant()) return Extent(std::max<std::int64_t>(*c, 0));
+    if (const auto v = count.as_value(); v && is_dimension(*v)) return count;
     Compute clamp;
     clamp.bodies.push_back(binary(BinaryOp::kMax, expr_of_polynomial(count), constant_i64(0)));
     const ValueId clamped = program_.new_value({Scalar::kI64, {}, {}}, "", range);
@@ -382,8 +350,7 @@ class Vectoriser {
       c.base = found->second;
       return true;
     }
-    if (is_version(*c.base))
-      return refuse(node.range, "an older version of a tensor is updated again");
+    if (is_version(*c.base)) return refuse(node.range, "an older version of a tensor is updated again");
     Compute copies;
     std::vector<Expr> subscripts;
     copies.out.push_back(label(copies));

@@ -23,22 +23,18 @@ namespace {
 void merge_reductions(const Program& program, LoopBody& body) {
   for (Node& node : body.statements) {
     Compute& c = std::get<Compute>(node.op);
-    if (!c.combine || !c.reduce.empty())
-      continue;
+    if (!c.combine || !c.reduce.empty()) continue;
     const auto* r = std::get_if<Read>(&c.bodies[0]->op);
-    if (r == nullptr || !r->subscripts.empty())
-      continue;
+    if (r == nullptr || !r->subscripts.empty()) continue;
     const Node* total = body.statement_of(r->tensor);
-    if (total == nullptr || total == &node)
-      continue;
+    if (total == nullptr || total == &node) continue;
     const Compute& t = std::get<Compute>(total->op);
     const bool mergeable = t.out.empty() && t.left.empty() && !t.base && t.monoid && equal(*t.monoid, *c.combine);
     int uses = 0;
     for (const Node& s : body.statements) {
       uses += static_cast<int>(std::ranges::count(operands_of(program, s), r->tensor));
     }
-    if (!mergeable || uses != 1)
-      continue;
+    if (!mergeable || uses != 1) continue;
     const auto shift = static_cast<std::int32_t>(c.out.size());
     c.reduce = t.reduce;
     c.monoid = t.monoid;
@@ -47,13 +43,15 @@ void merge_reductions(const Program& program, LoopBody& body) {
   }
 }
 
-/// Whether an iteration computes a tensor or a part of one, beside which updates of single elements cost nothing that shows.
+/// Whether an iteration computes a tensor or a part of one, beside which updates of single elements cost nothing that
+/// shows.
 bool computes_whole_tensors(const Program& program, const Region& body) {
   bool found = false;
   for_each_node(body, [&](const Node& n) {
     const bool whole = match(
-        n.op, [](const Compute& c) { return !c.out.empty(); }, [&](const Random&) { return program.type(n.results[0]).rank() > 0; },
-        [](const Routine&) { return true; }, [](const Chain&) { return true; }, [](const auto&) { return false; });
+        n.op, [](const Compute& c) { return !c.out.empty(); },
+        [&](const Random&) { return program.type(n.results[0]).rank() > 0; }, [](const Routine&) { return true; },
+        [](const Chain&) { return true; }, [](const auto&) { return false; });
     found = found || whole;
   });
   return found;
@@ -74,7 +72,9 @@ bool runs_element_by_element(const Program& program, const Region& region) {
 class LoopConverter {
  public:
   LoopConverter(const Program& source, PassContext& context)
-      : program_(source), context_(context), uses_(use_counts(source)),
+      : program_(source),
+        context_(context),
+        uses_(use_counts(source)),
         sizes_(source, [this](const Extent& e) { return resolved(e); }) {}
 
   Program run() {
@@ -92,49 +92,45 @@ class LoopConverter {
       rename_operands(node, renames_);
       note_scalar(node);
       std::optional<Node> task;  // the loop as it was
-      if (context_.options().task_forms && !in_task_form_ && has_task_form(program_, node))
-        task = node;
+      if (context_.options().task_forms && !in_task_form_ && has_task_form(program_, node)) task = node;
       in_task_form_ = in_task_form_ || task;
-      for (Region* inner : regions_of(node))
-        convert(*inner);
-      if (task)
-        in_task_form_ = false;
-      if (std::holds_alternative<For>(node.op) && convert_loop(node, nodes))
-        continue;
+      for (Region* inner : regions_of(node)) convert(*inner);
+      if (task) in_task_form_ = false;
+      if (std::holds_alternative<For>(node.op) && convert_loop(node, nodes)) continue;
       if (task) {
         std::vector<Node> forms = two_forms(program_, *task, std::move(node), sizes_);
         if (forms.size() > 1)
-          context_.applied(task->range, "in two forms: one task where the loops inside are short, statement by statement where they are long");
+          context_.applied(
+              task->range,
+              "in two forms: one task where the loops inside are short, statement by statement where they are long");
         std::ranges::move(forms, std::back_inserter(nodes));
         continue;
       }
       nodes.push_back(std::move(node));
     }
     region.nodes = std::move(nodes);
-    for (ValueId& v : region.yields)
-      v = renamed(renames_, v);
+    for (ValueId& v : region.yields) v = renamed(renames_, v);
   }
 
   /// Remembers the polynomial a rank-0 integer stands for, so that loop bounds are written in dimensions and params.
   /// What was remembered of a value inside a loop does not hold for the value that takes its place.
   void note_scalar(const Node& node) {
-    for (const ValueId v : node.results)
-      scalars_.erase(v);
+    for (const ValueId v : node.results) scalars_.erase(v);
     const auto* c = std::get_if<Compute>(&node.op);
-    if (c == nullptr || !c->out.empty() || !is_elementwise(*c))
-      return;
+    if (c == nullptr || !c->out.empty() || !is_elementwise(*c)) return;
     const auto extent = extent_of(c->bodies[0]);
-    if (!extent)
-      return;
+    if (!extent) return;
     scalars_.insert({node.results[0], resolved(*extent)});
   }
 
   /// Through what is remembered, unless that makes it too large.
   [[nodiscard]] Extent resolved(const Extent& e) const {
-    return substitute_if_small(e, [&](ValueId v) -> std::optional<Extent> {
-      const auto found = scalars_.find(v);
-      return found == scalars_.end() ? std::nullopt : std::optional(found->second);
-    }).value_or(e);
+    return substitute_if_small(e,
+                               [&](ValueId v) -> std::optional<Extent> {
+                                 const auto found = scalars_.find(v);
+                                 return found == scalars_.end() ? std::nullopt : std::optional(found->second);
+                               })
+        .value_or(e);
   }
 
   [[nodiscard]] bool is_used(ValueId v) const {
@@ -145,8 +141,7 @@ class LoopConverter {
   bool convert_loop(const Node& node, std::vector<Node>& into) {
     const For& loop = std::get<For>(node.op);
     if (never_runs(loop)) {
-      for (std::size_t k = 0; k < node.results.size(); ++k)
-        renames_.insert({node.results[k], loop.inits[k]});
+      for (std::size_t k = 0; k < node.results.size(); ++k) renames_.insert({node.results[k], loop.inits[k]});
       return true;
     }
     Refusal refusal;
@@ -157,8 +152,8 @@ class LoopConverter {
       const bool slow = runs_element_by_element(program_, loop.body) && !computes_whole_tensors(program_, loop.body);
       if (slow && warned_.emplace(node.range.file, node.range.line, node.range.column).second) {
         // What a function does that is called in the loop would be told of a line without a loop.
-        const bool inside = refusal.range.known() && refusal.range.file == node.range.file && refusal.range.line >= node.range.line &&
-                            refusal.range.line <= node.range.end_line;
+        const bool inside = refusal.range.known() && refusal.range.file == node.range.file &&
+                            refusal.range.line >= node.range.line && refusal.range.line <= node.range.end_line;
         context_.warn("sequential-loop", inside ? refusal.range : node.range,
                       "this loop runs element by element: " + refusal.reason);
       }
@@ -189,8 +184,7 @@ class LoopConverter {
     normalise_accumulations(program_, *body);
     merge_reductions(program_, *body);
     const auto dependences = find_dependences(program_, *body, refusal);
-    if (!dependences)
-      return std::nullopt;
+    if (!dependences) return std::nullopt;
     return vectorise(program_, *body, *dependences, renames, refusal);
   }
 
@@ -207,8 +201,6 @@ class LoopConverter {
 
 }  // namespace
 
-Program loops_to_algebra(const Program& program, PassContext& context) {
-  return LoopConverter(program, context).run();
-}
+Program loops_to_algebra(const Program& program, PassContext& context) { return LoopConverter(program, context).run(); }
 
 }  // namespace tdsl::passes

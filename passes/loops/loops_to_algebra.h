@@ -16,9 +16,9 @@ namespace tdsl::passes {
 /// becomes
 ///     %8 = compute [i in 0..%1] (mul(2.0, %3[i])) left [i] base %4
 ///
-/// A loop that stays gets a remark with the dependence and, if it runs element by element over a tensor and computes none as a whole, the
-/// warning `[sequential-loop]`. Meaning is kept except for the rounding of re-associated float sums.
-/// Precondition: verified. Postcondition: verified; best followed by `updates`.
+/// A loop that stays gets a remark with the dependence and, if it runs element by element over a tensor and computes
+/// none as a whole, the warning `[sequential-loop]`. Meaning is kept except for the rounding of re-associated float
+/// sums. Precondition: verified. Postcondition: verified; best followed by `updates`.
 [[nodiscard]] ir::Program loops_to_algebra(const ir::Program& program, PassContext& context);
 
 }  // namespace tdsl::passes

@@ -19,8 +19,7 @@ constexpr std::int64_t kMostTerms = 25;
 std::int64_t trips(const Label& l) {
   const auto begin = l.begin.constant();
   const auto end = l.end.constant();
-  if (!begin || !end || *end <= *begin)
-    return 0;
+  if (!begin || !end || *end <= *begin) return 0;
   std::int64_t points = 0;
   return __builtin_sub_overflow(*end, *begin, &points) ? kMostTerms + 1 : std::min(points, kMostTerms + 1);
 }
@@ -28,8 +27,7 @@ std::int64_t trips(const Label& l) {
 std::set<std::int32_t> labels_in(const Expr& e) {
   std::set<std::int32_t> found;
   for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* r = std::get_if<IndexRef>(&n.op))
-      found.insert(r->label);
+    if (const auto* r = std::get_if<IndexRef>(&n.op)) found.insert(r->label);
   });
   return found;
 }
@@ -44,22 +42,18 @@ class Stencil {
   explicit Stencil(Compute& c) : compute_(c), outs_(static_cast<std::int32_t>(c.out.size())) {}
 
   bool write_out(int expression_limit) {
-    if (!compute_.monoid || compute_.bodies.size() != 1 || !combines_in_place(compute_.monoid->kind))
-      return false;
+    if (!compute_.monoid || compute_.bodies.size() != 1 || !combines_in_place(compute_.monoid->kind)) return false;
     for_each_node(compute_.bodies[0], [this](const ExprNode& n) {
-      if (const auto* r = std::get_if<Read>(&n.op))
-        look_at(*r);
+      if (const auto* r = std::get_if<Read>(&n.op)) look_at(*r);
     });
-    if (beside_.empty() || (beside_.size() < compute_.reduce.size() && !wraps_))
-      return false;
+    if (beside_.empty() || (beside_.size() < compute_.reduce.size() && !wraps_)) return false;
     // A point none of whose terms counts would no longer be told from one whose terms make the identity.
-    guards_terms_ = compute_.guard && std::ranges::any_of(labels_in(compute_.guard), [this](auto l) { return l >= outs_; });
-    if (guards_terms_ && (compute_.fill || !compute_.left.empty()))
-      return false;
+    guards_terms_ =
+        compute_.guard && std::ranges::any_of(labels_in(compute_.guard), [this](auto l) { return l >= outs_; });
+    if (guards_terms_ && (compute_.fill || !compute_.left.empty())) return false;
     std::int64_t terms = 1;
     for (const std::int32_t label : beside_) terms = std::min(terms * trips(reduce(label)), kMostTerms + 1);
-    if (terms == 0 || terms > kMostTerms || terms * node_count(compute_.bodies[0]) > expression_limit)
-      return false;
+    if (terms == 0 || terms > kMostTerms || terms * node_count(compute_.bodies[0]) > expression_limit) return false;
     rewrite();
     return true;
   }
@@ -68,16 +62,16 @@ class Stencil {
   static bool combines_in_place(Monoid::Kind k) {
     return k == Monoid::Kind::kSum || k == Monoid::Kind::kProd || k == Monoid::Kind::kMin || k == Monoid::Kind::kMax;
   }
-  [[nodiscard]] const Label& reduce(std::int32_t label) const { return compute_.reduce[static_cast<std::size_t>(label - outs_)]; }
+  [[nodiscard]] const Label& reduce(std::int32_t label) const {
+    return compute_.reduce[static_cast<std::size_t>(label - outs_)];
+  }
 
   void look_at(const Read& r) {
     for (const Expr& subscript : r.subscripts) {
       const std::set<std::int32_t> labels = labels_in(subscript);
-      if (labels.empty() || *labels.begin() >= outs_)
-        continue;
+      if (labels.empty() || *labels.begin() >= outs_) continue;
       for (const std::int32_t label : labels) {
-        if (label < outs_ || trips(reduce(label)) == 0)
-          continue;
+        if (label < outs_ || trips(reduce(label)) == 0) continue;
         beside_.insert(label);
         wraps_ = wraps_ || is_remainder(subscript);
       }
@@ -103,30 +97,25 @@ class Stencil {
     std::vector<std::int64_t> at;
     for (const std::int32_t label : written) at.push_back(*reduce(label).begin.constant());
     while (true) {
-      for (std::size_t k = 0; k < written.size(); ++k) replacements[static_cast<std::size_t>(written[k])] = constant_i64(at[k]);
+      for (std::size_t k = 0; k < written.size(); ++k)
+        replacements[static_cast<std::size_t>(written[k])] = constant_i64(at[k]);
       Expr term = substitute_labels(compute_.bodies[0], replacements);
-      if (guards_terms_)
-        term = select(substitute_labels(compute_.guard, replacements), term, identity);
+      if (guards_terms_) term = select(substitute_labels(compute_.guard, replacements), term, identity);
       total = total ? combined(*compute_.monoid, total, term) : term;
       std::size_t k = written.size();
       while (k-- > 0) {
-        if (++at[k] < *reduce(written[k]).end.constant())
-          break;
+        if (++at[k] < *reduce(written[k]).end.constant()) break;
         at[k] = *reduce(written[k]).begin.constant();
       }
-      if (k == static_cast<std::size_t>(-1))
-        break;
+      if (k == static_cast<std::size_t>(-1)) break;
     }
     compute_.bodies[0] = total;
     // A guard without reduce labels selects points of the result and stays where it is.
-    if (guards_terms_)
-      compute_.guard = Expr();
+    if (guards_terms_) compute_.guard = Expr();
     compute_.reduce = std::move(staying);
-    if (!compute_.reduce.empty())
-      return;
+    if (!compute_.reduce.empty()) return;
     compute_.monoid.reset();
-    if (compute_.guard && compute_.left.empty() && !compute_.fill)
-      compute_.fill = identity;
+    if (compute_.guard && compute_.left.empty() && !compute_.fill) compute_.fill = identity;
   }
 
   Compute& compute_;

@@ -20,7 +20,8 @@ namespace {
 /// Whether a statement of the region itself, not of a loop in it, reads or writes one element of a tensor.
 bool touches_elements(const Region& region) {
   return std::ranges::any_of(region.nodes, [](const Node& n) {
-    if (const auto* branch = std::get_if<If>(&n.op)) return touches_elements(branch->then_region) || touches_elements(branch->else_region);
+    if (const auto* branch = std::get_if<If>(&n.op))
+      return touches_elements(branch->then_region) || touches_elements(branch->else_region);
     const auto* c = std::get_if<Compute>(&n.op);
     if (c == nullptr || !c->out.empty() || !c->reduce.empty()) return false;
     bool found = !c->left.empty();
@@ -37,7 +38,9 @@ bool is_serial_branch(const Region& r) { return r.nodes.size() == 1 && is_marked
 class Marker {
  public:
   Marker(Program program, PassContext& context)
-      : program_(std::move(program)), context_(context), sizes_(program_, [this](const Extent& e) { return resolved(e); }) {
+      : program_(std::move(program)),
+        context_(context),
+        sizes_(program_, [this](const Extent& e) { return resolved(e); }) {
     for_each_node(program_.body, [this](const Node& n) {
       const auto* c = std::get_if<Compute>(&n.op);
       if (c == nullptr || !c->out.empty() || !is_elementwise(*c)) return;
@@ -70,7 +73,8 @@ class Marker {
         const auto* branch = std::get_if<If>(&last.op);
         for (Region* inner : regions_of(last)) {
           // What is left of a loop that has another form is long.
-          if (branch != nullptr && inner == &std::get<If>(last.op).else_region) has_forms_ = outer || is_serial_branch(branch->then_region);
+          if (branch != nullptr && inner == &std::get<If>(last.op).else_region)
+            has_forms_ = outer || is_serial_branch(branch->then_region);
           visit(*inner);
         }
         has_forms_ = outer;
@@ -89,7 +93,8 @@ class Marker {
     const SourceRange range = node.range;
     std::vector<Node> forms = two_forms_of_tensors(program_, std::move(node), sizes_);
     if (forms.size() > 1) {
-      context_.applied(range, "in two forms: one task where its tensors are small, statement by statement where they are large");
+      context_.applied(
+          range, "in two forms: one task where its tensors are small, statement by statement where they are large");
     } else if (is_marked_serial(forms[0])) {
       is_native(range);
       context_.applied(range, "the loop over small tensors is one task on one rank");
@@ -97,11 +102,11 @@ class Marker {
     return forms;
   }
 
-  void is_native(const SourceRange& loop) {
-    context_.withdraw("sequential-loop", loop);
-  }
+  void is_native(const SourceRange& loop) { context_.withdraw("sequential-loop", loop); }
 
-  static bool is_loop(const Node& n) { return std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op); }
+  static bool is_loop(const Node& n) {
+    return std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op);
+  }
 
   bool mark(Node& node) {
     if (is_marked_serial(node)) return true;
@@ -126,10 +131,12 @@ class Marker {
 
   /// Through the scalars before it, unless that makes it too large.
   [[nodiscard]] Extent resolved(const Extent& e) const {
-    return substitute_if_small(e, [&](ValueId v) -> std::optional<Extent> {
-      const auto found = scalars_.find(v);
-      return found == scalars_.end() ? std::nullopt : std::optional(found->second);
-    }).value_or(e);
+    return substitute_if_small(e,
+                               [&](ValueId v) -> std::optional<Extent> {
+                                 const auto found = scalars_.find(v);
+                                 return found == scalars_.end() ? std::nullopt : std::optional(found->second);
+                               })
+        .value_or(e);
   }
 
   Program program_;

@@ -15,11 +15,12 @@ namespace tdsl::passes {
 /// becomes
 ///     %9:f64[%0] "x" = for %1..%0 by 1 serial with (%3) do (…) { … }
 ///
-/// A loop of statements over whole tensors gets two forms where its sizes are known when the program runs: such a task for
-/// small tensors, the statements for large ones (loop_forms.h).
+/// A loop of statements over whole tensors gets two forms where its sizes are known when the program runs: such a task
+/// for small tensors, the statements for large ones (loop_forms.h).
 ///
-/// What a serial loop is says ir/analysis/serial_loop.h. Loops that are not get a remark with the reason, where they hold element
-/// work of their own. Precondition and postcondition: verified; the passes before it leave no loop that is algebra.
+/// What a serial loop is says ir/analysis/serial_loop.h. Loops that are not get a remark with the reason, where they
+/// hold element work of their own. Precondition and postcondition: verified; the passes before it leave no loop that is
+/// algebra.
 [[nodiscard]] ir::Program serial_loops(const ir::Program& program, PassContext& context);
 
 }  // namespace tdsl::passes

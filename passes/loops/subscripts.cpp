@@ -22,40 +22,34 @@ std::optional<Extent> size_of(const Expr& e) { return mentions_labels(e) ? std::
 
 /// The only atom of an extent that is one.
 const Extent::Atom* lone_atom(const Extent& e) {
-  if (e.terms().size() != 1)
-    return nullptr;
+  if (e.terms().size() != 1) return nullptr;
   const auto& [monomial, coefficient] = *e.terms().begin();
   return coefficient == 1 && monomial.size() == 1 ? monomial[0].get() : nullptr;
 }
 
 Extent atom_extent(const Extent::Atom& atom) {
   switch (atom.kind) {
-    case Extent::Atom::Kind::kValue:
-      return Extent::of(atom.value);
-    case Extent::Atom::Kind::kQuotient:
-      return Extent::quotient(atom.numerator, atom.denominator);
-    case Extent::Atom::Kind::kRemainder:
-      return Extent::remainder(atom.numerator, atom.denominator);
+    case Extent::Atom::Kind::kValue: return Extent::of(atom.value);
+    case Extent::Atom::Kind::kQuotient: return Extent::quotient(atom.numerator, atom.denominator);
+    case Extent::Atom::Kind::kRemainder: return Extent::remainder(atom.numerator, atom.denominator);
   }
   return {};
 }
 
 Extent term_extent(const Extent::Monomial& monomial, std::int64_t coefficient) {
   Extent product = coefficient;
-  for (const Extent::AtomRef& atom : monomial)
-    product = product * atom_extent(*atom);
+  for (const Extent::AtomRef& atom : monomial) product = product * atom_extent(*atom);
   return product;
 }
 
 /// The term over the divisor, if that is a product and divides it.
-std::optional<Extent> exact_quotient(const Extent::Monomial& monomial, std::int64_t coefficient, const Extent::Monomial& divisor, std::int64_t number) {
-  if (coefficient % number != 0)
-    return std::nullopt;
+std::optional<Extent> exact_quotient(const Extent::Monomial& monomial, std::int64_t coefficient,
+                                     const Extent::Monomial& divisor, std::int64_t number) {
+  if (coefficient % number != 0) return std::nullopt;
   Extent::Monomial rest = monomial;
   for (const Extent::AtomRef& atom : divisor) {
     const auto found = std::ranges::find_if(rest, [&](const Extent::AtomRef& a) { return equal_atoms(*a, *atom); });
-    if (found == rest.end())
-      return std::nullopt;
+    if (found == rest.end()) return std::nullopt;
     rest.erase(found);
   }
   return term_extent(rest, coefficient / number);
@@ -78,8 +72,7 @@ bool contains(const std::vector<Extent>& atoms, const Extent::Atom& atom) {
 const Extent::Atom* first_quotient(const Extent& e) {
   for (const auto& [monomial, coefficient] : e.terms()) {
     for (const Extent::AtomRef& atom : monomial) {
-      if (atom->kind == Extent::Atom::Kind::kQuotient)
-        return atom.get();
+      if (atom->kind == Extent::Atom::Kind::kQuotient) return atom.get();
     }
   }
   return nullptr;
@@ -88,14 +81,12 @@ const Extent::Atom* first_quotient(const Extent& e) {
 }  // namespace
 
 std::optional<Extent> exact_quotient(const Extent& e, const Extent& divisor) {
-  if (divisor.terms().size() != 1)
-    return std::nullopt;
+  if (divisor.terms().size() != 1) return std::nullopt;
   const auto& [monomial, number] = *divisor.terms().begin();
   Extent quotient;
   for (const auto& [atoms, coefficient] : e.terms()) {
     const auto term = exact_quotient(atoms, coefficient, monomial, number);
-    if (!term)
-      return std::nullopt;
+    if (!term) return std::nullopt;
     quotient = quotient + *term;
   }
   return quotient;
@@ -104,20 +95,18 @@ std::optional<Extent> exact_quotient(const Extent& e, const Extent& divisor) {
 Subscripts::Subscripts(const Type& tensor, const std::vector<const Label*>& labels) : labels_(labels) {
   for (const Extent& e : tensor.shape) {
     const Extent::Atom* atom = lone_atom(e);
-    if (atom == nullptr)
-      continue;
-    const bool nonzero = std::ranges::any_of(labels, [&](const Label* l) { return l->begin == Extent(0) && is_multiple(l->end, *atom); });
+    if (atom == nullptr) continue;
+    const bool nonzero = std::ranges::any_of(
+        labels, [&](const Label* l) { return l->begin == Extent(0) && is_multiple(l->end, *atom); });
     (nonzero ? positive_ : not_negative_).push_back(e);
   }
   for (const Label* l : labels) {
-    if (l->begin == Extent(0) && lone_atom(l->end) != nullptr)
-      positive_.push_back(l->end);
+    if (l->begin == Extent(0) && lone_atom(l->end) != nullptr) positive_.push_back(l->end);
   }
 }
 
 const Label* Subscripts::label_of(const Extent::Atom& atom) const {
-  if (atom.kind != Extent::Atom::Kind::kValue || atom.value.id > label_value(0).id)
-    return nullptr;
+  if (atom.kind != Extent::Atom::Kind::kValue || atom.value.id > label_value(0).id) return nullptr;
   const auto number = static_cast<std::size_t>(label_value(0).id - atom.value.id);
   return number < labels_.size() ? labels_[number] : nullptr;
 }
@@ -125,8 +114,7 @@ const Label* Subscripts::label_of(const Extent::Atom& atom) const {
 bool Subscripts::is_positive(const Extent::Atom& atom) const { return contains(positive_, atom); }
 
 bool Subscripts::is_positive(const Extent& product) const {
-  if (product.terms().size() != 1)
-    return false;
+  if (product.terms().size() != 1) return false;
   const auto& [monomial, coefficient] = *product.terms().begin();
   return coefficient > 0 && std::ranges::all_of(monomial, [this](const Extent::AtomRef& a) { return is_positive(*a); });
 }
@@ -141,18 +129,16 @@ bool Subscripts::never_negative_as_written(const Extent& e) const {
     sum = sum + product;
   }
   return std::ranges::all_of(sum.terms(), [this](const auto& term) {
-    return term.second >= 0 &&
-           std::ranges::all_of(term.first, [this](const Extent::AtomRef& a) { return is_positive(*a) || contains(not_negative_, *a); });
+    return term.second >= 0 && std::ranges::all_of(term.first, [this](const Extent::AtomRef& a) {
+             return is_positive(*a) || contains(not_negative_, *a);
+           });
   });
 }
 
 bool Subscripts::never_negative(const Extent& e) const {
-  if (const auto number = e.constant())
-    return *number >= 0;
-  if (degree_of(e) > 8 || e.terms().size() > 16)
-    return false;
-  if (never_negative_as_written(e))
-    return true;
+  if (const auto number = e.constant()) return *number >= 0;
+  if (degree_of(e) > 8 || e.terms().size() > 16) return false;
+  if (never_negative_as_written(e)) return true;
   // x / c * c is at most x, where neither is negative.
   const Extent::Atom* quotient = first_quotient(e);
   if (quotient == nullptr || !is_positive(quotient->denominator) || !never_negative_as_written(quotient->numerator))
@@ -168,11 +154,9 @@ std::optional<Subscripts::Hull> Subscripts::hull_of(const Extent& polynomial) co
     bool sizes = true;
     for (const Extent::AtomRef& atom : monomial) {
       const Label* here = label_of(*atom);
-      if (here != nullptr && label != nullptr)
-        return std::nullopt;
+      if (here != nullptr && label != nullptr) return std::nullopt;
       label = here != nullptr ? here : label;
-      if (here != nullptr)
-        continue;
+      if (here != nullptr) continue;
       sizes = sizes && (is_positive(*atom) || contains(not_negative_, *atom));
       factor = factor * atom_extent(*atom);
     }
@@ -181,8 +165,7 @@ std::optional<Subscripts::Hull> Subscripts::hull_of(const Extent& polynomial) co
       hull.highest = hull.highest + factor;
       continue;
     }
-    if (!sizes)
-      return std::nullopt;
+    if (!sizes) return std::nullopt;
     const Extent first = factor * label->begin;
     const Extent last = factor * (label->end - Extent(1));
     hull.lowest = hull.lowest + (coefficient > 0 ? first : last);
@@ -194,7 +177,8 @@ std::optional<Subscripts::Hull> Subscripts::hull_of(const Extent& polynomial) co
 Expr Subscripts::settled(const Expr& e) const {
   return rewrite(e, [&](const Expr& x) {
     const auto* b = std::get_if<Binary>(&x->op);
-    const bool divides = b != nullptr && x->type == Scalar::kI64 && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem);
+    const bool divides =
+        b != nullptr && x->type == Scalar::kI64 && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem);
     return divides ? settled(x, *b) : x;
   });
 }
@@ -202,8 +186,7 @@ Expr Subscripts::settled(const Expr& e) const {
 Expr Subscripts::settled(const Expr& whole, const Binary& b) const {
   const auto dividend = subscript_polynomial(b.left);
   const auto divisor = size_of(b.right);
-  if (!dividend || !divisor || !is_positive(*divisor))
-    return whole;
+  if (!dividend || !divisor || !is_positive(*divisor)) return whole;
   const auto& [monomial, number] = *divisor->terms().begin();
   Extent quotient, rest;
   for (const auto& [atoms, coefficient] : dividend->terms()) {
@@ -216,7 +199,8 @@ Expr Subscripts::settled(const Expr& whole, const Binary& b) const {
   const auto hull = hull_of(rest);
   const auto all = hull ? hull_of(*dividend) : std::nullopt;
   // C's quotient is the floor of what is not negative.
-  if (!all || !never_negative(all->lowest) || !never_negative(hull->lowest) || !never_negative(*divisor - Extent(1) - hull->highest))
+  if (!all || !never_negative(all->lowest) || !never_negative(hull->lowest) ||
+      !never_negative(*divisor - Extent(1) - hull->highest))
     return whole;
   return expr_of_polynomial(b.op == BinaryOp::kDiv ? quotient : rest);
 }
@@ -227,8 +211,7 @@ bool Subscripts::never_negative(const Expr& e) const {
     return hull && never_negative(hull->lowest);
   }
   const auto* b = std::get_if<Binary>(&e->op);
-  if (b == nullptr || (b->op != BinaryOp::kDiv && b->op != BinaryOp::kRem))
-    return false;
+  if (b == nullptr || (b->op != BinaryOp::kDiv && b->op != BinaryOp::kRem)) return false;
   const auto divisor = size_of(b->right);
   return divisor && is_positive(*divisor) && never_negative(b->left);
 }
@@ -241,24 +224,19 @@ bool Subscripts::inside(const Expr& e, const Extent& extent) const {
   const auto* b = std::get_if<Binary>(&e->op);
   const bool divides = b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem);
   const auto divisor = divides ? size_of(b->right) : std::nullopt;
-  if (!divisor || !is_positive(*divisor) || degree_of(extent) > 8)
-    return false;
-  if (b->op == BinaryOp::kRem)
-    return never_negative(b->left) && never_negative(extent - *divisor);
+  if (!divisor || !is_positive(*divisor) || degree_of(extent) > 8) return false;
+  if (b->op == BinaryOp::kRem) return never_negative(b->left) && never_negative(extent - *divisor);
   return inside(b->left, extent * *divisor);
 }
 
 Expr with_settled_subscripts(const Program& program, const Expr& e, const std::vector<const Label*>& labels) {
-  if (!e)
-    return e;
+  if (!e) return e;
   return rewrite(e, [&](const Expr& x) {
     const auto* r = std::get_if<Read>(&x->op);
-    if (r == nullptr || r->subscripts.empty())
-      return x;
+    if (r == nullptr || r->subscripts.empty()) return x;
     const Subscripts known(program.type(r->tensor), labels);
     std::vector<Expr> subscripts;
-    for (const Expr& s : r->subscripts)
-      subscripts.push_back(known.settled(s));
+    for (const Expr& s : r->subscripts) subscripts.push_back(known.settled(s));
     return with_children(x, subscripts);
   });
 }
@@ -266,8 +244,7 @@ Expr with_settled_subscripts(const Program& program, const Expr& e, const std::v
 std::vector<const Label*> labels_of(const Compute& c) {
   std::vector<const Label*> labels;
   for (const auto* list : {&c.out, &c.reduce}) {
-    for (const Label& l : *list)
-      labels.push_back(&l);
+    for (const Label& l : *list) labels.push_back(&l);
   }
   return labels;
 }
@@ -276,7 +253,8 @@ bool divides_labels(const Expr& e) {
   bool found = false;
   for_each_node(e, [&](const ExprNode& n) {
     const auto* b = std::get_if<Binary>(&n.op);
-    found = found || (b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) && (mentions_labels(b->left) || mentions_labels(b->right)));
+    found = found || (b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) &&
+                      (mentions_labels(b->left) || mentions_labels(b->right)));
   });
   return found;
 }

@@ -9,7 +9,8 @@ namespace tdsl::passes {
 
 /// What the ranges of index variables tell of the subscripts of a tensor, wherever every range has a value.
 ///
-///     i in 0..r, j in 0..m     (i * m + j) / m is i     (i * m + j) % m is j     i * m + j is inside of a dimension of r * m
+///     i in 0..r, j in 0..m     (i * m + j) / m is i     (i * m + j) % m is j     i * m + j is inside of a dimension of
+///     r * m
 ///
 /// Sizes of the tensor are not negative, and those that an index variable runs up to are positive.
 class Subscripts {
@@ -37,15 +38,16 @@ class Subscripts {
   [[nodiscard]] const ir::Label* label_of(const ir::Extent::Atom& atom) const;
 
   const std::vector<const ir::Label*>& labels_;
-  std::vector<ir::Extent> positive_;     ///< single atoms
-  std::vector<ir::Extent> not_negative_; ///< single atoms
+  std::vector<ir::Extent> positive_;      ///< single atoms
+  std::vector<ir::Extent> not_negative_;  ///< single atoms
 };
 
 /// `e` over a product of sizes and numbers that divides every term of it; nothing else.
 [[nodiscard]] std::optional<ir::Extent> exact_quotient(const ir::Extent& e, const ir::Extent& divisor);
 
 /// The expression with all subscripts settled.
-[[nodiscard]] ir::Expr with_settled_subscripts(const ir::Program& program, const ir::Expr& e, const std::vector<const ir::Label*>& labels);
+[[nodiscard]] ir::Expr with_settled_subscripts(const ir::Program& program, const ir::Expr& e,
+                                               const std::vector<const ir::Label*>& labels);
 
 /// The labels of a Compute by number.
 [[nodiscard]] std::vector<const ir::Label*> labels_of(const ir::Compute& c);

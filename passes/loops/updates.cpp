@@ -19,8 +19,7 @@ std::vector<std::size_t> permutation_of(const Compute& c) {
   std::vector<std::size_t> order;
   for (const Expr& e : c.left) {
     const std::int32_t label = bare_label(e);
-    if (label < 0 || std::ranges::count(order, static_cast<std::size_t>(label)) > 0)
-      return {};
+    if (label < 0 || std::ranges::count(order, static_cast<std::size_t>(label)) > 0) return {};
     order.push_back(static_cast<std::size_t>(label));
   }
   return order.size() == c.out.size() ? order : std::vector<std::size_t>{};
@@ -29,8 +28,7 @@ std::vector<std::size_t> permutation_of(const Compute& c) {
 bool covers(const Compute& c, const std::vector<std::size_t>& order, const Type& type) {
   for (std::size_t d = 0; d < order.size(); ++d) {
     const Label& l = c.out[order[d]];
-    if (!(l.begin == Extent(0)) || !(l.end == type.shape[d]))
-      return false;
+    if (!(l.begin == Extent(0)) || !(l.end == type.shape[d])) return false;
   }
   return !order.empty();
 }
@@ -49,8 +47,7 @@ void reorder(Compute& c, const std::vector<std::size_t>& order) {
 
 bool is_zero(const Expr& e) {
   const auto* c = std::get_if<Constant>(&e->op);
-  if (c == nullptr)
-    return false;
+  if (c == nullptr) return false;
   return equal(e, identity_of({Monoid::Kind::kSum, {}, {}, {}}, e->type == Scalar::kBool ? Scalar::kI64 : e->type)) ||
          (e->type == Scalar::kBool && !std::get<bool>(c->value));
 }
@@ -64,8 +61,7 @@ void drop_update(Compute& c) {
 /// Whether the guard, if any, selects points of out only.
 bool guard_mentions_reduce(const Compute& c) {
   for (std::size_t k = 0; k < c.reduce.size(); ++k) {
-    if (mentions_label(c.guard, static_cast<std::int32_t>(c.out.size() + k)))
-      return true;
+    if (mentions_label(c.guard, static_cast<std::int32_t>(c.out.size() + k))) return true;
   }
   return false;
 }
@@ -75,8 +71,7 @@ bool rewrite_update(Compute& c, const Type& type, const Expr& base_fill) {
   const std::vector<std::size_t> order = permutation_of(c);
   const Scalar s = type.scalar;
   if (!covers(c, order, type)) {
-    if (c.combine || !base_fill || !c.base || reads(c.bodies[0], *c.base))
-      return false;
+    if (c.combine || !base_fill || !c.base || reads(c.bodies[0], *c.base)) return false;
     c.base.reset();
     c.fill = is_zero(base_fill) ? Expr() : base_fill;
     return true;
@@ -84,32 +79,23 @@ bool rewrite_update(Compute& c, const Type& type, const Expr& base_fill) {
   const bool from_identity = c.combine && base_fill && equal(base_fill, identity_of(*c.combine, s));
   const bool selects = c.guard && !c.combine && c.reduce.empty() && c.base && !base_fill;
   if ((c.combine && c.reduce.empty() && !from_identity) || selects) {
-    if (!c.base)
-      return false;
+    if (!c.base) return false;
     reorder(c, order);
     const Expr old = read(s, *c.base, c.left);
-    if (c.combine)
-      c.bodies[0] = combined(*c.combine, old, c.bodies[0]);
-    if (c.guard)
-      c.bodies[0] = select(c.guard, c.bodies[0], old);
+    if (c.combine) c.bodies[0] = combined(*c.combine, old, c.bodies[0]);
+    if (c.guard) c.bodies[0] = select(c.guard, c.bodies[0], old);
     c.guard = Expr();
     drop_update(c);
     return true;
   }
-  if (c.combine && !from_identity)
-    return false;
+  if (c.combine && !from_identity) return false;
   // Without `combine` a guard keeps the base where it does not hold, so the base must be one constant.
-  if (c.base)
-    c.fill = Expr();
+  if (c.base) c.fill = Expr();
   const bool partial = c.guard && (!c.combine || c.reduce.empty());
-  if (partial && c.base && !base_fill)
-    return false;
-  if (partial && !c.reduce.empty() && guard_mentions_reduce(c))
-    return false;
-  if (partial && c.base)
-    c.fill = is_zero(base_fill) ? Expr() : base_fill;
-  if (partial && !c.reduce.empty() && !c.fill)
-    c.fill = base_fill;
+  if (partial && c.base && !base_fill) return false;
+  if (partial && !c.reduce.empty() && guard_mentions_reduce(c)) return false;
+  if (partial && c.base) c.fill = is_zero(base_fill) ? Expr() : base_fill;
+  if (partial && !c.reduce.empty() && !c.fill) c.fill = base_fill;
   reorder(c, order);
   drop_update(c);
   return true;
@@ -118,27 +104,21 @@ bool rewrite_update(Compute& c, const Type& type, const Expr& base_fill) {
 /// The operand that `combine(identity, total)` equals, or null.
 Expr without_identity(const std::vector<const Node*>& table, const Expr& body) {
   const auto* b = std::get_if<Binary>(&body->op);
-  if (b == nullptr)
-    return {};
+  if (b == nullptr) return {};
   for (const auto& [one, other] : {std::pair(b->left, b->right), std::pair(b->right, b->left)}) {
     const auto* total = std::get_if<Read>(&other->op);
-    if (total == nullptr)
-      continue;
+    if (total == nullptr) continue;
     Expr start = one;
     if (const auto* r = std::get_if<Read>(&one->op); r != nullptr && r->subscripts.empty()) {
       const Compute* c = compute_of(table, r->tensor);
       start = c == nullptr ? Expr() : constant_fill(*c);
     }
     const Compute* reduction = compute_of(table, total->tensor);
-    if (!start || reduction == nullptr || !reduction->monoid || !reduction->left.empty())
-      continue;
+    if (!start || reduction == nullptr || !reduction->monoid || !reduction->left.empty()) continue;
     const Monoid& m = *reduction->monoid;
-    if (m.kind == Monoid::Kind::kUser || m.kind == Monoid::Kind::kArgMin || m.kind == Monoid::Kind::kArgMax)
-      continue;
-    if (!equal(start, identity_of(m, other->type)))
-      continue;
-    if (equal(combined(m, one, other), body) || equal(combined(m, other, one), body))
-      return other;
+    if (m.kind == Monoid::Kind::kUser || m.kind == Monoid::Kind::kArgMin || m.kind == Monoid::Kind::kArgMax) continue;
+    if (!equal(start, identity_of(m, other->type))) continue;
+    if (equal(combined(m, one, other), body) || equal(combined(m, other, one), body)) return other;
   }
   return {};
 }
@@ -157,10 +137,8 @@ class Updates {
  private:
   void visit(Region& region) {
     for (Node& node : region.nodes) {
-      if (auto* c = std::get_if<Compute>(&node.op))
-        visit(node, *c);
-      for (Region* inner : regions_of(node))
-        visit(*inner);
+      if (auto* c = std::get_if<Compute>(&node.op)) visit(node, *c);
+      for (Region* inner : regions_of(node)) visit(*inner);
     }
   }
 
@@ -172,12 +150,10 @@ class Updates {
         return total ? total : x;
       });
     });
-    if (c.left.empty() || c.bodies.size() != 1)
-      return;
+    if (c.left.empty() || c.bodies.size() != 1) return;
     Expr base_fill = c.base ? Expr() : c.fill;
     if (c.base) {
-      if (const Compute* base = compute_of(table_, *c.base))
-        base_fill = constant_fill(*base);
+      if (const Compute* base = compute_of(table_, *c.base)) base_fill = constant_fill(*base);
     }
     if (!c.base && !c.fill && type.scalar != Scalar::kBool) {
       base_fill = identity_of({Monoid::Kind::kSum, {}, {}, {}}, type.scalar);
@@ -193,8 +169,6 @@ class Updates {
 
 }  // namespace
 
-Program updates(const Program& program, PassContext& context) {
-  return Updates(program, context).run();
-}
+Program updates(const Program& program, PassContext& context) { return Updates(program, context).run(); }
 
 }  // namespace tdsl::passes

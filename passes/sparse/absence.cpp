@@ -4,8 +4,6 @@
 
 namespace tdsl::passes {
 
-ir::Program absence(const ir::Program& program, PassContext&) {
-  return ir::with_explicit_absence(program);
-}
+ir::Program absence(const ir::Program& program, PassContext&) { return ir::with_explicit_absence(program); }
 
 }  // namespace tdsl::passes

@@ -11,7 +11,8 @@ namespace tdsl::passes {
 /// becomes
 ///     %3:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (absent_mul(%1[i, j], %2[j]))
 ///
-/// Precondition: no Gradient; what is differentiated are products. Postcondition: as of ir::with_explicit_absence, which does the work.
+/// Precondition: no Gradient; what is differentiated are products. Postcondition: as of ir::with_explicit_absence,
+/// which does the work.
 [[nodiscard]] ir::Program absence(const ir::Program& program, PassContext& context);
 
 }  // namespace tdsl::passes

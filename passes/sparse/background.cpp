@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "ir/analysis/combined.h"
-#include "ir/graph/expr_build.h"
 #include "ir/analysis/stored_walk.h"
 #include "ir/analysis/support.h"
+#include "ir/graph/expr_build.h"
 #include "passes/rewriting.h"
 #include "passes/sparse/storage_choice.h"
 
@@ -33,12 +33,13 @@ struct Split {
 };
 
 Expr zero_of(Scalar type) {
-  if (type == Scalar::kBool)
-    return constant(type, false);
+  if (type == Scalar::kBool) return constant(type, false);
   return is_float(type) ? constant(type, 0.0) : constant(type, std::int64_t{0});
 }
 
-Expr is_present(const Expr& element) { return element->type == Scalar::kBool ? element : binary(BinaryOp::kNe, element, zero_of(element->type)); }
+Expr is_present(const Expr& element) {
+  return element->type == Scalar::kBool ? element : binary(BinaryOp::kNe, element, zero_of(element->type));
+}
 
 bool is_literal_zero(const Expr& e) {
   const auto* c = std::get_if<Constant>(&e->op);
@@ -48,18 +49,14 @@ bool is_literal_zero(const Expr& e) {
 
 /// What the factories make of it, now that reads are constants, and 0 of products in which that wins.
 Expr folded(const Expr& e) {
-  if (const auto* u = std::get_if<Unary>(&e->op))
-    return unary(u->op, u->operand, e->range);
-  if (const auto* c = std::get_if<Cast>(&e->op))
-    return cast(e->type, c->operand, e->range);
-  if (const auto* s = std::get_if<Select>(&e->op))
-    return select(s->condition, s->when_true, s->when_false, e->range);
+  if (const auto* u = std::get_if<Unary>(&e->op)) return unary(u->op, u->operand, e->range);
+  if (const auto* c = std::get_if<Cast>(&e->op)) return cast(e->type, c->operand, e->range);
+  if (const auto* s = std::get_if<Select>(&e->op)) return select(s->condition, s->when_true, s->when_false, e->range);
   const auto* b = std::get_if<Binary>(&e->op);
-  if (b == nullptr)
-    return e;
-  if (!is_float(e->type))
-    return binary(b->op, b->left, b->right, e->range);
-  const bool left = is_literal_zero(b->left) && (b->op == BinaryOp::kAbsentMul || b->op == BinaryOp::kMutualMul || b->op == BinaryOp::kAbsentDiv);
+  if (b == nullptr) return e;
+  if (!is_float(e->type)) return binary(b->op, b->left, b->right, e->range);
+  const bool left = is_literal_zero(b->left) &&
+                    (b->op == BinaryOp::kAbsentMul || b->op == BinaryOp::kMutualMul || b->op == BinaryOp::kAbsentDiv);
   const bool right = is_literal_zero(b->right) && b->op == BinaryOp::kMutualMul;
   return left || right ? zero_of(e->type) : binary(b->op, b->left, b->right, e->range);
 }
@@ -69,8 +66,7 @@ std::vector<std::int32_t> labels_of(const Read& r) {
   std::vector<std::int32_t> labels;
   for (const Expr& s : r.subscripts) {
     const std::int32_t label = bare_label(s);
-    if (label < 0 || std::ranges::find(labels, label) != labels.end())
-      return {};
+    if (label < 0 || std::ranges::find(labels, label) != labels.end()) return {};
     labels.push_back(label);
   }
   return labels;
@@ -93,16 +89,15 @@ class Splitter {
   explicit Splitter(const Program& program) : program_(program) {}
 
   [[nodiscard]] std::optional<Split> of(const Compute& c) const {
-    if (!c.monoid || c.bodies.size() != 1 || c.guard || !c.left.empty() || c.base || c.combine || c.fill || c.in_any_order || can_fail(program_, c))
+    if (!c.monoid || c.bodies.size() != 1 || c.guard || !c.left.empty() || c.base || c.combine || c.fill ||
+        c.in_any_order || can_fail(program_, c))
       return std::nullopt;
     std::set<std::vector<std::int32_t>> tried;
     std::optional<Split> found;
     for_each_node(c.bodies[0], [&](const ExprNode& n) {
       const auto* r = std::get_if<Read>(&n.op);
-      if (found || r == nullptr || !program_.type(r->tensor).has_sparse())
-        return;
-      if (const auto labels = labels_of(*r); !labels.empty() && tried.insert(labels).second)
-        found = over(c, labels);
+      if (found || r == nullptr || !program_.type(r->tensor).has_sparse()) return;
+      if (const auto labels = labels_of(*r); !labels.empty() && tried.insert(labels).second) found = over(c, labels);
     });
     return found;
   }
@@ -111,31 +106,24 @@ class Splitter {
   [[nodiscard]] std::optional<Split> over(const Compute& c, const std::vector<std::int32_t>& labels) const {
     const auto all = static_cast<std::int32_t>(c.out.size() + c.reduce.size());
     for (auto l = static_cast<std::int32_t>(c.out.size()); l < all; ++l) {
-      if (std::ranges::find(labels, l) == labels.end())
-        return std::nullopt;
+      if (std::ranges::find(labels, l) == labels.end()) return std::nullopt;
     }
-    if (goes_over_stored(c, labels))
-      return std::nullopt;
+    if (goes_over_stored(c, labels)) return std::nullopt;
     Split split{labels, {}, {}, {}};
     const Expr value = rewrite(c.bodies[0], [&](const Expr& e) {
       const auto* r = std::get_if<Read>(&e->op);
-      if (r == nullptr || !program_.type(r->tensor).has_sparse() || labels_of(*r) != labels)
-        return folded(e);
+      if (r == nullptr || !program_.type(r->tensor).has_sparse() || labels_of(*r) != labels) return folded(e);
       if (std::ranges::find(split.operands, r->tensor) == split.operands.end()) {
         split.operands.push_back(r->tensor);
         split.present = split.present ? binary(BinaryOp::kOr, split.present, is_present(e)) : is_present(e);
       }
       return zero_of(e->type);
     });
-    if (mentions_labels(value, c.out.size()))
-      return std::nullopt;
+    if (mentions_labels(value, c.out.size())) return std::nullopt;
     const Kind kind = c.monoid->kind;
-    if (kind == Kind::kArgMin || kind == Kind::kArgMax || kind == Kind::kUser)
-      return std::nullopt;
-    if (equal(value, identity_of(*c.monoid, value->type)))
-      return split;
-    if (!may_count(kind, value->type))
-      return std::nullopt;
+    if (kind == Kind::kArgMin || kind == Kind::kArgMax || kind == Kind::kUser) return std::nullopt;
+    if (equal(value, identity_of(*c.monoid, value->type))) return split;
+    if (!may_count(kind, value->type)) return std::nullopt;
     split.value = value;
     return split;
   }
@@ -183,8 +171,7 @@ class Writer {
     std::vector<Node> nodes;
     for (Node& n : region.nodes) {
       if (holds_operations(n)) {
-        for (Region* inner : regions_of(n))
-          visit(*inner);
+        for (Region* inner : regions_of(n)) visit(*inner);
       }
       const auto split = n.results.empty() ? splits_.end() : splits_.find(n.results[0]);
       if (split == splits_.end())
@@ -226,8 +213,7 @@ class Writer {
     std::vector<Expr> renamed(c.out.size() + c.reduce.size());
     Type type{Scalar::kI64, {}, {}};
     for (std::size_t l = 0; l < c.out.size(); ++l) {
-      if (std::ranges::find(split.labels, static_cast<std::int32_t>(l)) == split.labels.end())
-        continue;
+      if (std::ranges::find(split.labels, static_cast<std::int32_t>(l)) == split.labels.end()) continue;
       renamed[l] = index_ref(static_cast<std::int32_t>(of.out.size()));
       of.out.push_back(c.out[l]);
       type.shape.push_back(c.out[l].end - c.out[l].begin);
@@ -241,9 +227,10 @@ class Writer {
     std::vector<Label> labels = of.out;
     labels.insert(labels.end(), of.reduce.begin(), of.reduce.end());
     const auto same = [](const Label& a, const Label& b) { return a.begin == b.begin && a.end == b.end; };
-    const auto known = std::ranges::find_if(counts, [&](const Count& k) { return k.out == of.out.size() && equal(k.present, of.guard) && std::ranges::equal(k.labels, labels, same); });
-    if (known != counts.end())
-      return known->value;
+    const auto known = std::ranges::find_if(counts, [&](const Count& k) {
+      return k.out == of.out.size() && equal(k.present, of.guard) && std::ranges::equal(k.labels, labels, same);
+    });
+    if (known != counts.end()) return known->value;
     const ValueId value = program_.new_value(type, "", n.range);
     counts.push_back({of.guard, std::move(labels), of.out.size(), value});
     into.push_back({n.range, {value}, std::move(of)});
@@ -259,7 +246,8 @@ class Writer {
       if (std::ranges::find(split.labels, static_cast<std::int32_t>(l)) != split.labels.end())
         counted_at.push_back(index);
     }
-    // As floats, since all points may be more than 64 bits count. Those that are stored are exact, and so is the comparison.
+    // As floats, since all points may be more than 64 bits count. Those that are stored are exact, and so is the
+    // comparison.
     Extent points(1);
     Expr all;
     for (const Label& l : c.reduce) {
@@ -274,7 +262,8 @@ class Writer {
     const Expr as_float = cast(Scalar::kF64, present);
     Expr other = split.value;
     if (c.monoid->kind == Kind::kSum) {
-      const Expr others = is_float(type) ? cast(type, binary(BinaryOp::kSub, all, as_float)) : index_difference(expr_of(points), present);
+      const Expr others = is_float(type) ? cast(type, binary(BinaryOp::kSub, all, as_float))
+                                         : index_difference(expr_of(points), present);
       other = binary(BinaryOp::kMul, other, others);
     }
     // Where there are none, inf would not be 0 times there.
@@ -295,8 +284,7 @@ class Backgrounds {
     while (!splits_.empty()) {
       Writer writer(program_, splits_);
       Program written = writer.run();
-      if (!drop(written, writer.walks()))
-        return finished(std::move(written));
+      if (!drop(written, writer.walks())) return finished(std::move(written));
     }
     return program_;
   }
@@ -306,13 +294,10 @@ class Backgrounds {
     const Splitter splitter(program_);
     for (const Node& n : region.nodes) {
       if (const auto* c = std::get_if<Compute>(&n.op)) {
-        if (auto split = splitter.of(*c))
-          splits_.emplace(n.results[0], std::move(*split));
+        if (auto split = splitter.of(*c)) splits_.emplace(n.results[0], std::move(*split));
       }
-      if (!holds_operations(n))
-        continue;
-      for (const Region* inner : regions_of(n))
-        collect(*inner);
+      if (!holds_operations(n)) continue;
+      for (const Region* inner : regions_of(n)) collect(*inner);
     }
   }
 
@@ -325,7 +310,9 @@ class Backgrounds {
     const auto goes = [&](ValueId v, const Split& split) {
       const Compute* c = compute_of(nodes, v);
       const auto walk = c == nullptr ? std::nullopt : stored_walk(marked, *c);
-      return walk && std::ranges::all_of(split.operands, [&](ValueId operand) { return marked.info(operand).compressed && reads_walked(*c, *walk, operand); });
+      return walk && std::ranges::all_of(split.operands, [&](ValueId operand) {
+               return marked.info(operand).compressed && reads_walked(*c, *walk, operand);
+             });
     };
     return std::erase_if(splits_, [&](const auto& entry) {
              return !std::ranges::all_of(walks.at(entry.first), [&](ValueId v) { return goes(v, entry.second); });
@@ -336,7 +323,9 @@ class Backgrounds {
     for_each_node(program_.body, [&](const Node& n) {
       const auto split = n.results.empty() ? splits_.end() : splits_.find(n.results[0]);
       if (split != splits_.end())
-        context_.applied(n.range, split->second.value ? "over what is stored, and what is the same at all other points counts together" : "over what is stored: other points change nothing");
+        context_.applied(n.range, split->second.value
+                                      ? "over what is stored, and what is the same at all other points counts together"
+                                      : "over what is stored: other points change nothing");
     });
     return written;
   }

@@ -19,13 +19,10 @@ namespace {
 template <class Nodes, class F>
 void each_operation(Nodes& nodes, int loops, const F& f) {
   for (auto& n : nodes) {
-    if (auto* c = std::get_if<Compute>(&n.op))
-      f(n, *c, loops);
-    if (!holds_operations(n))
-      continue;
+    if (auto* c = std::get_if<Compute>(&n.op)) f(n, *c, loops);
+    if (!holds_operations(n)) continue;
     const bool loop = std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op);
-    for (auto* inner : regions_of(n))
-      each_operation(inner->nodes, loops + (loop ? 1 : 0), f);
+    for (auto* inner : regions_of(n)) each_operation(inner->nodes, loops + (loop ? 1 : 0), f);
   }
 }
 
@@ -39,17 +36,18 @@ Program marked_as(Program program, const StorageChoice& choice) {
 
 /// Whether the operation reads stored elements of the compressed value alone.
 bool reads_stored(const Program& marked, const Node& n, const Compute& c, ValueId v) {
-  if (storage_of(marked, n) == StoredBy::kRearrangement)
-    return true;
+  if (storage_of(marked, n) == StoredBy::kRearrangement) return true;
   const auto walk = stored_walk(marked, c);
   return walk && reads_walked(c, *walk, v);
 }
 
 class CompressedCopier {
  public:
-  CompressedCopier(const Program& program, const StorageChoice& choice, const std::set<ValueId>& refused) : marked_(marked_as(program, choice)), result_{program, {}} {
+  CompressedCopier(const Program& program, const StorageChoice& choice, const std::set<ValueId>& refused)
+      : marked_(marked_as(program, choice)), result_{program, {}} {
     each_operation(std::as_const(program.body.nodes), 0, [&](const Node& n, const Compute&, int loops) {
-      const bool dense = n.results.size() == 1 && choice.dense.contains(n.results[0]) && !refused.contains(n.results[0]);
+      const bool dense =
+          n.results.size() == 1 && choice.dense.contains(n.results[0]) && !refused.contains(n.results[0]);
       if (dense && program.type(n.results[0]).rank() == 2 && program.info(n.results[0]).tile.empty())
         consider(n, loops);
     });
@@ -59,13 +57,11 @@ class CompressedCopier {
     std::map<ValueId, int> walks;
     each(marked_, [&](ValueId v, const Node&, int loops) { walks[v] += loops > loops_.at(v) ? 2 : 1; });
     std::erase_if(loops_, [&](const auto& candidate) { return walks[candidate.first] < 2; });
-    for (const auto& [v, loops] : loops_)
-      result_.copies.emplace(v, copy_of(v));
+    for (const auto& [v, loops] : loops_) result_.copies.emplace(v, copy_of(v));
     std::map<const Node*, ValueMap> names;
     each(result_.program, [&](ValueId v, const Node& n, int) { names[&n].emplace(v, result_.copies.at(v)); });
     each_operation(result_.program.body.nodes, 0, [&](Node& n, Compute&, int) {
-      if (const auto found = names.find(&n); found != names.end())
-        rename_operands(n, found->second);
+      if (const auto found = names.find(&n); found != names.end()) rename_operands(n, found->second);
     });
     insert(result_.program.body);
     return std::move(result_);
@@ -87,8 +83,7 @@ class CompressedCopier {
   void each(const Program& program, const F& f) const {
     each_operation(program.body.nodes, 0, [&](const Node& n, const Compute& c, int loops) {
       for (const ValueId v : values_read(c)) {
-        if (loops_.contains(v) && reads_stored(marked_, n, c, v))
-          f(v, n, loops);
+        if (loops_.contains(v) && reads_stored(marked_, n, c, v)) f(v, n, loops);
       }
     });
   }
@@ -100,12 +95,10 @@ class CompressedCopier {
   void insert(Region& region) {
     std::vector<Node> nodes;
     for (Node& n : region.nodes) {
-      for (Region* inner : regions_of(n))
-        insert(*inner);
+      for (Region* inner : regions_of(n)) insert(*inner);
       const auto found = n.results.size() == 1 ? result_.copies.find(n.results[0]) : result_.copies.end();
       nodes.push_back(std::move(n));
-      if (found != result_.copies.end())
-        nodes.push_back(node_of(found->first, found->second, nodes.back().range));
+      if (found != result_.copies.end()) nodes.push_back(node_of(found->first, found->second, nodes.back().range));
     }
     region.nodes = std::move(nodes);
   }
@@ -117,14 +110,15 @@ class CompressedCopier {
     return {range, {copy}, std::move(c)};
   }
 
-  Program marked_;                 ///< as chosen, and all candidates
-  std::map<ValueId, int> loops_;   ///< of the candidates: those around where they are made
+  Program marked_;                ///< as chosen, and all candidates
+  std::map<ValueId, int> loops_;  ///< of the candidates: those around where they are made
   CompressedCopies result_;
 };
 
 }  // namespace
 
-CompressedCopies compressed_copies(const Program& program, const StorageChoice& choice, const std::set<ValueId>& refused) {
+CompressedCopies compressed_copies(const Program& program, const StorageChoice& choice,
+                                   const std::set<ValueId>& refused) {
   return CompressedCopier(program, choice, refused).run();
 }
 
@@ -132,14 +126,12 @@ std::set<ValueId> copies_in_vain(const CompressedCopies& copies, const Program& 
   std::set<ValueId> vain;
   const Program marked = marked_as(program, choice);
   for (const auto& [v, copy] : copies.copies) {
-    if (!choice.compressed.contains(copy))
-      vain.insert(v);
+    if (!choice.compressed.contains(copy)) vain.insert(v);
   }
   each_operation(marked.body.nodes, 0, [&](const Node& n, const Compute& c, int) {
     const std::set<ValueId> read = values_read(c);
     for (const auto& [v, copy] : copies.copies) {
-      if (read.contains(copy) && !vain.contains(v) && !reads_stored(marked, n, c, copy))
-        vain.insert(v);
+      if (read.contains(copy) && !vain.contains(v) && !reads_stored(marked, n, c, copy)) vain.insert(v);
     }
   });
   return vain;

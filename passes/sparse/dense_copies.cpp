@@ -43,12 +43,10 @@ class Copies {
     for (Node& n : region.nodes) {
       std::ranges::copy_if(n.results, std::back_inserter(defined), is_compressed);
       if (holds_operations(n)) {
-        for (Region* inner : regions_of(n))
-          visit(*inner, n.results);
+        for (Region* inner : regions_of(n)) visit(*inner, n.results);
       }
     }
-    for (const ValueId v : defined)
-      copy_in(region, into, v);
+    for (const ValueId v : defined) copy_in(region, into, v);
     tell_of_arguments(region);
   }
 
@@ -60,8 +58,7 @@ class Copies {
       const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
       if (of.valid() && program_.info(of).compressed && !program_.info(n.results[0]).compressed)
         copied.emplace(n.results[0], of);
-      if (!std::holds_alternative<Routine>(n.op))
-        continue;
+      if (!std::holds_alternative<Routine>(n.op)) continue;
       for (const ValueId argument : operands_of(program_, n)) {
         if (const auto found = copied.find(argument); found != copied.end())
           warn(found->second, n.range, reason(n, true));
@@ -73,16 +70,13 @@ class Copies {
   void copy_in(Region& region, const std::vector<ValueId>& into, ValueId v) {
     std::vector<std::size_t> users;
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
-      if (needs(region.nodes[k], v, true))
-        users.push_back(k);
+      if (needs(region.nodes[k], v, true)) users.push_back(k);
     }
     const bool yielded = yields_dense(region, into, v);
-    if (users.empty() && !yielded)
-      return;
+    if (users.empty() && !yielded) return;
     if (!yielded && std::ranges::all_of(users, [&](std::size_t k) { return is_branch(region.nodes[k]); })) {
       for (const std::size_t k : users) {
-        for (Region* inner : regions_of(region.nodes[k]))
-          copy_in(*inner, region.nodes[k].results, v);
+        for (Region* inner : regions_of(region.nodes[k])) copy_in(*inner, region.nodes[k].results, v);
       }
       return;
     }
@@ -90,8 +84,7 @@ class Copies {
     const SourceRange range = users.empty() ? program_.info(into[0]).range : region.nodes[place].range;
     const ValueInfo info = program_.info(v);
     const ValueId copy = program_.new_value(info.type, info.name, range);
-    for (const std::size_t k : users)
-      redirect(region.nodes[k], v, copy, true);
+    for (const std::size_t k : users) redirect(region.nodes[k], v, copy, true);
     redirect_yields(region, into, v, copy, range);
     region.nodes.insert(region.nodes.begin() + static_cast<std::ptrdiff_t>(place), node_of(v, copy, range));
   }
@@ -103,20 +96,18 @@ class Copies {
       found = found || (region.yields[k] == v && !program_.info(into[k]).compressed);
     return found;
   }
-  void redirect_yields(Region& region, const std::vector<ValueId>& into, ValueId v, ValueId copy, const SourceRange& range) {
-    if (!yields_dense(region, into, v))
-      return;
+  void redirect_yields(Region& region, const std::vector<ValueId>& into, ValueId v, ValueId copy,
+                       const SourceRange& range) {
+    if (!yields_dense(region, into, v)) return;
     warn(v, range, "a loop or branch carries it dense");
     for (std::size_t k = 0; k < std::min(region.yields.size(), into.size()); ++k) {
-      if (region.yields[k] == v && !program_.info(into[k]).compressed)
-        region.yields[k] = copy;
+      if (region.yields[k] == v && !program_.info(into[k]).compressed) region.yields[k] = copy;
     }
   }
   /// Initial values of what a loop carries dense.
   void redirect_inits(std::vector<ValueId>& inits, const Region& body, ValueId v, ValueId copy) const {
     for (std::size_t k = 0; k < inits.size(); ++k) {
-      if (inits[k] == v && !program_.info(body.arguments[k + 1]).compressed)
-        inits[k] = copy;
+      if (inits[k] == v && !program_.info(body.arguments[k + 1]).compressed) inits[k] = copy;
     }
   }
   [[nodiscard]] bool starts_dense(const std::vector<ValueId>& inits, const Region& body, ValueId v) const {
@@ -140,25 +131,20 @@ class Copies {
 
   /// Whether the node, or one inside it, reads all elements of the compressed value. `operations`: Computes may walk.
   [[nodiscard]] bool needs(const Node& n, ValueId v, bool operations) const {
-    if (needs_itself(n, v, operations))
-      return true;
+    if (needs_itself(n, v, operations)) return true;
     const bool inside = operations && holds_operations(n);
     return std::ranges::any_of(regions_of(n), [&](const Region* r) {
-      return (inside && yields_dense(*r, n.results, v)) || std::ranges::any_of(r->nodes, [&](const Node& inner) { return needs(inner, v, inside); });
+      return (inside && yields_dense(*r, n.results, v)) ||
+             std::ranges::any_of(r->nodes, [&](const Node& inner) { return needs(inner, v, inside); });
     });
   }
   [[nodiscard]] bool needs_itself(const Node& n, ValueId v, bool operations) const {
     const std::vector<ValueId> operands = operands_of(program_, n);
-    if (std::ranges::find(operands, v) == operands.end())
-      return false;
-    if (std::holds_alternative<Output>(n.op) || std::holds_alternative<Print>(n.op))
-      return false;
-    if (operations && storage_of(program_, n) == StoredBy::kRearrangement)
-      return false;
-    if (const auto* f = std::get_if<For>(&n.op))
-      return starts_dense(f->inits, f->body, v);
-    if (const auto* w = std::get_if<While>(&n.op))
-      return starts_dense(w->inits, w->body, v);
+    if (std::ranges::find(operands, v) == operands.end()) return false;
+    if (std::holds_alternative<Output>(n.op) || std::holds_alternative<Print>(n.op)) return false;
+    if (operations && storage_of(program_, n) == StoredBy::kRearrangement) return false;
+    if (const auto* f = std::get_if<For>(&n.op)) return starts_dense(f->inits, f->body, v);
+    if (const auto* w = std::get_if<While>(&n.op)) return starts_dense(w->inits, w->body, v);
     const auto* c = std::get_if<Compute>(&n.op);
     const auto walk = c == nullptr || !operations ? std::nullopt : stored_walk(program_, *c);
     return !walk || !reads_walked(*c, *walk, v);
@@ -175,25 +161,24 @@ class Copies {
     }
     const bool inside = operations && holds_operations(n);
     for (Region* r : regions_of(n)) {
-      for (Node& inner : r->nodes)
-        redirect(inner, v, copy, inside);
-      if (inside)
-        redirect_yields(*r, n.results, v, copy, n.range);
+      for (Node& inner : r->nodes) redirect(inner, v, copy, inside);
+      if (inside) redirect_yields(*r, n.results, v, copy, n.range);
     }
   }
 
   void warn(ValueId v, const SourceRange& range, const std::string& why) {
     const std::string& name = program_.info(v).name;
     if (told_.emplace(v, range.file, range.line).second)
-      context_.warn("dense-copy", range, (name.empty() ? "a compressed tensor" : "`" + name + "`") + " is compressed, and here a dense copy is read: " + why);
+      context_.warn("dense-copy", range,
+                    (name.empty() ? "a compressed tensor" : "`" + name + "`") +
+                        " is compressed, and here a dense copy is read: " + why);
   }
   [[nodiscard]] static std::string reason(const Node& n, bool operations) {
     const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };
-    if (holds.operator()<For>() || holds.operator()<While>())
-      return "a loop carries it dense";
-    if (!holds.operator()<Compute>())
-      return "library routines work on dense tensors";
-    return operations ? "this does not go over its stored elements alone" : "this is a part of a task or nest that reads elements one by one";
+    if (holds.operator()<For>() || holds.operator()<While>()) return "a loop carries it dense";
+    if (!holds.operator()<Compute>()) return "library routines work on dense tensors";
+    return operations ? "this does not go over its stored elements alone"
+                      : "this is a part of a task or nest that reads elements one by one";
   }
 
   Program program_;
@@ -211,22 +196,22 @@ class Unmarking {
     std::set<ValueId> lost;
     for (const auto& [v, reason] : choice.dense) {
       ValueInfo& info = program_.values[static_cast<std::size_t>(v.id)];
-      if (!info.compressed)
-        continue;
+      if (!info.compressed) continue;
       info.compressed = false;
       lost.insert(v);
-      context_.refused(info.range, (info.name.empty() ? "this value" : "`" + info.name + "`") + " is stored dense after all: " + reason);
+      context_.refused(info.range, (info.name.empty() ? "this value" : "`" + info.name + "`") +
+                                       " is stored dense after all: " + reason);
     }
-    if (lost.empty())
-      return std::move(program_);
+    if (lost.empty()) return std::move(program_);
     ValueMap names;
     for_each_region(program_, [&](Region& r) {
       std::erase_if(r.nodes, [&](const Node& n) {
         const auto* c = std::get_if<Compute>(&n.op);
         const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
-        const bool same = of.valid() && lost.contains(of) && same_storage(program_.type(of), program_.type(n.results[0])) && !program_.info(n.results[0]).compressed;
-        if (same)
-          names.emplace(n.results[0], of);
+        const bool same = of.valid() && lost.contains(of) &&
+                          same_storage(program_.type(of), program_.type(n.results[0])) &&
+                          !program_.info(n.results[0]).compressed;
+        if (same) names.emplace(n.results[0], of);
         return same;
       });
     });

@@ -16,7 +16,8 @@ namespace {
 std::string sparse_type_text(const Program& program, const Type& type) {
   std::string text(name_of(type.scalar));
   for (std::size_t d = 0; d < type.rank(); ++d) {
-    const std::string extent = type.shape[d].to_string([&](ValueId v) { return program.info(v).name.empty() ? "?" : program.info(v).name; });
+    const std::string extent =
+        type.shape[d].to_string([&](ValueId v) { return program.info(v).name.empty() ? "?" : program.info(v).name; });
     text += (d == 0 ? "[" : ", ") + std::string(d < type.sparse.size() && type.sparse[d] ? "sparse " : "") + extent;
   }
   return text + "]";
@@ -24,8 +25,7 @@ std::string sparse_type_text(const Program& program, const Type& type) {
 
 /// What the pass `storage` said, or would say now.
 std::string why_dense(const StorageChoice& choice, ValueId v, const SourceRange& range, const PassContext& context) {
-  if (const auto found = choice.dense.find(v); found != choice.dense.end())
-    return found->second;
+  if (const auto found = choice.dense.find(v); found != choice.dense.end()) return found->second;
   constexpr std::string_view kDense = " is stored dense: ";
   for (const Remark& r : context.remarks()) {
     const std::size_t at = r.reason.find(kDense);
@@ -54,11 +54,15 @@ void warn_of_dense_storage(const Program& program, PassContext& context) {
       for (const ValueId v : n.results) {
         const ValueInfo& info = program.info(v);
         const SourceRange& range = info.range.known() ? info.range : n.range;
-        const bool vector = info.type.rank() == 1 && std::holds_alternative<Compute>(n.op);  // small beside what it comes from
-        if (!info.type.has_sparse() || vector || info.compressed || is_dense_copy(program, n) || info.name.empty() == named || !told.insert({range.file, range.line}).second)
+        const bool vector =
+            info.type.rank() == 1 && std::holds_alternative<Compute>(n.op);  // small beside what it comes from
+        if (!info.type.has_sparse() || vector || info.compressed || is_dense_copy(program, n) ||
+            info.name.empty() == named || !told.insert({range.file, range.line}).second)
           continue;
         const std::string name = named ? "`" + info.name + "`" : "this value";
-        context.warn("dense-storage", range, name + ", " + sparse_type_text(program, info.type) + ", is stored dense, absent elements included: " + why_dense(choice, v, range, context));
+        context.warn("dense-storage", range,
+                     name + ", " + sparse_type_text(program, info.type) +
+                         ", is stored dense, absent elements included: " + why_dense(choice, v, range, context));
       }
     });
   }

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "ir/graph/expr_build.h"
 #include "ir/analysis/periodic.h"
 #include "ir/analysis/rearrangement.h"
 #include "ir/analysis/stored_walk.h"
+#include "ir/graph/expr_build.h"
 #include "passes/rewriting.h"
 #include "passes/sparse/storage_choice.h"
 
@@ -23,8 +23,7 @@ namespace {
 std::vector<Label*> all_labels(Compute& c) {
   std::vector<Label*> labels;
   for (auto* list : {&c.out, &c.reduce}) {
-    for (Label& l : *list)
-      labels.push_back(&l);
+    for (Label& l : *list) labels.push_back(&l);
   }
   return labels;
 }
@@ -53,25 +52,25 @@ class Changer {
   /// `program` is where new values are made: all candidates are marked in it.
   Changer(Program& program, const Compute& c) : program_(program), compute_(c) {}
 
-  /// Nothing if the Compute walks as it is, or would not walk in any way. `compressed_result`: its result must be compressed then.
+  /// Nothing if the Compute walks as it is, or would not walk in any way. `compressed_result`: its result must be
+  /// compressed then.
   std::optional<Changed> run(bool compressed_result) {
-    if (compute_.bodies.size() != 1 || compute_.in_any_order || !compute_.left.empty() || compute_.base || !find_parts())
+    if (compute_.bodies.size() != 1 || compute_.in_any_order || !compute_.left.empty() || compute_.base ||
+        !find_parts())
       return std::nullopt;
     // Matrices that are walked beat one that is walked beside dense copies of the others.
     const Reach now = reach(compute_, compressed_result);
     if (now == Reach::kAll || (compressed_result && (now == Reach::kSome || rearrangement(program_, compute_))))
       return std::nullopt;
     std::vector<std::size_t> turned;
-    for (std::size_t mask = 0; mask < std::size_t{1} << parts_.size(); ++mask)
-      turned.push_back(mask);
+    for (std::size_t mask = 0; mask < std::size_t{1} << parts_.size(); ++mask) turned.push_back(mask);
     std::ranges::stable_sort(turned, {}, [](std::size_t mask) { return std::popcount(mask); });
     for (const std::size_t mask : turned) {
       const std::size_t values = program_.values.size();
       std::optional<Changed> changed = change(mask);
       const Reach then = changed && !changed->made.empty() ? reach(changed->compute, compressed_result) : Reach::kNone;
       const bool enough = then == Reach::kAll || (then == Reach::kSome && (compressed_result || mask == 0));
-      if (enough && then > now)
-        return changed;
+      if (enough && then > now) return changed;
       program_.values.resize(values);
     }
     return std::nullopt;
@@ -84,27 +83,27 @@ class Changer {
   enum class Reach : std::uint8_t { kNone, kSome, kAll };
   [[nodiscard]] Reach reach(const Compute& c, bool compressed_result) const {
     const auto walk = stored_walk(program_, c);
-    if (!walk || (compressed_result && walk->result == StoredWalk::Result::kDense))
-      return Reach::kNone;
+    if (!walk || (compressed_result && walk->result == StoredWalk::Result::kDense)) return Reach::kNone;
     const std::set<ValueId> read = values_read(c);
-    const bool all = std::ranges::all_of(read, [&](ValueId v) { return !program_.info(v).compressed || program_.type(v).rank() != 2 || reads_walked(c, *walk, v); });
+    const bool all = std::ranges::all_of(read, [&](ValueId v) {
+      return !program_.info(v).compressed || program_.type(v).rank() != 2 || reads_walked(c, *walk, v);
+    });
     return all ? Reach::kAll : Reach::kSome;
   }
 
   /// Reads of matrices that are candidates; false: there is none, or one of them cannot be moved.
   bool find_parts() {
     const std::set<ValueId> values = values_read(compute_);
-    if (std::ranges::none_of(values, [this](ValueId v) { return program_.info(v).compressed; }))
-      return false;
+    if (std::ranges::none_of(values, [this](ValueId v) { return program_.info(v).compressed; })) return false;
     bool fits = find_parts(compute_.bodies[0], static_cast<bool>(compute_.guard));
-    if (compute_.guard)
-      fits = find_parts(compute_.guard, false) && fits;
+    if (compute_.guard) fits = find_parts(compute_.guard, false) && fits;
     return fits && !parts_.empty() && parts_.size() <= kMostParts;
   }
   /// `conditional`: not evaluated at all points.
   bool find_parts(const Expr& e, bool conditional) {
     if (const auto* s = std::get_if<Select>(&e->op))
-      return add_choice(e) || (find_parts(s->condition, conditional) && find_parts(s->when_true, true) && find_parts(s->when_false, true));
+      return add_choice(e) || (find_parts(s->condition, conditional) && find_parts(s->when_true, true) &&
+                               find_parts(s->when_false, true));
     if (const auto* b = std::get_if<Binary>(&e->op); b != nullptr && is_logical(b->op))
       return find_parts(b->left, conditional) && find_parts(b->right, true);
     const auto* r = std::get_if<Read>(&e->op);
@@ -115,54 +114,44 @@ class Changer {
   bool add_part(const Expr& e, const Read& r, bool conditional) {
     const std::vector<Label> labels = all_labels(compute_);
     std::vector<const Label*> ranges;
-    for (const Label& l : labels)
-      ranges.push_back(&l);
+    for (const Label& l : labels) ranges.push_back(&l);
     // A matrix of its own has all elements, wherever they are read.
-    if (conditional && read_may_fail(program_, r, ranges))
-      return false;
-    if (std::ranges::any_of(parts_, [&](const MovedRead& p) { return equal(p.read, e); }))
-      return true;
+    if (conditional && read_may_fail(program_, r, ranges)) return false;
+    if (std::ranges::any_of(parts_, [&](const MovedRead& p) { return equal(p.read, e); })) return true;
     std::optional<MovedRead> part = part_of(e, r);
-    if (part)
-      parts_.push_back(std::move(*part));
+    if (part) parts_.push_back(std::move(*part));
     return part.has_value();
   }
 
   /// `select(i < n, A[i, j], B[i - n, j])`: one matrix for all of it.
   bool add_choice(const Expr& e) {
-    if (std::ranges::any_of(parts_, [&](const MovedRead& p) { return equal(p.read, e); }))
-      return true;
+    if (std::ranges::any_of(parts_, [&](const MovedRead& p) { return equal(p.read, e); })) return true;
     MovedRead part{e};
     bool compressed = true;
     const Read* first = nullptr;
     for_each_node(e, [&](const ExprNode& n) {
       const auto* r = std::get_if<Read>(&n.op);
-      if (r == nullptr || r->subscripts.empty())
-        return;
+      if (r == nullptr || r->subscripts.empty()) return;
       first = first == nullptr ? r : first;
       compressed = compressed && program_.info(r->tensor).compressed;
     });
-    if (first == nullptr || !compressed || first->subscripts.size() != 2)
-      return false;
+    if (first == nullptr || !compressed || first->subscripts.size() != 2) return false;
     const std::vector<Label> labels = all_labels(compute_);
     std::vector<Expr> dimensions(labels.size());
     Compute alone;
     for (std::size_t d = 0; d < 2; ++d) {
       const std::optional<Affine> form = affine_of(first->subscripts[d], read_scalar);
-      if (!form || form->terms.size() != 1)
-        return false;
+      if (!form || form->terms.size() != 1) return false;
       part.labels[d] = form->terms[0].label;
       const auto label = static_cast<std::size_t>(part.labels[d]);
       dimensions[label] = index_ref(static_cast<std::int32_t>(d));
       alone.out.push_back(labels[label]);
     }
     for (std::size_t l = 0; l < labels.size(); ++l) {
-      if (!dimensions[l] && mentions_label(e, static_cast<std::int32_t>(l)))
-        return false;
+      if (!dimensions[l] && mentions_label(e, static_cast<std::int32_t>(l))) return false;
     }
     alone.bodies = {substitute_labels(e, dimensions)};
-    if (part.labels[0] == part.labels[1] || !rearrangement(program_, alone))
-      return false;
+    if (part.labels[0] == part.labels[1] || !rearrangement(program_, alone)) return false;
     parts_.push_back(std::move(part));
     return true;
   }
@@ -175,18 +164,16 @@ class Changer {
       const Extent& extent = program_.type(r.tensor).shape[d];
       const std::optional<Affine> form = affine_of(r.subscripts[d], read_scalar);
       const std::optional<Periodic> around = form ? std::nullopt : periodic_of(r.subscripts[d], labels, read_scalar);
-      if (!form && !(around && around->extent == extent))
-        return std::nullopt;
-      if (form && (form->terms.size() > 1 || (form->terms.size() == 1 && form->terms[0].coefficient.constant().value_or(0) == 0)))
+      if (!form && !(around && around->extent == extent)) return std::nullopt;
+      if (form && (form->terms.size() > 1 ||
+                   (form->terms.size() == 1 && form->terms[0].coefficient.constant().value_or(0) == 0)))
         return std::nullopt;
       part.labels[d] = around ? around->label : form->terms.empty() ? -1 : form->terms[0].label;
-      if (part.labels[d] < 0)
-        continue;
+      if (part.labels[d] < 0) continue;
       const Label& l = labels[static_cast<std::size_t>(part.labels[d])];
       whole += bare_label(r.subscripts[d]) >= 0 && l.begin == Extent(0) && l.end == extent ? 1 : 0;
     }
-    if (part.labels[0] == part.labels[1])
-      return std::nullopt;
+    if (part.labels[0] == part.labels[1]) return std::nullopt;
     part.as_it_is = whole == 2;
     return part;
   }
@@ -196,8 +183,7 @@ class Changer {
     std::vector<Expr> replacements(all_labels(std::as_const(c)).size());
     for (const std::int32_t l : shifted) {
       Label& label = *all_labels(c)[static_cast<std::size_t>(l)];
-      if (label.begin == Extent(0))
-        continue;
+      if (label.begin == Extent(0)) continue;
       replacements[static_cast<std::size_t>(l)] = binary(BinaryOp::kAdd, index_ref(l), expr_of_polynomial(label.begin));
       label.end = label.end - label.begin;
       label.begin = Extent(0);
@@ -208,7 +194,8 @@ class Changer {
   /// A matrix with one row or column is reduced along that: only where nothing else is computed, or in a reduction.
   std::int32_t single_label(Compute& c) const {
     if (!c.monoid) {
-      if (c.out.empty() || !c.reduce.empty() || c.guard || c.fill || c.combine || !std::holds_alternative<Read>(c.bodies[0]->op))
+      if (c.out.empty() || !c.reduce.empty() || c.guard || c.fill || c.combine ||
+          !std::holds_alternative<Read>(c.bodies[0]->op))
         return -1;
       c.monoid = Monoid{c.bodies[0]->type == Scalar::kBool ? Monoid::Kind::kAny : Monoid::Kind::kSum, {}, {}, {}};
     }
@@ -221,8 +208,7 @@ class Changer {
     Compute& c = changed.compute;
     std::set<std::int32_t> shifted;
     for (const MovedRead& p : parts_) {
-      if (!p.as_it_is)
-        shifted.insert(p.labels.begin(), p.labels.end());
+      if (!p.as_it_is) shifted.insert(p.labels.begin(), p.labels.end());
     }
     shifted.erase(-1);
     Compute moved = c;
@@ -232,8 +218,7 @@ class Changer {
     for (std::size_t k = 0; k < parts_.size(); ++k) {
       const bool turn = (turned >> k & 1) != 0;
       MovedRead part = parts_[k];
-      if (part.as_it_is && !turn)
-        continue;
+      if (part.as_it_is && !turn) continue;
       // As it is read behind the shift.
       Compute alone = c;
       alone.guard = Expr();
@@ -241,16 +226,12 @@ class Changer {
       shift(alone, shifted);
       const Expr from = alone.bodies[0];
       for (std::int32_t& l : part.labels) {
-        if (l >= 0)
-          continue;
-        if (single < 0)
-          single = single_label(moved);
-        if (single < 0)
-          return std::nullopt;
+        if (l >= 0) continue;
+        if (single < 0) single = single_label(moved);
+        if (single < 0) return std::nullopt;
         l = single;
       }
-      if (part.labels[0] == part.labels[1])
-        return std::nullopt;
+      if (part.labels[0] == part.labels[1]) return std::nullopt;
       replaced.emplace_back(from, of_matrix(changed, moved, from, part.labels, turn));
     }
     rewrite_expressions(moved, [&](const Expr& e) {
@@ -264,7 +245,8 @@ class Changer {
   }
 
   /// The read of a new matrix whose dimensions are the two index variables, the other way round if it is turned.
-  Expr of_matrix(Changed& changed, const Compute& moved, const Expr& from, const std::array<std::int32_t, 2>& labels, bool turn) {
+  Expr of_matrix(Changed& changed, const Compute& moved, const Expr& from, const std::array<std::int32_t, 2>& labels,
+                 bool turn) {
     const auto* r = std::get_if<Read>(&from->op);
     const std::vector<Label> all = all_labels(moved);
     const ValueInfo info = program_.info(r == nullptr ? first_tensor(from) : r->tensor);
@@ -288,7 +270,9 @@ class Changer {
       for (std::size_t d = 0; d < 2; ++d) {
         const Expr place = substitute_labels(r->subscripts[d], replacements);
         const std::optional<Affine> form = affine_of(r->subscripts[d], read_scalar);
-        places.push_back(form && form->terms.empty() ? binary(BinaryOp::kAdd, place, replacements[static_cast<std::size_t>(labels[d])]) : place);
+        places.push_back(form && form->terms.empty()
+                             ? binary(BinaryOp::kAdd, place, replacements[static_cast<std::size_t>(labels[d])])
+                             : place);
       }
       copy.bodies = {read(from->type, r->tensor, std::move(places), from->range)};
     }
@@ -302,8 +286,7 @@ class Changer {
     ValueId found;
     for_each_node(e, [&](const ExprNode& n) {
       const auto* r = std::get_if<Read>(&n.op);
-      if (r != nullptr && !r->subscripts.empty() && !found.valid())
-        found = r->tensor;
+      if (r != nullptr && !r->subscripts.empty() && !found.valid()) found = r->tensor;
     });
     return found;
   }
@@ -319,7 +302,9 @@ class Rewriter {
     const std::vector<const Node*> nodes = definitions(program);
     for (std::size_t k = 0; k < program.values.size(); ++k) {
       const Node* n = nodes[k];
-      const bool made = n == nullptr || std::holds_alternative<Input>(n->op) || std::holds_alternative<Compute>(n->op) || std::holds_alternative<Random>(n->op) || holds_operations(*n);
+      const bool made = n == nullptr || std::holds_alternative<Input>(n->op) ||
+                        std::holds_alternative<Compute>(n->op) || std::holds_alternative<Random>(n->op) ||
+                        holds_operations(*n);
       ValueInfo& info = marked_.values[k];
       info.compressed = made && info.type.has_sparse() && info.tile.empty();
     }
@@ -329,8 +314,7 @@ class Rewriter {
     Region body = std::move(marked_.body);
     region(body, true);
     marked_.body = std::move(body);
-    for (ValueInfo& info : marked_.values)
-      info.compressed = false;
+    for (ValueInfo& info : marked_.values) info.compressed = false;
     return {std::move(marked_), std::move(moved_)};
   }
 
@@ -350,11 +334,9 @@ class Rewriter {
         compute(n, *c);
       } else if (holds_operations(n)) {
         const bool inner_loop = std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op);
-        for (Region* inner : regions_of(n))
-          region(*inner, inner_loop);
+        for (Region* inner : regions_of(n)) region(*inner, inner_loop);
       }
-      for (Node& made : std::exchange(levels_.back().made, {}))
-        nodes.push_back(std::move(made));
+      for (Node& made : std::exchange(levels_.back().made, {})) nodes.push_back(std::move(made));
       levels_.back().defined.insert(n.results.begin(), n.results.end());
       nodes.push_back(std::move(n));
     }
@@ -363,24 +345,21 @@ class Rewriter {
   }
 
   void compute(Node& n, Compute& c) {
-    if (n.results.size() != 1 || results_.refused.contains(n.results[0]))
-      return;
+    if (n.results.size() != 1 || results_.refused.contains(n.results[0])) return;
     const ValueInfo& result = marked_.info(n.results[0]);
-    std::optional<Changed> changed = Changer(marked_, c).run(result.compressed && result.type.rank() == 2 && !results_.dense.contains(n.results[0]));
-    if (!changed)
-      return;
+    std::optional<Changed> changed =
+        Changer(marked_, c).run(result.compressed && result.type.rank() == 2 && !results_.dense.contains(n.results[0]));
+    if (!changed) return;
     c = std::move(changed->compute);
     ValueMap names;
     for (auto& [v, copy] : changed->made) {
       const std::set<ValueId> from = tensors_read(copy);
       const ValueId known = place(v, std::move(copy), n.range);
-      if (!(known == v))
-        names.emplace(v, known);
+      if (!(known == v)) names.emplace(v, known);
       moved_[known].from = from;
       moved_[known].users.insert(n.results[0]);
     }
-    if (!names.empty())
-      rename_operands(n, names);
+    if (!names.empty()) rename_operands(n, names);
   }
 
   /// In front of the outermost loop where it is the same; the value that is it already, if there is one.
@@ -390,13 +369,12 @@ class Rewriter {
     const std::vector<const Label*> pointers = {&labels[0], &labels[1]};
     const auto* alone = std::get_if<Read>(&copy.bodies[0]->op);
     const bool fails = alone != nullptr && read_may_fail(marked_, *alone, pointers);
-    while (level > 0 && !fails && levels_[level].loop && !depends_on(levels_[level], copy))
-      --level;
+    while (level > 0 && !fails && levels_[level].loop && !depends_on(levels_[level], copy)) --level;
     Level& at = levels_[level];
     for (const auto& [other, value] : at.known) {
-      const bool same = equal(other.bodies[0], copy.bodies[0]) && other.out[0].end == copy.out[0].end && other.out[1].end == copy.out[1].end;
-      if (same)
-        return value;
+      const bool same = equal(other.bodies[0], copy.bodies[0]) && other.out[0].end == copy.out[0].end &&
+                        other.out[1].end == copy.out[1].end;
+      if (same) return value;
     }
     at.known.emplace_back(copy, v);
     at.defined.insert(v);
@@ -412,9 +390,9 @@ class Rewriter {
     const std::set<ValueId> read = values_read(copy);
     const auto defined = [&](ValueId v) { return level.defined.contains(v); };
     return std::ranges::any_of(read, defined) || std::ranges::any_of(copy.out, [&](const Label& l) {
-      const std::vector<ValueId> sizes = l.end.values();
-      return std::ranges::any_of(sizes, defined);
-    });
+             const std::vector<ValueId> sizes = l.end.values();
+             return std::ranges::any_of(sizes, defined);
+           });
   }
 
   const UserResults& results_;
@@ -425,6 +403,8 @@ class Rewriter {
 
 }  // namespace
 
-RearrangedReads rearranged_reads(const Program& program, const UserResults& results) { return Rewriter(program, results).run(); }
+RearrangedReads rearranged_reads(const Program& program, const UserResults& results) {
+  return Rewriter(program, results).run();
+}
 
 }  // namespace tdsl::passes

@@ -18,14 +18,14 @@ namespace {
 
 Expr is_present(Scalar type, ValueId matrix) {
   const Expr element = read(type, matrix, {index_ref(0), index_ref(1)});
-  if (type == Scalar::kBool)
-    return element;
+  if (type == Scalar::kBool) return element;
   return binary(BinaryOp::kNe, element, is_float(type) ? constant(type, 0.0) : constant(type, std::int64_t{0}));
 }
 
 class Sampling {
  public:
-  Sampling(Program program, PassContext& context) : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
+  Sampling(Program program, PassContext& context)
+      : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
 
   Program run() {
     Region body = std::move(program_.body);
@@ -37,61 +37,61 @@ class Sampling {
  private:
   struct Readers {
     std::size_t first = 0;  ///< its place
-    ValueId walked;  ///< where they read it
+    ValueId walked;         ///< where they read it
   };
 
   void visit(Region& region) {
     for (Node& n : region.nodes) {
-      if (!holds_operations(n))
-        continue;
-      for (Region* inner : regions_of(n))
-        visit(*inner);
+      if (!holds_operations(n)) continue;
+      for (Region* inner : regions_of(n)) visit(*inner);
     }
     // From the last node on: what only a sampled one reads can be sampled, too.
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
-      if (const auto readers = readers_of(region, k))
-        sample(region, k, *readers);
+      if (const auto readers = readers_of(region, k)) sample(region, k, *readers);
     }
   }
 
-  /// What reads the node's value, if it is a dense matrix or a product of compressed ones, and all of them walk one matrix beside it.
+  /// What reads the node's value, if it is a dense matrix or a product of compressed ones, and all of them walk one
+  /// matrix beside it.
   [[nodiscard]] std::optional<Readers> readers_of(const Region& region, std::size_t k) const {
     const auto* c = std::get_if<Compute>(&region.nodes[k].op);
     const ValueId v = region.nodes[k].results.empty() ? ValueId{} : region.nodes[k].results[0];
-    if (c == nullptr || c->out.size() != 2 || c->bodies.size() != 1 || !(is_product(*c, v) || (is_dense_matrix(v) && !reads_compressed(*c))) || can_fail(program_, *c))
+    if (c == nullptr || c->out.size() != 2 || c->bodies.size() != 1 ||
+        !(is_product(*c, v) || (is_dense_matrix(v) && !reads_compressed(*c))) || can_fail(program_, *c))
       return std::nullopt;
     Readers readers;
     int count = 0;
     for (std::size_t r = k + 1; r < region.nodes.size(); ++r) {
       const auto* reader = std::get_if<Compute>(&region.nodes[r].op);
-      if (reader == nullptr || !values_read(*reader).contains(v))
-        continue;
+      if (reader == nullptr || !values_read(*reader).contains(v)) continue;
       const auto walk = stored_walk(program_, *reader);
-      const ValueId beside = walk && !walk->is_union() && reads_walked(*reader, *walk, v) ? walked_beside(*walk, v) : ValueId{};
-      if (!beside.valid() || (count > 0 && !(beside == readers.walked)))
-        return std::nullopt;
-      if (count++ == 0)
-        readers = {r, beside};
+      const ValueId beside =
+          walk && !walk->is_union() && reads_walked(*reader, *walk, v) ? walked_beside(*walk, v) : ValueId{};
+      if (!beside.valid() || (count > 0 && !(beside == readers.walked))) return std::nullopt;
+      if (count++ == 0) readers = {r, beside};
     }
     const bool all = count > 0 && uses_[static_cast<std::size_t>(v.id)] == count;
     return all && program_.type(v).shape == program_.type(readers.walked).shape ? std::optional(readers) : std::nullopt;
   }
-  /// Where the value is read at its coordinates: the driver, or if that is the value itself another matrix without whose elements nothing is visited.
+  /// Where the value is read at its coordinates: the driver, or if that is the value itself another matrix without
+  /// whose elements nothing is visited.
   [[nodiscard]] static ValueId walked_beside(const StoredWalk& walk, ValueId v) {
     const std::vector<std::int32_t>& labels = walk.driver().labels;
     if (std::ranges::any_of(walk.operands, [&](const StoredOperand& o) { return o.tensor == v && o.labels != labels; }))
       return {};
-    if (!(walk.driver().tensor == v))
-      return walk.driver().tensor;
+    if (!(walk.driver().tensor == v)) return walk.driver().tensor;
     const StoredLoop& loop = walk.loops.front();
-    return loop.meet == StoredLoop::Meet::kAll ? walk.operands[static_cast<std::size_t>(loop.over[1])].tensor : ValueId{};
+    return loop.meet == StoredLoop::Meet::kAll ? walk.operands[static_cast<std::size_t>(loop.over[1])].tensor
+                                               : ValueId{};
   }
   /// Whether rows of the value are accumulated (A @ B).
   [[nodiscard]] bool is_product(const Compute& c, ValueId v) const {
     const auto walk = program_.info(v).compressed ? stored_walk(program_, c) : std::nullopt;
     return walk && walk->result == StoredWalk::Result::kAccumulated;
   }
-  [[nodiscard]] bool is_dense_matrix(ValueId v) const { return program_.type(v).rank() == 2 && !program_.type(v).has_sparse() && program_.info(v).tile.empty(); }
+  [[nodiscard]] bool is_dense_matrix(ValueId v) const {
+    return program_.type(v).rank() == 2 && !program_.type(v).has_sparse() && program_.info(v).tile.empty();
+  }
   [[nodiscard]] bool reads_compressed(const Compute& c) const {
     return std::ranges::any_of(values_read(c), [&](ValueId v) { return program_.info(v).compressed; });
   }
@@ -99,24 +99,27 @@ class Sampling {
   /// The node under the guard, in front of its first reader: the walked matrix may be defined behind the node.
   void sample(Region& region, std::size_t k, const Readers& readers) {
     const Type& walked = program_.type(readers.walked);
-    if (const auto before = stored_walk(program_, std::get<Compute>(region.nodes[k].op)); before && is_masked(*before, readers.walked))
+    if (const auto before = stored_walk(program_, std::get<Compute>(region.nodes[k].op));
+        before && is_masked(*before, readers.walked))
       return;
     Compute sampled = std::get<Compute>(region.nodes[k].op);
     sampled.guard = conjunction(is_present(walked.scalar, readers.walked), sampled.guard);
     const auto walk = stored_walk(program_, sampled);
     const bool product = is_product(std::get<Compute>(region.nodes[k].op), region.nodes[k].results[0]);
-    if (!walk || !(product ? is_masked(*walk, readers.walked) : walk->driver().tensor == readers.walked && walk->result == StoredWalk::Result::kInOrder))
+    if (!walk || !(product ? is_masked(*walk, readers.walked)
+                           : walk->driver().tensor == readers.walked && walk->result == StoredWalk::Result::kInOrder))
       return;
     const SourceRange range = region.nodes[k].range;
     region.nodes[k].op = std::move(sampled);
     ValueInfo& info = program_.values[static_cast<std::size_t>(region.nodes[k].results[0].id)];
-    if (!product)
-      info.type.sparse = walked.sparse;
+    if (!product) info.type.sparse = walked.sparse;
     info.compressed = true;
     const std::string& name = program_.info(readers.walked).name;
-    context_.applied(range, "computed only where " + (name.empty() ? "a compressed matrix" : "`" + name + "`") + " has elements: nothing reads it elsewhere");
+    context_.applied(range, "computed only where " + (name.empty() ? "a compressed matrix" : "`" + name + "`") +
+                                " has elements: nothing reads it elsewhere");
     const auto begin = region.nodes.begin();
-    std::rotate(begin + static_cast<std::ptrdiff_t>(k), begin + static_cast<std::ptrdiff_t>(k) + 1, begin + static_cast<std::ptrdiff_t>(readers.first));
+    std::rotate(begin + static_cast<std::ptrdiff_t>(k), begin + static_cast<std::ptrdiff_t>(k) + 1,
+                begin + static_cast<std::ptrdiff_t>(readers.first));
   }
 
   /// Whether the product's rows are accumulated where the mask's are marked, and all that it reads is still walked.

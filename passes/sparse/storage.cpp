@@ -41,8 +41,7 @@ std::pair<Program, StorageChoice> with_rearranged(const Program& program) {
           results.dense.insert(user);
       }
     }
-    if (results.refused.size() + results.dense.size() == before)
-      return {std::move(reads.program), std::move(choice)};
+    if (results.refused.size() + results.dense.size() == before) return {std::move(reads.program), std::move(choice)};
   }
 }
 
@@ -52,12 +51,10 @@ std::pair<Program, StorageChoice> chosen(const Program& program) {
   std::set<ValueId> refused;
   while (true) {
     const CompressedCopies copies = compressed_copies(program, without.second, refused);
-    if (copies.copies.empty())
-      return without;
+    if (copies.copies.empty()) return without;
     std::pair<Program, StorageChoice> with = with_rearranged(copies.program);
     const std::set<ValueId> vain = copies_in_vain(copies, with.first, with.second);
-    if (vain.empty())
-      return with;
+    if (vain.empty()) return with;
     refused.insert(vain.begin(), vain.end());
   }
 }
@@ -68,8 +65,10 @@ Program storage(const Program& original, PassContext& context) {
   auto [marked, choice] = chosen(background(original, context));
   for (const auto& [v, walks] : choice.compressed) {
     marked.values[static_cast<std::size_t>(v.id)].compressed = true;
-    context.applied(marked.info(v).range, fmt::format("{} is compressed: {} go{} over its stored elements", name_in(marked, v),
-                                                       walks == 1 ? "one operation" : fmt::format("{} operations", walks), walks == 1 ? "es" : ""));
+    context.applied(
+        marked.info(v).range,
+        fmt::format("{} is compressed: {} go{} over its stored elements", name_in(marked, v),
+                    walks == 1 ? "one operation" : fmt::format("{} operations", walks), walks == 1 ? "es" : ""));
   }
   for (const auto& [v, reason] : choice.dense)
     context.refused(marked.info(v).range, fmt::format("{} is stored dense: {}", name_in(marked, v), reason));

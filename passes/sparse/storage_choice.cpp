@@ -19,12 +19,9 @@ namespace {
 
 void collect_operations(const Region& region, std::vector<const Node*>& nodes) {
   for (const Node& n : region.nodes) {
-    if (std::holds_alternative<Compute>(n.op) || std::holds_alternative<Output>(n.op))
-      nodes.push_back(&n);
-    if (!holds_operations(n))
-      continue;
-    for (const Region* inner : regions_of(n))
-      collect_operations(*inner, nodes);
+    if (std::holds_alternative<Compute>(n.op) || std::holds_alternative<Output>(n.op)) nodes.push_back(&n);
+    if (!holds_operations(n)) continue;
+    for (const Region* inner : regions_of(n)) collect_operations(*inner, nodes);
   }
 }
 
@@ -37,18 +34,15 @@ class Chooser {
       const ValueId v{static_cast<std::int32_t>(k)};
       ValueInfo& info = program_.values[k];
       const bool marked = std::exchange(info.compressed, false);
-      if (!info.type.has_sparse() || (!marked && candidates == Candidates::kMarked))
-        continue;
+      if (!info.type.has_sparse() || (!marked && candidates == Candidates::kMarked)) continue;
       std::string reason = why_not_by_itself(v);
       info.compressed = reason.empty();
-      if (!reason.empty())
-        choice_.dense.emplace(v, std::move(reason));
+      if (!reason.empty()) choice_.dense.emplace(v, std::move(reason));
     }
   }
 
   StorageChoice run() {
-    while (prune()) {
-    }
+    while (prune()) {}
     return std::move(choice_);
   }
 
@@ -57,8 +51,7 @@ class Chooser {
   void find_carried(const Region& region, bool operations) {
     for (const Node& n : region.nodes) {
       const bool holds = operations && holds_operations(n);
-      if (holds)
-        std::ranges::copy(carried_by(n), std::back_inserter(carried_));
+      if (holds) std::ranges::copy(carried_by(n), std::back_inserter(carried_));
       for (const Region* inner : regions_of(n)) {
         if (!holds) {
           in_tasks_.insert(inner->arguments.begin(), inner->arguments.end());
@@ -72,14 +65,13 @@ class Chooser {
   [[nodiscard]] std::string why_not_by_itself(ValueId v) const {
     const ValueInfo& info = program_.info(v);
     const Node* node = nodes_[static_cast<std::size_t>(v.id)];
-    if (!info.tile.empty())
-      return "its blocks are as `tile` says";
-    if (in_tasks_.contains(v))
-      return "a loop that runs as one task, or a nest of operators, has it";
+    if (!info.tile.empty()) return "its blocks are as `tile` says";
+    if (in_tasks_.contains(v)) return "a loop that runs as one task, or a nest of operators, has it";
     if (node == nullptr || holds_operations(*node))  // it depends on what is assigned to it
       return "";
     const auto* drawn = std::get_if<Random>(&node->op);
-    const bool stored = std::holds_alternative<Input>(node->op) || std::holds_alternative<Compute>(node->op) || (drawn != nullptr && drawn->kind == Random::Kind::kSparse);
+    const bool stored = std::holds_alternative<Input>(node->op) || std::holds_alternative<Compute>(node->op) ||
+                        (drawn != nullptr && drawn->kind == Random::Kind::kSparse);
     return stored ? "" : "what makes it makes all elements";
   }
 
@@ -90,15 +82,12 @@ class Chooser {
     std::set<ValueId> at_points;
     for (const Node* n : operations_) {
       const auto* c = std::get_if<Compute>(&n->op);
-      if (c == nullptr)
-        continue;
+      if (c == nullptr) continue;
       const StoredBy by = storage_of(program_, *n);
-      if (by == StoredBy::kPoints)
-        at_points.insert(n->results[0]);
+      if (by == StoredBy::kPoints) at_points.insert(n->results[0]);
       if (program_.info(n->results[0]).compressed && by == StoredBy::kNone)
         lost.emplace(n->results[0], "it is not computed from stored elements of others");
-      for (const ValueId v : read_elements(*c, by))
-        ++choice_.compressed[v];
+      for (const ValueId v : read_elements(*c, by)) ++choice_.compressed[v];
     }
     // Files are no reason to compress what is computed at all points.
     const std::map<ValueId, int> without_files = choice_.compressed;
@@ -107,8 +96,7 @@ class Chooser {
     choice_.compressed = without_files;
     for (const Node* n : operations_) {
       const auto* written = std::get_if<Output>(&n->op);
-      if (written != nullptr && program_.info(written->value).compressed)
-        ++choice_.compressed[written->value];
+      if (written != nullptr && program_.info(written->value).compressed) ++choice_.compressed[written->value];
     }
     join_carried(lost);
     lose_unused(lost, [](ValueId) { return true; });
@@ -128,12 +116,12 @@ class Chooser {
     }
   }
 
-  /// The compressed tensors of which the Compute reads stored elements alone; `by`: how its result is compressed, if it is.
+  /// The compressed tensors of which the Compute reads stored elements alone; `by`: how its result is compressed, if it
+  /// is.
   [[nodiscard]] std::set<ValueId> read_elements(const Compute& c, StoredBy by) const {
     std::set<ValueId> values = values_read(c);
     std::erase_if(values, [&](ValueId v) { return !program_.info(v).compressed; });
-    if (by == StoredBy::kRearrangement)
-      return values;
+    if (by == StoredBy::kRearrangement) return values;
     const auto walk = by == StoredBy::kNone && copied_matrix(c).valid() ? std::nullopt : stored_walk(program_, c);
     std::erase_if(values, [&](ValueId v) { return !walk || !reads_walked(c, *walk, v); });
     return values;
@@ -144,8 +132,7 @@ class Chooser {
     const auto each = [&](const auto& f) {
       for (bool changed = true; changed;) {  // one variable may be another's source
         changed = false;
-        for (const CarriedVariable& variable : carried_)
-          changed = f(variable) || changed;
+        for (const CarriedVariable& variable : carried_) changed = f(variable) || changed;
       }
     };
     each([&](const CarriedVariable& variable) { return share_loss(variable, lost); });
@@ -156,24 +143,23 @@ class Chooser {
     all.insert(all.end(), variable.sources.begin(), variable.sources.end());
     int most = 0;
     for (const ValueId v : all) {
-      if (!program_.info(v).compressed || lost.contains(v))
-        return false;
+      if (!program_.info(v).compressed || lost.contains(v)) return false;
       const auto found = choice_.compressed.find(v);
       most = std::max(most, found == choice_.compressed.end() ? 0 : found->second);
     }
     bool changed = false;
-    for (const ValueId v : all)
-      changed = (most > 0 && choice_.compressed.emplace(v, most).second) || changed;
+    for (const ValueId v : all) changed = (most > 0 && choice_.compressed.emplace(v, most).second) || changed;
     return changed;
   }
   bool share_loss(const CarriedVariable& variable, std::map<ValueId, std::string>& lost) const {
     const auto is_lost = [&](ValueId v) { return lost.contains(v) || !program_.info(v).compressed; };
-    if (std::ranges::none_of(variable.sources, is_lost) && std::ranges::none_of(variable.names, is_lost))
-      return false;
+    if (std::ranges::none_of(variable.sources, is_lost) && std::ranges::none_of(variable.names, is_lost)) return false;
     bool changed = false;
     for (const ValueId v : variable.names) {
       if (!is_lost(v))
-        changed = lost.emplace(v, "a loop or branch carries it, and not all that becomes of it there is compressed").second || changed;
+        changed =
+            lost.emplace(v, "a loop or branch carries it, and not all that becomes of it there is compressed").second ||
+            changed;
     }
     return changed;
   }
@@ -188,19 +174,21 @@ class Chooser {
 
 }  // namespace
 
-bool holds_operations(const Node& node) { return !regions_of(node).empty() && !is_marked_serial(node) && !std::holds_alternative<Fused>(node.op); }
+bool holds_operations(const Node& node) {
+  return !regions_of(node).empty() && !is_marked_serial(node) && !std::holds_alternative<Fused>(node.op);
+}
 
 ValueId copied_matrix(const Compute& c) {
   const auto* r = is_elementwise(c) ? std::get_if<Read>(&c.bodies[0]->op) : nullptr;
-  if (r == nullptr || r->subscripts.size() != c.out.size())
-    return {};
+  if (r == nullptr || r->subscripts.size() != c.out.size()) return {};
   for (std::size_t d = 0; d < c.out.size(); ++d) {
-    if (bare_label(r->subscripts[d]) != static_cast<std::int32_t>(d))
-      return {};
+    if (bare_label(r->subscripts[d]) != static_cast<std::int32_t>(d)) return {};
   }
   return r->tensor;
 }
 
-StorageChoice choose_storage(const Program& program, Candidates candidates) { return Chooser(program, candidates).run(); }
+StorageChoice choose_storage(const Program& program, Candidates candidates) {
+  return Chooser(program, candidates).run();
+}
 
 }  // namespace tdsl::passes

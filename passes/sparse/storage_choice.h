@@ -16,10 +16,11 @@ struct StorageChoice {
 
 enum class Candidates : unsigned char { kAll, kMarked };
 
-/// Compressed are the matrices that at least one operation walks (ir/analysis/stored_walk.h), or reads at the row and column that it walks: inputs, and
-/// results of walks that have the walked coordinates or accumulate their rows, of rearrangements (ir/analysis/rearrangement.h), and of what is computed at all points if something walks
-/// these results. What a loop or branch carries is compressed if all that is assigned to it is. With kMarked only values that are marked already can be.
-/// Loops that run as one task and nests of operators walk nothing.
+/// Compressed are the matrices that at least one operation walks (ir/analysis/stored_walk.h), or reads at the row and
+/// column that it walks: inputs, and results of walks that have the walked coordinates or accumulate their rows, of
+/// rearrangements (ir/analysis/rearrangement.h), and of what is computed at all points if something walks these
+/// results. What a loop or branch carries is compressed if all that is assigned to it is. With kMarked only values that
+/// are marked already can be. Loops that run as one task and nests of operators walk nothing.
 [[nodiscard]] StorageChoice choose_storage(const ir::Program& program, Candidates candidates);
 
 /// Whether the Compute is `D[i, j] = A[i, j]`; then A.

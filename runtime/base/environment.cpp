@@ -12,14 +12,10 @@ namespace {
 
 /// The leading integer of a variable: OMP_NUM_THREADS may be a list, SLURM_TASKS_PER_NODE-like values have suffixes.
 std::optional<int> leading_number(const std::optional<std::string>& text) {
-  if (!text) {
-    return std::nullopt;
-  }
+  if (!text) { return std::nullopt; }
   int value = 0;
   const auto result = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (result.ec != std::errc() || value < 1) {
-    return std::nullopt;
-  }
+  if (result.ec != std::errc() || value < 1) { return std::nullopt; }
   return value;
 }
 
@@ -39,7 +35,8 @@ std::optional<int> rank_number(const std::optional<std::string>& text) {
 
 void read_launcher(const VariableLookup& lookup, Environment& e) {
   e.launcher_size = leading_number(lookup("OMPI_COMM_WORLD_SIZE"));
-  // mpirun starts its ranks on other nodes from a step of its own, whose variables say nothing of them: its own come first.
+  // mpirun starts its ranks on other nodes from a step of its own, whose variables say nothing of them: its own come
+  // first.
   if (lookup("OMPI_COMM_WORLD_SIZE")) {
     e.launcher = Launcher::kMpirun;
     e.launch_rank = rank_number(lookup("OMPI_COMM_WORLD_RANK")).value_or(0);
@@ -84,13 +81,17 @@ std::vector<std::string_view> list_items(std::string_view text) {
 /// Whether a list for the transport layer `btl` leaves nothing that leaves a machine.
 bool stays_inside(std::string_view list) {
   constexpr std::string_view kInside[] = {"self", "vader", "sm", "smcuda"};
-  const auto has = [](const std::vector<std::string_view>& items, std::string_view name) { return std::ranges::find(items, name) != items.end(); };
+  const auto has = [](const std::vector<std::string_view>& items, std::string_view name) {
+    return std::ranges::find(items, name) != items.end();
+  };
   if (list.starts_with('^')) return has(list_items(list.substr(1)), "tcp");
-  return std::ranges::all_of(list_items(list), [&](std::string_view item) { return std::ranges::find(kInside, item) != std::end(kInside); });
+  return std::ranges::all_of(
+      list_items(list), [&](std::string_view item) { return std::ranges::find(kInside, item) != std::end(kInside); });
 }
 
 bool is_loopback(std::string_view list) {
-  return std::ranges::all_of(list_items(list), [](std::string_view item) { return item == "lo" || item.starts_with("127."); });
+  return std::ranges::all_of(list_items(list),
+                             [](std::string_view item) { return item == "lo" || item.starts_with("127."); });
 }
 
 /// A plain word, or one in single quotes.
@@ -130,7 +131,8 @@ Environment read_environment(const VariableLookup& lookup) {
   }
   const auto silent = lookup("TDSL_SILENT_INTERRUPT");
   for (const char* const name : {"SLURM_TMPDIR", "TMPDIR"}) {
-    if (const std::optional<std::string> folder = lookup(name); folder && !folder->empty()) e.scratch.push_back(*folder);
+    if (const std::optional<std::string> folder = lookup(name); folder && !folder->empty())
+      e.scratch.push_back(*folder);
   }
   e.silent_interrupt = silent && !silent->empty() && *silent != "0";
   e.session_folder = lookup("TDSL_SESSION");
@@ -150,9 +152,7 @@ Environment read_environment() {
   });
 }
 
-void set_blis_arch_type(int architecture) {
-  ::setenv("BLIS_ARCH_TYPE", std::to_string(architecture).c_str(), 0);
-}
+void set_blis_arch_type(int architecture) { ::setenv("BLIS_ARCH_TYPE", std::to_string(architecture).c_str(), 0); }
 
 std::vector<Setting> unusable_transports(const Environment& environment) {
   std::vector<Setting> unusable;
@@ -172,17 +172,24 @@ Launch classify_launch(const Environment& environment) {
   if (environment.launcher == Launcher::kMpirun || environment.launcher == Launcher::kPmix) return Launch::kLaunched;
   if (environment.trusted && environment.launcher == Launcher::kPmi) return Launch::kLaunched;
   // A launcher of another MPI inside a step of one task is found out when MPI has started.
-  const bool others = environment.launcher == Launcher::kPmi && environment.launcher_size.value_or(1) > environment.slurm_step_tasks.value_or(1);
-  if (environment.slurm_step_tasks && !(others && *environment.slurm_step_tasks == 1)) return *environment.slurm_step_tasks > 1 ? Launch::kRefused : Launch::kSingle;
+  const bool others = environment.launcher == Launcher::kPmi &&
+                      environment.launcher_size.value_or(1) > environment.slurm_step_tasks.value_or(1);
+  if (environment.slurm_step_tasks && !(others && *environment.slurm_step_tasks == 1))
+    return *environment.slurm_step_tasks > 1 ? Launch::kRefused : Launch::kSingle;
   return environment.launcher == Launcher::kPmi ? Launch::kLaunched : Launch::kSingle;
 }
 
 std::string refused_launch_message(const Environment& environment, const std::string& command) {
   const std::string tasks = std::to_string(environment.slurm_step_tasks.value_or(1));
   const bool pmi = environment.launcher == Launcher::kPmi;
-  const std::string given = !environment.slurm_mpi.empty() ? " --mpi=" + environment.slurm_mpi : pmi ? " with PMI" : " without PMIx";
-  return "srun" + given + " started " + tasks + " tasks that cannot find each other: start them with srun --mpi=pmix -n " + tasks + " " + command +
-         (pmi ? " (TDSL_LAUNCH=trust if this MPI library takes " + (environment.slurm_mpi.empty() ? std::string("PMI") : environment.slurm_mpi) + ")" : "");
+  const std::string given = !environment.slurm_mpi.empty() ? " --mpi=" + environment.slurm_mpi
+                            : pmi                          ? " with PMI"
+                                                           : " without PMIx";
+  return "srun" + given + " started " + tasks +
+         " tasks that cannot find each other: start them with srun --mpi=pmix -n " + tasks + " " + command +
+         (pmi ? " (TDSL_LAUNCH=trust if this MPI library takes " +
+                    (environment.slurm_mpi.empty() ? std::string("PMI") : environment.slurm_mpi) + ")"
+              : "");
 }
 
 std::string shown_command(std::span<const std::string> words) {

@@ -40,19 +40,24 @@ struct Environment {
   std::string pmix_namespace;                 ///< PMIX_NAMESPACE: names the run on its nodes
   std::string slurm_mpi;                      ///< SLURM_MPI_TYPE: what srun's --mpi was
   std::optional<int> slurm_cpus_per_task;     ///< SLURM_CPUS_PER_TASK
-  std::int64_t slurm_node_memory = 0;         ///< SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU of the step's cores of a node, in bytes; 0: not said
-  std::optional<std::string> slurm_job;       ///< SLURM_JOB_ID
-  bool silent_interrupt = false;              ///< TDSL_SILENT_INTERRUPT=1: whoever started the ranks reports Ctrl-C
-  std::optional<std::string> session_folder;  ///< TDSL_SESSION=DIR: where whoever started the ranks looks for their signs
-  std::optional<std::string> machine_file;    ///< TDSL_MACHINE=FILE: constants for choosing plans; empty: the built-in ones
-  std::string measured_machine_file;          ///< where `tdslc doctor` leaves them: in $XDG_CACHE_HOME/tdsl or ~/.cache/tdsl
-  std::optional<int> ranks_per_node;          ///< TDSL_RANKS_PER_NODE=R: tests; as if the ranks filled nodes of R one after the other
-  std::optional<SimdLevel> simd;              ///< TDSL_SIMD=baseline|avx2|avx512: kernels use no wider vectors
-  std::int64_t stop_at_boundary = -1;         ///< TDSL_STOP_AT_BOUNDARY=N: tests; with --checkpoint the run stops there, as if a signal had come
-  std::vector<std::string> scratch;           ///< SLURM_TMPDIR, TMPDIR: folders for large temporary files
-  std::uint64_t delay_seed = 0;               ///< TDSL_DELAYS=N: tests; the engine pauses at random
-  std::vector<Setting> transports;            ///< settings of Open MPI that restrict how ranks talk
-  std::vector<Setting> blas_threads;          ///< numbers of threads for BLAS libraries
+  std::int64_t slurm_node_memory =
+      0;  ///< SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU of the step's cores of a node, in bytes; 0: not said
+  std::optional<std::string> slurm_job;  ///< SLURM_JOB_ID
+  bool silent_interrupt = false;         ///< TDSL_SILENT_INTERRUPT=1: whoever started the ranks reports Ctrl-C
+  std::optional<std::string>
+      session_folder;  ///< TDSL_SESSION=DIR: where whoever started the ranks looks for their signs
+  std::optional<std::string>
+      machine_file;                   ///< TDSL_MACHINE=FILE: constants for choosing plans; empty: the built-in ones
+  std::string measured_machine_file;  ///< where `tdslc doctor` leaves them: in $XDG_CACHE_HOME/tdsl or ~/.cache/tdsl
+  std::optional<int>
+      ranks_per_node;  ///< TDSL_RANKS_PER_NODE=R: tests; as if the ranks filled nodes of R one after the other
+  std::optional<SimdLevel> simd;  ///< TDSL_SIMD=baseline|avx2|avx512: kernels use no wider vectors
+  std::int64_t stop_at_boundary =
+      -1;  ///< TDSL_STOP_AT_BOUNDARY=N: tests; with --checkpoint the run stops there, as if a signal had come
+  std::vector<std::string> scratch;   ///< SLURM_TMPDIR, TMPDIR: folders for large temporary files
+  std::uint64_t delay_seed = 0;       ///< TDSL_DELAYS=N: tests; the engine pauses at random
+  std::vector<Setting> transports;    ///< settings of Open MPI that restrict how ranks talk
+  std::vector<Setting> blas_threads;  ///< numbers of threads for BLAS libraries
 };
 
 /// Looks a variable up: its value, or nothing when unset.

@@ -57,10 +57,8 @@ class JsonWriter {
       return *this;
     } else {
       if constexpr (std::floating_point<T>) {
-        if (std::isnan(number))
-          return raw("\"nan\"");
-        if (std::isinf(number))
-          return raw(number > 0 ? "\"inf\"" : "\"-inf\"");
+        if (std::isnan(number)) return raw("\"nan\"");
+        if (std::isinf(number)) return raw(number > 0 ? "\"inf\"" : "\"-inf\"");
       }
       std::array<char, 64> buffer;
       const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
@@ -102,8 +100,7 @@ class JsonWriter {
     TDSL_CHECK(!scopes_.empty() && scopes_.back().bracket == opening && !after_key_, "unbalanced JSON scopes");
     const bool empty = scopes_.back().empty;
     scopes_.pop_back();
-    if (!empty)
-      new_line();
+    if (!empty) new_line();
     text_ += closing;
     return *this;
   }
@@ -114,8 +111,7 @@ class JsonWriter {
   }
 
   void separate() {
-    if (!scopes_.back().empty)
-      text_ += ',';
+    if (!scopes_.back().empty) text_ += ',';
     scopes_.back().empty = false;
     new_line();
   }
@@ -137,21 +133,11 @@ class JsonWriter {
     text_ += '"';
     for (const char c : text) {
       switch (c) {
-        case '"':
-          text_ += "\\\"";
-          break;
-        case '\\':
-          text_ += "\\\\";
-          break;
-        case '\n':
-          text_ += "\\n";
-          break;
-        case '\t':
-          text_ += "\\t";
-          break;
-        case '\r':
-          text_ += "\\r";
-          break;
+        case '"': text_ += "\\\""; break;
+        case '\\': text_ += "\\\\"; break;
+        case '\n': text_ += "\\n"; break;
+        case '\t': text_ += "\\t"; break;
+        case '\r': text_ += "\\r"; break;
         default:
           if (static_cast<unsigned char>(c) < 0x20) {
             std::array<char, 8> buffer;

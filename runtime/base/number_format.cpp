@@ -26,9 +26,7 @@ Decimal shortest_decimal(T value) {
   Decimal decimal;
   decimal.negative = std::signbit(value);
   for (const char c : text.substr(0, e)) {
-    if (c != '.') {
-      decimal.digits += c;
-    }
+    if (c != '.') { decimal.digits += c; }
   }
   const std::size_t sign = text[e + 1] == '+' ? 1 : 0;  // from_chars takes no plus
   std::from_chars(text.data() + e + 1 + sign, text.data() + text.size(), decimal.exponent);
@@ -43,12 +41,8 @@ std::string exponent_text(int exponent) {
 
 template <class T>
 std::string format_floating(T value) {
-  if (std::isnan(value)) {
-    return "nan";
-  }
-  if (std::isinf(value)) {
-    return value > 0 ? "inf" : "-inf";
-  }
+  if (std::isnan(value)) { return "nan"; }
+  if (std::isinf(value)) { return value > 0 ? "inf" : "-inf"; }
   const Decimal decimal = shortest_decimal(value);
   const int count = static_cast<int>(decimal.digits.size());
   std::string text = decimal.negative ? "-" : "";
@@ -71,27 +65,15 @@ std::string format_floating(T value) {
 
 }  // namespace
 
-std::string format_scalar(double value) {
-  return format_floating(value);
-}
-std::string format_scalar(float value) {
-  return format_floating(value);
-}
-std::string format_scalar(std::int32_t value) {
-  return std::to_string(value);
-}
-std::string format_scalar(std::int64_t value) {
-  return std::to_string(value);
-}
-std::string format_scalar(bool value) {
-  return value ? "true" : "false";
-}
+std::string format_scalar(double value) { return format_floating(value); }
+std::string format_scalar(float value) { return format_floating(value); }
+std::string format_scalar(std::int32_t value) { return std::to_string(value); }
+std::string format_scalar(std::int64_t value) { return std::to_string(value); }
+std::string format_scalar(bool value) { return value ? "true" : "false"; }
 
 std::string format_bytes(std::int64_t bytes) {
   static constexpr std::string_view kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) {
-    return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
-  }
+  if (bytes < 1024) { return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes"); }
   double number = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
   while (number >= 1024 && unit + 1 < std::size(kUnits)) {
@@ -105,9 +87,7 @@ std::string format_bytes(std::int64_t bytes) {
 
 std::string format_type(ElementType type, std::span<const std::int64_t> shape) {
   std::string text(element_name(type));
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    text += (d == 0 ? "[" : ", ") + std::to_string(shape[d]);
-  }
+  for (std::size_t d = 0; d < shape.size(); ++d) { text += (d == 0 ? "[" : ", ") + std::to_string(shape[d]); }
   return text + (shape.empty() ? "" : "]");
 }
 

@@ -69,7 +69,8 @@ std::int64_t number_of(std::string_view name, std::string_view prefix) {
 /// Never in place of another one.
 void rename_new(const std::string& from, const std::string& to, const char* what) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return;
-  const bool plain = errno == EINVAL && ::access(to.c_str(), F_OK) != 0 && ::rename(from.c_str(), to.c_str()) == 0;  // NFS knows no flags
+  const bool plain = errno == EINVAL && ::access(to.c_str(), F_OK) != 0 &&
+                     ::rename(from.c_str(), to.c_str()) == 0;  // NFS knows no flags
   if (!plain) fail_file(to, what, errno);
 }
 
@@ -82,25 +83,23 @@ void make(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) != 0) fail_file(path, "cannot create", errno);
 }
 
-/// Not what another version of the program has saved and may still want, nor what cannot be read just now and may be such.
+/// Not what another version of the program has saved and may still want, nor what cannot be read just now and may be
+/// such.
 bool may_be_removed(const std::string& checkpoint) {
   const std::string manifest = Folder::manifest(checkpoint);
   try {
     static_cast<void>(parse_manifest(read_text_file(manifest)));
-  } catch (const OtherVersion&) {
-    return false;
-  } catch (const Damaged&) {
+  } catch (const OtherVersion&) { return false; } catch (const Damaged&) {
     return true;
-  } catch (const std::exception&) {
-    return surely_absent(manifest);
-  }
+  } catch (const std::exception&) { return surely_absent(manifest); }
   return true;
 }
 
 template <class F>
 void each_name(const std::string& path, const F& f) {
   std::error_code error;
-  for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) f(at->path().filename().string());
+  for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+    f(at->path().filename().string());
   if (error) fail_file(path, "cannot read", error.value());
 }
 
@@ -147,7 +146,8 @@ void Folder::begin(std::int64_t number, const std::string& attempt, bool with_ba
   make(unfinished_base(number, attempt));
 }
 
-void Folder::commit(std::int64_t number, const std::string& attempt, const std::string& manifest, bool with_base) const {
+void Folder::commit(std::int64_t number, const std::string& attempt, const std::string& manifest,
+                    bool with_base) const {
   const std::string from = unfinished(number, attempt), to = checkpoint(number);
   write_synced(Folder::manifest(from), manifest);
   sync_path(from, O_DIRECTORY);
@@ -183,7 +183,8 @@ void Folder::remove_others(const std::string& attempt) const {
     const std::string path = manifest(checkpoint(number));
     try {
       for (const Base& base : parse_manifest(read_text_file(path)).bases) referred.insert(base.number);
-    } catch (const std::exception&) {  // it may refer to any base, unless an attempt was killed when it removed the checkpoint
+    } catch (const std::exception&) {  // it may refer to any base, unless an attempt was killed when it removed the
+                                       // checkpoint
       all_known = all_known && surely_absent(path);
     }
   }
@@ -191,7 +192,8 @@ void Folder::remove_others(const std::string& attempt) const {
   each_name(path_, [&](const std::string& name) {
     const bool unfinished = name.starts_with(".ck-") || name.starts_with(".base-");
     const std::int64_t base = number_of(name, kBasePrefix);
-    if ((unfinished && !name.ends_with("." + attempt)) || (base >= 0 && all_known && !referred.contains(base))) left.push_back(name);
+    if ((unfinished && !name.ends_with("." + attempt)) || (base >= 0 && all_known && !referred.contains(base)))
+      left.push_back(name);
   });
   std::error_code ignored;
   for (const std::string& name : left) std::filesystem::remove_all(path_ + "/" + name, ignored);

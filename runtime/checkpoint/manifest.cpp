@@ -37,11 +37,13 @@ void require_version(std::string_view text) {
   if (version.empty()) throw Damaged("not a checkpoint manifest");
   if (version == kVersion) return;
   // What has the right sum with our version in its place was written as ours.
-  const std::string as_ours = std::string(kFormat).append(kVersion).append(text.substr(kFormat.size() + version.size()));
+  const std::string as_ours =
+      std::string(kFormat).append(kVersion).append(text.substr(kFormat.size() + version.size()));
   try {
     static_cast<void>(sealed_end(as_ours));
   } catch (const Damaged&) {
-    throw OtherVersion("its manifest has format " + std::string(version) + ", and this program reads format " + std::string(kVersion));
+    throw OtherVersion("its manifest has format " + std::string(version) + ", and this program reads format " +
+                       std::string(kVersion));
   }
   throw Damaged("checksum mismatch");
 }
@@ -156,7 +158,15 @@ std::string print(const Manifest& m) {
   write_facts(out, "identity", m.identity);
   write_facts(out, "setting", m.setting);
   out.word("plan").string(m.plan).line().word("machine").string(m.machine).line();
-  out.word("memory").number(m.memory).word("seconds").real(m.seconds).word("predicted").real(m.predicted).word("done").real(m.done).line();
+  out.word("memory")
+      .number(m.memory)
+      .word("seconds")
+      .real(m.seconds)
+      .word("predicted")
+      .real(m.predicted)
+      .word("done")
+      .real(m.done)
+      .line();
   write(out, m.path);
   out.word("tensors").number(static_cast<Index>(m.tensors.size())).line();
   for (const LiveTensor& t : m.tensors) write_tensor(out, t);
@@ -199,7 +209,8 @@ Manifest parse_manifest(std::string_view text) {
     m.bases.push_back({number, read_files(in)});
   }
   for (const LiveTensor& t : m.tensors) {
-    if (t.base != 0 && std::ranges::find(m.bases, t.base, &Base::number) == m.bases.end()) in.fail("no base " + std::to_string(t.base));
+    if (t.base != 0 && std::ranges::find(m.bases, t.base, &Base::number) == m.bases.end())
+      in.fail("no base " + std::to_string(t.base));
   }
   if (!in.at_end()) in.fail("trailing data");
   return m;

@@ -18,7 +18,7 @@ namespace tdsl::rt::checkpoint {
 /// A tensor that had a name at the boundary.
 struct LiveTensor {
   record::KnownTensor known;
-  bool recorded_again = false;  ///< a source that the replay records
+  bool recorded_again = false;              ///< a source that the replay records
   std::optional<plan::Distribution> where;  ///< none: nothing had used it, so it had no place yet
   std::optional<plan::Distribution> copy;   ///< of a kept copy
   std::vector<int> readers;                 ///< sites that read the copy
@@ -31,7 +31,8 @@ struct LiveTensor {
 /// A name and a value, to be compared.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-/// Blocks of tensors that do not change for a while: written once, and referred to by checkpoints of that number and later ones.
+/// Blocks of tensors that do not change for a while: written once, and referred to by checkpoints of that number and
+/// later ones.
 struct Base {
   std::int64_t number = 0;
   std::vector<FileSeal> files;  ///< by rank of those that wrote it
@@ -40,13 +41,13 @@ struct Base {
 /// All there is to say of a checkpoint beside its blocks.
 struct Manifest {
   std::int64_t number = 0;
-  Facts identity;      ///< program, params, inputs: a run with other ones cannot continue
-  Facts setting;       ///< ranks, threads and the like: with the same ones it continues with the same bits
-  std::string plan;    ///< text of the plan that was imposed, or empty
-  std::string machine; ///< text of the constants that it was planned with
+  Facts identity;           ///< program, params, inputs: a run with other ones cannot continue
+  Facts setting;            ///< ranks, threads and the like: with the same ones it continues with the same bits
+  std::string plan;         ///< text of the plan that was imposed, or empty
+  std::string machine;      ///< text of the constants that it was planned with
   std::int64_t memory = 0;  ///< bytes per rank that it was planned within; 0: no limit
-  double seconds = 0;  ///< of computing until then, earlier runs included
-  double predicted = 0; ///< seconds of the whole run, on rank 0, and how many of them were over; 0: nobody asked
+  double seconds = 0;       ///< of computing until then, earlier runs included
+  double predicted = 0;     ///< seconds of the whole run, on rank 0, and how many of them were over; 0: nobody asked
   double done = 0;
   record::Path path;
   std::vector<LiveTensor> tensors;

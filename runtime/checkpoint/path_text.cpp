@@ -82,7 +82,11 @@ std::vector<GridAxis> read_axes(TextReader& in) {
 void write(TextWriter& out, const Distribution& where) {
   using Kind = Distribution::Kind;
   const Kind kind = where.kind();
-  out.word(kind == Kind::kGrid ? "grid" : kind == Kind::kColumnMap ? "columns" : kind == Kind::kReplicated ? "replicated" : "table").number(where.ranks());
+  out.word(kind == Kind::kGrid         ? "grid"
+           : kind == Kind::kColumnMap  ? "columns"
+           : kind == Kind::kReplicated ? "replicated"
+                                       : "table")
+      .number(where.ranks());
   write_list(out, where.tilings(), [&](const Tiling& t) { write_tiling(out, t); });
   if (kind == Kind::kGrid) {
     out.number(where.home());

@@ -109,12 +109,14 @@ FileSeal RankFileWriter::finish() {
 
 RankFileReader::RankFileReader(std::string path, const FileSeal& seal) : file_(std::move(path)) {
   const auto fail = [this](const std::string& what) { throw Damaged("`" + file_.path() + "`: " + what); };
-  if (file_.bytes() != seal.bytes) fail("has " + std::to_string(file_.bytes()) + " bytes instead of " + std::to_string(seal.bytes));
+  if (file_.bytes() != seal.bytes)
+    fail("has " + std::to_string(file_.bytes()) + " bytes instead of " + std::to_string(seal.bytes));
   Trailer trailer{};
   const auto trailer_at = seal.bytes - static_cast<Index>(sizeof trailer);
   if (trailer_at < 0) fail("is too short");
   read_at(file_.fd(), std::as_writable_bytes(std::span(&trailer, 1)), trailer_at, file_.path());
-  const bool fits = trailer.magic == kMagic && trailer.entries >= 0 && trailer.offset >= 0 && trailer.offset <= trailer_at &&
+  const bool fits = trailer.magic == kMagic && trailer.entries >= 0 && trailer.offset >= 0 &&
+                    trailer.offset <= trailer_at &&
                     (trailer_at - trailer.offset) % static_cast<Index>(sizeof(Entry)) == 0 &&
                     (trailer_at - trailer.offset) / static_cast<Index>(sizeof(Entry)) == trailer.entries;
   if (!fits) fail("its footer is damaged");
@@ -125,11 +127,14 @@ RankFileReader::RankFileReader(std::string path, const FileSeal& seal) : file_(s
 }
 
 const SavedBlock* RankFileReader::find(plan::TensorId tensor, const Box& box) const {
-  const auto found = std::ranges::lower_bound(blocks_, key_of(tensor, box), {}, [](const SavedBlock& b) { return key_of(b.tensor, b.box); });
+  const auto found = std::ranges::lower_bound(blocks_, key_of(tensor, box), {},
+                                              [](const SavedBlock& b) { return key_of(b.tensor, b.box); });
   return found != blocks_.end() && found->tensor == tensor && found->box == box ? &*found : nullptr;
 }
 
-void RankFileReader::read(const SavedBlock& block, Index from, std::span<std::byte> bytes) const { read_at(file_.fd(), bytes, block.offset + from, file_.path()); }
+void RankFileReader::read(const SavedBlock& block, Index from, std::span<std::byte> bytes) const {
+  read_at(file_.fd(), bytes, block.offset + from, file_.path());
+}
 
 void RankFileReader::verify(const std::function<std::string(plan::TensorId)>& name_of) const {
   std::vector<std::byte> piece;
@@ -146,7 +151,8 @@ void RankFileReader::verify(const std::function<std::string(plan::TensorId)>& na
       where += (d == 0 ? "" : ", ") + std::to_string(block.box[d].lo) + ".." + std::to_string(block.box[d].hi);
     }
     const std::string name = name_of ? name_of(block.tensor) : "";
-    throw Damaged("`" + file_.path() + "`: the block [" + where + "] of " + (name.empty() ? "tensor " + std::to_string(block.tensor) : "`" + name + "`") + " is damaged");
+    throw Damaged("`" + file_.path() + "`: the block [" + where + "] of " +
+                  (name.empty() ? "tensor " + std::to_string(block.tensor) : "`" + name + "`") + " is damaged");
   }
 }
 

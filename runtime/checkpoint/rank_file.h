@@ -11,10 +11,12 @@
 #include "runtime/io/open_file.h"
 #include "runtime/plan/op.h"
 
-// A rank's file of a checkpoint: its blocks, each from a multiple of 4 KiB on, then a footer that says where they are. Numbers in the
-// footer are little-endian; a box is the row-major bytes of its elements, a compressed block its own bytes, an absent one none.
+// A rank's file of a checkpoint: its blocks, each from a multiple of 4 KiB on, then a footer that says where they are.
+// Numbers in the footer are little-endian; a box is the row-major bytes of its elements, a compressed block its own
+// bytes, an absent one none.
 //
-//     blocks | entries {tensor, rank, lo[8], hi[8], offset, bytes, XXH64 of them} | magic, entries, offset of the first, XXH64 of all that from the entries on
+//     blocks | entries {tensor, rank, lo[8], hi[8], offset, bytes, XXH64 of them} | magic, entries, offset of the
+//     first, XXH64 of all that from the entries on
 
 namespace tdsl::rt::checkpoint {
 
@@ -58,7 +60,8 @@ class RankFileWriter {
   std::vector<SavedBlock> blocks_;
 };
 
-/// All functions that read throw RunError that names the file where the system cannot read it. Any thread, several at a time.
+/// All functions that read throw RunError that names the file where the system cannot read it. Any thread, several at a
+/// time.
 class RankFileReader {
  public:
   /// Reads the footer. Throws Damaged where size or footer are not those of the seal.
@@ -69,7 +72,8 @@ class RankFileReader {
   [[nodiscard]] const SavedBlock* find(plan::TensorId tensor, const Box& box) const;
   /// `bytes.size()` bytes of a block from byte `from` of it on, which must lie inside; not verified.
   void read(const SavedBlock& block, Index from, std::span<std::byte> bytes) const;
-  /// Compares every block with its sum; Damaged has the name that `name_of` gives the tensor of the first one that differs, if any, or its number.
+  /// Compares every block with its sum; Damaged has the name that `name_of` gives the tensor of the first one that
+  /// differs, if any, or its number.
   void verify(const std::function<std::string(plan::TensorId)>& name_of = {}) const;
 
  private:

@@ -75,7 +75,8 @@ TextWriter& TextWriter::string(std::string_view text) {
 }
 
 void TextReader::fail(const std::string& what) const {
-  const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(std::min(at_, text_.size())), '\n');
+  const auto line =
+      1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(std::min(at_, text_.size())), '\n');
   throw Damaged("line " + std::to_string(line) + ": " + what);
 }
 

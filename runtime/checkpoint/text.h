@@ -40,11 +40,12 @@ class Absent : public Damaged {
   std::string path_;
 };
 
-/// Throws Absent if there is no such file, and Damaged if it is no regular one. What else the system says of it is left to whoever opens it.
+/// Throws Absent if there is no such file, and Damaged if it is no regular one. What else the system says of it is left
+/// to whoever opens it.
 void require_file(const std::string& path);
 
-/// Reads it back. Whatever takes something throws Damaged with the line's number if that is not there; blanks and line ends before it are passed over. Words are
-/// parts of the text, which must outlive them.
+/// Reads it back. Whatever takes something throws Damaged with the line's number if that is not there; blanks and line
+/// ends before it are passed over. Words are parts of the text, which must outlive them.
 class TextReader {
  public:
   explicit TextReader(std::string_view text) : text_(text) {}

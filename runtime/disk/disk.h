@@ -10,8 +10,8 @@
 #include "runtime/disk/extents.h"
 #include "runtime/plan/space/index.h"
 
-/// Where blocks are that are not in memory. Executables have a file (spill_file.h); tests simulate one. The engine calls everything but
-/// `stop` under its lock: nothing here waits.
+/// Where blocks are that are not in memory. Executables have a file (spill_file.h); tests simulate one. The engine
+/// calls everything but `stop` under its lock: nothing here waits.
 namespace tdsl::rt {
 
 /// The box `part` of an array of `whole` that lies in C order in the disk's file, from `offset` on.
@@ -38,8 +38,8 @@ struct DiskCompletion {
 /// Bytes of blocks and pieces, whatever the file system makes of them.
 struct DiskTraffic {
   plan::Index written = 0;
-  plan::Index read = 0;      ///< of what was written
-  plan::Index loaded = 0;    ///< of files that are homes themselves
+  plan::Index read = 0;    ///< of what was written
+  plan::Index loaded = 0;  ///< of files that are homes themselves
   plan::Index requests = 0;
 };
 
@@ -50,19 +50,22 @@ class Disk {
   Disk& operator=(const Disk&) = delete;
   virtual ~Disk() = default;
 
-  // Requests. Offsets and sizes are in bytes. A cookie is the caller's, and no two requests under way have the same one. Requests are carried out, and end, in
-  // any order, also those of one place: a block is read after its write has ended. An error is in its DiskCompletion, never an exception.
+  // Requests. Offsets and sizes are in bytes. A cookie is the caller's, and no two requests under way have the same
+  // one. Requests are carried out, and end, in any order, also those of one place: a block is read after its write has
+  // ended. An error is in its DiskCompletion, never an exception.
 
   /// Memory must stay as it is until the completion with `cookie`.
   void write(plan::Index offset, std::span<const std::byte> from, std::uint64_t cookie);
   /// `to` gets the part's elements, in C order, and is the disk's until the completion.
   void read(const DiskBox& box, std::byte* to, std::uint64_t cookie);
-  /// Another file's reader does the work, in a thread of the disk's; it may throw, which is the request's error. `bytes` are counted.
+  /// Another file's reader does the work, in a thread of the disk's; it may throw, which is the request's error.
+  /// `bytes` are counted.
   void load(std::function<void()> read, plan::Index bytes, std::uint64_t cookie);
   /// Appends what is over since the last call; returns how many.
   virtual std::size_t test_some(std::vector<DiskCompletion>& done) = 0;
 
-  /// From now on `when` is called by a thread of the disk's, with its number, after requests have ended; null: nobody is.
+  /// From now on `when` is called by a thread of the disk's, with its number, after requests have ended; null: nobody
+  /// is.
   virtual void tell(std::function<void(int)> when) = 0;
   /// Whether nobody is told, so that test_some has to be called again and again.
   [[nodiscard]] virtual bool must_be_asked() const { return false; }

@@ -23,7 +23,8 @@ constexpr Index kRequest = Index{8} << 20;
 constexpr Index kMostRequests = 32;
 constexpr std::chrono::milliseconds kLongest{1500};
 
-/// A request for every thread of the disk at a time, each from or to a buffer of its own. How many were made, and how long that took.
+/// A request for every thread of the disk at a time, each from or to a buffer of its own. How many were made, and how
+/// long that took.
 template <class Begin>
 std::pair<Index, double> in_turns(SpillFile& file, Index most, const Begin& begin) {
   const Clock::time_point start = Clock::now();
@@ -66,7 +67,9 @@ DiskRates measure_disk(const std::string& folder, bool insisted) {
     SpillFile file(folder, kMostRequests * kRequest, insisted);
     rates.direct = file.direct();
     std::vector<std::byte> memory(static_cast<std::size_t>(kDiskThreads * kRequest + plan::kDiskGrain));
-    std::byte* const buffers = memory.data() + (plan::kDiskGrain - static_cast<Index>(reinterpret_cast<std::uintptr_t>(memory.data()) % plan::kDiskGrain));
+    std::byte* const buffers =
+        memory.data() +
+        (plan::kDiskGrain - static_cast<Index>(reinterpret_cast<std::uintptr_t>(memory.data()) % plan::kDiskGrain));
     fill(buffers, kDiskThreads * kRequest);
     const auto buffer = [&](std::size_t k) { return buffers + static_cast<Index>(k) * kRequest; };
     const auto [written, writing] = in_turns(file, kMostRequests, [&](Index number, std::size_t k) {
@@ -78,12 +81,12 @@ DiskRates measure_disk(const std::string& folder, bool insisted) {
       box[0] = {0, kRequest};
       return box;
     }();
-    const auto [read, reading] = in_turns(file, written, [&](Index number, std::size_t k) { file.read({number * kRequest, 1, all, all}, buffer(k), k); });
+    const auto [read, reading] = in_turns(file, written, [&](Index number, std::size_t k) {
+      file.read({number * kRequest, 1, all, all}, buffer(k), k);
+    });
     rates.write = static_cast<double>(written * kRequest) / writing;
     rates.read = static_cast<double>(read * kRequest) / reading;
-  } catch (const RunError& error) {
-    rates.trouble = error.what();
-  }
+  } catch (const RunError& error) { rates.trouble = error.what(); }
   return rates;
 }
 

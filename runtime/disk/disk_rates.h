@@ -8,8 +8,8 @@ namespace tdsl::rt {
 struct DiskRates {
   double read = 0, write = 0;
   std::string folder{};
-  bool direct = false;      ///< past the system's cache
-  std::string trouble{};    ///< not empty: nothing was measured
+  bool direct = false;    ///< past the system's cache
+  std::string trouble{};  ///< not empty: nothing was measured
 };
 
 /// Writes up to a quarter of a GiB into a file without a name, for a second and a half at most, and reads it back.

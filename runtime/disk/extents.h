@@ -9,13 +9,15 @@
 
 namespace tdsl::rt {
 
-/// Which parts of a file are in use. What is given back is used again: the smallest gap that is large enough, and neighbouring gaps are one.
+/// Which parts of a file are in use. What is given back is used again: the smallest gap that is large enough, and
+/// neighbouring gaps are one.
 class DiskSpace {
  public:
   /// Returned when it goes.
   class Extent {
    public:
-    Extent(DiskSpace& extents, plan::Index offset, plan::Index bytes) : extents_(extents), offset_(offset), bytes_(bytes) {}
+    Extent(DiskSpace& extents, plan::Index offset, plan::Index bytes)
+        : extents_(extents), offset_(offset), bytes_(bytes) {}
     ~Extent() { extents_.give_back(offset_, bytes_); }
     Extent(const Extent&) = delete;
     Extent& operator=(const Extent&) = delete;
@@ -37,7 +39,7 @@ class DiskSpace {
   void give_back(plan::Index offset, plan::Index bytes);
   void drop_gap(std::map<plan::Index, plan::Index>::iterator gap);
 
-  std::map<plan::Index, plan::Index> gaps_;               ///< bytes by offset
+  std::map<plan::Index, plan::Index> gaps_;                ///< bytes by offset
   std::set<std::pair<plan::Index, plan::Index>> by_size_;  ///< the same: bytes, offset
   plan::Index end_ = 0, used_ = 0, peak_ = 0;
 };

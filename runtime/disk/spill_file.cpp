@@ -48,9 +48,11 @@ std::string unfit_to_spill(const std::string& folder) {
   return {};
 }
 
-SpillFile::SpillFile(std::string folder, Index bytes, bool insisted, int ranks, bool cached) : folder_(std::move(folder)) {
+SpillFile::SpillFile(std::string folder, Index bytes, bool insisted, int ranks, bool cached)
+    : folder_(std::move(folder)) {
   if (const std::string why = insisted || folder_.empty() ? std::string() : unfit_to_spill(folder_); !why.empty()) {
-    throw RunError("what memory has no room for cannot be kept in `" + folder_ + "`: it " + why + "; name a folder on a local disk with --spill DIR (or this one, if it is to be)");
+    throw RunError("what memory has no room for cannot be kept in `" + folder_ + "`: it " + why +
+                   "; name a folder on a local disk with --spill DIR (or this one, if it is to be)");
   }
   try {
     if (!folder_.empty()) {
@@ -95,22 +97,23 @@ void SpillFile::open_file(bool cached) {
   if (direct_ >= 0 && !transfers_grains()) ::close(std::exchange(direct_, -1));
 }
 
-/// Whether the file can be used without the system's cache: some file systems open it, and then refuse grains of our size.
+/// Whether the file can be used without the system's cache: some file systems open it, and then refuse grains of our
+/// size.
 bool SpillFile::transfers_grains() const {
-  const std::unique_ptr<std::byte, FreeBuffer> grain(static_cast<std::byte*>(std::aligned_alloc(kDiskGrain, kDiskGrain)));
+  const std::unique_ptr<std::byte, FreeBuffer> grain(
+      static_cast<std::byte*>(std::aligned_alloc(kDiskGrain, kDiskGrain)));
   if (grain == nullptr) return false;
   std::memset(grain.get(), 0, kDiskGrain);
   try {
     write_at(direct_, 0, kDiskGrain, grain.get());
     read_at(direct_, 0, kDiskGrain, grain.get());
-  } catch (const RunError&) {
-    return false;
-  }
+  } catch (const RunError&) { return false; }
   return true;
 }
 
-/// What is free is asked first: a reservation that fails may have taken all of it, for as long as the file is not cut, and other programs would find
-/// the disk full. Where room cannot be reserved, no rank of the node has written yet: what is free must do for all of them.
+/// What is free is asked first: a reservation that fails may have taken all of it, for as long as the file is not cut,
+/// and other programs would find the disk full. Where room cannot be reserved, no rank of the node has written yet:
+/// what is free must do for all of them.
 void SpillFile::reserve(Index bytes, int ranks) const {
   if (bytes == 0) return;
   const std::optional<Index> free = free_bytes();
@@ -138,8 +141,9 @@ std::optional<Index> SpillFile::free_bytes() const {
 void SpillFile::no_room(Index bytes, int ranks, std::optional<Index> free) const {
   const std::string keeper = ranks > 1 ? "each of " + std::to_string(ranks) + " ranks of a node" : "a rank";
   const std::string all = ranks > 1 ? ", " + format_bytes(bytes * ranks) + " in all" : "";
-  throw RunError("there is no room for the " + format_bytes(bytes) + " that " + keeper + " keeps on disk in `" + folder_ + "`" + all +
-                 (free ? ", which has " + format_bytes(*free) + " free" : std::string()) + "; name another folder with --spill DIR, or give more --memory or ranks");
+  throw RunError("there is no room for the " + format_bytes(bytes) + " that " + keeper + " keeps on disk in `" +
+                 folder_ + "`" + all + (free ? ", which has " + format_bytes(*free) + " free" : std::string()) +
+                 "; name another folder with --spill DIR, or give more --memory or ranks");
 }
 
 void SpillFile::tell(std::function<void(int)> when) {
@@ -181,7 +185,8 @@ void SpillFile::begin_load(std::function<void()> read, std::uint64_t cookie) {
 }
 
 void SpillFile::work(int thread) {
-  const std::unique_ptr<std::byte, FreeBuffer> buffer(static_cast<std::byte*>(std::aligned_alloc(kDiskGrain, kBuffer + kDiskGrain)));
+  const std::unique_ptr<std::byte, FreeBuffer> buffer(
+      static_cast<std::byte*>(std::aligned_alloc(kDiskGrain, kBuffer + kDiskGrain)));
   std::unique_lock lock(mutex_);
   while (true) {
     wake_.wait(lock, [this] { return over_ || !requests_.empty(); });
@@ -195,9 +200,7 @@ void SpillFile::work(int thread) {
     try {
       if (buffer == nullptr) throw std::bad_alloc();
       request.work(buffer.get());
-    } catch (const std::bad_alloc&) {
-      completion.error = "out of memory";
-    } catch (const std::exception& error) {
+    } catch (const std::bad_alloc&) { completion.error = "out of memory"; } catch (const std::exception& error) {
       completion.error = error.what();
     }
     completion.ended = DiskCompletion::Clock::now();
@@ -236,9 +239,11 @@ void SpillFile::read_at(int fd, Index offset, Index bytes, std::byte* to) const 
   }
 }
 
-/// What the cache has is written and leaves it. Until the system has said that it could be written, the cache may have the only copy.
+/// What the cache has is written and leaves it. Until the system has said that it could be written, the cache may have
+/// the only copy.
 void SpillFile::settle(Index offset, Index bytes) const {
-  if (::sync_file_range(fd_, offset, bytes, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) == 0) {
+  if (::sync_file_range(fd_, offset, bytes,
+                        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) == 0) {
     drop(offset, bytes);
     return;
   }
@@ -302,7 +307,8 @@ void SpillFile::read_now(const DiskBox& box, std::byte* to, std::byte* buffer) c
       const Index begin = grains_below(together.front().offset);
       const Index end = end_of(together.back());
       read_at(direct_ < 0 ? fd_ : direct_, begin, direct_ < 0 ? end - begin : grains_above(end - begin), buffer);
-      for (const Run& run : together) std::memcpy(to + run.place, buffer + (run.offset - begin), static_cast<std::size_t>(run.bytes));
+      for (const Run& run : together)
+        std::memcpy(to + run.place, buffer + (run.offset - begin), static_cast<std::size_t>(run.bytes));
     }
     together.clear();
   };

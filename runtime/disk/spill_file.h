@@ -15,15 +15,18 @@
 
 namespace tdsl::rt {
 
-/// A file without a name, in which blocks are at home that are not in memory. It goes with the process, however that ends.
+/// A file without a name, in which blocks are at home that are not in memory. It goes with the process, however that
+/// ends.
 ///
-/// Two threads read and write, past the system's cache where the file system allows it (O_DIRECT): what is on disk because memory is short is not to
-/// be kept in memory by the system. What does not begin and end at whole grains goes through a buffer of theirs.
+/// Two threads read and write, past the system's cache where the file system allows it (O_DIRECT): what is on disk
+/// because memory is short is not to be kept in memory by the system. What does not begin and end at whole grains goes
+/// through a buffer of theirs.
 class SpillFile final : public Disk {
  public:
-  /// In `folder`, with room for `bytes`. Throws RunError if there is no room, or if the folder is none to keep much data in (memory,
-  /// or another machine's disk) unless `insisted`: then whoever named it knows. Without a folder nothing is
-  /// written: input files are read only. `ranks` of this node keep as much there. `cached`: tests; as where the system's cache cannot be passed by.
+  /// In `folder`, with room for `bytes`. Throws RunError if there is no room, or if the folder is none to keep much
+  /// data in (memory, or another machine's disk) unless `insisted`: then whoever named it knows. Without a folder
+  /// nothing is written: input files are read only. `ranks` of this node keep as much there. `cached`: tests; as where
+  /// the system's cache cannot be passed by.
   SpillFile(std::string folder, plan::Index bytes, bool insisted, int ranks = 1, bool cached = false);
   ~SpillFile() override;
 
@@ -62,7 +65,7 @@ class SpillFile final : public Disk {
 
   std::string folder_;
   int fd_ = -1;
-  int direct_ = -1;  ///< the same file, past the cache; below 0: there is no such thing here
+  int direct_ = -1;                         ///< the same file, past the cache; below 0: there is no such thing here
   mutable std::atomic<bool> drops_ = true;  ///< the cache is emptied behind us
 
   std::mutex mutex_;

@@ -16,13 +16,14 @@ constexpr std::size_t kMaxToAdmit = 64;
 /// An operation of one task weighs 4 KiB with its plan, and the holes that finished ones leave double it.
 constexpr std::size_t kMaxUnfinished = 128;
 
-/// Without --window, receive buffers may take a sixth of what the rank's own blocks take, and at least this much (or the
-/// operation's own bound).
+/// Without --window, receive buffers may take a sixth of what the rank's own blocks take, and at least this much (or
+/// the operation's own bound).
 constexpr Index kLeastWindow = Index{64} << 20;
 
 }  // namespace
 
-void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names, Lend lend) {
+void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,
+                           const std::vector<plan::TensorId>& last_names, Lend lend) {
   work_until([this] { return to_admit.size() < kMaxToAdmit && unfinished.size() < kMaxUnfinished; });
   const Lock lock(mutex);
   auto operation = std::make_shared<OperationRun>(std::move(op), std::move(kernel), lookup, me);
@@ -39,15 +40,18 @@ void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel ker
     ++operation->operands.back()->readers;
   }
   for (const plan::Access& access : description.reads) {
-    const bool pointwise = access.tensor == description.base && operation->space.panels() == 1 && plan::reads_where_it_writes(description, access);
+    const bool pointwise = access.tensor == description.base && operation->space.panels() == 1 &&
+                           plan::reads_where_it_writes(description, access);
     operation->pointwise_base.push_back(pointwise);
     operation->base_read_in_place = operation->base_read_in_place && (access.tensor != description.base || pointwise);
   }
   for (const plan::TensorDesc& output : description.outputs) {
     operation->outputs.push_back(&tensors.add(register_lookup(output.id)));
     operation->outputs.back()->site = description.site;
-    TDSL_CHECK(options.disk != nullptr || operation->outputs.back()->placed.housing.home == plan::Home::kMemory, "there is a disk for what is at home there");
-    if (operation->outputs.back()->placed.housing.home == plan::Home::kFile) leave_in_file(*operation->outputs.back(), *operation);
+    TDSL_CHECK(options.disk != nullptr || operation->outputs.back()->placed.housing.home == plan::Home::kMemory,
+               "there is a disk for what is at home there");
+    if (operation->outputs.back()->placed.housing.home == plan::Home::kFile)
+      leave_in_file(*operation->outputs.back(), *operation);
     operation->sized_output = operation->sized_output || output.sized();
   }
   // Sized blocks are replaced, not written over.
@@ -83,11 +87,13 @@ void Engine::State::expect_requests(OperationRun& operation) {
     distribution.for_each_owned(me, [&](const plan::Coord& tile) {
       Index expected = 0;
       if (world.size() > plan::least_tree(ranks_per_node)) {
-        operation.space.for_each_wanted(tensor->id(), tile, me, [&](const plan::Piece&, const std::vector<Index>& ranks) {
-          expected += plan::children_of_owner(ranks, me, ranks_per_node);
-        });
+        operation.space.for_each_wanted(tensor->id(), tile, me,
+                                        [&](const plan::Piece&, const std::vector<Index>& ranks) {
+                                          expected += plan::children_of_owner(ranks, me, ranks_per_node);
+                                        });
       } else {
-        operation.space.for_each_request(tensor->id(), tile, me, [&](Index, const plan::Piece&, Index times) { expected += times; });
+        operation.space.for_each_request(tensor->id(), tile, me,
+                                         [&](Index, const plan::Piece&, Index times) { expected += times; });
       }
       if (expected > 0) tensors.block(*tensor, distribution.linear(tile)).requests += expected;
     });
@@ -129,7 +135,8 @@ bool Engine::State::fits(const OperationRun& operation) const {
       require_room(operation, more);
     }
   }
-  // The least unfinished step is always admitted, else nothing would move; Note [Trees] says why it may wait for relays.
+  // The least unfinished step is always admitted, else nothing would move; Note [Trees] says why it may wait for
+  // relays.
   if (least && (options.window_bytes == 0 || relayed_pieces == 0)) return true;
   if (unfinished_tasks + static_cast<Index>(step.tasks.size()) > kMaxTasks && !least) return false;
   plan::Estimate loads;
@@ -141,24 +148,31 @@ bool Engine::State::fits(const OperationRun& operation) const {
   }
   if (!slots.certainly_available(remote + ungranted)) return false;
   const Index loaded = loads.expected_bytes();
-  return window_has(step.fetch_bytes.expected_bytes() - loaded, loaded, step.output_bytes.expected_bytes() + copies, operation.op().run_ahead);
+  return window_has(step.fetch_bytes.expected_bytes() - loaded, loaded, step.output_bytes.expected_bytes() + copies,
+                    operation.op().run_ahead);
 }
 
-bool Engine::State::memory_has(Index more) const { return store.live_bytes() + std::max<Index>(options.serve_reserve - serving_bytes, 0) + promised_bytes + reserved_bytes + more <= options.memory_bytes; }
+bool Engine::State::memory_has(Index more) const {
+  return store.live_bytes() + std::max<Index>(options.serve_reserve - serving_bytes, 0) + promised_bytes +
+             reserved_bytes + more <=
+         options.memory_bytes;
+}
 
 /// Ends the run where the system would: the operation runs alone, and what it needs is more than there is.
 void Engine::State::require_room(const OperationRun& operation, Index more) const {
   const Index held = store.live_bytes() + promised_bytes + reserved_bytes;
   if (options.most_bytes == 0 || held + more <= options.most_bytes) return;
   throw RunError(options.place ? options.place(operation.op().line) : SourceLine{},
-                 "`" + operation.op().name + "` needs " + std::to_string(more) + " bytes beside the " + std::to_string(held) + " that this rank holds: more than " +
-                     memory_text());
+                 "`" + operation.op().name + "` needs " + std::to_string(more) + " bytes beside the " +
+                     std::to_string(held) + " that this rank holds: more than " + memory_text());
 }
 
 /// Whether so much more may be received and held otherwise.
 bool Engine::State::window_has(Index fetched, Index loaded, Index others, Index own_bound) const {
-  if (options.window_bytes > 0) return fetched_bytes + loaded_bytes + output_bytes + fetched + loaded + others <= options.window_bytes;
-  // What is read ahead may fill --memory: it was asked for because memory is short, and there is nothing else to keep there.
+  if (options.window_bytes > 0)
+    return fetched_bytes + loaded_bytes + output_bytes + fetched + loaded + others <= options.window_bytes;
+  // What is read ahead may fill --memory: it was asked for because memory is short, and there is nothing else to keep
+  // there.
   if (options.memory_bytes == 0 && loaded > 0 && loaded_bytes + loaded > kLeastWindow) return false;
   // Beside blocks of its own a rank holds a sixth of them in received boxes.
   const Index share = std::max<Index>(store.live_bytes() - fetched_bytes - loaded_bytes, 0) / 6;
@@ -166,14 +180,15 @@ bool Engine::State::window_has(Index fetched, Index loaded, Index others, Index 
 }
 
 // Note [Memory]
-// The plan sees to it that operations that run one after the other fit --memory. What a rank holds beyond that belongs to
-// steps it has admitted ahead, or to peers that are behind and have not fetched yet. So the least unfinished step, which
-// nothing of this rank precedes, may wait for memory only while such peers hold some: their steps are older than this one
-// and do not wait for it.
+// The plan sees to it that operations that run one after the other fit --memory. What a rank holds beyond that belongs
+// to steps it has admitted ahead, or to peers that are behind and have not fetched yet. So the least unfinished step,
+// which nothing of this rank precedes, may wait for memory only while such peers hold some: their steps are older than
+// this one and do not wait for it.
 bool Engine::State::peers_hold_memory(const OperationRun& next) const {
   if (relayed_pieces > 0) return true;
   const auto awaited = [](const TensorInstance& tensor) {
-    return std::any_of(tensor.blocks.begin(), tensor.blocks.end(), [](const auto& entry) { return entry.second.requests > 0 || entry.second.sends > 0; });
+    return std::any_of(tensor.blocks.begin(), tensor.blocks.end(),
+                       [](const auto& entry) { return entry.second.requests > 0 || entry.second.sends > 0; });
   };
   return tensors.any_of([&](const TensorInstance& tensor) {
     const bool overwritten = tensor.id() == next.op().base && next.base_read_in_place && tensor.readers == 1;
@@ -197,15 +212,16 @@ void Engine::State::admit_step(OperationRun& operation) {
 }
 
 // Note [Trees]
-// A piece that many ranks (or several of another node) fetch in the same step (operation, super-block, panel) is asked for not of
-// its owner but of the parent in its tree, which fetches it in that same step and keeps it until its children have it. The least
-// step may have to wait for such copies under --window and --memory; README.md says why they are always asked for ("Why trees do
-// not deadlock").
+// A piece that many ranks (or several of another node) fetch in the same step (operation, super-block, panel) is asked
+// for not of its owner but of the parent in its tree, which fetches it in that same step and keeps it until its
+// children have it. The least step may have to wait for such copies under --window and --memory; README.md says why
+// they are always asked for ("Why trees do not deadlock").
 plan::TreePlace Engine::State::place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const {
   const Index ranks_per_node = operation.planned->plan.ranks_per_node;
   if (world.size() <= plan::least_tree(ranks_per_node)) return {fetch.owner, {}};
   const plan::Step& step = operation.step;
-  const std::vector<Index> wanting = operation.space.ranks_wanting(fetch.piece, fetch.owner, step.super_block, step.panel);
+  const std::vector<Index> wanting =
+      operation.space.ranks_wanting(fetch.piece, fetch.owner, step.super_block, step.panel);
   return plan::place_in_tree(wanting, fetch.owner, me, ranks_per_node);
 }
 
@@ -217,7 +233,8 @@ void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
     TensorInstance& tensor = tensors.at(fetch.piece.tensor);
     const Index element_bytes = tensor.element_bytes();
     if (fetch.owner == me) {
-      auto piece = std::make_shared<RemotePiece>(loaded_bytes, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
+      auto piece = std::make_shared<RemotePiece>(loaded_bytes, store.allocate(fetch.piece.box.volume() * element_bytes),
+                                                 fetch.piece.box);
       piece->step = step;
       piece->site = site;
       piece->source = me;
@@ -227,8 +244,10 @@ void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
     }
     const plan::TreePlace place = place_in_tree(operation, fetch);
     const int source = static_cast<int>(place.parent);
-    auto piece = tensor.sized() ? std::make_shared<RemotePiece>(fetched_bytes, fetch.bytes.expected_bytes(), fetch.piece.box)
-                                : std::make_shared<RemotePiece>(fetched_bytes, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
+    auto piece = tensor.sized()
+                     ? std::make_shared<RemotePiece>(fetched_bytes, fetch.bytes.expected_bytes(), fetch.piece.box)
+                     : std::make_shared<RemotePiece>(
+                           fetched_bytes, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
     piece->step = step;
     piece->site = site;
     note_request(*piece, operation, source);
@@ -266,7 +285,8 @@ void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
     }
     operation.pieces.emplace(fetch.piece, std::move(piece));
   }
-  for (const auto& [source, requests] : batches) enqueue(PostControl{source, wire::kRequests, wire::encode_requests(requests)});
+  for (const auto& [source, requests] : batches)
+    enqueue(PostControl{source, wire::kRequests, wire::encode_requests(requests)});
 }
 
 void Engine::State::create_task(OperationRun& operation, const plan::Task& task, Index step) {
@@ -301,7 +321,8 @@ void Engine::State::create_task(OperationRun& operation, const plan::Task& task,
   }
   if (op.base >= 0 && task.first) {
     run.base = find_input(run, op.base, run.out_box);
-    for (const InputPart& part : run.base.parts) TDSL_CHECK(part.local != nullptr || part.remote->source == me, "the base of a block lies on its owner");
+    for (const InputPart& part : run.base.parts)
+      TDSL_CHECK(part.local != nullptr || part.remote->source == me, "the base of a block lies on its owner");
   }
   wait_for_panel(run);
   if (op.ordered) wait_for_effect(run);

@@ -13,9 +13,10 @@ enum class Wish : std::uint8_t {
 };
 
 // Note [Boundaries]
-// Ranks pass the same boundaries in the same order, each when it comes there, and any of them may wish for a checkpoint. It tells rank 0. Rank 0 asks
-// all; each answers from its poll how many boundaries it has passed, and from then on waits at the next one. Nobody has to come anywhere
-// before it answers, so all answers arrive; the checkpoint is at the largest of these numbers, which nobody has passed, and rank 0 says so.
+// Ranks pass the same boundaries in the same order, each when it comes there, and any of them may wish for a
+// checkpoint. It tells rank 0. Rank 0 asks all; each answers from its poll how many boundaries it has passed, and from
+// then on waits at the next one. Nobody has to come anywhere before it answers, so all answers arrive; the checkpoint
+// is at the largest of these numbers, which nobody has passed, and rank 0 says so.
 //
 //     rank 0 (passed 3)                          rank 1 (passed 5)
 //       | <-------------- kWant --------------- |  a signal came
@@ -25,7 +26,8 @@ enum class Wish : std::uint8_t {
 //       | -------------- kSaveAt 5 -----------> |
 //     goes on to 5, saves                       | saves
 //
-// A rank that has yet to come to a boundary agreed upon before answers with the one after it. A program that ends before it comes to that boundary ends without a checkpoint, on every rank.
+// A rank that has yet to come to a boundary agreed upon before answers with the one after it. A program that ends
+// before it comes to that boundary ends without a checkpoint, on every rank.
 
 /// One rank's part in it. What it says is sent by whoever owns it.
 class Boundaries {
@@ -56,7 +58,7 @@ class Boundaries {
   std::int64_t passed_ = 0;
   bool asked_ = false;
   std::map<std::int64_t, Wish> decided_;  ///< boundaries that are not passed yet
-  Wish told_ = Wish::kNone;    ///< to rank 0, of this rank's
+  Wish told_ = Wish::kNone;               ///< to rank 0, of this rank's
   // Of rank 0:
   Wish wanted_ = Wish::kNone;  ///< by any
   int answers_ = 0;

@@ -9,8 +9,10 @@ namespace tdsl::rt {
 
 void Engine::State::send_boundary(const Boundaries::Message& message) {
   if (message.kind == Boundaries::Message::Kind::kNone) return;
-  const bool to_first = message.kind == Boundaries::Message::Kind::kWant || message.kind == Boundaries::Message::Kind::kPassed;
-  const std::vector<std::byte> bytes = wire::encode_note({static_cast<Index>(message.kind) * 4 + static_cast<Index>(message.wish), std::to_string(message.number)});
+  const bool to_first =
+      message.kind == Boundaries::Message::Kind::kWant || message.kind == Boundaries::Message::Kind::kPassed;
+  const std::vector<std::byte> bytes = wire::encode_note(
+      {static_cast<Index>(message.kind) * 4 + static_cast<Index>(message.wish), std::to_string(message.number)});
   for (int rank = 0; rank < world.size(); ++rank) {
     if (rank != me && (rank == 0 || !to_first)) enqueue(PostControl{rank, wire::kBoundary, bytes});
   }
@@ -18,7 +20,8 @@ void Engine::State::send_boundary(const Boundaries::Message& message) {
 
 void Engine::State::take_boundary(const ControlMessage& message) {
   const wire::Note note = wire::decode_note(message.bytes);
-  send_boundary(boundaries.take({static_cast<Boundaries::Message::Kind>(note.number / 4), static_cast<Wish>(note.number % 4), std::stoll(note.text)}));
+  send_boundary(boundaries.take({static_cast<Boundaries::Message::Kind>(note.number / 4),
+                                 static_cast<Wish>(note.number % 4), std::stoll(note.text)}));
 }
 
 Wish Engine::at_boundary(Wish mine) {

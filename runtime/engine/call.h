@@ -12,7 +12,8 @@ namespace tdsl::rt {
 class Engine::State::Sink final : public BlockSink {
  public:
   /// `old`: the block so far; `alone`: nothing else needs it.
-  Sink(const State& state, const TaskRun& task, BufferRef old, bool alone) : state_(state), task_(task), old_(std::move(old)), alone_(alone) {}
+  Sink(const State& state, const TaskRun& task, BufferRef old, bool alone)
+      : state_(state), task_(task), old_(std::move(old)), alone_(alone) {}
 
   [[nodiscard]] BlockPart before() const override;
   [[nodiscard]] std::byte* begin(Index bytes) override;
@@ -20,7 +21,9 @@ class Engine::State::Sink final : public BlockSink {
   void keep() override;
   [[nodiscard]] std::byte* change() override;
   /// What the kernel has made; null: absent.
-  [[nodiscard]] BlockPart made() const { return made_ == nullptr ? BlockPart{} : BlockPart{task_.out_box, made_->data(), made_->bytes()}; }
+  [[nodiscard]] BlockPart made() const {
+    return made_ == nullptr ? BlockPart{} : BlockPart{task_.out_box, made_->data(), made_->bytes()};
+  }
   [[nodiscard]] BufferRef take() { return std::move(made_); }
   [[nodiscard]] Index elements() const { return elements_; }
 
@@ -54,7 +57,8 @@ struct Engine::State::Call {
   std::deque<std::vector<BlockPart>> blocks;  ///< of sized operands
   std::vector<std::unique_ptr<Sink>> sinks;   ///< parallel to the outputs, if any is sized: null of those that are not
   std::vector<BlockSink*> sink_list;
-  const Block* taken = nullptr;  ///< the base's block whose buffer becomes the output's: other reads of it are copied first
+  const Block* taken =
+      nullptr;  ///< the base's block whose buffer becomes the output's: other reads of it are copied first
   bool fresh = false;
 };
 

@@ -9,9 +9,9 @@
 // From an admitted task to the calls of its kernel: where operands lie, what must be copied together before.
 //
 // Note [Interiors]
-// A stencil's operand reaches a little into neighbouring blocks. Copying all of it together would move every element twice
-// more than the kernel does. So the labels' box is cut in an interior, whose operands lie in one block each and are read
-// there, and strips around it, whose small operands are copied together.
+// A stencil's operand reaches a little into neighbouring blocks. Copying all of it together would move every element
+// twice more than the kernel does. So the labels' box is cut in an interior, whose operands lie in one block each and
+// are read there, and strips around it, whose small operands are copied together.
 
 namespace tdsl::rt {
 
@@ -56,8 +56,9 @@ Labels interior(const TaskRun& task) {
   for (std::size_t k = 0; k < task.inputs.size(); ++k) {
     const Input& input = task.inputs[k];
     if (input.sized || input.parts.size() < 2 || input.box.volume() * input.element_bytes < kLeastCut) continue;
-    const auto main = std::max_element(input.parts.begin(), input.parts.end(),
-                                       [](const InputPart& a, const InputPart& b) { return a.box.volume() < b.box.volume(); });
+    const auto main =
+        std::max_element(input.parts.begin(), input.parts.end(),
+                         [](const InputPart& a, const InputPart& b) { return a.box.volume() < b.box.volume(); });
     const plan::Access& access = task.operation->op().reads[k];
     for (int d = 0; d < input.box.rank; ++d) {
       if (main->box[d] == input.box[d]) continue;
@@ -101,7 +102,8 @@ void for_each_outside(Box box, const Box& hole, const F& f) {
   }
 }
 
-/// The part of the output tile that the task's kernel writes whatever the data; of another rank (so: nothing) if unknown.
+/// The part of the output tile that the task's kernel writes whatever the data; of another rank (so: nothing) if
+/// unknown.
 Box written_box(const TaskRun& task) {
   const plan::Op& op = task.operation->op();
   Box unknown;
@@ -124,9 +126,11 @@ void Engine::State::prepare(TaskRun& task, Call& call) {
   const Block* const replaced = task.operation->sized_output ? nullptr : replaced_block(task);
   if (replaced != nullptr && task.task.hit && may_take_over(task, *replaced)) call.taken = replaced;
   if (task.task.hit || task.operation->op().base < 0 || !task.task.first) {
-    const bool cut = task.operation->op().divisible && !task.operation->sized_output && task.task.hit && call.taken == nullptr && !task.operation->planned->plan.packs();
+    const bool cut = task.operation->op().divisible && !task.operation->sized_output && task.task.hit &&
+                     call.taken == nullptr && !task.operation->planned->plan.packs();
     const Labels inner = cut ? interior(task) : task.labels;
-    for (Labels& labels : inner == task.labels ? std::vector<Labels>{task.labels} : interior_and_strips(task.labels, inner)) {
+    for (Labels& labels :
+         inner == task.labels ? std::vector<Labels>{task.labels} : interior_and_strips(task.labels, inner)) {
       call.runs.push_back({std::move(labels), {}});
     }
   }
@@ -134,7 +138,8 @@ void Engine::State::prepare(TaskRun& task, Call& call) {
     for (std::size_t k = 0; k < task.inputs.size(); ++k) {
       const Box& whole = task.inputs[k].box;
       // The tensor itself may be gone by now: only its blocks and boxes are held.
-      const Box box = call.runs.size() == 1 ? whole : plan::touched_box(task.operation->op().reads[k], run.labels, whole);
+      const Box box =
+          call.runs.size() == 1 ? whole : plan::touched_box(task.operation->op().reads[k], run.labels, whole);
       run.inputs.push_back(find_operand(task, k, box, call));
     }
   }
@@ -143,12 +148,14 @@ void Engine::State::prepare(TaskRun& task, Call& call) {
   for (std::size_t k = 0; k < task.operation->outputs.size(); ++k) {
     const Box box = output_box(task, k);
     const bool sized = task.operation->op().outputs[k].sized();
-    call.outputs.push_back(row_major(box.empty() || sized ? nullptr : tensors.block(*task.operation->outputs[k], task.out_number).buffer->data(), box));
+    call.outputs.push_back(row_major(
+        box.empty() || sized ? nullptr : tensors.block(*task.operation->outputs[k], task.out_number).buffer->data(),
+        box));
   }
 }
 
-/// What the task computes of output `k`: its tile, or all of a loop's result. A result without elements has no blocks, and
-/// once nobody reads it the tensor is gone before the loop has run; the operation knows its shape.
+/// What the task computes of output `k`: its tile, or all of a loop's result. A result without elements has no blocks,
+/// and once nobody reads it the tensor is gone before the loop has run; the operation knows its shape.
 Box Engine::State::output_box(const TaskRun& task, std::size_t k) {
   const plan::Op& op = task.operation->op();
   if (op.op_class != plan::OpClass::kLoop) return task.out_box;
@@ -225,7 +232,9 @@ void Engine::State::begin_outputs(TaskRun& task, Call& call) {
     copy.whole = row_major(block.buffer->data(), task.out_box);
     const Box written = written_box(task);
     for (const InputPart& part : base.parts) {
-      for_each_outside(part.box, written, [&](const Box& kept) { copy.parts.push_back(part_of(operand_of(base, part), kept, base.element_bytes)); });
+      for_each_outside(part.box, written, [&](const Box& kept) {
+        copy.parts.push_back(part_of(operand_of(base, part), kept, base.element_bytes));
+      });
     }
     call.assemblies.push_back(std::move(copy));
   }
@@ -255,7 +264,8 @@ void Engine::State::begin_continued(TaskRun& task, Call& call) {
     copy.element_bytes = output.element_bytes();
     copy.whole = row_major(block.buffer->data(), box);
     const Input& input = task.inputs[static_cast<std::size_t>(read)];
-    for (const InputPart& part : input.parts) copy.parts.push_back(part_of(operand_of(input, part), part.box, input.element_bytes));
+    for (const InputPart& part : input.parts)
+      copy.parts.push_back(part_of(operand_of(input, part), part.box, input.element_bytes));
     call.assemblies.push_back(std::move(copy));
   }
 }
@@ -263,7 +273,8 @@ void Engine::State::begin_continued(TaskRun& task, Call& call) {
 /// The base's block that lies exactly where the output's will, if there is one.
 const Block* Engine::State::replaced_block(const TaskRun& task) const {
   const Input& base = task.base;
-  if (!task.task.first || task.operation->op().base < 0 || base.parts.size() != 1 || base.parts[0].local == nullptr) return nullptr;
+  if (!task.task.first || task.operation->op().base < 0 || base.parts.size() != 1 || base.parts[0].local == nullptr)
+    return nullptr;
   return base.tensor->box_of(base.parts[0].number) == task.out_box ? base.parts[0].local : nullptr;
 }
 
@@ -287,7 +298,8 @@ bool Engine::State::may_take_over(const TaskRun& task, const Block& block) const
 }
 
 /// Nothing but `own_uses` of one task of the operation needs the block.
-bool Engine::State::is_last_holder(const OperationRun& operation, const TensorInstance& tensor, const Block& block, Index own_uses) {
+bool Engine::State::is_last_holder(const OperationRun& operation, const TensorInstance& tensor, const Block& block,
+                                   Index own_uses) {
   if (tensor.named || tensor.readers != (operation.admitted ? 0 : 1)) return false;
   return block.uses == own_uses && block.requests == 0 && block.sends == 0 && block.buffer.use_count() == 1;
 }

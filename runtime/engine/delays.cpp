@@ -20,7 +20,8 @@ void Delays::pause() const {
   static std::atomic<std::uint64_t> paused{0};  // microseconds of all threads
   const std::uint32_t bits = random_bits(random_stream(seed_, 0), calls++)[0];
   if (bits % 4 != 0) return;
-  // The order of a thousand tasks is as random after short pauses: a run with tiles of one element is not a minute of sleep.
+  // The order of a thousand tasks is as random after short pauses: a run with tiles of one element is not a minute of
+  // sleep.
   const std::uint64_t most = paused < kLongPauses ? 2000 : 100;
   const std::uint64_t pause = (bits >> 8) % most;
   paused += pause;

@@ -55,9 +55,7 @@ void Engine::run(const std::function<void()>& program) {
         program();
       } catch (const RunStopped&) {
         // The failure is known already.
-      } catch (...) {
-        s.fail(std::current_exception());
-      }
+      } catch (...) { s.fail(std::current_exception()); }
       if (s.failed) s.settle_failure();
       const Lock lock(s.mutex);
       s.stopping = true;
@@ -78,7 +76,8 @@ bool Engine::failed_alike() const {
   return state_->verdict && state_->verdict->agreed && state_->verdict->code != kLostRank;
 }
 
-void Engine::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names, Lend lend) {
+void Engine::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,
+                    const std::vector<plan::TensorId>& last_names, Lend lend) {
   state_->submit(std::move(op), std::move(kernel), last_names, std::move(lend));
   state_->poll();
 }
@@ -126,7 +125,8 @@ std::string Engine::share(std::string text) {
   }
   {
     const Lock lock(s.mutex);
-    for (int rank = 1; rank < s.world.size(); ++rank) s.enqueue(PostControl{rank, wire::kShare, wire::encode_note({number, text})});
+    for (int rank = 1; rank < s.world.size(); ++rank)
+      s.enqueue(PostControl{rank, wire::kShare, wire::encode_note({number, text})});
   }
   s.poll();
   return text;
@@ -144,7 +144,8 @@ void Engine::finish() {
   }
   s.work_until([&s] { return s.barrier_over && s.in_flight.empty() && s.transfers.empty(); });
   TDSL_CHECK(s.relayed_pieces == 0, "every relay has served its children");
-  TDSL_CHECK(s.announced.empty() && s.ungranted == 0 && s.offers.empty(), "every sized block has gone where it was asked for");
+  TDSL_CHECK(s.announced.empty() && s.ungranted == 0 && s.offers.empty(),
+             "every sized block has gone where it was asked for");
   TDSL_CHECK(s.early_requests.empty(), "every request is for a tensor that all ranks compute");
 }
 
@@ -181,7 +182,8 @@ Engine::DiskFigures Engine::disk() const {
   const Lock lock(state_->mutex);
   const Disk* const disk = state_->options.disk;
   if (disk == nullptr) return {};
-  return {disk->traffic().written, disk->traffic().read + disk->traffic().loaded, disk->extents().used_bytes(), disk->extents().peak_bytes()};
+  return {disk->traffic().written, disk->traffic().read + disk->traffic().loaded, disk->extents().used_bytes(),
+          disk->extents().peak_bytes()};
 }
 
 plan::Index Engine::live_blocks() const {

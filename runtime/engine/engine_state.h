@@ -30,8 +30,8 @@
 #include "runtime/engine/wire.h"
 #include "runtime/plan/steps/tree.h"
 
-// The engine's insides, shared by its source files only: admission.cpp, answers.cpp, progress.cpp, tasks.cpp, workers.cpp,
-// failure.cpp, engine.cpp. One lock protects all of it; kernels, copies and MPI run outside the lock.
+// The engine's insides, shared by its source files only: admission.cpp, answers.cpp, progress.cpp, tasks.cpp,
+// workers.cpp, failure.cpp, engine.cpp. One lock protects all of it; kernels, copies and MPI run outside the lock.
 
 namespace tdsl::rt {
 
@@ -57,14 +57,17 @@ struct Engine::State {
   TensorTable tensors;
 
   // admission.cpp: from submitted operations to tasks.
-  void submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names, Lend lend);
+  void submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names,
+              Lend lend);
   void expect_requests(OperationRun& operation);
   void admit();
   void admit_steps();
   [[nodiscard]] bool fits(const OperationRun& operation) const;
   [[nodiscard]] bool memory_has(Index more) const;
   /// Of blocks whose size is not known yet.
-  [[nodiscard]] Index counted_bytes(const plan::Estimate& bytes) const { return options.most_bytes > 0 ? bytes.expected_bytes() : bytes.most_bytes(); }
+  [[nodiscard]] Index counted_bytes(const plan::Estimate& bytes) const {
+    return options.most_bytes > 0 ? bytes.expected_bytes() : bytes.most_bytes();
+  }
   void require_room(const OperationRun& operation, Index more) const;
   static constexpr Index kNoOwnBound = 0;
   [[nodiscard]] bool window_has(Index fetched, Index loaded, Index others, Index own_bound) const;
@@ -74,25 +77,29 @@ struct Engine::State {
   void fetch_pieces(OperationRun& operation, Index step);
   [[nodiscard]] plan::TreePlace place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const;
   Index submitted = 0;  ///< operations
-  [[nodiscard]] Index complete_operations() const { return unfinished.empty() ? submitted : unfinished.front()->number; }
+  [[nodiscard]] Index complete_operations() const {
+    return unfinished.empty() ? submitted : unfinished.front()->number;
+  }
   void create_task(OperationRun& operation, const plan::Task& task, Index step);
   [[nodiscard]] Input find_input(TaskRun& task, plan::TensorId tensor, const Box& box);
   void wait_for_panel(TaskRun& task);
   void wait_for_effect(TaskRun& task);
   void finish_operation(OperationRun& operation);
 
-  std::list<std::shared_ptr<OperationRun>> unfinished;   ///< all submitted operations that are not over
-  std::deque<OperationRun*> to_admit;                    ///< those with steps to admit, in order
+  std::list<std::shared_ptr<OperationRun>> unfinished;  ///< all submitted operations that are not over
+  std::deque<OperationRun*> to_admit;                   ///< those with steps to admit, in order
   Index unfinished_tasks = 0;
   OpenSteps open_steps;
   Front front;
-  Index loaded_bytes = 0;   ///< pieces of own blocks that are away, of admitted steps
-  Index fetched_bytes = 0;  ///< receive buffers of admitted steps; sized ones that are not there yet as large as expected
-  Index reserved_bytes = 0; ///< under a memory limit, for sized pieces that are not granted yet: counted_bytes
+  Index loaded_bytes = 0;  ///< pieces of own blocks that are away, of admitted steps
+  Index fetched_bytes =
+      0;  ///< receive buffers of admitted steps; sized ones that are not there yet as large as expected
+  Index reserved_bytes = 0;  ///< under a memory limit, for sized pieces that are not granted yet: counted_bytes
   Index packed_bytes = 0;
-  Index promised_bytes = 0;     ///< output blocks of admitted tasks that have not begun; sized ones until they are complete
-  Index largest_assembly = 0;   ///< what a task of the admitted steps copies together at most
-  Index output_bytes = 0;   ///< output blocks of admitted steps, until they are complete
+  Index promised_bytes =
+      0;  ///< output blocks of admitted tasks that have not begun; sized ones until they are complete
+  Index largest_assembly = 0;  ///< what a task of the admitted steps copies together at most
+  Index output_bytes = 0;      ///< output blocks of admitted steps, until they are complete
   std::uint64_t next_order = 0;
 
   // tasks.cpp: a task's life.
@@ -116,7 +123,8 @@ struct Engine::State {
   void check_block(const TaskRun& task, Index bytes) const;
   void begin_continued(TaskRun& task, Call& call);
   [[nodiscard]] static Box output_box(const TaskRun& task, std::size_t k);
-  [[nodiscard]] static bool is_last_holder(const OperationRun& operation, const TensorInstance& tensor, const Block& block, plan::Index own_uses);
+  [[nodiscard]] static bool is_last_holder(const OperationRun& operation, const TensorInstance& tensor,
+                                           const Block& block, plan::Index own_uses);
   [[nodiscard]] const Block* replaced_block(const TaskRun& task) const;
   [[nodiscard]] bool may_take_over(const TaskRun& task, const Block& block) const;
   void assemble(const TaskRun& task, Call& call);
@@ -187,10 +195,10 @@ struct Engine::State {
   [[noreturn]] void stop_for_disk(const Transfer& transfer, const std::string& error) const;
   std::unordered_map<std::uint64_t, Transfer> transfers;
   std::uint64_t next_transfer = 0;
-  Index writes = 0;                  ///< under way
-  Index sends_of_away = 0;          ///< answers from buffers of blocks that are away by now
+  Index writes = 0;         ///< under way
+  Index sends_of_away = 0;  ///< answers from buffers of blocks that are away by now
   std::deque<std::pair<TensorInstance*, Request>> to_serve;
-  Index serving = 0;                 ///< of them, whose pieces are read or sent
+  Index serving = 0;  ///< of them, whose pieces are read or sent
   Index serving_bytes = 0;
 
   // progress.cpp: MPI.
@@ -210,13 +218,13 @@ struct Engine::State {
   struct InFlight {
     std::shared_ptr<RemotePiece> piece;  ///< a receive
     int source = 0;
-    int slot = 0;                        ///< its tag; -1: it comes in a pack
-    TensorInstance* tensor = nullptr;    ///< a send
+    int slot = 0;                      ///< its tag; -1: it comes in a pack
+    TensorInstance* tensor = nullptr;  ///< a send
     Index block = 0;
     BufferRef buffer;
-    Relay* relay = nullptr;              ///< a send to a child
-    std::optional<Sent> sent{};          ///< an answer, if it is traced
-    bool served = false;                 ///< an answer from disk
+    Relay* relay = nullptr;      ///< a send to a child
+    std::optional<Sent> sent{};  ///< an answer, if it is traced
+    bool served = false;         ///< an answer from disk
   };
   static constexpr std::uint64_t kBarrierCookie = 0;
   void poll_in_kernel() noexcept;
@@ -242,7 +250,8 @@ struct Engine::State {
   };
   std::map<Index, Exchange> exchanges;  ///< by sequence number
   Index exchange_count = 0;
-  std::atomic<std::size_t> control_backlog{0};  ///< control messages that MPI has not taken over, when it was last asked
+  std::atomic<std::size_t> control_backlog{
+      0};  ///< control messages that MPI has not taken over, when it was last asked
 
   // seeing.cpp: profile and trace.
   class IdleTime;
@@ -273,16 +282,16 @@ struct Engine::State {
   bool begin_roll(const std::string& reason, bool deadlock);
   void answer_roll(Index number);
   void take_answer(int rank, Index number, std::string text);
-  int running = 0;             ///< kernels
-  bool program_works = false;  ///< the program's thread is between calls of the engine
+  int running = 0;                                        ///< kernels
+  bool program_works = false;                             ///< the program's thread is between calls of the engine
   std::atomic<const char*> waits_for{"the other ranks"};  ///< a rank without work
   std::optional<Heartbeat> heart;
   Standstill standing, stuck;
   double beaten = -1;  ///< when the watching thread was here last
   struct Roll {
     Index number = 0;
-    double asked = -1;     ///< when; below 0: nothing is asked now
-    double ended = -1e9;   ///< the one before
+    double asked = -1;    ///< when; below 0: nothing is asked now
+    double ended = -1e9;  ///< the one before
     int missing = 0;
     RollCall call;
   };

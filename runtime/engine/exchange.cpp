@@ -5,8 +5,8 @@
 #include "runtime/engine/engine_state.h"
 #include "runtime/engine/wire.h"
 
-// Data that ranks hand each other outside of operations. It travels as control messages, so that a rank may be anywhere in its
-// program when one arrives.
+// Data that ranks hand each other outside of operations. It travels as control messages, so that a rank may be anywhere
+// in its program when one arrives.
 
 namespace tdsl::rt {
 

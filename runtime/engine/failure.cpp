@@ -1,5 +1,5 @@
-#include <new>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
@@ -23,9 +23,7 @@ constexpr double kMostSettling = 10;
 Engine::State::Failure Engine::State::describe(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
-  } catch (const RunError& e) {
-    return {e.what(), e.code()};
-  } catch (const std::bad_alloc&) {
+  } catch (const RunError& e) { return {e.what(), e.code()}; } catch (const std::bad_alloc&) {
     return {"out of memory", ExitCode::kRunTime};
   } catch (const std::exception& e) {
     return {std::string("internal error of the runtime, please report it: ") + e.what(), ExitCode::kRunTime};
@@ -58,7 +56,8 @@ void Engine::State::report(Failure failure) {
   wake.notify_all();
 }
 
-/// Keeps talking until the verdict is known and, on rank 0, told; not for long, as who should hear or tell it may be gone.
+/// Keeps talking until the verdict is known and, on rank 0, told; not for long, as who should hear or tell it may be
+/// gone.
 void Engine::State::settle_failure() {
   const double begin = now();
   while (world.size() > 1) {

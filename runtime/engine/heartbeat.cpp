@@ -6,7 +6,9 @@
 
 namespace tdsl::rt {
 
-std::string encode(const Pulse& pulse) { return std::to_string(pulse.progress) + (pulse.idle ? " 1 " : " 0 ") + pulse.where; }
+std::string encode(const Pulse& pulse) {
+  return std::to_string(pulse.progress) + (pulse.idle ? " 1 " : " 0 ") + pulse.where;
+}
 
 Pulse decode_pulse(const std::string& text) {
   std::istringstream words(text);
@@ -19,7 +21,8 @@ Pulse decode_pulse(const std::string& text) {
 
 Heartbeat::Heartbeat(int rank, int size, double patience, double now) : rank_(rank), patience_(patience), ticked_(now) {
   if (rank > 0) neighbours_.push_back((rank - 1) / kArity);
-  for (int child = kArity * rank + 1; child <= kArity * rank + kArity && child < size; ++child) neighbours_.push_back(child);
+  for (int child = kArity * rank + 1; child <= kArity * rank + kArity && child < size; ++child)
+    neighbours_.push_back(child);
   for (const int neighbour : neighbours_) state_[neighbour].heard = now;
 }
 

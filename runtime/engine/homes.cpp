@@ -9,16 +9,19 @@
 namespace tdsl::rt {
 
 // Note [Away]
-// A block whose home is not memory is in one of three states: being computed; complete, with a buffer, while it is written; away, without one.
-// Tasks of this rank never see its buffer: what they read of it is a piece that their step fetches, like one of another rank's, and
-// counts there; its read begins when the block is away. A peer's request is answered from the buffer while there is one, later from a piece
-// read for it alone. At most two of these are in memory, which admission keeps room for: they wait for nothing but the disk and the peer, which
-// has posted its receive. So a request for a block that is complete is always answered, as it must be (README.md, "Why trees do not deadlock").
-// The least step may wait for memory that the disk is about to give back; nothing that the disk does waits for a step.
+// A block whose home is not memory is in one of three states: being computed; complete, with a buffer, while it is
+// written; away, without one. Tasks of this rank never see its buffer: what they read of it is a piece that their step
+// fetches, like one of another rank's, and counts there; its read begins when the block is away. A peer's request is
+// answered from the buffer while there is one, later from a piece read for it alone. At most two of these are in
+// memory, which admission keeps room for: they wait for nothing but the disk and the peer, which has posted its
+// receive. So a request for a block that is complete is always answered, as it must be (README.md, "Why trees do not
+// deadlock"). The least step may wait for memory that the disk is about to give back; nothing that the disk does waits
+// for a step.
 
 /// The input is not loaded: all its blocks but the resident ones are away from the beginning.
 void Engine::State::leave_in_file(TensorInstance& tensor, const OperationRun& operation) {
-  tensor.read_file = [planned = operation.planned, kernel = operation.kernel, number = operation.number, watch = options.watch](const Box& box, std::byte* to) {
+  tensor.read_file = [planned = operation.planned, kernel = operation.kernel, number = operation.number,
+                      watch = options.watch](const Box& box, std::byte* to) {
     const Operand output = row_major(to, box);
     std::vector<Interval> labels(box.dim.begin(), box.dim.begin() + box.rank);
     TaskArgs args;
@@ -53,7 +56,8 @@ void Engine::State::write_back(TensorInstance& tensor, Index number) {
   ++writes;
   sites.at(tensor.site).disk_written += block.buffer->bytes();
   const std::span<const std::byte> bytes(block.buffer->data(), static_cast<std::size_t>(block.buffer->bytes()));
-  options.disk->write(block.extent->offset(), bytes, enter_transfer({Transfer::Kind::kWrite, &tensor, number, block.buffer, nullptr, {}}));
+  options.disk->write(block.extent->offset(), bytes,
+                      enter_transfer({Transfer::Kind::kWrite, &tensor, number, block.buffer, nullptr, {}}));
 }
 
 void Engine::State::load_piece(TensorInstance& tensor, const std::shared_ptr<RemotePiece>& piece, Index number) {
@@ -106,9 +110,7 @@ void Engine::State::on_disk_completion(int thread) noexcept {
   try {
     take_disk();
     poll();
-  } catch (...) {
-    fail(std::current_exception());
-  }
+  } catch (...) { fail(std::current_exception()); }
 }
 
 bool Engine::State::take_disk() {
@@ -134,7 +136,8 @@ bool Engine::State::take_disk() {
 
 void Engine::State::stop_for_disk(const Transfer& transfer, const std::string& error) const {
   const bool in_file = transfer.tensor->read_file != nullptr;
-  throw RunError("`" + transfer.tensor->placed.desc.name + "`, " + (in_file ? "which stays in its file: " : "of which blocks are on disk: ") + error);
+  throw RunError("`" + transfer.tensor->placed.desc.name + "`, " +
+                 (in_file ? "which stays in its file: " : "of which blocks are on disk: ") + error);
 }
 
 void Engine::State::end_transfer(const Transfer& transfer) {
@@ -168,7 +171,10 @@ void Engine::State::end_transfer(const Transfer& transfer) {
   tensors.free_if_unheld(tensor, transfer.block);
 }
 
-/// Whether memory is about to be given back by the disk, or by peers that have asked for what has gone there since or is read for them alone.
-bool Engine::State::disk_holds_memory() const { return writes > 0 || sends_of_away > 0 || serving_bytes > options.serve_reserve; }
+/// Whether memory is about to be given back by the disk, or by peers that have asked for what has gone there since or
+/// is read for them alone.
+bool Engine::State::disk_holds_memory() const {
+  return writes > 0 || sends_of_away > 0 || serving_bytes > options.serve_reserve;
+}
 
 }  // namespace tdsl::rt

@@ -12,8 +12,9 @@
 #include "runtime/check.h"
 #include "runtime/engine/mpi/mpi_world.h"
 
-/// What carries a World's messages. Executables have one, over MPI (mpi_state.h); tests simulate ranks in one process with
-/// another. Functions are what World::Access says of them; whoever calls one holds `mutex`, where nothing else is said.
+/// What carries a World's messages. Executables have one, over MPI (mpi_state.h); tests simulate ranks in one process
+/// with another. Functions are what World::Access says of them; whoever calls one holds `mutex`, where nothing else is
+/// said.
 namespace tdsl::rt {
 
 class Link {
@@ -27,7 +28,8 @@ class Link {
   virtual void irecv(int rank, int tag, const MutableBox& box, StatementId statement, std::uint64_t cookie) = 0;
   virtual std::size_t test_some(std::vector<Completion>& done) = 0;
   [[nodiscard]] virtual std::size_t pending() const = 0;
-  virtual void send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement, std::int64_t payload) = 0;
+  virtual void send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement,
+                            std::int64_t payload) = 0;
   [[nodiscard]] virtual std::optional<ControlMessage> receive_control() = 0;
   [[nodiscard]] virtual std::size_t pending_control() = 0;
   virtual void ibarrier(std::uint64_t cookie) = 0;
@@ -60,13 +62,9 @@ class Link {
   template <class F>
   void count(StatementId statement, F&& add) {
     add(total);
-    if (statement == kNoStatement) {
-      return;
-    }
+    if (statement == kNoStatement) { return; }
     const auto index = static_cast<std::size_t>(statement);
-    if (index >= statements.size()) {
-      statements.resize(index + 1);
-    }
+    if (index >= statements.size()) { statements.resize(index + 1); }
     add(statements[index]);
   }
 
@@ -82,7 +80,9 @@ class Link {
     });
   }
 
-  [[nodiscard]] bool is_on_other_node(int peer) const { return topology.node_of_rank[static_cast<std::size_t>(peer)] != topology.node; }
+  [[nodiscard]] bool is_on_other_node(int peer) const {
+    return topology.node_of_rank[static_cast<std::size_t>(peer)] != topology.node;
+  }
 
   /// As if the ranks filled nodes of `ranks_per_node` one after the other. They go on sharing the cores they share.
   void pretend_nodes(int ranks_per_node) {

@@ -8,10 +8,11 @@
 namespace tdsl::rt {
 
 // Note [Long kernels]
-// BLIS ticks by itself (kernels/blis_call.cpp). An emitted kernel of many points is called piece by piece along its first output
-// dimension, as if the tile were smaller, with a pause after each. Pieces depend on the task's shape alone. Where the
-// dimension is the innermost one they are multiples of every vector, so that no element changes from vector to scalar code.
-// Register-blocked reductions pause between their own blocks and lay out operands again in every call: they get long pieces.
+// BLIS ticks by itself (kernels/blis_call.cpp). An emitted kernel of many points is called piece by piece along its
+// first output dimension, as if the tile were smaller, with a pause after each. Pieces depend on the task's shape
+// alone. Where the dimension is the innermost one they are multiples of every vector, so that no element changes from
+// vector to scalar code. Register-blocked reductions pause between their own blocks and lay out operands again in every
+// call: they get long pieces.
 namespace {
 
 constexpr Index kPointsAtOnce = Index{1} << 20;
@@ -24,7 +25,8 @@ int cut_dimension(const plan::Op& op) {
   for (int d = 0; d < op.out_rank(); ++d) {
     const plan::OutSubscript& s = op.out[static_cast<std::size_t>(d)];
     if (s.label == plan::kPartLabel) continue;
-    const auto same = std::count_if(op.out.begin(), op.out.end(), [&s](const plan::OutSubscript& o) { return o.label == s.label; });
+    const auto same =
+        std::count_if(op.out.begin(), op.out.end(), [&s](const plan::OutSubscript& o) { return o.label == s.label; });
     return s.label >= 0 && s.coefficient == 1 && same == 1 ? d : -1;
   }
   return -1;
@@ -32,15 +34,18 @@ int cut_dimension(const plan::Op& op) {
 
 bool mentions(const plan::Access& access, int label) {
   return std::any_of(access.dims.begin(), access.dims.end(), [label](const plan::DimAccess& dim) {
-    return std::any_of(dim.terms.begin(), dim.terms.end(), [label](const plan::Affine::Term& term) { return term.label == label; });
+    return std::any_of(dim.terms.begin(), dim.terms.end(),
+                       [label](const plan::Affine::Term& term) { return term.label == label; });
   });
 }
 
 /// A reduction of what belongs to rows with what belongs to columns: its kernel may be register-blocked.
 bool may_be_blocked(const plan::Op& op) {
   const int column = op.out.back().label;
-  return op.op_class == plan::OpClass::kReduce && std::any_of(op.out.begin(), op.out.end(), [&](const plan::OutSubscript& row) {
-           return row.label >= 0 && row.label != column && std::none_of(op.reads.begin(), op.reads.end(), [&](const plan::Access& read) {
+  return op.op_class == plan::OpClass::kReduce &&
+         std::any_of(op.out.begin(), op.out.end(), [&](const plan::OutSubscript& row) {
+           return row.label >= 0 && row.label != column &&
+                  std::none_of(op.reads.begin(), op.reads.end(), [&](const plan::Access& read) {
                     return mentions(read, row.label) && mentions(read, column);
                   });
          });
@@ -78,7 +83,8 @@ void call_kernel(const OperationRun& operation, const TaskArgs& args) {
     labels[label] = rows;
     // What the labels leave out of the tile at its ends belongs to the first and the last piece.
     Box box = args.out_box;
-    box[dim] = {rows.lo == whole[label].lo ? box[dim].lo : rows.lo + constant, rows.hi == whole[label].hi ? box[dim].hi : rows.hi + constant};
+    box[dim] = {rows.lo == whole[label].lo ? box[dim].lo : rows.lo + constant,
+                rows.hi == whole[label].hi ? box[dim].hi : rows.hi + constant};
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       outputs[k] = part_of(args.outputs[k], box, op.outputs[k].element.bytes);
     }

@@ -13,8 +13,8 @@
 #include "runtime/plan/row_counts.h"
 #include "runtime/plan/steps/steps.h"
 
-// What the engine keeps of operations under way: the operation and its cursor, its admitted tasks, the pieces fetched for
-// them. Nothing here is larger than the admitted steps.
+// What the engine keeps of operations under way: the operation and its cursor, its admitted tasks, the pieces fetched
+// for them. Nothing here is larger than the admitted steps.
 
 namespace tdsl::rt {
 
@@ -24,9 +24,14 @@ struct Relay;
 /// A box fetched from its owner. Held by the operation until its last step that may need it is admitted, and by the
 /// tasks that read it; its bytes leave the window with the last hold.
 struct RemotePiece {
-  RemotePiece(Index& window, BufferRef b, const Box& where) : box(where), buffer(std::move(b)), counted(buffer->bytes()), used(window) { used += counted; }
+  RemotePiece(Index& window, BufferRef b, const Box& where)
+      : box(where), buffer(std::move(b)), counted(buffer->bytes()), used(window) {
+    used += counted;
+  }
   /// A sized block: it counts as large as expected until its size is known.
-  RemotePiece(Index& window, Index expected, const Box& where) : box(where), counted(expected), used(window) { used += counted; }
+  RemotePiece(Index& window, Index expected, const Box& where) : box(where), counted(expected), used(window) {
+    used += counted;
+  }
   ~RemotePiece() { used -= counted; }
   RemotePiece(const RemotePiece&) = delete;
   RemotePiece& operator=(const RemotePiece&) = delete;
@@ -38,23 +43,23 @@ struct RemotePiece {
   }
 
   Box box;
-  BufferRef buffer;        ///< of a sized block null until it is granted, and if it is absent
+  BufferRef buffer;  ///< of a sized block null until it is granted, and if it is absent
   bool arrived = false;
   std::vector<TaskRun*> waiting;
-  Relay* relay = nullptr;  ///< if other ranks will ask us for it
-  int source = 0;          ///< whom it was asked of: another rank, or of an own block that is away this one
+  Relay* relay = nullptr;       ///< if other ranks will ask us for it
+  int source = 0;               ///< whom it was asked of: another rank, or of an own block that is away this one
   std::uint32_t request = 0;    ///< numbered as asked
   std::uint32_t operation = 0;  ///< that asks
   Index panel = 0;
-  double asked = 0;        ///< when
-  Index counted = 0;       ///< bytes in the window
+  double asked = 0;   ///< when
+  Index counted = 0;  ///< bytes in the window
   Index& used;
   // Of a sized block:
-  Index step = 0;          ///< that fetches it, numbered as admitted
+  Index step = 0;  ///< that fetches it, numbered as admitted
   int site = 0;
-  Index reserved = 0;      ///< bytes kept free for it under --memory, until it is granted
-  Index announced = -1;    ///< its size, once the sender has said it
-  Index offer = 0;         ///< the sender's name of the transfer
+  Index reserved = 0;    ///< bytes kept free for it under --memory, until it is granted
+  Index announced = -1;  ///< its size, once the sender has said it
+  Index offer = 0;       ///< the sender's name of the transfer
 };
 
 /// Which copy of a piece: a super-block of an operation fetches it once.
@@ -66,25 +71,26 @@ struct RelayKey {
 };
 struct RelayKeyHash {
   std::size_t operator()(const RelayKey& key) const noexcept {
-    return plan::PieceHash()(key.piece) ^ (static_cast<std::size_t>(key.operation) * 1000003 + static_cast<std::size_t>(key.super_block));
+    return plan::PieceHash()(key.piece) ^
+           (static_cast<std::size_t>(key.operation) * 1000003 + static_cast<std::size_t>(key.super_block));
   }
 };
 
-/// A fetched box that this rank sends on to its children in the box's tree (plan/tree.h). It is a hold of the box. A child that
-/// is ahead may ask before we have admitted the step: then there is no piece yet.
+/// A fetched box that this rank sends on to its children in the box's tree (plan/tree.h). It is a hold of the box. A
+/// child that is ahead may ask before we have admitted the step: then there is no piece yet.
 struct Relay {
   RelayKey key;
   std::shared_ptr<RemotePiece> piece;
   Index element_bytes = 0;
   bool sized = false;
-  Index unserved = 0;             ///< children whose answers are not over; they may ask only once the piece is here
-  std::vector<Request> waiting;   ///< answered when the piece has arrived
+  Index unserved = 0;            ///< children whose answers are not over; they may ask only once the piece is here
+  std::vector<Request> waiting;  ///< answered when the piece has arrived
 };
 
 /// The part of an operand that lies in one block: ours or fetched.
 struct InputPart {
   Box box;
-  Index number = 0;                     ///< of the block
+  Index number = 0;  ///< of the block
   Block* local = nullptr;
   std::shared_ptr<RemotePiece> remote;
 };
@@ -104,15 +110,15 @@ struct TaskRun {
   plan::Task task;
   std::vector<Interval> labels;
   Box out_box;
-  Index out_number = 0;      ///< row-major number of the output tile
-  std::vector<Input> inputs; ///< parallel to Op::reads
-  Input base;                ///< of the first panel, when the operation has a base
-  int missing = 0;           ///< blocks, pieces, the previous panel, the previous effect
+  Index out_number = 0;       ///< row-major number of the output tile
+  std::vector<Input> inputs;  ///< parallel to Op::reads
+  Input base;                 ///< of the first panel, when the operation has a base
+  int missing = 0;            ///< blocks, pieces, the previous panel, the previous effect
   TaskRun* next_panel = nullptr;
-  Index step = 0;            ///< numbered as admitted
-  double running_since = -1; ///< below 0: it does not run
-  std::uint64_t order = 0;   ///< of admission: the oldest ready task runs first
-  Index panel = 0;           ///< its number
+  Index step = 0;                  ///< numbered as admitted
+  double running_since = -1;       ///< below 0: it does not run
+  std::uint64_t order = 0;         ///< of admission: the oldest ready task runs first
+  Index panel = 0;                 ///< its number
   std::uint32_t last_request = 0;  ///< whose answer it waited for last
   std::list<TaskRun>::iterator self;
 };
@@ -120,25 +126,30 @@ struct TaskRun {
 /// A submitted operation that is not finished on this rank.
 struct OperationRun {
   OperationRun(std::shared_ptr<const plan::PlannedOp> op, Kernel k, const plan::TensorLookup& lookup, Index rank)
-      : planned(std::move(op)), kernel(std::move(k)), visited(planned->op, lookup), space(planned->op, planned->plan, lookup), cursor(space, lookup, rank) {}
+      : planned(std::move(op)),
+        kernel(std::move(k)),
+        visited(planned->op, lookup),
+        space(planned->op, planned->plan, lookup),
+        cursor(space, lookup, rank) {}
 
   std::shared_ptr<const plan::PlannedOp> planned;
   Kernel kernel;
   std::function<BufferRef(const Box&)> lend;  ///< memory for output blocks (Engine::Lend)
-  Index number = 0;  ///< of operations submitted before
-  plan::VisitedRows visited;  ///< found at once: operands may be gone when a task has ended
+  Index number = 0;                           ///< of operations submitted before
+  plan::VisitedRows visited;                  ///< found at once: operands may be gone when a task has ended
   plan::TaskSpace space;
   plan::StepCursor cursor;
   std::vector<TensorInstance*> operands;  ///< distinct tensors read, the base included
   std::vector<TensorInstance*> outputs;
   bool sized_output = false;  ///< any of them
-  bool base_read_in_place = true;  ///< nothing but the task of the same tile reads a block of the base, element by element
+  bool base_read_in_place =
+      true;  ///< nothing but the task of the same tile reads a block of the base, element by element
   std::vector<bool> pointwise_base;  ///< per read: it reads the base at the element it writes
 
-  plan::Step step;         ///< the next one to admit
+  plan::Step step;  ///< the next one to admit
   bool step_listed = false;
-  bool admitted = false;   ///< all steps
-  Index tasks_begun = 0;   ///< admitted so far
+  bool admitted = false;  ///< all steps
+  Index tasks_begun = 0;  ///< admitted so far
   std::unordered_map<plan::Piece, std::shared_ptr<RemotePiece>, plan::PieceHash> pieces;
   std::unordered_map<Index, TaskRun*> last_panel;  ///< by output tile: its youngest unfinished task
   std::list<TaskRun> tasks;

@@ -7,15 +7,16 @@
 
 #include "runtime/engine/operation.h"
 
-// What the engine wants MPI to do. Decisions are taken under the engine's lock, MPI is called outside it: decisions wait
-// here, in order, until the thread with the MPI token carries them out.
+// What the engine wants MPI to do. Decisions are taken under the engine's lock, MPI is called outside it: decisions
+// wait here, in order, until the thread with the MPI token carries them out.
 
 namespace tdsl::rt {
 
 // Note [Packs]
-// A box below EngineOptions::small_box bytes has no receive of its own: it comes in a pack, a control message that names the boxes it
-// carries, even when it is alone. Whoever asks knows this from the box's size, as the owner does. Above, the copies into and
-// out of the message cost more than a message saves (measured); up to kPackBytes MPI libraries send at once.
+// A box below EngineOptions::small_box bytes has no receive of its own: it comes in a pack, a control message that
+// names the boxes it carries, even when it is alone. Whoever asks knows this from the box's size, as the owner does.
+// Above, the copies into and out of the message cost more than a message saves (measured); up to kPackBytes MPI
+// libraries send at once.
 inline constexpr Index kPackBytes = Index{32} << 10;
 
 /// Receive a piece from its owner; posted before its request goes out.
@@ -36,8 +37,8 @@ struct PostSend {
   std::uint64_t cookie = 0;
 };
 
-/// Small boxes for one rank, asked for by one statement: they were to be sent while nobody had the MPI token, and share a
-/// message. Nothing ever waits for a pack to fill.
+/// Small boxes for one rank, asked for by one statement: they were to be sent while nobody had the MPI token, and share
+/// a message. Nothing ever waits for a pack to fill.
 struct PostPack {
   struct Entry {
     Index slot = 0;
@@ -66,7 +67,10 @@ using Posting = std::variant<PostReceive, PostSend, PostPack, PostControl, PostB
 /// Receive slots: tags that are free, per source.
 class Slots {
  public:
-  Slots(int sources, int max_tag) : limit_(Index{max_tag} + 1), next_(static_cast<std::size_t>(sources), 0), free_(static_cast<std::size_t>(sources)) {}
+  Slots(int sources, int max_tag)
+      : limit_(Index{max_tag} + 1),
+        next_(static_cast<std::size_t>(sources), 0),
+        free_(static_cast<std::size_t>(sources)) {}
   [[nodiscard]] Index available(int source) const {
     const auto s = static_cast<std::size_t>(source);
     return limit_ - next_[s] + static_cast<Index>(free_[s].size());

@@ -60,7 +60,8 @@ void Engine::State::enqueue(Posting posting) {
 void Engine::State::post(World::Access& access, const Posting& posting) {
   std::visit(Overloaded{[&](const PostReceive& p) {
                           access.irecv(p.source, p.slot,
-                                       std::span<std::byte>(p.piece->buffer->data(), static_cast<std::size_t>(p.piece->buffer->bytes())),
+                                       std::span<std::byte>(p.piece->buffer->data(),
+                                                            static_cast<std::size_t>(p.piece->buffer->bytes())),
                                        p.site, p.cookie);
                         },
                         [&](const PostSend& p) {
@@ -107,9 +108,7 @@ void Engine::State::poll_in_kernel() noexcept {
     const Lock lock(mutex);
     ++silence.polls;
     silence.longest = std::max(silence.longest, time - before);
-  } catch (...) {
-    fail(std::current_exception());
-  }
+  } catch (...) { fail(std::current_exception()); }
 }
 
 bool Engine::State::poll_once(World::Access& access) {
@@ -141,7 +140,8 @@ bool Engine::State::poll_once(World::Access& access) {
     return false;
   }
   // Taking a message may fail, and what follows it would be lost; how the run ends must not be.
-  std::ranges::stable_partition(messages, [](const ControlMessage& m) { return m.tag == wire::kAbort || m.tag == wire::kFailure; });
+  std::ranges::stable_partition(
+      messages, [](const ControlMessage& m) { return m.tag == wire::kAbort || m.tag == wire::kFailure; });
   const Lock lock(mutex);
   for (const Posting& posting : postings) {
     const auto* const pack = std::get_if<PostPack>(&posting);
@@ -203,21 +203,15 @@ void Engine::State::take_message(const ControlMessage& message) {
     case wire::kRequests:
       for (const Request& request : wire::decode_requests(message.bytes, message.source)) take_request(request);
       return;
-    case wire::kPack:
-      take_pack(message);
-      return;
+    case wire::kPack: take_pack(message); return;
     case wire::kSizes:
       for (const wire::Size& size : wire::decode_sizes(message.bytes)) take_size(size);
       return;
     case wire::kGo:
       for (const wire::Go& go : wire::decode_goes(message.bytes)) take_go(go);
       return;
-    case wire::kExchange:
-      take_exchange(message);
-      return;
-    case wire::kBoundary:
-      take_boundary(message);
-      return;
+    case wire::kExchange: take_exchange(message); return;
+    case wire::kBoundary: take_boundary(message); return;
     case wire::kShare: {
       wire::Note note = wire::decode_note(message.bytes);
       shared_texts.emplace(note.number, std::move(note.text));
@@ -252,8 +246,7 @@ void Engine::State::take_message(const ControlMessage& message) {
       }
       return;
     }
-    default:
-      TDSL_CHECK(false, "a control message has a known tag");
+    default: TDSL_CHECK(false, "a control message has a known tag");
   }
 }
 

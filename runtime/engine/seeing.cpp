@@ -44,17 +44,25 @@ void Engine::State::note_request(RemotePiece& piece, const OperationRun& operati
 }
 
 void Engine::State::note_answer(std::uint64_t cookie, const Request& request, Index bytes) {
-  if (options.trace != nullptr) in_flight.at(cookie).sent = Sent{now(), request.rank, request.site, request.number, bytes};
+  if (options.trace != nullptr)
+    in_flight.at(cookie).sent = Sent{now(), request.rank, request.site, request.number, bytes};
 }
 
 /// Seconds of the engine's become those of the common clock.
-TraceEvent Engine::State::traced(TraceKind kind, double start, double end) const { return {kind, options.trace->at(began + start), end - start}; }
+TraceEvent Engine::State::traced(TraceKind kind, double start, double end) const {
+  return {kind, options.trace->at(began + start), end - start};
+}
 
 void Engine::State::trace_task(const TaskRun& task, double start, double end) {
   const OperationRun& operation = *task.operation;
   Index bytes = 0;  // the tensors themselves may be gone
-  for (const plan::TensorDesc& output : operation.op().outputs) bytes += output.sized() ? 0 : task.out_box.volume() * output.element.bytes;
-  thread_trace->add(traced(TraceKind::kTask, start, end).site(operation.op().site).step(operation.number, task.panel).bytes(bytes).request(task.last_request));
+  for (const plan::TensorDesc& output : operation.op().outputs)
+    bytes += output.sized() ? 0 : task.out_box.volume() * output.element.bytes;
+  thread_trace->add(traced(TraceKind::kTask, start, end)
+                        .site(operation.op().site)
+                        .step(operation.number, task.panel)
+                        .bytes(bytes)
+                        .request(task.last_request));
   trace_memory(end);
 }
 
@@ -75,13 +83,19 @@ void Engine::State::trace_received(const RemotePiece& piece) {
 
 void Engine::State::trace_sent(const Sent& sent) {
   if (thread_trace == nullptr) return;
-  thread_trace->add(traced(TraceKind::kSend, sent.when, now()).peer(sent.peer).site(sent.site).bytes(sent.bytes).request(sent.request));
+  thread_trace->add(traced(TraceKind::kSend, sent.when, now())
+                        .peer(sent.peer)
+                        .site(sent.site)
+                        .bytes(sent.bytes)
+                        .request(sent.request));
 }
 
 /// The system may take the processor away between two looks: the closest ones of several count.
 void Engine::State::compare_clocks() {
   constexpr int kLooks = 10;
-  const auto look = [] { return std::chrono::duration<double>(DiskCompletion::Clock::now().time_since_epoch()).count(); };
+  const auto look = [] {
+    return std::chrono::duration<double>(DiskCompletion::Clock::now().time_since_epoch()).count();
+  };
   double least = 0;
   for (int k = 0; k < kLooks; ++k) {
     const double before = look();
@@ -95,18 +109,24 @@ void Engine::State::compare_clocks() {
 
 /// When and by whom the disk says.
 void Engine::State::trace_transfer(const Transfer& transfer, const DiskCompletion& completion) {
-  const auto moment = [this](DiskCompletion::Clock::time_point when) { return disk_zero + std::chrono::duration<double>(when.time_since_epoch()).count(); };
+  const auto moment = [this](DiskCompletion::Clock::time_point when) {
+    return disk_zero + std::chrono::duration<double>(when.time_since_epoch()).count();
+  };
   const bool write = transfer.kind == Transfer::Kind::kWrite;
   const RemotePiece* const piece = transfer.piece.get();
-  TraceEvent event = traced(write ? TraceKind::kDiskWrite : TraceKind::kDiskRead, moment(completion.begun), moment(completion.ended));
-  event.peer(completion.thread).bytes(bytes_of(transfer.buffer)).request(static_cast<std::uint32_t>(transfer.tensor->site));
+  TraceEvent event =
+      traced(write ? TraceKind::kDiskWrite : TraceKind::kDiskRead, moment(completion.begun), moment(completion.ended));
+  event.peer(completion.thread)
+      .bytes(bytes_of(transfer.buffer))
+      .request(static_cast<std::uint32_t>(transfer.tensor->site));
   if (piece != nullptr) event.step(piece->operation, piece->panel);
   thread_trace->add(event.site(write ? transfer.tensor->site : piece != nullptr ? piece->site : transfer.request.site));
 }
 
 /// Outside the lock.
 void Engine::State::trace_control(const PostControl& posting, double start) {
-  thread_trace->add(traced(TraceKind::kControl, start, now()).peer(posting.target).bytes(static_cast<Index>(posting.bytes.size())));
+  thread_trace->add(
+      traced(TraceKind::kControl, start, now()).peer(posting.target).bytes(static_cast<Index>(posting.bytes.size())));
 }
 
 }  // namespace tdsl::rt

@@ -9,13 +9,15 @@
 namespace tdsl::rt {
 
 // Note [Size first]
-// Nobody knows how large a sized block is before it is complete. So its request gets one of two answers: the block in a pack, when it is
-// small or absent; or its size. Then whoever asked grants it: allocates, posts the receive and sends the word to go. Data never
-// arrives unasked or unposted. The other way round, a grant needs nothing of the sender but that it is still there, which its holds see to.
+// Nobody knows how large a sized block is before it is complete. So its request gets one of two answers: the block in a
+// pack, when it is small or absent; or its size. Then whoever asked grants it: allocates, posts the receive and sends
+// the word to go. Data never arrives unasked or unposted. The other way round, a grant needs nothing of the sender but
+// that it is still there, which its holds see to.
 //
-// Every piece counts as large as expected from its admission on (under --memory as large as it may be). What turns out no larger is granted
-// at once; what is larger has to fit like a step that is admitted, oldest step first, but for the least unfinished step, whose
-// grants are unconditional: README.md says why that is enough and why it is needed ("Why sizes do not deadlock").
+// Every piece counts as large as expected from its admission on (under --memory as large as it may be). What turns out
+// no larger is granted at once; what is larger has to fit like a step that is admitted, oldest step first, but for the
+// least unfinished step, whose grants are unconditional: README.md says why that is enough and why it is needed ("Why
+// sizes do not deadlock").
 
 namespace {
 
@@ -28,7 +30,8 @@ Operand as_bytes(const BufferRef& block) {
 
 }  // namespace
 
-// --- the rank that has the block -----------------------------------------------------------------------------------------
+// --- the rank that has the block
+// -----------------------------------------------------------------------------------------
 
 /// Answers with the block or with its size. The block is held until the completion with `cookie`.
 void Engine::State::offer(const Request& request, const BufferRef& block, std::uint64_t cookie) {
@@ -52,7 +55,8 @@ void Engine::State::take_go(const wire::Go& go) {
   enqueue(PostSend{offered.request, 1, as_bytes(offered.block), static_cast<std::uint64_t>(go.offer)});
 }
 
-// --- the rank that wants it ----------------------------------------------------------------------------------------------
+// --- the rank that wants it
+// ----------------------------------------------------------------------------------------------
 
 /// Asks for a sized block, which has no receive yet; returns the name by which it will be offered.
 Index Engine::State::expect_sized(const std::shared_ptr<RemotePiece>& piece, int source, const plan::Estimate& bytes) {
@@ -117,13 +121,14 @@ bool Engine::State::may_grant(const RemotePiece& piece, int source, bool behind)
 
 /// Stops the run if the only step under way needs more than there is.
 void Engine::State::require_memory(const RemotePiece& piece, Index more) const {
-  if (options.memory_bytes == 0 || more <= 0 || open_steps.count() > 1 || piece.waiting.empty() || memory_has(more)) return;
+  if (options.memory_bytes == 0 || more <= 0 || open_steps.count() > 1 || piece.waiting.empty() || memory_has(more))
+    return;
   stop_for_memory(piece.waiting.front()->operation->op(), piece.announced);
 }
 
 void Engine::State::stop_for_memory(const plan::Op& op, Index bytes) const {
-  const std::string text = "`" + op.name + "` needs a block of " + std::to_string(bytes) + " bytes beside the " + std::to_string(store.live_bytes()) +
-                           " that this rank holds: more than " + memory_text();
+  const std::string text = "`" + op.name + "` needs a block of " + std::to_string(bytes) + " bytes beside the " +
+                           std::to_string(store.live_bytes()) + " that this rank holds: more than " + memory_text();
   throw RunError(options.place ? options.place(op.line) : SourceLine{}, text);
 }
 
@@ -135,8 +140,10 @@ std::string Engine::State::memory_text() const {
 
 /// What has gathered for each rank becomes a message.
 void Engine::State::tell_sizes() {
-  for (const auto& [rank, sizes] : std::exchange(sizes_to_tell, {})) enqueue(PostControl{rank, wire::kSizes, wire::encode_sizes(sizes)});
-  for (const auto& [rank, goes] : std::exchange(goes_to_tell, {})) enqueue(PostControl{rank, wire::kGo, wire::encode_goes(goes)});
+  for (const auto& [rank, sizes] : std::exchange(sizes_to_tell, {}))
+    enqueue(PostControl{rank, wire::kSizes, wire::encode_sizes(sizes)});
+  for (const auto& [rank, goes] : std::exchange(goes_to_tell, {}))
+    enqueue(PostControl{rank, wire::kGo, wire::encode_goes(goes)});
 }
 
 }  // namespace tdsl::rt

@@ -33,7 +33,8 @@ void Engine::State::begin_sized(TaskRun& task, Call& call) {
     if (!task.task.first) {
       old = std::move(tensors.block(*operation.outputs[k], task.out_number).buffer);
     } else if (operation.op().base >= 0) {
-      TDSL_CHECK(operation.outputs.size() == 1 && operation.op().outputs[k].sized() && task.base.parts.size() == 1 && task.base.parts[0].box == task.out_box,
+      TDSL_CHECK(operation.outputs.size() == 1 && operation.op().outputs[k].sized() && task.base.parts.size() == 1 &&
+                     task.base.parts[0].box == task.out_box,
                  "a sized base is a tensor of the result's tiles");
       Block& base = *task.base.parts[0].local;
       alone = task.task.hit && replaces_alone(task, base);

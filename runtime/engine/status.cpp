@@ -15,7 +15,9 @@ std::string reason_of(const RankStatus& status) {
   switch (status.waiting) {
     case Waiting::kKernel: return "its kernel has been running for " + whole_seconds(status.seconds);
     case Waiting::kThread: return "waits for a thread";
-    case Waiting::kPiece: return "waits for a piece of `" + status.tensor + "` from " + (status.source < 0 ? "disk" : "rank " + std::to_string(status.source));
+    case Waiting::kPiece:
+      return "waits for a piece of `" + status.tensor + "` from " +
+             (status.source < 0 ? "disk" : "rank " + std::to_string(status.source));
     case Waiting::kBlock: return "waits for a block of `" + status.tensor + "` that this rank computes";
     case Waiting::kOrder: return "waits for what comes before it in order";
     case Waiting::kMemory: return "waits for memory; " + format_bytes(status.live_bytes) + " are in use";
@@ -54,8 +56,10 @@ void Engine::State::explain(const TaskRun& task, RankStatus& status) {
       if (part.remote != nullptr && !part.remote->arrived) {
         status.waiting = Waiting::kPiece;
         status.tensor = name_of(id);
-        const auto flight = std::ranges::find_if(in_flight, [&](const auto& entry) { return entry.second.piece == part.remote; });
-        status.source = flight == in_flight.end() ? (part.remote->source == me ? -1 : part.remote->source) : flight->second.source;
+        const auto flight =
+            std::ranges::find_if(in_flight, [&](const auto& entry) { return entry.second.piece == part.remote; });
+        status.source =
+            flight == in_flight.end() ? (part.remote->source == me ? -1 : part.remote->source) : flight->second.source;
         return true;
       }
       if (part.local != nullptr && !part.local->complete) {
@@ -90,7 +94,8 @@ RankStatus Engine::State::status() {
   status.line = operation.op().line;
   status.name = operation.op().name;
   const auto tasks = static_cast<double>(operation.tasks.size());
-  if (operation.admitted && operation.tasks_begun > 0) status.share = 1 - tasks / static_cast<double>(operation.tasks_begun);
+  if (operation.admitted && operation.tasks_begun > 0)
+    status.share = 1 - tasks / static_cast<double>(operation.tasks_begun);
   if (operation.tasks.empty()) {
     status.waiting = Waiting::kMemory;
     return status;

@@ -21,7 +21,8 @@ constexpr plan::Index kAlignment = 64;
 constexpr plan::Index kPage = 4096;
 constexpr std::size_t kHugePage = 2 << 20;
 #if defined(__SANITIZE_ADDRESS__)
-constexpr plan::Index kKeptFrom = std::numeric_limits<plan::Index>::max();  // reads after the end of a buffer's life are to be found
+constexpr plan::Index kKeptFrom =
+    std::numeric_limits<plan::Index>::max();  // reads after the end of a buffer's life are to be found
 #else
 constexpr plan::Index kKeptFrom = 4 << 10;
 #endif
@@ -33,8 +34,8 @@ std::size_t rounded(plan::Index bytes, plan::Index unit) {
   return static_cast<std::size_t>((bytes + unit - 1) / unit * unit);
 }
 
-/// What is asked of the system for a buffer that may be kept: an eighth of a power of two more at most, so that buffers of
-/// nearly the same size can follow each other. Pages nobody touches cost nothing.
+/// What is asked of the system for a buffer that may be kept: an eighth of a power of two more at most, so that buffers
+/// of nearly the same size can follow each other. Pages nobody touches cost nothing.
 plan::Index size_class(plan::Index bytes) {
   if (bytes < kKeptFrom) return bytes;
   const auto unit = static_cast<plan::Index>(std::bit_floor(static_cast<std::uint64_t>(bytes)) / 8);
@@ -48,9 +49,10 @@ std::byte* map_pages(std::size_t bytes) {
 }
 
 // Note [Huge pages]
-// The first write to a page of 4 KiB costs the system more than a kernel takes to read it, and a product of 8000 x 1000 x 8000 spent a
-// quarter of its processor time there. Pages of 2 MiB cost a quarter of that. They are asked for where a buffer fills them, so that
-// a buffer never has more memory than it would have had: `wanted` is what will be written, `bytes` what is mapped.
+// The first write to a page of 4 KiB costs the system more than a kernel takes to read it, and a product of 8000 x 1000
+// x 8000 spent a quarter of its processor time there. Pages of 2 MiB cost a quarter of that. They are asked for where a
+// buffer fills them, so that a buffer never has more memory than it would have had: `wanted` is what will be written,
+// `bytes` what is mapped.
 std::byte* map_huge_pages(plan::Index bytes, plan::Index wanted) {
   const std::size_t length = rounded(bytes, kPage);
   std::byte* const mapped = map_pages(length + kHugePage);
@@ -59,13 +61,15 @@ std::byte* map_huge_pages(plan::Index bytes, plan::Index wanted) {
   std::byte* const data = mapped + before;
   if (before > 0) ::munmap(mapped, before);
   ::munmap(data + length, kHugePage - before);
-  ::madvise(data, static_cast<std::size_t>(wanted) / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish: nothing is lost without them
+  ::madvise(data, static_cast<std::size_t>(wanted) / kHugePage * kHugePage,
+            MADV_HUGEPAGE);  // a wish: nothing is lost without them
   return data;
 }
 
 /// `bytes` of memory, of which `wanted` will be used first; null when the system refuses.
 std::byte* new_memory(plan::Index bytes, plan::Index wanted) {
-  if (bytes < kMappedFrom) return static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded(bytes + 1, kAlignment)));
+  if (bytes < kMappedFrom)
+    return static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded(bytes + 1, kAlignment)));
   if (wanted < static_cast<plan::Index>(kHugePage)) return map_pages(rounded(bytes, kPage));
   return map_huge_pages(bytes, wanted);
 }
@@ -81,8 +85,7 @@ void free_memory(std::byte* data, plan::Index bytes) {
 
 void raise_to(std::atomic<plan::Index>& peak, plan::Index value) {
   plan::Index seen = peak.load();
-  while (seen < value && !peak.compare_exchange_weak(seen, value)) {
-  }
+  while (seen < value && !peak.compare_exchange_weak(seen, value)) {}
 }
 
 }  // namespace
@@ -109,7 +112,9 @@ Store::~Store() {
 }
 
 /// Up to here memory is kept.
-plan::Index Store::most_held() const { return limit_ > 0 ? std::min<plan::Index>(peak_held_bytes_, limit_) : peak_held_bytes_.load(); }
+plan::Index Store::most_held() const {
+  return limit_ > 0 ? std::min<plan::Index>(peak_held_bytes_, limit_) : peak_held_bytes_.load();
+}
 
 std::byte* Store::take(plan::Index wanted) {
   const plan::Index bytes = size_class(wanted);

@@ -36,8 +36,9 @@ using BufferRef = std::shared_ptr<Buffer>;
 [[nodiscard]] inline plan::Index bytes_of(const BufferRef& buffer) { return buffer != nullptr ? buffer->bytes() : 0; }
 
 /// All block memory of a rank: owned blocks, received boxes, assembled boxes. Every byte is counted at allocation.
-/// Freed buffers but the smallest are kept for the next ones of nearly their size, as long as kept and live bytes together stay within the
-/// peak of the live ones: the system's allocator splits such holes, and programs that loop would grow without end.
+/// Freed buffers but the smallest are kept for the next ones of nearly their size, as long as kept and live bytes
+/// together stay within the peak of the live ones: the system's allocator splits such holes, and programs that loop
+/// would grow without end.
 class Store {
  public:
   Store() = default;
@@ -73,8 +74,8 @@ class Store {
   std::atomic<plan::Index> peak_buffers_{0};
   std::atomic<plan::Index> held_bytes_{0};  ///< live bytes by size classes, as what is kept is measured
   std::atomic<plan::Index> peak_held_bytes_{0};
-  plan::Index limit_ = 0;  ///< 0: none
-  std::mutex mutex_;  ///< of what is kept
+  plan::Index limit_ = 0;                        ///< 0: none
+  std::mutex mutex_;                             ///< of what is kept
   std::multimap<plan::Index, std::byte*> kept_;  ///< by size class
   plan::Index kept_bytes_ = 0;
 };

@@ -10,7 +10,8 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Seconds between polls of a rank that has tasks to run: shorter tasks share a poll, and what they complete shares messages.
+/// Seconds between polls of a rank that has tasks to run: shorter tasks share a poll, and what they complete shares
+/// messages.
 constexpr double kPollEvery = 10e-6;
 
 }  // namespace
@@ -77,7 +78,8 @@ void Engine::State::show_outputs(const TaskRun& task, const Call& call) const {
   const OperationRun& operation = *task.operation;
   for (std::size_t k = 0; k < call.outputs.size(); ++k) {
     const bool sized = operation.op().outputs[k].sized();
-    options.watch->complete(operation.number, operation.op(), static_cast<int>(k), call.outputs[k], sized ? call.sinks[k]->made() : BlockPart{});
+    options.watch->complete(operation.number, operation.op(), static_cast<int>(k), call.outputs[k],
+                            sized ? call.sinks[k]->made() : BlockPart{});
   }
 }
 
@@ -91,7 +93,9 @@ void Engine::State::count(const TaskRun& task, double start, double end, bool ke
   site.kernel_seconds += end - start;
   if (!kernel) return;
   ++site.kernels;
-  if (task.task.hit) site.flops += plan::flops_of_points(op, operation.visited, task.labels, static_cast<double>(operation.space.points(task.labels)));
+  if (task.task.hit)
+    site.flops += plan::flops_of_points(op, operation.visited, task.labels,
+                                        static_cast<double>(operation.space.points(task.labels)));
 }
 
 void Engine::State::complete(TaskRun& task) {
@@ -108,7 +112,8 @@ void Engine::State::complete(TaskRun& task) {
     }
   }
   if (task.next_panel != nullptr) satisfy(*task.next_panel);
-  if (const auto last = operation.last_panel.find(task.out_number); last != operation.last_panel.end() && last->second == &task) {
+  if (const auto last = operation.last_panel.find(task.out_number);
+      last != operation.last_panel.end() && last->second == &task) {
     operation.last_panel.erase(last);
   }
   --unfinished_tasks;
@@ -135,7 +140,8 @@ void Engine::State::complete_block(TensorInstance& tensor, Index number) {
   --tensor.incomplete;
   for (TaskRun* task : std::exchange(block.waiting_tasks, {})) satisfy(*task);
   for (const Request& request : std::exchange(block.waiting_requests, {})) answer(tensor, request);
-  if (tensor.placed.housing.home != plan::Home::kMemory && tensor.away(tensor.placed.distribution.coord(number))) write_back(tensor, number);
+  if (tensor.placed.housing.home != plan::Home::kMemory && tensor.away(tensor.placed.distribution.coord(number)))
+    write_back(tensor, number);
   tensors.free_if_unheld(tensor, number);
 }
 

@@ -53,7 +53,8 @@ void TensorTable::free_unheld(TensorInstance& tensor) {
 }
 
 void TensorTable::forget_if_over(TensorInstance& tensor) {
-  if (!tensor.named && tensor.readers == 0 && tensor.incomplete == 0 && tensor.blocks.empty()) tensors_.erase(tensor.id());
+  if (!tensor.named && tensor.readers == 0 && tensor.incomplete == 0 && tensor.blocks.empty())
+    tensors_.erase(tensor.id());
 }
 
 void TensorTable::drop_name(plan::TensorId id) {

@@ -20,17 +20,22 @@ struct TensorInstance {
   plan::Index readers = 0;     ///< submitted operations that read it and are not fully admitted
   plan::Index incomplete = 0;  ///< owned blocks not complete yet
   int site = 0;                ///< of the operation that computes it
-  plan::Index first_away = 0;  ///< tile coordinate along the first dimension from which on owned blocks are not kept in memory
+  plan::Index first_away =
+      0;  ///< tile coordinate along the first dimension from which on owned blocks are not kept in memory
   std::function<void(const plan::Box&, std::byte*)> read_file;  ///< of a tensor whose home is its own file
-  std::unordered_map<plan::Index, Block> blocks;  ///< by row-major tile number
+  std::unordered_map<plan::Index, Block> blocks;                ///< by row-major tile number
 
   [[nodiscard]] plan::TensorId id() const { return placed.desc.id; }
   [[nodiscard]] plan::Index element_bytes() const { return placed.desc.element.bytes; }
   [[nodiscard]] bool sized() const { return placed.desc.sized(); }
   /// Whether the owned block is not to be kept in memory.
-  [[nodiscard]] bool away(const plan::Coord& tile) const { return placed.housing.home != plan::Home::kMemory && tile.rank > 0 && tile[0] >= first_away; }
+  [[nodiscard]] bool away(const plan::Coord& tile) const {
+    return placed.housing.home != plan::Home::kMemory && tile.rank > 0 && tile[0] >= first_away;
+  }
   /// The block's elements; the buffer must exist.
-  [[nodiscard]] plan::Box box_of(plan::Index block) const { return placed.distribution.box(placed.distribution.coord(block)); }
+  [[nodiscard]] plan::Box box_of(plan::Index block) const {
+    return placed.distribution.box(placed.distribution.coord(block));
+  }
 };
 
 /// The tensors of a rank and the rule that frees their blocks. Not thread-safe: the engine's lock protects it.

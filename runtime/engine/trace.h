@@ -6,17 +6,29 @@
 #include <memory>
 #include <vector>
 
-// What happens on a rank, as events of 32 bytes in one buffer per thread. The number of events is bounded: Note [Segments].
+// What happens on a rank, as events of 32 bytes in one buffer per thread. The number of events is bounded: Note
+// [Segments].
 
 namespace tdsl::rt {
 
-enum class TraceKind : std::uint8_t { kTask, kWait, kReceive, kSend, kSave, kPlan, kControl, kMemory, kDiskRead, kDiskWrite };
+enum class TraceKind : std::uint8_t {
+  kTask,
+  kWait,
+  kReceive,
+  kSend,
+  kSave,
+  kPlan,
+  kControl,
+  kMemory,
+  kDiskRead,
+  kDiskWrite
+};
 inline constexpr int kTraceKinds = 10;
 [[nodiscard]] const char* name_of(TraceKind kind);
 
 /// One event. Times are of the clock that all ranks of a trace share.
 struct TraceEvent {
-  static constexpr std::uint64_t kNone = (1 << 20) - 1;       ///< no peer, site or panel, or a number that does not fit
+  static constexpr std::uint64_t kNone = (1 << 20) - 1;  ///< no peer, site or panel, or a number that does not fit
   static constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << 40) - 1;
   static constexpr std::uint32_t kNoOperation = 0xffffffff;
 
@@ -28,28 +40,49 @@ struct TraceEvent {
   float seconds = 0;
   std::uint32_t operation = kNoOperation;  ///< numbered as submitted
   std::uint64_t bytes_ : 40 = 0;
-  /// Of the asking rank: the request that a message answers, or whose answer a task waited for last; 0: none. Of the disk: the tensor's own site.
+  /// Of the asking rank: the request that a message answers, or whose answer a task waited for last; 0: none. Of the
+  /// disk: the tensor's own site.
   std::uint64_t request_ : 24 = 0;
 
   TraceEvent() = default;
-  TraceEvent(TraceKind kind, std::int64_t begin, double duration) : start(begin), kind_(static_cast<std::uint64_t>(kind) & 15), seconds(static_cast<float>(duration)) {}
-  TraceEvent& peer(std::int64_t rank) { peer_ = fitting(rank) & kNone; return *this; }
-  TraceEvent& site(std::int64_t number) { site_ = fitting(number) & kNone; return *this; }
-  TraceEvent& step(std::int64_t op, std::int64_t panel) { operation = static_cast<std::uint32_t>(op); panel_ = fitting(panel) & kNone; return *this; }
-  TraceEvent& bytes(std::int64_t count) { bytes_ = std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)), kMostBytes) & kMostBytes; return *this; }
-  TraceEvent& request(std::uint32_t number) { request_ = number & 0xffffff; return *this; }
+  TraceEvent(TraceKind kind, std::int64_t begin, double duration)
+      : start(begin), kind_(static_cast<std::uint64_t>(kind) & 15), seconds(static_cast<float>(duration)) {}
+  TraceEvent& peer(std::int64_t rank) {
+    peer_ = fitting(rank) & kNone;
+    return *this;
+  }
+  TraceEvent& site(std::int64_t number) {
+    site_ = fitting(number) & kNone;
+    return *this;
+  }
+  TraceEvent& step(std::int64_t op, std::int64_t panel) {
+    operation = static_cast<std::uint32_t>(op);
+    panel_ = fitting(panel) & kNone;
+    return *this;
+  }
+  TraceEvent& bytes(std::int64_t count) {
+    bytes_ = std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)), kMostBytes) & kMostBytes;
+    return *this;
+  }
+  TraceEvent& request(std::uint32_t number) {
+    request_ = number & 0xffffff;
+    return *this;
+  }
 
   [[nodiscard]] TraceKind kind() const { return static_cast<TraceKind>(kind_); }
 
  private:
-  static std::uint64_t fitting(std::int64_t number) { return number >= 0 && static_cast<std::uint64_t>(number) < kNone ? static_cast<std::uint64_t>(number) : kNone; }
+  static std::uint64_t fitting(std::int64_t number) {
+    return number >= 0 && static_cast<std::uint64_t>(number) < kNone ? static_cast<std::uint64_t>(number) : kNone;
+  }
 };
 static_assert(sizeof(TraceEvent) == 32);
 
 // Note [Segments]
-// A trace is cut into segments of about a millisecond. A buffer that is full keeps every second one of those it has kept so far, from
-// then on records only such, and goes on: whatever happens, what is left covers the run evenly. Segments are counted on the common
-// clock, and each choice contains the next: ranks that have halved more often than others keep segments that all have.
+// A trace is cut into segments of about a millisecond. A buffer that is full keeps every second one of those it has
+// kept so far, from then on records only such, and goes on: whatever happens, what is left covers the run evenly.
+// Segments are counted on the common clock, and each choice contains the next: ranks that have halved more often than
+// others keep segments that all have.
 class TraceBuffer {
  public:
   static constexpr int kSegmentBits = 20;  ///< a segment has 2^20 ns
@@ -80,7 +113,8 @@ class TraceBuffer {
   std::int64_t lost_ = 0;
 };
 
-/// A rank's buffers: of the threads that compute, of the one that watches the run, and of those that read and write a disk.
+/// A rank's buffers: of the threads that compute, of the one that watches the run, and of those that read and write a
+/// disk.
 class Trace {
  public:
   /// `zero`: what World::now() says when the common clock is at 0.

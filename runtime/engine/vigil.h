@@ -8,10 +8,10 @@
 namespace tdsl::rt {
 
 // Note [Vigil]
-// Before the engine runs and after it ranks wait for each other in collectives, where a rank that was stopped or cut off would be waited for
-// without end. A thread gives signs of life once a second, along the tree of the engine's (heartbeat.h), on a communicator of its own; who waits
-// in a collective has the MPI token, so that it gives them itself. While the engine runs it judges: it knows more. Ranks that are
-// done say so, and are not missed.
+// Before the engine runs and after it ranks wait for each other in collectives, where a rank that was stopped or cut
+// off would be waited for without end. A thread gives signs of life once a second, along the tree of the engine's
+// (heartbeat.h), on a communicator of its own; who waits in a collective has the MPI token, so that it gives them
+// itself. While the engine runs it judges: it knows more. Ranks that are done say so, and are not missed.
 
 /// Ends the run when a rank gives no sign of life outside of the engine.
 class Vigil {

@@ -8,11 +8,12 @@
 namespace tdsl::rt {
 
 // Note [Signs of life]
-// Once a second a thread that does nothing else polls if no worker did (kernels may be silent for long), and sends a pulse up and down a tree
-// of arity 16. A pulse says how much has happened on the rank and below it, and whether anything can happen without a message.
-// A neighbour that gives no sign for long is lost: the run ends. Pulses are messages like others, so a rank that receives none may be lost, or
-// stopped, or cut off; a rank that was stopped itself forgives. Rank 0 knows the sums: nothing moves for minutes means a long kernel or
-// something worse, so everybody is asked; nothing can move at all is a deadlock.
+// Once a second a thread that does nothing else polls if no worker did (kernels may be silent for long), and sends a
+// pulse up and down a tree of arity 16. A pulse says how much has happened on the rank and below it, and whether
+// anything can happen without a message. A neighbour that gives no sign for long is lost: the run ends. Pulses are
+// messages like others, so a rank that receives none may be lost, or stopped, or cut off; a rank that was stopped
+// itself forgives. Rank 0 knows the sums: nothing moves for minutes means a long kernel or something worse, so
+// everybody is asked; nothing can move at all is a deadlock.
 
 namespace {
 
@@ -23,7 +24,9 @@ constexpr double kPollBeside = 1;
 
 }  // namespace
 
-std::string Engine::State::whereabouts(const RankStatus& status) const { return (options.host.empty() ? "" : options.host + ": ") + text_of(status); }
+std::string Engine::State::whereabouts(const RankStatus& status) const {
+  return (options.host.empty() ? "" : options.host + ": ") + text_of(status);
+}
 
 /// Sends pulses. Returns a rank that is lost.
 std::optional<int> Engine::State::beat(const RankStatus& own) {
@@ -35,7 +38,8 @@ std::optional<int> Engine::State::beat(const RankStatus& own) {
   if (heart) {
     lost = heart->tick(now());
     pulse = heart->sum(std::move(pulse), now());
-    for (const int rank : heart->neighbours()) enqueue(PostControl{rank, wire::kPulse, wire::encode_note({0, encode(pulse)})});
+    for (const int rank : heart->neighbours())
+      enqueue(PostControl{rank, wire::kPulse, wire::encode_note({0, encode(pulse)})});
   }
   if (me == 0) look_for_standstill(pulse);
   return lost;
@@ -43,11 +47,13 @@ std::optional<int> Engine::State::beat(const RankStatus& own) {
 
 /// Of all ranks, on rank 0.
 void Engine::State::look_for_standstill(const Pulse& all) {
-  if (standing.lasts(all.progress, now(), kStandstill)) begin_roll("nothing has finished on any rank for 5 minutes", false);
+  if (standing.lasts(all.progress, now(), kStandstill))
+    begin_roll("nothing has finished on any rank for 5 minutes", false);
   // What is said of ranks below is a second old for each level of the tree.
   if (!all.idle) {
     stuck = Standstill();
-  } else if (stuck.lasts(all.progress, now(), kDeadlock) && !begin_roll("every rank waits and no message is under way: a deadlock", true)) {
+  } else if (stuck.lasts(all.progress, now(), kDeadlock) &&
+             !begin_roll("every rank waits and no message is under way: a deadlock", true)) {
     stuck = Standstill();  // another roll is being called: later
   }
 }
@@ -60,11 +66,14 @@ bool Engine::State::begin_roll(const std::string& reason, bool deadlock) {
   roll.call = {reason, std::vector<std::string>(static_cast<std::size_t>(world.size())), deadlock};
   roll.call.answers.front() = whereabouts(status());
   roll.missing = world.size() - 1;
-  for (int rank = 1; rank < world.size(); ++rank) enqueue(PostControl{rank, wire::kAsk, wire::encode_note({roll.number, {}})});
+  for (int rank = 1; rank < world.size(); ++rank)
+    enqueue(PostControl{rank, wire::kAsk, wire::encode_note({roll.number, {}})});
   return true;
 }
 
-void Engine::State::answer_roll(Index number) { enqueue(PostControl{0, wire::kStatus, wire::encode_note({number, whereabouts(status())})}); }
+void Engine::State::answer_roll(Index number) {
+  enqueue(PostControl{0, wire::kStatus, wire::encode_note({number, whereabouts(status())})});
+}
 
 void Engine::State::take_answer(int rank, Index number, std::string text) {
   if (roll.asked < 0 || number != roll.number) return;  // too late
@@ -84,15 +93,14 @@ void Engine::beat() {
       if (s.failed || s.stopping) return;
       lost = s.beat(own);
       if (lost) {
-        last = "no sign of life from rank " + std::to_string(*lost) + " for " + std::to_string(static_cast<int>(s.heart->silence(*lost, s.now()))) + " s";
+        last = "no sign of life from rank " + std::to_string(*lost) + " for " +
+               std::to_string(static_cast<int>(s.heart->silence(*lost, s.now()))) + " s";
         if (const std::string where = s.heart->where(*lost); !where.empty()) last += "; it said last: " + where;
       }
     }
     s.poll();
     if (lost) throw RunError(last, kLostRank);
-  } catch (...) {
-    s.fail(std::current_exception());
-  }
+  } catch (...) { s.fail(std::current_exception()); }
 }
 
 void Engine::ask_statuses(const std::string& reason) {

@@ -12,7 +12,20 @@
 namespace tdsl::rt::wire {
 
 /// Control tags.
-enum Tag : int { kRequests = 1, kFailure = 2, kAbort = 3, kShare = 4, kPack = 5, kSizes = 6, kGo = 7, kExchange = 8, kBoundary = 9, kPulse = 20, kAsk = 21, kStatus = 22 };
+enum Tag : int {
+  kRequests = 1,
+  kFailure = 2,
+  kAbort = 3,
+  kShare = 4,
+  kPack = 5,
+  kSizes = 6,
+  kGo = 7,
+  kExchange = 8,
+  kBoundary = 9,
+  kPulse = 20,
+  kAsk = 21,
+  kStatus = 22
+};
 
 /// Requests of one step to one owner. `rank` is not sent: it is the message's source.
 [[nodiscard]] std::vector<std::byte> encode_requests(std::span<const Request> requests);
@@ -30,7 +43,7 @@ struct PackEntry {
 
 /// A sized block is ready for whoever asked for it.
 struct Size {
-  plan::Index slot = 0;   ///< of the request
+  plan::Index slot = 0;  ///< of the request
   plan::Index bytes = 0;
   plan::Index offer = 0;  ///< by which the sender will know the answer
 };

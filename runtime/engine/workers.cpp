@@ -27,9 +27,7 @@ void Engine::State::work() {
         }
       }
       return;
-    } catch (...) {
-      fail(std::current_exception());
-    }
+    } catch (...) { fail(std::current_exception()); }
   }
 }
 

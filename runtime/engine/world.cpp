@@ -60,7 +60,9 @@ std::vector<std::int64_t> World::received_from() const {
 }
 
 void World::fall_silent() { link_->fall_silent(); }
-void World::expect_end(std::chrono::seconds limit, std::function<int()> otherwise) { link_->expect_end(limit, std::move(otherwise)); }
+void World::expect_end(std::chrono::seconds limit, std::function<int()> otherwise) {
+  link_->expect_end(limit, std::move(otherwise));
+}
 bool World::give_up() { return link_->give_up(); }
 
 void World::abort_all(int exit_code) {
@@ -78,7 +80,8 @@ void World::Access::isend(int rank, int tag, const ConstBox& box, StatementId st
   link_->isend(rank, tag, box, statement, cookie);
 }
 
-void World::Access::isend(int rank, int tag, std::span<const std::byte> bytes, StatementId statement, std::uint64_t cookie) {
+void World::Access::isend(int rank, int tag, std::span<const std::byte> bytes, StatementId statement,
+                          std::uint64_t cookie) {
   const auto extent = static_cast<std::int64_t>(bytes.size());
   const std::int64_t stride = 1;
   link_->isend(rank, tag, ConstBox{bytes.data(), 1, {&extent, 1}, {&stride, 1}}, statement, cookie);
@@ -97,7 +100,8 @@ void World::Access::irecv(int rank, int tag, std::span<std::byte> bytes, Stateme
 std::size_t World::Access::test_some(std::vector<Completion>& done) { return link_->test_some(done); }
 std::size_t World::Access::pending() const { return link_->pending(); }
 
-void World::Access::send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement, std::int64_t payload) {
+void World::Access::send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement,
+                                 std::int64_t payload) {
   link_->send_control(rank, tag, bytes, statement, payload);
 }
 
@@ -114,6 +118,8 @@ void World::Access::broadcast(std::string& text, int root) {
   text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-std::vector<std::vector<std::byte>> World::Access::all_gather(std::span<const std::byte> bytes) { return link_->all_gather(bytes); }
+std::vector<std::vector<std::byte>> World::Access::all_gather(std::span<const std::byte> bytes) {
+  return link_->all_gather(bytes);
+}
 
 }  // namespace tdsl::rt

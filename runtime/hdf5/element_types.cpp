@@ -16,11 +16,16 @@ struct Numbers {
 /// The names stand for calls of the library.
 template <class F>
 void each_number(const F& f) {
-  for (const Numbers& numbers : {Numbers{'i', 1, H5T_STD_I8LE, H5T_STD_I8BE, H5T_NATIVE_INT8}, Numbers{'i', 2, H5T_STD_I16LE, H5T_STD_I16BE, H5T_NATIVE_INT16},
-                                 Numbers{'i', 4, H5T_STD_I32LE, H5T_STD_I32BE, H5T_NATIVE_INT32}, Numbers{'i', 8, H5T_STD_I64LE, H5T_STD_I64BE, H5T_NATIVE_INT64},
-                                 Numbers{'u', 1, H5T_STD_U8LE, H5T_STD_U8BE, H5T_NATIVE_UINT8}, Numbers{'u', 2, H5T_STD_U16LE, H5T_STD_U16BE, H5T_NATIVE_UINT16},
-                                 Numbers{'u', 4, H5T_STD_U32LE, H5T_STD_U32BE, H5T_NATIVE_UINT32}, Numbers{'u', 8, H5T_STD_U64LE, H5T_STD_U64BE, H5T_NATIVE_UINT64},
-                                 Numbers{'f', 4, H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_NATIVE_FLOAT}, Numbers{'f', 8, H5T_IEEE_F64LE, H5T_IEEE_F64BE, H5T_NATIVE_DOUBLE}}) {
+  for (const Numbers& numbers : {Numbers{'i', 1, H5T_STD_I8LE, H5T_STD_I8BE, H5T_NATIVE_INT8},
+                                 Numbers{'i', 2, H5T_STD_I16LE, H5T_STD_I16BE, H5T_NATIVE_INT16},
+                                 Numbers{'i', 4, H5T_STD_I32LE, H5T_STD_I32BE, H5T_NATIVE_INT32},
+                                 Numbers{'i', 8, H5T_STD_I64LE, H5T_STD_I64BE, H5T_NATIVE_INT64},
+                                 Numbers{'u', 1, H5T_STD_U8LE, H5T_STD_U8BE, H5T_NATIVE_UINT8},
+                                 Numbers{'u', 2, H5T_STD_U16LE, H5T_STD_U16BE, H5T_NATIVE_UINT16},
+                                 Numbers{'u', 4, H5T_STD_U32LE, H5T_STD_U32BE, H5T_NATIVE_UINT32},
+                                 Numbers{'u', 8, H5T_STD_U64LE, H5T_STD_U64BE, H5T_NATIVE_UINT64},
+                                 Numbers{'f', 4, H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_NATIVE_FLOAT},
+                                 Numbers{'f', 8, H5T_IEEE_F64LE, H5T_IEEE_F64BE, H5T_NATIVE_DOUBLE}}) {
     f(numbers);
   }
 }
@@ -35,22 +40,14 @@ bool is_bool(hid_t type) {
 std::string class_name(hid_t type) {
   const std::string bits = std::to_string(8 * H5Tget_size(type)) + " bits";
   switch (H5Tget_class(type)) {
-    case H5T_INTEGER:
-      return "integers of " + bits;
-    case H5T_FLOAT:
-      return "floating-point numbers of " + bits;
-    case H5T_STRING:
-      return "strings";
-    case H5T_COMPOUND:
-      return "records (or complex numbers)";
-    case H5T_ENUM:
-      return "an enumeration";
-    case H5T_ARRAY:
-      return "arrays as elements";
-    case H5T_REFERENCE:
-      return "references";
-    default:
-      return "no numbers";
+    case H5T_INTEGER: return "integers of " + bits;
+    case H5T_FLOAT: return "floating-point numbers of " + bits;
+    case H5T_STRING: return "strings";
+    case H5T_COMPOUND: return "records (or complex numbers)";
+    case H5T_ENUM: return "an enumeration";
+    case H5T_ARRAY: return "arrays as elements";
+    case H5T_REFERENCE: return "references";
+    default: return "no numbers";
   }
 }
 
@@ -61,9 +58,12 @@ StoredType stored_type(hid_t type) {
   StoredType found{'?', 0, false};
   each_number([&](const Numbers& numbers) {
     const bool little = H5Tequal(type, numbers.little) > 0, big = H5Tequal(type, numbers.big) > 0;
-    if (little || big) found = {numbers.kind, numbers.bytes, numbers.bytes > 1 && big == (std::endian::native == std::endian::little)};
+    if (little || big)
+      found = {numbers.kind, numbers.bytes, numbers.bytes > 1 && big == (std::endian::native == std::endian::little)};
   });
-  if (found.bytes == 0) throw std::runtime_error("it holds " + class_name(type) + "; supported are bool (as h5py writes it), integers of 1 to 8 bytes, f32 and f64");
+  if (found.bytes == 0)
+    throw std::runtime_error("it holds " + class_name(type) +
+                             "; supported are bool (as h5py writes it), integers of 1 to 8 bytes, f32 and f64");
   return found;
 }
 
@@ -79,7 +79,8 @@ Identifier written_type(char kind, int bytes) {
   if (kind != 'b') {
     hid_t found = -1;
     each_number([&](const Numbers& numbers) {
-      if (numbers.kind == kind && numbers.bytes == bytes) found = std::endian::native == std::endian::little ? numbers.little : numbers.big;
+      if (numbers.kind == kind && numbers.bytes == bytes)
+        found = std::endian::native == std::endian::little ? numbers.little : numbers.big;
     });
     return checked(H5Tcopy(found), H5Tclose);
   }

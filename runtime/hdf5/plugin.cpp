@@ -51,8 +51,11 @@ std::vector<std::string> names_in(const Identifier& file) {
 std::string among(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 8;
   std::string text;
-  for (std::size_t k = 0; k < std::min(names.size(), kShown); ++k) text += (k == 0 ? "it has `" : ", `") + names[k] + "`";
-  return names.empty() ? "it has none" : text + (names.size() > kShown ? " and " + std::to_string(names.size() - kShown) + " more" : "");
+  for (std::size_t k = 0; k < std::min(names.size(), kShown); ++k)
+    text += (k == 0 ? "it has `" : ", `") + names[k] + "`";
+  return names.empty()
+             ? "it has none"
+             : text + (names.size() > kShown ? " and " + std::to_string(names.size() - kShown) + " more" : "");
 }
 
 Extents shape_of(const Identifier& space) {
@@ -67,18 +70,23 @@ void require_filters(const Identifier& creation) {
   for (int k = 0; k < H5Pget_nfilters(creation); ++k) {
     std::array<char, 64> name{};
     std::size_t values = 0;
-    const H5Z_filter_t filter = H5Pget_filter2(creation, static_cast<unsigned>(k), nullptr, &values, nullptr, name.size(), name.data(), nullptr);
+    const H5Z_filter_t filter = H5Pget_filter2(creation, static_cast<unsigned>(k), nullptr, &values, nullptr,
+                                               name.size(), name.data(), nullptr);
     if (H5Zfilter_avail(filter) > 0) continue;
-    throw std::runtime_error("its chunks are compressed with filter " + std::to_string(filter) + (name[0] == '\0' ? "" : std::string(" (") + name.data() + ")") +
+    throw std::runtime_error("its chunks are compressed with filter " + std::to_string(filter) +
+                             (name[0] == '\0' ? "" : std::string(" (") + name.data() + ")") +
                              ", which the HDF5 library of this machine does not have");
   }
 }
 
 class Dataset final : public Hdf5Dataset {
  public:
-  Dataset(const std::string& file, const std::string& name) : file_(checked(H5Fopen(file.c_str(), H5F_ACC_RDONLY, file_access()), H5Fclose)) {
-    if (has_links(name) && H5Oexists_by_name(file_, name.c_str(), H5P_DEFAULT) > 0) dataset_ = Identifier(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
-    if (!dataset_) throw std::runtime_error("there is no dataset `" + name + "` in the file; " + among(names_in(file_)));
+  Dataset(const std::string& file, const std::string& name)
+      : file_(checked(H5Fopen(file.c_str(), H5F_ACC_RDONLY, file_access()), H5Fclose)) {
+    if (has_links(name) && H5Oexists_by_name(file_, name.c_str(), H5P_DEFAULT) > 0)
+      dataset_ = Identifier(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+    if (!dataset_)
+      throw std::runtime_error("there is no dataset `" + name + "` in the file; " + among(names_in(file_)));
     describe();
   }
   ~Dataset() override {
@@ -93,12 +101,16 @@ class Dataset final : public Hdf5Dataset {
     std::vector<hsize_t> first = sizes(lo), count(lo.size());
     for (std::size_t d = 0; d < lo.size(); ++d) count[d] = static_cast<hsize_t>(hi[d] - lo[d]);
     if (!lo.empty()) check(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr));
-    const Identifier in_memory = checked(lo.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(lo.size()), count.data(), nullptr), H5Sclose);
+    const Identifier in_memory = checked(
+        lo.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(lo.size()), count.data(), nullptr),
+        H5Sclose);
     const Identifier stored = checked(H5Dget_type(dataset_), H5Tclose);
-    check(H5Dread(dataset_, layout_.kind == 'b' ? hid_t{stored} : native_type(layout_.kind, layout_.bytes), in_memory, in_file, H5P_DEFAULT, to));
+    check(H5Dread(dataset_, layout_.kind == 'b' ? hid_t{stored} : native_type(layout_.kind, layout_.bytes), in_memory,
+                  in_file, H5P_DEFAULT, to));
   }
 
-  bool read_chunk(std::span<const std::int64_t> first, std::vector<std::byte>& stored, unsigned& skipped) const override {
+  bool read_chunk(std::span<const std::int64_t> first, std::vector<std::byte>& stored,
+                  unsigned& skipped) const override {
     const std::scoped_lock lock(library());
     const std::vector<hsize_t> at = sizes(first);
     hsize_t bytes = 0;
@@ -128,7 +140,8 @@ class Dataset final : public Hdf5Dataset {
     const Identifier space = checked(H5Dget_space(dataset_), H5Sclose);
     layout_.shape = shape_of(space);
     const Identifier creation = checked(H5Dget_create_plist(dataset_), H5Pclose);
-    if (H5Pget_external_count(creation) > 0 || H5Pget_layout(creation) == H5D_VIRTUAL) throw std::runtime_error("its elements are in other files");
+    if (H5Pget_external_count(creation) > 0 || H5Pget_layout(creation) == H5D_VIRTUAL)
+      throw std::runtime_error("its elements are in other files");
     require_filters(creation);
     if (H5Pget_layout(creation) == H5D_CONTIGUOUS) {
       const haddr_t offset = H5Dget_offset(dataset_);
@@ -149,9 +162,11 @@ class Dataset final : public Hdf5Dataset {
     layout_.packed = options == 0;
     for (int k = 0; k < H5Pget_nfilters(creation); ++k) {
       std::size_t values = 0;
-      const H5Z_filter_t filter = H5Pget_filter2(creation, static_cast<unsigned>(k), nullptr, &values, nullptr, 0, nullptr, nullptr);
+      const H5Z_filter_t filter =
+          H5Pget_filter2(creation, static_cast<unsigned>(k), nullptr, &values, nullptr, 0, nullptr, nullptr);
       layout_.packed = layout_.packed && (filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_DEFLATE);
-      layout_.filters.push_back(filter == H5Z_FILTER_SHUFFLE ? Hdf5Layout::Filter::kShuffle : Hdf5Layout::Filter::kDeflate);
+      layout_.filters.push_back(filter == H5Z_FILTER_SHUFFLE ? Hdf5Layout::Filter::kShuffle
+                                                             : Hdf5Layout::Filter::kDeflate);
     }
     layout_.packed = layout_.packed && std::ranges::count(layout_.filters, Hdf5Layout::Filter::kDeflate) <= 1;
   }
@@ -164,7 +179,8 @@ class Dataset final : public Hdf5Dataset {
     check(H5Dget_num_chunks(dataset_, space, &stored));
     std::int64_t chunks = 1, bytes = layout_.bytes;
     for (std::size_t d = 0; d < layout_.shape.size(); ++d) {
-      chunks = std::min<std::int64_t>(chunks * ((layout_.shape[d] + layout_.chunk[d] - 1) / layout_.chunk[d]), std::numeric_limits<std::int32_t>::max());
+      chunks = std::min<std::int64_t>(chunks * ((layout_.shape[d] + layout_.chunk[d] - 1) / layout_.chunk[d]),
+                                      std::numeric_limits<std::int32_t>::max());
       bytes *= layout_.chunk[d];
     }
     if (before != 0 || chunks > static_cast<std::int64_t>(kMostChunks)) return;
@@ -178,7 +194,8 @@ class Dataset final : public Hdf5Dataset {
       if (offset == HADDR_UNDEF || size != static_cast<hsize_t>(bytes)) continue;
       std::int64_t number = 0;
       for (std::size_t d = 0; d < first.size(); ++d) {
-        number = number * ((layout_.shape[d] + layout_.chunk[d] - 1) / layout_.chunk[d]) + static_cast<std::int64_t>(first[d]) / layout_.chunk[d];
+        number = number * ((layout_.shape[d] + layout_.chunk[d] - 1) / layout_.chunk[d]) +
+                 static_cast<std::int64_t>(first[d]) / layout_.chunk[d];
       }
       if (number < 0 || number >= chunks) throw std::runtime_error("its index of chunks is damaged");
       layout_.chunk_offsets[static_cast<std::size_t>(number)] = static_cast<std::int64_t>(offset);
@@ -196,7 +213,8 @@ class Plugin final : public Hdf5Plugin {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }
 
-  [[nodiscard]] std::unique_ptr<const Hdf5Dataset> open(const std::string& file, const std::string& dataset) const override {
+  [[nodiscard]] std::unique_ptr<const Hdf5Dataset> open(const std::string& file,
+                                                        const std::string& dataset) const override {
     const std::scoped_lock lock(library());
     return std::make_unique<const Dataset>(file, dataset);
   }
@@ -207,12 +225,15 @@ class Plugin final : public Hdf5Plugin {
     return names_in(checked(H5Fopen(file.c_str(), H5F_ACC_RDONLY, file_access()), H5Fclose));
   }
 
-  std::int64_t create(const std::string& file, bool first, const std::string& dataset, char kind, int bytes, std::span<const std::int64_t> shape) const override {
+  std::int64_t create(const std::string& file, bool first, const std::string& dataset, char kind, int bytes,
+                      std::span<const std::int64_t> shape) const override {
     const std::scoped_lock lock(library());
     constexpr hsize_t kLarge = 65536, kPage = 4096;
     const Identifier access = file_access();
     check(H5Pset_alignment(access, kLarge, kPage));
-    const Identifier open = checked(first ? H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access) : H5Fopen(file.c_str(), H5F_ACC_RDWR, access), H5Fclose);
+    const Identifier open = checked(first ? H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access)
+                                          : H5Fopen(file.c_str(), H5F_ACC_RDWR, access),
+                                    H5Fclose);
     const Identifier links = checked(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
     check(H5Pset_create_intermediate_group(links, 1));
     check(H5Pset_char_encoding(links, H5T_CSET_UTF8));
@@ -222,13 +243,18 @@ class Plugin final : public Hdf5Plugin {
     check(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER));
     check(H5Pset_obj_track_times(creation, false));  // the same bytes again
     const std::vector<hsize_t> extents = sizes(shape);
-    const Identifier space = checked(shape.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose);
+    const Identifier space =
+        checked(shape.empty() ? H5Screate(H5S_SCALAR)
+                              : H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
+                H5Sclose);
     const Identifier type = written_type(kind, bytes);
-    const Identifier made = checked(H5Dcreate2(open, dataset.c_str(), type, space, links, creation, H5P_DEFAULT), H5Dclose);
+    const Identifier made =
+        checked(H5Dcreate2(open, dataset.c_str(), type, space, links, creation, H5P_DEFAULT), H5Dclose);
     check(H5Fflush(open, H5F_SCOPE_GLOBAL));
     const haddr_t offset = H5Dget_offset(made);
     if (offset != HADDR_UNDEF) return static_cast<std::int64_t>(offset);
-    if (std::ranges::find(extents, hsize_t{0}) == extents.end()) throw std::runtime_error("the library has not said where the elements are");
+    if (std::ranges::find(extents, hsize_t{0}) == extents.end())
+      throw std::runtime_error("the library has not said where the elements are");
     return 0;
   }
 };

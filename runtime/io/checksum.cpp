@@ -8,8 +8,8 @@ namespace tdsl::rt {
 
 namespace {
 
-constexpr std::uint64_t kPrime1 = 0x9e3779b185ebca87, kPrime2 = 0xc2b2ae3d27d4eb4f, kPrime3 = 0x165667b19e3779f9, kPrime4 = 0x85ebca77c2b2ae63,
-                        kPrime5 = 0x27d4eb2f165667c5;
+constexpr std::uint64_t kPrime1 = 0x9e3779b185ebca87, kPrime2 = 0xc2b2ae3d27d4eb4f, kPrime3 = 0x165667b19e3779f9,
+                        kPrime4 = 0x85ebca77c2b2ae63, kPrime5 = 0x27d4eb2f165667c5;
 static_assert(std::endian::native == std::endian::little);
 
 template <class T>
@@ -50,8 +50,10 @@ std::uint64_t Checksum::value() const {
   hash += count_;
   const std::byte* at = rest_.data();
   std::size_t left = count_ % 32;
-  for (; left >= 8; at += 8, left -= 8) hash = std::rotl(hash ^ round(0, word_at<std::uint64_t>(at)), 27) * kPrime1 + kPrime4;
-  for (; left >= 4; at += 4, left -= 4) hash = std::rotl(hash ^ word_at<std::uint32_t>(at) * kPrime1, 23) * kPrime2 + kPrime3;
+  for (; left >= 8; at += 8, left -= 8)
+    hash = std::rotl(hash ^ round(0, word_at<std::uint64_t>(at)), 27) * kPrime1 + kPrime4;
+  for (; left >= 4; at += 4, left -= 4)
+    hash = std::rotl(hash ^ word_at<std::uint32_t>(at) * kPrime1, 23) * kPrime2 + kPrime3;
   for (; left > 0; ++at, --left) hash = std::rotl(hash ^ word_at<std::uint8_t>(at) * kPrime5, 11) * kPrime1;
   hash = (hash ^ hash >> 33) * kPrime2;
   hash = (hash ^ hash >> 29) * kPrime3;

@@ -28,14 +28,18 @@ constexpr Mark kMarks[] = {
     {"MATLAB 5.0 MAT-file"sv, "a MATLAB file, which cannot be read"},
     {"\x1f\x8b"sv, "compressed with gzip"},
     {"BZh"sv, "compressed with bzip2"},
-    {"\xfd" "7zXZ\0"sv, "compressed with xz"},
+    {"\xfd"
+     "7zXZ\0"sv,
+     "compressed with xz"},
     {"\x28\xb5\x2f\xfd"sv, "compressed with Zstandard"},
     {"\xff\xfe"sv, "text in UTF-16; write it as ASCII or UTF-8"},
     {"\xfe\xff"sv, "text in UTF-16; write it as ASCII or UTF-8"},
     {kByteOrderMark, "text with a byte order mark; write it without one"},
 };
 
-bool is_text(FileKind kind) { return kind == FileKind::kMatrixMarket || kind == FileKind::kFrostt || kind == FileKind::kCsv; }
+bool is_text(FileKind kind) {
+  return kind == FileKind::kMatrixMarket || kind == FileKind::kFrostt || kind == FileKind::kCsv;
+}
 
 /// At most 64 bytes.
 std::string beginning_of(const OpenFile& file) {

@@ -8,7 +8,8 @@
 
 namespace tdsl::rt {
 
-/// What a file is by its first bytes, if they say that it is of no kind that `expected` could be: "an HDF5 file", "compressed with gzip".
+/// What a file is by its first bytes, if they say that it is of no kind that `expected` could be: "an HDF5 file",
+/// "compressed with gzip".
 [[nodiscard]] std::optional<std::string> other_content(const OpenFile& file, FileKind expected);
 
 /// Whether it begins with NumPy's mark.

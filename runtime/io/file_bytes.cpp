@@ -26,15 +26,9 @@ void fail_file(const std::string& path, const std::string& what, int error) {
 void read_at(int fd, std::span<std::byte> bytes, std::int64_t offset, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t n = ::pread(fd, bytes.data(), std::min(bytes.size(), kLargestTransfer), offset);
-    if (n < 0 && errno == EINTR) {
-      continue;
-    }
-    if (n < 0) {
-      fail_file(path, "cannot read", errno);
-    }
-    if (n == 0) {
-      throw RunError("`" + path + "` became shorter while it was being read");
-    }
+    if (n < 0 && errno == EINTR) { continue; }
+    if (n < 0) { fail_file(path, "cannot read", errno); }
+    if (n == 0) { throw RunError("`" + path + "` became shorter while it was being read"); }
     bytes = bytes.subspan(static_cast<std::size_t>(n));
     offset += n;
   }
@@ -43,12 +37,8 @@ void read_at(int fd, std::span<std::byte> bytes, std::int64_t offset, const std:
 void write_at(int fd, std::span<const std::byte> bytes, std::int64_t offset, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t n = ::pwrite(fd, bytes.data(), std::min(bytes.size(), kLargestTransfer), offset);
-    if (n < 0 && errno == EINTR) {
-      continue;
-    }
-    if (n <= 0) {
-      fail_file(path, "cannot write", n == 0 ? ENOSPC : errno);
-    }
+    if (n < 0 && errno == EINTR) { continue; }
+    if (n <= 0) { fail_file(path, "cannot write", n == 0 ? ENOSPC : errno); }
     bytes = bytes.subspan(static_cast<std::size_t>(n));
     offset += n;
   }
@@ -56,12 +46,8 @@ void write_at(int fd, std::span<const std::byte> bytes, std::int64_t offset, con
 
 void open_standard_streams() {
   int fd = 0;
-  while (fd >= 0 && fd <= 2) {
-    fd = ::open("/dev/null", O_RDONLY);
-  }
-  if (fd > 2) {
-    ::close(fd);
-  }
+  while (fd >= 0 && fd <= 2) { fd = ::open("/dev/null", O_RDONLY); }
+  if (fd > 2) { ::close(fd); }
 }
 
 void keep_owner_access() {
@@ -71,9 +57,7 @@ void keep_owner_access() {
 
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) {
-    return ".";
-  }
+  if (slash == std::string::npos) { return "."; }
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 

@@ -17,11 +17,12 @@ void read_at(int fd, std::span<std::byte> bytes, std::int64_t offset, const std:
 /// Writes all of `bytes` at `offset`.
 void write_at(int fd, std::span<const std::byte> bytes, std::int64_t offset, const std::string& path);
 
-/// Makes the descriptors 0, 1 and 2 exist: a file opened later must not be taken for a standard stream that the parent closed.
-/// Writing to one that was closed stays an error.
+/// Makes the descriptors 0, 1 and 2 exist: a file opened later must not be taken for a standard stream that the parent
+/// closed. Writing to one that was closed stays an error.
 void open_standard_streams();
 
-/// Takes the owner's bits out of this process's umask, so that it and its children can read the files and folders they make.
+/// Takes the owner's bits out of this process's umask, so that it and its children can read the files and folders they
+/// make.
 void keep_owner_access();
 
 /// Directory part of a path, "." when there is none.

@@ -23,7 +23,8 @@ bool has_extension(const std::string& path, std::string_view extension) {
 
 FileKind readable_kind(const std::string& path) {
   if (const auto hdf5 = hdf5_name(path)) {
-    if (hdf5->dataset.empty()) throw RunError("`" + path + "`: a dataset of the file is to be named, as in `" + hdf5->file + ":/NAME`");
+    if (hdf5->dataset.empty())
+      throw RunError("`" + path + "`: a dataset of the file is to be named, as in `" + hdf5->file + ":/NAME`");
     return FileKind::kHdf5;
   }
   if (csv_name(path)) return FileKind::kCsv;
@@ -40,7 +41,9 @@ FileKind writable_kind(const std::string& path) {
     throw RunError("cannot write `" + path + "`: single columns can only be read; write `" + csv->file + "`");
   }
   if (kind == FileKind::kNpy && !has_extension(path, ".npy")) {
-    throw RunError("`" + path + "`: the extension says how a file is written, and this one names no format; use .npy, .h5:/NAME, .zarr, .mtx, .tns, .npz or .csv");
+    throw RunError("`" + path +
+                   "`: the extension says how a file is written, and this one names no format; use .npy, .h5:/NAME, "
+                   ".zarr, .mtx, .tns, .npz or .csv");
   }
   return kind;
 }
@@ -50,7 +53,9 @@ void require_writable_rank(const std::string& path, std::size_t rank) {
   if (kind == FileKind::kNpy || kind == FileKind::kZarr || kind == FileKind::kHdf5) return;
   if (rank == 0) throw RunError("cannot write `" + path + "`: a scalar has no coordinates; use .npy");
   if (kind != FileKind::kFrostt && rank != 2 && !(kind == FileKind::kCsv && rank == 1)) {
-    throw RunError("cannot write `" + path + "`: " + kind_name(kind) + " files hold " + (kind == FileKind::kCsv ? "vectors and " : "") + "matrices, and this tensor has " + counted(rank, "dimension") + "; use .tns or .npy");
+    throw RunError("cannot write `" + path + "`: " + kind_name(kind) + " files hold " +
+                   (kind == FileKind::kCsv ? "vectors and " : "") + "matrices, and this tensor has " +
+                   counted(rank, "dimension") + "; use .tns or .npy");
   }
 }
 
@@ -64,7 +69,9 @@ std::string resolve_target(const std::string& path) {
   return resolved ? std::string(resolved.get()) : path;
 }
 
-bool lies_in_rows(const std::string& path) { return hdf5_name(path).has_value() || readable_kind(path) == FileKind::kNpy; }
+bool lies_in_rows(const std::string& path) {
+  return hdf5_name(path).has_value() || readable_kind(path) == FileKind::kNpy;
+}
 
 std::string file_behind(const std::string& path) {
   if (const auto hdf5 = hdf5_name(path)) return hdf5->file;
@@ -74,20 +81,13 @@ std::string file_behind(const std::string& path) {
 
 std::string kind_name(FileKind kind) {
   switch (kind) {
-    case FileKind::kMatrixMarket:
-      return ".mtx";
-    case FileKind::kFrostt:
-      return ".tns";
-    case FileKind::kScipyNpz:
-      return ".npz";
-    case FileKind::kCsv:
-      return ".csv";
-    case FileKind::kZarr:
-      return ".zarr";
-    case FileKind::kHdf5:
-      return ".h5";
-    case FileKind::kNpy:
-      break;
+    case FileKind::kMatrixMarket: return ".mtx";
+    case FileKind::kFrostt: return ".tns";
+    case FileKind::kScipyNpz: return ".npz";
+    case FileKind::kCsv: return ".csv";
+    case FileKind::kZarr: return ".zarr";
+    case FileKind::kHdf5: return ".h5";
+    case FileKind::kNpy: break;
   }
   return ".npy";
 }
@@ -96,17 +96,12 @@ bool is_named_npy(const std::string& path) { return has_extension(path, ".npy");
 
 std::string file_kind_name(mode_t mode) {
   switch (mode & S_IFMT) {
-    case S_IFDIR:
-      return "a directory";
-    case S_IFIFO:
-      return "a pipe (FIFO)";
+    case S_IFDIR: return "a directory";
+    case S_IFIFO: return "a pipe (FIFO)";
     case S_IFCHR:
-    case S_IFBLK:
-      return "a device";
-    case S_IFSOCK:
-      return "a socket";
-    default:
-      return "a regular file";
+    case S_IFBLK: return "a device";
+    case S_IFSOCK: return "a socket";
+    default: return "a regular file";
   }
 }
 

@@ -11,8 +11,8 @@ namespace tdsl::rt {
 /// The language chooses a file's format by its extension.
 enum class FileKind : std::uint8_t { kNpy, kMatrixMarket, kFrostt, kScipyNpz, kCsv, kZarr, kHdf5 };
 
-/// Throws RunError naming the path when it names no dataset of an HDF5 file, or, for a file to be written, when the extension belongs to no
-/// format. What is read without an extension that says something is `.npy`.
+/// Throws RunError naming the path when it names no dataset of an HDF5 file, or, for a file to be written, when the
+/// extension belongs to no format. What is read without an extension that says something is `.npy`.
 [[nodiscard]] FileKind readable_kind(const std::string& path);
 [[nodiscard]] FileKind writable_kind(const std::string& path);
 
@@ -36,7 +36,8 @@ void require_writable_rank(const std::string& path, std::size_t rank);
 /// Whether the name ends in .npy; other names may be read as such files, too.
 [[nodiscard]] bool is_named_npy(const std::string& path);
 
-/// What a file of this mode is, for messages: "a directory", "a pipe (FIFO)", "a device", "a socket"; else "a regular file".
+/// What a file of this mode is, for messages: "a directory", "a pipe (FIFO)", "a device", "a socket"; else "a regular
+/// file".
 [[nodiscard]] std::string file_kind_name(mode_t mode);
 
 }  // namespace tdsl::rt

@@ -5,12 +5,12 @@
 #include "runtime/check.h"
 #include "runtime/io/content_name.h"
 #include "runtime/io/entries/csv.h"
-#include "runtime/io/file_kind.h"
 #include "runtime/io/entries/frostt.h"
-#include "runtime/io/tensor/hdf5.h"
 #include "runtime/io/entries/matrix_market.h"
-#include "runtime/io/npy/npy.h"
 #include "runtime/io/entries/scipy_npz.h"
+#include "runtime/io/file_kind.h"
+#include "runtime/io/npy/npy.h"
+#include "runtime/io/tensor/hdf5.h"
 #include "runtime/io/tensor/zarr.h"
 
 namespace tdsl::rt {
@@ -25,22 +25,19 @@ std::variant<std::unique_ptr<const TensorReader>, std::unique_ptr<EntryFile>> op
   OpenFile file(csv ? csv->file : path);
   const std::optional<std::string> content = other_content(file, kind);
   if (kind == FileKind::kNpy && !is_named_npy(path) && !begins_as_npy(file)) {
-    throw RunError("`" + path + "` is " + content.value_or("not a .npy file") + ", and its extension names no other kind: .mtx, .tns, .npz, .csv and .h5, in lower case, do");
+    throw RunError("`" + path + "` is " + content.value_or("not a .npy file") +
+                   ", and its extension names no other kind: .mtx, .tns, .npz, .csv and .h5, in lower case, do");
   }
-  if (content) throw RunError("`" + path + "` is " + *content + ", not the " + kind_name(kind) + " file that its name says");
+  if (content)
+    throw RunError("`" + path + "` is " + *content + ", not the " + kind_name(kind) + " file that its name says");
   switch (kind) {
-    case FileKind::kMatrixMarket:
-      return std::make_unique<MatrixMarketFile>(std::move(file));
-    case FileKind::kFrostt:
-      return std::make_unique<FrosttFile>(std::move(file));
-    case FileKind::kScipyNpz:
-      return std::make_unique<ScipyFile>(std::move(file));
-    case FileKind::kCsv:
-      return std::make_unique<CsvFile>(std::move(file), csv->column);
+    case FileKind::kMatrixMarket: return std::make_unique<MatrixMarketFile>(std::move(file));
+    case FileKind::kFrostt: return std::make_unique<FrosttFile>(std::move(file));
+    case FileKind::kScipyNpz: return std::make_unique<ScipyFile>(std::move(file));
+    case FileKind::kCsv: return std::make_unique<CsvFile>(std::move(file), csv->column);
     case FileKind::kZarr:
     case FileKind::kHdf5:
-    case FileKind::kNpy:
-      break;
+    case FileKind::kNpy: break;
   }
   return std::make_unique<const NpyReader>(std::move(file));
 }
@@ -67,7 +64,9 @@ const EntryFile* InputFile::entries() const {
 
 const std::string& InputFile::path() const { return dense() != nullptr ? dense()->path() : entries()->path(); }
 
-const FileIdentity& InputFile::identity() const { return dense() != nullptr ? dense()->identity() : entries()->file().identity(); }
+const FileIdentity& InputFile::identity() const {
+  return dense() != nullptr ? dense()->identity() : entries()->file().identity();
+}
 
 std::optional<Extents> InputFile::shape() const {
   if (dense() != nullptr) return dense()->shape();
@@ -86,9 +85,7 @@ InputFile open_input(const std::string& name, const std::string& path, ElementTy
   InputFile file = [&] {
     try {
       return InputFile(path);
-    } catch (const RunError& error) {
-      throw RunError("input " + name + ": " + error.what(), error.code());
-    }
+    } catch (const RunError& error) { throw RunError("input " + name + ": " + error.what(), error.code()); }
   }();
   file.require_type(type, name);
   return file;

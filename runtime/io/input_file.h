@@ -22,7 +22,9 @@ class InputFile {
 
   [[nodiscard]] const std::string& path() const;
   [[nodiscard]] const FileIdentity& identity() const;
-  [[nodiscard]] std::size_t rank() const { return dense() != nullptr ? dense()->shape().size() : static_cast<std::size_t>(entries()->rank()); }
+  [[nodiscard]] std::size_t rank() const {
+    return dense() != nullptr ? dense()->shape().size() : static_cast<std::size_t>(entries()->rank());
+  }
   /// From the header; nothing if only the entries say.
   [[nodiscard]] std::optional<Extents> shape() const;
   /// Whether the extents that its entries reach are only the least ones.
@@ -43,7 +45,8 @@ class InputFile {
   std::variant<std::unique_ptr<const TensorReader>, std::unique_ptr<EntryFile>> file_;
 };
 
-/// The file of the program's input `name`, checked to widen to its type. What is wrong with it names the input, or a line of the file.
+/// The file of the program's input `name`, checked to widen to its type. What is wrong with it names the input, or a
+/// line of the file.
 [[nodiscard]] InputFile open_input(const std::string& name, const std::string& path, ElementType type);
 
 /// The whole tensor in C order, by one process: its shape, and elements for which `allocate(count)` gives room.

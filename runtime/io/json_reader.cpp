@@ -22,9 +22,12 @@ class JsonParser {
  private:
   static constexpr int kMostDepth = 64;
 
-  [[noreturn]] void fail(const std::string& what) const { throw std::runtime_error("no JSON at byte " + std::to_string(at_) + ": " + what); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw std::runtime_error("no JSON at byte " + std::to_string(at_) + ": " + what);
+  }
   void blanks() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
+      ++at_;
   }
   [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   bool take(char c) {
@@ -53,7 +56,8 @@ class JsonParser {
     if (word("null")) return {};
     // Zarr and NumPy write the last three.
     const std::size_t begin = at_;
-    while (std::isalnum(static_cast<unsigned char>(peek())) != 0 || peek() == '-' || peek() == '+' || peek() == '.') ++at_;
+    while (std::isalnum(static_cast<unsigned char>(peek())) != 0 || peek() == '-' || peek() == '+' || peek() == '.')
+      ++at_;
     if (at_ == begin) fail("a value is expected");
     return JsonValue(JsonValue::Number{std::string(text_.substr(begin, at_ - begin))});
   }
@@ -74,9 +78,7 @@ class JsonParser {
   JsonValue list(int depth) {
     JsonValue::Items items;
     if (take(']')) return JsonValue(std::move(items));
-    do {
-      items.push_back(parse(depth + 1));
-    } while (take(','));
+    do { items.push_back(parse(depth + 1)); } while (take(','));
     expect(']');
     return JsonValue(std::move(items));
   }
@@ -102,7 +104,8 @@ class JsonParser {
     constexpr std::string_view kLetters = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
     const char c = peek();
     ++at_;
-    if (const std::size_t k = kLetters.find(c); c != '\0' && k != std::string_view::npos) return std::string(1, kMeanings[k]);
+    if (const std::size_t k = kLetters.find(c); c != '\0' && k != std::string_view::npos)
+      return std::string(1, kMeanings[k]);
     if (c != 'u' || text_.size() < at_ + 4) fail("an unknown escape");
     unsigned code = 0;
     for (int k = 0; k < 4; ++k) {
@@ -116,7 +119,8 @@ class JsonParser {
     } else if (code < 0x800) {
       utf8 += {static_cast<char>(0xc0 | (code >> 6)), static_cast<char>(0x80 | (code & 0x3f))};
     } else {  // halves of pairs stay what they are: no name that we look for has any
-      utf8 += {static_cast<char>(0xe0 | (code >> 12)), static_cast<char>(0x80 | ((code >> 6) & 0x3f)), static_cast<char>(0x80 | (code & 0x3f))};
+      utf8 += {static_cast<char>(0xe0 | (code >> 12)), static_cast<char>(0x80 | ((code >> 6) & 0x3f)),
+               static_cast<char>(0x80 | (code & 0x3f))};
     }
     return utf8;
   }

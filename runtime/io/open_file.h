@@ -15,7 +15,8 @@ struct FileIdentity {
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-/// A regular file open for reading. What is read is the file that was opened, also after another one has taken its name.
+/// A regular file open for reading. What is read is the file that was opened, also after another one has taken its
+/// name.
 class OpenFile {
  public:
   /// Throws RunError that names the file if it cannot be opened or is not a regular one.

@@ -27,17 +27,11 @@ namespace {
 mode_t check_target(const std::string& target) {
   struct stat status {};
   if (::stat(target.c_str(), &status) != 0) {
-    if (errno != ENOENT) {
-      fail_file(target, "cannot write", errno);
-    }
+    if (errno != ENOENT) { fail_file(target, "cannot write", errno); }
     return 0;
   }
-  if (!S_ISREG(status.st_mode)) {
-    throw RunError("cannot write `" + target + "`: it is not a regular file");
-  }
-  if (::access(target.c_str(), W_OK) != 0) {
-    fail_file(target, "cannot write", errno);
-  }
+  if (!S_ISREG(status.st_mode)) { throw RunError("cannot write `" + target + "`: it is not a regular file"); }
+  if (::access(target.c_str(), W_OK) != 0) { fail_file(target, "cannot write", errno); }
   return status.st_mode & 07777;
 }
 
@@ -60,23 +54,15 @@ bool too_small(int fd, std::int64_t bytes) {
          disk.f_bavail < static_cast<std::uint64_t>(bytes) / disk.f_frsize;
 }
 
-/// Reserves the file's whole size behind what is reserved already. A reservation that fails may first take all that is left, and with it the room of others:
-/// what cannot fit is refused before.
+/// Reserves the file's whole size behind what is reserved already. A reservation that fails may first take all that is
+/// left, and with it the room of others: what cannot fit is refused before.
 void reserve(int fd, std::int64_t reserved, std::int64_t bytes, const std::string& path) {
   if (bytes == reserved) return;
-  if (too_small(fd, bytes - reserved)) {
-    fail_reservation(path, fd, bytes, ENOSPC);
-  }
+  if (too_small(fd, bytes - reserved)) { fail_reservation(path, fd, bytes, ENOSPC); }
   int error = 0;
-  do {
-    error = ::fallocate(fd, 0, reserved, bytes - reserved) == 0 ? 0 : errno;
-  } while (error == EINTR);
-  if (error == EOPNOTSUPP || error == ENOSYS) {
-    error = ::ftruncate(fd, bytes) == 0 ? 0 : errno;
-  }
-  if (error != 0) {
-    fail_reservation(path, fd, bytes, error);
-  }
+  do { error = ::fallocate(fd, 0, reserved, bytes - reserved) == 0 ? 0 : errno; } while (error == EINTR);
+  if (error == EOPNOTSUPP || error == ENOSYS) { error = ::ftruncate(fd, bytes) == 0 ? 0 : errno; }
+  if (error != 0) { fail_reservation(path, fd, bytes, error); }
 }
 
 /// Tells a file from all others of this machine: `DEVICE:INODE`.
@@ -91,16 +77,10 @@ OutputFile OutputFile::create(const std::string& path, Unfinished unfinished) {
   OutputFile f;
   f.path_ = resolve_target(path);
   const mode_t mode = check_target(f.path_);
-  if (unfinished == Unfinished::kUnnamed) {
-    f.create_unnamed();
-  }
-  if (f.fd_ < 0) {
-    f.create_named(path);
-  }
+  if (unfinished == Unfinished::kUnnamed) { f.create_unnamed(); }
+  if (f.fd_ < 0) { f.create_named(path); }
   f.creator_ = true;  // from here on the destructor unlinks
-  if (mode != 0 && ::fchmod(f.fd_, mode) != 0) {
-    fail_file(path, "cannot set the mode of", errno);
-  }
+  if (mode != 0 && ::fchmod(f.fd_, mode) != 0) { fail_file(path, "cannot set the mode of", errno); }
   return f;
 }
 
@@ -114,17 +94,11 @@ void OutputFile::write(std::span<const std::byte> bytes, std::int64_t offset) co
 /// Leaves fd_ negative where the file system has no such files, or where /proc does not show them.
 void OutputFile::create_unnamed() {
   fd_ = ::open(directory_of(path_).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
-  if (fd_ < 0) {
-    return;
-  }
+  if (fd_ < 0) { return; }
   temporary_ = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd_);
   const int again = ::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC);
-  if (again < 0 || file_number(again) != file_number(fd_)) {
-    ::close(std::exchange(fd_, -1));
-  }
-  if (again >= 0) {
-    ::close(again);
-  }
+  if (again < 0 || file_number(again) != file_number(fd_)) { ::close(std::exchange(fd_, -1)); }
+  if (again >= 0) { ::close(again); }
 }
 
 void OutputFile::create_named(const std::string& path) {
@@ -175,9 +149,7 @@ OutputFile OutputFile::open(std::string_view& token) {
   f.temporary_ = take_token_part(token);
   const std::string number = take_token_part(token);
   f.named_ = number.empty();
-  if (f.named_) {
-    f.slot_ = register_temporary(f.temporary_);
-  }
+  if (f.named_) { f.slot_ = register_temporary(f.temporary_); }
   f.fd_ = ::open(f.temporary_.c_str(), O_WRONLY | O_CLOEXEC);
   if (f.fd_ < 0 || (!f.named_ && file_number(f.fd_) != number)) {
     const int error = f.fd_ < 0 ? errno : ESTALE;
@@ -205,17 +177,13 @@ OutputFile::~OutputFile() {
 
 void OutputFile::sync() const {
   TDSL_CHECK(fd_ >= 0, "sync of an open file");
-  if (::fsync(fd_) != 0) {
-    fail_file(path_, "cannot write", errno);
-  }
+  if (::fsync(fd_) != 0) { fail_file(path_, "cannot write", errno); }
 }
 
 void OutputFile::commit() {
   TDSL_CHECK(fd_ >= 0 && creator_, "only the creator commits, once");
   sync();
-  if (!named_) {
-    give_temporary_name();
-  }
+  if (!named_) { give_temporary_name(); }
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     fail_file(path_, "cannot give the finished file its name", errno);
   }
@@ -230,18 +198,14 @@ void OutputFile::commit() {
 }
 
 void OutputFile::discard() noexcept {
-  if (fd_ >= 0 && named_) {
-    ::unlink(temporary_.c_str());
-  }
+  if (fd_ >= 0 && named_) { ::unlink(temporary_.c_str()); }
   creator_ = false;
   release();
 }
 
 void OutputFile::release() noexcept {
   forget_temporary(std::exchange(slot_, -1));
-  if (fd_ >= 0) {
-    ::close(std::exchange(fd_, -1));
-  }
+  if (fd_ >= 0) { ::close(std::exchange(fd_, -1)); }
 }
 
 }  // namespace tdsl::rt

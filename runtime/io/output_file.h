@@ -10,13 +10,13 @@ namespace tdsl::rt {
 
 /// How the file of an output that is not finished can be reached.
 enum class Unfinished {
-  kUnnamed,  ///< it has no name: whatever ends the processes that have it open, it is gone with them. They must be able to
-             ///< see each other's descriptors (one machine, one PID namespace)
+  kUnnamed,  ///< it has no name: whatever ends the processes that have it open, it is gone with them. They must be able
+             ///< to see each other's descriptors (one machine, one PID namespace)
   kNamed     ///< by a temporary name beside the target; left behind when every process is killed at once
 };
 
-/// A file being written by all ranks. It has no name, or a temporary one in the target's directory, until rank 0 commits it, so a
-/// failed run leaves an existing target untouched and no partial file. The order of calls:
+/// A file being written by all ranks. It has no name, or a temporary one in the target's directory, until rank 0
+/// commits it, so a failed run leaves an existing target untouched and no partial file. The order of calls:
 ///
 ///     rank 0: f = OutputFile::create(path)                others: f = OutputFile::open(token broadcast by rank 0)
 ///     all:    write_at(f.fd(), ...) any number of times; f.sync()
@@ -24,9 +24,11 @@ enum class Unfinished {
 ///     rank 0: f.commit()                                  others: f.release()
 class OutputFile {
  public:
-  /// An unwritable directory and a target that is not a regular file are found here. A file system without unnamed files gets a named one.
+  /// An unwritable directory and a target that is not a regular file are found here. A file system without unnamed
+  /// files gets a named one.
   [[nodiscard]] static OutputFile create(const std::string& path, Unfinished unfinished);
-  /// Opens the file another process created, and takes its part off `token`. Throws if it is not visible from here (no shared file system).
+  /// Opens the file another process created, and takes its part off `token`. Throws if it is not visible from here (no
+  /// shared file system).
   [[nodiscard]] static OutputFile open(std::string_view& token);
   ~OutputFile();  ///< the creator discards unless committed
   OutputFile(OutputFile&& other) noexcept;
@@ -39,7 +41,8 @@ class OutputFile {
   /// The final name, through symbolic links.
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int fd() const { return fd_; }
-  /// Takes all the space that the file will need, or throws an error that says how much is left. The first `reserved` bytes are there.
+  /// Takes all the space that the file will need, or throws an error that says how much is left. The first `reserved`
+  /// bytes are there.
   void reserve(std::int64_t bytes, std::int64_t reserved = 0) const;
   void write(std::span<const std::byte> bytes, std::int64_t offset) const;
   /// Forces this process's writes to disk; reports errors the system had delayed.

@@ -32,8 +32,8 @@ const char* keep_name(const std::string& path) {
   return names.emplace_back(path).c_str();
 }
 
-/// Removes a directory that holds files only, by system calls alone: opendir is not async-signal-safe. It is renamed first, so that nobody
-/// puts another file into it.
+/// Removes a directory that holds files only, by system calls alone: opendir is not async-signal-safe. It is renamed
+/// first, so that nobody puts another file into it.
 void remove_folder(const char* name) noexcept {
   constexpr char kEnd[] = "-gone";
   std::array<char, 4096> gone;
@@ -66,17 +66,13 @@ int register_temporary(const std::string& path) {
   const char* name = keep_name(path);
   for (std::size_t i = 0; i < table.size(); ++i) {
     const char* expected = nullptr;
-    if (table[i].compare_exchange_strong(expected, name)) {
-      return static_cast<int>(i);
-    }
+    if (table[i].compare_exchange_strong(expected, name)) { return static_cast<int>(i); }
   }
   throw RunError("too many files are being written at once (" + std::to_string(table.size()) + ")");
 }
 
 void forget_temporary(int slot) noexcept {
-  if (slot >= 0) {
-    table[static_cast<std::size_t>(slot)].store(nullptr);
-  }
+  if (slot >= 0) { table[static_cast<std::size_t>(slot)].store(nullptr); }
 }
 
 void unlink_temporaries() noexcept {

@@ -35,7 +35,8 @@ bool exists(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-/// Removes a file, or a directory of tiles, that nobody writes any more. A file system without locks leaves that open: then it is in use.
+/// Removes a file, or a directory of tiles, that nobody writes any more. A file system without locks leaves that open:
+/// then it is in use.
 void remove_abandoned(const std::string& path) {
   const bool folder = std::filesystem::is_directory(std::filesystem::symlink_status(path));
   const int fd = ::open(path.c_str(), (folder ? O_RDONLY | O_DIRECTORY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC);
@@ -58,7 +59,8 @@ std::string temporary_name(const std::string& target) {
   if (owner().job.empty()) {
     const auto clock = std::chrono::steady_clock::now().time_since_epoch().count();
     std::array<char, 48> suffix;
-    std::snprintf(suffix.data(), suffix.size(), "%lx-%llx", static_cast<unsigned long>(::getpid()), static_cast<unsigned long long>(clock));
+    std::snprintf(suffix.data(), suffix.size(), "%lx-%llx", static_cast<unsigned long>(::getpid()),
+                  static_cast<unsigned long long>(clock));
     return beginning + suffix.data();
   }
   const std::string plain = beginning + owner().job + "-" + std::to_string(owner().rank);

@@ -2,8 +2,8 @@
 
 #include <string>
 
-// The names of outputs that are not finished. A name tells whose file it is, so that a later attempt of the same job can remove what
-// one that was killed has left.
+// The names of outputs that are not finished. A name tells whose file it is, so that a later attempt of the same job
+// can remove what one that was killed has left.
 
 namespace tdsl::rt {
 
@@ -13,7 +13,8 @@ void name_temporaries(const std::string& job, int rank);
 [[nodiscard]] std::string temporary_name(const std::string& target);
 /// Marks a file as being written, until this process closes it or ends.
 void mark_temporary(int fd) noexcept;
-/// Removes the temporary files of this job beside the target whose writers are gone. Without a job it does nothing. Never throws.
+/// Removes the temporary files of this job beside the target whose writers are gone. Without a job it does nothing.
+/// Never throws.
 void remove_leftovers(const std::string& target) noexcept;
 
 }  // namespace tdsl::rt

@@ -2,7 +2,8 @@
 
 #include "runtime/kernels/simd_level.h"
 
-// Functions compiled for several vectors, of which a processor runs the widest it has. Each version has everything inlined into it.
+// Functions compiled for several vectors, of which a processor runs the widest it has. Each version has everything
+// inlined into it.
 
 namespace tdsl::rt {
 
@@ -14,7 +15,8 @@ template <class Work, class... A>
   Work::run(arguments...);
 }
 template <class Work, class... A>
-[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512"), gnu::flatten, gnu::noinline]] void with_avx512(const A&... arguments) {
+[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512"), gnu::flatten, gnu::noinline]] void
+with_avx512(const A&... arguments) {
   Work::run(arguments...);
 }
 #endif

@@ -4,8 +4,9 @@
 
 #include "runtime/plan/space/index.h"
 
-/// The BLAS calls the runtime uses, single-threaded and thread-safe, through BLIS or the CBLAS chosen at configure time; keeps
-/// their headers out of other files. All matrices have any row and column strides, in elements. beta is 0 (C is not read) or 1.
+/// The BLAS calls the runtime uses, single-threaded and thread-safe, through BLIS or the CBLAS chosen at configure
+/// time; keeps their headers out of other files. All matrices have any row and column strides, in elements. beta is 0
+/// (C is not read) or 1.
 namespace tdsl::rt::blas {
 
 using plan::Index;
@@ -18,20 +19,25 @@ struct Matrix {
   Index column_stride;
 };
 
-/// Before the first call. With BLIS it chooses the kernels for this processor: BLIS 0.9 misjudges virtual machines with AVX-512
-/// (a user's BLIS_ARCH_TYPE wins). Any other library is told to use one thread.
+/// Before the first call. With BLIS it chooses the kernels for this processor: BLIS 0.9 misjudges virtual machines with
+/// AVX-512 (a user's BLIS_ARCH_TYPE wins). Any other library is told to use one thread.
 void prepare();
 
 /// Is told of a part of C that is complete: `rows` rows from i on, `columns` columns from j on.
 using Finish = std::function<void(Index i, Index rows, Index j, Index columns)>;
 
-/// C = beta C + A B, with C m x n and A m x k. `finish`, if any, is called for parts that together are C, where it can be while they are in cache.
-void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c, const Finish& finish = nullptr);
-void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c, const Finish& finish = nullptr);
+/// C = beta C + A B, with C m x n and A m x k. `finish`, if any, is called for parts that together are C, where it can
+/// be while they are in cache.
+void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c,
+          const Finish& finish = nullptr);
+void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c,
+          const Finish& finish = nullptr);
 
 /// y = beta y + A x, with A m x n.
-void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y, Index y_stride);
-void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y, Index y_stride);
+void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y,
+          Index y_stride);
+void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y,
+          Index y_stride);
 
 /// Which triangle of a triangular matrix is read, and whether its diagonal is taken as 1.
 enum class Triangle : std::uint8_t { kLower, kUnitLower, kUpper };

@@ -23,9 +23,9 @@ rntm_t one_thread() {
 }
 
 // Note [Small products]
-// BLIS's kernels for AVX-512 have no path for small matrices: they pack operands that fit the cache, and lose up to ten times
-// to the AVX2 kernels, which have one. Up to 32 columns or rows, or 64 x 64 elements of C, the latter are used; at that border
-// both are equally fast, for any k, in f64 and f32.
+// BLIS's kernels for AVX-512 have no path for small matrices: they pack operands that fit the cache, and lose up to ten
+// times to the AVX2 kernels, which have one. Up to 32 columns or rows, or 64 x 64 elements of C, the latter are used;
+// at that border both are equally fast, for any k, in f64 and f32.
 cntx_t* small_products() {
   static cntx_t* const context = [] {
     bli_init();
@@ -36,8 +36,8 @@ cntx_t* small_products() {
 }
 
 // Note [Progress in BLIS]
-// A product of large blocks takes a second, and cutting it into calls would pack operands again or change bits. Instead BLIS gets a
-// copy of its context in which the innermost kernels, a few microseconds each, are followed by a tick.
+// A product of large blocks takes a second, and cutting it into calls would pack operands again or change bits. Instead
+// BLIS gets a copy of its context in which the innermost kernels, a few microseconds each, are followed by a tick.
 template <class T>
 struct Kernels;
 template <>
@@ -57,7 +57,8 @@ struct Kernels<float> {
 template <class T, int Context>
 struct Ticking {
   static inline typename Kernels<T>::Gemm original = nullptr;
-  static void call(dim_t m, dim_t n, dim_t k, T* alpha, T* a, T* b, T* beta, T* c, inc_t rs_c, inc_t cs_c, auxinfo_t* data, cntx_t* cntx) {
+  static void call(dim_t m, dim_t n, dim_t k, T* alpha, T* a, T* b, T* beta, T* c, inc_t rs_c, inc_t cs_c,
+                   auxinfo_t* data, cntx_t* cntx) {
     original(m, n, k, alpha, a, b, beta, c, rs_c, cs_c, data, cntx);
     progress::tick();
   }
@@ -65,8 +66,8 @@ struct Ticking {
 template <class T, int Context, int Storage>
 struct TickingSmall {
   static inline typename Kernels<T>::Small original = nullptr;
-  static void call(conj_t conja, conj_t conjb, dim_t m, dim_t n, dim_t k, T* alpha, T* a, inc_t rs_a, inc_t cs_a, T* b, inc_t rs_b, inc_t cs_b,
-                   T* beta, T* c, inc_t rs_c, inc_t cs_c, auxinfo_t* data, cntx_t* cntx) {
+  static void call(conj_t conja, conj_t conjb, dim_t m, dim_t n, dim_t k, T* alpha, T* a, inc_t rs_a, inc_t cs_a, T* b,
+                   inc_t rs_b, inc_t cs_b, T* beta, T* c, inc_t rs_c, inc_t cs_c, auxinfo_t* data, cntx_t* cntx) {
     original(conja, conjb, m, n, k, alpha, a, rs_a, cs_a, b, rs_b, cs_b, beta, c, rs_c, cs_c, data, cntx);
     progress::tick();
   }
@@ -134,46 +135,54 @@ void prepare() {
   if (simd_level() == SimdLevel::kAvx512) set_blis_arch_type(kSkylakeX);
 }
 
-void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c, const Finish& finish) {
+void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c,
+          const Finish& finish) {
   if (takes_packed_product<double>(m, n, k)) return packed_product<double>(m, n, k, a, b, accumulate, c, finish);
   rntm_t rntm = one_thread();
   double one = 1;
   double beta = accumulate ? 1 : 0;
-  bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, writable(a.data), a.row_stride, a.column_stride, writable(b.data),
-               b.row_stride, b.column_stride, &beta, c.data, c.row_stride, c.column_stride, kernels_for(m, n), &rntm);
+  bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, writable(a.data), a.row_stride, a.column_stride,
+               writable(b.data), b.row_stride, b.column_stride, &beta, c.data, c.row_stride, c.column_stride,
+               kernels_for(m, n), &rntm);
   if (finish) finish(0, m, 0, n);
 }
 
-void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c, const Finish& finish) {
+void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c,
+          const Finish& finish) {
   if (takes_packed_product<float>(m, n, k)) return packed_product<float>(m, n, k, a, b, accumulate, c, finish);
   rntm_t rntm = one_thread();
   float one = 1;
   float beta = accumulate ? 1 : 0;
-  bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, writable(a.data), a.row_stride, a.column_stride, writable(b.data),
-               b.row_stride, b.column_stride, &beta, c.data, c.row_stride, c.column_stride, kernels_for(m, n), &rntm);
+  bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, writable(a.data), a.row_stride, a.column_stride,
+               writable(b.data), b.row_stride, b.column_stride, &beta, c.data, c.row_stride, c.column_stride,
+               kernels_for(m, n), &rntm);
   if (finish) finish(0, m, 0, n);
 }
 
-void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y, Index y_stride) {
+void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y,
+          Index y_stride) {
   const Index rows = rows_at_once(n);
   rntm_t rntm = one_thread();
   double one = 1;
   double beta = accumulate ? 1 : 0;
   for (Index i = 0; i < m; i += rows) {
-    bli_dgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one, writable(a.data + i * a.row_stride),
-                 a.row_stride, a.column_stride, writable(x), x_stride, &beta, y + i * y_stride, y_stride, nullptr, &rntm);
+    bli_dgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one,
+                 writable(a.data + i * a.row_stride), a.row_stride, a.column_stride, writable(x), x_stride, &beta,
+                 y + i * y_stride, y_stride, nullptr, &rntm);
     progress::pause();
   }
 }
 
-void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y, Index y_stride) {
+void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y,
+          Index y_stride) {
   const Index rows = rows_at_once(n);
   rntm_t rntm = one_thread();
   float one = 1;
   float beta = accumulate ? 1 : 0;
   for (Index i = 0; i < m; i += rows) {
-    bli_sgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one, writable(a.data + i * a.row_stride),
-                 a.row_stride, a.column_stride, writable(x), x_stride, &beta, y + i * y_stride, y_stride, nullptr, &rntm);
+    bli_sgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one,
+                 writable(a.data + i * a.row_stride), a.row_stride, a.column_stride, writable(x), x_stride, &beta,
+                 y + i * y_stride, y_stride, nullptr, &rntm);
     progress::pause();
   }
 }
@@ -182,16 +191,18 @@ void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const doub
   rntm_t rntm = one_thread();
   double one = 1;
   bli_dtrsm_ex(from_left ? BLIS_LEFT : BLIS_RIGHT, triangle == Triangle::kUpper ? BLIS_UPPER : BLIS_LOWER,
-               from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE, triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one,
-               writable(t.data), t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, large_products(), &rntm);
+               from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE,
+               triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one, writable(t.data),
+               t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, large_products(), &rntm);
 }
 
 void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const float> t, Matrix<float> x) {
   rntm_t rntm = one_thread();
   float one = 1;
   bli_strsm_ex(from_left ? BLIS_LEFT : BLIS_RIGHT, triangle == Triangle::kUpper ? BLIS_UPPER : BLIS_LOWER,
-               from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE, triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one,
-               writable(t.data), t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, large_products(), &rntm);
+               from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE,
+               triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one, writable(t.data),
+               t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, large_products(), &rntm);
 }
 
 }  // namespace tdsl::rt::blas

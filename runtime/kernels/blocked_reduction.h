@@ -16,13 +16,14 @@
 #include "runtime/kernels/simd_level.h"
 #include "runtime/plan/space/index.h"
 
-// Reductions with two free labels, C(i, j) = combine over k of f(x(i, k), y(j, k)), for any scalar function: (min, +), distances, integer
-// products, any(a && b), … Sums of float products have BLIS instead.
+// Reductions with two free labels, C(i, j) = combine over k of f(x(i, k), y(j, k)), for any scalar function: (min, +),
+// distances, integer products, any(a && b), … Sums of float products have BLIS instead.
 //
-// What depends on (i, k) and what depends on (j, k) is computed once for blocks that stay in cache and laid out as the innermost loop
-// reads it; that loop keeps a tile of C in registers. Every element takes its k in index order, one after the other, whatever
-// the blocks and the processor: the bits are those of the plain loops. Blocks without nan and inf may have a simpler function with the same
-// results: a minimum that looks for nan takes three instructions, one of numbers takes one.
+// What depends on (i, k) and what depends on (j, k) is computed once for blocks that stay in cache and laid out as the
+// innermost loop reads it; that loop keeps a tile of C in registers. Every element takes its k in index order, one
+// after the other, whatever the blocks and the processor: the bits are those of the plain loops. Blocks without nan and
+// inf may have a simpler function with the same results: a minimum that looks for nan takes three instructions, one of
+// numbers takes one.
 
 namespace tdsl::rt {
 
@@ -31,10 +32,10 @@ using plan::Interval;
 
 namespace blocked {
 
-inline constexpr Index kRows = 8;           ///< rows of a register tile
-inline constexpr Index kColumnBytes = 128;  ///< its columns: two of the widest vectors
-inline constexpr Index kSteps = 256;        ///< points of k between two visits of a tile
-inline constexpr Index kRowBlock = 64;      ///< rows whose x are laid out at once
+inline constexpr Index kRows = 8;            ///< rows of a register tile
+inline constexpr Index kColumnBytes = 128;   ///< its columns: two of the widest vectors
+inline constexpr Index kSteps = 256;         ///< points of k between two visits of a tile
+inline constexpr Index kRowBlock = 64;       ///< rows whose x are laid out at once
 inline constexpr Index kColumnBlock = 4096;  ///< bytes of a row of y that are laid out at once
 
 template <class V>
@@ -47,12 +48,14 @@ template <class V>
 template <Index Lanes, class... V>
 class Pack {
  public:
-  Pack(Index tiles, Index depth) : depth_(depth), arrays_(std::make_unique<V[]>(static_cast<std::size_t>(tiles * depth * Lanes))...) {}
+  Pack(Index tiles, Index depth)
+      : depth_(depth), arrays_(std::make_unique<V[]>(static_cast<std::size_t>(tiles * depth * Lanes))...) {}
 
-  /// Lays out f(lane's label, k…) of `lanes` labels from `first` on and the points of k from number `step` on. The lanes beyond stay as they
-  /// are: computed with, never stored.
+  /// Lays out f(lane's label, k…) of `lanes` labels from `first` on and the points of k from number `step` on. The
+  /// lanes beyond stay as they are: computed with, never stored.
   template <std::size_t K, class F>
-  void fill(Index tile, Index first, Index lanes, const std::array<Interval, K>& ks, Index step, Index steps, const F& f) {
+  void fill(Index tile, Index first, Index lanes, const std::array<Interval, K>& ks, Index step, Index steps,
+            const F& f) {
     std::array<Index, K> at = point(ks, step);
     for (Index s = 0; s < steps; ++s) {
       const Index to = (tile * depth_ + s) * Lanes;
@@ -64,12 +67,14 @@ class Pack {
   }
 
   [[nodiscard]] std::tuple<const V*...> of_tile(Index tile) const {
-    return std::apply([&](const auto&... array) { return std::tuple<const V*...>(array.get() + tile * depth_ * Lanes...); }, arrays_);
+    return std::apply(
+        [&](const auto&... array) { return std::tuple<const V*...>(array.get() + tile * depth_ * Lanes...); }, arrays_);
   }
 
   /// Whether the first `steps` steps of a tile hold neither nan nor inf.
   [[nodiscard]] bool holds_numbers(Index tile, Index steps) const {
-    return std::apply([&](const auto*... values) { return (... && are_numbers(values, steps * Lanes)); }, of_tile(tile));
+    return std::apply([&](const auto*... values) { return (... && are_numbers(values, steps * Lanes)); },
+                      of_tile(tile));
   }
 
  private:
@@ -107,8 +112,9 @@ class Pack {
 
 /// `steps` points of k on Height x Width elements of a tile of C, in registers. `lines`: its rows in memory.
 template <Index Height, Index Width, Index Columns, class T, class Combine, class... X, class... Y>
-[[gnu::always_inline]] inline void steps_of(Index steps, T* const* lines, Index column, const std::tuple<const X*...>& xs,
-                                            const std::tuple<const Y*...>& ys, const Combine& combine) {
+[[gnu::always_inline]] inline void steps_of(Index steps, T* const* lines, Index column,
+                                            const std::tuple<const X*...>& xs, const std::tuple<const Y*...>& ys,
+                                            const Combine& combine) {
   T sum[Height][Width];
   for (Index i = 0; i < Height; ++i) {
     for (Index j = 0; j < Width; ++j) sum[i][j] = lines[i][column + j];
@@ -122,7 +128,8 @@ template <Index Height, Index Width, Index Columns, class T, class Combine, clas
       for (Index j = 0; j < Width; ++j) {
         sum[i][j] = std::apply(
             [&](const auto*... x) {
-              return std::apply([&](const auto*... y) { return combine(sum[i][j], x[s * kRows + i]..., y[s * Columns + j]...); }, ys);
+              return std::apply(
+                  [&](const auto*... y) { return combine(sum[i][j], x[s * kRows + i]..., y[s * Columns + j]...); }, ys);
             },
             xs);
       }
@@ -135,11 +142,12 @@ template <Index Height, Index Width, Index Columns, class T, class Combine, clas
 
 /// A whole tile, as parts that fit the registers.
 template <Index Height, Index Width, Index Columns, class T, class Combine, class... X, class... Y>
-[[gnu::always_inline]] inline void parts_of(Index steps, T* const* lines, const std::tuple<const X*...>& xs, const std::tuple<const Y*...>& ys,
-                                            const Combine& combine) {
+[[gnu::always_inline]] inline void parts_of(Index steps, T* const* lines, const std::tuple<const X*...>& xs,
+                                            const std::tuple<const Y*...>& ys, const Combine& combine) {
   for (Index i = 0; i < kRows; i += Height) {
     for (Index j = 0; j < Columns; j += Width) {
-      steps_of<Height, Width, Columns>(steps, lines + i, j, std::apply([&](auto... x) { return std::tuple(x + i...); }, xs),
+      steps_of<Height, Width, Columns>(steps, lines + i, j,
+                                       std::apply([&](auto... x) { return std::tuple(x + i...); }, xs),
                                        std::apply([&](auto... y) { return std::tuple(y + j...); }, ys), combine);
     }
   }
@@ -147,24 +155,26 @@ template <Index Height, Index Width, Index Columns, class T, class Combine, clas
 
 // One function per level, with everything inlined into it: the scalar function is compiled for the level's vectors.
 template <Index Columns, class T, class Combine, class Xs, class Ys>
-[[gnu::flatten, gnu::noinline]] void tile_baseline(Index steps, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
+[[gnu::flatten, gnu::noinline]] void tile_baseline(Index steps, T* const* lines, const Xs& xs, const Ys& ys,
+                                                   const Combine& combine) {
   parts_of<4, std::max<Index>(Columns / 4, 1), Columns>(steps, lines, xs, ys, combine);
 }
 #ifdef TDSL_HAS_SIMD_LEVELS
 template <Index Columns, class T, class Combine, class Xs, class Ys>
-[[gnu::target("avx2,fma,prefer-vector-width=256"), gnu::flatten, gnu::noinline]] void tile_avx2(Index steps, T* const* lines, const Xs& xs, const Ys& ys,
-                                                                                              const Combine& combine) {
+[[gnu::target("avx2,fma,prefer-vector-width=256"), gnu::flatten, gnu::noinline]] void tile_avx2(
+    Index steps, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
   parts_of<4, std::max<Index>(Columns / 2, 1), Columns>(steps, lines, xs, ys, combine);
 }
 template <Index Columns, class T, class Combine, class Xs, class Ys>
-[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512"), gnu::flatten, gnu::noinline]] void tile_avx512(
-    Index steps, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
+[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512"), gnu::flatten, gnu::noinline]] void
+tile_avx512(Index steps, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
   parts_of<kRows, Columns, Columns>(steps, lines, xs, ys, combine);
 }
 #endif
 
 template <Index Columns, class T, class Combine, class Xs, class Ys>
-void tile_steps([[maybe_unused]] SimdLevel level, Index steps, T* const* lines, const Xs& xs, const Ys& ys, const Combine& combine) {
+void tile_steps([[maybe_unused]] SimdLevel level, Index steps, T* const* lines, const Xs& xs, const Ys& ys,
+                const Combine& combine) {
 #ifdef TDSL_HAS_SIMD_LEVELS
   if (level == SimdLevel::kAvx512) return tile_avx512<Columns>(steps, lines, xs, ys, combine);
   if (level == SimdLevel::kAvx2) return tile_avx2<Columns>(steps, lines, xs, ys, combine);
@@ -181,7 +191,8 @@ struct Panel {
   SimdLevel level;
   bool in_rows;  ///< neighbouring elements of a row are neighbours in memory
 
-  void tile(Index steps, Index i, Index rows, Index j, Index columns, const XPack& x, Index x_tile, const YPack& y, Index y_tile, bool all_numbers) const {
+  void tile(Index steps, Index i, Index rows, Index j, Index columns, const XPack& x, Index x_tile, const YPack& y,
+            Index y_tile, bool all_numbers) const {
     T* lines[kRows];
     if (in_rows && rows == kRows && columns == Columns) {
       for (Index r = 0; r < kRows; ++r) lines[r] = &target(i + r, j);
@@ -225,13 +236,15 @@ Pack<Lanes, V...> pack_of(Index tiles, Index depth, const std::tuple<V...>*) {
 
 }  // namespace blocked
 
-/// For all i of `is` and j of `js`: target(i, j) = combine(target(i, j), x(i, k…)…, y(j, k…)…) for the points k of `ks` in row-major order.
-/// `x` and `y` return tuples and may be called more than once for a point; `target(i, j)` is a reference to an element. Nothing may fail.
-/// Not inlined: it has versions of its own. `numbers`: the same function as `combine`, but it may rely on values of x and y being neither nan nor inf; it is called for blocks of such, and
-/// a -0.0 that it leaves becomes 0.0.
+/// For all i of `is` and j of `js`: target(i, j) = combine(target(i, j), x(i, k…)…, y(j, k…)…) for the points k of `ks`
+/// in row-major order. `x` and `y` return tuples and may be called more than once for a point; `target(i, j)` is a
+/// reference to an element. Nothing may fail. Not inlined: it has versions of its own. `numbers`: the same function as
+/// `combine`, but it may rely on values of x and y being neither nan nor inf; it is called for blocks of such, and a
+/// -0.0 that it leaves becomes 0.0.
 template <class T, std::size_t K, class X, class Y, class Combine, class Target, class Numbers = std::nullptr_t>
-[[gnu::noinline]] void blocked_reduction(Interval is, Interval js, const std::array<Interval, K>& ks, const X& x, const Y& y, const Combine& combine,
-                       const Target& target, SimdLevel level = simd_level(), const Numbers& numbers = nullptr) {
+[[gnu::noinline]] void blocked_reduction(Interval is, Interval js, const std::array<Interval, K>& ks, const X& x,
+                                         const Y& y, const Combine& combine, const Target& target,
+                                         SimdLevel level = simd_level(), const Numbers& numbers = nullptr) {
   using namespace blocked;
   const auto rank = std::make_index_sequence<K>{};
   const auto type_at = []<std::size_t... N>(const auto& f, std::index_sequence<N...>) {
@@ -255,7 +268,8 @@ template <class T, std::size_t K, class X, class Y, class Combine, class Target,
   std::array<bool, kRowTiles> x_numbers{};
   std::array<bool, kColumnTiles> y_numbers{};
   const bool in_rows = js.size() > 1 && &target(is.lo, js.lo) + 1 == &target(is.lo, js.lo + 1);
-  const Panel<T, Combine, Numbers, Target, decltype(xs), decltype(ys), kColumns> panel{combine, numbers, target, level, in_rows};
+  const Panel<T, Combine, Numbers, Target, decltype(xs), decltype(ys), kColumns> panel{combine, numbers, target, level,
+                                                                                       in_rows};
   for (Index j0 = js.lo; j0 < js.hi; j0 += kColumnTiles * kColumns) {
     const Index j1 = std::min(js.hi, j0 + kColumnTiles * kColumns);
     for (Index step = 0; step < points; step += kSteps) {

@@ -1,5 +1,5 @@
-// The BLAS calls through a CBLAS chosen when TDSL was configured (TDSL_CBLAS). Other libraries than BLIS want one stride of every matrix to
-// be 1: what has none is copied.
+// The BLAS calls through a CBLAS chosen when TDSL was configured (TDSL_CBLAS). Other libraries than BLIS want one
+// stride of every matrix to be 1: what has none is copied.
 #ifdef TDSL_CBLAS
 
 #include <algorithm>
@@ -16,12 +16,17 @@ enum CblasTranspose { kNoTranspose = 111, kTranspose = 112 };
 enum CblasUplo { kUpper = 121, kLower = 122 };
 enum CblasDiag { kNonUnit = 131, kUnit = 132 };
 enum CblasSide { kLeft = 141, kRight = 142 };
-void cblas_dgemm(CblasOrder, CblasTranspose, CblasTranspose, int, int, int, double, const double*, int, const double*, int, double, double*, int);
-void cblas_sgemm(CblasOrder, CblasTranspose, CblasTranspose, int, int, int, float, const float*, int, const float*, int, float, float*, int);
-void cblas_dgemv(CblasOrder, CblasTranspose, int, int, double, const double*, int, const double*, int, double, double*, int);
+void cblas_dgemm(CblasOrder, CblasTranspose, CblasTranspose, int, int, int, double, const double*, int, const double*,
+                 int, double, double*, int);
+void cblas_sgemm(CblasOrder, CblasTranspose, CblasTranspose, int, int, int, float, const float*, int, const float*, int,
+                 float, float*, int);
+void cblas_dgemv(CblasOrder, CblasTranspose, int, int, double, const double*, int, const double*, int, double, double*,
+                 int);
 void cblas_sgemv(CblasOrder, CblasTranspose, int, int, float, const float*, int, const float*, int, float, float*, int);
-void cblas_dtrsm(CblasOrder, CblasSide, CblasUplo, CblasTranspose, CblasDiag, int, int, double, const double*, int, double*, int);
-void cblas_strsm(CblasOrder, CblasSide, CblasUplo, CblasTranspose, CblasDiag, int, int, float, const float*, int, float*, int);
+void cblas_dtrsm(CblasOrder, CblasSide, CblasUplo, CblasTranspose, CblasDiag, int, int, double, const double*, int,
+                 double*, int);
+void cblas_strsm(CblasOrder, CblasSide, CblasUplo, CblasTranspose, CblasDiag, int, int, float, const float*, int,
+                 float*, int);
 // Threads are the runtime's business; which of these there is depends on the library.
 [[gnu::weak]] void openblas_set_num_threads(int);
 [[gnu::weak]] void MKL_Set_Num_Threads(int);
@@ -57,7 +62,8 @@ struct Plain {
     }
     copy.resize(static_cast<std::size_t>(rows * columns));
     for (Index i = 0; i < rows; ++i) {
-      for (Index j = 0; j < columns; ++j) copy[static_cast<std::size_t>(i * columns + j)] = a.data[i * a.row_stride + j * a.column_stride];
+      for (Index j = 0; j < columns; ++j)
+        copy[static_cast<std::size_t>(i * columns + j)] = a.data[i * a.row_stride + j * a.column_stride];
     }
     data = copy.data();
     leading = small(std::max<Index>(columns, 1));
@@ -65,10 +71,12 @@ struct Plain {
   [[nodiscard]] CblasTranspose transpose() const { return transposed ? kTranspose : kNoTranspose; }
 };
 
-void call(CblasTranspose ta, CblasTranspose tb, int m, int n, int k, const double* a, int lda, const double* b, int ldb, double beta, double* c, int ldc) {
+void call(CblasTranspose ta, CblasTranspose tb, int m, int n, int k, const double* a, int lda, const double* b, int ldb,
+          double beta, double* c, int ldc) {
   cblas_dgemm(kRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }
-void call(CblasTranspose ta, CblasTranspose tb, int m, int n, int k, const float* a, int lda, const float* b, int ldb, float beta, float* c, int ldc) {
+void call(CblasTranspose ta, CblasTranspose tb, int m, int n, int k, const float* a, int lda, const float* b, int ldb,
+          float beta, float* c, int ldc) {
   cblas_sgemm(kRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }
 
@@ -77,16 +85,17 @@ void product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bo
   if (m == 0 || n == 0) return;
   if (c.column_stride != 1 && c.row_stride == 1) {
     // C' = B' A'.
-    return product<T>(n, m, k, {b.data, b.column_stride, b.row_stride}, {a.data, a.column_stride, a.row_stride}, accumulate,
-                      {c.data, c.column_stride, c.row_stride});
+    return product<T>(n, m, k, {b.data, b.column_stride, b.row_stride}, {a.data, a.column_stride, a.row_stride},
+                      accumulate, {c.data, c.column_stride, c.row_stride});
   }
   const Plain<T> left(a, m, k);
   const Plain<T> right(b, k, n);
   const bool in_place = c.column_stride == 1 && (m == 1 || c.row_stride >= n);
   std::vector<T> whole(in_place ? 0 : static_cast<std::size_t>(m * n));
   const bool adds_in_place = in_place && accumulate;
-  call(left.transpose(), right.transpose(), small(m), small(n), small(k), left.data, left.leading, right.data, right.leading, adds_in_place ? T{1} : T{0},
-       in_place ? c.data : whole.data(), small(in_place ? std::max(c.row_stride, n) : n));
+  call(left.transpose(), right.transpose(), small(m), small(n), small(k), left.data, left.leading, right.data,
+       right.leading, adds_in_place ? T{1} : T{0}, in_place ? c.data : whole.data(),
+       small(in_place ? std::max(c.row_stride, n) : n));
   if (in_place) return;
   for (Index i = 0; i < m; ++i) {
     for (Index j = 0; j < n; ++j) {
@@ -98,12 +107,13 @@ void product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bo
 }
 
 template <class T, class Call>
-void matrix_vector(Index m, Index n, Matrix<const T> a, const T* x, Index x_stride, bool accumulate, T* y, Index y_stride, const Call& gemv) {
+void matrix_vector(Index m, Index n, Matrix<const T> a, const T* x, Index x_stride, bool accumulate, T* y,
+                   Index y_stride, const Call& gemv) {
   if (m == 0) return;
   const Plain<T> matrix(a, m, n);
   // Seen as rows, a transposed matrix is n x m.
-  gemv(kRowMajor, matrix.transpose(), small(matrix.transposed ? n : m), small(matrix.transposed ? m : n), T{1}, matrix.data, matrix.leading, x,
-       small(x_stride), accumulate ? T{1} : T{0}, y, small(y_stride));
+  gemv(kRowMajor, matrix.transpose(), small(matrix.transposed ? n : m), small(matrix.transposed ? m : n), T{1},
+       matrix.data, matrix.leading, x, small(x_stride), accumulate ? T{1} : T{0}, y, small(y_stride));
 }
 
 /// X = T^-1 X or X = X T'^-1; X's rows lie one after the other here, or are copied.
@@ -116,7 +126,8 @@ void triangular(Triangle triangle, bool from_left, Index m, Index n, Matrix<cons
   const bool in_place = x.column_stride == 1 && (m == 1 || x.row_stride >= n);
   const auto each = [&](const auto& f) {
     for (Index i = 0; i < m; ++i) {
-      for (Index j = 0; j < n; ++j) f(x.data[i * x.row_stride + j * x.column_stride], copy[static_cast<std::size_t>(i * n + j)]);
+      for (Index j = 0; j < n; ++j)
+        f(x.data[i * x.row_stride + j * x.column_stride], copy[static_cast<std::size_t>(i * n + j)]);
     }
   };
   if (!in_place) {
@@ -126,8 +137,8 @@ void triangular(Triangle triangle, bool from_left, Index m, Index n, Matrix<cons
   const bool upper = (triangle == Triangle::kUpper) != matrix.transposed;
   const bool transpose = from_left == matrix.transposed;
   trsm(kRowMajor, from_left ? kLeft : kRight, upper ? kUpper : kLower, transpose ? kTranspose : kNoTranspose,
-       triangle == Triangle::kUnitLower ? kUnit : kNonUnit, small(m), small(n), T{1}, matrix.data, matrix.leading, in_place ? x.data : copy.data(),
-       small(in_place ? std::max(x.row_stride, n) : n));
+       triangle == Triangle::kUnitLower ? kUnit : kNonUnit, small(m), small(n), T{1}, matrix.data, matrix.leading,
+       in_place ? x.data : copy.data(), small(in_place ? std::max(x.row_stride, n) : n));
   if (!in_place) each([](T& to, const T& from) { to = from; });
 }
 
@@ -139,19 +150,23 @@ void prepare() {
   if (bli_thread_set_num_threads != nullptr) bli_thread_set_num_threads(1);
 }
 
-void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c, const Finish& finish) {
+void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c,
+          const Finish& finish) {
   product<double>(m, n, k, a, b, accumulate, c);
   if (finish) finish(0, m, 0, n);
 }
-void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c, const Finish& finish) {
+void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c,
+          const Finish& finish) {
   product<float>(m, n, k, a, b, accumulate, c);
   if (finish) finish(0, m, 0, n);
 }
 
-void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y, Index y_stride) {
+void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y,
+          Index y_stride) {
   matrix_vector<double>(m, n, a, x, x_stride, accumulate, y, y_stride, cblas_dgemv);
 }
-void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y, Index y_stride) {
+void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y,
+          Index y_stride) {
   matrix_vector<float>(m, n, a, x, x_stride, accumulate, y, y_stride, cblas_sgemv);
 }
 

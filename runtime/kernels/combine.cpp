@@ -20,9 +20,11 @@ struct CombineLoop {
 
 /// out[…] = first ? in[…] : out[…] op in[…] over the output's loops; the last one is the row.
 template <class T, class F>
-void combine_part(const std::vector<CombineLoop>& loops, std::size_t depth, const T* in, T* out, bool first, const F& op) {
+void combine_part(const std::vector<CombineLoop>& loops, std::size_t depth, const T* in, T* out, bool first,
+                  const F& op) {
   if (depth + 1 < loops.size()) {
-    for (Index i = 0; i < loops[depth].count; ++i) combine_part(loops, depth + 1, in + i * loops[depth].in, out + i * loops[depth].out, first, op);
+    for (Index i = 0; i < loops[depth].count; ++i)
+      combine_part(loops, depth + 1, in + i * loops[depth].in, out + i * loops[depth].out, first, op);
     return;
   }
   const CombineLoop row = loops.empty() ? CombineLoop{} : loops.back();
@@ -71,35 +73,30 @@ void combine_all(const plan::Op& op, const TaskArgs& args, T identity, const F& 
 template <class T>
 void combine_numbers(const plan::Op& op, Combine combine, const TaskArgs& args) {
   switch (combine) {
-    case Combine::kSum:
-      return combine_all<T>(op, args, T{0}, [](T a, T b) { return scalar::add(a, b); });
-    case Combine::kProd:
-      return combine_all<T>(op, args, T{1}, [](T a, T b) { return scalar::multiply(a, b); });
+    case Combine::kSum: return combine_all<T>(op, args, T{0}, [](T a, T b) { return scalar::add(a, b); });
+    case Combine::kProd: return combine_all<T>(op, args, T{1}, [](T a, T b) { return scalar::multiply(a, b); });
     case Combine::kMin:
       return combine_all<T>(op, args, scalar::min_identity<T>(), [](T a, T b) { return scalar::min(a, b); });
     case Combine::kMax:
       return combine_all<T>(op, args, scalar::max_identity<T>(), [](T a, T b) { return scalar::max(a, b); });
-    default:
-      TDSL_CHECK(false, "numbers combine by sum, prod, min or max");
+    default: TDSL_CHECK(false, "numbers combine by sum, prod, min or max");
   }
 }
 
 void combine_bools(const plan::Op& op, Combine combine, const TaskArgs& args) {
   switch (combine) {
     case Combine::kAny:
-    case Combine::kMax:
-      return combine_all<bool>(op, args, false, [](bool a, bool b) { return a || b; });
+    case Combine::kMax: return combine_all<bool>(op, args, false, [](bool a, bool b) { return a || b; });
     case Combine::kAll:
     case Combine::kMin:
-    case Combine::kProd:
-      return combine_all<bool>(op, args, true, [](bool a, bool b) { return a && b; });
-    default:
-      TDSL_CHECK(false, "bools combine by any, all, min or max");
+    case Combine::kProd: return combine_all<bool>(op, args, true, [](bool a, bool b) { return a && b; });
+    default: TDSL_CHECK(false, "bools combine by any, all, min or max");
   }
 }
 
 /// Every piece of the one dimension by its own operator, as far as the task has it.
-Kernel combine_pieces(const std::shared_ptr<const plan::Op>& op, ElementType type, const std::vector<plan::PackedPiece>& pieces) {
+Kernel combine_pieces(const std::shared_ptr<const plan::Op>& op, ElementType type,
+                      const std::vector<plan::PackedPiece>& pieces) {
   struct Part {
     Interval elements;
     Kernel kernel;
@@ -132,7 +129,8 @@ Kernel combine_pieces(const std::shared_ptr<const plan::Op>& op, ElementType typ
 
 }  // namespace
 
-Kernel combine_kernel(std::shared_ptr<const plan::Op> op, Combine combine, ElementType type, const std::vector<plan::PackedPiece>& pieces) {
+Kernel combine_kernel(std::shared_ptr<const plan::Op> op, Combine combine, ElementType type,
+                      const std::vector<plan::PackedPiece>& pieces) {
   TDSL_CHECK(op->own_reads().size() == 1, "a combination reads the partial results alone");
   if (!pieces.empty()) return combine_pieces(op, type, pieces);
   return visit_element_type(type, [&](auto tag) -> Kernel {

@@ -30,9 +30,9 @@ struct ContractionLoop {
 
 /// The part of the label space one BLIS call covers, and the loops around it.
 struct Nest {
-  ContractionLoop m, n, k;  ///< rows of A and C; columns of B and C; the sum
-  std::vector<ContractionLoop> outer;        ///< other output labels
-  std::vector<ContractionLoop> outer_sums;   ///< other summed labels, innermost of the loops
+  ContractionLoop m, n, k;                  ///< rows of A and C; columns of B and C; the sum
+  std::vector<ContractionLoop> outer;       ///< other output labels
+  std::vector<ContractionLoop> outer_sums;  ///< other summed labels, innermost of the loops
 };
 
 bool is_row(const ContractionLoop& l) { return l.a != 0 && l.c != 0 && l.b == 0; }
@@ -125,7 +125,8 @@ constexpr Index kElementsAtOnce = 1 << 17;
 
 /// y = A x, or y += A x, where elements of a row are neighbours: every row is a sum of its own.
 template <class T>
-void dots_of_rows(Index rows, Index k, const T* a, Index step, const T* x, Index x_step, bool accumulate, T* y, Index y_step) {
+void dots_of_rows(Index rows, Index k, const T* a, Index step, const T* x, Index x_step, bool accumulate, T* y,
+                  Index y_step) {
   constexpr Index kMostRows = 256;
   const Neighbours<T> vector(x, x_step, k);
   const Index at_once = std::clamp<Index>(kElementsAtOnce / k, 4, kMostRows);
@@ -142,16 +143,19 @@ void dots_of_rows(Index rows, Index k, const T* a, Index step, const T* x, Index
   }
 }
 
-/// y = A x, or y += A x, where elements of a column are neighbours: columns are added up, a part of y that stays in cache at a time.
+/// y = A x, or y += A x, where elements of a column are neighbours: columns are added up, a part of y that stays in
+/// cache at a time.
 template <class T>
-void sum_of_columns(Index rows, Index k, const T* a, Index step, const T* x, Index x_step, bool accumulate, T* y, Index y_step) {
+void sum_of_columns(Index rows, Index k, const T* a, Index step, const T* x, Index x_step, bool accumulate, T* y,
+                    Index y_step) {
   constexpr Index kMostRows = 8192;
   const Neighbours<T> vector(x, x_step, k);
   std::vector<T> sums(y_step == 1 ? std::size_t{0} : static_cast<std::size_t>(std::min(rows, kMostRows)));
   for (Index first = 0; first < rows; first += kMostRows) {
     const Index count = std::min(kMostRows, rows - first);
     T* const target = y_step == 1 ? y + first : sums.data();
-    for (Index i = 0; i < count && (y_step != 1 || !accumulate); ++i) target[i] = accumulate ? y[(first + i) * y_step] : T{0};
+    for (Index i = 0; i < count && (y_step != 1 || !accumulate); ++i)
+      target[i] = accumulate ? y[(first + i) * y_step] : T{0};
     const Index at_once = std::max<Index>(8, kElementsAtOnce / count);
     for (Index l = 0; l < k; l += at_once) {
       rows::detail::add_scaled(target, a + first + l * step, step, vector.data() + l, count, std::min(at_once, k - l));
@@ -163,7 +167,8 @@ void sum_of_columns(Index rows, Index k, const T* a, Index step, const T* x, Ind
 
 /// A matrix (rows along `rows`, summed along `k`) and a vector.
 template <class T>
-void product_with_vector(Index rows, Index k, blas::Matrix<const T> a, const T* x, Index x_step, bool accumulate, T* y, Index y_step) {
+void product_with_vector(Index rows, Index k, blas::Matrix<const T> a, const T* x, Index x_step, bool accumulate, T* y,
+                         Index y_step) {
   if (a.column_stride == 1) return dots_of_rows(rows, k, a.data, a.row_stride, x, x_step, accumulate, y, y_step);
   if (a.row_stride == 1) return sum_of_columns(rows, k, a.data, a.column_stride, x, x_step, accumulate, y, y_step);
   blas::gemv(rows, k, a, x, x_step, accumulate, y, y_step);
@@ -227,15 +232,19 @@ bool covers_block(const plan::Op& op, const TaskArgs& args) {
   return true;
 }
 
-/// Many products of a matrix and a vector, neighbours in memory being of different ones: loops along the neighbours are faster than BLIS on
-/// strided operands.
+/// Many products of a matrix and a vector, neighbours in memory being of different ones: loops along the neighbours are
+/// faster than BLIS on strided operands.
 bool are_interleaved(const Nest& nest) {
-  const auto neighbours = [](const ContractionLoop& l) { return l.count >= kSmall && l.c == 1 && (l.a == 0 || l.a == 1) && (l.b == 0 || l.b == 1); };
+  const auto neighbours = [](const ContractionLoop& l) {
+    return l.count >= kSmall && l.c == 1 && (l.a == 0 || l.a == 1) && (l.b == 0 || l.b == 1);
+  };
   return (nest.m.count == 1 || nest.n.count == 1) && std::any_of(nest.outer.begin(), nest.outer.end(), neighbours);
 }
 
 /// Whether the block is one product of matrices, rows and columns of which are its dimensions.
-bool is_one_product(const Nest& nest) { return nest.outer.empty() && nest.outer_sums.empty() && nest.m.label >= 0 && nest.n.label >= 0; }
+bool is_one_product(const Nest& nest) {
+  return nest.outer.empty() && nest.outer_sums.empty() && nest.m.label >= 0 && nest.n.label >= 0;
+}
 
 /// Whether `part_done` was called for parts that together are the block.
 template <class T>
@@ -249,7 +258,8 @@ bool contract(const plan::Op& op, const TaskArgs& args, const std::function<void
   const LabelStrides b = strides_of(op.reads[1], labels, args.inputs[1]);
   const LabelStrides c = strides_of(op.out, labels, out);
   std::vector<ContractionLoop> loops;
-  for (std::size_t l = 0; l < labels; ++l) loops.push_back({args.labels[l].size(), a.step[l], b.step[l], c.step[l], static_cast<int>(l)});
+  for (std::size_t l = 0; l < labels; ++l)
+    loops.push_back({args.labels[l].size(), a.step[l], b.step[l], c.step[l], static_cast<int>(l)});
   const Nest nest = arrange(std::move(loops));
   if (computes && !op.reduce.empty() && are_interleaved(nest)) {
     add_products<T>(op, args);
@@ -292,7 +302,8 @@ void contract_and_finish(const plan::Op& op, const Epilogue& epilogue, const Tas
 Kernel contraction_kernel(std::shared_ptr<const plan::Op> op, ElementType type, const Epilogue& epilogue) {
   TDSL_CHECK(op->own_reads().size() == 2 && is_floating(type), "a contraction multiplies two float tensors");
   TDSL_CHECK(op->epilogue == static_cast<bool>(epilogue), "a contraction has the epilogue that it was recorded with");
-  if (type == ElementType::kF32) return [op, epilogue](const TaskArgs& args) { contract_and_finish<float>(*op, epilogue, args); };
+  if (type == ElementType::kF32)
+    return [op, epilogue](const TaskArgs& args) { contract_and_finish<float>(*op, epilogue, args); };
   return [op, epilogue](const TaskArgs& args) { contract_and_finish<double>(*op, epilogue, args); };
 }
 

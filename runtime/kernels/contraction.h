@@ -15,10 +15,12 @@ namespace tdsl::rt {
 ///     C[i,j]   += A[i,k] * B[k,j]      one gemm, any of the three transposed or strided
 ///     C[b,i,j] += A[b,i,k] * B[k,b,j]  a loop of gemms over b
 ///     C[i,j]   += A[i,k,l] * B[k,l,j]  one gemm over (k,l) where they are neighbours in memory, else a loop over k
-///     y[i]     += A[i,k] * x[k]        sums along rows or of columns (rows.h); gemv where neither are neighbours in memory
+///     y[i]     += A[i,k] * x[k]        sums along rows or of columns (rows.h); gemv where neither are neighbours in
+///     memory
 ///
-/// Products smaller than 8 in every extent are plain loops. The epilogue runs behind the last panel: of large products on parts of the block that
-/// are still in cache.
-[[nodiscard]] Kernel contraction_kernel(std::shared_ptr<const plan::Op> op, ElementType type, const Epilogue& epilogue = Epilogue(nullptr));
+/// Products smaller than 8 in every extent are plain loops. The epilogue runs behind the last panel: of large products
+/// on parts of the block that are still in cache.
+[[nodiscard]] Kernel contraction_kernel(std::shared_ptr<const plan::Op> op, ElementType type,
+                                        const Epilogue& epilogue = Epilogue(nullptr));
 
 }  // namespace tdsl::rt

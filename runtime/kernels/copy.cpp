@@ -64,14 +64,16 @@ void copy_box(const Operand& from, const Operand& to, const Box& box, Index elem
 }
 
 Kernel copy_kernel(Index element_bytes) {
-  return [element_bytes](const TaskArgs& args) { copy_box(args.inputs[0], args.outputs[0], args.out_box, element_bytes); };
+  return
+      [element_bytes](const TaskArgs& args) { copy_box(args.inputs[0], args.outputs[0], args.out_box, element_bytes); };
 }
 
 Kernel block_copy_kernel() {
   return [](const TaskArgs& args) {
     const std::span<const BlockPart> parts = args.inputs[0].parts;
     TDSL_CHECK(parts.size() == 1 && parts[0].box == args.out_box, "sized blocks are copied whole");
-    if (parts[0].data != nullptr) std::memcpy(args.sink().begin(parts[0].bytes), parts[0].data, static_cast<std::size_t>(parts[0].bytes));
+    if (parts[0].data != nullptr)
+      std::memcpy(args.sink().begin(parts[0].bytes), parts[0].data, static_cast<std::size_t>(parts[0].bytes));
   };
 }
 

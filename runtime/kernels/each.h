@@ -10,13 +10,14 @@
 #include "runtime/kernels/lanes.h"
 #include "runtime/kernels/task.h"
 
-// Kernels that are one expression, made of a function of one point: views of the output and the operands, a subscript for each label of the
-// operation, and values that every rank knows. Around it stands one loop per label, in the order of the labels.
+// Kernels that are one expression, made of a function of one point: views of the output and the operands, a subscript
+// for each label of the operation, and values that every rank knows. Around it stands one loop per label, in the order
+// of the labels.
 //
-//     constexpr auto kernel_c = [](Out<double, 2> c, In<double, 2> a, Index i, Index j, double b) { c(i, j) = b * a(i, j); };
-//     each_simd(kernel_c, b)
-//     constexpr auto kernel_r = [](In<double, 2> a, Index i, Index k) { return a(i, k); };
-//     sum_simd<double, 1>(kernel_r)                                                       the first label is the output's
+//     constexpr auto kernel_c = [](Out<double, 2> c, In<double, 2> a, Index i, Index j, double b) { c(i, j) = b * a(i,
+//     j); }; each_simd(kernel_c, b) constexpr auto kernel_r = [](In<double, 2> a, Index i, Index k) { return a(i, k);
+//     }; sum_simd<double, 1>(kernel_r)                                                       the first label is the
+//     output's
 //
 // `Widest`: the widest vectors for which a kernel is compiled; which version runs is found when the program runs.
 
@@ -27,8 +28,8 @@ using Out = View<T, R>;
 template <class T, int R>
 using In = View<const T, R>;
 
-/// A kernel as emitted programs pass it. (What captures nothing is passed as a function: a std::function of its own would cost 5 ms of
-/// compile time.)
+/// A kernel as emitted programs pass it. (What captures nothing is passed as a function: a std::function of its own
+/// would cost 5 ms of compile time.)
 class EmittedKernel {
  public:
   using Function = void (*)(const TaskArgs&);
@@ -82,8 +83,8 @@ template <bool Simd, int D, int N, class F, class... At>
   }
 }
 
-/// Loops over all labels, in squares of label `Across` and of the last one: operands of which some are contiguous along one and some along the
-/// other come from the cache either way.
+/// Loops over all labels, in squares of label `Across` and of the last one: operands of which some are contiguous along
+/// one and some along the other come from the cache either way.
 template <int Across, int D, int N, class F>
 [[gnu::always_inline]] inline void nest_in_squares(const TaskArgs& t, const F& f, Index (&at)[N]) {
   if constexpr (D == Across) {
@@ -116,7 +117,8 @@ template <bool Simd, int D, int N, class T, class F, class... At>
 [[gnu::always_inline]] inline T nested_sum(const TaskArgs& t, T total, const F& f, At... at) {
   const Interval range = t.labels[D];
   if constexpr (Simd && D + 1 == N) {
-    total += lanes::sum<T>(range, [&](Index i) __attribute__((always_inline)) { return f(at..., i); });
+    total += lanes::sum<T>(
+        range, [&](Index i) __attribute__((always_inline)) { return f(at..., i); });
   } else {
     for (Index i = range.lo; i < range.hi; ++i) {
       if constexpr (D + 1 == N) {
@@ -137,7 +139,8 @@ template <bool Simd, class F, std::size_t... K, class... V>
 }
 
 template <int Across, class F, std::size_t... K, class... V>
-[[gnu::always_inline]] inline void run_in_squares(const TaskArgs& t, const F& f, std::index_sequence<K...>, V... values) {
+[[gnu::always_inline]] inline void run_in_squares(const TaskArgs& t, const F& f, std::index_sequence<K...>,
+                                                  V... values) {
   const auto views = std::make_tuple(view_of<F, K, 1>(t)...);
   const auto point = [=](auto... at) __attribute__((always_inline)) { f(std::get<K>(views)..., at..., values...); };
   constexpr int kLabels = Signature<F>::kOthers - static_cast<int>(sizeof...(V));
@@ -149,9 +152,12 @@ template <bool Simd, class T, int R, class F, std::size_t... K, class... V>
 [[gnu::always_inline]] inline void run_sum(const TaskArgs& t, const F& f, std::index_sequence<K...>, V... values) {
   const auto views = std::make_tuple(view_of<F, K, 0>(t)...);
   const View<T, R> out = t.out<T, R>();
-  const auto point = [=](auto... at) __attribute__((always_inline)) { return f(std::get<K>(views)..., at..., values...); };
+  const auto point = [=](auto... at) __attribute__((always_inline)) {
+    return f(std::get<K>(views)..., at..., values...);
+  };
   const auto element = [&](auto... at) __attribute__((always_inline)) {
-    out(at...) = nested_sum<Simd, R, Signature<F>::kOthers - static_cast<int>(sizeof...(V))>(t, t.fresh ? T{0} : out(at...), point, at...);
+    out(at...) = nested_sum<Simd, R, Signature<F>::kOthers - static_cast<int>(sizeof...(V))>(
+        t, t.fresh ? T{0} : out(at...), point, at...);
   };
   nest<false, 0, R>(t, element);
 }
@@ -224,7 +230,8 @@ EmittedKernel versions(V... values) {
   return detail::kernel_of<Widest, detail::Function<F>>(values...);
 }
 
-/// The same for every point of a task some of whose operands are contiguous along label `Across`, as transposed ones are, others along the last.
+/// The same for every point of a task some of whose operands are contiguous along label `Across`, as transposed ones
+/// are, others along the last.
 template <int Across, SimdLevel Widest = SimdLevel::kBaseline, class F, class... V>
 EmittedKernel each_in_squares(F, V... values) {
   return detail::kernel_of<Widest, detail::RunOf<detail::EachInSquares<Across>, F>>(values...);

@@ -84,7 +84,8 @@ template <class T, class X, class Y>
   return sum;
 }
 
-/// to(j) += scale(i) * x(i, j) for all rows i, one after the other; a row has no gaps, rows are equally far apart. By the rules of rows.h.
+/// to(j) += scale(i) * x(i, j) for all rows i, one after the other; a row has no gaps, rows are equally far apart. By
+/// the rules of rows.h.
 template <class T, class To, class Scale, class X>
 void add_products(Interval rows, Interval line, const To& to, const Scale& scale, const X& x) {
   if (rows.empty() || line.empty()) return;
@@ -98,11 +99,14 @@ void add_products(Interval rows, Interval line, const To& to, const Scale& scale
   }
 }
 
-/// Ends the run at the first of the subscripts `first`, `first + step`, … (`count` of them) that is outside of the dimension.
-inline void check_line(Index first, Index step, Index count, Index extent, SourceLine (*place)(int), int line, const char* text) {
+/// Ends the run at the first of the subscripts `first`, `first + step`, … (`count` of them) that is outside of the
+/// dimension.
+inline void check_line(Index first, Index step, Index count, Index extent, SourceLine (*place)(int), int line,
+                       const char* text) {
   const auto outside = [extent](Index x) { return x < 0 || x >= extent; };
   const Index last = first + (count - 1) * step;
-  if (!outside(first) && !outside(last)) [[likely]] return;
+  if (!outside(first) && !outside(last)) [[likely]]
+    return;
   if (!outside(first)) first += (step > 0 ? (extent - first + step - 1) / step : first / -step + 1) * step;
   stop_subscript(place(line), first, extent, text);
 }
@@ -114,7 +118,8 @@ void copy_rows(To* to, const Index* to_stride, From* from, const Index* from_str
     for (Index i = 0; i < extent[0]; ++i) to[i] = from[i];
     return;
   }
-  for (Index i = 0; i < extent[0]; ++i) copy_rows(to + i * to_stride[0], to_stride + 1, from + i * from_stride[0], from_stride + 1, extent + 1, rank - 1);
+  for (Index i = 0; i < extent[0]; ++i)
+    copy_rows(to + i * to_stride[0], to_stride + 1, from + i * from_stride[0], from_stride + 1, extent + 1, rank - 1);
 }
 }  // namespace detail
 
@@ -150,12 +155,13 @@ struct StopAt {
   int line;
 
   void set_if(bool failed, scalar::Faults::Bit fault) const {
-    if (failed) [[unlikely]] stop(place(line), scalar::Faults{fault}.message());
+    if (failed) [[unlikely]]
+      stop(place(line), scalar::Faults{fault}.message());
   }
 };
 
-/// Where the smallest or largest of the values added so far lies: the first of equal ones, the first nan if there is one; -1
-/// of none.
+/// Where the smallest or largest of the values added so far lies: the first of equal ones, the first nan if there is
+/// one; -1 of none.
 template <class T>
 struct Best {
   bool largest = false;

@@ -24,7 +24,8 @@ void Epilogue::run_by_rows(const TaskArgs& task, std::span<const Operand> operan
   constexpr Index kPointsAtOnce = Index{1} << 20;
   Box part = task.out_box;
   const Interval rows = part[0];
-  const Index step = std::max<Index>(1, kPointsAtOnce / std::max<Index>(part.volume() / std::max<Index>(rows.size(), 1), 1));
+  const Index step =
+      std::max<Index>(1, kPointsAtOnce / std::max<Index>(part.volume() / std::max<Index>(rows.size(), 1), 1));
   for (Index from = rows.lo; from < rows.hi; from += step) {
     part[0] = {from, std::min(from + step, rows.hi)};
     run(task, operands, part);

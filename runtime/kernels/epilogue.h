@@ -8,8 +8,8 @@
 
 namespace tdsl::rt {
 
-/// What a complete block is turned into, element by element, where it lies: the kernel of a map that reads the block as its first operand. Its
-/// labels are the dimensions of the result, from 0 on.
+/// What a complete block is turned into, element by element, where it lies: the kernel of a map that reads the block as
+/// its first operand. Its labels are the dimensions of the result, from 0 on.
 class Epilogue {
  public:
   /// Null: there is none.

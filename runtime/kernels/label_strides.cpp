@@ -10,7 +10,8 @@ LabelStrides strides_of(const plan::Access& access, std::size_t labels, const Op
     strides.offset -= operand.box.dim[d].lo * stride;
     if (dim.whole) continue;
     strides.offset += dim.offset.lo * stride;
-    for (const plan::Affine::Term& term : dim.terms) strides.step[static_cast<std::size_t>(term.label)] += term.coefficient * stride;
+    for (const plan::Affine::Term& term : dim.terms)
+      strides.step[static_cast<std::size_t>(term.label)] += term.coefficient * stride;
   }
   return strides;
 }

@@ -18,7 +18,8 @@ struct LabelStrides {
 
 [[nodiscard]] LabelStrides strides_of(const plan::Access& access, std::size_t labels, const Operand& operand);
 /// The same for the output block.
-[[nodiscard]] LabelStrides strides_of(const std::vector<plan::OutSubscript>& out, std::size_t labels, const Operand& block);
+[[nodiscard]] LabelStrides strides_of(const std::vector<plan::OutSubscript>& out, std::size_t labels,
+                                      const Operand& block);
 
 /// Where the labels' intervals begin.
 [[nodiscard]] Index offset_at(const LabelStrides& strides, std::span<const Interval> labels);

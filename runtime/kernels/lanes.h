@@ -4,15 +4,17 @@
 
 #include "runtime/kernels/task.h"
 
-// Reductions along a line in one order on every processor: partial results take turns (element number k of the line goes to number k mod n) and
-// meet in a binary tree. So the bits depend neither on the processor's vectors nor on where a line lies in memory.
+// Reductions along a line in one order on every processor: partial results take turns (element number k of the line
+// goes to number k mod n) and meet in a binary tree. So the bits depend neither on the processor's vectors nor on where
+// a line lies in memory.
 
 namespace tdsl::rt::lanes {
 
 /// Lines of up to this many elements are reduced one element after the other.
 inline constexpr Index kShortLine = 16;
 
-/// `combine` over f(j) for all j of the line, with `Bytes` of partial results; `combine` is associative and commutative, `identity` its identity.
+/// `combine` over f(j) for all j of the line, with `Bytes` of partial results; `combine` is associative and
+/// commutative, `identity` its identity.
 template <Index Bytes, class T, class Combine, class F>
 [[gnu::always_inline]] inline T reduce(Interval line, T identity, const Combine& combine, const F& f) {
   constexpr Index kLanes = std::max<Index>(1, Bytes / static_cast<Index>(sizeof(T)));
@@ -40,11 +42,13 @@ inline constexpr Index kBytes = 64;
 
 template <class T, class F>
 [[gnu::always_inline]] inline T sum(Interval line, const F& f) {
-  return reduce<kBytes>(line, T{0}, [](T a, T b) __attribute__((always_inline)) { return a + b; }, f);
+  return reduce<kBytes>(
+      line, T{0}, [](T a, T b) __attribute__((always_inline)) { return a + b; }, f);
 }
 template <class T, class F>
 [[gnu::always_inline]] inline T product(Interval line, const F& f) {
-  return reduce<kBytes>(line, T{1}, [](T a, T b) __attribute__((always_inline)) { return a * b; }, f);
+  return reduce<kBytes>(
+      line, T{1}, [](T a, T b) __attribute__((always_inline)) { return a * b; }, f);
 }
 
 }  // namespace tdsl::rt::lanes

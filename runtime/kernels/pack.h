@@ -5,8 +5,9 @@
 
 #include "runtime/plan/space/index.h"
 
-/// Copies operands of a matrix product into panels, the order in which a micro-kernel reads them: of a slab of k columns, `width`
-/// rows side by side for the first of the k, then for the second, and so on. Rows that are missing in the last panel are zeros.
+/// Copies operands of a matrix product into panels, the order in which a micro-kernel reads them: of a slab of k
+/// columns, `width` rows side by side for the first of the k, then for the second, and so on. Rows that are missing in
+/// the last panel are zeros.
 namespace tdsl::rt::pack {
 
 using plan::Index;
@@ -128,7 +129,8 @@ void panels(Index width, Index rows, Index k, const T* from, Index row, Index co
   const Index step = row == 1 ? kColumns : k;
   for (Index l = 0; l < k; l += step) {
     for (Index i = 0; i < rows; i += width) {
-      panel(width, std::min(width, rows - i), std::min(step, k - l), from + i * row + l * column, row, column, to + i * k + l * width);
+      panel(width, std::min(width, rows - i), std::min(step, k - l), from + i * row + l * column, row, column,
+            to + i * k + l * width);
     }
   }
 }

@@ -7,9 +7,11 @@
 
 #include "runtime/kernels/task.h"
 
-// Loops over parts of a range in which conditions are constants of the type system, so that every part is compiled without them:
+// Loops over parts of a range in which conditions are constants of the type system, so that every part is compiled
+// without them:
 //
-//     rt::each_inner_simd(range_i, {.from = 1, .to = n - 1}, [&](auto inside, Index i) { y(i) = inside || i >= 1 ? x(i - 1) : 0.0; });
+//     rt::each_inner_simd(range_i, {.from = 1, .to = n - 1}, [&](auto inside, Index i) { y(i) = inside || i >= 1 ? x(i
+//     - 1) : 0.0; });
 //
 // The function stands once in the source. In all of them iterations keep their order.
 
@@ -48,7 +50,8 @@ template <bool Simd, class F>
   each_of<false>({end, range.hi}, std::false_type{}, f);
 }
 
-/// g(part, before…) for the parts into which `until` cuts the range: `before` number k is std::true_type in front of until[k].
+/// g(part, before…) for the parts into which `until` cuts the range: `before` number k is std::true_type in front of
+/// until[k].
 template <std::size_t N, class G, class... Before>
 [[gnu::always_inline]] inline void cut(Interval range, const Index (&until)[N], const G& g, Before... before) {
   if constexpr (sizeof...(Before) == N) {
@@ -62,44 +65,58 @@ template <std::size_t N, class G, class... Before>
 
 template <bool Simd, std::size_t N, class F>
 [[gnu::always_inline]] inline void each_part(Interval range, const Index (&until)[N], const F& f) {
-  cut(range, until, [&](Interval part, auto... before) __attribute__((always_inline)) {
-    if constexpr (Simd) {
+  cut(
+      range, until, [&](Interval part, auto... before) __attribute__((always_inline)) {
+        if constexpr (Simd) {
 #pragma omp simd
-      for (Index i = part.lo; i < part.hi; ++i) f(before..., i);
-    } else {
-      for (Index i = part.lo; i < part.hi; ++i) f(before..., i);
-    }
-  });
+          for (Index i = part.lo; i < part.hi; ++i) f(before..., i);
+        } else {
+          for (Index i = part.lo; i < part.hi; ++i) f(before..., i);
+        }
+      });
 }
 
 template <bool Simd, std::size_t N, class F>
-[[gnu::always_inline]] inline void each_inner_part(Interval range, const Index (&until)[N], const Inner& inner, const F& f) {
-  cut(range, until, [&](Interval part, auto... before) __attribute__((always_inline)) {
-    each_inner<Simd>(part, inner, [&](auto inside, Index i) __attribute__((always_inline)) { f(before..., inside, i); });
-  });
+[[gnu::always_inline]] inline void each_inner_part(Interval range, const Index (&until)[N], const Inner& inner,
+                                                   const F& f) {
+  cut(
+      range, until, [&](Interval part, auto... before) __attribute__((always_inline)) {
+        each_inner<Simd>(
+            part, inner, [&](auto inside, Index i) __attribute__((always_inline)) { f(before..., inside, i); });
+      });
 }
 
 }  // namespace detail
 
 /// f(inside, i) for all i of the range; `_simd`: where no call inside depends on another.
 template <class F>
-[[gnu::always_inline]] inline void each_inner(Interval range, const Inner& inner, const F& f) { detail::each_inner<false>(range, inner, f); }
+[[gnu::always_inline]] inline void each_inner(Interval range, const Inner& inner, const F& f) {
+  detail::each_inner<false>(range, inner, f);
+}
 template <class F>
-[[gnu::always_inline]] inline void each_inner_simd(Interval range, const Inner& inner, const F& f) { detail::each_inner<true>(range, inner, f); }
+[[gnu::always_inline]] inline void each_inner_simd(Interval range, const Inner& inner, const F& f) {
+  detail::each_inner<true>(range, inner, f);
+}
 
 /// f(before…, i): whether i lies in front of until[k], for every k.
 template <std::size_t N, class F>
-[[gnu::always_inline]] inline void each_part(Interval range, const Index (&until)[N], const F& f) { detail::each_part<false>(range, until, f); }
+[[gnu::always_inline]] inline void each_part(Interval range, const Index (&until)[N], const F& f) {
+  detail::each_part<false>(range, until, f);
+}
 template <std::size_t N, class F>
-[[gnu::always_inline]] inline void each_part_simd(Interval range, const Index (&until)[N], const F& f) { detail::each_part<true>(range, until, f); }
+[[gnu::always_inline]] inline void each_part_simd(Interval range, const Index (&until)[N], const F& f) {
+  detail::each_part<true>(range, until, f);
+}
 
 /// f(before…, inside, i)
 template <std::size_t N, class F>
-[[gnu::always_inline]] inline void each_inner_part(Interval range, const Index (&until)[N], const Inner& inner, const F& f) {
+[[gnu::always_inline]] inline void each_inner_part(Interval range, const Index (&until)[N], const Inner& inner,
+                                                   const F& f) {
   detail::each_inner_part<false>(range, until, inner, f);
 }
 template <std::size_t N, class F>
-[[gnu::always_inline]] inline void each_inner_part_simd(Interval range, const Index (&until)[N], const Inner& inner, const F& f) {
+[[gnu::always_inline]] inline void each_inner_part_simd(Interval range, const Index (&until)[N], const Inner& inner,
+                                                        const F& f) {
   detail::each_inner_part<true>(range, until, inner, f);
 }
 

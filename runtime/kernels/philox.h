@@ -119,12 +119,10 @@ void for_each_row(const RandomBlock<T>& block, const Row& row) {
   const std::size_t rank = block.extents.size();
   std::uint64_t index = 0;
   for (std::size_t d = 0; d < rank; ++d) {
-    if (block.extents[d] == 0)
-      return;
+    if (block.extents[d] == 0) return;
     index += static_cast<std::uint64_t>(block.lo[d] * block.global_strides[d]);
   }
-  if (rank == 0)
-    return row(block.data, std::int64_t{1}, std::int64_t{1}, index, std::uint64_t{1});
+  if (rank == 0) return row(block.data, std::int64_t{1}, std::int64_t{1}, index, std::uint64_t{1});
   std::array<std::int64_t, 8> x{};
   T* data = block.data;
   for (;;) {
@@ -132,13 +130,11 @@ void for_each_row(const RandomBlock<T>& block, const Row& row) {
         static_cast<std::uint64_t>(block.global_strides[rank - 1]));
     std::size_t d = rank - 1;
     for (;;) {
-      if (d == 0)
-        return;
+      if (d == 0) return;
       --d;
       data += block.strides[d];
       index += static_cast<std::uint64_t>(block.global_strides[d]);
-      if (++x[d] < block.extents[d])
-        break;
+      if (++x[d] < block.extents[d]) break;
       data -= x[d] * block.strides[d];
       index -= static_cast<std::uint64_t>(x[d] * block.global_strides[d]);
       x[d] = 0;
@@ -160,12 +156,14 @@ template <class T>
 
 /// The element of `random()`, a tensor without dimensions.
 template <class T>
-[[nodiscard]] constexpr T draw_uniform(std::uint64_t seed, std::uint64_t call_site, std::initializer_list<std::int64_t> iterations) {
+[[nodiscard]] constexpr T draw_uniform(std::uint64_t seed, std::uint64_t call_site,
+                                       std::initializer_list<std::int64_t> iterations) {
   return detail::uniform<T>(random_stream(seed, call_site, {iterations.begin(), iterations.size()}), 0);
 }
 /// That of `randn()`.
 template <class T>
-[[nodiscard]] T draw_normal(std::uint64_t seed, std::uint64_t call_site, std::initializer_list<std::int64_t> iterations) {
+[[nodiscard]] T draw_normal(std::uint64_t seed, std::uint64_t call_site,
+                            std::initializer_list<std::int64_t> iterations) {
   return static_cast<T>(normal_f64(random_stream(seed, call_site, {iterations.begin(), iterations.size()}), 0));
 }
 

@@ -3,8 +3,8 @@
 /// Long kernels give the engine a chance to talk: ranks that need our blocks do not wait for a kernel's end.
 namespace tdsl::rt::progress {
 
-/// While it lives, tick() on this thread calls the hook now and then. The hook is short, does not throw, and decides itself whether it
-/// is time to talk.
+/// While it lives, tick() on this thread calls the hook now and then. The hook is short, does not throw, and decides
+/// itself whether it is time to talk.
 class Scope {
  public:
   using Hook = void (*)(void*);

@@ -48,7 +48,8 @@ void within(const sparse::Row<T>& row, Interval subscripts, const F& f) {
       continue;
     }
     const std::uint32_t* const end = s.coordinate + s.size;
-    for (const std::uint32_t* at = std::lower_bound(s.coordinate, end, subscripts.lo - s.corner); at != end && s.corner + *at < subscripts.hi; ++at) {
+    for (const std::uint32_t* at = std::lower_bound(s.coordinate, end, subscripts.lo - s.corner);
+         at != end && s.corner + *at < subscripts.hi; ++at) {
       f(s.corner + static_cast<Index>(*at), s.value(at - s.coordinate));
     }
   }
@@ -57,7 +58,9 @@ void within(const sparse::Row<T>& row, Interval subscripts, const F& f) {
 template <class T>
 void collect(const TaskArgs& t, const RearrangedPart& part, sparse::Collected<T>& elements) {
   const Box& tile = t.outputs[0].box;
-  const auto places = [&](const RearrangedSubscript& s) { return plan::intersect(tile[s.dimension], part.box[static_cast<std::size_t>(s.dimension)]); };
+  const auto places = [&](const RearrangedSubscript& s) {
+    return plan::intersect(tile[s.dimension], part.box[static_cast<std::size_t>(s.dimension)]);
+  };
   const Interval row_places = places(part.row);
   const Interval column_places = places(part.column);
   if (row_places.empty() || column_places.empty()) return;
@@ -71,7 +74,9 @@ void collect(const TaskArgs& t, const RearrangedPart& part, sparse::Collected<T>
       if (shifted) {
         within(row, columns, [&](Index c, T value) { put(c - part.column.offset, value); });
       } else {
-        within(row, columns, [&](Index c, T value) { solved(part.column, column_places, c, [&](Index place) { put(place, value); }); });
+        within(row, columns, [&](Index c, T value) {
+          solved(part.column, column_places, c, [&](Index place) { put(place, value); });
+        });
       }
     });
   });

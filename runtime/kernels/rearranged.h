@@ -6,7 +6,8 @@
 #include "runtime/kernels/task.h"
 #include "runtime/types.h"
 
-// Compressed matrices whose elements are those of others in other places: slices, strides, flips, rotations, transposes, and several side by side.
+// Compressed matrices whose elements are those of others in other places: slices, strides, flips, rotations,
+// transposes, and several side by side.
 
 namespace tdsl::rt {
 
@@ -15,7 +16,8 @@ struct RearrangedSubscript {
   int dimension = 0;  ///< of the result
   Index factor = 1;   ///< not 0
   Index offset = 0;
-  Index modulus = 0;  ///< not 0: factor * subscript + offset wraps around in 0 .. modulus - 1, and the factor is 1 or -1
+  Index modulus =
+      0;  ///< not 0: factor * subscript + offset wraps around in 0 .. modulus - 1, and the factor is 1 or -1
 };
 
 /// The elements of a box of the result, which are those of operand number `operand` at

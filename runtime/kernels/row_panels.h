@@ -33,7 +33,8 @@ struct RowInPlace {
 namespace detail {
 
 template <plan::Index Width, class T, class Place, class Body>
-[[gnu::always_inline]] inline plan::Index add_panels(plan::Index from, plan::Index end, const Place& place, const Body& body) {
+[[gnu::always_inline]] inline plan::Index add_panels(plan::Index from, plan::Index end, const Place& place,
+                                                     const Body& body) {
   for (; from + Width <= end; from += Width) {
     RowPanel<T, Width> panel;
     panel.first = from;
@@ -46,8 +47,9 @@ template <plan::Index Width, class T, class Place, class Body>
 
 }  // namespace detail
 
-/// Adds to the elements `place(j)` of a row of a result, j in the range, what `body` visits: it calls `sums.add([&](Index j) { return …; })` with the same values
-/// in the same order whenever it is called. A short row is taken in parts that stay in registers, for each of which `body` visits everything once more.
+/// Adds to the elements `place(j)` of a row of a result, j in the range, what `body` visits: it calls
+/// `sums.add([&](Index j) { return …; })` with the same values in the same order whenever it is called. A short row is
+/// taken in parts that stay in registers, for each of which `body` visits everything once more.
 ///
 ///     rt::row_panels<double>(range_j, [&](Index j) -> double& { return C(i, j); }, [&](auto& sums) {
 ///       row.each([&](Index k, double a) { sums.add([&](Index j) { return a * B(k, j); }); });

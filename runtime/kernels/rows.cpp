@@ -46,7 +46,8 @@ template <class T, Index N>
   for (Index k = 0; k < N; ++k) y[k] = total[k];
 }
 
-/// Asks for what is read soon. Several rows at once look to the processor like no stream; the address may be outside of the matrix.
+/// Asks for what is read soon. Several rows at once look to the processor like no stream; the address may be outside of
+/// the matrix.
 template <class T>
 [[gnu::always_inline]] inline void prefetch(const T* x) {
   __builtin_prefetch(x, 0, 2);
@@ -59,8 +60,10 @@ using Four [[gnu::vector_size(4 * sizeof(T))]] = T;
 /// The sum of each of four vectors: (0 + 2) + (1 + 3) of its elements.
 template <class T>
 [[gnu::always_inline]] inline void sums_of(const Four<T> (&parts)[4], T* u) {
-  const Four<T> ab = __builtin_shufflevector(parts[0], parts[1], 0, 1, 4, 5) + __builtin_shufflevector(parts[0], parts[1], 2, 3, 6, 7);
-  const Four<T> cd = __builtin_shufflevector(parts[2], parts[3], 0, 1, 4, 5) + __builtin_shufflevector(parts[2], parts[3], 2, 3, 6, 7);
+  const Four<T> ab =
+      __builtin_shufflevector(parts[0], parts[1], 0, 1, 4, 5) + __builtin_shufflevector(parts[0], parts[1], 2, 3, 6, 7);
+  const Four<T> cd =
+      __builtin_shufflevector(parts[2], parts[3], 0, 1, 4, 5) + __builtin_shufflevector(parts[2], parts[3], 2, 3, 6, 7);
   const Four<T> sums = __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
   std::memcpy(u, &sums, sizeof(sums));
 }
@@ -158,7 +161,8 @@ struct AddScaled {
   }
   [[gnu::always_inline]] inline void of_any_length(Index n, Index rows) const {
     Index r = 0;
-    for (; r + kRowsAtOnce <= rows; r += kRowsAtOnce) long_add_scaled<T, kRowsAtOnce>(y, x + r * stride, stride, u + r, n);
+    for (; r + kRowsAtOnce <= rows; r += kRowsAtOnce)
+      long_add_scaled<T, kRowsAtOnce>(y, x + r * stride, stride, u + r, n);
     for (; r < rows; ++r) long_add_scaled<T, 1>(y, x + r * stride, stride, u + r, n);
   }
 };
@@ -179,7 +183,9 @@ template <class Work>
   by_length(work, n, rows);
 }
 template <class Work>
-[[gnu::target("avx512f,avx512vl,avx512dq,avx512bw,fma,prefer-vector-width=512")]] void with_avx512(const Work& work, Index n, Index rows) {
+[[gnu::target("avx512f,avx512vl,avx512dq,avx512bw,fma,prefer-vector-width=512")]] void with_avx512(const Work& work,
+                                                                                                   Index n,
+                                                                                                   Index rows) {
   by_length(work, n, rows);
 }
 #endif
@@ -211,12 +217,12 @@ void add_scaled(float* y, const float* x, Index stride, const float* u, Index n,
   run(AddScaled<float>{y, x, stride, u}, n, rows, level);
 }
 
-void multiply(Index m, Index n, Index k, const double* a, Index a_row, Index a_column, const double* b, Index b_row, Index b_column, bool add, double* c,
-              Index c_row) {
+void multiply(Index m, Index n, Index k, const double* a, Index a_row, Index a_column, const double* b, Index b_row,
+              Index b_column, bool add, double* c, Index c_row) {
   blas::gemm(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, add, {c, c_row, 1});
 }
-void multiply(Index m, Index n, Index k, const float* a, Index a_row, Index a_column, const float* b, Index b_row, Index b_column, bool add, float* c,
-              Index c_row) {
+void multiply(Index m, Index n, Index k, const float* a, Index a_row, Index a_column, const float* b, Index b_row,
+              Index b_column, bool add, float* c, Index c_row) {
   blas::gemm(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, add, {c, c_row, 1});
 }
 

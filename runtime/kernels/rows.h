@@ -15,13 +15,15 @@
 
 // What fused operators are made of: several operators take turns on blocks of rows, which stay in cache between them.
 //
-// Sums along a line have 64 bytes of partial sums (f64: element number k of the line goes to sum k mod 8), which meet in a binary tree; lines of
-// up to 16 elements are summed one after the other. Sums over rows take them in order. Products are added with one rounding (fma). So the bits
-// depend neither on the processor's vectors nor on where a line lies.
+// Sums along a line have 64 bytes of partial sums (f64: element number k of the line goes to sum k mod 8), which meet
+// in a binary tree; lines of up to 16 elements are summed one after the other. Sums over rows take them in order.
+// Products are added with one rounding (fma). So the bits depend neither on the processor's vectors nor on where a line
+// lies.
 
 namespace tdsl::rt::rows {
 
-/// A value that exists for one block of rows at a time: a line of `extents` elements for each. Subscripted by the rows' own numbers.
+/// A value that exists for one block of rows at a time: a line of `extents` elements for each. Subscripted by the rows'
+/// own numbers.
 template <class T, int R>
 class Local {
  public:
@@ -53,8 +55,8 @@ class Local {
 /// Whether products of matrices are among the work on a block: they want more rows.
 enum class Work : std::uint8_t { kLines, kProducts };
 
-/// The rows of a task in blocks that stay in cache: 32 KiB of what one row reads and writes, but 8 (128 for products) to 256 rows; of long rows
-/// fewer, 1 MiB (4 MiB) or one. The locals move with them.
+/// The rows of a task in blocks that stay in cache: 32 KiB of what one row reads and writes, but 8 (128 for products)
+/// to 256 rows; of long rows fewer, 1 MiB (4 MiB) or one. The locals move with them.
 template <class... Locals>
 class Blocks {
  public:
@@ -87,7 +89,8 @@ class Blocks {
  private:
   static constexpr Index kBytes = 32 << 10, kMostBytes = 1 << 20, kMostBytesOfProducts = 4 << 20;
   static Index rows_at_once(Work work, Index bytes) {
-    const Index least = work == Work::kProducts ? std::clamp<Index>(kMostBytesOfProducts / bytes, 1, 128) : std::clamp<Index>(kMostBytes / bytes, 1, 8);
+    const Index least = work == Work::kProducts ? std::clamp<Index>(kMostBytesOfProducts / bytes, 1, 128)
+                                                : std::clamp<Index>(kMostBytes / bytes, 1, 8);
     return std::clamp<Index>(kBytes / bytes, least, 256);
   }
   Interval rows_;
@@ -107,17 +110,20 @@ template <class F>
 namespace detail {
 
 /// u[r] = sum over k < n of x[r * stride + k] * v[k].
-void dot(double* u, const double* x, Index stride, const double* v, Index n, Index rows, SimdLevel level = simd_level());
+void dot(double* u, const double* x, Index stride, const double* v, Index n, Index rows,
+         SimdLevel level = simd_level());
 void dot(float* u, const float* x, Index stride, const float* v, Index n, Index rows, SimdLevel level = simd_level());
 /// y[k] += x[r * stride + k] * u[r], rows in order.
-void add_scaled(double* y, const double* x, Index stride, const double* u, Index n, Index rows, SimdLevel level = simd_level());
-void add_scaled(float* y, const float* x, Index stride, const float* u, Index n, Index rows, SimdLevel level = simd_level());
+void add_scaled(double* y, const double* x, Index stride, const double* u, Index n, Index rows,
+                SimdLevel level = simd_level());
+void add_scaled(float* y, const float* x, Index stride, const float* u, Index n, Index rows,
+                SimdLevel level = simd_level());
 
 /// c (m x n) = a (m x k) b, or c += a b, through BLAS; strides in elements.
-void multiply(Index m, Index n, Index k, const double* a, Index a_row, Index a_column, const double* b, Index b_row, Index b_column, bool add, double* c,
-              Index c_row);
-void multiply(Index m, Index n, Index k, const float* a, Index a_row, Index a_column, const float* b, Index b_row, Index b_column, bool add, float* c,
-              Index c_row);
+void multiply(Index m, Index n, Index k, const double* a, Index a_row, Index a_column, const double* b, Index b_row,
+              Index b_column, bool add, double* c, Index c_row);
+void multiply(Index m, Index n, Index k, const float* a, Index a_row, Index a_column, const float* b, Index b_row,
+              Index b_column, bool add, float* c, Index c_row);
 
 /// Partial sums of a line.
 template <class T>
@@ -149,7 +155,8 @@ template <class T, int R>
 }
 /// The part of a packed tensor that is a row-major tensor of these extents.
 template <int R, class T>
-[[nodiscard]] View<T, R> piece(const View<T, 1>& packed, Index first, const std::array<Index, static_cast<std::size_t>(R)>& extents) {
+[[nodiscard]] View<T, R> piece(const View<T, 1>& packed, Index first,
+                               const std::array<Index, static_cast<std::size_t>(R)>& extents) {
   View<T, R> part{packed.data, packed.shift + first, {}};
   Index count = 1;
   for (std::size_t d = extents.size(); d-- > 0; count *= extents[d]) part.stride[d] = count;
@@ -168,26 +175,29 @@ template <class T>
 
 /// u(i, j) = sum over k of x(i, k) * y(k, j) for the rows i.
 template <class T>
-void product(const View<T, 2>& u, const View<const T, 2>& x, Interval rows, const View<const T, 2>& y, Interval j, Interval k) {
+void product(const View<T, 2>& u, const View<const T, 2>& x, Interval rows, const View<const T, 2>& y, Interval j,
+             Interval k) {
   if (rows.empty() || j.empty()) return;
   if (k.empty()) {
     for (Index i = rows.lo; i < rows.hi; ++i) std::fill(&u(i, j.lo), &u(i, j.lo) + j.size(), T{});
     return;
   }
-  detail::multiply(rows.size(), j.size(), k.size(), &x(rows.lo, k.lo), x.stride[0], x.stride[1], &y(k.lo, j.lo), y.stride[0], y.stride[1], false,
-                   &u(rows.lo, j.lo), u.stride[0]);
+  detail::multiply(rows.size(), j.size(), k.size(), &x(rows.lo, k.lo), x.stride[0], x.stride[1], &y(k.lo, j.lo),
+                   y.stride[0], y.stride[1], false, &u(rows.lo, j.lo), u.stride[0]);
 }
 /// c(a, b) += sum over the rows i of x(i, a) * y(i, b).
 template <class T>
-void add_product(const View<T, 2>& c, const View<const T, 2>& x, Interval rows, const View<const T, 2>& y, Interval a, Interval b) {
+void add_product(const View<T, 2>& c, const View<const T, 2>& x, Interval rows, const View<const T, 2>& y, Interval a,
+                 Interval b) {
   if (rows.empty() || a.empty() || b.empty()) return;
-  detail::multiply(a.size(), b.size(), rows.size(), &x(rows.lo, a.lo), x.stride[1], x.stride[0], &y(rows.lo, b.lo), y.stride[0], y.stride[1], true,
-                   &c(a.lo, b.lo), c.stride[0]);
+  detail::multiply(a.size(), b.size(), rows.size(), &x(rows.lo, a.lo), x.stride[1], x.stride[0], &y(rows.lo, b.lo),
+                   y.stride[0], y.stride[1], true, &c(a.lo, b.lo), c.stride[0]);
 }
 
 /// All elements of the rows, along lines of these.
 template <class T, int R>
-void fill(const View<T, R>& x, Interval rows, const std::array<Interval, static_cast<std::size_t>(R) - 1>& lines, T value) {
+void fill(const View<T, R>& x, Interval rows, const std::array<Interval, static_cast<std::size_t>(R) - 1>& lines,
+          T value) {
   for (Index i = rows.lo; i < rows.hi; ++i) {
     if constexpr (R == 1) {
       x(i) = value;
@@ -219,7 +229,8 @@ template <class T, class F>
 
 }  // namespace detail
 
-/// Where f is best: the first of several, the first nan if there are; -1 for an empty line. `before(a, b)`: whether a is better than b.
+/// Where f is best: the first of several, the first nan if there are; -1 for an empty line. `before(a, b)`: whether a
+/// is better than b.
 template <class T, class Before, class F>
 [[gnu::always_inline]] inline Index best(Interval line, const Before& before, const F& f) {
   if (line.empty()) return -1;
@@ -267,11 +278,13 @@ template <class T, class Before, class F>
 }
 template <class T, class F>
 [[gnu::always_inline]] inline Index arg_min(Interval line, const F& f) {
-  return best<T>(line, [](T a, T b) { return a < b; }, f);
+  return best<T>(
+      line, [](T a, T b) { return a < b; }, f);
 }
 template <class T, class F>
 [[gnu::always_inline]] inline Index arg_max(Interval line, const F& f) {
-  return best<T>(line, [](T a, T b) { return a > b; }, f);
+  return best<T>(
+      line, [](T a, T b) { return a > b; }, f);
 }
 
 /// `combine` over f(j) for all j of the line; `combine` is associative and commutative, `identity` its identity.

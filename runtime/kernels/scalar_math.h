@@ -31,23 +31,20 @@ struct Faults {
 
   /// The message of the most basic fault that is set.
   [[nodiscard]] const char* message() const {
-    if ((bits & kDivisionByZero) != 0)
-      return "integer division by zero";
-    if ((bits & kCastDoesNotFit) != 0)
-      return "a float does not fit into the integer type it is cast to";
-    if ((bits & kNegativeExponent) != 0)
-      return "an integer is raised to a negative integer power";
-    if ((bits & kBadSubscript) != 0)
-      return "a subscript lies outside its dimension";
-    if ((bits & kWrittenTwice) != 0)
-      return "an element is written twice by `=`";
+    if ((bits & kDivisionByZero) != 0) return "integer division by zero";
+    if ((bits & kCastDoesNotFit) != 0) return "a float does not fit into the integer type it is cast to";
+    if ((bits & kNegativeExponent) != 0) return "an integer is raised to a negative integer power";
+    if ((bits & kBadSubscript) != 0) return "a subscript lies outside its dimension";
+    if ((bits & kWrittenTwice) != 0) return "an element is written twice by `=`";
     return "no fault";
   }
 };
 
 /// Takes faults: `Faults` collects them, others may stop at once.
 template <class F>
-concept FaultSink = requires(std::remove_reference_t<F>& faults) { faults.set_if(true, Faults::kDivisionByZero); };
+concept FaultSink = requires(std::remove_reference_t<F>& faults) {
+  faults.set_if(true, Faults::kDivisionByZero);
+};
 
 template <class T>
 concept Integer = std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>;
@@ -109,8 +106,7 @@ template <Real T>
 template <Integer T, FaultSink F>
 [[nodiscard]] constexpr T divide(T a, T b, F&& faults) {
   faults.set_if(b == 0, Faults::kDivisionByZero);
-  if (b == -1)
-    return negate(a);
+  if (b == -1) return negate(a);
   return a / (b == 0 ? T{1} : b);
 }
 
@@ -140,8 +136,7 @@ template <Real T>
 template <Integer T, FaultSink F>
 [[nodiscard]] constexpr T remainder(T a, T b, F&& faults) {
   // Subscripts that wrap around rarely do, and a division takes twenty times as long.
-  if (0 <= a && a < b)
-    return a;
+  if (0 <= a && a < b) return a;
   faults.set_if(b == 0, Faults::kDivisionByZero);
   return a % ((b == 0 || b == -1) ? T{1} : b);
 }
@@ -150,8 +145,7 @@ template <Integer T, FaultSink F>
 template <Real T>
 [[nodiscard]] inline T mod(T a, T b) {
   const T r = std::fmod(a, b);
-  if (r == T{0})
-    return std::copysign(T{0}, b);
+  if (r == T{0}) return std::copysign(T{0}, b);
   return ((r < T{0}) != (b < T{0})) ? r + b : r;
 }
 template <Integer T, FaultSink F>
@@ -160,8 +154,8 @@ template <Integer T, FaultSink F>
   return (r != 0 && ((r < 0) != (b < 0))) ? static_cast<T>(r + b) : r;
 }
 
-/// `**` and `pow`. Integer powers wrap; a negative integer exponent of an integer is a fault, as in NumPy. Roots are spelled out: of
-/// `pow(a, 0.5)` in a loop g++ makes square roots, which are others for -inf and -0.
+/// `**` and `pow`. Integer powers wrap; a negative integer exponent of an integer is a fault, as in NumPy. Roots are
+/// spelled out: of `pow(a, 0.5)` in a loop g++ makes square roots, which are others for -inf and -0.
 template <Real T>
 [[nodiscard]] inline T power(T a, T b) {
   if (b == T(0.5))
@@ -173,8 +167,7 @@ template <Integer T, FaultSink F>
   faults.set_if(b < 0, Faults::kNegativeExponent);
   T result = 1;
   for (auto e = b < 0 ? std::make_unsigned_t<T>{0} : detail::bits_of(b); e != 0; e >>= 1) {
-    if ((e & 1U) != 0)
-      result = multiply(result, a);
+    if ((e & 1U) != 0) result = multiply(result, a);
     a = multiply(a, a);
   }
   return result;
@@ -207,8 +200,8 @@ template <class T>
   return a >= b;
 }
 
-/// `min` and `max` propagate nan; of equal values (-0.0 and 0.0) they return the first. Written so that compilers see the
-/// processor's own minimum in the first line.
+/// `min` and `max` propagate nan; of equal values (-0.0 and 0.0) they return the first. Written so that compilers see
+/// the processor's own minimum in the first line.
 template <class T>
 requires Number<T> || std::same_as<T, bool>
 [[nodiscard]] constexpr T min(T a, T b) {
@@ -225,14 +218,10 @@ requires Number<T> || std::same_as<T, bool>
 /// The same of a `b` that is not nan: one instruction.
 template <class T>
 requires Number<T>
-[[nodiscard]] constexpr T min_number(T a, T b) {
-  return b < a ? b : a;
-}
+[[nodiscard]] constexpr T min_number(T a, T b) { return b < a ? b : a; }
 template <class T>
 requires Number<T>
-[[nodiscard]] constexpr T max_number(T a, T b) {
-  return a < b ? b : a;
-}
+[[nodiscard]] constexpr T max_number(T a, T b) { return a < b ? b : a; }
 
 /// 0.0 for -0.0, else x.
 template <class T>
@@ -243,18 +232,14 @@ template <class T>
     return x;
   }
 }
-/// A minimum or maximum so far and the next value `b`: a zero of `b` counts as 0.0, so that what is left of zeros of both signs does not
-/// depend on the order in which values meet.
+/// A minimum or maximum so far and the next value `b`: a zero of `b` counts as 0.0, so that what is left of zeros of
+/// both signs does not depend on the order in which values meet.
 template <class T>
 requires Number<T> || std::same_as<T, bool>
-[[nodiscard]] constexpr T least(T a, T b) {
-  return min(a, positive_zero(b));
-}
+[[nodiscard]] constexpr T least(T a, T b) { return min(a, positive_zero(b)); }
 template <class T>
 requires Number<T> || std::same_as<T, bool>
-[[nodiscard]] constexpr T greatest(T a, T b) {
-  return max(a, positive_zero(b));
-}
+[[nodiscard]] constexpr T greatest(T a, T b) { return max(a, positive_zero(b)); }
 
 /// Identities of the reductions: `min` of nothing is the largest value (inf), `max` of nothing the smallest (-inf).
 template <class T>
@@ -289,8 +274,7 @@ template <Number T>
 template <Number T>
 [[nodiscard]] constexpr T sign(T a) {
   if constexpr (Real<T>) {
-    if (a != a)
-      return a;
+    if (a != a) return a;
   }
   return static_cast<T>(static_cast<int>(a > T{0}) - static_cast<int>(a < T{0}));
 }

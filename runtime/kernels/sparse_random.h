@@ -6,15 +6,16 @@
 
 #include "runtime/kernels/philox.h"
 
-// Sparse random tensors: each element is there with the same probability, whatever the others are, and then uniform. Time is that of the elements that
-// are there. No dependencies but philox.h: the compiler's evaluator includes this header too.
+// Sparse random tensors: each element is there with the same probability, whatever the others are, and then uniform.
+// Time is that of the elements that are there. No dependencies but philox.h: the compiler's evaluator includes this
+// header too.
 
 namespace tdsl::rt {
 
 namespace detail {
 
-/// Elements, by their flat index, are drawn in chunks, which always begin at the same places, so that a tile can be drawn by itself: a power of two of
-/// them, of which at least 32 are expected to be there.
+/// Elements, by their flat index, are drawn in chunks, which always begin at the same places, so that a tile can be
+/// drawn by itself: a power of two of them, of which at least 32 are expected to be there.
 [[nodiscard]] inline std::uint64_t chunk_length(double density) {
   std::uint64_t length = 64;
   while (length < (std::uint64_t{1} << 62) && static_cast<double>(length) * density < 32) length *= 2;
@@ -23,7 +24,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Calls `f(flat index, value)` for the elements in [first, last) that are there, ascending. The value is that of `random()` at this index.
+/// Calls `f(flat index, value)` for the elements in [first, last) that are there, ascending. The value is that of
+/// `random()` at this index.
 template <class F>
 void for_each_drawn(RandomStream stream, double density, std::uint64_t first, std::uint64_t last, F&& f) {
   if (!(density > 0) || first >= last) return;

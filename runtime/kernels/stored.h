@@ -5,8 +5,8 @@
 #include <deque>
 #include <vector>
 
-#include "runtime/kernels/task.h"
 #include "runtime/kernels/row_panels.h"
+#include "runtime/kernels/task.h"
 #include "runtime/sparse/accumulator.h"
 #include "runtime/sparse/joint.h"
 #include "runtime/sparse/joint_levels.h"
@@ -32,7 +32,8 @@ namespace tdsl::rt {
 [[nodiscard]] inline std::vector<sparse::Part> stored_parts(const TaskArgs& t, int k) {
   std::vector<sparse::Part> parts;
   for (const BlockPart& block : t.inputs[static_cast<std::size_t>(k)].parts) {
-    if (block.data != nullptr) parts.push_back({reinterpret_cast<const sparse::BlockHead*>(block.data), block.box, block.box[0]});
+    if (block.data != nullptr)
+      parts.push_back({reinterpret_cast<const sparse::BlockHead*>(block.data), block.box, block.box[0]});
   }
   return parts;
 }
@@ -71,14 +72,16 @@ void fetch_ahead(const T* first, Index count) {
   asm volatile("");  // what does nothing but this is no function without effects, whose calls compilers leave out
 }
 
-/// How many iterations before they are used rows of `count` elements are fetched: as many as a first-level cache has room for beside what is used.
+/// How many iterations before they are used rows of `count` elements are fetched: as many as a first-level cache has
+/// room for beside what is used.
 template <class T>
 [[nodiscard]] constexpr Index rows_ahead(Index count) {
   constexpr Index kRoom = 8192;
   return std::clamp<Index>(kRoom / std::clamp<Index>(count * static_cast<Index>(sizeof(T)), 1, kRowBytesAhead), 4, 16);
 }
 
-/// Gives the sink the block of a tile; none if it has no elements. Whether its rows are listed follows from what they hold.
+/// Gives the sink the block of a tile; none if it has no elements. Whether its rows are listed follows from what they
+/// hold.
 template <class T>
 void put_block(BlockSink& sink, const sparse::RowEntries<T>& elements) {
   static constexpr auto kListed = [] {
@@ -92,12 +95,13 @@ void put_block(BlockSink& sink, const sparse::RowEntries<T>& elements) {
   sparse::write_block(head, elements, sink.begin(head.bytes));
 }
 
-/// Makes the block of an output tile from its elements in the order of their subscripts. What is 0 is left out. Memory for the elements is kept
-/// by the thread for its next tile.
+/// Makes the block of an output tile from its elements in the order of their subscripts. What is 0 is left out. Memory
+/// for the elements is kept by the thread for its next tile.
 template <class T>
 class StoredTile {
  public:
-  explicit StoredTile(const TaskArgs& t, int k = 0) : sink_(t.sink(k)), elements_(of_thread(static_cast<std::size_t>(k))) {
+  explicit StoredTile(const TaskArgs& t, int k = 0)
+      : sink_(t.sink(k)), elements_(of_thread(static_cast<std::size_t>(k))) {
     elements_.begin(t.outputs[static_cast<std::size_t>(k)].box);
   }
   /// What is put next has the subscript along a dimension that is not the last.
@@ -125,15 +129,18 @@ class StoredTile {
   sparse::Output<T>& elements_;
 };
 
-/// Makes the block of an output tile, a matrix by rows, of which the elements of a row come in any order, and those of one column are combined: added, or
-/// of bool by `or`. Rows ascend.
+/// Makes the block of an output tile, a matrix by rows, of which the elements of a row come in any order, and those of
+/// one column are combined: added, or of bool by `or`. Rows ascend.
 ///
 ///     rt::AccumulatedTile<double> C(t);
 ///     C.row(i, elements, [&](auto& sums) { … sums.add(j, a * b); … });
 template <class T>
 class AccumulatedTile {
  public:
-  explicit AccumulatedTile(const TaskArgs& t, int k = 0) : tile_(t, k), columns_(t.outputs[static_cast<std::size_t>(k)].box[1]), of_thread_(accumulators(static_cast<std::size_t>(k))) {}
+  explicit AccumulatedTile(const TaskArgs& t, int k = 0)
+      : tile_(t, k),
+        columns_(t.outputs[static_cast<std::size_t>(k)].box[1]),
+        of_thread_(accumulators(static_cast<std::size_t>(k))) {}
 
   /// `f` adds what is in row i, which is about `elements` elements, to what it is given.
   template <class F>
@@ -166,8 +173,10 @@ class AccumulatedTile {
     HashedSums(sparse::HashAccumulator<T>& to, Index corner) : to_(to), corner_(corner) {}
     void add(Index j, T value) {
       to_.add(j - corner_, value, [](T a, T b) {
-        if constexpr (std::is_same_v<T, bool>) return a || b;
-        else return static_cast<T>(a + b);
+        if constexpr (std::is_same_v<T, bool>)
+          return a || b;
+        else
+          return static_cast<T>(a + b);
       });
     }
 

@@ -21,7 +21,11 @@ constexpr Index kPointsBetweenPauses = 65536;
 
 /// What the kernel keeps of its operation.
 struct ProductForm {
-  explicit ProductForm(const plan::Op& op) : reads(op.own_reads().begin(), op.own_reads().end()), out(op.out), labels(op.labels.size()), sums(!op.reduce.empty()) {}
+  explicit ProductForm(const plan::Op& op)
+      : reads(op.own_reads().begin(), op.own_reads().end()),
+        out(op.out),
+        labels(op.labels.size()),
+        sums(!op.reduce.empty()) {}
 
   std::vector<plan::Access> reads;
   std::vector<plan::OutSubscript> out;
@@ -129,7 +133,8 @@ constexpr std::array<ProductRows<Sums, T>, sizeof...(N)> all_product_rows(std::i
 template <bool Sums, class T>
 ProductRows<Sums, T> product_rows_for(const ProductLoop& row) {
   const auto kind = [](Index step) { return static_cast<std::size_t>(step == 0 || step == 1 ? step : 2); };
-  return all_product_rows<Sums, T>(std::make_index_sequence<27>{})[kind(row.in[0]) * 9 + kind(row.in[1]) * 3 + kind(row.out)];
+  return all_product_rows<Sums, T>(
+      std::make_index_sequence<27>{})[kind(row.in[0]) * 9 + kind(row.in[1]) * 3 + kind(row.out)];
 }
 
 /// Of one or two operands.
@@ -144,8 +149,10 @@ void product_of_two(std::vector<ProductLoop> loops, At<T> at) {
   const ProductLoop none{1, {0, 0}, 0};
   while (loops.size() < 2) loops.insert(loops.begin(), none);
   // Far moves outside, the cheapest innermost.
-  std::stable_sort(loops.begin(), loops.end(), [](const ProductLoop& a, const ProductLoop& b) { return a.reach() > b.reach(); });
-  const auto inner = std::min_element(loops.begin(), loops.end(), [](const ProductLoop& a, const ProductLoop& b) { return a.price() < b.price(); });
+  std::stable_sort(loops.begin(), loops.end(),
+                   [](const ProductLoop& a, const ProductLoop& b) { return a.reach() > b.reach(); });
+  const auto inner = std::min_element(loops.begin(), loops.end(),
+                                      [](const ProductLoop& a, const ProductLoop& b) { return a.price() < b.price(); });
   std::rotate(inner, inner + 1, loops.end());
   const ProductLoop& row = loops.back();
   const ProductLoop& rows = loops[loops.size() - 2];
@@ -198,7 +205,8 @@ struct MultiplyAdd {
   T operator()(T total, T a, T b) const { return total + a * b; }
 };
 
-/// The loops of a sum of many factors: two over the result, which no factor has both, two summed ones, and those around them.
+/// The loops of a sum of many factors: two over the result, which no factor has both, two summed ones, and those around
+/// them.
 struct BlockedLoops {
   ProductLoop rows, columns;
   std::array<ProductLoop, 2> summed;
@@ -214,13 +222,17 @@ bool share_a_factor(const ProductLoop& a, const ProductLoop& b) {
 
 /// False if no two loops over the result are in different factors.
 bool find_blocks(std::vector<ProductLoop> loops, BlockedLoops& blocked) {
-  const auto free = [](const ProductLoop& l) { return l.out != 0 && std::any_of(l.in.begin(), l.in.end(), [](Index step) { return step != 0; }); };
+  const auto free = [](const ProductLoop& l) {
+    return l.out != 0 && std::any_of(l.in.begin(), l.in.end(), [](Index step) { return step != 0; });
+  };
   std::pair<std::size_t, std::size_t> best;
   Index most = 0;
   for (std::size_t i = 0; i < loops.size(); ++i) {
     for (std::size_t j = 0; j < loops.size(); ++j) {
       // Elements of the columns lie closer.
-      if (i == j || !free(loops[i]) || !free(loops[j]) || share_a_factor(loops[i], loops[j]) || loops[i].out < loops[j].out) continue;
+      if (i == j || !free(loops[i]) || !free(loops[j]) || share_a_factor(loops[i], loops[j]) ||
+          loops[i].out < loops[j].out)
+        continue;
       if (loops[i].count * loops[j].count <= most) continue;
       most = loops[i].count * loops[j].count;
       best = {i, j};
@@ -231,13 +243,15 @@ bool find_blocks(std::vector<ProductLoop> loops, BlockedLoops& blocked) {
   blocked.columns = loops[best.second];
   loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(std::max(best.first, best.second)));
   loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(std::min(best.first, best.second)));
-  std::stable_sort(loops.begin(), loops.end(), [](const ProductLoop& a, const ProductLoop& b) { return a.reach() > b.reach(); });
+  std::stable_sort(loops.begin(), loops.end(),
+                   [](const ProductLoop& a, const ProductLoop& b) { return a.reach() > b.reach(); });
   // The longest summed loops, the inner one of which moves less far.
   std::vector<std::size_t> summed;
   for (std::size_t l = 0; l < loops.size(); ++l) {
     if (loops[l].out == 0) summed.push_back(l);
   }
-  std::stable_sort(summed.begin(), summed.end(), [&](std::size_t a, std::size_t b) { return loops[a].count > loops[b].count; });
+  std::stable_sort(summed.begin(), summed.end(),
+                   [&](std::size_t a, std::size_t b) { return loops[a].count > loops[b].count; });
   if (summed.size() > 2) summed.resize(2);
   std::sort(summed.begin(), summed.end());
   const ProductLoop none{1, std::vector<Index>(blocked.rows.in.size(), 0), 0};
@@ -263,7 +277,9 @@ void blocked_product(const BlockedLoops& loops, At<T> at) {
     std::vector<Factor<T>> xs, ys;
     for (std::size_t k = 0; k < here.in.size(); ++k) {
       const bool column = loops.columns.in[k] != 0;
-      (column ? ys : xs).push_back({here.in[k], column ? loops.columns.in[k] : loops.rows.in[k], loops.summed[0].in[k], loops.summed[1].in[k]});
+      (column ? ys : xs)
+          .push_back({here.in[k], column ? loops.columns.in[k] : loops.rows.in[k], loops.summed[0].in[k],
+                      loops.summed[1].in[k]});
     }
     const auto element = [&](Index i, Index j) -> T& { return here.out[i * loops.rows.out + j * loops.columns.out]; };
     with_product(xs, [&](const auto& x) {
@@ -277,7 +293,8 @@ void blocked_product(const BlockedLoops& loops, At<T> at) {
 /// Of many operands, none of whose labels can be taken apart.
 template <class T>
 void plain_product(std::vector<ProductLoop> loops, At<T> at) {
-  std::stable_sort(loops.begin(), loops.end(), [](const ProductLoop& a, const ProductLoop& b) { return a.reach() > b.reach(); });
+  std::stable_sort(loops.begin(), loops.end(),
+                   [](const ProductLoop& a, const ProductLoop& b) { return a.reach() > b.reach(); });
   Index done = 0;
   for_points(std::span<const ProductLoop>(loops), at, [&](const At<T>& here) {
     T product = *here.in[0];
@@ -308,7 +325,9 @@ void compute_products(const ProductForm& form, const TaskArgs& args) {
     loops.push_back({args.labels[l].size(), {}, to.step[l]});
     for (const LabelStrides& s : strides) loops.back().in.push_back(s.step[l]);
   }
-  if (form.reads.size() <= 2) return form.sums ? product_of_two<true>(std::move(loops), std::move(at)) : product_of_two<false>(std::move(loops), std::move(at));
+  if (form.reads.size() <= 2)
+    return form.sums ? product_of_two<true>(std::move(loops), std::move(at))
+                     : product_of_two<false>(std::move(loops), std::move(at));
   join_loops(loops);
   BlockedLoops blocked;
   if (find_blocks(loops, blocked)) return blocked_product(blocked, std::move(at));
@@ -325,9 +344,11 @@ template void add_products<float>(const plan::Op&, const TaskArgs&);
 template void add_products<double>(const plan::Op&, const TaskArgs&);
 
 Kernel sum_of_products_kernel(const plan::Op& op, ElementType type) {
-  TDSL_CHECK(!op.reads.empty() && (op.reads.size() <= 2 || !op.reduce.empty()) && is_floating(type), "a product of float tensors");
+  TDSL_CHECK(!op.reads.empty() && (op.reads.size() <= 2 || !op.reduce.empty()) && is_floating(type),
+             "a product of float tensors");
   ProductForm form(op);
-  if (type == ElementType::kF32) return [form = std::move(form)](const TaskArgs& args) { compute_products<float>(form, args); };
+  if (type == ElementType::kF32)
+    return [form = std::move(form)](const TaskArgs& args) { compute_products<float>(form, args); };
   return [form = std::move(form)](const TaskArgs& args) { compute_products<double>(form, args); };
 }
 

@@ -6,12 +6,12 @@
 
 namespace tdsl::rt {
 
-/// The kernel of a product, or a sum of products, of float tensors that are subscripted by labels alone, each label once per tensor: what no
-/// matrix product computes (that is contraction.h).
+/// The kernel of a product, or a sum of products, of float tensors that are subscripted by labels alone, each label
+/// once per tensor: what no matrix product computes (that is contraction.h).
 ///
-///     C[i,j,k] = A[i,k] * B[j,k]                    one or two operands: loops in the order that memory likes, vectors along the innermost
-///     C[i]    += A[i,k] * B[k,i]
-///     C[i,j]  += A[i,k,l] * B[k,j] * D[l,j]         more operands: products of those that have i and of those that have j are laid out in
+///     C[i,j,k] = A[i,k] * B[j,k]                    one or two operands: loops in the order that memory likes, vectors
+///     along the innermost C[i]    += A[i,k] * B[k,i] C[i,j]  += A[i,k,l] * B[k,j] * D[l,j]         more operands:
+///     products of those that have i and of those that have j are laid out in
 ///                                                   blocks, and combined as blocked_reduction.h does
 ///
 /// `op` is as it was recorded, without part dimensions.

@@ -29,11 +29,7 @@ struct View {
     return data[offset(std::make_index_sequence<R>{}, static_cast<Index>(x)...)];
   }
   /// The same elements, to be read.
-  operator View<const T, R>() const
-    requires(!std::is_const_v<T>)
-  {
-    return {data, shift, stride};
-  }
+  operator View<const T, R>() const requires(!std::is_const_v<T>) { return {data, shift, stride}; }
 
  private:
   template <std::size_t... D, class... Subscripts>
@@ -67,16 +63,17 @@ class BlockSink {
   virtual void holds(Index elements) = 0;
   /// The block stays what it is so far.
   virtual void keep() = 0;
-  /// The block stays, and the kernel changes bytes of it: where they are if nothing else needs them, else in a copy. Null: absent.
+  /// The block stays, and the kernel changes bytes of it: where they are if nothing else needs them, else in a copy.
+  /// Null: absent.
   [[nodiscard]] virtual std::byte* change() = 0;
 };
 
 /// A box of a tensor in memory; what a task sees of an operand or of its output block.
 struct Operand {
-  std::byte* data = nullptr;                  ///< the box's first element; null of a sized tensor
-  Box box;                                    ///< which elements of the tensor
+  std::byte* data = nullptr;                   ///< the box's first element; null of a sized tensor
+  Box box;                                     ///< which elements of the tensor
   std::array<Index, plan::kMaxRank> stride{};  ///< in elements; last is 1
-  std::span<const BlockPart> parts{};         ///< of a sized tensor: the blocks that meet the box, in order of their numbers
+  std::span<const BlockPart> parts{};  ///< of a sized tensor: the blocks that meet the box, in order of their numbers
 
   template <class T, int R>
   [[nodiscard]] View<T, R> view() const {
@@ -101,8 +98,8 @@ struct Operand {
 };
 
 /// What a kernel is called with: the label intervals of its task and its operands. A kernel computes every point of the
-/// label box; on the first panel it initialises the output elements it does not find initialised (see `fresh`), on later
-/// ones it accumulates.
+/// label box; on the first panel it initialises the output elements it does not find initialised (see `fresh`), on
+/// later ones it accumulates.
 struct TaskArgs {
   std::span<const Interval> labels;
   std::span<const Operand> inputs;   ///< in the order of Op::reads
@@ -110,8 +107,8 @@ struct TaskArgs {
   Box out_box;                       ///< the output tile
   bool first = true;                 ///< first panel of the output block
   bool last = true;
-  bool hit = true;                   ///< false: the operation writes no element of the tile (and all label intervals are empty)
-  bool fresh = true;                 ///< the output block has no meaningful content yet (no base); true only on the first panel
+  bool hit = true;    ///< false: the operation writes no element of the tile (and all label intervals are empty)
+  bool fresh = true;  ///< the output block has no meaningful content yet (no base); true only on the first panel
   std::span<BlockSink* const> sinks{};  ///< parallel to outputs, if any is sized: null of those that are not
 
   [[nodiscard]] BlockSink& sink(int k = 0) const { return *sinks[static_cast<std::size_t>(k)]; }
@@ -145,7 +142,8 @@ void tdsl::rt::fill(const Operand& out, T value) {
   T* const data = reinterpret_cast<T*>(out.data);
   while (true) {
     Index offset = 0;
-    for (int d = 0; d + 1 < rank; ++d) offset += at[static_cast<std::size_t>(d)] * out.stride[static_cast<std::size_t>(d)];
+    for (int d = 0; d + 1 < rank; ++d)
+      offset += at[static_cast<std::size_t>(d)] * out.stride[static_cast<std::size_t>(d)];
     std::fill_n(data + offset, row, value);
     int d = rank - 2;
     for (; d >= 0; --d) {

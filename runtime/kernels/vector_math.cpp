@@ -9,7 +9,8 @@
 
 #include <immintrin.h>
 
-// SLEEF's `finz` functions give every width the same bits. They take AVX2 and fused multiply-adds; other processors (of before 2013) have libm.
+// SLEEF's `finz` functions give every width the same bits. They take AVX2 and fused multiply-adds; other processors (of
+// before 2013) have libm.
 #define TDSL_HAS_SLEEF (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 
 namespace {
@@ -35,8 +36,12 @@ inline bool any_large(__m128d x) { return _mm_movemask_pd(x > kLarge<double>) !=
 inline bool any_large(__m128 x) { return _mm_movemask_ps(x > kLarge<float>) != 0; }
 [[gnu::target("avx")]] inline bool any_large(__m256d x) { return _mm256_movemask_pd(x > kLarge<double>) != 0; }
 [[gnu::target("avx")]] inline bool any_large(__m256 x) { return _mm256_movemask_ps(x > kLarge<float>) != 0; }
-[[gnu::target("avx512f")]] inline bool any_large(__m512d x) { return _mm512_cmp_pd_mask(x, _mm512_set1_pd(kLarge<double>), _CMP_GT_OQ) != 0; }
-[[gnu::target("avx512f")]] inline bool any_large(__m512 x) { return _mm512_cmp_ps_mask(x, _mm512_set1_ps(kLarge<float>), _CMP_GT_OQ) != 0; }
+[[gnu::target("avx512f")]] inline bool any_large(__m512d x) {
+  return _mm512_cmp_pd_mask(x, _mm512_set1_pd(kLarge<double>), _CMP_GT_OQ) != 0;
+}
+[[gnu::target("avx512f")]] inline bool any_large(__m512 x) {
+  return _mm512_cmp_ps_mask(x, _mm512_set1_ps(kLarge<float>), _CMP_GT_OQ) != 0;
+}
 
 /// Gives the lanes that need it the logarithm.
 template <class V, class Log>
@@ -57,53 +62,55 @@ template <class V>
 
 }  // namespace
 
-// One function of one width. `T` and `suffix` are of its elements, `V` is the vector, `isa` says for which processors (b: SSE2, c: AVX, d: AVX2,
-// e: AVX-512) in the vector function ABI of x86-64, and `width` is SLEEF's name of the implementation. (tdsl_exp, defined by its own name, would
-// have vector forms made by the compiler, as it is declared with the attribute simd.)
+// One function of one width. `T` and `suffix` are of its elements, `V` is the vector, `isa` says for which processors
+// (b: SSE2, c: AVX, d: AVX2, e: AVX-512) in the vector function ABI of x86-64, and `width` is SLEEF's name of the
+// implementation. (tdsl_exp, defined by its own name, would have vector forms made by the compiler, as it is declared
+// with the attribute simd.)
 #ifdef TDSL_SLEEF
-#define TDSL_SCALAR(function, T, suffix, width)                                                          \
-  extern "C" T Sleef_finz_##function##width(T) noexcept;                                                 \
-  extern "C" T scalar_##function##suffix(T) noexcept __asm__("tdsl_" #function #suffix);                 \
-  T scalar_##function##suffix(T x) noexcept {                                                            \
-    if (!TDSL_HAS_SLEEF) return std::function(x);                                                        \
-    if (std::string_view(#function) == "log1p" && x > kLarge<T>) return tdsl_log##suffix(x);             \
-    return Sleef_finz_##function##width(x);                                                              \
+#define TDSL_SCALAR(function, T, suffix, width)                                              \
+  extern "C" T Sleef_finz_##function##width(T) noexcept;                                     \
+  extern "C" T scalar_##function##suffix(T) noexcept __asm__("tdsl_" #function #suffix);     \
+  T scalar_##function##suffix(T x) noexcept {                                                \
+    if (!TDSL_HAS_SLEEF) return std::function(x);                                            \
+    if (std::string_view(#function) == "log1p" && x > kLarge<T>) return tdsl_log##suffix(x); \
+    return Sleef_finz_##function##width(x);                                                  \
   }
-#define TDSL_VECTOR(function, T, suffix, V, processors, isa, width)                                      \
-  extern "C" [[gnu::target(processors)]] V Sleef_finz_##function##width(V) noexcept;                     \
-  extern "C" [[gnu::target(processors)]] V _ZGV##isa##v_tdsl_##function##suffix(V x) noexcept;           \
-  V _ZGV##isa##v_tdsl_##function##suffix(V x) noexcept {                                                 \
-    if (#isa[0] < 'd' && !TDSL_HAS_SLEEF) return each_lane(x, [](T a) { return std::function(a); }), x;  \
-    V result = Sleef_finz_##function##width(x);                                                          \
-    if constexpr (std::string_view(#function) == "log1p") {                                              \
-      if (any_large(x)) [[unlikely]] mend_log1p(x, result, tdsl_log##suffix);                            \
-    }                                                                                                    \
-    if constexpr (std::string_view(#function) == "log" && #isa[0] == 'e') mend_nan(result);              \
-    return result;                                                                                       \
+#define TDSL_VECTOR(function, T, suffix, V, processors, isa, width)                                     \
+  extern "C" [[gnu::target(processors)]] V Sleef_finz_##function##width(V) noexcept;                    \
+  extern "C" [[gnu::target(processors)]] V _ZGV##isa##v_tdsl_##function##suffix(V x) noexcept;          \
+  V _ZGV##isa##v_tdsl_##function##suffix(V x) noexcept {                                                \
+    if (#isa[0] < 'd' && !TDSL_HAS_SLEEF) return each_lane(x, [](T a) { return std::function(a); }), x; \
+    V result = Sleef_finz_##function##width(x);                                                         \
+    if constexpr (std::string_view(#function) == "log1p") {                                             \
+      if (any_large(x)) [[unlikely]]                                                                    \
+        mend_log1p(x, result, tdsl_log##suffix);                                                        \
+    }                                                                                                   \
+    if constexpr (std::string_view(#function) == "log" && #isa[0] == 'e') mend_nan(result);             \
+    return result;                                                                                      \
   }
 #else
-#define TDSL_SCALAR(function, T, suffix, width)                                                          \
-  extern "C" T scalar_##function##suffix(T) noexcept __asm__("tdsl_" #function #suffix);                 \
+#define TDSL_SCALAR(function, T, suffix, width)                                          \
+  extern "C" T scalar_##function##suffix(T) noexcept __asm__("tdsl_" #function #suffix); \
   T scalar_##function##suffix(T x) noexcept { return std::function(x); }
-#define TDSL_VECTOR(function, T, suffix, V, processors, isa, width)                                      \
-  extern "C" [[gnu::target(processors)]] V _ZGV##isa##v_tdsl_##function##suffix(V x) noexcept;           \
-  V _ZGV##isa##v_tdsl_##function##suffix(V x) noexcept {                                                 \
-    return each_lane(x, [](T a) { return std::function(a); }), x;                                        \
+#define TDSL_VECTOR(function, T, suffix, V, processors, isa, width)                            \
+  extern "C" [[gnu::target(processors)]] V _ZGV##isa##v_tdsl_##function##suffix(V x) noexcept; \
+  V _ZGV##isa##v_tdsl_##function##suffix(V x) noexcept {                                       \
+    return each_lane(x, [](T a) { return std::function(a); }), x;                              \
   }
 #endif
 
 #define TDSL_AVX2 "avx2,fma"
 #define TDSL_AVX512 "avx512f,avx512dq,avx512bw,avx512vl,fma"
-#define TDSL_FUNCTION(function)                                                      \
-  TDSL_SCALAR(function, double, , d1_u10purecfma)                                    \
-  TDSL_SCALAR(function, float, f, f1_u10purecfma)                                    \
-  TDSL_VECTOR(function, double, , __m128d, "sse2", bN2, d2_u10avx2128)               \
-  TDSL_VECTOR(function, double, , __m256d, "avx", cN4, d4_u10avx2)                   \
-  TDSL_VECTOR(function, double, , __m256d, TDSL_AVX2, dN4, d4_u10avx2)               \
-  TDSL_VECTOR(function, double, , __m512d, TDSL_AVX512, eN8, d8_u10avx512f)          \
-  TDSL_VECTOR(function, float, f, __m128, "sse2", bN4, f4_u10avx2128)                \
-  TDSL_VECTOR(function, float, f, __m256, "avx", cN8, f8_u10avx2)                    \
-  TDSL_VECTOR(function, float, f, __m256, TDSL_AVX2, dN8, f8_u10avx2)                \
+#define TDSL_FUNCTION(function)                                             \
+  TDSL_SCALAR(function, double, , d1_u10purecfma)                           \
+  TDSL_SCALAR(function, float, f, f1_u10purecfma)                           \
+  TDSL_VECTOR(function, double, , __m128d, "sse2", bN2, d2_u10avx2128)      \
+  TDSL_VECTOR(function, double, , __m256d, "avx", cN4, d4_u10avx2)          \
+  TDSL_VECTOR(function, double, , __m256d, TDSL_AVX2, dN4, d4_u10avx2)      \
+  TDSL_VECTOR(function, double, , __m512d, TDSL_AVX512, eN8, d8_u10avx512f) \
+  TDSL_VECTOR(function, float, f, __m128, "sse2", bN4, f4_u10avx2128)       \
+  TDSL_VECTOR(function, float, f, __m256, "avx", cN8, f8_u10avx2)           \
+  TDSL_VECTOR(function, float, f, __m256, TDSL_AVX2, dN8, f8_u10avx2)       \
   TDSL_VECTOR(function, float, f, __m512, TDSL_AVX512, eN16, f16_u10avx512f)
 
 TDSL_FUNCTION(exp)

@@ -7,15 +7,17 @@
 #include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/simd_level.h"
 
-// Library functions that g++ vectorises: a call in a loop becomes one call for a whole vector. The results have the same bits
-// for every width, scalars included, so it does not matter where a loop's vectors begin and end. They are at most 2 ulp from libm's;
-// zeros, infinities and nan are libm's, but exp and expm1 may overflow from 0.999998 of the largest number on.
+// Library functions that g++ vectorises: a call in a loop becomes one call for a whole vector. The results have the
+// same bits for every width, scalars included, so it does not matter where a loop's vectors begin and end. They are at
+// most 2 ulp from libm's; zeros, infinities and nan are libm's, but exp and expm1 may overflow from 0.999998 of the
+// largest number on.
 //
-// Where they come from is decided when the runtime is built: SLEEF (TDSL_SLEEF) or libm, one element after the other (math_library.h tells). Kernels
-// and loops that run as one task use them; procedures, what every rank computes for itself and the evaluator use scalar_math.h.
+// Where they come from is decided when the runtime is built: SLEEF (TDSL_SLEEF) or libm, one element after the other
+// (math_library.h tells). Kernels and loops that run as one task use them; procedures, what every rank computes for
+// itself and the evaluator use scalar_math.h.
 
 #ifdef TDSL_HAS_SIMD_LEVELS
-#define TDSL_VECTOR_FUNCTION(function)                                                         \
+#define TDSL_VECTOR_FUNCTION(function)                                              \
   [[gnu::simd("notinbranch"), gnu::const]] double tdsl_##function(double) noexcept; \
   [[gnu::simd("notinbranch"), gnu::const]] float tdsl_##function##f(float) noexcept;
 extern "C" {
@@ -30,7 +32,7 @@ TDSL_VECTOR_FUNCTION(tanh)
 TDSL_VECTOR_FUNCTION(erf)
 }
 #undef TDSL_VECTOR_FUNCTION
-#define TDSL_VECTOR_FUNCTION(function)                                       \
+#define TDSL_VECTOR_FUNCTION(function)                            \
   inline double function(double a) { return tdsl_##function(a); } \
   inline float function(float a) { return tdsl_##function##f(a); }
 #else
@@ -55,7 +57,8 @@ template <scalar::Real T>
   return T{1} / (T{1} + exp(-a));
 }
 
-/// `condition ? a : b` of values that have both been computed. Compilers would move a call into a branch, and then make no vectors of it.
+/// `condition ? a : b` of values that have both been computed. Compilers would move a call into a branch, and then make
+/// no vectors of it.
 template <scalar::Real T>
 [[nodiscard, gnu::always_inline]] inline T choose(bool condition, T a, T b) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;

@@ -17,9 +17,10 @@ enum {
   TDSL_REFUSED = 3  /* ranks were lost in an earlier call, or `open` had failed; the handle takes no calls */
 };
 
-/* The elements lo <= x < hi of an array, in this rank's memory: element x is at data + sum((x[d] - lo[d]) * stride[d]) elements. */
+/* The elements lo <= x < hi of an array, in this rank's memory: element x is at data + sum((x[d] - lo[d]) * stride[d])
+ * elements. */
 typedef struct tdsl_box {
-  void *data;
+  void* data;
   int64_t lo[TDSL_MOST_DIMENSIONS];
   int64_t hi[TDSL_MOST_DIMENSIONS];
   int64_t stride[TDSL_MOST_DIMENSIONS]; /* in elements; may be negative */
@@ -27,12 +28,12 @@ typedef struct tdsl_box {
 
 /* A tensor of all ranks, and the boxes of it that this rank has or wants. */
 typedef struct tdsl_array {
-  const char *name; /* as the program calls it */
+  const char* name; /* as the program calls it */
   int type;
   int dimensions;                      /* 0: a scalar */
   int64_t shape[TDSL_MOST_DIMENSIONS]; /* of the whole tensor */
   int64_t box_count;
-  tdsl_box *boxes;
+  tdsl_box* boxes;
 } tdsl_array;
 
 #endif

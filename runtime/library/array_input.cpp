@@ -26,7 +26,8 @@ class ArrayReader final : public TensorReader {
   [[nodiscard]] bool widens_to(ElementType to) const override { return to == type(); }
   void require_widening(ElementType to, std::string_view name) const override {
     if (to == type()) return;
-    throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but the array holds " + std::string(element_name(type())) + "; convert it",
+    throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) +
+                       ", but the array holds " + std::string(element_name(type())) + "; convert it",
                    ExitCode::kUsage);
   }
 

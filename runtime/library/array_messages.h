@@ -11,7 +11,8 @@ namespace tdsl::rt {
 inline constexpr Index kArrayMessageBytes = Index{8} << 20;
 
 /// The elements of `box`, which lies in `from`, behind a head that says of which array they are.
-[[nodiscard]] std::vector<std::byte> pack_array(std::size_t array, const Operand& from, const Box& box, Index element_bytes);
+[[nodiscard]] std::vector<std::byte> pack_array(std::size_t array, const Operand& from, const Box& box,
+                                                Index element_bytes);
 
 /// Such a message, read: the elements lie in it, row-major.
 struct ArrayMessage {

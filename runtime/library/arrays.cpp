@@ -127,7 +127,8 @@ void Arrays::compare(World& world, Side& side, std::string mistake) {
   const std::vector<std::string> heads = everyones_text(world, described(side.mine, false));
   for (std::size_t rank = 1; rank < heads.size(); ++rank) {
     if (heads[rank] == heads[0]) continue;
-    fail("rank " + std::to_string(rank) + " gives other arrays than rank 0, or the same ones in another order, or of other types or shapes");
+    fail("rank " + std::to_string(rank) +
+         " gives other arrays than rank 0, or the same ones in another order, or of other types or shapes");
   }
   side.boxes.assign(side.mine.size(), {});
   for (const std::string& text : everyones_text(world, described(side.mine, true))) {
@@ -137,7 +138,12 @@ void Arrays::compare(World& world, Side& side, std::string mistake) {
 }
 
 Arrays::Arrays(World& world, std::vector<Array> inputs, std::vector<Array> outputs, std::string mistake)
-    : rank_(world.rank()), ranks_(world.size()), inputs_{std::move(inputs), {}}, outputs_{std::move(outputs), {}}, staged_(inputs_.mine.size()), memory_(outputs_.mine.size()) {
+    : rank_(world.rank()),
+      ranks_(world.size()),
+      inputs_{std::move(inputs), {}},
+      outputs_{std::move(outputs), {}},
+      staged_(inputs_.mine.size()),
+      memory_(outputs_.mine.size()) {
   compare(world, inputs_, std::move(mistake));
   compare(world, outputs_, "");
   for (std::size_t k = 0; k < inputs_.mine.size(); ++k) {
@@ -162,7 +168,8 @@ void Arrays::allocate(std::size_t output, ElementType type, ExtentSpan shape) {
   const std::vector<Box>& mine = outputs_.boxes[output][static_cast<std::size_t>(rank_)];
   const auto bytes = static_cast<std::size_t>(mine.front().volume()) * element_size(type);
   constexpr std::size_t kCacheLine = 64;
-  memory_[output].reset(static_cast<std::byte*>(std::aligned_alloc(kCacheLine, (bytes + kCacheLine) / kCacheLine * kCacheLine)));
+  memory_[output].reset(
+      static_cast<std::byte*>(std::aligned_alloc(kCacheLine, (bytes + kCacheLine) / kCacheLine * kCacheLine)));
   if (memory_[output] == nullptr) throw std::bad_alloc();
   array.boxes = {row_major(memory_[output].get(), mine.front())};
 }
@@ -174,9 +181,11 @@ std::shared_ptr<TensorWriter> Arrays::writer(const std::string& name, ElementTyp
   if (array.ours) {
     allocate(output, type, shape);
   } else if (array.type != type) {
-    throw RunError("output " + name + " is " + std::string(element_name(type)) + ", but the array is " + std::string(element_name(array.type)));
+    throw RunError("output " + name + " is " + std::string(element_name(type)) + ", but the array is " +
+                   std::string(element_name(array.type)));
   } else if (!std::ranges::equal(array.shape, shape)) {
-    throw RunError("output " + name + " has shape " + shape_text({shape.begin(), shape.end()}) + ", but the array has " + shape_text(array.shape));
+    throw RunError("output " + name + " has shape " + shape_text({shape.begin(), shape.end()}) +
+                   ", but the array has " + shape_text(array.shape));
   }
   return std::make_shared<ArrayWriter>(*this, output);
 }
@@ -193,7 +202,8 @@ void Arrays::deliver(Engine& engine) {
       const ArrayMessage message = unpack_array(bytes);
       const Array& array = outputs_.mine[message.array];
       for (const Operand& mine : array.boxes) {
-        copy_box(message.where, mine, plan::intersect(message.where.box, mine.box), static_cast<Index>(element_size(array.type)));
+        copy_box(message.where, mine, plan::intersect(message.where.box, mine.box),
+                 static_cast<Index>(element_size(array.type)));
       }
       bytes = {};
     }

@@ -18,17 +18,18 @@
 namespace tdsl::rt {
 
 // Note [Arrays of a caller]
-// A program that is called has arrays in place of files. Ranks have boxes of them, any boxes. When a run begins, every rank learns which boxes the
-// others have, and what is wrong with any of them is an error on all, before anything has been done.
+// A program that is called has arrays in place of files. Ranks have boxes of them, any boxes. When a run begins, every
+// rank learns which boxes the others have, and what is wrong with any of them is an error on all, before anything has
+// been done.
 //
-// An input is a dense reader (ArrayReader). Once the planner has placed the tensor, and before its operation is submitted, every rank knows which
-// elements its tiles lack, and who has them: of several ranks the lowest. What is lacking travels in one exchange; where every rank has
-// what its tiles need there is none. A tile that lies in one piece in the caller's memory is not copied: its block borrows that memory, and
-// nothing may write there (the reference that is kept here makes the engine believe that somebody else needs the block).
+// An input is a dense reader (ArrayReader). Once the planner has placed the tensor, and before its operation is
+// submitted, every rank knows which elements its tiles lack, and who has them: of several ranks the lowest. What is
+// lacking travels in one exchange; where every rank has what its tiles need there is none. A tile that lies in one
+// piece in the caller's memory is not copied: its block borrows that memory, and nothing may write there (the reference
+// that is kept here makes the engine believe that somebody else needs the block).
 //
-// An output is a writer (ArrayWriter): what a task writes goes into the boxes of this rank at once, and what other ranks want is kept and
-// exchanged when all tasks are over.
-
+// An output is a writer (ArrayWriter): what a task writes goes into the boxes of this rank at once, and what other
+// ranks want is kept and exchanged when all tasks are over.
 
 /// Of malloc: callers free it.
 struct FreeMemory {
@@ -48,7 +49,8 @@ struct Array {
 /// The arrays of a run.
 class Arrays {
  public:
-  /// Every rank calls it. `mistake`: what is wrong with this rank's, if anything. Throws the same RunError on all ranks.
+  /// Every rank calls it. `mistake`: what is wrong with this rank's, if anything. Throws the same RunError on all
+  /// ranks.
   Arrays(World& world, std::vector<Array> inputs, std::vector<Array> outputs, std::string mistake);
 
   [[nodiscard]] bool has_input(const std::string& name) const { return inputs_.find(name) < inputs_.mine.size(); }
@@ -83,7 +85,7 @@ class Arrays {
   friend class ArrayWriter;
   struct Side {
     std::vector<Array> mine;
-    std::vector<std::vector<std::vector<Box>>> boxes;  ///< by array and rank
+    std::vector<std::vector<std::vector<Box>>> boxes;               ///< by array and rank
     [[nodiscard]] std::size_t find(const std::string& name) const;  ///< mine.size(): not there
   };
   /// Elements that have come from another rank.
@@ -97,8 +99,8 @@ class Arrays {
   int rank_;
   int ranks_;
   Side inputs_, outputs_;
-  std::vector<std::vector<Staged>> staged_;          ///< by input: from other ranks
-  std::vector<HeapMemory> memory_;  ///< by output
+  std::vector<std::vector<Staged>> staged_;  ///< by input: from other ranks
+  std::vector<HeapMemory> memory_;           ///< by output
   std::vector<BufferRef> lent_;
   std::mutex mutex_;
   std::vector<std::pair<int, std::vector<std::byte>>> outgoing_;

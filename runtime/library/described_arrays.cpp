@@ -19,8 +19,8 @@ Operand read_box(const tdsl_box& given, const Array& array, const std::string& w
   box.box.rank = static_cast<int>(array.shape.size());
   for (std::size_t d = 0; d < array.shape.size(); ++d) {
     if (given.lo[d] < 0 || given.hi[d] > array.shape[d] || given.lo[d] > given.hi[d]) {
-      misused(what + " has a box [" + std::to_string(given.lo[d]) + ", " + std::to_string(given.hi[d]) + ") in dimension " + std::to_string(d) + " of " +
-              std::to_string(array.shape[d]) + " elements");
+      misused(what + " has a box [" + std::to_string(given.lo[d]) + ", " + std::to_string(given.hi[d]) +
+              ") in dimension " + std::to_string(d) + " of " + std::to_string(array.shape[d]) + " elements");
     }
     box.box.dim[d] = {given.lo[d], given.hi[d]};
     box.stride[d] = given.stride[d];
@@ -37,8 +37,10 @@ Array read_array(const tdsl_array& given, const std::string& kind, bool with_dat
   const std::string what = kind + " " + array.name;
   array.ours = kind == "output" && given.boxes == nullptr;
   if (array.ours) return array;
-  if (given.type < TDSL_BOOL || given.type > TDSL_F64) misused(what + " has type " + std::to_string(given.type) + ", which does not exist");
-  if (given.dimensions < 0 || given.dimensions > TDSL_MOST_DIMENSIONS) misused(what + " has " + std::to_string(given.dimensions) + " dimensions; there are at most 8");
+  if (given.type < TDSL_BOOL || given.type > TDSL_F64)
+    misused(what + " has type " + std::to_string(given.type) + ", which does not exist");
+  if (given.dimensions < 0 || given.dimensions > TDSL_MOST_DIMENSIONS)
+    misused(what + " has " + std::to_string(given.dimensions) + " dimensions; there are at most 8");
   array.type = static_cast<ElementType>(given.type);
   array.shape.assign(given.shape, given.shape + given.dimensions);
   for (const std::int64_t extent : array.shape) {
@@ -51,7 +53,8 @@ Array read_array(const tdsl_array& given, const std::string& kind, bool with_dat
     for (int d = 0; d < whole.rank; ++d) whole[d] = {0, array.shape[plan::idx(d)]};
     return array;
   }
-  for (std::int64_t k = 0; k < given.box_count; ++k) array.boxes.push_back(read_box(given.boxes[k], array, what, with_data));
+  for (std::int64_t k = 0; k < given.box_count; ++k)
+    array.boxes.push_back(read_box(given.boxes[k], array, what, with_data));
   return array;
 }
 
@@ -87,7 +90,9 @@ bool meet(const Array& a, const Array& b) {
 void require_apart(std::span<const Array> inputs, std::span<const Array> outputs) {
   for (const Array& output : outputs) {
     for (const Array& input : inputs) {
-      if (!output.ours && meet(output, input)) misused("output " + output.name + " lies in the memory of input " + input.name + ", which is read while it is written");
+      if (!output.ours && meet(output, input))
+        misused("output " + output.name + " lies in the memory of input " + input.name +
+                ", which is read while it is written");
     }
   }
 }
@@ -98,13 +103,19 @@ std::vector<Array> read_arrays(std::span<const tdsl_array> arrays, const std::st
   return list;
 }
 
-void require_declared(const ProgramInfo& info, const AppOptions& options, std::span<const Array> inputs, std::span<const Array> outputs) {
-  const auto require = [&info](std::span<const Array> arrays, const std::vector<TensorDeclaration>& declared, const std::string& kind) {
+void require_declared(const ProgramInfo& info, const AppOptions& options, std::span<const Array> inputs,
+                      std::span<const Array> outputs) {
+  const auto require = [&info](std::span<const Array> arrays, const std::vector<TensorDeclaration>& declared,
+                               const std::string& kind) {
     for (std::size_t k = 0; k < arrays.size(); ++k) {
       const std::string& name = arrays[k].name;
-      if (is_param(info, name)) misused("`" + name + "` is a param, not an " + kind + ": its value goes to open, or to params before the call, as the option --" + name + " VALUE");
-      if (std::ranges::find(declared, name, &TensorDeclaration::name) == declared.end()) misused("the program has no " + kind + " `" + name + "`");
-      if (std::ranges::find(arrays.first(k), name, &Array::name) != arrays.first(k).end()) misused(kind + " " + name + " is given twice");
+      if (is_param(info, name))
+        misused("`" + name + "` is a param, not an " + kind +
+                ": its value goes to open, or to params before the call, as the option --" + name + " VALUE");
+      if (std::ranges::find(declared, name, &TensorDeclaration::name) == declared.end())
+        misused("the program has no " + kind + " `" + name + "`");
+      if (std::ranges::find(arrays.first(k), name, &Array::name) != arrays.first(k).end())
+        misused(kind + " " + name + " is given twice");
     }
   };
   require(inputs, info.declaration().inputs, "input");
@@ -115,7 +126,8 @@ void require_declared(const ProgramInfo& info, const AppOptions& options, std::s
     if (!given && !file) misused("input " + input.name + " (" + input.type_text + ") is missing");
   }
   for (const ParamDeclaration& param : info.declaration().params) {
-    if (!param.default_text && !options.params.contains(param.name)) misused("param " + param.name + " (" + std::string(element_name(param.type)) + ") is missing");
+    if (!param.default_text && !options.params.contains(param.name))
+      misused("param " + param.name + " (" + std::string(element_name(param.type)) + ") is missing");
   }
 }
 
@@ -124,17 +136,21 @@ void require_params(const ProgramInfo& info, const std::vector<std::string>& wor
     const std::size_t equals = words[k].find('=');
     std::string name = words[k].substr(0, equals);
     if (name == "--set") {
-      const std::string setting = equals != std::string::npos ? words[k].substr(equals + 1) : k + 1 < words.size() ? words[k + 1] : "";
+      const std::string setting = equals != std::string::npos ? words[k].substr(equals + 1)
+                                  : k + 1 < words.size()      ? words[k + 1]
+                                                              : "";
       name = "--" + setting.substr(0, setting.find('='));
     }
-    if (!name.starts_with("--") || !is_param(info, name.substr(2))) misused("`" + name + "` is no param: options other than params go to open");
+    if (!name.starts_with("--") || !is_param(info, name.substr(2)))
+      misused("`" + name + "` is no param: options other than params go to open");
     if (equals == std::string::npos) ++k;
   }
 }
 
 std::vector<tdsl_array> all_outputs(const ProgramInfo& info) {
   std::vector<tdsl_array> outputs;
-  for (const TensorDeclaration& output : info.declaration().outputs) outputs.push_back({output.name.c_str(), 0, 0, {}, 0, nullptr});
+  for (const TensorDeclaration& output : info.declaration().outputs)
+    outputs.push_back({output.name.c_str(), 0, 0, {}, 0, nullptr});
   return outputs;
 }
 
@@ -159,7 +175,8 @@ void require_instructions(World& world) {
   const auto all = world.access().all_gather(std::as_bytes(std::span(mine)));
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].empty()) continue;
-    misused("the processor of rank " + std::to_string(rank) + " lacks " + std::string(reinterpret_cast<const char*>(all[rank].data()), all[rank].size()) +
+    misused("the processor of rank " + std::to_string(rank) + " lacks " +
+            std::string(reinterpret_cast<const char*>(all[rank].data()), all[rank].size()) +
             ", which this library uses: rebuild without --native, or build on that node");
   }
 }
@@ -169,11 +186,14 @@ void require_equal_options(World& world, const ProgramInfo& info, const std::vec
   for (const std::string& option : options) mine += "\n" + option;
   const auto all = world.access().all_gather(std::as_bytes(std::span(mine)));
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    if (all[rank] != all[0]) misused("rank " + std::to_string(rank) + " opens another program than rank 0, or with other options");
+    if (all[rank] != all[0])
+      misused("rank " + std::to_string(rank) + " opens another program than rank 0, or with other options");
   }
 }
 
-DescribedArray::DescribedArray(const std::string& name, ElementType type, const Extents& shape, std::span<const Operand> boxes) : name_(name) {
+DescribedArray::DescribedArray(const std::string& name, ElementType type, const Extents& shape,
+                               std::span<const Operand> boxes)
+    : name_(name) {
   array_.type = static_cast<int>(type);
   array_.dimensions = static_cast<int>(shape.size());
   std::ranges::copy(shape, array_.shape);

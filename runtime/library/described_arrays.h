@@ -14,10 +14,12 @@
 namespace tdsl::rt {
 
 /// Throws RunError for what cannot be meant. `with_data`: boxes count, and have memory.
-[[nodiscard]] std::vector<Array> read_arrays(std::span<const tdsl_array> arrays, const std::string& kind, bool with_data);
+[[nodiscard]] std::vector<Array> read_arrays(std::span<const tdsl_array> arrays, const std::string& kind,
+                                             bool with_data);
 
 /// Throws RunError unless they are the program's, each once, and no input or param is missing.
-void require_declared(const ProgramInfo& info, const AppOptions& options, std::span<const Array> inputs, std::span<const Array> outputs);
+void require_declared(const ProgramInfo& info, const AppOptions& options, std::span<const Array> inputs,
+                      std::span<const Array> outputs);
 
 /// Throws RunError where an output's memory is an input's: one is written while the other is still read.
 void require_apart(std::span<const Array> inputs, std::span<const Array> outputs);

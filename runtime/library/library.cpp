@@ -30,7 +30,8 @@ void keep_for_good(std::unique_ptr<T> owned) {
 /// One run of a program that is called.
 class CalledRun final : public ProgramRun {
  public:
-  CalledRun(World& world, const Environment& environment, const ProgramInfo& info, const std::function<void(Session&)>& program, AppOptions options, Arrays& arrays)
+  CalledRun(World& world, const Environment& environment, const ProgramInfo& info,
+            const std::function<void(Session&)>& program, AppOptions options, Arrays& arrays)
       : ProgramRun(world, environment, info, program, 0), arrays_(arrays) {
     options_ = std::move(options);
     options_.quiet = true;
@@ -43,12 +44,13 @@ class CalledRun final : public ProgramRun {
       if (arrays_.has_input(input.name)) options_.inputs[input.name] = "an array of the caller";
     }
     check_files();
-    inputs_.emplace(world_, info_, options_, [this](const std::string& name, const std::string& path, ElementType type) {
-      std::unique_ptr<const TensorReader> array = arrays_.reader(name);
-      if (!array) return open_input(name, path, type);
-      array->require_widening(type, name);
-      return InputFile(std::move(array));
-    });
+    inputs_.emplace(world_, info_, options_,
+                    [this](const std::string& name, const std::string& path, ElementType type) {
+                      std::unique_ptr<const TensorReader> array = arrays_.reader(name);
+                      if (!array) return open_input(name, path, type);
+                      array->require_widening(type, name);
+                      return InputFile(std::move(array));
+                    });
     RunSetup all = setup();
     all.arrays = &arrays_;
     all.engine_options.report = nullptr;
@@ -61,8 +63,7 @@ class CalledRun final : public ProgramRun {
       execution_->sink.engine().run([this] {
         try {
           execute(*execution_);
-        } catch (const DryRunOver&) {
-        }
+        } catch (const DryRunOver&) {}
       });
     } catch (const RunError&) {
       failed_alike_ = execution_->sink.engine().failed_alike();
@@ -122,9 +123,7 @@ class Library {
       if (caller_ && !world_) world_ = caller_->make_world();  // the last run has failed
       action();
       return TDSL_GOOD;
-    } catch (const RunError& error) {
-      message_ = error.what();
-    } catch (const std::bad_alloc&) {
+    } catch (const RunError& error) { message_ = error.what(); } catch (const std::bad_alloc&) {
       message_ = "out of memory";
       running_ = true;
     } catch (const std::exception& error) {
@@ -149,13 +148,14 @@ class Library {
 
  private:
   void fail();
-  [[nodiscard]] std::unique_ptr<Arrays> described(std::span<const tdsl_array> inputs, std::span<const tdsl_array> outputs, bool with_data) const;
+  [[nodiscard]] std::unique_ptr<Arrays> described(std::span<const tdsl_array> inputs,
+                                                  std::span<const tdsl_array> outputs, bool with_data) const;
 
   const ProgramInfo& info_;
   const std::function<void(Session&)> program_;
   AppOptions opened_, options_;  ///< as open has them; with the params of set_params
   std::unique_ptr<CallerRanks> caller_;
-  std::unique_ptr<World> world_;  ///< null after a run that has failed
+  std::unique_ptr<World> world_;    ///< null after a run that has failed
   std::unique_ptr<Arrays> arrays_;  ///< of the last run
   std::unique_ptr<CalledRun> run_;
   DescribedArray layout_;
@@ -183,12 +183,14 @@ void Library::open(const void* communicator, std::vector<std::string> options) {
 void Library::set_params(const std::vector<std::string>& words) {
   require_equal_options(*world_, info_, words);
   require_params(info_, words);
-  const AppOptions given = parse_options(info_.declaration(), words, {.inputs_required = false, .params_required = false});
+  const AppOptions given =
+      parse_options(info_.declaration(), words, {.inputs_required = false, .params_required = false});
   options_ = opened_;
   for (const auto& [name, value] : given.params) options_.params.insert_or_assign(name, value);
 }
 
-/// After an error of a run. If all ranks have it, the next call begins on new communicators; ranks that may be at different places do no more.
+/// After an error of a run. If all ranks have it, the next call begins on new communicators; ranks that may be at
+/// different places do no more.
 void Library::fail() {
   if (!run_ || !run_->failed_alike()) refuse();
   running_ = false;
@@ -203,7 +205,8 @@ void Library::fail() {
   keep_for_good(std::move(world_));
 }
 
-std::unique_ptr<Arrays> Library::described(std::span<const tdsl_array> inputs, std::span<const tdsl_array> outputs, bool with_data) const {
+std::unique_ptr<Arrays> Library::described(std::span<const tdsl_array> inputs, std::span<const tdsl_array> outputs,
+                                           bool with_data) const {
   std::string mistake;
   std::vector<Array> in, out;
   try {
@@ -232,7 +235,8 @@ void Library::run(std::span<const tdsl_array> inputs, std::span<tdsl_array> outp
   const std::vector<Array>& results = arrays_->outputs();
   found_.reserve(results.size());
   for (std::size_t k = 0; k < results.size(); ++k) {
-    if (results[k].ours) found_.emplace_back(outputs[k].name, results[k].type, results[k].shape, results[k].boxes).give(outputs[k]);
+    if (results[k].ours)
+      found_.emplace_back(outputs[k].name, results[k].type, results[k].shape, results[k].boxes).give(outputs[k]);
   }
 }
 
@@ -248,7 +252,10 @@ const tdsl_array* Library::layout(std::span<const tdsl_array> inputs, const std:
   dry.prepare(true);
   dry.compute();
   const Arrays::Placed* const placed = arrays->placed(name);
-  if (placed == nullptr) throw RunError("the program has no input or output `" + name + "`, or does not use it before it needs computed values", ExitCode::kUsage);
+  if (placed == nullptr)
+    throw RunError(
+        "the program has no input or output `" + name + "`, or does not use it before it needs computed values",
+        ExitCode::kUsage);
   std::vector<Operand> boxes;
   for (const Box& box : placed->boxes) boxes.push_back({nullptr, box, {}, {}});
   layout_ = DescribedArray(name, placed->type, placed->shape, boxes);
@@ -265,7 +272,8 @@ void Library::close() {
   world_.reset();
 }
 
-int open_library(const ProgramInfo& (*info)(), void (*program)(Session&), const void* communicator, const char* const* options, int option_count, Library** handle) {
+int open_library(const ProgramInfo& (*info)(), void (*program)(Session&), const void* communicator,
+                 const char* const* options, int option_count, Library** handle) {
   const std::scoped_lock lock(call_mutex());
   *handle = new (std::nothrow) Library(info(), program);
   if (*handle == nullptr) return TDSL_FAILED;
@@ -280,7 +288,8 @@ int set_library_params(Library* handle, const char* const* options, int option_c
   return handle->guarded([&] { handle->set_params({options, options + option_count}); });
 }
 
-int library_layout(Library* handle, const tdsl_array* inputs, int input_count, const char* name, const tdsl_array** layout) {
+int library_layout(Library* handle, const tdsl_array* inputs, int input_count, const char* name,
+                   const tdsl_array** layout) {
   const std::scoped_lock lock(call_mutex());
   *layout = nullptr;
   return handle->guarded([&] { *layout = handle->layout({inputs, static_cast<std::size_t>(input_count)}, name); });
@@ -288,7 +297,9 @@ int library_layout(Library* handle, const tdsl_array* inputs, int input_count, c
 
 int run_library(Library* handle, const tdsl_array* inputs, int input_count, tdsl_array* outputs, int output_count) {
   const std::scoped_lock lock(call_mutex());
-  return handle->guarded([&] { handle->run({inputs, static_cast<std::size_t>(input_count)}, {outputs, static_cast<std::size_t>(output_count)}); });
+  return handle->guarded([&] {
+    handle->run({inputs, static_cast<std::size_t>(input_count)}, {outputs, static_cast<std::size_t>(output_count)});
+  });
 }
 
 void* take_from_library(Library* handle, int output) {

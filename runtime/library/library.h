@@ -9,18 +9,22 @@ namespace tdsl::rt {
 
 class Session;
 
-/// A program that another one calls: what is behind the C functions of a library. Nothing here ends the process, handles signals, or aborts MPI.
+/// A program that another one calls: what is behind the C functions of a library. Nothing here ends the process,
+/// handles signals, or aborts MPI.
 class Library;
 
-/// The functions return TDSL_GOOD and so on. `open` gives a handle in any case but lack of memory, for the message's sake. Functions of one
-/// library wait for each other. With several ranks all call them in the same order.
-int open_library(const ProgramInfo& (*info)(), void (*program)(Session&), const void* communicator, const char* const* options, int option_count, Library** handle);
+/// The functions return TDSL_GOOD and so on. `open` gives a handle in any case but lack of memory, for the message's
+/// sake. Functions of one library wait for each other. With several ranks all call them in the same order.
+int open_library(const ProgramInfo& (*info)(), void (*program)(Session&), const void* communicator,
+                 const char* const* options, int option_count, Library** handle);
 /// The params of the calls that follow, as words of the command line; others have the values of `open`.
 int set_library_params(Library* handle, const char* const* options, int option_count);
-/// Where this rank's elements of `name` should be, for inputs of these types and shapes (their boxes do not matter). What `*layout` points to is good until the next
-/// call.
-int library_layout(Library* handle, const tdsl_array* inputs, int input_count, const char* name, const tdsl_array** layout);
-/// An output without boxes (null) gets memory of the library's: this rank's share of its rows, good until the next call unless it is taken.
+/// Where this rank's elements of `name` should be, for inputs of these types and shapes (their boxes do not matter).
+/// What `*layout` points to is good until the next call.
+int library_layout(Library* handle, const tdsl_array* inputs, int input_count, const char* name,
+                   const tdsl_array** layout);
+/// An output without boxes (null) gets memory of the library's: this rank's share of its rows, good until the next call
+/// unless it is taken.
 int run_library(Library* handle, const tdsl_array* inputs, int input_count, tdsl_array* outputs, int output_count);
 /// Memory of the output number `output` of the last run, which the caller frees with free(); null if there is none.
 void* take_from_library(Library* handle, int output);
@@ -34,22 +38,31 @@ int close_library(Library* handle);
 #define TDSL_EXPORTED extern "C" __attribute__((visibility("default")))
 
 /// The C functions of the library NAME, in place of `main`.
-#define TDSL_LIBRARY(NAME)                                                                                                                      \
-  TDSL_EXPORTED int NAME##_open(const void* communicator, const char* const* options, int option_count, tdsl::rt::Library** handle) {          \
-    static const tdsl::rt::ProgramInfo info = program_info();                                                                                   \
-    return tdsl::rt::open_library([]() -> const tdsl::rt::ProgramInfo& { return info; }, program, communicator, options, option_count, handle); \
-  }                                                                                                                                             \
-  TDSL_EXPORTED int NAME##_params(tdsl::rt::Library* handle, const char* const* options, int option_count) {                                   \
-    return tdsl::rt::set_library_params(handle, options, option_count);                                                                        \
-  }                                                                                                                                             \
-  TDSL_EXPORTED int NAME##_layout(tdsl::rt::Library* handle, const tdsl_array* inputs, int input_count, const char* name,                      \
-                                  const tdsl_array** layout) {                                                                                  \
-    return tdsl::rt::library_layout(handle, inputs, input_count, name, layout);                                                                \
-  }                                                                                                                                             \
-  TDSL_EXPORTED int NAME##_run(tdsl::rt::Library* handle, const tdsl_array* inputs, int input_count, tdsl_array* outputs, int output_count) {  \
-    return tdsl::rt::run_library(handle, inputs, input_count, outputs, output_count);                                                          \
-  }                                                                                                                                             \
-  TDSL_EXPORTED void* NAME##_take(tdsl::rt::Library* handle, int output) { return tdsl::rt::take_from_library(handle, output); }               \
-  TDSL_EXPORTED int NAME##_rank(const tdsl::rt::Library* handle, int* ranks) { return tdsl::rt::rank_in_library(handle, ranks); }              \
-  TDSL_EXPORTED const char* NAME##_message(const tdsl::rt::Library* handle) { return tdsl::rt::library_message(handle); }                      \
+#define TDSL_LIBRARY(NAME)                                                                                      \
+  TDSL_EXPORTED int NAME##_open(const void* communicator, const char* const* options, int option_count,         \
+                                tdsl::rt::Library** handle) {                                                   \
+    static const tdsl::rt::ProgramInfo info = program_info();                                                   \
+    return tdsl::rt::open_library([]() -> const tdsl::rt::ProgramInfo& { return info; }, program, communicator, \
+                                  options, option_count, handle);                                               \
+  }                                                                                                             \
+  TDSL_EXPORTED int NAME##_params(tdsl::rt::Library* handle, const char* const* options, int option_count) {    \
+    return tdsl::rt::set_library_params(handle, options, option_count);                                         \
+  }                                                                                                             \
+  TDSL_EXPORTED int NAME##_layout(tdsl::rt::Library* handle, const tdsl_array* inputs, int input_count,         \
+                                  const char* name, const tdsl_array** layout) {                                \
+    return tdsl::rt::library_layout(handle, inputs, input_count, name, layout);                                 \
+  }                                                                                                             \
+  TDSL_EXPORTED int NAME##_run(tdsl::rt::Library* handle, const tdsl_array* inputs, int input_count,            \
+                               tdsl_array* outputs, int output_count) {                                         \
+    return tdsl::rt::run_library(handle, inputs, input_count, outputs, output_count);                           \
+  }                                                                                                             \
+  TDSL_EXPORTED void* NAME##_take(tdsl::rt::Library* handle, int output) {                                      \
+    return tdsl::rt::take_from_library(handle, output);                                                         \
+  }                                                                                                             \
+  TDSL_EXPORTED int NAME##_rank(const tdsl::rt::Library* handle, int* ranks) {                                  \
+    return tdsl::rt::rank_in_library(handle, ranks);                                                            \
+  }                                                                                                             \
+  TDSL_EXPORTED const char* NAME##_message(const tdsl::rt::Library* handle) {                                   \
+    return tdsl::rt::library_message(handle);                                                                   \
+  }                                                                                                             \
   TDSL_EXPORTED int NAME##_close(tdsl::rt::Library* handle) { return tdsl::rt::close_library(handle); }

@@ -4,11 +4,13 @@
 
 #include "runtime/plan/op.h"
 
-// Tensors of any number of dimensions in blocks of their stored elements. Blocks have whole rows: only the first dimension is cut.
+// Tensors of any number of dimensions in blocks of their stored elements. Blocks have whole rows: only the first
+// dimension is cut.
 
 namespace tdsl::plan {
 
-/// A level per dimension. Rows are listed where the elements that are stored at most would leave some empty; else each block decides.
+/// A level per dimension. Rows are listed where the elements that are stored at most would leave some empty; else each
+/// block decides.
 [[nodiscard]] Storage compressed(const std::vector<Index>& shape, const Estimate& stored);
 
 /// Coordinates in a block have 32 bits.

@@ -19,8 +19,8 @@ inline constexpr Index kGatheredBytes = Index{1} << 20;
   return choice != Factorise::kLocal;
 }
 
-/// Whether QR of rows x columns, whose R comes from `blocks` blocks, is tried in its indirect form first. Directly, the ranks
-/// share 8 rows columns^2 flops; indirectly 6 of them, and one rank factors the blocks' R once more.
+/// Whether QR of rows x columns, whose R comes from `blocks` blocks, is tried in its indirect form first. Directly, the
+/// ranks share 8 rows columns^2 flops; indirectly 6 of them, and one rank factors the blocks' R once more.
 [[nodiscard]] inline bool indirect_qr(Factorise choice, Index ranks, Index rows, Index columns, Index blocks) {
   if (choice == Factorise::kAuto) return rows > 2 * ranks * blocks * columns;
   return choice == Factorise::kIndirect;
@@ -29,7 +29,8 @@ inline constexpr Index kGatheredBytes = Index{1} << 20;
 /// The warning `[gathered]` once sizes are known; what its texts are is said at codegen's GathersStep.
 [[nodiscard]] inline std::string gathered_text(const std::string& routine, const std::string& operand, Index bytes) {
   const std::string all = " all " + std::to_string((bytes + kGatheredBytes - 1) / kGatheredBytes) + " MiB of ";
-  if (!routine.empty()) return "`" + routine + "` runs on one rank, which receives" + all + "`" + operand + "` [gathered]";
+  if (!routine.empty())
+    return "`" + routine + "` runs on one rank, which receives" + all + "`" + operand + "` [gathered]";
   const std::string each = "each rank that computes here ";
   if (!operand.empty()) return each + "receives" + all + "`" + operand + "` [gathered]";
   return each + "holds" + all + "the result, or reads all points [gathered]";

@@ -14,8 +14,8 @@ enum class Home : std::uint8_t {
   kFile,  ///< an input that is not loaded: pieces are read from its own file
 };
 
-/// Decided per tensor. Of the tiles that a rank owns it keeps in memory those at its first `resident_tiles` tile coordinates along the first
-/// dimension; the others are *away*.
+/// Decided per tensor. Of the tiles that a rank owns it keeps in memory those at its first `resident_tiles` tile
+/// coordinates along the first dimension; the others are *away*.
 struct Housing {
   Home home = Home::kMemory;
   Index resident_tiles = 0;

@@ -13,12 +13,18 @@ namespace tdsl::plan {
 namespace {
 
 /// The element at `constant`; none at the largest integer, which is outside of every dimension.
-Interval element_at(Index constant) { return {constant, constant == std::numeric_limits<Index>::max() ? constant : constant + 1}; }
+Interval element_at(Index constant) {
+  return {constant, constant == std::numeric_limits<Index>::max() ? constant : constant + 1};
+}
 
 }  // namespace
 
-DimAccess at(int label, Index constant, Index coefficient) { return {{{label, coefficient}}, element_at(constant), false}; }
-DimAccess at(std::vector<Affine::Term> terms, Index constant) { return {std::move(terms), element_at(constant), false}; }
+DimAccess at(int label, Index constant, Index coefficient) {
+  return {{{label, coefficient}}, element_at(constant), false};
+}
+DimAccess at(std::vector<Affine::Term> terms, Index constant) {
+  return {std::move(terms), element_at(constant), false};
+}
 DimAccess near(int label, Index lo, Index hi) { return {{{label, 1}}, {lo, hi}, false}; }
 DimAccess quotient(std::vector<Affine::Term> terms, Index constant, Index divisor) {
   return {std::move(terms), element_at(constant), false, divisor};
@@ -164,7 +170,8 @@ OpBuilder& OpBuilder::stored(Storage storage, const Estimate& elements) {
 namespace {
 
 /// Of what one of two matrices with the same rows has stored, at most; null if it is unknown of one of them.
-std::shared_ptr<const RowCounts> united(const std::shared_ptr<const RowCounts>& a, const std::shared_ptr<const RowCounts>& b) {
+std::shared_ptr<const RowCounts> united(const std::shared_ptr<const RowCounts>& a,
+                                        const std::shared_ptr<const RowCounts>& b) {
   if (a == nullptr || b == nullptr || a->rows != b->rows || a->before.size() != b->before.size()) return nullptr;
   RowCounts both = *a;
   for (std::size_t k = 0; k < both.before.size(); ++k) both.before[k] += b->before[k];
@@ -211,7 +218,8 @@ OpBuilder& OpBuilder::stored_elements_of(const std::vector<const TensorDesc*>& o
   for (const Index extent : op_.shape) all *= static_cast<double>(extent);
   Estimate elements;
   for (const TensorDesc* operand : operands) {
-    elements.expected = std::min(all, elements.expected + std::min(operand->stored.expected, std::ceil(stored_share(*operand) * all)));
+    elements.expected =
+        std::min(all, elements.expected + std::min(operand->stored.expected, std::ceil(stored_share(*operand) * all)));
     elements.hi = std::min(all, elements.hi + operand->stored.hi);
   }
   return stored(compressed(op_.shape, elements), elements);
@@ -268,12 +276,14 @@ OpBuilder& OpBuilder::visits(const std::vector<const TensorDesc*>& walked) {
   return *this;
 }
 
-/// Of the points that were visited so far, a share is. Few digits, so that what is counted task by task and what is predicted of a rank are the same number.
+/// Of the points that were visited so far, a share is. Few digits, so that what is counted task by task and what is
+/// predicted of a rank are the same number.
 void OpBuilder::visit(double share) {
   constexpr int kDigits = 16;
   int exponent = 0;
   const double fraction = std::frexp(visited_ * share, &exponent);
-  const double before = std::exchange(visited_, std::ldexp(std::round(std::ldexp(fraction, kDigits)), exponent - kDigits));
+  const double before =
+      std::exchange(visited_, std::ldexp(std::round(std::ldexp(fraction, kDigits)), exponent - kDigits));
   op_.flops_per_point = before > 0 ? op_.flops_per_point / before * visited_ : 0;
 }
 

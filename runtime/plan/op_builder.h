@@ -40,8 +40,8 @@ class OpBuilder {
   OpBuilder& label(std::string_view name, Interval range);
   OpBuilder& reduce(std::string_view label, Interval range);
   OpBuilder& reduce(std::string_view label, Index extent) { return reduce(label, Interval{0, extent}); }
-  /// A dimension of an operand that is subscripted by data; see LabelDesc::from_data. An empty dimension still has its points,
-  /// whose subscripts the kernel must see to refuse them.
+  /// A dimension of an operand that is subscripted by data; see LabelDesc::from_data. An empty dimension still has its
+  /// points, whose subscripts the kernel must see to refuse them.
   OpBuilder& gather(std::string_view label, Index extent);
   /// The output's shape and subscripts, for left sides that are not plain labels.
   OpBuilder& write(std::initializer_list<Index> shape, std::initializer_list<OutSubscript> subscripts);
@@ -56,7 +56,8 @@ class OpBuilder {
   /// How the elements of an output of one dimension meet, piece by piece.
   OpBuilder& pieces(std::vector<PackedPiece> list);
   OpBuilder& flops(double per_point);
-  /// Of all points together that have one value of each label that is cut: of a fused operator. `of_products`: those that BLAS does.
+  /// Of all points together that have one value of each label that is cut: of a fused operator. `of_products`: those
+  /// that BLAS does.
   OpBuilder& flops_per_row(Index flops, Index of_products = 0);
   OpBuilder& tile(std::initializer_list<Index> edges);
   OpBuilder& tile(std::vector<Index> edges);
@@ -66,8 +67,8 @@ class OpBuilder {
   /// The same, with elements at most where `walked` has some, or one of several.
   OpBuilder& stored_like(const TensorDesc& walked);
   OpBuilder& stored_like(const std::vector<const TensorDesc*>& walked);
-  /// A matrix by rows whose elements are made of the points that are visited: as many as such a number of elements drawn at random hits, and in a row of
-  /// its own no more than all columns for each element of `walked`.
+  /// A matrix by rows whose elements are made of the points that are visited: as many as such a number of elements
+  /// drawn at random hits, and in a row of its own no more than all columns for each element of `walked`.
   OpBuilder& stored_of_points(const TensorDesc& walked);
   /// A matrix by rows that has elements of these in other places, none of them twice.
   OpBuilder& stored_elements_of(const std::vector<const TensorDesc*>& operands);
@@ -79,10 +80,12 @@ class OpBuilder {
   OpBuilder& stored_within(const TensorDesc& mask);
   /// No elements outside of the bounds.
   OpBuilder& stored_within(const std::vector<PointBound>& bounds);
-  /// Of the points those are visited at which `walked`, or one of several, has an element stored: `flops` are theirs. Of several calls: at which each says so.
+  /// Of the points those are visited at which `walked`, or one of several, has an element stored: `flops` are theirs.
+  /// Of several calls: at which each says so.
   OpBuilder& visits(const TensorDesc& walked);
   OpBuilder& visits(const std::vector<const TensorDesc*>& walked);
-  /// Of the points those within the bounds are visited: `flops` are theirs. Labels 0 and 1 are the dimensions of the result, and begin at 0.
+  /// Of the points those within the bounds are visited: `flops` are theirs. Labels 0 and 1 are the dimensions of the
+  /// result, and begin at 0.
   OpBuilder& visits_within(const std::vector<PointBound>& bounds);
   /// What is read behind the operands of a contraction belongs to its epilogue (Op::epilogue).
   OpBuilder& epilogue();
@@ -96,7 +99,7 @@ class OpBuilder {
   Op op_;
   void visit(double share);
 
-  double visited_ = 1;  ///< of all points
+  double visited_ = 1;                       ///< of all points
   std::shared_ptr<const RowCounts> within_;  ///< the points that are visited, by rows; null: all
 };
 

@@ -70,7 +70,9 @@ void PlanInputs::settle_nodes() {
 
 Housing PlanInputs::housing_of(const Op& op) const {
   const auto found = homes.find(op.site);
-  if (found == homes.end() || op.outputs.empty() || op.shape.empty() || op.op_class == OpClass::kLoop || op.op_class == OpClass::kCopy) return {};
+  if (found == homes.end() || op.outputs.empty() || op.shape.empty() || op.op_class == OpClass::kLoop ||
+      op.op_class == OpClass::kCopy)
+    return {};
   const TensorDesc& output = op.outputs.front();
   return output.sized() || is_part(output.id) ? Housing{} : found->second;
 }
@@ -134,7 +136,8 @@ const Op* Planner::waiting_source(TensorId id) const {
 }
 
 std::optional<Op> Planner::forget_source(TensorId id) {
-  const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Op& op) { return op.outputs.front().id == id; });
+  const auto found =
+      std::find_if(waiting_.begin(), waiting_.end(), [&](const Op& op) { return op.outputs.front().id == id; });
   if (found == waiting_.end()) return std::nullopt;
   Op source = std::move(*found);
   waiting_.erase(found);
@@ -172,7 +175,8 @@ PlannedSegment Planner::plan(Segment segment) {
 
 Planner::Planned Planner::plan_ops(std::vector<Op> segment, const std::vector<TensorId>& dropped) {
   std::vector<Dead> dead(segment.size());
-  const bool loops = std::any_of(segment.begin(), segment.end(), [](const Op& op) { return op.op_class == OpClass::kLoop; });
+  const bool loops =
+      std::any_of(segment.begin(), segment.end(), [](const Op& op) { return op.op_class == OpClass::kLoop; });
   if (!resident_.empty() || loops) {
     std::unordered_map<TensorId, std::size_t> last;
     for (std::size_t k = 0; k < segment.size(); ++k) {
@@ -205,12 +209,14 @@ void Planner::emit(Op recorded, const OpPlan& plan, int part, const Dead& dead, 
   auto planned = std::make_shared<PlannedOp>(PlannedOp{std::move(recorded), plan, part});
   const Op& op = planned->op;
   for (int d = 0; d < plan.space.rank(); ++d) {
-    TDSL_CHECK(op.outputs.empty() || plan.space.tiling(d).extent() == op.shape[static_cast<std::size_t>(d)], "tiles cover " + op.name);
+    TDSL_CHECK(op.outputs.empty() || plan.space.tiling(d).extent() == op.shape[static_cast<std::size_t>(d)],
+               "tiles cover " + op.name);
   }
   planned->plan.ranks_per_node = inputs_.ranks_per_node;
   house(op, planned->plan);
   for (const TensorDesc& output : op.outputs) {
-    tensors_.insert_or_assign(output.id, PlacedTensor{output, distribution_of(op, plan, output), planned->plan.housing});
+    tensors_.insert_or_assign(output.id,
+                              PlacedTensor{output, distribution_of(op, plan, output), planned->plan.housing});
     if (op.op_class != OpClass::kRestore) origins_[output.id] = {op.site, {}};
   }
   std::string decision = signature(op) + signature_of(plan.space) + 'k';
@@ -223,18 +229,21 @@ void Planner::emit(Op recorded, const OpPlan& plan, int part, const Dead& dead, 
   if (!resident_.empty()) {
     const auto step_bytes = [&](Index rank) {
       const Cost cost = cost_of(planned->op, planned->plan, tensors, rank, inputs_.machine, inputs_.threads);
-      return received_at_once(planned->op, planned->plan, cost, tensors, rank, inputs_).hi + cost.away_bytes + inputs_.threads * assembled_bytes(planned->op, planned->plan, tensors, rank);
+      return received_at_once(planned->op, planned->plan, cost, tensors, rank, inputs_).hi + cost.away_bytes +
+             inputs_.threads * assembled_bytes(planned->op, planned->plan, tensors, rank);
     };
     note_disk(*planned, dead);
     const ResidentRanks::Most most = resident_.run(*planned, step_bytes, dead);
-    if (const Index held = whole(most.held); held > needed_.bytes) needed_ = {held, whole(most.step), planned->op.name, planned->op.line, needed_.disk};
+    if (const Index held = whole(most.held); held > needed_.bytes)
+      needed_ = {held, whole(most.step), planned->op.name, planned->op.line, needed_.disk};
     for (const ResidentBytes& rank : resident_.followed()) held_between_ = std::max(held_between_, whole(rank.live()));
   }
   out.push_back(std::move(planned));
 }
 
 void Planner::place_source(TensorId tensor, const Distribution& where, Planned& out) {
-  const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Op& op) { return op.outputs.front().id == tensor; });
+  const auto found =
+      std::find_if(waiting_.begin(), waiting_.end(), [&](const Op& op) { return op.outputs.front().id == tensor; });
   if (found == waiting_.end()) return;
   Op source = std::move(*found);
   waiting_.erase(found);
@@ -246,7 +255,8 @@ void Planner::place_source(TensorId tensor, const Distribution& where, Planned& 
   if (plan.housing.home == Home::kDisk && !resident_.empty()) {
     double live = 0;
     resident_.for_each({&where}, [&](const ResidentBytes& rank) {
-      live = std::max(live, rank.live() + counting::resident_bytes(source.outputs.front(), where, plan.housing, rank.rank()).hi);
+      live = std::max(
+          live, rank.live() + counting::resident_bytes(source.outputs.front(), where, plan.housing, rank.rank()).hi);
     });
     fit_moves(source, plan, lookup(), static_cast<double>(inputs_.memory) - live, inputs_);
   }
@@ -264,7 +274,8 @@ void Planner::keep_copy(const Op& made, Planned& out) {
   Op copy = copy_of(made, original);
   OpPlan plan;
   plan.space = lay_out(copy, copy.outputs.front(), kept->layout, tensor(original.id).distribution, inputs_, operands());
-  if (original.sized() && !same_tiles(plan.space, tensor(original.id).distribution)) return;  // only whole blocks are copied
+  if (original.sized() && !same_tiles(plan.space, tensor(original.id).distribution))
+    return;  // only whole blocks are copied
   plan.super_block.assign(copy.shape.size(), 0);
   plan.why = "kept copy of " + original.name;
   fit_steps(copy, plan, lookup(), step_limit(copy, lookup(), inputs_), inputs_);
@@ -286,7 +297,8 @@ void Planner::settle(SettledOp settled, Planned& out) {
   }
   fit_steps(settled.op, plan, lookup(), step_limit(settled.op, lookup(), inputs_), inputs_);
   settled.op.outputs.front().id = next_part_++;
-  copies_.insert_or_assign(settled.op.reads.front().tensor, Copy{settled.op.outputs.front().id, std::move(settled.readers)});
+  copies_.insert_or_assign(settled.op.reads.front().tensor,
+                           Copy{settled.op.outputs.front().id, std::move(settled.readers)});
   emit(std::move(settled.op), plan, 2, {}, out);
 }
 
@@ -302,10 +314,14 @@ void Planner::use_copies(Op& op, Planned& out) {
     if (const Op* source = waiting_source(access.tensor)) {
       const KeptCopy* kept = imposed_->copy_of(*source);
       const Layout* layout = imposed_->layout_for(*source);
-      const bool reads = kept != nullptr && std::find(kept->readers.begin(), kept->readers.end(), op.site) != kept->readers.end();
+      const bool reads =
+          kept != nullptr && std::find(kept->readers.begin(), kept->readers.end(), op.site) != kept->readers.end();
       if (!reads || layout == nullptr) continue;
       const TensorDesc& tensor = source->outputs.front();
-      place_source(access.tensor, lay_out(*source, tensor, *layout, Distribution::single(inputs_.ranks, whole_tiles(tensor), 0), inputs_, operands()), out);
+      place_source(access.tensor,
+                   lay_out(*source, tensor, *layout, Distribution::single(inputs_.ranks, whole_tiles(tensor), 0),
+                           inputs_, operands()),
+                   out);
     }
     const auto copy = copies_.find(access.tensor);
     if (copy == copies_.end()) continue;
@@ -315,19 +331,24 @@ void Planner::use_copies(Op& op, Planned& out) {
 }
 
 std::string Planner::signature(const Op& op) const {
-  return signature_of(op, {[this](TensorId id) { return placed(id); }, [this](TensorId id) { return waiting_source(id); }});
+  return signature_of(op,
+                      {[this](TensorId id) { return placed(id); }, [this](TensorId id) { return waiting_source(id); }});
 }
 
 /// What a rank keeps in memory meanwhile, apart from the results; of these what goes to disk counts below zero.
-double Planner::held_beside(const Candidate& c, bool frees_base, const TensorLookup& tensors, const ResidentBytes& resident) const {
+double Planner::held_beside(const Candidate& c, bool frees_base, const TensorLookup& tensors,
+                            const ResidentBytes& resident) const {
   double held = resident.live();
-  for (const TensorDesc& output : c.op.outputs) held -= counting::away_bytes(output, c.plan.space, c.plan.housing, resident.rank());
-  for (const auto& [id, where] : c.leaves) held += counting::resident_bytes(tensors(id).desc, where, tensors(id).housing, resident.rank()).hi;
+  for (const TensorDesc& output : c.op.outputs)
+    held -= counting::away_bytes(output, c.plan.space, c.plan.housing, resident.rank());
+  for (const auto& [id, where] : c.leaves)
+    held += counting::resident_bytes(tensors(id).desc, where, tensors(id).housing, resident.rank()).hi;
   if (frees_base && updates_in_place(c.op, c.plan)) held -= resident.owned(c.op.base);
   return held;
 }
 
-/// By how much the operation exceeds the memory limit on the worst rank, run after everything before it; negative: room.
+/// By how much the operation exceeds the memory limit on the worst rank, run after everything before it; negative:
+/// room.
 double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& tensors) const {
   double worst = -9e18;
   resident_.for_each(spaces_of(c), [&](const ResidentBytes& resident) {
@@ -338,7 +359,9 @@ double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& 
     worst = std::max(worst, held - static_cast<double>(inputs_.memory));
   });
   // Partial results live until their combination is complete.
-  if (c.partial) worst += static_cast<double>(c.op.outputs.front().element.bytes) * static_cast<double>(recorded_elements(c.op)) / static_cast<double>(inputs_.ranks);
+  if (c.partial)
+    worst += static_cast<double>(c.op.outputs.front().element.bytes) * static_cast<double>(recorded_elements(c.op)) /
+             static_cast<double>(inputs_.ranks);
   return worst;
 }
 
@@ -348,7 +371,8 @@ void Planner::fit_memory(Candidate& c, bool frees_base, const TensorLookup& tens
     double room = static_cast<double>(inputs_.window > 0 ? std::min(inputs_.window, inputs_.memory) : inputs_.memory);
     resident_.for_each(spaces_of(c), [&](const ResidentBytes& resident) {
       double held = held_beside(c, frees_base, tensors, resident);
-      for (const TensorDesc& output : c.op.outputs) held += counting::owned_bytes(output, c.plan.space, resident.rank()).hi;
+      for (const TensorDesc& output : c.op.outputs)
+        held += counting::owned_bytes(output, c.plan.space, resident.rank()).hi;
       room = std::min(room, static_cast<double>(inputs_.memory) - held);
     });
     return fit_moves(c.op, c.plan, tensors, room, inputs_);
@@ -359,7 +383,8 @@ void Planner::fit_memory(Candidate& c, bool frees_base, const TensorLookup& tens
   fit_steps(c.op, c.plan, tensors, std::max(1.0, step - above), inputs_);
 }
 
-/// What a plan with partial results costs beside making them: each owner of a slab of the result pulls it from every part's rank.
+/// What a plan with partial results costs beside making them: each owner of a slab of the result pulls it from every
+/// part's rank.
 double Planner::seconds_to_combine(const Op& op, const Op& partial, double seconds) const {
   const auto bytes_of = [](const Op& made) {
     double bytes = 0;
@@ -370,7 +395,8 @@ double Planner::seconds_to_combine(const Op& op, const Op& partial, double secon
   const auto ranks = static_cast<double>(inputs_.ranks);
   const double share = std::min(ranks, std::max(1.0, out_bytes / 8192));
   const Machine& machine = inputs_.machine;
-  seconds += all_bytes / share * (1 / machine.bandwidth + 2 / machine.stream_rate) + machine.latency + machine.exchange_overhead;
+  seconds += all_bytes / share * (1 / machine.bandwidth + 2 / machine.stream_rate) + machine.latency +
+             machine.exchange_overhead;
   if (inputs_.tells_nodes()) {
     const auto per_node = static_cast<double>(inputs_.ranks_per_node);
     const double far = all_bytes / share * (1 - per_node / ranks);
@@ -390,14 +416,16 @@ double Planner::seconds_to_combine(const Op& op, const Op& partial, double secon
 /// Tensors as they would be with the candidate's layouts of sources that wait.
 TensorLookup Planner::lookup_with(const Candidate& c) const {
   auto assumed = std::make_shared<std::unordered_map<TensorId, PlacedTensor>>();
-  for (const auto& [id, where] : c.leaves) assumed->emplace(id, PlacedTensor{described(id), where, housing_of(*waiting_source(id))});
+  for (const auto& [id, where] : c.leaves)
+    assumed->emplace(id, PlacedTensor{described(id), where, housing_of(*waiting_source(id))});
   return [this, assumed](TensorId id) -> const PlacedTensor& {
     const auto found = assumed->find(id);
     return found != assumed->end() ? found->second : tensor(id);
   };
 }
 
-/// Makes the candidate's steps fit the memory limit and says what it costs; `alone`: there is nothing to compare it with.
+/// Makes the candidate's steps fit the memory limit and says what it costs; `alone`: there is nothing to compare it
+/// with.
 Planner::Price Planner::price(Candidate& c, const Op& op, bool frees_base, bool alone) const {
   const TensorLookup tensors = lookup_with(c);
   if (!c.partial) house(c.op, c.plan);
@@ -414,7 +442,10 @@ Planner::Price Planner::price(Candidate& c, const Op& op, bool frees_base, bool 
 }
 
 Operands Planner::operands() const {
-  Operands known{[this](TensorId id) { return placed(id); }, [this](TensorId id) -> const TensorDesc& { return described(id); }, {}, nullptr};
+  Operands known{[this](TensorId id) { return placed(id); },
+                 [this](TensorId id) -> const TensorDesc& { return described(id); },
+                 {},
+                 nullptr};
   if (imposed_ == nullptr) return known;
   known.wanted = [this](TensorId id) { return imposed_->layout_for(*waiting_source(id)); };
   known.mesh = &imposed_->mesh();
@@ -428,7 +459,8 @@ std::optional<Candidate> Planner::decided(const Op& op, bool may_split, bool fre
   if (layout == nullptr) return std::nullopt;
   std::optional<Candidate> c = realise(op, *layout, inputs_, operands());
   if (!c || (c->partial && !may_split)) {
-    const bool in_place = op.base >= 0 && placed(op.base) != nullptr;  // results lie where their bases do, as decided for these
+    const bool in_place =
+        op.base >= 0 && placed(op.base) != nullptr;  // results lie where their bases do, as decided for these
     if (!in_place) ++unplanned_;
     return std::nullopt;
   }
@@ -448,7 +480,8 @@ Candidate Planner::cheapest(const Op& op, bool may_split, bool frees_base) const
     c.plan.packed = inputs_.reproducible && !op.outputs.empty();
     const Price now = price(c, op, frees_base, candidates.size() == 1);
     if (least) {
-      const bool better = now.excess != least->excess ? now.excess < least->excess : now.seconds < least->seconds * (1 - 1e-9);
+      const bool better =
+          now.excess != least->excess ? now.excess < least->excess : now.seconds < least->seconds * (1 - 1e-9);
       if (!better) continue;
     }
     least = now;
@@ -457,7 +490,8 @@ Candidate Planner::cheapest(const Op& op, bool may_split, bool frees_base) const
   return std::move(candidates[best]);
 }
 
-/// Sources that are best loaded as one block: a loop works on whole operands, and nothing else is to share the work on these.
+/// Sources that are best loaded as one block: a loop works on whole operands, and nothing else is to share the work on
+/// these.
 std::vector<TensorId> Planner::wanted_whole(const Op& op, const Dead& dead) const {
   std::vector<TensorId> whole;
   if (op.op_class != OpClass::kLoop || inputs_.ranks > 1 || !inputs_.tile.empty()) return whole;
@@ -475,7 +509,8 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
   if (op.in_rows && inputs_.machine.write_call > 0) key += 'r';
   if (imposed_ != nullptr) append_number(key, op.site);
   const std::vector<TensorId> whole = wanted_whole(op, dead);
-  for (const Access& access : op.reads) key += std::find(whole.begin(), whole.end(), access.tensor) != whole.end() ? 'w' : '-';
+  for (const Access& access : op.reads)
+    key += std::find(whole.begin(), whole.end(), access.tensor) != whole.end() ? 'w' : '-';
   if (!inputs_.homes.empty()) {
     append_number(key, op.site);
     const auto append = [&](TensorId id) {
@@ -497,7 +532,8 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
   choice->candidate = planned ? std::move(*planned) : cheapest(op, may_split, frees_base);
   Candidate& c = choice->candidate;
   for (const TensorId id : whole) {
-    if (const auto leaf = c.leaves.find(id); leaf != c.leaves.end()) leaf->second = Distribution::single(inputs_.ranks, whole_tiles(described(id)), 0);
+    if (const auto leaf = c.leaves.find(id); leaf != c.leaves.end())
+      leaf->second = Distribution::single(inputs_.ranks, whole_tiles(described(id)), 0);
   }
   for (const auto& [id, where] : c.leaves) {
     std::size_t position = op.reads.size();
@@ -507,7 +543,8 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
     choice->leaves.emplace_back(position, where);
   }
   const TensorLookup tensors = lookup_with(c);
-  if (!moves_blocks(c.op, c.plan, tensors)) fit_steps(c.op, c.plan, tensors, step_limit(c.op, tensors, inputs_), inputs_);
+  if (!moves_blocks(c.op, c.plan, tensors))
+    fit_steps(c.op, c.plan, tensors, step_limit(c.op, tensors, inputs_), inputs_);
   // A loop whose subscripts change with its iterations has a decision for each: they are made again rather than kept.
   if (memo_.size() >= kDecisionsKept) memo_.clear();
   memo_.emplace(key, choice);
@@ -548,7 +585,8 @@ void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
   Dead rest_dead{partial.outputs.front().id};
   const auto waits = [&](TensorId id) {
     const auto after = op.epilogue_reads();
-    return id == op.outputs.front().id || std::any_of(after.begin(), after.end(), [id](const Access& access) { return access.tensor == id; });
+    return id == op.outputs.front().id ||
+           std::any_of(after.begin(), after.end(), [id](const Access& access) { return access.tensor == id; });
   };
   for (const TensorId id : dead) (waits(id) ? rest_dead : operands).push_back(id);
   emit(std::move(partial), choice->candidate.plan, 0, operands, out);

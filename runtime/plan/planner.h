@@ -26,20 +26,21 @@ inline constexpr Index kSampledRanks = 64;
 /// All a plan depends on beside the program and its extents.
 struct PlanInputs {
   Index ranks = 1;
-  Index ranks_per_node = 1;    ///< rank r is on node r / ranks_per_node; all ranks: one node
+  Index ranks_per_node = 1;  ///< rank r is on node r / ranks_per_node; all ranks: one node
   int threads = 1;
-  std::vector<Index> tile;     ///< --tile: empty = planner's choice; one number = every edge; else per dimension
-  Index memory = 0;            ///< --memory: limit per rank of all blocks in bytes; 0: none
-  Index window = 0;            ///< --window in bytes; 0: what the budget leaves
-  bool reproducible = false;   ///< tiles, panels and partial results depend on extents only
-  bool alike = true;           ///< all ranks have equal processors: redundant work gives equal bits
-  double share_cap = 1.2;      ///< without --memory a rank may own this many times its share of what lives together,
+  std::vector<Index> tile;    ///< --tile: empty = planner's choice; one number = every edge; else per dimension
+  Index memory = 0;           ///< --memory: limit per rank of all blocks in bytes; 0: none
+  Index window = 0;           ///< --window in bytes; 0: what the budget leaves
+  bool reproducible = false;  ///< tiles, panels and partial results depend on extents only
+  bool alike = true;          ///< all ranks have equal processors: redundant work gives equal bits
+  double share_cap = 1.2;     ///< without --memory a rank may own this many times its share of what lives together,
   Index least_slack = Index{64} << 20;  ///< or its share and this many bytes
-  std::map<int, Housing> homes;  ///< by site, of an operation's results; others are in memory
+  std::map<int, Housing> homes;         ///< by site, of an operation's results; others are in memory
   Machine machine;
   Index sample = kSampledRanks;  ///< about how many ranks stand for all where operations are priced
 
-  /// One node: what holds within a node holds everywhere. Afterwards `ranks_per_node` is 1, no nodes, or a proper divisor of the ranks.
+  /// One node: what holds within a node holds everywhere. Afterwards `ranks_per_node` is 1, no nodes, or a proper
+  /// divisor of the ranks.
   void settle_nodes();
   /// Where the operation's results are at home.
   [[nodiscard]] Housing housing_of(const Op& op) const;
@@ -55,13 +56,13 @@ struct MemoryNeed {
   Index step = 0;    ///< of them, received or copied together by one step
   std::string name;  ///< the operation's
   int line = 0;
-  Index disk = 0;    ///< most that lies on disk at once
+  Index disk = 0;        ///< most that lies on disk at once
   Index operation = -1;  ///< of the region, where one was planned
 };
 
-/// Plans a program segment by segment, identically on every rank: decides partition, tiles and owners of each operation's
-/// output and registers them. Sources (constants, random numbers, file inputs) wait until a segment uses them, so that
-/// they are placed where the plan wants them.
+/// Plans a program segment by segment, identically on every rank: decides partition, tiles and owners of each
+/// operation's output and registers them. Sources (constants, random numbers, file inputs) wait until a segment uses
+/// them, so that they are placed where the plan wants them.
 class Planner {
  public:
   explicit Planner(PlanInputs inputs);
@@ -69,7 +70,8 @@ class Planner {
   Planner& operator=(Planner&&) noexcept;
   ~Planner();
 
-  /// From now on sites are placed as the plan says; those it does not decide, and operations that cannot carry what it says, by themselves.
+  /// From now on sites are placed as the plan says; those it does not decide, and operations that cannot carry what it
+  /// says, by themselves.
   void impose(std::unique_ptr<Imposed> plan);
   /// Before anything is planned: everything is planned within `bytes` per rank (PlanInputs::memory).
   void limit_memory(Index bytes, std::map<int, Housing> homes = {});
@@ -80,8 +82,8 @@ class Planner {
   /// Operations at decided sites that could not be placed as decided.
   [[nodiscard]] Index unplanned() const { return unplanned_; }
   [[nodiscard]] const PlanInputs& inputs() const { return inputs_; }
-  /// Plans the operations of a segment in order, and says where the names of tensors end, those of partial results included.
-  /// Sources nobody uses yet are kept back; one that loses its last name before is forgotten.
+  /// Plans the operations of a segment in order, and says where the names of tensors end, those of partial results
+  /// included. Sources nobody uses yet are kept back; one that loses its last name before is forgotten.
   PlannedSegment plan(Segment segment);
   /// Drops what is known of a tensor whose blocks are gone.
   void erase(TensorId tensor);
@@ -136,11 +138,12 @@ class Planner {
   [[nodiscard]] Candidate cheapest(const Op& op, bool may_split, bool frees_base) const;
   [[nodiscard]] Price price(Candidate& candidate, const Op& op, bool frees_base, bool alone) const;
   [[nodiscard]] double seconds_to_combine(const Op& op, const Op& partial, double seconds) const;
-  [[nodiscard]] double held_beside(const Candidate& candidate, bool frees_base, const TensorLookup& tensors, const ResidentBytes& resident) const;
+  [[nodiscard]] double held_beside(const Candidate& candidate, bool frees_base, const TensorLookup& tensors,
+                                   const ResidentBytes& resident) const;
   [[nodiscard]] double excess(const Candidate& candidate, bool frees_base, const TensorLookup& tensors) const;
   void fit_memory(Candidate& candidate, bool frees_base, const TensorLookup& tensors) const;
-  [[nodiscard]] const PlacedTensor* placed(TensorId id) const;        ///< null: a source that waits
-  [[nodiscard]] const TensorDesc& described(TensorId id) const;        ///< of a source that waits
+  [[nodiscard]] const PlacedTensor* placed(TensorId id) const;   ///< null: a source that waits
+  [[nodiscard]] const TensorDesc& described(TensorId id) const;  ///< of a source that waits
   [[nodiscard]] TensorLookup lookup_with(const Candidate& candidate) const;
   [[nodiscard]] std::string signature(const Op& op) const;
 

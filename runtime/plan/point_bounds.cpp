@@ -23,7 +23,8 @@ class Columns {
   explicit Columns(Index columns) : below_{{0, 0}}, above_{{0, static_cast<double>(columns) - 1}} {}
 
   void add(const PointBound& bound) {
-    (bound.from_below ? below_ : above_).push_back({static_cast<double>(bound.row), static_cast<double>(bound.constant)});
+    (bound.from_below ? below_ : above_)
+        .push_back({static_cast<double>(bound.row), static_cast<double>(bound.constant)});
   }
   [[nodiscard]] double in(double row) const {
     double first = below_.front().at(row), last = above_.front().at(row);
@@ -31,7 +32,8 @@ class Columns {
     for (const BoundingLine& line : above_) last = std::min(last, line.at(row));
     return std::max(0.0, last - first + 1);
   }
-  /// Rows in [first, last], ascending, between two of which the number changes by the same from row to row: lines cross elsewhere.
+  /// Rows in [first, last], ascending, between two of which the number changes by the same from row to row: lines cross
+  /// elsewhere.
   [[nodiscard]] std::vector<double> pieces(double first, double last) const {
     std::vector<BoundingLine> lines = below_;
     lines.insert(lines.end(), above_.begin(), above_.end());

@@ -19,7 +19,8 @@ double rounded(double x) {
 int row_label(const Access& access) {
   if (access.dims.size() != 2 || !access.dims[1].whole) return -1;
   const DimAccess& dim = access.dims[0];
-  const bool plain = !dim.whole && dim.divisor == 1 && dim.terms.size() == 1 && dim.terms[0].coefficient == 1 && dim.offset == Interval{0, 1};
+  const bool plain = !dim.whole && dim.divisor == 1 && dim.terms.size() == 1 && dim.terms[0].coefficient == 1 &&
+                     dim.offset == Interval{0, 1};
   return plain ? dim.terms[0].label : -1;
 }
 
@@ -33,7 +34,8 @@ Index counted_before(const RowCounts& counts, Index row) {
   const Interval bin = bins.tile(number);
   const auto b = static_cast<std::size_t>(number);
   const auto here = static_cast<double>(counts.before[b + 1] - counts.before[b]);
-  return counts.before[b] + static_cast<Index>(here * static_cast<double>(row - bin.lo) / static_cast<double>(bin.size()));
+  return counts.before[b] +
+         static_cast<Index>(here * static_cast<double>(row - bin.lo) / static_cast<double>(bin.size()));
 }
 
 VisitedRows::VisitedRows(const Op& op, const TensorLookup& tensors) {
@@ -45,14 +47,16 @@ VisitedRows::VisitedRows(const Op& op, const TensorLookup& tensors) {
     if (!counted || op.labels[static_cast<std::size_t>(label)].range != Interval{0, matrix.rows->rows}) continue;
     label_ = label;
     rows_ = matrix.rows;
-    per_element_ = rounded(op.flops_per_point * static_cast<double>(rows_->rows) / static_cast<double>(rows_->before.back()));
+    per_element_ =
+        rounded(op.flops_per_point * static_cast<double>(rows_->rows) / static_cast<double>(rows_->before.back()));
     return;
   }
 }
 
 double VisitedRows::flops(const std::vector<Interval>& values, double others) const {
   Index elements = 0;
-  for (const Interval& rows : values) elements += rows.empty() ? 0 : counted_before(*rows_, rows.hi) - counted_before(*rows_, rows.lo);
+  for (const Interval& rows : values)
+    elements += rows.empty() ? 0 : counted_before(*rows_, rows.hi) - counted_before(*rows_, rows.lo);
   return static_cast<double>(elements) * others * per_element_;
 }
 

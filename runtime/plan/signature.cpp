@@ -10,11 +10,14 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Whether how much is stored is an estimate that may be another one in a loop's next iteration; what is counted by rows is not.
+/// Whether how much is stored is an estimate that may be another one in a loop's next iteration; what is counted by
+/// rows is not.
 bool is_estimated(const TensorDesc& tensor) { return tensor.sized() && tensor.rows == nullptr; }
 
 /// The power of four, so that what fills up in a loop is planned again at most 16 times or so.
-void append_power(std::string& text, double x) { append_number(text, x > 0 ? static_cast<Index>(std::floor(std::log2(x) / 2)) : -1000); }
+void append_power(std::string& text, double x) {
+  append_number(text, x > 0 ? static_cast<Index>(std::floor(std::log2(x) / 2)) : -1000);
+}
 
 /// As in append_storage, to a power of four where it is estimated.
 void append_stored(std::string& text, const TensorDesc& tensor) {
@@ -106,7 +109,8 @@ void append_storage(std::string& text, const TensorDesc& tensor) {
   for (const int d : tensor.storage.order) append_number(text, d);
   for (const bool uncut : tensor.uncut) text += uncut ? 'w' : 'k';
   if (tensor.rows != nullptr) append_number(text, static_cast<Index>(tensor.rows->hash()));
-  for (const double x : {tensor.stored.lo, tensor.stored.expected, tensor.stored.hi}) append_number(text, Estimate::whole(x));
+  for (const double x : {tensor.stored.lo, tensor.stored.expected, tensor.stored.hi})
+    append_number(text, Estimate::whole(x));
 }
 
 std::string signature_of(const Distribution& distribution) {
@@ -156,10 +160,11 @@ std::string signature_of(const Op& op, const KnownOperands& operands) {
     const Op* source = operands.waiting(id);
     return source == nullptr ? nullptr : &source->outputs.front();
   };
-  const bool estimated = std::any_of(op.outputs.begin(), op.outputs.end(), is_estimated) || std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& access) {
-    const TensorDesc* operand = describes(access.tensor);
-    return operand != nullptr && is_estimated(*operand);
-  });
+  const bool estimated = std::any_of(op.outputs.begin(), op.outputs.end(), is_estimated) ||
+                         std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& access) {
+                           const TensorDesc* operand = describes(access.tensor);
+                           return operand != nullptr && is_estimated(*operand);
+                         });
   if (estimated) {
     append_power(text, op.flops_per_point);
   } else {

@@ -5,12 +5,13 @@
 
 #include "runtime/plan/op_plan.h"
 
-// Everything a decision depends on, as text: equal texts, equal plans. Names of tensors and lines are no part of it, so that
-// the next iteration of a loop finds the decisions of the one before.
+// Everything a decision depends on, as text: equal texts, equal plans. Names of tensors and lines are no part of it, so
+// that the next iteration of a loop finds the decisions of the one before.
 
 namespace tdsl::plan {
 
-/// How an operation's operands are found: placed ones by what is known of them, sources that wait by the operation that makes them.
+/// How an operation's operands are found: placed ones by what is known of them, sources that wait by the operation that
+/// makes them.
 struct KnownOperands {
   std::function<const PlacedTensor*(TensorId)> placed;  ///< null: not placed yet
   std::function<const Op*(TensorId)> waiting;           ///< null: does not wait

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/plan/op.h"
 #include "runtime/plan/compressed.h"
+#include "runtime/plan/op.h"
 #include "runtime/plan/row_counts.h"
 
 namespace tdsl::plan {
@@ -25,7 +25,8 @@ constexpr double kListedShare = 0.9;
 
 Storage compressed(const std::vector<Index>& shape, const Estimate& stored) {
   Storage storage{std::vector<Level>(shape.size(), Level::kCompressed), {}, true};
-  if (shape.size() > 1 && stored.hi >= kListedShare * static_cast<double>(shape.front())) storage.levels.front() = Level::kDense;
+  if (shape.size() > 1 && stored.hi >= kListedShare * static_cast<double>(shape.front()))
+    storage.levels.front() = Level::kDense;
   return storage;
 }
 
@@ -51,7 +52,8 @@ Estimate drawn_stored(const std::vector<Index>& shape, double density) {
   constexpr double kDeviations = 10;  // never seen
   const double all = volume_of(shape);
   const double mean = all * std::clamp(density, 0.0, 1.0);
-  const double around = kDeviations * std::sqrt(mean * (1 - std::clamp(density, 0.0, 1.0))) + (mean > 0 && density < 1 ? 5 * kDeviations : 0);
+  const double around = kDeviations * std::sqrt(mean * (1 - std::clamp(density, 0.0, 1.0))) +
+                        (mean > 0 && density < 1 ? 5 * kDeviations : 0);
   return {std::max(0.0, std::floor(mean - around) - 1), mean, std::min(all, std::ceil(mean + around))};
 }
 
@@ -65,7 +67,10 @@ Tiling RowCounts::cut(Index tiles) const {
   constexpr double kRow = 1.5;  // 3 ns against 2 ns of an element
   const Tiling bin = Tiling::near_equal(rows, bins());
   tiles = std::min(tiles, rows);
-  const auto work = [&](Index b) { return static_cast<double>(before[static_cast<std::size_t>(b)]) + kRow * static_cast<double>(b == bins() ? rows : bin.tile(b).lo); };
+  const auto work = [&](Index b) {
+    return static_cast<double>(before[static_cast<std::size_t>(b)]) +
+           kRow * static_cast<double>(b == bins() ? rows : bin.tile(b).lo);
+  };
   const double all = work(bins());
   std::vector<Index> ends;
   Index b = 0;
@@ -120,15 +125,19 @@ BlockFormula::BlockFormula(const Storage& storage, Index element_bytes, const st
 /// At most, behind `rows` rows: all of them if at least 90 % have something, else those that do.
 double BlockFormula::pointers_of(double rows, double stored) const {
   const double listed = pointers_ + kCoordinateBytes;
-  return std::min(rows * std::max(pointers_, kListedShare * listed), stored * std::max(pointers_ / kListedShare, listed));
+  return std::min(rows * std::max(pointers_, kListedShare * listed),
+                  stored * std::max(pointers_ / kListedShare, listed));
 }
 
-/// At most, where nobody knows which of the blocks are stored densely: of elements x in such ones dense_each_ / 0.4 * x, and of the others y bytes
-/// each_ * y + pointers_of(y). That is concave in x, so its maximum is at an end or where all rows have pointers.
+/// At most, where nobody knows which of the blocks are stored densely: of elements x in such ones dense_each_ / 0.4 *
+/// x, and of the others y bytes each_ * y + pointers_of(y). That is concave in x, so its maximum is at an end or where
+/// all rows have pointers.
 double BlockFormula::most_inside(double blocks, double stored) const {
   const double rows = blocks * rows_;
   const double all_rows = pointers_of(rows, std::numeric_limits<double>::infinity());
-  const auto with_dense = [&](double x) { return dense_each_ / kDenseShare * x + each_ * (stored - x) + pointers_of(rows, stored - x); };
+  const auto with_dense = [&](double x) {
+    return dense_each_ / kDenseShare * x + each_ * (stored - x) + pointers_of(rows, stored - x);
+  };
   const double each_pointer = pointers_of(std::numeric_limits<double>::infinity(), 1);
   const double some = each_pointer > 0 ? std::clamp(stored - all_rows / each_pointer, 0.0, stored) : stored;
   return std::max({with_dense(0), with_dense(some), with_dense(stored)});
@@ -142,8 +151,10 @@ double BlockFormula::expected_pointers(double stored) const {
 
 Estimate BlockFormula::bytes(const Estimate& blocks, const Estimate& stored) const {
   const double present = std::min(blocks.expected, stored.expected);
-  const double most = blocks.hi * fixed_ + most_inside(blocks.hi, stored.hi);  // nothing in a block: a head, or no block
-  const double expected = present == 0 ? 0 : present * (fixed_ + expected_pointers(stored.expected / present)) + each_ * stored.expected;
+  const double most =
+      blocks.hi * fixed_ + most_inside(blocks.hi, stored.hi);  // nothing in a block: a head, or no block
+  const double expected =
+      present == 0 ? 0 : present * (fixed_ + expected_pointers(stored.expected / present)) + each_ * stored.expected;
   return {least_each_ * stored.lo, std::min(expected, most), most};
 }
 
@@ -181,7 +192,8 @@ Estimate stored_inside(const TensorDesc& tensor, const Estimate& elements, doubl
 
 }  // namespace
 
-Estimate TensorDesc::block_bytes(const Estimate& blocks, const Estimate& inside, const std::vector<Index>& extents, double times) const {
+Estimate TensorDesc::block_bytes(const Estimate& blocks, const Estimate& inside, const std::vector<Index>& extents,
+                                 double times) const {
   const auto width = static_cast<double>(element.bytes);
   if (!sized()) return {inside.lo * width, inside.expected * width, inside.hi * width};
   return BlockFormula(storage, element.bytes, extents).bytes(blocks, stored_inside(*this, inside, times));
@@ -196,13 +208,15 @@ Estimate stored_in_rows(const TensorDesc& tensor, Interval rows) {
   const Interval met = bins.tiles_meeting(rows);
   for (Index b = met.lo; b < met.hi; ++b) {
     if (b > met.lo && b + 1 < met.hi) {  // all bins between the ends at once
-      const auto between = static_cast<double>(counts.before[static_cast<std::size_t>(met.hi - 1)] - counts.before[static_cast<std::size_t>(b)]);
+      const auto between = static_cast<double>(counts.before[static_cast<std::size_t>(met.hi - 1)] -
+                                               counts.before[static_cast<std::size_t>(b)]);
       stored += {0, between, between};
       b = met.hi - 2;
       continue;
     }
     const Interval bin = bins.tile(b);
-    const auto here = static_cast<double>(counts.before[static_cast<std::size_t>(b + 1)] - counts.before[static_cast<std::size_t>(b)]);
+    const auto here = static_cast<double>(counts.before[static_cast<std::size_t>(b + 1)] -
+                                          counts.before[static_cast<std::size_t>(b)]);
     stored += {0, here * static_cast<double>(intersect(bin, rows).size()) / static_cast<double>(bin.size()), here};
   }
   double most = static_cast<double>(rows.size());
@@ -222,7 +236,8 @@ Estimate TensorDesc::block_bytes(const Box& box) const {
   if (elements == 0) return {};
   bool whole_rows = rows != nullptr;
   for (int d = 1; d < box.rank; ++d) whole_rows = whole_rows && box[d].size() == shape[idx(d)];
-  const Estimate inside = whole_rows ? stored_in_rows(*this, box[0]) : stored_inside(*this, Estimate::exactly(elements), 1);
+  const Estimate inside =
+      whole_rows ? stored_in_rows(*this, box[0]) : stored_inside(*this, Estimate::exactly(elements), 1);
   return BlockFormula(storage, element.bytes, extents).one(inside);
 }
 

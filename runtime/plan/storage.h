@@ -7,9 +7,9 @@
 
 #include "runtime/plan/space/index.h"
 
-// How the blocks of a tensor are stored. Without levels a block is its box, row-major, and has volume x element bytes. With levels
-// it is *sized*: a buffer of any size that describes itself (runtime/sparse), known when its task has made it; an absent block has
-// none. Of such blocks planning knows estimates.
+// How the blocks of a tensor are stored. Without levels a block is its box, row-major, and has volume x element bytes.
+// With levels it is *sized*: a buffer of any size that describes itself (runtime/sparse), known when its task has made
+// it; an absent block has none. Of such blocks planning knows estimates.
 
 namespace tdsl::plan {
 
@@ -37,7 +37,9 @@ struct Estimate {
   [[nodiscard]] static Estimate exactly(double x) { return {x, x, x}; }
   /// As a number of bytes, or more than any machine has, of which some may be added up.
   static constexpr Index kMostBytes = Index{1} << 50;
-  [[nodiscard]] static Index whole(double x) { return x >= static_cast<double>(kMostBytes) ? kMostBytes : static_cast<Index>(x); }
+  [[nodiscard]] static Index whole(double x) {
+    return x >= static_cast<double>(kMostBytes) ? kMostBytes : static_cast<Index>(x);
+  }
   [[nodiscard]] Index expected_bytes() const { return whole(expected); }
   [[nodiscard]] Index most_bytes() const { return whole(hi); }
   Estimate& operator+=(const Estimate& o) {
@@ -84,8 +86,9 @@ class BlockFormula {
   [[nodiscard]] double most_inside(double blocks, double stored) const;
   [[nodiscard]] double expected_pointers(double stored) const;
 
-  double fixed_ = 0;       ///< head, gaps between arrays, ends of arrays: of any block
-  double rows_ = 0;        ///< of a dense outermost level in front of a compressed one: entries, which pointers enumerate or a list names
+  double fixed_ = 0;  ///< head, gaps between arrays, ends of arrays: of any block
+  double rows_ = 0;   ///< of a dense outermost level in front of a compressed one: entries, which pointers enumerate or
+                      ///< a list names
   double pointers_ = 0;    ///< bytes of pointers behind each of them
   double each_ = 0;        ///< of every stored element
   double dense_each_ = 0;  ///< of every element of a block that is stored densely because it is full enough

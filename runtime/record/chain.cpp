@@ -23,7 +23,8 @@ SplitOrder order_of(std::span<const Index> sizes) {
       const std::size_t last = first + length - 1;
       double best = std::numeric_limits<double>::infinity();
       for (std::size_t k = last; k-- > first;) {
-        const double here = order.cost[first * n + k] + order.cost[(k + 1) * n + last] + size(first) * size(k + 1) * size(last + 1);
+        const double here =
+            order.cost[first * n + k] + order.cost[(k + 1) * n + last] + size(first) * size(k + 1) * size(last + 1);
         if (!(here < best)) continue;
         best = here;
         order.split[first * n + last] = k;
@@ -68,7 +69,8 @@ class ChainRecording {
     std::string text = "(" + left.text + " @ " + right.text + ")";
     std::string name = text.size() <= kLongestName + 2 ? text.substr(1, text.size() - 2) : "temporary";
     if (whole) name = chain_.name;
-    plan::OpBuilder op(plan::OpClass::kContraction, name, chain_.place.site + static_cast<int>(split), chain_.place.line);
+    plan::OpBuilder op(plan::OpClass::kContraction, name, chain_.place.site + static_cast<int>(split),
+                       chain_.place.line);
     op.out("i", chain_.sizes[first]);
     if (!vector) op.out("j", chain_.sizes[last + 1]);
     op.reduce("k", chain_.sizes[split + 1]);
@@ -99,7 +101,8 @@ std::vector<std::size_t> chain_splits(std::span<const Index> sizes) { return ord
 double chain_multiplications(std::span<const Index> sizes) { return order_of(sizes).cost[sizes.size() - 2]; }
 
 TensorHandle record_chain(const ProductChain& chain, const std::function<TensorHandle(plan::OpBuilder&)>& contraction) {
-  TDSL_CHECK(chain.factors.size() >= 2 && chain.sizes.size() == chain.factors.size() + 1, "a chain has one size more than factors");
+  TDSL_CHECK(chain.factors.size() >= 2 && chain.sizes.size() == chain.factors.size() + 1,
+             "a chain has one size more than factors");
   return ChainRecording(chain, contraction).run();
 }
 

@@ -23,11 +23,14 @@ bool cheaper(const ContractionCost& a, const ContractionCost& b, Contractions::L
   return x < y;
 }
 
-ContractionCost operator+(const ContractionCost& a, const ContractionCost& b) { return {a.operations + b.operations, a.elements + b.elements}; }
+ContractionCost operator+(const ContractionCost& a, const ContractionCost& b) {
+  return {a.operations + b.operations, a.elements + b.elements};
+}
 
 }  // namespace
 
-Contractions::Contractions(const ProductLabels& labels) : sizes_(labels.sizes), result_((Labels{1} << labels.outs) - 1) {
+Contractions::Contractions(const ProductLabels& labels)
+    : sizes_(labels.sizes), result_((Labels{1} << labels.outs) - 1) {
   for (const std::vector<int>& factor : labels.factors) factors_.push_back(bits_of(factor));
   kept_.resize(Set{1} << factors());
   for (Set set = 1; set < kept_.size(); ++set) {
@@ -53,7 +56,9 @@ ContractionCost Contractions::join(Set a, Set b) const {
   return {points(both) * (both == kept(a | b) ? 1 : 2), last ? 0 : points(kept(a | b))};
 }
 
-double Contractions::operations_as_one() const { return points((Labels{1} << sizes_.size()) - 1) * static_cast<double>(factors()); }
+double Contractions::operations_as_one() const {
+  return points((Labels{1} << sizes_.size()) - 1) * static_cast<double>(factors());
+}
 
 ContractionCost Contractions::cost(const ContractionPath& path) const {
   std::vector<Set> sets;
@@ -104,7 +109,9 @@ std::vector<ContractionPath> Contractions::of_three() const {
     if (!fits(Set{1} << a, Set{1} << b) || !fits(pair, Set{1} << c)) continue;
     paths.push_back(c == 0 ? ContractionPath{{a, b}, {0, 3}} : ContractionPath{{a, b}, {3, c}});
   }
-  std::ranges::stable_sort(paths, [&](const ContractionPath& x, const ContractionPath& y) { return cheaper(cost(x), cost(y), Least::kOperations); });
+  std::ranges::stable_sort(paths, [&](const ContractionPath& x, const ContractionPath& y) {
+    return cheaper(cost(x), cost(y), Least::kOperations);
+  });
   return paths;
 }
 

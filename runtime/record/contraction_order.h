@@ -5,7 +5,8 @@
 #include <utility>
 #include <vector>
 
-// Orders in which a sum of products of several tensors, sum[j, k](A[i, j] * B[j, k] * C[k, l]), may be contracted two by two.
+// Orders in which a sum of products of several tensors, sum[j, k](A[i, j] * B[j, k] * C[k, l]), may be contracted two
+// by two.
 
 namespace tdsl::record {
 
@@ -18,7 +19,8 @@ struct ProductLabels {
 /// Sums of more factors, or of more than twice as many labels, are computed as they are written.
 inline constexpr std::size_t kMostFactors = 8;
 
-/// An order of contraction: each entry contracts two operands into one. Operands are numbered factors first, then results of entries.
+/// An order of contraction: each entry contracts two operands into one. Operands are numbered factors first, then
+/// results of entries.
 using ContractionPath = std::vector<std::pair<std::size_t, std::size_t>>;
 
 /// What contracting costs.
@@ -28,8 +30,8 @@ struct ContractionCost {
   friend bool operator==(const ContractionCost&, const ContractionCost&) = default;
 };
 
-/// What contracting subsets of the factors leaves and costs. Sets of factors and of labels are bits. A factor whose label no other factor and
-/// not the result has is summed over it by itself, before all else.
+/// What contracting subsets of the factors leaves and costs. Sets of factors and of labels are bits. A factor whose
+/// label no other factor and not the result has is summed over it by itself, before all else.
 class Contractions {
  public:
   using Set = std::size_t;
@@ -48,9 +50,9 @@ class Contractions {
   /// Of the sum as one nest of loops.
   [[nodiscard]] double operations_as_one() const;
   [[nodiscard]] ContractionCost cost(const ContractionPath& path) const;
-  /// The path with the fewest operations, of those the one with the smallest intermediate results; or the other way round. Outer products
-  /// are allowed, intermediate results of more dimensions than tensors have are not; empty if there is no other path. Dynamic program over
-  /// subsets.
+  /// The path with the fewest operations, of those the one with the smallest intermediate results; or the other way
+  /// round. Outer products are allowed, intermediate results of more dimensions than tensors have are not; empty if
+  /// there is no other path. Dynamic program over subsets.
   [[nodiscard]] ContractionPath best(Least least) const;
   /// All paths of three factors, best first.
   [[nodiscard]] std::vector<ContractionPath> of_three() const;
@@ -72,8 +74,8 @@ class Contractions {
   std::vector<Labels> kept_;
 };
 
-/// The number of a contraction of two disjoint sets of n factors among all of them, and how many there are. Whatever the order, what is
-/// contracted there has the same labels.
+/// The number of a contraction of two disjoint sets of n factors among all of them, and how many there are. Whatever
+/// the order, what is contracted there has the same labels.
 [[nodiscard]] int contraction_number(std::size_t n, Contractions::Set a, Contractions::Set b);
 [[nodiscard]] int contraction_count(std::size_t n);
 

@@ -19,7 +19,8 @@ struct Forms {
   [[nodiscard]] std::size_t form(int site, std::size_t forms) const;
 };
 
-/// How the program goes on where it could go several ways. Executables and `tdslc explain` leave their loops and branches to it.
+/// How the program goes on where it could go several ways. Executables and `tdslc explain` leave their loops and
+/// branches to it.
 class Control {
  public:
   using Body = std::function<void(Index)>;
@@ -42,8 +43,8 @@ class Control {
   virtual bool read(ElementType type, std::span<std::byte> value) = 0;
   /// The value that was waited for.
   virtual void answered(std::span<const std::byte> value) { static_cast<void>(value); }
-  /// What was decided about the program's way by something else than the program, its sizes and its data: the number of ranks, a plan. A replay
-  /// gives the answer of the past.
+  /// What was decided about the program's way by something else than the program, its sizes and its data: the number of
+  /// ranks, a plan. A replay gives the answer of the past.
   [[nodiscard]] virtual Index decide(Index answer) { return answer; }
 };
 

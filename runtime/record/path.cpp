@@ -12,7 +12,9 @@ namespace tdsl::record {
 bool Path::records(plan::TensorId tensor) const {
   for (std::size_t d = 0; d + 1 < frames.size(); ++d) {
     if (tensor < frames[d].top.tensor || tensor >= frames[d + 1].begin.tensor) continue;
-    return std::ranges::none_of(frames[d].events, [tensor](const PathEvent& e) { return e.is_loop && tensor >= e.begin.tensor && tensor < e.end.tensor; });
+    return std::ranges::none_of(frames[d].events, [tensor](const PathEvent& e) {
+      return e.is_loop && tensor >= e.begin.tensor && tensor < e.end.tensor;
+    });
   }
   return false;
 }
@@ -121,7 +123,8 @@ std::vector<CarriedValue> PathControl::values(const Loop& loop, const std::vecto
 
 void PathControl::restore(const Loop& loop, const std::vector<CarriedValue>& values) {
   TDSL_CHECK(values.size() == loop.carried.size(), "a loop carries what it carried");
-  std::vector<TensorHandle> tensors(values.size());  // before any of their names goes: variables may have changed places
+  std::vector<TensorHandle> tensors(
+      values.size());  // before any of their names goes: variables may have changed places
   for (std::size_t k = 0; k < values.size(); ++k) {
     if (values[k].tensor != nullptr) tensors[k] = recorder_.name(values[k].tensor->desc, values[k].tensor->type);
   }

@@ -8,9 +8,10 @@
 #include "runtime/record/recorder.h"
 
 // Note [Paths]
-// A *boundary* is the top of an iteration of a loop of the program, before its condition, at any depth. A path says how the program came to
-// the boundary it is at: a frame for the program and one for each loop around, with what the loop carried when its iteration began and what
-// has been answered since. What an iteration that is over did is of no interest any more: all it has left is what its loop carries.
+// A *boundary* is the top of an iteration of a loop of the program, before its condition, at any depth. A path says how
+// the program came to the boundary it is at: a frame for the program and one for each loop around, with what the loop
+// carried when its iteration began and what has been answered since. What an iteration that is over did is of no
+// interest any more: all it has left is what its loop carries.
 //
 //     x = load                    frame 0: events  read 1.5, loop {y = tensor 40}       the first loop is over
 //     if x[0] > 1 { … }
@@ -18,11 +19,11 @@
 //     for i { s = …               frame 1: i = 7, s = 0.25, x = tensor 95; events  read 3.0
 //       while sum(x) < s {        frame 2: iteration 2, x = tensor 99; no events       <- here
 //
-// *Replay*: the program runs from its beginning, and the control leads it along the path. What is recorded then is not carried out
-// (app/engine_sink.h); reads are answered by the path, and so is what the number of ranks or a plan has decided; a loop that was over gives what
-// it left, and a loop that was not begins in the iteration that was under way. Tensors keep their numbers, since
-// the path says which number came next at every top and every end of a loop; so those that have a name at the boundary are known by their
-// numbers, those that variables share included.
+// *Replay*: the program runs from its beginning, and the control leads it along the path. What is recorded then is not
+// carried out (app/engine_sink.h); reads are answered by the path, and so is what the number of ranks or a plan has
+// decided; a loop that was over gives what it left, and a loop that was not begins in the iteration that was under way.
+// Tensors keep their numbers, since the path says which number came next at every top and every end of a loop; so those
+// that have a name at the boundary are known by their numbers, those that variables share included.
 
 namespace tdsl::record {
 
@@ -34,25 +35,25 @@ struct KnownTensor {
 
 /// The value of a carried variable.
 struct CarriedValue {
-  std::uint64_t bits = 0;                           ///< of a scalar
-  std::shared_ptr<const KnownTensor> tensor{};      ///< null: a scalar, or a variable that names no tensor
+  std::uint64_t bits = 0;                       ///< of a scalar
+  std::shared_ptr<const KnownTensor> tensor{};  ///< null: a scalar, or a variable that names no tensor
 };
 
 /// An answer of the past.
 struct PathEvent {
   bool is_loop = false;
-  std::uint64_t bits = 0;              ///< of a read or a decision
-  std::vector<CarriedValue> carried{}; ///< what a loop that is over left
-  Recorder::Numbers begin{};           ///< when it began
-  Recorder::Numbers end{};             ///< when it was over
+  std::uint64_t bits = 0;               ///< of a read or a decision
+  std::vector<CarriedValue> carried{};  ///< what a loop that is over left
+  Recorder::Numbers begin{};            ///< when it began
+  Recorder::Numbers end{};              ///< when it was over
 };
 
 /// An iteration that is under way.
 struct PathFrame {
   Index index = 0;  ///< of a `for` its variable, of a `while` the number of the iteration
   std::vector<CarriedValue> carried{};
-  Recorder::Numbers begin{};  ///< when the loop began
-  Recorder::Numbers top{};    ///< at the top of the iteration
+  Recorder::Numbers begin{};        ///< when the loop began
+  Recorder::Numbers top{};          ///< at the top of the iteration
   std::vector<PathEvent> events{};  ///< since then
 };
 

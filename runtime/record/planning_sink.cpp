@@ -26,7 +26,8 @@ plan::PlanInputs without_switch(plan::PlanInputs inputs) {
 
 }  // namespace
 
-BaselineSink::BaselineSink(plan::PlanInputs inputs, Visitor visit) : PlanningSink(without_switch(std::move(inputs))), visit_(std::move(visit)) {}
+BaselineSink::BaselineSink(plan::PlanInputs inputs, Visitor visit)
+    : PlanningSink(without_switch(std::move(inputs))), visit_(std::move(visit)) {}
 
 void BaselineSink::planned(const plan::PlannedSegment& segment) {
   const plan::TensorLookup lookup = planner().lookup();

@@ -19,10 +19,14 @@ class PlanningSink : public Sink {
   void impose(std::unique_ptr<plan::Imposed> plan) { planner_.impose(std::move(plan)); }
 
   /// Before anything is recorded.
-  void limit_memory(plan::Index bytes, std::map<int, plan::Housing> homes = {}) { planner_.limit_memory(bytes, std::move(homes)); }
+  void limit_memory(plan::Index bytes, std::map<int, plan::Housing> homes = {}) {
+    planner_.limit_memory(bytes, std::move(homes));
+  }
 
   /// What a kRestore operation is going to make (Planner::restores).
-  void restores(plan::TensorId tensor, int site, const plan::Housing& housing) { planner_.restores(tensor, site, housing); }
+  void restores(plan::TensorId tensor, int site, const plan::Housing& housing) {
+    planner_.restores(tensor, site, housing);
+  }
 
   void segment(plan::Segment segment) override;
   [[nodiscard]] const plan::Planner& planner() const { return planner_; }
@@ -38,8 +42,8 @@ class PlanningSink : public Sink {
   double planning_seconds_ = 0;
 };
 
-/// The operations of a `--reproducible` run as they would be planned without the switch, and without a memory limit: only for
-/// predictions, which say what the switch costs.
+/// The operations of a `--reproducible` run as they would be planned without the switch, and without a memory limit:
+/// only for predictions, which say what the switch costs.
 class BaselineSink : public PlanningSink {
  public:
   using Visitor = std::function<void(const plan::PlannedOp&, const plan::TensorLookup&, const plan::PlanInputs&)>;

@@ -12,12 +12,16 @@
 namespace tdsl::record {
 
 plan::TensorDesc Recorder::new_tensor(ElementType type, std::vector<Index> shape, std::string name) {
-  return {next_tensor_++, {static_cast<Index>(element_size(type)), element_name(type).data()}, std::move(shape), std::move(name)};
+  return {next_tensor_++,
+          {static_cast<Index>(element_size(type)), element_name(type).data()},
+          std::move(shape),
+          std::move(name)};
 }
 
 TensorHandle Recorder::handle(plan::TensorDesc desc, ElementType type, bool source) {
   const plan::TensorId id = desc.id;
-  TensorState* const state = std::make_unique<TensorState>(TensorState{this, std::move(desc), type, 0, source}).release();
+  TensorState* const state =
+      std::make_unique<TensorState>(TensorState{this, std::move(desc), type, 0, source}).release();
   if (follows_names_) named_.emplace(id, state);
   return TensorHandle(state);
 }
@@ -47,20 +51,22 @@ void Recorder::add(plan::Op op) {
   segment_.ops.push_back(std::move(op));
 }
 
-TensorHandle Recorder::whole_tensor(plan::OpClass op_class, std::string_view name, ElementType type, const std::vector<Index>& shape,
-                                    std::vector<Index> tile, Place place) {
+TensorHandle Recorder::whole_tensor(plan::OpClass op_class, std::string_view name, ElementType type,
+                                    const std::vector<Index>& shape, std::vector<Index> tile, Place place) {
   plan::OpBuilder op(op_class, name, place.site, place.line);
   for (std::size_t d = 0; d < shape.size(); ++d) op.out("i" + std::to_string(d), shape[d]);
   op.flops(0).tile(std::move(tile));
   return record(std::move(op.op()), type);
 }
 
-TensorHandle Recorder::load(std::string_view name, ElementType type, std::vector<Index> shape, std::vector<Index> tile, Place place) {
+TensorHandle Recorder::load(std::string_view name, ElementType type, std::vector<Index> shape, std::vector<Index> tile,
+                            Place place) {
   return whole_tensor(plan::OpClass::kLoad, name, type, shape, std::move(tile), place);
 }
 
-TensorHandle Recorder::load_stored(std::string_view name, ElementType type, std::vector<Index> shape, const plan::Estimate& stored,
-                                   std::shared_ptr<const plan::RowCounts> rows, std::vector<Index> tile, Place place) {
+TensorHandle Recorder::load_stored(std::string_view name, ElementType type, std::vector<Index> shape,
+                                   const plan::Estimate& stored, std::shared_ptr<const plan::RowCounts> rows,
+                                   std::vector<Index> tile, Place place) {
   TDSL_CHECK(!shape.empty(), "scalars are not compressed");
   plan::OpBuilder op(plan::OpClass::kLoad, name, place.site, place.line);
   for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -72,14 +78,21 @@ TensorHandle Recorder::load_stored(std::string_view name, ElementType type, std:
   return record(std::move(op.op()), type);
 }
 
-TensorHandle Recorder::stored_source(std::string_view name, ElementType type, std::vector<Index> shape, const plan::Estimate& stored, std::vector<Index> tile, Place place) {
+TensorHandle Recorder::stored_source(std::string_view name, ElementType type, std::vector<Index> shape,
+                                     const plan::Estimate& stored, std::vector<Index> tile, Place place) {
   TDSL_CHECK(shape.size() == 2, "matrices are compressed");
   plan::OpBuilder op(plan::OpClass::kSource, name, place.site, place.line);
-  op.out("i0", shape[0]).out("i1", shape[1]).uncut().flops(0).tile(std::move(tile)).stored(plan::compressed_rows(), stored);
+  op.out("i0", shape[0])
+      .out("i1", shape[1])
+      .uncut()
+      .flops(0)
+      .tile(std::move(tile))
+      .stored(plan::compressed_rows(), stored);
   return record(std::move(op.op()), type);
 }
 
-TensorHandle Recorder::source(std::string_view name, ElementType type, std::vector<Index> shape, std::vector<Index> tile, Place place) {
+TensorHandle Recorder::source(std::string_view name, ElementType type, std::vector<Index> shape,
+                              std::vector<Index> tile, Place place) {
   return whole_tensor(plan::OpClass::kSource, name, type, shape, std::move(tile), place);
 }
 
@@ -128,7 +141,8 @@ void Recorder::collect(std::string_view name, std::span<const TensorState* const
   plan::OpBuilder op(plan::OpClass::kCollect, name, place.site, place.line);
   op.write({}, {}).on_rank(0).flops(0);
   for (const TensorState* tensor : tensors) {
-    for (std::vector<plan::DimAccess>& dims : SummaryCorners(tensor->desc.shape).accesses()) op.read(tensor->desc.id, std::move(dims));
+    for (std::vector<plan::DimAccess>& dims : SummaryCorners(tensor->desc.shape).accesses())
+      op.read(tensor->desc.id, std::move(dims));
   }
   add(std::move(op.op()));
   flush();

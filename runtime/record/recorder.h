@@ -29,9 +29,9 @@ struct LoopOutput {
   int continues = -1;  ///< the read whose elements it starts from
 };
 
-/// Turns what a program does into segments of operations: numbers tensors and operations, follows the names of tensors, and
-/// hands everything to a sink. Executables and `tdslc explain` record through it, so both give the same segments. Kernels are
-/// no part of what is recorded: who has some keeps them under Op::record.
+/// Turns what a program does into segments of operations: numbers tensors and operations, follows the names of tensors,
+/// and hands everything to a sink. Executables and `tdslc explain` record through it, so both give the same segments.
+/// Kernels are no part of what is recorded: who has some keeps them under Op::record.
 class Recorder {
  public:
   /// The sink, and this recorder, must outlive all handles it gives. Tensors are numbered from `first_tensor` on.
@@ -39,25 +39,30 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// The number that the next operation gets: its kernel must be known before it is recorded, because recording may hand it on.
+  /// The number that the next operation gets: its kernel must be known before it is recorded, because recording may
+  /// hand it on.
   [[nodiscard]] Index next_record() const { return next_record_; }
 
   /// Tensors without operands: read from a file, or generated. `tile`: an annotation, or empty.
-  [[nodiscard]] TensorHandle load(std::string_view name, ElementType type, std::vector<Index> shape, std::vector<Index> tile, Place place);
+  [[nodiscard]] TensorHandle load(std::string_view name, ElementType type, std::vector<Index> shape,
+                                  std::vector<Index> tile, Place place);
   /// Read into compressed blocks, whose columns are never cut; `stored`: elements, and `rows`, if that is known, where.
-  [[nodiscard]] TensorHandle load_stored(std::string_view name, ElementType type, std::vector<Index> shape, const plan::Estimate& stored,
-                                         std::shared_ptr<const plan::RowCounts> rows, std::vector<Index> tile, Place place);
+  [[nodiscard]] TensorHandle load_stored(std::string_view name, ElementType type, std::vector<Index> shape,
+                                         const plan::Estimate& stored, std::shared_ptr<const plan::RowCounts> rows,
+                                         std::vector<Index> tile, Place place);
   /// Generated as compressed blocks, whose columns are never cut.
-  [[nodiscard]] TensorHandle stored_source(std::string_view name, ElementType type, std::vector<Index> shape, const plan::Estimate& stored, std::vector<Index> tile, Place place);
-  [[nodiscard]] TensorHandle source(std::string_view name, ElementType type, std::vector<Index> shape, std::vector<Index> tile, Place place);
+  [[nodiscard]] TensorHandle stored_source(std::string_view name, ElementType type, std::vector<Index> shape,
+                                           const plan::Estimate& stored, std::vector<Index> tile, Place place);
+  [[nodiscard]] TensorHandle source(std::string_view name, ElementType type, std::vector<Index> shape,
+                                    std::vector<Index> tile, Place place);
   /// The operation's result, a tensor of the operation's shape.
   [[nodiscard]] TensorHandle record(plan::Op op, ElementType type);
   /// A loop as one task. Its results are whole tensors where it runs.
   [[nodiscard]] std::vector<TensorHandle> loop(plan::Op op, std::vector<LoopOutput> outputs);
   /// A scalar on every rank, to steer control. Hands on everything recorded so far.
   [[nodiscard]] TensorHandle control(const TensorHandle& scalar, Place place);
-  /// Brings the elements that summaries of the tensors show to one rank: their corners, tensor by tensor. Effects hand on
-  /// everything recorded so far.
+  /// Brings the elements that summaries of the tensors show to one rank: their corners, tensor by tensor. Effects hand
+  /// on everything recorded so far.
   void collect(std::string_view name, std::span<const TensorState* const> tensors, Place place);
   /// Writes the tensor to a file.
   void store(std::string_view name, const TensorHandle& tensor, Place place, bool in_rows = false);
@@ -90,8 +95,8 @@ class Recorder {
  private:
   [[nodiscard]] plan::TensorDesc new_tensor(ElementType type, std::vector<Index> shape, std::string name);
   [[nodiscard]] TensorHandle handle(plan::TensorDesc desc, ElementType type, bool source = false);
-  [[nodiscard]] TensorHandle whole_tensor(plan::OpClass op_class, std::string_view name, ElementType type, const std::vector<Index>& shape,
-                                          std::vector<Index> tile, Place place);
+  [[nodiscard]] TensorHandle whole_tensor(plan::OpClass op_class, std::string_view name, ElementType type,
+                                          const std::vector<Index>& shape, std::vector<Index> tile, Place place);
   void add(plan::Op op);
 
   Sink& sink_;

@@ -19,7 +19,8 @@ using Places = std::map<int, FormPlace>;
 
 class FormChoice {
  public:
-  FormChoice(const Recording& program, const plan::PlanInputs& inputs, const plan::PlanRequest& request) : program_(program), inputs_(inputs), request_(request) {}
+  FormChoice(const Recording& program, const plan::PlanInputs& inputs, const plan::PlanRequest& request)
+      : program_(program), inputs_(inputs), request_(request) {}
 
   Start run() {
     Start start{survey(program_), {}, nullptr, {}, {}};
@@ -33,7 +34,8 @@ class FormChoice {
     if (plans_are_wanted(request_, inputs_)) start.plans = plan::plans_for(start.region, inputs_, request_);
     start.saved = plan::saved_plan(start.plans, start.region, inputs_, request_);
     start.saved.forms = forms_.at;
-    if (!start.saved.at.empty() || !forms_.at.empty()) start.plan = std::make_shared<const plan::PlanValue>(start.saved);
+    if (!start.saved.at.empty() || !forms_.at.empty())
+      start.plan = std::make_shared<const plan::PlanValue>(start.saved);
     return start;
   }
 
@@ -45,8 +47,7 @@ class FormChoice {
         const auto place = places_.find(site);
         if (place != places_.end() && form < place->second.forms) forms_.at[site] = form;
       }
-    } catch (const std::runtime_error&) {
-    }
+    } catch (const std::runtime_error&) {}
   }
 
   /// Every place takes the form with the fewest operations, the first of several.
@@ -56,7 +57,8 @@ class FormChoice {
     for (const plan::RegionChoice& choice : first.choices) most = std::max(most, choice.forms);
     for (int form = 1; form < most; ++form) note(survey(program_, Forms{{}, form}));
     for (const auto& [site, place] : places_) {
-      forms_.at[site] = static_cast<int>(std::min_element(place.flops.begin(), place.flops.end()) - place.flops.begin());
+      forms_.at[site] =
+          static_cast<int>(std::min_element(place.flops.begin(), place.flops.end()) - place.flops.begin());
     }
   }
 
@@ -74,7 +76,8 @@ class FormChoice {
   /// Whether a plan of the region fits, and its seconds: estimated by the search on one mesh, as there are many forms.
   [[nodiscard]] std::pair<bool, double> price(const plan::Region& region) {
     if (inputs_.ranks > 1) {
-      const plan::FoundPlan found = plan::search(region, inputs_, {.copies = false, .most_meshes = 1, .tables = &tables_});
+      const plan::FoundPlan found =
+          plan::search(region, inputs_, {.copies = false, .most_meshes = 1, .tables = &tables_});
       if (!found.plan.at.empty()) return {found.fits, found.seconds};
     }
     return {true, plan::price_of(region, inputs_, nullptr).seconds};
@@ -82,7 +85,8 @@ class FormChoice {
 
   void try_forms(Start& best) {
     std::vector<std::pair<double, int>> order;
-    for (const auto& [site, place] : places_) order.emplace_back(-place.flops[static_cast<std::size_t>(forms_.at[site])], site);
+    for (const auto& [site, place] : places_)
+      order.emplace_back(-place.flops[static_cast<std::size_t>(forms_.at[site])], site);
     std::sort(order.begin(), order.end());
     std::pair<bool, double> least = price(best.region);
     int trials = kFormTrials;
@@ -126,6 +130,8 @@ bool plans_are_wanted(const plan::PlanRequest& request, const plan::PlanInputs& 
   return whole || request.always || request.use || !request.place.empty();
 }
 
-Start start_of(const Recording& program, const plan::PlanInputs& inputs, const plan::PlanRequest& request) { return FormChoice(program, inputs, request).run(); }
+Start start_of(const Recording& program, const plan::PlanInputs& inputs, const plan::PlanRequest& request) {
+  return FormChoice(program, inputs, request).run();
+}
 
 }  // namespace tdsl::record

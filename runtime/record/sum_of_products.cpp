@@ -29,7 +29,7 @@ struct SumOperand {
   plan::TensorId tensor = -1;
   std::vector<int> labels;  ///< of the whole sum, per dimension
   Contractions::Set set = 0;
-  TensorHandle handle{};    ///< of an intermediate result
+  TensorHandle handle{};  ///< of an intermediate result
 };
 
 /// One form: contracts the factors two by two along a path.
@@ -38,7 +38,8 @@ class PathRecording {
   PathRecording(const SumOfProducts& sum, const Contractions& contractions, const SumRecording& recording)
       : sum_(sum), contractions_(contractions), recording_(recording), text_(sum.names) {
     const ProductLabels labels = labels_of(sum.whole);
-    for (std::size_t k = 0; k < labels.factors.size(); ++k) operands_.push_back({sum.whole.reads[k].tensor, labels.factors[k], Contractions::Set{1} << k});
+    for (std::size_t k = 0; k < labels.factors.size(); ++k)
+      operands_.push_back({sum.whole.reads[k].tensor, labels.factors[k], Contractions::Set{1} << k});
   }
 
   TensorHandle run(const ContractionPath& path) {
@@ -63,7 +64,8 @@ class PathRecording {
     const bool whole = set == (Contractions::Set{1} << contractions_.factors()) - 1;
     const std::string text = text_[a] + " " + text_[b];
     const std::string name = whole ? sum_.whole.name : text.size() <= kLongestName ? text : "temporary";
-    const int site = place(1 + static_cast<int>(contractions_.factors()) + contraction_number(contractions_.factors(), x.set, y.set));
+    const int site = place(1 + static_cast<int>(contractions_.factors()) +
+                           contraction_number(contractions_.factors(), x.set, y.set));
     SumOperand result = recorded({&x, &y}, name, site, set);
     text_.push_back("(" + text + ")");
     // Names of intermediate results end here.
@@ -74,7 +76,8 @@ class PathRecording {
 
   [[nodiscard]] int place(int number) const { return sum_.whole.site + number; }
 
-  SumOperand recorded(std::vector<const SumOperand*> operands, const std::string& name, int site, Contractions::Set set) {
+  SumOperand recorded(std::vector<const SumOperand*> operands, const std::string& name, int site,
+                      Contractions::Set set) {
     const plan::Op& whole = sum_.whole;
     const std::vector<int> out = kept_in_order(set);
     std::vector<int> number(whole.labels.size(), -1);
@@ -105,17 +108,20 @@ class PathRecording {
   }
 
   /// As the kernels want it: products of two matrices, or of more dimensions, go through BLIS.
-  static plan::OpClass class_of(const std::vector<const SumOperand*>& operands, const std::vector<int>& out, const std::vector<int>& summed) {
+  static plan::OpClass class_of(const std::vector<const SumOperand*>& operands, const std::vector<int>& out,
+                                const std::vector<int>& summed) {
     if (summed.empty()) return plan::OpClass::kMap;
     const auto in_both = [&](int l) {
-      return std::ranges::all_of(operands, [&](const SumOperand* o) { return std::ranges::find(o->labels, l) != o->labels.end(); });
+      return std::ranges::all_of(
+          operands, [&](const SumOperand* o) { return std::ranges::find(o->labels, l) != o->labels.end(); });
     };
     const bool batch = std::ranges::all_of(out, in_both);
     return operands.size() == 2 && !batch ? plan::OpClass::kContraction : plan::OpClass::kReduce;
   }
 
-  /// The labels that are left, those of the result together and those summed later together, so that a product over several of them is one of
-  /// matrices. Last are those of the kind that the last factor's last label is of: neighbours in memory stay that.
+  /// The labels that are left, those of the result together and those summed later together, so that a product over
+  /// several of them is one of matrices. Last are those of the kind that the last factor's last label is of: neighbours
+  /// in memory stay that.
   std::vector<int> kept_in_order(Contractions::Set set) const {
     const Contractions::Labels kept = contractions_.kept(set);
     const int outs = sum_.whole.out_rank();
@@ -161,7 +167,8 @@ std::string operations_text(double operations) {
 int SumOfProducts::places(std::size_t factors) { return 2 + static_cast<int>(factors) + contraction_count(factors); }
 
 TensorHandle record_sum(const SumOfProducts& sum, const SumRecording& recording) {
-  TDSL_CHECK(sum.whole.reads.size() == sum.names.size() && sum.whole.reads.size() >= 3, "a sum of products has three factors or more");
+  TDSL_CHECK(sum.whole.reads.size() == sum.names.size() && sum.whole.reads.size() >= 3,
+             "a sum of products has three factors or more");
   const Contractions contractions(labels_of(sum.whole));
   std::vector<ContractionPath> paths;
   if (contractions.factors() == 3) {
@@ -173,7 +180,8 @@ TensorHandle record_sum(const SumOfProducts& sum, const SumRecording& recording)
     }
   }
   std::vector<std::string> texts;
-  for (const ContractionPath& path : paths) texts.push_back(text_of(sum, path) + ": " + operations_text(contractions.cost(path).operations) + " operations");
+  for (const ContractionPath& path : paths)
+    texts.push_back(text_of(sum, path) + ": " + operations_text(contractions.cost(path).operations) + " operations");
   texts.push_back("all at once: " + operations_text(contractions.operations_as_one()) + " operations");
   TensorHandle result;
   std::vector<Control::Branch> forms;
@@ -202,7 +210,9 @@ TensorHandle record_sum(const SumOfProducts& sum, const SumRecording& recording)
 }
 
 bool drop_empty_sum(plan::Op& op) {
-  const auto is_empty = [&op](const plan::ReduceLabel& r) { return op.labels[static_cast<std::size_t>(r.label)].range.empty(); };
+  const auto is_empty = [&op](const plan::ReduceLabel& r) {
+    return op.labels[static_cast<std::size_t>(r.label)].range.empty();
+  };
   if (!op.epilogue || std::none_of(op.reduce.begin(), op.reduce.end(), is_empty)) return false;
   op.reads.erase(op.reads.begin(), op.reads.begin() + static_cast<std::ptrdiff_t>(op.own_reads().size()));
   op.op_class = op.reads.empty() ? plan::OpClass::kSource : plan::OpClass::kMap;

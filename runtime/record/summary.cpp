@@ -50,7 +50,8 @@ std::vector<std::vector<plan::DimAccess>> SummaryCorners::accesses() const {
   std::vector<std::vector<plan::DimAccess>> list;
   for_each([&](const std::vector<std::size_t>& choice) {
     std::vector<plan::DimAccess>& dims = list.emplace_back();
-    for (std::size_t d = 0; d < choice.size(); ++d) dims.push_back(plan::fixed(runs_[d][choice[d]].lo, runs_[d][choice[d]].hi));
+    for (std::size_t d = 0; d < choice.size(); ++d)
+      dims.push_back(plan::fixed(runs_[d][choice[d]].lo, runs_[d][choice[d]].hi));
   });
   return list;
 }

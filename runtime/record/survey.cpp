@@ -1,9 +1,9 @@
 #include "runtime/record/survey.h"
 
 #include <algorithm>
-#include <limits>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <utility>
 
 #include "runtime/check.h"
@@ -50,8 +50,7 @@ Index trip_count(Index begin, Index end, Index step) {
 
 void SurveyControl::follow_scalars(const std::function<bool(Index)>& turn) {
   ++scalar_loops_;
-  for (Index k = 0; turn(k); ++k) {
-  }
+  for (Index k = 0; turn(k); ++k) {}
   --scalar_loops_;
 }
 
@@ -82,7 +81,8 @@ void SurveyControl::while_loop(Loop loop, const Condition& condition, const Body
   if (!loop.records) {
     return follow_scalars([&](Index k) {
       if (!condition()) return false;
-      if (k == scalar_limit_) throw SurveyOver{"a loop over scalars runs more than " + std::to_string(k) + " times", true};
+      if (k == scalar_limit_)
+        throw SurveyOver{"a loop over scalars runs more than " + std::to_string(k) + " times", true};
       body(k);
       return true;
     });
@@ -106,7 +106,8 @@ void SurveyControl::while_loop(Loop loop, const Condition& condition, const Body
   if (runs) weighted(1, ask);
 }
 
-void SurveyControl::if_else(Known known, int site, bool condition, const Branch& then_branch, const Branch& else_branch) {
+void SurveyControl::if_else(Known known, int site, bool condition, const Branch& then_branch,
+                            const Branch& else_branch) {
   bool taken = condition;
   // Nothing is recorded in a loop over scalars, and it may never end if its branches go one way.
   if (known != Known::kStart && scalar_loops_ == 0) {
@@ -133,11 +134,14 @@ void SurveyControl::choose(int site, std::span<const Branch> forms) {
   forms[form]();
   recorder_.flush();
   double flops = 0;
-  for (std::size_t k = first; k < region.ops.size(); ++k) flops += region.ops[k].weight * plan::flops_of(region.ops[k].op);
+  for (std::size_t k = first; k < region.ops.size(); ++k)
+    flops += region.ops[k].weight * plan::flops_of(region.ops[k].op);
   region.choices.push_back({site, static_cast<int>(form), static_cast<int>(forms.size()), sink_.weight(), flops});
 }
 
-void SurveyControl::fence(int line) { throw SurveyOver{"sizes from line " + std::to_string(rt::line_in(line)) + " on come from data"}; }
+void SurveyControl::fence(int line) {
+  throw SurveyOver{"sizes from line " + std::to_string(rt::line_in(line)) + " on come from data"};
+}
 
 namespace {
 
@@ -148,8 +152,8 @@ void put_one(std::span<std::byte> value) {
 }
 
 /// One run of the program. Returns why it ended early, if it did.
-SurveyOver run_once(const Recording& program, plan::Region& region, int run, Branches& branches, const Forms& forms, Index scalar_limit,
-                    Index unknown_trips) {
+SurveyOver run_once(const Recording& program, plan::Region& region, int run, Branches& branches, const Forms& forms,
+                    Index scalar_limit, Index unknown_trips) {
   SurveySink sink(region, run);
   // Tensors of different runs are different tensors.
   Recorder recorder(sink, plan::TensorId{run} << 32);
@@ -157,9 +161,7 @@ SurveyOver run_once(const Recording& program, plan::Region& region, int run, Bra
   SurveyOver end;
   try {
     program(recorder, control);
-  } catch (const SurveyOver& over) {
-    end = over;
-  } catch (const std::exception& error) {
+  } catch (const SurveyOver& over) { end = over; } catch (const std::exception& error) {
     end.reason = error.what();
   }
   // What was named at the end of a region lives on behind it: unwinding ends no lives.

@@ -11,20 +11,24 @@
 #include "runtime/record/control.h"
 
 // Note [Surveys]
-// Before a program runs it is surveyed: its recording code is executed, and what it records is kept instead of planned. Nothing
-// is computed, read, written, printed or checked, so what depends on data has to be guessed:
+// Before a program runs it is surveyed: its recording code is executed, and what it records is kept instead of planned.
+// Nothing is computed, read, written, printed or checked, so what depends on data has to be guessed:
 //
-//   a loop       is recorded for its first iteration, with weight 1, and for a middle one, with weight T - 1, where T is how often
-//                it runs (10 where that comes from data). The second reads what the first made, so what a loop carries from
-//                iteration to iteration is in the graph. Weights of nested loops multiply. More than four loops deep, and once
-//                there are 4096 records, an iteration is recorded once, with weight T. A loop that computes scalars alone runs,
-//                with its branches, for a million iterations at most; a survey that has met a longer one does not wait for it again.
-//   a branch     whose condition comes from data or changes in a loop is taken one way per run of the program, the way taken less
-//                before first; the program is surveyed again, up to eight times, until every branch met was taken both ways, and
-//                the runs are united with equal weights.
+//   a loop       is recorded for its first iteration, with weight 1, and for a middle one, with weight T - 1, where T
+//   is how often
+//                it runs (10 where that comes from data). The second reads what the first made, so what a loop carries
+//                from iteration to iteration is in the graph. Weights of nested loops multiply. More than four loops
+//                deep, and once there are 4096 records, an iteration is recorded once, with weight T. A loop that
+//                computes scalars alone runs, with its branches, for a million iterations at most; a survey that has
+//                met a longer one does not wait for it again.
+//   a branch     whose condition comes from data or changes in a loop is taken one way per run of the program, the way
+//   taken less
+//                before first; the program is surveyed again, up to eight times, until every branch met was taken both
+//                ways, and the runs are united with equal weights.
 //   a control    read gives 1, or true.
-//   a choice     takes the form it is told to take; the region says which, and how many operations on elements that takes.
-//   a fence      ends the survey: extents behind it come from data. So does an error of the program, which the run will report.
+//   a choice     takes the form it is told to take; the region says which, and how many operations on elements that
+//   takes. a fence      ends the survey: extents behind it come from data. So does an error of the program, which the
+//   run will report.
 
 namespace tdsl::record {
 
@@ -78,8 +82,14 @@ struct SurveyOver {
 /// One run of a survey.
 class SurveyControl : public Control {
  public:
-  SurveyControl(Recorder& recorder, SurveySink& sink, Branches& branches, const Forms& forms, Index scalar_limit = kScalarIterations, Index unknown_trips = kUnknownTrips)
-      : recorder_(recorder), sink_(sink), branches_(branches), forms_(forms), scalar_limit_(scalar_limit), unknown_trips_(unknown_trips) {}
+  SurveyControl(Recorder& recorder, SurveySink& sink, Branches& branches, const Forms& forms,
+                Index scalar_limit = kScalarIterations, Index unknown_trips = kUnknownTrips)
+      : recorder_(recorder),
+        sink_(sink),
+        branches_(branches),
+        forms_(forms),
+        scalar_limit_(scalar_limit),
+        unknown_trips_(unknown_trips) {}
 
   void for_loop(Loop loop, Index begin, Index end, Index step, const Body& body) override;
   void while_loop(Loop loop, const Condition& condition, const Body& body) override;
@@ -109,8 +119,9 @@ class SurveyControl : public Control {
 /// A program that records: it is called with where to record and what steers it.
 using Recording = std::function<void(Recorder&, Control&)>;
 
-/// Surveys a program with the forms given. Its errors, and all others, end the region. `unknown_trips`, at least 1: of loops whose trip
-/// count comes from data.
-[[nodiscard]] plan::Region survey(const Recording& program, const Forms& forms = {}, Index unknown_trips = kUnknownTrips);
+/// Surveys a program with the forms given. Its errors, and all others, end the region. `unknown_trips`, at least 1: of
+/// loops whose trip count comes from data.
+[[nodiscard]] plan::Region survey(const Recording& program, const Forms& forms = {},
+                                  Index unknown_trips = kUnknownTrips);
 
 }  // namespace tdsl::record

@@ -18,9 +18,9 @@ struct TensorState {
   bool source = false;  ///< made from nothing: read from a file, or generated
 };
 
-/// A name for a recorded tensor. Copies name the same tensor; its life ends with the last handle and the last recorded use.
-/// (Not inline, and without shared_ptr: emitted code that names tensors shall compile quickly. Only the thread that records
-/// touches handles.)
+/// A name for a recorded tensor. Copies name the same tensor; its life ends with the last handle and the last recorded
+/// use. (Not inline, and without shared_ptr: emitted code that names tensors shall compile quickly. Only the thread
+/// that records touches handles.)
 class TensorHandle {
  public:
   TensorHandle() = default;

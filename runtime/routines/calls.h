@@ -5,8 +5,8 @@
 #include "runtime/app/session/session.h"
 #include "runtime/routines/algorithms/site.h"
 
-// Library routines, as emitted programs call them: results, operands, numbers, and where the program calls. Operands that are not used
-// again are moved in. What is recorded, and the meaning of results, is said in algorithms/routine.h.
+// Library routines, as emitted programs call them: results, operands, numbers, and where the program calls. Operands
+// that are not used again are moved in. What is recorded, and the meaning of results, is said in algorithms/routine.h.
 
 namespace tdsl::rt::routines {
 

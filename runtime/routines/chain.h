@@ -10,10 +10,11 @@ namespace tdsl::rt::routines {
 
 using record::ChainFactor;
 
-/// Records the product of a chain of matrices in the order of fewest multiplications (record/chain.h). `sizes`: of the factors, one
-/// more than there are. T is float or double.
+/// Records the product of a chain of matrices in the order of fewest multiplications (record/chain.h). `sizes`: of the
+/// factors, one more than there are. T is float or double.
 template <Element T>
-[[nodiscard]] Tensor<T> chain(Session& session, std::string_view name, std::initializer_list<ChainFactor> factors, std::initializer_list<Index> sizes,
-                              record::Place place, std::initializer_list<Index> tile = {});
+[[nodiscard]] Tensor<T> chain(Session& session, std::string_view name, std::initializer_list<ChainFactor> factors,
+                              std::initializer_list<Index> sizes, record::Place place,
+                              std::initializer_list<Index> tile = {});
 
 }  // namespace tdsl::rt::routines

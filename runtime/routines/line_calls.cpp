@@ -6,7 +6,8 @@ namespace tdsl::rt::routines {
 
 namespace {
 
-void line_call(Session& session, Routine routine, std::initializer_list<Into> results, TensorHandle a, Index axis, Index count, const Site& site) {
+void line_call(Session& session, Routine routine, std::initializer_list<Into> results, TensorHandle a, Index axis,
+               Index count, const Site& site) {
   Call call{routine, {}, {}, site, axis, count};
   call.operands.push_back(std::move(a));
   carry_out(session, call, results, make_line_kernel);

@@ -12,8 +12,8 @@
 
 namespace tdsl::rt::sparse {
 
-/// One row of a result: elements come in any order and are combined, then they leave in the order of their columns. A dense row and a bit
-/// per column (see prefers_bitmap).
+/// One row of a result: elements come in any order and are combined, then they leave in the order of their columns. A
+/// dense row and a bit per column (see prefers_bitmap).
 template <class T>
 class BitmapAccumulator {
  public:
@@ -56,8 +56,9 @@ class BitmapAccumulator {
   std::size_t hi_ = 0;
 };
 
-/// One row of a result of which the elements of a column are added, of bool by `or`: every column has its sum, 0 between rows, and a bit that says whether something
-/// came. Neither adding nor leaving takes a branch that depends on what is stored.
+/// One row of a result of which the elements of a column are added, of bool by `or`: every column has its sum, 0
+/// between rows, and a bit that says whether something came. Neither adding nor leaving takes a branch that depends on
+/// what is stored.
 template <class T>
 class AddedRow {
  public:
@@ -88,7 +89,8 @@ class AddedRow {
   }
   /// What `drain` may write beyond the elements of the row.
   static constexpr Index kSlack = 2;
-  /// Columns and sums in ascending order, those that are 0 left out; returns how many. Of bool there are columns alone. The row is empty.
+  /// Columns and sums in ascending order, those that are 0 left out; returns how many. Of bool there are columns alone.
+  /// The row is empty.
   Index drain(std::uint32_t* columns, T* values) {
     const Index came = columns_that_came(columns);
     if constexpr (std::is_same_v<T, bool>) return came;
@@ -165,7 +167,8 @@ class HashAccumulator {
     shift_ = 64 - std::countr_zero(slots);
   }
   [[nodiscard]] std::size_t first_slot(std::uint32_t column) const {
-    // Of a product the top bits depend on all bits of the column: columns that are multiples of a power of two do not meet.
+    // Of a product the top bits depend on all bits of the column: columns that are multiples of a power of two do not
+    // meet.
     return column * std::uint64_t{0x9e3779b97f4a7c15} >> shift_;
   }
   [[gnu::noinline, gnu::cold]] void grow() {
@@ -189,8 +192,8 @@ class HashAccumulator {
   int shift_ = 63;  ///< leaves as many bits as a slot's number has
 };
 
-/// Whether a dense row with a bit per column is faster for a row than a hash table: while columns are fewer than 256 times the elements that
-/// come, beyond the second-level cache 64 times. Both give the same bits.
+/// Whether a dense row with a bit per column is faster for a row than a hash table: while columns are fewer than 256
+/// times the elements that come, beyond the second-level cache 64 times. Both give the same bits.
 [[nodiscard]] inline bool prefers_bitmap(Index columns, Index elements) {
   constexpr Index kInCache = 1 << 16;
   return columns < (columns <= kInCache ? 256 : 64) * elements;

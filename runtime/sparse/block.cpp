@@ -16,7 +16,8 @@ BlockArrays arrays_of(const BlockHead& head) {
     arrays.position[l] = listed && l > 0 ? place((head.count[l - 1] + 1) * static_cast<Index>(sizeof(Index))) : -1;
     arrays.coordinate[l] = listed ? place(head.count[l] * static_cast<Index>(sizeof(std::uint32_t))) : -1;
   }
-  if (head.has(BlockHead::kValues)) arrays.values = place(head.stored() * static_cast<Index>(element_size(head.type())));
+  if (head.has(BlockHead::kValues))
+    arrays.values = place(head.stored() * static_cast<Index>(element_size(head.type())));
   return arrays;
 }
 

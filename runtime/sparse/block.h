@@ -21,12 +21,13 @@ enum class Level : std::uint8_t {
 
 /// The beginning of a block, which is one buffer. Behind it come, per compressed level l,
 ///
-///     Index         position[count[l - 1] + 1]   children of node p of the level above are [position[p], position[p + 1]); not of level 0
-///     std::uint32_t coordinate[count[l]]         from the tile's corner, ascending among the children of a node
+///     Index         position[count[l - 1] + 1]   children of node p of the level above are [position[p], position[p +
+///     1]); not of level 0 std::uint32_t coordinate[count[l]]         from the tile's corner, ascending among the
+///     children of a node
 ///
-/// and last `T value[count[levels - 1]]`; every array begins at a multiple of 64 bytes. A dense level has no arrays: children of node p
-/// are p * extent and those that follow. What is not stored is 0. A 4 x 5 block with three elements, its rows dense and its columns
-/// compressed (CSR):
+/// and last `T value[count[levels - 1]]`; every array begins at a multiple of 64 bytes. A dense level has no arrays:
+/// children of node p are p * extent and those that follow. What is not stored is 0. A 4 x 5 block with three elements,
+/// its rows dense and its columns compressed (CSR):
 ///
 ///     . a . . b        position    0 2 2 3 3
 ///     . . . . .        coordinate  1 4 0
@@ -36,7 +37,8 @@ struct BlockHead {
   static constexpr std::uint32_t kMagic = 0x4c445354;
   static constexpr std::uint8_t kNoZeros = 1;  ///< every stored value differs from 0
   static constexpr std::uint8_t kFinite = 2;   ///< every stored value is finite
-  static constexpr std::uint8_t kValues = 4;   ///< there are values; without, all that is stored is true (bool, last level compressed)
+  static constexpr std::uint8_t kValues =
+      4;  ///< there are values; without, all that is stored is true (bool, last level compressed)
 
   std::uint32_t magic = kMagic;
   std::uint8_t levels = 0;
@@ -81,13 +83,16 @@ class BlockView {
     const auto* const base = reinterpret_cast<const std::byte*>(&head);
     for (std::size_t l = 0; l < head.levels; ++l) {
       position_[l] = arrays.position[l] < 0 ? nullptr : reinterpret_cast<const Index*>(base + arrays.position[l]);
-      coordinate_[l] = arrays.coordinate[l] < 0 ? nullptr : reinterpret_cast<const std::uint32_t*>(base + arrays.coordinate[l]);
+      coordinate_[l] =
+          arrays.coordinate[l] < 0 ? nullptr : reinterpret_cast<const std::uint32_t*>(base + arrays.coordinate[l]);
     }
     values_ = arrays.values < 0 ? nullptr : reinterpret_cast<const T*>(base + arrays.values);
   }
   [[nodiscard]] const BlockHead& head() const { return *head_; }
   [[nodiscard]] const Index* position(int level) const { return position_[static_cast<std::size_t>(level)]; }
-  [[nodiscard]] const std::uint32_t* coordinate(int level) const { return coordinate_[static_cast<std::size_t>(level)]; }
+  [[nodiscard]] const std::uint32_t* coordinate(int level) const {
+    return coordinate_[static_cast<std::size_t>(level)];
+  }
   /// Null: all that is stored is 1.
   [[nodiscard]] const T* values() const { return values_; }
   [[nodiscard]] T value(Index k) const { return values_ == nullptr ? T(1) : values_[k]; }

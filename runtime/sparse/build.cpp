@@ -41,7 +41,8 @@ std::uint8_t flags_of(std::span<const T> stored, bool values) {
     zero |= v == T(0);
     if constexpr (std::is_floating_point_v<T>) finite &= v - v == T(0);
   }
-  const int flags = (zero ? 0 : BlockHead::kNoZeros) | (finite ? BlockHead::kFinite : 0) | (values ? BlockHead::kValues : 0);
+  const int flags =
+      (zero ? 0 : BlockHead::kNoZeros) | (finite ? BlockHead::kFinite : 0) | (values ? BlockHead::kValues : 0);
   return static_cast<std::uint8_t>(flags);
 }
 
@@ -83,7 +84,8 @@ BlockHead head_from(const Entries& entries, std::span<const Level> storage, bool
   if (count == 0) return head;
   for (const Index extent : entries.extents) {
     if (extent > kMostCoordinates) {
-      throw RunError("a compressed tensor has blocks of " + std::to_string(extent) + " elements along a dimension; more than " + std::to_string(kMostCoordinates) +
+      throw RunError("a compressed tensor has blocks of " + std::to_string(extent) +
+                     " elements along a dimension; more than " + std::to_string(kMostCoordinates) +
                      " are not supported yet (--disable-pass storage stores it dense)");
     }
   }
@@ -93,7 +95,9 @@ BlockHead head_from(const Entries& entries, std::span<const Level> storage, bool
     if (static_cast<double>(count) >= kDenseFrom * volume_of(entries.extents)) {
       head.kind.fill(Level::kDense);
     } else if (levels > 1) {
-      head.kind[0] = static_cast<double>(distinct[0]) < kRowListBelow * static_cast<double>(entries.extents[0]) ? Level::kCompressed : Level::kDense;
+      head.kind[0] = static_cast<double>(distinct[0]) < kRowListBelow * static_cast<double>(entries.extents[0])
+                         ? Level::kCompressed
+                         : Level::kDense;
     }
   }
   for (std::size_t l = 0; l < levels; ++l) {
@@ -125,7 +129,9 @@ namespace {
 template <class T>
 class Arrays {
  public:
-  Arrays(const BlockHead& head, std::byte* to) : head_(head), arrays_(arrays_of(head)), to_(to) { std::memcpy(to, &head, sizeof head); }
+  Arrays(const BlockHead& head, std::byte* to) : head_(head), arrays_(arrays_of(head)), to_(to) {
+    std::memcpy(to, &head, sizeof head);
+  }
 
  protected:
   void clear_positions() {
@@ -157,7 +163,9 @@ class Arrays {
     }
   }
   [[nodiscard]] Index* position(std::size_t l) const { return reinterpret_cast<Index*>(to_ + arrays_.position[l]); }
-  [[nodiscard]] std::uint32_t* coordinate(std::size_t l) const { return reinterpret_cast<std::uint32_t*>(to_ + arrays_.coordinate[l]); }
+  [[nodiscard]] std::uint32_t* coordinate(std::size_t l) const {
+    return reinterpret_cast<std::uint32_t*>(to_ + arrays_.coordinate[l]);
+  }
   [[nodiscard]] bool has_values() const { return arrays_.values >= 0; }
   [[nodiscard]] T* values() const { return reinterpret_cast<T*>(to_ + arrays_.values); }
 
@@ -174,7 +182,8 @@ class Arrays {
 template <class T>
 class Writer : Arrays<T> {
  public:
-  Writer(const BlockHead& head, const SortedEntries<T>& entries, std::byte* to) : Arrays<T>(head, to), entries_(entries) {}
+  Writer(const BlockHead& head, const SortedEntries<T>& entries, std::byte* to)
+      : Arrays<T>(head, to), entries_(entries) {}
 
   void write() {
     this->clear_positions();
@@ -196,7 +205,8 @@ class Writer : Arrays<T> {
 template <class T>
 class RowWriter : Arrays<T> {
  public:
-  RowWriter(const BlockHead& head, const RowEntries<T>& entries, std::byte* to) : Arrays<T>(head, to), entries_(entries) {}
+  RowWriter(const BlockHead& head, const RowEntries<T>& entries, std::byte* to)
+      : Arrays<T>(head, to), entries_(entries) {}
 
   void write() {
     const BlockHead& head = this->head_;
@@ -247,10 +257,10 @@ void write_block(const BlockHead& head, const RowEntries<T>& entries, std::byte*
   RowWriter<T>(head, entries, to).write();
 }
 
-#define TDSL_INSTANTIATE(T)                                                            \
-  template BlockHead head_of(const SortedEntries<T>&, std::span<const Level>, bool);   \
-  template void write_block(const BlockHead&, const SortedEntries<T>&, std::byte*);    \
-  template BlockHead head_of(const RowEntries<T>&, std::span<const Level>, bool);      \
+#define TDSL_INSTANTIATE(T)                                                          \
+  template BlockHead head_of(const SortedEntries<T>&, std::span<const Level>, bool); \
+  template void write_block(const BlockHead&, const SortedEntries<T>&, std::byte*);  \
+  template BlockHead head_of(const RowEntries<T>&, std::span<const Level>, bool);    \
   template void write_block(const BlockHead&, const RowEntries<T>&, std::byte*);
 TDSL_INSTANTIATE(bool)
 TDSL_INSTANTIATE(std::int32_t)

@@ -19,31 +19,35 @@ inline constexpr double kRowListBelow = 0.9;
 /// Elements of a tile, sorted by their coordinates in the order of the levels, without duplicates.
 template <class T>
 struct SortedEntries {
-  std::span<const Index> extents;          ///< of the tile, per level; below 2^32
-  std::span<const std::uint32_t> at;       ///< entry by entry, outermost level first
-  std::span<const T> values;               ///< empty: all 1
+  std::span<const Index> extents;     ///< of the tile, per level; below 2^32
+  std::span<const std::uint32_t> at;  ///< entry by entry, outermost level first
+  std::span<const T> values;          ///< empty: all 1
 
-  [[nodiscard]] Index count() const { return extents.empty() ? static_cast<Index>(values.size()) : static_cast<Index>(at.size() / extents.size()); }
+  [[nodiscard]] Index count() const {
+    return extents.empty() ? static_cast<Index>(values.size()) : static_cast<Index>(at.size() / extents.size());
+  }
   [[nodiscard]] T value(Index k) const { return values.empty() ? T(1) : values[static_cast<std::size_t>(k)]; }
 };
 
-/// The same, row by row: the elements that differ in the last subscript only. Rows ascend, none is empty, and in each the last subscripts ascend.
+/// The same, row by row: the elements that differ in the last subscript only. Rows ascend, none is empty, and in each
+/// the last subscripts ascend.
 template <class T>
 struct RowEntries {
   std::span<const Index> extents;        ///< of the tile, per level; below 2^32
   std::span<const std::uint32_t> outer;  ///< row by row, all subscripts but the last
   std::span<const Index> begins;         ///< the number of each row's first element
   std::span<const std::uint32_t> last;
-  std::span<const T> values;             ///< empty: all 1
+  std::span<const T> values;  ///< empty: all 1
 
   [[nodiscard]] Index count() const { return static_cast<Index>(last.size()); }
   [[nodiscard]] Index end(std::size_t row) const { return row + 1 < begins.size() ? begins[row + 1] : count(); }
 };
 
-/// The head of the block that holds the entries: kinds as the storage has them, but chosen by content. Nothing stored gives a head with
-/// 0 bytes: the block is absent. `as_stored`: kinds exactly as given.
+/// The head of the block that holds the entries: kinds as the storage has them, but chosen by content. Nothing stored
+/// gives a head with 0 bytes: the block is absent. `as_stored`: kinds exactly as given.
 template <class T>
-[[nodiscard]] BlockHead head_of(const SortedEntries<T>& entries, std::span<const Level> storage, bool as_stored = false);
+[[nodiscard]] BlockHead head_of(const SortedEntries<T>& entries, std::span<const Level> storage,
+                                bool as_stored = false);
 template <class T>
 [[nodiscard]] BlockHead head_of(const RowEntries<T>& entries, std::span<const Level> storage, bool as_stored = false);
 
@@ -61,7 +65,9 @@ using BlockMemory = std::unique_ptr<std::byte[], AlignedDelete>;
 [[nodiscard]] inline BlockMemory block_memory(Index bytes) {
   return BlockMemory(static_cast<std::byte*>(::operator new[](static_cast<std::size_t>(bytes), std::align_val_t{64})));
 }
-[[nodiscard]] inline const BlockHead* head_in(const BlockMemory& memory) { return reinterpret_cast<const BlockHead*>(memory.get()); }
+[[nodiscard]] inline const BlockHead* head_in(const BlockMemory& memory) {
+  return reinterpret_cast<const BlockHead*>(memory.get());
+}
 
 /// Both; null for an absent block.
 template <class Entries>

@@ -14,8 +14,9 @@
 
 namespace tdsl::rt::sparse {
 
-/// Where a kernel puts the elements of a tile that come in any order, each coordinate once: what a transposition makes, or a flip. They are sorted by
-/// counting them row by row, and inside of rows only where they do not ascend. Reused from task to task. Zeros are dropped, but for -0.
+/// Where a kernel puts the elements of a tile that come in any order, each coordinate once: what a transposition makes,
+/// or a flip. They are sorted by counting them row by row, and inside of rows only where they do not ascend. Reused
+/// from task to task. Zeros are dropped, but for -0.
 template <class T>
 class Collected {
  public:
@@ -28,7 +29,8 @@ class Collected {
   }
   void put(Index i, Index j, T value) {
     if (value == T(0) && !is_negative_zero(value)) return;
-    const Element element{static_cast<std::uint32_t>(i - corner_[0]), static_cast<std::uint32_t>(j - corner_[1]), value};
+    const Element element{static_cast<std::uint32_t>(i - corner_[0]), static_cast<std::uint32_t>(j - corner_[1]),
+                          value};
     ordered_ = ordered_ && (elements_.empty() || before(elements_.back(), element));
     elements_.push_back(element);
   }
@@ -71,7 +73,9 @@ class Collected {
     if constexpr (std::is_floating_point_v<T>) return std::signbit(value);
     return false;
   }
-  static bool before(const Element& a, const Element& b) { return a.row != b.row ? a.row < b.row : a.column < b.column; }
+  static bool before(const Element& a, const Element& b) {
+    return a.row != b.row ? a.row < b.row : a.column < b.column;
+  }
 
   void sort() {
     if (static_cast<std::size_t>(extents_[0]) > kMostRowsPerElement * elements_.size()) {
@@ -85,7 +89,8 @@ class Collected {
     for (const Element& e : elements_) sorted_[next_[e.row]++] = e;
     std::swap(elements_, sorted_);
     for (auto first = elements_.begin(); first != elements_.end();) {
-      const auto last = std::find_if(first, elements_.end(), [row = first->row](const Element& e) { return e.row != row; });
+      const auto last =
+          std::find_if(first, elements_.end(), [row = first->row](const Element& e) { return e.row != row; });
       if (!std::is_sorted(first, last, before)) std::sort(first, last, before);
       first = last;
     }

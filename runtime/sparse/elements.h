@@ -8,8 +8,8 @@
 
 namespace tdsl::rt::sparse {
 
-/// The stored elements of an operand of any number of dimensions, with their subscripts: for files and what is printed. Kernels know how many
-/// dimensions there are and use Parts.
+/// The stored elements of an operand of any number of dimensions, with their subscripts: for files and what is printed.
+/// Kernels know how many dimensions there are and use Parts.
 template <class T>
 class Elements {
  public:
@@ -22,19 +22,22 @@ class Elements {
     std::ranges::sort(entries_, {}, [](const Entry& e) { return e.corner; });
   }
 
-  /// Calls `f(subscripts, value)` for elements whose first subscript is in the interval: part by part, those of a part in the order of their subscripts.
+  /// Calls `f(subscripts, value)` for elements whose first subscript is in the interval: part by part, those of a part
+  /// in the order of their subscripts.
   template <class F>
   void each(Interval wanted, F&& f) const {
     std::array<Index, 8> at{};
     for (const Entry& e : entries_) {
-      if (!plan::intersect(e.outer, wanted).empty()) descend(e, Children<T>::roots(e.view, e.corner.data(), e.outer, wanted), 0, at, f);
+      if (!plan::intersect(e.outer, wanted).empty())
+        descend(e, Children<T>::roots(e.view, e.corner.data(), e.outer, wanted), 0, at, f);
     }
   }
   /// The value at the subscripts; 0 where nothing is stored.
   [[nodiscard]] T locate(std::span<const Index> at) const {
     for (const Entry& e : entries_) {
       Index node = Children<T>::roots(e.view, e.corner.data(), e.outer, e.outer).find(at[0]);
-      for (std::size_t l = 1; l < at.size() && node >= 0; ++l) node = Children<T>::below(e.view, e.corner.data(), static_cast<int>(l), node).find(at[l]);
+      for (std::size_t l = 1; l < at.size() && node >= 0; ++l)
+        node = Children<T>::below(e.view, e.corner.data(), static_cast<int>(l), node).find(at[l]);
       if (node >= 0) return e.view.value(node);
     }
     return T(0);

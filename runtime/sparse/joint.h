@@ -29,7 +29,12 @@ template <class T>
 class PartRows {
  public:
   PartRows(const BlockView<T>& view, const Index* corner, const Children<T>& rows)
-      : rows_(rows), node_(rows.first()), last_(rows.first() + rows.size()), position_(view.position(1)), list_(view.coordinate(1)), values_(view.values()) {
+      : rows_(rows),
+        node_(rows.first()),
+        last_(rows.first() + rows.size()),
+        position_(view.position(1)),
+        list_(view.coordinate(1)),
+        values_(view.values()) {
     const BlockHead& head = view.head();
     columns_ = head.count[0] == 0 ? 0 : head.count[1] / head.count[0];
     count_ = head.count[1];
@@ -113,7 +118,8 @@ class RowCursor {
       band_.clear();
       for (std::size_t e = band.first; e < band.last; ++e) {
         const auto& entry = parts_->entries_[e];
-        band_.emplace_back(entry.view, entry.corner.data(), Children<T>::roots(entry.view, entry.corner.data(), band.outer, range));
+        band_.emplace_back(entry.view, entry.corner.data(),
+                           Children<T>::roots(entry.view, entry.corner.data(), band.outer, range));
       }
       ++next_;
       return true;
@@ -143,7 +149,10 @@ inline constexpr Index kNoIndex = std::numeric_limits<Index>::max();
 template <class T>
 class ElementCursor {
  public:
-  explicit ElementCursor(std::span<const Segment<T>> segments) : segment_(segments.data()), last_(segments.data() + segments.size()) { settle(); }
+  explicit ElementCursor(std::span<const Segment<T>> segments)
+      : segment_(segments.data()), last_(segments.data() + segments.size()) {
+    settle();
+  }
   /// kNoIndex behind the last one.
   [[nodiscard]] Index index() const { return index_; }
   /// The element's value; goes on to the next.
@@ -183,7 +192,13 @@ namespace detail {
 template <class TA, class TB>
 struct TwoLists {
   TwoLists(const Segment<TA>& x, const Segment<TB>& y)
-      : a(x.coordinate), b(y.coordinate), va(x.values), vb(y.values), na(x.size), nb(y.size), corner(x.size == 0 ? y.corner : x.corner) {}
+      : a(x.coordinate),
+        b(y.coordinate),
+        va(x.values),
+        vb(y.values),
+        na(x.size),
+        nb(y.size),
+        corner(x.size == 0 ? y.corner : x.corner) {}
 
   const std::uint32_t* a;
   const std::uint32_t* b;
@@ -209,13 +224,18 @@ struct TwoLists {
 template <class T>
 [[nodiscard]] T masked(Index mask, T value) {
   if constexpr (sizeof(T) == 8) return std::bit_cast<T>(std::bit_cast<Index>(value) & mask);
-  if constexpr (sizeof(T) == 4) return std::bit_cast<T>(std::bit_cast<std::int32_t>(value) & static_cast<std::int32_t>(mask));
+  if constexpr (sizeof(T) == 4)
+    return std::bit_cast<T>(std::bit_cast<std::int32_t>(value) & static_cast<std::int32_t>(mask));
   return static_cast<T>(static_cast<Index>(value) & mask);
 }
 
-/// Which of two columns comes first, as masks: which list goes on is not foreseen, and branches upon it would cost more than all else.
+/// Which of two columns comes first, as masks: which list goes on is not foreseen, and branches upon it would cost more
+/// than all else.
 struct Order {
-  Order(std::uint32_t a, std::uint32_t b) : difference(static_cast<Index>(a) - static_cast<Index>(b)), in_a((difference - 1) >> 63), in_b(~difference >> 63) {}
+  Order(std::uint32_t a, std::uint32_t b)
+      : difference(static_cast<Index>(a) - static_cast<Index>(b)),
+        in_a((difference - 1) >> 63),
+        in_b(~difference >> 63) {}
   Index difference;
   Index in_a;  ///< -1 if a <= b
   Index in_b;  ///< -1 if b <= a
@@ -226,7 +246,8 @@ void either_of(TwoLists<TA, TB> l, const F& f) {
   Index x = 0, y = 0;
   while (x < l.na && y < l.nb) {
     const Order order(l.a[x], l.b[y]);
-    f(l.corner + l.b[y] + (order.difference & order.in_a), masked(order.in_a, l.value_a(x)), masked(order.in_b, l.value_b(y)));
+    f(l.corner + l.b[y] + (order.difference & order.in_a), masked(order.in_a, l.value_a(x)),
+      masked(order.in_b, l.value_b(y)));
     x -= order.in_a;
     y -= order.in_b;
   }
@@ -248,8 +269,8 @@ void both_merged(TwoLists<TA, TB> l, const F& f) {
 /// Up to which column numbers of elements are marked instead of merged: 4 MiB.
 inline constexpr std::uint32_t kMarkedColumns = 1U << 20U;
 
-/// Where in the row that was marked last a column is, by column. Nothing is cleared: what an entry says is compared with the row. Kept by the
-/// thread, a list for every loop that runs inside of another.
+/// Where in the row that was marked last a column is, by column. Nothing is cleared: what an entry says is compared
+/// with the row. Kept by the thread, a list for every loop that runs inside of another.
 class Marks {
  public:
   Marks() {
@@ -325,7 +346,8 @@ class JointRow {
     if constexpr (sizeof...(T) == 2) {
       const auto& a = std::get<0>(segments_);
       const auto& b = std::get<1>(segments_);
-      if (is_list(a) && is_list(b) && (a.empty() || b.empty() || a[0].corner == b[0].corner)) return each_of_two(list_of(a), list_of(b), f);
+      if (is_list(a) && is_list(b) && (a.empty() || b.empty() || a[0].corner == b[0].corner))
+        return each_of_two(list_of(a), list_of(b), f);
     }
     std::apply([&](const auto&... list) { merged(f, ElementCursor<T>(list)...); }, segments_);
   }
@@ -385,7 +407,8 @@ class JointRow {
   std::tuple<std::span<const Segment<T>>...> segments_;
 };
 
-/// Calls `f(i, …)` for what cursors over subscripts that ascend visit together, ascending: with what each has there, or nothing.
+/// Calls `f(i, …)` for what cursors over subscripts that ascend visit together, ascending: with what each has there, or
+/// nothing.
 template <Joint kJoint, class F, class First, class... Others>
 void walk_together(const F& f, First&& first, Others&&... others) {
   while (true) {
@@ -409,7 +432,8 @@ class JointParts {
  public:
   explicit JointParts(const Parts<T, 2>&... parts) : parts_(&parts...) {}
 
-  /// Calls `f(row)` for the rows of the interval in which something is visited, ascending; rows without elements may be among them.
+  /// Calls `f(row)` for the rows of the interval in which something is visited, ascending; rows without elements may be
+  /// among them.
   template <class F>
   void rows(Interval wanted, F&& f) const {
     const auto row = [&f](Index i, const auto&... rows) { f(JointRow<kJoint, T...>(i, rows...)); };

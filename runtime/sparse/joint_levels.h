@@ -11,7 +11,8 @@
 // Several vectors, or tensors of three dimensions and more, walked together level by level:
 //
 //     either(a, b).each(range, [&](Index i, double a, double b) { … });
-//     both(A, B).walk(range, [&](const auto& row) { row.walk([&](const auto& fibre) { fibre.each([&](Index k, double a, double b) { … }); }); });
+//     both(A, B).walk(range, [&](const auto& row) { row.walk([&](const auto& fibre) { fibre.each([&](Index k, double a,
+//     double b) { … }); }); });
 
 namespace tdsl::rt::sparse {
 
@@ -37,7 +38,8 @@ class LevelCursor {
   [[nodiscard]] std::span<const Children<T>> take() {
     below_.clear();
     for (List& list : active()) {
-      if (list.next < list.last && list.nodes.index_of(list.next) == index_) below_.push_back(list.nodes.below(list.next++));
+      if (list.next < list.last && list.nodes.index_of(list.next) == index_)
+        below_.push_back(list.nodes.below(list.next++));
     }
     settle();
     return below_;
@@ -60,7 +62,9 @@ class LevelCursor {
     Index last;
     std::size_t band;
   };
-  [[nodiscard]] std::span<List> active() { return std::span(lists_).subspan(active_.first, active_.second - active_.first); }
+  [[nodiscard]] std::span<List> active() {
+    return std::span(lists_).subspan(active_.first, active_.second - active_.first);
+  }
 
   void settle() {
     do {
@@ -72,7 +76,8 @@ class LevelCursor {
   }
   bool next_band() {
     active_.first = active_.second;
-    while (active_.second < lists_.size() && lists_[active_.second].band == lists_[active_.first].band) ++active_.second;
+    while (active_.second < lists_.size() && lists_[active_.second].band == lists_[active_.first].band)
+      ++active_.second;
     return active_.first < active_.second;
   }
 
@@ -97,23 +102,22 @@ struct JointLevel {
 template <Joint kJoint, int kBelow, class... T>
 class JointNode {
  public:
-  JointNode(Index index, detail::JointLevel<T...>* levels, std::span<const Children<T>>... below) : index_(index), levels_(levels), below_(below...) {}
+  JointNode(Index index, detail::JointLevel<T...>* levels, std::span<const Children<T>>... below)
+      : index_(index), levels_(levels), below_(below...) {}
   [[nodiscard]] Index index() const { return index_; }
 
   /// Calls `f(node)` for the nodes below, ascending.
   template <class F>
-  void walk(const F& f) const
-    requires(kBelow > 1)
-  {
-    const auto visit = [&](Index i, std::span<const Children<T>>... below) { f(JointNode<kJoint, kBelow - 1, T...>(i, levels_ + 1, below...)); };
+  void walk(const F& f) const requires(kBelow > 1) {
+    const auto visit = [&](Index i, std::span<const Children<T>>... below) {
+      f(JointNode<kJoint, kBelow - 1, T...>(i, levels_ + 1, below...));
+    };
     begin(std::index_sequence_for<T...>());
     std::apply([&](auto&... cursor) { walk_together<kJoint>(visit, cursor...); }, levels_->cursors);
   }
   /// Calls `f(k, values...)` for what is visited of the elements below, ascending.
   template <class F>
-  [[gnu::flatten]] void each(const F& f) const
-    requires(kBelow == 1)
-  {
+  [[gnu::flatten]] void each(const F& f) const requires(kBelow == 1) {
     row(std::index_sequence_for<T...>()).each(f);
   }
 
@@ -148,21 +152,20 @@ class JointTensors {
  public:
   explicit JointTensors(const Parts<T, R>&... parts) : parts_(&parts...) {}
 
-  /// Calls `f(node)` for the outermost subscripts of the interval below which something is visited, ascending; nodes without elements may be among them.
+  /// Calls `f(node)` for the outermost subscripts of the interval below which something is visited, ascending; nodes
+  /// without elements may be among them.
   template <class F>
-  void walk(Interval wanted, const F& f) const
-    requires(R > 1)
-  {
+  void walk(Interval wanted, const F& f) const requires(R > 1) {
     std::array<detail::JointLevel<T...>, R> levels;  // the outermost, and those below nodes
     begin(levels[0], wanted, std::index_sequence_for<T...>());
-    const auto visit = [&](Index i, std::span<const Children<T>>... below) { f(JointNode<kJoint, R - 1, T...>(i, levels.data() + 1, below...)); };
+    const auto visit = [&](Index i, std::span<const Children<T>>... below) {
+      f(JointNode<kJoint, R - 1, T...>(i, levels.data() + 1, below...));
+    };
     std::apply([&](auto&... cursor) { walk_together<kJoint>(visit, cursor...); }, levels[0].cursors);
   }
   /// Calls `f(i, values...)` for what is visited of vectors in the interval, ascending.
   template <class F>
-  [[gnu::flatten]] void each(Interval wanted, const F& f) const
-    requires(R == 1)
-  {
+  [[gnu::flatten]] void each(Interval wanted, const F& f) const requires(R == 1) {
     detail::JointLevel<T...> level;
     row(level, wanted, std::index_sequence_for<T...>()).each(f);
   }
@@ -178,7 +181,8 @@ class JointTensors {
     (one(std::get<k>(level.cursors), *std::get<k>(parts_)), ...);
   }
   template <std::size_t... k>
-  [[nodiscard]] JointRow<kJoint, T...> row(detail::JointLevel<T...>& level, Interval wanted, std::index_sequence<k...>) const {
+  [[nodiscard]] JointRow<kJoint, T...> row(detail::JointLevel<T...>& level, Interval wanted,
+                                           std::index_sequence<k...>) const {
     const auto one = [&](auto& segments, const auto& parts) {
       parts.each_roots(wanted, [&](const auto& nodes, std::size_t) { segments.push_back(nodes.elements()); });
     };
@@ -190,18 +194,15 @@ class JointTensors {
 };
 
 template <int R, class... T>
-  requires(R != 2)
-[[nodiscard]] JointTensors<Joint::kEither, R, T...> either(const Parts<T, R>&... parts) {
+requires(R != 2) [[nodiscard]] JointTensors<Joint::kEither, R, T...> either(const Parts<T, R>&... parts) {
   return JointTensors<Joint::kEither, R, T...>(parts...);
 }
 template <int R, class... T>
-  requires(R != 2)
-[[nodiscard]] JointTensors<Joint::kBoth, R, T...> both(const Parts<T, R>&... parts) {
+requires(R != 2) [[nodiscard]] JointTensors<Joint::kBoth, R, T...> both(const Parts<T, R>&... parts) {
   return JointTensors<Joint::kBoth, R, T...>(parts...);
 }
 template <int R, class... T>
-  requires(R != 2)
-[[nodiscard]] JointTensors<Joint::kFirst, R, T...> along(const Parts<T, R>&... parts) {
+requires(R != 2) [[nodiscard]] JointTensors<Joint::kFirst, R, T...> along(const Parts<T, R>&... parts) {
   return JointTensors<Joint::kFirst, R, T...>(parts...);
 }
 

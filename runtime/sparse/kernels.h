@@ -8,8 +8,9 @@
 #include "runtime/sparse/output.h"
 #include "runtime/sparse/parts.h"
 
-// Loops over sparse operands, for any scalar functions: `add` combines, `multiply` makes what is combined. What is not stored, and
-// stored zeros, contribute nothing. Where an order of combining is not said it is that of ascending subscripts.
+// Loops over sparse operands, for any scalar functions: `add` combines, `multiply` makes what is combined. What is not
+// stored, and stored zeros, contribute nothing. Where an order of combining is not said it is that of ascending
+// subscripts.
 
 namespace tdsl::rt::sparse {
 
@@ -17,7 +18,8 @@ namespace detail {
 
 /// `value(k)` is element k's; kTest: it may be 0.
 template <bool kTest, class T, class X, class Y, class Value, class Add, class Multiply>
-Y gather_listed(const Segment<T>& row, const X* x, Y total, const Value& value, const Add& add, const Multiply& multiply) {
+Y gather_listed(const Segment<T>& row, const X* x, Y total, const Value& value, const Add& add,
+                const Multiply& multiply) {
   const std::uint32_t* const list = row.coordinate;
   const X* const from = x + row.corner;
   const auto step = [&](Index k) {
@@ -37,7 +39,8 @@ Y gather_listed(const Segment<T>& row, const X* x, Y total, const Value& value, 
 
 }  // namespace detail
 
-/// `total` combined with the products of a segment and the elements of `x` at its columns; x[j] is element j of the tensor.
+/// `total` combined with the products of a segment and the elements of `x` at its columns; x[j] is element j of the
+/// tensor.
 template <class T, class X, class Y, class Add, class Multiply>
 [[nodiscard]] Y gather_segment(const Segment<T>& row, const X* x, Y total, const Add& add, const Multiply& multiply) {
   if (row.coordinate != nullptr) {
@@ -55,10 +58,11 @@ template <class T, class X, class Y, class Add, class Multiply>
   return total;
 }
 
-/// y[i] = add over stored (i, j) of multiply(A[i, j], x[j]) for stored rows of the interval, beginning with `identity`: what lies at rows
-/// that are not visited stays.
+/// y[i] = add over stored (i, j) of multiply(A[i, j], x[j]) for stored rows of the interval, beginning with `identity`:
+/// what lies at rows that are not visited stays.
 template <class T, class X, class Y, class Add, class Multiply>
-void multiply_vector(const Parts<T, 2>& a, Interval rows, const X* x, Y* y, Y identity, const Add& add, const Multiply& multiply) {
+void multiply_vector(const Parts<T, 2>& a, Interval rows, const X* x, Y* y, Y identity, const Add& add,
+                     const Multiply& multiply) {
   a.rows(rows, [&](const Row<T>& row) {
     Y total = identity;
     for (const Segment<T>& segment : row.segments()) total = gather_segment(segment, x, total, add, multiply);
@@ -68,7 +72,8 @@ void multiply_vector(const Parts<T, 2>& a, Interval rows, const X* x, Y* y, Y id
 
 /// y[j] = add(y[j], multiply(A[i, j], x[i])) for stored (i, j): the product with the transpose, by scattering.
 template <class T, class X, class Y, class Add, class Multiply>
-void multiply_transposed_vector(const Parts<T, 2>& a, Interval rows, const X* x, Y* y, const Add& add, const Multiply& multiply) {
+void multiply_transposed_vector(const Parts<T, 2>& a, Interval rows, const X* x, Y* y, const Add& add,
+                                const Multiply& multiply) {
   a.rows(rows, [&](const Row<T>& row) {
     const X factor = x[row.index()];
     for (const Segment<T>& segment : row.segments()) {
@@ -92,7 +97,8 @@ struct DenseRows {
 
 /// Y[i, f] = add(Y[i, f], multiply(A[i, j], X[j, f])) for stored (i, j) and columns [lo, hi) of X.
 template <class T, class X, class Y, class Add, class Multiply>
-void multiply_matrix(const Parts<T, 2>& a, Interval rows, DenseRows<const X> x, DenseRows<Y> y, Interval columns, const Add& add, const Multiply& multiply) {
+void multiply_matrix(const Parts<T, 2>& a, Interval rows, DenseRows<const X> x, DenseRows<Y> y, Interval columns,
+                     const Add& add, const Multiply& multiply) {
   a.rows(rows, [&](const Row<T>& row) {
     Y* const to = y.row(row.index());
     for (const Segment<T>& segment : row.segments()) {
@@ -108,8 +114,8 @@ void multiply_matrix(const Parts<T, 2>& a, Interval rows, DenseRows<const X> x, 
 
 /// Y[j, f] = add(Y[j, f], multiply(A[i, j], X[i, f])): the product with the transpose.
 template <class T, class X, class Y, class Add, class Multiply>
-void multiply_transposed_matrix(const Parts<T, 2>& a, Interval rows, DenseRows<const X> x, DenseRows<Y> y, Interval columns, const Add& add,
-                                const Multiply& multiply) {
+void multiply_transposed_matrix(const Parts<T, 2>& a, Interval rows, DenseRows<const X> x, DenseRows<Y> y,
+                                Interval columns, const Add& add, const Multiply& multiply) {
   a.rows(rows, [&](const Row<T>& row) {
     const X* const from = x.row(row.index());
     for (const Segment<T>& segment : row.segments()) {
@@ -123,8 +129,8 @@ void multiply_transposed_matrix(const Parts<T, 2>& a, Interval rows, DenseRows<c
   });
 }
 
-/// Calls `f(i, j, value, number)` for every stored element, zeros too, `number` counting them as they lie in a block of CSR: a result with
-/// the same coordinates writes its values there (sampled products, maps).
+/// Calls `f(i, j, value, number)` for every stored element, zeros too, `number` counting them as they lie in a block of
+/// CSR: a result with the same coordinates writes its values there (sampled products, maps).
 template <class T, class F>
 void each_stored(const Parts<T, 2>& a, Interval rows, F&& f) {
   Index number = 0;
@@ -202,7 +208,8 @@ class SparseProduct {
       for (Index k = 0; k < term.row.size; ++k) {
         const TB value = term.row.value(k);
         if (!term.row.no_zeros && value == TB(0)) continue;
-        to.add(term.row.coordinate == nullptr ? shift + k : shift + static_cast<Index>(term.row.coordinate[k]), multiply(term.factor, value), add);
+        to.add(term.row.coordinate == nullptr ? shift + k : shift + static_cast<Index>(term.row.coordinate[k]),
+               multiply(term.factor, value), add);
       }
     }
   }

@@ -7,8 +7,8 @@
 
 namespace tdsl::rt::sparse {
 
-/// Elements of one row of a matrix by their columns, for many lookups while the row stays: a bit per column, and a value where there is one, kept from row
-/// to row. Columns from four million on are looked up in the row itself.
+/// Elements of one row of a matrix by their columns, for many lookups while the row stays: a bit per column, and a
+/// value where there is one, kept from row to row. Columns from four million on are looked up in the row itself.
 template <class T>
 class MarkedRow {
  public:

@@ -10,14 +10,15 @@
 #include <span>
 #include <vector>
 
-#include "runtime/plan/space/index.h"
 #include "runtime/check.h"
+#include "runtime/plan/space/index.h"
 #include "runtime/sparse/build.h"
 
 namespace tdsl::rt::sparse {
 
-/// Where a kernel puts the elements of a sparse tile while it does not know how many there will be: in the order of their subscripts, row
-/// by row. Reused from task to task, so that memory is that of the largest. Zeros are dropped, but for -0.
+/// Where a kernel puts the elements of a sparse tile while it does not know how many there will be: in the order of
+/// their subscripts, row by row. Reused from task to task, so that memory is that of the largest. Zeros are dropped,
+/// but for -0.
 template <class T>
 class Output {
  public:
@@ -51,8 +52,8 @@ class Output {
     if constexpr (!std::is_same_v<T, bool>) values_[static_cast<std::size_t>(size_)] = value;
     size_ += is_stored(value) ? 1 : 0;
   }
-  /// `f(columns, values)` writes elements of the row behind one another, at most `most`, with columns counted from the tile's first one, and returns how many
-  /// remain. Of bool there are no values.
+  /// `f(columns, values)` writes elements of the row behind one another, at most `most`, with columns counted from the
+  /// tile's first one, and returns how many remain. Of bool there are no values.
   template <class F>
   Index put_many(Index most, const F& f) {
     if (capacity_ - size_ < most) grow(std::max(2 * capacity_, size_ + most));
@@ -65,7 +66,11 @@ class Output {
     drop_empty_row();
     TDSL_CHECK(rank_ < 2 || size_ == 0 || !begins_.empty(), "elements lie in rows");
     const auto count = static_cast<std::size_t>(size_);
-    return {std::span(extents_).first(rank_), outer_, begins_, {last_.get(), count}, {values_.get(), std::is_same_v<T, bool> ? 0 : count}};
+    return {std::span(extents_).first(rank_),
+            outer_,
+            begins_,
+            {last_.get(), count},
+            {values_.get(), std::is_same_v<T, bool> ? 0 : count}};
   }
   [[nodiscard]] Index stored() const { return size_; }
   /// The final block, of exactly its size; null if nothing is stored.
@@ -85,7 +90,9 @@ class Output {
   void begin_row() {
     drop_empty_row();
     const std::size_t subscripts = rank_ - 1;
-    if (!begins_.empty() && std::equal(outer_.end() - static_cast<std::ptrdiff_t>(subscripts), outer_.end(), at_.begin())) return;
+    if (!begins_.empty() &&
+        std::equal(outer_.end() - static_cast<std::ptrdiff_t>(subscripts), outer_.end(), at_.begin()))
+      return;
     outer_.insert(outer_.end(), at_.begin(), at_.begin() + static_cast<std::ptrdiff_t>(subscripts));
     begins_.push_back(size_);
   }

@@ -10,8 +10,8 @@
 #include "runtime/plan/space/index.h"
 #include "runtime/sparse/block.h"
 
-// What kernels see of a sparse operand: the blocks and pieces that cover the box of their task, as they lie in memory. Cursors speak
-// the tensor's own subscripts.
+// What kernels see of a sparse operand: the blocks and pieces that cover the box of their task, as they lie in memory.
+// Cursors speak the tensor's own subscripts.
 
 namespace tdsl::rt::sparse {
 
@@ -37,7 +37,8 @@ class Row;
 template <class T>
 class Node {
  public:
-  Node(const BlockView<T>& view, const Index* corner, int level, Index number, Index index) : view_(&view), corner_(corner), level_(level), number_(number), index_(index) {}
+  Node(const BlockView<T>& view, const Index* corner, int level, Index number, Index index)
+      : view_(&view), corner_(corner), level_(level), number_(number), index_(index) {}
   [[nodiscard]] Index index() const { return index_; }
   [[nodiscard]] T value() const { return view_->value(number_); }
   [[nodiscard]] Children<T> children() const { return Children<T>::below(*view_, corner_, level_ + 1, number_); }
@@ -48,7 +49,8 @@ class Node {
   template <class F>
   void walk(const F& f) const {
     const Children<T> below = children();
-    for (Index k = below.first(); k < below.first() + below.size(); ++k) f(Node(*view_, corner_, level_ + 1, k, below.index_of(k)));
+    for (Index k = below.first(); k < below.first() + below.size(); ++k)
+      f(Node(*view_, corner_, level_ + 1, k, below.index_of(k)));
   }
   /// Where elements are below: as a row of them.
   [[nodiscard]] Segment<T> elements() const { return Segment<T>::of(*view_, corner_, children()); }
@@ -82,7 +84,9 @@ class Children {
   class Iterator {
    public:
     Iterator(const Children& of, Index number) : of_(of), number_(number) {}
-    [[nodiscard]] Node<T> operator*() const { return {*of_.view_, of_.corner_, of_.level_, number_, of_.index_of(number_)}; }
+    [[nodiscard]] Node<T> operator*() const {
+      return {*of_.view_, of_.corner_, of_.level_, number_, of_.index_of(number_)};
+    }
     Iterator& operator++() {
       ++number_;
       return *this;
@@ -98,7 +102,8 @@ class Children {
   [[nodiscard]] static Children below(const BlockView<T>& view, const Index* corner, int level, Index parent) {
     const BlockHead& head = view.head();
     const auto l = static_cast<std::size_t>(level);
-    if (head.kind[l] == Level::kCompressed) return {view, corner, level, view.position(level)[parent], view.position(level)[parent + 1], 0};
+    if (head.kind[l] == Level::kCompressed)
+      return {view, corner, level, view.position(level)[parent], view.position(level)[parent + 1], 0};
     const Index extent = head.count[l - 1] == 0 ? 0 : head.count[l] / head.count[l - 1];
     return {view, corner, level, parent * extent, (parent + 1) * extent, parent * extent};
   }
@@ -150,8 +155,8 @@ class Children {
   Index zero_;  ///< of dense levels: the number of the node with coordinate 0
 };
 
-/// Stored elements of a row that lie side by side in one block: `size` coordinates and values. Where the columns are dense,
-/// `coordinate` is null and the elements are those from `corner` on.
+/// Stored elements of a row that lie side by side in one block: `size` coordinates and values. Where the columns are
+/// dense, `coordinate` is null and the elements are those from `corner` on.
 template <class T>
 struct Segment {
   const std::uint32_t* coordinate = nullptr;
@@ -161,7 +166,9 @@ struct Segment {
   Index behind = 0;  ///< coordinates of other rows that follow in the block
   bool no_zeros = true;
 
-  [[nodiscard]] Index index(Index k) const { return corner + (coordinate == nullptr ? k : static_cast<Index>(coordinate[k])); }
+  [[nodiscard]] Index index(Index k) const {
+    return corner + (coordinate == nullptr ? k : static_cast<Index>(coordinate[k]));
+  }
   [[nodiscard]] T value(Index k) const { return values == nullptr ? T(1) : values[k]; }
 
   /// The nodes of a block's last level.
@@ -220,14 +227,17 @@ class Row {
   [[nodiscard]] Index index() const { return index_; }
   [[nodiscard]] std::span<const Segment<T>> segments() const { return segments_; }
   [[nodiscard]] Iterator begin() const { return {segments_.data(), segments_.data() + segments_.size()}; }
-  [[nodiscard]] Iterator end() const { return {segments_.data() + segments_.size(), segments_.data() + segments_.size()}; }
+  [[nodiscard]] Iterator end() const {
+    return {segments_.data() + segments_.size(), segments_.data() + segments_.size()};
+  }
   [[nodiscard]] bool empty() const { return !(begin() != end()); }
   /// The element in column j; 0 where nothing is stored.
   [[nodiscard]] T find(Index j) const {
     for (const Segment<T>& s : segments_) {
       const Index c = j - s.corner;
       if (c < 0) continue;
-      const std::uint32_t* const at = s.coordinate == nullptr ? nullptr : std::lower_bound(s.coordinate, s.coordinate + s.size, c);
+      const std::uint32_t* const at =
+          s.coordinate == nullptr ? nullptr : std::lower_bound(s.coordinate, s.coordinate + s.size, c);
       const Index k = s.coordinate == nullptr ? c : at - s.coordinate;
       if (k < s.size && (s.coordinate == nullptr || *at == c)) return s.value(k);
     }
@@ -286,7 +296,8 @@ class Row {
       for (; k < size; ++k) f(corner + list[k], values[k]);
     }
   }
-  /// The value, of which the compiler knows that products need no test whether it is absent: that costs up to a quarter of a loop.
+  /// The value, of which the compiler knows that products need no test whether it is absent: that costs up to a quarter
+  /// of a loop.
   [[nodiscard]] static T not_zero(T value) {
     if (value == T(0)) __builtin_unreachable();
     return value;
@@ -299,7 +310,8 @@ class Row {
 template <class T>
 class RowCursor;
 
-/// A sparse operand of R dimensions. `order[l]`: which dimension level l is; subscripts of cursors are in the order of levels.
+/// A sparse operand of R dimensions. `order[l]`: which dimension level l is; subscripts of cursors are in the order of
+/// levels.
 template <class T, int R>
 class Parts {
  public:
@@ -329,12 +341,10 @@ class Parts {
     return sum;
   }
 
-  /// Calls `f(view, row, column, rows, alone)` for every range of rows that parts have, ascending: with the block of the part that has them alone, and its
-  /// corner; else with that of one of them.
+  /// Calls `f(view, row, column, rows, alone)` for every range of rows that parts have, ascending: with the block of
+  /// the part that has them alone, and its corner; else with that of one of them.
   template <class F>
-  void each_band(F&& f) const
-    requires(R == 2)
-  {
+  void each_band(F&& f) const requires(R == 2) {
     for (const Band& band : bands_) {
       const Entry& entry = entries_[band.first];
       f(entry.view, entry.corner[0], entry.corner[1], band.outer, band.last - band.first == 1);
@@ -347,7 +357,8 @@ class Parts {
       for (const Node<T> node : Children<T>::roots(e.view, e.corner.data(), e.outer, wanted)) f(node);
     }
   }
-  /// Calls `f(nodes, band)` for the outermost nodes of every part with subscripts in the interval; those of one band lie side by side.
+  /// Calls `f(nodes, band)` for the outermost nodes of every part with subscripts in the interval; those of one band
+  /// lie side by side.
   template <class F>
   void each_roots(Interval wanted, F&& f) const {
     for (std::size_t band = 0; band < bands_.size(); ++band) {
@@ -359,11 +370,10 @@ class Parts {
   }
   /// Calls `f(i, value)` for the elements of a vector in the interval, ascending.
   template <class... F>
-  void each(Interval wanted, const F&... f) const
-    requires(R == 1)
-  {
+  void each(Interval wanted, const F&... f) const requires(R == 1) {
     for (const Entry& e : entries_) {
-      const Segment<T> segment = Segment<T>::of(e.view, e.corner.data(), Children<T>::roots(e.view, e.corner.data(), e.outer, wanted));
+      const Segment<T> segment =
+          Segment<T>::of(e.view, e.corner.data(), Children<T>::roots(e.view, e.corner.data(), e.outer, wanted));
       if (segment.size > 0) Row<T>(0, {&segment, 1}).each(f...);
     }
   }
@@ -372,24 +382,24 @@ class Parts {
   [[nodiscard]] T locate(Subscripts... x) const {
     static_assert(sizeof...(Subscripts) == R);
     const std::array<Index, R> at{static_cast<Index>(x)...};
-    const auto after = std::upper_bound(bands_.begin(), bands_.end(), at[0], [](Index i, const Band& band) { return i < band.outer.lo; });
+    const auto after = std::upper_bound(bands_.begin(), bands_.end(), at[0],
+                                        [](Index i, const Band& band) { return i < band.outer.lo; });
     if (after == bands_.begin()) return T(0);
     for (std::size_t number = (after - 1)->first; number < (after - 1)->last; ++number) {
       const Entry& e = entries_[number];
       Children<T> children = Children<T>::roots(e.view, e.corner.data(), e.outer, e.outer);
       Index node = children.find(at[0]);
-      for (int l = 1; l < R && node >= 0; ++l) node = Children<T>::below(e.view, e.corner.data(), l, node).find(at[static_cast<std::size_t>(l)]);
+      for (int l = 1; l < R && node >= 0; ++l)
+        node = Children<T>::below(e.view, e.corner.data(), l, node).find(at[static_cast<std::size_t>(l)]);
       if (node >= 0) return e.view.value(node);
     }
     return T(0);
   }
 
-  /// Calls `f(row)` for stored rows of a matrix with subscripts in the interval, ascending: all rows of a part whose rows are dense, those
-  /// listed of one that lists them.
+  /// Calls `f(row)` for stored rows of a matrix with subscripts in the interval, ascending: all rows of a part whose
+  /// rows are dense, those listed of one that lists them.
   template <class F>
-  void rows(Interval wanted, F&& f) const
-    requires(R == 2)
-  {
+  void rows(Interval wanted, F&& f) const requires(R == 2) {
     std::vector<Segment<T>> segments;
     std::vector<Index> next;
     for (const Band& band : bands_) {
@@ -403,16 +413,17 @@ class Parts {
     }
   }
   /// Row i, which may be empty; `segments` is where it lives.
-  [[nodiscard]] Row<T> row(Index i, std::vector<Segment<T>>& segments) const
-    requires(R == 2)
-  {
+  [[nodiscard]] Row<T> row(Index i, std::vector<Segment<T>>& segments) const requires(R == 2) {
     segments.clear();
-    const auto after = std::upper_bound(bands_.begin(), bands_.end(), i, [](Index x, const Band& band) { return x < band.outer.lo; });
+    const auto after =
+        std::upper_bound(bands_.begin(), bands_.end(), i, [](Index x, const Band& band) { return x < band.outer.lo; });
     if (after != bands_.begin() && i < (after - 1)->outer.hi) {
       for (std::size_t e = (after - 1)->first; e < (after - 1)->last; ++e) {
         const Entry& entry = entries_[e];
         const Index node = Children<T>::roots(entry.view, entry.corner.data(), entry.outer, entry.outer).find(i);
-        if (node >= 0) segments.push_back(Segment<T>::of(entry.view, entry.corner.data(), Children<T>::below(entry.view, entry.corner.data(), 1, node)));
+        if (node >= 0)
+          segments.push_back(Segment<T>::of(entry.view, entry.corner.data(),
+                                            Children<T>::below(entry.view, entry.corner.data(), 1, node)));
       }
     }
     return Row<T>(i, segments);
@@ -454,9 +465,11 @@ class Parts {
     }
   }
 
-  /// Of parts that share rows, which no plan of a matrix has whose columns are not cut: not worth a second copy of `f` in every kernel that is one function.
+  /// Of parts that share rows, which no plan of a matrix has whose columns are not cut: not worth a second copy of `f`
+  /// in every kernel that is one function.
   template <class F>
-  [[gnu::noinline]] void merge_rows(const Band& band, Interval range, std::vector<Segment<T>>& segments, std::vector<Index>& next, F&& f) const {
+  [[gnu::noinline]] void merge_rows(const Band& band, Interval range, std::vector<Segment<T>>& segments,
+                                    std::vector<Index>& next, F&& f) const {
     std::vector<Children<T>> roots;
     next.clear();
     for (std::size_t e = band.first; e < band.last; ++e) {
@@ -473,7 +486,8 @@ class Parts {
       for (std::size_t p = 0; p < roots.size(); ++p) {
         if (next[p] == roots[p].first() + roots[p].size() || roots[p].index_of(next[p]) != row) continue;
         const Entry& entry = entries_[band.first + p];
-        segments.push_back(Segment<T>::of(entry.view, entry.corner.data(), Children<T>::below(entry.view, entry.corner.data(), 1, next[p]++)));
+        segments.push_back(Segment<T>::of(entry.view, entry.corner.data(),
+                                          Children<T>::below(entry.view, entry.corner.data(), 1, next[p]++)));
       }
       f(Row<T>(row, segments));
     }

@@ -23,8 +23,10 @@ class FarArray {
     Index lo = 0;
     while (lo < count) {
       const Index middle = lo + (count - lo) / 2;
-      if (static_cast<Index>((*this)[middle]) < wanted) lo = middle + 1;
-      else count = middle;
+      if (static_cast<Index>((*this)[middle]) < wanted)
+        lo = middle + 1;
+      else
+        count = middle;
     }
     return lo;
   }
@@ -38,7 +40,8 @@ class FarArray {
 
 Piece piece_of(const BlockHead& block, OuterRange outer) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&block);
-  return piece_of(block, outer, [bytes](Index from, std::span<std::byte> to) { std::memcpy(to.data(), bytes + from, to.size()); });
+  return piece_of(block, outer,
+                  [bytes](Index from, std::span<std::byte> to) { std::memcpy(to.data(), bytes + from, to.size()); });
 }
 
 Piece piece_of(const BlockHead& block, OuterRange outer, const BlockReader& read) {
@@ -72,7 +75,8 @@ Piece piece_of(const BlockHead& block, OuterRange outer, const BlockReader& read
     if (l > 0) run(from.position[l], to.position[l], nodes[l - 1].lo, piece.head.count[l - 1] + 1, sizeof(Index));
     run(from.coordinate[l], to.coordinate[l], nodes[l].lo, piece.head.count[l], sizeof(std::uint32_t));
   }
-  run(from.values, to.values, nodes[block.levels - 1U].lo, piece.head.stored(), static_cast<Index>(element_size(block.type())));
+  run(from.values, to.values, nodes[block.levels - 1U].lo, piece.head.stored(),
+      static_cast<Index>(element_size(block.type())));
   return piece;
 }
 

@@ -10,7 +10,8 @@
 
 namespace tdsl::rt::sparse {
 
-/// Rows of a matrix in any order; fastest where they ascend. A block that lists its rows is searched, or where it lists enough of them gets an index.
+/// Rows of a matrix in any order; fastest where they ascend. A block that lists its rows is searched, or where it lists
+/// enough of them gets an index.
 template <class T>
 class RowFinder {
  public:
@@ -30,7 +31,9 @@ class RowFinder {
       panel.coordinate = view.coordinate(1);
       panel.values = view.values();
       panel.row = {nullptr, nullptr, 0, column, 0, head.has(BlockHead::kNoZeros)};
-      if (panel.listed != nullptr && rows.size() <= kIndexed * panel.count && panel.count <= std::numeric_limits<std::int32_t>::max()) add_index(panel);
+      if (panel.listed != nullptr && rows.size() <= kIndexed * panel.count &&
+          panel.count <= std::numeric_limits<std::int32_t>::max())
+        add_index(panel);
     });
   }
 
@@ -111,13 +114,15 @@ class RowFinder {
   static void add_index(Panel& panel) {
     panel.index.assign(static_cast<std::size_t>(panel.rows.size()), -1);
     for (Index node = 0; node < panel.count; ++node) {
-      panel.index[static_cast<std::size_t>(panel.first + static_cast<Index>(panel.listed[node]) - panel.rows.lo)] = static_cast<std::int32_t>(node);
+      panel.index[static_cast<std::size_t>(panel.first + static_cast<Index>(panel.listed[node]) - panel.rows.lo)] =
+          static_cast<std::int32_t>(node);
     }
   }
 
   [[nodiscard]] const Panel* find(Index i) {
     if (last_ < panels_.size() && panels_[last_].rows.lo <= i && i < panels_[last_].rows.hi) return &panels_[last_];
-    const auto after = std::upper_bound(panels_.begin(), panels_.end(), i, [](Index x, const Panel& panel) { return x < panel.rows.lo; });
+    const auto after = std::upper_bound(panels_.begin(), panels_.end(), i,
+                                        [](Index x, const Panel& panel) { return x < panel.rows.lo; });
     if (after == panels_.begin() || i >= (after - 1)->rows.hi) return nullptr;
     last_ = static_cast<std::size_t>(after - 1 - panels_.begin());
     return &panels_[last_];
@@ -130,7 +135,9 @@ class RowFinder {
     const std::uint32_t* const at = std::lower_bound(panel.listed, end, coordinate);
     return at != end && *at == coordinate ? at - panel.listed : -1;
   }
-  [[nodiscard]] static Index first_of(const Panel& panel, Index node) { return panel.position == nullptr ? node * panel.extent : panel.position[node]; }
+  [[nodiscard]] static Index first_of(const Panel& panel, Index node) {
+    return panel.position == nullptr ? node * panel.extent : panel.position[node];
+  }
 
   const Parts<T, 2>* matrix_;
   std::vector<Panel> panels_;  ///< rows ascending

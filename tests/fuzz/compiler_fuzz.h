@@ -6,10 +6,10 @@
 #include <sstream>
 #include <string>
 
-#include "codegen/print/emit.h"
-#include "codegen/print/emit_program.h"
 #include "codegen/families/families.h"
 #include "codegen/families/plan_walk.h"
+#include "codegen/print/emit.h"
+#include "codegen/print/emit_program.h"
 #include "passes/pipeline.h"
 #include "runtime/check.h"
 #include "runtime/plan/region/schedules.h"
@@ -38,12 +38,14 @@ inline void fuzz_plan(const codegen::FamilyProgram& families) {
     const auto* p = std::get_if<codegen::ParamStep>(&s.op);
     if (p == nullptr || p->default_value || p->computed_default) continue;
     const ir::Scalar type = families.type(p->target).scalar;
-    request.params[p->name] = type == ir::Scalar::kBool ? ir::Literal(true) : ir::is_float(type) ? ir::Literal(0.5) : ir::Literal(kFuzzedSize);
+    request.params[p->name] = type == ir::Scalar::kBool ? ir::Literal(true)
+                              : ir::is_float(type)      ? ir::Literal(0.5)
+                                                        : ir::Literal(kFuzzedSize);
   }
   try {
-    static_cast<void>(plan::plan_program(record::survey(codegen::recording_of(families, request)), inputs, plan::Schedule::kAuto));
-  } catch (const rt::RunError&) {
-  }
+    static_cast<void>(
+        plan::plan_program(record::survey(codegen::recording_of(families, request)), inputs, plan::Schedule::kAuto));
+  } catch (const rt::RunError&) {}
 }
 
 /// Whether a plan may take long.
@@ -54,9 +56,9 @@ inline bool has_large_numbers(const std::string& text) {
   return false;
 }
 
-/// What holds for every text, through the whole compiler: errors, or a program that passes, lowers, emits and has a plan.
-/// Returns whether it was a program. `laid_out`: the C++ by clang-format, which takes most of the time. `library`: the
-/// folder with the files of `import std.x`.
+/// What holds for every text, through the whole compiler: errors, or a program that passes, lowers, emits and has a
+/// plan. Returns whether it was a program. `laid_out`: the C++ by clang-format, which takes most of the time.
+/// `library`: the folder with the files of `import std.x`.
 inline bool fuzz_compiler(const std::string& text, const std::filesystem::path& library, bool laid_out) {
   fuzz_frontend(text);
   frontend::SourceManager sources;
@@ -73,13 +75,14 @@ inline bool fuzz_compiler(const std::string& text, const std::filesystem::path& 
   passes::PassContext context;
   const ir::Program optimised = passes::run_pipeline(*program, {}, context);
   if (context.failed()) return false;
-  if (const auto problems = ir::verify(optimised); !problems.empty()) broken("the graph verifies after the passes: " + problems.front());
+  if (const auto problems = ir::verify(optimised); !problems.empty())
+    broken("the graph verifies after the passes: " + problems.front());
   try {
     const codegen::FamilyProgram families = codegen::lower(optimised);
-    static_cast<void>(laid_out ? codegen::emit(families, {}).size() : codegen::emit_program(families, {}).program.size());
+    static_cast<void>(laid_out ? codegen::emit(families, {}).size()
+                               : codegen::emit_program(families, {}).program.size());
     if (!has_large_numbers(text)) fuzz_plan(families);
-  } catch (const codegen::NotSupported&) {
-  }
+  } catch (const codegen::NotSupported&) {}
   return true;
 }
 

@@ -18,8 +18,9 @@
 #include "tests/fuzz/compiler_fuzz.h"
 #include "tests/fuzz/mutator.h"
 
-// Damages the programs of the repository, and compiles what comes of it: an error or a program, never a crash, never for long.
-// Children compile case after case; what ends a child is reported and kept, and the next child goes on behind it.
+// Damages the programs of the repository, and compiles what comes of it: an error or a program, never a crash, never
+// for long. Children compile case after case; what ends a child is reported and kept, and the next child goes on behind
+// it.
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
@@ -37,9 +38,11 @@ struct Options {
 };
 
 [[noreturn]] void usage() {
-  std::fprintf(stderr,
-               "usage: tdsl_mutations ROOT FOUND [--seed N] [--first N] [--count N] [--jobs N] [--limit SECONDS] | ROOT --show SEED CASE | ROOT --file FILE\n"
-               "ROOT: the repository. Cases that crash, or take longer than the limit (10), are left in the folder FOUND.\n");
+  std::fprintf(
+      stderr,
+      "usage: tdsl_mutations ROOT FOUND [--seed N] [--first N] [--count N] [--jobs N] [--limit SECONDS] | ROOT --show "
+      "SEED CASE | ROOT --file FILE\n"
+      "ROOT: the repository. Cases that crash, or take longer than the limit (10), are left in the folder FOUND.\n");
   std::exit(2);
 }
 
@@ -89,7 +92,8 @@ struct Progress {
   ::setrlimit(RLIMIT_CORE, &core);
   for (; progress.number < o.first + o.count; progress.number += o.jobs) {
     try {
-      const bool made = tdsl::tests::fuzz_compiler(case_text(texts, o.seed, progress.number), o.root / "stdlib", progress.number % 20 == 0);
+      const bool made = tdsl::tests::fuzz_compiler(case_text(texts, o.seed, progress.number), o.root / "stdlib",
+                                                   progress.number % 20 == 0);
       progress.programs += made ? 1 : 0;
     } catch (const std::exception& error) {
       std::snprintf(progress.message, sizeof progress.message, "%s", error.what());
@@ -102,7 +106,8 @@ struct Progress {
 /// Every so many cases of the series, one after the other, in a child that is replaced when it ends early.
 class Job {
  public:
-  Job(const Options& options, const std::vector<std::string>& texts, std::uint64_t number) : options_(options), texts_(texts) {
+  Job(const Options& options, const std::vector<std::string>& texts, std::uint64_t number)
+      : options_(options), texts_(texts) {
     void* const shared = ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) std::abort();
     progress_ = new (shared) Progress();
@@ -118,7 +123,8 @@ class Job {
       if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         child_ = -1;
       } else {
-        fail(WIFSIGNALED(status) ? "ended by signal " + std::to_string(WTERMSIG(status)) : "exit code " + std::to_string(WEXITSTATUS(status)));
+        fail(WIFSIGNALED(status) ? "ended by signal " + std::to_string(WTERMSIG(status))
+                                 : "exit code " + std::to_string(WEXITSTATUS(status)));
       }
     } else if (progress_->number != seen_) {
       seen_ = progress_->number;
@@ -147,8 +153,9 @@ class Job {
     const std::uint64_t number = progress_->number;
     const fs::path kept = options_.found / (std::to_string(options_.seed) + "_" + std::to_string(number) + ".tdsl");
     std::ofstream(kept) << case_text(texts_, options_.seed, number);
-    std::printf("seed %llu case %llu: %s: %s%s%s\n", static_cast<unsigned long long>(options_.seed), static_cast<unsigned long long>(number),
-                kept.c_str(), how.c_str(), progress_->message[0] == '\0' ? "" : ": ", progress_->message);
+    std::printf("seed %llu case %llu: %s: %s%s%s\n", static_cast<unsigned long long>(options_.seed),
+                static_cast<unsigned long long>(number), kept.c_str(), how.c_str(),
+                progress_->message[0] == '\0' ? "" : ": ", progress_->message);
     std::fflush(stdout);
     progress_->number += options_.jobs;
     start();
@@ -187,7 +194,11 @@ int main(int argc, char** argv) {
       o.seconds = static_cast<double>(value);
       continue;
     }
-    std::uint64_t* const target = name == "--seed" ? &o.seed : name == "--first" ? &o.first : name == "--count" ? &o.count : name == "--jobs" ? &o.jobs : nullptr;
+    std::uint64_t* const target = name == "--seed"    ? &o.seed
+                                  : name == "--first" ? &o.first
+                                  : name == "--count" ? &o.count
+                                  : name == "--jobs"  ? &o.jobs
+                                                      : nullptr;
     if (target == nullptr) usage();
     *target = value;
   }
@@ -195,14 +206,16 @@ int main(int argc, char** argv) {
   o.jobs = std::max<std::uint64_t>(o.jobs, 1);
   std::vector<Job> jobs;
   for (std::uint64_t job = 0; job < o.jobs; ++job) jobs.emplace_back(o, texts, job);
-  while (std::ranges::count_if(jobs, [](Job& job) { return job.poll(); }) > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  while (std::ranges::count_if(jobs, [](Job& job) { return job.poll(); }) > 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   std::uint64_t made = 0;
   std::uint64_t failed = 0;
   for (const Job& job : jobs) {
     made += job.programs();
     failed += job.failed();
   }
-  std::printf("%llu cases of seed %llu from %zu programs: %llu are programs, %llu failed\n", static_cast<unsigned long long>(o.count),
-              static_cast<unsigned long long>(o.seed), texts.size(), static_cast<unsigned long long>(made), static_cast<unsigned long long>(failed));
+  std::printf("%llu cases of seed %llu from %zu programs: %llu are programs, %llu failed\n",
+              static_cast<unsigned long long>(o.count), static_cast<unsigned long long>(o.seed), texts.size(),
+              static_cast<unsigned long long>(made), static_cast<unsigned long long>(failed));
   return failed == 0 ? 0 : 1;
 }

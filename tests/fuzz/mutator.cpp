@@ -13,14 +13,37 @@ using Kind = Piece::Kind;
 using Pieces = std::vector<Piece>;
 
 constexpr std::array kTypes = {"f64", "f32", "i64", "i32", "bool"};
-constexpr std::array kNumbers = {"0",   "1",   "2",   "-1",    "3",    "7",   "8",     "1000", "2147483648", "4611686018427387904", "9223372036854775807",
-                                 "0.0", "1.0", "0.5", "1e308", "1e-9", "inf", "1e400", "nan",  "true",       "false"};
-constexpr std::array kFunctions = {"sum",    "prod",  "min",     "max",    "mean",   "any",  "all",     "count",   "argmin", "argmax", "norm", "exp",   "sqrt",
-                                   "abs",    "i64",   "f64",     "f32",    "zeros",  "ones", "eye",     "iota",    "random", "full",   "roll", "flip",  "diag",
-                                   "cumsum", "sort",  "argsort", "concat", "reshape", "pad", "outer",   "trace",   "tril",   "inv",    "det",  "solve", "cholesky",
-                                   "grad",   "where", "size",    "transpose", "mod",  "pow", "floor",   "sign",    "isnan",  "nnz",    "einsum"};
-constexpr std::array kSigns = {"+", "-", "*", "/", "%", "**", "@", "'", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "!", "=", "+=", "-=", "*=", "min=", "max=",
-                               ",", ";", ":", "..", "(", ")", "[", "]", "{", "}", "->", "where", "for", "in", "by", "if", "then", "else", "let", "var", "output", "return"};
+constexpr std::array kNumbers = {"0",
+                                 "1",
+                                 "2",
+                                 "-1",
+                                 "3",
+                                 "7",
+                                 "8",
+                                 "1000",
+                                 "2147483648",
+                                 "4611686018427387904",
+                                 "9223372036854775807",
+                                 "0.0",
+                                 "1.0",
+                                 "0.5",
+                                 "1e308",
+                                 "1e-9",
+                                 "inf",
+                                 "1e400",
+                                 "nan",
+                                 "true",
+                                 "false"};
+constexpr std::array kFunctions = {
+    "sum",     "prod",   "min",       "max",   "mean", "any",   "all",    "count", "argmin",   "argmax",
+    "norm",    "exp",    "sqrt",      "abs",   "i64",  "f64",   "f32",    "zeros", "ones",     "eye",
+    "iota",    "random", "full",      "roll",  "flip", "diag",  "cumsum", "sort",  "argsort",  "concat",
+    "reshape", "pad",    "outer",     "trace", "tril", "inv",   "det",    "solve", "cholesky", "grad",
+    "where",   "size",   "transpose", "mod",   "pow",  "floor", "sign",   "isnan", "nnz",      "einsum"};
+constexpr std::array kSigns = {
+    "+",  "-", "*", "/",  "%",     "**",  "@",    "'",    "==", "!=",   "<",    "<=",  ">",   ">=",     "&&",
+    "||", "!", "=", "+=", "-=",    "*=",  "min=", "max=", ",",  ";",    ":",    "..",  "(",   ")",      "[",
+    "]",  "{", "}", "->", "where", "for", "in",   "by",   "if", "then", "else", "let", "var", "output", "return"};
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -49,7 +72,9 @@ std::size_t end_of_blank(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end < text.size() && std::isspace(static_cast<unsigned char>(text[end])) != 0) ++end;
   if (text.substr(end).starts_with("//")) return std::min(text.find('\n', end), text.size());
-  if (text.substr(end).starts_with("/*")) return std::min(text.find("*/", end) == std::string_view::npos ? text.size() : text.find("*/", end) + 2, text.size());
+  if (text.substr(end).starts_with("/*"))
+    return std::min(text.find("*/", end) == std::string_view::npos ? text.size() : text.find("*/", end) + 2,
+                    text.size());
   return end;
 }
 
@@ -87,9 +112,12 @@ class Mutation {
     return where([](const Piece& p) { return p.kind != Kind::kBlank; });
   }
   void erase(std::size_t first, std::size_t last) {
-    pieces_.erase(pieces_.begin() + static_cast<std::ptrdiff_t>(first), pieces_.begin() + static_cast<std::ptrdiff_t>(last));
+    pieces_.erase(pieces_.begin() + static_cast<std::ptrdiff_t>(first),
+                  pieces_.begin() + static_cast<std::ptrdiff_t>(last));
   }
-  void insert(std::size_t at, const Pieces& what) { pieces_.insert(pieces_.begin() + static_cast<std::ptrdiff_t>(at), what.begin(), what.end()); }
+  void insert(std::size_t at, const Pieces& what) {
+    pieces_.insert(pieces_.begin() + static_cast<std::ptrdiff_t>(at), what.begin(), what.end());
+  }
 
   void change() {
     if (words().empty()) return;
@@ -180,7 +208,8 @@ class Mutation {
     const std::size_t k = 1 + below(ends.size() - 1);
     const std::size_t first = ends[k - 1] + 1;
     const std::size_t last = ends[k] + 1;
-    const Pieces statement(pieces_.begin() + static_cast<std::ptrdiff_t>(first), pieces_.begin() + static_cast<std::ptrdiff_t>(last));
+    const Pieces statement(pieces_.begin() + static_cast<std::ptrdiff_t>(first),
+                           pieces_.begin() + static_cast<std::ptrdiff_t>(last));
     switch (below(3)) {
       case 0: return erase(first, last);
       case 1: return insert(last, statement);
@@ -224,6 +253,8 @@ std::vector<Piece> pieces_of(std::string_view text) {
   return pieces;
 }
 
-std::string mutated(std::string_view program, std::mt19937_64& random) { return Mutation(pieces_of(program), random).run(); }
+std::string mutated(std::string_view program, std::mt19937_64& random) {
+  return Mutation(pieces_of(program), random).run();
+}
 
 }  // namespace tdsl::tests

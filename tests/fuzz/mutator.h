@@ -18,9 +18,9 @@ struct Piece {
 };
 [[nodiscard]] std::vector<Piece> pieces_of(std::string_view program);
 
-/// Makes one to three changes: names are exchanged or replaced by others of the program or the language; pieces are left
-/// out, doubled, exchanged or replaced; literals become special numbers; types change; statements are left out, doubled or
-/// moved. The same generator state gives the same text on every machine.
+/// Makes one to three changes: names are exchanged or replaced by others of the program or the language; pieces are
+/// left out, doubled, exchanged or replaced; literals become special numbers; types change; statements are left out,
+/// doubled or moved. The same generator state gives the same text on every machine.
 [[nodiscard]] std::string mutated(std::string_view program, std::mt19937_64& random);
 
 }  // namespace tdsl::tests

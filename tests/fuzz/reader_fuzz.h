@@ -18,8 +18,8 @@
 #include "tests/fuzz/csv_fuzz.h"
 #include "tests/fuzz/naive_entries.h"
 
-// What holds for every file of entries, whatever is in it: a tensor or one error that names the file; the same entries for every number of
-// parts; of Matrix Market and comma-separated values those of a naive reader.
+// What holds for every file of entries, whatever is in it: a tensor or one error that names the file; the same entries
+// for every number of parts; of Matrix Market and comma-separated values those of a naive reader.
 
 namespace tdsl::tests {
 
@@ -46,7 +46,8 @@ inline NaiveEntries read_matrix_market(const std::string& text) {
     if (field != "pattern") fields >> number;
     const double value = std::strtod(number.c_str(), nullptr);
     result.entries.push_back({{i - 1, j - 1}, value});
-    if (symmetry != "general" && i != j) result.entries.push_back({{j - 1, i - 1}, symmetry == "symmetric" ? value : -value});
+    if (symmetry != "general" && i != j)
+      result.entries.push_back({{j - 1, i - 1}, symmetry == "symmetric" ? value : -value});
     if (format == "array" && ++i > rows) {
       ++j;
       i = symmetry == "general" ? 1 : symmetry == "symmetric" ? j : j + 1;
@@ -54,7 +55,6 @@ inline NaiveEntries read_matrix_market(const std::string& text) {
   }
   return result;
 }
-
 
 /// What a reader makes of a file: its entries in order, or an error.
 inline std::optional<NaiveEntries> read_in_parts(const std::string& path, std::int64_t parts) {
@@ -81,7 +81,8 @@ inline std::optional<NaiveEntries> read_in_parts(const std::string& path, std::i
     }
     return result;
   } catch (const rt::RunError& error) {
-    if (std::string(error.what()).find(path) == std::string::npos) throw std::logic_error("an error does not name the file: " + std::string(error.what()));
+    if (std::string(error.what()).find(path) == std::string::npos)
+      throw std::logic_error("an error does not name the file: " + std::string(error.what()));
     return std::nullopt;
   }
 }
@@ -104,7 +105,8 @@ inline void check_reader(const std::string& content, const std::string& extensio
   const std::optional<NaiveEntries> whole = read_in_parts(path, 1);
   for (const std::int64_t parts : {2, 5}) {
     const std::optional<NaiveEntries> cut = read_in_parts(path, parts);
-    if (cut.has_value() != whole.has_value()) throw std::logic_error("one part and several do not agree whether the file is right");
+    if (cut.has_value() != whole.has_value())
+      throw std::logic_error("one part and several do not agree whether the file is right");
     if (cut) require_equal(*whole, *cut, std::to_string(parts) + " parts");
   }
   if (whole && extension == ".mtx") require_equal(*whole, read_matrix_market(content), "naive reader");

@@ -18,8 +18,7 @@ namespace {
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
   std::size_t most = largest.load(std::memory_order_relaxed);
-  while (most < bytes && !largest.compare_exchange_weak(most, bytes, std::memory_order_relaxed)) {
-  }
+  while (most < bytes && !largest.compare_exchange_weak(most, bytes, std::memory_order_relaxed)) {}
   void* const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
@@ -29,7 +28,9 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
 
 // All other forms call these.
 void* operator new(std::size_t bytes) { return allocate(bytes == 0 ? 1 : bytes, alignof(std::max_align_t)); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) { return allocate(bytes == 0 ? 1 : bytes, static_cast<std::size_t>(alignment)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes == 0 ? 1 : bytes, static_cast<std::size_t>(alignment));
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }

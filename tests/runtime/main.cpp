@@ -40,19 +40,11 @@ int main(int argc, char** argv) {
   std::ostringstream quiet;
   doctest::Context context(argc, argv);
   context.setOption("no-intro", true);
-  if (rank > 0) {
-    context.setCout(&quiet);
-  }
+  if (rank > 0) { context.setCout(&quiet); }
   int result = context.run();
-  if (rank > 0 && result != 0) {
-    std::cout << "--- rank " << rank << " ---\n" << quiet.str() << std::flush;
-  }
-  if (combine_outcomes(MPI_COMM_WORLD)) {
-    result = 1;
-  }
-  if (rank == 0) {
-    tdsl::tests::write_outcomes(std::cout, "runtime at " + std::to_string(ranks) + ": ");
-  }
+  if (rank > 0 && result != 0) { std::cout << "--- rank " << rank << " ---\n" << quiet.str() << std::flush; }
+  if (combine_outcomes(MPI_COMM_WORLD)) { result = 1; }
+  if (rank == 0) { tdsl::tests::write_outcomes(std::cout, "runtime at " + std::to_string(ranks) + ": "); }
   MPI_Finalize();
   return result;
 }

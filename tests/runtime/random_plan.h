@@ -13,9 +13,10 @@
 
 namespace tdsl::tests {
 
-/// A layout for nearly every operation, made up from a seed and the operation's numbers: equal on all ranks, good for nothing. A quarter of
-/// them is on one rank or on all, three eighths are copies along some axes (if the mesh has several); an eighth is left to the planner. Seeds
-/// that are multiples of three deal out blocks one by one instead, mostly by tables.
+/// A layout for nearly every operation, made up from a seed and the operation's numbers: equal on all ranks, good for
+/// nothing. A quarter of them is on one rank or on all, three eighths are copies along some axes (if the mesh has
+/// several); an eighth is left to the planner. Seeds that are multiples of three deal out blocks one by one instead,
+/// mostly by tables.
 class RandomPlan : public plan::Imposed {
  public:
   RandomPlan(std::uint64_t seed, const plan::PlanInputs& inputs) : seed_(seed) {
@@ -33,7 +34,9 @@ class RandomPlan : public plan::Imposed {
 
   /// Every third tensor has a copy, for half of those that read it.
   [[nodiscard]] const plan::KeptCopy* copy_of(const plan::Op& op) override {
-    if (op.shape.empty() || op.outputs.size() != 1 || (seed_ / 3 + static_cast<std::uint64_t>(op.site + op.shape.front())) % 3 != 0) return nullptr;
+    if (op.shape.empty() || op.outputs.size() != 1 ||
+        (seed_ / 3 + static_cast<std::uint64_t>(op.site + op.shape.front())) % 3 != 0)
+      return nullptr;
     const auto [known, fresh] = copies_.try_emplace(op.shape);
     if (fresh) {
       const std::vector<plan::Layout> layouts = plan::copy_layouts(mesh_, op.shape);
@@ -57,19 +60,24 @@ class RandomPlan : public plan::Imposed {
       return plan::Layout{std::vector<plan::Axes>(slots), h % 8 == 0, home, std::nullopt};
     }
     std::vector<plan::Index> most;
-    for (std::size_t d = 0; d < op.shape.size(); ++d) most.push_back(op.is_uncut(d) || op.out[d].label == plan::kNoLabel ? 1 : op.shape[d]);
+    for (std::size_t d = 0; d < op.shape.size(); ++d)
+      most.push_back(op.is_uncut(d) || op.out[d].label == plan::kNoLabel ? 1 : op.shape[d]);
     for (const plan::ReduceLabel& r : op.reduce) {
-      most.push_back(op.combine == plan::Combine::kNone || op.base >= 0 ? 1 : op.labels[plan::idx(r.label)].range.size());
+      most.push_back(op.combine == plan::Combine::kNone || op.base >= 0 ? 1
+                                                                        : op.labels[plan::idx(r.label)].range.size());
     }
-    if (slots > 0 && seed_ % 3 == 0) return plan::Layout{std::vector<plan::Axes>(slots), false, 0, std::nullopt, draw_map(op, most, h / 8)};
+    if (slots > 0 && seed_ % 3 == 0)
+      return plan::Layout{std::vector<plan::Axes>(slots), false, 0, std::nullopt, draw_map(op, most, h / 8)};
     std::vector<plan::Layout> layouts = plan::copy_layouts(mesh_, most);
     layouts.erase(layouts.begin());  // everywhere
     if (layouts.empty() || h % 8 >= 5) layouts = plan::spread_layouts(mesh_, most);
     return layouts[h / 8 % layouts.size()];
   }
 
-  /// Blocks with owners of all kinds: a table, or dealt out in turn. Some are no parts of given tiles and cannot be realised.
-  [[nodiscard]] plan::BlockMap draw_map(const plan::Op& op, const std::vector<plan::Index>& most, std::uint64_t h) const {
+  /// Blocks with owners of all kinds: a table, or dealt out in turn. Some are no parts of given tiles and cannot be
+  /// realised.
+  [[nodiscard]] plan::BlockMap draw_map(const plan::Op& op, const std::vector<plan::Index>& most,
+                                        std::uint64_t h) const {
     const auto draw_below = [&h](plan::Index n) {
       h = h * 0xd1342543de82ef95ULL + 1;
       return static_cast<plan::Index>((h >> 33) % static_cast<std::uint64_t>(n));
@@ -81,7 +89,8 @@ class RandomPlan : public plan::Imposed {
       map.blocks.push_back(whole ? 1 : 1 + draw_below(std::max<plan::Index>(1, std::min<plan::Index>(most[s], 6))));
       splits -= s >= op.shape.size() && map.blocks.back() > 1 ? 1 : 0;
     }
-    const bool split = std::any_of(map.blocks.begin() + static_cast<std::ptrdiff_t>(op.shape.size()), map.blocks.end(), [](plan::Index n) { return n > 1; });
+    const bool split = std::any_of(map.blocks.begin() + static_cast<std::ptrdiff_t>(op.shape.size()), map.blocks.end(),
+                                   [](plan::Index n) { return n > 1; });
     if (!split) map.blocks.resize(op.shape.size());
     if (map.blocks.empty()) map.blocks.assign(1, 1);
     if (draw_below(3) == 0 && !split) {
@@ -90,7 +99,8 @@ class RandomPlan : public plan::Imposed {
       map.first = draw_below(mesh_.ranks());
       return map;
     }
-    for (plan::Index k = map.count(); k > 0; --k) map.owners.push_back(static_cast<std::int32_t>(draw_below(mesh_.ranks())));
+    for (plan::Index k = map.count(); k > 0; --k)
+      map.owners.push_back(static_cast<std::int32_t>(draw_below(mesh_.ranks())));
     return map;
   }
 

@@ -51,7 +51,8 @@ class OneSink : public BlockSink {
 };
 
 /// What the part says of one element of the operand: where in the result it is.
-std::optional<std::pair<Index, Index>> place_of(const RearrangedPart& part, std::pair<Index, Index> from, const Box& result) {
+std::optional<std::pair<Index, Index>> place_of(const RearrangedPart& part, std::pair<Index, Index> from,
+                                                const Box& result) {
   for (Index i = 0; i < result[0].hi; ++i) {
     for (Index j = 0; j < result[1].hi; ++j) {
       const Index at[2] = {i, j};
@@ -67,7 +68,8 @@ std::optional<std::pair<Index, Index>> place_of(const RearrangedPart& part, std:
 }
 
 template <class T>
-void check_rearranged(const TiledMatrix<T>& m, const std::vector<RearrangedPart>& parts, Index rows, Index columns, Interval tile_rows) {
+void check_rearranged(const TiledMatrix<T>& m, const std::vector<RearrangedPart>& parts, Index rows, Index columns,
+                      Interval tile_rows) {
   Box all;
   all.rank = 2;
   all[0] = {0, rows};
@@ -76,13 +78,16 @@ void check_rearranged(const TiledMatrix<T>& m, const std::vector<RearrangedPart>
   for (const RearrangedPart& part : parts) {
     for (const auto& [at, value] : m.naive) {
       const auto place = place_of(part, at, all);
-      if (place && value != T(0) && tile_rows.lo <= place->first && place->first < tile_rows.hi) expected[*place] = value;
+      if (place && value != T(0) && tile_rows.lo <= place->first && place->first < tile_rows.hi)
+        expected[*place] = value;
     }
   }
   Box tile = all;
   tile[0] = tile_rows;
   std::vector<BlockPart> blocks;
-  for (const sparse::Part& part : m.parts) blocks.push_back({part.box, reinterpret_cast<const std::byte*>(part.head), part.head == nullptr ? 0 : part.head->bytes});
+  for (const sparse::Part& part : m.parts)
+    blocks.push_back(
+        {part.box, reinterpret_cast<const std::byte*>(part.head), part.head == nullptr ? 0 : part.head->bytes});
   Operand operand, output;
   operand.parts = blocks;
   output.box = tile;
@@ -115,14 +120,19 @@ void check_kinds(std::mt19937_64& random) {
     if (r > 1) check_rearranged(m, parts, r, c, {r / 3, r - r / 3});
   };
   const RearrangedSubscript i{0}, j{1};
-  check({{0, {0, 1, rows / 2}, {1, 1, columns / 3}, {{{0, rows - rows / 2}, {0, columns - columns / 3}}}}}, rows - rows / 2, columns - columns / 3);
-  check({{0, {0, 2, 0}, {1, 3, 0}, {{{0, (rows + 1) / 2}, {0, (columns + 2) / 3}}}}}, (rows + 1) / 2, (columns + 2) / 3);
+  check({{0, {0, 1, rows / 2}, {1, 1, columns / 3}, {{{0, rows - rows / 2}, {0, columns - columns / 3}}}}},
+        rows - rows / 2, columns - columns / 3);
+  check({{0, {0, 2, 0}, {1, 3, 0}, {{{0, (rows + 1) / 2}, {0, (columns + 2) / 3}}}}}, (rows + 1) / 2,
+        (columns + 2) / 3);
   check({{0, {0, -1, rows - 1}, {1, -1, columns - 1}, {{{0, rows}, {0, columns}}}}}, rows, columns);
   check({{0, {0, 1, -3, rows}, {1, -1, 5, columns}, {{{0, rows}, {0, columns}}}}}, rows, columns);
   check({{0, {1}, {0}, {{{0, columns}, {0, rows}}}}}, columns, rows);
   check({{0, {1, -2, rows - 1}, {0, 1, 1}, {{{0, columns - 1}, {0, (rows + 1) / 2}}}}}, columns - 1, (rows + 1) / 2);
-  check({{0, i, j, {{{0, rows}, {0, columns}}}}, {1, i, {1, -1, 2 * columns - 1}, {{{0, rows}, {columns, 2 * columns}}}}}, rows, 2 * columns);
-  check({{0, {0, 1, -rows}, j, {{{rows, 2 * rows}, {0, columns}}}}, {1, i, j, {{{0, rows}, {0, columns}}}}}, 2 * rows, columns);
+  check(
+      {{0, i, j, {{{0, rows}, {0, columns}}}}, {1, i, {1, -1, 2 * columns - 1}, {{{0, rows}, {columns, 2 * columns}}}}},
+      rows, 2 * columns);
+  check({{0, {0, 1, -rows}, j, {{{rows, 2 * rows}, {0, columns}}}}, {1, i, j, {{{0, rows}, {0, columns}}}}}, 2 * rows,
+        columns);
   check({{0, i, j, {{{rows / 2, rows / 2}, {0, columns}}}}}, rows, columns);
 }
 
@@ -131,11 +141,16 @@ void check_kinds(std::mt19937_64& random) {
 TEST_CASE("rearranged: elements that come in any order are sorted") {
   std::mt19937_64 random(3);
   for (int k = 0; k < 60; ++k) {
-    const Index rows = k % 3 == 0 ? 100000 : 1 + static_cast<Index>(random() % 30), columns = 1 + static_cast<Index>(random() % 30);
+    const Index rows = k % 3 == 0 ? 100000 : 1 + static_cast<Index>(random() % 30),
+                columns = 1 + static_cast<Index>(random() % 30);
     NaiveMatrix<double> expected;
-    for (int e = 0; e < 40; ++e) expected[{static_cast<Index>(random() % static_cast<std::uint64_t>(rows)), static_cast<Index>(random() % static_cast<std::uint64_t>(columns))}] = random_value<double>(random);
+    for (int e = 0; e < 40; ++e)
+      expected[{static_cast<Index>(random() % static_cast<std::uint64_t>(rows)),
+                static_cast<Index>(random() % static_cast<std::uint64_t>(columns))}] = random_value<double>(random);
     std::vector<std::pair<std::pair<Index, Index>, double>> list(expected.begin(), expected.end());
-    const auto by_columns = [](const auto& a, const auto& b) { return std::pair(a.first.second, a.first.first) < std::pair(b.first.second, b.first.first); };
+    const auto by_columns = [](const auto& a, const auto& b) {
+      return std::pair(a.first.second, a.first.first) < std::pair(b.first.second, b.first.first);
+    };
     k % 2 == 0 ? std::ranges::shuffle(list, random) : std::ranges::sort(list, by_columns);
     std::erase_if(expected, [](const auto& e) { return e.second == 0; });
     Collected<double> elements;

@@ -13,12 +13,13 @@
 
 namespace tdsl::tests {
 
-/// A disk that is made up: how long requests take, in which order they end and which of them fails is decided by a seed. Memory is looked at
-/// late, and what is read is nonsense until it is there.
+/// A disk that is made up: how long requests take, in which order they end and which of them fails is decided by a
+/// seed. Memory is looked at late, and what is read is nonsense until it is there.
 class SimulatedDisk final : public rt::Disk {
  public:
   /// The request of that number (from 1 on) fails; 0: none does.
-  SimulatedDisk(Simulation& simulation, std::uint64_t seed, plan::Index failing = 0) : simulation_(simulation), random_(seed), failing_(failing) {
+  SimulatedDisk(Simulation& simulation, std::uint64_t seed, plan::Index failing = 0)
+      : simulation_(simulation), random_(seed), failing_(failing) {
     constexpr int kSlowness[] = {0, 2, 5, 15};
     slowness_ = kSlowness[random_() % 4];
   }

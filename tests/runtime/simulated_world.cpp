@@ -21,7 +21,8 @@ std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
 /// Calls f(byte offset) for every element of a box, in C order.
 template <class F>
-void for_each_element(const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& strides, std::int64_t element_bytes, F&& f) {
+void for_each_element(const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& strides,
+                      std::int64_t element_bytes, F&& f) {
   std::vector<std::int64_t> x(extents.size(), 0);
   if (std::any_of(extents.begin(), extents.end(), [](std::int64_t e) { return e == 0; })) return;
   while (true) {
@@ -43,8 +44,7 @@ class Turn {
   Turn& operator=(const Turn&) = delete;
   void release() { ::sem_post(&semaphore_); }
   void acquire() {
-    while (::sem_wait(&semaphore_) != 0) {
-    }
+    while (::sem_wait(&semaphore_) != 0) {}
   }
 
  private:
@@ -91,7 +91,9 @@ struct Simulation::Network {
     links.assign(at(ranks), nullptr);
   }
 
-  std::int64_t draw(std::int64_t lo, std::int64_t hi) { return lo + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(hi - lo + 1)); }
+  std::int64_t draw(std::int64_t lo, std::int64_t hi) {
+    return lo + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(hi - lo + 1));
+  }
   std::int64_t due() { return tick + draw(0, slowness); }
   void moved() { std::fill(rests.begin(), rests.end(), 0); }
 
@@ -192,7 +194,8 @@ class Simulation::SimulatedLink final : public Link {
     return found;
   }
   [[nodiscard]] std::size_t pending() const override { return pending_; }
-  void send_control(int to, int tag, std::span<const std::byte> bytes, StatementId statement, std::int64_t payload) override {
+  void send_control(int to, int tag, std::span<const std::byte> bytes, StatementId statement,
+                    std::int64_t payload) override {
     Control control{{rank, tag, {bytes.begin(), bytes.end()}}, statement, payload, net_.due()};
     const auto length = static_cast<std::int64_t>(bytes.size());
     if (to != rank) {
@@ -211,7 +214,8 @@ class Simulation::SimulatedLink final : public Link {
       if (!controls_[at(from)].empty() && controls_[at(from)].front().due <= net_.tick) ready.push_back(from);
     }
     if (ready.empty()) return std::nullopt;
-    std::deque<Control>& queue = controls_[at(ready[static_cast<std::size_t>(net_.draw(0, static_cast<std::int64_t>(ready.size()) - 1))])];
+    std::deque<Control>& queue =
+        controls_[at(ready[static_cast<std::size_t>(net_.draw(0, static_cast<std::int64_t>(ready.size()) - 1))])];
     Control control = std::move(queue.front());
     queue.pop_front();
     net_.moved();
@@ -273,7 +277,13 @@ class Simulation::SimulatedLink final : public Link {
 
   template <class Box>
   Memory memory_of(std::byte* base, const Box& box, StatementId statement, std::uint64_t cookie) {
-    return {base, box.element_bytes, {box.extents.begin(), box.extents.end()}, {box.strides.begin(), box.strides.end()}, statement, cookie, net_.due()};
+    return {base,
+            box.element_bytes,
+            {box.extents.begin(), box.extents.end()},
+            {box.strides.begin(), box.strides.end()},
+            statement,
+            cookie,
+            net_.due()};
   }
 
   Network& net_;
@@ -347,9 +357,7 @@ void Simulation::run(const std::function<void(World&)>& program) {
       net.turn[at(r)]->acquire();
       try {
         program(*worlds[at(r)]);
-      } catch (...) {
-        errors[at(r)] = std::current_exception();
-      }
+      } catch (...) { errors[at(r)] = std::current_exception(); }
       net.end(r);
     });
   }

@@ -9,9 +9,10 @@
 
 #include "runtime/engine/link.h"
 
-// Many ranks in one process: the real engine over a network that is made up. A seed decides who runs when, how long every
-// message takes and which of several arrives first, so that a run can be repeated exactly. Of what MPI promises nothing is
-// added: messages of one sender and tag keep their order, nothing else does; memory that is being sent is looked at late.
+// Many ranks in one process: the real engine over a network that is made up. A seed decides who runs when, how long
+// every message takes and which of several arrives first, so that a run can be repeated exactly. Of what MPI promises
+// nothing is added: messages of one sender and tag keep their order, nothing else does; memory that is being sent is
+// looked at late.
 
 namespace tdsl::tests {
 
@@ -23,8 +24,8 @@ class Simulation {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  /// Runs `program` once per rank. An exception on any rank is thrown again, that of the lowest rank. When no rank can go on,
-  /// one of them gets an InternalError.
+  /// Runs `program` once per rank. An exception on any rank is thrown again, that of the lowest rank. When no rank can
+  /// go on, one of them gets an InternalError.
   void run(const std::function<void(rt::World&)>& program);
 
   /// By the rank whose turn it is: something has moved that the network knows nothing of.

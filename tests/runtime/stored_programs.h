@@ -30,10 +30,13 @@ struct StoredFile {
 };
 
 /// Small whole numbers, so that sums are exact in any order. Entries are in any order, some twice, some 0.
-inline StoredFile random_stored(const TemporaryFolder& folder, std::mt19937& random, const std::string& extension, Index rows, Index columns, Index entries) {
+inline StoredFile random_stored(const TemporaryFolder& folder, std::mt19937& random, const std::string& extension,
+                                Index rows, Index columns, Index entries) {
   StoredFile file{folder / ("A" + extension), rows, columns, {}};
   const auto draw = [&random](Index n) { return static_cast<Index>(random() % static_cast<std::uint64_t>(n)); };
-  std::string text = extension == ".mtx" ? "%%MatrixMarket matrix coordinate real general\n" + std::to_string(rows) + " " + std::to_string(columns) + " " + std::to_string(entries) + "\n" : "";
+  std::string text = extension == ".mtx" ? "%%MatrixMarket matrix coordinate real general\n" + std::to_string(rows) +
+                                               " " + std::to_string(columns) + " " + std::to_string(entries) + "\n"
+                                         : "";
   for (Index k = 0; k < entries; ++k) {
     const bool corner = k == 0 && extension == ".tns";  // whose shape is what its entries reach
     const Index i = corner ? rows - 1 : draw(4) == 0 ? draw(std::min<Index>(rows, 2)) : draw(rows);
@@ -65,7 +68,8 @@ inline void declare(RunSettings& settings, const StoredFile& file) {
 }
 
 /// A vector with the value at every index.
-inline Tensor<double> vector_of(TestSession& session, const std::string& name, Index extent, int site, double (*value)(Index)) {
+inline Tensor<double> vector_of(TestSession& session, const std::string& name, Index extent, int site,
+                                double (*value)(Index)) {
   plan::OpBuilder op(plan::OpClass::kSource, name, site, 1);
   op.out("i", extent);
   return session.compute<double>(op, [value](const TaskArgs& t) {
@@ -81,7 +85,12 @@ inline double weight(Index i) { return static_cast<double>(i % 5 - 2); }
 /// y[i] = sum[j](A[i, j] * x[j])
 inline Tensor<double> product(TestSession& session, const Tensor<double>& a, const Tensor<double>& x) {
   plan::OpBuilder op(plan::OpClass::kReduce, "y", 11, 2);
-  op.out("i", a.extent(0)).label("j", {0, a.extent(1)}).read(a.id(), {plan::at(0), plan::whole()}).read(x.id(), {plan::whole()}).flops(2).visits(a.desc());
+  op.out("i", a.extent(0))
+      .label("j", {0, a.extent(1)})
+      .read(a.id(), {plan::at(0), plan::whole()})
+      .read(x.id(), {plan::whole()})
+      .flops(2)
+      .visits(a.desc());
   return session.compute<double>(op, [](const TaskArgs& t) {
     const auto A = rt::stored_in<double, 2>(t, 0);
     const auto x = t.in<double, 1>(1);
@@ -115,7 +124,11 @@ inline Tensor<double> transposed_product(TestSession& session, const Tensor<doub
 inline Tensor<double> scaled(TestSession& session, const Tensor<double>& a, const Tensor<double>& w) {
   plan::OpBuilder op(plan::OpClass::kMap, "P", 13, 4);
   op.out("i", a.extent(0)).out("j", a.extent(1)).uncut();
-  op.read(a.id(), {plan::at(0), plan::whole()}).read(w.id(), {plan::at(0)}).flops(1).visits(a.desc()).stored_like(a.desc());
+  op.read(a.id(), {plan::at(0), plan::whole()})
+      .read(w.id(), {plan::at(0)})
+      .flops(1)
+      .visits(a.desc())
+      .stored_like(a.desc());
   return session.compute<double>(op, [](const TaskArgs& t) {
     const auto A = rt::stored_in<double, 2>(t, 0);
     const auto w = t.in<double, 1>(1);
@@ -158,14 +171,16 @@ inline Outcome run_all(const StoredFile& file, RunSettings settings, bool dense 
   outcome.run = run(settings, [&](TestSession& session) {
     const Tensor<double> a = session.stored_input<double>("A", {file.rows, file.columns}, 10, 1);
     outcome.stored = a.desc().stored.expected;
-    const Tensor<double> x = vector_of(session, "x", file.columns, 1, weight), w = vector_of(session, "w", file.rows, 2, weight);
+    const Tensor<double> x = vector_of(session, "x", file.columns, 1, weight),
+                         w = vector_of(session, "w", file.rows, 2, weight);
     session.collect(product(session, a, x), y);
     session.collect(transposed_product(session, a, w), z);
     const Tensor<double> p = scaled(session, a, w);
     session.collect(product(session, p, x), s);
     if (dense) session.collect(dense_sum(session, p, a), d);
   });
-  std::vector<double> expected_y(static_cast<std::size_t>(file.rows), 0), expected_z(static_cast<std::size_t>(file.columns), 0), expected_s = expected_y;
+  std::vector<double> expected_y(static_cast<std::size_t>(file.rows), 0),
+      expected_z(static_cast<std::size_t>(file.columns), 0), expected_s = expected_y;
   for (const auto& [at, value] : file.elements) {
     expected_y[static_cast<std::size_t>(at.first)] += value * weight(at.second);
     expected_z[static_cast<std::size_t>(at.second)] += value * weight(at.first);

@@ -21,7 +21,8 @@ struct TensorFile {
 
 /// Small whole numbers in any order, some twice, some 0.
 template <std::size_t R>
-TensorFile<R> random_tensor(const TemporaryFolder& folder, std::mt19937& random, const std::string& extension, const std::array<Index, R>& shape, Index entries) {
+TensorFile<R> random_tensor(const TemporaryFolder& folder, std::mt19937& random, const std::string& extension,
+                            const std::array<Index, R>& shape, Index entries) {
   TensorFile<R> file{folder / ("A" + extension), shape, {}};
   std::string text = "# tdsl shape";
   for (const Index extent : shape) text += " " + std::to_string(extent);
@@ -61,8 +62,11 @@ void declare_tensor(RunSettings& settings, const TensorFile<R>& file) {
   settings.declare = [path = file.path](rt::ProgramInfo& info, rt::AppOptions& options) {
     if constexpr (R == 1) info.input("A", "f64[sparse n]", rt::ElementType::kF64, {""}, 1, {true});
     if constexpr (R == 2) info.input("A", "f64[n, sparse m]", rt::ElementType::kF64, {"", ""}, 1, {false, true});
-    if constexpr (R == 3) info.input("A", "f64[n, m, sparse l]", rt::ElementType::kF64, {"", "", ""}, 1, {false, false, true});
-    if constexpr (R == 5) info.input("A", "f64[a, b, c, d, sparse e]", rt::ElementType::kF64, {"", "", "", "", ""}, 1, {false, false, false, false, true});
+    if constexpr (R == 3)
+      info.input("A", "f64[n, m, sparse l]", rt::ElementType::kF64, {"", "", ""}, 1, {false, false, true});
+    if constexpr (R == 5)
+      info.input("A", "f64[a, b, c, d, sparse e]", rt::ElementType::kF64, {"", "", "", "", ""}, 1,
+                 {false, false, false, false, true});
     options.inputs["A"] = path;
   };
 }
@@ -168,7 +172,8 @@ struct Totals {
 
 /// Wrong totals and files: bits of what is wrong. The files' texts are added to `texts`.
 template <std::size_t R>
-int run_tensor(const TensorFile<R>& file, RunSettings settings, const TemporaryFolder* folder = nullptr, std::vector<std::string>* texts = nullptr, RunResult* result = nullptr) {
+int run_tensor(const TensorFile<R>& file, RunSettings settings, const TemporaryFolder* folder = nullptr,
+               std::vector<std::string>* texts = nullptr, RunResult* result = nullptr) {
   declare_tensor(settings, file);
   const std::vector<std::string> names = {"P.tns", "P.npy", "s.tns"};
   if (folder != nullptr) {
@@ -198,7 +203,8 @@ int run_tensor(const TensorFile<R>& file, RunSettings settings, const TemporaryF
     for (const std::string& name : names) texts->push_back(folder->read(name));
   }
   const Totals<R> expected(file);
-  return (t->front() != expected.all ? 1 : 0) + (u->front() != expected.weighted ? 2 : 0) + (v->front() != expected.all ? 4 : 0);
+  return (t->front() != expected.all ? 1 : 0) + (u->front() != expected.weighted ? 2 : 0) +
+         (v->front() != expected.all ? 4 : 0);
 }
 
 template <std::size_t R>

@@ -49,7 +49,8 @@ Outcome in_least_window(const StoredFile& file, RunSettings settings) {
 /// A power-law graph (R-MAT, Chakrabarti et al. 2004): most of its edges are at few vertices, the first ones.
 std::string power_law_text(std::mt19937& random, int scale, Index edges) {
   const Index n = Index{1} << scale;
-  std::string text = "%%MatrixMarket matrix coordinate real general\n" + std::to_string(n) + " " + std::to_string(n) + " " + std::to_string(edges) + "\n";
+  std::string text = "%%MatrixMarket matrix coordinate real general\n" + std::to_string(n) + " " + std::to_string(n) +
+                     " " + std::to_string(edges) + "\n";
   for (Index k = 0; k < edges; ++k) {
     Index i = 1, j = 1;
     for (int bit = 0; bit < scale; ++bit) {
@@ -63,7 +64,8 @@ std::string power_law_text(std::mt19937& random, int scale, Index edges) {
 }
 
 /// The results of the programs, in files. Returns the texts of those of rank 0.
-std::vector<std::string> written_files(const TemporaryFolder& folder, const StoredFile& file, int ranks, const std::vector<Index>& tile) {
+std::vector<std::string> written_files(const TemporaryFolder& folder, const StoredFile& file, int ranks,
+                                       const std::vector<Index>& tile) {
   Simulation simulation(ranks, 11);
   const std::vector<std::string> names = {"P.mtx", "P.tns", "P.npz", "P.npy"};
   simulation.run([&](rt::World& world) {
@@ -115,7 +117,8 @@ TEST_CASE("stored: the same on simulated ranks") {
     const int ranks = static_cast<int>(1 + seed % 7);
     StoredCase about(seed + 1000, ranks);
     const TemporaryFolder folder;
-    const StoredFile file = random_stored(folder, about.random, about.extension, about.rows, about.columns, about.entries);
+    const StoredFile file =
+        random_stored(folder, about.random, about.extension, about.rows, about.columns, about.entries);
     Simulation simulation(ranks, seed);
     int wrong = 0;
     simulation.run([&](rt::World& world) {
@@ -135,7 +138,8 @@ TEST_CASE("stored: in as little memory as the planner asks for") {
     StoredCase about(seed + 2000, ranks);
     about.settings.plan_seed = 0;
     const TemporaryFolder folder;
-    const StoredFile file = random_stored(folder, about.random, about.extension, about.rows, about.columns, about.entries);
+    const StoredFile file =
+        random_stored(folder, about.random, about.extension, about.rows, about.columns, about.entries);
     // Another limit is another plan, which says what it needs; the engine keeps to the last one.
     Index memory = 1, needed = 0, peak = 0;
     int wrong = 0;
@@ -173,7 +177,8 @@ TEST_CASE("stored: files of results are written from blocks, and are the same fo
     CAPTURE(seed);
     std::mt19937 random(seed);
     const TemporaryFolder folder;
-    const StoredFile file = random_stored(folder, random, kExtensions[seed % 3], 1 + static_cast<Index>(random() % 30), 1 + static_cast<Index>(random() % 30), 50);
+    const StoredFile file = random_stored(folder, random, kExtensions[seed % 3], 1 + static_cast<Index>(random() % 30),
+                                          1 + static_cast<Index>(random() % 30), 50);
     const std::vector<std::string> alone = written_files(folder, file, 1, {});
     const rt::NpyReader dense(folder / "P.npy");
     std::vector<double> elements(static_cast<std::size_t>(file.rows * file.columns));
@@ -188,8 +193,10 @@ TEST_CASE("stored: files of results are written from blocks, and are the same fo
       }
     }
     CHECK(std::ranges::count(alone[1], '\n') == entries + 1);  // the first says the shape
-    CHECK(alone[0].find(std::to_string(file.rows) + " " + std::to_string(file.columns) + " " + std::to_string(entries) + "\n") != std::string::npos);
-    for (const int ranks : {2, 5}) CHECK(written_files(folder, file, ranks, seed % 2 == 0 ? std::vector<Index>{3} : std::vector<Index>{}) == alone);
+    CHECK(alone[0].find(std::to_string(file.rows) + " " + std::to_string(file.columns) + " " + std::to_string(entries) +
+                        "\n") != std::string::npos);
+    for (const int ranks : {2, 5})
+      CHECK(written_files(folder, file, ranks, seed % 2 == 0 ? std::vector<Index>{3} : std::vector<Index>{}) == alone);
   }
 }
 

@@ -45,9 +45,7 @@ template <class F>
 std::string run_error_of(F&& f) {
   try {
     f();
-  } catch (const rt::RunError& error) {
-    return error.what();
-  }
+  } catch (const rt::RunError& error) { return error.what(); }
   return "no error";
 }
 

@@ -3,17 +3,18 @@
 #include <optional>
 
 #include "frontend/frontend.h"
-#include "passes/sparse/absence.h"
 #include "passes/algebra/differentiate.h"
+#include "passes/sparse/absence.h"
 
 namespace tdsl::tests {
 
-/// The program of a file with nodes in place of derivatives and operators in place of sparse types: what the evaluator runs.
-inline std::optional<ir::Program> differentiated(frontend::SourceManager& sources, std::uint32_t file, frontend::DiagnosticSink& sink,
+/// The program of a file with nodes in place of derivatives and operators in place of sparse types: what the evaluator
+/// runs.
+inline std::optional<ir::Program> differentiated(frontend::SourceManager& sources, std::uint32_t file,
+                                                 frontend::DiagnosticSink& sink,
                                                  const frontend::CompileOptions& options = {}) {
   const auto program = frontend::compile(sources, file, sink, options);
-  if (!program)
-    return std::nullopt;
+  if (!program) return std::nullopt;
   passes::PassContext context;
   const ir::Program result = passes::differentiate(*program, context);
   for (const passes::PassFailure& f : context.failures())

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "codegen/relations/describe.h"
 #include "codegen/families/host_evaluator.h"
 #include "codegen/loops/kernel_nest.h"
 #include "codegen/loops/loop_nest.h"
@@ -18,6 +17,7 @@
 #include "codegen/nest/interpret.h"
 #include "codegen/nest/text.h"
 #include "codegen/nest/verify.h"
+#include "codegen/relations/describe.h"
 #include "ir/eval/eval.h"
 
 // Programs whose operations run as their nests.
@@ -34,11 +34,15 @@ inline std::string nest_lines(const std::vector<std::string>& sentences) {
 struct NestParts {
   int rows = 0, products = 0, lines_checked = 0, views = 0, positions = 0, draws = 0, resized = 0, whiles = 0, kept = 0;
   int stored_rows = 0, stored_columns = 0, puts = 0, sums = 0, ahead = 0, unions = 0, intersections = 0;
-  int nests = 0, vectors = 0, lines = 0, blocks = 0, checks = 0, bounded = 0, narrowed = 0, scattered = 0, names = 0, interiors = 0, sides = 0;
+  int nests = 0, vectors = 0, lines = 0, blocks = 0, checks = 0, bounded = 0, narrowed = 0, scattered = 0, names = 0,
+      interiors = 0, sides = 0;
 
   void count(const nest::Nest& n) {
     ++nests;
-    views += std::ranges::any_of(n.variables, [](const nest::Variable& v) { return v.role == nest::Variable::Role::kView; }) ? 1 : 0;
+    views +=
+        std::ranges::any_of(n.variables, [](const nest::Variable& v) { return v.role == nest::Variable::Role::kView; })
+            ? 1
+            : 0;
     bounded += std::ranges::any_of(n.variables, [](const nest::Variable& v) { return !v.bounds.empty(); }) ? 1 : 0;
     nest::for_each_statement(n.body, [this, &n](const nest::Statement& s) {
       const auto* f = std::get_if<nest::For>(&s.op);
@@ -103,12 +107,15 @@ class NestRunner {
     for (const codegen::Step& s : list) step(s);
   }
   void step(const codegen::Step& s) {
-    if (const auto* d = std::get_if<codegen::DimensionStep>(&s.op)) host_.set(d->target, options_.dimensions.at(d->name));
-    if (const auto* i = std::get_if<codegen::InputStep>(&s.op)) arrays_[i->target] = options_.input(i->name, program_.type(i->target).scalar);
+    if (const auto* d = std::get_if<codegen::DimensionStep>(&s.op))
+      host_.set(d->target, options_.dimensions.at(d->name));
+    if (const auto* i = std::get_if<codegen::InputStep>(&s.op))
+      arrays_[i->target] = options_.input(i->name, program_.type(i->target).scalar);
     if (const auto* h = std::get_if<codegen::HostStep>(&s.op)) host_.set(h->target, *host_.evaluate(h->value, s.range));
     if (const auto* l = std::get_if<codegen::LoopStep>(&s.op)) loop(*l);
     if (const auto* c = std::get_if<codegen::CopyStep>(&s.op)) arrays_[c->target] = arrays_.at(c->source);
-    if (const auto* i = std::get_if<codegen::IfStep>(&s.op)) steps(std::get<bool>(*host_.get(i->condition)) ? i->then_steps : i->else_steps);
+    if (const auto* i = std::get_if<codegen::IfStep>(&s.op))
+      steps(std::get<bool>(*host_.get(i->condition)) ? i->then_steps : i->else_steps);
     if (const auto* o = std::get_if<codegen::OutputStep>(&s.op)) output_ = arrays_.at(o->value);
     if (const auto* o = std::get_if<codegen::OperationStep>(&s.op)) {
       complete_ = complete_ && !o->fused && !o->kernel->compute.bodies.empty();
@@ -123,7 +130,8 @@ class NestRunner {
     }
   }
   void operation(const codegen::OperationStep& o) {
-    const codegen::KernelNest built = codegen::build_nest({program_, o, "kernel", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }});
+    const codegen::KernelNest built = codegen::build_nest(
+        {program_, o, "kernel", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }});
     const std::string text = nest::print(built.nest);
     INFO(text);
     CHECK(nest::verify(built.nest).empty());
@@ -136,13 +144,15 @@ class NestRunner {
     CHECK(nest::print(nest::parse(split_text)) == split_text);
     parts_.count(split);
     nest::Inputs inputs;
-    for (std::size_t k = 0; k < built.captured.size(); ++k) inputs.captures[{static_cast<std::int32_t>(k)}] = *host_.get(built.captured[k]);
+    for (std::size_t k = 0; k < built.captured.size(); ++k)
+      inputs.captures[{static_cast<std::int32_t>(k)}] = *host_.get(built.captured[k]);
     for (std::size_t k = 0; k < o.op->reads.size(); ++k) {
       const auto number = static_cast<int>(k);
       inputs.operands[number] = arrays_.at(o.op->reads[k].tensor);
       if (!o.op->reads[k].compressed) continue;
       // Zeros may be stored or not.
-      for (std::int64_t at = 0; at < inputs.operands[number].size(); ++at) inputs.stored[number].push_back((at + static_cast<std::int64_t>(options_.seed)) % 3 == 0);
+      for (std::int64_t at = 0; at < inputs.operands[number].size(); ++at)
+        inputs.stored[number].push_back((at + static_cast<std::int64_t>(options_.seed)) % 3 == 0);
     }
     if (o.op->base) inputs.base = arrays_.at(*o.op->base);
     const ir::Array whole = nest::interpret(nest::parse(text), inputs);
@@ -151,7 +161,8 @@ class NestRunner {
   }
 
   void loop(const codegen::LoopStep& l) {
-    const codegen::LoopNest built = codegen::build_nest(codegen::LoopNestRequest{program_, l, "loop", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }});
+    const codegen::LoopNest built = codegen::build_nest(codegen::LoopNestRequest{
+        program_, l, "loop", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }});
     const std::string text = nest::print(built.nest);
     INFO(text);
     CHECK(nest_lines(nest::verify(built.nest)) == "");
@@ -164,9 +175,12 @@ class NestRunner {
       const auto known = host_.get(built.captured[k]);
       inputs.captures[{static_cast<std::int32_t>(k)}] = known ? *known : ir::Literal(std::int64_t{0});
     }
-    for (std::size_t k = 0; k < l.reads.size(); ++k) inputs.operands[static_cast<int>(k)] = arrays_.at(l.reads[k].tensor);
+    for (std::size_t k = 0; k < l.reads.size(); ++k)
+      inputs.operands[static_cast<int>(k)] = arrays_.at(l.reads[k].tensor);
     for (std::size_t k = 0; k < l.results.size(); ++k) {
-      if (l.results[k].continues >= 0) inputs.bases[static_cast<int>(k)] = arrays_.at(l.reads[static_cast<std::size_t>(l.results[k].continues)].tensor);
+      if (l.results[k].continues >= 0)
+        inputs.bases[static_cast<int>(k)] =
+            arrays_.at(l.reads[static_cast<std::size_t>(l.results[k].continues)].tensor);
     }
     std::map<int, ir::Array> results = nest::interpret_task(nest::parse(text), inputs);
     for (std::size_t k = 0; k < l.results.size(); ++k) {

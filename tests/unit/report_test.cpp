@@ -10,12 +10,17 @@ namespace tdsl::tests {
 
 namespace {
 
-const std::string kHead = R"({"displayTimeUnit": "ms", "otherData": {"program": "p", "kept_milliseconds": 2, "sites": [{"site": 4, "name": "}"}]},)";
+const std::string kHead =
+    R"({"displayTimeUnit": "ms", "otherData": {"program": "p", "kept_milliseconds": 2, "sites": [{"site": 4, )"
+    R"("name": "}"}]},)";
 const std::string kTrace = kHead + R"~("traceEvents": [
 {"ph":"M","name":"process_name","pid":0,"args":{"name":"rank 0"}},
-{"ph":"X","pid":1,"tid":0,"ts":6.5,"dur":2,"cat":"task","name":"C (line 12)","args":{"site":4,"op":3,"panel":1,"request":9,"bytes":32}},
-{"ph":"X","pid":0,"tid":10000,"ts":4,"dur":0.25,"cat":"receive","name":"C","args":{"site":4,"peer":1,"op":3,"panel":0,"request":8,"bytes":70000}},
-{"ph":"X","pid":0,"tid":10000,"ts":1,"dur":1,"cat":"receive","name":"C","args":{"peer":1,"op":2,"panel":0,"request":9,"bytes":64}},
+{"ph":"X","pid":1,"tid":0,"ts":6.5,"dur":2,"cat":"task","name":"C (line )~"
+                                   R"~(12)","args":{"site":4,"op":3,"panel":1,"request":9,"bytes":32}},
+{"ph":"X","pid":0,"tid":10000,"ts":4,"dur":0.25,"cat":"receive","name":"C","args":{"site":4,"peer":1,"op":3,)~"
+                                   R"~("panel":0,"request":8,"bytes":70000}},
+{"ph":"X","pid":0,"tid":10000,"ts":1,"dur":1,"cat":"receive","name":"C","args":{"peer":1,"op":2,"panel":0,)~"
+                                   R"~("request":9,"bytes":64}},
 {"ph":"s","bp":"e","cat":"message","name":"message","id":9,"pid":0,"tid":10000,"ts":1},
 {"ph":"C","pid":0,"tid":0,"ts":7,"cat":"memory","name":"block bytes","args":{"bytes":96}}
 ]})~";
@@ -24,9 +29,7 @@ std::string error_of(const std::string& text) {
   try {
     static_cast<void>(report::read_trace(text));
     return "";
-  } catch (const report::TraceError& error) {
-    return error.what();
-  }
+  } catch (const report::TraceError& error) { return error.what(); }
 }
 
 }  // namespace

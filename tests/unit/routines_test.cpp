@@ -30,11 +30,15 @@ class RecordingCaller : public Caller, public record::Sink {
     return near ? 0.0 : 1.0;
   }
   bool distributes(Index bytes) const override { return plan::distributes(form_, 4, bytes); }
-  bool indirect_qr(Index rows, Index columns, Index blocks) const override { return plan::indirect_qr(form_, 4, rows, columns, blocks); }
+  bool indirect_qr(Index rows, Index columns, Index blocks) const override {
+    return plan::indirect_qr(form_, 4, rows, columns, blocks);
+  }
   void gathers(std::string_view, std::string_view, Index, int) override { ++gathered; }
   void segment(plan::Segment segment) override { segments.push_back(std::move(segment)); }
 
-  [[nodiscard]] TensorHandle source(std::vector<Index> shape) { return recorder.source("a", ElementType::kF64, std::move(shape), {}, {1, 1}); }
+  [[nodiscard]] TensorHandle source(std::vector<Index> shape) {
+    return recorder.source("a", ElementType::kF64, std::move(shape), {}, {1, 1});
+  }
   [[nodiscard]] std::set<int> sites() const {
     std::set<int> found;
     for (const plan::Segment& s : segments) {
@@ -62,9 +66,10 @@ struct Shapes {
 
 const std::vector<Shapes>& all_routines() {
   static const std::vector<Shapes> all = {
-      {Routine::kCumsum, {{100}}},       {Routine::kSort, {{100}}},         {Routine::kArgsort, {{100}}},      {Routine::kTopk, {{100}}, 2},
-      {Routine::kSolve, {{20, 20}, {20}}}, {Routine::kCholesky, {{20, 20}}}, {Routine::kLu, {{20, 12}}, 3},     {Routine::kQr, {{20, 4}}, 2},
-      {Routine::kSvd, {{20, 12}}, 3},    {Routine::kEigh, {{20, 20}}, 2},   {Routine::kInv, {{20, 20}}},       {Routine::kDet, {{20, 20}}},
+      {Routine::kCumsum, {{100}}},        {Routine::kSort, {{100}}},           {Routine::kArgsort, {{100}}},
+      {Routine::kTopk, {{100}}, 2},       {Routine::kSolve, {{20, 20}, {20}}}, {Routine::kCholesky, {{20, 20}}},
+      {Routine::kLu, {{20, 12}}, 3},      {Routine::kQr, {{20, 4}}, 2},        {Routine::kSvd, {{20, 12}}, 3},
+      {Routine::kEigh, {{20, 20}}, 2},    {Routine::kInv, {{20, 20}}},         {Routine::kDet, {{20, 20}}},
       {Routine::kLstsq, {{20, 12}, {20}}}};
   return all;
 }
@@ -81,7 +86,8 @@ Call call_of(RecordingCaller& caller, const Shapes& shapes, int first) {
 TEST_CASE("routines: every call records at its own places, all of which are used by its forms") {
   for (const Shapes& shapes : all_routines()) {
     std::set<int> places;
-    for (const plan::Factorise form : {plan::Factorise::kLocal, plan::Factorise::kDistributed, plan::Factorise::kIndirect}) {
+    for (const plan::Factorise form :
+         {plan::Factorise::kLocal, plan::Factorise::kDistributed, plan::Factorise::kIndirect}) {
       for (const bool near : {true, false}) {
         RecordingCaller caller(form);
         caller.near = near;

@@ -42,6 +42,8 @@ inline std::string content_of(const std::string& path) {
   return text.str();
 }
 
-inline void put_content(const std::string& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
+inline void put_content(const std::string& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
 
 }  // namespace tdsl::codegen::testing

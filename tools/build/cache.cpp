@@ -74,7 +74,8 @@ const char* objection_to(const std::string& path) {
   if (status.st_uid != ::geteuid()) return "it belongs to another user";
   if ((status.st_mode & 0022) != 0) return "others may write to it";
   // On a disk that can only be read it stays as it is.
-  if ((status.st_mode & 0077) != 0 && ::fchmod(folder.number(), status.st_mode & 0700) != 0 && errno != EROFS) return std::strerror(errno);
+  if ((status.st_mode & 0077) != 0 && ::fchmod(folder.number(), status.st_mode & 0700) != 0 && errno != EROFS)
+    return std::strerror(errno);
   return nullptr;
 }
 
@@ -87,16 +88,18 @@ std::string temporary_cache() {
 }  // namespace
 
 std::string cache_directory() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') return std::string(cache) + "/tdsl";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return std::string(home) + "/.cache/tdsl";
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
+    return std::string(cache) + "/tdsl";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0')
+    return std::string(home) + "/.cache/tdsl";
   return {};
 }
 
 bool make_private_folder(const std::string& path) {
   if (!make_folder(path)) return false;
   if (const char* objection = objection_to(path)) {
-    throw CompilerFailure(fmt::format("cannot keep executables in {}: {}; remove it, or set XDG_CACHE_HOME to a folder of yours", path,
-                                      objection));
+    throw CompilerFailure(fmt::format(
+        "cannot keep executables in {}: {}; remove it, or set XDG_CACHE_HOME to a folder of yours", path, objection));
   }
   return true;
 }
@@ -148,9 +151,7 @@ void CacheEntry::put(const std::string& source, const std::string& executable) c
     OutputFile out(executable_ + ".sum", 0600);
     out.write(sum);
     out.commit();
-  } catch (const OutputError& failure) {
-    throw CompilerFailure(failure.what());
-  }
+  } catch (const OutputError& failure) { throw CompilerFailure(failure.what()); }
 }
 
 }  // namespace tdsl::codegen

@@ -54,9 +54,11 @@ void write_file(const fs::path& path, const std::string& text) {
   if (!out) throw CompilerFailure("cannot write " + path.string() + ": " + std::strerror(errno));
 }
 
-ProcessResult run_compiler(const Toolchain& t, const CompileRequest& r, WorkFolder& work, const fs::path& source, const fs::path& executable, bool precompiled) {
+ProcessResult run_compiler(const Toolchain& t, const CompileRequest& r, WorkFolder& work, const fs::path& source,
+                           const fs::path& executable, bool precompiled) {
   // What a compiler leaves that is ended at the wrong moment goes with the folder.
-  ProcessRequest compile{.command = {t.compiler}, .environment = {{"TMPDIR", work.path()}}, .capture = true, .folder = &work};
+  ProcessRequest compile{
+      .command = {t.compiler}, .environment = {{"TMPDIR", work.path()}}, .capture = true, .folder = &work};
   const auto append = [&](const std::vector<std::string>& flags) {
     compile.command.insert(compile.command.end(), flags.begin(), flags.end());
   };
@@ -64,7 +66,8 @@ ProcessResult run_compiler(const Toolchain& t, const CompileRequest& r, WorkFold
   if (r.native) append(t.native_flags);
   if (precompiled) append(t.precompiled_flags);
   // Two libraries in one process must not share functions of different programs or versions.
-  if (r.library) append({"-shared", "-fPIC", "-fvisibility=hidden", "-Wl,--exclude-libs,ALL", "-Wl,-soname,lib" + r.name + ".so"});
+  if (r.library)
+    append({"-shared", "-fPIC", "-fvisibility=hidden", "-Wl,--exclude-libs,ALL", "-Wl,-soname,lib" + r.name + ".so"});
   append(t.include_flags);
   if (!r.include_folder.empty()) append({"-I" + r.include_folder});
   append(t.link_flags);
@@ -74,7 +77,8 @@ ProcessResult run_compiler(const Toolchain& t, const CompileRequest& r, WorkFold
   return run_process(compile);
 }
 
-void compile_and_link(const Toolchain& t, const CompileRequest& r, WorkFolder& work, const fs::path& source, const fs::path& executable) {
+void compile_and_link(const Toolchain& t, const CompileRequest& r, WorkFolder& work, const fs::path& source,
+                      const fs::path& executable) {
   const bool precompiled = !r.shared_object && !r.library && !t.precompiled_flags.empty();
   ProcessResult result = run_compiler(t, r, work, source, executable, precompiled);
   // g++ 12 now and then writes precompiled headers on which it then crashes.
@@ -82,7 +86,8 @@ void compile_and_link(const Toolchain& t, const CompileRequest& r, WorkFolder& w
     result = run_compiler(t, r, work, source, executable, false);
   }
   if (result.exit_code == 0) return;
-  throw CompilerFailure(fmt::format("the C++ compiler failed ({}, exit code {}):\n{}", t.compiler, result.exit_code, result.output));
+  throw CompilerFailure(
+      fmt::format("the C++ compiler failed ({}, exit code {}):\n{}", t.compiler, result.exit_code, result.output));
 }
 
 }  // namespace
@@ -96,7 +101,8 @@ CompiledProgram compile_program(const Toolchain& toolchain, const CompileRequest
   WorkFolder work({cache + "/build-"});
   if (work.path().empty()) {
     const char* reason = ::access(cache.c_str(), W_OK) != 0 ? std::strerror(errno) : "no directory can be made there";
-    throw CompilerFailure(fmt::format("cannot keep executables in {}: {}; set XDG_CACHE_HOME to a folder of yours", cache, reason));
+    throw CompilerFailure(
+        fmt::format("cannot keep executables in {}: {}; set XDG_CACHE_HOME to a folder of yours", cache, reason));
   }
   const fs::path source = fs::path(work.path()) / (request.name + ".cpp");
   const fs::path executable = fs::path(work.path()) / request.name;

@@ -6,9 +6,9 @@
 #include <memory>
 #include <set>
 
-#include "tools/build/compile.h"
 #include "codegen/lower/foreign.h"
 #include "runtime/foreign/call.h"
+#include "tools/build/compile.h"
 
 namespace tdsl::codegen {
 
@@ -41,13 +41,21 @@ std::string foreign_library_source(const std::vector<ir::ForeignRef>& functions)
     declarations += call.declaration;
     definitions += call.definition;
     std::string arguments;
-    for (std::size_t p = 0; p < f.parameters.size(); ++p) arguments += (p == 0 ? "" : ", ") + argument(f.parameters[p], p);
-    const std::string result = f.is_kernel ? "" : fmt::format("*static_cast<{}*>(places[{}]) = ", ir::cpp_type_of(f.result), f.parameters.size());
-    entries += fmt::format("\nextern \"C\" void {}([[maybe_unused]] void* const* places, [[maybe_unused]] const std::int64_t* const* extents) {{\n  {}fn::{}({});\n}}\n",
-                           entry_name(k), result, name, arguments);
+    for (std::size_t p = 0; p < f.parameters.size(); ++p)
+      arguments += (p == 0 ? "" : ", ") + argument(f.parameters[p], p);
+    const std::string result =
+        f.is_kernel ? ""
+                    : fmt::format("*static_cast<{}*>(places[{}]) = ", ir::cpp_type_of(f.result), f.parameters.size());
+    entries += fmt::format(
+        "\nextern \"C\" void {}([[maybe_unused]] void* const* places, [[maybe_unused]] const std::int64_t* const* "
+        "extents) {{\n  {}fn::{}({});\n}}\n",
+        entry_name(k), result, name, arguments);
   }
-  const auto in_namespace = [](const std::string& text) { return "namespace tdsl::emitted {\nnamespace {\nnamespace fn {\n" + text + "}\n}\n"; };
-  std::string text = "#include <cmath>\n#include <cstdint>\n\n#include \"runtime/own/tile.h\"\n\n" + in_namespace(declarations) + entries + "}\n\n";
+  const auto in_namespace = [](const std::string& text) {
+    return "namespace tdsl::emitted {\nnamespace {\nnamespace fn {\n" + text + "}\n}\n";
+  };
+  std::string text = "#include <cmath>\n#include <cstdint>\n\n#include \"runtime/own/tile.h\"\n\n" +
+                     in_namespace(declarations) + entries + "}\n\n";
   for (const std::string& header : headers) text += fmt::format("#include \"{}\"\n", header);
   return text + "\n" + in_namespace(definitions) + "}\n";
 }
@@ -68,7 +76,8 @@ void load_foreign_library(const Toolchain& toolchain, const ForeignLibrary& libr
   rt::catch_foreign_signals();
   for (std::size_t k = 0; k < library.functions.size(); ++k) {
     library.functions[k]->entry = reinterpret_cast<ir::Foreign::Entry>(::dlsym(loaded.get(), entry_name(k).c_str()));
-    if (library.functions[k]->entry == nullptr) throw CompilerFailure(fmt::format("the compiled functions lack `{}`", library.functions[k]->name));
+    if (library.functions[k]->entry == nullptr)
+      throw CompilerFailure(fmt::format("the compiled functions lack `{}`", library.functions[k]->name));
     library.functions[k]->library = loaded;
   }
 }

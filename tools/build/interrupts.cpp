@@ -40,7 +40,8 @@ void on_signal(int signal) {
 
 bool stays_ignored(int signal) {
   struct sigaction action {};
-  return (signal == SIGHUP || signal == SIGPIPE) && ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+  return (signal == SIGHUP || signal == SIGPIPE) && ::sigaction(signal, nullptr, &action) == 0 &&
+         action.sa_handler == SIG_IGN;
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ std::optional<struct stat> status_of(const std::string& path) {
 /// `DIRECTORY/.NAME.tmp-0123456789abcdef`
 std::string temporary_name(const std::string& path) {
   std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) cannot_write(path, std::strerror(errno));
+  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
+    cannot_write(path, std::strerror(errno));
   const std::size_t name = path.find_last_of('/') + 1;
   return fmt::format("{}.{}.tmp-{:016x}", path.substr(0, name), path.substr(name, kNameBytes), number);
 }

@@ -16,14 +16,14 @@ class OutputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A file that gets its name only when it is whole: whoever reads it sees the old content or the new one. Until then it has a
-/// name beside it that nobody can foresee, and which must not exist, so that no link can stand in its place.
+/// A file that gets its name only when it is whole: whoever reads it sees the old content or the new one. Until then it
+/// has a name beside it that nobody can foresee, and which must not exist, so that no link can stand in its place.
 ///
 ///     OutputFile out(path, 0777);  out.write(bytes);  out.commit();
 class OutputFile {
  public:
-  /// `mode` is that of the file, less the umask. What exists under `path` must be a regular file that may be written, or a link
-  /// to one; a link is replaced, not followed. Throws OutputError.
+  /// `mode` is that of the file, less the umask. What exists under `path` must be a regular file that may be written,
+  /// or a link to one; a link is replaced, not followed. Throws OutputError.
   OutputFile(const std::string& path, mode_t mode);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -43,8 +43,8 @@ class OutputFile {
   int descriptor_ = -1;
 };
 
-/// Writes a text. A file keeps its mode, a link stays one; a character device and an open stream (/dev/null, /dev/stdout) are written to.
-/// Throws OutputError.
+/// Writes a text. A file keeps its mode, a link stays one; a character device and an open stream (/dev/null,
+/// /dev/stdout) are written to. Throws OutputError.
 void write_text(const std::string& path, std::string_view text);
 
 }  // namespace tdsl::codegen

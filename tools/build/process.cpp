@@ -78,12 +78,10 @@ void receive_all(int fd, const ProcessRequest& request, pid_t child, ProcessResu
 /// Until it is asked for its exit code, the process keeps its number: no signal meant for it goes to another one.
 int wait_for(pid_t child) {
   siginfo_t info{};
-  while (::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
-  }
+  while (::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {}
   pass_interrupts_to(0);
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   return status;
 }
 

@@ -7,10 +7,12 @@
 
 namespace tdsl::codegen {
 
-/// Whether the process is there and has not ended; one that has ended may stay in the system's table until its exit code is taken.
+/// Whether the process is there and has not ended; one that has ended may stay in the system's table until its exit
+/// code is taken.
 [[nodiscard]] bool is_running(pid_t process);
 
-/// A process and all that descends from it, as far as it was seen: what has lost its parent since then still belongs to it.
+/// A process and all that descends from it, as far as it was seen: what has lost its parent since then still belongs to
+/// it.
 class ProcessTree {
  public:
   explicit ProcessTree(pid_t root);

@@ -54,7 +54,9 @@ std::string find_prefix() {
   if (const char* home = std::getenv("TDSL_HOME"); home != nullptr && *home != '\0') return home;
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) throw ToolchainError("cannot find where tdslc is installed; set TDSL_HOME to the directory with lib/tdsl/toolchain.conf");
+  if (error)
+    throw ToolchainError(
+        "cannot find where tdslc is installed; set TDSL_HOME to the directory with lib/tdsl/toolchain.conf");
   return self.parent_path().parent_path().string();
 }
 

@@ -121,8 +121,7 @@ WorkFolder::WorkFolder(const std::vector<std::string>& prefixes) {
 
 WorkFolder::~WorkFolder() {
   ::close(line_);
-  while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {}
 }
 
 void WorkFolder::guard(pid_t child) { tell_keeper(line_, {child, false}); }

@@ -9,12 +9,13 @@
 
 namespace tdsl::codegen {
 
-/// Temporary folders and the child process that works in them. The *keeper*, a process that only waits, ends the child and
-/// removes the folders when this object is destroyed, and also when this process ends in any other way, by SIGKILL too.
-/// A child that has been asked to end has 5 s: then the keeper kills it with all its descendants.
+/// Temporary folders and the child process that works in them. The *keeper*, a process that only waits, ends the child
+/// and removes the folders when this object is destroyed, and also when this process ends in any other way, by SIGKILL
+/// too. A child that has been asked to end has 5 s: then the keeper kills it with all its descendants.
 class WorkFolder {
  public:
-  /// Makes folders named PREFIX and six characters, none for an empty prefix. Throws ToolchainError if the keeper cannot be started.
+  /// Makes folders named PREFIX and six characters, none for an empty prefix. Throws ToolchainError if the keeper
+  /// cannot be started.
   explicit WorkFolder(const std::vector<std::string>& prefixes);
   /// Waits until all is gone.
   ~WorkFolder();
@@ -33,7 +34,7 @@ class WorkFolder {
  private:
   InterruptHold hold_;  // goes last
   std::vector<std::string> paths_;
-  int line_ = -1;       // to the keeper, which acts when it is closed
+  int line_ = -1;  // to the keeper, which acts when it is closed
   pid_t keeper_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Two ranks exchange small and large messages. Rank 0 prints the seconds that a small one takes one way, and the bytes per second that a rank
-// receives while both send, as lines `latency = ...` and `bandwidth = ...`.
+// Two ranks exchange small and large messages. Rank 0 prints the seconds that a small one takes one way, and the bytes
+// per second that a rank receives while both send, as lines `latency = ...` and `bandwidth = ...`.
 #include <mpi.h>
 
 #include <algorithm>
@@ -15,7 +15,8 @@ double quickest(std::vector<char>& mine, std::vector<char>& theirs, int count, i
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
     for (int turn = 0; turn < turns; ++turn) {
-      MPI_Sendrecv(mine.data(), count, MPI_BYTE, other, 0, theirs.data(), count, MPI_BYTE, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(mine.data(), count, MPI_BYTE, other, 0, theirs.data(), count, MPI_BYTE, other, 0, MPI_COMM_WORLD,
+                   MPI_STATUS_IGNORE);
     }
     best = std::min(best, (MPI_Wtime() - begin) / turns);
   }

@@ -22,7 +22,9 @@ struct Column {
 };
 
 std::vector<Column> columns(double unit) {
-  const auto units = [unit](double microseconds) { return std::max<std::int64_t>(0, std::llround(microseconds / unit)); };
+  const auto units = [unit](double microseconds) {
+    return std::max<std::int64_t>(0, std::llround(microseconds / unit));
+  };
   return {{"start", 4, true, [units](const ReadEvent& e) { return units(e.start); }},
           {"length", 4, false, [units](const ReadEvent& e) { return units(e.length); }},
           {"kind", 1, false, [](const ReadEvent& e) { return e.kind; }},
@@ -59,7 +61,8 @@ void append(std::string& bytes, const Column& column, const std::vector<ReadEven
 std::string deflated(const std::string& bytes) {
   uLongf length = compressBound(bytes.size());
   std::string result(length, '\0');
-  const int code = compress2(reinterpret_cast<Bytef*>(result.data()), &length, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), 6);
+  const int code = compress2(reinterpret_cast<Bytef*>(result.data()), &length,
+                             reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), 6);
   if (code != Z_OK) throw TraceError("its events cannot be compressed");
   result.resize(length);
   return result;
@@ -87,7 +90,8 @@ Columns columns_of(const ReadTrace& trace) {
   Columns result;
   nlohmann::json lanes = nlohmann::json::array();
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
-    if (i == 0 || !same_lane(trace.events[i - 1], trace.events[i])) lanes.push_back({trace.events[i].rank, trace.events[i].thread, 0});
+    if (i == 0 || !same_lane(trace.events[i - 1], trace.events[i]))
+      lanes.push_back({trace.events[i].rank, trace.events[i].thread, 0});
     lanes.back()[2] = lanes.back()[2].get<std::int64_t>() + 1;
   }
   nlohmann::json names = nlohmann::json::array();
@@ -96,7 +100,10 @@ Columns columns_of(const ReadTrace& trace) {
     names.push_back({column.name, column.width, column.differences});
     append(bytes, column, trace.events);
   }
-  result.form = {{"unit_seconds", unit * 1e-6}, {"count", trace.events.size()}, {"lanes", std::move(lanes)}, {"columns", std::move(names)}};
+  result.form = {{"unit_seconds", unit * 1e-6},
+                 {"count", trace.events.size()},
+                 {"lanes", std::move(lanes)},
+                 {"columns", std::move(names)}};
   result.text = base64(deflated(bytes));
   return result;
 }

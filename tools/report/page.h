@@ -13,9 +13,9 @@ namespace tdsl::report {
 extern const std::string_view kPage;
 
 struct Contents {
-  nlohmann::json statistics;               ///< of --stats
-  const ReadTrace* trace = nullptr;        ///< of --trace, if there is one
-  std::vector<std::string> source;         ///< lines of the program, if it is there
+  nlohmann::json statistics;         ///< of --stats
+  const ReadTrace* trace = nullptr;  ///< of --trace, if there is one
+  std::vector<std::string> source;   ///< lines of the program, if it is there
 };
 
 /// One HTML page that needs no other file and no network.

@@ -39,7 +39,8 @@ std::string for_script(const nlohmann::json& json) {
 }  // namespace
 
 std::string page_of(const Contents& contents) {
-  nlohmann::json data{{"stats", contents.statistics}, {"source", contents.source}, {"trace", nullptr}, {"events", nullptr}};
+  nlohmann::json data{
+      {"stats", contents.statistics}, {"source", contents.source}, {"trace", nullptr}, {"events", nullptr}};
   std::string events;
   if (contents.trace != nullptr) {
     Columns columns = columns_of(*contents.trace);

@@ -108,12 +108,15 @@ class Handler : public nlohmann::json_sax<json> {
 json description_of(std::string_view text) {
   const std::size_t name = text.find("\"otherData\"");
   const std::size_t events = text.find("\"traceEvents\"");
-  if (name == std::string_view::npos || events == std::string_view::npos || events < name) throw TraceError("this is not what --trace writes");
+  if (name == std::string_view::npos || events == std::string_view::npos || events < name)
+    throw TraceError("this is not what --trace writes");
   const std::size_t begin = text.find('{', name);
   const std::size_t end = text.rfind('}', events);
-  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) throw TraceError("this is not what --trace writes");
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin)
+    throw TraceError("this is not what --trace writes");
   json description = json::parse(text.substr(begin, end + 1 - begin), nullptr, false);
-  const bool whole = description.is_object() && description.contains("sites") && description["sites"].is_array() && description.contains("kept_milliseconds");
+  const bool whole = description.is_object() && description.contains("sites") && description["sites"].is_array() &&
+                     description.contains("kept_milliseconds");
   if (!whole) throw TraceError("this is not what --trace writes");
   return description;
 }
@@ -123,10 +126,12 @@ json description_of(std::string_view text) {
 ReadTrace read_trace(std::string_view text) {
   json description = description_of(text);
   Handler handler;
-  if (!json::sax_parse(text.begin(), text.end(), &handler)) throw TraceError("this is no JSON (byte " + std::to_string(handler.error_at) + ")");
+  if (!json::sax_parse(text.begin(), text.end(), &handler))
+    throw TraceError("this is no JSON (byte " + std::to_string(handler.error_at) + ")");
   if (!handler.has_events) throw TraceError("this is not what --trace writes");
   handler.trace.description = std::move(description);
-  std::ranges::stable_sort(handler.trace.events, {}, [](const ReadEvent& e) { return std::tuple(e.rank, e.thread, e.start); });
+  std::ranges::stable_sort(handler.trace.events, {},
+                           [](const ReadEvent& e) { return std::tuple(e.rank, e.thread, e.start); });
   return std::move(handler.trace);
 }
 

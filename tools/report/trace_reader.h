@@ -12,8 +12,8 @@ namespace tdsl::report {
 struct ReadEvent {
   int rank = 0;
   int thread = 0;
-  int kind = 0;               ///< position in kKinds
-  double start = 0;           ///< microseconds
+  int kind = 0;      ///< position in kKinds
+  double start = 0;  ///< microseconds
   double length = 0;
   std::int64_t site = kNone, peer = kNone, panel = kNone;
   std::int64_t operation = -1;
@@ -23,11 +23,12 @@ struct ReadEvent {
   static constexpr std::int64_t kNone = (1 << 20) - 1;
 };
 /// As --trace writes them in "cat".
-inline constexpr const char* kKinds[] = {"task", "wait", "receive", "send", "save", "plan", "control", "memory", "disk read", "disk write"};
+inline constexpr const char* kKinds[] = {"task", "wait",    "receive", "send",      "save",
+                                         "plan", "control", "memory",  "disk read", "disk write"};
 
 struct ReadTrace {
-  nlohmann::json description;      ///< what the run says of itself
-  std::vector<ReadEvent> events;   ///< in the order of ranks, threads and times
+  nlohmann::json description;     ///< what the run says of itself
+  std::vector<ReadEvent> events;  ///< in the order of ranks, threads and times
 };
 
 /// Why a text is no trace of ours.

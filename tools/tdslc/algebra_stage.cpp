@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/record/start.h"
 #include "codegen/relations/relations.h"
 #include "ir/algebra/text.h"
 #include "runtime/check.h"
+#include "runtime/record/start.h"
 
 namespace tdsl::tools {
 
@@ -34,15 +34,17 @@ std::string moves_text(const codegen::Relations& relations, const plan::Region& 
     const auto all = std::accumulate(arrived.begin(), arrived.end(), ir::algebra::Index{0});
     const double weight = region.ops[step.op].weight;
     if (all == 0) continue;
-    text += fmt::format("; {}{} elements arrive, {} of them at the busiest site{}\n", place_of(region.ops[step.op].op), all,
-                        *std::ranges::max_element(arrived), weight == 1 ? "" : fmt::format("; {:g} times", weight));
+    text +=
+        fmt::format("; {}{} elements arrive, {} of them at the busiest site{}\n", place_of(region.ops[step.op].op), all,
+                    *std::ranges::max_element(arrived), weight == 1 ? "" : fmt::format("; {:g} times", weight));
   }
   return text.empty() ? "; nothing moves\n" : text;
 }
 
 std::string mesh_text(const plan::Mesh& mesh) {
   std::string text;
-  for (std::size_t a = 0; a < mesh.axes.size(); ++a) text += fmt::format(" {}:{}", static_cast<char>('a' + a), mesh.axes[a].size);
+  for (std::size_t a = 0; a < mesh.axes.size(); ++a)
+    text += fmt::format(" {}:{}", static_cast<char>('a' + a), mesh.axes[a].size);
   return text;
 }
 
@@ -56,7 +58,8 @@ std::string algebra_text(const codegen::FamilyProgram& families, const ReportReq
   const record::Start start = record::start_of(codegen::recording_of(families, request.walk), request.inputs, whole);
   const plan::Region region = codegen::survey_with_bodies(families, request.walk, bodies, {start.saved.forms});
   const plan::ProgramPlans& plans = start.plans;
-  const auto found = std::ranges::find_if(plans.alternatives, [](const plan::Alternative& a) { return a.plan != nullptr; });
+  const auto found =
+      std::ranges::find_if(plans.alternatives, [](const plan::Alternative& a) { return a.plan != nullptr; });
   const plan::PlanValue* plan = found == plans.alternatives.end() ? nullptr : found->plan.get();
   const bool placed = plan != nullptr && !plan->mesh.axes.empty();
   // Both forms have the plan's blocks.
@@ -68,9 +71,12 @@ std::string algebra_text(const codegen::FamilyProgram& families, const ReportReq
   text += opaque_text(placed ? physical : logical, region);
   for (const std::string& padded : physical.padded) text += fmt::format("; {}\n", padded);
   if (!placed) return text + "; there is no plan of the whole program, so there are no sites\n";
-  const std::string chosen = found == plans.alternatives.begin() ? "" : fmt::format(" ({}, which has no plan of its own, was chosen)", plans.alternatives.front().name);
-  text += fmt::format("\n; its plan on {} sites, mesh{}, schedule {}{}\n{}", request.inputs.ranks, mesh_text(plan->mesh), found->name, chosen,
-                      ir::algebra::print(physical.program));
+  const std::string chosen =
+      found == plans.alternatives.begin()
+          ? ""
+          : fmt::format(" ({}, which has no plan of its own, was chosen)", plans.alternatives.front().name);
+  text += fmt::format("\n; its plan on {} sites, mesh{}, schedule {}{}\n{}", request.inputs.ranks,
+                      mesh_text(plan->mesh), found->name, chosen, ir::algebra::print(physical.program));
   return text + moves_text(physical, region);
 }
 

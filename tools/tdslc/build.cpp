@@ -12,18 +12,19 @@ namespace tdsl::tools {
 
 namespace {
 
-std::string executable_name(const CommandLine& line) { return line.output.empty() ? program_name(line.program) : line.output; }
+std::string executable_name(const CommandLine& line) {
+  return line.output.empty() ? program_name(line.program) : line.output;
+}
 
 /// The options of `run`; nothing where they are wrong, which the executable reports.
 std::optional<rt::AppOptions> run_options(const CommandLine& line, const ir::Program& program) {
   try {
     return rt::parse_options(declaration_of(program), line.program_arguments);
-  } catch (const rt::RunError&) {
-    return std::nullopt;
-  }
+  } catch (const rt::RunError&) { return std::nullopt; }
 }
 
-/// Throws rt::RunError (usage) if what is written, the executable or the files of its run, replaces a file that is read.
+/// Throws rt::RunError (usage) if what is written, the executable or the files of its run, replaces a file that is
+/// read.
 void check_files(const CommandLine& line, const Front& front) {
   rt::RunFiles files = kept_files(front);
   if (line.command == Command::kBuild) return files.write("-o", executable_name(line));
@@ -48,8 +49,9 @@ codegen::CompiledProgram build_program(const CommandLine& line, const codegen::T
   return compile_lowered(line, toolchain, front, families, [&] { print_diagnostics(front); });
 }
 
-codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen::Toolchain& toolchain, const Front& front,
-                                         const codegen::FamilyProgram& families, std::function<void()> before) {
+codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen::Toolchain& toolchain,
+                                         const Front& front, const codegen::FamilyProgram& families,
+                                         std::function<void()> before) {
   codegen::CompileRequest request;
   request.source = emitted(line, front, families, true);
   request.name = program_name(line.program);

@@ -12,12 +12,13 @@ namespace tdsl::tools {
 
 namespace {
 
-/// `file:line:column: name: f64[n, m]` for every declared name, in the order of the text. A function that is called with
-/// several types has several lines.
+/// `file:line:column: name: f64[n, m]` for every declared name, in the order of the text. A function that is called
+/// with several types has several lines.
 void print_types(const Front& front, const std::vector<frontend::DeclaredName>& names) {
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::string>> lines;
   for (const frontend::DeclaredName& d : names) {
-    lines.emplace(d.range.file, d.range.line, d.range.column, fmt::format("{}: {}: {}", front.sources.place(d.range), d.name, d.type));
+    lines.emplace(d.range.file, d.range.line, d.range.column,
+                  fmt::format("{}: {}: {}", front.sources.place(d.range), d.name, d.type));
   }
   for (const auto& line : lines) fmt::print("{}\n", std::get<3>(line));
 }

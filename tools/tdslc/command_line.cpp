@@ -36,7 +36,8 @@ Examples:
   tdslc fmt product.tdsl                                 canonical layout, in place
 
 `tdslc COMMAND --help` shows a command's options and examples.
-Exit codes: 0 success, 1 errors in the program or a difference found, 2 usage, 3 a bug of the compiler, 4 the C++ compiler failed or the
+Exit codes: 0 success, 1 errors in the program or a difference found, 2 usage, 3 a bug of the compiler, 4 the )"
+                                  R"(C++ compiler failed or the
 installation is incomplete, 128+N ended by signal N; `run` returns the program's.)";
 
 struct CommandText {
@@ -58,8 +59,10 @@ Examples:
   tdslc build ridge.tdsl -o /tmp/ridge --native          for this machine's CPU only
   tdslc build ridge.tdsl --library -o lib/               writes lib/libridge.so, lib/ridge.h and lib/ridge.py
   mpirun -n 4 /tmp/ridge --X x.npy --y y.npy             how to run it)"},
-    {Command::kSubmit, "submit", "Build a program, size a batch job for it and submit it to Slurm", R"(
-Nodes, memory and time follow from the sizes in the input files' headers, the plan, and the profile of the site that `tdslc doctor --site`
+    {Command::kSubmit, "submit", "Build a program, size a batch job for it and submit it to Slurm",
+     R"(
+Nodes, memory and time follow from the sizes in the input files' headers, the plan, and the profile of the site )"
+     R"(that `tdslc doctor --site`
 proposes; the script says how, and stays beside the executable.
 Examples:
   tdslc submit train.tdsl -- --X x.npy --y y.npy --w w.npy
@@ -108,21 +111,27 @@ Examples:
   tdslc fmt ridge.tdsl product.tdsl                      rewrites the files that are not
   tdslc fmt --check *.tdsl                               names them only; exit code 1 if there are any
   tdslc fmt - < ridge.tdsl                               from standard input to standard output)"},
-    {Command::kCompare, "compare", "Compare what a plan foresees with what a run counted", R"(
-Every count must be as foreseen, for every statement, and of up to 16 ranks for each rank; else the exit code is 1. Both must be of the
+    {Command::kCompare, "compare", "Compare what a plan foresees with what a run counted",
+     R"(
+Every count must be as foreseen, for every statement, and of up to 16 ranks for each rank; else the exit code )"
+     R"(is 1. Both must be of the
 same program, sizes, ranks and threads.
 Examples:
   tdslc explain product.tdsl -n 4 --threads 1 --plan plan.json -- --A a.npy --B b.npy --C c.npy
   tdslc run product.tdsl -n 4 -- --A a.npy --B b.npy --C c.npy --threads 1 --stats stats.json
   tdslc compare plan.json stats.json                     the plan may also be what --plan of the run has written)"},
-    {Command::kVerify, "verify", "Compare a program on 1, 2, 3 and 7 ranks with the evaluator", R"(
-Outputs must lie within the evaluator's error bounds, integers be equal; with --reproducible every number of ranks must give the same bits.
+    {Command::kVerify, "verify", "Compare a program on 1, 2, 3 and 7 ranks with the evaluator",
+     R"(
+Outputs must lie within the evaluator's error bounds, integers be equal; with --reproducible every number of )"
+     R"(ranks must give the same bits.
 Examples:
   tdslc verify ridge.tdsl -- --X x.npy --y y.npy
   tdslc verify ridge.tdsl -n 4 -- --X x.npy --y y.npy --tile 7       on four ranks only
   tdslc verify ridge.tdsl -- --X x.npy --y y.npy --reproducible)"},
-    {Command::kReport, "report", "Make a page that shows a run", R"(
-One HTML file that needs no network: source lines with predicted beside measured, timeline, memory, communication, phases, warnings.
+    {Command::kReport, "report", "Make a page that shows a run",
+     R"(
+One HTML file that needs no network: source lines with predicted beside measured, timeline, memory, )"
+     R"(communication, phases, warnings.
 Examples:
   tdslc run product.tdsl -n 4 -- --A a.npy --B b.npy --stats stats.json --trace trace.json
   tdslc report stats.json trace.json -o run.html
@@ -138,20 +147,36 @@ Examples:
 
 void add_compile_options(CLI::App& app, CommandLine& line) {
   app.add_option("-O,--level", line.level, "Optimisation level: 0, 1 or 2")->check(CLI::Range(0, 2));
-  app.add_option("--disable-pass", line.disabled_passes, "Disable a pass (see `tdslc passes`)")->type_name("PASS")->allow_extra_args(false);
-  app.add_option("--fusion", line.fusion, "Which operators share loops: by cost, all that can, all without computing a value twice, or none")
+  app.add_option("--disable-pass", line.disabled_passes, "Disable a pass (see `tdslc passes`)")
+      ->type_name("PASS")
+      ->allow_extra_args(false);
+  app.add_option("--fusion", line.fusion,
+                 "Which operators share loops: by cost, all that can, all without computing a value twice, or none")
       ->type_name("cost|all|no-redundancy|none")
       ->check(CLI::IsMember({"cost", "all", "no-redundancy", "none"}));
-  app.add_option("-W", line.warnings, "Leave a warning out: -Wno-ID, the ID as it stands in brackets after the message")->type_name("no-ID")->allow_extra_args(false);
+  app.add_option("-W", line.warnings, "Leave a warning out: -Wno-ID, the ID as it stands in brackets after the message")
+      ->type_name("no-ID")
+      ->allow_extra_args(false);
 }
 
 void add_job_options(CLI::App& app, JobOptions& job) {
-  app.add_option("--nodes", job.nodes, "Number of nodes (default: the fewest whose memory is enough)")->check(CLI::Range(std::int64_t{1}, kMostRanks))->type_name("N");
+  app.add_option("--nodes", job.nodes, "Number of nodes (default: the fewest whose memory is enough)")
+      ->check(CLI::Range(std::int64_t{1}, kMostRanks))
+      ->type_name("N");
   app.add_option("--mem", job.memory, "Memory of each node (default: what the plan needs)")->type_name("SIZE");
-  app.add_option("--time", job.time, fmt::format("Time limit (default: {:g} x the predicted seconds, plus the time for files)", kTimeMargin * kSlower))->type_name("TIME");
-  app.add_option("--iterations", job.iterations, "Assumed iterations of loops whose trip count depends on data")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))->type_name("N");
-  app.add_option("--sweep", job.sweeps, "A job array: the program's option with each of these values; {NAME} in other options stands for it")->type_name("NAME=VALUE,...")->allow_extra_args(false);
-  app.add_option("--site", job.site, "Profile of the site (default: $TDSL_SITE, ~/.config/tdsl/site.conf)")->type_name("FILE");
+  app.add_option("--time", job.time,
+                 fmt::format("Time limit (default: {:g} x the predicted seconds, plus the time for files)",
+                             kTimeMargin * kSlower))
+      ->type_name("TIME");
+  app.add_option("--iterations", job.iterations, "Assumed iterations of loops whose trip count depends on data")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->type_name("N");
+  app.add_option("--sweep", job.sweeps,
+                 "A job array: the program's option with each of these values; {NAME} in other options stands for it")
+      ->type_name("NAME=VALUE,...")
+      ->allow_extra_args(false);
+  app.add_option("--site", job.site, "Profile of the site (default: $TDSL_SITE, ~/.config/tdsl/site.conf)")
+      ->type_name("FILE");
   app.add_option("--script", job.script, "Where the script goes (default: NAME.sbatch)")->type_name("FILE");
   app.add_flag("--checkpoint", job.checkpoint, "Save at the time limit, and go on in the next attempt");
   app.add_flag("--dry-run", job.dry_run, "Print the script; submit nothing");
@@ -159,24 +184,43 @@ void add_job_options(CLI::App& app, JobOptions& job) {
 }
 
 void add_explain_options(CLI::App& app, CommandLine& line) {
-  app.add_option("--per-node", line.ranks_per_node, "Ranks on every node")->check(CLI::Range(std::int64_t{1}, kMostRanks))->type_name("R");
+  app.add_option("--per-node", line.ranks_per_node, "Ranks on every node")
+      ->check(CLI::Range(std::int64_t{1}, kMostRanks))
+      ->type_name("R");
   app.add_option("--rank", line.rank, "Also the tasks, messages and bytes of this rank")->type_name("R");
-  app.add_option("--set", line.set, "Extent of a dimension, value of a param, or A.stored=N: elements stored in the sparse input A")->type_name("NAME=VALUE")->allow_extra_args(false);
+  app.add_option("--set", line.set,
+                 "Extent of a dimension, value of a param, or A.stored=N: elements stored in the sparse input A")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
   app.add_option("--tile", line.tile, "Edge of every tile, or one per dimension")->type_name("T[,T...]");
   app.add_option("--threads", line.threads, "Threads per rank")->check(CLI::Range(1, rt::kMostThreads));
   app.add_option("--memory", line.memory, "Memory budget per rank")->type_name("SIZE");
-  app.add_option("--window", line.window, "Memory limit of admitted steps per rank (prefetch window)")->type_name("SIZE");
-  app.add_option("--plan", line.plan, "Write the predictions for every rank as JSON, for `tdslc compare`")->type_name("FILE");
+  app.add_option("--window", line.window, "Memory limit of admitted steps per rank (prefetch window)")
+      ->type_name("SIZE");
+  app.add_option("--plan", line.plan, "Write the predictions for every rank as JSON, for `tdslc compare`")
+      ->type_name("FILE");
   app.add_option("--use-plan", line.use_plan, "Use the plan in FILE, written by --save-plan")->type_name("FILE");
-  app.add_option("--save-plan", line.save_plan, "Write the plan of the whole program, for --use-plan")->type_name("FILE");
-  app.add_option("--place", line.place, "Fix the layout of NAME (i0:a,i1:b or i0:2,i1:2) and plan the rest around it")->type_name("NAME=LAYOUT")->allow_extra_args(false);
+  app.add_option("--save-plan", line.save_plan, "Write the plan of the whole program, for --use-plan")
+      ->type_name("FILE");
+  app.add_option("--place", line.place, "Fix the layout of NAME (i0:a,i1:b or i0:2,i1:2) and plan the rest around it")
+      ->type_name("NAME=LAYOUT")
+      ->allow_extra_args(false);
   app.add_flag("--reproducible", line.reproducible, "Plans that do not depend on ranks and threads");
   app.add_flag("--time-plan", line.time_plan, "Time of planning the whole program");
-  app.add_option("--why", line.why, "Instead of plans: every value of a site, by name or number, and what each would cost")->type_name("NAME");
+  app.add_option("--why", line.why,
+                 "Instead of plans: every value of a site, by name or number, and what each would cost")
+      ->type_name("NAME");
   auto* json = app.add_flag("--json", line.json, "The answer as JSON");
   app.add_flag("--dot", line.dot, "The plan, or the workflow, as a graph for Graphviz")->excludes(json);
-  app.add_option("--schedule", line.schedule, "Planner: auto (default, the cheapest), search, eindecomp, pattern, lshs or greedy; the totals of all are shown")->type_name("NAME");
-  app.add_option("--stage", line.stage, "Instead of plans: region, the operations a whole-program plan starts from; workflow, their tasks over blocks (with --schedule=pattern or lshs: on which rank); algebra, the program and its plan as tensor relations; kernels, what every emitted kernel reads, writes and computes, and the prices of forms")
+  app.add_option("--schedule", line.schedule,
+                 "Planner: auto (default, the cheapest), search, eindecomp, pattern, lshs or greedy; the totals of all "
+                 "are shown")
+      ->type_name("NAME");
+  app.add_option(
+         "--stage", line.stage,
+         "Instead of plans: region, the operations a whole-program plan starts from; workflow, their tasks over blocks "
+         "(with --schedule=pattern or lshs: on which rank); algebra, the program and its plan as tensor relations; "
+         "kernels, what every emitted kernel reads, writes and computes, and the prices of forms")
       ->check(CLI::IsMember({"region", "workflow", "algebra", "kernels"}))
       ->type_name("STAGE");
 }
@@ -188,27 +232,40 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     return;
   }
   if (command == Command::kCompare) {
-    app.add_option("files", line.files, "What `explain --plan` or --plan wrote, and what --stats wrote, in any order")->type_name("PLAN STATISTICS")->required()->expected(2);
+    app.add_option("files", line.files, "What `explain --plan` or --plan wrote, and what --stats wrote, in any order")
+        ->type_name("PLAN STATISTICS")
+        ->required()
+        ->expected(2);
     return;
   }
   if (command == Command::kReport) {
-    app.add_option("files", line.files, "What --stats wrote, and what --trace wrote, in any order")->type_name("STATISTICS [TRACE]")->required()->expected(1, 2);
+    app.add_option("files", line.files, "What --stats wrote, and what --trace wrote, in any order")
+        ->type_name("STATISTICS [TRACE]")
+        ->required()
+        ->expected(1, 2);
     app.add_option("-o,--output", line.output, "The page")->type_name("FILE.html")->required();
-    app.add_option("--source", line.source, "The program (default: where it was when it was built, if it is there)")->type_name("PROG.tdsl");
+    app.add_option("--source", line.source, "The program (default: where it was when it was built, if it is there)")
+        ->type_name("PROG.tdsl");
     return;
   }
   if (command != Command::kDoctor) {
     auto* program = app.add_option("program", line.program, "The program")->type_name("PROG.tdsl");
     if (command != Command::kPasses) program->required();
   }
-  const bool builds = command == Command::kRun || command == Command::kBuild || command == Command::kVerify || command == Command::kSubmit;
+  const bool builds = command == Command::kRun || command == Command::kBuild || command == Command::kVerify ||
+                      command == Command::kSubmit;
   if (command == Command::kSubmit) add_job_options(app, line.job);
   if (command != Command::kDoctor) add_compile_options(app, line);
-  if (command == Command::kRun || command == Command::kExplain || command == Command::kVerify || command == Command::kSubmit) {
-    app.add_option("-n,--ranks", line.ranks, "Number of MPI ranks")->check(CLI::Range(std::int64_t{1}, kMostRanks))->type_name("RANKS");
+  if (command == Command::kRun || command == Command::kExplain || command == Command::kVerify ||
+      command == Command::kSubmit) {
+    app.add_option("-n,--ranks", line.ranks, "Number of MPI ranks")
+        ->check(CLI::Range(std::int64_t{1}, kMostRanks))
+        ->type_name("RANKS");
   }
-  if (command == Command::kRun || command == Command::kVerify) app.add_flag("--oversubscribe", line.oversubscribe, "Start more than 64 ranks for each core of this machine");
-  if (command == Command::kBuild || command == Command::kSubmit) app.add_option("-o,--output", line.output, "Name of the executable")->type_name("FILE");
+  if (command == Command::kRun || command == Command::kVerify)
+    app.add_flag("--oversubscribe", line.oversubscribe, "Start more than 64 ranks for each core of this machine");
+  if (command == Command::kBuild || command == Command::kSubmit)
+    app.add_option("-o,--output", line.output, "Name of the executable")->type_name("FILE");
   if (command == Command::kEmit || command == Command::kExplain || command == Command::kDoctor) {
     app.add_option("-o,--output", line.output, "Write to FILE instead of standard output")->type_name("FILE");
   }
@@ -216,28 +273,38 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
     app.add_flag("--native", line.native, "Use all instructions of this machine's CPU");
     app.add_flag("--no-cache", line.no_cache, "Compile even if nothing has changed");
   }
-  if (command == Command::kBuild) app.add_flag("--library", line.library, "A shared library with a C header and a Python module, for programs that call this one");
+  if (command == Command::kBuild)
+    app.add_flag("--library", line.library,
+                 "A shared library with a C header and a Python module, for programs that call this one");
   if (command == Command::kEmit) {
     app.add_flag("--line-directives", line.line_directives, "With #line, as it is compiled");
-    app.add_option("--project", line.project, "A source tree that builds without TDSL, in a new folder")->type_name("DIR");
+    app.add_option("--project", line.project, "A source tree that builds without TDSL, in a new folder")
+        ->type_name("DIR");
   }
   if (command == Command::kCheck) {
     app.add_flag("--types", line.types, "Show the type of every declared name");
     app.add_flag("--json", line.json, "Diagnostics as JSON");
   }
   if (command == Command::kEval) {
-    app.add_option("--bounds", line.bounds, "Directory for error bounds of float outputs, NAME.bounds.npy")->type_name("DIR");
-    app.add_option("--set", line.set, "Extent of a dimension or value of a param")->type_name("NAME=VALUE")->allow_extra_args(false);
+    app.add_option("--bounds", line.bounds, "Directory for error bounds of float outputs, NAME.bounds.npy")
+        ->type_name("DIR");
+    app.add_option("--set", line.set, "Extent of a dimension or value of a param")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false);
   }
   if (command == Command::kExplain) add_explain_options(app, line);
   if (command == Command::kPasses) {
-    app.add_option("--dump-after", line.dump_after, "Print the program after a pass, or after `all`")->type_name("PASS")->allow_extra_args(false);
+    app.add_option("--dump-after", line.dump_after, "Print the program after a pass, or after `all`")
+        ->type_name("PASS")
+        ->allow_extra_args(false);
     app.add_flag("--time-passes", line.time_passes, "Time of every pass");
   }
   if (command == Command::kDoctor) {
     app.add_flag("--site", line.check_site, "Propose a site profile, or compare the existing one with the cluster");
-    app.add_option("--profile", line.job.site, "With --site: the existing profile, instead of ~/.config/tdsl/site.conf")->type_name("FILE");
-    app.add_option("--spill", line.spill, "A folder for what memory has no room for, whose disk is measured")->type_name("DIR");
+    app.add_option("--profile", line.job.site, "With --site: the existing profile, instead of ~/.config/tdsl/site.conf")
+        ->type_name("FILE");
+    app.add_option("--spill", line.spill, "A folder for what memory has no room for, whose disk is measured")
+        ->type_name("DIR");
     app.add_option("--hosts", line.hosts, "Two machines, between which the network is measured")->type_name("A,B");
     app.add_flag("--json", line.json, "The answer as JSON");
   }
@@ -271,7 +338,8 @@ std::string unknown_message(const CLI::App& app, const CLI::App* command, const 
     const std::string name = spelling_in(argument);
     if (name.size() < 2 || name.front() != '-' || std::ranges::find(known, name) != known.end()) continue;
     std::string text = fmt::format("unknown option `{}`{}", name, frontend::did_you_mean(name, known));
-    if (app.get_name().empty() || frontend::did_you_mean(name, known).empty()) text += "; the program's own options come after --";
+    if (app.get_name().empty() || frontend::did_you_mean(name, known).empty())
+      text += "; the program's own options come after --";
     return text;
   }
   return "too many arguments; the program's own options come after --";

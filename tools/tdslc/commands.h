@@ -4,7 +4,8 @@
 
 namespace tdsl::tools {
 
-// Every command returns the exit code of tdslc. Mistakes of users and of the compiler leave as exceptions; see main.cpp.
+// Every command returns the exit code of tdslc. Mistakes of users and of the compiler leave as exceptions; see
+// main.cpp.
 
 /// Compiles (or finds in the cache) and runs the program; returns the program's exit code.
 [[nodiscard]] int run(const CommandLine& line);

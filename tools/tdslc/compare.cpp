@@ -34,7 +34,9 @@ class Comparison {
   [[nodiscard]] bool compare_runs() {
     for (const char* name : {"program", "ranks", "ranks_per_node", "threads"}) {
       const json foreseen = plan_.value(name, json()), counted = statistics_.value(name, json());
-      if (foreseen != counted) differ(fmt::format("the plan is of another run: {} {}, not {}", in_words(name), foreseen.dump(), counted.dump()));
+      if (foreseen != counted)
+        differ(
+            fmt::format("the plan is of another run: {} {}, not {}", in_words(name), foreseen.dump(), counted.dump()));
     }
     return differences_ == 0;
   }
@@ -46,14 +48,18 @@ class Comparison {
     const json here = plan_.value("constants", json::object()), there = statistics_.value("constants", json::object());
     for (const auto& [name, foreseen] : here.items()) {
       if (there.contains(name) && there[name] != foreseen) {
-        differ(fmt::format("the run was planned with another constant of the machine: {} {}, not {}", in_words(name), there[name].dump(), foreseen.dump()));
+        differ(fmt::format("the run was planned with another constant of the machine: {} {}, not {}", in_words(name),
+                           there[name].dump(), foreseen.dump()));
       }
     }
     for (const json& foreseen : plan_["statements"]) {
       const json* planned = of_site(statistics_["statements"], foreseen["site"]);
       if (planned != nullptr) compare_planned(foreseen, *planned);
     }
-    if (differences_ == before) differ("the run was planned otherwise: layouts or tiles differ, with the same counts (give both the same --tile, --memory, --schedule and files)");
+    if (differences_ == before)
+      differ(
+          "the run was planned otherwise: layouts or tiles differ, with the same counts (give both the same --tile, "
+          "--memory, --schedule and files)");
   }
 
   void compare_statements() {
@@ -67,18 +73,22 @@ class Comparison {
       compare_counts(name_of(foreseen), foreseen, *counted);
     }
     for (const json& counted : statistics_["statements"]) {
-      if (of_site(plan_["statements"], counted["site"]) == nullptr) differ(name_of(counted) + ": in the run, but not foreseen");
+      if (of_site(plan_["statements"], counted["site"]) == nullptr)
+        differ(name_of(counted) + ": in the run, but not foreseen");
     }
   }
 
   /// Sums over statements, and what has no statement.
   void compare_ranks() {
     const json &foreseen = plan_["per_rank"], &counted = statistics_["per_rank"];
-    if (foreseen.size() != counted.size()) return differ(fmt::format("{} ranks are foreseen, {} were counted", foreseen.size(), counted.size()));
+    if (foreseen.size() != counted.size())
+      return differ(fmt::format("{} ranks are foreseen, {} were counted", foreseen.size(), counted.size()));
     for (std::size_t r = 0; r < counted.size(); ++r) {
       const json& predicted = foreseen[r].contains("predicted") ? foreseen[r]["predicted"] : foreseen[r];
       for (const char* count : kRankCounts) {
-        if (predicted.contains(count)) compare_count(fmt::format("all statements, rank {}", r), count, predicted[count], counted[r].value(count, json()));
+        if (predicted.contains(count))
+          compare_count(fmt::format("all statements, rank {}", r), count, predicted[count],
+                        counted[r].value(count, json()));
       }
     }
   }
@@ -90,7 +100,8 @@ class Comparison {
       fmt::print("{} difference{}\n", differences_, differences_ == 1 ? "" : "s");
       return 1;
     }
-    fmt::print("{} statements on {} ranks: all {} counts are as foreseen\n", statements_, statistics_["ranks"].dump(), counts_);
+    fmt::print("{} statements on {} ranks: all {} counts are as foreseen\n", statements_, statistics_["ranks"].dump(),
+               counts_);
     return 0;
   }
 
@@ -101,19 +112,25 @@ class Comparison {
     std::string counts;
     for (const char* count : kStatementCounts) {
       const json here = foreseen["predicted"].value(count, json()), there = planned["predicted"].value(count, json());
-      if (here != there) counts += fmt::format("{}{} {}, not {}", counts.empty() ? "" : "; ", in_words(count), there.dump(), here.dump());
+      if (here != there)
+        counts +=
+            fmt::format("{}{} {}, not {}", counts.empty() ? "" : "; ", in_words(count), there.dump(), here.dump());
     }
     if (!counts.empty()) differ(fmt::format("{}: the run was planned otherwise: {}", name_of(foreseen), counts));
   }
 
   static const json* of_site(const json& statements, const json& site) {
-    const auto found = std::find_if(statements.begin(), statements.end(), [&](const json& statement) { return statement["site"] == site; });
+    const auto found = std::find_if(statements.begin(), statements.end(),
+                                    [&](const json& statement) { return statement["site"] == site; });
     return found == statements.end() ? nullptr : &*found;
   }
 
   static std::string name_of(const json& statement) {
-    const auto text = [&](const char* key) { return statement.contains(key) && statement[key].is_string() ? statement[key].get<std::string>() : std::string(); };
-    return fmt::format("line {}, {} ({}, site {})", statement.value("line", json()).dump(), text("name"), text("kind"), statement["site"].dump());
+    const auto text = [&](const char* key) {
+      return statement.contains(key) && statement[key].is_string() ? statement[key].get<std::string>() : std::string();
+    };
+    return fmt::format("line {}, {} ({}, site {})", statement.value("line", json()).dump(), text("name"), text("kind"),
+                       statement["site"].dump());
   }
 
   void differ(const std::string& message) {
@@ -123,7 +140,8 @@ class Comparison {
   /// Of the ranks one by one if both files list them, and of all together.
   void compare_counts(const std::string& name, const json& foreseen, const json& counted) {
     compare_sites(name + ", all ranks", foreseen, counted);
-    const bool listed = foreseen.contains("per_rank") && counted.contains("per_rank") && foreseen["per_rank"].size() == counted["per_rank"].size();
+    const bool listed = foreseen.contains("per_rank") && counted.contains("per_rank") &&
+                        foreseen["per_rank"].size() == counted["per_rank"].size();
     if (!listed) return;
     for (std::size_t r = 0; r < counted["per_rank"].size(); ++r) {
       compare_sites(fmt::format("{}, rank {}", name, r), foreseen["per_rank"][r], counted["per_rank"][r]);
@@ -134,7 +152,8 @@ class Comparison {
     if (!foreseen.contains("predicted") || !counted.contains("measured")) {
       throw UsageError("one file is to be of --plan, the other one of --stats");
     }
-    for (const char* count : kStatementCounts) compare_count(where, count, foreseen["predicted"].value(count, json()), counted["measured"].value(count, json()));
+    for (const char* count : kStatementCounts)
+      compare_count(where, count, foreseen["predicted"].value(count, json()), counted["measured"].value(count, json()));
   }
 
   void compare_count(const std::string& where, const char* count, const json& foreseen, const json& counted) {
@@ -165,7 +184,8 @@ int compare(const CommandLine& line) {
     comparison.compare_statements();
     comparison.compare_ranks();
   } catch (const json::exception&) {
-    throw UsageError(fmt::format("{}, {}: one of them has values of other types than --plan and --stats write", line.files[0], line.files[1]));
+    throw UsageError(fmt::format("{}, {}: one of them has values of other types than --plan and --stats write",
+                                 line.files[0], line.files[1]));
   }
   return comparison.finish();
 }

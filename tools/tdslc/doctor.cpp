@@ -11,18 +11,18 @@
 #include <sstream>
 #include <thread>
 
-#include "tools/build/cache.h"
-#include "tools/build/compile.h"
-#include "tools/build/output_file.h"
-#include "tools/build/process.h"
-#include "runtime/base/environment.h"
 #include "runtime/app/memory/spill.h"
+#include "runtime/base/environment.h"
 #include "runtime/disk/disk_rates.h"
 #include "runtime/io/text_file.h"
 #include "runtime/kernels/blas_call.h"
 #include "runtime/kernels/contraction.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/planner.h"
+#include "tools/build/cache.h"
+#include "tools/build/compile.h"
+#include "tools/build/output_file.h"
+#include "tools/build/process.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/launcher.h"
@@ -95,7 +95,8 @@ struct Item {
 Item tool(const std::string& what, const std::string& program) {
   if (program.empty()) return {what, false, "not configured"};
   const codegen::ProcessResult r = codegen::run_process({{program, "--version"}, {}, true});
-  return {what, r.exit_code == 0, r.exit_code == 0 ? program + ": " + r.output.substr(0, r.output.find('\n')) : program + " does not run"};
+  return {what, r.exit_code == 0,
+          r.exit_code == 0 ? program + ": " + r.output.substr(0, r.output.find('\n')) : program + " does not run"};
 }
 
 Item build_cache() {
@@ -105,9 +106,7 @@ Item build_cache() {
   try {
     const bool made = codegen::make_private_folder(cache);
     return {what, made, made ? cache : "cannot make " + cache};
-  } catch (const codegen::CompilerFailure& e) {
-    return {what, false, e.what()};
-  }
+  } catch (const codegen::CompilerFailure& e) { return {what, false, e.what()}; }
 }
 
 std::vector<Item> installation() {
@@ -124,9 +123,7 @@ std::vector<Item> installation() {
     }
     const std::string header = t.prefix + "/include/tdsl/runtime/emitted.h";
     items.push_back({"headers", ::access(header.c_str(), R_OK) == 0, header});
-  } catch (const codegen::ToolchainError& e) {
-    items.push_back({"toolchain", false, e.what()});
-  }
+  } catch (const codegen::ToolchainError& e) { items.push_back({"toolchain", false, e.what()}); }
   items.push_back(build_cache());
   return items;
 }
@@ -148,18 +145,18 @@ Link measure_link(const std::string& hosts) {
     command.push_back(toolchain.prefix + "/lib/tdsl/tdsl_links");
     codegen::WorkFolder session(session_folders(elsewhere));
     std::string told;
-    codegen::ProcessRequest request{.command = command, .environment = session_variables(session), .folder = &session, .launcher = true};
+    codegen::ProcessRequest request{
+        .command = command, .environment = session_variables(session), .folder = &session, .launcher = true};
     request.receive = [&](std::string_view text) {
       told += text;
       return true;
     };
     const codegen::ProcessResult result = codegen::run_process(request);
-    if (result.exit_code != 0) return {0, 0, fmt::format("`{}` ended with {}", fmt::join(command, " "), result.exit_code)};
+    if (result.exit_code != 0)
+      return {0, 0, fmt::format("`{}` ended with {}", fmt::join(command, " "), result.exit_code)};
     const plan::Machine m = plan::parse_machine(told);
     return {m.latency, m.bandwidth, ""};
-  } catch (const std::runtime_error& error) {
-    return {0, 0, error.what()};
-  }
+  } catch (const std::runtime_error& error) { return {0, 0, error.what()}; }
 }
 
 /// Of the folder that is named, else of the one that programs started here would take if they write nowhere else.
@@ -171,16 +168,14 @@ rt::DiskRates measure_disk(const std::string& named) {
   return rt::measure_disk(place.folder, place.insisted);
 }
 
-/// What is known of the network from before, in the file that is about to be written; else the built-in constants. Throws RunError
-/// unless a file can be written there.
+/// What is known of the network from before, in the file that is about to be written; else the built-in constants.
+/// Throws RunError unless a file can be written there.
 plan::Machine known_before(const std::string& file) {
   if (::access(file.c_str(), F_OK) != 0) return {};
   const std::string text = rt::read_text_file(file);
   try {
     return plan::parse_machine(text);
-  } catch (const std::runtime_error&) {
-    return {};
-  }
+  } catch (const std::runtime_error&) { return {}; }
 }
 
 /// What is measured of links, disk and small steps beside the constants.
@@ -215,25 +210,32 @@ plan::Machine measure(const std::string& file, const CommandLine& line, Measured
   return m;
 }
 
-std::string link_text(double latency, double bandwidth) { return fmt::format("latency {:.1f} us, bandwidth {:.2f} GB/s", latency * 1e6, bandwidth * 1e-9); }
+std::string link_text(double latency, double bandwidth) {
+  return fmt::format("latency {:.1f} us, bandwidth {:.2f} GB/s", latency * 1e6, bandwidth * 1e-9);
+}
 
 /// The lines about near and far ranks.
 std::string links_text(const plan::Machine& m, const Measured& measured, bool measured_far) {
   std::string text = "     within a node  ";
-  text += measured.near.trouble.empty() ? link_text(m.near_latency, m.near_bandwidth) : "not measured: " + measured.near.trouble;
+  text += measured.near.trouble.empty() ? link_text(m.near_latency, m.near_bandwidth)
+                                        : "not measured: " + measured.near.trouble;
   text += "\n     between nodes  ";
   if (!measured.far.trouble.empty()) text += "not measured: " + measured.far.trouble + "; ";
-  return text + link_text(m.latency, m.bandwidth) + (measured_far ? "\n" : " (not measured now; --hosts A,B measures it)\n");
+  return text + link_text(m.latency, m.bandwidth) +
+         (measured_far ? "\n" : " (not measured now; --hosts A,B measures it)\n");
 }
 
 std::string disk_text(const plan::Machine& m, const rt::DiskRates& disk) {
-  const std::string rates = fmt::format("reads {:.2f} GB/s, writes {:.2f} GB/s", m.disk_read_rate * 1e-9, m.disk_write_rate * 1e-9);
+  const std::string rates =
+      fmt::format("reads {:.2f} GB/s, writes {:.2f} GB/s", m.disk_read_rate * 1e-9, m.disk_write_rate * 1e-9);
   if (!disk.trouble.empty()) return fmt::format("     disk           {} (not measured now: {})\n", rates, disk.trouble);
-  return fmt::format("     disk           {} in {}{}\n", rates, disk.folder, disk.direct ? "" : ", which cannot pass by the system's cache");
+  return fmt::format("     disk           {} in {}{}\n", rates, disk.folder,
+                     disk.direct ? "" : ", which cannot pass by the system's cache");
 }
 
 std::string overheads_text(const plan::Machine& m, const std::string& trouble) {
-  const std::string overheads = fmt::format("     small steps    a task {:.1f} us, an exchange {:.1f} us", m.task_overhead * 1e6, m.exchange_overhead * 1e6);
+  const std::string overheads = fmt::format("     small steps    a task {:.1f} us, an exchange {:.1f} us",
+                                            m.task_overhead * 1e6, m.exchange_overhead * 1e6);
   return overheads + (trouble.empty() ? "\n" : fmt::format(" (not measured now: {})\n", trouble));
 }
 
@@ -242,15 +244,22 @@ std::string overheads_text(const plan::Machine& m, const std::string& trouble) {
 int doctor(const CommandLine& line) {
   if (line.check_site) return doctor_site(line);
   if (!line.output.empty()) throw UsageError("doctor: -o goes with --site");
-  if (!line.hosts.empty() && std::ranges::count(line.hosts, ',') != 1) throw UsageError("--hosts: two machines, such as node1,node2");
+  if (!line.hosts.empty() && std::ranges::count(line.hosts, ',') != 1)
+    throw UsageError("--hosts: two machines, such as node1,node2");
   const std::vector<Item> items = installation();
   const std::string file = codegen::cache_directory() + "/machine.conf";
   Measured measured;
   const plan::Machine m = measure(file, line, measured);
-  const nlohmann::ordered_json constants = {{"latency", m.latency}, {"bandwidth", m.bandwidth}, {"near_latency", m.latency_within()},
-                                            {"near_bandwidth", m.bandwidth_within()}, {"flop_rate", m.flop_rate},
-                                            {"stream_rate", m.stream_rate}, {"task_overhead", m.task_overhead}, {"exchange_overhead", m.exchange_overhead},
-                                            {"disk_read_rate", m.disk_read_rate}, {"disk_write_rate", m.disk_write_rate}};
+  const nlohmann::ordered_json constants = {{"latency", m.latency},
+                                            {"bandwidth", m.bandwidth},
+                                            {"near_latency", m.latency_within()},
+                                            {"near_bandwidth", m.bandwidth_within()},
+                                            {"flop_rate", m.flop_rate},
+                                            {"stream_rate", m.stream_rate},
+                                            {"task_overhead", m.task_overhead},
+                                            {"exchange_overhead", m.exchange_overhead},
+                                            {"disk_read_rate", m.disk_read_rate},
+                                            {"disk_write_rate", m.disk_write_rate}};
   bool good = measured.far.trouble.empty() && (line.spill.empty() || measured.disk.trouble.empty());
   nlohmann::ordered_json found = nlohmann::ordered_json::array();
   for (const Item& i : items) {
@@ -261,7 +270,11 @@ int doctor(const CommandLine& line) {
   const bool kept = items.back().good;
   if (kept) codegen::write_text(file, plan::machine_text(m));
   if (line.json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"good", good}, {"installation", found}, {"cores", std::thread::hardware_concurrency()}, {"machine", constants}}.dump(2));
+    fmt::print("{}\n", nlohmann::ordered_json{{"good", good},
+                                              {"installation", found},
+                                              {"cores", std::thread::hardware_concurrency()},
+                                              {"machine", constants}}
+                           .dump(2));
     return good ? 0 : 1;
   }
   fmt::print("     cores          {}\n", std::thread::hardware_concurrency());

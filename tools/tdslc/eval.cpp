@@ -8,8 +8,8 @@
 #include "runtime/base/number_format.h"
 #include "runtime/io/entries/entry_writer.h"
 #include "runtime/io/file_kind.h"
-#include "runtime/io/tensor/hdf5.h"
 #include "runtime/io/input_file.h"
+#include "runtime/io/tensor/hdf5.h"
 #include "runtime/io/tensor/tensor_file.h"
 #include "runtime/size.h"
 #include "tools/tdslc/commands.h"
@@ -33,7 +33,8 @@ template <class T>
 struct Elements {
   std::unique_ptr<T[]> data;
   std::size_t size = 0;
-  explicit Elements(std::int64_t n) : data(std::make_unique<T[]>(static_cast<std::size_t>(n))), size(static_cast<std::size_t>(n)) {}
+  explicit Elements(std::int64_t n)
+      : data(std::make_unique<T[]>(static_cast<std::size_t>(n))), size(static_cast<std::size_t>(n)) {}
   [[nodiscard]] std::span<const T> span() const { return {data.get(), size}; }
 };
 
@@ -46,8 +47,12 @@ ir::Array read_array(const std::string& name, const std::string& path, ir::Scala
     using T = typename decltype(tag)::type;
     std::optional<Elements<T>> elements;
     array.shape = rt::read_dense<T>(file, [&](const std::vector<std::int64_t>& shape) {
-      if (!rt::is_legal_size(shape, sizeof(T))) throw rt::RunError(rt::too_large_text(name, rt::element_name(rt::element_type_of<T>), shape));
-      if (const auto no_room = file.entries() == nullptr ? std::nullopt : rt::no_room_text(name, rt::element_type_of<T>, shape, rt::physical_memory(), 1)) throw rt::RunError(*no_room);
+      if (!rt::is_legal_size(shape, sizeof(T)))
+        throw rt::RunError(rt::too_large_text(name, rt::element_name(rt::element_type_of<T>), shape));
+      if (const auto no_room = file.entries() == nullptr
+                                   ? std::nullopt
+                                   : rt::no_room_text(name, rt::element_type_of<T>, shape, rt::physical_memory(), 1))
+        throw rt::RunError(*no_room);
       std::int64_t count = 1;
       for (const std::int64_t extent : shape) count *= extent;
       return elements.emplace(count).data.get();
@@ -80,8 +85,10 @@ using Writers = std::vector<std::shared_ptr<rt::TensorWriter>>;
 
 /// Datasets of one file get their names together.
 template <class T>
-void write_dense(Writers& writers, const std::string& path, const std::vector<std::int64_t>& shape, std::span<const T> elements) {
-  const std::shared_ptr<rt::TensorWriter> writer = writers.emplace_back(rt::create_tensor(path, rt::element_type_of<T>, shape, rt::Unfinished::kUnnamed));
+void write_dense(Writers& writers, const std::string& path, const std::vector<std::int64_t>& shape,
+                 std::span<const T> elements) {
+  const std::shared_ptr<rt::TensorWriter> writer =
+      writers.emplace_back(rt::create_tensor(path, rt::element_type_of<T>, shape, rt::Unfinished::kUnnamed));
   const std::vector<std::int64_t> zero(shape.size(), 0);
   const std::vector<std::int64_t> strides = row_major(shape);
   writer->write_box<T>(zero, shape, elements.data(), strides);
@@ -89,7 +96,8 @@ void write_dense(Writers& writers, const std::string& path, const std::vector<st
 
 /// As the extension says.
 template <class T>
-void write_file(Writers& writers, const std::string& path, const std::vector<std::int64_t>& shape, std::span<const T> elements) {
+void write_file(Writers& writers, const std::string& path, const std::vector<std::int64_t>& shape,
+                std::span<const T> elements) {
   if (!rt::holds_entries(path)) {
     write_dense(writers, path, shape, elements);
     return;
@@ -126,10 +134,13 @@ void show(const std::string& name, const ir::Array& array, const rt::AppOptions&
   });
 }
 
-std::string bounds_file(const std::string& folder, const std::string& output) { return folder + "/" + output + ".bounds.npy"; }
+std::string bounds_file(const std::string& folder, const std::string& output) {
+  return folder + "/" + output + ".bounds.npy";
+}
 
 /// Files are written when the program has ended well.
-void deliver(Writers& writers, const std::string& name, const ir::Array& array, const rt::AppOptions& options, const std::string& bounds) {
+void deliver(Writers& writers, const std::string& name, const ir::Array& array, const rt::AppOptions& options,
+             const std::string& bounds) {
   rt::visit_element_type(element_type_of(array.type), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const Elements<T> elements = elements_of<T>(array);
@@ -163,7 +174,8 @@ void check_files(const CommandLine& line, const Front& front, const rt::AppOptio
   rt::RunFiles files = kept_files(front);
   files.add(options);
   if (line.bounds.empty()) return;
-  for (const rt::TensorDeclaration& output : declaration_of(front.graph).outputs) files.write("--bounds", bounds_file(line.bounds, output.name));
+  for (const rt::TensorDeclaration& output : declaration_of(front.graph).outputs)
+    files.write("--bounds", bounds_file(line.bounds, output.name));
 }
 
 /// What the names of the files cannot hold is found before anything is computed.
@@ -198,7 +210,9 @@ int eval(const CommandLine& line) {
   eval.seed = options.seed;
   eval.dimensions = options.dimensions;
   for (const auto& [name, value] : options.params) eval.params[name] = literal_of(value);
-  eval.input = [&](const std::string& name, ir::Scalar type) { return read_array(name, options.inputs.at(name), type); };
+  eval.input = [&](const std::string& name, ir::Scalar type) {
+    return read_array(name, options.inputs.at(name), type);
+  };
   eval.origin = [&](const std::string& name) { return options.inputs.at(name); };
   eval.print = [&](const std::string& text) {
     if (!options.quiet) fmt::print("{}\n", text);
@@ -208,14 +222,16 @@ int eval(const CommandLine& line) {
   if (result.error) {
     if (!flush_output()) return 1;
     const ir::SourceRange& range = result.error->range;
-    const std::string place = range.known() ? fmt::format("{}:{}: ", base_name(front.sources.name(range.file)), range.line) : "";
+    const std::string place =
+        range.known() ? fmt::format("{}:{}: ", base_name(front.sources.name(range.file)), range.line) : "";
     print_error(fmt::format("{}{}\n", place, result.error->message));
     return 1;
   }
   if (!flush_output()) return 1;  // as with executables, there is no file then
   make_bounds_folder(line.bounds);
   Writers writers;
-  for (const std::string& name : result.output_order) deliver(writers, name, result.outputs.at(name), options, line.bounds);
+  for (const std::string& name : result.output_order)
+    deliver(writers, name, result.outputs.at(name), options, line.bounds);
   for (const auto& writer : writers) writer->sync();
   for (const auto& writer : writers) writer->commit();
   return 0;

@@ -7,16 +7,16 @@
 #include <set>
 #include <string_view>
 
-#include "tools/build/output_file.h"
-#include "runtime/app/session/entry_memory.h"
 #include "runtime/app/options/machine_file.h"
-#include "runtime/io/file_kind.h"
+#include "runtime/app/session/entry_memory.h"
 #include "runtime/app/session/row_bins.h"
+#include "runtime/io/file_kind.h"
 #include "runtime/io/input_file.h"
 #include "runtime/io/text_file.h"
-#include "runtime/shapes.h"
-#include "tools/tdslc/algebra_stage.h"
 #include "runtime/record/start.h"
+#include "runtime/shapes.h"
+#include "tools/build/output_file.h"
+#include "tools/tdslc/algebra_stage.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
@@ -45,7 +45,8 @@ std::optional<std::pair<std::string, double>> stored_in(const std::string& setti
   double elements = -1;
   const char* const end = setting.data() + setting.size();
   const auto [read, error] = std::from_chars(setting.data() + equals + 1, end, elements);
-  if (error != std::errc() || read != end || !(elements >= 0)) throw UsageError(fmt::format("--set {}: a number of elements is expected", setting));
+  if (error != std::errc() || read != end || !(elements >= 0))
+    throw UsageError(fmt::format("--set {}: a number of elements is expected", setting));
   return std::pair(input, std::floor(elements));
 }
 
@@ -75,15 +76,19 @@ rt::AppOptions options_of(const CommandLine& line, const ir::Program& program) {
 
 namespace {
 
-std::string reading_of(const std::string& input, const std::string& path, const rt::Entries& entries, std::int64_t ranks) {
+std::string reading_of(const std::string& input, const std::string& path, const rt::Entries& entries,
+                       std::int64_t ranks) {
   const auto bytes = static_cast<double>(entries.form().bytes());
-  return fmt::format("reading {} takes {} on a rank of {}: its share of {} entries in `{}`, {} bytes each and twice while they are brought to their tiles", input,
-                     human_bytes(rt::entry_peak_bytes(static_cast<double>(entries.count()), bytes, static_cast<double>(ranks))), ranks,
-                     human_count(static_cast<double>(entries.count())), path, entries.form().bytes());
+  return fmt::format(
+      "reading {} takes {} on a rank of {}: its share of {} entries in `{}`, {} bytes each and twice while they are "
+      "brought to their tiles",
+      input, human_bytes(rt::entry_peak_bytes(static_cast<double>(entries.count()), bytes, static_cast<double>(ranks))),
+      ranks, human_count(static_cast<double>(entries.count())), path, entries.form().bytes());
 }
 
 /// Of compressed tensors how much is stored, and where, unless that was given. Reads their files.
-void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk, std::vector<std::string>& reading) {
+void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk,
+                  std::vector<std::string>& reading) {
   for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
     const auto file = options.inputs.find(input.name);
     if (file == options.inputs.end() || !input.type.has_sparse() || walk.stored.contains(input.name)) continue;
@@ -92,16 +97,19 @@ void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& 
     auto [shape, entries] = rt::read_whole(*opened.entries(), element_type_of(input.type.scalar));
     for (const auto& [v, name] : families.declarations.dimensions) {  // what the entries reach may be less
       const auto value = input.type.shape[0].as_value();
-      if (value && v == *value && walk.dimensions.contains(name)) shape[0] = std::max(shape[0], walk.dimensions.at(name));
+      if (value && v == *value && walk.dimensions.contains(name))
+        shape[0] = std::max(shape[0], walk.dimensions.at(name));
     }
     reading.push_back(reading_of(input.name, file->second, entries, walk.ranks));
-    walk.stored[input.name] = {rt::stored_of(entries.count(), shape), rt::row_counts_of(shape[0], rt::entries_by_bin(entries, shape[0]))};
+    walk.stored[input.name] = {rt::stored_of(entries.count(), shape),
+                               rt::row_counts_of(shape[0], rt::entries_by_bin(entries, shape[0]))};
   }
 }
 
-/// Extents that the headers of the given files bind. Of files that may be longer (`at_least`) it is what the entries reach, where nothing
-/// else says more.
-void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk, bool at_least) {
+/// Extents that the headers of the given files bind. Of files that may be longer (`at_least`) it is what the entries
+/// reach, where nothing else says more.
+void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk,
+                bool at_least) {
   std::map<std::string, std::int64_t>& dimensions = walk.dimensions;
   std::set<std::string> open;  // names that such files alone have bound
   for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
@@ -109,9 +117,12 @@ void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& op
     if (file == options.inputs.end()) continue;
     const rt::InputFile opened(file->second);
     if (at_least != opened.may_be_longer()) continue;
-    const std::vector<std::int64_t> shape = opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries());
+    const std::vector<std::int64_t> shape =
+        opened.dense() != nullptr ? opened.dense()->shape() : rt::find_shape(*opened.entries());
     if (shape.size() != input.type.rank()) {
-      throw rt::RunError({families.files.front(), input.line}, rt::other_rank_text(input.name, input.type.rank(), " in `" + file->second + "`", shape.size(), shape));
+      throw rt::RunError(
+          {families.files.front(), input.line},
+          rt::other_rank_text(input.name, input.type.rank(), " in `" + file->second + "`", shape.size(), shape));
     }
     for (std::size_t d = 0; d < input.type.rank(); ++d) {
       const auto value = input.type.shape[d].as_value();
@@ -121,16 +132,18 @@ void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& op
         if (at_least && first) open.insert(name);
         if (open.contains(name)) entry->second = std::max(entry->second, shape[d]);
         if (entry->second == shape[d] || (at_least && entry->second > shape[d])) continue;
-        throw rt::RunError({families.files.front(), input.line}, fmt::format("dimension {} is {} in `{}`, but {} before", name, shape[d],
-                                                                            file->second, entry->second));
+        throw rt::RunError(
+            {families.files.front(), input.line},
+            fmt::format("dimension {} is {} in `{}`, but {} before", name, shape[d], file->second, entry->second));
       }
     }
   }
 }
 
-/// Dimensions nobody gave are as long as the first one given with --set, so that `--set n=...` alone explains a program.
-/// Returns what was assumed, as one sentence, or nothing.
-std::string assume_missing(const codegen::FamilyProgram& families, const rt::AppOptions& options, std::map<std::string, std::int64_t>& dimensions) {
+/// Dimensions nobody gave are as long as the first one given with --set, so that `--set n=...` alone explains a
+/// program. Returns what was assumed, as one sentence, or nothing.
+std::string assume_missing(const codegen::FamilyProgram& families, const rt::AppOptions& options,
+                           std::map<std::string, std::int64_t>& dimensions) {
   std::string assumed;
   std::string like;
   for (const auto& [value, name] : families.declarations.dimensions) {
@@ -140,7 +153,9 @@ std::string assume_missing(const codegen::FamilyProgram& families, const rt::App
   for (const auto& [value, name] : families.declarations.dimensions) {
     if (dimensions.emplace(name, options.dimensions.at(like)).second) assumed += (assumed.empty() ? "" : ", ") + name;
   }
-  return assumed.empty() ? assumed : fmt::format("no extent was given for {}: assumed to be that of {}, {}", assumed, like, options.dimensions.at(like));
+  return assumed.empty() ? assumed
+                         : fmt::format("no extent was given for {}: assumed to be that of {}, {}", assumed, like,
+                                       options.dimensions.at(like));
 }
 
 plan::PlanRequest plan_request_of(const rt::AppOptions& options, const std::string& program) {
@@ -148,7 +163,8 @@ plan::PlanRequest plan_request_of(const rt::AppOptions& options, const std::stri
   plan.program = program;
   plan.schedule = options.schedule;
   plan.place = options.place;
-  if (options.use_plan_file) plan.use = plan::PlanFile{*options.use_plan_file, rt::read_text_file(*options.use_plan_file)};
+  if (options.use_plan_file)
+    plan.use = plan::PlanFile{*options.use_plan_file, rt::read_text_file(*options.use_plan_file)};
   plan.compare = true;
   return plan;
 }
@@ -159,14 +175,13 @@ bool is_in_order(const std::map<std::string, std::string>& files, const std::str
   if (file == files.end()) return true;
   try {
     return rt::InputFile(file->second).in_order();
-  } catch (const rt::RunError&) {
-    return false;
-  }
+  } catch (const rt::RunError&) { return false; }
 }
 
 }  // namespace
 
-ReportRequest request_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, const rt::AppOptions& options) {
+ReportRequest request_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families,
+                         const rt::AppOptions& options) {
   ReportRequest request;
   plan::PlanInputs& inputs = request.inputs;
   inputs.ranks = line.ranks.value_or(1);
@@ -174,7 +189,8 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   if (inputs.ranks > 1) rt::price_writes(inputs.machine, options.outputs);
   inputs.ranks_per_node = line.ranks_per_node.value_or(inputs.ranks);
   if (inputs.ranks % inputs.ranks_per_node != 0) {
-    throw UsageError(fmt::format("--per-node {}: {} ranks do not fill nodes of {}", inputs.ranks_per_node, inputs.ranks, inputs.ranks_per_node));
+    throw UsageError(fmt::format("--per-node {}: {} ranks do not fill nodes of {}", inputs.ranks_per_node, inputs.ranks,
+                                 inputs.ranks_per_node));
   }
   inputs.settle_nodes();
   inputs.threads = options.threads.value_or(1);
@@ -199,7 +215,8 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   for (const auto& [name, value] : options.params) walk.params[name] = literal_of(value);
   walk.dimensions = options.dimensions;
   for (const std::string& setting : line.set) {
-    if (const auto known = stored_in(setting, front.graph)) walk.stored[known->first] = {plan::Estimate::exactly(known->second)};
+    if (const auto known = stored_in(setting, front.graph))
+      walk.stored[known->first] = {plan::Estimate::exactly(known->second)};
   }
   bind_files(families, options, walk, false);
   bind_files(families, options, walk, true);
@@ -212,7 +229,8 @@ ReportRequest request_of(const CommandLine& line, const Front& front, const code
   request.enumerate = line.rank.has_value();
   if (line.rank) {
     if (*line.rank < 0 || *line.rank >= inputs.ranks) {
-      throw UsageError(fmt::format("--rank {}: ranks are 0 to {} with -n {}", *line.rank, inputs.ranks - 1, inputs.ranks));
+      throw UsageError(
+          fmt::format("--rank {}: ranks are 0 to {} with -n {}", *line.rank, inputs.ranks - 1, inputs.ranks));
     }
     request.ranks = {*line.rank};
   } else {
@@ -238,15 +256,16 @@ struct Written {
   std::string save_plan, plan;
 };
 
-std::string answer_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, const ReportRequest& request,
-                      const Written& files) {
+std::string answer_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families,
+                      const ReportRequest& request, const Written& files) {
   PlanReport report = make_report(families, request);
   if (!files.save_plan.empty() && report.fits) codegen::write_text(files.save_plan, plan::print(report.plan));
   if (!files.plan.empty() && report.fits) codegen::write_text(files.plan, report.predictions);
   for (const std::string& text : request.reading) report.notes.push_back({ir::SourceRange{}, text});
   if (!request.assumption.empty()) report.notes.insert(report.notes.begin(), {ir::SourceRange{}, request.assumption});
   if (line.dot) return dot_of(report, front);
-  return line.json ? json_of(report, front) : text_of(report, line, front) + (line.why.empty() ? remarks_of(front) : "");
+  return line.json ? json_of(report, front)
+                   : text_of(report, line, front) + (line.why.empty() ? remarks_of(front) : "");
 }
 
 /// What the run would record, in the forms it would choose.
@@ -255,15 +274,15 @@ plan::Region region_of(const codegen::FamilyProgram& families, const ReportReque
   return families.chooses ? record::start_of(program, request.inputs, request.plan).region : record::survey(program);
 }
 
-std::string workflow_text(const CommandLine& line, const codegen::FamilyProgram& families, const ReportRequest& request) {
+std::string workflow_text(const CommandLine& line, const codegen::FamilyProgram& families,
+                          const ReportRequest& request) {
   const plan::Region region = region_of(families, request);
   try {
     const plan::Workflow workflow = plan::scheduled_workflow(request.plan.schedule, region, request.inputs);
     if (line.dot) return plan::print_dot(workflow, region);
-    return plan::print(workflow, region) + (region.whole ? "" : fmt::format("this is not the whole program: {}\n", region.fence));
-  } catch (const plan::NoPlan& none) {
-    throw UsageError(none.what());
-  }
+    return plan::print(workflow, region) +
+           (region.whole ? "" : fmt::format("this is not the whole program: {}\n", region.fence));
+  } catch (const plan::NoPlan& none) { throw UsageError(none.what()); }
 }
 
 }  // namespace
@@ -287,11 +306,11 @@ int explain(const CommandLine& line) {
       return 1;
     }
   }
-  const std::string text = line.stage == "region"    ? plan::text_of(region_of(families, request))
+  const std::string text = line.stage == "region"     ? plan::text_of(region_of(families, request))
                            : line.stage == "workflow" ? workflow_text(line, families, request)
-                           : line.stage == "algebra" ? algebra_text(families, request)
-                           : line.stage == "kernels" ? kernels_text(families, request)
-                                                     : answer_of(line, front, families, request, files);
+                           : line.stage == "algebra"  ? algebra_text(families, request)
+                           : line.stage == "kernels"  ? kernels_text(families, request)
+                                                      : answer_of(line, front, families, request, files);
   if (line.output.empty()) {
     fmt::print("{}", text);
     return 0;

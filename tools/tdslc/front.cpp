@@ -11,15 +11,15 @@
 #include <sstream>
 
 #include "codegen/print/emit.h"
-#include "tools/build/toolchain.h"
 #include "frontend/allowed_warnings.h"
 #include "frontend/diagnostics/file_names.h"
 #include "ir/graph/check.h"
-#include "passes/sparse/absence.h"
 #include "passes/algebra/differentiate.h"
 #include "passes/pipeline.h"
+#include "passes/sparse/absence.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/open_stream.h"
+#include "tools/build/toolchain.h"
 #include "tools/tdslc/own_functions.h"
 #include "tools/tdslc/streams.h"
 
@@ -29,15 +29,20 @@ passes::PipelineOptions pipeline_options(const CommandLine& line) {
   passes::PipelineOptions options;
   options.level = line.level;
   using enum passes::FusionPolicy;
-  options.fusion = line.fusion == "all" ? kAll : line.fusion == "no-redundancy" ? kNoRedundancy : line.fusion == "none" ? kNone : kCost;
-  if (line.stage == "algebra") options.disabled.insert({"fuse_rows", "merge_rows", "epilogues"});  // one operator, one operation
+  options.fusion = line.fusion == "all"             ? kAll
+                   : line.fusion == "no-redundancy" ? kNoRedundancy
+                   : line.fusion == "none"          ? kNone
+                                                    : kCost;
+  if (line.stage == "algebra")
+    options.disabled.insert({"fuse_rows", "merge_rows", "epilogues"});  // one operator, one operation
   for (const std::string& name : line.disabled_passes) {
     if (!passes::is_pass(name)) {
       std::vector<std::string> names;
       for (const passes::Pass& p : passes::pipeline()) names.emplace_back(p.name);
       throw UsageError(fmt::format("there is no pass `{}`{}", name, frontend::did_you_mean(name, names)));
     }
-    if (passes::is_needed(name)) throw UsageError(fmt::format("the pass `{}` cannot be left out: code is generated from what it makes", name));
+    if (passes::is_needed(name))
+      throw UsageError(fmt::format("the pass `{}` cannot be left out: code is generated from what it makes", name));
     options.disabled.insert(name);
   }
   return options;
@@ -59,21 +64,21 @@ void allow_by_options(const CommandLine& line, frontend::DiagnosticSink& sink) {
     if (!option.starts_with(kNo)) throw UsageError(fmt::format("-W{}: warnings are left out by -Wno-ID", option));
     try {
       sink.allowed().everywhere(frontend::warning_named(std::string_view(option).substr(kNo.size())));
-    } catch (const std::runtime_error& error) {
-      throw UsageError(fmt::format("-W{}: {}", option, error.what()));
-    }
+    } catch (const std::runtime_error& error) { throw UsageError(fmt::format("-W{}: {}", option, error.what())); }
   }
 }
 
 }  // namespace
 
 std::string read_program(const std::string& path) {
-  if (const auto objection = frontend::objection_to_name(path)) throw UsageError("cannot read the program: " + *objection);
+  if (const auto objection = frontend::objection_to_name(path))
+    throw UsageError("cannot read the program: " + *objection);
   struct stat status {};
   const bool found = ::stat(path.c_str(), &status) == 0;
   // Opening a pipe waits for somebody who writes to it, unless it is open already.
   if (found && !S_ISREG(status.st_mode) && (S_ISDIR(status.st_mode) || !rt::is_open_stream(path)))
-    throw UsageError(fmt::format("cannot read {}: it is {}, not a regular file", path, rt::file_kind_name(status.st_mode)));
+    throw UsageError(
+        fmt::format("cannot read {}: it is {}, not a regular file", path, rt::file_kind_name(status.st_mode)));
   std::ifstream in(path, std::ios::binary);
   if (!in) throw UsageError(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   std::stringstream text;
@@ -143,11 +148,14 @@ void silence(const frontend::DiagnosticSink& sink, const codegen::Steps& steps, 
   using frontend::DiagnosticId;
   for (const codegen::Step& step : steps) {
     codegen::for_each_list(step, [&](const codegen::Steps& inner) { silence(sink, inner, families); });
-    if (!std::holds_alternative<codegen::GathersStep>(step.op) && !std::holds_alternative<codegen::RoutineStep>(step.op)) continue;
+    if (!std::holds_alternative<codegen::GathersStep>(step.op) &&
+        !std::holds_alternative<codegen::RoutineStep>(step.op))
+      continue;
     const bool said = std::ranges::any_of(sink.diagnostics(), [&](const frontend::Diagnostic& d) {
       return d.id == DiagnosticId::kGathered && d.range.file == step.range.file && d.range.line == step.range.line;
     });
-    if (said || sink.allowed().covers(DiagnosticId::kGathered, step.range)) families.silent.emplace(step.range.file, step.range.line);
+    if (said || sink.allowed().covers(DiagnosticId::kGathered, step.range))
+      families.silent.emplace(step.range.file, step.range.line);
   }
 }
 
@@ -179,8 +187,8 @@ void print_diagnostics(Front& front) {
   print_error(frontend::render_all(fresh, front.sources, {frontend::wants_colour(2)}));
 }
 
-std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, bool line_directives,
-                    const std::string& library) {
+std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families,
+                    bool line_directives, const std::string& library) {
   codegen::EmitOptions options;
   options.source_line = [&](std::uint32_t file, std::uint32_t number) {
     return file < front.sources.file_count() ? std::string(front.sources.line(file, number)) : std::string();
@@ -208,7 +216,8 @@ std::string human_count(double count) {
     count /= 1000;
     ++unit;
   }
-  if (unit == 0 && count == static_cast<double>(static_cast<std::int64_t>(count))) return fmt::format("{}", static_cast<std::int64_t>(count));
+  if (unit == 0 && count == static_cast<double>(static_cast<std::int64_t>(count)))
+    return fmt::format("{}", static_cast<std::int64_t>(count));
   return fmt::format("{:.3g}{}{}", count, unit == 0 ? "" : " ", kUnits[unit]);
 }
 

@@ -34,11 +34,11 @@ struct Front {
   passes::PassContext context;
   std::vector<ir::ForeignRef> foreigns;  ///< functions of C++ headers
   std::vector<std::string> headers;      ///< the user's C++ files
-  std::size_t shown = 0;    ///< diagnostics of `sink` that have been printed
+  std::size_t shown = 0;                 ///< diagnostics of `sink` that have been printed
 };
 
 struct FrontOptions {
-  bool print = true;        ///< diagnostics go to stderr; else they wait in `Front::sink`
+  bool print = true;  ///< diagnostics go to stderr; else they wait in `Front::sink`
   bool run_passes = true;
   std::function<void(const frontend::DeclaredName&)> declared = {};  ///< hears of every name and its type
 };
@@ -66,8 +66,8 @@ void print_diagnostics(Front& front);
 /// "product" for "dir/product.tdsl".
 [[nodiscard]] std::string program_name(const std::string& path);
 /// The emitted C++.
-[[nodiscard]] std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, bool line_directives,
-                                  const std::string& library = {});
+[[nodiscard]] std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families,
+                                  bool line_directives, const std::string& library = {});
 
 /// The files of the program's text as files that are not to be written.
 [[nodiscard]] rt::RunFiles kept_files(const Front& front);

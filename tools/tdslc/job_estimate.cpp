@@ -5,9 +5,9 @@
 #include <limits>
 #include <map>
 
+#include "runtime/app/memory/spill.h"
 #include "runtime/app/options/machine_file.h"
 #include "runtime/app/options/options.h"
-#include "runtime/app/memory/spill.h"
 #include "runtime/check.h"
 #include "runtime/io/text_file.h"
 #include "runtime/plan/region/plan_price.h"
@@ -20,7 +20,8 @@ namespace tdsl::tools {
 
 namespace {
 
-/// Nodes that ranks fill, as the planner wants them: of 7 ranks on nodes of 2 every rank is on its own, which is the dearer case.
+/// Nodes that ranks fill, as the planner wants them: of 7 ranks on nodes of 2 every rank is on its own, which is the
+/// dearer case.
 std::int64_t even_ranks_per_node(const JobShape& shape) {
   std::int64_t even = std::min(shape.ranks_per_node, shape.ranks);
   while (shape.ranks % even != 0) --even;
@@ -43,7 +44,8 @@ double bytes_written(const plan::Region& region) {
 }
 
 /// Whether it fits with tensors on disk.
-void look_for_homes(const record::Start& start, const plan::PlanInputs& inputs, const ReportRequest& request, const std::string& folder, JobEstimate& estimate) {
+void look_for_homes(const record::Start& start, const plan::PlanInputs& inputs, const ReportRequest& request,
+                    const std::string& folder, JobEstimate& estimate) {
   const plan::FoundHomes homes = plan::find_homes_and_room(start.region, inputs, start.plan, home_request(request));
   if (!homes.fits) return;
   estimate.spills = true;
@@ -54,8 +56,8 @@ void look_for_homes(const record::Start& start, const plan::PlanInputs& inputs, 
 
 }  // namespace
 
-JobEstimator estimator_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, const Site& site,
-                          std::optional<std::int64_t> trips) {
+JobEstimator estimator_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families,
+                          const Site& site, std::optional<std::int64_t> trips) {
   CommandLine asked = line;
   asked.ranks = 1;
   const rt::AppOptions options = options_of(asked, front.graph);
@@ -63,9 +65,11 @@ JobEstimator estimator_of(const CommandLine& line, const Front& front, const cod
   ReportRequest once = request_of(asked, front, families, options);
   once.plan.compare = false;
   once.saves = once.saves || line.job.checkpoint;
-  once.inputs.machine = site.machine.empty() ? rt::load_machine(rt::read_environment()) : plan::parse_machine(rt::read_text_file(site.machine));
+  once.inputs.machine = site.machine.empty() ? rt::load_machine(rt::read_environment())
+                                             : plan::parse_machine(rt::read_text_file(site.machine));
   const std::string folder = options.spill.value_or(site.spill_dir.empty() ? "a folder of the node" : site.spill_dir);
-  return [&families, trips, folder, outputs = options.outputs, request = std::move(once), read = bytes_of_inputs(options)](const JobShape& shape, std::int64_t limit) mutable {
+  return [&families, trips, folder, outputs = options.outputs, request = std::move(once),
+          read = bytes_of_inputs(options)](const JobShape& shape, std::int64_t limit) mutable {
     plan::PlanInputs inputs = request.inputs;
     inputs.ranks = shape.ranks;
     if (shape.ranks > 1) rt::price_writes(inputs.machine, outputs);
@@ -96,15 +100,18 @@ JobEstimator estimator_of(const CommandLine& line, const Front& front, const cod
     if (guessed && !trips) estimate.unknown = "how often a loop runs depends on data", estimate.counts = true;
     for (const plan::RegionOp& recorded : start.region.ops) {
       if (recorded.op.op_class != plan::OpClass::kLoop) continue;
-      estimate.unknown = fmt::format("the time of the loop in line {}, which runs as one task, is not predicted", rt::line_in(recorded.op.line));
+      estimate.unknown = fmt::format("the time of the loop in line {}, which runs as one task, is not predicted",
+                                     rt::line_in(recorded.op.line));
       estimate.counts = false;
     }
-    const std::vector<LoopPart> loops =
-        loop_parts(start.region, price.seconds, [&](const plan::Region& region) { return plan::price_of(region, inputs, start.plan).seconds; });
+    const std::vector<LoopPart> loops = loop_parts(start.region, price.seconds, [&](const plan::Region& region) {
+      return plan::price_of(region, inputs, start.plan).seconds;
+    });
     estimate.iteration = longest_iteration(loops);
     if (!guessed || trips) estimate.loops = loop_text(loops);
     if (guessed && trips) estimate.loops += fmt::format(", loops on data {} times", *trips);
-    if (!start.region.whole) estimate.counts = false, estimate.unknown = "only a part of the program is foreseen (" + start.region.fence + ")";
+    if (!start.region.whole)
+      estimate.counts = false, estimate.unknown = "only a part of the program is foreseen (" + start.region.fence + ")";
     return estimate;
   };
 }

@@ -6,8 +6,8 @@
 #include <map>
 #include <memory>
 
-#include "codegen/relations/describe.h"
 #include "codegen/families/host_evaluator.h"
+#include "codegen/relations/describe.h"
 #include "ir/graph/check.h"
 #include "runtime/check.h"
 #include "runtime/record/start.h"
@@ -23,7 +23,7 @@ struct KernelRow {
   std::shared_ptr<const codegen::KernelTemplate> kernel;
   std::shared_ptr<const codegen::FusedTemplate> fused;
   std::shared_ptr<const codegen::OperationStep> epilogue;
-  std::vector<double> read_bytes;  ///< by operand
+  std::vector<double> read_bytes;    ///< by operand
   std::vector<double> member_bytes;  ///< of a nest: what the operator's value would take, stored
   double written_bytes = 0;
   int line = 0;
@@ -53,7 +53,9 @@ class KernelObserver : public codegen::OperationObserver {
   void product(plan::TensorId, const plan::Op&, ir::Scalar) override {}
 
  private:
-  [[nodiscard]] static double number(const ir::Extent& e, const codegen::HostEvaluator& host) { return static_cast<double>(host.evaluate(e).value_or(0)); }
+  [[nodiscard]] static double number(const ir::Extent& e, const codegen::HostEvaluator& host) {
+    return static_cast<double>(host.evaluate(e).value_or(0));
+  }
   [[nodiscard]] static double bytes(const ir::Type& type, const codegen::HostEvaluator& host) {
     double all = static_cast<double>(ir::size_of(type.scalar));
     for (const ir::Extent& e : type.shape) all *= number(e, host);
@@ -65,7 +67,8 @@ class KernelObserver : public codegen::OperationObserver {
     return all;
   }
   /// Of the elements that the operation reads, all tasks together.
-  [[nodiscard]] double touched(const codegen::AccessTemplate& read, const codegen::OpTemplate& op, const codegen::HostEvaluator& host) const {
+  [[nodiscard]] double touched(const codegen::AccessTemplate& read, const codegen::OpTemplate& op,
+                               const codegen::HostEvaluator& host) const {
     const ir::Type& type = program_.type(read.tensor);
     double all = static_cast<double>(ir::size_of(type.scalar));
     for (std::size_t d = 0; d < read.dims.size(); ++d) {
@@ -106,23 +109,28 @@ void find_forms(const codegen::Steps& steps, std::map<int, std::pair<int, const 
 std::string row_text(const codegen::FamilyProgram& program, const KernelRow& row) {
   const bool nest = row.fused != nullptr;
   std::string text = fmt::format("line {:<5} {}: {}{}\n", row.line, row.op->name,
-                                 nest ? fmt::format("nest over rows, {} operators", row.fused->members.size()) : codegen::describe(program, row.kernel->compute),
+                                 nest ? fmt::format("nest over rows, {} operators", row.fused->members.size())
+                                      : codegen::describe(program, row.kernel->compute),
                                  row.times == 1 ? "" : fmt::format(", {:g} times", row.times));
   double read = 0;
   std::string operands;
   for (std::size_t k = 0; k < row.op->reads.size(); ++k) {
     const codegen::AccessTemplate& a = row.op->reads[k];
-    const bool whole = nest && std::ranges::none_of(a.dims, [](const codegen::DimTemplate& d) { return !d.terms.empty(); });
-    operands += fmt::format("{}{} {}{}", k == 0 ? "" : "; ", a.text, human_bytes(row.read_bytes[k]), whole ? " whole" : "");
+    const bool whole =
+        nest && std::ranges::none_of(a.dims, [](const codegen::DimTemplate& d) { return !d.terms.empty(); });
+    operands +=
+        fmt::format("{}{} {}{}", k == 0 ? "" : "; ", a.text, human_bytes(row.read_bytes[k]), whole ? " whole" : "");
     read += row.read_bytes[k];
   }
   text += fmt::format("           reads     {}\n", operands.empty() ? "nothing" : operands);
   text += fmt::format("           writes    {}\n", human_bytes(row.written_bytes));
-  text += fmt::format("           computes  {}flops, {:.3g} per byte{}\n", human_count(row.flops) + " ", row.flops / std::max(1.0, read + row.written_bytes),
-                      row.product_share > 0 ? fmt::format("; {:.0f} % of them products of matrices", 100 * row.product_share) : "");
+  text += fmt::format(
+      "           computes  {}flops, {:.3g} per byte{}\n", human_count(row.flops) + " ",
+      row.flops / std::max(1.0, read + row.written_bytes),
+      row.product_share > 0 ? fmt::format("; {:.0f} % of them products of matrices", 100 * row.product_share) : "");
   if (row.epilogue) {
-    text += fmt::format("           then      {}; the product's {} are never stored\n", codegen::describe(program, row.epilogue->kernel->compute),
-                        human_bytes(row.written_bytes));
+    text += fmt::format("           then      {}; the product's {} are never stored\n",
+                        codegen::describe(program, row.epilogue->kernel->compute), human_bytes(row.written_bytes));
   }
   for (std::size_t m = 0; nest && m < row.fused->members.size(); ++m) {
     const auto& member = row.fused->members[m];
@@ -144,7 +152,8 @@ std::string forms_text(const codegen::FamilyProgram& families, const record::Sta
     text += fmt::format("line {:<5} runs {}\n", line, step->names[static_cast<std::size_t>(form)]);
     for (const record::FormPrice& price : start.prices) {
       if (price.site != site) continue;
-      text += fmt::format("           {:<34} the program in {:.3g} s{}{}\n", step->names[static_cast<std::size_t>(price.form)] + ":", price.seconds,
+      text += fmt::format("           {:<34} the program in {:.3g} s{}{}\n",
+                          step->names[static_cast<std::size_t>(price.form)] + ":", price.seconds,
                           price.fits ? "" : ", too much memory", price.form == form ? "" : ", so it lost");
     }
   }
@@ -154,10 +163,12 @@ std::string forms_text(const codegen::FamilyProgram& families, const record::Sta
 }  // namespace
 
 std::string kernels_text(const codegen::FamilyProgram& families, const ReportRequest& request) {
-  const record::Start start = record::start_of(codegen::recording_of(families, request.walk), request.inputs, request.plan);
+  const record::Start start =
+      record::start_of(codegen::recording_of(families, request.walk), request.inputs, request.plan);
   KernelRows rows;
   KernelObserver observer(families, rows);
-  const plan::Region region = record::survey(codegen::recording_of(families, request.walk, &observer), {start.saved.forms});
+  const plan::Region region =
+      record::survey(codegen::recording_of(families, request.walk, &observer), {start.saved.forms});
   for (const plan::RegionOp& r : region.ops) {
     const auto row = rows.find(r.op.site);
     if (row == rows.end()) continue;

@@ -20,11 +20,13 @@ void default_variable(const char* name, const char* value);
 void refuse_absurd_start(std::int64_t ranks);
 
 /// What starts `ranks` ranks, to be followed by their program; sets the variables that the launcher is to find.
-[[nodiscard]] std::vector<std::string> launcher_command(const codegen::Toolchain& toolchain, std::int64_t ranks, bool elsewhere);
+[[nodiscard]] std::vector<std::string> launcher_command(const codegen::Toolchain& toolchain, std::int64_t ranks,
+                                                        bool elsewhere);
 
-/// Prefixes of a run's folders, none where ranks may be on other machines. The first is for the launcher's own files: launchers that
-/// begin and end at the same time make and remove the one they share by default, and now and then one of them fails over it.
-/// The second is for memory that ranks share, which Open MPI leaves behind when its launcher is killed.
+/// Prefixes of a run's folders, none where ranks may be on other machines. The first is for the launcher's own files:
+/// launchers that begin and end at the same time make and remove the one they share by default, and now and then one of
+/// them fails over it. The second is for memory that ranks share, which Open MPI leaves behind when its launcher is
+/// killed.
 [[nodiscard]] std::vector<std::string> session_folders(bool elsewhere);
 
 /// Where the ranks leave their signs: in memory if possible, so that no disk delays them.

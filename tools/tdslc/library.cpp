@@ -29,11 +29,13 @@ struct LibraryName {
 LibraryName library_name(const CommandLine& line) {
   const fs::path given = line.output;
   const bool folder = line.output.empty() || line.output.ends_with('/') || fs::is_directory(given);
-  LibraryName result{folder ? given : given.parent_path(), folder ? program_name(line.program) : given.filename().string()};
+  LibraryName result{folder ? given : given.parent_path(),
+                     folder ? program_name(line.program) : given.filename().string()};
   std::ranges::replace(result.name, '-', '_');
   const auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   if (!std::ranges::all_of(result.name, letter) || std::isdigit(static_cast<unsigned char>(result.name.front())) != 0) {
-    throw UsageError(fmt::format("`{}` cannot be a part of names in C: give the library another name, -o DIR/NAME", result.name));
+    throw UsageError(
+        fmt::format("`{}` cannot be a part of names in C: give the library another name, -o DIR/NAME", result.name));
   }
   return result;
 }
@@ -47,7 +49,8 @@ std::string read_file(const std::string& path) {
 }
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) text.replace(at, what.size(), by);
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
   return text;
 }
 
@@ -55,18 +58,22 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 template <class Where>
 std::string listed(const rt::ProgramDeclaration& d, const char* indent, const Where& param_goes) {
   std::string text;
-  for (const rt::TensorDeclaration& input : d.inputs) text += fmt::format("{}input {}: {}\n", indent, input.name, input.type_text);
+  for (const rt::TensorDeclaration& input : d.inputs)
+    text += fmt::format("{}input {}: {}\n", indent, input.name, input.type_text);
   for (const rt::ParamDeclaration& p : d.params) {
-    text += fmt::format("{}param {}: {}{}, {}\n", indent, p.name, rt::element_name(p.type), p.default_text ? " = " + *p.default_text : "", param_goes(p.name));
+    text += fmt::format("{}param {}: {}{}, {}\n", indent, p.name, rt::element_name(p.type),
+                        p.default_text ? " = " + *p.default_text : "", param_goes(p.name));
   }
-  for (const rt::TensorDeclaration& output : d.outputs) text += fmt::format("{}output {}: {}\n", indent, output.name, output.type_text);
+  for (const rt::TensorDeclaration& output : d.outputs)
+    text += fmt::format("{}output {}: {}\n", indent, output.name, output.type_text);
   return text;
 }
 
 constexpr const char* kHeader = R"(/* @NAME@: @FILE@ as a library, made by @VERSION@.
 
 @DECLARED@
-   Link with -l@NAME@. Every function returns TDSL_GOOD (0) or why not; @NAME@_message then says it in a line. Nothing ends the process, handles signals, or ends
+   Link with -l@NAME@. Every function returns TDSL_GOOD (0) or why not; @NAME@_message then says it in a line. )"
+                                R"(Nothing ends the process, handles signals, or ends
    an MPI that the caller has started. With several ranks all of them call the functions in the same order. */
 #ifndef TDSL_LIBRARY_@NAME@
 #define TDSL_LIBRARY_@NAME@
@@ -78,25 +85,33 @@ extern "C" {
 
 typedef struct @NAME@_handle @NAME@_handle;
 
-/* `communicator`: the address of an MPI_Comm, whose ranks run the program together. NULL: MPI_COMM_WORLD, if the caller has started MPI (with
-   MPI_THREAD_SERIALIZED) or a launcher has started the caller; else this process alone, without MPI. `options`: words of the command line, e.g.
+/* `communicator`: the address of an MPI_Comm, whose ranks run the program together. NULL: MPI_COMM_WORLD, if )"
+                                R"(the caller has started MPI (with
+   MPI_THREAD_SERIALIZED) or a launcher has started the caller; else this process alone, without MPI. )"
+                                R"(`options`: words of the command line, e.g.
    {"--threads", "4"}. The handle is there even after an error: for the message, and to be closed. */
 int @NAME@_open(const void *communicator, const char *const *options, int option_count, @NAME@_handle **handle);
 
-/* The params of the calls that follow, as words of the command line, e.g. {"--alpha", "0.5"}, the same on all ranks. Params that are not among them have
+/* The params of the calls that follow, as words of the command line, e.g. {"--alpha", "0.5"}, the same on all )"
+                                R"(ranks. Params that are not among them have
    the values of `open`; params without a default must have one by the first call. */
 int @NAME@_params(@NAME@_handle *handle, const char *const *options, int option_count);
 
-/* Which boxes of the input or output `name` this rank should have, so that no element has to travel: for inputs of these types and shapes (their boxes
+/* Which boxes of the input or output `name` this rank should have, so that no element has to travel: for )"
+                                R"(inputs of these types and shapes (their boxes
    do not matter). Good until the next call. */
-int @NAME@_layout(@NAME@_handle *handle, const tdsl_array *inputs, int input_count, const char *name, const tdsl_array **layout);
+int @NAME@_layout(@NAME@_handle *handle, const tdsl_array *inputs, int input_count, const char *name, const )"
+                                R"(tdsl_array **layout);
 
-/* Runs the program. Ranks may have any boxes of the inputs, as long as some rank has each element; nobody writes to them. Outputs that are not named
-   are not computed. An output with boxes is written there; one whose `boxes` is NULL gets everything but its name from the library: on each rank
+/* Runs the program. Ranks may have any boxes of the inputs, as long as some rank has each element; nobody )"
+                                R"(writes to them. Outputs that are not named
+   are not computed. An output with boxes is written there; one whose `boxes` is NULL gets everything but its )"
+                                R"(name from the library: on each rank
    an even share of its rows, good until the next call. */
 int @NAME@_run(@NAME@_handle *handle, const tdsl_array *inputs, int input_count, tdsl_array *outputs, int output_count);
 
-/* Of the last run: the memory that the library has made for output number `output`, from now on the caller's, to be freed with free(). */
+/* Of the last run: the memory that the library has made for output number `output`, from now on the caller's, )"
+                                R"(to be freed with free(). */
 void *@NAME@_take(@NAME@_handle *handle, int output);
 
 /* This rank among those that run the program; how many there are. */
@@ -117,13 +132,15 @@ int @NAME@_close(@NAME@_handle *handle);
 /// `"A": "f64[n, m]", `
 std::string python_items(const std::vector<rt::TensorDeclaration>& tensors) {
   std::string text;
-  for (const rt::TensorDeclaration& t : tensors) text += fmt::format("{}\"{}\": \"{}\"", text.empty() ? "" : ", ", t.name, t.type_text);
+  for (const rt::TensorDeclaration& t : tensors)
+    text += fmt::format("{}\"{}\": \"{}\"", text.empty() ? "" : ", ", t.name, t.type_text);
   return "{" + text + "}";
 }
 
 std::string python_params(const rt::ProgramDeclaration& d) {
   std::string text;
-  for (const rt::ParamDeclaration& p : d.params) text += fmt::format("{}\"{}\": \"{}\"", text.empty() ? "" : ", ", p.name, rt::element_name(p.type));
+  for (const rt::ParamDeclaration& p : d.params)
+    text += fmt::format("{}\"{}\": \"{}\"", text.empty() ? "" : ", ", p.name, rt::element_name(p.type));
   return "{" + text + "}";
 }
 
@@ -178,9 +195,15 @@ void build_library(const CommandLine& line, const codegen::Toolchain& toolchain)
   };
   if (!where.folder.empty()) fs::create_directories(where.folder);
   codegen::install_executable(program.path, library);
-  codegen::write_text(header, replaced(replaced(filled(kHeader), "@ABI@", read_file(templates + "abi.h")), "@DECLARED@", listed(declaration, "   ", [&](const std::string& param) { return fmt::format("--{} VALUE of {}_open or {}_params", param, where.name, where.name); })));
+  codegen::write_text(header, replaced(replaced(filled(kHeader), "@ABI@", read_file(templates + "abi.h")), "@DECLARED@",
+                                       listed(declaration, "   ", [&](const std::string& param) {
+                                         return fmt::format("--{} VALUE of {}_open or {}_params", param, where.name,
+                                                            where.name);
+                                       })));
   std::string bridge = replaced(filled(read_file(templates + "bridge.py")), "@CLASS@", class_name(where.name));
-  bridge = replaced(std::move(bridge), "@DECLARED@\n", listed(declaration, "    ", [](const std::string& param) { return fmt::format("the keyword {} of the program or of a call", param); }));
+  bridge = replaced(std::move(bridge), "@DECLARED@\n", listed(declaration, "    ", [](const std::string& param) {
+                      return fmt::format("the keyword {} of the program or of a call", param);
+                    }));
   bridge = replaced(std::move(bridge), "{\"INPUTS\": \"\"}", python_items(declaration.inputs));
   bridge = replaced(std::move(bridge), "{\"OUTPUTS\": \"\"}", python_items(declaration.outputs));
   codegen::write_text(module, replaced(std::move(bridge), "{\"PARAMS\": \"\"}", python_params(declaration)));

@@ -11,14 +11,14 @@
 #include <system_error>
 #include <vector>
 
-#include "tools/build/compile.h"
-#include "tools/build/interrupts.h"
-#include "tools/build/output_file.h"
-#include "tools/build/toolchain.h"
 #include "ir/graph/check.h"
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/temporaries.h"
+#include "tools/build/compile.h"
+#include "tools/build/interrupts.h"
+#include "tools/build/output_file.h"
+#include "tools/build/toolchain.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/streams.h"
@@ -56,9 +56,7 @@ int compiler_bug(const std::exception& error) {
 int run_command(const std::vector<std::string>& arguments) {
   try {
     return dispatch(tdsl::tools::parse_command_line(arguments));
-  } catch (const tdsl::tools::Stop& stop) {
-    return stop.exit_code;
-  } catch (const tdsl::tools::ProgramErrors&) {
+  } catch (const tdsl::tools::Stop& stop) { return stop.exit_code; } catch (const tdsl::tools::ProgramErrors&) {
     return 1;
   } catch (const tdsl::tools::UsageError& error) {
     print_error(fmt::format("tdslc: {}\n", error.what()));
@@ -82,9 +80,7 @@ int run_command(const std::vector<std::string>& arguments) {
     if (std::ferror(stdout) == 0) return compiler_bug(error);
     errno = error.code().value();  // from fmt::print; main says it
     return 1;
-  } catch (const std::exception& error) {
-    return compiler_bug(error);
-  }
+  } catch (const std::exception& error) { return compiler_bug(error); }
 }
 
 /// Launchers change to another folder before they look for it.

@@ -40,7 +40,9 @@ struct Iteration {
 /// The program's executable, and files of its runs.
 class SmallSteps {
  public:
-  SmallSteps() : toolchain_(codegen::read_toolchain(codegen::find_prefix())), folder_({(std::filesystem::temp_directory_path() / "tdsl-doctor-").string()}) {
+  SmallSteps()
+      : toolchain_(codegen::read_toolchain(codegen::find_prefix())),
+        folder_({(std::filesystem::temp_directory_path() / "tdsl-doctor-").string()}) {
     if (folder_.path().empty()) throw std::runtime_error("cannot make a temporary folder");
     CommandLine line;
     line.command = Command::kBuild;
@@ -62,19 +64,25 @@ class SmallSteps {
   }
 
  private:
-  [[nodiscard]] std::string file(const std::string& name) const { return (std::filesystem::path(folder_.path()) / name).string(); }
+  [[nodiscard]] std::string file(const std::string& name) const {
+    return (std::filesystem::path(folder_.path()) / name).string();
+  }
 
   [[nodiscard]] Iteration run(int ranks) {
     const std::string figures = file("stats.json");
     std::vector<std::string> command;
     if (ranks > 1) command = launcher_command(toolchain_, ranks, false);
-    command.insert(command.end(), {executable_, "--threads", "1", "--quiet", "--steps", std::to_string(kSteps), "--c", file("c.npy"), "--stats", figures});
+    command.insert(command.end(), {executable_, "--threads", "1", "--quiet", "--steps", std::to_string(kSteps), "--c",
+                                   file("c.npy"), "--stats", figures});
     if (ranks > 1) command.insert(command.end(), {"--tile", "1"});
     codegen::WorkFolder session(session_folders(false));
     std::vector<std::pair<std::string, std::string>> environment = session_variables(session);
     environment.emplace_back("TDSL_MACHINE", file("machine.conf"));
-    const codegen::ProcessResult result = codegen::run_process({.command = command, .environment = environment, .capture = true, .folder = &session, .launcher = ranks > 1});
-    if (result.exit_code != 0) throw std::runtime_error(fmt::format("a program of small steps ended with {} on {} ranks", result.exit_code, ranks));
+    const codegen::ProcessResult result = codegen::run_process(
+        {.command = command, .environment = environment, .capture = true, .folder = &session, .launcher = ranks > 1});
+    if (result.exit_code != 0)
+      throw std::runtime_error(
+          fmt::format("a program of small steps ended with {} on {} ranks", result.exit_code, ranks));
     std::ifstream in(figures);
     const nlohmann::json told = nlohmann::json::parse(in);
     double tasks = 0;
@@ -100,9 +108,7 @@ Overheads measure_overheads(double latency) {
     found.exchange = std::max(shared.seconds - shared.tasks * found.task - latency, latency);
   } catch (const ProgramErrors&) {
     found.trouble = "a program of small steps does not compile";
-  } catch (const std::exception& error) {
-    found.trouble = error.what();
-  }
+  } catch (const std::exception& error) { found.trouble = error.what(); }
   return found;
 }
 

@@ -26,7 +26,8 @@ int passes(const CommandLine& line) {
   }
   const std::set<std::string, std::less<>> dumps(line.dump_after.begin(), line.dump_after.end());
   for (const std::string& name : dumps) {
-    if (name != "all" && !passes::is_pass(name)) throw UsageError("there is no pass `" + name + "`; see `tdslc passes`");
+    if (name != "all" && !passes::is_pass(name))
+      throw UsageError("there is no pass `" + name + "`; see `tdslc passes`");
   }
   Front front;
   compile_front(line, {true, false}, front);
@@ -38,7 +39,8 @@ int passes(const CommandLine& line) {
   static_cast<void>(run_passes(front, options));
   for (const passes::Remark& r : front.context.remarks()) {
     const std::string place = r.range.known() ? front.sources.place(r.range) + ": " : "";
-    fmt::print("{}{}: {}: {}\n", place, r.pass, r.decision == passes::Decision::kApplied ? "applied" : "not applied", r.reason);
+    fmt::print("{}{}: {}: {}\n", place, r.pass, r.decision == passes::Decision::kApplied ? "applied" : "not applied",
+               r.reason);
   }
   add_pass_warnings(front);
   print_diagnostics(front);

@@ -31,7 +31,8 @@ std::string dot_of(const PlanReport& report, const Front& front) {
     text += fmt::format("  s{} [label=\"{}\"];\n", node.site, label);
   }
   for (const WholePlan::Node& node : report.whole->nodes) {
-    for (const auto& [from, copy] : node.reads) text += fmt::format("  s{} -> s{}{};\n", from, node.site, copy ? " [style=dashed]" : "");
+    for (const auto& [from, copy] : node.reads)
+      text += fmt::format("  s{} -> s{}{};\n", from, node.site, copy ? " [style=dashed]" : "");
   }
   return text + "}\n";
 }

@@ -17,7 +17,8 @@ namespace tdsl::tools {
 
 namespace {
 
-/// An operation does not fit the memory limit: its plan would be what exceeds the limit least, in steps of single elements.
+/// An operation does not fit the memory limit: its plan would be what exceeds the limit least, in steps of single
+/// elements.
 struct Misfit {
   plan::MemoryNeed need;
 };
@@ -50,7 +51,8 @@ class Reporter : public record::PlanningSink {
 
   void note(codegen::SourceRange range, const std::string& text) {
     const auto entry = std::pair(range, text);
-    const bool known = std::ranges::any_of(report_.notes, [&](const auto& n) { return n.first == range && n.second == text; });
+    const bool known =
+        std::ranges::any_of(report_.notes, [&](const auto& n) { return n.first == range && n.second == text; });
     if (!known) report_.notes.push_back(entry);
   }
 
@@ -104,11 +106,14 @@ class Reporter : public record::PlanningSink {
     return rt::statistics_text(run, ranks, predictions_.front(), {false, false});
   }
 
-  [[nodiscard]] const std::shared_ptr<const plan::PlanValue>& chosen_plan() const { return report_.alternatives.front().plan; }
+  [[nodiscard]] const std::shared_ptr<const plan::PlanValue>& chosen_plan() const {
+    return report_.alternatives.front().plan;
+  }
 
   void compare_with_baseline() {
     report_.baseline.emplace();
-    baseline_.emplace(request_.inputs, [this](const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs) {
+    baseline_.emplace(request_.inputs, [this](const plan::PlannedOp& op, const plan::TensorLookup& lookup,
+                                              const plan::PlanInputs& inputs) {
       const plan::CostSummary s = plan::summarise(op.op, op.plan, lookup, inputs.machine, inputs.threads);
       report_.baseline->first += s.mean_bytes * static_cast<double>(report_.ranks);
       report_.baseline->second += s.max_seconds;
@@ -116,18 +121,21 @@ class Reporter : public record::PlanningSink {
   }
 
   void planned(const plan::PlannedSegment& segment) override {
-    if (request_.inputs.memory > 0 && planner().needed_memory().bytes > request_.inputs.memory) throw Misfit{planner().needed_memory()};
+    if (request_.inputs.memory > 0 && planner().needed_memory().bytes > request_.inputs.memory)
+      throw Misfit{planner().needed_memory()};
     const plan::TensorLookup lookup = planner().lookup();
     for (plan::ResidentBytes& resident : resident_) {
       for (const plan::TensorId id : segment.ended) resident.free(id);
     }
     for (rt::Predictions& mine : predictions_) {
       for (const plan::TensorId id : segment.ended) mine.free(id);
-      for (std::size_t n = 0; n < segment.ops.size(); ++n) mine.add(*segment.ops[n], lookup, planner().inputs(), segment.last_names[n]);
+      for (std::size_t n = 0; n < segment.ops.size(); ++n)
+        mine.add(*segment.ops[n], lookup, planner().inputs(), segment.last_names[n]);
     }
     for (std::size_t n = 0; n < segment.ops.size(); ++n) {
       add_row(*segment.ops[n], lookup);
-      for (std::size_t k = 0; k < report_.per_rank.size(); ++k) add_rank(k, *segment.ops[n], lookup, segment.last_names[n]);
+      for (std::size_t k = 0; k < report_.per_rank.size(); ++k)
+        add_rank(k, *segment.ops[n], lookup, segment.last_names[n]);
     }
   }
 
@@ -172,12 +180,14 @@ class Reporter : public record::PlanningSink {
     const auto all = plan::Estimate::exactly(static_cast<double>(tensor.elements()));
     const auto blocks = plan::Estimate::exactly(static_cast<double>(op.plan.space.tile_count()));
     row.stored_bytes = plan::counting::bytes_of_blocks(tensor, op.plan.space, blocks, all).expected;
-    if (tensor.rows == nullptr || op.plan.space.kind() != plan::Distribution::Kind::kGrid || op.plan.space.copies() > 1) return;
+    if (tensor.rows == nullptr || op.plan.space.kind() != plan::Distribution::Kind::kGrid || op.plan.space.copies() > 1)
+      return;
     double most = 0;
     const std::vector<plan::Index> ranks = plan::rank_sample(op.plan.space, kRanksCounted);
     for (const plan::Index rank : ranks) {
       double mine = 0;
-      for (const plan::Interval& rows : plan::counting::owned_intervals(op.plan.space, rank, 0)) mine += plan::stored_in_rows(tensor, rows).expected;
+      for (const plan::Interval& rows : plan::counting::owned_intervals(op.plan.space, rank, 0))
+        mine += plan::stored_in_rows(tensor, rows).expected;
       most = std::max(most, mine);
     }
     if (row.stored > 0) row.imbalance = most * static_cast<double>(op.plan.space.ranks()) / row.stored;
@@ -207,12 +217,14 @@ class Reporter : public record::PlanningSink {
     }
     std::string text = op.plan.space.describe(names);
     for (std::size_t k = 0; k < op.op.reduce.size(); ++k) {
-      text += fmt::format(", {}: {} panels", op.op.labels[static_cast<std::size_t>(op.op.reduce[k].label)].name, op.plan.reduce[k].tiles());
+      text += fmt::format(", {}: {} panels", op.op.labels[static_cast<std::size_t>(op.op.reduce[k].label)].name,
+                          op.plan.reduce[k].tiles());
     }
     return text;
   }
 
-  void add_rank(std::size_t k, const plan::PlannedOp& op, const plan::TensorLookup& lookup, const std::vector<plan::TensorId>& dead) {
+  void add_rank(std::size_t k, const plan::PlannedOp& op, const plan::TensorLookup& lookup,
+                const std::vector<plan::TensorId>& dead) {
     const plan::PlanInputs& inputs = request_.inputs;
     RankReport& r = report_.per_rank[k];
     const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, r.rank, inputs.machine, inputs.threads);
@@ -255,7 +267,10 @@ plan::HomeRequest home_request(const ReportRequest& report) {
   plan::HomeRequest request;
   request.certain = true;
   request.saves = report.saves;
-  if (report.in_file) request.in_file = [in_file = report.in_file](const std::string& input, plan::Index row) { return row >= plan::kLeastFileRow && in_file(input); };
+  if (report.in_file)
+    request.in_file = [in_file = report.in_file](const std::string& input, plan::Index row) {
+      return row >= plan::kLeastFileRow && in_file(input);
+    };
   return request;
 }
 
@@ -294,20 +309,21 @@ bool fits_on(const codegen::FamilyProgram& program, ReportRequest request, std::
   try {
     static_cast<void>(report_of(program, request));
     return true;
-  } catch (const Misfit&) {
-    return false;
-  }
+  } catch (const Misfit&) { return false; }
 }
 
 /// The smallest number of ranks above the given one on which the program fits. Nodes stay full.
-std::optional<std::int64_t> enough_ranks(const codegen::FamilyProgram& program, const ReportRequest& request, const plan::MemoryNeed& need) {
+std::optional<std::int64_t> enough_ranks(const codegen::FamilyProgram& program, const ReportRequest& request,
+                                         const plan::MemoryNeed& need) {
   const plan::PlanInputs& inputs = request.inputs;
   // What is imposed is for these ranks.
   if (request.plan.use || !request.plan.place.empty()) return std::nullopt;
   // Memory that is shared without loss: where even that takes many ranks, trying them takes too long.
-  const double shared = static_cast<double>(need.bytes - need.step) * static_cast<double>(inputs.ranks) / static_cast<double>(inputs.memory);
+  const double shared = static_cast<double>(need.bytes - need.step) * static_cast<double>(inputs.ranks) /
+                        static_cast<double>(inputs.memory);
   const std::int64_t unit = inputs.ranks_per_node < inputs.ranks ? inputs.ranks_per_node : 1;
-  return plan::enough_ranks([&](plan::Index ranks) { return fits_on(program, request, ranks); }, inputs.ranks, unit, shared);
+  return plan::enough_ranks([&](plan::Index ranks) { return fits_on(program, request, ranks); }, inputs.ranks, unit,
+                            shared);
 }
 
 /// The program with homes on disk and in files, if it fits so. As a run finds them (runtime/app/run/fitting_start.cpp).
@@ -324,9 +340,7 @@ std::optional<PlanReport> spilled_report(const codegen::FamilyProgram& program, 
     report.homes = std::move(homes);
     report.machine = inputs.machine;
     return report;
-  } catch (const Misfit&) {
-    return std::nullopt;
-  }
+  } catch (const Misfit&) { return std::nullopt; }
 }
 
 }  // namespace
@@ -350,9 +364,7 @@ PlanReport make_report(const codegen::FamilyProgram& program, const ReportReques
       try {
         static_cast<void>(report_of(program, more));
         return report;
-      } catch (const Misfit& next) {
-        report.memory = next.need;
-      }
+      } catch (const Misfit& next) { report.memory = next.need; }
     }
   }
 }

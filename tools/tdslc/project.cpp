@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "tools/build/output_file.h"
 #include "runtime/io/text_file.h"
+#include "tools/build/output_file.h"
 #include "tools/tdslc/declaration.h"
 #include "tools/tdslc/job/script.h"
 #include "tools/tdslc/job/text.h"
@@ -32,8 +32,11 @@ class ProjectFolder {
     if (fs::exists(path_, error) && (!fs::is_directory(path_, error) || !fs::is_empty(path_, error))) {
       throw UsageError(fmt::format("--project {}: exists, and is no empty folder", path));
     }
-    std::string name = (path_.has_parent_path() ? path_.parent_path() / ".tdsl-project-XXXXXX" : fs::path(".tdsl-project-XXXXXX")).string();
-    if (::mkdtemp(name.data()) == nullptr) throw UsageError(fmt::format("--project {}: no folder can be made there: {}", path, std::strerror(errno)));
+    std::string name =
+        (path_.has_parent_path() ? path_.parent_path() / ".tdsl-project-XXXXXX" : fs::path(".tdsl-project-XXXXXX"))
+            .string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw UsageError(fmt::format("--project {}: no folder can be made there: {}", path, std::strerror(errno)));
     temporary_ = name;
   }
   ProjectFolder(const ProjectFolder&) = delete;
@@ -52,7 +55,8 @@ class ProjectFolder {
     fs::copy_file(from, temporary_ / file);
   }
   void commit() {
-    fs::permissions(temporary_, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read | fs::perms::others_exec);
+    fs::permissions(temporary_, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                                    fs::perms::others_read | fs::perms::others_exec);
     fs::rename(temporary_, path_);  // over an empty folder, too
     temporary_.clear();
   }
@@ -66,7 +70,8 @@ std::string filled(const std::string& path, const std::vector<std::pair<std::str
   std::string text = rt::read_text_file(path);
   for (const auto& [name, value] : values) {
     const std::string mark = "@" + name + "@";
-    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + value.size())) text.replace(at, mark.size(), value);
+    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + value.size()))
+      text.replace(at, mark.size(), value);
   }
   return text;
 }
@@ -92,36 +97,46 @@ void copy_runtime(const ProjectFolder& project, const codegen::Toolchain& toolch
 }
 
 /// Headers of the user, where the emitted file includes them from.
-void copy_headers(const ProjectFolder& project, const CommandLine& line, const Front& front, const codegen::Toolchain& toolchain) {
+void copy_headers(const ProjectFolder& project, const CommandLine& line, const Front& front,
+                  const codegen::Toolchain& toolchain) {
   const fs::path folder = include_folder(line, front);
   for (const std::string& header : front.headers) {
     const fs::path whole = fs::absolute(header).lexically_normal();
     if (!whole.lexically_relative(toolchain.prefix).string().starts_with("..")) continue;  // tdsl/tile.h
     const fs::path relative = whole.lexically_relative(folder);
     if (relative.empty() || relative.string().starts_with("..")) {
-      throw UsageError(fmt::format("--project with a header outside of the program's folder is not supported yet: {}", header));
+      throw UsageError(
+          fmt::format("--project with a header outside of the program's folder is not supported yet: {}", header));
     }
     project.copy(whole, "own" / relative);
   }
 }
 
-void write_tree(const CommandLine& line, const Front& front, const std::string& emitted, const codegen::Toolchain& toolchain) {
+void write_tree(const CommandLine& line, const Front& front, const std::string& emitted,
+                const codegen::Toolchain& toolchain) {
   const fs::path templates = fs::path(toolchain.prefix) / "share/tdsl/project";
   const std::string name = job_name(program_name(line.program));
   const std::vector<std::pair<std::string, std::string>> values = {
-      {"NAME", name}, {"SOURCE", name + ".cpp"}, {"PROGRAM", fs::path(line.program).filename().string()}, {"VERSION", TDSL_VERSION}, {"ARGUMENTS", example_arguments(front.graph)}};
+      {"NAME", name},
+      {"SOURCE", name + ".cpp"},
+      {"PROGRAM", fs::path(line.program).filename().string()},
+      {"VERSION", TDSL_VERSION},
+      {"ARGUMENTS", example_arguments(front.graph)}};
   ProjectFolder project(line.project);
-  for (const char* file : {"CMakeLists.txt", "README.md", "job.sbatch"}) project.write(file, filled((templates / file).string(), values));
+  for (const char* file : {"CMakeLists.txt", "README.md", "job.sbatch"})
+    project.write(file, filled((templates / file).string(), values));
   project.write(name + ".cpp", emitted);
   copy_runtime(project, toolchain);
   copy_headers(project, line, front, toolchain);
-  if (const fs::path license = fs::path(toolchain.prefix) / "share/tdsl/LICENSE"; fs::exists(license)) project.copy(license, "LICENSE");
+  if (const fs::path license = fs::path(toolchain.prefix) / "share/tdsl/LICENSE"; fs::exists(license))
+    project.copy(license, "LICENSE");
   project.commit();
 }
 
 }  // namespace
 
-void write_project(const CommandLine& line, const Front& front, const std::string& emitted, const codegen::Toolchain& toolchain) {
+void write_project(const CommandLine& line, const Front& front, const std::string& emitted,
+                   const codegen::Toolchain& toolchain) {
   try {
     write_tree(line, front, emitted, toolchain);
   } catch (const fs::filesystem_error& error) {

@@ -7,8 +7,9 @@
 
 namespace tdsl::tools {
 
-/// Writes a source tree that builds the program without TDSL: the emitted file, the runtime, what they are built with. The folder must be
-/// new or empty; if something fails it is left as it was. Throws UsageError, codegen::OutputError.
-void write_project(const CommandLine& line, const Front& front, const std::string& emitted, const codegen::Toolchain& toolchain);
+/// Writes a source tree that builds the program without TDSL: the emitted file, the runtime, what they are built with.
+/// The folder must be new or empty; if something fails it is left as it was. Throws UsageError, codegen::OutputError.
+void write_project(const CommandLine& line, const Front& front, const std::string& emitted,
+                   const codegen::Toolchain& toolchain);
 
 }  // namespace tdsl::tools

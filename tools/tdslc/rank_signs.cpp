@@ -57,10 +57,12 @@ std::string lost_ranks(const std::string& folder, int exit_code, const std::stri
   if (exit_code <= 128) return {};
   const int signal = exit_code - 128;
   const std::vector<Sign> signs = read_signs(folder);
-  const auto earliest = [](const std::vector<Sign>& of) { return fmt::format("rank {} was ended by {}", of.front().rank, signal_text(of.front().signal)); };
+  const auto earliest = [](const std::vector<Sign>& of) {
+    return fmt::format("rank {} was ended by {}", of.front().rank, signal_text(of.front().signal));
+  };
 
-  // The launcher ends the others when one has ended: by signals that they catch and, where they are slow to do so, by SIGKILL.
-  // So a rank that caught the first one's signal tells more than one that is gone without a word.
+  // The launcher ends the others when one has ended: by signals that they catch and, where they are slow to do so, by
+  // SIGKILL. So a rank that caught the first one's signal tells more than one that is gone without a word.
   std::vector<Sign> caught, silent;
   for (const Sign& sign : signs) (sign.signal == 0 ? silent : caught).push_back(sign);
   std::ranges::sort(caught, {}, [&](const Sign& sign) { return std::pair(sign.signal != signal, sign.time); });
@@ -68,8 +70,9 @@ std::string lost_ranks(const std::string& folder, int exit_code, const std::stri
   if (silent.empty()) return {};
   std::vector<int> ranks;
   for (const Sign& sign : silent) ranks.push_back(sign.rank);
-  return fmt::format("rank{} {} {} ended by {}{}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "), ranks.size() == 1 ? "was" : "were",
-                     signal_text(signal), signal == SIGKILL ? killed : std::string());
+  return fmt::format("rank{} {} {} ended by {}{}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "),
+                     ranks.size() == 1 ? "was" : "were", signal_text(signal),
+                     signal == SIGKILL ? killed : std::string());
 }
 
 }  // namespace tdsl::tools

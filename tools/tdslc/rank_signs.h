@@ -11,9 +11,10 @@ namespace tdsl::tools {
 /// The signal that all `ranks` ranks caught, whatever the first one was; 0 if there is no such.
 [[nodiscard]] int signal_of_all(const std::string& folder, std::int64_t ranks);
 
-/// Which ranks ended without a word, from the signs in the session folder (see runtime/app/watch/life_sign.h) and the launcher's exit
-/// code, which is 128 + the signal of the first one: "rank 1 was ended by signal 9 (Killed)". Empty if nothing tells. `killed` follows
-/// where that is SIGKILL.
-[[nodiscard]] std::string lost_ranks(const std::string& folder, int exit_code, const std::string& killed = ", as the system does when memory runs out");
+/// Which ranks ended without a word, from the signs in the session folder (see runtime/app/watch/life_sign.h) and the
+/// launcher's exit code, which is 128 + the signal of the first one: "rank 1 was ended by signal 9 (Killed)". Empty if
+/// nothing tells. `killed` follows where that is SIGKILL.
+[[nodiscard]] std::string lost_ranks(const std::string& folder, int exit_code,
+                                     const std::string& killed = ", as the system does when memory runs out");
 
 }  // namespace tdsl::tools

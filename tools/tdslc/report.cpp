@@ -33,12 +33,12 @@ report::ReadTrace read_trace(const std::string& path, const json& statistics) {
     trace = report::read_trace(rt::read_text_file(path));
   } catch (const report::TraceError& error) {
     throw UsageError(fmt::format("{}: {}", path, error.what()));
-  } catch (const rt::RunError& error) {
-    throw UsageError(error.what());
-  }
+  } catch (const rt::RunError& error) { throw UsageError(error.what()); }
   for (const char* name : {"program", "ranks", "threads"}) {
     const json here = trace.description.value(name, json()), there = statistics.value(name, json());
-    if (here != there) throw UsageError(fmt::format("{}: this trace is of another run: {} {}, not {}", path, name, here.dump(), there.dump()));
+    if (here != there)
+      throw UsageError(
+          fmt::format("{}: this trace is of another run: {} {}, not {}", path, name, here.dump(), there.dump()));
   }
   return trace;
 }
@@ -51,11 +51,14 @@ std::string source_of(const CommandLine& line, const json& statistics) {
   return path.ends_with(".tdsl") && std::filesystem::is_regular_file(path, error) ? path : "";
 }
 
-std::vector<std::string> source_lines(const CommandLine& line, const std::string& path, const std::string& statistics_file) {
+std::vector<std::string> source_lines(const CommandLine& line, const std::string& path,
+                                      const std::string& statistics_file) {
   if (path.empty()) return {};
   std::error_code error;
   // A file that was changed after the run has other lines.
-  if (line.source.empty() && std::filesystem::last_write_time(path, error) > std::filesystem::last_write_time(statistics_file, error)) return {};
+  if (line.source.empty() &&
+      std::filesystem::last_write_time(path, error) > std::filesystem::last_write_time(statistics_file, error))
+    return {};
   std::istringstream text(rt::read_text_file(path));
   std::vector<std::string> lines;
   for (std::string one; std::getline(text, one);) lines.push_back(one);
@@ -69,7 +72,8 @@ int report(const CommandLine& line) {
   if (!events.empty() && begins_as_trace(statistics)) std::swap(statistics, events);
   report::Contents contents;
   contents.statistics = read_figures(statistics);
-  if (!contents.statistics.contains("phases")) throw UsageError(fmt::format("{}: not the --stats file of a run", statistics));
+  if (!contents.statistics.contains("phases"))
+    throw UsageError(fmt::format("{}: not the --stats file of a run", statistics));
   report::ReadTrace trace;
   if (!events.empty()) {
     trace = read_trace(events, contents.statistics);

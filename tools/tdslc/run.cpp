@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "tools/build/compile.h"
-#include "tools/build/process.h"
 #include "runtime/app/options/limits.h"
 #include "runtime/base/number_format.h"
+#include "tools/build/compile.h"
+#include "tools/build/process.h"
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
@@ -52,7 +52,10 @@ class MemoryKills {
  public:
   [[nodiscard]] bool any() const { return rt::count_kills(group_, rt::read_system_file) > before_; }
   [[nodiscard]] std::string reason() const {
-    const std::string limit = group_.limit.bytes == 0 ? "" : fmt::format(": {} is {}, for all ranks here", group_.limit.source, rt::format_bytes(group_.limit.bytes));
+    const std::string limit =
+        group_.limit.bytes == 0
+            ? ""
+            : fmt::format(": {} is {}, for all ranks here", group_.limit.source, rt::format_bytes(group_.limit.bytes));
     return fmt::format(", because memory ran out{}; --memory gives ranks less", limit);
   }
 
@@ -62,20 +65,23 @@ class MemoryKills {
 };
 
 /// Why there is no result, where neither ranks nor launcher have said so; else empty.
-std::string explanation(const codegen::ProcessResult& result, const std::string& launcher, const std::string& session, const MemoryKills& kills) {
+std::string explanation(const codegen::ProcessResult& result, const std::string& launcher, const std::string& session,
+                        const MemoryKills& kills) {
   if (result.signal != 0) return fmt::format("{} was ended by {}", launcher, signal_text(result.signal));
   if (result.exit_code <= 128) return {};
   if (session.empty()) return fmt::format("a rank was ended by {}", signal_text(result.exit_code - 128));
   return kills.any() ? lost_ranks(session, result.exit_code, kills.reason()) : lost_ranks(session, result.exit_code);
 }
 
-/// Runs the launcher and waits. Interrupts are reported by this process, because launchers answer them each in their own way.
+/// Runs the launcher and waits. Interrupts are reported by this process, because launchers answer them each in their
+/// own way.
 int launch(const std::vector<std::string>& command, const std::string& trial, std::int64_t ranks) {
   default_variable("TDSL_SILENT_INTERRUPT", "1");
   codegen::WorkFolder session(session_folders(other_hosts()));
   const MemoryKills kills;
   Relay relay;
-  codegen::ProcessRequest request{.command = command, .environment = session_variables(session), .folder = &session, .launcher = true};
+  codegen::ProcessRequest request{
+      .command = command, .environment = session_variables(session), .folder = &session, .launcher = true};
   request.receive = std::ref(relay);
   const codegen::ProcessResult result = codegen::run_process(request);
   if (codegen::interrupt_signal() != 0) return result.exit_code;  // the end of the folder is the end of this process
@@ -87,7 +93,8 @@ int launch(const std::vector<std::string>& command, const std::string& trial, st
   if (result.exit_code == 0) return 0;
   const std::string& signs = signs_folder(session);
   if (!signs.empty() && !std::filesystem::exists(signs + "/started")) {
-    print_error(fmt::format("{} could not start {} ranks (exit code {}); `{}` says why\n", command.front(), ranks, result.exit_code, trial));
+    print_error(fmt::format("{} could not start {} ranks (exit code {}); `{}` says why\n", command.front(), ranks,
+                            result.exit_code, trial));
     return result.exit_code;
   }
   if (result.exit_code <= 128 && !signs.empty()) {
@@ -97,7 +104,8 @@ int launch(const std::vector<std::string>& command, const std::string& trial, st
       return 128 + signal;
     }
   }
-  if (const std::string text = explanation(result, command.front(), signs, kills); !text.empty()) print_error(text + "\n");
+  if (const std::string text = explanation(result, command.front(), signs, kills); !text.empty())
+    print_error(text + "\n");
   return result.exit_code;
 }
 
@@ -134,14 +142,13 @@ int run(const CommandLine& line) {
   const codegen::CompiledProgram program = build_program(asked, toolchain);
   std::vector<std::string> command;
   const bool launched = line.ranks.value_or(1) > 1;
-  if (launched) {
-    command = launcher_command(toolchain, *line.ranks, other_hosts());
-  }
+  if (launched) { command = launcher_command(toolchain, *line.ranks, other_hosts()); }
   command.push_back(program.path);
   command.insert(command.end(), line.program_arguments.begin(), line.program_arguments.end());
   std::fflush(nullptr);
   if (!launched) become(std::move(command));
-  return launch(command, fmt::format("{} {} {} true", command.front(), toolchain.launcher_ranks, *line.ranks), *line.ranks);
+  return launch(command, fmt::format("{} {} {} true", command.front(), toolchain.launcher_ranks, *line.ranks),
+                *line.ranks);
 }
 
 }  // namespace tdsl::tools

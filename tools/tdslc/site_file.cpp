@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "tools/build/output_file.h"
-#include "tools/build/process.h"
 #include "runtime/check.h"
 #include "runtime/io/text_file.h"
+#include "tools/build/output_file.h"
+#include "tools/build/process.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/job/text.h"
 #include "tools/tdslc/streams.h"
@@ -30,7 +30,9 @@ std::string printed_by(const std::vector<std::string>& command, bool may_fail) {
   const codegen::ProcessResult result = codegen::run_process({.command = command, .capture = true});
   if (result.exit_code == 0) return result.output;
   if (may_fail) return {};
-  throw rt::RunError(fmt::format("{} does not answer: {}", command.front(), result.output.empty() ? "is Slurm installed here?" : std::string(trimmed(result.output))));
+  throw rt::RunError(
+      fmt::format("{} does not answer: {}", command.front(),
+                  result.output.empty() ? "is Slurm installed here?" : std::string(trimmed(result.output))));
 }
 
 Site proposed(const std::string& partition) {
@@ -52,8 +54,11 @@ std::string site_path(const CommandLine& line) {
 Site site_of(const CommandLine& line, const codegen::Toolchain& toolchain) {
   std::string path = site_path(line);
   const bool asked = !line.job.site.empty() || !variable("TDSL_SITE").empty();
-  if (!is_there(path) && !asked && is_there(toolchain.prefix + "/lib/tdsl/site.conf")) path = toolchain.prefix + "/lib/tdsl/site.conf";
-  if (!is_there(path)) throw UsageError(fmt::format("there is no profile of the site: `tdslc doctor --site -o {}` proposes one", path.empty() ? "FILE" : shell_quoted(path)));
+  if (!is_there(path) && !asked && is_there(toolchain.prefix + "/lib/tdsl/site.conf"))
+    path = toolchain.prefix + "/lib/tdsl/site.conf";
+  if (!is_there(path))
+    throw UsageError(fmt::format("there is no profile of the site: `tdslc doctor --site -o {}` proposes one",
+                                 path.empty() ? "FILE" : shell_quoted(path)));
   return parse_site(rt::read_text_file(path), path);
 }
 
@@ -68,13 +73,16 @@ int doctor_site(const CommandLine& line) {
   }
   if (!is_there(path)) {
     fmt::print("{}", site_text(proposed("")));
-    print_error(fmt::format("`tdslc doctor --site -o {}` keeps this for `tdslc submit`\n", path.empty() ? "FILE" : shell_quoted(path)));
+    print_error(fmt::format("`tdslc doctor --site -o {}` keeps this for `tdslc submit`\n",
+                            path.empty() ? "FILE" : shell_quoted(path)));
     return 0;
   }
   const Site file = parse_site(rt::read_text_file(path), path);
   const std::vector<std::string> differences = site_differences(file, proposed(file.partition));
   for (const std::string& difference : differences) fmt::print("{}\n", difference);
-  fmt::print("{}{}\n", path, differences.empty() ? " agrees with the cluster" : " differs from the cluster as listed; this may be intended");
+  fmt::print(
+      "{}{}\n", path,
+      differences.empty() ? " agrees with the cluster" : " differs from the cluster as listed; this may be intended");
   return 0;
 }
 

@@ -11,11 +11,11 @@
 #include <sstream>
 #include <thread>
 
+#include "runtime/app/options/options.h"
+#include "runtime/io/text_file.h"
 #include "tools/build/interrupts.h"
 #include "tools/build/output_file.h"
 #include "tools/build/process.h"
-#include "runtime/app/options/options.h"
-#include "runtime/io/text_file.h"
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
@@ -47,7 +47,8 @@ std::vector<rt::AppOptions> parsed_elements(const std::vector<SweepElement>& ele
 /// What would end the job after its time in the queue.
 void check_folders(const ElementFiles& files) {
   for (const auto& [option, file] : files.written) {
-    if (option == "checkpoint" && std::filesystem::is_directory(file) && ::access(file.c_str(), W_OK | X_OK) == 0) continue;
+    if (option == "checkpoint" && std::filesystem::is_directory(file) && ::access(file.c_str(), W_OK | X_OK) == 0)
+      continue;
     const std::string folder = std::filesystem::path(file).parent_path().string();
     if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0) continue;
     throw UsageError(fmt::format("--{} {}: no file can be written there", option, file));
@@ -65,15 +66,17 @@ JobWishes wishes_of(const CommandLine& line, const rt::AppOptions& options) {
   if (!line.job.memory.empty()) wishes.node_memory = rt::parse_bytes(line.job.memory, "--mem");
   if (!line.job.time.empty()) {
     wishes.seconds = seconds_in(line.job.time);
-    if (wishes.seconds.value_or(0) == 0) throw UsageError(fmt::format("--time {}: a time as Slurm takes it is expected, such as 90, 12:00:00 or 2-00:00:00", line.job.time));
+    if (wishes.seconds.value_or(0) == 0)
+      throw UsageError(fmt::format(
+          "--time {}: a time as Slurm takes it is expected, such as 90, 12:00:00 or 2-00:00:00", line.job.time));
   }
   wishes.checkpoints = line.job.checkpoint;
   return wishes;
 }
 
 /// The size on which every planned element fits.
-JobSize size_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families, const ScriptRequest& request,
-                const PlannedElements& planned, const JobWishes& wishes) {
+JobSize size_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families,
+                const ScriptRequest& request, const PlannedElements& planned, const JobWishes& wishes) {
   std::vector<JobEstimator> estimators;
   for (const std::size_t k : planned.elements) {
     CommandLine one = line;
@@ -101,17 +104,26 @@ void check_replaceable(const std::string& script) {
   std::string first, second;
   if (!in || !std::getline(in, first)) return;
   std::getline(in, second);
-  if (second.find(kScriptSign) == std::string::npos) throw UsageError(fmt::format("{} exists and was not written by tdslc submit: use --script FILE", script));
+  if (second.find(kScriptSign) == std::string::npos)
+    throw UsageError(fmt::format("{} exists and was not written by tdslc submit: use --script FILE", script));
 }
 
-codegen::ProcessResult run_command(const std::vector<std::string>& command) { return codegen::run_process({.command = command, .capture = true}); }
+codegen::ProcessResult run_command(const std::vector<std::string>& command) {
+  return codegen::run_process({.command = command, .capture = true});
+}
 
 /// Follows the job's log; its exit code.
 int follow(const std::string& job) {
-  JobFollower follower(run_command, job, [](std::string_view text) { fmt::print("{}", text); std::fflush(stdout); },
-                       [](std::string_view text) { print_error(std::string(text)); });
+  JobFollower follower(
+      run_command, job,
+      [](std::string_view text) {
+        fmt::print("{}", text);
+        std::fflush(stdout);
+      },
+      [](std::string_view text) { print_error(std::string(text)); });
   using namespace std::chrono_literals;
-  for (std::chrono::milliseconds pause = 500ms; !follower.look(); pause = std::min<std::chrono::milliseconds>(pause * 5 / 4, 10s)) {
+  for (std::chrono::milliseconds pause = 500ms; !follower.look();
+       pause = std::min<std::chrono::milliseconds>(pause * 5 / 4, 10s)) {
     for (auto left = pause; left > 0ms; left -= 500ms) {
       std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(left, 500ms));
       follower.read_logs();
@@ -170,7 +182,8 @@ int submit(const CommandLine& line) {
     fmt::print("{}", text);
     return 0;
   }
-  if (const std::string warning = replacement_warning(request.executable, request.checksum); !warning.empty()) print_error(warning + "\n");
+  if (const std::string warning = replacement_warning(request.executable, request.checksum); !warning.empty())
+    print_error(warning + "\n");
   codegen::install_executable(program.path, executable);
   codegen::write_text(script, text);
   codegen::say_when_interrupted("interrupted; `squeue --me` says whether the job was submitted\n");

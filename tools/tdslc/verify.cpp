@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iterator>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "tools/build/process.h"
 #include "runtime/io/npy/npy.h"
+#include "tools/build/process.h"
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/declaration.h"
@@ -75,8 +75,11 @@ bool agrees(double got, double want, double bound) {
 /// A message about the elements that differ; empty if none does.
 std::string difference(const Expected& expected, const Values& got) {
   const Values& want = expected.values;
-  if (got.type != want.type) return fmt::format("{} is {}, not {}", expected.name, rt::element_name(got.type), rt::element_name(want.type));
-  if (got.shape != want.shape) return fmt::format("{} has shape ({}), not ({})", expected.name, fmt::join(got.shape, ", "), fmt::join(want.shape, ", "));
+  if (got.type != want.type)
+    return fmt::format("{} is {}, not {}", expected.name, rt::element_name(got.type), rt::element_name(want.type));
+  if (got.shape != want.shape)
+    return fmt::format("{} has shape ({}), not ({})", expected.name, fmt::join(got.shape, ", "),
+                       fmt::join(want.shape, ", "));
   std::size_t wrong = 0, first = 0;
   const auto count = [&](std::size_t k) { first = wrong++ == 0 ? k : first; };
   for (std::size_t k = 0; k < want.floats.size(); ++k) {
@@ -89,7 +92,8 @@ std::string difference(const Expected& expected, const Values& got) {
   const std::string place = element_text(expected.name, want.shape, first);
   const std::size_t all = want.floats.size() + want.integers.size();
   const std::string values = want.floats.empty() ? fmt::format("{}, not {}", got.integers[first], want.integers[first])
-                                                 : fmt::format("{}, not {} +- {:.3g}", got.floats[first], want.floats[first], expected.bounds[first]);
+                                                 : fmt::format("{}, not {} +- {:.3g}", got.floats[first],
+                                                               want.floats[first], expected.bounds[first]);
   return fmt::format("{} is {} ({} of {} elements differ)", place, values, wrong, all);
 }
 
@@ -106,7 +110,11 @@ double nearness(const Expected& expected, const Values& got) {
 class Verification {
  public:
   Verification(const CommandLine& line, const codegen::Toolchain& toolchain)
-      : line_(line), toolchain_(toolchain), program_(build_program(line, toolchain)), folder_({(other_hosts() ? std::filesystem::current_path() : std::filesystem::temp_directory_path()) / "tdsl-verify-"}) {
+      : line_(line),
+        toolchain_(toolchain),
+        program_(build_program(line, toolchain)),
+        folder_({(other_hosts() ? std::filesystem::current_path() : std::filesystem::temp_directory_path()) /
+                 "tdsl-verify-"}) {
     if (folder_.path().empty()) throw UsageError("cannot make a directory for temporary files; set TMPDIR");
     find_outputs();
   }
@@ -126,17 +134,23 @@ class Verification {
     if (line_.ranks) return {*line_.ranks};
     return {std::begin(kRankCounts), std::end(kRankCounts)};
   }
-  [[nodiscard]] std::string file(const std::string& who, const std::string& name) const { return folder_.path() + "/" + who + "-" + name + ".npy"; }
+  [[nodiscard]] std::string file(const std::string& who, const std::string& name) const {
+    return folder_.path() + "/" + who + "-" + name + ".npy";
+  }
 
   void find_outputs() {
     Front front;
     compile_front(line_, {false, false}, front);
     const rt::ProgramDeclaration declaration = declaration_of(front.graph);
-    for (const rt::TensorDeclaration& output : declaration.outputs) expected_.push_back({std::string(output.name), {}, {}});
+    for (const rt::TensorDeclaration& output : declaration.outputs)
+      expected_.push_back({std::string(output.name), {}, {}});
     if (expected_.empty()) throw UsageError(fmt::format("verify: {} has no outputs to compare", line_.program));
     const rt::AppOptions options = rt::parse_options(declaration, line_.program_arguments);
-    if (!options.outputs.empty()) throw UsageError(fmt::format("verify: outputs are compared, not written; leave --{} out", options.outputs.begin()->first));
-    if (options.dry_run || options.checkpoint_directory || options.resume_directory) throw UsageError("verify: leave --dry-run, --checkpoint and --resume out");
+    if (!options.outputs.empty())
+      throw UsageError(
+          fmt::format("verify: outputs are compared, not written; leave --{} out", options.outputs.begin()->first));
+    if (options.dry_run || options.checkpoint_directory || options.resume_directory)
+      throw UsageError("verify: leave --dry-run, --checkpoint and --resume out");
     reproducible_ = options.reproducible;
   }
 
@@ -166,7 +180,10 @@ class Verification {
     command.push_back(program_.path);
     for (std::string& argument : arguments(who)) command.push_back(std::move(argument));
     codegen::WorkFolder session(session_folders(other_hosts()));
-    codegen::ProcessRequest request{.command = std::move(command), .environment = session_variables(session), .folder = &session, .launcher = ranks > 1};
+    codegen::ProcessRequest request{.command = std::move(command),
+                                    .environment = session_variables(session),
+                                    .folder = &session,
+                                    .launcher = ranks > 1};
     request.receive = [](std::string_view) { return true; };
     return codegen::run_process(request).exit_code;
   }
@@ -191,7 +208,11 @@ class Verification {
       std::error_code kept;  // until the folder goes
       if (who != first_) std::filesystem::remove(file(who, e.name), kept);
     }
-    if (good) fmt::print("{}: {}{}\n", name, most == 0 ? "the evaluator's values" : fmt::format("within the evaluator's bounds, largest deviation {:.2g} of the bound", most), bits_text(who));
+    if (good)
+      fmt::print("{}: {}{}\n", name,
+                 most == 0 ? "the evaluator's values"
+                           : fmt::format("within the evaluator's bounds, largest deviation {:.2g} of the bound", most),
+                 bits_text(who));
     return good;
   }
 
@@ -204,7 +225,8 @@ class Verification {
     return false;
   }
   [[nodiscard]] std::string bits_text(const std::string& who) const {
-    return !reproducible_ || who == first_ ? std::string() : fmt::format(", the bits of {} rank{}", first_, first_ == "1" ? "" : "s");
+    return !reproducible_ || who == first_ ? std::string()
+                                           : fmt::format(", the bits of {} rank{}", first_, first_ == "1" ? "" : "s");
   }
   static std::string bytes_of(const std::string& path) {
     std::ifstream in(path, std::ios::binary);

@@ -25,7 +25,8 @@ bool is_searched(const plan::ProgramPlans& plans) {
 bool reads_copy(const plan::PlanValue* plan, int producer, int reader) {
   if (plan == nullptr) return false;
   const auto decided = plan->at.find(producer);
-  return decided != plan->at.end() && std::ranges::find(decided->second.readers, reader) != decided->second.readers.end();
+  return decided != plan->at.end() &&
+         std::ranges::find(decided->second.readers, reader) != decided->second.readers.end();
 }
 
 /// Sites in program order, with the sites they read.
@@ -59,7 +60,8 @@ std::string broken_by(const plan::SiteValue& value, const plan::Region& region, 
   if (!value.possible) return "the rest cannot be planned around it";
   if (value.fits || value.worst < 0) return {};
   const plan::Op& worst = region.ops[static_cast<std::size_t>(value.worst)].op;
-  return fmt::format("exceeds {} by {} at `{}` (line {})", limit_name(limited), human_bytes(value.excess), worst.name, rt::line_in(worst.line));
+  return fmt::format("exceeds {} by {} at `{}` (line {})", limit_name(limited), human_bytes(value.excess), worst.name,
+                     rt::line_in(worst.line));
 }
 
 }  // namespace
@@ -84,7 +86,8 @@ WholePlan whole_plan_of(const plan::Region& region, const plan::PlanInputs& inpu
   return whole;
 }
 
-WhyReport why_of(const plan::Region& region, const plan::PlanInputs& inputs, const plan::ProgramPlans& plans, const std::string& name) {
+WhyReport why_of(const plan::Region& region, const plan::PlanInputs& inputs, const plan::ProgramPlans& plans,
+                 const std::string& name) {
   const plan::SiteNames names(region);
   WhyReport why;
   why.site = names.find(name, "--why " + name);
@@ -100,14 +103,17 @@ WhyReport why_of(const plan::Region& region, const plan::PlanInputs& inputs, con
   return why;
 }
 
-std::map<int, RunnerUp> runner_ups_of(const plan::Region& region, const plan::PlanInputs& inputs, const plan::ProgramPlans& plans) {
+std::map<int, RunnerUp> runner_ups_of(const plan::Region& region, const plan::PlanInputs& inputs,
+                                      const plan::ProgramPlans& plans) {
   std::map<int, RunnerUp> next;
   if (!is_searched(plans) || region.ops.size() > kRunnerUpOperations) return next;
   const plan::SiteValues values(region, inputs, *plans.found);
   const plan::PlanPrice& mine = plans.alternatives.front().price;
   for (const auto& [site, decision] : plans.found->plan.at) {
     const std::optional<plan::SiteValue> value = values.runner_up(site);
-    if (value) next.emplace(site, RunnerUp{value->layout, value->price.bytes_received - mine.bytes_received, value->seconds - plans.found->seconds});
+    if (value)
+      next.emplace(site, RunnerUp{value->layout, value->price.bytes_received - mine.bytes_received,
+                                  value->seconds - plans.found->seconds});
   }
   return next;
 }

@@ -27,10 +27,10 @@ struct WhyReport {
 /// The whole-program plan, where there is one.
 struct WholePlan {
   bool exact = false;
-  bool guessed = false;        ///< trip counts
-  bool loops = false;          ///< recorded by two iterations
+  bool guessed = false;  ///< trip counts
+  bool loops = false;    ///< recorded by two iterations
   double peak_bytes = 0;
-  bool limited = false;        ///< `limit_bytes` is --memory; else the bound below which the search looks first
+  bool limited = false;  ///< `limit_bytes` is --memory; else the bound below which the search looks first
   double limit_bytes = 0;
   std::vector<std::string> kept;  ///< copies: name and layout
   std::string fence;
@@ -39,17 +39,19 @@ struct WholePlan {
     std::string name, kind, layout;
     std::vector<std::pair<int, bool>> reads;  ///< sites, and whether their kept copies
   };
-  std::vector<Node> nodes;     ///< in program order
+  std::vector<Node> nodes;  ///< in program order
 };
 
 /// The limit that a plan breaks, in words: `--memory`, or the search's own bound.
 [[nodiscard]] const char* limit_name(bool limited);
 
 /// Of the first of the plans; none: everything is on one rank.
-[[nodiscard]] WholePlan whole_plan_of(const plan::Region& region, const plan::PlanInputs& inputs, const plan::ProgramPlans& plans);
+[[nodiscard]] WholePlan whole_plan_of(const plan::Region& region, const plan::PlanInputs& inputs,
+                                      const plan::ProgramPlans& plans);
 
 /// The values of the site of this name or number; there is a plan. Throws rt::RunError (usage).
-[[nodiscard]] WhyReport why_of(const plan::Region& region, const plan::PlanInputs& inputs, const plan::ProgramPlans& plans, const std::string& name);
+[[nodiscard]] WhyReport why_of(const plan::Region& region, const plan::PlanInputs& inputs,
+                               const plan::ProgramPlans& plans, const std::string& name);
 
 /// What would be decided of a site else, and how much more it would cost.
 struct RunnerUp {
@@ -58,6 +60,7 @@ struct RunnerUp {
   double seconds = 0;  ///< predicted
 };
 /// By site; of searched plans, for regions that are not too large.
-[[nodiscard]] std::map<int, RunnerUp> runner_ups_of(const plan::Region& region, const plan::PlanInputs& inputs, const plan::ProgramPlans& plans);
+[[nodiscard]] std::map<int, RunnerUp> runner_ups_of(const plan::Region& region, const plan::PlanInputs& inputs,
+                                                    const plan::ProgramPlans& plans);
 
 }  // namespace tdsl::tools

@@ -6,23 +6,26 @@
 
 #include "runtime/checkpoint/manifest.h"
 
-// Which tensors are in which base. Loop invariants are as they are from checkpoint to checkpoint, and may be most of what there is. A tensor never
-// changes (its successor has another number), so one that has a name at two boundaries in a row has lasted an iteration and will probably last. It goes to
-// the base of the next checkpoint, and later ones refer to it there.
+// Which tensors are in which base. Loop invariants are as they are from checkpoint to checkpoint, and may be most of
+// what there is. A tensor never changes (its successor has another number), so one that has a name at two boundaries in
+// a row has lasted an iteration and will probably last. It goes to the base of the next checkpoint, and later ones
+// refer to it there.
 
 namespace tdsl::rt {
 
 /// Equal on all ranks, but for `Base::files`, which rank 0 knows.
 class CheckpointBases {
  public:
-  /// The program is at a boundary, or was when it was saved; tensors recorded from now on have this number and later ones.
+  /// The program is at a boundary, or was when it was saved; tensors recorded from now on have this number and later
+  /// ones.
   void at_boundary(plan::TensorId next) {
     before_ = last_;
     last_ = next;
   }
   /// A run goes on in the directory of its checkpoint.
   void goes_on(const checkpoint::Manifest& manifest) { take(manifest); }
-  /// Says of a tensor which base has its blocks, or that the one of this checkpoint will have them; returns whether they are to be written.
+  /// Says of a tensor which base has its blocks, or that the one of this checkpoint will have them; returns whether
+  /// they are to be written.
   bool assign(checkpoint::LiveTensor& tensor, std::int64_t checkpoint) const {
     const auto found = tensors_.find(tensor.known.desc.id);
     if (found == tensors_.end()) {

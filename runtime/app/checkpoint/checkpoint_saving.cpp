@@ -29,9 +29,7 @@ std::string Checkpoints::begin_files(bool with_base) {
   if (execution_.setup.world.rank() == 0) {
     try {
       folder_->begin(number_, facts_.attempt, with_base);
-    } catch (const RunError& e) {
-      error = e.what();
-    }
+    } catch (const RunError& e) { error = e.what(); }
   }
   return execution_.sink.engine().share(error);
 }
@@ -43,11 +41,15 @@ bool Checkpoints::save(const record::Path& path) {
   ++number_;
   Manifest manifest = describe(path);
   list_tensors(manifest);
-  const bool with_base = std::ranges::any_of(manifest.tensors, [this](const LiveTensor& t) { return t.base == number_; });
+  const bool with_base =
+      std::ranges::any_of(manifest.tensors, [this](const LiveTensor& t) { return t.base == number_; });
   std::string error = begin_files(with_base);
   if (error.empty()) {
-    Files files{std::make_shared<SavedBlocks>(Folder::rank_file(folder_->unfinished(number_, facts_.attempt), rank)), nullptr};
-    if (with_base) files.base = std::make_shared<SavedBlocks>(Folder::rank_file(folder_->unfinished_base(number_, facts_.attempt), rank));
+    Files files{std::make_shared<SavedBlocks>(Folder::rank_file(folder_->unfinished(number_, facts_.attempt), rank)),
+                nullptr};
+    if (with_base)
+      files.base =
+          std::make_shared<SavedBlocks>(Folder::rank_file(folder_->unfinished_base(number_, facts_.attempt), rank));
     execution_.recorder.hand_on(saving(manifest, files));
     execution_.sink.complete();
     error = complete(manifest, files);
@@ -99,7 +101,8 @@ void Checkpoints::list_tensors(Manifest& manifest) {
   }
 }
 
-/// The operation that saves a tensor where it lies. One that waits for its first use is made tile by tile, and waits on.
+/// The operation that saves a tensor where it lies. One that waits for its first use is made tile by tile, and waits
+/// on.
 plan::Op Checkpoints::saving(const LiveTensor& tensor, const std::shared_ptr<SavedBlocks>& blocks) {
   const plan::TensorDesc& desc = tensor.known.desc;
   EngineSink& sink = execution_.sink;
@@ -152,7 +155,8 @@ struct RankReport {
   [[nodiscard]] static RankReport decode(const std::vector<std::byte>& bytes) {
     RankReport report;
     std::memcpy(report.seals.data(), bytes.data(), sizeof report.seals);
-    report.error.assign(reinterpret_cast<const char*>(bytes.data()) + sizeof report.seals, bytes.size() - sizeof report.seals);
+    report.error.assign(reinterpret_cast<const char*>(bytes.data()) + sizeof report.seals,
+                        bytes.size() - sizeof report.seals);
     return report;
   }
 };
@@ -165,9 +169,7 @@ std::string Checkpoints::complete(Manifest& manifest, const Files& files) {
   try {
     mine.seals[0] = files.own->finish();
     if (files.base) mine.seals[1] = files.base->finish();
-  } catch (const RunError& e) {
-    mine.error = e.what();
-  }
+  } catch (const RunError& e) { mine.error = e.what(); }
   const int rank = execution_.setup.world.rank(), ranks = execution_.setup.world.size();
   Engine& engine = execution_.sink.engine();
   bool sent = rank == 0;
@@ -191,9 +193,7 @@ std::string Checkpoints::complete(Manifest& manifest, const Files& files) {
     try {
       folder_->commit(number_, facts_.attempt, checkpoint::print(manifest), files.base != nullptr);
       folder_->prune(kKept, facts_.attempt, resumed_ ? resumed_->blocks->checkpoint() : std::string());
-    } catch (const RunError& e) {
-      mine.error = e.what();
-    }
+    } catch (const RunError& e) { mine.error = e.what(); }
   }
   const std::string error = engine.share(mine.error);
   if (error.empty()) newest_ = folder_->checkpoint(number_);

@@ -36,7 +36,8 @@ plan::Op source_of(plan::OpClass op_class, const plan::TensorDesc& tensor) {
 
 std::string text_of(const record::Path& path) {
   std::string text;
-  for (std::size_t d = 1; d < path.frames.size(); ++d) text += (d == 1 ? "iteration " : " / ") + std::to_string(path.frames[d].index);
+  for (std::size_t d = 1; d < path.frames.size(); ++d)
+    text += (d == 1 ? "iteration " : " / ") + std::to_string(path.frames[d].index);
   return text;
 }
 
@@ -61,7 +62,8 @@ void Checkpoints::begin(const std::string& plan) {
   control.replay(manifest.path);
   execution_.sink.begin_replay();
   if (execution_.setup.world.rank() != 0 || execution_.setup.options.quiet) return;
-  std::fprintf(stderr, "resuming from `%s`, %s%s\n", resumed_->blocks->checkpoint().c_str(), text_of(manifest.path).c_str(),
+  std::fprintf(stderr, "resuming from `%s`, %s%s\n", resumed_->blocks->checkpoint().c_str(),
+               text_of(manifest.path).c_str(),
                resumed_->same_setting ? "" : ("; replanned" + resumed_->why_anew).c_str());
 }
 
@@ -73,12 +75,17 @@ void Checkpoints::tell_long_loops() {
   if (interval == 0) return;
   execution_.sink.tell_long_loops(interval, [&setup](const plan::Op& op, double seconds) {
     const SourceLine place = setup.info.at(op.line);
-    std::fprintf(stderr, "%.*s:%d: warning: this loop runs as one task of about %s, during which no checkpoint is written; the checkpoint interval is %s [unsaved-loop]\n",
-                 static_cast<int>(place.file.size()), place.file.data(), place.line, duration_text(seconds).c_str(), duration_text(setup.options.checkpoint_every.value_or(kEvery)).c_str());
+    std::fprintf(stderr,
+                 "%.*s:%d: warning: this loop runs as one task of about %s, during which no checkpoint is written; the "
+                 "checkpoint interval is %s [unsaved-loop]\n",
+                 static_cast<int>(place.file.size()), place.file.data(), place.line, duration_text(seconds).c_str(),
+                 duration_text(setup.options.checkpoint_every.value_or(kEvery)).c_str());
   });
 }
 
-const std::string* Checkpoints::earlier_plan() const { return resumed_ && resumed_->same_setting ? &resumed_->blocks->manifest().plan : nullptr; }
+const std::string* Checkpoints::earlier_plan() const {
+  return resumed_ && resumed_->same_setting ? &resumed_->blocks->manifest().plan : nullptr;
+}
 
 bool Checkpoints::replays() const { return execution_.control.replays(); }
 
@@ -117,8 +124,8 @@ void Checkpoints::warn(const std::string& reason) const {
   std::fprintf(stderr, "warning: no checkpoint was written: %s [checkpoint]\n", reason.c_str());
 }
 
-/// Where what is restored is at home: as then, or by the plan of now as what is made at its site. With another layout, fewer of its tiles may fit: none stays
-/// in memory.
+/// Where what is restored is at home: as then, or by the plan of now as what is made at its site. With another layout,
+/// fewer of its tiles may fit: none stays in memory.
 plan::Housing Checkpoints::home_of(const LiveTensor& tensor, const plan::Op& restoring) const {
   if (resumed_->same_setting) return tensor.housing;
   plan::Op made = restoring;

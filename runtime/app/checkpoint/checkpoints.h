@@ -7,23 +7,27 @@
 #include <vector>
 
 #include "runtime/app/checkpoint/checkpoint_bases.h"
-#include "runtime/app/session/engine_sink.h"
 #include "runtime/app/checkpoint/resume_point.h"
 #include "runtime/app/run/run_ahead.h"
+#include "runtime/app/session/engine_sink.h"
 #include "runtime/app/session/stored_blocks.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/record/path.h"
 
 // Note [Checkpoints]
-// At a boundary (record/path.h) every tensor that has a name is saved, unless a replay records it again: one kSave operation each, done by owners, without
-// messages and without copies, so that a save takes no memory; what is on disk is read tile by tile, with room for one (plan/region/homes.h). What has not changed for an iteration goes to a base, once (checkpoint_bases.h). When all that is recorded has been carried out the files are completed, and rank 0 writes the manifest and gives the
-// checkpoint its name (checkpoint/folder.h). Whatever fails until then is a warning, and the run goes on.
+// At a boundary (record/path.h) every tensor that has a name is saved, unless a replay records it again: one kSave
+// operation each, done by owners, without messages and without copies, so that a save takes no memory; what is on disk
+// is read tile by tile, with room for one (plan/region/homes.h). What has not changed for an iteration goes to a base,
+// once (checkpoint_bases.h). When all that is recorded has been carried out the files are completed, and rank 0 writes
+// the manifest and gives the checkpoint its name (checkpoint/folder.h). Whatever fails until then is a warning, and the
+// run goes on.
 //
-// Resuming, the replay ends at the same boundary with the same names. Each is given its tensor by a kRestore operation, or by the source that the
-// replay has put by; outputs that had been written are written again. With the saved setting (ranks, threads, options) every tensor lies where it lay, copies included, and the plan
-// is the saved one, so the bits are those of an undisturbed run. Otherwise tensors wait, as sources do, for what wants them first. They are at home where
-// the current plan has what is made at their sites.
+// Resuming, the replay ends at the same boundary with the same names. Each is given its tensor by a kRestore operation,
+// or by the source that the replay has put by; outputs that had been written are written again. With the saved setting
+// (ranks, threads, options) every tensor lies where it lay, copies included, and the plan is the saved one, so the bits
+// are those of an undisturbed run. Otherwise tensors wait, as sources do, for what wants them first. They are at home
+// where the current plan has what is made at their sites.
 
 namespace tdsl::rt {
 
@@ -38,7 +42,7 @@ struct CheckpointFacts {
   checkpoint::Facts setting;
   std::int64_t last = 0;      ///< number of the last checkpoint in the directory
   std::int64_t stop_at = -1;  ///< tests: the run stops at that boundary, counted from 1
-  std::string attempt;  ///< names what this run writes until it has its final name; the same on all ranks
+  std::string attempt;        ///< names what this run writes until it has its final name; the same on all ranks
 };
 
 class Checkpoints : public record::PathWatcher {
@@ -54,7 +58,9 @@ class Checkpoints : public record::PathWatcher {
   [[nodiscard]] const std::string* earlier_plan() const;
   [[nodiscard]] bool replays() const;
   /// Of the checkpoint that the run goes on from; null: it starts from the beginning.
-  [[nodiscard]] const checkpoint::Manifest* resumed() const { return resumed_ ? &resumed_->blocks->manifest() : nullptr; }
+  [[nodiscard]] const checkpoint::Manifest* resumed() const {
+    return resumed_ ? &resumed_->blocks->manifest() : nullptr;
+  }
   /// The last one that was written.
   [[nodiscard]] const std::string& newest() const { return newest_; }
 
@@ -93,7 +99,7 @@ class Checkpoints : public record::PathWatcher {
   std::optional<checkpoint::Folder> folder_;  ///< where checkpoints go; none: this run only goes on from one
   std::string plan_;
   std::string newest_;
-  std::int64_t number_ = 0;      ///< of the last one
+  std::int64_t number_ = 0;  ///< of the last one
   CheckpointBases bases_;
   RunAhead run_ahead_;
   std::int64_t boundaries_ = 0;  ///< passed in this run

@@ -66,11 +66,13 @@ std::string directory_fact(const std::string& path) {
   for (std::size_t k = 0; k < files.size(); ++k) {
     const auto size = static_cast<Index>(std::filesystem::file_size(files[k], error));
     const bool sampled = files[k].ends_with("/.zarray") || k % (files.size() / kSamples + 1) == 0;
-    const std::string fact = files[k].substr(path.size()) + " " + (sampled ? file_fact(files[k]) : std::to_string(size)) + "\n";
+    const std::string fact =
+        files[k].substr(path.size()) + " " + (sampled ? file_fact(files[k]) : std::to_string(size)) + "\n";
     sum.add(std::as_bytes(std::span(fact)));
     bytes += size;
   }
-  return std::to_string(bytes) + " bytes in " + std::to_string(files.size()) + " files, hash " + hexadecimal(sum.value());
+  return std::to_string(bytes) + " bytes in " + std::to_string(files.size()) + " files, hash " +
+         hexadecimal(sum.value());
 }
 
 std::string input_fact(const std::string& path) {
@@ -88,17 +90,17 @@ std::string default_of(const ParamDeclaration& param) {
   if (!param.default_text) return "none";
   try {
     return text_of(parse_scalar(param.type, *param.default_text, param.name));
-  } catch (const RunError&) {
-    return *param.default_text;
-  }
+  } catch (const RunError&) { return *param.default_text; }
 }
 
 template <class T>
 std::string joined(const std::vector<T>& list) {
   std::string text;
   for (const T& item : list) {
-    if constexpr (std::is_same_v<T, std::string>) text += item + " ";
-    else text += std::to_string(item) + " ";
+    if constexpr (std::is_same_v<T, std::string>)
+      text += item + " ";
+    else
+      text += std::to_string(item) + " ";
   }
   return text;
 }
@@ -110,7 +112,8 @@ Facts identity_of(const ProgramInfo& info, const AppOptions& options) {
   Facts facts{{"program", info.declaration().name + " " + hexadecimal(here.content)}};
   for (const ParamDeclaration& param : info.declaration().params) {
     const auto given = options.params.find(param.name);
-    facts.emplace_back("param " + param.name, given == options.params.end() ? default_of(param) : text_of(given->second));
+    facts.emplace_back("param " + param.name,
+                       given == options.params.end() ? default_of(param) : text_of(given->second));
   }
   for (const auto& [name, path] : options.inputs) facts.emplace_back("input " + name, input_fact(path));
   for (const auto& [name, extent] : options.dimensions) facts.emplace_back("dimension " + name, std::to_string(extent));
@@ -138,7 +141,8 @@ namespace {
 
 /// The system could not read a checkpoint, which says nothing of what is in it.
 std::string unreadable(const std::string& reason, const std::string& path) {
-  return reason + "; `" + path + "` may be good, so no older checkpoint is used: start again when it can be read, or remove it";
+  return reason + "; `" + path +
+         "` may be good, so no older checkpoint is used: start again when it can be read, or remove it";
 }
 
 /// Rank 0 goes through the checkpoints, the newest one first.
@@ -159,7 +163,8 @@ class Candidates {
     return {};
   }
   void pass_over(const std::string& reason) const {
-    std::fprintf(stderr, "warning: %s; %s [checkpoint]\n", reason.c_str(), numbers_.empty() ? "there is no older checkpoint" : "trying the previous checkpoint");
+    std::fprintf(stderr, "warning: %s; %s [checkpoint]\n", reason.c_str(),
+                 numbers_.empty() ? "there is no older checkpoint" : "trying the previous checkpoint");
   }
   [[nodiscard]] bool found_any() const { return found_any_; }
 
@@ -174,9 +179,7 @@ class Candidates {
     } catch (const checkpoint::Damaged& damage) {
       pass_over(damage.what());
       return {};
-    } catch (const RunError& error) {
-      throw RunError(unreadable(error.what(), path));
-    }
+    } catch (const RunError& error) { throw RunError(unreadable(error.what(), path)); }
     try {
       require_same(path, checkpoint::parse_manifest(text));
     } catch (const checkpoint::OtherVersion& version) {
@@ -227,9 +230,7 @@ Finding verify_share(const std::string& path, const Manifest& manifest, int rank
     return {Finding::kAbsent, absent.path()};
   } catch (const checkpoint::Damaged& damage) {
     return {Finding::kDamaged, damage.what()};
-  } catch (const std::bad_alloc&) {
-    return {Finding::kTrouble, "out of memory"};
-  } catch (const std::exception& error) {
+  } catch (const std::bad_alloc&) { return {Finding::kTrouble, "out of memory"}; } catch (const std::exception& error) {
     return {Finding::kTrouble, error.what()};
   }
   return {};
@@ -252,22 +253,28 @@ std::optional<int> seen_by(World& world, const std::string& path) {
   return found == answers.end() ? std::nullopt : std::optional(static_cast<int>(found - answers.begin()));
 }
 
-/// What is wrong with a checkpoint in all ranks' eyes; empty: nothing. Throws the same RunError on all if it cannot be known.
+/// What is wrong with a checkpoint in all ranks' eyes; empty: nothing. Throws the same RunError on all if it cannot be
+/// known.
 std::string damage_of(World& world, const std::string& path, const Finding& mine) {
   const std::vector<std::string> findings = all_texts(world, std::string(1, mine.kind) + mine.text);
   const auto first = [&findings](Finding::Kind kind) {
-    return static_cast<int>(std::ranges::find(findings, static_cast<char>(kind), [](const std::string& finding) { return finding.front(); }) - findings.begin());
+    return static_cast<int>(std::ranges::find(findings, static_cast<char>(kind),
+                                              [](const std::string& finding) { return finding.front(); }) -
+                            findings.begin());
   };
   const auto text = [&findings](int rank) { return findings[static_cast<std::size_t>(rank)].substr(1); };
   if (const int rank = first(Finding::kDamaged); rank < world.size()) return text(rank);
   if (const int rank = first(Finding::kTrouble); rank < world.size()) {
-    throw RunError(unreadable((world.size() > 1 ? "rank " + std::to_string(rank) + ": " : std::string()) + text(rank), path));
+    throw RunError(
+        unreadable((world.size() > 1 ? "rank " + std::to_string(rank) + ": " : std::string()) + text(rank), path));
   }
   for (int rank = 0; rank < world.size(); ++rank) {
     if (findings[static_cast<std::size_t>(rank)].front() != Finding::kAbsent) continue;
     const std::optional<int> other = seen_by(world, text(rank));
     if (!other) return checkpoint::Absent(text(rank)).what();
-    throw RunError(unreadable("rank " + std::to_string(rank) + " does not find `" + text(rank) + "`, which rank " + std::to_string(*other) + " sees", path));
+    throw RunError(unreadable("rank " + std::to_string(rank) + " does not find `" + text(rank) + "`, which rank " +
+                                  std::to_string(*other) + " sees",
+                              path));
   }
   return {};
 }
@@ -281,7 +288,8 @@ void agree(World& world, std::string& path, std::string& text, std::string& erro
 
 }  // namespace
 
-std::optional<ResumePoint> find_resume_point(World& world, const std::string& directory, const Facts& identity, const Facts& setting, bool quiet) {
+std::optional<ResumePoint> find_resume_point(World& world, const std::string& directory, const Facts& identity,
+                                             const Facts& setting, bool quiet) {
   std::optional<Candidates> candidates;
   while (true) {
     std::string path, text, error;
@@ -290,8 +298,10 @@ std::optional<ResumePoint> find_resume_point(World& world, const std::string& di
       try {
         if (!candidates) candidates.emplace(directory, identity);
         std::tie(path, text) = candidates->next();
-        if (path.empty() && candidates->found_any()) throw RunError("`" + directory + "`: none of its checkpoints can be used");
-        if (path.empty() && !quiet) std::fprintf(stderr, "no checkpoint in `%s` yet: starting from the beginning\n", directory.c_str());
+        if (path.empty() && candidates->found_any())
+          throw RunError("`" + directory + "`: none of its checkpoints can be used");
+        if (path.empty() && !quiet)
+          std::fprintf(stderr, "no checkpoint in `%s` yet: starting from the beginning\n", directory.c_str());
       } catch (const RunError& e) {
         error = e.what();
         code = e.exit_code();

@@ -73,7 +73,9 @@ std::uint64_t processor_of(std::istream& cpuinfo) {
   bool named = false;
   for (std::string line; std::getline(cpuinfo, line) && !line.empty();) {
     const std::string_view name = std::string_view(line).substr(0, line.find_first_of("\t:"));
-    if (name != "vendor_id" && name != "cpu family" && name != "model" && name != "model name" && name != "flags" && name != "CPU part" && name != "Features") continue;
+    if (name != "vendor_id" && name != "cpu family" && name != "model" && name != "model name" && name != "flags" &&
+        name != "CPU part" && name != "Features")
+      continue;
     named = true;
     for (const char c : line) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   }
@@ -130,19 +132,23 @@ std::string cores_line(const std::vector<RankCores>& ranks, int threads) {
 namespace {
 
 /// The command line that gives every rank its cores, for the launcher in use.
-std::string placed_command(const std::vector<RankCores>& ranks, int wanted, Launcher launcher, const std::string& command) {
+std::string placed_command(const std::vector<RankCores>& ranks, int wanted, Launcher launcher,
+                           const std::string& command) {
   const std::string size = std::to_string(ranks.size());
   const std::string cores = std::to_string(wanted);
-  if (launcher == Launcher::kPmix) return "srun --mpi=pmix -n " + size + " --cpus-per-task=" + cores + " --cpu-bind=cores " + command;
+  if (launcher == Launcher::kPmix)
+    return "srun --mpi=pmix -n " + size + " --cpus-per-task=" + cores + " --cpu-bind=cores " + command;
   const auto hosts = by_host(ranks);
   const std::size_t each = hosts.front().second.size();
   const bool even = std::ranges::all_of(hosts, [&](const auto& host) { return host.second.size() == each; });
-  return "mpirun -n " + size + " --map-by " + (even ? "ppr:" + std::to_string(each) + ":node" : "slot") + ":PE=" + cores + " --bind-to core " + command;
+  return "mpirun -n " + size + " --map-by " + (even ? "ppr:" + std::to_string(each) + ":node" : "slot") +
+         ":PE=" + cores + " --bind-to core " + command;
 }
 
 }  // namespace
 
-std::string placement_warning(const std::vector<RankCores>& ranks, int wanted, Launcher launcher, const std::string& command) {
+std::string placement_warning(const std::vector<RankCores>& ranks, int wanted, Launcher launcher,
+                              const std::string& command) {
   const std::string remedy = ": start with " + placed_command(ranks, wanted, launcher, command);
   const auto threads = static_cast<std::size_t>(wanted);
   for (const auto& [host, here] : by_host(ranks)) {
@@ -154,8 +160,9 @@ std::string placement_warning(const std::vector<RankCores>& ranks, int wanted, L
     for (const std::size_t r : here) {
       const std::vector<int>& allowed = ranks[r].allowed;
       if (allowed.size() >= threads) continue;
-      return "rank " + std::to_string(r) + " wants " + counted(threads, "thread") + ", but the launcher has pinned it to core" +
-             (allowed.size() == 1 ? " " : "s ") + list_text(allowed) + " of " + host + remedy;
+      return "rank " + std::to_string(r) + " wants " + counted(threads, "thread") +
+             ", but the launcher has pinned it to core" + (allowed.size() == 1 ? " " : "s ") + list_text(allowed) +
+             " of " + host + remedy;
     }
     if (usable.size() < all) {
       return counted(here.size(), "rank") + " of " + host + " are pinned to the same cores " +

@@ -34,9 +34,7 @@ void end_uncaught() noexcept {
   spend_spare_memory();
   try {
     if (std::current_exception() != nullptr) throw;
-  } catch (const std::bad_alloc&) {
-    end_without_memory();
-  } catch (...) {
+  } catch (const std::bad_alloc&) { end_without_memory(); } catch (...) {
   }
   std::abort();
 }

@@ -109,7 +109,8 @@ RunPart decode_part(const std::string& text) {
   return part;
 }
 
-/// The table of the processes that this one sees, in the memory of the first of them. Without one nothing is known of others.
+/// The table of the processes that this one sees, in the memory of the first of them. Without one nothing is known of
+/// others.
 void join_table(KillWatch& w, const std::vector<std::string>& parts, int rank) {
   const RunPart mine = decode_part(parts[static_cast<std::size_t>(rank)]);
   std::optional<RunPart> first;
@@ -126,7 +127,9 @@ void join_table(KillWatch& w, const std::vector<std::string>& parts, int rank) {
   if (memory < 0) return;
   const std::size_t bytes = w.processes * sizeof(ProcessTable);
   // The first one may come last.
-  void* const table = ::ftruncate(memory, static_cast<off_t>(bytes)) == 0 ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0) : MAP_FAILED;
+  void* const table = ::ftruncate(memory, static_cast<off_t>(bytes)) == 0
+                          ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0)
+                          : MAP_FAILED;
   ::close(memory);
   if (table == MAP_FAILED) return;
   w.table = static_cast<ProcessTable*>(table);
@@ -148,7 +151,8 @@ std::string kill_watch_part() {
   return std::to_string(::getpid()) + " " + std::to_string(shared_memory) + " " + place_of_this_process();
 }
 
-void watch_memory_kills(const std::string& run, const std::vector<std::string>& parts, int rank, const SystemFiles& files) {
+void watch_memory_kills(const std::string& run, const std::vector<std::string>& parts, int rank,
+                        const SystemFiles& files) {
   const MemoryGroup group = memory_group(files);
   auto* fresh = new KillWatch();
   for (const std::string& counter : group.counters) {
@@ -172,9 +176,11 @@ void watch_memory_kills(const std::string& run, const std::vector<std::string>& 
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   const bool limited = group.limit.bytes != 0;
-  fresh->message = "the system killed a process of this run on " + std::string(host.data()) + " because memory ran out" +
-                   (limited ? ": " + group.limit.source + " is " + format_bytes(group.limit.bytes) + ", for all ranks there" : std::string()) +
-                   "; no output file was written. Give the job more memory, or its ranks less by --memory\n";
+  fresh->message =
+      "the system killed a process of this run on " + std::string(host.data()) + " because memory ran out" +
+      (limited ? ": " + group.limit.source + " is " + format_bytes(group.limit.bytes) + ", for all ranks there"
+               : std::string()) +
+      "; no output file was written. Give the job more memory, or its ranks less by --memory\n";
   delete std::exchange(kill_watch, fresh);
 }
 

@@ -41,7 +41,8 @@ NodeLimit node_limit(const SystemFiles& files, const MemoryShare& share) {
   return least;
 }
 
-/// What may be used of `bytes`, of which `used` are in use: a share at least, since pages of libraries are counted for every rank.
+/// What may be used of `bytes`, of which `used` are in use: a share at least, since pages of libraries are counted for
+/// every rank.
 RankMemory usable(std::int64_t bytes, std::int64_t used) {
   RankMemory memory;
   memory.most = std::max<std::int64_t>({1, bytes / kPartForBlocks, bytes - used - kProcessBytes});
@@ -56,10 +57,12 @@ RankMemory rank_memory(const SystemFiles& files, const MemoryShare& share) {
   RankMemory memory;
   const NodeLimit node = node_limit(files, share);
   if (node.limit.bytes > 0) {
-    memory = usable(node.limit.bytes / share.ranks, share.resident > 0 ? share.resident : kilobytes_of(files, "/proc/self/status", "VmRSS"));
+    memory = usable(node.limit.bytes / share.ranks,
+                    share.resident > 0 ? share.resident : kilobytes_of(files, "/proc/self/status", "VmRSS"));
     memory.machine = node.machine;
     memory.ranks = share.ranks;
-    memory.source = node.limit.source + " is " + format_bytes(node.limit.bytes) + (share.ranks > 1 ? " for " + std::to_string(share.ranks) + " ranks" : "");
+    memory.source = node.limit.source + " is " + format_bytes(node.limit.bytes) +
+                    (share.ranks > 1 ? " for " + std::to_string(share.ranks) + " ranks" : "");
   }
   if (share.address_space <= 0) return memory;
   const std::int64_t used = kilobytes_of(files, "/proc/self/status", "VmSize") + (share.threads - 1) * kThreadAddresses;
@@ -70,8 +73,8 @@ RankMemory rank_memory(const SystemFiles& files, const MemoryShare& share) {
 }
 
 std::string encode(const RankMemory& memory) {
-  return std::to_string(memory.bytes) + ' ' + std::to_string(memory.most) + ' ' + std::to_string(memory.beside) + ' ' + std::to_string(memory.ranks) + ' ' +
-         (memory.machine ? '1' : '0') + ' ' + memory.source;
+  return std::to_string(memory.bytes) + ' ' + std::to_string(memory.most) + ' ' + std::to_string(memory.beside) + ' ' +
+         std::to_string(memory.ranks) + ' ' + (memory.machine ? '1' : '0') + ' ' + memory.source;
 }
 
 RankMemory least_memory(std::span<const std::string> of_ranks) {

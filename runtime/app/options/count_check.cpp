@@ -13,8 +13,8 @@ struct Counts {
   double bytes_received = 0, bytes_sent = 0, tasks = 0, flops = 0, disk_read = 0, disk_written = 0;
 };
 
-/// Operations of a point may be fractions, which tasks add in the order in which they end: each sum is off by half a bit per term at most, the
-/// prediction's, which has as many terms, likewise.
+/// Operations of a point may be fractions, which tasks add in the order in which they end: each sum is off by half a
+/// bit per term at most, the prediction's, which has as many terms, likewise.
 plan::Range with_rounding(const plan::Range& range, double terms) {
   const double share = 2 * (terms + 1) * std::numeric_limits<double>::epsilon();
   return {range.lo * (1 - share), range.hi * (1 + share)};
@@ -22,14 +22,15 @@ plan::Range with_rounding(const plan::Range& range, double terms) {
 
 void compare(SourceLine place, const std::string& what, double measured, const plan::Range& predicted) {
   if (predicted.lo <= measured && measured <= predicted.hi) return;
-  throw RunError(place, "this rank counted " + std::to_string(measured) + " " + what + " where " + std::to_string(predicted.lo) + " to " +
-                            std::to_string(predicted.hi) + " were predicted: a fault of the compiler, please report it");
+  throw RunError(place, "this rank counted " + std::to_string(measured) + " " + what + " where " +
+                            std::to_string(predicted.lo) + " to " + std::to_string(predicted.hi) +
+                            " were predicted: a fault of the compiler, please report it");
 }
 
 }  // namespace
 
-void check_counts(const Predictions& predictions, const std::vector<SiteStatistics>& measured, const std::map<int, WriteCount>& writes,
-                  const std::function<SourceLine(int)>& place) {
+void check_counts(const Predictions& predictions, const std::vector<SiteStatistics>& measured,
+                  const std::map<int, WriteCount>& writes, const std::function<SourceLine(int)>& place) {
   std::map<int, Counts> sites;
   for (const SiteStatistics& s : measured) {
     Counts& counts = sites[s.site];
@@ -50,7 +51,8 @@ void check_counts(const Predictions& predictions, const std::vector<SiteStatisti
     // What is dead when it is complete is not written.
     compare(line, "bytes written to disk", counts.disk_written, {0, prediction.cost.disk_written.hi});
     const auto written = writes.find(site);
-    if (written != writes.end() && prediction.cost.writes.hi > 0) compare(line, "writes", static_cast<double>(written->second.calls), prediction.cost.writes);
+    if (written != writes.end() && prediction.cost.writes.hi > 0)
+      compare(line, "writes", static_cast<double>(written->second.calls), prediction.cost.writes);
     compare(line, "tasks", counts.tasks, prediction.cost.tasks);
     compare(line, "operations", counts.flops, with_rounding(prediction.cost.flops, counts.tasks));
   }

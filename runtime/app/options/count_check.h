@@ -15,8 +15,9 @@ inline constexpr bool kChecksCounts = false;
 inline constexpr bool kChecksCounts = true;
 #endif
 
-/// Throws RunError with the line where this rank did something else than predicted in closed form: bytes received and sent, tasks,
-/// operations. `place` is the line of a site.
-void check_counts(const Predictions& predictions, const std::vector<SiteStatistics>& measured, const std::map<int, WriteCount>& writes, const std::function<SourceLine(int)>& place);
+/// Throws RunError with the line where this rank did something else than predicted in closed form: bytes received and
+/// sent, tasks, operations. `place` is the line of a site.
+void check_counts(const Predictions& predictions, const std::vector<SiteStatistics>& measured,
+                  const std::map<int, WriteCount>& writes, const std::function<SourceLine(int)>& place);
 
 }  // namespace tdsl::rt

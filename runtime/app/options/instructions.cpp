@@ -39,7 +39,8 @@ bool note_instructions(std::uint32_t bits) {
 }
 
 std::string missing_instructions() {
-  constexpr const char* kNames[] = {"SSE4.2", "AVX", "AVX2", "FMA", "BMI2", "AVX-512F", "AVX-512DQ", "AVX-512BW", "AVX-512VL", "AVX-512FP16"};
+  constexpr const char* kNames[] = {"SSE4.2",   "AVX",       "AVX2",      "FMA",       "BMI2",
+                                    "AVX-512F", "AVX-512DQ", "AVX-512BW", "AVX-512VL", "AVX-512FP16"};
   const std::uint32_t missing = noted & ~present();
   std::string names;
   for (std::uint32_t k = 0; k < std::size(kNames); ++k) {

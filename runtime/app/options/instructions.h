@@ -3,8 +3,9 @@
 #include <cstdint>
 #include <string>
 
-// An executable built for one machine (`tdslc build --native`) uses what that machine has. Emitted programs say what that is before
-// `main`, by a constant of their own compilation; the runtime, which runs everywhere, compares it with the processor it finds.
+// An executable built for one machine (`tdslc build --native`) uses what that machine has. Emitted programs say what
+// that is before `main`, by a constant of their own compilation; the runtime, which runs everywhere, compares it with
+// the processor it finds.
 
 namespace tdsl::rt {
 

@@ -34,7 +34,8 @@ std::optional<Mount> mount_of(const std::string& mounts, std::string_view type, 
     const auto dash = std::ranges::find(words, "-");
     if (words.size() < 5 || words.end() - dash < 4 || dash[1] != type) continue;
     const std::string options = "," + dash[3] + ",";
-    if (option.empty() || options.find("," + std::string(option) + ",") != std::string::npos) return Mount{words[3], words[4]};
+    if (option.empty() || options.find("," + std::string(option) + ",") != std::string::npos)
+      return Mount{words[3], words[4]};
   }
   return std::nullopt;
 }
@@ -52,7 +53,8 @@ std::optional<std::string> group_of(const std::string& groups, std::string_view 
   return std::nullopt;
 }
 
-/// The folders of a group and of those above it, as far as they are mounted. In a container the hierarchy may begin at its own group.
+/// The folders of a group and of those above it, as far as they are mounted. In a container the hierarchy may begin at
+/// its own group.
 std::vector<std::string> folders_of(const Mount& mount, std::string group) {
   if (mount.root != "/" && group.starts_with(mount.root)) group.erase(0, mount.root.size());
   if (mount.root != "/" && group.starts_with("/..")) group.clear();
@@ -97,9 +99,11 @@ MemoryGroup memory_group(const SystemFiles& files) {
   if (const auto path = group_of(*groups, "memory")) {
     if (const auto mount = mount_of(*mounts, "cgroup", "memory")) {
       const std::string own = folders_of(*mount, *path).front();
-      if (const auto text = files(own + "/memory.stat")) take(group, number_after(*text, "hierarchical_memory_limit ").value_or(0), own);
+      if (const auto text = files(own + "/memory.stat"))
+        take(group, number_after(*text, "hierarchical_memory_limit ").value_or(0), own);
       // Each group counts its own processes.
-      for (const std::string& folder : folders_of(*mount, *path)) group.counters.push_back(folder + "/memory.oom_control");
+      for (const std::string& folder : folders_of(*mount, *path))
+        group.counters.push_back(folder + "/memory.oom_control");
     }
   }
   const auto path = group_of(*groups, "");
@@ -109,7 +113,8 @@ MemoryGroup memory_group(const SystemFiles& files) {
   std::size_t ours = folders.size() - 1;  // the first group is everybody's
   for (std::size_t k = 0; k < folders.size(); ++k) {
     const std::int64_t before = group.limit.bytes;
-    if (const auto text = files(folders[k] + "/memory.max")) take(group, number_after(*text, "").value_or(0), folders[k]);
+    if (const auto text = files(folders[k] + "/memory.max"))
+      take(group, number_after(*text, "").value_or(0), folders[k]);
     if (group.limit.bytes != before) ours = k + 1;
   }
   // A group counts all kills below it: above the one with the limit they may be those of other jobs.
@@ -128,7 +133,8 @@ std::int64_t killed_processes(const char* text) noexcept {
   for (const char* line = text; line != nullptr && *line != '\0';) {
     if (std::strncmp(line, kName, sizeof kName - 1) == 0) {
       std::int64_t count = 0;
-      for (const char* digit = line + sizeof kName - 1; *digit >= '0' && *digit <= '9'; ++digit) count = 10 * count + (*digit - '0');
+      for (const char* digit = line + sizeof kName - 1; *digit >= '0' && *digit <= '9'; ++digit)
+        count = 10 * count + (*digit - '0');
       return count;
     }
     line = std::strchr(line, '\n');

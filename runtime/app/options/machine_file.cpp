@@ -19,8 +19,10 @@ plan::Machine load_machine(const Environment& environment) {
   if (path.empty()) return {};
   struct stat status {};
   // A pipe is waited for only where the user has named it.
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !(environment.machine_file && S_ISFIFO(status.st_mode))) {
-    throw RunError("cannot read `" + path + "`, the machine's constants: it is not a regular file, but " + file_kind_name(status.st_mode) +
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+      !(environment.machine_file && S_ISFIFO(status.st_mode))) {
+    throw RunError("cannot read `" + path + "`, the machine's constants: it is not a regular file, but " +
+                   file_kind_name(status.st_mode) +
                    (environment.machine_file ? " (TDSL_MACHINE)" : "; remove it, and run `tdslc doctor` again"));
   }
   std::ifstream file(path, std::ios::binary);

@@ -32,7 +32,8 @@ bool is_sought(NumberKinds kinds, T value) {
   return (kinds.nan && std::isnan(value)) || (kinds.inf && std::isinf(value));
 }
 
-/// The number of the first such element of a row-major block, or -1. Finite blocks, which most are, are summed up: x * 0 is 0 of them alone.
+/// The number of the first such element of a row-major block, or -1. Finite blocks, which most are, are summed up: x *
+/// 0 is 0 of them alone.
 template <class T>
 Index find_in(const T* data, Index size, NumberKinds kinds) {
   constexpr Index kRun = 4096;
@@ -124,9 +125,11 @@ std::string NumberFinding::text(const std::string& inner) const {
   for (const Index x : at) place += (place.empty() ? "[" : ", ") + std::to_string(x);
   if (!place.empty()) place += "]";
   const std::string what = std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
-  return "--check: `" + tensor + "`" + (place.empty() ? "" : " at " + place) + " is " + what + " (rank " + std::to_string(rank) + "); " +
-         (loaded ? "so it is in the file it was read from" : "its operands are not") +
-         (loaded || inner.empty() ? "" : "; its kernel also computes values of " + inner + ", which only tdslc build " + kSplitKernels + " lets --check see");
+  return "--check: `" + tensor + "`" + (place.empty() ? "" : " at " + place) + " is " + what + " (rank " +
+         std::to_string(rank) + "); " + (loaded ? "so it is in the file it was read from" : "its operands are not") +
+         (loaded || inner.empty() ? ""
+                                  : "; its kernel also computes values of " + inner + ", which only tdslc build " +
+                                        kSplitKernels + " lets --check see");
 }
 
 std::string lines_text(const ProgramInfo& info, const std::vector<int>& places) {
@@ -136,7 +139,9 @@ std::string lines_text(const ProgramInfo& info, const std::vector<int>& places) 
     std::size_t end = k + 1;
     while (end < places.size() && places[end] == places[end - 1] + 1) ++end;
     const SourceLine first = info.at(places[k]);
-    std::string item = first.file == info.declaration().source_file ? std::to_string(first.line) : std::string(first.file) + ":" + std::to_string(first.line);
+    std::string item = first.file == info.declaration().source_file
+                           ? std::to_string(first.line)
+                           : std::string(first.file) + ":" + std::to_string(first.line);
     if (end > k + 1) item += "-" + std::to_string(line_in(places[end - 1]));
     items.push_back(std::move(item));
     k = end;
@@ -148,13 +153,16 @@ std::string lines_text(const ProgramInfo& info, const std::vector<int>& places) 
     items.emplace_back("others");
   }
   std::string text = one ? "line " : "lines ";
-  for (std::size_t k = 0; k < items.size(); ++k) text += (k == 0 ? "" : k + 1 == items.size() ? " and " : ", ") + items[k];
+  for (std::size_t k = 0; k < items.size(); ++k)
+    text += (k == 0 ? "" : k + 1 == items.size() ? " and " : ", ") + items[k];
   return text;
 }
 
-void NumberCheck::complete(Index operation, const plan::Op& op, int output, const Operand& dense, const BlockPart& sized) {
+void NumberCheck::complete(Index operation, const plan::Op& op, int output, const Operand& dense,
+                           const BlockPart& sized) {
   const plan::TensorDesc& desc = op.outputs[plan::idx(output)];
-  // Where partial results have no points they are the reduction's neutral element, inf of a minimum; they are looked at when they have met.
+  // Where partial results have no points they are the reduction's neutral element, inf of a minimum; they are looked at
+  // when they have met.
   if (plan::is_part(desc.id)) return;
   const std::optional<ElementType> type = element_type_named(desc.element.name);
   if (type != ElementType::kF32 && type != ElementType::kF64) return;
@@ -165,7 +173,8 @@ void NumberCheck::complete(Index operation, const plan::Op& op, int output, cons
   finding.line = op.line;
   finding.tensor = desc.name;
   finding.loaded = op.op_class == plan::OpClass::kLoad || op.op_class == plan::OpClass::kRestore;
-  const bool found = *type == ElementType::kF32 ? find<float>(dense, sized, kinds_, finding) : find<double>(dense, sized, kinds_, finding);
+  const bool found = *type == ElementType::kF32 ? find<float>(dense, sized, kinds_, finding)
+                                                : find<double>(dense, sized, kinds_, finding);
   if (found) keep(std::move(finding));
 }
 

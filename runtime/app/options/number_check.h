@@ -33,14 +33,17 @@ struct NumberFinding {
 /// `lines 3-5, 8 and other.tdsl:2`; empty without any.
 [[nodiscard]] std::string lines_text(const ProgramInfo& info, const std::vector<int>& places);
 
-/// `--check=nan,inf`: looks at every block when it is complete, at what is read of an input that stays in its file when it is read, and keeps the first finding in program order. An element is never reported
-/// because of an operand: the operand's block was found before, with a lesser number. Safe to be called by several threads.
+/// `--check=nan,inf`: looks at every block when it is complete, at what is read of an input that stays in its file when
+/// it is read, and keeps the first finding in program order. An element is never reported because of an operand: the
+/// operand's block was found before, with a lesser number. Safe to be called by several threads.
 class NumberCheck final : public BlockWatch {
  public:
   NumberCheck(NumberKinds kinds, int rank) : kinds_(kinds), rank_(rank) {}
 
-  void complete(plan::Index operation, const plan::Op& op, int output, const Operand& dense, const BlockPart& sized) override;
-  /// The first finding of all ranks. All ranks call it at the same place of the program, when everything submitted is done.
+  void complete(plan::Index operation, const plan::Op& op, int output, const Operand& dense,
+                const BlockPart& sized) override;
+  /// The first finding of all ranks. All ranks call it at the same place of the program, when everything submitted is
+  /// done.
   [[nodiscard]] std::optional<NumberFinding> first(Engine& engine, int ranks) const;
 
  private:

@@ -27,32 +27,19 @@ std::string line(const std::string& option, const std::string& text) {
 
 std::string placeholder(OptionValue value) {
   switch (value) {
-    case OptionValue::kFlag:
-      return "";
-    case OptionValue::kDuration:
-      return " TIME";
-    case OptionValue::kFile:
-      return " FILE";
-    case OptionValue::kDirectory:
-      return " DIR";
-    case OptionValue::kCount:
-      return " N";
-    case OptionValue::kSeed:
-      return " N";
-    case OptionValue::kSeconds:
-      return " SECONDS";
-    case OptionValue::kBytes:
-      return " SIZE";
-    case OptionValue::kTile:
-      return " T[,T...]";
-    case OptionValue::kAssignment:
-      return " NAME=VALUE";
-    case OptionValue::kPlacement:
-      return " NAME=LAYOUT";
-    case OptionValue::kNumbers:
-      return " KIND[,KIND]";
-    case OptionValue::kName:
-      return " NAME";
+    case OptionValue::kFlag: return "";
+    case OptionValue::kDuration: return " TIME";
+    case OptionValue::kFile: return " FILE";
+    case OptionValue::kDirectory: return " DIR";
+    case OptionValue::kCount: return " N";
+    case OptionValue::kSeed: return " N";
+    case OptionValue::kSeconds: return " SECONDS";
+    case OptionValue::kBytes: return " SIZE";
+    case OptionValue::kTile: return " T[,T...]";
+    case OptionValue::kAssignment: return " NAME=VALUE";
+    case OptionValue::kPlacement: return " NAME=LAYOUT";
+    case OptionValue::kNumbers: return " KIND[,KIND]";
+    case OptionValue::kName: return " NAME";
   }
   return "";
 }
@@ -64,9 +51,7 @@ std::string example_value(const ParamDeclaration& param) {
     // Not a default that is computed, such as `n / 2`.
     const bool number = std::isdigit(static_cast<unsigned char>(text[text.starts_with('-') ? 1 : 0])) != 0;
     const bool plain = text.find_first_of(" ()'\"*/") == std::string::npos;
-    if (plain && (number || param.type == ElementType::kBool)) {
-      return text;
-    }
+    if (plain && (number || param.type == ElementType::kBool)) { return text; }
   }
   return param.type == ElementType::kBool ? "true" : is_integer(param.type) ? "10" : "0.5";
 }
@@ -74,13 +59,9 @@ std::string example_value(const ParamDeclaration& param) {
 std::string required_arguments(const ProgramDeclaration& program) {
   std::string text;
   for (const ParamDeclaration& param : program.params) {
-    if (!param.default_text) {
-      text += " " + spelled(param.name, example_value(param));
-    }
+    if (!param.default_text) { text += " " + spelled(param.name, example_value(param)); }
   }
-  for (const TensorDeclaration& input : program.inputs) {
-    text += " " + spelled(input.name, input.name + ".npy");
-  }
+  for (const TensorDeclaration& input : program.inputs) { text += " " + spelled(input.name, input.name + ".npy"); }
   return text;
 }
 
@@ -88,9 +69,7 @@ std::string examples(const ProgramDeclaration& program) {
   const std::string base = "./" + program.name + required_arguments(program);
   std::string text = "Examples:\n  " + base + "\n";
   std::string files;
-  for (const TensorDeclaration& output : program.outputs) {
-    files += " " + spelled(output.name, output.name + ".npy");
-  }
+  for (const TensorDeclaration& output : program.outputs) { files += " " + spelled(output.name, output.name + ".npy"); }
   text += "  mpirun -n 4 " + base + files + "\n";
   for (const ParamDeclaration& param : program.params) {
     if (param.default_text) {
@@ -98,9 +77,7 @@ std::string examples(const ProgramDeclaration& program) {
       break;
     }
   }
-  if (!program.dimensions.empty()) {
-    text += "  " + base + " --set " + program.dimensions.front() + "=1000\n";
-  }
+  if (!program.dimensions.empty()) { text += "  " + base + " --set " + program.dimensions.front() + "=1000\n"; }
   text += "  " + base + " --threads 2 --tile 512 --stats stats.json\n";
   text += "  " + base + " --dry-run\n";
   return text;
@@ -111,37 +88,32 @@ std::string examples(const ProgramDeclaration& program) {
 std::string help_text(const ProgramDeclaration& program) {
   std::string text = "Usage: " + program.name + " [OPTIONS]\n       mpirun -n RANKS " + program.name + " [OPTIONS]\n";
   text += "Compiled from " + program.source_file + ". Options are written --NAME VALUE or --NAME=VALUE.\n";
-  if (!program.params.empty()) {
-    text += "\nParams:\n";
-  }
+  if (!program.params.empty()) { text += "\nParams:\n"; }
   for (const ParamDeclaration& param : program.params) {
     text += line(spelled(param.name, "VALUE"),
                  std::string(element_name(param.type)) +
                      (param.default_text ? ", default " + *param.default_text : ", required"));
   }
-  if (!program.inputs.empty()) {
-    text += "\nInputs, read from a file each:\n";
-  }
+  if (!program.inputs.empty()) { text += "\nInputs, read from a file each:\n"; }
   for (const TensorDeclaration& input : program.inputs) {
     text += line(spelled(input.name, "FILE"), input.type_text + ", required");
   }
-  if (!program.outputs.empty()) {
-    text += "\nOutputs, summarised on the screen unless a file is given:\n";
-  }
+  if (!program.outputs.empty()) { text += "\nOutputs, summarised on the screen unless a file is given:\n"; }
   for (const TensorDeclaration& output : program.outputs) {
     text += line(spelled(output.name, "FILE"), output.type_text);
   }
   if (!program.dimensions.empty()) {
     text += "\nDimensions, bound by the files or fixed by --set:\n ";
-    for (const std::string& dimension : program.dimensions) {
-      text += " " + dimension;
-    }
+    for (const std::string& dimension : program.dimensions) { text += " " + dimension; }
     text += "\n";
   }
   text += "\nBuilt-in options (SIZE: 512MiB, 2G, or bytes):\n";
-  for (const BuiltinOption& option : builtin_options()) text += line("--" + std::string(option.name) + placeholder(option.value), std::string(option.help));
+  for (const BuiltinOption& option : builtin_options())
+    text += line("--" + std::string(option.name) + placeholder(option.value), std::string(option.help));
   text += "\n" + examples(program);
-  text += "\nExit codes: 0 success, 1 run-time error, 2 usage or does not fit, 69 rank lost, 75 checkpointed, 128+N ended by signal N.\n";
+  text +=
+      "\nExit codes: 0 success, 1 run-time error, 2 usage or does not fit, 69 rank lost, 75 checkpointed, 128+N ended "
+      "by signal N.\n";
   return text;
 }
 

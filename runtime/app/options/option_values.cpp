@@ -7,8 +7,8 @@
 #include <limits>
 #include <system_error>
 
-#include "runtime/base/number_format.h"
 #include "runtime/app/options/options.h"
+#include "runtime/base/number_format.h"
 
 namespace tdsl::rt {
 
@@ -24,9 +24,7 @@ std::string without_separators(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool between = i > 0 && i + 1 < text.size() && std::isdigit(static_cast<unsigned char>(text[i - 1])) != 0 &&
                          std::isdigit(static_cast<unsigned char>(text[i + 1])) != 0;
-    if (text[i] != '_' || !between) {
-      digits += text[i];
-    }
+    if (text[i] != '_' || !between) { digits += text[i]; }
   }
   return digits;
 }
@@ -37,9 +35,7 @@ std::errc parse_all(std::string_view text, T& value) {
   const std::string clean = without_separators(text);
   const char* first = clean.data();
   const char* last = first + clean.size();
-  if (clean.size() > 1 && clean[0] == '+' && clean[1] != '-') {
-    ++first;
-  }
+  if (clean.size() > 1 && clean[0] == '+' && clean[1] != '-') { ++first; }
   const auto result = std::from_chars(first, last, value);
   return result.ec == std::errc() && result.ptr != last ? std::errc::invalid_argument : result.ec;
 }
@@ -55,9 +51,7 @@ ScalarValue parse_integer(std::string_view text, std::string_view what) {
                        std::to_string(std::numeric_limits<T>::max()) + ")",
                    ExitCode::kUsage);
   }
-  if (error != std::errc()) {
-    fail_value(what, text, "an integer (" + name + "), for example 12");
-  }
+  if (error != std::errc()) { fail_value(what, text, "an integer (" + name + "), for example 12"); }
   return value;
 }
 
@@ -78,23 +72,19 @@ ScalarValue parse_float(std::string_view text, std::string_view what) {
 
 /// The factor of a size suffix, or 0 for an unknown one.
 double byte_factor(std::string_view suffix) {
-  if (suffix.empty() || suffix == "B") {
-    return 1;
-  }
+  if (suffix.empty() || suffix == "B") { return 1; }
   static constexpr std::string_view kPrefixes = "KMGT";
   const char letter = suffix[0] == 'k' ? 'K' : suffix[0];
   const std::size_t power = kPrefixes.find(letter);
-  if (power == std::string_view::npos) {
-    return 0;
-  }
+  if (power == std::string_view::npos) { return 0; }
   const std::string_view rest = suffix.substr(1);
-  if (rest.empty() || rest == "iB" || rest == "i") {
-    return std::pow(1024.0, static_cast<double>(power + 1));
-  }
+  if (rest.empty() || rest == "iB" || rest == "i") { return std::pow(1024.0, static_cast<double>(power + 1)); }
   return rest == "B" ? std::pow(1000.0, static_cast<double>(power + 1)) : 0;
 }
 
-std::string_view suffix_of(std::string_view size) { return size.substr(std::min(size.find_first_not_of("0123456789._"), size.size())); }
+std::string_view suffix_of(std::string_view size) {
+  return size.substr(std::min(size.find_first_not_of("0123456789._"), size.size()));
+}
 
 /// A number of these units with two decimals, the least that is no less.
 std::string hundredths(std::int64_t bytes, std::string_view suffix) {
@@ -114,21 +104,13 @@ std::string hundredths(std::int64_t bytes, std::string_view suffix) {
 ScalarValue parse_scalar(ElementType type, std::string_view text, std::string_view what) {
   switch (type) {
     case ElementType::kBool:
-      if (text == "true" || text == "1") {
-        return true;
-      }
-      if (text == "false" || text == "0") {
-        return false;
-      }
+      if (text == "true" || text == "1") { return true; }
+      if (text == "false" || text == "0") { return false; }
       fail_value(what, text, "true or false");
-    case ElementType::kI32:
-      return parse_integer<std::int32_t>(text, what);
-    case ElementType::kI64:
-      return parse_integer<std::int64_t>(text, what);
-    case ElementType::kF32:
-      return parse_float<float>(text, what);
-    case ElementType::kF64:
-      break;
+    case ElementType::kI32: return parse_integer<std::int32_t>(text, what);
+    case ElementType::kI64: return parse_integer<std::int64_t>(text, what);
+    case ElementType::kF32: return parse_float<float>(text, what);
+    case ElementType::kF64: break;
   }
   return parse_float<double>(text, what);
 }
@@ -155,9 +137,7 @@ std::int64_t parse_bytes(std::string_view text, std::string_view what) {
     fail_value(what, text, "a size, for example 512MiB or 2G");
   }
   const double bytes = number * factor;
-  if (bytes < 1 || bytes >= 0x1p63) {
-    fail_value(what, text, "a size between 1 byte and 2^63");
-  }
+  if (bytes < 1 || bytes >= 0x1p63) { fail_value(what, text, "a size between 1 byte and 2^63"); }
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -205,9 +185,7 @@ std::optional<std::string> nearest_name(std::string_view word, std::span<const s
   // Damerau-Levenshtein distance with adjacent transpositions, three rows at a time.
   const auto distance = [word](std::string_view other) {
     std::vector<std::size_t> before(other.size() + 1), previous(other.size() + 1), row(other.size() + 1);
-    for (std::size_t j = 0; j <= other.size(); ++j) {
-      previous[j] = j;
-    }
+    for (std::size_t j = 0; j <= other.size(); ++j) { previous[j] = j; }
     for (std::size_t i = 1; i <= word.size(); ++i) {
       row[0] = i;
       for (std::size_t j = 1; j <= other.size(); ++j) {

@@ -17,30 +17,35 @@ constexpr BuiltinOption kBuiltins[] = {
     {"stats", OptionValue::kFile, "write predicted and measured statistics as JSON"},
     {"memory", OptionValue::kBytes, "memory limit per rank for all blocks (owned, received, copied)"},
     {"window", OptionValue::kBytes, "memory limit per rank for steps admitted ahead (prefetch window)"},
-    {"spill", OptionValue::kDirectory, "directory for tensors that do not fit in memory (default: local scratch); none: never spill"},
-    {"schedule", OptionValue::kName, "planner: auto (default), search, eindecomp, pattern, lshs (whole program) or greedy (one operation at a time)"},
+    {"spill", OptionValue::kDirectory,
+     "directory for tensors that do not fit in memory (default: local scratch); none: never spill"},
+    {"schedule", OptionValue::kName,
+     "planner: auto (default), search, eindecomp, pattern, lshs (whole program) or greedy (one operation at a time)"},
     {"use-plan", OptionValue::kFile, "use the plan in FILE, written by --save-plan"},
     {"save-plan", OptionValue::kFile, "write the plan of the whole program, for --use-plan"},
-    {"place", OptionValue::kPlacement, "fix the layout of NAME (i0:a,i1:b or i0:2,i1:2) and plan the rest around it; may be repeated"},
-    {"factorise", OptionValue::kName, "auto, local, distributed or indirect: how cholesky, lu, solve, qr and cumsum run"},
+    {"place", OptionValue::kPlacement,
+     "fix the layout of NAME (i0:a,i1:b or i0:2,i1:2) and plan the rest around it; may be repeated"},
+    {"factorise", OptionValue::kName,
+     "auto, local, distributed or indirect: how cholesky, lu, solve, qr and cumsum run"},
     {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads"},
-    {"checkpoint", OptionValue::kDirectory, "write checkpoints to DIR, periodically and on SIGUSR1 or SIGTERM (then exit with code 75)"},
-    {"checkpoint-every", OptionValue::kDuration, "checkpoint interval: 600, 10m, 2h (default: 10m, at most 2 % of the time); 0: every iteration"},
+    {"checkpoint", OptionValue::kDirectory,
+     "write checkpoints to DIR, periodically and on SIGUSR1 or SIGTERM (then exit with code 75)"},
+    {"checkpoint-every", OptionValue::kDuration,
+     "checkpoint interval: 600, 10m, 2h (default: 10m, at most 2 % of the time); 0: every iteration"},
     {"resume", OptionValue::kDirectory, "resume from the newest checkpoint in DIR"},
     {"trace", OptionValue::kFile, "write a timeline of tasks and messages, for Chrome, Perfetto and tdslc report"},
     {"profile", OptionValue::kFlag, "print where the time went, by source line"},
     {"check", OptionValue::kNumbers, "nan, inf or nan,inf: stop where one comes up, and say where"},
     {"progress", OptionValue::kFlag, "print progress on standard error"},
-    {"heartbeat", OptionValue::kSeconds, "seconds without a sign of life after which a rank is lost (default 15); 0: never"},
+    {"heartbeat", OptionValue::kSeconds,
+     "seconds without a sign of life after which a rank is lost (default 15); 0: never"},
     {"dry-run", OptionValue::kFlag, "check inputs, shapes, memory and disk, then stop"},
     {"quiet", OptionValue::kFlag, "print nothing but errors and the program's own output"},
     {"help", OptionValue::kFlag, "print this text"},
     {"version", OptionValue::kFlag, "print the version"},
 };
 
-[[noreturn]] void fail_usage(const std::string& message) {
-  throw RunError(message, ExitCode::kUsage);
-}
+[[noreturn]] void fail_usage(const std::string& message) { throw RunError(message, ExitCode::kUsage); }
 
 template <class Range>
 auto find_named(const Range& range, std::string_view name) {
@@ -54,9 +59,7 @@ class OptionParser {
       : program_(program), arguments_(arguments) {}
 
   AppOptions parse(const ParseRules& rules) {
-    while (position_ < arguments_.size()) {
-      parse_one(arguments_[position_++]);
-    }
+    while (position_ < arguments_.size()) { parse_one(arguments_[position_++]); }
     if (!result_.help && !result_.version) require_all(rules);
     return std::move(result_);
   }
@@ -84,9 +87,7 @@ class OptionParser {
 
   /// The text after `=`, else the next argument.
   std::string take_value(const std::string& name) {
-    if (inline_value_) {
-      return *inline_value_;
-    }
+    if (inline_value_) { return *inline_value_; }
     if (position_ == arguments_.size() || arguments_[position_].compare(0, 2, "--") == 0) {
       fail_usage("--" + name + " needs a value");
     }
@@ -103,9 +104,7 @@ class OptionParser {
   }
 
   void note_once(const std::string& kind, const std::string& name) {
-    if (!seen_.insert(kind + name).second) {
-      fail_usage(kind + name + " is given twice");
-    }
+    if (!seen_.insert(kind + name).second) { fail_usage(kind + name + " is given twice"); }
   }
 
   /// Gives a value to a param, input or output.
@@ -115,18 +114,14 @@ class OptionParser {
       result_.params.emplace(name, parse_scalar(param->type, text, what));
       return;
     }
-    if (text.empty()) {
-      fail_usage(what + " needs a file name");
-    }
+    if (text.empty()) { fail_usage(what + " needs a file name"); }
     (find_named(program_.inputs, name) != nullptr ? result_.inputs : result_.outputs).emplace(name, text);
   }
 
   void parse_set() {
     const std::string text = take_value("set");
     const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      fail_usage("--set: `" + text + "` has not the form NAME=VALUE");
-    }
+    if (equals == std::string::npos || equals == 0) { fail_usage("--set: `" + text + "` has not the form NAME=VALUE"); }
     const std::string name = text.substr(0, equals);
     const std::string value = text.substr(equals + 1);
     const bool number = !value.empty() && value.find_first_not_of("0123456789_") == std::string::npos;
@@ -135,9 +130,7 @@ class OptionParser {
     } else if (is_dimension(name)) {
       note_once("dimension ", name);
       const auto extent = std::get<std::int64_t>(parse_scalar(ElementType::kI64, value, "--set " + name));
-      if (extent < 0) {
-        fail_usage("--set " + name + ": an extent is not negative");
-      }
+      if (extent < 0) { fail_usage("--set " + name + ": an extent is not negative"); }
       result_.dimensions.emplace(name, extent);
     } else {
       std::vector<std::string> names = own_names();
@@ -151,31 +144,21 @@ class OptionParser {
   void parse_builtin(const BuiltinOption& option) {
     const std::string name(option.name);
     const std::string what = "--" + name;
-    if (option.value != OptionValue::kAssignment && option.value != OptionValue::kPlacement) {
-      note_once("--", name);
-    }
+    if (option.value != OptionValue::kAssignment && option.value != OptionValue::kPlacement) { note_once("--", name); }
     switch (option.value) {
       case OptionValue::kFlag:
-        if (inline_value_) {
-          fail_usage(what + " takes no value");
-        }
+        if (inline_value_) { fail_usage(what + " takes no value"); }
         set_flag(name);
         break;
-      case OptionValue::kAssignment:
-        parse_set();
-        break;
-      case OptionValue::kPlacement:
-        result_.place.push_back(take_value(name));
-        break;
-      case OptionValue::kTile:
-        result_.tile = parse_tile(take_value(name), what);
-        break;
-      case OptionValue::kSeed:
-        result_.seed = parse_seed(take_value(name));
-        break;
+      case OptionValue::kAssignment: parse_set(); break;
+      case OptionValue::kPlacement: result_.place.push_back(take_value(name)); break;
+      case OptionValue::kTile: result_.tile = parse_tile(take_value(name), what); break;
+      case OptionValue::kSeed: result_.seed = parse_seed(take_value(name)); break;
       case OptionValue::kCount:
         result_.threads = parse_count(take_value(name), what);
-        if (*result_.threads > kMostThreads) fail_usage(what + ": a rank has at most " + std::to_string(kMostThreads) + " threads, not " + std::to_string(*result_.threads));
+        if (*result_.threads > kMostThreads)
+          fail_usage(what + ": a rank has at most " + std::to_string(kMostThreads) + " threads, not " +
+                     std::to_string(*result_.threads));
         break;
       case OptionValue::kSeconds: {
         const std::string seconds = take_value(name);
@@ -188,12 +171,8 @@ class OptionParser {
         (name == "memory" ? result_.memory_bytes : result_.window_bytes) = parse_bytes(text, what);
         break;
       }
-      case OptionValue::kNumbers:
-        result_.check = parse_number_kinds(take_value(name), what);
-        break;
-      case OptionValue::kDuration:
-        result_.checkpoint_every = parse_duration(take_value(name), what);
-        break;
+      case OptionValue::kNumbers: result_.check = parse_number_kinds(take_value(name), what); break;
+      case OptionValue::kDuration: result_.checkpoint_every = parse_duration(take_value(name), what); break;
       case OptionValue::kFile:
       case OptionValue::kDirectory:
       case OptionValue::kName:
@@ -223,24 +202,25 @@ class OptionParser {
 
   void set_text(const std::string& name, const std::string& text) {
     const std::map<std::string, std::optional<std::string> AppOptions::*> texts{
-        {"plan", &AppOptions::plan_file},    {"stats", &AppOptions::stats_file},
-        {"use-plan", &AppOptions::use_plan_file}, {"save-plan", &AppOptions::save_plan_file},
-        {"checkpoint", &AppOptions::checkpoint_directory}, {"spill", &AppOptions::spill},
-        {"trace", &AppOptions::trace_file},  {"resume", &AppOptions::resume_directory}};
-    if (text.empty()) {
-      fail_usage("--" + name + " needs a value");
-    }
+        {"plan", &AppOptions::plan_file},
+        {"stats", &AppOptions::stats_file},
+        {"use-plan", &AppOptions::use_plan_file},
+        {"save-plan", &AppOptions::save_plan_file},
+        {"checkpoint", &AppOptions::checkpoint_directory},
+        {"spill", &AppOptions::spill},
+        {"trace", &AppOptions::trace_file},
+        {"resume", &AppOptions::resume_directory}};
+    if (text.empty()) { fail_usage("--" + name + " needs a value"); }
     result_.*texts.at(name) = text;
   }
 
   static plan::Factorise parse_factorise(const std::string& text) {
-    const std::map<std::string, plan::Factorise> forms{
-        {"auto", plan::Factorise::kAuto}, {"local", plan::Factorise::kLocal}, {"distributed", plan::Factorise::kDistributed},
-        {"indirect", plan::Factorise::kIndirect}};
+    const std::map<std::string, plan::Factorise> forms{{"auto", plan::Factorise::kAuto},
+                                                       {"local", plan::Factorise::kLocal},
+                                                       {"distributed", plan::Factorise::kDistributed},
+                                                       {"indirect", plan::Factorise::kIndirect}};
     const auto found = forms.find(text);
-    if (found == forms.end()) {
-      fail_usage("--factorise: `" + text + "` is not auto, local, distributed or indirect");
-    }
+    if (found == forms.end()) { fail_usage("--factorise: `" + text + "` is not auto, local, distributed or indirect"); }
     return found->second;
   }
 
@@ -257,18 +237,14 @@ class OptionParser {
 
   static int parse_count(const std::string& text, const std::string& what) {
     const auto count = std::get<std::int32_t>(parse_scalar(ElementType::kI32, text, what));
-    if (count < 1) {
-      fail_usage(what + ": `" + text + "` is not a number of at least 1");
-    }
+    if (count < 1) { fail_usage(what + ": `" + text + "` is not a number of at least 1"); }
     return count;
   }
 
   [[nodiscard]] std::vector<std::string> own_names() const {
     std::vector<std::string> names;
     const auto add = [&names](const auto& declarations) {
-      for (const auto& declaration : declarations) {
-        names.push_back(declaration.name);
-      }
+      for (const auto& declaration : declarations) { names.push_back(declaration.name); }
     };
     add(program_.params);
     add(program_.inputs);
@@ -281,9 +257,7 @@ class OptionParser {
       fail_usage("--" + name + ": " + name + " is a dimension; fix its extent with --set " + name + "=VALUE");
     }
     std::vector<std::string> names = own_names();
-    for (const BuiltinOption& option : kBuiltins) {
-      names.emplace_back(option.name);
-    }
+    for (const BuiltinOption& option : kBuiltins) { names.emplace_back(option.name); }
     const auto nearest = nearest_name(name, names);
     fail_usage("unknown option --" + name + (nearest ? "; did you mean --" + *nearest + "?" : " (see --help)"));
   }
@@ -303,9 +277,7 @@ class OptionParser {
         missing += "\n  " + spelled(input.name, "FILE") + "    input of type " + input.type_text;
       }
     }
-    if (!missing.empty()) {
-      fail_usage("missing:" + missing + "\n(see --help)");
-    }
+    if (!missing.empty()) { fail_usage("missing:" + missing + "\n(see --help)"); }
   }
 
   const ProgramDeclaration& program_;
@@ -318,9 +290,7 @@ class OptionParser {
 
 }  // namespace
 
-std::span<const BuiltinOption> builtin_options() {
-  return kBuiltins;
-}
+std::span<const BuiltinOption> builtin_options() { return kBuiltins; }
 
 AppOptions parse_options(const ProgramDeclaration& program, std::span<const std::string> arguments,
                          const ParseRules& rules) {

@@ -23,7 +23,21 @@ namespace tdsl::rt {
 using ScalarValue = std::variant<bool, std::int32_t, std::int64_t, float, double>;
 
 /// What an option takes.
-enum class OptionValue { kDuration, kFlag, kFile, kDirectory, kCount, kSeconds, kSeed, kBytes, kTile, kAssignment, kPlacement, kName, kNumbers };
+enum class OptionValue {
+  kDuration,
+  kFlag,
+  kFile,
+  kDirectory,
+  kCount,
+  kSeconds,
+  kSeed,
+  kBytes,
+  kTile,
+  kAssignment,
+  kPlacement,
+  kName,
+  kNumbers
+};
 
 /// One built-in option.
 struct BuiltinOption {
@@ -50,7 +64,7 @@ struct AppOptions {
   std::optional<std::int64_t> memory_bytes;  ///< per rank
   std::optional<std::int64_t> window_bytes;  ///< per rank
   std::string memory_text, window_text;      ///< the two as given, whose unit messages use
-  std::optional<std::string> spill;  ///< directory for tensors that do not fit into memory, or "none"
+  std::optional<std::string> spill;          ///< directory for tensors that do not fit into memory, or "none"
   plan::Schedule schedule = plan::Schedule::kAuto;
   std::optional<std::string> use_plan_file;
   std::optional<std::string> save_plan_file;
@@ -62,9 +76,9 @@ struct AppOptions {
   std::optional<std::string> resume_directory;
   std::optional<std::string> trace_file;
   bool profile = false;
-  NumberKinds check{};             ///< what is looked for in computed floats
+  NumberKinds check{};  ///< what is looked for in computed floats
   bool progress = false;
-  int heartbeat = 15;    ///< seconds; 0: no rank is ever lost
+  int heartbeat = 15;  ///< seconds; 0: no rank is ever lost
   bool dry_run = false;
   bool quiet = false;
   bool help = false;     ///< print help_text and exit with 0
@@ -111,11 +125,13 @@ struct ParseRules {
 /// `512`, `512MiB`, `2G`, `1.5GiB`, `100MB`: K M G T and KiB MiB GiB TiB are powers of 1024, kB/KB MB GB TB of 1000.
 /// `what` names the option in messages.
 [[nodiscard]] std::int64_t parse_bytes(std::string_view text, std::string_view what);
-/// The size as an option's value in the unit of `like`, which parse_bytes takes: `3.22GB` where `like` is `3GB`, a number of bytes where it
-/// has no unit. Rounded up, so that it is enough.
+/// The size as an option's value in the unit of `like`, which parse_bytes takes: `3.22GB` where `like` is `3GB`, a
+/// number of bytes where it has no unit. Rounded up, so that it is enough.
 [[nodiscard]] std::string option_size(std::int64_t bytes, std::string_view like);
 /// The option's value as it was given, `like`; where that is not known, in bytes.
-[[nodiscard]] inline std::string given_size(std::int64_t bytes, std::string_view like) { return like.empty() ? std::to_string(bytes) : std::string(like); }
+[[nodiscard]] inline std::string given_size(std::int64_t bytes, std::string_view like) {
+  return like.empty() ? std::to_string(bytes) : std::string(like);
+}
 /// The size for a message: `3.22 GB` where `like` is `3GB`, `3.0 GiB` where it has no unit.
 [[nodiscard]] std::string shown_size(std::int64_t bytes, std::string_view like);
 /// `600`, `600s`, `10m` or `2h`, in seconds.

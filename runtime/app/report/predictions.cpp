@@ -10,10 +10,12 @@ namespace tdsl::rt {
 namespace {
 
 /// What is read for other ranks at most: they ask once for what is not their own, and a relay does not read again.
-double served_bytes(const plan::PlannedOp& op, const plan::TensorLookup& lookup, plan::Index rank, const plan::Machine& machine) {
+double served_bytes(const plan::PlannedOp& op, const plan::TensorLookup& lookup, plan::Index rank,
+                    const plan::Machine& machine) {
   plan::Op away = op.op;
   away.epilogue = false;
-  std::erase_if(away.reads, [&](const plan::Access& access) { return lookup(access.tensor).housing.home == plan::Home::kMemory; });
+  std::erase_if(away.reads,
+                [&](const plan::Access& access) { return lookup(access.tensor).housing.home == plan::Home::kMemory; });
   return away.reads.empty() ? 0 : plan::sent_bytes(away, op.plan, lookup, rank, machine).hi;
 }
 
@@ -43,7 +45,8 @@ void Predictions::add(const plan::PlannedOp& op, const plan::TensorLookup& looku
     site.stored_bytes += cost.output_bytes;
   }
   site.cost.disk_read += cost.disk_read;
-  if (!inputs.homes.empty() && inputs.ranks > 1) site.cost.disk_read.hi += served_bytes(op, lookup, rank_, inputs.machine);
+  if (!inputs.homes.empty() && inputs.ranks > 1)
+    site.cost.disk_read.hi += served_bytes(op, lookup, rank_, inputs.machine);
   site.cost.disk_written += cost.disk_written;
   site.cost.writes += cost.writes;
   resident_.run(op, cost.step_bytes.hi + cost.away_bytes, dead);

@@ -30,7 +30,8 @@ class Predictions {
     resident_ = plan::ResidentBytes(rank);
   }
   /// `dead`: tensors that the operation is the last to mention.
-  void add(const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs, const std::vector<plan::TensorId>& dead);
+  void add(const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs,
+           const std::vector<plan::TensorId>& dead);
   /// A tensor that no operation of the segment mentions has lost its last name.
   void free(plan::TensorId id) { resident_.free(id); }
   /// Bytes of blocks held at most if operations run one after the other.

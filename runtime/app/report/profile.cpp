@@ -49,12 +49,13 @@ std::string formatted(const char* format, Values... values) {
 
 }  // namespace
 
-Profile gather_profile(World& world, const std::vector<SiteStatistics>& sites, const Front::Seconds& between, int threads,
-                       const std::function<SourceLine(int)>& place) {
+Profile gather_profile(World& world, const std::vector<SiteStatistics>& sites, const Front::Seconds& between,
+                       int threads, const std::function<SourceLine(int)>& place) {
   std::vector<SiteSums> mine{{Front::kNowhere, between.wall, 0, between.waiting, between.disk, 0, 0, 0, 0}};
   for (const SiteStatistics& s : sites) {
-    mine.push_back({static_cast<double>(s.site), s.front.wall, s.kernel_seconds, s.front.waiting, s.front.disk, s.flops, static_cast<double>(s.bytes_received),
-                    static_cast<double>(s.disk_read), static_cast<double>(s.disk_written)});
+    mine.push_back({static_cast<double>(s.site), s.front.wall, s.kernel_seconds, s.front.waiting, s.front.disk, s.flops,
+                    static_cast<double>(s.bytes_received), static_cast<double>(s.disk_read),
+                    static_cast<double>(s.disk_written)});
   }
   const auto gathered = world.access().all_gather(std::as_bytes(std::span(mine)));
   Profile profile;
@@ -100,17 +101,24 @@ std::string profile_text(const Profile& profile) {
     several_files = several_files || (!file.empty() && file != line.place.file);
     file = line.place.file;
   }
-  std::string text = formatted("profile of %s: %.3f s on %d rank%s x %d thread%s; kernel and waiting seconds are per thread\n", profile.program.c_str(), all,
-                               profile.ranks, profile.ranks == 1 ? "" : "s", profile.threads, profile.threads == 1 ? "" : "s");
-  text += std::string("    line    wall s     %  kernel s waiting s  GFLOP/s    received") + (disk ? "  disk s        read     written" : "") + "  what\n";
+  std::string text =
+      formatted("profile of %s: %.3f s on %d rank%s x %d thread%s; kernel and waiting seconds are per thread\n",
+                profile.program.c_str(), all, profile.ranks, profile.ranks == 1 ? "" : "s", profile.threads,
+                profile.threads == 1 ? "" : "s");
+  text += std::string("    line    wall s     %  kernel s waiting s  GFLOP/s    received") +
+          (disk ? "  disk s        read     written" : "") + "  what\n";
   for (const ProfileLine& line : profile.lines) {
     const std::string number = line.place.known() ? std::to_string(line.place.line) : "-";
-    text += formatted("%8s %9.3f %5.1f %9.3f %9.3f %8.1f %11s", number.c_str(), line.wall, all > 0 ? 100 * line.wall / all : 0.0, line.kernel, line.waiting,
-                      line.kernel > 0 ? line.flops / line.kernel * 1e-9 : 0.0, format_bytes(static_cast<Index>(line.bytes)).c_str());
+    text += formatted("%8s %9.3f %5.1f %9.3f %9.3f %8.1f %11s", number.c_str(), line.wall,
+                      all > 0 ? 100 * line.wall / all : 0.0, line.kernel, line.waiting,
+                      line.kernel > 0 ? line.flops / line.kernel * 1e-9 : 0.0,
+                      format_bytes(static_cast<Index>(line.bytes)).c_str());
     if (disk) {
-      text += formatted("%8.3f %11s %11s", line.disk, format_bytes(static_cast<Index>(line.read)).c_str(), format_bytes(static_cast<Index>(line.written)).c_str());
+      text += formatted("%8.3f %11s %11s", line.disk, format_bytes(static_cast<Index>(line.read)).c_str(),
+                        format_bytes(static_cast<Index>(line.written)).c_str());
     }
-    text += "  " + shown_names(line) + (several_files && line.place.known() ? " (" + std::string(line.place.file) + ")" : "") + "\n";
+    text += "  " + shown_names(line) +
+            (several_files && line.place.known() ? " (" + std::string(line.place.file) + ")" : "") + "\n";
   }
   return text;
 }

@@ -57,13 +57,16 @@ std::string duration_text(double seconds) {
 }
 
 std::string progress_text(const ProgressState& state) {
-  std::string text = state.share < 0 ? duration_text(state.elapsed) : std::to_string(static_cast<int>(100 * state.share)) + " %";
+  std::string text =
+      state.share < 0 ? duration_text(state.elapsed) : std::to_string(static_cast<int>(100 * state.share)) + " %";
   if (state.iteration > 0) text += ", iteration " + std::to_string(state.iteration);
   std::array<char, 32> rate{};
   std::snprintf(rate.data(), rate.size(), ", %.1f GFLOP/s", state.flops_per_second * 1e-9);
   text += rate.data();
-  if (state.received_per_second >= 1) text += " and " + format_bytes(static_cast<plan::Index>(state.received_per_second)) + "/s received";
-  text += " on rank 0, " + format_bytes(state.live_bytes) + (state.memory_bytes > 0 ? " of " + format_bytes(state.memory_bytes) : "");
+  if (state.received_per_second >= 1)
+    text += " and " + format_bytes(static_cast<plan::Index>(state.received_per_second)) + "/s received";
+  text += " on rank 0, " + format_bytes(state.live_bytes) +
+          (state.memory_bytes > 0 ? " of " + format_bytes(state.memory_bytes) : "");
   const double passed = state.share - state.begun;
   if (passed >= kShareToForecast) text += ", " + duration_text(state.elapsed * (1 - state.share) / passed) + " left";
   return text;

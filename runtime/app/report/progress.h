@@ -15,7 +15,8 @@ class Progress {
  public:
   /// Of the whole program. Without it there is no share.
   void expect(double seconds) { expected_ = seconds; }
-  /// The run goes on where `done` of `expected` seconds were over; both 0: nobody knows. After `expect`, which counts for more.
+  /// The run goes on where `done` of `expected` seconds were over; both 0: nobody knows. After `expect`, which counts
+  /// for more.
   void go_on(double done, double expected);
   /// The next operation, in the order of submission.
   void submitted(double seconds);
@@ -31,17 +32,17 @@ class Progress {
   std::mutex mutex_;  // the program's thread adds, the watch asks
   double expected_ = 0;
   double begun_ = 0;
-  plan::Index first_ = 0;     ///< the operation that `seconds_` begins with
-  double before_ = 0;         ///< seconds of those before it
+  plan::Index first_ = 0;  ///< the operation that `seconds_` begins with
+  double before_ = 0;      ///< seconds of those before it
   std::deque<double> seconds_;
 };
 
 /// What a line of progress is made of.
 struct ProgressState {
-  double elapsed = 0;            ///< seconds
-  double share = -1;             ///< below 0: not known
-  plan::Index iteration = 0;     ///< of the outermost loop; 0: in none
-  double flops_per_second = 0;   ///< since the line before, of this rank
+  double elapsed = 0;           ///< seconds
+  double share = -1;            ///< below 0: not known
+  plan::Index iteration = 0;    ///< of the outermost loop; 0: in none
+  double flops_per_second = 0;  ///< since the line before, of this rank
   double received_per_second = 0;
   plan::Index live_bytes = 0;
   plan::Index memory_bytes = 0;  ///< the limit; 0: none

@@ -78,7 +78,8 @@ TrafficMatrix traffic_matrix(World& world, const std::vector<std::int64_t>& rece
   TrafficMatrix matrix;
   const std::vector<int> rows = matrix_rows(world.topology().node_of_rank, matrix);
   std::vector<double> mine(matrix.bytes.size(), 0.0);
-  for (std::size_t r = 0; r < received_from.size(); ++r) mine[static_cast<std::size_t>(rows[r])] += static_cast<double>(received_from[r]);
+  for (std::size_t r = 0; r < received_from.size(); ++r)
+    mine[static_cast<std::size_t>(rows[r])] += static_cast<double>(received_from[r]);
   const auto gathered = world.access().all_gather(std::as_bytes(std::span(mine)));
   for (std::size_t r = 0; r < gathered.size(); ++r) {
     std::memcpy(mine.data(), gathered[r].data(), gathered[r].size());

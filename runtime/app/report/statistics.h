@@ -26,11 +26,11 @@ struct RankStatistics {
   plan::Index peak_rss_bytes = 0;
   plan::Index blocks_at_exit = 0;
   Engine::DiskFigures disk;
-  Front::Seconds between;                ///< while no step was open
-  Silence silence;                       ///< while it computed
-  plan::Index packed_bytes = 0;          ///< copied because of --reproducible
-  std::optional<plan::Cost> baseline;   ///< predicted without --reproducible; only with it
-  bool measured = true;  ///< false: predictions only (--plan)
+  Front::Seconds between;              ///< while no step was open
+  Silence silence;                     ///< while it computed
+  plan::Index packed_bytes = 0;        ///< copied because of --reproducible
+  std::optional<plan::Cost> baseline;  ///< predicted without --reproducible; only with it
+  bool measured = true;                ///< false: predictions only (--plan)
 };
 
 /// VmHWM of this process in bytes.

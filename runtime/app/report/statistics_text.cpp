@@ -34,7 +34,8 @@ std::vector<int> matrix_rows(const std::vector<int>& node_of_rank, TrafficMatrix
     for (const int node : node_of_rank) units = std::max(units, node + 1);
   }
   form.per_row = (units + kMatrixRows - 1) / kMatrixRows;
-  for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = (form.by_node ? node_of_rank[r] : static_cast<int>(r)) / form.per_row;
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    rows[r] = (form.by_node ? node_of_rank[r] : static_cast<int>(r)) / form.per_row;
   form.bytes.assign(static_cast<std::size_t>((units + form.per_row - 1) / form.per_row), {});
   for (std::vector<double>& row : form.bytes) row.assign(form.bytes.size(), 0.0);
   return rows;
@@ -104,7 +105,8 @@ void write_predicted(JsonWriter& json, const SiteNumbers& n) {
   if (n.predicted_disk_read.hi > 0) range_field(json, "disk_read", n.predicted_disk_read);
   if (n.predicted_disk_written.hi > 0) range_field(json, "disk_written", n.predicted_disk_written);
   // Of compressed tensors it is not known.
-  if (n.predicted_writes.hi > 0 && n.predicted_writes.lo == n.predicted_writes.hi) range_field(json, "writes", n.predicted_writes);
+  if (n.predicted_writes.hi > 0 && n.predicted_writes.lo == n.predicted_writes.hi)
+    range_field(json, "writes", n.predicted_writes);
   range_field(json, "seconds", n.predicted_seconds);
   json.end_object();
 }
@@ -135,7 +137,8 @@ void write_matrix(JsonWriter& json, const TrafficMatrix& matrix) {
 }
 
 /// Of sized results: elements and bytes, and how much more the fullest rank has than all on average.
-void write_stored(JsonWriter& json, const std::vector<RankFigures>& ranks, int site, const Predictions::Site& prediction, bool measured) {
+void write_stored(JsonWriter& json, const std::vector<RankFigures>& ranks, int site,
+                  const Predictions::Site& prediction, bool measured) {
   if (prediction.stored.hi == 0) return;
   const SiteNumbers all = over_ranks(ranks, site);
   json.key("stored").begin_object();
@@ -153,11 +156,16 @@ void write_stored(JsonWriter& json, const std::vector<RankFigures>& ranks, int s
 /// Of few ranks every statement's numbers are listed one by one.
 constexpr std::size_t kRanksListed = 16;
 
-void write_statements(JsonWriter& json, const std::vector<RankFigures>& ranks, const Predictions& known, bool measured) {
+void write_statements(JsonWriter& json, const std::vector<RankFigures>& ranks, const Predictions& known,
+                      bool measured) {
   json.key("statements").begin_array();
   for (const auto& [site, prediction] : known.sites()) {
     const SiteNumbers n = over_ranks(ranks, site);
-    json.begin_object().field("line", prediction.line).field("site", site).field("name", prediction.name).field("kind", prediction.kind);
+    json.begin_object()
+        .field("line", prediction.line)
+        .field("site", site)
+        .field("name", prediction.name)
+        .field("kind", prediction.kind);
     write_predicted(json, n);
     if (measured) write_measured(json, n);
     write_stored(json, ranks, site, prediction, measured);
@@ -177,7 +185,8 @@ void write_statements(JsonWriter& json, const std::vector<RankFigures>& ranks, c
   json.end_array();
 }
 
-void write_rank(JsonWriter& json, const RankFigures& rank, std::size_t number, const RunDescription& run, bool measured) {
+void write_rank(JsonWriter& json, const RankFigures& rank, std::size_t number, const RunDescription& run,
+                bool measured) {
   plan::Range bytes;
   plan::Range from_other_nodes;
   plan::Range sent;
@@ -212,14 +221,21 @@ void write_rank(JsonWriter& json, const RankFigures& rank, std::size_t number, c
     return;
   }
   const RankNumbers& n = rank.numbers;
-  json.field("bytes_received", n.bytes_received).field("bytes_sent", n.bytes_sent).field("control_bytes", n.control_bytes);
+  json.field("bytes_received", n.bytes_received)
+      .field("bytes_sent", n.bytes_sent)
+      .field("control_bytes", n.control_bytes);
   json.field("bytes_from_other_nodes", n.bytes_from_other_nodes);
   json.field("longest_silence", n.longest_silence);
   json.field("wall_between_steps", n.between_wall).field("waiting_between_steps", n.between_waiting);
   if (n.between_disk_waiting > 0) json.field("disk_waiting_between_steps", n.between_disk_waiting);
-  json.field("peak_block_bytes", n.peak_block_bytes).field("start_rss_bytes", n.start_rss_bytes).field("peak_rss_bytes", n.peak_rss_bytes);
+  json.field("peak_block_bytes", n.peak_block_bytes)
+      .field("start_rss_bytes", n.start_rss_bytes)
+      .field("peak_rss_bytes", n.peak_rss_bytes);
   json.field("blocks_at_exit", n.blocks_at_exit);
-  json.field("disk_read", n.disk_read).field("disk_written", n.disk_written).field("peak_disk_bytes", n.peak_disk_bytes).field("disk_bytes_at_exit", n.disk_bytes_at_exit);
+  json.field("disk_read", n.disk_read)
+      .field("disk_written", n.disk_written)
+      .field("peak_disk_bytes", n.peak_disk_bytes)
+      .field("disk_bytes_at_exit", n.disk_bytes_at_exit);
   json.key("predicted").begin_object();
   predictions();
   json.end_object().end_object();
@@ -284,18 +300,29 @@ void write_phases(JsonWriter& json, const std::vector<RankFigures>& ranks) {
 
 }  // namespace
 
-std::string statistics_text(const RunDescription& run, const std::vector<RankFigures>& ranks, const Predictions& known, const StatisticsForm& form) {
+std::string statistics_text(const RunDescription& run, const std::vector<RankFigures>& ranks, const Predictions& known,
+                            const StatisticsForm& form) {
   JsonWriter json;
-  json.begin_object().field("version", 1).field("program", run.program).field("plan_hash", std::to_string(run.plan_hash));
+  json.begin_object()
+      .field("version", 1)
+      .field("program", run.program)
+      .field("plan_hash", std::to_string(run.plan_hash));
   if (run.survey) {
-    json.key("region").begin_object().field("hash", std::to_string(run.survey->hash)).field("operations", run.survey->operations);
+    json.key("region")
+        .begin_object()
+        .field("hash", std::to_string(run.survey->hash))
+        .field("operations", run.survey->operations);
     json.field("whole", run.survey->whole).field("unsurveyed", run.survey->unsurveyed).end_object();
   }
   json.field("ranks", ranks.size()).field("ranks_per_node", run.ranks_per_node).field("threads", run.threads);
   json.key("constants").begin_object();
-  json.field("latency", run.machine.latency).field("bandwidth", run.machine.bandwidth).field("flop_rate", run.machine.flop_rate);
+  json.field("latency", run.machine.latency)
+      .field("bandwidth", run.machine.bandwidth)
+      .field("flop_rate", run.machine.flop_rate);
   json.field("near_latency", run.machine.latency_within()).field("near_bandwidth", run.machine.bandwidth_within());
-  json.field("stream_rate", run.machine.stream_rate).field("task_overhead", run.machine.task_overhead).field("exchange_overhead", run.machine.exchange_overhead);
+  json.field("stream_rate", run.machine.stream_rate)
+      .field("task_overhead", run.machine.task_overhead)
+      .field("exchange_overhead", run.machine.exchange_overhead);
   json.field("disk_read_rate", run.machine.disk_read_rate).field("disk_write_rate", run.machine.disk_write_rate);
   json.field("write_call", run.machine.write_call).end_object();
   if (form.measured) {

@@ -8,7 +8,8 @@
 
 #include "runtime/app/report/predictions.h"
 
-// The files of --stats and --plan as text: what every rank did, and what was foreseen. No MPI: `tdslc explain` writes them, too.
+// The files of --stats and --plan as text: what every rank did, and what was foreseen. No MPI: `tdslc explain` writes
+// them, too.
 
 namespace tdsl::rt {
 
@@ -24,10 +25,10 @@ struct Phases {
 
 /// What a survey found before the run.
 struct SurveyFacts {
-  std::uint64_t hash = 0;        ///< of the region
+  std::uint64_t hash = 0;  ///< of the region
   std::size_t operations = 0;
   bool whole = false;
-  plan::Index unsurveyed = 0;    ///< operations recorded later at sites that it had not found
+  plan::Index unsurveyed = 0;  ///< operations recorded later at sites that it had not found
 };
 
 /// Of the whole run, equal on all ranks.
@@ -35,13 +36,13 @@ struct RunDescription {
   std::string program;
   std::uint64_t plan_hash = 0;
   std::optional<SurveyFacts> survey;  ///< on rank 0 of several
-  plan::Index ranks_per_node = 1;  ///< 1: the plan knows no nodes
+  plan::Index ranks_per_node = 1;     ///< 1: the plan knows no nodes
   int threads = 1;
   plan::Machine machine;
   std::string source{};                 ///< the program's file, as it was named when it was built
   std::vector<std::string> start_up{};  ///< what rank 0 knew at the start of where ranks sit
   std::vector<std::string> warnings{};
-  plan::Index memory_limit = 0;         ///< per rank; 0: none
+  plan::Index memory_limit = 0;  ///< per rank; 0: none
 };
 
 /// One rank's numbers of one site.
@@ -51,10 +52,12 @@ struct SiteNumbers {
   double stored = 0, stored_bytes = 0;
   double disk_read = 0, disk_written = 0;
   double writes = 0, written_bytes = 0;  ///< to output files
-  double wall = 0, kernel_seconds = 0, waiting_seconds = 0, disk_waiting_seconds = 0;  ///< of threads summed but for the first
+  double wall = 0, kernel_seconds = 0, waiting_seconds = 0,
+         disk_waiting_seconds = 0;  ///< of threads summed but for the first
   plan::Range predicted_stored_bytes;
   plan::Range predicted_disk_read, predicted_disk_written, predicted_writes;
-  plan::Range predicted_bytes, predicted_sent, predicted_from_other_nodes, predicted_messages, predicted_flops, predicted_tasks, predicted_seconds;
+  plan::Range predicted_bytes, predicted_sent, predicted_from_other_nodes, predicted_messages, predicted_flops,
+      predicted_tasks, predicted_seconds;
 };
 /// One rank's numbers without its sites.
 struct RankNumbers {
@@ -75,7 +78,8 @@ struct RankFigures {
   std::vector<SiteNumbers> sites;
 };
 
-/// Who received how many bytes from whom, of ranks one by one or in groups of equal nodes: too many rows are of no use to anyone.
+/// Who received how many bytes from whom, of ranks one by one or in groups of equal nodes: too many rows are of no use
+/// to anyone.
 struct TrafficMatrix {
   int per_row = 1;  ///< ranks, or nodes where `by_node`
   bool by_node = false;
@@ -96,6 +100,7 @@ struct StatisticsForm {
   TrafficMatrix matrix{};
 };
 /// The JSON text. `known`: some rank's predictions, for the names of sites.
-[[nodiscard]] std::string statistics_text(const RunDescription& run, const std::vector<RankFigures>& ranks, const Predictions& known, const StatisticsForm& form);
+[[nodiscard]] std::string statistics_text(const RunDescription& run, const std::vector<RankFigures>& ranks,
+                                          const Predictions& known, const StatisticsForm& form);
 
 }  // namespace tdsl::rt

@@ -49,9 +49,7 @@ std::string error_of(const Action& action) {
   try {
     action();
     return {};
-  } catch (const RunError& error) {
-    return error.what();
-  }
+  } catch (const RunError& error) { return error.what(); }
 }
 
 }  // namespace
@@ -64,8 +62,8 @@ int common_halvings(const std::vector<std::int64_t>& counts, int least, std::int
 
 TraceFile::TraceFile(World& world, const std::string& path, int threads) : world_(world) {
   agree(world, error_of([&] {
-    if (world.rank() == 0) file_.emplace(OutputFile::create(path, Unfinished::kUnnamed));
-  }));
+          if (world.rank() == 0) file_.emplace(OutputFile::create(path, Unfinished::kUnnamed));
+        }));
   offset_ = clock_offset(world);
   double zero = world.now();
   begin_ = zero;
@@ -131,7 +129,9 @@ void TraceFile::write(TraceDescription run) {
   run.ranks = world_.size();
   run.threads = trace_->computing();
   const auto all = static_cast<std::size_t>(run.ranks) * static_cast<std::size_t>(trace_->threads());
-  const std::size_t most = left[static_cast<std::size_t>(run.halvings)] > static_cast<std::int64_t>(kMostEvents) ? kMostEvents / all : kMostEvents;
+  const std::size_t most = left[static_cast<std::size_t>(run.halvings)] > static_cast<std::int64_t>(kMostEvents)
+                               ? kMostEvents / all
+                               : kMostEvents;
   const std::vector<std::byte> events = encode(run.halvings, most, drift);
   if (world_.rank() != 0) {
     send_message(world_, 0, kTraceEvents, events);

@@ -36,7 +36,8 @@ class TraceFile {
   std::optional<OutputFile> file_;  ///< on rank 0
 };
 
-/// How often all halve so that no more than `most` events are left: `counts[h]` events are left after h halvings, of which nobody has less than `least`.
+/// How often all halve so that no more than `most` events are left: `counts[h]` events are left after h halvings, of
+/// which nobody has less than `least`.
 [[nodiscard]] int common_halvings(const std::vector<std::int64_t>& counts, int least, std::int64_t most);
 
 }  // namespace tdsl::rt

@@ -51,10 +51,12 @@ std::int64_t end_of(const TraceEvent& e) { return e.start + std::llround(static_
 
 class TraceJson {
  public:
-  TraceJson(const TraceDescription& run, const std::function<void(std::string_view)>& write) : run_(run), write_(write) {
+  TraceJson(const TraceDescription& run, const std::function<void(std::string_view)>& write)
+      : run_(run), write_(write) {
     for (const auto& [number, site] : run.sites) {
       JsonWriter name;
-      std::string text = name.value(site.line > 0 ? site.name + " (line " + std::to_string(site.line) + ")" : site.name).text();
+      std::string text =
+          name.value(site.line > 0 ? site.name + " (line " + std::to_string(site.line) + ")" : site.name).text();
       text.pop_back();
       names_.emplace(number, std::move(text));
     }
@@ -66,14 +68,24 @@ class TraceJson {
     text_ += description();
     text_ += ",\n\"traceEvents\": [\n";
     for (int rank = 0; rank < run_.ranks; ++rank) {
-      begin().append(R"("ph":"M","name":"process_name","pid":)").append(std::to_string(rank)).append(R"(,"args":{"name":"rank )").append(std::to_string(rank)).append("\"}}");
+      begin()
+          .append(R"("ph":"M","name":"process_name","pid":)")
+          .append(std::to_string(rank))
+          .append(R"(,"args":{"name":"rank )")
+          .append(std::to_string(rank))
+          .append("\"}}");
     }
     for (const auto& [rank, lane] : lanes_) {
-      begin().append(R"("ph":"M","name":"thread_name","pid":)").append(std::to_string(rank)).append(R"(,"tid":)").append(std::to_string(lane));
-      const std::string kind = lane >= kSendLane ? "sent"
+      begin()
+          .append(R"("ph":"M","name":"thread_name","pid":)")
+          .append(std::to_string(rank))
+          .append(R"(,"tid":)")
+          .append(std::to_string(lane));
+      const std::string kind = lane >= kSendLane      ? "sent"
                                : lane >= kReceiveLane ? "received"
-                               : lane >= kDiskLane ? "disk " + std::to_string(lane - kDiskLane)
-                               : is_watch(lane) ? "watch" : "thread " + std::to_string(lane);
+                               : lane >= kDiskLane    ? "disk " + std::to_string(lane - kDiskLane)
+                               : is_watch(lane)       ? "watch"
+                                                      : "thread " + std::to_string(lane);
       text_.append(R"(,"args":{"name":")").append(kind).append("\"}}");
     }
     for (const Drawn& d : drawn_) event(d);
@@ -91,14 +103,19 @@ class TraceJson {
     if (is_transfer(e)) return kDiskLane + static_cast<int>(e.peer_);
     return is_of_disk(thread) ? kDiskLane + thread - run_.threads - 1 : thread;
   }
-  [[nodiscard]] static bool is_transfer(const TraceEvent& e) { return e.kind() == TraceKind::kDiskRead || e.kind() == TraceKind::kDiskWrite; }
-  [[nodiscard]] static bool is_message(const TraceEvent& e) { return e.kind() == TraceKind::kReceive || e.kind() == TraceKind::kSend; }
+  [[nodiscard]] static bool is_transfer(const TraceEvent& e) {
+    return e.kind() == TraceKind::kDiskRead || e.kind() == TraceKind::kDiskWrite;
+  }
+  [[nodiscard]] static bool is_message(const TraceEvent& e) {
+    return e.kind() == TraceKind::kReceive || e.kind() == TraceKind::kSend;
+  }
   void place(const std::vector<TracedThread>& threads) {
     std::map<std::pair<int, int>, std::vector<TraceEvent>> messages;  // by rank and first lane
     std::set<std::pair<int, int>> of_disk;
     for (const TracedThread& thread : threads) {
       const bool computes = !is_watch(thread.thread) && !is_of_disk(thread.thread);
-      if (computes || (is_watch(thread.thread) && !std::ranges::all_of(thread.events, is_message))) lanes_.emplace_back(thread.rank, thread.thread);
+      if (computes || (is_watch(thread.thread) && !std::ranges::all_of(thread.events, is_message)))
+        lanes_.emplace_back(thread.rank, thread.thread);
       for (const TraceEvent& e : thread.events) {
         if (is_message(e)) {
           messages[{thread.rank, e.kind() == TraceKind::kSend ? kSendLane : kReceiveLane}].push_back(e);
@@ -112,7 +129,8 @@ class TraceJson {
     for (auto& [where, list] : messages) {
       std::ranges::sort(list, {}, &TraceEvent::start);
       Lanes lanes;
-      for (const TraceEvent& e : list) drawn_.push_back({e, where.first, where.second + lanes.lane(e.start, end_of(e))});
+      for (const TraceEvent& e : list)
+        drawn_.push_back({e, where.first, where.second + lanes.lane(e.start, end_of(e))});
       for (int lane = 0; lane < lanes.used(); ++lane) lanes_.emplace_back(where.first, where.second + lane);
     }
   }
@@ -123,7 +141,13 @@ class TraceJson {
     json.field("kept_milliseconds", std::int64_t{1} << run_.halvings).field("lost", run_.lost);
     json.key("sites").begin_array();
     for (const auto& [number, site] : run_.sites) {
-      json.begin_object().field("site", number).field("file", site.file).field("line", site.line).field("name", site.name).field("kind", site.kind).end_object();
+      json.begin_object()
+          .field("site", number)
+          .field("file", site.file)
+          .field("line", site.line)
+          .field("name", site.name)
+          .field("kind", site.kind)
+          .end_object();
     }
     json.end_array().end_object();
     return json.text();
@@ -193,7 +217,8 @@ class TraceJson {
     if (!is_transfer(e) && e.peer_ != TraceEvent::kNone) argument("peer", static_cast<std::int64_t>(e.peer_));
     if (e.operation != TraceEvent::kNoOperation) argument("op", e.operation);
     if (e.panel_ != TraceEvent::kNone) argument("panel", static_cast<std::int64_t>(e.panel_));
-    if (is_transfer(e) || e.request_ != 0) argument(is_transfer(e) ? "of" : "request", static_cast<std::int64_t>(e.request_));
+    if (is_transfer(e) || e.request_ != 0)
+      argument(is_transfer(e) ? "of" : "request", static_cast<std::int64_t>(e.request_));
   }
 
   /// From the request to the answer, and on to the task that waited for it.
@@ -204,7 +229,10 @@ class TraceJson {
       if (d.event.kind() == TraceKind::kSend) answers[key_of(static_cast<int>(d.event.peer_), d.event.request_)] = &d;
       if (d.event.kind() == TraceKind::kTask) tasks.emplace(key_of(d.rank, d.event.request_), &d);
     }
-    const auto at = [](const auto& map, std::uint64_t key) { const auto found = map.find(key); return found == map.end() ? nullptr : found->second; };
+    const auto at = [](const auto& map, std::uint64_t key) {
+      const auto found = map.find(key);
+      return found == map.end() ? nullptr : found->second;
+    };
     for (const Drawn& d : drawn_) {
       if (d.event.kind() != TraceKind::kReceive || d.event.request_ == 0) continue;
       const std::uint64_t key = key_of(d.rank, d.event.request_);
@@ -240,7 +268,8 @@ class TraceJson {
 
 }  // namespace
 
-void write_trace_json(const TraceDescription& run, const std::vector<TracedThread>& threads, const std::function<void(std::string_view)>& write) {
+void write_trace_json(const TraceDescription& run, const std::vector<TracedThread>& threads,
+                      const std::function<void(std::string_view)>& write) {
   TraceJson(run, write).write(threads);
 }
 

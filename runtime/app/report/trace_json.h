@@ -35,12 +35,14 @@ struct TraceDescription {
   std::map<int, TracedSite> sites;
 };
 
-/// Threads below these numbers compute; those of the disk come next; messages, which overlap, lie side by side on lanes of their own.
+/// Threads below these numbers compute; those of the disk come next; messages, which overlap, lie side by side on lanes
+/// of their own.
 inline constexpr int kDiskLane = 9000;
 inline constexpr int kReceiveLane = 10000;
 inline constexpr int kSendLane = 20000;
 
 /// Hands the text to `write` piece by piece.
-void write_trace_json(const TraceDescription& run, const std::vector<TracedThread>& threads, const std::function<void(std::string_view)>& write);
+void write_trace_json(const TraceDescription& run, const std::vector<TracedThread>& threads,
+                      const std::function<void(std::string_view)>& write);
 
 }  // namespace tdsl::rt

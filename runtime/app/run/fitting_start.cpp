@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "runtime/base/number_format.h"
 #include "runtime/app/options/options.h"
+#include "runtime/base/number_format.h"
 #include "runtime/plan/region/memory_need.h"
 
 namespace tdsl::rt {
@@ -18,21 +18,25 @@ namespace {
 /// Least memory is found in at most this many steps; the result may be a little too large.
 constexpr int kLeastSteps = 16;
 
-/// Operands and results that exceed the memory by this factor fit by no plan, and on no number of ranks that is worth a search.
+/// Operands and results that exceed the memory by this factor fit by no plan, and on no number of ranks that is worth a
+/// search.
 constexpr double kHopeless = 64;
 
 class FitSearch {
  public:
-  explicit FitSearch(const StartRequest& request) : request_(request), given_(request.inputs.memory > 0 && request.limit.bytes == 0) {}
+  explicit FitSearch(const StartRequest& request)
+      : request_(request), given_(request.inputs.memory > 0 && request.limit.bytes == 0) {}
 
   FittingStart run() {
     FittingStart found{start_with(request_.inputs), 0};
     const plan::Index most = given_ ? request_.inputs.memory : request_.limit.bytes;
-    if (most == 0 || plan::most_need(found.start.region, request_.inputs.threads) <= static_cast<double>(most)) return found;
+    if (most == 0 || plan::most_need(found.start.region, request_.inputs.threads) <= static_cast<double>(most))
+      return found;
     plan::MemoryNeed need = need_of(found.start, request_.inputs);
     if (need.bytes <= most) return found;
     const bool spills = request_.disk || request_.in_file;
-    if (static_cast<double>(need.bytes - need.step) > kHopeless * static_cast<double>(most)) refuse(need, std::nullopt, most);
+    if (static_cast<double>(need.bytes - need.step) > kHopeless * static_cast<double>(most))
+      refuse(need, std::nullopt, most);
     if (!given_) {
       plan::PlanInputs lean = request_.inputs;
       lean.memory = most;
@@ -67,11 +71,15 @@ class FitSearch {
   /// Numbers for the message are looked for only so long.
   [[nodiscard]] bool late() const { return std::chrono::steady_clock::now() - begin_ > request_.patience; }
 
-  [[nodiscard]] record::Start start_with(const plan::PlanInputs& inputs) const { return record::start_of(request_.program(inputs), inputs, request_.plan); }
+  [[nodiscard]] record::Start start_with(const plan::PlanInputs& inputs) const {
+    return record::start_of(request_.program(inputs), inputs, request_.plan);
+  }
 
-  /// --memory is kept whatever the data is; a limit of the system's by what is expected, and by watching what the run holds.
+  /// --memory is kept whatever the data is; a limit of the system's by what is expected, and by watching what the run
+  /// holds.
   [[nodiscard]] plan::MemoryNeed need_of(const record::Start& start, const plan::PlanInputs& inputs) const {
-    return given_ ? plan::certain_need(start.region, inputs, start.plan) : plan::expected_need(start.region, inputs, start.plan);
+    return given_ ? plan::certain_need(start.region, inputs, start.plan)
+                  : plan::expected_need(start.region, inputs, start.plan);
   }
 
   [[nodiscard]] plan::FoundHomes homes_of(const record::Start& start, const plan::PlanInputs& inputs) const {
@@ -81,12 +89,15 @@ class FitSearch {
     request.saves = request_.saves;
     request.late = [this] { return late(); };
     if (request_.in_file) {
-      request.in_file = [this](const std::string& input, plan::Index row) { return row >= plan::kLeastFileRow && request_.in_file(input); };
+      request.in_file = [this](const std::string& input, plan::Index row) {
+        return row >= plan::kLeastFileRow && request_.in_file(input);
+      };
     }
     return plan::find_homes_and_room(start.region, inputs, start.plan, request);
   }
 
-  /// No plan fits with everything in memory. Whether one does with homes on disk and in files; else `disk_need_` says what that would take.
+  /// No plan fits with everything in memory. Whether one does with homes on disk and in files; else `disk_need_` says
+  /// what that would take.
   bool find_homes(FittingStart& found, plan::Index most) {
     plan::PlanInputs lean = request_.inputs;
     lean.memory = most;
@@ -110,7 +121,10 @@ class FitSearch {
   /// What disks change about the answer that it does not fit.
   [[nodiscard]] std::string disk_text() const {
     if (!request_.disk) return request_.no_disk.empty() ? "" : "; no tensor can be on disk: " + request_.no_disk;
-    return disk_need_ ? "; with tensors on disk it needs " + shown_size(disk_need_->bytes, given_ ? request_.memory_text : "") + ", for `" + disk_need_->name + "`" : "";
+    return disk_need_ ? "; with tensors on disk it needs " +
+                            shown_size(disk_need_->bytes, given_ ? request_.memory_text : "") + ", for `" +
+                            disk_need_->name + "`"
+                      : "";
   }
 
   /// The least memory that is enough on these ranks.
@@ -130,7 +144,8 @@ class FitSearch {
     const plan::PlanInputs& inputs = request_.inputs;
     // More ranks on a node share its memory: there are more nodes. --memory is each rank's own.
     const plan::Index unit = given_ ? 1 : request_.ranks_of_node;
-    const double shared = static_cast<double>(need.bytes - need.step) * static_cast<double>(inputs.ranks) / static_cast<double>(most);
+    const double shared =
+        static_cast<double>(need.bytes - need.step) * static_cast<double>(inputs.ranks) / static_cast<double>(most);
     bool given_up = false;
     const auto fits = [&](plan::Index ranks) {
       given_up = given_up || late();
@@ -152,10 +167,13 @@ class FitSearch {
       text = too_little_memory(need, most, request_.memory_text);
       if (ranks) text += ", or start it on " + std::to_string(*ranks) + " ranks";
     } else {
-      text = "`" + need.name + "` does not fit into memory: it needs at least " + format_bytes(need.bytes) + " on a rank (" +
-             format_bytes(need.bytes - need.step) + " of operands, results and other live tensors, " + format_bytes(need.step) +
-             " received or copied at once), which may have " + format_bytes(most) + ", as " + request_.limit.source + "; give " + wanted(need.bytes);
-      if (ranks) text += ", or start it on " + std::to_string(*ranks / request_.ranks_of_node) + " such nodes with " + std::to_string(*ranks) + " ranks";
+      text = "`" + need.name + "` does not fit into memory: it needs at least " + format_bytes(need.bytes) +
+             " on a rank (" + format_bytes(need.bytes - need.step) + " of operands, results and other live tensors, " +
+             format_bytes(need.step) + " received or copied at once), which may have " + format_bytes(most) + ", as " +
+             request_.limit.source + "; give " + wanted(need.bytes);
+      if (ranks)
+        text += ", or start it on " + std::to_string(*ranks / request_.ranks_of_node) + " such nodes with " +
+                std::to_string(*ranks) + " ranks";
     }
     throw RunError(request_.place(need.line), text + disk_text(), ExitCode::kUsage);
   }
@@ -164,9 +182,11 @@ class FitSearch {
   [[nodiscard]] std::string wanted(plan::Index bytes) const {
     const RankMemory& limit = request_.limit;
     const double most = static_cast<double>(bytes) / kUsableMemory;
-    const double rank = std::min(most * kPartForBlocks, most + static_cast<double>(limit.beside + (std::int64_t{4} << 20)));
+    const double rank =
+        std::min(most * kPartForBlocks, most + static_cast<double>(limit.beside + (std::int64_t{4} << 20)));
     const auto mebibytes = static_cast<std::int64_t>(rank * limit.ranks / (1 << 20)) + 1;
-    return "at least " + std::to_string(mebibytes) + " MiB " + (limit.ranks > 1 ? "for the " + std::to_string(limit.ranks) + " ranks of a node" : "for it");
+    return "at least " + std::to_string(mebibytes) + " MiB " +
+           (limit.ranks > 1 ? "for the " + std::to_string(limit.ranks) + " ranks of a node" : "for it");
   }
 
   const StartRequest& request_;
@@ -188,8 +208,9 @@ EnoughMemory enough_memory(const StartRequest& request, const record::Start& fou
 }
 
 std::string too_little_memory(const plan::MemoryNeed& need, plan::Index given, std::string_view like) {
-  return "--memory " + given_size(given, like) + " is too small: `" + need.name + "` needs " + shown_size(need.bytes, like) + " on a rank: " +
-         shown_size(need.bytes - need.step, like) + " of operands, results and other live tensors, " + shown_size(need.step, like) +
+  return "--memory " + given_size(given, like) + " is too small: `" + need.name + "` needs " +
+         shown_size(need.bytes, like) + " on a rank: " + shown_size(need.bytes - need.step, like) +
+         " of operands, results and other live tensors, " + shown_size(need.step, like) +
          " received or copied at once; give at least --memory " + option_size(need.bytes, like);
 }
 
@@ -204,7 +225,8 @@ std::optional<plan::MemoryNeed> need_beyond_limit(const StartRequest& request, c
     inputs.memory = value->memory;
     inputs.homes = value->homes;
   }
-  const plan::Region region = record::survey(request.program(inputs), value ? record::Forms{value->forms} : record::Forms{});
+  const plan::Region region =
+      record::survey(request.program(inputs), value ? record::Forms{value->forms} : record::Forms{});
   if (plan::most_need(region, inputs.threads) <= static_cast<double>(most)) return std::nullopt;
   plan::MemoryNeed need = plan::expected_need(region, inputs, value);
   if (value) need.bytes += value->reserve;

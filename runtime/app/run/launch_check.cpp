@@ -67,7 +67,9 @@ bool has_fabric() {
   return !ignored && devices != std::filesystem::directory_iterator();
 }
 
-std::string rank_text(std::size_t rank, const LaunchFacts& facts) { return "rank " + std::to_string(rank) + " on " + facts.host; }
+std::string rank_text(std::size_t rank, const LaunchFacts& facts) {
+  return "rank " + std::to_string(rank) + " on " + facts.host;
+}
 
 }  // namespace
 
@@ -83,7 +85,8 @@ LaunchFacts launch_facts(const std::string& missing) {
 }
 
 std::string encode(const LaunchFacts& facts) {
-  return facts.host + "\n" + std::to_string(facts.content) + "\n" + (facts.fabric ? "1" : "0") + "\n" + facts.missing + "\n" + facts.program;
+  return facts.host + "\n" + std::to_string(facts.content) + "\n" + (facts.fabric ? "1" : "0") + "\n" + facts.missing +
+         "\n" + facts.program;
 }
 
 LaunchFacts decode_launch_facts(const std::string& text) {
@@ -103,9 +106,11 @@ std::string launch_error(const std::vector<LaunchFacts>& ranks) {
     const LaunchFacts& first = ranks.front();
     const LaunchFacts& other = ranks[r];
     if (first.content == 0 || other.content == 0 || first.content == other.content) continue;
-    return "the ranks run different executables: " + rank_text(0, first) + " runs " + first.program + ", " + rank_text(r, other) + " runs " + other.program +
-           (first.program == other.program ? " with other content: copy the file to every node, or start one that all nodes see"
-                                           : ": start the same file everywhere");
+    return "the ranks run different executables: " + rank_text(0, first) + " runs " + first.program + ", " +
+           rank_text(r, other) + " runs " + other.program +
+           (first.program == other.program
+                ? " with other content: copy the file to every node, or start one that all nodes see"
+                : ": start the same file everywhere");
   }
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     if (ranks[r].missing.empty()) continue;
@@ -115,30 +120,41 @@ std::string launch_error(const std::vector<LaunchFacts>& ranks) {
   return {};
 }
 
-std::vector<std::string> launch_warnings(const std::vector<LaunchFacts>& ranks, const Environment& environment, int threads, const std::string& command) {
+std::vector<std::string> launch_warnings(const std::vector<LaunchFacts>& ranks, const Environment& environment,
+                                         int threads, const std::string& command) {
   std::vector<std::string> warnings;
   for (const Setting& setting : unusable_transports(environment)) {
-    warnings.push_back(setting.name + "=" + setting.value + " cannot reach other nodes and was ignored: unset " + setting.name);
+    warnings.push_back(setting.name + "=" + setting.value + " cannot reach other nodes and was ignored: unset " +
+                       setting.name);
   }
-  const auto plain = [&](const Setting& setting) { return setting.name == "OMPI_MCA_pml" ? setting.value == "ob1" : setting.value.find("tcp") != std::string::npos && setting.value.front() != '^'; };
+  const auto plain = [&](const Setting& setting) {
+    return setting.name == "OMPI_MCA_pml"
+               ? setting.value == "ob1"
+               : setting.value.find("tcp") != std::string::npos && setting.value.front() != '^';
+  };
   const auto slow = std::ranges::find_if(environment.transports, plain);
-  if (environment.several_nodes && slow != environment.transports.end() && std::ranges::any_of(ranks, &LaunchFacts::fabric)) {
-    warnings.push_back(slow->name + "=" + slow->value + " keeps the ranks from the nodes' fast network: unset " + slow->name);
+  if (environment.several_nodes && slow != environment.transports.end() &&
+      std::ranges::any_of(ranks, &LaunchFacts::fabric)) {
+    warnings.push_back(slow->name + "=" + slow->value + " keeps the ranks from the nodes' fast network: unset " +
+                       slow->name);
   }
   const int cores = environment.slurm_cpus_per_task.value_or(1);
   if (environment.omp_num_threads && threads == *environment.omp_num_threads && threads < cores) {
-    warnings.push_back("OMP_NUM_THREADS=" + std::to_string(threads) + " leaves " + counted(static_cast<std::size_t>(cores - threads), "core") + " of every rank's " +
+    warnings.push_back("OMP_NUM_THREADS=" + std::to_string(threads) + " leaves " +
+                       counted(static_cast<std::size_t>(cores - threads), "core") + " of every rank's " +
                        std::to_string(cores) + " idle: unset it, or start with --threads " + std::to_string(cores));
   }
   for (const Setting& setting : environment.blas_threads) {
     if (setting.value == "1") continue;
-    warnings.push_back(setting.name + "=" + setting.value + " has no effect (BLAS is called single-threaded from the rank's threads): use --threads");
+    warnings.push_back(setting.name + "=" + setting.value +
+                       " has no effect (BLAS is called single-threaded from the rank's threads): use --threads");
     break;
   }
   const auto size = static_cast<int>(ranks.size());
   const int tasks = environment.slurm_tasks.value_or(size);
   if (environment.launcher == Launcher::kMpirun && size < tasks && size * threads < tasks * cores) {
-    warnings.push_back(counted(ranks.size(), "rank") + (size == 1 ? " runs" : " run") + ", but the job has room for " + std::to_string(tasks) + ": start with mpirun -n " + std::to_string(tasks) + " " + command);
+    warnings.push_back(counted(ranks.size(), "rank") + (size == 1 ? " runs" : " run") + ", but the job has room for " +
+                       std::to_string(tasks) + ": start with mpirun -n " + std::to_string(tasks) + " " + command);
   }
   return warnings;
 }

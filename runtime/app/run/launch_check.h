@@ -6,7 +6,8 @@
 
 #include "runtime/base/environment.h"
 
-// What only all ranks together show of a launch: that they run one program, on processors that can, as many as the job has room for.
+// What only all ranks together show of a launch: that they run one program, on processors that can, as many as the job
+// has room for.
 
 namespace tdsl::rt {
 
@@ -30,7 +31,8 @@ struct LaunchFacts {
 [[nodiscard]] std::string launch_error(const std::vector<LaunchFacts>& ranks);
 
 /// What a run can live with. `threads` are those of every rank; a message has one line.
-[[nodiscard]] std::vector<std::string> launch_warnings(const std::vector<LaunchFacts>& ranks, const Environment& environment, int threads,
+[[nodiscard]] std::vector<std::string> launch_warnings(const std::vector<LaunchFacts>& ranks,
+                                                       const Environment& environment, int threads,
                                                        const std::string& command);
 
 }  // namespace tdsl::rt

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "runtime/app/checkpoint/checkpoints.h"
-#include "runtime/base/number_format.h"
 #include "runtime/app/run/program_run.h"
 #include "runtime/app/run/run_program_signals.h"
+#include "runtime/base/number_format.h"
 #include "runtime/io/temporaries.h"
 #include "runtime/io/text_file.h"
 
@@ -22,11 +22,12 @@ namespace {
 
 constexpr const char* kFinished = "/finished";
 
-/// Seconds for a run that has just been ended; the lock of a host that is lost stays for as long as its file server waits for it.
+/// Seconds for a run that has just been ended; the lock of a host that is lost stays for as long as its file server
+/// waits for it.
 constexpr std::chrono::seconds kEnding{10}, kLost{120};
 
-/// For as long as this process lives, nobody else saves there. The other ranks wait meanwhile, without the MPI token here: signs of life are given
-/// (Note [Vigil]).
+/// For as long as this process lives, nobody else saves there. The other ranks wait meanwhile, without the MPI token
+/// here: signs of life are given (Note [Vigil]).
 void lock(const std::string& directory, bool goes_on, bool quiet) {
   const int fd = ::open((directory + "/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) return;  // what follows says why
@@ -36,9 +37,13 @@ void lock(const std::string& directory, bool goes_on, bool quiet) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) break;  // a file system without locks
     const auto waited = std::chrono::steady_clock::now() - begin;
-    if (waited >= (goes_on ? kLost : kEnding)) throw RunError("--checkpoint: another run is writing checkpoints to `" + directory + "`", ExitCode::kUsage);
+    if (waited >= (goes_on ? kLost : kEnding))
+      throw RunError("--checkpoint: another run is writing checkpoints to `" + directory + "`", ExitCode::kUsage);
     if (waited >= kEnding && !std::exchange(told, true)) {
-      std::fprintf(stderr, "waiting for the lock of `%s`, for up to %d s: another run has it, or had it on a host that was lost\n", directory.c_str(), static_cast<int>(kLost.count()));
+      std::fprintf(
+          stderr,
+          "waiting for the lock of `%s`, for up to %d s: another run has it, or had it on a host that was lost\n",
+          directory.c_str(), static_cast<int>(kLost.count()));
     }
     ::sleep(1);
   }
@@ -54,12 +59,15 @@ std::int64_t prepare(const AppOptions& options) {
   std::error_code ignored;
   const std::vector<std::int64_t> numbers = folder.numbers();
   const bool same = resumed && std::filesystem::equivalent(directory, *resumed, ignored);
-  if (!numbers.empty() && !same) throw RunError("--checkpoint: `" + directory + "` holds checkpoints of another run; resume with --resume " + directory + " or choose another directory", ExitCode::kUsage);
+  if (!numbers.empty() && !same)
+    throw RunError("--checkpoint: `" + directory + "` holds checkpoints of another run; resume with --resume " +
+                       directory + " or choose another directory",
+                   ExitCode::kUsage);
   return numbers.empty() ? 0 : numbers.back();
 }
 
-/// The run goes on from the directory, or starts from the beginning: what an attempt that was killed has left goes now, for this one may be over before it
-/// saves. A run that is refused before has removed nothing.
+/// The run goes on from the directory, or starts from the beginning: what an attempt that was killed has left goes now,
+/// for this one may be over before it saves. A run that is refused before has removed nothing.
 void take_over(const std::string& directory, const std::string& attempt) {
   std::error_code ignored;
   std::filesystem::remove(directory + kFinished, ignored);
@@ -68,7 +76,8 @@ void take_over(const std::string& directory, const std::string& attempt) {
 
 std::string name_of_attempt() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::to_string(::getpid()) + "-" + std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+  return std::to_string(::getpid()) + "-" +
+         std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
 }
 
 }  // namespace
@@ -87,10 +96,12 @@ std::optional<CheckpointStart> ProgramRun::find_checkpoint(RunSetup& setup) {
         const std::filesystem::path place = std::filesystem::weakly_canonical(directory, ignored);
         return place.has_filename() ? place : place.parent_path();
       };
-      const bool is_made = options_.resume_directory && options_.checkpoint_directory && place(*options_.resume_directory) == place(*options_.checkpoint_directory);
+      const bool is_made = options_.resume_directory && options_.checkpoint_directory &&
+                           place(*options_.resume_directory) == place(*options_.checkpoint_directory);
       if (options_.resume_directory && !is_made && !std::filesystem::is_directory(*options_.resume_directory, failed)) {
         const bool absent = !failed || failed == std::errc::no_such_file_or_directory;
-        throw RunError(absent ? "--resume: there is no directory `" + *options_.resume_directory + "`" : "--resume: cannot read `" + *options_.resume_directory + "`: " + failed.message(),
+        throw RunError(absent ? "--resume: there is no directory `" + *options_.resume_directory + "`"
+                              : "--resume: cannot read `" + *options_.resume_directory + "`: " + failed.message(),
                        ExitCode::kUsage);
       }
       start.facts.attempt = name_of_attempt();
@@ -110,10 +121,12 @@ std::optional<CheckpointStart> ProgramRun::find_checkpoint(RunSetup& setup) {
   start.facts.stop_at = environment_.stop_at_boundary;
   start.facts.setting = setting_of(setup.plan_inputs, options_);
   if (options_.resume_directory) {
-    start.resumed = find_resume_point(world_, *options_.resume_directory, start.facts.identity, start.facts.setting, options_.quiet);
+    start.resumed = find_resume_point(world_, *options_.resume_directory, start.facts.identity, start.facts.setting,
+                                      options_.quiet);
   }
   if (start.resumed && start.resumed->same_setting) keep_earlier_plan(setup, *start.resumed);
-  if (options_.checkpoint_directory && world_.rank() == 0) take_over(*options_.checkpoint_directory, start.facts.attempt);
+  if (options_.checkpoint_directory && world_.rank() == 0)
+    take_over(*options_.checkpoint_directory, start.facts.attempt);
   return start;
 }
 
@@ -131,11 +144,10 @@ void ProgramRun::keep_earlier_plan(RunSetup& setup, ResumePoint& resumed) {
       StartRequest request = start_request(then);
       request.inputs = then.plan_inputs;
       if (const auto need = need_beyond_limit(request, manifest.plan)) {
-        anew = ": the saved plan needs " + format_bytes(need->bytes) + " on a rank, which may have " + format_bytes(limit_.most) + " now, as " + limit_.source;
+        anew = ": the saved plan needs " + format_bytes(need->bytes) + " on a rank, which may have " +
+               format_bytes(limit_.most) + " now, as " + limit_.source;
       }
-    } catch (const std::exception& e) {
-      error = std::string("the plan of the checkpoint: ") + e.what();
-    }
+    } catch (const std::exception& e) { error = std::string("the plan of the checkpoint: ") + e.what(); }
   }
   for (std::string* const word : {&error, &anew}) world_.access().broadcast(*word, 0);
   if (!error.empty()) throw RunError(error);
@@ -149,8 +161,8 @@ int ProgramRun::end_checkpointed(const Execution& execution) {
   silence_interrupts();
   unlink_temporaries();
   if (world_.rank() == 0 && !options_.quiet) {
-    std::fprintf(stderr, "stopped: checkpoint written to `%s`; resume with --resume %s\n", execution.checkpoints->newest().c_str(),
-                 options_.checkpoint_directory->c_str());
+    std::fprintf(stderr, "stopped: checkpoint written to `%s`; resume with --resume %s\n",
+                 execution.checkpoints->newest().c_str(), options_.checkpoint_directory->c_str());
   }
   std::fflush(stdout);
   return leave_together(static_cast<int>(ExitCode::kCheckpointed));

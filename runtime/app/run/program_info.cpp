@@ -25,8 +25,8 @@ void ProgramInfo::param(const char* name, ElementType type, const char* default_
   if (default_text != nullptr) declared.default_text = default_text;
 }
 
-void ProgramInfo::input(const char* name, const char* type_text, ElementType type, std::initializer_list<const char*> binds, int line,
-                        std::initializer_list<bool> sparse) {
+void ProgramInfo::input(const char* name, const char* type_text, ElementType type,
+                        std::initializer_list<const char*> binds, int line, std::initializer_list<bool> sparse) {
   declaration_.inputs.push_back({name, type_text});
   inputs_.push_back({name, type, {binds.begin(), binds.end()}, line, sparse});
 }
@@ -49,7 +49,8 @@ int ProgramInfo::line_of_output(const std::string& name) const {
 }
 
 std::size_t ProgramInfo::rank_of_output(const std::string& name) const {
-  const auto found = std::ranges::find_if(declaration_.outputs, [&](const TensorDeclaration& o) { return o.name == name; });
+  const auto found =
+      std::ranges::find_if(declaration_.outputs, [&](const TensorDeclaration& o) { return o.name == name; });
   TDSL_CHECK(found != declaration_.outputs.end(), "the program has the output " + name);
   // Its type's text: `f64[n, max(n, m)]`.
   std::size_t rank = 0;
@@ -68,7 +69,9 @@ SourceLine ProgramInfo::at(int place) const {
 
 void ProgramInfo::dimension(const char* name) { declaration_.dimensions.emplace_back(name); }
 
-void ProgramInfo::computes(int place, std::initializer_list<int> inner) { inner_places_[place].assign(inner.begin(), inner.end()); }
+void ProgramInfo::computes(int place, std::initializer_list<int> inner) {
+  inner_places_[place].assign(inner.begin(), inner.end());
+}
 
 std::vector<int> ProgramInfo::inner_places(int place) const {
   std::set<int> all;

@@ -43,13 +43,14 @@ struct ProgramDeclaration {
 struct InputDeclaration {
   std::string name;
   ElementType type = ElementType::kF64;
-  std::vector<std::string> binds;  ///< per dimension: the dimension name bound here, or "": an expression, checked at run time
+  std::vector<std::string>
+      binds;  ///< per dimension: the dimension name bound here, or "": an expression, checked at run time
   int line = 0;
   std::vector<bool> sparse;  ///< per dimension: whether it is stored sparse; empty: none is
 };
 
-/// What emitted programs say about themselves before they run. (Its functions are not inline: emitted code that declares
-/// things shall compile quickly.)
+/// What emitted programs say about themselves before they run. (Its functions are not inline: emitted code that
+/// declares things shall compile quickly.)
 class ProgramInfo {
  public:
   ProgramInfo();
@@ -62,7 +63,8 @@ class ProgramInfo {
   void file(const char* name);
   /// `default_text` is null for a param that is required.
   void param(const char* name, ElementType type, const char* default_text = nullptr);
-  void input(const char* name, const char* type_text, ElementType type, std::initializer_list<const char*> binds, int line, std::initializer_list<bool> sparse = {});
+  void input(const char* name, const char* type_text, ElementType type, std::initializer_list<const char*> binds,
+             int line, std::initializer_list<bool> sparse = {});
   void output(const char* name, const char* type_text, int line);
   void dimension(const char* name);
   /// The program has several forms, among which sizes decide.

@@ -7,9 +7,9 @@
 #include <new>
 
 #include "runtime/app/options/count_check.h"
-#include "runtime/base/number_format.h"
 #include "runtime/app/run/run_files.h"
 #include "runtime/app/run/run_program_signals.h"
+#include "runtime/base/number_format.h"
 #include "runtime/engine/heartbeat.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/temporaries.h"
@@ -43,9 +43,7 @@ int ProgramRun::operator()(std::span<const std::string> command) {
     inputs_.emplace(world_, info_, options_);
   } catch (const RunError& error) {  // the same on every rank
     return end_alike(error);
-  } catch (const std::bad_alloc&) {
-    return break_off(RunError("out of memory"), true);
-  }
+  } catch (const std::bad_alloc&) { return break_off(RunError("out of memory"), true); }
   phases_.read = watch_.lap();
   return run();
 }
@@ -55,19 +53,24 @@ void ProgramRun::keep_vigil() {
   if (options_.heartbeat == 0 || world_.size() == 1 || !world_.uses_mpi()) return;
   vigil_.emplace(world_, options_.heartbeat, [&world = world_](int rank, int seconds) {
     silence_interrupts();
-    print_error(RunError("no sign of life from rank " + std::to_string(rank) + " for " + std::to_string(seconds) + " s, while ranks started or ended the run", kLostRank));
+    print_error(RunError("no sign of life from rank " + std::to_string(rank) + " for " + std::to_string(seconds) +
+                             " s, while ranks started or ended the run",
+                         kLostRank));
     unlink_temporaries();
     world.abort_all(static_cast<int>(kLostRank));
   });
 }
 
-/// All ranks have done their work, and only MPI is left to end: whoever stops now is missed by a clock. Rank 0 speaks if it can.
+/// All ranks have done their work, and only MPI is left to end: whoever stops now is missed by a clock. Rank 0 speaks
+/// if it can.
 void ProgramRun::watch_the_end() {
   if (!vigil_) return;
   world_.access().barrier();
   const int seconds = 2 * options_.heartbeat;
   world_.expect_end(std::chrono::seconds(seconds + 2 * std::min(world_.rank(), 5)), [seconds] {
-    print_error(RunError("no sign of life from another rank for " + std::to_string(seconds) + " s, while MPI ended; the outputs are complete", kLostRank));
+    print_error(RunError("no sign of life from another rank for " + std::to_string(seconds) +
+                             " s, while MPI ended; the outputs are complete",
+                         kLostRank));
     return static_cast<int>(kLostRank);
   });
 }
@@ -88,7 +91,8 @@ void ProgramRun::on_first_rank(const std::function<void()>& action) {
 }
 
 void ProgramRun::describe() {
-  on_first_rank([&] { write_text(options_.help ? help_text(info_.declaration()) : info_.declaration().version + "\n"); });
+  on_first_rank(
+      [&] { write_text(options_.help ? help_text(info_.declaration()) : info_.declaration().version + "\n"); });
 }
 
 /// An executable knows its program's files by their names alone.
@@ -131,9 +135,7 @@ int ProgramRun::run() {
     survey(*owned);
   } catch (const RunError& error) {  // the same on every rank
     return end_alike(error);
-  } catch (const std::bad_alloc&) {
-    return break_off(RunError("out of memory"), true);
-  }
+  } catch (const std::bad_alloc&) { return break_off(RunError("out of memory"), true); }
   const TraceScope traced(trace_ ? &trace_->trace().buffer(0) : nullptr);
   Execution& execution = *owned;
   EngineSink& sink = execution.sink;
@@ -151,7 +153,8 @@ int ProgramRun::run() {
     phases_.compute = watch_.lap() - sink.planning_seconds();
     const double saving = world_.now();
     sink.commit_outputs();
-    if (thread_trace != nullptr) thread_trace->add({TraceKind::kSave, trace_->trace().at(saving), world_.now() - saving});
+    if (thread_trace != nullptr)
+      thread_trace->add({TraceKind::kSave, trace_->trace().at(saving), world_.now() - saving});
     phases_.write = watch_.lap();
     if (kChecksCounts && !options_.dry_run) compare_counts(sink);
     print_profile(sink);
@@ -211,22 +214,24 @@ void ProgramRun::execute(Execution& execution) {
   } catch (const StoppedAtCheckpoint&) {
     stopped_ = true;
     execution.complete();
-  } catch (const DryRunOver&) {
-    complete = false;
-  } catch (const ProgramError&) {
+  } catch (const DryRunOver&) { complete = false; } catch (const ProgramError&) {
     // What the program printed before comes first. Every rank fails here, so all of them can complete it.
     execution.complete();
     throw;
   }
   if (!options_.dry_run || options_.quiet || world_.rank() != 0) return;
   const plan::MemoryNeed& need = execution.sink.planner().needed_memory();
-  const auto size = [&](plan::Index bytes) { return shown_size(bytes, options_.memory_text) + " (--memory " + option_size(bytes, options_.memory_text) + ")"; };
-  std::string text = "dry run" + std::string(complete ? "" : ", up to the first decision that depends on data") + ": by this plan a rank needs " +
-                     size(need.bytes) + " for blocks";
+  const auto size = [&](plan::Index bytes) {
+    return shown_size(bytes, options_.memory_text) + " (--memory " + option_size(bytes, options_.memory_text) + ")";
+  };
+  std::string text = "dry run" + std::string(complete ? "" : ", up to the first decision that depends on data") +
+                     ": by this plan a rank needs " + size(need.bytes) + " for blocks";
   if (!need.name.empty()) text += ", most of all for `" + need.name + "` in line " + std::to_string(line_in(need.line));
   if (least_) {
-    text += least_->in_memory < need.bytes ? "; the least of all plans is " + size(least_->in_memory) : "; no plan needs less";
-    if (least_->on_disk) text += ", and with tensors on disk or in their files " + size(*least_->on_disk) + " is enough";
+    text += least_->in_memory < need.bytes ? "; the least of all plans is " + size(least_->in_memory)
+                                           : "; no plan needs less";
+    if (least_->on_disk)
+      text += ", and with tensors on disk or in their files " + size(*least_->on_disk) + " is enough";
   }
   if (limit_.bytes > 0) text += "; it may have " + format_bytes(limit_.bytes) + ", as " + limit_.source;
   write_text(text + "\n");

@@ -8,7 +8,8 @@ namespace tdsl::rt {
 void ProgramRun::print_profile(const EngineSink& sink) {
   if (!options_.profile || options_.dry_run) return;
   const Engine& engine = sink.engine();
-  Profile profile = gather_profile(world_, engine.statistics(), engine.between_steps(), sink.planner().inputs().threads, [this](int line) { return info_.at(line); });
+  Profile profile = gather_profile(world_, engine.statistics(), engine.between_steps(), sink.planner().inputs().threads,
+                                   [this](int line) { return info_.at(line); });
   if (world_.rank() != 0) return;
   profile.program = info_.declaration().name;
   std::fflush(stdout);

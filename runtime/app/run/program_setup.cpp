@@ -27,8 +27,8 @@ std::string host_name() {
   return ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
 }
 
-/// Threads per rank unless --threads says: what the job gives a task, or this rank's share of the node's cores; no more than the
-/// cores it is pinned to.
+/// Threads per rank unless --threads says: what the job gives a task, or this rank's share of the node's cores; no more
+/// than the cores it is pinned to.
 int default_threads(const World& world, const Environment& environment) {
   if (environment.omp_num_threads) return *environment.omp_num_threads;
   const int cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
@@ -52,7 +52,8 @@ std::string process_namespace() {
 /// Before anything that different programs would do differently.
 void ProgramRun::check_launch() {
   if (!world_.uses_mpi()) {
-    if (const std::string missing = missing_instructions(); !missing.empty()) throw RunError(launch_error({launch_facts(missing)}), ExitCode::kUsage);
+    if (const std::string missing = missing_instructions(); !missing.empty())
+      throw RunError(launch_error({launch_facts(missing)}), ExitCode::kUsage);
     return;
   }
   const std::string mine = encode(launch_facts(missing_instructions()));
@@ -71,7 +72,8 @@ RunSetup ProgramRun::setup() {
   plan.ranks_per_node = world_.topology().ranks_per_node();
   plan.threads = std::stoi(threads);
   if (plan.threads > kMostThreads)
-    throw RunError("OMP_NUM_THREADS: a rank has at most " + std::to_string(kMostThreads) + " threads, not " + threads, ExitCode::kUsage);
+    throw RunError("OMP_NUM_THREADS: a rank has at most " + std::to_string(kMostThreads) + " threads, not " + threads,
+                   ExitCode::kUsage);
   plan.tile = options_.tile;
   plan.memory = options_.memory_bytes.value_or(options_.dry_run ? std::numeric_limits<plan::Index>::max() : 0);
   plan.window = options_.window_bytes.value_or(0);
@@ -86,8 +88,8 @@ RunSetup ProgramRun::setup() {
   engine.most_bytes = limit_.most;
   engine.memory_source = limit_.source;
   store_.limit(engine.memory_bytes);
-  engine.oversubscribed =
-      environment_.oversubscribed || world_.topology().local_size * plan.threads > static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  engine.oversubscribed = environment_.oversubscribed || world_.topology().local_size * plan.threads >
+                                                             static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   engine.heartbeat = static_cast<double>(options_.heartbeat);
   engine.host = host_name();
   engine.delay_seed = environment_.delay_seed;
@@ -106,18 +108,28 @@ RunSetup ProgramRun::setup() {
     engine.watch = &*numbers_;
     const std::string inner = lines_text(info_, info_.inner_places());
     if (world_.rank() == 0 && !inner.empty()) {
-      warn("--check does not see values of " + inner + ", which kernels compute on the way to others: tdslc build " + kSplitKernels + " lets it [check]");
+      warn("--check does not see values of " + inner + ", which kernels compute on the way to others: tdslc build " +
+           kSplitKernels + " lets it [check]");
     }
   }
-  return {world_, store_, info_, options_, *inputs_, std::move(plan), std::move(engine), unfinished_outputs(), numbers_ ? &*numbers_ : nullptr};
+  return {world_,
+          store_,
+          info_,
+          options_,
+          *inputs_,
+          std::move(plan),
+          std::move(engine),
+          unfinished_outputs(),
+          numbers_ ? &*numbers_ : nullptr};
 }
 
-/// What the system lets a rank have, of all ranks the least, unless --memory says less. It may say more than the machine has, but not more than
-/// a limit that someone has set.
+/// What the system lets a rank have, of all ranks the least, unless --memory says less. It may say more than the
+/// machine has, but not more than a limit that someone has set.
 RankMemory ProgramRun::memory_limit(int threads) {
   rlimit addresses{};
   const bool bounded = ::getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY;
-  const MemoryShare share{world_.topology().local_size, threads, environment_.slurm_node_memory, bounded ? static_cast<std::int64_t>(addresses.rlim_cur) : 0, start_rss_};
+  const MemoryShare share{world_.topology().local_size, threads, environment_.slurm_node_memory,
+                          bounded ? static_cast<std::int64_t>(addresses.rlim_cur) : 0, start_rss_};
   const std::string mine = encode(rank_memory(read_system_file, share));
   std::vector<std::string> all;
   for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(mine)))) {
@@ -134,7 +146,9 @@ Unfinished ProgramRun::unfinished_outputs() {
   if (options_.outputs.empty() || world_.topology().node_count > 1) return Unfinished::kNamed;
   const std::string mine = process_namespace();
   const auto all = world_.access().all_gather(std::as_bytes(std::span(mine)));
-  const bool alike = !mine.empty() && std::ranges::all_of(all, [&](const std::vector<std::byte>& other) { return other == all.front(); });
+  const bool alike = !mine.empty() && std::ranges::all_of(all, [&](const std::vector<std::byte>& other) {
+    return other == all.front();
+  });
   return alike ? Unfinished::kUnnamed : Unfinished::kNamed;
 }
 
@@ -147,9 +161,7 @@ plan::Machine ProgramRun::machine() {
       plan::Machine constants = load_machine(environment_);
       if (world_.size() > 1) price_writes(constants, options_.outputs);
       text = plan::machine_text(constants);
-    } catch (const RunError& e) {
-      error = e.what();
-    }
+    } catch (const RunError& e) { error = e.what(); }
   }
   world_.access().broadcast(error, 0);
   if (!error.empty()) throw RunError(error);
@@ -163,7 +175,8 @@ void ProgramRun::warn(const std::string& text) {
   if (!options_.quiet) std::fprintf(stderr, "warning: %s\n", text.c_str());
 }
 
-/// One line in a job's log or on a terminal; a warning wherever the launcher has pinned ranks badly. Returns whether all processors are equal.
+/// One line in a job's log or on a terminal; a warning wherever the launcher has pinned ranks badly. Returns whether
+/// all processors are equal.
 bool ProgramRun::report_cores(int threads) {
   if (world_.size() == 1 && !world_.uses_mpi()) return true;
   const std::string mine = encode(cores_of_this_process());
@@ -173,7 +186,8 @@ bool ProgramRun::report_cores(int threads) {
   }
   const bool alike = equal_processors(ranks);
   if (world_.rank() != 0) return alike;
-  for (const std::string& warning : launch_warnings(launch_, environment_, threads, command_)) warn(warning + " [launch]");
+  for (const std::string& warning : launch_warnings(launch_, environment_, threads, command_))
+    warn(warning + " [launch]");
   start_up_.push_back(cores_line(ranks, threads));
   if (environment_.oversubscribed) return alike;
   const bool said = options_.threads || environment_.omp_num_threads;

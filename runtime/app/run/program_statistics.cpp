@@ -10,7 +10,8 @@ namespace tdsl::rt {
 /// Every rank by itself.
 void ProgramRun::compare_counts(const EngineSink& sink) {
   try {
-    check_counts(sink.predictions(), sink.engine().statistics(), sink.writes(), [&](int line) { return info_.at(line); });
+    check_counts(sink.predictions(), sink.engine().statistics(), sink.writes(),
+                 [&](int line) { return info_.at(line); });
   } catch (const RunError& error) {
     if (world_.rank() != 0) print_error(error);
     throw;
@@ -38,8 +39,16 @@ void ProgramRun::write_statistics(const EngineSink& sink) {
   mine.baseline = sink.baseline_cost();
   const plan::PlanInputs& inputs = sink.planner().inputs();
   if (survey_) survey_->unsurveyed = sink.unsurveyed();
-  const RunDescription run{info_.declaration().name, sink.planner().hash(), survey_,    inputs.ranks_per_node, inputs.threads,
-                           inputs.machine,           info_.declaration().source_file, start_up_, warnings_,  limit_.bytes > 0 ? limit_.bytes : options_.memory_bytes.value_or(0)};
+  const RunDescription run{info_.declaration().name,
+                           sink.planner().hash(),
+                           survey_,
+                           inputs.ranks_per_node,
+                           inputs.threads,
+                           inputs.machine,
+                           info_.declaration().source_file,
+                           start_up_,
+                           warnings_,
+                           limit_.bytes > 0 ? limit_.bytes : options_.memory_bytes.value_or(0)};
   if (options_.stats_file) write_file(*options_.stats_file, statistics_json(world_, run, mine));
   mine.measured = false;
   if (options_.plan_file) write_file(*options_.plan_file, statistics_json(world_, run, mine));

@@ -15,13 +15,16 @@
 namespace tdsl::rt {
 
 /// Something about the plan is asked for by name.
-bool ProgramRun::plans_as_asked() const { return options_.use_plan_file || options_.save_plan_file || !options_.place.empty(); }
+bool ProgramRun::plans_as_asked() const {
+  return options_.use_plan_file || options_.save_plan_file || !options_.place.empty();
+}
 
 plan::PlanRequest ProgramRun::plan_request() const {
   plan::PlanRequest request;
   request.program = info_.declaration().name;
   request.schedule = options_.schedule;
-  if (options_.use_plan_file) request.use = plan::PlanFile{*options_.use_plan_file, read_text_file(*options_.use_plan_file)};
+  if (options_.use_plan_file)
+    request.use = plan::PlanFile{*options_.use_plan_file, read_text_file(*options_.use_plan_file)};
   request.place = options_.place;
   return request;
 }
@@ -51,7 +54,10 @@ StartRequest ProgramRun::start_request(const RunSetup& run) {
   request.disk = place.trouble.empty();
   request.no_disk = place.trouble;
   request.saves = options_.checkpoint_directory || options_.resume_directory;
-  if (options_.spill != "none") request.in_file = [this, &run](const std::string& input) { return run.arrays == nullptr && inputs_->in_order(input); };
+  if (options_.spill != "none")
+    request.in_file = [this, &run](const std::string& input) {
+      return run.arrays == nullptr && inputs_->in_order(input);
+    };
   return request;
 }
 
@@ -73,9 +79,7 @@ FittingStart ProgramRun::find_plan(Execution& execution) {
   const record::Start& start = found.start;
   survey_ = {start.region.hash, start.region.ops.size(), start.region.whole};
   execution.sink.expect(start.region);
-  for (const std::string& warning : start.plans.warnings) {
-    warn(warning + " [plan]");
-  }
+  for (const std::string& warning : start.plans.warnings) { warn(warning + " [plan]"); }
   // Before the program runs: a plan is of use also where the run fails, and what cannot be written is known at once.
   if (options_.save_plan_file) write_text_file(*options_.save_plan_file, plan::print(start.saved));
   return found;
@@ -83,7 +87,8 @@ FittingStart ProgramRun::find_plan(Execution& execution) {
 
 /// Of the plan that all ranks follow; empty: there is none. Rank 0 finds it, unless it is that of a run which goes on.
 std::string ProgramRun::plan_text(Execution& execution) {
-  if (const std::string* const earlier = execution.checkpoints ? execution.checkpoints->earlier_plan() : nullptr) return *earlier;
+  if (const std::string* const earlier = execution.checkpoints ? execution.checkpoints->earlier_plan() : nullptr)
+    return *earlier;
   if (!is_planned_as_whole() && limit_.bytes == 0 && !options_.memory_bytes) return {};
   std::string text, error, memory;
   std::string code = "0";
@@ -105,7 +110,8 @@ std::string ProgramRun::plan_text(Execution& execution) {
       error = e.what();
       code = std::to_string(e.exit_code());
     } catch (const std::exception& e) {
-      error = "internal error of the runtime, please report it: the whole program could not be planned: " + std::string(e.what());
+      error = "internal error of the runtime, please report it: the whole program could not be planned: " +
+              std::string(e.what());
       code = std::to_string(static_cast<int>(ExitCode::kRunTime));
     }
   }
@@ -121,7 +127,8 @@ std::string ProgramRun::plan_text(Execution& execution) {
 /// Folders for tensors that do not fit into memory, the best first: those that are made for it, then where results go.
 std::vector<std::string> ProgramRun::spill_folders() const {
   std::vector<std::string> folders = environment_.scratch;
-  for (const auto& [name, path] : options_.outputs) folders.push_back(std::filesystem::path(file_behind(path)).parent_path().string());
+  for (const auto& [name, path] : options_.outputs)
+    folders.push_back(std::filesystem::path(file_behind(path)).parent_path().string());
   for (std::string& folder : folders) folder = folder.empty() ? "." : folder;
   folders.emplace_back("/tmp");
   return folders;
@@ -134,19 +141,21 @@ void ProgramRun::open_disk(Execution& execution, const plan::PlanValue& plan) {
   try {
     const SpillPlace place = spill_place(options_.spill, spill_folders());
     const bool writes = plan.disk > 0;
-    if (writes && !place.trouble.empty()) throw RunError("tensors are to be on disk: " + place.trouble, ExitCode::kUsage);
-    if (!options_.dry_run) disk_.emplace(writes ? place.folder : std::string(), plan.disk, place.insisted, world_.topology().local_size);
-  } catch (const RunError& e) {
-    error = static_cast<char>('0' + e.exit_code()) + std::string(e.what());
-  }
+    if (writes && !place.trouble.empty())
+      throw RunError("tensors are to be on disk: " + place.trouble, ExitCode::kUsage);
+    if (!options_.dry_run)
+      disk_.emplace(writes ? place.folder : std::string(), plan.disk, place.insisted, world_.topology().local_size);
+  } catch (const RunError& e) { error = static_cast<char>('0' + e.exit_code()) + std::string(e.what()); }
   for (const std::vector<std::byte>& theirs : world_.access().all_gather(std::as_bytes(std::span(error)))) {
     if (theirs.empty()) continue;
     const std::string_view text(reinterpret_cast<const char*>(theirs.data()), theirs.size());
     throw RunError(std::string(text.substr(1)), static_cast<ExitCode>(text.front() - '0'));
   }
   if (disk_) execution.sink.engine().use_disk(*disk_, plan.reserve);
-  if (execution.checkpoints && execution.checkpoints->earlier_plan() != nullptr && world_.rank() == 0 && plan.disk > 0) {
-    warn("tensors lie on disk in " + spill_place(options_.spill, spill_folders()).folder + " as before the run was interrupted: a rank has room for " + format_bytes(plan.disk) + " there [spill]");
+  if (execution.checkpoints && execution.checkpoints->earlier_plan() != nullptr && world_.rank() == 0 &&
+      plan.disk > 0) {
+    warn("tensors lie on disk in " + spill_place(options_.spill, spill_folders()).folder +
+         " as before the run was interrupted: a rank has room for " + format_bytes(plan.disk) + " there [spill]");
   }
 }
 

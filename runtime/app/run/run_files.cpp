@@ -88,14 +88,17 @@ void RunFiles::write(const std::string& what, const std::string& path) {
   }
   for (const Named& kept : kept_) require_apart(written, kept);
   for (const Named& other : written_) {
-    if (collide(written.file, other.file)) throw RunError(other.what + " and " + what + " would both be written to `" + path + "`", ExitCode::kUsage);
+    if (collide(written.file, other.file))
+      throw RunError(other.what + " and " + what + " would both be written to `" + path + "`", ExitCode::kUsage);
   }
   written_.push_back(written);
 }
 
 void RunFiles::write_text(const std::string& what, const std::string& path) {
   const fs::path folder = fs::path(look_at(path).path).parent_path();
-  const auto is_made = [&](const Named& other) { return other.what == kCheckpoint && fs::path(other.file.path).parent_path() == folder; };
+  const auto is_made = [&](const Named& other) {
+    return other.what == kCheckpoint && fs::path(other.file.path).parent_path() == folder;
+  };
   if (fs::exists(folder) || std::ranges::none_of(written_, is_made)) require_text_target(path);
   write(what, path);
 }
@@ -121,7 +124,8 @@ void RunFiles::add(const AppOptions& options) {
     keep(*options.resume_directory + "/newest", "a part of the checkpoints");
   }
   for (const auto& [name, path] : options.outputs) write("output " + name, path);
-  for (const auto& [what, path] : {std::pair{"--stats", &options.stats_file}, std::pair{"--plan", &options.plan_file}, std::pair{"--save-plan", &options.save_plan_file}}) {
+  for (const auto& [what, path] : {std::pair{"--stats", &options.stats_file}, std::pair{"--plan", &options.plan_file},
+                                   std::pair{"--save-plan", &options.save_plan_file}}) {
     if (*path) write_text(what, **path);
   }
   if (options.trace_file) write("--trace", *options.trace_file);

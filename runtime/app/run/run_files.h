@@ -7,25 +7,27 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/base/environment.h"
 #include "runtime/app/options/options.h"
+#include "runtime/base/environment.h"
 
 namespace tdsl::rt {
 
-/// The files that a run reads or is, and the files that it writes. A written file replaces none of the former and no other written file. Files are compared
-/// by device and inode, so another spelling, a symbolic link or a hard link is found. Not collective; looks at the file system.
+/// The files that a run reads or is, and the files that it writes. A written file replaces none of the former and no
+/// other written file. Files are compared by device and inode, so another spelling, a symbolic link or a hard link is
+/// found. Not collective; looks at the file system.
 class RunFiles {
  public:
   /// Keeps the running executable and the file of the machine's constants.
   explicit RunFiles(const Environment& environment);
 
-  /// Keeps a file, or a folder with all files below it. `what` completes "it is …" in messages. A path that does not exist has no effect. Throws RunError
-  /// (usage) if a file that `write` has added is the file or lies in the folder.
+  /// Keeps a file, or a folder with all files below it. `what` completes "it is …" in messages. A path that does not
+  /// exist has no effect. Throws RunError (usage) if a file that `write` has added is the file or lies in the folder.
   void keep(const std::string& path, const std::string& what);
   /// Keeps existing files of this name in any folder.
   void keep_named(const std::string& name, const std::string& what);
-  /// Adds a file, a dataset of a file or a folder that the option `what` writes. Throws RunError (usage) if it is a kept file, lies in a kept folder or is a
-  /// folder with a kept file, or collides with another written file. Devices are not compared.
+  /// Adds a file, a dataset of a file or a folder that the option `what` writes. Throws RunError (usage) if it is a
+  /// kept file, lies in a kept folder or is a folder with a kept file, or collides with another written file. Devices
+  /// are not compared.
   void write(const std::string& what, const std::string& path);
   /// The same for a text, which is also checked by require_text_target.
   void write_text(const std::string& what, const std::string& path);

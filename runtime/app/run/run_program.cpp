@@ -8,13 +8,13 @@
 #include <system_error>
 #include <vector>
 
-#include "runtime/base/environment.h"
-#include "runtime/app/run/launch_check.h"
-#include "runtime/app/watch/life_sign.h"
 #include "runtime/app/memory/memory_end.h"
 #include "runtime/app/memory/memory_kills.h"
+#include "runtime/app/run/launch_check.h"
 #include "runtime/app/run/program_run.h"
 #include "runtime/app/run/run_program_signals.h"
+#include "runtime/app/watch/life_sign.h"
+#include "runtime/base/environment.h"
 #include "runtime/engine/spare_memory.h"
 #include "runtime/foreign/call.h"
 #include "runtime/io/file_bytes.h"
@@ -31,7 +31,8 @@ void announce_start(const Environment& environment) {
   if (environment.session_folder) std::ofstream(*environment.session_folder + "/started") << '\n';
 }
 
-/// Whoever started the ranks may be the one to say it; the ranks tell each other in any case, because not all may know that.
+/// Whoever started the ranks may be the one to say it; the ranks tell each other in any case, because not all may know
+/// that.
 void watch_kills(World& world, const Environment& environment) {
   const std::string mine = kill_watch_part();
   std::vector<std::string> parts;

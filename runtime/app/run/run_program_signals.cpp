@@ -1,12 +1,12 @@
 #include "runtime/app/run/run_program_signals.h"
 
-#include <atomic>
-#include <csignal>
 #include <sys/prctl.h>
 #include <unistd.h>
+#include <atomic>
+#include <csignal>
 
-#include "runtime/app/watch/life_sign.h"
 #include "runtime/app/memory/memory_kills.h"
+#include "runtime/app/watch/life_sign.h"
 #include "runtime/io/temporaries.h"
 
 namespace tdsl::rt {
@@ -34,7 +34,8 @@ void end_process(int signal) {
   if (speaks != 0 && signal != SIGPIPE && !told) {
     constexpr char kNone[] = "interrupted; no output file was written\n";
     constexpr char kSome[] = "interrupted; output files had been written\n";
-    [[maybe_unused]] const auto written = outputs == 0 ? ::write(STDERR_FILENO, kNone, sizeof kNone - 1) : ::write(STDERR_FILENO, kSome, sizeof kSome - 1);
+    [[maybe_unused]] const auto written = outputs == 0 ? ::write(STDERR_FILENO, kNone, sizeof kNone - 1)
+                                                       : ::write(STDERR_FILENO, kSome, sizeof kSome - 1);
   }
   ::_exit(128 + signal);
 }
@@ -91,7 +92,8 @@ void handle_interrupts() {
     if ((signal == SIGHUP || signal == SIGPIPE) && is_ignored(signal)) continue;
     set_handler(signal, end_process);
   }
-  set_handler(SIGUSR2, [](int) { asked = 1; }, SA_RESTART);
+  set_handler(
+      SIGUSR2, [](int) { asked = 1; }, SA_RESTART);
   set_handler(SIGXFSZ, SIG_IGN);
 }
 

@@ -3,8 +3,8 @@
 namespace tdsl::rt {
 
 /// From now on what ends a process from outside (HUP, INT, QUIT, PIPE, ALRM, TERM, USR1, XCPU) first removes its
-/// temporary files; the exit code is 128 + the signal's number. HUP and PIPE stay ignored where they are (nohup). A file that
-/// grows beyond the user's limit fails with a message.
+/// temporary files; the exit code is 128 + the signal's number. HUP and PIPE stay ignored where they are (nohup). A
+/// file that grows beyond the user's limit fails with a message.
 void handle_interrupts();
 /// From now on USR1 and TERM are counted instead, and wait to be acted upon. A second TERM ends the process.
 void catch_checkpoint_signals();

@@ -50,9 +50,7 @@ Parts split_number(T value, std::chars_format format) {
   if (parts.fraction.size() > static_cast<std::size_t>(kPrecision)) {
     parts = split_text({buffer.data(), std::to_chars(buffer.data(), end, value, format, kPrecision).ptr});
   }
-  while (!parts.fraction.empty() && parts.fraction.back() == '0') {
-    parts.fraction.pop_back();
-  }
+  while (!parts.fraction.empty() && parts.fraction.back() == '0') { parts.fraction.pop_back(); }
   return parts;
 }
 
@@ -63,9 +61,7 @@ class FloatingTexts {
   explicit FloatingTexts(std::span<const T> elements) {
     choose_format(elements);
     for (const T x : elements) {
-      if (!std::isfinite(x)) {
-        continue;
-      }
+      if (!std::isfinite(x)) { continue; }
       const Parts parts = split_number(x, format_);
       left_ = std::max(left_, parts.whole.size());
       decimals_ = std::max(decimals_, parts.fraction.size());
@@ -81,9 +77,7 @@ class FloatingTexts {
   }
 
   std::string operator()(T x) const {
-    if (!std::isfinite(x)) {
-      return padded(std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf", left_ + right_ + 1);
-    }
+    if (!std::isfinite(x)) { return padded(std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf", left_ + right_ + 1); }
     if (format_ == std::chars_format::scientific) {
       // All digits are the value's own: a f32 shows what lies beyond its shortest text rather than zeros.
       Parts parts = split_text(digits_of(x, static_cast<int>(decimals_)));
@@ -118,9 +112,7 @@ template <class T>
 class ExactTexts {
  public:
   explicit ExactTexts(std::span<const T> elements) {
-    for (const T x : elements) {
-      width_ = std::max(width_, format_scalar(x).size());
-    }
+    for (const T x : elements) { width_ = std::max(width_, format_scalar(x).size()); }
   }
   std::string operator()(T x) const { return padded(format_scalar(x), width_); }
 
@@ -193,17 +185,11 @@ class Layout {
 template <Element T>
 std::string format_summary(std::string_view name, std::span<const std::int64_t> shape, std::span<const T> elements) {
   std::size_t expected = 1;
-  for (const auto& axis : summary_indices(shape)) {
-    expected *= axis.size();
-  }
+  for (const auto& axis : summary_indices(shape)) { expected *= axis.size(); }
   TDSL_CHECK(elements.size() == expected, "a summary has the elements of summary_indices");
   const std::string head = std::string(name) + ": " + format_type(element_type_of<T>, shape);
-  if (shape.empty()) {
-    return head + " = " + format_scalar(elements[0]);
-  }
-  if (elements.empty()) {
-    return head + "\n[]";
-  }
+  if (shape.empty()) { return head + " = " + format_scalar(elements[0]); }
+  if (elements.empty()) { return head + "\n[]"; }
   if constexpr (std::floating_point<T>) {
     return head + "\n" + Layout<FloatingTexts<T>, T>(shape, elements).text();
   } else {

@@ -15,13 +15,16 @@ std::int64_t physical_memory() {
   return pages > 0 && bytes > 0 ? pages * bytes : 0;
 }
 
-std::optional<std::string> no_room_text(std::string_view name, ElementType type, std::span<const std::int64_t> shape, std::int64_t memory, std::int64_t nodes, bool sparse) {
+std::optional<std::string> no_room_text(std::string_view name, ElementType type, std::span<const std::int64_t> shape,
+                                        std::int64_t memory, std::int64_t nodes, bool sparse) {
   if (memory == 0 || std::ranges::count(shape, 0) > 0) return std::nullopt;
   auto bytes = static_cast<std::int64_t>(element_size(type));
   for (const std::int64_t extent : shape) bytes *= extent;  // a legal size
   if (bytes / nodes <= memory) return std::nullopt;
-  return std::string(name) + " is " + (sparse ? "sparse " : "") + std::string(element_name(type)) + shape_text(shape) + ", stored dense here: " + format_bytes(bytes) + ", but " +
-         (nodes == 1 ? "this machine has " : std::to_string(nodes) + " machines have ") + format_bytes(memory) + (nodes == 1 ? "" : " each") + " of memory";
+  return std::string(name) + " is " + (sparse ? "sparse " : "") + std::string(element_name(type)) + shape_text(shape) +
+         ", stored dense here: " + format_bytes(bytes) + ", but " +
+         (nodes == 1 ? "this machine has " : std::to_string(nodes) + " machines have ") + format_bytes(memory) +
+         (nodes == 1 ? "" : " each") + " of memory";
 }
 
 }  // namespace tdsl::rt

@@ -8,13 +8,13 @@
 #include <span>
 #include <utility>
 
-#include "runtime/app/run/fitting_start.h"
-#include "runtime/base/number_format.h"
 #include "runtime/app/options/options.h"
-#include "runtime/app/session/panels.h"
+#include "runtime/app/run/fitting_start.h"
 #include "runtime/app/run/run_program_signals.h"
+#include "runtime/app/session/panels.h"
 #include "runtime/app/session/stored_tiles.h"
 #include "runtime/app/session/tile_entries.h"
+#include "runtime/base/number_format.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/contraction.h"
@@ -27,14 +27,17 @@
 namespace tdsl::rt {
 
 EngineSink::EngineSink(const RunSetup& setup)
-    : PlanningSink(setup.plan_inputs), setup_(setup), engine_(setup.world, setup.store, planner().lookup(), setup.engine_options) {}
+    : PlanningSink(setup.plan_inputs),
+      setup_(setup),
+      engine_(setup.world, setup.store, planner().lookup(), setup.engine_options) {}
 
 void EngineSink::enable_predictions(bool baseline) {
   const int rank = setup_.world.rank();
   predictions_.enable(rank);
   if (!baseline) return;
   baseline_cost_.emplace();
-  baseline_.emplace(setup_.plan_inputs, [this, rank](const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs) {
+  baseline_.emplace(setup_.plan_inputs, [this, rank](const plan::PlannedOp& op, const plan::TensorLookup& lookup,
+                                                     const plan::PlanInputs& inputs) {
     const plan::Cost cost = plan::cost_of(op.op, op.plan, lookup, rank, inputs.machine, inputs.threads);
     baseline_cost_->bytes_received += cost.bytes_received;
     baseline_cost_->tasks += cost.tasks;
@@ -68,7 +71,8 @@ void EngineSink::put_by(plan::Segment segment) {
 void EngineSink::segment(plan::Segment segment) {
   if (replayed_) return put_by(std::move(segment));
   if (!surveyed_.empty()) {
-    unsurveyed_ += std::count_if(segment.ops.begin(), segment.ops.end(), [this](const plan::Op& op) { return op.site != 0 && !surveyed_.contains(op.site); });
+    unsurveyed_ += std::count_if(segment.ops.begin(), segment.ops.end(),
+                                 [this](const plan::Op& op) { return op.site != 0 && !surveyed_.contains(op.site); });
   }
   if (baseline_) baseline_->segment(segment);
   PlanningSink::segment(std::move(segment));
@@ -88,7 +92,8 @@ void EngineSink::planned(const plan::PlannedSegment& segment) {
   check_memory();
   const plan::TensorLookup lookup = planner().lookup();
   for (const plan::TensorId id : segment.ended) predictions_.free(id);
-  for (std::size_t k = 0; k < segment.ops.size(); ++k) predictions_.add(*segment.ops[k], lookup, planner().inputs(), segment.last_names[k]);
+  for (std::size_t k = 0; k < segment.ops.size(); ++k)
+    predictions_.add(*segment.ops[k], lookup, planner().inputs(), segment.last_names[k]);
   for (const plan::Op& source : segment.unused) kernels_.erase(source.record);
   if (dry_run()) {
     note_places(segment);
@@ -106,15 +111,19 @@ void EngineSink::planned(const plan::PlannedSegment& segment) {
 void EngineSink::foresee(const plan::PlannedSegment& segment) {
   const plan::TensorLookup lookup = planner().lookup();
   const auto seconds = [&](const plan::PlannedOp& op) {
-    if (op.op.op_class == plan::OpClass::kSave || op.op.op_class == plan::OpClass::kRestore) return 0.0;  // no part of the program
-    return plan::cost_of(op.op, op.plan, lookup, setup_.world.rank(), setup_.plan_inputs.machine, setup_.plan_inputs.threads).seconds.hi;
+    if (op.op.op_class == plan::OpClass::kSave || op.op.op_class == plan::OpClass::kRestore)
+      return 0.0;  // no part of the program
+    return plan::cost_of(op.op, op.plan, lookup, setup_.world.rank(), setup_.plan_inputs.machine,
+                         setup_.plan_inputs.threads)
+        .seconds.hi;
   };
   for (const auto& op : segment.ops) {
     if (progress_ != nullptr) progress_->submitted(seconds(*op));
     if (!long_loop_ || op->op.op_class != plan::OpClass::kLoop || long_sites_.contains(op->op.site)) continue;
     plan::Coord first;  // one rank runs it, perhaps another one than this
     first.rank = op->plan.space.rank();
-    const plan::Cost cost = plan::cost_of(op->op, op->plan, lookup, op->plan.space.owner(first), setup_.plan_inputs.machine, setup_.plan_inputs.threads);
+    const plan::Cost cost = plan::cost_of(op->op, op->plan, lookup, op->plan.space.owner(first),
+                                          setup_.plan_inputs.machine, setup_.plan_inputs.threads);
     if (cost.seconds.hi <= long_seconds_) continue;
     long_sites_.insert(op->op.site);
     long_loop_(op->op, cost.seconds.hi);
@@ -148,14 +157,17 @@ Kernel without_parts(const plan::Op& op, Kernel kernel) {
 
 }  // namespace
 
-void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, const std::vector<plan::TensorId>& last_names) {
+void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned,
+                        const std::vector<plan::TensorId>& last_names) {
   const plan::Op& op = planned->op;
   // The kernel keeps the planned operation alive.
   const std::shared_ptr<const plan::Op> description(planned, &op);
   const auto type = [&op] { return *element_type_named(op.outputs.front().element.name); };
   if (planned->part == 1) {
     const Parts& parts = parts_.at(op.reads.front().tensor);
-    engine_.submit(planned, followed_by(combine_kernel(description, parts.combine, type(), parts.pieces), parts.epilogue), last_names);
+    engine_.submit(planned,
+                   followed_by(combine_kernel(description, parts.combine, type(), parts.pieces), parts.epilogue),
+                   last_names);
     return;
   }
   if (planned->part == 2) {
@@ -169,13 +181,16 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned, c
   kernels_.erase(recorded);
   const bool parts = !op.outputs.empty() && plan::is_part(op.outputs.front().id);
   Epilogue epilogue(op.op_class == plan::OpClass::kContraction ? std::move(kernel) : nullptr);
-  if (parts) parts_.emplace(op.outputs.front().id, Parts{op.combine, op.pieces, std::exchange(epilogue, Epilogue(nullptr))});
+  if (parts)
+    parts_.emplace(op.outputs.front().id, Parts{op.combine, op.pieces, std::exchange(epilogue, Epilogue(nullptr))});
   if (op.op_class == plan::OpClass::kContraction) {
     kernel = contraction_kernel(description, type(), epilogue);
   } else if (op.op_class == plan::OpClass::kLoad && setup_.inputs.dense(op.name) == nullptr) {
     const plan::Distribution where = plan::distribution_of(op, planned->plan, op.outputs.front());
-    auto entries = std::make_shared<const TileEntries>(engine_, setup_.world.rank(), where, setup_.inputs.take_entries(op.name));
-    kernel = op.outputs.front().sized() ? stored_tile_kernel(std::move(entries)) : dense_tile_kernel(std::move(entries));
+    auto entries =
+        std::make_shared<const TileEntries>(engine_, setup_.world.rank(), where, setup_.inputs.take_entries(op.name));
+    kernel =
+        op.outputs.front().sized() ? stored_tile_kernel(std::move(entries)) : dense_tile_kernel(std::move(entries));
   } else {
     kernel = without_parts(op, std::move(kernel));
   }
@@ -195,7 +210,8 @@ void EngineSink::note_places(const plan::PlannedSegment& segment) const {
     const plan::Op& op = planned->op;
     if (planned->part != 0) continue;
     if (op.op_class == plan::OpClass::kLoad) {
-      setup_.arrays->note(op.name, *element_type_named(op.outputs.front().element.name), plan::distribution_of(op, planned->plan, op.outputs.front()));
+      setup_.arrays->note(op.name, *element_type_named(op.outputs.front().element.name),
+                          plan::distribution_of(op, planned->plan, op.outputs.front()));
     } else if (op.op_class == plan::OpClass::kStore) {
       const plan::PlacedTensor& value = planner().lookup()(op.reads.front().tensor);
       setup_.arrays->note(op.name, *element_type_named(value.desc.element.name), value.distribution);
@@ -208,8 +224,8 @@ void EngineSink::check_window() const {
   const plan::Index largest = planner().largest_step();
   if (window == 0 || largest <= window) return;
   const std::string& like = setup_.options.window_text;
-  throw RunError("--window " + given_size(window, like) + " is too small: the largest step of this program needs " + shown_size(largest, like) +
-                     "; the smallest legal value is --window " + option_size(largest, like),
+  throw RunError("--window " + given_size(window, like) + " is too small: the largest step of this program needs " +
+                     shown_size(largest, like) + "; the smallest legal value is --window " + option_size(largest, like),
                  ExitCode::kUsage);
 }
 
@@ -219,9 +235,10 @@ void EngineSink::check_memory() const {
   if (memory == 0 || need.bytes <= memory) return;
   // Of a program that is planned in parts, this one may come after others have run, and need less than the next one.
   const bool runs = engine_.operations().submitted > 0;
-  throw RunError(setup_.info.at(need.line),
-                 too_little_memory(need, memory, setup_.options.memory_text) + (runs ? "; what follows may need more" : ""),
-                 runs ? ExitCode::kRunTime : ExitCode::kUsage);
+  throw RunError(
+      setup_.info.at(need.line),
+      too_little_memory(need, memory, setup_.options.memory_text) + (runs ? "; what follows may need more" : ""),
+      runs ? ExitCode::kRunTime : ExitCode::kUsage);
 }
 
 /// Rank 0 creates something that others open by its token. Null in a dry run.
@@ -231,9 +248,7 @@ auto EngineSink::open_together(int line, const Create& create, const Open& open)
   if (setup_.world.rank() == 0) {
     try {
       writer = create();
-    } catch (const RunError& error) {
-      throw RunError(setup_.info.at(line), error.what(), error.code());
-    }
+    } catch (const RunError& error) { throw RunError(setup_.info.at(line), error.what(), error.code()); }
   }
   if (dry_run()) return nullptr;  // the writer removes the file
   const std::string token = engine_.share(writer ? writer->token() : std::string());
@@ -275,7 +290,8 @@ void write_tile(const TensorWriter& writer, const TaskArgs& args) {
     lo[d] = in.box.dim[d].lo;
     hi[d] = in.box.dim[d].hi;
   }
-  writer.write_box(std::span(lo).first(rank), std::span(hi).first(rank), reinterpret_cast<const T*>(in.data), std::span(in.stride).first(rank));
+  writer.write_box(std::span(lo).first(rank), std::span(hi).first(rank), reinterpret_cast<const T*>(in.data),
+                   std::span(in.stride).first(rank));
 }
 
 }  // namespace
@@ -286,9 +302,7 @@ Kernel EngineSink::open_array(std::string_view name, const record::TensorState& 
   std::shared_ptr<TensorWriter> writer;
   try {
     writer = setup_.arrays->writer(output, value.type, value.desc.shape);
-  } catch (const RunError& error) {
-    throw RunError(setup_.info.at(line), error.what(), error.code());
-  }
+  } catch (const RunError& error) { throw RunError(setup_.info.at(line), error.what(), error.code()); }
   if (!writer) return nullptr;
   return [writer = std::move(writer), type = value.type](const TaskArgs& args) {
     visit_element_type(type, [&](auto tag) { write_tile<typename decltype(tag)::type>(*writer, args); });
@@ -300,14 +314,16 @@ Kernel EngineSink::open_file(const std::string& path, const record::TensorState&
   const std::vector<Index>& shape = value.desc.shape;
   if (holds_entries(path)) {
     std::unique_ptr<EntryWriter> writer = open_together(
-        place.line, [&] { return EntryWriter::create(path, type, shape, setup_.unfinished); }, [](const std::string& token) { return EntryWriter::open(token); });
+        place.line, [&] { return EntryWriter::create(path, type, shape, setup_.unfinished); },
+        [](const std::string& token) { return EntryWriter::open(token); });
     if (!writer) return nullptr;
     const auto output = std::make_shared<EntryOutput>(std::move(writer));
     entry_files_.push_back(output);
     return [output](const TaskArgs& args) { output->collect(args); };
   }
   std::shared_ptr<TensorWriter> writer = open_together(
-      place.line, [&] { return create_tensor(path, type, shape, setup_.unfinished); }, [](const std::string& token) { return open_tensor(token); });
+      place.line, [&] { return create_tensor(path, type, shape, setup_.unfinished); },
+      [](const std::string& token) { return open_tensor(token); });
   if (!writer) return nullptr;
   files_.push_back({writer, place.site});
   return [writer = std::move(writer), type](const TaskArgs& args) {
@@ -335,9 +351,7 @@ class Together {
     if (!error_.empty()) return;
     try {
       action();
-    } catch (const RunError& e) {
-      error_ = e.what();
-    } catch (const std::bad_alloc&) {
+    } catch (const RunError& e) { error_ = e.what(); } catch (const std::bad_alloc&) {
       error_ = "out of memory";
     } catch (const std::exception& e) {
       error_ = std::string("internal error of the runtime, please report it: ") + e.what();
@@ -405,7 +419,9 @@ void EngineSink::check_numbers() {
   if (setup_.numbers == nullptr || dry_run()) return;
   complete();
   const auto finding = setup_.numbers->first(engine_, setup_.world.size());
-  if (finding) throw ProgramError(setup_.info.at(finding->line), finding->text(lines_text(setup_.info, setup_.info.inner_places(finding->line))));
+  if (finding)
+    throw ProgramError(setup_.info.at(finding->line),
+                       finding->text(lines_text(setup_.info, setup_.info.inner_places(finding->line))));
 }
 
 void EngineSink::complete() {
@@ -417,10 +433,12 @@ void EngineSink::finish() {
   if (dry_run()) return;
   if (setup_.arrays != nullptr) setup_.arrays->deliver(engine_);
   for (const auto& output : entry_files_) output->gather(engine_, setup_.world.rank(), setup_.world.size());
-  // Ranks that still sort hear from those that are done: nobody leaves the engine, and its signs of life, before all can.
+  // Ranks that still sort hear from those that are done: nobody leaves the engine, and its signs of life, before all
+  // can.
   if (!entry_files_.empty()) complete();
   TDSL_CHECK(engine_.live_blocks() == 0, std::to_string(engine_.live_blocks()) + " blocks are left at the end");
-  TDSL_CHECK(setup_.store.live_buffers() == 0, std::to_string(setup_.store.live_buffers()) + " buffers are left at the end");
+  TDSL_CHECK(setup_.store.live_buffers() == 0,
+             std::to_string(setup_.store.live_buffers()) + " buffers are left at the end");
 }
 
 }  // namespace tdsl::rt

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/app/session/entry_output.h"
 #include "runtime/app/options/number_check.h"
 #include "runtime/app/options/options.h"
-#include "runtime/app/run/program_info.h"
 #include "runtime/app/report/progress.h"
-#include "runtime/app/session/session_inputs.h"
 #include "runtime/app/report/statistics.h"
+#include "runtime/app/run/program_info.h"
+#include "runtime/app/session/entry_output.h"
+#include "runtime/app/session/session_inputs.h"
 #include "runtime/engine/engine.h"
 #include "runtime/io/tensor/tensor_file.h"
 #include "runtime/kernels/epilogue.h"
@@ -41,7 +41,7 @@ struct RunSetup {
   EngineOptions engine_options;
   Unfinished unfinished = Unfinished::kNamed;
   const NumberCheck* numbers = nullptr;  ///< watches the engine's blocks
-  Arrays* arrays = nullptr;  ///< of a caller, in place of files
+  Arrays* arrays = nullptr;              ///< of a caller, in place of files
 };
 
 /// Where recorded operations run: planned, predicted, given their kernels, and submitted to the engine.
@@ -56,7 +56,8 @@ class EngineSink : public record::PlanningSink {
   /// Of an operation that has been recorded and not submitted.
   [[nodiscard]] const Kernel& kept(plan::Index record) const { return kernels_.at(record); }
 
-  /// What is recorded from now on has been carried out by an earlier run: sources of tensors that keep a name, and writing to files, are put by.
+  /// What is recorded from now on has been carried out by an earlier run: sources of tensors that keep a name, and
+  /// writing to files, are put by.
   void begin_replay() { replayed_.emplace(); }
   struct Replayed {
     std::map<plan::TensorId, plan::Op> sources;
@@ -92,15 +93,16 @@ class EngineSink : public record::PlanningSink {
 
   /// The kernel that writes tiles of the output to the caller's array; null in a dry run.
   [[nodiscard]] Kernel open_array(std::string_view name, const record::TensorState& value, int line);
-  /// The kernel that writes tiles of the output to a file, of the kind that its name says. Every rank calls it; null in a dry run, once the
-  /// file could be made.
+  /// The kernel that writes tiles of the output to a file, of the kind that its name says. Every rank calls it; null in
+  /// a dry run, once the file could be made.
   [[nodiscard]] Kernel open_file(const std::string& path, const record::TensorState& value, record::Place place);
   /// Flushes files to disk and gives them their names, all or none. Every rank calls it when the run is over.
   void commit_outputs();
   /// What this rank has written to dense files, by site.
   [[nodiscard]] std::map<int, WriteCount> writes() const;
 
-  /// With --check, waits for everything submitted and throws ProgramError if an element is what it looks for. Every rank calls it.
+  /// With --check, waits for everything submitted and throws ProgramError if an element is what it looks for. Every
+  /// rank calls it.
   void check_numbers();
   /// Waits until everything submitted is done. Every rank calls it.
   void complete();
@@ -144,7 +146,7 @@ class EngineSink : public record::PlanningSink {
   std::optional<plan::Cost> baseline_cost_;
   Progress* progress_ = nullptr;
   double long_seconds_ = 0;
-  LongLoop long_loop_;  ///< null: nobody wants to know
+  LongLoop long_loop_;                  ///< null: nobody wants to know
   std::unordered_set<int> long_sites_;  ///< that have been told
 };
 

@@ -7,8 +7,8 @@
 
 namespace tdsl::rt {
 
-/// What a rank's shares of files of entries take under `--memory`: all of them are read before the first is brought to its tiles, and then the
-/// entries of one are there twice (Note [Entries find their tiles]).
+/// What a rank's shares of files of entries take under `--memory`: all of them are read before the first is brought to
+/// its tiles, and then the entries of one are there twice (Note [Entries find their tiles]).
 class EntryMemory {
  public:
   /// 0: as much as there is.
@@ -42,6 +42,8 @@ class EntryMemory {
 };
 
 /// Bytes of entries on a rank at the peak, of a file with `entries`, evenly shared and placed.
-[[nodiscard]] inline double entry_peak_bytes(double entries, double bytes_each, double ranks) { return 2.0 * entries * bytes_each / ranks; }
+[[nodiscard]] inline double entry_peak_bytes(double entries, double bytes_each, double ranks) {
+  return 2.0 * entries * bytes_each / ranks;
+}
 
 }  // namespace tdsl::rt

@@ -62,7 +62,9 @@ Entries stored_of(const TaskArgs& args, const EntryForm& form) {
 }
 
 /// Rows of rank r: near-equal ranges.
-Index first_row(Index rows, int rank, int ranks) { return static_cast<Index>(static_cast<__int128>(rows) * rank / ranks); }
+Index first_row(Index rows, int rank, int ranks) {
+  return static_cast<Index>(static_cast<__int128>(rows) * rank / ranks);
+}
 
 int owner_of(Index row, Index rows, int ranks) {
   int rank = static_cast<int>(static_cast<__int128>(row) * ranks / rows);
@@ -73,22 +75,27 @@ int owner_of(Index row, Index rows, int ranks) {
 }  // namespace
 
 void EntryOutput::collect(const TaskArgs& args) {
-  const EntryForm form{static_cast<int>(writer_->shape().size()), writer_->type(), EntryForm::needs_wide(writer_->shape())};
+  const EntryForm form{static_cast<int>(writer_->shape().size()), writer_->type(),
+                       EntryForm::needs_wide(writer_->shape())};
   Entries entries = visit_element_type(form.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return args.inputs[0].data == nullptr ? stored_of<T>(args, form) : nonzeros_of<T>(args.inputs[0], form, writer_->written());
+    return args.inputs[0].data == nullptr ? stored_of<T>(args, form)
+                                          : nonzeros_of<T>(args.inputs[0], form, writer_->written());
   });
   const std::scoped_lock lock(mutex_);
   tiles_.push_back(std::move(entries));
 }
 
 void EntryOutput::gather(Engine& engine, int rank, int ranks) {
-  const EntryForm form{static_cast<int>(writer_->shape().size()), writer_->type(), EntryForm::needs_wide(writer_->shape())};
+  const EntryForm form{static_cast<int>(writer_->shape().size()), writer_->type(),
+                       EntryForm::needs_wide(writer_->shape())};
   const Index rows = writer_->shape().front();
   Entries mine(form);
   std::vector<std::vector<std::byte>> open(static_cast<std::size_t>(ranks));
   std::deque<std::pair<int, std::vector<std::byte>>> full;
-  const auto close = [&](std::size_t owner) { full.emplace_back(static_cast<int>(owner), std::exchange(open[owner], {})); };
+  const auto close = [&](std::size_t owner) {
+    full.emplace_back(static_cast<int>(owner), std::exchange(open[owner], {}));
+  };
   const auto add = [&](const std::byte* entry) {
     const auto owner = static_cast<std::size_t>(owner_of(form.coordinate(entry, 0), rows, ranks));
     if (static_cast<int>(owner) == rank) {
@@ -113,7 +120,8 @@ void EntryOutput::gather(Engine& engine, int rank, int ranks) {
   };
   for (auto& source : engine.exchange(next)) {
     for (std::vector<std::byte>& piece : source) {
-      for (std::size_t at = 0; at < piece.size(); at += form.bytes()) std::memcpy(mine.append(), piece.data() + at, form.bytes());
+      for (std::size_t at = 0; at < piece.size(); at += form.bytes())
+        std::memcpy(mine.append(), piece.data() + at, form.bytes());
       piece = {};
     }
   }

@@ -11,8 +11,9 @@
 
 namespace tdsl::rt {
 
-/// A file of entries as a program's output. Tasks collect what the file has of the tiles where they lie; when the program is over, ranks exchange entries
-/// so that each has a range of rows, and write. The bytes do not depend on the number of ranks.
+/// A file of entries as a program's output. Tasks collect what the file has of the tiles where they lie; when the
+/// program is over, ranks exchange entries so that each has a range of rows, and write. The bytes do not depend on the
+/// number of ranks.
 class EntryOutput {
  public:
   explicit EntryOutput(std::unique_ptr<EntryWriter> writer) : writer_(std::move(writer)) {}

@@ -8,10 +8,11 @@
 
 namespace tdsl::rt {
 
-/// A box in panels of about 1 MiB, as it lies row-major: how dense files are read and written without a dense copy of a tile. Rows of the last dimension are
-/// never cut, so that a panel has at least one.
+/// A box in panels of about 1 MiB, as it lies row-major: how dense files are read and written without a dense copy of a
+/// tile. Rows of the last dimension are never cut, so that a panel has at least one.
 ///
-///     for (Panels panels(box, sizeof(T), 0); panels.next();) reader.read_box<T>(panels.lo(), panels.hi(), memory, panels.strides());
+///     for (Panels panels(box, sizeof(T), 0); panels.next();) reader.read_box<T>(panels.lo(), panels.hi(), memory,
+///     panels.strides());
 class Panels {
   using Index = plan::Index;
 
@@ -27,7 +28,8 @@ class Panels {
       const bool may_be_cut = d <= std::max(0, std::min(deepest, box.rank - 2));
       if (may_be_cut && (cut_ < 0 || plan::product(behind, element_bytes) <= kBytes)) {
         cut_ = d;
-        height_ = std::clamp<Index>(kBytes / std::max<Index>(1, plan::product(behind, element_bytes)), 1, std::max<Index>(1, box[d].size()));
+        height_ = std::clamp<Index>(kBytes / std::max<Index>(1, plan::product(behind, element_bytes)), 1,
+                                    std::max<Index>(1, box[d].size()));
         elements_ = height_ * behind;
       }
       behind = plan::product(behind, box[d].size());
@@ -60,7 +62,9 @@ class Panels {
 
  private:
   using List = std::array<Index, plan::kMaxRank>;
-  [[nodiscard]] std::span<const Index> of_rank(const List& list) const { return std::span<const Index>(list).first(plan::idx(box_.rank)); }
+  [[nodiscard]] std::span<const Index> of_rank(const List& list) const {
+    return std::span<const Index>(list).first(plan::idx(box_.rank));
+  }
 
   plan::Box box_;
   List lo_{}, hi_{}, strides_{};

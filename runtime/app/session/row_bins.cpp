@@ -10,7 +10,8 @@ std::vector<Index> entries_by_bin(const Entries& entries, Index rows) {
   const plan::Tiling bins = plan::Tiling::near_equal(rows, plan::RowCounts::bins_of(rows));
   std::vector<Index> counts(static_cast<std::size_t>(bins.tiles()), 0);
   const EntryForm form = entries.form();
-  entries.for_each([&](const std::byte* entry) { ++counts[static_cast<std::size_t>(bins.tile_of(form.coordinate(entry, 0)))]; });
+  entries.for_each(
+      [&](const std::byte* entry) { ++counts[static_cast<std::size_t>(bins.tile_of(form.coordinate(entry, 0)))]; });
   return counts;
 }
 

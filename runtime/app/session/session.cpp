@@ -1,7 +1,7 @@
 #include "runtime/app/session/session.h"
 
-#include <cstdio>
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -36,7 +36,8 @@ void fill_random(RandomKind kind, RandomStream stream, const std::vector<Index>&
     lo[d] = out.box.dim[d].lo;
     extents[d] = out.box.dim[d].size();
   }
-  const RandomBlock<T> block{reinterpret_cast<T*>(out.data), std::span(out.stride).first(rank), lo, extents, global_strides};
+  const RandomBlock<T> block{reinterpret_cast<T*>(out.data), std::span(out.stride).first(rank), lo, extents,
+                             global_strides};
   kind == RandomKind::kUniform ? fill_uniform(stream, block) : fill_normal(stream, block);
 }
 
@@ -63,7 +64,8 @@ void read_block(const TensorReader& reader, const TaskArgs& args) {
     lo[d] = out.box.dim[d].lo;
     hi[d] = out.box.dim[d].hi;
   }
-  reader.read_box(std::span(lo).first(rank), std::span(hi).first(rank), reinterpret_cast<T*>(out.data), std::span(out.stride).first(rank));
+  reader.read_box(std::span(lo).first(rank), std::span(hi).first(rank), reinterpret_cast<T*>(out.data),
+                  std::span(out.stride).first(rank));
 }
 
 }  // namespace
@@ -72,7 +74,9 @@ Index Session::dimension(std::string_view name) const { return impl_->setup.inpu
 
 void Session::gathers(int line, std::string_view routine, std::string_view operand, Index bytes) {
   const bool many = !impl_->surveys() && impl_->setup.plan_inputs.ranks > 1 && bytes > plan::kGatheredBytes;
-  if (!many || options().quiet || impl_->setup.world.rank() != 0 || impl_->silent.contains(line) || !impl_->gathered.emplace(line, routine).second) return;
+  if (!many || options().quiet || impl_->setup.world.rank() != 0 || impl_->silent.contains(line) ||
+      !impl_->gathered.emplace(line, routine).second)
+    return;
   const std::string text = plan::gathered_text(std::string(routine), std::string(operand), bytes);
   std::fprintf(stderr, "%s:%d: warning: %s\n", std::string(impl_->at(line).file).c_str(), line_in(line), text.c_str());
 }
@@ -116,25 +120,30 @@ void Session::check_subscript(int line, Interval values, Index extent, std::stri
   const Index last = scalar::subtract<Index>(values.hi, 1);
   if (impl_->surveys() || (inside(values.lo) && inside(last))) return;
   const Index bad = inside(values.lo) ? last : values.lo;
-  impl_->stop(line, "subscript " + std::string(text) + " reaches " + std::to_string(bad) + ", but the dimension has " + std::to_string(extent) +
-                        (extent == 1 ? " element" : " elements"));
+  impl_->stop(line, "subscript " + std::string(text) + " reaches " + std::to_string(bad) + ", but the dimension has " +
+                        std::to_string(extent) + (extent == 1 ? " element" : " elements"));
 }
 
 void Session::check(int line, bool condition, std::string_view message) {
   if (!condition && !impl_->surveys()) impl_->stop(line, std::string(message));
 }
 
-void Session::Impl::require_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const {
-  if (!is_legal_size(shape, static_cast<Index>(element_size(type)))) stop(line, too_large_text(name, element_name(type), shape));
+void Session::Impl::require_size(std::string_view name, ElementType type, std::span<const Index> shape,
+                                 int line) const {
+  if (!is_legal_size(shape, static_cast<Index>(element_size(type))))
+    stop(line, too_large_text(name, element_name(type), shape));
 }
 
-void Session::Impl::require_stored_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const {
+void Session::Impl::require_stored_size(std::string_view name, ElementType type, std::span<const Index> shape,
+                                        int line) const {
   if (!is_legal_stored_size(shape)) stop(line, too_large_text(name, element_name(type), shape, true));
 }
 
-void Session::Impl::require_room(std::string_view name, ElementType type, std::span<const Index> shape, int line) const {
+void Session::Impl::require_room(std::string_view name, ElementType type, std::span<const Index> shape,
+                                 int line) const {
   if (surveys() || sink->dry_run() || setup.options.memory_bytes) return;
-  const auto no_room = no_room_text(name, type, shape, physical_memory(), setup.world.topology().node_count, setup.info.is_sparse(name));
+  const auto no_room =
+      no_room_text(name, type, shape, physical_memory(), setup.world.topology().node_count, setup.info.is_sparse(name));
   if (no_room) stop(line, *no_room);
 }
 
@@ -153,13 +162,14 @@ TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kerne
   return impl_->recorder.record(std::move(op.op()), type);
 }
 
-Read::Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts) : tensor(std::move(operand)), dims(subscripts) {}
+Read::Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts)
+    : tensor(std::move(operand)), dims(subscripts) {}
 Read::~Read() = default;
 
 namespace {
 
-plan::OpBuilder operation(plan::OpClass op_class, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                          std::initializer_list<Read> reads) {
+plan::OpBuilder operation(plan::OpClass op_class, const Where& where, std::initializer_list<Over> out,
+                          std::initializer_list<Over> over, std::initializer_list<Read> reads) {
   plan::OpBuilder op(op_class, where.name, where.site, where.line);
   for (const Over& label : out) {
     op.out(label.label, label.range);
@@ -172,8 +182,8 @@ plan::OpBuilder operation(plan::OpClass op_class, const Where& where, std::initi
 
 }  // namespace
 
-TensorHandle Session::record_map(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads,
-                                 double flops, EmittedKernel& kernel) {
+TensorHandle Session::record_map(ElementType type, const Where& where, std::initializer_list<Over> out,
+                                 std::initializer_list<Read> reads, double flops, EmittedKernel& kernel) {
   const bool source = reads.size() == 0;
   plan::OpBuilder op = operation(source ? plan::OpClass::kSource : plan::OpClass::kMap, where, out, {}, reads);
   op.flops(flops);
@@ -181,29 +191,33 @@ TensorHandle Session::record_map(ElementType type, const Where& where, std::init
   return record(op, type, kernel.take());
 }
 
-TensorHandle Session::record_reduction(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                       plan::Combine combine, std::initializer_list<Read> reads, double flops, EmittedKernel& kernel) {
+TensorHandle Session::record_reduction(ElementType type, const Where& where, std::initializer_list<Over> out,
+                                       std::initializer_list<Over> over, plan::Combine combine,
+                                       std::initializer_list<Read> reads, double flops, EmittedKernel& kernel) {
   plan::OpBuilder op = operation(plan::OpClass::kReduce, where, out, over, reads);
   op.combine(combine).flops(flops);
   return record(op, type, kernel.take());
 }
 
-TensorHandle Session::record_rows(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                  Meeting meeting, std::initializer_list<Read> reads, RowFlops flops, EmittedKernel& kernel) {
-  plan::OpBuilder op = operation(over.size() == 0 ? plan::OpClass::kMap : plan::OpClass::kReduce, where, out, over, reads);
+TensorHandle Session::record_rows(ElementType type, const Where& where, std::initializer_list<Over> out,
+                                  std::initializer_list<Over> over, Meeting meeting, std::initializer_list<Read> reads,
+                                  RowFlops flops, EmittedKernel& kernel) {
+  plan::OpBuilder op =
+      operation(over.size() == 0 ? plan::OpClass::kMap : plan::OpClass::kReduce, where, out, over, reads);
   op.combine(meeting.all).pieces(std::move(meeting.pieces)).flops_per_row(flops.all, flops.of_products);
   return record(op, type, kernel.take());
 }
 
-TensorHandle Session::record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                     std::initializer_list<Read> reads) {
+TensorHandle Session::record_product(ElementType type, const Where& where, std::initializer_list<Over> out,
+                                     std::initializer_list<Over> over, std::initializer_list<Read> reads) {
   plan::OpBuilder op = operation(plan::OpClass::kContraction, where, out, over, reads);
   op.combine(plan::Combine::kSum).flops(2);
   return record_contraction(op, type);
 }
 
-TensorHandle Session::record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                     std::initializer_list<Read> reads, std::initializer_list<Read> others, EmittedKernel& epilogue) {
+TensorHandle Session::record_product(ElementType type, const Where& where, std::initializer_list<Over> out,
+                                     std::initializer_list<Over> over, std::initializer_list<Read> reads,
+                                     std::initializer_list<Read> others, EmittedKernel& epilogue) {
   plan::OpBuilder op = operation(plan::OpClass::kContraction, where, out, over, reads);
   for (const Read& read : others) op.read(read.tensor.id(), read.dims);
   op.combine(plan::Combine::kSum).flops(2).epilogue();
@@ -216,8 +230,9 @@ TensorHandle Session::record_epilogue(plan::OpBuilder& op, ElementType type, Emi
   return record(op, type, std::move(map));
 }
 
-TensorHandle Session::record_sum(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                 std::initializer_list<Read> reads, std::initializer_list<Index> tile) {
+TensorHandle Session::record_sum(ElementType type, const Where& where, std::initializer_list<Over> out,
+                                 std::initializer_list<Over> over, std::initializer_list<Read> reads,
+                                 std::initializer_list<Index> tile) {
   plan::OpBuilder op = operation(plan::OpClass::kReduce, where, out, over, reads);
   op.combine(plan::Combine::kSum).flops(static_cast<double>(reads.size()));
   if (tile.size() > 0) op.tile(tile);
@@ -247,15 +262,17 @@ TensorHandle Session::record_contraction(plan::OpBuilder& op, ElementType type) 
   return record(op, type, nullptr);
 }
 
-TensorHandle Session::record_input(std::string_view text, ElementType type, std::initializer_list<Index> extents, int site, int line,
-                                   std::initializer_list<Index> tile) {
+TensorHandle Session::record_input(std::string_view text, ElementType type, std::initializer_list<Index> extents,
+                                   int site, int line, std::initializer_list<Index> tile) {
   const std::string name(text);
   const std::vector<Index> shape(extents);
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
   const bool sparse = impl_->setup.info.is_sparse(text);
   if (sparse && !is_legal_size(shape, static_cast<Index>(element_size(type)))) {
-    impl_->stop(line, too_large_text(name, element_name(type), shape) + "; it is sparse, but stored dense here, absent elements included, as the compiler has warned [dense-storage]");
+    impl_->stop(line, too_large_text(name, element_name(type), shape) +
+                          "; it is sparse, but stored dense here, absent elements included, as the compiler has warned "
+                          "[dense-storage]");
   }
   impl_->require_size(name, type, shape, line);
   if (sparse) impl_->require_room(name, type, shape, line);
@@ -271,38 +288,47 @@ TensorHandle Session::record_input(std::string_view text, ElementType type, std:
   return impl_->recorder.load(name, type, shape, std::vector<Index>(tile), {site, line});
 }
 
-TensorHandle Session::record_stored_input(std::string_view text, ElementType type, std::initializer_list<Index> extents, int site, int line,
-                                          std::initializer_list<Index> tile) {
+TensorHandle Session::record_stored_input(std::string_view text, ElementType type, std::initializer_list<Index> extents,
+                                          int site, int line, std::initializer_list<Index> tile) {
   const std::string name(text);
   const std::vector<Index> shape(extents);
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
   impl_->require_stored_size(name, type, shape, line);
   // EngineSink has another for files of entries.
-  if (const TensorReader* const reader = inputs.dense(name)) impl_->keep(stored_panels_kernel(*reader, type));
-  else impl_->keep(nullptr);
-  return impl_->recorder.load_stored(name, type, shape, inputs.stored(name), inputs.row_counts(name, shape.front()), std::vector<Index>(tile), {site, line});
+  if (const TensorReader* const reader = inputs.dense(name))
+    impl_->keep(stored_panels_kernel(*reader, type));
+  else
+    impl_->keep(nullptr);
+  return impl_->recorder.load_stored(name, type, shape, inputs.stored(name), inputs.row_counts(name, shape.front()),
+                                     std::vector<Index>(tile), {site, line});
 }
 
-Tensor<double> Session::sprandom(std::string_view name, std::initializer_list<Index> extents, double density, std::uint64_t call_site,
-                                 std::initializer_list<Index> iterations, int site, int line, std::initializer_list<Index> tile) {
+Tensor<double> Session::sprandom(std::string_view name, std::initializer_list<Index> extents, double density,
+                                 std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,
+                                 std::initializer_list<Index> tile) {
   const std::vector<Index> shape(extents);
   impl_->require_size(name, ElementType::kF64, shape, line);
   impl_->require_room(name, ElementType::kF64, shape, line);
-  impl_->keep(dense_draw_kernel(random_stream(options().seed, call_site, std::vector<Index>(iterations)), density, shape));
+  impl_->keep(
+      dense_draw_kernel(random_stream(options().seed, call_site, std::vector<Index>(iterations)), density, shape));
   return Tensor<double>(impl_->recorder.source(name, ElementType::kF64, shape, std::vector<Index>(tile), {site, line}));
 }
 
-Tensor<double> Session::stored_sprandom(std::string_view name, std::initializer_list<Index> extents, double density, std::uint64_t call_site,
-                                        std::initializer_list<Index> iterations, int site, int line, std::initializer_list<Index> tile) {
+Tensor<double> Session::stored_sprandom(std::string_view name, std::initializer_list<Index> extents, double density,
+                                        std::uint64_t call_site, std::initializer_list<Index> iterations, int site,
+                                        int line, std::initializer_list<Index> tile) {
   const std::vector<Index> shape(extents);
   impl_->require_stored_size(name, ElementType::kF64, shape, line);
-  impl_->keep(stored_draw_kernel(random_stream(options().seed, call_site, std::vector<Index>(iterations)), density, shape));
-  return Tensor<double>(impl_->recorder.stored_source(name, ElementType::kF64, shape, plan::drawn_stored(shape, density), std::vector<Index>(tile), {site, line}));
+  impl_->keep(
+      stored_draw_kernel(random_stream(options().seed, call_site, std::vector<Index>(iterations)), density, shape));
+  return Tensor<double>(impl_->recorder.stored_source(
+      name, ElementType::kF64, shape, plan::drawn_stored(shape, density), std::vector<Index>(tile), {site, line}));
 }
 
-TensorHandle Session::record_random(RandomKind kind, std::string_view name, ElementType type, std::initializer_list<Index> extents,
-                                    std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,
+TensorHandle Session::record_random(RandomKind kind, std::string_view name, ElementType type,
+                                    std::initializer_list<Index> extents, std::uint64_t call_site,
+                                    std::initializer_list<Index> iterations, int site, int line,
                                     std::initializer_list<Index> tile) {
   const std::vector<Index> shape(extents);
   impl_->require_size(name, type, shape, line);
@@ -336,7 +362,8 @@ void Session::for_loop(record::Loop loop, Index begin, Index end, Index step, co
   impl_->control.for_loop(loop, begin, end, step, body);
 }
 
-void Session::while_loop(record::Loop loop, const std::function<bool()>& condition, const std::function<void(Index)>& body) {
+void Session::while_loop(record::Loop loop, const std::function<bool()>& condition,
+                         const std::function<void(Index)>& body) {
   impl_->control.while_loop(loop, condition, body);
 }
 
@@ -345,7 +372,9 @@ void Session::if_else(record::Known known, int site, bool condition, const std::
   impl_->control.if_else(known, site, condition, then_branch, else_branch);
 }
 
-void Session::choose_of(int site, std::initializer_list<std::function<void()>> forms) { impl_->control.choose(site, {forms.begin(), forms.size()}); }
+void Session::choose_of(int site, std::initializer_list<std::function<void()>> forms) {
+  impl_->control.choose(site, {forms.begin(), forms.size()});
+}
 
 void Session::fence(int line) { impl_->control.fence(line); }
 

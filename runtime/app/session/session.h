@@ -61,7 +61,8 @@ class PrintItem {
   } value_;
 };
 
-/// What a loop that runs as one task gives: the tensor that shall name it, and the number of the read it starts from, or -1.
+/// What a loop that runs as one task gives: the tensor that shall name it, and the number of the read it starts from,
+/// or -1.
 struct LoopResult {
   template <Element T>
   LoopResult(Tensor<T>& result, std::string_view result_name, std::initializer_list<Index> extents, int read = -1)
@@ -97,15 +98,17 @@ struct Meeting {
 enum class Cut : std::uint8_t { kParts, kWhole };
 /// A label and its values.
 struct Over {
-  Over(std::string_view its_label, Index extent, Cut its_cut = Cut::kParts) : label(its_label), range{0, extent}, cut(its_cut) {}
-  Over(std::string_view its_label, Interval values, Cut its_cut = Cut::kParts) : label(its_label), range(values), cut(its_cut) {}
+  Over(std::string_view its_label, Index extent, Cut its_cut = Cut::kParts)
+      : label(its_label), range{0, extent}, cut(its_cut) {}
+  Over(std::string_view its_label, Interval values, Cut its_cut = Cut::kParts)
+      : label(its_label), range(values), cut(its_cut) {}
 
   std::string_view label;
   Interval range;
   Cut cut;
 };
-/// An operand and how it is subscripted by the labels, which are numbered from those of the output on. One that is moved here ends with
-/// the operation.
+/// An operand and how it is subscripted by the labels, which are numbered from those of the output on. One that is
+/// moved here ends with the operation.
 struct Read {
   Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts);
   Read(const Read&) = default;
@@ -137,8 +140,8 @@ class Session {
   void check_at_most(int line, Exact left, Exact right, std::string_view message);
   /// An affine subscript's values [lo, hi] against a dimension of `extent`, before data is computed.
   void check_subscript(int line, Interval values, Index extent, std::string_view text);
-  /// Says once per line, unless --quiet, that more than 1 MiB is gathered on one of several ranks (without a routine: on each that
-  /// computes).
+  /// Says once per line, unless --quiet, that more than 1 MiB is gathered on one of several ranks (without a routine:
+  /// on each that computes).
   void gathers(int line, std::string_view routine, std::string_view operand, Index bytes);
   /// Of this line `gathers` says nothing: the program allows it, or the compiler has said so.
   void gathers_in_silence(int line);
@@ -167,45 +170,53 @@ class Session {
     return Tensor<T>(record_random(kind, name, element_type_of<T>, shape, call_site, iterations, site, line, tile));
   }
   /// `sprandom`, with a dense result or with blocks that hold stored elements only.
-  [[nodiscard]] Tensor<double> sprandom(std::string_view name, std::initializer_list<Index> shape, double density, std::uint64_t call_site,
-                                        std::initializer_list<Index> iterations, int site, int line, std::initializer_list<Index> tile = {});
-  [[nodiscard]] Tensor<double> stored_sprandom(std::string_view name, std::initializer_list<Index> shape, double density, std::uint64_t call_site,
-                                               std::initializer_list<Index> iterations, int site, int line, std::initializer_list<Index> tile = {});
+  [[nodiscard]] Tensor<double> sprandom(std::string_view name, std::initializer_list<Index> shape, double density,
+                                        std::uint64_t call_site, std::initializer_list<Index> iterations, int site,
+                                        int line, std::initializer_list<Index> tile = {});
+  [[nodiscard]] Tensor<double> stored_sprandom(std::string_view name, std::initializer_list<Index> shape,
+                                               double density, std::uint64_t call_site,
+                                               std::initializer_list<Index> iterations, int site, int line,
+                                               std::initializer_list<Index> tile = {});
   /// Every element by itself; without operands a source. `flops`: per point.
   template <Element T>
-  [[nodiscard]] Tensor<T> map(const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads, double flops,
-                              EmittedKernel kernel) {
+  [[nodiscard]] Tensor<T> map(const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads,
+                              double flops, EmittedKernel kernel) {
     return Tensor<T>(record_map(element_type_of<T>, where, out, reads, flops, kernel));
   }
   /// A reduction over the labels `over`.
   template <Element T>
-  [[nodiscard]] Tensor<T> reduce(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over, plan::Combine combine,
-                                 std::initializer_list<Read> reads, double flops, EmittedKernel kernel) {
+  [[nodiscard]] Tensor<T> reduce(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                 plan::Combine combine, std::initializer_list<Read> reads, double flops,
+                                 EmittedKernel kernel) {
     return Tensor<T>(record_reduction(element_type_of<T>, where, out, over, combine, reads, flops, kernel));
   }
   /// A fused operator: rows of one label, which `out` has or which is reduced `over`; `flops` are those of one row.
   template <Element T>
-  [[nodiscard]] Tensor<T> rows(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over, Meeting meeting,
-                               std::initializer_list<Read> reads, RowFlops flops, EmittedKernel kernel) {
+  [[nodiscard]] Tensor<T> rows(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                               Meeting meeting, std::initializer_list<Read> reads, RowFlops flops,
+                               EmittedKernel kernel) {
     return Tensor<T>(record_rows(element_type_of<T>, where, out, over, meeting, reads, flops, kernel));
   }
   /// A sum of products of the two reads (float), through BLIS.
   template <Element T>
-  [[nodiscard]] Tensor<T> contraction(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                      std::initializer_list<Read> reads) {
+  [[nodiscard]] Tensor<T> contraction(const Where& where, std::initializer_list<Over> out,
+                                      std::initializer_list<Over> over, std::initializer_list<Read> reads) {
     return Tensor<T>(record_product(element_type_of<T>, where, out, over, reads));
   }
-  /// The same, and its elements become what a map computes of them (plan::Op::epilogue): the map reads the product, and behind it `others`.
+  /// The same, and its elements become what a map computes of them (plan::Op::epilogue): the map reads the product, and
+  /// behind it `others`.
   template <Element T>
-  [[nodiscard]] Tensor<T> contraction(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                      std::initializer_list<Read> reads, std::initializer_list<Read> others, EmittedKernel epilogue) {
+  [[nodiscard]] Tensor<T> contraction(const Where& where, std::initializer_list<Over> out,
+                                      std::initializer_list<Over> over, std::initializer_list<Read> reads,
+                                      std::initializer_list<Read> others, EmittedKernel epilogue) {
     return Tensor<T>(record_product(element_type_of<T>, where, out, over, reads, others, epilogue));
   }
-  /// A sum of products of three reads or more (float), which are contracted in the order that is best for their sizes (record/sum_of_products.h).
-  /// Its sites are those of `record::SumOfProducts::places`, from `where.site` on.
+  /// A sum of products of three reads or more (float), which are contracted in the order that is best for their sizes
+  /// (record/sum_of_products.h). Its sites are those of `record::SumOfProducts::places`, from `where.site` on.
   template <Element T>
-  [[nodiscard]] Tensor<T> sum_of_products(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                          std::initializer_list<Read> reads, std::initializer_list<Index> tile = {}) {
+  [[nodiscard]] Tensor<T> sum_of_products(const Where& where, std::initializer_list<Over> out,
+                                          std::initializer_list<Over> over, std::initializer_list<Read> reads,
+                                          std::initializer_list<Index> tile = {}) {
     return Tensor<T>(record_sum(element_type_of<T>, where, out, over, reads, tile));
   }
   /// Any operation with an emitted kernel.
@@ -223,7 +234,8 @@ class Session {
     return Tensor<T>(record_epilogue(op, element_type_of<T>, epilogue));
   }
 
-  /// A library routine, whose results the call then holds. `make`: who has its kernels. (Emitted programs call runtime/routines/calls.h.)
+  /// A library routine, whose results the call then holds. `make`: who has its kernels. (Emitted programs call
+  /// runtime/routines/calls.h.)
   void routine(routines::Call& call, routines::MakeKernel make);
 
   /// A loop as one task. Its results are whole tensors where it runs.
@@ -246,15 +258,20 @@ class Session {
     return value;
   }
   /// Half-open; `step` not 0; `body(i)`. Loops and branches without a mark follow from params and extents alone.
-  void for_loop(Index begin, Index end, Index step, const std::function<void(Index)>& body) { for_loop(record::Known::kStart, begin, end, step, body); }
+  void for_loop(Index begin, Index end, Index step, const std::function<void(Index)>& body) {
+    for_loop(record::Known::kStart, begin, end, step, body);
+  }
   void for_loop(record::Loop loop, Index begin, Index end, Index step, const std::function<void(Index)>& body);
   /// `body(iteration number)` while `condition()`.
-  void while_loop(const std::function<bool()>& condition, const std::function<void(Index)>& body) { while_loop(record::Known::kStart, condition, body); }
+  void while_loop(const std::function<bool()>& condition, const std::function<void(Index)>& body) {
+    while_loop(record::Known::kStart, condition, body);
+  }
   void while_loop(record::Loop loop, const std::function<bool()>& condition, const std::function<void(Index)>& body);
   void if_else(bool condition, const std::function<void()>& then_branch, const std::function<void()>& else_branch) {
     if_else(record::Known::kStart, 0, condition, then_branch, else_branch);
   }
-  void if_else(record::Known known, int site, bool condition, const std::function<void()>& then_branch, const std::function<void()>& else_branch);
+  void if_else(record::Known known, int site, bool condition, const std::function<void()>& then_branch,
+               const std::function<void()>& else_branch);
   /// The next operation has extents that come from computed data.
   void fence(int line);
   /// Runs one of several forms with equal results: which one is a part of the plan.
@@ -267,26 +284,32 @@ class Session {
 
  private:
   [[nodiscard]] TensorHandle record(plan::OpBuilder& op, ElementType type, Kernel kernel);
-  [[nodiscard]] TensorHandle record_rows(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                         Meeting meeting, std::initializer_list<Read> reads, RowFlops flops, EmittedKernel& kernel);
-  [[nodiscard]] TensorHandle record_map(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads,
-                                        double flops, EmittedKernel& kernel);
-  [[nodiscard]] TensorHandle record_reduction(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                              plan::Combine combine, std::initializer_list<Read> reads, double flops, EmittedKernel& kernel);
-  [[nodiscard]] TensorHandle record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                            std::initializer_list<Read> reads);
-  [[nodiscard]] TensorHandle record_product(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                            std::initializer_list<Read> reads, std::initializer_list<Read> others, EmittedKernel& epilogue);
+  [[nodiscard]] TensorHandle record_rows(ElementType type, const Where& where, std::initializer_list<Over> out,
+                                         std::initializer_list<Over> over, Meeting meeting,
+                                         std::initializer_list<Read> reads, RowFlops flops, EmittedKernel& kernel);
+  [[nodiscard]] TensorHandle record_map(ElementType type, const Where& where, std::initializer_list<Over> out,
+                                        std::initializer_list<Read> reads, double flops, EmittedKernel& kernel);
+  [[nodiscard]] TensorHandle record_reduction(ElementType type, const Where& where, std::initializer_list<Over> out,
+                                              std::initializer_list<Over> over, plan::Combine combine,
+                                              std::initializer_list<Read> reads, double flops, EmittedKernel& kernel);
+  [[nodiscard]] TensorHandle record_product(ElementType type, const Where& where, std::initializer_list<Over> out,
+                                            std::initializer_list<Over> over, std::initializer_list<Read> reads);
+  [[nodiscard]] TensorHandle record_product(ElementType type, const Where& where, std::initializer_list<Over> out,
+                                            std::initializer_list<Over> over, std::initializer_list<Read> reads,
+                                            std::initializer_list<Read> others, EmittedKernel& epilogue);
   [[nodiscard]] TensorHandle record_epilogue(plan::OpBuilder& op, ElementType type, EmittedKernel& epilogue);
-  [[nodiscard]] TensorHandle record_sum(ElementType type, const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
-                                        std::initializer_list<Read> reads, std::initializer_list<Index> tile);
+  [[nodiscard]] TensorHandle record_sum(ElementType type, const Where& where, std::initializer_list<Over> out,
+                                        std::initializer_list<Over> over, std::initializer_list<Read> reads,
+                                        std::initializer_list<Index> tile);
   [[nodiscard]] TensorHandle record_contraction(plan::OpBuilder& op, ElementType type);
-  [[nodiscard]] TensorHandle record_input(std::string_view name, ElementType type, std::initializer_list<Index> shape, int site, int line,
-                                          std::initializer_list<Index> tile);
-  [[nodiscard]] TensorHandle record_stored_input(std::string_view name, ElementType type, std::initializer_list<Index> shape, int site, int line,
+  [[nodiscard]] TensorHandle record_input(std::string_view name, ElementType type, std::initializer_list<Index> shape,
+                                          int site, int line, std::initializer_list<Index> tile);
+  [[nodiscard]] TensorHandle record_stored_input(std::string_view name, ElementType type,
+                                                 std::initializer_list<Index> shape, int site, int line,
                                                  std::initializer_list<Index> tile);
-  [[nodiscard]] TensorHandle record_random(RandomKind kind, std::string_view name, ElementType type, std::initializer_list<Index> shape,
-                                           std::uint64_t call_site, std::initializer_list<Index> iterations, int site, int line,
+  [[nodiscard]] TensorHandle record_random(RandomKind kind, std::string_view name, ElementType type,
+                                           std::initializer_list<Index> shape, std::uint64_t call_site,
+                                           std::initializer_list<Index> iterations, int site, int line,
                                            std::initializer_list<Index> tile);
   void choose_of(int site, std::initializer_list<std::function<void()>> forms);
   void read_bytes(const TensorHandle& scalar, int site, int line, std::byte* to);

@@ -42,7 +42,8 @@ struct Session::Impl {
   void require_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
   /// The same of a tensor whose blocks hold stored elements.
   void require_stored_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
-  /// Stops where a tensor that is stored dense, of a sparse one perhaps a copy, has more bytes than the machines' memory, unless --memory says what there is.
+  /// Stops where a tensor that is stored dense, of a sparse one perhaps a copy, has more bytes than the machines'
+  /// memory, unless --memory says what there is.
   void require_room(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
 
   Checkpoints* checkpoints = nullptr;   ///< null: the run cannot be interrupted and resumed
@@ -54,7 +55,8 @@ struct Session::Impl {
 
 /// A run and its session.
 struct Execution {
-  explicit Execution(RunSetup s) : setup(std::move(s)), sink(setup), recorder(sink), control(recorder), impl{setup, recorder, control, &sink} {}
+  explicit Execution(RunSetup s)
+      : setup(std::move(s)), sink(setup), recorder(sink), control(recorder), impl{setup, recorder, control, &sink} {}
 
   RunSetup setup;
   EngineSink sink;

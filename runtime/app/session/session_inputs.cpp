@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "runtime/app/session/entry_memory.h"
-#include "runtime/base/number_format.h"
 #include "runtime/app/session/row_bins.h"
+#include "runtime/base/number_format.h"
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/file_kind.h"
@@ -33,9 +33,7 @@ void together(World& world, const Action& action) {
   std::string error;
   try {
     action();
-  } catch (const RunError& failure) {
-    error = failure.what();
-  } catch (const std::bad_alloc&) {
+  } catch (const RunError& failure) { error = failure.what(); } catch (const std::bad_alloc&) {
     error = "out of memory";
   } catch (const std::exception& failure) {
     error = std::string("internal error of the runtime, please report it: ") + failure.what();
@@ -73,7 +71,8 @@ Index largest(World& world, Index mine) {
 
 }  // namespace
 
-SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOptions& options, Open open) : open_(std::move(open)) {
+SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOptions& options, Open open)
+    : open_(std::move(open)) {
   for (const InputDeclaration& input : info.inputs()) {
     const auto given = options.inputs.find(input.name);
     TDSL_CHECK(given != options.inputs.end(), "input " + input.name + " has a file");
@@ -116,7 +115,8 @@ std::string SessionInputs::encode_files(const ProgramInfo& info) const {
   std::ostringstream text;
   for (const InputDeclaration& input : info.inputs()) {
     const File& file = files_.at(input.name);
-    text << file.identity.device << ' ' << file.identity.inode << ' ' << file.identity.bytes << ' ' << file.identity.modified;
+    text << file.identity.device << ' ' << file.identity.inode << ' ' << file.identity.bytes << ' '
+         << file.identity.modified;
     text << ' ' << file.at_least << ' ' << file.shape.size();
     for (const Index extent : file.shape) text << ' ' << extent;
     text << '\n';
@@ -129,15 +129,16 @@ void SessionInputs::decode_files(const ProgramInfo& info, const std::string& tex
   for (const InputDeclaration& input : info.inputs()) {
     File& file = files_.at(input.name);
     std::size_t rank = 0;
-    numbers >> file.identity.device >> file.identity.inode >> file.identity.bytes >> file.identity.modified >> file.at_least >> rank;
+    numbers >> file.identity.device >> file.identity.inode >> file.identity.bytes >> file.identity.modified >>
+        file.at_least >> rank;
     file.shape.resize(rank);
     for (Index& extent : file.shape) numbers >> extent;
   }
   TDSL_CHECK(!numbers.fail(), "a text made by encode_files");
 }
 
-/// On a rank of the same node the file must be rank 0's; nodes may have copies of their own, with as many bytes and of the same shape, if
-/// files say it. (That they hold the same is not looked at: it would take reading them everywhere.)
+/// On a rank of the same node the file must be rank 0's; nodes may have copies of their own, with as many bytes and of
+/// the same shape, if files say it. (That they hold the same is not looked at: it would take reading them everywhere.)
 void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
   const bool same_node = world.topology().node == world.topology().node_of_rank[0];
   for (const InputDeclaration& input : info.inputs()) {
@@ -145,11 +146,16 @@ void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
     file.file.emplace(open_(input.name, file.path, input.type));
     const FileIdentity& identity = file.file->identity();
     const bool same_shape = file.at_least || file.file->shape().value_or(std::vector<Index>()) == file.shape;
-    // A file that is written to within the resolution of its time of change, or whose time is set back, still has another header.
+    // A file that is written to within the resolution of its time of change, or whose time is set back, still has
+    // another header.
     if (same_shape && (same_node ? identity == file.identity : identity.bytes == file.identity.bytes)) continue;
-    const std::string sizes = " of " + std::to_string(identity.bytes) + " bytes, not " + std::to_string(file.identity.bytes);
-    throw RunError("input " + input.name + ": `" + file.path + "` is another file on rank " + std::to_string(world.rank()) + " than on rank 0" +
-                   (same_node ? "; somebody has just replaced it or written to it" : identity.bytes != file.identity.bytes ? ": one" + sizes : ": one of another shape"));
+    const std::string sizes =
+        " of " + std::to_string(identity.bytes) + " bytes, not " + std::to_string(file.identity.bytes);
+    throw RunError("input " + input.name + ": `" + file.path + "` is another file on rank " +
+                   std::to_string(world.rank()) + " than on rank 0" +
+                   (same_node                               ? "; somebody has just replaced it or written to it"
+                    : identity.bytes != file.identity.bytes ? ": one" + sizes
+                                                            : ": one of another shape"));
   }
 }
 
@@ -179,11 +185,14 @@ void SessionInputs::read_entries(World& world, const ProgramInfo& info, const Ap
   }
   if (memory.refused() == nullptr) return;
   const Index least = largest(world, memory.least());
-  throw RunError(SourceLine{info.declaration().source_file, memory.refused()->line},
-                 "--memory " + given_size(*options.memory_bytes, options.memory_text) + " is too small: a rank's share of the entries of `" + files_.at(memory.refused()->name).path +
-                     "` is read at once, and one file's entries are there twice while they are brought to their tiles: " +
-                     shown_size(least, options.memory_text) + "; give at least --memory " + option_size(least, options.memory_text),
-                 ExitCode::kUsage);
+  throw RunError(
+      SourceLine{info.declaration().source_file, memory.refused()->line},
+      "--memory " + given_size(*options.memory_bytes, options.memory_text) +
+          " is too small: a rank's share of the entries of `" + files_.at(memory.refused()->name).path +
+          "` is read at once, and one file's entries are there twice while they are brought to their tiles: " +
+          shown_size(least, options.memory_text) + "; give at least --memory " +
+          option_size(least, options.memory_text),
+      ExitCode::kUsage);
 }
 
 void SessionInputs::settle_entries(World& world, File& file) {
@@ -208,9 +217,7 @@ void SessionInputs::count_rows(World& world, File& file) {
   file.rows = row_counts_of(file.shape[0], sums(world, entries_by_bin(file.part.entries, file.shape[0])));
 }
 
-bool SessionInputs::in_order(const std::string& input) const {
-  return files_.at(input).file->in_order();
-}
+bool SessionInputs::in_order(const std::string& input) const { return files_.at(input).file->in_order(); }
 
 plan::Estimate SessionInputs::stored(const std::string& input) const {
   const File& file = files_.at(input);
@@ -226,12 +233,11 @@ void SessionInputs::look_at_headers(const ProgramInfo& info, const AppOptions& o
       file.shape = file.file->shape().value_or(std::vector<Index>());
       file.at_least = file.file->may_be_longer();
       file.identity = file.file->identity();
-    } catch (const RunError& error) {
-      throw RunError(place, error.what(), error.code());
-    }
+    } catch (const RunError& error) { throw RunError(place, error.what(), error.code()); }
     if (file.file->rank() != input.binds.size()) {
-      throw RunError(place, other_rank_text(input.name, input.binds.size(), " in `" + file.path + "`", file.file->rank(),
-                                            file.file->shape() ? std::optional<std::span<const Index>>(file.shape) : std::nullopt));
+      throw RunError(place, other_rank_text(
+                                input.name, input.binds.size(), " in `" + file.path + "`", file.file->rank(),
+                                file.file->shape() ? std::optional<std::span<const Index>>(file.shape) : std::nullopt));
     }
   }
   bind_dimensions(info, options);
@@ -262,7 +268,8 @@ void SessionInputs::look_at_targets(const ProgramInfo& info, const AppOptions& o
 }
 
 /// Binds the names that files with a shape bind, or those of files whose entries say what an extent is at least.
-void SessionInputs::bind_files(const ProgramInfo& info, const std::map<std::string, File>& files, Bound& bound, bool at_least) {
+void SessionInputs::bind_files(const ProgramInfo& info, const std::map<std::string, File>& files, Bound& bound,
+                               bool at_least) {
   for (const InputDeclaration& input : info.inputs()) {
     const File& file = files.at(input.name);
     if (file.at_least != at_least) continue;
@@ -279,15 +286,18 @@ void SessionInputs::bind_files(const ProgramInfo& info, const std::map<std::stri
         continue;
       }
       throw RunError(SourceLine{info.declaration().source_file, input.line},
-                     "the inputs disagree about dimension " + name + ": " + here + (at_least ? " " + reaches_text(extent) : " has " + std::to_string(extent)) + ", but " +
-                         source.text + (source.text.starts_with("--set") ? " fixes it" : " has " + std::to_string(source.extent)));
+                     "the inputs disagree about dimension " + name + ": " + here +
+                         (at_least ? " " + reaches_text(extent) : " has " + std::to_string(extent)) + ", but " +
+                         source.text +
+                         (source.text.starts_with("--set") ? " fixes it" : " has " + std::to_string(source.extent)));
     }
   }
 }
 
 void SessionInputs::bind_dimensions(const ProgramInfo& info, const AppOptions& options) {
   Bound bound;
-  for (const auto& [name, extent] : options.dimensions) bound[name] = {extent, "--set " + name + "=" + std::to_string(extent)};
+  for (const auto& [name, extent] : options.dimensions)
+    bound[name] = {extent, "--set " + name + "=" + std::to_string(extent)};
   bind_files(info, files_, bound, false);
   bind_files(info, files_, bound, true);
   for (const auto& [name, source] : bound) dimensions_.insert_or_assign(name, source.extent);
@@ -309,9 +319,13 @@ Index SessionInputs::dimension(std::string_view name) const {
 void SessionInputs::require_shape(const std::string& input, const std::vector<Index>& shape, SourceLine place) const {
   const File& file = files_.at(input);
   if (file.shape == shape) return;
-  if (file.at_least && file.shape.size() == shape.size() && std::ranges::equal(file.shape, shape, std::ranges::less_equal())) return;
-  throw ProgramError(place, "input " + input + " should have shape " + shape_text(shape) + ", but the array in `" + file.path +
-                                (file.at_least ? "` has entries beyond it: they need at least " : "` has shape ") + shape_text(file.shape));
+  if (file.at_least && file.shape.size() == shape.size() &&
+      std::ranges::equal(file.shape, shape, std::ranges::less_equal()))
+    return;
+  throw ProgramError(place, "input " + input + " should have shape " + shape_text(shape) + ", but the array in `" +
+                                file.path +
+                                (file.at_least ? "` has entries beyond it: they need at least " : "` has shape ") +
+                                shape_text(file.shape));
 }
 
 }  // namespace tdsl::rt

@@ -19,27 +19,29 @@ namespace tdsl::rt {
 
 using plan::Index;
 
-/// The input files of a run and the dimensions they bind. Rank 0 alone looks at the headers first, so that a mistake gives
-/// one message; then every rank opens the same files and keeps them open, so that what is read is what was checked. Files of entries
-/// are then read, every rank its share (Note [Entries find their tiles]).
+/// The input files of a run and the dimensions they bind. Rank 0 alone looks at the headers first, so that a mistake
+/// gives one message; then every rank opens the same files and keeps them open, so that what is read is what was
+/// checked. Files of entries are then read, every rank its share (Note [Entries find their tiles]).
 class SessionInputs {
  public:
   /// What is behind the name of a file (open_input).
   using Open = std::function<InputFile(const std::string& input, const std::string& path, ElementType type)>;
-  /// Reads and checks all headers: types, ranks, dimensions bound twice, `--set`; and that the directories of output files
-  /// can be written, so that this is not found out after hours. Every rank calls it; a mistake throws the same RunError on
-  /// all.
+  /// Reads and checks all headers: types, ranks, dimensions bound twice, `--set`; and that the directories of output
+  /// files can be written, so that this is not found out after hours. Every rank calls it; a mistake throws the same
+  /// RunError on all.
   SessionInputs(World& world, const ProgramInfo& info, const AppOptions& options, Open open = open_input);
 
   /// The extent bound to the name.
   [[nodiscard]] Index dimension(std::string_view name) const;
-  /// Compares the file's extents with what the program computed for them; of a file that does not say its shape they are bounds.
+  /// Compares the file's extents with what the program computed for them; of a file that does not say its shape they
+  /// are bounds.
   void require_shape(const std::string& input, const std::vector<Index>& shape, SourceLine place) const;
   /// The open file of a dense input, or null.
   [[nodiscard]] const TensorReader* dense(const std::string& input) const { return files_.at(input).file->dense(); }
   /// Its elements are in a file in C order, where any box of them can be read at any time.
   [[nodiscard]] bool in_order(const std::string& input) const;
-  /// How many elements of it are stored, as far as that is known before they are brought together: entries of its file, else a guess.
+  /// How many elements of it are stored, as far as that is known before they are brought together: entries of its file,
+  /// else a guess.
   [[nodiscard]] plan::Estimate stored(const std::string& input) const;
   /// In which of `rows` rows they are; null: not known.
   [[nodiscard]] std::shared_ptr<const plan::RowCounts> row_counts(const std::string& input, Index rows) const {
@@ -53,12 +55,13 @@ class SessionInputs {
   struct File {
     std::string path;
     std::vector<Index> shape;
-    bool at_least = false;  ///< the file does not say its shape: `shape` is what its entries reach, or what the program has made of that
+    bool at_least = false;  ///< the file does not say its shape: `shape` is what its entries reach, or what the program
+                            ///< has made of that
     FileIdentity identity;  ///< of rank 0's
     std::optional<InputFile> file;
-    EntryFile::Part part;  ///< this rank's share of a file of entries
+    EntryFile::Part part;                         ///< this rank's share of a file of entries
     std::shared_ptr<const plan::RowCounts> rows;  ///< of a matrix that is sparse
-    std::optional<Index> entries;  ///< of all ranks together, where they have been read
+    std::optional<Index> entries;                 ///< of all ranks together, where they have been read
   };
   [[nodiscard]] std::string encode_files(const ProgramInfo& info) const;
   void decode_files(const ProgramInfo& info, const std::string& text);
@@ -76,7 +79,8 @@ class SessionInputs {
     bool at_least = false;
   };
   using Bound = std::map<std::string, Source>;
-  static void bind_files(const ProgramInfo& info, const std::map<std::string, File>& files, Bound& bound, bool at_least);
+  static void bind_files(const ProgramInfo& info, const std::map<std::string, File>& files, Bound& bound,
+                         bool at_least);
 
   Open open_;
   std::map<std::string, File> files_;

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "runtime/base/number_format.h"
 #include "runtime/app/session/session_impl.h"
+#include "runtime/base/number_format.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/stored.h"
@@ -21,7 +21,8 @@ namespace {
 
 /// `[[1.0 2.0] [3.0 4.0]]` on one line; the middle of a large tensor is left out.
 template <class T>
-void append_elements(const std::vector<std::vector<Index>>& indices, std::size_t dimension, const T*& elements, std::string& text) {
+void append_elements(const std::vector<std::vector<Index>>& indices, std::size_t dimension, const T*& elements,
+                     std::string& text) {
   if (dimension == indices.size()) {
     text += format_scalar(*elements++);
     return;
@@ -113,11 +114,14 @@ void write_text(const std::string& text) {
 namespace {
 
 Kernel summary_kernel(std::string_view name, const record::TensorState& value) {
-  return [corners = record::SummaryCorners(value.desc.shape), name = std::string(name), type = value.type, shape = value.desc.shape](const TaskArgs& args) {
+  return [corners = record::SummaryCorners(value.desc.shape), name = std::string(name), type = value.type,
+          shape = value.desc.shape](const TaskArgs& args) {
     visit_element_type(type, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const std::unique_ptr<T[]> elements = gather<T>(corners, 0, args);
-      write_text(format_summary<T>(name, shape, std::span<const T>(elements.get(), static_cast<std::size_t>(corners.count()))) + "\n");
+      write_text(format_summary<T>(name, shape,
+                                   std::span<const T>(elements.get(), static_cast<std::size_t>(corners.count()))) +
+                 "\n");
     });
   };
 }
@@ -138,29 +142,20 @@ void Session::output(std::string_view name, TensorHandle value, int site, int li
     impl_->recorder.collect(name, {&state, 1}, {site, line});
     return;
   }
-  if (impl_->sink != nullptr) {
-    impl_->keep(impl_->sink->open_file(file->second, *state, {site, line}));
-  }
+  if (impl_->sink != nullptr) { impl_->keep(impl_->sink->open_file(file->second, *state, {site, line})); }
   impl_->recorder.store(name, value, {site, line}, lies_in_rows(file->second));
   if (impl_->checkpoints != nullptr) impl_->written.push_back(std::move(value));
 }
 
 std::string PrintItem::text() const {
   switch (kind_) {
-    case Kind::kText:
-      return value_.text;
-    case Kind::kBool:
-      return format_scalar(value_.b);
-    case Kind::kI32:
-      return format_scalar(value_.i32);
-    case Kind::kI64:
-      return format_scalar(value_.i64);
-    case Kind::kF32:
-      return format_scalar(value_.f32);
-    case Kind::kF64:
-      return format_scalar(value_.f64);
-    case Kind::kTensor:
-      break;
+    case Kind::kText: return value_.text;
+    case Kind::kBool: return format_scalar(value_.b);
+    case Kind::kI32: return format_scalar(value_.i32);
+    case Kind::kI64: return format_scalar(value_.i64);
+    case Kind::kF32: return format_scalar(value_.f32);
+    case Kind::kF64: return format_scalar(value_.f64);
+    case Kind::kTensor: break;
   }
   return {};
 }

@@ -9,7 +9,8 @@ namespace {
 /// A session as routines see it.
 class SessionCaller : public routines::Caller {
  public:
-  SessionCaller(Session& session, Session::Impl& impl, routines::MakeKernel make) : session_(session), impl_(impl), make_(make) {}
+  SessionCaller(Session& session, Session::Impl& impl, routines::MakeKernel make)
+      : session_(session), impl_(impl), make_(make) {}
 
   TensorHandle record(plan::OpBuilder& op, ElementType type, const routines::KernelCall& kernel) override {
     impl_.require_size(op.op().name, type, op.op().shape, op.op().line);
@@ -25,10 +26,16 @@ class SessionCaller : public routines::Caller {
   }
 
   bool distributes(Index bytes) const override {
-    return impl_.control.decide(plan::distributes(session_.options().factorise, impl_.setup.plan_inputs.deciding_ranks(), bytes) ? 1 : 0) != 0;
+    return impl_.control.decide(
+               plan::distributes(session_.options().factorise, impl_.setup.plan_inputs.deciding_ranks(), bytes)
+                   ? 1
+                   : 0) != 0;
   }
   bool indirect_qr(Index rows, Index columns, Index blocks) const override {
-    return impl_.control.decide(plan::indirect_qr(session_.options().factorise, impl_.setup.plan_inputs.deciding_ranks(), rows, columns, blocks) ? 1 : 0) != 0;
+    return impl_.control.decide(plan::indirect_qr(session_.options().factorise,
+                                                  impl_.setup.plan_inputs.deciding_ranks(), rows, columns, blocks)
+                                    ? 1
+                                    : 0) != 0;
   }
   void gathers(std::string_view routine, std::string_view operand, Index bytes, int line) override {
     session_.gathers(line, routine, operand, bytes);

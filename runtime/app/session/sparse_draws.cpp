@@ -14,8 +14,10 @@ namespace {
 template <class F>
 void for_each_in_rows(RandomStream stream, double density, Interval rows, Index columns, F&& f) {
   const auto width = static_cast<std::uint64_t>(columns);
-  for_each_drawn(stream, density, static_cast<std::uint64_t>(rows.lo) * width, static_cast<std::uint64_t>(rows.hi) * width,
-                 [&](std::uint64_t index, double value) { f(static_cast<Index>(index / width), static_cast<Index>(index % width), value); });
+  for_each_drawn(stream, density, static_cast<std::uint64_t>(rows.lo) * width,
+                 static_cast<std::uint64_t>(rows.hi) * width, [&](std::uint64_t index, double value) {
+                   f(static_cast<Index>(index / width), static_cast<Index>(index % width), value);
+                 });
 }
 
 }  // namespace
@@ -30,7 +32,8 @@ Kernel dense_draw_kernel(RandomStream stream, double density, std::vector<Index>
     }
     if (out.box.empty()) return;
     for_each_in_rows(stream, density, out.box[0], columns, [&](Index i, Index j, double value) {
-      if (j >= inside.lo && j < inside.hi) data[(i - out.box[0].lo) * out.stride[0] + (j - inside.lo) * out.stride[1]] = value;
+      if (j >= inside.lo && j < inside.hi)
+        data[(i - out.box[0].lo) * out.stride[0] + (j - inside.lo) * out.stride[1]] = value;
     });
   };
 }

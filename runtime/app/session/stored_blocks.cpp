@@ -29,15 +29,21 @@ constexpr std::size_t kOpenFiles = 16;
 
 StoredBlocks::Reader StoredBlocks::file(const LiveTensor& tensor, Index rank) const {
   const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find_if(open_, [&](const Open& open) { return open.base == tensor.base && open.rank == rank; });
+  const auto found =
+      std::ranges::find_if(open_, [&](const Open& open) { return open.base == tensor.base && open.rank == rank; });
   if (found != open_.end()) {
     std::rotate(found, found + 1, open_.end());
     return open_.back().file;
   }
   if (open_.size() == kOpenFiles) open_.erase(open_.begin());
   const auto number = static_cast<std::size_t>(rank);
-  const std::string path = checkpoint::Folder::rank_file(checkpoint::Folder::files_of(checkpoint_, tensor.base), number);
-  return open_.emplace_back(tensor.base, rank, std::make_shared<const checkpoint::RankFileReader>(path, manifest_.files_of(tensor.base).at(number))).file;
+  const std::string path =
+      checkpoint::Folder::rank_file(checkpoint::Folder::files_of(checkpoint_, tensor.base), number);
+  return open_
+      .emplace_back(
+          tensor.base, rank,
+          std::make_shared<const checkpoint::RankFileReader>(path, manifest_.files_of(tensor.base).at(number)))
+      .file;
 }
 
 std::vector<StoredBlocks::Meeting> StoredBlocks::meeting(const LiveTensor& tensor, const Box& box) const {
@@ -57,7 +63,8 @@ std::vector<StoredBlocks::Meeting> StoredBlocks::meeting(const LiveTensor& tenso
     const SavedBlock* const block = from->find(tensor.known.desc.id, where.box(tile));
     TDSL_CHECK(block != nullptr, "a checkpoint has every block of " + tensor.known.desc.name);
     Meeting& meets = blocks.emplace_back(rank, *block, sparse::BlockHead{});
-    if (tensor.known.desc.sized() && block->bytes > 0) from->read(*block, 0, std::as_writable_bytes(std::span(&meets.head, 1)));
+    if (tensor.known.desc.sized() && block->bytes > 0)
+      from->read(*block, 0, std::as_writable_bytes(std::span(&meets.head, 1)));
     int d = where.rank() - 1;
     for (; d >= 0 && ++tile[d] == meeting[plan::idx(d)].hi; --d) tile[d] = meeting[plan::idx(d)].lo;
     if (d < 0) return blocks;
@@ -76,7 +83,9 @@ class DensePart {
     if (part.empty()) return;
     const Index first = offset_in(stored_, part), elements = extent_in(stored_, part), wanted = part.volume();
     if (elements == wanted && extent_in(to_, part) == wanted) {
-      return from_.read(block_, first * element_, std::span(to_.data + offset_in(to_, part) * element_, static_cast<std::size_t>(wanted * element_)));
+      return from_.read(
+          block_, first * element_,
+          std::span(to_.data + offset_in(to_, part) * element_, static_cast<std::size_t>(wanted * element_)));
     }
     const Index bytes = elements * element_;
     if (bytes > kPieceBytes || (bytes > kSparseBytes && wanted < elements / kWorth)) return halves(part);
@@ -209,8 +218,9 @@ void StoredBlocks::read_parts(const LiveTensor& tensor, const std::vector<Meetin
       if (meets.block.bytes == 0 || meeting.empty()) continue;
       const Reader from = file(tensor, meets.rank);
       const Index corner = meets.block.box[0].lo;
-      sparse::Piece piece = sparse::piece_of(meets.head, {meeting.lo - corner, meeting.hi - corner},
-                                             [&](Index at, std::span<std::byte> to) { from->read(meets.block, at, to); });
+      sparse::Piece piece =
+          sparse::piece_of(meets.head, {meeting.lo - corner, meeting.hi - corner},
+                           [&](Index at, std::span<std::byte> to) { from->read(meets.block, at, to); });
       bytes += piece.head.bytes;
       if (piece.head.bytes > 0) pieces.emplace_back(&meets, std::move(piece));
     }
@@ -227,7 +237,9 @@ void StoredBlocks::read_parts(const LiveTensor& tensor, const std::vector<Meetin
 }
 
 Kernel StoredBlocks::kernel(const LiveTensor& tensor) const {
-  return [self = shared_from_this(), &tensor](const TaskArgs& t) { tensor.known.desc.sized() ? self->read_sized(tensor, t) : self->read_dense(tensor, t); };
+  return [self = shared_from_this(), &tensor](const TaskArgs& t) {
+    tensor.known.desc.sized() ? self->read_sized(tensor, t) : self->read_dense(tensor, t);
+  };
 }
 
 plan::Distribution saved_tiles(const plan::TensorDesc& tensor, Index ranks) {
@@ -257,9 +269,7 @@ plan::Distribution saved_tiles(const plan::TensorDesc& tensor, Index ranks) {
 SavedBlocks::SavedBlocks(const std::string& path) {
   try {
     file_ = std::make_unique<checkpoint::RankFileWriter>(path);
-  } catch (const RunError& error) {
-    fail(error.what());
-  }
+  } catch (const RunError& error) { fail(error.what()); }
 }
 
 void SavedBlocks::fail(const std::string& error) {
@@ -272,7 +282,9 @@ void SavedBlocks::write(const plan::TensorDesc& tensor, const Operand& block) {
     const std::scoped_lock lock(mutex_);
     if (!error_.empty()) return;
   }
-  const auto put = [&](const std::byte* data, Index bytes) { file_->write(tensor.id, block.box, std::span(data, static_cast<std::size_t>(bytes))); };
+  const auto put = [&](const std::byte* data, Index bytes) {
+    file_->write(tensor.id, block.box, std::span(data, static_cast<std::size_t>(bytes)));
+  };
   try {
     if (tensor.sized()) {
       TDSL_CHECK(block.parts.size() == 1 && block.parts.front().box == block.box, "a compressed block is saved whole");
@@ -281,9 +293,7 @@ void SavedBlocks::write(const plan::TensorDesc& tensor, const Operand& block) {
     }
     TDSL_CHECK(block.is_row_major(), "a block is saved from where it lies");
     put(block.data, block.box.volume() * tensor.element.bytes);
-  } catch (const RunError& error) {
-    fail(error.what());
-  }
+  } catch (const RunError& error) { fail(error.what()); }
 }
 
 Kernel SavedBlocks::kernel(const std::shared_ptr<SavedBlocks>& blocks, const plan::TensorDesc& tensor) {

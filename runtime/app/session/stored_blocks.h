@@ -27,11 +27,13 @@ class BlockBytes {
   std::vector<Line> lines_;
 };
 
-/// The blocks of a checkpoint. Which files hold those that meet a box follows from how the tensor lay when it was saved, so any number of
-/// ranks can read them: what meets the box only, in pieces of about 1 MiB, with few files open at a time.
+/// The blocks of a checkpoint. Which files hold those that meet a box follows from how the tensor lay when it was
+/// saved, so any number of ranks can read them: what meets the box only, in pieces of about 1 MiB, with few files open
+/// at a time.
 class StoredBlocks : public std::enable_shared_from_this<StoredBlocks> {
  public:
-  StoredBlocks(std::string checkpoint, checkpoint::Manifest manifest) : checkpoint_(std::move(checkpoint)), manifest_(std::move(manifest)) {}
+  StoredBlocks(std::string checkpoint, checkpoint::Manifest manifest)
+      : checkpoint_(std::move(checkpoint)), manifest_(std::move(manifest)) {}
 
   [[nodiscard]] const std::string& checkpoint() const { return checkpoint_; }
   [[nodiscard]] const checkpoint::Manifest& manifest() const { return manifest_; }
@@ -64,7 +66,8 @@ class StoredBlocks : public std::enable_shared_from_this<StoredBlocks> {
   mutable std::vector<Open> open_;  ///< the one that was used last at the end
 };
 
-/// How a tensor is saved that is nowhere yet: in tiles of 1 MiB at most, unless dimensions that are not cut are longer, dealt out to the ranks.
+/// How a tensor is saved that is nowhere yet: in tiles of 1 MiB at most, unless dimensions that are not cut are longer,
+/// dealt out to the ranks.
 [[nodiscard]] plan::Distribution saved_tiles(const plan::TensorDesc& tensor, Index ranks);
 
 /// The kernel that writes a task's operand to a rank's file. What fails is noted, and nothing more is written.
@@ -74,7 +77,8 @@ class SavedBlocks {
 
   [[nodiscard]] static Kernel kernel(const std::shared_ptr<SavedBlocks>& blocks, const plan::TensorDesc& tensor);
   /// The same of a tensor that is nowhere: `source` makes each tile, which is gone when it has been written.
-  [[nodiscard]] static Kernel kernel(const std::shared_ptr<SavedBlocks>& blocks, const plan::TensorDesc& tensor, Kernel source);
+  [[nodiscard]] static Kernel kernel(const std::shared_ptr<SavedBlocks>& blocks, const plan::TensorDesc& tensor,
+                                     Kernel source);
   /// Everything is written: the file's seal. Throws RunError, also for what failed before.
   [[nodiscard]] checkpoint::FileSeal finish();
 

@@ -19,7 +19,8 @@ namespace {
 /// A tile's entries in the order of rows, those of a row as in the file.
 class ByRow {
  public:
-  ByRow(const EntryForm& form, std::span<const std::byte> entries, Interval rows) : form_(form), entries_(entries), rows_(rows) {
+  ByRow(const EntryForm& form, std::span<const std::byte> entries, Interval rows)
+      : form_(form), entries_(entries), rows_(rows) {
     order_.resize(entries.size() / form.bytes());
     // Counting takes memory for every row: not where hardly any has an entry.
     if (rows.size() <= 4 * static_cast<Index>(order_.size()) + 1024) {
@@ -82,7 +83,8 @@ void make_tile(const TileEntries& entries, const TaskArgs& t) {
     for (std::size_t k = 0; k < list.size();) {
       const std::size_t first = list[k];
       T sum{};
-      for (; k < list.size() && rows.compare(list[k], first) == 0; ++k) sum = add_entries(sum, form.value<T>(rows.entry(list[k])));
+      for (; k < list.size() && rows.compare(list[k], first) == 0; ++k)
+        sum = add_entries(sum, form.value<T>(rows.entry(list[k])));
       for (int d = 0; d < last; ++d) elements.at(plan::idx(d), rows.at(first, d));
       elements.put(rows.at(first, last), sum);
     }

@@ -38,7 +38,8 @@ class Owners {
 
 }  // namespace
 
-TileEntries::TileEntries(Engine& engine, int rank, plan::Distribution where, Entries share) : form_(share.form()), where_(std::move(where)) {
+TileEntries::TileEntries(Engine& engine, int rank, plan::Distribution where, Entries share)
+    : form_(share.form()), where_(std::move(where)) {
   if (where_.tile_count() <= kMostKnownTiles) known_slots_.resize(static_cast<std::size_t>(where_.tile_count()));
   where_.for_each_owned(rank, [this](const plan::Coord& tile) {
     const Index number = where_.linear(tile);
@@ -58,7 +59,9 @@ Index TileEntries::tile_of(const std::byte* entry) const {
   return where_.linear(tile);
 }
 
-std::size_t TileEntries::slot_of(Index tile) const { return known_slots_.empty() ? slots_.at(tile) : known_slots_[static_cast<std::size_t>(tile)]; }
+std::size_t TileEntries::slot_of(Index tile) const {
+  return known_slots_.empty() ? slots_.at(tile) : known_slots_[static_cast<std::size_t>(tile)];
+}
 
 /// Sends entries to their owners and returns those of this rank's tiles, by source.
 Engine::Received TileEntries::hand_out(Engine& engine, int rank, Entries share) const {
@@ -105,7 +108,8 @@ Engine::Received TileEntries::hand_out(Engine& engine, int rank, Entries share) 
 void TileEntries::sort(Engine::Received pieces) {
   begins_.assign(slot_count_ + 1, 0);
   const auto for_each = [this](const std::vector<std::byte>& piece, const auto& f) {
-    for (std::size_t at = 0; at < piece.size(); at += form_.bytes()) f(piece.data() + at, slot_of(tile_of(piece.data() + at)));
+    for (std::size_t at = 0; at < piece.size(); at += form_.bytes())
+      f(piece.data() + at, slot_of(tile_of(piece.data() + at)));
   };
   for (const auto& source : pieces) {
     for (const std::vector<std::byte>& piece : source) {
@@ -145,7 +149,8 @@ Kernel dense_tile_kernel(std::shared_ptr<const TileEntries> entries) {
       const EntryForm form = entries->form();
       const std::span<const std::byte> bytes = entries->entries_of(out.box);
       for (std::size_t at = 0; at < bytes.size(); at += form.bytes()) {
-        add_entry(form, bytes.data() + at, reinterpret_cast<T*>(out.data), std::span<const Index>(corner), std::span<const Index>(out.stride));
+        add_entry(form, bytes.data() + at, reinterpret_cast<T*>(out.data), std::span<const Index>(corner),
+                  std::span<const Index>(out.stride));
       }
     });
   };

@@ -15,11 +15,12 @@
 namespace tdsl::rt {
 
 // Note [Entries find their tiles]
-// A file of entries says nothing of which of them a tile needs, so tasks cannot read their boxes as they do of a dense file. At
-// start every rank parses its share of the file and keeps the entries, 16 bytes each. When the planner has placed the tensor, every
-// rank sends each entry to the owners of its tile, once, and sorts what it gets by tile: entries keep the order of the file, because shares
-// follow each other as ranks do, messages keep their order, and the sort is stable. So duplicates are added in file order whatever the
-// number of ranks. Nobody ever has more than its share of the text's entries and those of its tiles, 32 bytes per entry at the peak.
+// A file of entries says nothing of which of them a tile needs, so tasks cannot read their boxes as they do of a dense
+// file. At start every rank parses its share of the file and keeps the entries, 16 bytes each. When the planner has
+// placed the tensor, every rank sends each entry to the owners of its tile, once, and sorts what it gets by tile:
+// entries keep the order of the file, because shares follow each other as ranks do, messages keep their order, and the
+// sort is stable. So duplicates are added in file order whatever the number of ranks. Nobody ever has more than its
+// share of the text's entries and those of its tiles, 32 bytes per entry at the peak.
 
 /// The entries of the tiles that this rank owns of one tensor, tile by tile, in file order.
 class TileEntries {

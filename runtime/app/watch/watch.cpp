@@ -33,7 +33,10 @@ std::string status_lines(const Engine::RollCall& call, std::size_t most) {
 }
 
 Watch::Watch(Engine& engine, WatchOptions options)
-    : engine_(engine), options_(std::move(options)), terminal_(::isatty(STDERR_FILENO) != 0), thread_([this] { live(); }) {}
+    : engine_(engine),
+      options_(std::move(options)),
+      terminal_(::isatty(STDERR_FILENO) != 0),
+      thread_([this] { live(); }) {}
 
 Watch::~Watch() {
   {
@@ -65,12 +68,15 @@ void Watch::look() {
 }
 
 void Watch::print_statuses(const Engine::RollCall& call) const {
-  std::fprintf(stderr, "%s%s: %s", drawn_ ? "\r\033[K" : "", options_.program.c_str(), status_lines(call, kMostRanksShown).c_str());
+  std::fprintf(stderr, "%s%s: %s", drawn_ ? "\r\033[K" : "", options_.program.c_str(),
+               status_lines(call, kMostRanksShown).c_str());
   std::fflush(stderr);
   if (call.deadlock) engine_.stop(RunError("internal error of the runtime, please report it: " + call.reason));
 }
 
-double Watch::elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+double Watch::elapsed() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+}
 
 void Watch::print_progress() {
   const RankStatus status = engine_.status();

@@ -14,15 +14,15 @@ namespace tdsl::rt {
 
 struct WatchOptions {
   int rank = 0;
-  std::string program;             ///< its name, for messages
-  plan::Index memory_bytes = 0;    ///< the limit; 0: none
-  Progress* progress = nullptr;    ///< of rank 0, outlives the watch; null: none is printed
-  TraceBuffer* trace = nullptr;    ///< what this thread sends and receives; null: nothing is traced
+  std::string program;                     ///< its name, for messages
+  plan::Index memory_bytes = 0;            ///< the limit; 0: none
+  Progress* progress = nullptr;            ///< of rank 0, outlives the watch; null: none is printed
+  TraceBuffer* trace = nullptr;            ///< what this thread sends and receives; null: nothing is traced
   std::function<plan::Index()> iteration;  ///< that the program is in, for progress; called from the watch's thread
 };
 
-/// A thread beside a run of the engine, awake once a second: it gives and takes signs of life, prints progress on standard error, and on
-/// SIGUSR2 (to any rank), or when nothing moves any more, where the ranks are.
+/// A thread beside a run of the engine, awake once a second: it gives and takes signs of life, prints progress on
+/// standard error, and on SIGUSR2 (to any rank), or when nothing moves any more, where the ranks are.
 class Watch {
  public:
   /// Starts the thread, on every rank. The engine outlives it.
@@ -42,10 +42,10 @@ class Watch {
   Engine& engine_;
   WatchOptions options_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  bool terminal_ = false;     ///< progress is one line that is drawn again
+  bool terminal_ = false;  ///< progress is one line that is drawn again
   bool drawn_ = false;
-  double next_line_ = 10;     ///< when a log gets its next one
-  double last_time_ = 0;      ///< of the line before
+  double next_line_ = 10;  ///< when a log gets its next one
+  double last_time_ = 0;   ///< of the line before
   RankStatus last_;
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -44,18 +44,14 @@ namespace {
 
 std::int64_t bytes_of(const BoxPiece& piece, std::int64_t element_bytes) {
   std::int64_t bytes = element_bytes;
-  for (const std::int64_t extent : piece.extents) {
-    bytes *= extent;
-  }
+  for (const std::int64_t extent : piece.extents) { bytes *= extent; }
   return bytes;
 }
 
 /// Bytes from the box's base to the piece's first element.
 std::int64_t offset_of(const BoxPiece& piece, std::span<const std::int64_t> strides, std::int64_t element_bytes) {
   std::int64_t offset = 0;
-  for (std::size_t d = 0; d < strides.size(); ++d) {
-    offset += piece.offset[d] * strides[d] * element_bytes;
-  }
+  for (std::size_t d = 0; d < strides.size(); ++d) { offset += piece.offset[d] * strides[d] * element_bytes; }
   return offset;
 }
 
@@ -99,23 +95,17 @@ std::size_t MpiLink::test_some(std::vector<Completion>& done) {
   const std::size_t before = done.size();
   done.insert(done.end(), s.finished.begin(), s.finished.end());
   s.finished.clear();
-  if (s.requests.empty()) {
-    return done.size() - before;
-  }
+  if (s.requests.empty()) { return done.size() - before; }
   s.indices.resize(s.requests.size());
   s.statuses.resize(s.requests.size());
   int count = 0;
   const int code =
       MPI_Testsome(static_cast<int>(s.requests.size()), s.requests.data(), &count, s.indices.data(), s.statuses.data());
   if (code == MPI_ERR_IN_STATUS) {
-    for (int i = 0; i < count; ++i) {
-      check_mpi(s.statuses[static_cast<std::size_t>(i)].MPI_ERROR, "MPI_Testsome");
-    }
+    for (int i = 0; i < count; ++i) { check_mpi(s.statuses[static_cast<std::size_t>(i)].MPI_ERROR, "MPI_Testsome"); }
   }
   check_mpi(code, "MPI_Testsome");
-  if (count == MPI_UNDEFINED || count == 0) {
-    return done.size() - before;
-  }
+  if (count == MPI_UNDEFINED || count == 0) { return done.size() - before; }
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     s.finish_request(static_cast<std::size_t>(s.indices[i]), s.statuses[i], done);
   }
@@ -148,9 +138,10 @@ constexpr int kPayloadBit = World::kControlTags;
 }  // namespace
 
 void MpiLink::send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement,
-                                 std::int64_t payload) {
+                           std::int64_t payload) {
   MpiLink& s = *this;
-  TDSL_CHECK(0 <= rank && rank < s.size && 0 <= tag && tag < World::kControlTags, "a control message has a destination");
+  TDSL_CHECK(0 <= rank && rank < s.size && 0 <= tag && tag < World::kControlTags,
+             "a control message has a destination");
   TDSL_CHECK(static_cast<std::int64_t>(bytes.size()) <= World::kPieceBytes, "a control message is at most 1 GiB");
   if (rank == s.rank) {  // no traffic
     s.to_self.push_back({rank, tag, {bytes.begin(), bytes.end()}});
@@ -166,7 +157,8 @@ void MpiLink::send_control(int rank, int tag, std::span<const std::byte> bytes, 
     tag |= kPayloadBit;
   }
   const auto length = static_cast<std::int64_t>(message.bytes.size());
-  check_mpi(MPI_Isend(message.bytes.data(), static_cast<int>(length), MPI_BYTE, rank, tag, s.control, &message.request), "MPI_Isend");
+  check_mpi(MPI_Isend(message.bytes.data(), static_cast<int>(length), MPI_BYTE, rank, tag, s.control, &message.request),
+            "MPI_Isend");
   s.count(statement, [=](Traffic& t) {
     t.control_bytes_sent += length - payload;
     t.bytes_sent += payload;
@@ -181,17 +173,13 @@ std::optional<ControlMessage> MpiLink::receive_control() {
     s.to_self.pop_front();
     return message;
   }
-  if (!s.uses_mpi) {
-    return std::nullopt;
-  }
+  if (!s.uses_mpi) { return std::nullopt; }
   s.drop_sent_control();
   int arrived = 0;
   MPI_Message handle = MPI_MESSAGE_NULL;
   MPI_Status status{};
   check_mpi(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, s.control, &arrived, &handle, &status), "MPI_Improbe");
-  if (arrived == 0) {
-    return std::nullopt;
-  }
+  if (arrived == 0) { return std::nullopt; }
   int length = 0;
   check_mpi(MPI_Get_count(&status, MPI_BYTE, &length), "MPI_Get_count");
   ControlMessage message{status.MPI_SOURCE, status.MPI_TAG, std::vector<std::byte>(static_cast<std::size_t>(length))};
@@ -254,9 +242,7 @@ void MpiLink::barrier() {
 
 void MpiLink::broadcast(std::vector<std::byte>& bytes, int root) {
   MpiLink& s = *this;
-  if (!s.uses_mpi) {
-    return;
-  }
+  if (!s.uses_mpi) { return; }
   auto length = static_cast<std::int64_t>(bytes.size());
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Ibcast(&length, 1, MPI_INT64_T, root, s.control, &request), "MPI_Ibcast");
@@ -269,9 +255,7 @@ void MpiLink::broadcast(std::vector<std::byte>& bytes, int root) {
 
 std::vector<std::vector<std::byte>> MpiLink::all_gather(std::span<const std::byte> bytes) {
   MpiLink& s = *this;
-  if (!s.uses_mpi) {
-    return {std::vector<std::byte>(bytes.begin(), bytes.end())};
-  }
+  if (!s.uses_mpi) { return {std::vector<std::byte>(bytes.begin(), bytes.end())}; }
   const auto ranks = static_cast<std::size_t>(s.size);
   TDSL_CHECK(static_cast<std::int64_t>(bytes.size()) <= World::kPieceBytes, "a gathered piece is at most 1 GiB");
   const int length = static_cast<int>(bytes.size());
@@ -286,9 +270,9 @@ std::vector<std::vector<std::byte>> MpiLink::all_gather(std::span<const std::byt
     TDSL_CHECK(total <= World::kPieceBytes, "an all_gather is at most 1 GiB");
   }
   std::vector<std::byte> all(static_cast<std::size_t>(total));
-  check_mpi(
-      MPI_Iallgatherv(bytes.data(), length, MPI_BYTE, all.data(), lengths.data(), offsets.data(), MPI_BYTE, s.control, &request),
-      "MPI_Iallgatherv");
+  check_mpi(MPI_Iallgatherv(bytes.data(), length, MPI_BYTE, all.data(), lengths.data(), offsets.data(), MPI_BYTE,
+                            s.control, &request),
+            "MPI_Iallgatherv");
   wait(request, "MPI_Iallgatherv");
   std::vector<std::vector<std::byte>> result;
   for (std::size_t r = 0; r < ranks; ++r) {

@@ -13,9 +13,7 @@
 namespace tdsl::rt {
 
 void check_mpi(int code, const char* call) {
-  if (code == MPI_SUCCESS) {
-    return;
-  }
+  if (code == MPI_SUCCESS) { return; }
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
@@ -34,9 +32,7 @@ void repeat_type(MPI_Datatype& type, std::int64_t extent, std::int64_t stride_by
   MPI_Datatype longer = MPI_DATATYPE_NULL;
   check_mpi(MPI_Type_create_hvector(static_cast<int>(extent), 1, static_cast<MPI_Aint>(stride_bytes), type, &longer),
             "MPI_Type_create_hvector");
-  if (type != MPI_BYTE) {
-    MPI_Type_free(&type);
-  }
+  if (type != MPI_BYTE) { MPI_Type_free(&type); }
   type = longer;
 }
 
@@ -50,9 +46,7 @@ BoxType::BoxType(std::span<const std::int64_t> extents, std::span<const std::int
   for (std::size_t d = extents.size(); d-- > 0;) {
     bytes *= extents[d];
     const std::int64_t stride_bytes = strides[d] * element_bytes;
-    if (extents[d] == 1) {
-      continue;
-    }
+    if (extents[d] == 1) { continue; }
     if (outer.empty() && stride_bytes == run) {
       run *= extents[d];
     } else if (!outer.empty() && stride_bytes == outer.back().extent * outer.back().stride_bytes) {
@@ -69,17 +63,13 @@ BoxType::BoxType(std::span<const std::int64_t> extents, std::span<const std::int
   count_ = 1;
   MPI_Datatype type = MPI_DATATYPE_NULL;
   check_mpi(MPI_Type_contiguous(static_cast<int>(run), MPI_BYTE, &type), "MPI_Type_contiguous");
-  for (const Dimension& dimension : outer) {
-    repeat_type(type, dimension.extent, dimension.stride_bytes);
-  }
+  for (const Dimension& dimension : outer) { repeat_type(type, dimension.extent, dimension.stride_bytes); }
   type_ = type;
   check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
 }
 
 BoxType::~BoxType() {
-  if (type_ != MPI_BYTE) {
-    MPI_Type_free(&type_);
-  }
+  if (type_ != MPI_BYTE) { MPI_Type_free(&type_); }
 }
 
 namespace {

@@ -45,12 +45,14 @@ struct CallerRanks::Communicator {
   MPI_Comm all = MPI_COMM_NULL;
 };
 
-CallerRanks::CallerRanks(const void* communicator, const Environment& environment) : pretended_(environment.ranks_per_node) {
+CallerRanks::CallerRanks(const void* communicator, const Environment& environment)
+    : pretended_(environment.ranks_per_node) {
   if (mpi_is_over()) throw RunError("MPI has been finalised", ExitCode::kUsage);
   int running = 0;
   check_mpi(MPI_Initialized(&running), "MPI_Initialized");
   if (running == 0) {
-    if (communicator != nullptr) throw RunError("a communicator is given, but MPI has not been initialised", ExitCode::kUsage);
+    if (communicator != nullptr)
+      throw RunError("a communicator is given, but MPI has not been initialised", ExitCode::kUsage);
     const Launch launch = classify_launch(environment);
     if (launch == Launch::kRefused) throw RunError(refused_launch_message(environment, "PROGRAM"), ExitCode::kUsage);
     if (launch == Launch::kSingle) return;
@@ -90,7 +92,8 @@ bool MpiLink::give_up() {
   for (OutgoingControl& message : outgoing) requests.push_back(message.request);
   int done = 0;
   const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE) == MPI_SUCCESS && done == 0) {
+  while (MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE) == MPI_SUCCESS &&
+         done == 0) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::yield();
   }

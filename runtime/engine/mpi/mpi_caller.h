@@ -8,9 +8,9 @@
 
 namespace tdsl::rt {
 
-/// The ranks of a program that is called by another one: those of `communicator`, the address of an MPI_Comm. Null: all ranks, if the caller
-/// has started MPI or a launcher has started the caller, else this process alone, without MPI. What the caller has started is left to it; MPI that is
-/// started here ends with the process.
+/// The ranks of a program that is called by another one: those of `communicator`, the address of an MPI_Comm. Null: all
+/// ranks, if the caller has started MPI or a launcher has started the caller, else this process alone, without MPI.
+/// What the caller has started is left to it; MPI that is started here ends with the process.
 class CallerRanks {
  public:
   /// Collective. Throws RunError.

@@ -11,7 +11,8 @@
 #include "runtime/check.h"
 #include "runtime/engine/link.h"
 
-/// The link over MPI; only engine/mpi_*.cpp include it. Without a launcher it is a link of one rank that never calls MPI.
+/// The link over MPI; only engine/mpi_*.cpp include it. Without a launcher it is a link of one rank that never calls
+/// MPI.
 namespace tdsl::rt {
 
 /// An operation the caller waits for: one MPI request per piece.
@@ -50,8 +51,11 @@ class MpiLink final : public Link {
   void isend(int rank, int tag, const ConstBox& box, StatementId statement, std::uint64_t cookie) override;
   void irecv(int rank, int tag, const MutableBox& box, StatementId statement, std::uint64_t cookie) override;
   std::size_t test_some(std::vector<Completion>& done) override;
-  [[nodiscard]] std::size_t pending() const override { return operations.size() - free_operations.size() + finished.size(); }
-  void send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement, std::int64_t payload) override;
+  [[nodiscard]] std::size_t pending() const override {
+    return operations.size() - free_operations.size() + finished.size();
+  }
+  void send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement,
+                    std::int64_t payload) override;
   [[nodiscard]] std::optional<ControlMessage> receive_control() override;
   [[nodiscard]] std::size_t pending_control() override;
   void ibarrier(std::uint64_t cookie) override;
@@ -60,9 +64,13 @@ class MpiLink final : public Link {
   [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes) override;
   [[noreturn]] void abort_all(int exit_code) override;
   void fall_silent() override;
-  void expect_end(std::chrono::seconds limit, std::function<int()> otherwise) override { end_limit = limit, end_missed = std::move(otherwise); }
+  void expect_end(std::chrono::seconds limit, std::function<int()> otherwise) override {
+    end_limit = limit, end_missed = std::move(otherwise);
+  }
   void rest(std::chrono::microseconds least) override;
-  [[nodiscard]] std::chrono::duration<double> now() const override { return std::chrono::steady_clock::now().time_since_epoch(); }
+  [[nodiscard]] std::chrono::duration<double> now() const override {
+    return std::chrono::steady_clock::now().time_since_epoch();
+  }
 
   /// Starts MPI unless somebody has, and fills in what the base has of it, for the ranks of a communicator.
   void start(MPI_Comm all = MPI_COMM_WORLD);

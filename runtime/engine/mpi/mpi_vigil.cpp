@@ -25,7 +25,9 @@ constexpr std::chrono::milliseconds kBetweenTries{250};
 constexpr std::chrono::seconds kDeference{3};
 constexpr int kSign = 0, kFarewell = 1;
 
-double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 }  // namespace
 
@@ -56,7 +58,8 @@ struct Vigil::State {
       MPI_Status status{};
       check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, signs, &arrived, &status), "MPI_Iprobe");
       if (arrived == 0) break;
-      check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, signs, MPI_STATUS_IGNORE), "MPI_Recv");
+      check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, signs, MPI_STATUS_IGNORE),
+                "MPI_Recv");
       if (status.MPI_TAG == kFarewell) gone.insert(status.MPI_SOURCE);
       heart->hear(status.MPI_SOURCE, {}, seconds_now());
     }
@@ -97,7 +100,8 @@ struct Vigil::State {
   }
 };
 
-Vigil::Vigil(World& world, double patience, Lost lost) : state_(std::make_unique<State>(world, patience, std::move(lost))) {
+Vigil::Vigil(World& world, double patience, Lost lost)
+    : state_(std::make_unique<State>(world, patience, std::move(lost))) {
   State& s = *state_;
   {
     const World::Access access = world.access();

@@ -24,7 +24,8 @@
 #include "runtime/engine/mpi/mpi_state.h"
 
 #ifdef __SANITIZE_ADDRESS__
-// MPI's plugins stay loaded, so that what they leave behind is told from leaks of ours by the library that it was allocated in.
+// MPI's plugins stay loaded, so that what they leave behind is told from leaks of ours by the library that it was
+// allocated in.
 extern "C" int dlclose(void* /*handle*/) noexcept { return 0; }
 #endif
 
@@ -68,18 +69,12 @@ void MpiLink::find_nodes() {
   std::vector<int> lowest_of(static_cast<std::size_t>(size));
   check_mpi(MPI_Allgather(&lowest, 1, MPI_INT, lowest_of.data(), 1, MPI_INT, control), "MPI_Allgather");
   std::map<int, int> number;
-  for (const int first : lowest_of) {
-    number.emplace(first, 0);
-  }
+  for (const int first : lowest_of) { number.emplace(first, 0); }
   int next = 0;
-  for (auto& entry : number) {
-    entry.second = next++;
-  }
+  for (auto& entry : number) { entry.second = next++; }
   topology.node_count = next;
   topology.node_of_rank.clear();
-  for (const int first : lowest_of) {
-    topology.node_of_rank.push_back(number.at(first));
-  }
+  for (const int first : lowest_of) { topology.node_of_rank.push_back(number.at(first)); }
   topology.node = topology.node_of_rank[static_cast<std::size_t>(rank)];
 }
 
@@ -120,21 +115,15 @@ class Deadline {
 }  // namespace
 
 MpiLink::~MpiLink() {
-  if (!uses_mpi || given_up) {
-    return;
-  }
+  if (!uses_mpi || given_up) { return; }
   const Deadline deadline(owns_mpi ? end_limit : std::chrono::seconds(0), [this] { MpiLink::abort_all(end_missed()); });
   if (!requests.empty()) {
     std::fprintf(stderr, "internal error: rank %d ends with %zu requests pending\n", rank, requests.size());
   }
-  for (OutgoingControl& message : outgoing) {
-    MPI_Wait(&message.request, MPI_STATUS_IGNORE);
-  }
+  for (OutgoingControl& message : outgoing) { MPI_Wait(&message.request, MPI_STATUS_IGNORE); }
   if (data != MPI_COMM_NULL) MPI_Comm_free(&data);
   if (control != MPI_COMM_NULL) MPI_Comm_free(&control);
-  if (owns_mpi) {
-    MPI_Finalize();
-  }
+  if (owns_mpi) { MPI_Finalize(); }
 }
 
 namespace {
@@ -143,13 +132,15 @@ namespace {
 int show_no_help(const char*, ...) { return 0; }
 #endif
 
-/// Our message shall be the last one. Open MPI's help texts go to mpirun, which prints them: in version 4 they pass through a pointer.
+/// Our message shall be the last one. Open MPI's help texts go to mpirun, which prints them: in version 4 they pass
+/// through a pointer.
 void silence_mpi() {
 #ifdef OPEN_MPI
   if (void* pointer = ::dlsym(RTLD_DEFAULT, "opal_show_help")) {
     Dl_info library{};
     ElfW(Sym)* symbol = nullptr;
-    const bool found = ::dladdr1(pointer, &library, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) != 0 && symbol != nullptr;
+    const bool found =
+        ::dladdr1(pointer, &library, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) != 0 && symbol != nullptr;
     if (found && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_size == sizeof(void*)) {
       *static_cast<int (**)(const char*, ...)>(pointer) = show_no_help;
     }
@@ -199,17 +190,16 @@ void MpiLink::rest(std::chrono::microseconds least) {
 World::World(const Environment& environment) {
   auto link = std::make_unique<MpiLink>();
   const Launch launch = classify_launch(environment);
-  if (launch == Launch::kRefused) {
-    throw LaunchError(refused_launch_message(environment, "PROGRAM"));
-  }
+  if (launch == Launch::kRefused) { throw LaunchError(refused_launch_message(environment, "PROGRAM")); }
   if (launch != Launch::kSingle) {
     link->start();
     const int announced = environment.launcher_size.value_or(link->size);
     // A step may be a part of a larger run, never more than it.
     if (announced != link->size || environment.slurm_step_tasks.value_or(1) > link->size) {
-      throw LaunchError("the launcher announced " + std::to_string(std::max(announced, environment.slurm_step_tasks.value_or(1))) +
-                        " ranks, but MPI sees " + std::to_string(link->size) +
-                        ": this launcher and this MPI library do not belong together; start with the library's own mpirun");
+      throw LaunchError(
+          "the launcher announced " + std::to_string(std::max(announced, environment.slurm_step_tasks.value_or(1))) +
+          " ranks, but MPI sees " + std::to_string(link->size) +
+          ": this launcher and this MPI library do not belong together; start with the library's own mpirun");
     }
   }
   if (environment.ranks_per_node) link->pretend_nodes(*environment.ranks_per_node);

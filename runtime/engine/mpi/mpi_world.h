@@ -26,7 +26,7 @@ struct Traffic {
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
   std::int64_t bytes_from_other_nodes = 0;  ///< of those received
-  std::int64_t messages_sent = 0;  ///< MPI messages of payload; a box above the piece limit counts each piece
+  std::int64_t messages_sent = 0;           ///< MPI messages of payload; a box above the piece limit counts each piece
   std::int64_t messages_received = 0;
   std::int64_t control_bytes_sent = 0;
   std::int64_t control_bytes_received = 0;
@@ -184,15 +184,17 @@ class World {
   [[nodiscard]] std::vector<std::int64_t> received_from() const;
 
   /// Ends all ranks at once with this exit code, without waiting for anybody; also from a thread while another one
-  /// holds an Access. The caller has printed its message and unlinked its temporary files. What MPI would say is not printed.
+  /// holds an Access. The caller has printed its message and unlinked its temporary files. What MPI would say is not
+  /// printed.
   [[noreturn]] void abort_all(int exit_code);
-  /// After an error, of a program that is called: messages under way are given up, and the communicators are abandoned. False: MPI may still
-  /// touch memory of this run. (The other ranks do the same, at about the same time.)
+  /// After an error, of a program that is called: messages under way are given up, and the communicators are abandoned.
+  /// False: MPI may still touch memory of this run. (The other ranks do the same, at about the same time.)
   [[nodiscard]] bool give_up();
-  /// Before ranks that go their own ways are missed by others: what MPI says of that is not written. Standard error is closed.
+  /// Before ranks that go their own ways are missed by others: what MPI says of that is not written. Standard error is
+  /// closed.
   void fall_silent();
-  /// Where this object starts and ends MPI: if its end takes longer, `otherwise` is called in a thread of its own and the run ends with the
-  /// exit code that it returns. A rank that stops there is missed by nobody else.
+  /// Where this object starts and ends MPI: if its end takes longer, `otherwise` is called in a thread of its own and
+  /// the run ends with the exit code that it returns. A rank that stops there is missed by nobody else.
   void expect_end(std::chrono::seconds limit, std::function<int()> otherwise);
 
  private:

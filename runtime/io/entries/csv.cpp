@@ -5,9 +5,9 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/io/shown_word.h"
 #include "runtime/io/entries/text_lines.h"
 #include "runtime/io/entries/text_numbers.h"
+#include "runtime/io/shown_word.h"
 
 namespace tdsl::rt {
 
@@ -31,7 +31,8 @@ std::vector<std::string> fields_of(const TextLines& lines, std::string_view line
   std::vector<std::string> found;
   std::string_view field;
   for (auto result = fields.next(field); result != CsvFields::Result::kEnd; result = fields.next(field)) {
-    if (result == CsvFields::Result::kOpenQuote) lines.fail("a quote is not closed in this line; fields with line ends are not supported");
+    if (result == CsvFields::Result::kOpenQuote)
+      lines.fail("a quote is not closed in this line; fields with line ends are not supported");
     if (result == CsvFields::Result::kAfterQuote) lines.fail("text after a closing quote");
     found.emplace_back(field);
   }
@@ -45,7 +46,8 @@ template <Element T>
 CsvNumber parse_field(std::string_view field, T& value) {
   if constexpr (std::same_as<T, bool>) {
     value = field == "1" || field == "true" || field == "True" || field == "TRUE";
-    return value || field == "0" || field == "false" || field == "False" || field == "FALSE" ? CsvNumber::kGood : CsvNumber::kMalformed;
+    return value || field == "0" || field == "false" || field == "False" || field == "FALSE" ? CsvNumber::kGood
+                                                                                             : CsvNumber::kMalformed;
   } else {
     if (std::floating_point<T> && field.empty()) {
       value = std::numeric_limits<T>::quiet_NaN();
@@ -60,7 +62,8 @@ CsvNumber parse_field(std::string_view field, T& value) {
 bool is_number(const std::string& field) {
   double ignored = 0;
   bool truth = false;
-  return parse_field(std::string_view(field), ignored) != CsvNumber::kMalformed || parse_field(std::string_view(field), truth) == CsvNumber::kGood;
+  return parse_field(std::string_view(field), ignored) != CsvNumber::kMalformed ||
+         parse_field(std::string_view(field), truth) == CsvNumber::kGood;
 }
 
 std::string names(const std::vector<std::string>& columns) {
@@ -73,7 +76,8 @@ std::string names(const std::vector<std::string>& columns) {
 template <Element T>
 class CsvRows {
  public:
-  CsvRows(const OpenFile& file, std::int64_t first, std::int64_t last, Entries& entries, std::int64_t columns, std::int64_t column)
+  CsvRows(const OpenFile& file, std::int64_t first, std::int64_t last, Entries& entries, std::int64_t columns,
+          std::int64_t column)
       : lines_(file, first, last), entries_(entries), columns_(columns), column_(column) {}
 
   /// Returns how many rows there are; they count from 0.
@@ -100,7 +104,8 @@ class CsvRows {
       ++count;
     }
     if (count == columns_) return;
-    lines_.fail("the first line has " + std::to_string(columns_) + (columns_ == 1 ? " field" : " fields") + ", this one has " + std::to_string(count));
+    lines_.fail("the first line has " + std::to_string(columns_) + (columns_ == 1 ? " field" : " fields") +
+                ", this one has " + std::to_string(count));
   }
 
   void put(std::int64_t number, std::int64_t column, std::string_view field) {
@@ -118,8 +123,12 @@ class CsvRows {
 
   [[noreturn]] void refuse(std::int64_t column, std::string_view field, CsvNumber result) const {
     const std::string place = "field " + std::to_string(column + 1);
-    if (result == CsvNumber::kTooLarge) lines_.fail(place + " is " + shown_word(field) + ", which does not fit into " + std::string(element_name(element_type_of<T>)));
-    const std::string_view wanted = std::same_as<T, bool> ? "true, false, 1 or 0" : std::is_integral_v<T> ? "an integer" : "a number";
+    if (result == CsvNumber::kTooLarge)
+      lines_.fail(place + " is " + shown_word(field) + ", which does not fit into " +
+                  std::string(element_name(element_type_of<T>)));
+    const std::string_view wanted = std::same_as<T, bool>   ? "true, false, 1 or 0"
+                                    : std::is_integral_v<T> ? "an integer"
+                                                            : "a number";
     lines_.fail(place + " is " + (field.empty() ? "empty" : shown_word(field)) + ", not " + std::string(wanted));
   }
 
@@ -177,7 +186,8 @@ void CsvFile::read_head(const std::string& column) {
   TextLines lines(file(), 0, file().bytes());
   std::string_view line;
   do {
-    if (!lines.next(line)) throw RunError(path() + ":1: the file has no rows, so that nothing says how many columns it has");
+    if (!lines.next(line))
+      throw RunError(path() + ":1: the file has no rows, so that nothing says how many columns it has");
     line = without_mark(lines, line);
   } while (trimmed(line).empty());
   const std::vector<std::string> head = fields_of(lines, line);
@@ -186,19 +196,25 @@ void CsvFile::read_head(const std::string& column) {
   data_offset_ = named ? lines.next_offset() : lines.offset();
   if (column.empty()) return;
   const auto found = std::ranges::find(head, column);
-  if (found == head.end()) lines.fail("there is no column " + shown_word(column) + "; the first line names " + names(head));
-  if (std::find(found + 1, head.end(), column) != head.end()) lines.fail("more than one column is called " + shown_word(column));
+  if (found == head.end())
+    lines.fail("there is no column " + shown_word(column) + "; the first line names " + names(head));
+  if (std::find(found + 1, head.end(), column) != head.end())
+    lines.fail("more than one column is called " + shown_word(column));
   column_ = found - head.begin();
 }
 
 EntryFile::Part CsvFile::read(ElementType type, std::int64_t part, std::int64_t parts) const {
   const std::int64_t bytes = file().bytes() - data_offset_;
-  const auto bound = [&](std::int64_t p) { return data_offset_ + static_cast<std::int64_t>(static_cast<__int128>(bytes) * p / parts); };
+  const auto bound = [&](std::int64_t p) {
+    return data_offset_ + static_cast<std::int64_t>(static_cast<__int128>(bytes) * p / parts);
+  };
   // A row takes two bytes at least.
   const Extents most = {file().bytes(), columns_};
   Part result{entries_to_read({rank(), type, EntryForm::needs_wide(most)}), {}};
   visit_element_type(type, [&](auto tag) {
-    result.tally.lines = CsvRows<typename decltype(tag)::type>(file(), bound(part), bound(part + 1), result.entries, columns_, column_).read();
+    result.tally.lines =
+        CsvRows<typename decltype(tag)::type>(file(), bound(part), bound(part + 1), result.entries, columns_, column_)
+            .read();
   });
   file().require_unchanged();
   return result;

@@ -16,7 +16,8 @@ struct CsvName {
 /// Nothing if the path names no `.csv` file.
 [[nodiscard]] std::optional<CsvName> csv_name(const std::string& path);
 
-/// Takes fields off a line of comma-separated values: blanks around them do not count, `"…"` may hold commas, and quotes written twice.
+/// Takes fields off a line of comma-separated values: blanks around them do not count, `"…"` may hold commas, and
+/// quotes written twice.
 class CsvFields {
  public:
   enum class Result : std::uint8_t { kField, kEnd, kOpenQuote, kAfterQuote };
@@ -33,9 +34,10 @@ class CsvFields {
   std::string unescaped_;
 };
 
-/// A file of comma-separated values (`.csv`). One column is a vector, the whole file a matrix (a vector, if it has one column). The first
-/// line names the columns if one is asked for, or if not all of its fields are numbers. Fields are read as the declared type; an empty one is
-/// nan. A line is a row: quotes do not reach beyond it, so that ranks can begin anywhere.
+/// A file of comma-separated values (`.csv`). One column is a vector, the whole file a matrix (a vector, if it has one
+/// column). The first line names the columns if one is asked for, or if not all of its fields are numbers. Fields are
+/// read as the declared type; an empty one is nan. A line is a row: quotes do not reach beyond it, so that ranks can
+/// begin anywhere.
 class CsvFile : public EntryFile {
  public:
   CsvFile(OpenFile file, std::string column);

@@ -22,7 +22,8 @@ void append_element(std::string& text, T value) {
 template <Element T>
 class DenseRows {
  public:
-  DenseRows(std::string& text, std::int64_t first, std::int64_t columns) : text_(text), row_(first), columns_(columns) {}
+  DenseRows(std::string& text, std::int64_t first, std::int64_t columns)
+      : text_(text), row_(first), columns_(columns) {}
 
   void put(std::int64_t row, std::int64_t column, T value) {
     zeros_until(row, column);

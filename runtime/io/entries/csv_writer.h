@@ -6,11 +6,12 @@
 
 namespace tdsl::rt {
 
-/// Comma-separated values: a line per row, numbers as the shortest text that reads back, bools as 0 and 1. All elements are written,
-/// those that are not among the entries as 0.
+/// Comma-separated values: a line per row, numbers as the shortest text that reads back, bools as 0 and 1. All elements
+/// are written, those that are not among the entries as 0.
 class CsvWriter : public EntryWriter {
  public:
-  CsvWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape) : EntryWriter(std::move(file), type, std::move(shape)) {}
+  CsvWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape)
+      : EntryWriter(std::move(file), type, std::move(shape)) {}
 
   [[nodiscard]] Written written() const override { return Written::kAllButZeros; }
   [[nodiscard]] Numbers take(const Entries& entries, Rows rows) override;

@@ -22,7 +22,9 @@ void Entries::widen() {
   wide.wide = true;
   Entries result(wide);
   // Of bytes that were too few for one more narrow entry as many as there can have been.
-  if (most_ != kAnyNumber) result.most_ = ((most_ + 1) * static_cast<std::int64_t>(form_.bytes()) - 1) / static_cast<std::int64_t>(wide.bytes());
+  if (most_ != kAnyNumber)
+    result.most_ =
+        ((most_ + 1) * static_cast<std::int64_t>(form_.bytes()) - 1) / static_cast<std::int64_t>(wide.bytes());
   if (!complete()) {
     result.count_ = count_;
     *this = std::move(result);

@@ -14,8 +14,9 @@
 /// What coordinate files hold: coordinates and values, in file order.
 namespace tdsl::rt {
 
-/// How an entry lies in memory: its coordinates, 4 bytes each or 8 where a dimension needs them, padding to 8 bytes, and 8 bytes
-/// whose first ones are the value (none for bool, where an entry is true). 16 bytes for a matrix of fewer than 2^32 rows and columns.
+/// How an entry lies in memory: its coordinates, 4 bytes each or 8 where a dimension needs them, padding to 8 bytes,
+/// and 8 bytes whose first ones are the value (none for bool, where an entry is true). 16 bytes for a matrix of fewer
+/// than 2^32 rows and columns.
 struct EntryForm {
   int rank = 2;
   ElementType type = ElementType::kF64;
@@ -28,7 +29,9 @@ struct EntryForm {
     }
     return false;
   }
-  [[nodiscard]] std::size_t value_offset() const { return (static_cast<std::size_t>(rank) * (wide ? 8 : 4) + 7) / 8 * 8; }
+  [[nodiscard]] std::size_t value_offset() const {
+    return (static_cast<std::size_t>(rank) * (wide ? 8 : 4) + 7) / 8 * 8;
+  }
   [[nodiscard]] std::size_t bytes() const { return value_offset() + (type == ElementType::kBool ? 0 : 8); }
 
   [[nodiscard]] std::int64_t coordinate(const std::byte* entry, int d) const {
@@ -76,7 +79,8 @@ class Entries {
 
   Entries() = default;
   /// Of more bytes than `most_bytes` entries are counted, not kept; 0: any number is kept.
-  explicit Entries(EntryForm form, std::int64_t most_bytes = 0) : form_(form), most_(most_bytes > 0 ? most_bytes / static_cast<std::int64_t>(form.bytes()) : kAnyNumber) {}
+  explicit Entries(EntryForm form, std::int64_t most_bytes = 0)
+      : form_(form), most_(most_bytes > 0 ? most_bytes / static_cast<std::int64_t>(form.bytes()) : kAnyNumber) {}
 
   [[nodiscard]] const EntryForm& form() const { return form_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
@@ -98,7 +102,8 @@ class Entries {
   template <class F>
   void for_each(F&& f) const {
     for (const Chunk& chunk : chunks_) {
-      for (std::int64_t k = 0; k < chunk.count; ++k) f(static_cast<const std::byte*>(chunk.data.get()) + static_cast<std::size_t>(k) * form_.bytes());
+      for (std::int64_t k = 0; k < chunk.count; ++k)
+        f(static_cast<const std::byte*>(chunk.data.get()) + static_cast<std::size_t>(k) * form_.bytes());
     }
   }
   /// The same entries with coordinates of 8 bytes.
@@ -133,7 +138,8 @@ template <Element T>
 
 /// Adds the entry to a dense box of zeros: `to` is the element at coordinates `corner`, strides are in elements.
 template <Element T>
-void add_entry(const EntryForm& form, const std::byte* entry, T* to, std::span<const std::int64_t> corner, std::span<const std::int64_t> strides) {
+void add_entry(const EntryForm& form, const std::byte* entry, T* to, std::span<const std::int64_t> corner,
+               std::span<const std::int64_t> strides) {
   std::int64_t offset = 0;
   for (int d = 0; d < form.rank; ++d) {
     const auto i = static_cast<std::size_t>(d);

@@ -15,8 +15,8 @@
 
 namespace tdsl::rt {
 
-/// A file of entries, which ranks read in parts: part p of P, in file order. Errors name the file and, of a text, the line.
-/// Parts do not know each other: once all are read, `settle` compares what they have found.
+/// A file of entries, which ranks read in parts: part p of P, in file order. Errors name the file and, of a text, the
+/// line. Parts do not know each other: once all are read, `settle` compares what they have found.
 class EntryFile {
  public:
   using Extents = std::vector<std::int64_t>;
@@ -25,7 +25,8 @@ class EntryFile {
   struct Tally {
     std::int64_t lines = 0;  ///< entries that the file has there
     Extents reach;           ///< per dimension: largest coordinate + 1; only of files that need not say their shape
-    std::vector<std::int64_t> sums{};  ///< of an archive: checksums of the bytes that the part has read, and their numbers
+    std::vector<std::int64_t>
+        sums{};  ///< of an archive: checksums of the bytes that the part has read, and their numbers
   };
   struct Part {
     Entries entries;
@@ -47,10 +48,11 @@ class EntryFile {
   virtual void require_type(ElementType to, std::string_view name) const = 0;
   /// Of a part no more bytes of entries are kept; 0: all are.
   void keep_at_most(std::int64_t bytes) { most_bytes_ = bytes; }
-  /// Reads a part. Requires require_type(type). Memory is that of the entries and a buffer; what a header promises allocates nothing.
+  /// Reads a part. Requires require_type(type). Memory is that of the entries and a buffer; what a header promises
+  /// allocates nothing.
   [[nodiscard]] virtual Part read(ElementType type, std::int64_t part, std::int64_t parts) const = 0;
-  /// All parts' tallies are here, and their entries are complete: throws what is wrong with them together, makes `mine`, which is number `part`, final, and returns the shape.
-  /// Gives the same on every rank.
+  /// All parts' tallies are here, and their entries are complete: throws what is wrong with them together, makes
+  /// `mine`, which is number `part`, final, and returns the shape. Gives the same on every rank.
   [[nodiscard]] virtual Extents settle(std::span<const Tally> tallies, std::int64_t part, Part& mine) const = 0;
 
  protected:

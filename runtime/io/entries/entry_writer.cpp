@@ -6,9 +6,9 @@
 
 #include "runtime/check.h"
 #include "runtime/io/entries/csv_writer.h"
+#include "runtime/io/entries/text_entry_writer.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/npy/npz_writer.h"
-#include "runtime/io/entries/text_entry_writer.h"
 
 namespace tdsl::rt {
 
@@ -38,12 +38,14 @@ std::unique_ptr<EntryWriter> EntryWriter::make(OutputFile file, ElementType type
   return std::make_unique<TextEntryWriter>(std::move(file), type, std::move(shape), kind == FileKind::kMatrixMarket);
 }
 
-std::unique_ptr<EntryWriter> EntryWriter::create(const std::string& path, ElementType type, std::span<const std::int64_t> shape, Unfinished unfinished) {
+std::unique_ptr<EntryWriter> EntryWriter::create(const std::string& path, ElementType type,
+                                                 std::span<const std::int64_t> shape, Unfinished unfinished) {
   require_writable_rank(path, shape.size());
   const FileKind kind = writable_kind(path);
   // Kinds follow from names, so the file that a link leads to must have the same one.
   OutputFile file = OutputFile::create(path, unfinished);
-  if (readable_kind(file.path()) != kind) throw RunError("cannot write `" + path + "`: it is a link to `" + file.path() + "`, a file of another kind");
+  if (readable_kind(file.path()) != kind)
+    throw RunError("cannot write `" + path + "`: it is a link to `" + file.path() + "`, a file of another kind");
   return make(std::move(file), type, {shape.begin(), shape.end()});
 }
 

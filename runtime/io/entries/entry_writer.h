@@ -23,12 +23,14 @@ enum class Written : std::uint8_t {
 };
 template <Element T>
 [[nodiscard]] bool is_written(T value, Written written) {
-  if constexpr (std::floating_point<T>) return value != T(0) || (written == Written::kAllButZeros && std::signbit(value));
+  if constexpr (std::floating_point<T>)
+    return value != T(0) || (written == Written::kAllButZeros && std::signbit(value));
   return value != T(0);
 }
 
-/// A file of entries (`.mtx`, `.tns`, `.npz`) that all ranks write, each those of a range of rows; ranges ascend with ranks, so
-/// the bytes are the same for every number of ranks. The order of calls on every rank, where `gather` gives every rank's numbers:
+/// A file of entries (`.mtx`, `.tns`, `.npz`) that all ranks write, each those of a range of rows; ranges ascend with
+/// ranks, so the bytes are the same for every number of ranks. The order of calls on every rank, where `gather` gives
+/// every rank's numbers:
 ///
 ///     rank 0: w = create(path, type, shape)     others: w = open(token)
 ///     first = w->take(sorted entries, rows)
@@ -43,7 +45,8 @@ class EntryWriter {
     std::int64_t last = 0;
   };
 
-  [[nodiscard]] static std::unique_ptr<EntryWriter> create(const std::string& path, ElementType type, std::span<const std::int64_t> shape,
+  [[nodiscard]] static std::unique_ptr<EntryWriter> create(const std::string& path, ElementType type,
+                                                           std::span<const std::int64_t> shape,
                                                            Unfinished unfinished = Unfinished::kUnnamed);
   [[nodiscard]] static std::unique_ptr<EntryWriter> open(std::string_view token);
   virtual ~EntryWriter() = default;
@@ -63,7 +66,8 @@ class EntryWriter {
   virtual void finish(std::span<const Numbers> all) = 0;
 
  protected:
-  EntryWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape) : file_(std::move(file)), type_(type), shape_(std::move(shape)) {}
+  EntryWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape)
+      : file_(std::move(file)), type_(type), shape_(std::move(shape)) {}
 
  private:
   static std::unique_ptr<EntryWriter> make(OutputFile file, ElementType type, std::vector<std::int64_t> shape);
@@ -78,7 +82,8 @@ void write_entries(EntryWriter& writer, const Entries& entries);
 
 /// The elements of a dense array in C order that are written.
 template <Element T>
-[[nodiscard]] Entries nonzeros(std::span<const std::int64_t> shape, std::span<const T> elements, Written written = Written::kNonzeros) {
+[[nodiscard]] Entries nonzeros(std::span<const std::int64_t> shape, std::span<const T> elements,
+                               Written written = Written::kNonzeros) {
   const EntryForm form{static_cast<int>(shape.size()), element_type_of<T>, EntryForm::needs_wide(shape)};
   Entries entries(form);
   std::vector<std::int64_t> at(shape.size(), 0);

@@ -4,9 +4,9 @@
 #include <array>
 #include <string>
 
-#include "runtime/io/shown_word.h"
 #include "runtime/io/entries/text_lines.h"
 #include "runtime/io/entries/text_numbers.h"
+#include "runtime/io/shown_word.h"
 
 namespace tdsl::rt {
 
@@ -20,9 +20,11 @@ EntryFile::Extents parse_shape(const TextLines& lines, std::string_view line) {
   Fields fields(line.substr(kFrosttShape.size()));
   EntryFile::Extents shape;
   while (!fields.at_end()) {
-    if (!fields.take_count(shape.emplace_back())) lines.fail("expected an extent of the shape, found " + shown_word(fields.word()));
+    if (!fields.take_count(shape.emplace_back()))
+      lines.fail("expected an extent of the shape, found " + shown_word(fields.word()));
   }
-  if (shape.empty() || shape.size() > std::size_t{kMaxRank}) lines.fail("expected the 1 to " + std::to_string(kMaxRank) + " extents of the shape");
+  if (shape.empty() || shape.size() > std::size_t{kMaxRank})
+    lines.fail("expected the 1 to " + std::to_string(kMaxRank) + " extents of the shape");
   return shape;
 }
 
@@ -49,14 +51,16 @@ Head read_head(const OpenFile& file) {
     if (words > kMaxRank + 1) lines.fail("tensors have at most " + std::to_string(kMaxRank) + " dimensions");
     return {words - 1, std::nullopt};
   }
-  throw RunError(file.path() + ":1: the file has no entries, so that nothing says how many dimensions it has; a first line `" +
+  throw RunError(file.path() +
+                 ":1: the file has no entries, so that nothing says how many dimensions it has; a first line `" +
                  std::string(kFrosttShape) + " 4 3` would say its shape");
 }
 
 template <Element T>
 class EntryLines {
  public:
-  EntryLines(const OpenFile& file, std::int64_t first, std::int64_t last, EntryFile::Part& part, int rank, const std::optional<EntryFile::Extents>& shape)
+  EntryLines(const OpenFile& file, std::int64_t first, std::int64_t last, EntryFile::Part& part, int rank,
+             const std::optional<EntryFile::Extents>& shape)
       : lines_(file, first, last), part_(part), rank_(rank), shape_(shape) {}
 
   void read() {
@@ -75,20 +79,25 @@ class EntryLines {
     for (int d = 0; d < rank_; ++d) {
       const auto i = static_cast<std::size_t>(d);
       const Fields here = fields;
-      if (!fields.take_count(at[i]) || at[i] < 1) lines_.fail("expected subscript " + std::to_string(d + 1) + " of " + std::to_string(rank_) + ", from 1 on" + found(here));
+      if (!fields.take_count(at[i]) || at[i] < 1)
+        lines_.fail("expected subscript " + std::to_string(d + 1) + " of " + std::to_string(rank_) + ", from 1 on" +
+                    found(here));
       if (shape_ && at[i] > (*shape_)[i]) {
-        lines_.fail("subscript " + std::to_string(d + 1) + " is " + std::to_string(at[i]) + ", but the shape in the first line has " + std::to_string((*shape_)[i]) + " there");
+        lines_.fail("subscript " + std::to_string(d + 1) + " is " + std::to_string(at[i]) +
+                    ", but the shape in the first line has " + std::to_string((*shape_)[i]) + " there");
       }
       part_.tally.reach[i] = std::max(part_.tally.reach[i], at[i]);
     }
     const T value = number(fields);
     if (!is_remark(fields)) {
-      lines_.fail((shape_ ? "the shape has " + std::to_string(rank_) + (rank_ == 1 ? " extent" : " extents")
-                          : "the first entry has " + std::to_string(rank_) + (rank_ == 1 ? " subscript" : " subscripts")) +
+      lines_.fail((shape_
+                       ? "the shape has " + std::to_string(rank_) + (rank_ == 1 ? " extent" : " extents")
+                       : "the first entry has " + std::to_string(rank_) + (rank_ == 1 ? " subscript" : " subscripts")) +
                   ", this one has more");
     }
     const EntryForm& form = part_.entries.form();
-    if (!form.wide && EntryForm::needs_wide(std::span(at).first(static_cast<std::size_t>(rank_)))) part_.entries.widen();
+    if (!form.wide && EntryForm::needs_wide(std::span(at).first(static_cast<std::size_t>(rank_))))
+      part_.entries.widen();
     std::byte* const to = part_.entries.append();
     for (int d = 0; d < rank_; ++d) form.set_coordinate(to, d, at[static_cast<std::size_t>(d)] - 1);
     form.set_value(to, value);
@@ -99,8 +108,11 @@ class EntryLines {
     const Fields here = fields;
     const Fields::Number result = fields.take_number(value);
     if (result == Fields::Number::kGood && (!std::same_as<T, bool> || value == 1)) return static_cast<T>(value);
-    if (result == Fields::Number::kTooLarge) lines_.fail("the value does not fit into " + std::string(element_name(element_type_of<T>)) + found(here));
-    const std::string_view wanted = std::same_as<T, bool> ? "1, which is true" : std::is_integral_v<T> ? "an integer" : "a number";
+    if (result == Fields::Number::kTooLarge)
+      lines_.fail("the value does not fit into " + std::string(element_name(element_type_of<T>)) + found(here));
+    const std::string_view wanted = std::same_as<T, bool>   ? "1, which is true"
+                                    : std::is_integral_v<T> ? "an integer"
+                                                            : "a number";
     lines_.fail("expected " + std::string(wanted) + found(here));
   }
 
@@ -123,9 +135,13 @@ FrosttFile::FrosttFile(OpenFile opened) : EntryFile(std::move(opened)) {
 }
 
 EntryFile::Part FrosttFile::read(ElementType type, std::int64_t part, std::int64_t parts) const {
-  const auto bound = [&](std::int64_t p) { return static_cast<std::int64_t>(static_cast<__int128>(file().bytes()) * p / parts); };
+  const auto bound = [&](std::int64_t p) {
+    return static_cast<std::int64_t>(static_cast<__int128>(file().bytes()) * p / parts);
+  };
   Part result{entries_to_read({rank_, type, false}), {0, Extents(static_cast<std::size_t>(rank_), 0), {}}};
-  visit_element_type(type, [&](auto tag) { EntryLines<typename decltype(tag)::type>(file(), bound(part), bound(part + 1), result, rank_, shape_).read(); });
+  visit_element_type(type, [&](auto tag) {
+    EntryLines<typename decltype(tag)::type>(file(), bound(part), bound(part + 1), result, rank_, shape_).read();
+  });
   file().require_unchanged();
   return result;
 }

@@ -7,8 +7,9 @@ namespace tdsl::rt {
 /// How the first line of a FROSTT file begins that says the shape: ours do, and to other readers it is a comment.
 inline constexpr std::string_view kFrosttShape = "# tdsl shape";
 
-/// A FROSTT file (`.tns`): a line per entry, subscripts from 1, then the value; `#` begins a comment. Where no first line says the shape, an extent is
-/// at least the largest subscript. Numbers are read as the input's type, whatever it is; of bools all are 1.
+/// A FROSTT file (`.tns`): a line per entry, subscripts from 1, then the value; `#` begins a comment. Where no first
+/// line says the shape, an extent is at least the largest subscript. Numbers are read as the input's type, whatever it
+/// is; of bools all are 1.
 class FrosttFile : public EntryFile {
  public:
   explicit FrosttFile(OpenFile file);

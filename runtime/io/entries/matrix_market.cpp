@@ -6,9 +6,9 @@
 #include <string>
 #include <type_traits>
 
-#include "runtime/io/shown_word.h"
 #include "runtime/io/entries/text_lines.h"
 #include "runtime/io/entries/text_numbers.h"
+#include "runtime/io/shown_word.h"
 
 namespace tdsl::rt {
 
@@ -27,10 +27,13 @@ std::string take_word(Fields& fields) {
 /// `%%MatrixMarket matrix coordinate real general`.
 void parse_banner(const TextLines& lines, std::string_view line, Header& header) {
   Fields fields(line);
-  if (take_word(fields) != "%%matrixmarket") lines.fail("this is not a Matrix Market file: it does not begin with %%MatrixMarket");
-  if (const std::string object = take_word(fields); object != "matrix") lines.fail("the object is " + shown_word(object) + "; only `matrix` is supported");
+  if (take_word(fields) != "%%matrixmarket")
+    lines.fail("this is not a Matrix Market file: it does not begin with %%MatrixMarket");
+  if (const std::string object = take_word(fields); object != "matrix")
+    lines.fail("the object is " + shown_word(object) + "; only `matrix` is supported");
   const std::string format = take_word(fields);
-  if (format != "coordinate" && format != "array") lines.fail("the format is " + shown_word(format) + ", not `coordinate` or `array`");
+  if (format != "coordinate" && format != "array")
+    lines.fail("the format is " + shown_word(format) + ", not `coordinate` or `array`");
   header.coordinate = format == "coordinate";
   const std::string field = take_word(fields);
   if (field == "real" || field == "double") {
@@ -41,7 +44,8 @@ void parse_banner(const TextLines& lines, std::string_view line, Header& header)
     header.field = Header::Field::kPattern;
     if (!header.coordinate) lines.fail("an array has values, so its field is not `pattern`");
   } else {
-    lines.fail("the field is " + shown_word(field) + (field == "complex" ? ", which is not supported" : ", not `real`, `integer` or `pattern`"));
+    lines.fail("the field is " + shown_word(field) +
+               (field == "complex" ? ", which is not supported" : ", not `real`, `integer` or `pattern`"));
   }
   const std::string symmetry = take_word(fields);
   if (symmetry == "general") {
@@ -72,10 +76,12 @@ void parse_sizes(const TextLines& lines, Fields fields, Header& header) {
   const bool good = fields.take_count(header.rows) && fields.take_count(header.columns) &&
                     (!header.coordinate || fields.take_count(header.lines)) && fields.at_end();
   if (!good) {
-    lines.fail(header.coordinate ? "expected the numbers of rows, columns and entries" : "expected the numbers of rows and columns");
+    lines.fail(header.coordinate ? "expected the numbers of rows, columns and entries"
+                                 : "expected the numbers of rows and columns");
   }
   if (header.symmetry != Header::Symmetry::kGeneral && header.rows != header.columns) {
-    lines.fail("a symmetric matrix is square, this one is " + std::to_string(header.rows) + " by " + std::to_string(header.columns));
+    lines.fail("a symmetric matrix is square, this one is " + std::to_string(header.rows) + " by " +
+               std::to_string(header.columns));
   }
   if (!header.coordinate) header.lines = array_values(header);
 }
@@ -112,7 +118,8 @@ class PartReader {
       Fields fields(line);
       if (is_comment(fields)) continue;
       std::int64_t i = 0, j = 0;
-      if (!fields.take_count(i) || !fields.take_count(j)) lines_.fail("expected a row and a column, found " + shown_word(line));
+      if (!fields.take_count(i) || !fields.take_count(j))
+        lines_.fail("expected a row and a column, found " + shown_word(line));
       check(i, header_.rows, "row");
       check(j, header_.columns, "column");
       const T value = header_.field == Header::Field::kPattern ? T(1) : take_value(fields);
@@ -130,7 +137,8 @@ class PartReader {
     while (lines_.next(line)) {
       Fields fields(line);
       if (is_comment(fields)) continue;
-      if (count == header_.lines) lines_.fail("a matrix of this shape has " + std::to_string(header_.lines) + " values, this is one more");
+      if (count == header_.lines)
+        lines_.fail("a matrix of this shape has " + std::to_string(header_.lines) + " values, this is one more");
       const T value = take_value(fields);
       if (!fields.at_end()) lines_.fail("text after the value: " + shown_word(fields.word()));
       std::byte* const entry = entries_.append();
@@ -162,9 +170,11 @@ class PartReader {
     }
     if (result == Number::kGood) return value;
     const bool integer = header_.field == Header::Field::kInteger;
-    const std::string_view type = element_name(integer && std::is_floating_point_v<T> ? ElementType::kI64 : element_type_of<T>);
+    const std::string_view type =
+        element_name(integer && std::is_floating_point_v<T> ? ElementType::kI64 : element_type_of<T>);
     if (result == Number::kTooLarge) lines_.fail(shown_word(word) + " does not fit into " + std::string(type));
-    lines_.fail("expected " + std::string(integer ? "an integer" : "a number") + (word.empty() ? ", the line ends" : ", found " + shown_word(word)));
+    lines_.fail("expected " + std::string(integer ? "an integer" : "a number") +
+                (word.empty() ? ", the line ends" : ", found " + shown_word(word)));
   }
 
   void put(std::int64_t i, std::int64_t j, T value) {
@@ -263,13 +273,16 @@ MatrixMarketFile::MatrixMarketFile(OpenFile opened) : EntryFile(std::move(opened
 void MatrixMarketFile::require_type(ElementType to, std::string_view name) const {
   const bool real = header_.field == Header::Field::kReal;
   if (header_.field == Header::Field::kPattern || is_floating(to) || (is_integer(to) && !real)) return;
-  throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but `" + path() + "` holds " +
-                 (real ? "real numbers" : "integers") + ", which do not widen to it; convert the file or declare a wider type");
+  throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but `" + path() +
+                 "` holds " + (real ? "real numbers" : "integers") +
+                 ", which do not widen to it; convert the file or declare a wider type");
 }
 
 EntryFile::Part MatrixMarketFile::read(ElementType type, std::int64_t part, std::int64_t parts) const {
   const std::int64_t bytes = file().bytes() - header_.data_offset;
-  const auto bound = [&](std::int64_t p) { return header_.data_offset + static_cast<std::int64_t>(static_cast<__int128>(bytes) * p / parts); };
+  const auto bound = [&](std::int64_t p) {
+    return header_.data_offset + static_cast<std::int64_t>(static_cast<__int128>(bytes) * p / parts);
+  };
   const Extents extents{header_.rows, header_.columns};
   Part result{entries_to_read({2, type, EntryForm::needs_wide(extents)}), {}};
   visit_element_type(type, [&](auto tag) {
@@ -283,8 +296,9 @@ EntryFile::Part MatrixMarketFile::read(ElementType type, std::int64_t part, std:
 void MatrixMarketFile::check_count(std::int64_t found) const {
   if (found == header_.lines) return;
   const std::string things = header_.coordinate ? " entries" : " values";
-  fail_in_line(file(), header_.size_offset, std::string(header_.coordinate ? "the header announces " : "a matrix of this shape has ") +
-                                                std::to_string(header_.lines) + things + ", the file has " + std::to_string(found));
+  fail_in_line(file(), header_.size_offset,
+               std::string(header_.coordinate ? "the header announces " : "a matrix of this shape has ") +
+                   std::to_string(header_.lines) + things + ", the file has " + std::to_string(found));
 }
 
 EntryFile::Extents MatrixMarketFile::settle(std::span<const Tally> tallies, std::int64_t part, Part& mine) const {

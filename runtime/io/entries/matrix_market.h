@@ -13,7 +13,8 @@ struct MatrixMarketHeader {
   enum class Field : std::uint8_t { kReal, kInteger, kPattern };
   enum class Symmetry : std::uint8_t { kGeneral, kSymmetric, kSkew };
 
-  bool coordinate = true;  ///< else an array: values column by column, of symmetric ones from the diagonal down, of skew ones below it
+  bool coordinate = true;  ///< else an array: values column by column, of symmetric ones from the diagonal down, of
+                           ///< skew ones below it
   Field field = Field::kReal;
   Symmetry symmetry = Symmetry::kGeneral;
   std::int64_t rows = 0;
@@ -23,8 +24,9 @@ struct MatrixMarketHeader {
   std::int64_t data_offset = 0;  ///< of what follows it
 };
 
-/// A Matrix Market file (`.mtx`). Symmetric and skew matrices are expanded, entry by entry: (i, j), then (j, i). `pattern` is 1.
-/// Real numbers are read as f32 or f64, integers as any number: a decimal has no width, and is rounded once.
+/// A Matrix Market file (`.mtx`). Symmetric and skew matrices are expanded, entry by entry: (i, j), then (j, i).
+/// `pattern` is 1. Real numbers are read as f32 or f64, integers as any number: a decimal has no width, and is rounded
+/// once.
 class MatrixMarketFile : public EntryFile {
  public:
   explicit MatrixMarketFile(OpenFile file);

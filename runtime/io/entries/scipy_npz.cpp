@@ -30,7 +30,8 @@ std::int64_t take_dictionary(ZipReader& reader, std::string& dictionary) {
 /// The numbers of an array, one after the other, from `first` on and before `last`.
 class NumberStream {
  public:
-  NumberStream(const OpenFile& file, const ZipMember& member, const NpyHeader& header, std::int64_t first, std::int64_t last, bool with_header)
+  NumberStream(const OpenFile& file, const ZipMember& member, const NpyHeader& header, std::int64_t first,
+               std::int64_t last, bool with_header)
       : reader_(file, member), header_(header), left_((last - first) * header.bytes) {
     buffer_.resize(std::size_t{1} << 16);
     if (with_header) {
@@ -62,12 +63,17 @@ class NumberStream {
   }
   [[nodiscard]] std::int64_t next_integer() {
     const std::byte* const from = next();
-    if (header_.kind == 'u') return header_.bytes == 8 ? load_npy<std::int64_t>(from, header_.swapped) : load_npy<std::uint32_t>(from, header_.swapped);
-    return header_.bytes == 8 ? load_npy<std::int64_t>(from, header_.swapped) : load_npy<std::int32_t>(from, header_.swapped);
+    if (header_.kind == 'u')
+      return header_.bytes == 8 ? load_npy<std::int64_t>(from, header_.swapped)
+                                : load_npy<std::uint32_t>(from, header_.swapped);
+    return header_.bytes == 8 ? load_npy<std::int64_t>(from, header_.swapped)
+                              : load_npy<std::int32_t>(from, header_.swapped);
   }
   [[noreturn]] void fail(const std::string& message) const { reader_.fail(message); }
   void check_sum() const { reader_.check_sum(); }
-  void append_sum(std::vector<std::int64_t>& sums) const { sums.insert(sums.end(), {reader_.sum(), reader_.summed_bytes()}); }
+  void append_sum(std::vector<std::int64_t>& sums) const {
+    sums.insert(sums.end(), {reader_.sum(), reader_.summed_bytes()});
+  }
 
  private:
   ZipReader reader_;
@@ -90,12 +96,16 @@ ScipyFile::Array ScipyFile::find(const std::string& name, bool integers) const {
     array.header = parse_npy_dictionary(dictionary, path() + "/" + name);
     array.header.data_offset = offset;
     const bool fits = !integers || ((array.header.kind == 'i' || array.header.kind == 'u') && array.header.bytes >= 4);
-    if (array.header.shape.size() != 1 || !fits) reader.fail("it is not a list of " + std::string(integers ? "integers" : "numbers"));
+    if (array.header.shape.size() != 1 || !fits)
+      reader.fail("it is not a list of " + std::string(integers ? "integers" : "numbers"));
     std::int64_t bytes = 0;
-    if (__builtin_mul_overflow(array.count(), std::int64_t{array.header.bytes}, &bytes) || bytes != member.bytes - offset) reader.fail("its size is not that of its shape");
+    if (__builtin_mul_overflow(array.count(), std::int64_t{array.header.bytes}, &bytes) ||
+        bytes != member.bytes - offset)
+      reader.fail("its size is not that of its shape");
     return array;
   }
-  throw RunError("`" + path() + "` has no " + name + ": it is no matrix that scipy.sparse.save_npz has written in CSR format");
+  throw RunError("`" + path() + "` has no " + name +
+                 ": it is no matrix that scipy.sparse.save_npz has written in CSR format");
 }
 
 void ScipyFile::check_format() const {
@@ -110,10 +120,13 @@ void ScipyFile::check_format() const {
     reader.check_sum();
     std::erase(text, '\0');
     if (text == "csr") return;
-    std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
-    throw RunError("`" + path() + "` holds a matrix in the format `" + text.substr(0, 20) + "`; only `csr` can be read: call tocsr() before save_npz");
+    std::ranges::replace_if(
+        text, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
+    throw RunError("`" + path() + "` holds a matrix in the format `" + text.substr(0, 20) +
+                   "`; only `csr` can be read: call tocsr() before save_npz");
   }
-  throw RunError("`" + path() + "` has no format.npy: it is no matrix that scipy.sparse.save_npz has written in CSR format");
+  throw RunError("`" + path() +
+                 "` has no format.npy: it is no matrix that scipy.sparse.save_npz has written in CSR format");
 }
 
 ScipyFile::ScipyFile(OpenFile opened) : EntryFile(std::move(opened)) {
@@ -127,19 +140,23 @@ ScipyFile::ScipyFile(OpenFile opened) : EntryFile(std::move(opened)) {
   indices_ = find("indices.npy", true);
   pointers_ = find("indptr.npy", true);
   data_ = find("data.npy", false);
-  const bool good = rows_ >= 0 && rows_ < std::int64_t{1} << 60 && columns_ >= 0 && pointers_.count() == rows_ + 1 && data_.count() == indices_.count();
+  const bool good = rows_ >= 0 && rows_ < std::int64_t{1} << 60 && columns_ >= 0 && pointers_.count() == rows_ + 1 &&
+                    data_.count() == indices_.count();
   if (!good) throw RunError("`" + path() + "`: the lengths of shape, indptr, indices and data do not fit each other");
 }
 
 void ScipyFile::require_type(ElementType to, std::string_view name) const {
   if (data_.header.widens_to(to)) return;
-  throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but `" + path() + "` holds " + data_.header.type_name() +
+  throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but `" + path() +
+                 "` holds " + data_.header.type_name() +
                  ", which does not widen to it; convert the file or declare a wider type");
 }
 
 EntryFile::Part ScipyFile::read(ElementType type, std::int64_t part, std::int64_t parts) const {
   const std::int64_t count = indices_.count();
-  const auto bound = [&](std::int64_t p) { return static_cast<std::int64_t>(static_cast<__int128>(count) * p / parts); };
+  const auto bound = [&](std::int64_t p) {
+    return static_cast<std::int64_t>(static_cast<__int128>(count) * p / parts);
+  };
   const std::int64_t first = bound(part);
   const std::int64_t last = bound(part + 1);
   const Extents extents{rows_, columns_};
@@ -156,10 +173,13 @@ EntryFile::Part ScipyFile::read(ElementType type, std::int64_t part, std::int64_
       using From = typename decltype(from)::type;
       for (std::int64_t row = 0; row < rows_; ++row) {
         const std::int64_t end = pointers.next_integer();
-        if (end < begin || end > count) pointers.fail("row " + std::to_string(row) + " ends at " + std::to_string(end) + ", which is not between its beginning and the end");
+        if (end < begin || end > count)
+          pointers.fail("row " + std::to_string(row) + " ends at " + std::to_string(end) +
+                        ", which is not between its beginning and the end");
         for (std::int64_t k = std::max(begin, first); k < std::min(end, last); ++k) {
           const std::int64_t column = indices.next_integer();
-          if (column < 0 || column >= columns_) indices.fail("column " + std::to_string(column) + " is not one of 0 to " + std::to_string(columns_ - 1));
+          if (column < 0 || column >= columns_)
+            indices.fail("column " + std::to_string(column) + " is not one of 0 to " + std::to_string(columns_ - 1));
           const T value = static_cast<T>(load_npy<From>(data.next(), data_.header.swapped));
           if (std::same_as<T, bool> && value == T(0)) continue;  // an entry of a bool is true
           std::byte* const entry = result.entries.append();
@@ -171,7 +191,8 @@ EntryFile::Part ScipyFile::read(ElementType type, std::int64_t part, std::int64_
       }
     });
   });
-  if (begin != count) pointers.fail("its last row ends at " + std::to_string(begin) + " of " + std::to_string(count) + " entries");
+  if (begin != count)
+    pointers.fail("its last row ends at " + std::to_string(begin) + " of " + std::to_string(count) + " entries");
   file().require_unchanged();
   pointers.check_sum();
   indices.check_sum();
@@ -181,12 +202,14 @@ EntryFile::Part ScipyFile::read(ElementType type, std::int64_t part, std::int64_
   return result;
 }
 
-/// Parts of a stored member are each read by one rank; a deflated one is read from the front, and its last part has checked it.
+/// Parts of a stored member are each read by one rank; a deflated one is read from the front, and its last part has
+/// checked it.
 void ScipyFile::check_sums(std::span<const Tally> tallies, const Array& array, std::size_t column) const {
   if (array.member.method != 0) return;
   uLong sum = 0;
   for (const Tally& tally : tallies) {
-    sum = ::crc32_combine(sum, static_cast<uLong>(tally.sums.at(column)), static_cast<z_off_t>(tally.sums.at(column + 1)));
+    sum = ::crc32_combine(sum, static_cast<uLong>(tally.sums.at(column)),
+                          static_cast<z_off_t>(tally.sums.at(column + 1)));
   }
   if (sum != array.member.crc) ZipReader(file(), array.member).fail("its checksum is wrong: the file is damaged");
 }

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "runtime/io/entries/entry_file.h"
-#include "runtime/io/npy/npy.h"
 #include "runtime/io/entries/zip_archive.h"
+#include "runtime/io/npy/npy.h"
 
 namespace tdsl::rt {
 
-/// A matrix as `scipy.sparse.save_npz` writes it in CSR format (`.npz`), compressed or not. Ranks read the archive's members each from the
-/// beginning, because compressed ones have no other way, and keep their share of the entries.
+/// A matrix as `scipy.sparse.save_npz` writes it in CSR format (`.npz`), compressed or not. Ranks read the archive's
+/// members each from the beginning, because compressed ones have no other way, and keep their share of the entries.
 class ScipyFile : public EntryFile {
  public:
   explicit ScipyFile(OpenFile file);

@@ -54,7 +54,8 @@ std::string TextEntryWriter::header(std::int64_t entries) const {
   }
   std::string text = "%%MatrixMarket matrix coordinate ";
   text += type() == ElementType::kBool ? "pattern" : is_integer(type()) ? "integer" : "real";
-  return text + " general\n" + std::to_string(shape()[0]) + " " + std::to_string(shape()[1]) + " " + std::to_string(entries) + "\n";
+  return text + " general\n" + std::to_string(shape()[0]) + " " + std::to_string(shape()[1]) + " " +
+         std::to_string(entries) + "\n";
 }
 
 EntryWriter::Numbers TextEntryWriter::write(std::span<const Numbers> all, std::int64_t rank) {

@@ -6,8 +6,9 @@
 
 namespace tdsl::rt {
 
-/// Matrix Market (coordinate, general) and FROSTT: a line per entry, subscripts from 1, numbers as the shortest text that reads back.
-/// Bools are a pattern, in FROSTT ones. The first line of a FROSTT file is a comment that says the shape.
+/// Matrix Market (coordinate, general) and FROSTT: a line per entry, subscripts from 1, numbers as the shortest text
+/// that reads back. Bools are a pattern, in FROSTT ones. The first line of a FROSTT file is a comment that says the
+/// shape.
 class TextEntryWriter : public EntryWriter {
  public:
   TextEntryWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape, bool matrix_market)

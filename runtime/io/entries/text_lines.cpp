@@ -24,7 +24,9 @@ void fail_in_line(const OpenFile& file, std::int64_t offset, const std::string& 
 }
 
 TextLines::TextLines(const OpenFile& file, std::int64_t first, std::int64_t last, std::int64_t buffer_bytes)
-    : file_(file), last_(std::min(last, file.bytes())), buffer_bytes_(buffer_bytes),
+    : file_(file),
+      last_(std::min(last, file.bytes())),
+      buffer_bytes_(buffer_bytes),
       buffer_(std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(buffer_bytes) + 1)) {
   // A line that begins before the range belongs to the range before, also where its end is the byte before ours.
   buffer_offset_ = std::max<std::int64_t>(first - 1, 0);
@@ -40,13 +42,15 @@ TextLines::TextLines(const OpenFile& file, std::int64_t first, std::int64_t last
 
 void TextLines::refill() {
   const std::int64_t kept = end_ - at_;
-  if (kept == buffer_bytes_) fail_in_line(file_, next_offset(), "a line of more than " + std::to_string(buffer_bytes_) + " bytes");
+  if (kept == buffer_bytes_)
+    fail_in_line(file_, next_offset(), "a line of more than " + std::to_string(buffer_bytes_) + " bytes");
   buffer_offset_ = next_offset();
   std::memmove(buffer_.get(), at_, static_cast<std::size_t>(kept));
   at_ = buffer_.get();
   end_ = at_ + kept;
   const std::int64_t want = std::min(buffer_bytes_ - kept, file_.bytes() - buffer_offset_ - kept);
-  read_at(file_.fd(), std::as_writable_bytes(std::span(end_, static_cast<std::size_t>(want))), buffer_offset_ + kept, file_.path());
+  read_at(file_.fd(), std::as_writable_bytes(std::span(end_, static_cast<std::size_t>(want))), buffer_offset_ + kept,
+          file_.path());
   end_ += want;
 }
 

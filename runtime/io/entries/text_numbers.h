@@ -45,8 +45,8 @@ class Fields {
     return true;
   }
   enum class Number : std::uint8_t { kGood, kMalformed, kTooLarge };
-  /// A number of type T in decimal: an integer, or anything `strtod` knows but hexadecimal; a float's value is the nearest one to the
-  /// text. Takes nothing unless it is good.
+  /// A number of type T in decimal: an integer, or anything `strtod` knows but hexadecimal; a float's value is the
+  /// nearest one to the text. Takes nothing unless it is good.
   template <class T>
   [[nodiscard]] Number take_number(T& value) {
     const char* first = at_;

@@ -16,10 +16,13 @@ namespace {
 constexpr std::int64_t kBufferBytes = std::int64_t{1} << 18;
 constexpr std::int64_t kMostDirectoryBytes = std::int64_t{1} << 20;
 
-[[noreturn]] void fail_archive(const OpenFile& file, const std::string& what) { throw RunError("`" + file.path() + "` is not a sound .npz file: " + what); }
+[[noreturn]] void fail_archive(const OpenFile& file, const std::string& what) {
+  throw RunError("`" + file.path() + "` is not a sound .npz file: " + what);
+}
 
 std::string bytes_at(const OpenFile& file, std::int64_t offset, std::int64_t count) {
-  if (offset < 0 || count < 0 || offset > file.bytes() - count) fail_archive(file, "its directory points outside of the file");
+  if (offset < 0 || count < 0 || offset > file.bytes() - count)
+    fail_archive(file, "its directory points outside of the file");
   std::string bytes(static_cast<std::size_t>(count), '\0');
   read_at(file.fd(), std::as_writable_bytes(std::span(bytes)), offset, file.path());
   return bytes;
@@ -48,7 +51,8 @@ Directory find_directory(const OpenFile& file) {
   const std::int64_t tail_bytes = std::min<std::int64_t>(file.bytes(), kEnd + 0xffff);
   const std::string tail = bytes_at(file, file.bytes() - tail_bytes, tail_bytes);
   const std::size_t end = tail.rfind(std::string("PK\x05\x06", 4));
-  if (end == std::string::npos || tail.size() - end < static_cast<std::size_t>(kEnd)) fail_archive(file, "it has no zip directory");
+  if (end == std::string::npos || tail.size() - end < static_cast<std::size_t>(kEnd))
+    fail_archive(file, "it has no zip directory");
   Directory directory{size_in(file, tail, end + 16, 4), size_in(file, tail, end + 12, 4)};
   if (end >= 20 && tail.compare(end - 20, 4, "PK\x06\x07", 4) == 0) {
     const std::string wide = bytes_at(file, size_in(file, tail, end - 20 + 8, 8), 56);
@@ -104,7 +108,8 @@ std::vector<ZipMember> zip_members(const OpenFile& file) {
   return members;
 }
 
-ZipReader::ZipReader(const OpenFile& file, const ZipMember& member) : file_(file), member_(member), packed_left_(member.packed), left_(member.bytes) {
+ZipReader::ZipReader(const OpenFile& file, const ZipMember& member)
+    : file_(file), member_(member), packed_left_(member.packed), left_(member.bytes) {
   const std::string local = bytes_at(file, member.local_offset, 30);
   if (local.compare(0, 4, "PK\x03\x04", 4) != 0) fail("its header is damaged");
   at_ = member.local_offset + 30 + static_cast<std::int64_t>(number(local, 26, 2) + number(local, 28, 2));
@@ -113,7 +118,8 @@ ZipReader::ZipReader(const OpenFile& file, const ZipMember& member) : file_(file
     if (member.packed != member.bytes) fail("its sizes differ");
     return;
   }
-  if (member.method != 8) fail("it is compressed by method " + std::to_string(member.method) + "; stored and deflated members can be read");
+  if (member.method != 8)
+    fail("it is compressed by method " + std::to_string(member.method) + "; stored and deflated members can be read");
   buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(kBufferBytes));
   stream_ = std::make_unique<z_stream_s>();
   if (::inflateInit2(stream_.get(), -MAX_WBITS) != Z_OK) throw std::bad_alloc();
@@ -123,7 +129,9 @@ ZipReader::~ZipReader() {
   if (stream_) ::inflateEnd(stream_.get());
 }
 
-void ZipReader::fail(const std::string& message) const { throw RunError("`" + file_.path() + "`: " + member_.name + ": " + message); }
+void ZipReader::fail(const std::string& message) const {
+  throw RunError("`" + file_.path() + "`: " + member_.name + ": " + message);
+}
 
 void ZipReader::inflate_into(std::span<std::byte> bytes) {
   z_stream_s& s = *stream_;
@@ -141,21 +149,25 @@ void ZipReader::inflate_into(std::span<std::byte> bytes) {
     const uInt before = s.avail_out;
     const int result = ::inflate(&s, Z_NO_FLUSH);
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) fail("its data are damaged");
-    if (s.avail_out == before && (result != Z_OK || (s.avail_in == 0 && packed_left_ == 0))) fail("its data end too early");
+    if (s.avail_out == before && (result != Z_OK || (s.avail_in == 0 && packed_left_ == 0)))
+      fail("its data end too early");
   }
 }
 
 void ZipReader::read(std::span<std::byte> bytes) {
-  if (static_cast<std::int64_t>(bytes.size()) > left_) fail("it has " + std::to_string(member_.bytes) + " bytes, fewer than are needed");
+  if (static_cast<std::int64_t>(bytes.size()) > left_)
+    fail("it has " + std::to_string(member_.bytes) + " bytes, fewer than are needed");
   while (!bytes.empty()) {
-    const std::span<std::byte> piece = bytes.first(std::min<std::size_t>(bytes.size(), static_cast<std::size_t>(kBufferBytes)));
+    const std::span<std::byte> piece =
+        bytes.first(std::min<std::size_t>(bytes.size(), static_cast<std::size_t>(kBufferBytes)));
     if (stream_) {
       inflate_into(piece);
     } else {
       read_at(file_.fd(), piece, at_, file_.path());
       at_ += static_cast<std::int64_t>(piece.size());
     }
-    crc_ = static_cast<std::uint32_t>(::crc32(crc_, reinterpret_cast<const Bytef*>(piece.data()), static_cast<uInt>(piece.size())));
+    crc_ = static_cast<std::uint32_t>(
+        ::crc32(crc_, reinterpret_cast<const Bytef*>(piece.data()), static_cast<uInt>(piece.size())));
     left_ -= static_cast<std::int64_t>(piece.size());
     summed_ += static_cast<std::int64_t>(piece.size());
     bytes = bytes.subspan(piece.size());
@@ -176,7 +188,8 @@ void ZipReader::skip(std::int64_t bytes) {
   }
   std::vector<std::byte> nowhere(static_cast<std::size_t>(std::min(bytes, kBufferBytes)));
   while (bytes > 0) {
-    const std::span<std::byte> piece = std::span(nowhere).first(static_cast<std::size_t>(std::min(bytes, kBufferBytes)));
+    const std::span<std::byte> piece =
+        std::span(nowhere).first(static_cast<std::size_t>(std::min(bytes, kBufferBytes)));
     read(piece);
     bytes -= static_cast<std::int64_t>(piece.size());
   }

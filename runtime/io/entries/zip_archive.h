@@ -58,7 +58,7 @@ class ZipReader {
 
   const OpenFile& file_;
   ZipMember member_;
-  std::int64_t at_ = 0;           ///< in the archive, of the next packed byte
+  std::int64_t at_ = 0;  ///< in the archive, of the next packed byte
   std::int64_t packed_left_ = 0;
   std::int64_t left_ = 0;
   std::uint32_t crc_ = 0;

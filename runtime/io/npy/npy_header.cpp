@@ -41,9 +41,7 @@ class DictionaryParser {
         break;
       }
     }
-    if (!descr || !order || !shape) {
-      fail("`descr`, `fortran_order` and `shape` are needed");
-    }
+    if (!descr || !order || !shape) { fail("`descr`, `fortran_order` and `shape` are needed"); }
     return header;
   }
 
@@ -53,9 +51,7 @@ class DictionaryParser {
   }
 
   void skip_spaces() {
-    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) {
-      ++position_;
-    }
+    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) { ++position_; }
   }
 
   bool accept(char c) {
@@ -68,21 +64,15 @@ class DictionaryParser {
   }
 
   void expect(char c) {
-    if (!accept(c)) {
-      fail(std::string("`") + c + "` expected");
-    }
+    if (!accept(c)) { fail(std::string("`") + c + "` expected"); }
   }
 
   std::string parse_string() {
     skip_spaces();
     const char quote = position_ < text_.size() ? text_[position_] : ' ';
-    if (quote != '\'' && quote != '"') {
-      fail("a string expected");
-    }
+    if (quote != '\'' && quote != '"') { fail("a string expected"); }
     const std::size_t end = text_.find(quote, position_ + 1);
-    if (end == std::string_view::npos) {
-      fail("a string does not end");
-    }
+    if (end == std::string_view::npos) { fail("a string does not end"); }
     const std::string result(text_.substr(position_ + 1, end - position_ - 1));
     position_ = end + 1;
     return result;
@@ -107,9 +97,7 @@ class DictionaryParser {
       skip_spaces();
       std::int64_t extent = 0;
       const auto result = std::from_chars(text_.data() + position_, text_.data() + text_.size(), extent);
-      if (result.ec != std::errc() || extent < 0) {
-        fail("a shape consists of sizes");
-      }
+      if (result.ec != std::errc() || extent < 0) { fail("a shape consists of sizes"); }
       position_ = static_cast<std::size_t>(result.ptr - text_.data());
       accept('L');  // written by NumPy under Python 2
       shape.push_back(extent);
@@ -149,9 +137,7 @@ class DictionaryParser {
 
 std::int64_t NpyHeader::element_count() const {
   std::int64_t count = 1;
-  for (const std::int64_t extent : shape) {
-    count *= extent;
-  }
+  for (const std::int64_t extent : shape) { count *= extent; }
   return count;
 }
 

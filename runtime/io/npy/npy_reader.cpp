@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "runtime/check.h"
-#include "runtime/io/tensor/box_rows.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/npy/npy.h"
 #include "runtime/io/npy/npy_elements.h"
+#include "runtime/io/tensor/box_rows.h"
 
 namespace tdsl::rt {
 
@@ -39,9 +39,7 @@ NpyHeader read_header(int fd, const std::string& path, std::int64_t file_bytes) 
   }
   const bool long_length = prefix[6] >= 2;
   std::int64_t length = prefix[8] | (prefix[9] << 8);
-  if (long_length) {
-    length |= (std::int64_t{prefix[10]} << 16) | (std::int64_t{prefix[11]} << 24);
-  }
+  if (long_length) { length |= (std::int64_t{prefix[10]} << 16) | (std::int64_t{prefix[11]} << 24); }
   const std::int64_t start = long_length ? 12 : 10;
   if (length > (std::int64_t{1} << 20) || start + length > file_bytes) {
     throw RunError("`" + path + "` is truncated: its header should have " + std::to_string(length) +
@@ -99,15 +97,11 @@ class RowFetcher {
   }
 
   void flush() {
-    if (rows_.empty()) {
-      return;
-    }
+    if (rows_.empty()) { return; }
     constexpr std::int64_t size = sizeof(From);
     const std::int64_t first = rows_.front().file_index;
     const std::int64_t bytes = (rows_.back().file_index + rows_.back().count - first) * size;
-    if (!buffer_) {
-      buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(kReadBufferBytes));
-    }
+    if (!buffer_) { buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(kReadBufferBytes)); }
     read_at(fd_, {buffer_.get(), static_cast<std::size_t>(bytes)}, header_.data_offset + first * size, path_);
     for (const FileRow& row : rows_) {
       convert_row<From>(buffer_.get() + (row.file_index - first) * size, header_.swapped,
@@ -123,9 +117,7 @@ class RowFetcher {
       const FileRow& last = rows_.back();
       const std::int64_t gap = row.file_index - last.file_index - last.count;
       const std::int64_t reach = row.file_index + row.count - rows_.front().file_index;
-      if (gap * size > kGapBytes || reach * size > kReadBufferBytes || rows_.size() == kRowsPerRead) {
-        flush();
-      }
+      if (gap * size > kGapBytes || reach * size > kReadBufferBytes || rows_.size() == kRowsPerRead) { flush(); }
     }
     rows_.push_back(row);
   }
@@ -140,7 +132,8 @@ class RowFetcher {
 
 }  // namespace
 
-NpyReader::NpyReader(OpenFile file) : file_(std::move(file)), header_(read_header(file_.fd(), file_.path(), file_.bytes())) {
+NpyReader::NpyReader(OpenFile file)
+    : file_(std::move(file)), header_(read_header(file_.fd(), file_.path(), file_.bytes())) {
   const std::int64_t expected = header_.element_count() * header_.bytes;
   const std::int64_t found = file_.bytes() - header_.data_offset;
   if (found != expected) {
@@ -152,35 +145,23 @@ NpyReader::NpyReader(OpenFile file) : file_(std::move(file)), header_(read_heade
 ElementType type_of(const NpyHeader& elements) {
   const bool wide = elements.bytes == 8 || (elements.kind == 'u' && elements.bytes == 4);
   switch (elements.kind) {
-    case 'b':
-      return ElementType::kBool;
-    case 'f':
-      return wide ? ElementType::kF64 : ElementType::kF32;
-    case 'u':
-      return elements.bytes == 8 ? ElementType::kF64 : wide ? ElementType::kI64 : ElementType::kI32;
-    default:
-      return wide ? ElementType::kI64 : ElementType::kI32;
+    case 'b': return ElementType::kBool;
+    case 'f': return wide ? ElementType::kF64 : ElementType::kF32;
+    case 'u': return elements.bytes == 8 ? ElementType::kF64 : wide ? ElementType::kI64 : ElementType::kI32;
+    default: return wide ? ElementType::kI64 : ElementType::kI32;
   }
 }
 
 bool NpyHeader::widens_to(ElementType to) const {
-  if (kind == 'b' || to == ElementType::kF64) {
-    return true;
-  }
-  if (kind == 'f') {
-    return to == ElementType::kF32 && bytes == 4;
-  }
+  if (kind == 'b' || to == ElementType::kF64) { return true; }
+  if (kind == 'f') { return to == ElementType::kF32 && bytes == 4; }
   // An unsigned integer needs one bit more than a signed one of its size.
   const int bits = 8 * bytes - (kind == 'i' ? 1 : 0);
   switch (to) {
-    case ElementType::kI32:
-      return bits <= 31;
-    case ElementType::kI64:
-      return bits <= 63;
-    case ElementType::kF32:
-      return bits <= 24;
-    default:
-      return false;
+    case ElementType::kI32: return bits <= 31;
+    case ElementType::kI64: return bits <= 63;
+    case ElementType::kF32: return bits <= 24;
+    default: return false;
   }
 }
 
@@ -192,7 +173,8 @@ void require_widening(const NpyHeader& elements, ElementType to, std::string_vie
   }
 }
 
-void read_dense(int fd, const NpyHeader& header, const std::string& path, ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) {
+void read_dense(int fd, const NpyHeader& header, const std::string& path, ElementType to, ExtentSpan lo, ExtentSpan hi,
+                void* dst, ExtentSpan strides) {
   TDSL_CHECK(header.widens_to(to), "require_widening comes before read_box");
   const BoxRows rows(header.shape, header.fortran, lo, hi, strides);
   visit_element_type(to, [&](auto to_tag) {
@@ -206,18 +188,21 @@ void read_dense(int fd, const NpyHeader& header, const std::string& path, Elemen
   });
 }
 
-void scatter_dense(const std::byte* from, const NpyHeader& elements, ElementType to, ExtentSpan extents, void* dst, ExtentSpan strides) {
+void scatter_dense(const std::byte* from, const NpyHeader& elements, ElementType to, ExtentSpan extents, void* dst,
+                   ExtentSpan strides) {
   scatter_box(from, elements, to, extents, Extents(extents.size(), 0), extents, dst, strides);
 }
 
-void scatter_box(const std::byte* from, const NpyHeader& elements, ElementType to, ExtentSpan extents, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) {
+void scatter_box(const std::byte* from, const NpyHeader& elements, ElementType to, ExtentSpan extents, ExtentSpan lo,
+                 ExtentSpan hi, void* dst, ExtentSpan strides) {
   const BoxRows rows(extents, false, lo, hi, strides);
   visit_element_type(to, [&](auto to_tag) {
     using To = typename decltype(to_tag)::type;
     visit_npy_type(elements, [&](auto tag) {
       using From = typename decltype(tag)::type;
       rows.for_each([&](const FileRow& row) {
-        convert_row<From>(from + row.file_index * static_cast<std::int64_t>(sizeof(From)), elements.swapped, static_cast<To*>(dst) + row.memory_offset, row.memory_stride, row.count);
+        convert_row<From>(from + row.file_index * static_cast<std::int64_t>(sizeof(From)), elements.swapped,
+                          static_cast<To*>(dst) + row.memory_offset, row.memory_stride, row.count);
       });
     });
   });

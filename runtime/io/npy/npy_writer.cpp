@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "runtime/check.h"
-#include "runtime/io/tensor/box_rows.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/npy/npy.h"
+#include "runtime/io/tensor/box_rows.h"
 
 namespace tdsl::rt {
 
@@ -29,16 +29,10 @@ class RowWriter {
       write(source_ + row.memory_offset, row.file_index, row.count);
       return;
     }
-    if (packed_ > 0 && row.file_index != first_ + packed_) {
-      flush();
-    }
+    if (packed_ > 0 && row.file_index != first_ + packed_) { flush(); }
     for (std::int64_t done = 0; done < row.count;) {
-      if (packed_ == kCapacity) {
-        flush();
-      }
-      if (packed_ == 0) {
-        first_ = row.file_index + done;
-      }
+      if (packed_ == kCapacity) { flush(); }
+      if (packed_ == 0) { first_ = row.file_index + done; }
       const std::int64_t n = std::min(row.count - done, kCapacity - packed_);
       pack(row, done, n);
       done += n;
@@ -58,14 +52,10 @@ class RowWriter {
   static constexpr std::int64_t kCapacity = kWriteBufferBytes / static_cast<std::int64_t>(sizeof(T));
 
   void pack(const FileRow& row, std::int64_t done, std::int64_t n) {
-    if (!buffer_) {
-      buffer_ = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(kCapacity));
-    }
+    if (!buffer_) { buffer_ = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(kCapacity)); }
     const T* from = source_ + row.memory_offset + done * row.memory_stride;
     T* to = buffer_.get() + packed_;
-    for (std::int64_t i = 0; i < n; ++i) {
-      to[i] = from[i * row.memory_stride];
-    }
+    for (std::int64_t i = 0; i < n; ++i) { to[i] = from[i * row.memory_stride]; }
     packed_ += n;
   }
 
@@ -88,7 +78,8 @@ class RowWriter {
 
 }  // namespace
 
-NpyWriter NpyWriter::create(const std::string& path, ElementType type, std::span<const std::int64_t> shape, Unfinished unfinished) {
+NpyWriter NpyWriter::create(const std::string& path, ElementType type, std::span<const std::int64_t> shape,
+                            Unfinished unfinished) {
   TDSL_CHECK(writable_kind(path) == FileKind::kNpy, "the extension says how a file is written");
   NpyWriter w(OutputFile::create(path, unfinished), type, {shape.begin(), shape.end()});
   const std::string header = npy_header_bytes(type, shape);
@@ -107,9 +98,7 @@ std::string NpyWriter::token() const {
   const auto put = [&token](std::string_view part) { token.append(part).push_back('\0'); };
   put(element_name(type_));
   put(std::to_string(data_offset_));
-  for (const std::int64_t extent : shape_) {
-    put(std::to_string(extent));
-  }
+  for (const std::int64_t extent : shape_) { put(std::to_string(extent)); }
   return token;
 }
 
@@ -119,14 +108,12 @@ NpyWriter NpyWriter::open(std::string_view token) {
   TDSL_CHECK(type.has_value(), "a token made by NpyWriter::token");
   NpyWriter w(std::move(file), *type, {});
   w.data_offset_ = std::stoll(take_token_part(token));
-  while (!token.empty()) {
-    w.shape_.push_back(std::stoll(take_token_part(token)));
-  }
+  while (!token.empty()) { w.shape_.push_back(std::stoll(take_token_part(token))); }
   return w;
 }
 
-WriteCount write_dense(int fd, ExtentSpan shape, std::int64_t offset, const std::string& path, ElementType from, ExtentSpan lo, ExtentSpan hi, const void* src,
-                 ExtentSpan strides) {
+WriteCount write_dense(int fd, ExtentSpan shape, std::int64_t offset, const std::string& path, ElementType from,
+                       ExtentSpan lo, ExtentSpan hi, const void* src, ExtentSpan strides) {
   const BoxRows rows(shape, false, lo, hi, strides);
   return visit_element_type(from, [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -69,7 +69,9 @@ void append(std::vector<std::byte>& bytes, T x) {
 
 }  // namespace
 
-std::int64_t NpzWriter::Member::data_offset() const { return local_offset + kLocalHeaderBytes + static_cast<std::int64_t>(name.size()); }
+std::int64_t NpzWriter::Member::data_offset() const {
+  return local_offset + kLocalHeaderBytes + static_cast<std::int64_t>(name.size());
+}
 
 EntryWriter::Numbers NpzWriter::take(const Entries& entries, Rows rows) {
   const EntryForm form = entries.form();
@@ -91,12 +93,14 @@ void NpzWriter::lay_out(std::int64_t entries) {
   const std::int64_t index_bytes = wide_ ? 8 : 4;
   const std::int64_t two = 2;
   const std::int64_t pointers = shape()[0] + 1;
-  members_ = {{"indices.npy", npy_header_bytes(index, {&entries, 1}), entries * index_bytes},
-              {"indptr.npy", npy_header_bytes(index, {&pointers, 1}), pointers * index_bytes},
-              {"format.npy", npy_text_header("|S3") + "csr"},
-              {"shape.npy", npy_header_bytes(ElementType::kI64, {&two, 1})},
-              {"data.npy", npy_header_bytes(type(), {&entries, 1}), entries * static_cast<std::int64_t>(element_size(type()))}};
-  for (const std::int64_t extent : shape()) members_[3].head.append(reinterpret_cast<const char*>(&extent), sizeof extent);
+  members_ = {
+      {"indices.npy", npy_header_bytes(index, {&entries, 1}), entries * index_bytes},
+      {"indptr.npy", npy_header_bytes(index, {&pointers, 1}), pointers * index_bytes},
+      {"format.npy", npy_text_header("|S3") + "csr"},
+      {"shape.npy", npy_header_bytes(ElementType::kI64, {&two, 1})},
+      {"data.npy", npy_header_bytes(type(), {&entries, 1}), entries * static_cast<std::int64_t>(element_size(type()))}};
+  for (const std::int64_t extent : shape())
+    members_[3].head.append(reinterpret_cast<const char*>(&extent), sizeof extent);
   std::int64_t offset = 0;
   for (Member& member : members_) {
     member.local_offset = offset;
@@ -143,16 +147,48 @@ void NpzWriter::finish(std::span<const Numbers> all) {
     std::uint64_t crc = crc_of(0, std::as_bytes(std::span(member.head)));
     if (member.bytes > 0) {
       const std::size_t column = m == 0 ? 0 : m == 1 ? 2 : 4;
-      for (const Numbers& numbers : all) crc = ::crc32_combine(crc, static_cast<std::uint64_t>(numbers[column]), numbers[column + 1]);
+      for (const Numbers& numbers : all)
+        crc = ::crc32_combine(crc, static_cast<std::uint64_t>(numbers[column]), numbers[column + 1]);
     }
     const auto size = static_cast<std::uint64_t>(member.size());
     constexpr std::uint64_t kElsewhere = 0xffffffff;
     Record local;
-    local.u32(0x04034b50).u16(45).u16(0).u16(0).u16(0).u16(0x21).u32(crc).u32(kElsewhere).u32(kElsewhere).u16(member.name.size()).u16(20);
+    local.u32(0x04034b50)
+        .u16(45)
+        .u16(0)
+        .u16(0)
+        .u16(0)
+        .u16(0x21)
+        .u32(crc)
+        .u32(kElsewhere)
+        .u32(kElsewhere)
+        .u16(member.name.size())
+        .u16(20);
     local.text(member.name).u16(1).u16(16).u64(size).u64(size).text(member.head);
     file().write(std::as_bytes(std::span(local.bytes)), member.local_offset);
-    directory.u32(0x02014b50).u16(45).u16(45).u16(0).u16(0).u16(0).u16(0x21).u32(crc).u32(kElsewhere).u32(kElsewhere).u16(member.name.size()).u16(28);
-    directory.u16(0).u16(0).u16(0).u32(0).u32(kElsewhere).text(member.name).u16(1).u16(24).u64(size).u64(size).u64(static_cast<std::uint64_t>(member.local_offset));
+    directory.u32(0x02014b50)
+        .u16(45)
+        .u16(45)
+        .u16(0)
+        .u16(0)
+        .u16(0)
+        .u16(0x21)
+        .u32(crc)
+        .u32(kElsewhere)
+        .u32(kElsewhere)
+        .u16(member.name.size())
+        .u16(28);
+    directory.u16(0)
+        .u16(0)
+        .u16(0)
+        .u32(0)
+        .u32(kElsewhere)
+        .text(member.name)
+        .u16(1)
+        .u16(24)
+        .u64(size)
+        .u64(size)
+        .u64(static_cast<std::uint64_t>(member.local_offset));
   }
   const auto start = static_cast<std::uint64_t>(members_.back().data_offset() + members_.back().size());
   const std::uint64_t size = directory.bytes.size();

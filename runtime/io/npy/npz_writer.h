@@ -7,11 +7,13 @@
 
 namespace tdsl::rt {
 
-/// What `scipy.sparse.save_npz(…, compressed=False)` writes of a CSR matrix: a zip archive with indices, indptr, format, shape and data as
+/// What `scipy.sparse.save_npz(…, compressed=False)` writes of a CSR matrix: a zip archive with indices, indptr,
+/// format, shape and data as
 /// `.npy` members. Members are stored, so that ranks write their parts of each where they belong.
 class NpzWriter : public EntryWriter {
  public:
-  NpzWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape) : EntryWriter(std::move(file), type, std::move(shape)) {}
+  NpzWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape)
+      : EntryWriter(std::move(file), type, std::move(shape)) {}
 
   [[nodiscard]] Numbers take(const Entries& entries, Rows rows) override;
   [[nodiscard]] Numbers write(std::span<const Numbers> all, std::int64_t rank) override;
@@ -20,8 +22,8 @@ class NpzWriter : public EntryWriter {
  private:
   struct Member {
     std::string name;
-    std::string head;             ///< of the .npy, and all of it of small members
-    std::int64_t bytes = 0;       ///< of what follows it
+    std::string head;               ///< of the .npy, and all of it of small members
+    std::int64_t bytes = 0;         ///< of what follows it
     std::int64_t local_offset = 0;  ///< of its local header
     [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(head.size()) + bytes; }
     [[nodiscard]] std::int64_t data_offset() const;

@@ -17,8 +17,8 @@ struct FileRow {
   std::int64_t memory_stride = 1;  ///< between neighbours, in elements
 };
 
-/// The rows of a box of a dense file, in the order they lie in the file. A row runs along the file's fastest dimension, and over whole rows that
-/// follow each other in memory, too.
+/// The rows of a box of a dense file, in the order they lie in the file. A row runs along the file's fastest dimension,
+/// and over whole rows that follow each other in memory, too.
 class BoxRows {
  public:
   /// `shape`, `lo`, `hi` and `strides` (of memory) have one entry per dimension. Checks 0 <= lo <= hi <= shape.
@@ -41,9 +41,7 @@ class BoxRows {
     for (std::size_t position = 1; position < rank_; ++position) rows_ *= extent_[position];
     first_.count = rank_ == 0 ? 1 : extent_[0];
     first_.memory_stride = rank_ == 0 ? 1 : memory_stride_[0];
-    if (first_.count == 0) {
-      rows_ = 0;
-    }
+    if (first_.count == 0) { rows_ = 0; }
   }
 
   /// Calls `f(FileRow)` for every row that is not empty.
@@ -56,9 +54,7 @@ class BoxRows {
       for (std::size_t d = 1; d < rank_; ++d) {
         row.file_index += file_stride_[d];
         row.memory_offset += memory_stride_[d];
-        if (++x[d] < extent_[d]) {
-          break;
-        }
+        if (++x[d] < extent_[d]) { break; }
         row.file_index -= x[d] * file_stride_[d];
         row.memory_offset -= x[d] * memory_stride_[d];
         x[d] = 0;

@@ -29,13 +29,17 @@ std::string normal_dataset(std::string_view name) {
   return normal;
 }
 
-[[noreturn]] void fail_dataset(const std::string& path, const std::string& what) { throw RunError("`" + path + "` cannot be read: " + what); }
+[[noreturn]] void fail_dataset(const std::string& path, const std::string& what) {
+  throw RunError("`" + path + "` cannot be read: " + what);
+}
 
-/// In the installation that TDSL_HOME names, else where the executable looks for libraries: in the one that has built it.
+/// In the installation that TDSL_HOME names, else where the executable looks for libraries: in the one that has built
+/// it.
 void* load_plugin() {
   const char* const name = "libtdsl_hdf5.so";
   if (const char* const home = std::getenv("TDSL_HOME")) {
-    if (void* const library = ::dlopen((std::string(home) + "/lib/tdsl/" + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+    if (void* const library = ::dlopen((std::string(home) + "/lib/tdsl/" + name).c_str(), RTLD_NOW | RTLD_LOCAL))
+      return library;
   }
   return ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
@@ -56,15 +60,19 @@ NpyHeader header_of(const Hdf5Layout& layout, const std::string& path) {
   header.shape = layout.shape;
   header.swapped = layout.offset >= 0 && layout.swapped;
   header.data_offset = std::max<std::int64_t>(layout.offset, 0);
-  if (layout.shape.size() > kMaxRank) fail_dataset(path, "it has " + std::to_string(layout.shape.size()) + " dimensions; at most " + std::to_string(kMaxRank) + " are supported");
+  if (layout.shape.size() > kMaxRank)
+    fail_dataset(path, "it has " + std::to_string(layout.shape.size()) + " dimensions; at most " +
+                           std::to_string(kMaxRank) + " are supported");
   std::int64_t bytes = header.bytes;
   for (const std::int64_t extent : header.shape) {
-    if (extent != 0 && __builtin_mul_overflow(bytes, extent, &bytes)) fail_dataset(path, "it has more elements than 64 bits can count");
+    if (extent != 0 && __builtin_mul_overflow(bytes, extent, &bytes))
+      fail_dataset(path, "it has more elements than 64 bits can count");
   }
   return header;
 }
 
-/// What is read at once where the library reads: whole chunks, as many as fit, more along the last dimensions. A chunk is unpacked whole.
+/// What is read at once where the library reads: whole chunks, as many as fit, more along the last dimensions. A chunk
+/// is unpacked whole.
 Extents piece_of(const Hdf5Layout& layout) {
   Extents piece = layout.chunk;
   if (piece.empty()) piece.assign(layout.shape.size(), 1);
@@ -72,7 +80,9 @@ Extents piece_of(const Hdf5Layout& layout) {
   std::int64_t bytes = layout.bytes;
   for (const std::int64_t edge : piece) bytes *= edge;
   for (std::size_t d = piece.size(); d-- > 0;) {
-    const std::int64_t times = std::clamp<std::int64_t>(kPieceBytes / std::max<std::int64_t>(bytes, 1), 1, std::max<std::int64_t>(1, (layout.shape[d] + piece[d] - 1) / piece[d]));
+    const std::int64_t times =
+        std::clamp<std::int64_t>(kPieceBytes / std::max<std::int64_t>(bytes, 1), 1,
+                                 std::max<std::int64_t>(1, (layout.shape[d] + piece[d] - 1) / piece[d]));
     piece[d] *= times;
     bytes *= times;
   }
@@ -84,7 +94,9 @@ Extents piece_of(const Hdf5Layout& layout) {
 std::optional<Hdf5Name> hdf5_name(const std::string& path) {
   for (const std::string_view extension : {".h5", ".hdf5"}) {
     const std::size_t at = path.find(std::string(extension) + ":");
-    if (at != std::string::npos && at > 0) return Hdf5Name{path.substr(0, at + extension.size()), normal_dataset(std::string_view(path).substr(at + extension.size() + 1))};
+    if (at != std::string::npos && at > 0)
+      return Hdf5Name{path.substr(0, at + extension.size()),
+                      normal_dataset(std::string_view(path).substr(at + extension.size() + 1))};
     if (path.size() > extension.size() && path.ends_with(extension)) return Hdf5Name{path, {}};
   }
   return std::nullopt;
@@ -95,16 +107,15 @@ const Hdf5Plugin& hdf5_plugin(const std::string& path) {
   static const Hdf5Plugin* const plugin = find_plugin(why);
   if (plugin != nullptr) return *plugin;
   throw RunError("`" + path + "`: HDF5 files need libtdsl_hdf5.so, which cannot be loaded: " + why +
-                 ". It is a part of TDSL where libhdf5 was there when that was built (Debian: apt-get install libhdf5-dev, then build TDSL again); TDSL_HOME says where TDSL is");
+                 ". It is a part of TDSL where libhdf5 was there when that was built (Debian: apt-get install "
+                 "libhdf5-dev, then build TDSL again); TDSL_HOME says where TDSL is");
 }
 
 Hdf5Reader::Hdf5Reader(const std::string& path) : path_(path), file_(hdf5_name(path)->file) {
   const Hdf5Plugin& plugin = hdf5_plugin(path);
   try {
     dataset_ = plugin.open("/proc/self/fd/" + std::to_string(file_.fd()), hdf5_name(path)->dataset);
-  } catch (const std::runtime_error& error) {
-    fail_dataset(path, error.what());
-  }
+  } catch (const std::runtime_error& error) { fail_dataset(path, error.what()); }
   header_ = header_of(dataset_->layout(), path);
   piece_ = piece_of(dataset_->layout());
 }
@@ -120,14 +131,14 @@ void Hdf5Reader::read_piece(ElementType to, ExtentSpan lo, ExtentSpan hi, void* 
   const auto elements = std::make_unique_for_overwrite<std::byte[]>(bytes);
   try {
     dataset_->read(lo, hi, elements.get());
-  } catch (const std::runtime_error& error) {
-    fail_dataset(path_, error.what());
-  }
+  } catch (const std::runtime_error& error) { fail_dataset(path_, error.what()); }
   scatter_dense(elements.get(), header_, to, extents, dst, strides);
 }
 
-/// A part, from `lo` to `hi`, of the chunk that begins at `first`: only its bytes are the library's. False if it is not stored.
-bool Hdf5Reader::read_packed(ElementType to, ExtentSpan first, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) const {
+/// A part, from `lo` to `hi`, of the chunk that begins at `first`: only its bytes are the library's. False if it is not
+/// stored.
+bool Hdf5Reader::read_packed(ElementType to, ExtentSpan first, ExtentSpan lo, ExtentSpan hi, void* dst,
+                             ExtentSpan strides) const {
   const Hdf5Layout& layout = dataset_->layout();
   NpyHeader chunk = header_;
   chunk.shape = layout.chunk;
@@ -137,9 +148,7 @@ bool Hdf5Reader::read_packed(ElementType to, ExtentSpan first, ExtentSpan lo, Ex
   try {
     if (!dataset_->read_chunk(first, bytes, skipped)) return false;
     unpack_chunk(bytes, layout, skipped, static_cast<std::size_t>(chunk.element_count() * chunk.bytes));
-  } catch (const std::runtime_error& error) {
-    fail_dataset(path_, error.what());
-  }
+  } catch (const std::runtime_error& error) { fail_dataset(path_, error.what()); }
   scatter_box(bytes.data(), chunk, to, layout.chunk, lo, hi, dst, strides);
   return true;
 }
@@ -147,7 +156,8 @@ bool Hdf5Reader::read_packed(ElementType to, ExtentSpan first, ExtentSpan lo, Ex
 void Hdf5Reader::read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) const {
   const Hdf5Layout& layout = dataset_->layout();
   const std::size_t rank = header_.shape.size();
-  TDSL_CHECK(header_.widens_to(to) && lo.size() == rank && hi.size() == rank && strides.size() == rank, "a box of the dataset, whose elements widen");
+  TDSL_CHECK(header_.widens_to(to) && lo.size() == rank && hi.size() == rank && strides.size() == rank,
+             "a box of the dataset, whose elements widen");
   if (layout.offset >= 0) {
     read_dense(file_.fd(), header_, path_, to, lo, hi, dst, strides);
     return file_.require_unchanged();
@@ -158,8 +168,10 @@ void Hdf5Reader::read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, E
   for_each_tile(piece_, lo, hi, strides, [&](const TilePart& part) {
     const ExtentSpan part_lo = ExtentSpan(part.lo).first(rank), part_hi = ExtentSpan(part.hi).first(rank);
     std::int64_t number = 0;
-    for (std::size_t d = 0; d < rank; ++d) number = number * ((header_.shape[d] + piece_[d] - 1) / piece_[d]) + part.tile[d];
-    const std::int64_t offset = layout.chunk_offsets.empty() ? -1 : layout.chunk_offsets.at(static_cast<std::size_t>(number));
+    for (std::size_t d = 0; d < rank; ++d)
+      number = number * ((header_.shape[d] + piece_[d] - 1) / piece_[d]) + part.tile[d];
+    const std::int64_t offset =
+        layout.chunk_offsets.empty() ? -1 : layout.chunk_offsets.at(static_cast<std::size_t>(number));
     visit_element_type(to, [&](auto tag) {
       void* const target = static_cast<typename decltype(tag)::type*>(dst) + part.offset;
       if (offset >= 0) {

@@ -7,11 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/io/tensor/hdf5_plugin.h"
 #include "runtime/io/npy/npy.h"
+#include "runtime/io/tensor/hdf5_plugin.h"
 #include "runtime/io/tensor/tensor_file.h"
 
-// Datasets of HDF5 files, `results.h5:/run/C`. Every rank reads and writes its own part, without MPI-IO and without waiting for others.
+// Datasets of HDF5 files, `results.h5:/run/C`. Every rank reads and writes its own part, without MPI-IO and without
+// waiting for others.
 
 namespace tdsl::rt {
 
@@ -34,13 +35,16 @@ class Hdf5Reader final : public TensorReader {
   [[nodiscard]] const Extents& shape() const override { return header_.shape; }
   [[nodiscard]] ElementType type() const override { return type_of(header_); }
   [[nodiscard]] bool widens_to(ElementType to) const override { return header_.widens_to(to); }
-  void require_widening(ElementType to, std::string_view name) const override { rt::require_widening(header_, to, name, path_); }
+  void require_widening(ElementType to, std::string_view name) const override {
+    rt::require_widening(header_, to, name, path_);
+  }
   [[nodiscard]] bool contiguous() const { return dataset_->layout().offset >= 0; }
 
  private:
   void read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) const override;
   void read_piece(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) const;
-  [[nodiscard]] bool read_packed(ElementType to, ExtentSpan first, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) const;
+  [[nodiscard]] bool read_packed(ElementType to, ExtentSpan first, ExtentSpan lo, ExtentSpan hi, void* dst,
+                                 ExtentSpan strides) const;
 
   std::string path_;
   OpenFile file_;
@@ -49,7 +53,8 @@ class Hdf5Reader final : public TensorReader {
   Extents piece_;     ///< edges of what is read at once
 };
 
-/// Datasets of one file have one temporary file, and the first that is committed gives it its name: all of them must have been synced.
+/// Datasets of one file have one temporary file, and the first that is committed gives it its name: all of them must
+/// have been synced.
 class Hdf5Writer final : public TensorWriter {
  public:
   /// Rank 0: datasets that this process has not committed yet share the file.
@@ -77,8 +82,8 @@ class Hdf5Writer final : public TensorWriter {
   std::int64_t offset_ = 0;
 };
 
-/// A file is replaced whole: throws RunError where that would lose a dataset that none of a run's outputs writes, or where two of them have one
-/// place. `outputs` are the paths of all, of other kinds too.
+/// A file is replaced whole: throws RunError where that would lose a dataset that none of a run's outputs writes, or
+/// where two of them have one place. `outputs` are the paths of all, of other kinds too.
 void require_hdf5_target(const std::string& path, std::span<const std::string> outputs);
 
 }  // namespace tdsl::rt

@@ -13,13 +13,15 @@ namespace {
 std::vector<std::byte> inflated(const std::vector<std::byte>& bytes, std::size_t size) {
   std::vector<std::byte> whole(size);
   uLongf length = size;
-  const int result = ::uncompress(reinterpret_cast<Bytef*>(whole.data()), &length, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+  const int result = ::uncompress(reinterpret_cast<Bytef*>(whole.data()), &length,
+                                  reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
   if (result == Z_MEM_ERROR) throw std::bad_alloc();
   if (result != Z_OK || length != size) throw std::runtime_error("a compressed chunk is damaged");
   return whole;
 }
 
-/// The first bytes of all elements are stored first, then the second ones, and so on; what is no whole element comes last.
+/// The first bytes of all elements are stored first, then the second ones, and so on; what is no whole element comes
+/// last.
 std::vector<std::byte> unshuffled(const std::vector<std::byte>& bytes, std::size_t width) {
   std::vector<std::byte> elements(bytes);
   const std::size_t count = bytes.size() / width;
@@ -36,9 +38,13 @@ std::vector<std::byte> unshuffled(const std::vector<std::byte>& bytes, std::size
 void unpack_chunk(std::vector<std::byte>& bytes, const Hdf5Layout& layout, unsigned skipped, std::size_t size) {
   for (std::size_t k = layout.filters.size(); k-- > 0;) {
     if ((skipped >> k & 1U) != 0) continue;
-    bytes = layout.filters[k] == Hdf5Layout::Filter::kDeflate ? inflated(bytes, size) : unshuffled(bytes, static_cast<std::size_t>(layout.bytes));
+    bytes = layout.filters[k] == Hdf5Layout::Filter::kDeflate
+                ? inflated(bytes, size)
+                : unshuffled(bytes, static_cast<std::size_t>(layout.bytes));
   }
-  if (bytes.size() != size) throw std::runtime_error("a chunk has " + std::to_string(bytes.size()) + " bytes instead of " + std::to_string(size));
+  if (bytes.size() != size)
+    throw std::runtime_error("a chunk has " + std::to_string(bytes.size()) + " bytes instead of " +
+                             std::to_string(size));
 }
 
 }  // namespace tdsl::rt

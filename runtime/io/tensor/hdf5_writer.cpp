@@ -15,9 +15,10 @@
 #include "runtime/io/tensor/hdf5.h"
 
 // Note [Datasets are written past the library]
-// Rank 0 has the library add a dataset whose elements lie in one piece, and closes the file before anybody writes: what describes datasets is
-// on its place, and the library will not touch it again. From then on all ranks write elements where they belong, as in a .npy file. Another
-// dataset of the run goes behind the others, while their elements are being written.
+// Rank 0 has the library add a dataset whose elements lie in one piece, and closes the file before anybody writes: what
+// describes datasets is on its place, and the library will not touch it again. From then on all ranks write elements
+// where they belong, as in a .npy file. Another dataset of the run goes behind the others, while their elements are
+// being written.
 
 namespace tdsl::rt {
 
@@ -50,7 +51,8 @@ std::string whole_path(const std::string& file) {
 
 /// Files that this process writes, by their names.
 std::weak_ptr<Hdf5Writer::Target>& target_slot(const std::string& file) {
-  static std::map<std::string, std::weak_ptr<Hdf5Writer::Target>>& targets = *new std::map<std::string, std::weak_ptr<Hdf5Writer::Target>>();
+  static std::map<std::string, std::weak_ptr<Hdf5Writer::Target>>& targets =
+      *new std::map<std::string, std::weak_ptr<Hdf5Writer::Target>>();
   return targets[whole_path(file)];
 }
 
@@ -69,10 +71,9 @@ std::shared_ptr<Hdf5Writer> Hdf5Writer::create(const std::string& path, ElementT
   const std::shared_ptr<Hdf5Writer> w(new Hdf5Writer());
   const int fd = target->file.fd();
   try {
-    w->offset_ = plugin.create("/proc/self/fd/" + std::to_string(fd), first, name.dataset, kKinds[static_cast<std::size_t>(type)], static_cast<int>(element_size(type)), shape);
-  } catch (const std::runtime_error& error) {
-    throw RunError("cannot write `" + path + "`: " + error.what());
-  }
+    w->offset_ = plugin.create("/proc/self/fd/" + std::to_string(fd), first, name.dataset,
+                               kKinds[static_cast<std::size_t>(type)], static_cast<int>(element_size(type)), shape);
+  } catch (const std::runtime_error& error) { throw RunError("cannot write `" + path + "`: " + error.what()); }
   const std::int64_t bytes = bytes_of(fd, path);
   target->file.reserve(bytes, std::exchange(target->reserved, bytes));
   slot = target;
@@ -127,9 +128,12 @@ void require_hdf5_target(const std::string& path, std::span<const std::string> o
     const std::optional<Hdf5Name> name = hdf5_name(other);
     if (name && whole_path(name->file) == file) written.push_back(name->dataset);
   }
-  if (std::ranges::count(written, mine.dataset) > 1) throw RunError("cannot write `" + path + "`: another output goes to the same dataset");
+  if (std::ranges::count(written, mine.dataset) > 1)
+    throw RunError("cannot write `" + path + "`: another output goes to the same dataset");
   for (const std::string& other : written) {
-    if (other.starts_with(mine.dataset + "/")) throw RunError("cannot write `" + path + "`: it is no group, but another output goes to `" + other + "` in this file");
+    if (other.starts_with(mine.dataset + "/"))
+      throw RunError("cannot write `" + path + "`: it is no group, but another output goes to `" + other +
+                     "` in this file");
   }
   const Hdf5Plugin& plugin = hdf5_plugin(path);
   struct stat target {};
@@ -142,7 +146,8 @@ void require_hdf5_target(const std::string& path, std::span<const std::string> o
   }
   for (const std::string& dataset : there) {
     if (std::ranges::find(written, dataset) != written.end()) continue;
-    throw RunError("cannot write `" + path + "`: the file is replaced whole, and its dataset `" + dataset + "`, which this run does not write, would be lost; write to another file, or remove this one");
+    throw RunError("cannot write `" + path + "`: the file is replaced whole, and its dataset `" + dataset +
+                   "`, which this run does not write, would be lost; write to another file, or remove this one");
   }
 }
 

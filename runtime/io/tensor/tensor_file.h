@@ -12,8 +12,8 @@
 #include "runtime/io/output_file.h"
 #include "runtime/types.h"
 
-/// Dense tensors that can be read and written box by box, by any number of threads and ranks at once: `.npy` files, datasets of HDF5
-/// files, directories of tiles, arrays of a program that calls. There is no MPI in here.
+/// Dense tensors that can be read and written box by box, by any number of threads and ranks at once: `.npy` files,
+/// datasets of HDF5 files, directories of tiles, arrays of a program that calls. There is no MPI in here.
 namespace tdsl::rt {
 
 using Extents = std::vector<std::int64_t>;
@@ -38,8 +38,9 @@ class TensorReader {
   /// Throws the error that names both types unless `widens_to(to)`. `name` is the input's name in the program.
   virtual void require_widening(ElementType to, std::string_view name) const = 0;
 
-  /// Reads the half-open box [lo, hi) into `dst`: element lo + x goes to `dst[sum(x[d] * strides[d])]`. `strides` are in elements and may be in
-  /// any order. Requires widens_to(element_type_of<T>) and 0 <= lo <= hi <= shape. Thread-safe.
+  /// Reads the half-open box [lo, hi) into `dst`: element lo + x goes to `dst[sum(x[d] * strides[d])]`. `strides` are
+  /// in elements and may be in any order. Requires widens_to(element_type_of<T>) and 0 <= lo <= hi <= shape.
+  /// Thread-safe.
   template <Element T>
   void read_box(ExtentSpan lo, ExtentSpan hi, T* dst, ExtentSpan strides) const {
     read(element_type_of<T>, lo, hi, dst, strides);
@@ -57,8 +58,8 @@ struct WriteCount {
   std::int64_t calls = 0, bytes = 0;
 };
 
-/// A tensor being written by all ranks. It gets its name when rank 0 commits it, so a failed run leaves an existing target untouched and no
-/// partial one. The order of calls:
+/// A tensor being written by all ranks. It gets its name when rank 0 commits it, so a failed run leaves an existing
+/// target untouched and no partial one. The order of calls:
 ///
 ///     rank 0: w = create_tensor(path, type, shape, …)     others: w = open_tensor(token broadcast by rank 0)
 ///     all:    w->write_box(...) any number of times; w->sync()
@@ -76,8 +77,8 @@ class TensorWriter {
   [[nodiscard]] virtual ElementType type() const = 0;
   [[nodiscard]] virtual const Extents& shape() const = 0;
 
-  /// Writes the half-open box [lo, hi) from `src` (strides in elements, as in TensorReader::read_box). T must be the tensor's type.
-  /// Thread-safe; boxes written at the same time must not overlap.
+  /// Writes the half-open box [lo, hi) from `src` (strides in elements, as in TensorReader::read_box). T must be the
+  /// tensor's type. Thread-safe; boxes written at the same time must not overlap.
   template <Element T>
   void write_box(ExtentSpan lo, ExtentSpan hi, const T* src, ExtentSpan strides) const {
     write(element_type_of<T>, lo, hi, src, strides);
@@ -108,7 +109,8 @@ class TensorWriter {
 };
 
 /// A writer of the kind that the name says. What cannot be written there is found out here.
-[[nodiscard]] std::shared_ptr<TensorWriter> create_tensor(const std::string& path, ElementType type, ExtentSpan shape, Unfinished unfinished);
+[[nodiscard]] std::shared_ptr<TensorWriter> create_tensor(const std::string& path, ElementType type, ExtentSpan shape,
+                                                          Unfinished unfinished);
 /// The same one, on another rank.
 [[nodiscard]] std::shared_ptr<TensorWriter> open_tensor(std::string_view token);
 

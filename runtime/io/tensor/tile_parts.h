@@ -11,7 +11,7 @@ namespace tdsl::rt {
 /// The part of a box that one tile has.
 struct TilePart {
   std::array<std::int64_t, kMaxRank> tile{}, lo{}, hi{};  ///< lo and hi from the tile's first element on
-  std::int64_t offset = 0;                                 ///< of the part in the caller's memory, in elements
+  std::int64_t offset = 0;                                ///< of the part in the caller's memory, in elements
 };
 
 /// Calls f with every tile that meets the box, in C order. Tiles have positive edges.

@@ -18,8 +18,8 @@
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/json_reader.h"
 #include "runtime/io/npy/npy_elements.h"
-#include "runtime/io/text_file.h"
 #include "runtime/io/tensor/tile_parts.h"
+#include "runtime/io/text_file.h"
 
 namespace tdsl::rt {
 
@@ -28,7 +28,9 @@ namespace {
 constexpr std::uintmax_t kMostHeader = 1 << 20;
 constexpr std::int64_t kMostTileBytes = std::int64_t{8} << 20;
 
-[[noreturn]] void no_zarr(const std::string& path, const std::string& what) { throw RunError("`" + path + "` cannot be read as a Zarr array: " + what); }
+[[noreturn]] void no_zarr(const std::string& path, const std::string& what) {
+  throw RunError("`" + path + "` cannot be read as a Zarr array: " + what);
+}
 
 std::string tuple_text(ExtentSpan extents, const char* separator) {
   std::string text;
@@ -38,14 +40,16 @@ std::string tuple_text(ExtentSpan extents, const char* separator) {
 
 Extents extents_of(const JsonValue& object, const char* name, const std::string& path) {
   const JsonValue* const member = object.member(name);
-  if (member == nullptr || member->items() == nullptr) no_zarr(path, std::string("its .zarray has no list `") + name + "`");
+  if (member == nullptr || member->items() == nullptr)
+    no_zarr(path, std::string("its .zarray has no list `") + name + "`");
   Extents extents;
   for (const JsonValue& item : *member->items()) {
     const auto* const number = item.number();
     char* end = nullptr;
     errno = 0;
     const std::int64_t extent = number == nullptr ? -1 : std::strtoll(number->text.c_str(), &end, 10);
-    if (extent < 0 || errno != 0 || *end != '\0') no_zarr(path, std::string("`") + name + "` in its .zarray is no list of extents");
+    if (extent < 0 || errno != 0 || *end != '\0')
+      no_zarr(path, std::string("`") + name + "` in its .zarray is no list of extents");
     extents.push_back(extent);
   }
   return extents;
@@ -60,7 +64,9 @@ std::string fill_of(const JsonValue& object, const std::string& path) {
   const JsonValue* const fill = object.member("fill_value");
   if (fill == nullptr || fill->is_null()) return "0";
   if (fill->boolean() != nullptr) return *fill->boolean() ? "1" : "0";
-  const std::string text = fill->number() != nullptr ? fill->number()->text : fill->string() != nullptr ? *fill->string() : "";
+  const std::string text = fill->number() != nullptr   ? fill->number()->text
+                           : fill->string() != nullptr ? *fill->string()
+                                                       : "";
   char* end = nullptr;
   std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0') no_zarr(path, "its fill value is no number");
@@ -76,7 +82,8 @@ bool is_value_of(const std::string& text) {
     if (std::is_same_v<T, bool>) return text == "0" || text == "1";
     const double value = std::strtod(text.c_str(), nullptr);
     if (!(value == std::floor(value))) return false;
-    return value >= static_cast<double>(std::numeric_limits<T>::min()) && value < std::ldexp(1.0, std::numeric_limits<T>::digits);
+    return value >= static_cast<double>(std::numeric_limits<T>::min()) &&
+           value < std::ldexp(1.0, std::numeric_limits<T>::digits);
   }
 }
 
@@ -93,7 +100,8 @@ To filled(const ZarrLayout& layout) {
     } else if constexpr (std::is_floating_point_v<From>) {
       value = static_cast<To>(static_cast<From>(std::strtod(text, nullptr)));
     } else {
-      value = static_cast<To>(static_cast<From>(whole ? std::strtoll(text, nullptr, 10) : static_cast<std::int64_t>(std::strtod(text, nullptr))));
+      value = static_cast<To>(static_cast<From>(whole ? std::strtoll(text, nullptr, 10)
+                                                      : static_cast<std::int64_t>(std::strtod(text, nullptr))));
     }
   });
   return value;
@@ -105,7 +113,8 @@ void fill_box(To* data, ExtentSpan extents, ExtentSpan strides, To value) {
     *data = value;
     return;
   }
-  for (std::int64_t x = 0; x < extents[0]; ++x) fill_box(data + x * strides[0], extents.subspan(1), strides.subspan(1), value);
+  for (std::int64_t x = 0; x < extents[0]; ++x)
+    fill_box(data + x * strides[0], extents.subspan(1), strides.subspan(1), value);
 }
 
 std::string tile_name(const TilePart& part, std::size_t rank, char separator) {
@@ -119,34 +128,40 @@ ZarrLayout parse_zarray(std::string_view text, const std::string& path) {
   JsonValue head;
   try {
     head = parse_json(text);
-  } catch (const std::runtime_error& error) {
-    no_zarr(path, std::string(".zarray is ") + error.what());
-  }
+  } catch (const std::runtime_error& error) { no_zarr(path, std::string(".zarray is ") + error.what()); }
   const JsonValue* const version = head.member("zarr_format");
-  if (version == nullptr || version->number() == nullptr || version->number()->text != "2") no_zarr(path, "only version 2 of the format is supported");
+  if (version == nullptr || version->number() == nullptr || version->number()->text != "2")
+    no_zarr(path, "only version 2 of the format is supported");
   for (const char* name : {"compressor", "filters"}) {
     const JsonValue* const member = head.member(name);
-    const bool none = member == nullptr || member->is_null() || (member->items() != nullptr && member->items()->empty());
+    const bool none =
+        member == nullptr || member->is_null() || (member->items() != nullptr && member->items()->empty());
     if (none) continue;
     const std::string id = string_of(*member, "id", "");
-    no_zarr(path, std::string("its tiles are ") + (name[0] == 'c' ? "compressed" : "filtered") + (id.empty() ? "" : " (" + id + ")") +
+    no_zarr(path, std::string("its tiles are ") + (name[0] == 'c' ? "compressed" : "filtered") +
+                      (id.empty() ? "" : " (" + id + ")") +
                       "; write it without: zarr.save_array(NAME, array, compressor=None)");
   }
   ZarrLayout layout;
   layout.shape = extents_of(head, "shape", path);
   const Extents tile = extents_of(head, "chunks", path);
-  if (tile.size() != layout.shape.size() || std::ranges::find(tile, 0) != tile.end()) no_zarr(path, "its chunks do not fit its shape");
+  if (tile.size() != layout.shape.size() || std::ranges::find(tile, 0) != tile.end())
+    no_zarr(path, "its chunks do not fit its shape");
   const std::string order = string_of(head, "order", "C");
   const std::string tuple = tuple_text(tile, ", ") + (tile.size() == 1 ? "," : "");
   // As NumPy describes the elements of a file.
-  layout.tile = parse_npy_dictionary("{'descr': '" + string_of(head, "dtype", "?") + "', 'fortran_order': " + (order == "F" ? "True" : "False") + ", 'shape': (" + tuple + "), }", path);
+  layout.tile = parse_npy_dictionary("{'descr': '" + string_of(head, "dtype", "?") + "', 'fortran_order': " +
+                                         (order == "F" ? "True" : "False") + ", 'shape': (" + tuple + "), }",
+                                     path);
   std::int64_t bytes = layout.tile.bytes;
   for (const std::int64_t extent : layout.shape) {
-    if (extent != 0 && __builtin_mul_overflow(bytes, extent, &bytes)) no_zarr(path, "it announces more elements than 64 bits can count");
+    if (extent != 0 && __builtin_mul_overflow(bytes, extent, &bytes))
+      no_zarr(path, "it announces more elements than 64 bits can count");
   }
   layout.fill = fill_of(head, path);
   visit_npy_type(layout.tile, [&](auto tag) {
-    if (!is_value_of<typename decltype(tag)::type>(layout.fill)) no_zarr(path, "its fill value " + layout.fill + " is no value of its dtype");
+    if (!is_value_of<typename decltype(tag)::type>(layout.fill))
+      no_zarr(path, "its fill value " + layout.fill + " is no value of its dtype");
   });
   layout.separator = string_of(head, "dimension_separator", ".") == "/" ? '/' : '.';
   return layout;
@@ -156,8 +171,10 @@ std::string zarray_text(ElementType type, ExtentSpan shape, ExtentSpan tile) {
   static constexpr std::string_view kDtypes[] = {"|b1", "<i4", "<i8", "<f4", "<f8"};
   const auto list = [](ExtentSpan extents) { return "[" + tuple_text(extents, ", ") + "]"; };
   const char* const zero = type == ElementType::kBool ? "false" : is_floating(type) ? "0.0" : "0";
-  return "{\n    \"chunks\": " + list(tile) + ",\n    \"compressor\": null,\n    \"dtype\": \"" + std::string(kDtypes[static_cast<std::size_t>(type)]) +
-         "\",\n    \"fill_value\": " + zero + ",\n    \"filters\": null,\n    \"order\": \"C\",\n    \"shape\": " + list(shape) + ",\n    \"zarr_format\": 2\n}";
+  return "{\n    \"chunks\": " + list(tile) + ",\n    \"compressor\": null,\n    \"dtype\": \"" +
+         std::string(kDtypes[static_cast<std::size_t>(type)]) + "\",\n    \"fill_value\": " + zero +
+         ",\n    \"filters\": null,\n    \"order\": \"C\",\n    \"shape\": " + list(shape) +
+         ",\n    \"zarr_format\": 2\n}";
 }
 
 Extents zarr_tile(ElementType type, ExtentSpan shape) {
@@ -184,18 +201,22 @@ std::string without_slash(std::string path) {
 
 }  // namespace
 
-ZarrReader::ZarrReader(const std::string& path) : path_(without_slash(path)), head_([this] {
-  if (::access(path_.c_str(), F_OK) == 0 && ::access((path_ + "/.zarray").c_str(), F_OK) != 0) no_zarr(path_, "there is no .zarray in it");
-  return OpenFile(path_ + "/.zarray");
-}()) {
+ZarrReader::ZarrReader(const std::string& path)
+    : path_(without_slash(path)), head_([this] {
+        if (::access(path_.c_str(), F_OK) == 0 && ::access((path_ + "/.zarray").c_str(), F_OK) != 0)
+          no_zarr(path_, "there is no .zarray in it");
+        return OpenFile(path_ + "/.zarray");
+      }()) {
   std::error_code ignored;
-  if (std::filesystem::file_size(path_ + "/.zarray", ignored) > kMostHeader && !ignored) no_zarr(path_, "its .zarray is longer than 1 MiB");
+  if (std::filesystem::file_size(path_ + "/.zarray", ignored) > kMostHeader && !ignored)
+    no_zarr(path_, "its .zarray is longer than 1 MiB");
   layout_ = parse_zarray(read_text_file(path_ + "/.zarray"), path_);
 }
 
 void ZarrReader::read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) const {
   const std::size_t rank = layout_.shape.size();
-  TDSL_CHECK(lo.size() == rank && hi.size() == rank && strides.size() == rank, "a box has one entry per dimension of its file");
+  TDSL_CHECK(lo.size() == rank && hi.size() == rank && strides.size() == rank,
+             "a box has one entry per dimension of its file");
   for_each_tile(layout_.tile.shape, lo, hi, strides, [&](const TilePart& part) {
     const ExtentSpan part_lo = ExtentSpan(part.lo).first(rank), part_hi = ExtentSpan(part.hi).first(rank);
     const std::string path = path_ + "/" + tile_name(part, rank, layout_.separator);
@@ -210,7 +231,8 @@ void ZarrReader::read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, E
       }
       const OpenFile file(path);
       if (file.bytes() != layout_.tile_bytes()) {
-        throw RunError("`" + path + "` has " + std::to_string(file.bytes()) + " bytes; a tile of this array has " + std::to_string(layout_.tile_bytes()));
+        throw RunError("`" + path + "` has " + std::to_string(file.bytes()) + " bytes; a tile of this array has " +
+                       std::to_string(layout_.tile_bytes()));
       }
       read_dense(file.fd(), layout_.tile, path, to, part_lo, part_hi, target, strides);
     });
@@ -235,7 +257,8 @@ void ZarrWriter::write(ElementType from, ExtentSpan lo, ExtentSpan hi, const voi
       ~Closing() { ::close(fd); }
     } closing{fd};
     if (::ftruncate(fd, tile_bytes) != 0) fail_file(path, "cannot write", errno);
-    count(write_dense(fd, tile_, 0, path, from, ExtentSpan(part.lo).first(rank), ExtentSpan(part.hi).first(rank), static_cast<const std::byte*>(src) + part.offset * bytes, strides));
+    count(write_dense(fd, tile_, 0, path, from, ExtentSpan(part.lo).first(rank), ExtentSpan(part.hi).first(rank),
+                      static_cast<const std::byte*>(src) + part.offset * bytes, strides));
     const std::scoped_lock lock(mutex_);
     written_.insert(name);
   });

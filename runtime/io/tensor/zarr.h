@@ -10,8 +10,9 @@
 #include "runtime/io/npy/npy.h"
 #include "runtime/io/tensor/tensor_file.h"
 
-// Directories of tiles, as Zarr (version 2) has them: NAME.zarr/.zarray says what the array is, and every tile is a file of its elements, uncompressed,
-// called by its coordinates (`3.0`). Tiles at the end are as large as all others. A tile that is not there is filled with a value.
+// Directories of tiles, as Zarr (version 2) has them: NAME.zarr/.zarray says what the array is, and every tile is a
+// file of its elements, uncompressed, called by its coordinates (`3.0`). Tiles at the end are as large as all others. A
+// tile that is not there is filled with a value.
 
 namespace tdsl::rt {
 
@@ -41,7 +42,9 @@ class ZarrReader final : public TensorReader {
   [[nodiscard]] const Extents& shape() const override { return layout_.shape; }
   [[nodiscard]] ElementType type() const override { return type_of(layout_.tile); }
   [[nodiscard]] bool widens_to(ElementType to) const override { return layout_.tile.widens_to(to); }
-  void require_widening(ElementType to, std::string_view name) const override { rt::require_widening(layout_.tile, to, name, path_); }
+  void require_widening(ElementType to, std::string_view name) const override {
+    rt::require_widening(layout_.tile, to, name, path_);
+  }
 
  private:
   void read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) const override;

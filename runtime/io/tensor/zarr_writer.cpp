@@ -55,7 +55,8 @@ void require_room(const std::string& folder, const std::string& path, ElementTyp
   if (::statvfs(folder.c_str(), &disk) != 0 || disk.f_frsize == 0 || disk.f_blocks == 0) return;
   const double room = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
   if (room >= bytes) return;
-  throw RunError("cannot write `" + path + "`: it needs " + format_bytes(static_cast<std::int64_t>(bytes)) + ", the disk has " + format_bytes(static_cast<std::int64_t>(room)) + " left");
+  throw RunError("cannot write `" + path + "`: it needs " + format_bytes(static_cast<std::int64_t>(bytes)) +
+                 ", the disk has " + format_bytes(static_cast<std::int64_t>(room)) + " left");
 }
 
 bool is_there(const std::string& path) {
@@ -70,7 +71,8 @@ void require_zarr_target(const std::string& path) {
   struct stat target {};
   if (::stat(path.c_str(), &target) != 0) return;
   if (!S_ISDIR(target.st_mode)) throw RunError("cannot write `" + path + "`: it is not a directory of tiles");
-  if (!is_there(path + "/.zarray")) throw RunError("cannot write `" + path + "`: this directory is no Zarr array; only one is replaced");
+  if (!is_there(path + "/.zarray"))
+    throw RunError("cannot write `" + path + "`: this directory is no Zarr array; only one is replaced");
 }
 
 std::shared_ptr<ZarrWriter> ZarrWriter::create(const std::string& path, ElementType type, ExtentSpan shape) {
@@ -114,7 +116,9 @@ std::shared_ptr<ZarrWriter> ZarrWriter::open(std::string_view token) {
   while (!token.empty()) w->shape_.push_back(std::stoll(take_token_part(token)));
   w->tile_ = zarr_tile(w->type_, w->shape_);
   if (!is_there(w->temporary_ + "/.zarray")) {
-    throw RunError("`" + w->path_ + "` is being written where this rank does not see it: outputs need a file system that all ranks share");
+    throw RunError(
+        "`" + w->path_ +
+        "` is being written where this rank does not see it: outputs need a file system that all ranks share");
   }
   return w;
 }
@@ -137,7 +141,9 @@ void ZarrWriter::commit() {
     if (::rename(path_.c_str(), old.c_str()) != 0) fail_file(path_, "cannot write", errno);
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
       const int error = errno;
-      if (::rename(old.c_str(), path_.c_str()) != 0) throw RunError("cannot write `" + path_ + "`: " + std::strerror(error) + "; what was there is `" + old + "` now");
+      if (::rename(old.c_str(), path_.c_str()) != 0)
+        throw RunError("cannot write `" + path_ + "`: " + std::strerror(error) + "; what was there is `" + old +
+                       "` now");
       fail_file(path_, "cannot write", error);
     }
     std::error_code ignored;

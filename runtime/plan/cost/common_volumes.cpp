@@ -5,7 +5,8 @@
 
 namespace tdsl::plan::counting {
 
-CommonVolumes::CommonVolumes(const std::vector<const Boxes*>& left, const std::vector<const Boxes*>& right, std::size_t dims) {
+CommonVolumes::CommonVolumes(const std::vector<const Boxes*>& left, const std::vector<const Boxes*>& right,
+                             std::size_t dims) {
   if (!left.empty()) ranks_ = left.front()->ranks();
   for (const Boxes* boxes : left) left_has_.push_back(boxes->has);
   for (const Boxes* boxes : right) right_has_.push_back(boxes->has);

@@ -7,11 +7,13 @@
 
 namespace tdsl::plan::counting {
 
-/// Elements that boxes of one list have in common with boxes of another, rank by rank: common_volume() of very many pairs. Boxes are products, and
-/// few different columns of intervals make up many boxes: what two columns have in common is found once.
+/// Elements that boxes of one list have in common with boxes of another, rank by rank: common_volume() of very many
+/// pairs. Boxes are products, and few different columns of intervals make up many boxes: what two columns have in
+/// common is found once.
 class CommonVolumes {
  public:
-  /// Both lists hold at least `dims` dimensions of the same ranks; further ones count for nothing. The lists are not kept.
+  /// Both lists hold at least `dims` dimensions of the same ranks; further ones count for nothing. The lists are not
+  /// kept.
   CommonVolumes(const std::vector<const Boxes*>& left, const std::vector<const Boxes*>& right, std::size_t dims);
 
   /// Per rank, for left box `l` and right box `r`; 0 where one of them has nothing.

@@ -27,9 +27,10 @@ struct Need {
   std::vector<Intervals> lists;  ///< per dimension, one per tile combination
   Range received;                ///< elements
   Range pieces;
-  double read = 0;               ///< elements read once per super-block, wherever they lie
-  double per_panel = 0;          ///< upper bound of elements that are not in memory here and that one panel of one super-block holds
-  Range loaded;                  ///< elements of own blocks that are away
+  double read = 0;  ///< elements read once per super-block, wherever they lie
+  double per_panel =
+      0;         ///< upper bound of elements that are not in memory here and that one panel of one super-block holds
+  Range loaded;  ///< elements of own blocks that are away
   bool exact = true;
 };
 
@@ -44,7 +45,8 @@ Index repeats(const RankView& v, const Access& access) {
     }
     for (const ReduceLabel& r : v.op.reduce) {
       for (const DimAccess& dim : access.dims) {
-        for (const Affine::Term& term : dim.terms) mentioned = mentioned || (!dim.whole && r.part_dim == d && term.label == r.label);
+        for (const Affine::Term& term : dim.terms)
+          mentioned = mentioned || (!dim.whole && r.part_dim == d && term.label == r.label);
       }
     }
     if (!mentioned) n *= v.chunks[idx(d)];
@@ -73,11 +75,12 @@ Index cut_count(const Intervals& list, const Tiling& tiling) {
 }
 
 bool only(const DimAccess& dim, int label) {
-  return !dim.whole && dim.divisor == 1 && dim.offset.size() == 1 && dim.terms.size() == 1 && dim.terms[0].label == label;
+  return !dim.whole && dim.divisor == 1 && dim.offset.size() == 1 && dim.terms.size() == 1 &&
+         dim.terms[0].label == label;
 }
 
-/// Whether boxes stay for later panels: they go with their panel only if every reduce label with several panels is alone
-/// in some subscript, the same one in all accesses to the tensor.
+/// Whether boxes stay for later panels: they go with their panel only if every reduce label with several panels is
+/// alone in some subscript, the same one in all accesses to the tensor.
 bool kept_over_panels(const Op& op, const OpPlan& plan, const Access& access, const TensorLookup& tensors) {
   const bool sized = tensors(access.tensor).desc.sized();  // panels may share a block
   for (std::size_t k = 0; k < op.reduce.size(); ++k) {
@@ -85,7 +88,8 @@ bool kept_over_panels(const Op& op, const OpPlan& plan, const Access& access, co
     bool distinguished = false;
     for (std::size_t d = 0; d < access.dims.size() && !sized; ++d) {
       bool alike = only(access.dims[d], op.reduce[k].label);
-      for (const Access& other : op.reads) alike = alike && (other.tensor != access.tensor || other.dims[d] == access.dims[d]);
+      for (const Access& other : op.reads)
+        alike = alike && (other.tensor != access.tensor || other.dims[d] == access.dims[d]);
       distinguished = distinguished || alike;
     }
     if (!distinguished) return true;
@@ -113,7 +117,8 @@ double longest_need(const RankView& v, const DimAccess& dim, bool kept, const Ti
   }
   for (int o = 0; o < v.op.out_rank(); ++o) {
     const Index edge = v.plan.super_block.empty() ? 0 : v.plan.super_block[idx(o)];
-    if (edge > 0 && term.label == v.op.out[idx(o)].label) least = std::min(least, static_cast<double>(edge) * box(v.plan.space.tiling(o).longest()));
+    if (edge > 0 && term.label == v.op.out[idx(o)].label)
+      least = std::min(least, static_cast<double>(edge) * box(v.plan.space.tiling(o).longest()));
   }
   return least;
 }
@@ -169,7 +174,8 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
     disjoint = disjoint && equal_or_disjoint(list, {});
     // Tiles of different super-blocks may need the very same interval: i + a for (i, a) = (2, 1) and (3, 0).
     // So may whole blocks, and what the border leaves of neighbourhoods: of i + {0, 1} for i = -1 and 0 one element.
-    const bool cut_alike = dim.offset.size() > 1 && dim.terms.size() == 1 && list.size() < v.label[idx(dim.terms.front().label)].size();
+    const bool cut_alike =
+        dim.offset.size() > 1 && dim.terms.size() == 1 && list.size() < v.label[idx(dim.terms.front().label)].size();
     if (v.super_blocks > 1 && (dim.terms.size() > 1 || dim.divisor > 1 || sized || cut_alike)) disjoint = false;
     panel *= std::min(static_cast<double>(total(list)), longest_need(v, dim, kept, sized ? &where.tiling(d) : nullptr));
     need.lists.push_back(std::move(list));
@@ -245,8 +251,10 @@ Range loaded_elements(const std::vector<Need>& needs, const RankView& v, const P
   if (tensor.housing.home == Home::kMemory) return loaded;
   for (const Need& need : needs) loaded += need.loaded;
   if (needs.size() == 1 || loaded.hi == 0) return loaded;
-  bool exact = needs.size() == 2 && v.super_blocks == 1 && v.exact && tensor.distribution.kind() != Distribution::Kind::kTable;
-  for (std::size_t d = 0; exact && d < needs[0].lists.size(); ++d) exact = equal_or_disjoint(needs[0].lists[d], needs[1].lists[d]);
+  bool exact =
+      needs.size() == 2 && v.super_blocks == 1 && v.exact && tensor.distribution.kind() != Distribution::Kind::kTable;
+  for (std::size_t d = 0; exact && d < needs[0].lists.size(); ++d)
+    exact = equal_or_disjoint(needs[0].lists[d], needs[1].lists[d]);
   if (exact) {
     const double once = shared_away(needs[0], needs[1], tensor, rank);
     return {std::max(0.0, loaded.lo - once), loaded.hi - once};
@@ -262,8 +270,9 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
   std::map<TensorId, std::vector<Need>> by_tensor;
   for (const Access& access : v.op.reads) {
     // The same subscripts again ask for the same pieces.
-    const auto first = std::find_if(v.op.reads.begin(), v.op.reads.end(),
-                                    [&](const Access& a) { return a.tensor == access.tensor && a.dims == access.dims; });
+    const auto first = std::find_if(v.op.reads.begin(), v.op.reads.end(), [&](const Access& a) {
+      return a.tensor == access.tensor && a.dims == access.dims;
+    });
     if (&*first != &access) continue;
     by_tensor[access.tensor].push_back(need_of(v, access, tensors, rank));
   }
@@ -276,7 +285,9 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
       received += need.received;
       pieces += need.pieces;
       panel += need.per_panel;
-      read += tensor.desc.sized() ? bytes_of_blocks(tensor.desc, tensor.distribution, {0, need.pieces.hi, need.pieces.hi}, {0, need.read, need.read}).expected
+      read += tensor.desc.sized() ? bytes_of_blocks(tensor.desc, tensor.distribution,
+                                                    {0, need.pieces.hi, need.pieces.hi}, {0, need.read, need.read})
+                                        .expected
                                   : need.read * bytes;
     }
     if (needs.size() == 2 && received.hi > 0) {
@@ -285,7 +296,8 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
       if (exact) {
         received = {std::max(0.0, received.lo - once), received.hi - once};
       } else if (once > 0) {
-        // Shared within a super-block only, or in pieces cut differently: each access alone is the least that is certain.
+        // Shared within a super-block only, or in pieces cut differently: each access alone is the least that is
+        // certain.
         received.lo = std::max(needs[0].received.lo, needs[1].received.lo);
       }
       if (once > 0) pieces.lo = 0;
@@ -298,8 +310,8 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
     cost.disk_read += {loaded.lo * bytes, loaded.hi * bytes};
     cost.received_elements += received;
     cost.boxes += pieces;
-    const Estimate came = bytes_of_blocks(tensor.desc, tensor.distribution, {pieces.lo, pieces.hi, pieces.hi}, {received.lo, received.hi, received.hi},
-                                          static_cast<double>(v.super_blocks));
+    const Estimate came = bytes_of_blocks(tensor.desc, tensor.distribution, {pieces.lo, pieces.hi, pieces.hi},
+                                          {received.lo, received.hi, received.hi}, static_cast<double>(v.super_blocks));
     cost.bytes_received += {came.lo, came.hi};
     cost.bytes_expected += came.expected;
     const double blocks = loaded.hi > 0 ? panel : std::min(panel, pieces.hi);  // at once
@@ -339,7 +351,8 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   const Wanted wanted = wanted_by(op, plan, tensors, rank);
   // Where tiles lie by a table, what is loaded is not counted piece by piece: at most everything.
   const auto is_away = [&](TensorId id) { return id >= 0 && tensors(id).housing.home != Home::kMemory; };
-  if (std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& access) { return is_away(access.tensor); }) || is_away(op.base)) {
+  if (std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& access) { return is_away(access.tensor); }) ||
+      is_away(op.base)) {
     const double all = wanted.read_bytes + (is_away(op.base) ? cost.output_bytes.hi : 0);
     cost.disk_read += {0, all};
     cost.step_bytes += {0, all, all};
@@ -347,17 +360,20 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   std::map<Index, Estimate> kept;                       // per super-block
   std::map<std::pair<Index, Index>, Estimate> passing;  // per super-block and panel
   std::map<TensorId, bool> stays;
-  for (const Access& access : op.reads) stays[access.tensor] = stays[access.tensor] || kept_over_panels(op, plan, access, tensors);
+  for (const Access& access : op.reads)
+    stays[access.tensor] = stays[access.tensor] || kept_over_panels(op, plan, access, tensors);
   for (const WantedPiece& piece : wanted.pieces) {
     const PlacedTensor& tensor = tensors(piece.tensor);
     const double elements = piece.bytes / static_cast<double>(tensor.desc.element.bytes);
     const double known = piece.block >= 0 ? 1 : 0;
-    const Estimate bytes = bytes_of_blocks(tensor.desc, tensor.distribution, {known, piece.boxes, piece.boxes}, {known * elements, elements, elements});
+    const Estimate bytes = bytes_of_blocks(tensor.desc, tensor.distribution, {known, piece.boxes, piece.boxes},
+                                           {known * elements, elements, elements});
     cost.received_elements += {known * elements, elements};
     cost.bytes_received += {bytes.lo, bytes.hi};
     cost.bytes_expected += bytes.expected;
     cost.boxes += {known, piece.boxes};
-    (stays[piece.tensor] ? kept[piece.super_block] : passing[{piece.super_block, piece.panel}]) += {0, bytes.expected, bytes.hi};
+    (stays[piece.tensor] ? kept[piece.super_block] : passing[{piece.super_block, piece.panel}]) +=
+        {0, bytes.expected, bytes.hi};
   }
   const auto widen = [&cost](const Estimate& bytes) {
     cost.step_bytes = {0, std::max(cost.step_bytes.expected, bytes.expected), std::max(cost.step_bytes.hi, bytes.hi)};
@@ -371,8 +387,10 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   return wanted.read_bytes;
 }
 
-/// Bytes of a tensor with the shape of the results, in the blocks that a rank works on in one super-block and that are away.
-double away_in_super_block(const RankView& v, const Distribution& where, const Housing& housing, Index element_bytes, Index rank) {
+/// Bytes of a tensor with the shape of the results, in the blocks that a rank works on in one super-block and that are
+/// away.
+double away_in_super_block(const RankView& v, const Distribution& where, const Housing& housing, Index element_bytes,
+                           Index rank) {
   auto bytes = static_cast<double>(element_bytes);
   for (int d = 0; d < v.op.out_rank(); ++d) {
     const Index edge = v.plan.super_block.empty() ? 0 : v.plan.super_block[idx(d)];
@@ -419,9 +437,10 @@ double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLoo
   for (std::size_t k = 0; k < op.reduce.size(); ++k) panels *= static_cast<double>(panel_count(op, plan, k));
   for (const TensorDesc& output : op.outputs) {
     const bool whole = op.op_class == OpClass::kLoop;
-    const Estimate bytes = whole ? Estimate::exactly(owned * static_cast<double>(output.bytes()))
+    const Estimate bytes = whole                    ? Estimate::exactly(owned * static_cast<double>(output.bytes()))
                            : output.rows != nullptr ? owned_bytes(output, plan.space, rank)
-                                 : bytes_of_blocks(output, plan.space, Estimate::exactly(tiles), Estimate::exactly(owned));
+                                                    : bytes_of_blocks(output, plan.space, Estimate::exactly(tiles),
+                                                                      Estimate::exactly(owned));
     cost.output_bytes += {bytes.lo, bytes.hi};
     cost.output_expected += bytes.expected;
   }
@@ -435,7 +454,8 @@ double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLoo
     const auto rows = static_cast<double>(v.owned_out[0].size());
     const double loaded = std::min(rows, static_cast<double>(plan.housing.resident_tiles));
     cost.tasks = {tiles / rows * loaded, tiles / rows * loaded};
-    flops *= 1 - static_cast<double>(total(away_along(plan.space, plan.housing, rank))) / static_cast<double>(total(v.owned_out[0]));
+    flops *= 1 - static_cast<double>(total(away_along(plan.space, plan.housing, rank))) /
+                     static_cast<double>(total(v.owned_out[0]));
   }
   cost.flops = {v.exact ? flops : 0, flops};
   return add_reads(cost, v, tensors, rank);
@@ -492,37 +512,46 @@ void add_writes(Cost& cost, const Op& op, const OpPlan& plan, const TensorLookup
 
 }  // namespace
 
-Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine, int threads) {
+Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine,
+             int threads) {
   Cost cost;
   const bool by_table = plan.space.kind() == Distribution::Kind::kTable;
-  const double read_once = by_table ? add_listed_tiles(cost, op, plan, tensors, rank) : add_product(cost, op, plan, tensors, rank);
+  const double read_once =
+      by_table ? add_listed_tiles(cost, op, plan, tensors, rank) : add_product(cost, op, plan, tensors, rank);
   double touched_bytes = cost.output_expected;
   if (streams_operands(op)) {
     touched_bytes += read_once;
     const double again = op.by_rows ? reads_of_shared(op, cost.flops.hi / std::max(1.0, op.flops_per_point)) - 1 : 0;
-    for (const Access& access : op.reads) touched_bytes += again > 0 && is_shared(access) ? again * static_cast<double>(tensors(access.tensor).desc.bytes()) : 0;
+    for (const Access& access : op.reads)
+      touched_bytes +=
+          again > 0 && is_shared(access) ? again * static_cast<double>(tensors(access.tensor).desc.bytes()) : 0;
   } else {
     touched_bytes += 8.0 * static_cast<double>(op.reads.size()) * cost.flops.hi / std::max(1.0, op.flops_per_point);
   }
-  const double compute = std::max(seconds_of_flops(op, cost.flops.hi, machine), touched_bytes / machine.stream_rate) / threads;
-  const double network = seconds_of(traffic_of(op, plan, tensors, rank, cost.bytes_expected, cost.boxes.hi, machine), machine);
+  const double compute =
+      std::max(seconds_of_flops(op, cost.flops.hi, machine), touched_bytes / machine.stream_rate) / threads;
+  const double network =
+      seconds_of(traffic_of(op, plan, tensors, rank, cost.bytes_expected, cost.boxes.hi, machine), machine);
   const double disk = cost.disk_read.hi / machine.disk_read_rate + cost.disk_written.hi / machine.disk_write_rate;
   add_writes(cost, op, plan, tensors, rank);
   const double pieces = cost.writes.lo * machine.write_call;
-  cost.seconds = {std::max({compute, network, disk, pieces}), compute + network + disk + pieces + seconds_of_tasks(cost.tasks.hi, machine, threads)};
+  cost.seconds = {std::max({compute, network, disk, pieces}),
+                  compute + network + disk + pieces + seconds_of_tasks(cost.tasks.hi, machine, threads)};
   return cost;
 }
 
 Range messages_of(const Cost& cost) {
   constexpr double kMessageBytes = 1 << 30;
   // Sized blocks may be absent, all of them.
-  return {cost.boxes.lo > 0 && cost.bytes_received.lo > 0 ? 1.0 : 0.0, cost.boxes.hi + 2 * std::floor(cost.bytes_received.hi / kMessageBytes)};
+  return {cost.boxes.lo > 0 && cost.bytes_received.lo > 0 ? 1.0 : 0.0,
+          cost.boxes.hi + 2 * std::floor(cost.bytes_received.hi / kMessageBytes)};
 }
 
 double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
   if (plan.space.kind() != Distribution::Kind::kTable) return assembled_in(view_of(op, plan, rank), tensors);
   double most = 0;
-  for_each_tile(op, plan, rank, [&](const RankView& tile, Index) { most = std::max(most, assembled_in(tile, tensors)); });
+  for_each_tile(op, plan, rank,
+                [&](const RankView& tile, Index) { most = std::max(most, assembled_in(tile, tensors)); });
   return most;
 }
 
@@ -555,7 +584,8 @@ std::vector<Index> rank_sample(const Distribution& space, Index most_sampled) {
   return sample;
 }
 
-CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine, int threads, Index most) {
+CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const Machine& machine,
+                      int threads, Index most) {
   CostSummary sum;
   double count = 0;
   for (const Index rank : rank_sample(plan.space, most)) {

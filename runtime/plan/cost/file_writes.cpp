@@ -32,8 +32,10 @@ double file_writes(const Distribution& tiles, Index rank) {
   double pieces = counting::has_part(tiles, rank) ? 1 : 0;
   for (int d = 0; d < tiles.rank(); ++d) {
     const counting::Intervals owned = counting::owned_intervals(tiles, rank, d);
-    if (d < cut || counting::total(owned) == 0) pieces *= static_cast<double>(counting::total(owned));
-    else if (d == cut) pieces *= static_cast<double>(owned.size());
+    if (d < cut || counting::total(owned) == 0)
+      pieces *= static_cast<double>(counting::total(owned));
+    else if (d == cut)
+      pieces *= static_cast<double>(owned.size());
   }
   return pieces;
 }

@@ -46,14 +46,16 @@ bool updates_in_place(const Op& op, const OpPlan& plan) {
   for (const Tiling& reduced : plan.reduce) panels *= std::max<Index>(reduced.tiles(), 1);
   if (!op.outputs.empty() && op.outputs.front().sized()) return false;  // old and new blocks are there at once
   return op.base >= 0 && std::all_of(op.reads.begin(), op.reads.end(), [&](const Access& access) {
-    return access.tensor != op.base || (panels == 1 && reads_where_it_writes(op, access));
-  });
+           return access.tensor != op.base || (panels == 1 && reads_where_it_writes(op, access));
+         });
 }
 
 double ResidentBytes::run(const PlannedOp& op, double step_bytes, const std::vector<TensorId>& dead) {
-  if (updates_in_place(op.op, op.plan) && std::find(dead.begin(), dead.end(), op.op.base) != dead.end()) free(op.op.base);
+  if (updates_in_place(op.op, op.plan) && std::find(dead.begin(), dead.end(), op.op.base) != dead.end())
+    free(op.op.base);
   for (const TensorDesc& output : op.op.outputs) {
-    hold(output.id, counting::resident_bytes(output, distribution_of(op.op, op.plan, output), op.plan.housing, rank_).hi);
+    hold(output.id,
+         counting::resident_bytes(output, distribution_of(op.op, op.plan, output), op.plan.housing, rank_).hi);
   }
   const double held = live_ + step_bytes;
   peak_ = std::max(peak_, held);

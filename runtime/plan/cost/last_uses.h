@@ -14,12 +14,13 @@ struct LastUses {
   std::vector<TensorId> unused;              ///< mentioned by none of them
 };
 /// `dropped`: tensors that lost their last name by the end of the segment; the order is kept.
-[[nodiscard]] LastUses last_uses(const std::vector<std::shared_ptr<const PlannedOp>>& segment, const std::vector<TensorId>& dropped);
+[[nodiscard]] LastUses last_uses(const std::vector<std::shared_ptr<const PlannedOp>>& segment,
+                                 const std::vector<TensorId>& dropped);
 
 /// The access reads exactly the element the operation writes, and nothing reads it after it is written.
 [[nodiscard]] bool reads_where_it_writes(const Op& op, const Access& access);
-/// Nothing but the task of the same tile reads a block of the base, element by element: the last operation to need the base
-/// overwrites it.
+/// Nothing but the task of the same tile reads a block of the base, element by element: the last operation to need the
+/// base overwrites it.
 [[nodiscard]] bool updates_in_place(const Op& op, const OpPlan& plan);
 
 /// Bytes of blocks that one rank holds while operations run one after the other: what it owns of live tensors, and the
@@ -27,8 +28,8 @@ struct LastUses {
 class ResidentBytes {
  public:
   explicit ResidentBytes(Index rank) : rank_(rank) {}
-  /// The operation runs; `step_bytes` is the largest footprint of one of its steps; then `dead` are freed. Returns what was
-  /// held at most meanwhile.
+  /// The operation runs; `step_bytes` is the largest footprint of one of its steps; then `dead` are freed. Returns what
+  /// was held at most meanwhile.
   double run(const PlannedOp& op, double step_bytes, const std::vector<TensorId>& dead);
   /// So many bytes of a tensor are there from now on.
   void hold(TensorId id, double bytes);

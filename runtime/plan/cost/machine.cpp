@@ -11,17 +11,18 @@ namespace tdsl::plan {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, double Machine::*>, 11> kConstants{{{"latency", &Machine::latency},
-                                                                                   {"bandwidth", &Machine::bandwidth},
-                                                                                   {"near_latency", &Machine::near_latency},
-                                                                                   {"near_bandwidth", &Machine::near_bandwidth},
-                                                                                   {"flop_rate", &Machine::flop_rate},
-                                                                                   {"stream_rate", &Machine::stream_rate},
-                                                                                   {"task_overhead", &Machine::task_overhead},
-                                                                                   {"exchange_overhead", &Machine::exchange_overhead},
-                                                                                   {"disk_read_rate", &Machine::disk_read_rate},
-                                                                                   {"disk_write_rate", &Machine::disk_write_rate},
-                                                                                   {"write_call", &Machine::write_call}}};
+constexpr std::array<std::pair<std::string_view, double Machine::*>, 11> kConstants{
+    {{"latency", &Machine::latency},
+     {"bandwidth", &Machine::bandwidth},
+     {"near_latency", &Machine::near_latency},
+     {"near_bandwidth", &Machine::near_bandwidth},
+     {"flop_rate", &Machine::flop_rate},
+     {"stream_rate", &Machine::stream_rate},
+     {"task_overhead", &Machine::task_overhead},
+     {"exchange_overhead", &Machine::exchange_overhead},
+     {"disk_read_rate", &Machine::disk_read_rate},
+     {"disk_write_rate", &Machine::disk_write_rate},
+     {"write_call", &Machine::write_call}}};
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r");
@@ -76,7 +77,8 @@ double seconds_of_tasks(double tasks, const Machine& machine, int threads) {
 }
 
 std::string machine_text(const Machine& machine) {
-  std::string text = "# Constants of this machine for choosing plans: seconds, bytes and floating-point operations per second.\n";
+  std::string text =
+      "# Constants of this machine for choosing plans: seconds, bytes and floating-point operations per second.\n";
   for (const auto& [name, member] : kConstants) {
     if (machine.*member == 0) continue;  // as between nodes, or nothing
     std::array<char, 32> digits{};

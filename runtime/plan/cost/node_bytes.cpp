@@ -32,7 +32,9 @@ Lists common_lists(const Lists& a, const Lists& b) {
 
 /// What is needed and nobody here owns.
 double lacking(const std::vector<Lists>& needs, const Lists& own, bool owned) {
-  const auto outside = [&](const Lists& need) { return volume_of(need) - (owned ? volume_of(common_lists(need, own)) : 0); };
+  const auto outside = [&](const Lists& need) {
+    return volume_of(need) - (owned ? volume_of(common_lists(need, own)) : 0);
+  };
   double elements = 0;
   for (const Lists& need : needs) elements += outside(need);
   if (needs.size() == 2) elements -= outside(common_lists(needs[0], needs[1]));
@@ -89,17 +91,20 @@ counting::Member member_of(const counting::RankView& v, const PlacedTensor& tens
     member.owns = member.owns && !list.empty();
   }
   for (auto access = v.op.reads.begin(); v.works && access != v.op.reads.end(); ++access) {
-    const bool again = std::any_of(v.op.reads.begin(), access, [&](const Access& a) { return a.tensor == id && a.dims == access->dims; });
+    const bool again = std::any_of(v.op.reads.begin(), access,
+                                   [&](const Access& a) { return a.tensor == id && a.dims == access->dims; });
     if (access->tensor != id || again) continue;
     std::vector<Intervals>& need = member.needs.emplace_back();
-    for (int d = 0; d < where.rank(); ++d) need.push_back(counting::merged(counting::touched(v, access->dims[idx(d)], tensor.desc.shape[idx(d)])));
+    for (int d = 0; d < where.rank(); ++d)
+      need.push_back(counting::merged(counting::touched(v, access->dims[idx(d)], tensor.desc.shape[idx(d)])));
   }
   return member;
 }
 
 }  // namespace
 
-Traffic traffic_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, double bytes, double messages, const Machine& machine) {
+Traffic traffic_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, double bytes,
+                   double messages, const Machine& machine) {
   Traffic traffic{bytes, messages, plan.ranks_per_node > 1 && machine.tells_nodes(), 0, 0};
   if (!traffic.nodes || op.reads.empty()) return traffic;
   const Index first = rank / plan.ranks_per_node * plan.ranks_per_node;
@@ -112,7 +117,8 @@ Traffic traffic_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors
     seen.push_back(access.tensor);
     const PlacedTensor& tensor = tensors(access.tensor);
     std::vector<counting::Member> node;
-    for (std::size_t m = 0; m < views.size(); ++m) node.push_back(member_of(views[m], tensor, access.tensor, first + static_cast<Index>(m)));
+    for (std::size_t m = 0; m < views.size(); ++m)
+      node.push_back(member_of(views[m], tensor, access.tensor, first + static_cast<Index>(m)));
     const counting::Entering enters = counting::entering(node, [&](std::size_t a, std::size_t b) {
       return counting::share_copy(tensor.distribution, first + static_cast<Index>(a), first + static_cast<Index>(b));
     });

@@ -6,8 +6,9 @@
 #include "runtime/plan/cost/machine.h"
 #include "runtime/plan/cost/rank_view.h"
 
-// Bytes that enter a node: a box that several of its ranks need comes once (steps/tree.h). The ranks of a node are a box of a layout's coordinates, so
-// what they need and own together is a product over dimensions, as it is for one rank.
+// Bytes that enter a node: a box that several of its ranks need comes once (steps/tree.h). The ranks of a node are a
+// box of a layout's coordinates, so what they need and own together is a product over dimensions, as it is for one
+// rank.
 
 namespace tdsl::plan::counting {
 
@@ -24,15 +25,18 @@ struct Entering {
   std::vector<double> by;  ///< the part that each member fetches itself: in proportion to what it needs of it
 };
 
-/// `share_copy(a, b)`: whether two members read from the same copy. Needs of more than two accesses count each by itself.
-[[nodiscard]] Entering entering(const std::vector<Member>& node, const std::function<bool(std::size_t, std::size_t)>& share_copy);
+/// `share_copy(a, b)`: whether two members read from the same copy. Needs of more than two accesses count each by
+/// itself.
+[[nodiscard]] Entering entering(const std::vector<Member>& node,
+                                const std::function<bool(std::size_t, std::size_t)>& share_copy);
 
 }  // namespace tdsl::plan::counting
 
 namespace tdsl::plan {
 
-/// The rank's traffic for an operation for which it receives `bytes` in `messages`. Boxes that super-blocks fetch again enter again.
-[[nodiscard]] Traffic traffic_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, double bytes, double messages,
-                                 const Machine& machine);
+/// The rank's traffic for an operation for which it receives `bytes` in `messages`. Boxes that super-blocks fetch again
+/// enter again.
+[[nodiscard]] Traffic traffic_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank,
+                                 double bytes, double messages, const Machine& machine);
 
 }  // namespace tdsl::plan

@@ -37,7 +37,8 @@ Intervals merged(const Intervals& list) {
 Index measure_inside(const Intervals& list, const Intervals& inside) {
   Index n = 0;
   for (const Interval& i : list) {
-    auto first = std::lower_bound(inside.begin(), inside.end(), i.lo, [](const Interval& a, Index x) { return a.hi <= x; });
+    auto first =
+        std::lower_bound(inside.begin(), inside.end(), i.lo, [](const Interval& a, Index x) { return a.hi <= x; });
     for (; first != inside.end() && first->lo < i.hi; ++first) n += intersect(*first, i).size();
   }
   return n;
@@ -55,7 +56,9 @@ Intervals common(const Intervals& a, const Intervals& b) {
 
 bool equal_or_disjoint(const Intervals& a, const Intervals& b) {
   const auto apart = [](const Intervals& list) {
-    return std::adjacent_find(list.begin(), list.end(), [](const Interval& x, const Interval& y) { return y.lo < x.hi || y.empty(); }) == list.end();
+    return std::adjacent_find(list.begin(), list.end(), [](const Interval& x, const Interval& y) {
+             return y.lo < x.hi || y.empty();
+           }) == list.end();
   };
   if (b.empty() && apart(a)) return true;  // most lists are in order
   Intervals both = a;
@@ -72,7 +75,8 @@ namespace {
 /// The rank's number, counted from the first of the grid.
 Index in_grid(const Distribution& x, Index rank) { return ((rank - x.home()) % x.ranks() + x.ranks()) % x.ranks(); }
 
-/// The grid coordinate whose digits along the axes are those of the rank's number; nothing where the axes are no digits of one number.
+/// The grid coordinate whose digits along the axes are those of the rank's number; nothing where the axes are no digits
+/// of one number.
 std::optional<Index> coordinate_of(const std::vector<GridAxis>& axes, Index offset) {
   Index coordinate = 0, size = 1, reach = 1;
   for (const GridAxis& axis : axes) {
@@ -114,9 +118,7 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
   const Index p = x.ranks();
   switch (x.kind()) {
     case Distribution::Kind::kTable:  // no product: tile_pieces.h
-    case Distribution::Kind::kReplicated:
-      add(0, tiles);
-      return list;
+    case Distribution::Kind::kReplicated: add(0, tiles); return list;
     case Distribution::Kind::kColumnMap: {
       const Index columns = x.columns().columns;
       const Index low = p / columns;
@@ -134,8 +136,7 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
       }
       return list;
     }
-    case Distribution::Kind::kGrid:
-      break;
+    case Distribution::Kind::kGrid: break;
   }
   const Index offset = in_grid(x, rank);
   if (!has_part(x, rank)) return list;
@@ -310,7 +311,8 @@ std::vector<Index> longest_tiles(const Distribution& x) {
   return extents;
 }
 
-Estimate bytes_of_blocks(const TensorDesc& tensor, const Distribution& where, const Estimate& blocks, const Estimate& elements, double times) {
+Estimate bytes_of_blocks(const TensorDesc& tensor, const Distribution& where, const Estimate& blocks,
+                         const Estimate& elements, double times) {
   return tensor.block_bytes(blocks, elements, tensor.sized() ? longest_tiles(where) : std::vector<Index>{}, times);
 }
 
@@ -327,7 +329,8 @@ Estimate owned_bytes(const TensorDesc& tensor, const Distribution& where, Index 
       extents.front() = block.size();
       bytes += BlockFormula(tensor.storage, tensor.element.bytes, extents).one(stored_in_rows(tensor, block));
     }
-    bytes.hi = std::min(bytes.hi, BlockFormula(tensor.storage, tensor.element.bytes, longest_tiles(where)).bytes(blocks, stored).hi);
+    bytes.hi = std::min(
+        bytes.hi, BlockFormula(tensor.storage, tensor.element.bytes, longest_tiles(where)).bytes(blocks, stored).hi);
     bytes.expected = std::min(bytes.expected, bytes.hi);
     return bytes;
   }

@@ -4,8 +4,9 @@
 
 #include "runtime/plan/op_plan.h"
 
-// What one rank needs and owns, as lists of element intervals per dimension, found from the parameters of distributions: what the
-// closed forms (cost_model, sent_bytes) are made of. Nothing here calls the enumerator or Distribution's owner map.
+// What one rank needs and owns, as lists of element intervals per dimension, found from the parameters of
+// distributions: what the closed forms (cost_model, sent_bytes) are made of. Nothing here calls the enumerator or
+// Distribution's owner map.
 
 namespace tdsl::plan::counting {
 
@@ -25,7 +26,8 @@ void tidy(Intervals& list);
 /// Element intervals of the tiles of dimension d that a rank owns, from the parameters of the distribution alone.
 [[nodiscard]] Intervals owned_intervals(const Distribution& x, Index rank, int d);
 
-/// Whether a rank owns any tile, if every dimension has as many tiles as coordinates: it is at coordinates of the grid, its copies included.
+/// Whether a rank owns any tile, if every dimension has as many tiles as coordinates: it is at coordinates of the grid,
+/// its copies included.
 [[nodiscard]] bool has_part(const Distribution& x, Index rank);
 /// Ranks that read from the same copy have the same coordinates along the axes that repeat.
 [[nodiscard]] bool share_copy(const Distribution& x, Index rank, Index other);
@@ -43,8 +45,8 @@ struct RankView {
   std::vector<bool> busy;            ///< per output dimension: every owned tile computes something
   bool exact = true;
   bool works = true;
-  Index super_blocks = 1;            ///< product over dimensions
-  std::vector<Index> chunks;         ///< super-blocks per output dimension
+  Index super_blocks = 1;     ///< product over dimensions
+  std::vector<Index> chunks;  ///< super-blocks per output dimension
 };
 
 /// Of all its tiles together; not where they lie by a table.
@@ -63,15 +65,18 @@ struct RankView {
 /// The longest tile of every dimension.
 [[nodiscard]] std::vector<Index> longest_tiles(const Distribution& x);
 /// Of `blocks` blocks of a tensor with `elements` elements together, no block more than `times` times.
-[[nodiscard]] Estimate bytes_of_blocks(const TensorDesc& tensor, const Distribution& where, const Estimate& blocks, const Estimate& elements, double times = 1);
+[[nodiscard]] Estimate bytes_of_blocks(const TensorDesc& tensor, const Distribution& where, const Estimate& blocks,
+                                       const Estimate& elements, double times = 1);
 /// Of all that a rank has of a tensor; by the closed forms of the distribution.
 [[nodiscard]] Estimate owned_bytes(const TensorDesc& tensor, const Distribution& where, Index rank);
 
 /// Of a tensor with blocks away, the elements along the first dimension of the rank's tiles that are.
 [[nodiscard]] Intervals away_along(const Distribution& where, const Housing& housing, Index rank);
 /// Bytes of the rank's blocks that are away; 0 of a tensor at home in memory.
-[[nodiscard]] double away_bytes(const TensorDesc& tensor, const Distribution& where, const Housing& housing, Index rank);
+[[nodiscard]] double away_bytes(const TensorDesc& tensor, const Distribution& where, const Housing& housing,
+                                Index rank);
 /// Of all that a rank keeps in memory of a tensor.
-[[nodiscard]] Estimate resident_bytes(const TensorDesc& tensor, const Distribution& where, const Housing& housing, Index rank);
+[[nodiscard]] Estimate resident_bytes(const TensorDesc& tensor, const Distribution& where, const Housing& housing,
+                                      Index rank);
 
 }  // namespace tdsl::plan::counting

@@ -11,7 +11,8 @@ namespace tdsl::plan {
 namespace {
 
 auto place_of(const std::vector<ResidentBytes>& followed, Index rank) {
-  return std::lower_bound(followed.begin(), followed.end(), rank, [](const ResidentBytes& a, Index r) { return a.rank() < r; });
+  return std::lower_bound(followed.begin(), followed.end(), rank,
+                          [](const ResidentBytes& a, Index r) { return a.rank() < r; });
 }
 
 bool follows(const std::vector<ResidentBytes>& followed, Index rank) {
@@ -27,19 +28,22 @@ ResidentRanks::ResidentRanks(Index ranks) : spread_(rank_sample(ranks)), followe
 ResidentBytes ResidentRanks::resident(Index rank) const {
   ResidentBytes bytes(rank);
   for (const auto& [id, tensor] : live_) {
-    const double owned = tensor.desc != nullptr ? counting::resident_bytes(*tensor.desc, tensor.where, tensor.housing, rank).hi
-                                                : static_cast<double>(tensor.where.owned_elements(rank) * tensor.element_bytes);
+    const double owned = tensor.desc != nullptr
+                             ? counting::resident_bytes(*tensor.desc, tensor.where, tensor.housing, rank).hi
+                             : static_cast<double>(tensor.where.owned_elements(rank) * tensor.element_bytes);
     bytes.hold(id, owned);
   }
   return bytes;
 }
 
-void ResidentRanks::for_each(const std::vector<const Distribution*>& spaces, const std::function<void(const ResidentBytes&)>& f) const {
+void ResidentRanks::for_each(const std::vector<const Distribution*>& spaces,
+                             const std::function<void(const ResidentBytes&)>& f) const {
   for (const ResidentBytes& known : followed_) f(known);
   std::vector<Index> others;
   for (const Distribution* space : spaces) {
     for (const Index rank : rank_sample(*space)) {
-      if (!follows(followed_, rank) && std::find(others.begin(), others.end(), rank) == others.end()) others.push_back(rank);
+      if (!follows(followed_, rank) && std::find(others.begin(), others.end(), rank) == others.end())
+        others.push_back(rank);
     }
   }
   for (const Index rank : others) f(resident(rank));
@@ -61,13 +65,18 @@ void ResidentRanks::unfollow(const std::vector<Index>& alone) {
   }
 }
 
-ResidentRanks::Most ResidentRanks::run(const PlannedOp& op, const std::function<double(Index)>& step_bytes, const std::vector<TensorId>& dead) {
+ResidentRanks::Most ResidentRanks::run(const PlannedOp& op, const std::function<double(Index)>& step_bytes,
+                                       const std::vector<TensorId>& dead) {
   std::vector<Index> working;
   follow(op.plan.space, working);
   std::map<TensorId, Live> made;
   for (const TensorDesc& output : op.op.outputs) {
     const bool special = output.sized() || op.plan.housing.home != Home::kMemory;
-    Live live{distribution_of(op.op, op.plan, output), op.plan.housing, output.element.bytes, special ? std::make_shared<const TensorDesc>(output) : nullptr, {}};
+    Live live{distribution_of(op.op, op.plan, output),
+              op.plan.housing,
+              output.element.bytes,
+              special ? std::make_shared<const TensorDesc>(output) : nullptr,
+              {}};
     Live& tensor = made.emplace(output.id, std::move(live)).first->second;
     follow(tensor.where, tensor.alone);
   }

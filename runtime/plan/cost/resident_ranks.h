@@ -9,8 +9,8 @@
 
 namespace tdsl::plan {
 
-/// ResidentBytes of the ranks that stand for all (cost_model.h, rank_sample): of many ranks a spread, and those that may be alone with an
-/// operation's work, or with a tensor as long as it lives.
+/// ResidentBytes of the ranks that stand for all (cost_model.h, rank_sample): of many ranks a spread, and those that
+/// may be alone with an operation's work, or with a tensor as long as it lives.
 class ResidentRanks {
  public:
   ResidentRanks() = default;  ///< follows nobody
@@ -20,8 +20,10 @@ class ResidentRanks {
   /// Those that are followed now, in ascending order.
   [[nodiscard]] const std::vector<ResidentBytes>& followed() const { return followed_; }
   /// Calls f for these and for those that may be alone with what lies so.
-  void for_each(const std::vector<const Distribution*>& spaces, const std::function<void(const ResidentBytes&)>& f) const;
-  /// The operation runs, with steps of these bytes on a rank; then `dead` are freed. Returns the rank that held most meanwhile, and how much.
+  void for_each(const std::vector<const Distribution*>& spaces,
+                const std::function<void(const ResidentBytes&)>& f) const;
+  /// The operation runs, with steps of these bytes on a rank; then `dead` are freed. Returns the rank that held most
+  /// meanwhile, and how much.
   struct Most {
     double held = 0;
     double step = 0;
@@ -35,7 +37,7 @@ class ResidentRanks {
     Housing housing;
     Index element_bytes = 0;
     std::shared_ptr<const TensorDesc> desc;  ///< of a sized one, or one with blocks away; null of others
-    std::vector<Index> alone;  ///< ranks that are followed because of it
+    std::vector<Index> alone;                ///< ranks that are followed because of it
   };
   [[nodiscard]] ResidentBytes resident(Index rank) const;
   void follow(const Distribution& space, std::vector<Index>& alone);

@@ -11,12 +11,12 @@
 #include "runtime/plan/cost/tile_pieces.h"
 
 // Note [Counting what is sent]
-// Along one dimension of an operand, every piece (a touched interval inside one tile) has a set of ranks that want it and a set
-// of ranks that own its tile. Few such pairs of sets differ: pieces with equal ones are a class with a length. Boxes are
-// products of pieces, so their classes are products of classes: who wants the box and who owns it are intersections. Of an operand with
-// copies only this rank's fibre is looked at: nothing goes from one to another.
-// Of sized blocks that are sent their number and their elements are counted, which bound the bytes.
-// Where the operation or an operand lies by a table there are no products: the pieces of all ranks are listed, if tasks are not too many.
+// Along one dimension of an operand, every piece (a touched interval inside one tile) has a set of ranks that want it
+// and a set of ranks that own its tile. Few such pairs of sets differ: pieces with equal ones are a class with a
+// length. Boxes are products of pieces, so their classes are products of classes: who wants the box and who owns it are
+// intersections. Of an operand with copies only this rank's fibre is looked at: nothing goes from one to another. Of
+// sized blocks that are sent their number and their elements are counted, which bound the bytes. Where the operation or
+// an operand lies by a table there are no products: the pieces of all ranks are listed, if tasks are not too many.
 
 namespace tdsl::plan {
 
@@ -29,7 +29,9 @@ class Ranks {
  public:
   explicit Ranks(Index p) : words_(static_cast<std::size_t>((p + 63) / 64), 0) {}
   void add(Index rank) { words_[static_cast<std::size_t>(rank / 64)] |= std::uint64_t{1} << (rank % 64); }
-  [[nodiscard]] bool has(Index rank) const { return (words_[static_cast<std::size_t>(rank / 64)] >> (rank % 64) & 1) != 0; }
+  [[nodiscard]] bool has(Index rank) const {
+    return (words_[static_cast<std::size_t>(rank / 64)] >> (rank % 64) & 1) != 0;
+  }
   [[nodiscard]] Index count() const {
     Index n = 0;
     for (const std::uint64_t word : words_) n += std::popcount(word);
@@ -55,8 +57,8 @@ class Ranks {
 /// Pieces of a dimension that the same ranks want and own.
 using Classes = std::map<std::pair<Ranks, Ranks>, double>;
 
-/// Copies that a rank sends in a tree that `count` ranks hang in beside its root: of them `before` come between the root and this
-/// rank, going up from the root and round.
+/// Copies that a rank sends in a tree that `count` ranks hang in beside its root: of them `before` come between the
+/// root and this rank, going up from the root and round.
 Index copies(Index count, bool is_root, Index before) {
   constexpr Index kDirect = 4;
   if (count < kDirect) return is_root ? count : 0;
@@ -83,7 +85,12 @@ constexpr double kListedTasks = 1 << 20;
 class Carrier {
  public:
   Carrier(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank)
-      : op_(op), plan_(plan), tensors_(tensors), me_(rank), p_(plan.space.ranks()), per_node_(plan.ranks_per_node > 1 ? plan.ranks_per_node : p_) {}
+      : op_(op),
+        plan_(plan),
+        tensors_(tensors),
+        me_(rank),
+        p_(plan.space.ranks()),
+        per_node_(plan.ranks_per_node > 1 ? plan.ranks_per_node : p_) {}
 
   /// Nothing where boxes are no products, or meet in different steps.
   [[nodiscard]] std::optional<CarriedBytes> bytes() {
@@ -108,7 +115,8 @@ class Carrier {
     Range bytes;
     Ranks wanting;
   };
-  using Step = std::tuple<TensorId, Index, std::vector<Index>, Index, Index>;  // piece (tensor, block, bounds), super-block, panel
+  using Step = std::tuple<TensorId, Index, std::vector<Index>, Index,
+                          Index>;  // piece (tensor, block, bounds), super-block, panel
   [[nodiscard]] static Step step_of(const WantedPiece& piece) {
     std::vector<Index> bounds;
     for (const Interval& i : piece.box) bounds.insert(bounds.end(), {i.lo, i.hi});
@@ -120,13 +128,15 @@ class Carrier {
     std::map<TensorId, std::vector<OwnTiles>> tiles;  // per tensor and rank
     for (const Access& access : op_.reads) {
       std::vector<OwnTiles>& of_ranks = tiles[access.tensor];
-      for (Index r = 0; of_ranks.size() < idx(static_cast<int>(p_)); ++r) of_ranks.emplace_back(tensors_(access.tensor).distribution, r);
+      for (Index r = 0; of_ranks.size() < idx(static_cast<int>(p_)); ++r)
+        of_ranks.emplace_back(tensors_(access.tensor).distribution, r);
     }
     const auto owns = [&](const WantedPiece& piece, Index rank) {
       const Distribution& where = tensors_(piece.tensor).distribution;
       if (!share_copy(where, me_, rank)) return false;
       std::vector<Index> tile;
-      for (std::size_t d = 0; d < piece.box.size(); ++d) tile.push_back(where.tiling(static_cast<int>(d)).tile_of(piece.box[d].lo));
+      for (std::size_t d = 0; d < piece.box.size(); ++d)
+        tile.push_back(where.tiling(static_cast<int>(d)).tile_of(piece.box[d].lo));
       return tiles.at(piece.tensor)[idx(static_cast<int>(rank))].has(tile);
     };
     std::map<Step, Group> groups;
@@ -191,16 +201,19 @@ class Carrier {
   }
 
   [[nodiscard]] bool is_reduced(int label) const {
-    return std::any_of(op_.reduce.begin(), op_.reduce.end(), [label](const ReduceLabel& r) { return r.label == label; });
+    return std::any_of(op_.reduce.begin(), op_.reduce.end(),
+                       [label](const ReduceLabel& r) { return r.label == label; });
   }
-  /// Every label in one dimension at most, and those summed over alone in theirs: then a piece is wanted in one panel only.
+  /// Every label in one dimension at most, and those summed over alone in theirs: then a piece is wanted in one panel
+  /// only.
   [[nodiscard]] bool simple(const Access& access) const {
     std::vector<int> uses(op_.labels.size(), 0);
     for (const DimAccess& dim : access.dims) {
       if (dim.whole || dim.divisor < 1) continue;
       for (const Affine::Term& term : dim.terms) {
         if (++uses[idx(term.label)] > 1) return false;
-        if (is_reduced(term.label) && (dim.terms.size() > 1 || dim.divisor != 1 || dim.offset.size() != 1)) return false;
+        if (is_reduced(term.label) && (dim.terms.size() > 1 || dim.divisor != 1 || dim.offset.size() != 1))
+          return false;
       }
     }
     return true;
@@ -209,8 +222,10 @@ class Carrier {
   /// Panels may share a block: ranks that want it meet in different steps.
   [[nodiscard]] bool in_one_step(const Access& access) const {
     for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
-      if (panel_count(op_, plan_, k) > 1 && std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) {
-            return std::any_of(dim.terms.begin(), dim.terms.end(), [&](const Affine::Term& term) { return term.label == op_.reduce[k].label; });
+      if (panel_count(op_, plan_, k) > 1 &&
+          std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) {
+            return std::any_of(dim.terms.begin(), dim.terms.end(),
+                               [&](const Affine::Term& term) { return term.label == op_.reduce[k].label; });
           })) {
         return false;
       }
@@ -242,7 +257,8 @@ class Carrier {
     if (!add_boxes(lengths, 0, wanting, owning, 1, elements)) return false;
     if (sized && !add_boxes(counts, 0, wanting, owning, 1, blocks)) return false;
     const auto add = [&](Range& to, double count, double volume, double times) {
-      const Estimate bytes = bytes_of_blocks(tensor.desc, where, Estimate::exactly(count), Estimate::exactly(volume), times);
+      const Estimate bytes =
+          bytes_of_blocks(tensor.desc, where, Estimate::exactly(count), Estimate::exactly(volume), times);
       to += {bytes.lo, bytes.hi};
     };
     add(sum.sent, blocks.sent, elements.sent, elements.most_copies);
@@ -251,7 +267,8 @@ class Carrier {
   }
 
   /// Their lengths, or how many they are.
-  [[nodiscard]] std::optional<Classes> classes_of(const DimAccess& dim, const PlacedTensor& tensor, int d, bool count) const {
+  [[nodiscard]] std::optional<Classes> classes_of(const DimAccess& dim, const PlacedTensor& tensor, int d,
+                                                  bool count) const {
     const Distribution& where = tensor.distribution;
     const Tiling& tiling = where.tiling(d);
     std::map<std::pair<Index, Index>, Ranks> wanting;
@@ -273,19 +290,21 @@ class Carrier {
     }
     Classes classes;
     for (const auto& [piece, ranks] : wanting) {
-      classes[{ranks, owning[idx(static_cast<int>(tiling.tile_of(piece.first)))]}] += count ? 1 : static_cast<double>(piece.second - piece.first);
+      classes[{ranks, owning[idx(static_cast<int>(tiling.tile_of(piece.first)))]}] +=
+          count ? 1 : static_cast<double>(piece.second - piece.first);
     }
     return classes;
   }
 
   /// False when a box has not exactly one owner.
-  [[nodiscard]] bool add_boxes(const std::vector<Classes>& dims, std::size_t d, const Ranks& wanting, const Ranks& owning, double volume,
-                               Carried& elements) const {
+  [[nodiscard]] bool add_boxes(const std::vector<Classes>& dims, std::size_t d, const Ranks& wanting,
+                               const Ranks& owning, double volume, Carried& elements) const {
     const Index wanted = wanting.count();
     if (wanted == 0) return true;
     if (d < dims.size()) {
       for (const auto& [sets, length] : dims[d]) {
-        if (!add_boxes(dims, d + 1, wanting.both(sets.first), owning.both(sets.second), volume * length, elements)) return false;
+        if (!add_boxes(dims, d + 1, wanting.both(sets.first), owning.both(sets.second), volume * length, elements))
+          return false;
       }
       return true;
     }
@@ -322,7 +341,8 @@ class Carrier {
     if (root == me_) place.sent += sent_in_tree(first_of_node, {0, p_}, owner);
     return place;
   }
-  /// Copies that this rank sends to those of `members` that are in `round` and not the root: it is one of them or the root itself.
+  /// Copies that this rank sends to those of `members` that are in `round` and not the root: it is one of them or the
+  /// root itself.
   [[nodiscard]] Index sent_in_tree(const Ranks& members, Interval round, Index root) const {
     Index count = 0;
     Index before = 0;
@@ -355,9 +375,11 @@ Range sent_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, 
   return {0, most};
 }
 
-Range bytes_from_other_nodes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank, const Machine& machine) {
+Range bytes_from_other_nodes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank,
+                             const Machine& machine) {
   if (plan.ranks_per_node <= 1 || op.reads.empty()) return {};
-  if (const std::optional<CarriedBytes> bytes = Carrier(op, plan, tensors, rank).bytes()) return bytes->from_other_nodes;
+  if (const std::optional<CarriedBytes> bytes = Carrier(op, plan, tensors, rank).bytes())
+    return bytes->from_other_nodes;
   return {0, cost_of(op, plan, tensors, rank, machine, 1).bytes_received.hi};
 }
 

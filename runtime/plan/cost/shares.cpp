@@ -78,8 +78,8 @@ Boxes shares_of(const CutSpace& space, const Layout& layout, const Mesh& mesh, c
     if (!takes_part(mesh, layout, ranks[r])) continue;
     boxes.has[r] = 1;
     for (std::size_t d = 0; d < boxes.dims; ++d) {
-      boxes.at[r * boxes.dims + d] =
-          share(space.tilings[d], space.extents[d], coordinates(mesh, layout.cut[d]), coordinate(mesh, layout.cut[d], ranks[r]));
+      boxes.at[r * boxes.dims + d] = share(space.tilings[d], space.extents[d], coordinates(mesh, layout.cut[d]),
+                                           coordinate(mesh, layout.cut[d], ranks[r]));
     }
   }
   return boxes;
@@ -91,7 +91,8 @@ Boxes needs_of(const Op& op, const Access& access, const std::vector<Index>& sha
   for (std::size_t r = 0; r < work.ranks(); ++r) {
     if (!label_intervals(op, work, r, labels)) continue;
     boxes.has[r] = 1;
-    for (std::size_t d = 0; d < shape.size(); ++d) boxes.at[r * boxes.dims + d] = touched_by(access.dims[d], labels, shape[d]);
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      boxes.at[r * boxes.dims + d] = touched_by(access.dims[d], labels, shape[d]);
   }
   return boxes;
 }
@@ -100,15 +101,18 @@ double points_of(const Op& op, const Boxes& work, std::size_t rank) {
   std::vector<Interval> labels;
   if (!label_intervals(op, work, rank, labels)) return 0;
   double points = 1;
-  for (std::size_t l = 0; l < labels.size(); ++l) points *= op.labels[l].from_data ? 1.0 : static_cast<double>(labels[l].size());
+  for (std::size_t l = 0; l < labels.size(); ++l)
+    points *= op.labels[l].from_data ? 1.0 : static_cast<double>(labels[l].size());
   return points;
 }
 
-double touched_elements(const Op& op, const Access& access, const std::vector<Index>& shape, const Boxes& work, std::size_t rank) {
+double touched_elements(const Op& op, const Access& access, const std::vector<Index>& shape, const Boxes& work,
+                        std::size_t rank) {
   std::vector<Interval> labels;
   if (!label_intervals(op, work, rank, labels)) return 0;
   double elements = 1;
-  for (std::size_t d = 0; d < access.dims.size(); ++d) elements *= static_cast<double>(touched_by(access.dims[d], labels, shape[d]).size());
+  for (std::size_t d = 0; d < access.dims.size(); ++d)
+    elements *= static_cast<double>(touched_by(access.dims[d], labels, shape[d]).size());
   return elements;
 }
 
@@ -116,7 +120,8 @@ Boxes common_boxes(const Boxes& a, const Boxes& b) {
   Boxes boxes = nothing(a.ranks(), a.dims);
   for (std::size_t r = 0; r < a.ranks(); ++r) {
     boxes.has[r] = a.has[r] != 0 && b.has[r] != 0 ? 1 : 0;
-    for (std::size_t d = 0; boxes.has[r] != 0 && d < a.dims; ++d) boxes.at[r * a.dims + d] = intersect(a.of(r, d), b.of(r, d));
+    for (std::size_t d = 0; boxes.has[r] != 0 && d < a.dims; ++d)
+      boxes.at[r * a.dims + d] = intersect(a.of(r, d), b.of(r, d));
   }
   return boxes;
 }

@@ -6,8 +6,9 @@
 #include "runtime/plan/op.h"
 #include "runtime/plan/space/layout.h"
 
-// Boxes that ranks have under a layout, before anything is cut into tiles. Numbers of tiles are multiples of the coordinates they are shared
-// by, so these are the real boxes; bytes found from them equal those of the planned operation (plan_overlap tests).
+// Boxes that ranks have under a layout, before anything is cut into tiles. Numbers of tiles are multiples of the
+// coordinates they are shared by, so these are the real boxes; bytes found from them equal those of the planned
+// operation (plan_overlap tests).
 
 namespace tdsl::plan::counting {
 
@@ -30,16 +31,19 @@ struct CutSpace {
 [[nodiscard]] Interval share(const std::optional<Tiling>& tiling, Index extent, Index coordinates, Index c);
 
 /// What the ranks have of a space under a layout.
-[[nodiscard]] Boxes shares_of(const CutSpace& space, const Layout& layout, const Mesh& mesh, const std::vector<Index>& ranks);
+[[nodiscard]] Boxes shares_of(const CutSpace& space, const Layout& layout, const Mesh& mesh,
+                              const std::vector<Index>& ranks);
 
-/// What the ranks need of an operand when they have `work` of the operation's task space (output dimensions, then reduce labels).
+/// What the ranks need of an operand when they have `work` of the operation's task space (output dimensions, then
+/// reduce labels).
 [[nodiscard]] Boxes needs_of(const Op& op, const Access& access, const std::vector<Index>& shape, const Boxes& work);
 
 /// Points of the operation's label space in the rank's part of the task space.
 [[nodiscard]] double points_of(const Op& op, const Boxes& work, std::size_t rank);
 
 /// Elements of an operand of this shape that the rank's points touch, overhangs included.
-[[nodiscard]] double touched_elements(const Op& op, const Access& access, const std::vector<Index>& shape, const Boxes& work, std::size_t rank);
+[[nodiscard]] double touched_elements(const Op& op, const Access& access, const std::vector<Index>& shape,
+                                      const Boxes& work, std::size_t rank);
 
 /// Per rank what is in both; nothing where one of them has nothing.
 [[nodiscard]] Boxes common_boxes(const Boxes& a, const Boxes& b);

@@ -36,7 +36,8 @@ void for_each_listed(const Op& op, const OpPlan& plan, Index rank, const TileFun
   for (const std::int32_t number : plan.space.owners().tiles_of(rank)) {
     const std::vector<Index> tile = coordinates_of(plan.space, number);
     std::vector<Interval> elements;
-    for (std::size_t d = 0; d < tile.size(); ++d) elements.push_back(plan.space.tiling(static_cast<int>(d)).tile(tile[d]));
+    for (std::size_t d = 0; d < tile.size(); ++d)
+      elements.push_back(plan.space.tiling(static_cast<int>(d)).tile(tile[d]));
     f(view_of_tile(op, plan, elements), edge > 0 ? position / edge : 0);
     ++position;
   }
@@ -73,7 +74,8 @@ bool reads_along(const Access& access, int label) {
 /// A piece in a super-block.
 struct WantedPieceHash {
   std::size_t operator()(const WantedPiece& piece) const noexcept {
-    std::uint64_t h = static_cast<std::uint64_t>(piece.tensor) * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(piece.super_block);
+    std::uint64_t h = static_cast<std::uint64_t>(piece.tensor) * 0x9e3779b97f4a7c15ULL +
+                      static_cast<std::uint64_t>(piece.super_block);
     const auto mix = [&h](Index x) { h = (h ^ static_cast<std::uint64_t>(x)) * 0xff51afd7ed558ccdULL, h ^= h >> 32; };
     mix(piece.block);
     for (const Interval& i : piece.box) mix(i.lo), mix(i.hi);
@@ -89,7 +91,8 @@ struct SamePiece {
 /// Gathers what one rank wants.
 class Wanting {
  public:
-  Wanting(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) : op_(op), plan_(plan), tensors_(tensors), most_(kListedPieces / plan.space.ranks()) {
+  Wanting(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank)
+      : op_(op), plan_(plan), tensors_(tensors), most_(kListedPieces / plan.space.ranks()) {
     for (const Access& access : op.reads) own_.try_emplace(access.tensor, tensors(access.tensor).distribution, rank);
   }
 
@@ -203,7 +206,8 @@ double over_own_tiles(const Distribution& table, Index rank, const std::vector<I
 }  // namespace
 
 void for_each_tile(const Op& op, const OpPlan& plan, Index rank, const TileFunction& f) {
-  plan.space.kind() == Distribution::Kind::kTable ? for_each_listed(op, plan, rank, f) : for_each_of_product(op, plan, rank, f);
+  plan.space.kind() == Distribution::Kind::kTable ? for_each_listed(op, plan, rank, f)
+                                                  : for_each_of_product(op, plan, rank, f);
 }
 
 bool is_hit(const RankView& tile) {
@@ -215,10 +219,12 @@ bool is_hit(const RankView& tile) {
 double points_in(const RankView& view) {
   double points = 1;
   for (std::size_t l = 0; l < view.label.size(); ++l) {
-    points *= static_cast<double>(view.op.labels[l].from_data ? static_cast<Index>(view.label[l].size()) : total(view.label[l]));
+    points *= static_cast<double>(view.op.labels[l].from_data ? static_cast<Index>(view.label[l].size())
+                                                              : total(view.label[l]));
   }
   // Every tile along a dimension that may be written anywhere runs over all points.
-  for (int d = 0; d < view.op.out_rank(); ++d) points *= view.op.out[idx(d)].label == kAnyLabel ? static_cast<double>(view.hit[idx(d)]) : 1.0;
+  for (int d = 0; d < view.op.out_rank(); ++d)
+    points *= view.op.out[idx(d)].label == kAnyLabel ? static_cast<double>(view.hit[idx(d)]) : 1.0;
   return points;
 }
 
@@ -251,7 +257,8 @@ bool OwnTiles::has(const std::vector<Index>& tile) const {
   if (everything_ || nothing_) return everything_;
   if (where_->kind() == Distribution::Kind::kTable) {
     Index number = 0;
-    for (std::size_t d = 0; d < tile.size(); ++d) number = number * where_->tiling(static_cast<int>(d)).tiles() + tile[d];
+    for (std::size_t d = 0; d < tile.size(); ++d)
+      number = number * where_->tiling(static_cast<int>(d)).tiles() + tile[d];
     return where_->owners().owner(number) == rank_;
   }
   for (std::size_t d = 0; d < tile.size(); ++d) {
@@ -261,12 +268,14 @@ bool OwnTiles::has(const std::vector<Index>& tile) const {
 }
 
 double measure_owned(const Distribution& table, Index rank, const std::vector<Intervals>& lists) {
-  return over_own_tiles(table, rank, lists, [](const Intervals& list, Interval tile) { return measure_inside({tile}, list); });
+  return over_own_tiles(table, rank, lists,
+                        [](const Intervals& list, Interval tile) { return measure_inside({tile}, list); });
 }
 
 double count_owned(const Distribution& table, Index rank, const std::vector<Intervals>& lists) {
   return over_own_tiles(table, rank, lists, [](const Intervals& list, Interval tile) {
-    const auto first = std::lower_bound(list.begin(), list.end(), tile.lo, [](const Interval& a, Index x) { return a.hi <= x; });
+    const auto first =
+        std::lower_bound(list.begin(), list.end(), tile.lo, [](const Interval& a, Index x) { return a.hi <= x; });
     Index n = 0;
     for (auto i = first; i != list.end() && i->lo < tile.hi; ++i) ++n;
     return n;

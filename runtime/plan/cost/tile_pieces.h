@@ -5,8 +5,9 @@
 
 #include "runtime/plan/cost/rank_view.h"
 
-// Counting tile by tile, where tiles lie by a table and what a rank needs or owns is no product of intervals. A rank's tiles are those of its
-// list, or the product of its intervals; what they need is listed piece by piece, each once per super-block.
+// Counting tile by tile, where tiles lie by a table and what a rank needs or owns is no product of intervals. A rank's
+// tiles are those of its list, or the product of its intervals; what they need is listed piece by piece, each once per
+// super-block.
 
 namespace tdsl::plan::counting {
 
@@ -23,15 +24,16 @@ void for_each_tile(const Op& op, const OpPlan& plan, Index rank, const std::func
 /// Of all ranks together about this many pieces are listed; of boxes beyond that there are bounds.
 inline constexpr Index kListedPieces = 1 << 18;
 
-/// A box inside one block of an operand that a rank fetches; or a box of several blocks, of which it fetches some or all.
+/// A box inside one block of an operand that a rank fetches; or a box of several blocks, of which it fetches some or
+/// all.
 struct WantedPiece {
   TensorId tensor = -1;
-  Index block = 0;            ///< row-major; -1: of several
+  Index block = 0;  ///< row-major; -1: of several
   std::vector<Interval> box;
   Index super_block = 0;
-  Index panel = 0;            ///< the first that needs it
-  double bytes = 0;           ///< of a sized tensor: as if it were not
-  double boxes = 1;           ///< one per block
+  Index panel = 0;   ///< the first that needs it
+  double bytes = 0;  ///< of a sized tensor: as if it were not
+  double boxes = 1;  ///< one per block
 };
 
 struct Wanted {
@@ -55,7 +57,8 @@ class OwnTiles {
   std::vector<std::vector<bool>> along_;  ///< per dimension and tile; tables have none
 };
 
-/// Of the product of disjoint sorted lists, one per dimension: elements in those tiles of a table that are the rank's own.
+/// Of the product of disjoint sorted lists, one per dimension: elements in those tiles of a table that are the rank's
+/// own.
 [[nodiscard]] double measure_owned(const Distribution& table, Index rank, const std::vector<Intervals>& lists);
 /// How many pieces it is cut into by these tiles.
 [[nodiscard]] double count_owned(const Distribution& table, Index rank, const std::vector<Intervals>& lists);

@@ -38,13 +38,18 @@ Index column_cuts(const ColumnMap& map, Index ranks, std::size_t d) {
 /// How many boxes of others a rank's box meets: one an owner, except where a column map cuts them further.
 double other_owners(const OwnedBoxes& own, const Boxes& need, std::size_t r) {
   if (!need.has[r]) return 0;
-  if (own.layout.whole()) return counting::common_volume(need, own.boxes, r) > 0 ? 0 : 1;  // results of loops have shapes of their own
+  if (own.layout.whole())
+    return counting::common_volume(need, own.boxes, r) > 0 ? 0 : 1;  // results of loops have shapes of their own
   double owners = 1;
   for (std::size_t d = 0; d < need.dims; ++d) {
-    const Index shares = own.layout.columns ? column_cuts(*own.layout.columns, own.mesh.ranks(), d) : coordinates(own.mesh, own.layout.cut[d]);
-    if (shares > 1) owners *= static_cast<double>(Tiling::near_equal(own.tensor.shape[d], shares).tiles_meeting(need.of(r, d)).size());
+    const Index shares = own.layout.columns ? column_cuts(*own.layout.columns, own.mesh.ranks(), d)
+                                            : coordinates(own.mesh, own.layout.cut[d]);
+    if (shares > 1)
+      owners *=
+          static_cast<double>(Tiling::near_equal(own.tensor.shape[d], shares).tiles_meeting(need.of(r, d)).size());
   }
-  if (own.layout.columns) owners *= 1 - counting::common_volume(need, own.boxes, r) / std::max(counting::volume(need, r), 1.0);
+  if (own.layout.columns)
+    owners *= 1 - counting::common_volume(need, own.boxes, r) / std::max(counting::volume(need, r), 1.0);
   return !own.layout.columns && counting::common_volume(need, own.boxes, r) > 0 ? owners - 1 : owners;
 }
 
@@ -52,7 +57,8 @@ double other_owners(const OwnedBoxes& own, const Boxes& need, std::size_t r) {
 double ready_elements(const Boxes& own, const Boxes& work, std::size_t r) {
   if (!work.has[r]) return 0;
   double elements = 1;
-  for (std::size_t d = 0; d < own.dims; ++d) elements *= static_cast<double>(intersect(own.of(r, d), work.of(r, d)).size());
+  for (std::size_t d = 0; d < own.dims; ++d)
+    elements *= static_cast<double>(intersect(own.of(r, d), work.of(r, d)).size());
   return elements;
 }
 
@@ -62,15 +68,18 @@ std::vector<counting::Intervals> lists_of(const Boxes& boxes, std::size_t r) {
   return lists;
 }
 
-/// Whether two ranks have equal coordinates along the axes that a layout repeats: what they read comes from the same copy.
+/// Whether two ranks have equal coordinates along the axes that a layout repeats: what they read comes from the same
+/// copy.
 bool same_fibre(const std::vector<GridAxis>& repeat, Index a, Index b) {
-  return std::all_of(repeat.begin(), repeat.end(), [&](const GridAxis& axis) { return a / axis.stride % axis.size == b / axis.stride % axis.size; });
+  return std::all_of(repeat.begin(), repeat.end(),
+                     [&](const GridAxis& axis) { return a / axis.stride % axis.size == b / axis.stride % axis.size; });
 }
 
-/// What the ranks of the sample receive where nodes are told apart, without messages. `received`: elements; `where`: the layout of what is read;
-/// `member(r)`: what rank r of the sample needs and owns of it.
+/// What the ranks of the sample receive where nodes are told apart, without messages. `received`: elements; `where`:
+/// the layout of what is read; `member(r)`: what rank r of the sample needs and owns of it.
 template <class F>
-std::vector<Traffic> node_traffic(const std::vector<double>& received, const OwnedBoxes& own, const Layout& where, const PlanInputs& inputs, F&& member) {
+std::vector<Traffic> node_traffic(const std::vector<double>& received, const OwnedBoxes& own, const Layout& where,
+                                  const PlanInputs& inputs, F&& member) {
   const double element = own.tensor.mean_bytes();
   const std::vector<GridAxis> repeat = repeat_axes(own.mesh, where);
   const auto per_node = static_cast<std::size_t>(inputs.ranks_per_node);
@@ -78,8 +87,9 @@ std::vector<Traffic> node_traffic(const std::vector<double>& received, const Own
   for (std::size_t first = 0; first < received.size(); first += per_node) {
     std::vector<counting::Member> node;
     for (std::size_t r = first; r < first + per_node; ++r) node.push_back(member(r));
-    const counting::Entering enters =
-        counting::entering(node, [&](std::size_t a, std::size_t b) { return same_fibre(repeat, own.ranks[first + a], own.ranks[first + b]); });
+    const counting::Entering enters = counting::entering(node, [&](std::size_t a, std::size_t b) {
+      return same_fibre(repeat, own.ranks[first + a], own.ranks[first + b]);
+    });
     for (std::size_t m = 0; m < per_node; ++m) {
       const double bytes = received[first + m] * element;
       traffic.push_back({bytes, 0, true, std::min(enters.by[m] * element, bytes), enters.all * element});
@@ -88,11 +98,14 @@ std::vector<Traffic> node_traffic(const std::vector<double>& received, const Own
   return traffic;
 }
 
-/// The same for partial results of layout `made`, the parts being further dimensions: an owner needs all of them and has made one.
-std::vector<Traffic> meeting_traffic(const OwnedBoxes& own, const Boxes& work, const Layout& made, double parts, const PlanInputs& inputs) {
+/// The same for partial results of layout `made`, the parts being further dimensions: an owner needs all of them and
+/// has made one.
+std::vector<Traffic> meeting_traffic(const OwnedBoxes& own, const Boxes& work, const Layout& made, double parts,
+                                     const PlanInputs& inputs) {
   std::vector<double> received;
   for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {
-    received.push_back(own.boxes.has[r] ? counting::volume(own.boxes, r) * parts - ready_elements(own.boxes, work, r) : 0);
+    received.push_back(own.boxes.has[r] ? counting::volume(own.boxes, r) * parts - ready_elements(own.boxes, work, r)
+                                        : 0);
   }
   return node_traffic(received, own, made, inputs, [&](std::size_t r) {
     counting::Member member;
@@ -108,7 +121,8 @@ std::vector<Traffic> meeting_traffic(const OwnedBoxes& own, const Boxes& work, c
   });
 }
 
-std::vector<Traffic> receiving_traffic(const OwnedBoxes& own, const std::vector<Boxes>& needs, const std::vector<double>& lacking, const PlanInputs& inputs) {
+std::vector<Traffic> receiving_traffic(const OwnedBoxes& own, const std::vector<Boxes>& needs,
+                                       const std::vector<double>& lacking, const PlanInputs& inputs) {
   return node_traffic(lacking, own, own.layout, inputs, [&](std::size_t r) {
     counting::Member member{{}, lists_of(own.boxes, r), own.boxes.has[r] != 0};
     for (const Boxes& need : needs) {
@@ -119,7 +133,8 @@ std::vector<Traffic> receiving_traffic(const OwnedBoxes& own, const std::vector<
 }
 
 /// Bringing what is needed, where ranks lack `lacking` elements.
-double seconds_to_get(const OwnedBoxes& own, const std::vector<Boxes>& needs, const std::vector<double>& lacking, const PlanInputs& inputs) {
+double seconds_to_get(const OwnedBoxes& own, const std::vector<Boxes>& needs, const std::vector<double>& lacking,
+                      const PlanInputs& inputs) {
   double most = 0;
   std::size_t busiest = 0;
   for (std::size_t r = 0; r < lacking.size(); ++r) {
@@ -150,9 +165,11 @@ bool same_boxes(const std::vector<Boxes>& a, const std::vector<Boxes>& b) {
 
 double tasks_of(const Layout& layout, const Mesh& mesh) {
   if (!layout.columns) return 1;
-  const auto row = static_cast<std::size_t>(layout.columns->row_dim), column = static_cast<std::size_t>(layout.columns->column_dim);
+  const auto row = static_cast<std::size_t>(layout.columns->row_dim),
+             column = static_cast<std::size_t>(layout.columns->column_dim);
   const Index p = mesh.ranks();
-  return std::ceil(static_cast<double>(column_cuts(*layout.columns, p, row)) * static_cast<double>(column_cuts(*layout.columns, p, column)) / static_cast<double>(p));
+  return std::ceil(static_cast<double>(column_cuts(*layout.columns, p, row)) *
+                   static_cast<double>(column_cuts(*layout.columns, p, column)) / static_cast<double>(p));
 }
 
 double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inputs, const DescOf& desc_of) {
@@ -171,7 +188,8 @@ double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inp
       for (const Access& access : op.reads) {
         const TensorDesc* const tensor = desc_of(access.tensor);
         if (tensor == nullptr) continue;
-        const double element = tensor->sized() ? tensor->mean_bytes() : static_cast<double>(op.outputs.front().element.bytes);
+        const double element =
+            tensor->sized() ? tensor->mean_bytes() : static_cast<double>(op.outputs.front().element.bytes);
         const double times = op.by_rows && is_shared(access) ? reads_of_shared(op, points) : 1;
         bytes += times * counting::touched_elements(op, access, tensor->shape, work, r) * element;
       }
@@ -186,11 +204,13 @@ double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inp
 
 double seconds_to_receive(const OwnedBoxes& own, const std::vector<Boxes>& needs, const PlanInputs& inputs) {
   std::vector<double> lacking;
-  for (std::size_t r = 0; r < own.boxes.ranks(); ++r) lacking.push_back(united(needs, r) - united_own(needs, own.boxes, r));
+  for (std::size_t r = 0; r < own.boxes.ranks(); ++r)
+    lacking.push_back(united(needs, r) - united_own(needs, own.boxes, r));
   return seconds_to_get(own, needs, lacking, inputs);
 }
 
-ReceivingTable::ReceivingTable(const std::vector<OwnedBoxes>& own, const std::vector<std::vector<Boxes>>& needs, const PlanInputs& inputs)
+ReceivingTable::ReceivingTable(const std::vector<OwnedBoxes>& own, const std::vector<std::vector<Boxes>>& needs,
+                               const PlanInputs& inputs)
     : own_(own), needs_(needs), inputs_(inputs) {
   for (const std::vector<Boxes>& need : needs) {
     std::vector<double>& elements = needed_.emplace_back();
@@ -219,17 +239,19 @@ double ReceivingTable::seconds(std::size_t layout, std::size_t need) {
   return seconds_to_get(own_[layout], needs_[need], lacking_, inputs_);
 }
 
-double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, const Layout& made, Index parts, const PlanInputs& inputs) {
+double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, const Layout& made, Index parts,
+                       const PlanInputs& inputs) {
   std::vector<double> ready;
   for (std::size_t r = 0; r < own.boxes.ranks(); ++r) ready.push_back(ready_elements(own.boxes, work, r));
   return seconds_to_meet(op, own, work, ready, made, parts, inputs);
 }
 
-double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, const std::vector<double>& ready, const Layout& made, Index parts,
-                       const PlanInputs& inputs) {
+double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, const std::vector<double>& ready,
+                       const Layout& made, Index parts, const PlanInputs& inputs) {
   const auto element = static_cast<double>(op.outputs.front().element.bytes);
   const auto count = static_cast<double>(parts);
-  const std::vector<Traffic> all = inputs.tells_nodes() ? meeting_traffic(own, work, made, count, inputs) : std::vector<Traffic>{};
+  const std::vector<Traffic> all =
+      inputs.tells_nodes() ? meeting_traffic(own, work, made, count, inputs) : std::vector<Traffic>{};
   double worst = 0, most = 0;
   std::size_t busiest = 0;
   for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {
@@ -238,13 +260,16 @@ double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, c
     const double received = mine * count - ready[r];
     if (received > most) most = received, busiest = r;
     const Traffic traffic = all.empty() ? Traffic{received * element, 0, false, 0, 0} : all[r];
-    worst = std::max(worst, seconds_of_bytes(traffic, inputs.machine) + (count + 1) * mine * element / (inputs.machine.stream_rate * inputs.threads));
+    worst = std::max(worst, seconds_of_bytes(traffic, inputs.machine) +
+                                (count + 1) * mine * element / (inputs.machine.stream_rate * inputs.threads));
   }
   if (most == 0) return worst + inputs.machine.task_overhead;
   double boxes = count;
   for (std::size_t d = 0; d < own.boxes.dims; ++d) {
     const Index shares = coordinates(own.mesh, made.cut[d]);
-    if (shares > 1) boxes *= static_cast<double>(Tiling::near_equal(op.shape[d], shares).tiles_meeting(own.boxes.of(busiest, d)).size());
+    if (shares > 1)
+      boxes *=
+          static_cast<double>(Tiling::near_equal(op.shape[d], shares).tiles_meeting(own.boxes.of(busiest, d)).size());
   }
   if (ready[busiest] > 0) boxes -= 1;
   Traffic traffic = all.empty() ? Traffic{} : all[busiest];

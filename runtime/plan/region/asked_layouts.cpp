@@ -101,11 +101,13 @@ std::map<int, const Op*> deciding_operations(const Region& region) {
   return ops;
 }
 
-std::optional<Layout> fitting_layout(const Op& op, Layout layout, const Mesh& mesh, const PlanInputs& inputs, std::vector<DroppedAxis>& dropped) {
+std::optional<Layout> fitting_layout(const Op& op, Layout layout, const Mesh& mesh, const PlanInputs& inputs,
+                                     std::vector<DroppedAxis>& dropped) {
   if (layout.columns) {
     const ColumnMap& map = *layout.columns;
-    const bool fits = op.shape.size() == 2 && op.tile.empty() && inputs.tile.empty() && map.columns <= inputs.ranks && op.shape[0] >= inputs.ranks &&
-                      op.shape[1] >= inputs.ranks && !op.is_uncut(0) && !op.is_uncut(1) && map.row_dim < 2 && map.column_dim < 2;
+    const bool fits = op.shape.size() == 2 && op.tile.empty() && inputs.tile.empty() && map.columns <= inputs.ranks &&
+                      op.shape[0] >= inputs.ranks && op.shape[1] >= inputs.ranks && !op.is_uncut(0) &&
+                      !op.is_uncut(1) && map.row_dim < 2 && map.column_dim < 2;
     return fits ? std::optional(layout) : std::nullopt;
   }
   std::vector<Index> most = most_shares(op, inputs, may_split(op) && layout.cut.size() > op.shape.size());
@@ -139,28 +141,36 @@ int SiteNames::find(std::string_view name, const std::string& option) const {
     for (const auto& [site, op] : ops_) {
       if (!is_fixed(*op) && std::find(names.begin(), names.end(), op->name) == names.end()) names.push_back(op->name);
     }
-    refuse_placement(option + ": nothing that is placed is called `" + std::string(name) + "`; there are " + list_of(names));
+    refuse_placement(option + ": nothing that is placed is called `" + std::string(name) + "`; there are " +
+                     list_of(names));
   }
   std::string text;
-  for (const auto& [site, op] : called) text += (text.empty() ? "" : ", ") + std::to_string(site) + " (" + name_of(op->op_class) + ", line " + std::to_string(rt::line_in(op->line)) + ")";
-  refuse_placement(option + ": `" + std::string(name) + "` is computed at several sites; say which by its number: " + text);
+  for (const auto& [site, op] : called)
+    text += (text.empty() ? "" : ", ") + std::to_string(site) + " (" + name_of(op->op_class) + ", line " +
+            std::to_string(rt::line_in(op->line)) + ")";
+  refuse_placement(option + ": `" + std::string(name) +
+                   "` is computed at several sites; say which by its number: " + text);
 }
 
-AskedLayouts::AskedLayouts(const Region& region, const PlanInputs& inputs, const std::vector<std::string>& texts) : inputs_(inputs) {
+AskedLayouts::AskedLayouts(const Region& region, const PlanInputs& inputs, const std::vector<std::string>& texts)
+    : inputs_(inputs) {
   const SiteNames names(region);
   for (const std::string& text : texts) {
     const std::string option = "--place " + text;
     const std::size_t equals = text.rfind('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) refuse_placement(option + ": the form is NAME=LAYOUT, as in X=i0:a,i1:b or X=i0:2,i1:2");
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+      refuse_placement(option + ": the form is NAME=LAYOUT, as in X=i0:a,i1:b or X=i0:2,i1:2");
     Asked asked;
     asked.text = option;
     asked.site = names.find(text_within(std::string_view(text).substr(0, equals)), option);
     asked.op = &names.op(asked.site);
     if (is_fixed(*asked.op)) refuse_placement(option + ": where it runs is no choice");
-    if (std::any_of(asked_.begin(), asked_.end(), [&](const Asked& other) { return other.site == asked.site; })) refuse_placement(option + ": site " + std::to_string(asked.site) + " is placed twice");
+    if (std::any_of(asked_.begin(), asked_.end(), [&](const Asked& other) { return other.site == asked.site; }))
+      refuse_placement(option + ": site " + std::to_string(asked.site) + " is placed twice");
     const std::string layout = text.substr(equals + 1);
     const bool repeats = layout.find("everywhere") != std::string::npos || layout.find("repeated") != std::string::npos;
-    if (repeats && !may_repeat(*asked.op, inputs)) refuse_placement(option + ": several ranks would compute it, whose processors differ");
+    if (repeats && !may_repeat(*asked.op, inputs))
+      refuse_placement(option + ": several ranks would compute it, whose processors differ");
     const std::size_t arrow = layout.find("->");
     asked.work = with_blanks(layout.substr(0, arrow));
     if (arrow != std::string::npos) {
@@ -172,27 +182,35 @@ AskedLayouts::AskedLayouts(const Region& region, const PlanInputs& inputs, const
   const std::vector<Mesh> meshes = meshes_of(inputs.ranks, inputs.ranks_per_node);
   for (const Asked& asked : asked_) {
     const auto possible = [&](bool of_result) {
-      return std::any_of(meshes.begin(), meshes.end(), [&](const Mesh& mesh) { return layouts_on(mesh, asked, of_result, nullptr).has_value(); });
+      return std::any_of(meshes.begin(), meshes.end(),
+                         [&](const Mesh& mesh) { return layouts_on(mesh, asked, of_result, nullptr).has_value(); });
     };
     if (possible(false) && (asked.result.empty() || possible(true))) continue;
-    refuse_placement(asked.text + ": " + std::to_string(inputs.ranks) + " ranks have no such layout of its dimensions: " + list_of(slot_names(*asked.op)));
+    refuse_placement(asked.text + ": " + std::to_string(inputs.ranks) +
+                     " ranks have no such layout of its dimensions: " + list_of(slot_names(*asked.op)));
   }
-  if (asked_.size() > 1 && std::none_of(meshes.begin(), meshes.end(), [&](const Mesh& mesh) { return on(mesh).has_value(); })) {
-    refuse_placement("--place: " + std::to_string(inputs.ranks) + " ranks have no axes for all layouts that are asked for at once");
+  if (asked_.size() > 1 &&
+      std::none_of(meshes.begin(), meshes.end(), [&](const Mesh& mesh) { return on(mesh).has_value(); })) {
+    refuse_placement("--place: " + std::to_string(inputs.ranks) +
+                     " ranks have no axes for all layouts that are asked for at once");
   }
 }
 
-std::optional<std::vector<Layout>> AskedLayouts::layouts_on(const Mesh& mesh, const Asked& asked, bool of_result, std::vector<std::string>* warnings) const {
+std::optional<std::vector<Layout>> AskedLayouts::layouts_on(const Mesh& mesh, const Asked& asked, bool of_result,
+                                                            std::vector<std::string>* warnings) const {
   const Op& op = *asked.op;
   const std::vector<std::string> names = of_result ? result_names(op) : slot_names(op);
   const std::string& text = of_result ? asked.result : asked.work;
   std::vector<Layout> layouts;
   if (std::optional<Layout> layout = parse_layout(text, names, mesh.axes.size())) {
     std::vector<DroppedAxis> dropped;
-    layout = layout->home < inputs_.ranks ? fitting_layout(op, std::move(*layout), mesh, inputs_, dropped) : std::nullopt;
+    layout =
+        layout->home < inputs_.ranks ? fitting_layout(op, std::move(*layout), mesh, inputs_, dropped) : std::nullopt;
     if (!layout) return std::nullopt;
     for (const DroppedAxis& axis : dropped) {
-      if (warnings != nullptr) warnings->push_back(asked.text + ": axis " + static_cast<char>('a' + axis.axis) + " is dropped: there are too few elements along " + names[axis.slot]);
+      if (warnings != nullptr)
+        warnings->push_back(asked.text + ": axis " + static_cast<char>('a' + axis.axis) +
+                            " is dropped: there are too few elements along " + names[axis.slot]);
     }
     layouts.push_back(std::move(*layout));
     return layouts;
@@ -203,7 +221,8 @@ std::optional<std::vector<Layout>> AskedLayouts::layouts_on(const Mesh& mesh, co
   most.resize(names.size(), 1);
   for (std::size_t slot = 0; slot < names.size(); ++slot) {
     if (shares->slots[slot] <= most[slot]) continue;
-    if (warnings != nullptr) warnings->push_back(asked.text + ": " + names[slot] + " is not cut: there are too few elements along it");
+    if (warnings != nullptr)
+      warnings->push_back(asked.text + ": " + names[slot] + " is not cut: there are too few elements along it");
     shares->slots[slot] = 1;
   }
   layouts = with_shares(mesh, *shares);
@@ -214,7 +233,8 @@ std::optional<std::map<int, SiteLayouts>> AskedLayouts::on(const Mesh& mesh) con
   std::map<int, SiteLayouts> sites;
   for (const Asked& asked : asked_) {
     std::optional<std::vector<Layout>> works = layouts_on(mesh, asked, false, nullptr);
-    std::optional<std::vector<Layout>> results = asked.result.empty() ? std::vector<Layout>{} : layouts_on(mesh, asked, true, nullptr);
+    std::optional<std::vector<Layout>> results =
+        asked.result.empty() ? std::vector<Layout>{} : layouts_on(mesh, asked, true, nullptr);
     if (!works || !results) return std::nullopt;
     sites[asked.site] = {std::move(*works), std::move(*results)};
   }

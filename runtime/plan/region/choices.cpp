@@ -53,16 +53,23 @@ constexpr std::size_t kColumnCounts = 8;
 void add_column_maps(std::vector<Layout>& layouts, const Op& op, const PlanInputs& inputs, std::size_t slots) {
   const Index p = inputs.ranks;
   if (p < 4 || inputs.reproducible || op.shape.size() != 2 || !inputs.tile.empty() || !op.tile.empty()) return;
-  if (op.out[0].label < 0 || op.out[1].label < 0 || op.is_uncut(0) || op.is_uncut(1) || op.shape[0] < p || op.shape[1] < p) return;
+  if (op.out[0].label < 0 || op.out[1].label < 0 || op.is_uncut(0) || op.is_uncut(1) || op.shape[0] < p ||
+      op.shape[1] < p)
+    return;
   std::vector<Index> counts;
   for (Index columns = 2; columns * columns <= 2 * p; ++columns) {
     if (p % columns != 0) counts.push_back(columns);
   }
   // Of many those that are about equally far from one another, as ratios, the last one included.
   std::vector<Index> few;
-  const double ratio = counts.size() <= kColumnCounts ? 1 : std::pow(static_cast<double>(counts.back()) / static_cast<double>(counts.front()), 1.0 / (kColumnCounts - 1));
+  const double ratio = counts.size() <= kColumnCounts
+                           ? 1
+                           : std::pow(static_cast<double>(counts.back()) / static_cast<double>(counts.front()),
+                                      1.0 / (kColumnCounts - 1));
   for (const Index columns : counts) {
-    if (few.empty() || static_cast<double>(columns) >= 0.999 * ratio * static_cast<double>(few.back()) || columns == counts.back()) few.push_back(columns);
+    if (few.empty() || static_cast<double>(columns) >= 0.999 * ratio * static_cast<double>(few.back()) ||
+        columns == counts.back())
+      few.push_back(columns);
   }
   for (const Index columns : few) {
     for (const ColumnMap& map : {ColumnMap{columns, 0, 1}, ColumnMap{columns, 1, 0}}) {
@@ -77,7 +84,8 @@ constexpr std::size_t kMostLayouts = 512;
 /// The last axis behind the one before it, always: as if they were one.
 bool keeps_together(const Layout& layout, std::int8_t axis) {
   return std::all_of(layout.cut.begin(), layout.cut.end(), [axis](const Axes& axes) {
-    const auto at = std::find(axes.begin(), axes.end(), axis), before = std::find(axes.begin(), axes.end(), static_cast<std::int8_t>(axis - 1));
+    const auto at = std::find(axes.begin(), axes.end(), axis),
+               before = std::find(axes.begin(), axes.end(), static_cast<std::int8_t>(axis - 1));
     return at == axes.end() ? before == axes.end() : at != axes.begin() && *(at - 1) == axis - 1;
   });
 }
@@ -87,7 +95,8 @@ std::vector<Layout> few_layouts(const Mesh& mesh, const std::vector<Index>& most
   std::vector<Layout> layouts = spread_layouts(mesh, most);
   for (std::size_t axis = mesh.axes.size(); --axis > 0 && layouts.size() > kMostLayouts;) {
     std::vector<Layout> together;
-    std::copy_if(layouts.begin(), layouts.end(), std::back_inserter(together), [&](const Layout& layout) { return keeps_together(layout, static_cast<std::int8_t>(axis)); });
+    std::copy_if(layouts.begin(), layouts.end(), std::back_inserter(together),
+                 [&](const Layout& layout) { return keeps_together(layout, static_cast<std::int8_t>(axis)); });
     if (!together.empty()) layouts = std::move(together);
   }
   return layouts;
@@ -184,7 +193,9 @@ class ChoiceBuilder {
     for (const Place& p : place.places) {
       if (std::find(other.begin(), other.end(), p.layout) != other.end()) both.push_back(p);
     }
-    if (both.empty()) both.push_back({{std::vector<Axes>(place.places.front().layout.cut.size()), false, 0, std::nullopt}, std::nullopt});
+    if (both.empty())
+      both.push_back(
+          {{std::vector<Axes>(place.places.front().layout.cut.size()), false, 0, std::nullopt}, std::nullopt});
     place.places = std::move(both);
   }
 
@@ -196,20 +207,23 @@ class ChoiceBuilder {
     const std::size_t slots = region_.ops[site.op].op.shape.size();
     const auto add = [&](Layout layout) {
       layout.cut.resize(slots);
-      if (std::none_of(places.begin(), places.end(), [&](const Place& p) { return p.layout == layout; })) places.push_back({std::move(layout), std::nullopt});
+      if (std::none_of(places.begin(), places.end(), [&](const Place& p) { return p.layout == layout; }))
+        places.push_back({std::move(layout), std::nullopt});
     };
     const SiteLayouts& layouts = asked->second;
     if (!site.splits || !layouts.results.empty()) places.clear();
     for (const Layout& layout : layouts.results) add(layout);
     // Where a reduction is not split its result lies where the work is done.
     for (const Layout& layout : layouts.works) {
-      const bool split = std::any_of(layout.cut.begin() + static_cast<std::ptrdiff_t>(slots), layout.cut.end(), [](const Axes& axes) { return !axes.empty(); });
+      const bool split = std::any_of(layout.cut.begin() + static_cast<std::ptrdiff_t>(slots), layout.cut.end(),
+                                     [](const Axes& axes) { return !axes.empty(); });
       if (!split) add(layout);
     }
     if (site.splits) site.works = layouts.works;
   }
 
-  /// A tensor that is read several times, by one operation that is run again or by several, may have a copy for its readers.
+  /// A tensor that is read several times, by one operation that is run again or by several, may have a copy for its
+  /// readers.
   void add_copies() {
     std::vector<double> reads(choices_.places.size(), 0);
     std::vector<bool> whole(choices_.places.size(), false);  // bases and loops are read where they lie
@@ -218,17 +232,21 @@ class ChoiceBuilder {
       std::vector<std::size_t> seen;
       for (const Access& access : recorded.op.reads) {
         const auto from = site_of_.find(access.tensor);
-        if (effect || from == site_of_.end() || std::find(seen.begin(), seen.end(), from->second) != seen.end()) continue;
+        if (effect || from == site_of_.end() || std::find(seen.begin(), seen.end(), from->second) != seen.end())
+          continue;
         seen.push_back(from->second);
         const SiteChoices& site = choices_.sites[from->second];
         reads[idx(site.place)] += recorded.weight / region_.ops[site.op].weight;
         if (recorded.op.op_class == OpClass::kLoop) whole[idx(site.place)] = true;
       }
-      if (const auto base = site_of_.find(recorded.op.base); base != site_of_.end()) whole[idx(choices_.sites[base->second].place)] = true;
+      if (const auto base = site_of_.find(recorded.op.base); base != site_of_.end())
+        whole[idx(choices_.sites[base->second].place)] = true;
     }
     for (const SiteChoices& site : choices_.sites) {
       const Op& op = region_.ops[site.op].op;
-      if (reads[idx(site.place)] < 1.5 || whole[idx(site.place)] || site.fixed || op.shape.empty() || op.outputs.size() != 1) continue;
+      if (reads[idx(site.place)] < 1.5 || whole[idx(site.place)] || site.fixed || op.shape.empty() ||
+          op.outputs.size() != 1)
+        continue;
       add_copies_of(idx(site.place), op);
       whole[idx(site.place)] = true;  // once, where several sites share a place
     }
@@ -273,7 +291,8 @@ class ChoiceBuilder {
 
 bool may_split(const Op& op) {
   const bool fixed = op.home >= 0 || op.replicated;
-  return !fixed && op.combine != Combine::kNone && op.base < 0 && op.outputs.size() == 1 && !op.outputs.front().sized() && !op.reduce.empty() && op.most_split_labels() > 0;
+  return !fixed && op.combine != Combine::kNone && op.base < 0 && op.outputs.size() == 1 &&
+         !op.outputs.front().sized() && !op.reduce.empty() && op.most_split_labels() > 0;
 }
 
 counting::CutSpace task_space(const Op& op, const PlanInputs& inputs) {
@@ -291,25 +310,30 @@ counting::CutSpace task_space(const Op& op, const PlanInputs& inputs) {
   for (const ReduceLabel& r : op.reduce) {
     const Index extent = op.labels[idx(r.label)].range.size();
     space.extents.push_back(extent);
-    space.tilings.push_back(inputs.tile.empty() ? std::nullopt : std::optional(Tiling::fixed(extent, inputs.tile.front())));
+    space.tilings.push_back(inputs.tile.empty() ? std::nullopt
+                                                : std::optional(Tiling::fixed(extent, inputs.tile.front())));
   }
   return space;
 }
 
 bool may_repeat(const Op& op, const PlanInputs& inputs) {
-  return inputs.alike || op.is_source() || std::all_of(op.reads.begin(), op.reads.end(), [](const Access& access) { return access.dims.empty(); });
+  return inputs.alike || op.is_source() ||
+         std::all_of(op.reads.begin(), op.reads.end(), [](const Access& access) { return access.dims.empty(); });
 }
 
 std::vector<Index> most_shares(const Op& op, const PlanInputs& inputs, bool reduced) {
   const bool combined = !reduced && may_split(op);  // what a kernel needs whole, the sum of partial results does not
   const counting::CutSpace space = task_space(op, inputs);
   std::vector<Index> most;
-  const auto shares = [&](std::size_t slot) { return space.tilings[slot] ? space.tilings[slot]->tiles() : space.extents[slot]; };
+  const auto shares = [&](std::size_t slot) {
+    return space.tilings[slot] ? space.tilings[slot]->tiles() : space.extents[slot];
+  };
   for (std::size_t d = 0; d < op.shape.size(); ++d) {
     const bool divisible = (op.out[d].label >= 0 || op.out[d].label == kAnyLabel) && (combined || !op.is_uncut(d));
     most.push_back(divisible ? std::max<Index>(shares(d), 1) : 1);
   }
-  for (std::size_t k = 0; reduced && k < op.reduce.size(); ++k) most.push_back(std::max<Index>(shares(op.shape.size() + k), 1));
+  for (std::size_t k = 0; reduced && k < op.reduce.size(); ++k)
+    most.push_back(std::max<Index>(shares(op.shape.size() + k), 1));
   return most;
 }
 

@@ -7,13 +7,13 @@
 #include "runtime/plan/planner.h"
 #include "runtime/plan/region/region.h"
 
-// What can be chosen for the operations of a region. Decisions belong to sites: all operations recorded at one place share them, and an
-// operation with a base lies where its base does.
+// What can be chosen for the operations of a region. Decisions belong to sites: all operations recorded at one place
+// share them, and an operation with a base lies where its base does.
 
 namespace tdsl::plan {
 
-/// Redundant work is for small things only: an operation of up to this many points and floating-point operations, with a result of up to
-/// this many elements, may run on every rank.
+/// Redundant work is for small things only: an operation of up to this many points and floating-point operations, with
+/// a result of up to this many elements, may run on every rank.
 inline constexpr double kRedundantPoints = 1 << 22;
 inline constexpr double kRedundantFlops = 1 << 27;
 inline constexpr Index kRedundantElements = 1 << 16;
@@ -21,12 +21,13 @@ inline constexpr Index kRedundantElements = 1 << 16;
 /// The choices of one site.
 struct SiteChoices {
   int site = 0;
-  std::size_t op = 0;          ///< its largest operation, in the region
+  std::size_t op = 0;            ///< its largest operation, in the region
   std::vector<std::size_t> ops;  ///< all of them
-  bool fixed = false;          ///< the recorder says where it runs
-  bool splits = false;         ///< reduce labels may be cut: `works` are layouts of its own, else it works where its result lies
-  std::vector<Layout> works;   ///< of the task space
-  int place = -1;              ///< the number in Choices::places
+  bool fixed = false;            ///< the recorder says where it runs
+  bool splits =
+      false;  ///< reduce labels may be cut: `works` are layouts of its own, else it works where its result lies
+  std::vector<Layout> works;  ///< of the task space
+  int place = -1;             ///< the number in Choices::places
 };
 
 /// Where a result lies, and a copy of it that is kept for its readers, if any.
@@ -47,7 +48,7 @@ struct SiteLayouts {
 };
 
 struct ChoiceLimits {
-  bool copies = false;  ///< tensors that are read more than once may have a kept copy,
+  bool copies = false;                   ///< tensors that are read more than once may have a kept copy,
   std::vector<std::vector<int>> copied;  ///< where they lie so: per entry of Choices::places, the numbers of places
   std::size_t most_places = 512;         ///< copies that would give more of them are left out
   std::map<int, SiteLayouts> asked{};    ///< by site
@@ -69,6 +70,7 @@ struct Choices {
 /// The most shares of every slot of the task space, reduce labels included if they may be cut.
 [[nodiscard]] std::vector<Index> most_shares(const Op& op, const PlanInputs& inputs, bool reduced);
 
-[[nodiscard]] Choices choices_of(const Region& region, const PlanInputs& inputs, const Mesh& mesh, const ChoiceLimits& limits);
+[[nodiscard]] Choices choices_of(const Region& region, const PlanInputs& inputs, const Mesh& mesh,
+                                 const ChoiceLimits& limits);
 
 }  // namespace tdsl::plan

@@ -55,7 +55,9 @@ void CostTables::count(std::size_t entries) {
   kept_ += static_cast<Index>(entries);
 }
 
-Index CostTables::number_of(const std::string& text) { return numbers_.try_emplace(text, static_cast<Index>(numbers_.size())).first->second; }
+Index CostTables::number_of(const std::string& text) {
+  return numbers_.try_emplace(text, static_cast<Index>(numbers_.size())).first->second;
+}
 
 void CostTables::trim() {
   if (kept_ <= kKeptEntries) return;

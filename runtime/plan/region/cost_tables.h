@@ -8,15 +8,15 @@
 #include "runtime/plan/cost/shares.h"
 #include "runtime/plan/region/choices.h"
 
-// Tables of costs, remembered by what they depend on. Most operations of a program resemble another one, most programs with one form resemble those
-// with another: shapes, subscripts and choices decide, not names.
+// Tables of costs, remembered by what they depend on. Most operations of a program resemble another one, most programs
+// with one form resemble those with another: shapes, subscripts and choices decide, not names.
 
 namespace tdsl::plan {
 
 /// What one operation receives of one operand.
 struct ReadingCosts {
-  std::vector<std::vector<counting::Boxes>> needs;  ///< different ones, of many ways to work
-  std::vector<std::size_t> need_of;                 ///< per way to work
+  std::vector<std::vector<counting::Boxes>> needs;         ///< different ones, of many ways to work
+  std::vector<std::size_t> need_of;                        ///< per way to work
   std::unordered_map<Index, std::vector<double>> seconds;  ///< per layout of the operand (by its number) and need
 };
 

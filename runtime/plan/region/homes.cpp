@@ -29,7 +29,8 @@ constexpr int kRoomAttempts = 4;
 
 class HomeSearch {
  public:
-  HomeSearch(const Region& region, const PlanInputs& inputs, std::shared_ptr<const PlanValue> plan, const HomeRequest& request)
+  HomeSearch(const Region& region, const PlanInputs& inputs, std::shared_ptr<const PlanValue> plan,
+             const HomeRequest& request)
       : region_(region), inputs_(inputs), plan_(std::move(plan)), request_(request) {
     follow_lives();
   }
@@ -68,7 +69,8 @@ class HomeSearch {
       }
       const auto use = [&](TensorId id) {
         const auto found = open.find(id);
-        if (found != open.end() && (lives_[found->second].uses.empty() || lives_[found->second].uses.back() != k)) lives_[found->second].uses.push_back(k);
+        if (found != open.end() && (lives_[found->second].uses.empty() || lives_[found->second].uses.back() != k))
+          lives_[found->second].uses.push_back(k);
       };
       for (const Access& access : recorded.op.reads) use(access.tensor);
       if (recorded.op.base >= 0) use(recorded.op.base);
@@ -89,7 +91,8 @@ class HomeSearch {
     return request_.certain ? certain_need(region_, inputs_, plan_) : expected_need(region_, inputs_, plan_);
   }
 
-  /// Of what lives at the operation and can be moved, the site of the tensor with the largest bytes x distance to its next use.
+  /// Of what lives at the operation and can be moved, the site of the tensor with the largest bytes x distance to its
+  /// next use.
   [[nodiscard]] std::optional<int> next_to_move(std::size_t operation) const {
     std::optional<int> best;
     double most = 0;
@@ -97,7 +100,8 @@ class HomeSearch {
       const std::size_t begin = life.source && !life.uses.empty() ? life.uses.front() : life.made;
       if (begin > operation || life.end < operation || life.site < 1) continue;
       if (inputs_.homes.contains(life.site) || useless_.contains({static_cast<Index>(operation), life.site})) continue;
-      const auto next = std::find_if(life.uses.begin(), life.uses.end(), [&](std::size_t use) { return use >= operation; });
+      const auto next =
+          std::find_if(life.uses.begin(), life.uses.end(), [&](std::size_t use) { return use >= operation; });
       const bool now = life.made == operation || (next != life.uses.end() && *next == operation);
       if (now && region_.ops[operation].op.op_class == OpClass::kLoop) continue;  // it has everything at once
       const std::size_t at = now ? operation : next != life.uses.end() ? *next : region_.ops.size();
@@ -151,7 +155,8 @@ class HomeSearch {
     return planner;
   }
 
-  /// What the region costs with the homes as they are; without a known need as if sized blocks were as large as they may be.
+  /// What the region costs with the homes as they are; without a known need as if sized blocks were as large as they
+  /// may be.
   [[nodiscard]] FoundHomes result(MemoryNeed need, bool fits) const {
     FoundHomes found;
     found.fits = fits;
@@ -202,7 +207,9 @@ class HomeSearch {
   [[nodiscard]] double saved_bytes(const std::vector<MovedTensor>& tensors) const {
     std::map<std::size_t, double> changes;  // by operation
     for (const Life& life : lives_) {
-      const auto moved = std::find_if(tensors.begin(), tensors.end(), [&](const MovedTensor& t) { return t.site == life.site && t.housing.home == Home::kDisk; });
+      const auto moved = std::find_if(tensors.begin(), tensors.end(), [&](const MovedTensor& t) {
+        return t.site == life.site && t.housing.home == Home::kDisk;
+      });
       if (life.source || moved == tensors.end()) continue;
       const bool ends = life.end > life.made && life.end + 1 < region_.ops.size();
       changes[life.made] += moved->bytes;
@@ -258,14 +265,16 @@ class HomeSearch {
 
 }  // namespace
 
-FoundHomes find_homes(const Region& region, const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan, const HomeRequest& request) {
+FoundHomes find_homes(const Region& region, const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan,
+                      const HomeRequest& request) {
   return HomeSearch(region, inputs, plan, request).run();
 }
 
 namespace {
 
 /// With room for so many blocks of those that are not in memory.
-FoundHomes find_homes_beside(Index blocks, const Region& region, const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan, const HomeRequest& request) {
+FoundHomes find_homes_beside(Index blocks, const Region& region, const PlanInputs& inputs,
+                             const std::shared_ptr<const PlanValue>& plan, const HomeRequest& request) {
   PlanInputs lean = inputs;
   FoundHomes found;
   Index reserve = 0;
@@ -285,7 +294,8 @@ FoundHomes find_homes_beside(Index blocks, const Region& region, const PlanInput
 
 }  // namespace
 
-FoundHomes find_homes_and_room(const Region& region, const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan, const HomeRequest& request) {
+FoundHomes find_homes_and_room(const Region& region, const PlanInputs& inputs,
+                               const std::shared_ptr<const PlanValue>& plan, const HomeRequest& request) {
   const Index served = inputs.ranks > 1 ? kMostServed : 0;
   FoundHomes found = find_homes_beside(served, region, inputs, plan, request);
   if (!request.saves || !found.fits || found.between + found.largest_block <= found.memory) return found;

@@ -30,7 +30,8 @@ class ExpectedBytes {
   double run(const PlannedOp& op, double step, const std::vector<TensorId>& dead) {
     if (updates_in_place(op.op, op.plan) && std::ranges::find(dead, op.op.base) != dead.end()) free(op.op.base);
     for (const TensorDesc& output : op.op.outputs) {
-      const double bytes = counting::resident_bytes(output, distribution_of(op.op, op.plan, output), op.plan.housing, rank_).expected;
+      const double bytes =
+          counting::resident_bytes(output, distribution_of(op.op, op.plan, output), op.plan.housing, rank_).expected;
       owned_[output.id] = bytes;
       live_ += bytes;
     }

@@ -19,15 +19,15 @@ class FilePlan {
       : file_(file), region_(region), inputs_(inputs), warnings_(warnings), ops_(deciding_operations(region)) {
     try {
       read_ = read_plan(file.text);
-    } catch (const std::runtime_error& error) {
-      refuse_plan("--use-plan " + file_.path + ": " + error.what());
-    }
+    } catch (const std::runtime_error& error) { refuse_plan("--use-plan " + file_.path + ": " + error.what()); }
   }
 
   PlanValue check(const std::string& program) {
     PlanValue& plan = read_.plan;
     if (plan.program != program) fail(kProgramLine, "it is a plan of `" + plan.program + "`, not of `" + program + "`");
-    if (plan.ranks != inputs_.ranks) fail(kProgramLine, "it is a plan for " + std::to_string(plan.ranks) + " ranks, not for " + std::to_string(inputs_.ranks));
+    if (plan.ranks != inputs_.ranks)
+      fail(kProgramLine,
+           "it is a plan for " + std::to_string(plan.ranks) + " ranks, not for " + std::to_string(inputs_.ranks));
     for (auto decided = plan.at.begin(); decided != plan.at.end();) {
       const bool kept = check_site(decided->first, decided->second);
       decided = kept ? std::next(decided) : plan.at.erase(decided);
@@ -46,7 +46,8 @@ class FilePlan {
     const std::string number = "site " + std::to_string(site);
     if (choice == region_.choices.end() && !region_.whole) return;  // behind what a survey sees
     if (choice == region_.choices.end()) fail(read_.lines.at(site), number + " has no forms in this program");
-    if (form >= choice->forms) fail(read_.lines.at(site), number + " has forms 0 to " + std::to_string(choice->forms - 1));
+    if (form >= choice->forms)
+      fail(read_.lines.at(site), number + " has forms 0 to " + std::to_string(choice->forms - 1));
   }
 
   /// False: the decision cannot be had here.
@@ -59,7 +60,8 @@ class FilePlan {
       fail(line, number + " is none of this program, or not reached with these parameters");
     }
     const Op& op = *found->second;
-    if (decision.kind != name_of(op.op_class)) fail(line, number + " is a " + name_of(op.op_class) + " here, not a " + decision.kind);
+    if (decision.kind != name_of(op.op_class))
+      fail(line, number + " is a " + name_of(op.op_class) + " here, not a " + decision.kind);
     if (is_fixed(op)) fail(line, "where " + number + " runs is no choice");
     const bool repeats = repeated(decision.work, slot_names(op)) || repeated(decision.result, result_names(op));
     if (repeats && !may_repeat(op, inputs_)) {
@@ -70,7 +72,8 @@ class FilePlan {
     if (!decision.result.empty() && !fit(line, op, result_names(op), decision.result)) return false;
     if (!decision.copy.empty() && !fit(line, op, result_names(op), decision.copy)) return false;
     for (const int reader : decision.readers) {
-      if (region_.whole && !ops_.contains(reader)) fail(line, "site " + std::to_string(reader) + ", which would read the copy, is none of this program");
+      if (region_.whole && !ops_.contains(reader))
+        fail(line, "site " + std::to_string(reader) + ", which would read the copy, is none of this program");
     }
     return true;
   }
@@ -93,13 +96,16 @@ class FilePlan {
       return false;
     }
     for (const DroppedAxis& axis : dropped) {
-      warn(line, std::string("axis ") + static_cast<char>('a' + axis.axis) + " is dropped: " + op.name + " has too few elements along " + names[axis.slot]);
+      warn(line, std::string("axis ") + static_cast<char>('a' + axis.axis) + " is dropped: " + op.name +
+                     " has too few elements along " + names[axis.slot]);
     }
     if (!dropped.empty()) text = text_of(*fitting, names);
     return true;
   }
 
-  void warn(std::size_t line, const std::string& message) { warnings_.push_back("--use-plan " + file_.path + ": line " + std::to_string(line) + ": " + message); }
+  void warn(std::size_t line, const std::string& message) {
+    warnings_.push_back("--use-plan " + file_.path + ": line " + std::to_string(line) + ": " + message);
+  }
 
   static std::string list_of(const std::vector<std::string>& names) {
     std::string text;
@@ -122,7 +128,8 @@ ProgramPlans imposed_plans(const Region& region, const PlanInputs& inputs, const
   plans.note.clear();
   Alternative chosen;
   if (request.use) {
-    auto plan = std::make_shared<const PlanValue>(plan_of_file(*request.use, request.program, region, inputs, plans.warnings));
+    auto plan =
+        std::make_shared<const PlanValue>(plan_of_file(*request.use, request.program, region, inputs, plans.warnings));
     plans.note = "of " + request.use->path;
     chosen = weigh("file", plan, plans.note, region, inputs);
   } else {
@@ -140,8 +147,10 @@ ProgramPlans imposed_plans(const Region& region, const PlanInputs& inputs, const
 
 /// Plans of the schedule, and those of others behind them.
 ProgramPlans scheduled_plans(const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
-  ProgramPlans plans = plan_program(region, inputs, request.schedule, request.compare ? Compare::kAll : Compare::kNothing);
-  if (!plans.refused.empty()) plans.warnings.push_back("--schedule=" + plans.refused + "; every operation is planned by itself");
+  ProgramPlans plans =
+      plan_program(region, inputs, request.schedule, request.compare ? Compare::kAll : Compare::kNothing);
+  if (!plans.refused.empty())
+    plans.warnings.push_back("--schedule=" + plans.refused + "; every operation is planned by itself");
   return plans;
 }
 
@@ -154,8 +163,10 @@ PlanValue plan_of_file(const PlanFile& file, const std::string& program, const R
 
 ProgramPlans plans_for(const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
   const bool imposed = request.use || !request.place.empty();
-  if (request.use && !request.place.empty()) refuse_plan("--place and --use-plan cannot be given together: a plan file imposes everything");
-  if (imposed && inputs.reproducible) refuse_plan(std::string(request.use ? "--use-plan" : "--place") + " with --reproducible is not supported yet");
+  if (request.use && !request.place.empty())
+    refuse_plan("--place and --use-plan cannot be given together: a plan file imposes everything");
+  if (imposed && inputs.reproducible)
+    refuse_plan(std::string(request.use ? "--use-plan" : "--place") + " with --reproducible is not supported yet");
   if (!request.place.empty() && inputs.ranks == 1) refuse_plan("--place: one rank has all of every tensor");
   ProgramPlans plans = imposed ? imposed_plans(region, inputs, request) : scheduled_plans(region, inputs, request);
   for (Alternative& alternative : plans.alternatives) {
@@ -167,8 +178,10 @@ ProgramPlans plans_for(const Region& region, const PlanInputs& inputs, const Pla
   return plans;
 }
 
-PlanValue saved_plan(const ProgramPlans& plans, const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
-  if (!plans.alternatives.empty() && plans.alternatives.front().plan != nullptr) return *plans.alternatives.front().plan;
+PlanValue saved_plan(const ProgramPlans& plans, const Region& region, const PlanInputs& inputs,
+                     const PlanRequest& request) {
+  if (!plans.alternatives.empty() && plans.alternatives.front().plan != nullptr)
+    return *plans.alternatives.front().plan;
   PlanValue plan;
   plan.program = request.program;
   plan.region = region.hash;

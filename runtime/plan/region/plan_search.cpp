@@ -51,7 +51,8 @@ std::vector<Mesh> few_of(std::vector<Mesh> meshes, Index ranks) {
   if (meshes.size() <= kMeshes) return meshes;
   const auto unevenness = [](const Mesh& mesh) {
     double sum = 0;
-    for (const MeshAxis& axis : mesh.axes) sum += std::log(static_cast<double>(axis.size)) * std::log(static_cast<double>(axis.size));
+    for (const MeshAxis& axis : mesh.axes)
+      sum += std::log(static_cast<double>(axis.size)) * std::log(static_cast<double>(axis.size));
     return sum;
   };
   // How far the best two sides are from equal, as a ratio.
@@ -63,15 +64,18 @@ std::vector<Mesh> few_of(std::vector<Mesh> meshes, Index ranks) {
     }
     return best;
   };
-  std::stable_sort(meshes.begin(), meshes.end(), [&](const Mesh& a, const Mesh& b) { return unevenness(a) < unevenness(b); });
-  const auto square = std::min_element(meshes.begin(), meshes.end(), [&](const Mesh& a, const Mesh& b) { return two_sides(a) < two_sides(b); });
-  if (square - meshes.begin() >= static_cast<std::ptrdiff_t>(kMeshes)) std::iter_swap(square, meshes.begin() + static_cast<std::ptrdiff_t>(kMeshes - 1));
+  std::stable_sort(meshes.begin(), meshes.end(),
+                   [&](const Mesh& a, const Mesh& b) { return unevenness(a) < unevenness(b); });
+  const auto square = std::min_element(meshes.begin(), meshes.end(),
+                                       [&](const Mesh& a, const Mesh& b) { return two_sides(a) < two_sides(b); });
+  if (square - meshes.begin() >= static_cast<std::ptrdiff_t>(kMeshes))
+    std::iter_swap(square, meshes.begin() + static_cast<std::ptrdiff_t>(kMeshes - 1));
   meshes.resize(kMeshes);
   return meshes;
 }
 
-/// The work of a search, at least a constant and a number of readings of its tables: little where a mesh is one of several, more for the best one.
-/// Ten times as much finds plans that are 0.01 % faster.
+/// The work of a search, at least a constant and a number of readings of its tables: little where a mesh is one of
+/// several, more for the best one. Ten times as much finds plans that are 0.01 % faster.
 SearchLimits search_limits(const Network& network, bool last) {
   SearchLimits limits;
   limits.work = std::max(Index{1} << (last ? 24 : 22), (last ? 32 : 16) * network.entries());
@@ -81,8 +85,11 @@ SearchLimits search_limits(const Network& network, bool last) {
 /// Tables of more entries are read a few times only.
 constexpr Index kManyEntries = Index{1} << 22;
 
-/// How often multipliers change. What starts from something that fits is there to find something better, if that is easy.
-int solves_of(const Network& network, bool fits) { return fits || network.entries() > kManyEntries ? 6 : MemoryLimits{}.solves; }
+/// How often multipliers change. What starts from something that fits is there to find something better, if that is
+/// easy.
+int solves_of(const Network& network, bool fits) {
+  return fits || network.entries() > kManyEntries ? 6 : MemoryLimits{}.solves;
+}
 
 /// Layouts of a tensor that are tried with copies.
 constexpr std::size_t kCopiedLayouts = 4;
@@ -106,10 +113,18 @@ std::vector<int> cheapest_beside(const Network& network, int variable, const Ass
 /// The search of one mesh.
 class MeshSearch {
  public:
-  MeshSearch(const Region& region, const PlanInputs& inputs, Mesh mesh, double cap, double share, bool linearise, CostTables& tables)
-      : region_(region), inputs_(inputs), mesh_(std::move(mesh)), cap_(cap), share_(share), linearise_(linearise), tables_(tables) {}
+  MeshSearch(const Region& region, const PlanInputs& inputs, Mesh mesh, double cap, double share, bool linearise,
+             CostTables& tables)
+      : region_(region),
+        inputs_(inputs),
+        mesh_(std::move(mesh)),
+        cap_(cap),
+        share_(share),
+        linearise_(linearise),
+        tables_(tables) {}
 
-  /// Once for every kind of choices; those of the first are among those of the next, and numbered alike. Returns whether a better plan was found.
+  /// Once for every kind of choices; those of the first are among those of the next, and numbered alike. Returns
+  /// whether a better plan was found.
   bool try_choices(const ChoiceLimits& choices) {
     const RegionNetwork network(region_, inputs_, mesh_, choices, &tables_);
     MemoryLimits limits = network.memory();
@@ -121,17 +136,29 @@ class MeshSearch {
     limits.solves = solves_of(network.network(), !start_.empty() && best_.fits);
     limits.share = std::max(share_, 1.0);
     // Copies are numbered behind what there is without them.
-    const FittingSolution found = solve_within(network.network(), limits, start_, network.arcs(), search_limits(network.network(), choices.copies));
+    const FittingSolution found = solve_within(network.network(), limits, start_, network.arcs(),
+                                               search_limits(network.network(), choices.copies));
     work_ += found.solution.work;
     if (found.solution.cost == kForbidden) return false;
-    const bool better = found.fits != best_.fits ? found.fits : found.fits ? found.solution.cost < best_.seconds * (1 - 1e-12) : found.excess < excess_;
+    const bool better = found.fits != best_.fits ? found.fits
+                        : found.fits             ? found.solution.cost < best_.seconds * (1 - 1e-12)
+                                                 : found.excess < excess_;
     if (!start_.empty() && !better) return false;
-    best_ = {network.plan_of(found.solution.values), found.solution.cost, found.solution.exact, found.fits, 0, cap_, choices, found.solution.values};
-    for (const MemoryLimits::Point& point : limits.points) best_.peak_bytes = std::max(best_.peak_bytes, bytes_at(point, found.solution.values));
+    best_ = {network.plan_of(found.solution.values),
+             found.solution.cost,
+             found.solution.exact,
+             found.fits,
+             0,
+             cap_,
+             choices,
+             found.solution.values};
+    for (const MemoryLimits::Point& point : limits.points)
+      best_.peak_bytes = std::max(best_.peak_bytes, bytes_at(point, found.solution.values));
     excess_ = found.excess;
     start_ = found.solution.values;
     copied_.clear();
-    for (std::size_t k = 0; k < network.choices().places.size(); ++k) copied_.push_back(cheapest_beside(network.network(), static_cast<int>(k), start_));
+    for (std::size_t k = 0; k < network.choices().places.size(); ++k)
+      copied_.push_back(cheapest_beside(network.network(), static_cast<int>(k), start_));
     return true;
   }
   /// Copies of tensors that lie as they do now, or as would cost little more.
@@ -170,7 +197,9 @@ class MeshSearch {
 
 }  // namespace
 
-std::vector<Mesh> few_meshes(Index ranks, Index ranks_per_node) { return few_of(meshes_of(ranks, ranks_per_node), ranks); }
+std::vector<Mesh> few_meshes(Index ranks, Index ranks_per_node) {
+  return few_of(meshes_of(ranks, ranks_per_node), ranks);
+}
 
 double memory_limit(const Region& region, const PlanInputs& inputs) {
   if (inputs.memory > 0) return static_cast<double>(inputs.memory);
@@ -197,7 +226,8 @@ MeshPlans search_meshes(const Region& region, const PlanInputs& inputs, const Se
   }
   std::vector<MeshSearch*> order;
   for (MeshSearch& s : searches) order.push_back(&s);
-  std::stable_sort(order.begin(), order.end(), [](const MeshSearch* a, const MeshSearch* b) { return a->better_than(*b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const MeshSearch* a, const MeshSearch* b) { return a->better_than(*b); });
   MeshPlans plans;
   double least = kForbidden;
   for (const MeshSearch& s : searches) {

@@ -11,10 +11,10 @@ namespace tdsl::plan {
 /// A plan for a whole region, with what was found out on the way.
 struct FoundPlan {
   PlanValue plan;
-  double seconds = 0;      ///< predicted, by the model of region_network.h
-  bool exact = false;      ///< shown to be the cheapest
-  bool fits = true;        ///< within the memory limit
-  double peak_bytes = 0;   ///< owned and partial bytes of the busiest rank where they are most
+  double seconds = 0;     ///< predicted, by the model of region_network.h
+  bool exact = false;     ///< shown to be the cheapest
+  bool fits = true;       ///< within the memory limit
+  double peak_bytes = 0;  ///< owned and partial bytes of the busiest rank where they are most
   double limit_bytes = 0;
   // What the plan is the choice of, for questions about it (site_values.h).
   ChoiceLimits choices;
@@ -31,8 +31,9 @@ struct SearchOptions {
 
 /// The plans of several meshes.
 struct MeshPlans {
-  std::vector<FoundPlan> found;         ///< the cheapest plan of every mesh, the best one first, with copies and then without
-  std::optional<PlanValue> linearised;  ///< what EinDecomp's linearisation gives, on its best mesh; none where values along some path forbid those of another
+  std::vector<FoundPlan> found;  ///< the cheapest plan of every mesh, the best one first, with copies and then without
+  std::optional<PlanValue> linearised;  ///< what EinDecomp's linearisation gives, on its best mesh; none where values
+                                        ///< along some path forbid those of another
   Index work = 0;                       ///< table entries read by all searches
 };
 
@@ -42,10 +43,12 @@ struct MeshPlans {
 /// A few of many meshes: the most even ones, and one that splits into two near-equal sides if they do not.
 [[nodiscard]] std::vector<Mesh> few_meshes(Index ranks, Index ranks_per_node);
 
-/// The cheapest plan for the region within memory, over all meshes; an empty one if no mesh has what is asked. A function of its arguments alone: work is bounded by counting.
+/// The cheapest plan for the region within memory, over all meshes; an empty one if no mesh has what is asked. A
+/// function of its arguments alone: work is bounded by counting.
 [[nodiscard]] FoundPlan search(const Region& region, const PlanInputs& inputs, const SearchOptions& options);
 
-/// The same of every mesh. The model of region_network.h knows no tiles: where they matter another one than the first can be faster.
+/// The same of every mesh. The model of region_network.h knows no tiles: where they matter another one than the first
+/// can be faster.
 [[nodiscard]] MeshPlans search_meshes(const Region& region, const PlanInputs& inputs, const SearchOptions& options);
 
 }  // namespace tdsl::plan

@@ -12,13 +12,15 @@
 namespace tdsl::plan {
 
 /// The operations as they are planned with nothing alive but what later ones read; `after` is called behind each.
-[[nodiscard]] inline std::vector<PlannedSegment> plan_one_by_one(const Region& region, Planner& planner, const std::function<void()>& after = nullptr) {
+[[nodiscard]] inline std::vector<PlannedSegment> plan_one_by_one(const Region& region, Planner& planner,
+                                                                 const std::function<void()>& after = nullptr) {
   std::vector<PlannedSegment> planned;
   std::set<TensorId> living;  // of this survey run
   for (std::size_t k = 0; k < region.ops.size(); ++k) {
     const RegionOp& recorded = region.ops[k];
     std::vector<TensorId> dropped = recorded.last_uses;
-    if (k > 0 && recorded.run != region.ops[k - 1].run) dropped.insert(dropped.end(), living.begin(), living.end()), living.clear();
+    if (k > 0 && recorded.run != region.ops[k - 1].run)
+      dropped.insert(dropped.end(), living.begin(), living.end()), living.clear();
     for (const TensorDesc& output : recorded.op.outputs) living.insert(output.id);
     for (const TensorId id : recorded.last_uses) living.erase(id);
     planned.push_back(planner.plan({{recorded.op}, std::move(dropped)}));
@@ -27,8 +29,8 @@ namespace tdsl::plan {
   return planned;
 }
 
-/// Tensors that end with an operation of the region: the recorded ones with the last of the operations it was planned as, copies with their
-/// originals, partial results with their combination.
+/// Tensors that end with an operation of the region: the recorded ones with the last of the operations it was planned
+/// as, copies with their originals, partial results with their combination.
 class RegionEnds {
  public:
   [[nodiscard]] std::vector<TensorId> after(const RegionOp& recorded, const PlannedSegment& planned, std::size_t k) {

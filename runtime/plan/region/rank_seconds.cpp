@@ -9,7 +9,8 @@
 
 namespace tdsl::plan {
 
-double seconds_on(const Region& region, const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan, Index rank) {
+double seconds_on(const Region& region, const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan,
+                  Index rank) {
   Planner planner(inputs);
   if (plan != nullptr && !plan->at.empty()) planner.impose(std::make_unique<ImposedPlan>(plan));
   const std::vector<PlannedSegment> planned = plan_one_by_one(region, planner);
@@ -17,7 +18,8 @@ double seconds_on(const Region& region, const PlanInputs& inputs, const std::sha
   for (std::size_t k = 0; k < planned.size(); ++k) {
     for (const auto& op : planned[k].ops) {
       const bool once = op->op.is_source();
-      seconds += (once ? 1 : region.ops[k].weight) * cost_of(op->op, op->plan, planner.lookup(), rank, inputs.machine, inputs.threads).seconds.hi;
+      seconds += (once ? 1 : region.ops[k].weight) *
+                 cost_of(op->op, op->plan, planner.lookup(), rank, inputs.machine, inputs.threads).seconds.hi;
     }
   }
   return seconds;

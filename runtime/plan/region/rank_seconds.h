@@ -8,7 +8,9 @@
 
 namespace tdsl::plan {
 
-/// The predicted seconds of one rank for all operations of the region, as often as they run, planned as `inputs` and `plan` (null: each by itself) say.
-[[nodiscard]] double seconds_on(const Region& region, const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan, Index rank);
+/// The predicted seconds of one rank for all operations of the region, as often as they run, planned as `inputs` and
+/// `plan` (null: each by itself) say.
+[[nodiscard]] double seconds_on(const Region& region, const PlanInputs& inputs,
+                                const std::shared_ptr<const PlanValue>& plan, Index rank);
 
 }  // namespace tdsl::plan

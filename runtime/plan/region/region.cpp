@@ -41,14 +41,18 @@ class RegionHash {
 
  private:
   /// Tensors by the order of their appearance: their numbers are the recorder's affair.
-  void add_tensor(TensorId id) { hash_.add(numbers_.try_emplace(id, static_cast<Index>(numbers_.size())).first->second); }
+  void add_tensor(TensorId id) {
+    hash_.add(numbers_.try_emplace(id, static_cast<Index>(numbers_.size())).first->second);
+  }
 
   void add(const RegionOp& recorded) {
     const Op& op = recorded.op;
     hash_.add(recorded.weight);
     hash_.add(recorded.run);
-    for (const int number : {static_cast<int>(op.op_class), op.site, static_cast<int>(op.combine), static_cast<int>(op.replicated),
-                             static_cast<int>(op.ordered), static_cast<int>(op.divisible), static_cast<int>(op.overwrites), static_cast<int>(op.epilogue)}) {
+    for (const int number :
+         {static_cast<int>(op.op_class), op.site, static_cast<int>(op.combine), static_cast<int>(op.replicated),
+          static_cast<int>(op.ordered), static_cast<int>(op.divisible), static_cast<int>(op.overwrites),
+          static_cast<int>(op.epilogue)}) {
       hash_.add(number);
     }
     hash_.add(op.home);
@@ -132,7 +136,8 @@ std::string list(const std::vector<std::string>& items) {
 }
 
 std::string range(const Interval& interval) {
-  return interval.lo == 0 ? std::to_string(interval.hi) : std::to_string(interval.lo) + ".." + std::to_string(interval.hi);
+  return interval.lo == 0 ? std::to_string(interval.hi)
+                          : std::to_string(interval.lo) + ".." + std::to_string(interval.hi);
 }
 
 class RegionText {
@@ -141,8 +146,9 @@ class RegionText {
     char hash[24];
     std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(region.hash));
     const int runs = region.ops.empty() ? 1 : region.ops.back().run + 1;
-    std::string text = "region " + std::string(hash) + ": " + std::to_string(region.ops.size()) + " operations, " + std::to_string(runs) +
-                       (runs == 1 ? " run, " : " runs, ") + (region.whole ? "whole" : "up to a fence: " + region.fence) + "\n";
+    std::string text = "region " + std::string(hash) + ": " + std::to_string(region.ops.size()) + " operations, " +
+                       std::to_string(runs) + (runs == 1 ? " run, " : " runs, ") +
+                       (region.whole ? "whole" : "up to a fence: " + region.fence) + "\n";
     for (std::size_t k = 0; k < region.ops.size(); ++k) {
       const bool begins = k > 0 && region.ops[k].run != region.ops[k - 1].run;
       if (begins) text += "run " + std::to_string(region.ops[k].run + 1) + "\n";
@@ -152,19 +158,23 @@ class RegionText {
   }
 
  private:
-  std::string tensor(TensorId id) { return "t" + std::to_string(numbers_.try_emplace(id, numbers_.size()).first->second); }
+  std::string tensor(TensorId id) {
+    return "t" + std::to_string(numbers_.try_emplace(id, numbers_.size()).first->second);
+  }
 
   std::string line(std::size_t k, const RegionOp& recorded) {
     const Op& op = recorded.op;
     char head[96];
-    std::snprintf(head, sizeof head, "%5zu  x%-5s line %-4d site %-4d", k, number(recorded.weight).c_str(), rt::line_in(op.line), op.site);
+    std::snprintf(head, sizeof head, "%5zu  x%-5s line %-4d site %-4d", k, number(recorded.weight).c_str(),
+                  rt::line_in(op.line), op.site);
     std::string text = std::string(head) + name_of(op.op_class) + " " + op.name + ":" + outputs(op);
     if (!op.outputs.empty() && !(op.reads.empty() && op.reduce.empty())) text += " =";
     if (!op.reduce.empty()) text += " " + reduction(op);
     const std::span<const Access> own = op.own_reads();
     for (std::size_t r = 0; r < own.size(); ++r) text += (r == 0 ? " " : ", ") + access(op, own[r]);
     if (op.epilogue) text += "; epilogue";
-    for (std::size_t r = own.size(); r < op.reads.size(); ++r) text += (r == own.size() ? " of " : ", ") + access(op, op.reads[r]);
+    for (std::size_t r = own.size(); r < op.reads.size(); ++r)
+      text += (r == own.size() ? " of " : ", ") + access(op, op.reads[r]);
     if (op.base >= 0) text += "; base " + tensor(op.base);
     if (op.replicated) text += "; everywhere";
     if (op.home >= 0) text += "; on rank " + std::to_string(op.home);
@@ -179,8 +189,8 @@ class RegionText {
       std::vector<std::string> dims;
       for (std::size_t d = 0; d < output.shape.size(); ++d) {
         const int label = d < op.out.size() ? op.out[d].label : kNoLabel;
-        dims.push_back((label >= 0 ? op.labels[static_cast<std::size_t>(label)].name + ":" : "") + std::to_string(output.shape[d]) +
-                       (op.is_uncut(d) ? " uncut" : ""));
+        dims.push_back((label >= 0 ? op.labels[static_cast<std::size_t>(label)].name + ":" : "") +
+                       std::to_string(output.shape[d]) + (op.is_uncut(d) ? " uncut" : ""));
       }
       text += (text.empty() ? " " : ", ") + tensor(output.id) + "[" + list(dims) + "] " + output.element.name;
     }
@@ -211,9 +221,11 @@ class RegionText {
               op.labels[static_cast<std::size_t>(term.label)].name;
     }
     const bool one = dim.offset.size() == 1;
-    if (text.empty()) return one ? std::to_string(dim.offset.lo) : std::to_string(dim.offset.lo) + ".." + std::to_string(dim.offset.hi);
+    if (text.empty())
+      return one ? std::to_string(dim.offset.lo) : std::to_string(dim.offset.lo) + ".." + std::to_string(dim.offset.hi);
     if (!one) text += " + (" + std::to_string(dim.offset.lo) + ".." + std::to_string(dim.offset.hi) + ")";
-    if (one && dim.offset.lo != 0) text += (dim.offset.lo < 0 ? " - " : " + ") + std::to_string(dim.offset.lo < 0 ? -dim.offset.lo : dim.offset.lo);
+    if (one && dim.offset.lo != 0)
+      text += (dim.offset.lo < 0 ? " - " : " + ") + std::to_string(dim.offset.lo < 0 ? -dim.offset.lo : dim.offset.lo);
     if (dim.divisor == 1) return text;
     return (text.find(' ') == std::string::npos ? text : "(" + text + ")") + " / " + std::to_string(dim.divisor);
   }

@@ -32,10 +32,10 @@ struct RegionChoice {
 struct Region {
   std::vector<RegionOp> ops;  ///< in program order, run by run
   std::vector<RegionChoice> choices;
-  bool whole = false;         ///< whether it reaches the end of the program
-  std::string fence;          ///< else why it does not
-  bool guessed = false;       ///< how often some loop runs comes from data: weights are guesses
-  std::uint64_t hash = 0;     ///< of everything a plan depends on; names and lines are left out
+  bool whole = false;      ///< whether it reaches the end of the program
+  std::string fence;       ///< else why it does not
+  bool guessed = false;    ///< how often some loop runs comes from data: weights are guesses
+  std::uint64_t hash = 0;  ///< of everything a plan depends on; names and lines are left out
 };
 
 [[nodiscard]] std::uint64_t hash_of(const Region& region);
@@ -46,7 +46,8 @@ struct Region {
 ///         0  x1     line 3    site 1   load A: t0[i0:60, i1:50] f64
 ///         1  x1     line 4    site 2   load B: t1[i0:50, i1:40] f64
 ///         2  x1     line 5    site 3   contraction C: t2[i:60, k:40] f64 = sum[j:50] t0[i, j], t1[j, k]; ends t0, t1
-///         3  x1     line 6    site 4   collect C: t2[0..3, 0..3], t2[0..3, 37..40], t2[57..60, 0..3], t2[57..60, 37..40]; on rank 0; ends t2
+///         3  x1     line 6    site 4   collect C: t2[0..3, 0..3], t2[0..3, 37..40], t2[57..60, 0..3],
+///         t2[57..60, 37..40]; on rank 0; ends t2
 [[nodiscard]] std::string text_of(const Region& region);
 
 }  // namespace tdsl::plan

@@ -50,13 +50,19 @@ std::vector<Index> mesh_sample(const Mesh& mesh, bool whole_nodes) {
   return ranks;
 }
 
-RegionNetwork::RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh, const ChoiceLimits& limits, CostTables* tables)
-    : region_(region), inputs_(inputs), mesh_(std::move(mesh)), choices_(choices_of(region, inputs, mesh_, limits)), tables_(tables != nullptr ? *tables : own_tables_) {
+RegionNetwork::RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh, const ChoiceLimits& limits,
+                             CostTables* tables)
+    : region_(region),
+      inputs_(inputs),
+      mesh_(std::move(mesh)),
+      choices_(choices_of(region, inputs, mesh_, limits)),
+      tables_(tables != nullptr ? *tables : own_tables_) {
   tables_.trim();
   choose_ranks();
   for (std::size_t s = 0; s < choices_.sites.size(); ++s) site_number_[choices_.sites[s].site] = s;
   for (const RegionOp& recorded : region_.ops) {
-    for (const TensorDesc& output : recorded.op.outputs) producer_[output.id] = {site_number_.at(recorded.op.site), &output};
+    for (const TensorDesc& output : recorded.op.outputs)
+      producer_[output.id] = {site_number_.at(recorded.op.site), &output};
   }
   add_variables();
   const std::vector<double> weights = merged_weights();
@@ -84,7 +90,9 @@ void RegionNetwork::choose_ranks() {
 /// Whether one operation costs what the other does wherever it runs: most operations of a loop's second iteration do.
 bool RegionNetwork::costs_alike(const Op& a, const Op& b) const {
   const auto range = [](const LabelDesc& label) { return std::pair(label.range.lo, label.range.hi); };
-  if (a.site != b.site || a.shape != b.shape || a.flops_per_point != b.flops_per_point || a.outputs.size() != b.outputs.size()) return false;
+  if (a.site != b.site || a.shape != b.shape || a.flops_per_point != b.flops_per_point ||
+      a.outputs.size() != b.outputs.size())
+    return false;
   if (!std::ranges::equal(a.labels, b.labels, {}, range, range)) return false;
   for (std::size_t k = 0; k < a.outputs.size(); ++k) {
     if (a.outputs[k].shape != b.outputs[k].shape) return false;
@@ -103,7 +111,9 @@ std::vector<double> RegionNetwork::merged_weights() const {
     for (std::size_t n = 0; n < site.ops.size(); ++n) {
       const RegionOp& recorded = region_.ops[site.ops[n]];
       const auto end = site.ops.begin() + static_cast<std::ptrdiff_t>(n);
-      const auto first = std::find_if(site.ops.begin(), end, [&](std::size_t k) { return weights[k] > 0 && costs_alike(region_.ops[k].op, recorded.op); });
+      const auto first = std::find_if(site.ops.begin(), end, [&](std::size_t k) {
+        return weights[k] > 0 && costs_alike(region_.ops[k].op, recorded.op);
+      });
       weights[first == end ? site.ops[n] : *first] += recorded.weight;
     }
   }
@@ -123,8 +133,10 @@ void RegionNetwork::add_variables() {
   for (const MeshAxis& axis : mesh_.axes) append_number(setting, axis.size), append_number(setting, axis.stride);
   for (const Index rank : ranks_) append_number(setting, rank);
   const std::string list = std::to_string(tables_.number_of(setting)) + ':';
-  for (const PlaceChoices& place : choices_.places) place_list_.push_back(tables_.number_of(list + cost_text(place.places)));
-  for (std::size_t s = 0; s < choices_.sites.size(); ++s) work_list_.push_back(tables_.number_of(list + cost_text(works(s))));
+  for (const PlaceChoices& place : choices_.places)
+    place_list_.push_back(tables_.number_of(list + cost_text(place.places)));
+  for (std::size_t s = 0; s < choices_.sites.size(); ++s)
+    work_list_.push_back(tables_.number_of(list + cost_text(works(s))));
   for (const PlaceChoices& place : choices_.places) network_.add_variable(static_cast<int>(place.places.size()));
   for (std::size_t s = 0; s < choices_.sites.size(); ++s) {
     const SiteChoices& site = choices_.sites[s];
@@ -173,7 +185,8 @@ const RegionNetwork::PlacedBoxes& RegionNetwork::placed_boxes(const SiteChoices&
   return known->second;
 }
 
-RegionNetwork::PlacedBoxes RegionNetwork::place_boxes(const Op& op, const TensorDesc& tensor, const std::vector<Place>& places) const {
+RegionNetwork::PlacedBoxes RegionNetwork::place_boxes(const Op& op, const TensorDesc& tensor,
+                                                      const std::vector<Place>& places) const {
   counting::CutSpace space = task_space(op, inputs_);
   const bool whole = op.op_class == OpClass::kLoop;  // outputs of shapes of their own, each one block
   space.extents = tensor.shape;
@@ -219,7 +232,8 @@ void RegionNetwork::add_operation(std::size_t k, double weight) {
     find_boxes(work);
     CostTables::Table seconds;
     for (std::size_t w = 0; w < work.boxes.size(); ++w) {
-      seconds.push_back(seconds_to_compute(op, work.boxes[w], inputs_, desc_of) + seconds_of_tasks(tasks_of(work.layouts[w], mesh_), inputs_.machine, inputs_.threads));
+      seconds.push_back(seconds_to_compute(op, work.boxes[w], inputs_, desc_of) +
+                        seconds_of_tasks(tasks_of(work.layouts[w], mesh_), inputs_.machine, inputs_.threads));
     }
     return seconds;
   }));
@@ -298,7 +312,8 @@ void RegionNetwork::add_reads(Worked& work, std::span<const Access> reads, int r
 }
 
 /// What the ways to work need of an operand. Many need the same: each need is priced once.
-void RegionNetwork::find_needs(Worked& work, const std::vector<Index>& shape, const std::vector<const Access*>& accesses, ReadingCosts& costs) const {
+void RegionNetwork::find_needs(Worked& work, const std::vector<Index>& shape,
+                               const std::vector<const Access*>& accesses, ReadingCosts& costs) const {
   find_boxes(work);
   for (const Boxes& mine : work.boxes) {
     std::vector<Boxes> need;
@@ -311,7 +326,8 @@ void RegionNetwork::find_needs(Worked& work, const std::vector<Index>& shape, co
 }
 
 /// Seconds to receive one operand: its places x ways to work.
-CostTables::Table RegionNetwork::reading_table(Worked& work, const Producer& producer, const std::vector<const Access*>& accesses, ReadingCosts& costs) {
+CostTables::Table RegionNetwork::reading_table(Worked& work, const Producer& producer,
+                                               const std::vector<const Access*>& accesses, ReadingCosts& costs) {
   const SiteChoices& from = choices_.sites[producer.site];
   const TensorDesc& tensor = *producer.desc;
   if (costs.need_of.empty()) find_needs(work, tensor.shape, accesses, costs);
@@ -343,7 +359,8 @@ CostTables::Table RegionNetwork::reading_table(Worked& work, const Producer& pro
 
 void RegionNetwork::add_results(Worked& work, double weight) {
   const int place = choices_.sites[work.site].place;
-  CostTables::Table table = tables_.table("m|" + std::to_string(place_list_[idx(place)]) + '|' + work.name, [&] { return meeting_table(work); });
+  CostTables::Table table = tables_.table("m|" + std::to_string(place_list_[idx(place)]) + '|' + work.name,
+                                          [&] { return meeting_table(work); });
   for (double& cost : table) cost *= weight;  // what is forbidden stays so
   network_.add(work_variable_[work.site], place, std::move(table));
 }
@@ -422,7 +439,9 @@ void RegionNetwork::add_memory() {
       MemoryLimits::Point point;
       point.name = static_cast<int>(k);
       for (const auto& [id, held] : live) {
-        if (op.base == id && std::find(recorded.last_uses.begin(), recorded.last_uses.end(), id) != recorded.last_uses.end()) continue;  // overwritten
+        if (op.base == id &&
+            std::find(recorded.last_uses.begin(), recorded.last_uses.end(), id) != recorded.last_uses.end())
+          continue;  // overwritten
         point.terms.push_back({held.first, held.second});
       }
       if (!op.outputs.empty()) {
@@ -430,9 +449,9 @@ void RegionNetwork::add_memory() {
         if (choices_.sites[site].splits) {
           Worked work = worked(op, site);
           point.terms.push_back({work_variable_[site], tables_.table("p|" + work.name, [&] {
-            find_boxes(work);
-            return partial_bytes(op, work.layouts, work.boxes);
-          })});
+                                   find_boxes(work);
+                                   return partial_bytes(op, work.layouts, work.boxes);
+                                 })});
         }
       }
       memory_.points.push_back(std::move(point));
@@ -455,7 +474,9 @@ std::vector<int> RegionNetwork::readers_of_copy(std::size_t site, const Assignme
     const Boxes work = work_boxes(op, {works(reader)[idx(x[idx(work_variable_[reader])])]}).front();
     const SiteChoices& reading = choices_.sites[reader];
     const bool apart = reading.splits && !op.epilogue_reads().empty();
-    const Boxes result = apart ? work_boxes(op, {choices_.places[idx(reading.place)].places[idx(x[idx(reading.place)])].layout}).front() : work;
+    const Boxes result =
+        apart ? work_boxes(op, {choices_.places[idx(reading.place)].places[idx(x[idx(reading.place)])].layout}).front()
+              : work;
     for (const Access& access : op.reads) {
       const auto producer = producer_.find(access.tensor);
       if (producer == producer_.end() || producer->second.site != site) continue;
@@ -466,8 +487,10 @@ std::vector<int> RegionNetwork::readers_of_copy(std::size_t site, const Assignme
     if (tensor == nullptr) continue;
     const std::vector<Place> one{place};
     const PlacedBoxes boxes = place_boxes(region_.ops[from.op].op, *tensor, one);
-    const double own = seconds_to_receive({boxes.boxes[boxes.own[0]], place.layout, mesh_, *tensor, ranks_}, needs, inputs_);
-    const double copy = seconds_to_receive({boxes.boxes[boxes.copy[0]], *place.copy, mesh_, *tensor, ranks_}, needs, inputs_);
+    const double own =
+        seconds_to_receive({boxes.boxes[boxes.own[0]], place.layout, mesh_, *tensor, ranks_}, needs, inputs_);
+    const double copy =
+        seconds_to_receive({boxes.boxes[boxes.copy[0]], *place.copy, mesh_, *tensor, ranks_}, needs, inputs_);
     if (copy < own && std::find(readers.begin(), readers.end(), op.site) == readers.end()) readers.push_back(op.site);
   }
   std::sort(readers.begin(), readers.end());

@@ -13,8 +13,8 @@
 #include "runtime/plan/search/linearise.h"
 #include "runtime/plan/value/plan_value.h"
 
-// A region as a network of costs. Variables are the layouts of results ("places") and, where a reduction may be split, of the work that makes
-// them. Costs are predicted seconds of the busiest rank, times the operation's weight:
+// A region as a network of costs. Variables are the layouts of results ("places") and, where a reduction may be split,
+// of the work that makes them. Costs are predicted seconds of the busiest rank, times the operation's weight:
 //
 //     work               computing
 //     place -- work      what a reader receives of an operand; two accesses to one tensor as their union
@@ -30,7 +30,8 @@ namespace tdsl::plan {
 class RegionNetwork {
  public:
   /// `tables`: of other networks with the same inputs; null: there are none.
-  RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh, const ChoiceLimits& limits = {}, CostTables* tables = nullptr);
+  RegionNetwork(const Region& region, const PlanInputs& inputs, Mesh mesh, const ChoiceLimits& limits = {},
+                CostTables* tables = nullptr);
 
   [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const std::vector<Arc>& arcs() const { return arcs_; }
@@ -72,13 +73,16 @@ class RegionNetwork {
   void add_reads(Worked& work, std::span<const Access> reads, int reader, double weight);
   /// The operation where its partial results meet: works are the layouts of the result.
   [[nodiscard]] Worked met(const Op& op, std::size_t site) const;
-  void find_needs(Worked& work, const std::vector<Index>& shape, const std::vector<const Access*>& accesses, ReadingCosts& costs) const;
-  [[nodiscard]] CostTables::Table reading_table(Worked& work, const Producer& from, const std::vector<const Access*>& accesses, ReadingCosts& costs);
+  void find_needs(Worked& work, const std::vector<Index>& shape, const std::vector<const Access*>& accesses,
+                  ReadingCosts& costs) const;
+  [[nodiscard]] CostTables::Table reading_table(Worked& work, const Producer& from,
+                                                const std::vector<const Access*>& accesses, ReadingCosts& costs);
   void add_results(Worked& work, double weight);
   [[nodiscard]] CostTables::Table meeting_table(Worked& work);
   void add_memory();
   [[nodiscard]] std::vector<counting::Boxes> work_boxes(const Op& op, const std::vector<Layout>& layouts) const;
-  /// What ranks have of a tensor, an output of the operation: boxes of every layout that is among its places, once each.
+  /// What ranks have of a tensor, an output of the operation: boxes of every layout that is among its places, once
+  /// each.
   struct PlacedBoxes {
     std::vector<const Layout*> layouts;
     std::vector<counting::Boxes> boxes;
@@ -106,11 +110,13 @@ class RegionNetwork {
   std::unordered_map<int, std::size_t> site_number_;
   CostTables own_tables_;
   CostTables& tables_;
-  std::vector<Index> place_list_, work_list_;  ///< numbers of the lists of choices, per entry of Choices::places and per site
+  std::vector<Index> place_list_,
+      work_list_;  ///< numbers of the lists of choices, per entry of Choices::places and per site
   std::unordered_map<std::string, PlacedBoxes> placed_;  ///< while the network is made
 };
 
-/// Ranks that stand for all, in order: every rank of few, else the corners of the mesh and the rank in its middle, or `whole_nodes` of them.
+/// Ranks that stand for all, in order: every rank of few, else the corners of the mesh and the rank in its middle, or
+/// `whole_nodes` of them.
 [[nodiscard]] std::vector<Index> mesh_sample(const Mesh& mesh, bool whole_nodes);
 
 }  // namespace tdsl::plan

@@ -43,9 +43,11 @@ Workflow scheduled_by_pattern(const Region& region, const PlanInputs& inputs, In
   return workflow;
 }
 
-/// The node grid is what a user of NumS gives: here all nodes in one dimension or in two near-equal ones, whichever is cheaper.
+/// The node grid is what a user of NumS gives: here all nodes in one dimension or in two near-equal ones, whichever is
+/// cheaper.
 Workflow scheduled_by_lshs(const Region& region, const PlanInputs& inputs, Index most_tasks) {
-  const bool in_nodes = inputs.ranks_per_node > 1 && inputs.ranks_per_node < inputs.ranks && inputs.ranks % inputs.ranks_per_node == 0;
+  const bool in_nodes =
+      inputs.ranks_per_node > 1 && inputs.ranks_per_node < inputs.ranks && inputs.ranks % inputs.ranks_per_node == 0;
   const Index workers = in_nodes ? inputs.ranks_per_node : 1, nodes = inputs.ranks / workers;
   Index side = 1;
   for (Index n = 1; n * n <= nodes; ++n) side = nodes % n == 0 ? n : side;
@@ -112,18 +114,23 @@ std::size_t best_of(const std::vector<Alternative>& alternatives) {
   return fitting.empty() ? least : fitting[fastest_of(prices)];
 }
 
-bool places_tasks(const Alternative& a) { return a.name == name_of(Schedule::kPattern) || a.name == name_of(Schedule::kLshs); }
+bool places_tasks(const Alternative& a) {
+  return a.name == name_of(Schedule::kPattern) || a.name == name_of(Schedule::kLshs);
+}
 
-/// What `auto` takes. Schedules of single tasks may give every block another owner, and many small messages, whose latencies the engine hides and
-/// the model adds up: they are taken only where they also receive and hold no more than the best of the others, steps included. A step that takes
-/// its operands from many blocks at once puts them together first, which the model does not see.
+/// What `auto` takes. Schedules of single tasks may give every block another owner, and many small messages, whose
+/// latencies the engine hides and the model adds up: they are taken only where they also receive and hold no more than
+/// the best of the others, steps included. A step that takes its operands from many blocks at once puts them together
+/// first, which the model does not see.
 std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
   std::vector<std::size_t> regular, rest;
   for (std::size_t k = 0; k < alternatives.size(); ++k) (places_tasks(alternatives[k]) ? rest : regular).push_back(k);
   if (regular.empty()) return best_of(alternatives);
   std::vector<Alternative> few;
   for (const std::size_t k : regular) few.push_back(alternatives[k]);
-  const auto held_with_a_step = [](const Alternative& a) { return a.held_bytes + static_cast<double>(a.price.largest_step); };
+  const auto held_with_a_step = [](const Alternative& a) {
+    return a.held_bytes + static_cast<double>(a.price.largest_step);
+  };
   const Alternative best = few[best_of(few)];
   for (const std::size_t k : rest) {
     const Alternative& a = alternatives[k];
@@ -145,7 +152,8 @@ constexpr Index kComparedRanks = 16, kFewRanks = 4;
 constexpr std::size_t kManyOperations = 200;
 
 /// The best of the searched plans, if there is one; how it was found is left in `plans`.
-std::optional<Alternative> best_found(const Region& region, const PlanInputs& inputs, std::vector<FoundPlan> found, ProgramPlans& plans) {
+std::optional<Alternative> best_found(const Region& region, const PlanInputs& inputs, std::vector<FoundPlan> found,
+                                      ProgramPlans& plans) {
   if (found.empty()) return std::nullopt;
   const bool any = std::any_of(found.begin(), found.end(), [](const FoundPlan& f) { return f.fits; });
   std::erase_if(found, [any](const FoundPlan& f) { return f.fits != any; });
@@ -158,7 +166,8 @@ std::optional<Alternative> best_found(const Region& region, const PlanInputs& in
   for (FoundPlan& f : found) {
     f.plan.schedule = name_of(Schedule::kSearch);
     const char* note = f.exact ? "the cheapest of its kind" : "found by descent";
-    weighed.push_back(weigh(name_of(Schedule::kSearch), std::make_shared<const PlanValue>(f.plan), note, region, inputs));
+    weighed.push_back(
+        weigh(name_of(Schedule::kSearch), std::make_shared<const PlanValue>(f.plan), note, region, inputs));
     prices.push_back(weighed.back().price);
   }
   const std::size_t best = fastest_of(prices);
@@ -173,7 +182,8 @@ Found found_by(Schedule schedule, const Region& region, const PlanInputs& inputs
     case Schedule::kPattern:
     case Schedule::kLshs: {
       const Workflow workflow = scheduled_workflow(schedule, region, inputs, most_tasks);
-      return {plan_of(region, inputs, workflow, name_of(schedule)), schedule == Schedule::kLshs ? "by simulated loads" : "by patterns of tasks"};
+      return {plan_of(region, inputs, workflow, name_of(schedule)),
+              schedule == Schedule::kLshs ? "by simulated loads" : "by patterns of tasks"};
     }
     case Schedule::kSearch:
     case Schedule::kAuto:
@@ -182,7 +192,9 @@ Found found_by(Schedule schedule, const Region& region, const PlanInputs& inputs
   return {};
 }
 
-bool in_window(const Alternative& plan, const PlanInputs& inputs) { return inputs.window == 0 || plan.price.largest_step <= inputs.window; }
+bool in_window(const Alternative& plan, const PlanInputs& inputs) {
+  return inputs.window == 0 || plan.price.largest_step <= inputs.window;
+}
 
 /// What a schedule other than the search has found, priced.
 Alternative weigh_found(Schedule schedule, Found found, const Region& region, const PlanInputs& inputs) {
@@ -200,7 +212,8 @@ ProgramPlans price_all(const Region& region, const PlanInputs& inputs, Schedule 
   std::optional<PlanValue> linearised;
   for (const auto& [name, schedule] : kSchedules) {
     if (schedule == Schedule::kAuto || (schedule != asked && others == Compare::kNothing)) continue;
-    // Under --reproducible what is decided for owners must change no cut, which only the greedy plan is known to keep to.
+    // Under --reproducible what is decided for owners must change no cut, which only the greedy plan is known to keep
+    // to.
     if (inputs.reproducible && schedule != Schedule::kGreedy) {
       if (schedule == asked) plans.refused = std::string(name) + ": not supported with --reproducible";
       continue;
@@ -211,11 +224,13 @@ ProgramPlans price_all(const Region& region, const PlanInputs& inputs, Schedule 
         options.linearise = others == Compare::kAll;
         MeshPlans meshes = search_meshes(region, inputs, options);
         linearised = std::move(meshes.linearised);
-        if (std::optional<Alternative> found = best_found(region, inputs, std::move(meshes.found), plans)) plans.alternatives.push_back(std::move(*found));
+        if (std::optional<Alternative> found = best_found(region, inputs, std::move(meshes.found), plans))
+          plans.alternatives.push_back(std::move(*found));
         continue;
       }
       const bool known = schedule == Schedule::kEinDecomp && others == Compare::kAll;  // the search has been there
-      Found found = known ? linearisation(std::move(linearised)) : found_by(schedule, region, inputs, schedule == asked ? kWorkflowTasks : kAutoTasks);
+      Found found = known ? linearisation(std::move(linearised))
+                          : found_by(schedule, region, inputs, schedule == asked ? kWorkflowTasks : kAutoTasks);
       plans.alternatives.push_back(weigh_found(schedule, std::move(found), region, inputs));
     } catch (const NoPlan& none) {
       plans.left_out.push_back(std::string(name) + ": " + none.what());
@@ -233,22 +248,27 @@ std::vector<Alternative>::iterator named(std::vector<Alternative>& all, Schedule
 std::string whole_bytes(double bytes) { return std::to_string(static_cast<Index>(bytes)) + " bytes"; }
 
 std::string misfit_of(const Alternative& plan, const Region& region, const PlanInputs& inputs) {
-  if (!in_window(plan, inputs)) return plan.name + ": a step would hold " + std::to_string(plan.price.largest_step) + " bytes, more than --window";
-  return plan.name + ": a rank would hold " + whole_bytes(plan.held_bytes) + ", more than the " + whole_bytes(memory_limit(region, inputs)) +
+  if (!in_window(plan, inputs))
+    return plan.name + ": a step would hold " + std::to_string(plan.price.largest_step) + " bytes, more than --window";
+  return plan.name + ": a rank would hold " + whole_bytes(plan.held_bytes) + ", more than the " +
+         whole_bytes(memory_limit(region, inputs)) +
          (inputs.memory > 0 ? " of --memory" : " that are a rank's share and some more (--memory sets another limit)");
 }
 
 }  // namespace
 
-Alternative weigh(std::string name, std::shared_ptr<const PlanValue> plan, std::string note, const Region& region, const PlanInputs& inputs) {
+Alternative weigh(std::string name, std::shared_ptr<const PlanValue> plan, std::string note, const Region& region,
+                  const PlanInputs& inputs) {
   Alternative alternative{std::move(name), std::move(plan), {}, 0, true, std::move(note)};
   alternative.price = price_of(region, inputs, alternative.plan);
   alternative.held_bytes = inputs.memory > 0 ? alternative.price.needed_bytes : alternative.price.peak_bytes;
-  alternative.fits = alternative.held_bytes <= memory_limit(region, inputs) * (1 + 1e-9) && in_window(alternative, inputs);
+  alternative.fits =
+      alternative.held_bytes <= memory_limit(region, inputs) * (1 + 1e-9) && in_window(alternative, inputs);
   return alternative;
 }
 
-std::optional<Alternative> searched_plan(const Region& region, const PlanInputs& inputs, const SearchOptions& options, ProgramPlans& plans) {
+std::optional<Alternative> searched_plan(const Region& region, const PlanInputs& inputs, const SearchOptions& options,
+                                         ProgramPlans& plans) {
   return best_found(region, inputs, search_meshes(region, inputs, options).found, plans);
 }
 
@@ -285,7 +305,8 @@ Workflow scheduled_workflow(Schedule schedule, const Region& region, const PlanI
 }
 
 Alternative plan_by(Schedule schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
-  if (schedule != Schedule::kSearch) return weigh_found(schedule, found_by(schedule, region, inputs, most_tasks), region, inputs);
+  if (schedule != Schedule::kSearch)
+    return weigh_found(schedule, found_by(schedule, region, inputs, most_tasks), region, inputs);
   ProgramPlans aside;
   std::optional<Alternative> found = searched_plan(region, inputs, {}, aside);
   return found ? std::move(*found) : weigh(name_of(schedule), nullptr, "", region, inputs);
@@ -296,8 +317,9 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedu
   const bool free = schedule == Schedule::kAuto;
   const bool compares = free || others == Compare::kAll;
   const bool many = region.ops.size() > kManyOperations;
-  // Plans are compared by what few ranks do; those that are nearly as fast as the fastest are looked at more closely, and those that give every
-  // block an owner of its own, whose busiest rank may be any. Of many operations that takes seconds.
+  // Plans are compared by what few ranks do; those that are nearly as fast as the fastest are looked at more closely,
+  // and those that give every block an owner of its own, whose busiest rank may be any. Of many operations that takes
+  // seconds.
   PlanInputs few = inputs, well = inputs;
   if (many) well.sample = std::min(inputs.sample, 2 * kFewRanks);
   if (compares) few.sample = std::min(inputs.sample, many ? kFewRanks : kComparedRanks);
@@ -305,9 +327,12 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedu
   std::vector<Alternative>& all = plans.alternatives;
   std::set<std::string> priced;  // by all ranks that are looked at
   const auto price_well = [&](Alternative& a) {
-    if (few.sample < inputs.ranks && few.sample < well.sample && priced.insert(a.name).second) a = weigh(a.name, a.plan, a.note, region, well);
+    if (few.sample < inputs.ranks && few.sample < well.sample && priced.insert(a.name).second)
+      a = weigh(a.name, a.plan, a.note, region, well);
   };
-  const auto choose = [&] { return free ? all.begin() + static_cast<std::ptrdiff_t>(cheapest_of(all)) : named(all, schedule); };
+  const auto choose = [&] {
+    return free ? all.begin() + static_cast<std::ptrdiff_t>(cheapest_of(all)) : named(all, schedule);
+  };
   auto chosen = choose();
   while (chosen != all.end() && few.sample < inputs.ranks && !priced.contains(chosen->name)) {
     const double seconds = chosen->price.seconds;

@@ -29,7 +29,8 @@ std::vector<double> costs_beside(const Network& network, int variable, const Ass
 
 /// Layouts that differ in the order of axes, or in the number of a rank, are one to people.
 bool look_alike(const Mesh& mesh, const Layout& a, const Layout& b) {
-  if (a.repeated != b.repeated || a.columns.has_value() != b.columns.has_value() || a.cut.size() != b.cut.size()) return false;
+  if (a.repeated != b.repeated || a.columns.has_value() != b.columns.has_value() || a.cut.size() != b.cut.size())
+    return false;
   if (a.columns) return a.columns->columns == b.columns->columns && a.columns->row_dim == b.columns->row_dim;
   for (std::size_t d = 0; d < a.cut.size(); ++d) {
     if (coordinates(mesh, a.cut[d]) != coordinates(mesh, b.cut[d])) return false;
@@ -47,7 +48,11 @@ std::string text_of(const Decision& decision) {
 }
 
 SiteValues::SiteValues(const Region& region, const PlanInputs& inputs, const FoundPlan& found)
-    : region_(region), inputs_(inputs), found_(found), network_(region, inputs, found.plan.mesh, found.choices), limits_(network_.memory()) {
+    : region_(region),
+      inputs_(inputs),
+      found_(found),
+      network_(region, inputs, found.plan.mesh, found.choices),
+      limits_(network_.memory()) {
   limits_.cap = found.limit_bytes;
   limits_.share = std::max(found.limit_bytes / std::max(inputs.share_cap, 1.0), 1.0);
   const EliminationOrder order = elimination_order(network_.network());
@@ -56,7 +61,8 @@ SiteValues::SiteValues(const Region& region, const PlanInputs& inputs, const Fou
 
 std::optional<std::size_t> SiteValues::number_of(int site) const {
   const std::vector<SiteChoices>& sites = network_.choices().sites;
-  const auto known = std::find_if(sites.begin(), sites.end(), [&](const SiteChoices& s) { return s.site == site && !s.fixed; });
+  const auto known =
+      std::find_if(sites.begin(), sites.end(), [&](const SiteChoices& s) { return s.site == site && !s.fixed; });
   if (known == sites.end()) return std::nullopt;
   return static_cast<std::size_t>(known - sites.begin());
 }
@@ -68,7 +74,8 @@ std::vector<SiteValues::Candidate> SiteValues::candidates(std::size_t site) cons
   if (place != variables.front()) variables.push_back(place);
   std::vector<Candidate> list;
   for (const int variable : variables) {
-    const std::vector<double> least = marginals_ ? (*marginals_)[idx(variable)] : costs_beside(network_.network(), variable, found_.values);
+    const std::vector<double> least =
+        marginals_ ? (*marginals_)[idx(variable)] : costs_beside(network_.network(), variable, found_.values);
     for (int value = 0; value < network_.network().values(variable); ++value) {
       if (value != found_.values[idx(variable)]) list.push_back({variable, value, least[idx(value)]});
     }
@@ -161,7 +168,8 @@ std::vector<SiteValue> SiteValues::values(int site, std::size_t most, std::size_
       break;
     }
     SiteValue value = valued(*number, others[k]);
-    const bool known = std::any_of(list.begin(), list.end(), [&](const SiteValue& v) { return v.layout == value.layout; });
+    const bool known =
+        std::any_of(list.begin(), list.end(), [&](const SiteValue& v) { return v.layout == value.layout; });
     if (!known) list.push_back(std::move(value));
   }
   std::stable_sort(list.begin() + 1, list.end(), [](const SiteValue& a, const SiteValue& b) {

@@ -8,13 +8,14 @@
 #include "runtime/plan/region/plan_price.h"
 #include "runtime/plan/region/plan_search.h"
 
-// What a searched plan was the choice of: other ways to decide a site, each with the rest of the program planned around it.
+// What a searched plan was the choice of: other ways to decide a site, each with the rest of the program planned around
+// it.
 
 namespace tdsl::plan {
 
 /// One way to decide a site.
 struct SiteValue {
-  std::string layout;    ///< as in the plan's text: `i:ab -> k:ab`, with the copy that is kept
+  std::string layout;  ///< as in the plan's text: `i:ab -> k:ab`, with the copy that is kept
   bool chosen = false;
   bool possible = true;  ///< false: no plan of the rest goes with it
   bool fits = true;      ///< within the memory limit; else
@@ -29,10 +30,12 @@ class SiteValues {
   /// `found` is a searched plan of the region. All arguments must outlive this.
   SiteValues(const Region& region, const PlanInputs& inputs, const FoundPlan& found);
 
-  /// Every value of the site: the chosen one, then those that fit, the fastest first. At most `most` of them, those that look cheapest
-  /// before the rest is planned around them; `left_out` says how many more there are. Empty: nothing is chosen at the site.
+  /// Every value of the site: the chosen one, then those that fit, the fastest first. At most `most` of them, those
+  /// that look cheapest before the rest is planned around them; `left_out` says how many more there are. Empty: nothing
+  /// is chosen at the site.
   [[nodiscard]] std::vector<SiteValue> values(int site, std::size_t most, std::size_t& left_out) const;
-  /// The fastest value that fits and differs from the chosen one in more than the order of axes and the number of a rank.
+  /// The fastest value that fits and differs from the chosen one in more than the order of axes and the number of a
+  /// rank.
   [[nodiscard]] std::optional<SiteValue> runner_up(int site) const;
 
  private:

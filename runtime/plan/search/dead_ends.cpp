@@ -14,7 +14,8 @@ constexpr double kRounding = 1e-12;
 /// The tables at one variable, cut to the values that are left: what is compared when its values are.
 class Neighbourhood {
  public:
-  Neighbourhood(const Network& network, const std::vector<std::vector<int>>& kept, int variable) : values_(kept[idx(variable)].size()) {
+  Neighbourhood(const Network& network, const std::vector<std::vector<int>>& kept, int variable)
+      : values_(kept[idx(variable)].size()) {
     for (const int value : kept[idx(variable)]) own_.push_back(network.own(variable)[idx(value)]);
     for (const int edge : network.edges_of(variable)) {
       const Network::View view = network.view(edge, variable);
@@ -33,7 +34,8 @@ class Neighbourhood {
   /// No choice of the neighbours allows the value.
   [[nodiscard]] bool impossible(std::size_t s) const { return least_[s] == kForbidden; }
 
-  /// Value s, which is possible, costs no less than q whatever the neighbours do; if it may be as cheap, q is the earlier one.
+  /// Value s, which is possible, costs no less than q whatever the neighbours do; if it may be as cheap, q is the
+  /// earlier one.
   [[nodiscard]] bool beaten(std::size_t s, std::size_t q, Index& work) const {
     const double enough = q < s ? 0 : kRounding * least_[s];
     const auto loses = [&](double difference) { return q < s ? difference >= enough : difference > enough; };
@@ -42,7 +44,8 @@ class Neighbourhood {
     for (const Table& table : tables_) bound += table.bound(s, q);
     work += static_cast<Index>(2 * tables_.size());
     if (!loses(bound)) return false;
-    // The bound is replaced, table by table, by the exact least difference; -infinity where q is forbidden and s is not.
+    // The bound is replaced, table by table, by the exact least difference; -infinity where q is forbidden and s is
+    // not.
     double exact = own_[s] - own_[q];
     for (const Table& table : tables_) {
       const double least = table.least_difference(s, q);
@@ -66,7 +69,8 @@ class Neighbourhood {
     [[nodiscard]] double bound(std::size_t s, std::size_t q) const {
       const double at_low = low[s] - cost[q * columns + where[s]];
       const double at_worst = cost[s * columns + worst[q]] - cost[q * columns + worst[q]];
-      return at_worst < at_low ? at_worst : at_low;  // where both are forbidden the difference is no number, and not less
+      return at_worst < at_low ? at_worst
+                               : at_low;  // where both are forbidden the difference is no number, and not less
     }
     /// Over columns that allow s.
     [[nodiscard]] double least_difference(std::size_t s, std::size_t q) const {
@@ -81,7 +85,8 @@ class Neighbourhood {
     }
   };
 
-  [[nodiscard]] static Table table_of(const Network::View& view, const std::vector<int>& mine, const std::vector<int>& others) {
+  [[nodiscard]] static Table table_of(const Network::View& view, const std::vector<int>& mine,
+                                      const std::vector<int>& others) {
     Table table;
     table.columns = others.size();
     table.cost.reserve(mine.size() * others.size());
@@ -204,6 +209,8 @@ Assignment DeadEnds::reduced(const Assignment& original) const {
   return x;
 }
 
-DeadEnds without_dead_ends(const Network& network, Index work_limit) { return DeadEndSearch(network, work_limit).run(); }
+DeadEnds without_dead_ends(const Network& network, Index work_limit) {
+  return DeadEndSearch(network, work_limit).run();
+}
 
 }  // namespace tdsl::plan

@@ -4,8 +4,8 @@
 
 #include "runtime/plan/search/network.h"
 
-// Dead-end elimination (R. F. Goldstein, Biophysical Journal 66, 1994): a value s of a variable is dropped if another value q of the
-// same variable costs no more whatever the neighbours do,
+// Dead-end elimination (R. F. Goldstein, Biophysical Journal 66, 1994): a value s of a variable is dropped if another
+// value q of the same variable costs no more whatever the neighbours do,
 //
 //     own(s) - own(q) + sum over neighbours of  min over u of (pair(s, u) - pair(q, u))  >= 0,
 //
@@ -27,8 +27,8 @@ struct DeadEnds {
   [[nodiscard]] Assignment reduced(const Assignment& original) const;
 };
 
-/// Drops values until none can be dropped, or about `work_limit` table entries have been read. Of values of equal cost the earlier one
-/// stays. Every variable keeps a value even if nothing is allowed.
+/// Drops values until none can be dropped, or about `work_limit` table entries have been read. Of values of equal cost
+/// the earlier one stays. Every variable keeps a value even if nothing is allowed.
 [[nodiscard]] DeadEnds without_dead_ends(const Network& network, Index work_limit);
 
 }  // namespace tdsl::plan

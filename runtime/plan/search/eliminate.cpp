@@ -46,7 +46,8 @@ class InteractionGraph {
     for (const int u : around) {
       waiting_.erase(turn(u));
       std::vector<int> joined;
-      std::set_union(neighbours_[idx(u)].begin(), neighbours_[idx(u)].end(), around.begin(), around.end(), std::back_inserter(joined));
+      std::set_union(neighbours_[idx(u)].begin(), neighbours_[idx(u)].end(), around.begin(), around.end(),
+                     std::back_inserter(joined));
       std::erase_if(joined, [&](int w) { return w == u || w == v; });
       neighbours_[idx(u)] = std::move(joined);
       waiting_.insert(turn(u));
@@ -102,7 +103,8 @@ struct Bucket {
 /// The variables in the order of their elimination, each with the tables and messages that end at it.
 class BucketTree {
  public:
-  BucketTree(const Network& network, const std::vector<int>& order) : network_(network), place_(idx(network.variables()), -1) {
+  BucketTree(const Network& network, const std::vector<int>& order)
+      : network_(network), place_(idx(network.variables()), -1) {
     for (const int v : order) {
       place_[idx(v)] = static_cast<int>(buckets_.size());
       buckets_.push_back({v, {}, {}, {}, {}});
@@ -124,12 +126,13 @@ class BucketTree {
     return x;
   }
 
-  /// From the roots down. `through[b]`: per entry of a message, the least total cost with these values of its scope; what the other
-  /// tables add to the message is their difference.
+  /// From the roots down. `through[b]`: per entry of a message, the least total cost with these values of its scope;
+  /// what the other tables add to the message is their difference.
   [[nodiscard]] Marginals marginals() const {
     const double least = network_.cost(best());
     Marginals result;
-    for (int v = 0; v < network_.variables(); ++v) result.emplace_back(idx(network_.values(v)), place_[idx(v)] < 0 ? least : kForbidden);
+    for (int v = 0; v < network_.variables(); ++v)
+      result.emplace_back(idx(network_.values(v)), place_[idx(v)] < 0 ? least : kForbidden);
     std::vector<std::vector<double>> through(buckets_.size());
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
       through[b].assign(buckets_[b].message.size(), buckets_[b].scope.empty() ? least : kForbidden);
@@ -148,14 +151,16 @@ class BucketTree {
     }
   }
 
-  /// Calls visit(entry of the message, coordinates, costs per value of the variable). Sums are kept per dimension, so that for
-  /// most entries only the terms of the innermost one are added.
+  /// Calls visit(entry of the message, coordinates, costs per value of the variable). Sums are kept per dimension, so
+  /// that for most entries only the terms of the innermost one are added.
   template <class Visit>
   void for_each_entry(const Bucket& bucket, Visit&& visit) const {
     const int dims = static_cast<int>(bucket.scope.size());
-    std::vector<std::vector<const BucketTerm*>> terms(idx(dims) + 1);  // by innermost dimension, those without one first
+    std::vector<std::vector<const BucketTerm*>> terms(idx(dims) +
+                                                      1);  // by innermost dimension, those without one first
     for (const BucketTerm& term : bucket.terms) terms[idx(term.inner + 1)].push_back(&term);
-    std::vector<std::vector<double>> sums(idx(dims) + 1, std::vector<double>(idx(network_.values(bucket.variable)), 0.0));
+    std::vector<std::vector<double>> sums(idx(dims) + 1,
+                                          std::vector<double>(idx(network_.values(bucket.variable)), 0.0));
     std::vector<int> at(idx(dims), 0);
     int changed = -1;
     for (std::size_t entry = 0;; ++entry) {

@@ -17,7 +17,9 @@ struct Change {
   double excess = 0;
   double cost = 0;
 
-  [[nodiscard]] Change operator+(const Change& b) const { return {forbidden + b.forbidden, excess + b.excess, cost + b.cost}; }
+  [[nodiscard]] Change operator+(const Change& b) const {
+    return {forbidden + b.forbidden, excess + b.excess, cost + b.cost};
+  }
   void add_entry(double entry, int sign) {
     if (std::isinf(entry)) {
       forbidden += sign;
@@ -30,10 +32,17 @@ struct Change {
 class FittingMoves {
  public:
   FittingMoves(const Network& network, const MemoryLimits& limits, Assignment& x, Index work)
-      : network_(network), limits_(limits), x_(x), limit_(work), held_(limits.points.size()), terms_(x.size()), seen_by_(x.size(), -1) {
+      : network_(network),
+        limits_(limits),
+        x_(x),
+        limit_(work),
+        held_(limits.points.size()),
+        terms_(x.size()),
+        seen_by_(x.size(), -1) {
     for (std::size_t p = 0; p < limits.points.size(); ++p) {
       held_[p] = bytes_at(limits.points[p], x);
-      for (const MemoryLimits::Term& term : limits.points[p].terms) terms_[idx(term.variable)].push_back({p, &term.bytes});
+      for (const MemoryLimits::Term& term : limits.points[p].terms)
+        terms_[idx(term.variable)].push_back({p, &term.bytes});
     }
     const double cost = network.cost(x);
     least_gain_ = cost == kForbidden ? 0 : kLeastGain * cost;
@@ -78,7 +87,8 @@ class FittingMoves {
   }
 
   void set(int v, int value) {
-    for (const HeldTerm& term : terms_[idx(v)]) held_[term.point] += (*term.bytes)[idx(value)] - (*term.bytes)[idx(x_[idx(v)])];
+    for (const HeldTerm& term : terms_[idx(v)])
+      held_[term.point] += (*term.bytes)[idx(value)] - (*term.bytes)[idx(x_[idx(v)])];
     x_[idx(v)] = value;
   }
 

@@ -211,7 +211,8 @@ void improve(const Network& network, const Network* real, const ForestLimits& li
   ForestProgram program(network);
   double best = network.cost(answer.values);
   Assignment x = answer.values;
-  for (int round = 0, stale = 0; round < limits.rounds && stale < limits.stale && answer.work < limits.work; ++round, ++stale) {
+  for (int round = 0, stale = 0; round < limits.rounds && stale < limits.stale && answer.work < limits.work;
+       ++round, ++stale) {
     forest.next();
     answer.work += program.improve(forest, x);
     const double cost = network.cost(x);

@@ -13,9 +13,9 @@ namespace {
 
 constexpr double kFirstMultiplier = 0.02;  ///< of the cost per share
 constexpr double kGrow = 2;
-constexpr double kGrowAtLast = 16;         ///< in the last third of the solves, if nothing has fitted
+constexpr double kGrowAtLast = 16;  ///< in the last third of the solves, if nothing has fitted
 constexpr double kShrink = 0.7;
-constexpr double kRoundedBound = 1e-12;    ///< a share of the bound
+constexpr double kRoundedBound = 1e-12;  ///< a share of the bound
 
 /// The geometric mean of the positive costs: a scale for networks whose cheapest assignment is free.
 double typical_cost(const Network& network) {
@@ -35,8 +35,14 @@ double typical_cost(const Network& network) {
 
 class MultiplierSearch {
  public:
-  MultiplierSearch(const Network& network, const MemoryLimits& limits, const std::vector<Arc>& arcs, const SearchLimits& search)
-      : network_(network), limits_(limits), arcs_(arcs), search_(search), priced_(network), multipliers_(limits.points.size(), 0.0) {
+  MultiplierSearch(const Network& network, const MemoryLimits& limits, const std::vector<Arc>& arcs,
+                   const SearchLimits& search)
+      : network_(network),
+        limits_(limits),
+        arcs_(arcs),
+        search_(search),
+        priced_(network),
+        multipliers_(limits.points.size(), 0.0) {
     TDSL_CHECK(limits.share > 0, "a share of memory is empty");
   }
 
@@ -45,7 +51,8 @@ class MultiplierSearch {
     starts_ = {start, start};
     do {
       solve_once();
-    } while (best_.solves < limits_.solves && best_.solution.work < search_.work && !best_.solution.exact && !nothing_binds_);
+    } while (best_.solves < limits_.solves && best_.solution.work < search_.work && !best_.solution.exact &&
+             !nothing_binds_);
     return best_;
   }
 
@@ -87,11 +94,12 @@ class MultiplierSearch {
     for (int v = 0; v < network_.variables(); ++v) priced_.set_own(v, std::move(own[idx(v)]));
   }
 
-  /// What the multipliers charge for memory that is full at each point. The priced minimum less this is no more than the cost of
-  /// anything that fits.
+  /// What the multipliers charge for memory that is full at each point. The priced minimum less this is no more than
+  /// the cost of anything that fits.
   [[nodiscard]] double credit() const {
     double sum = 0;
-    for (std::size_t p = 0; p < multipliers_.size(); ++p) sum += multipliers_[p] * (limits_.cap - limits_.points[p].constant);
+    for (std::size_t p = 0; p < multipliers_.size(); ++p)
+      sum += multipliers_[p] * (limits_.cap - limits_.points[p].constant);
     return sum;
   }
 
@@ -170,8 +178,8 @@ double bytes_at(const MemoryLimits::Point& point, const Assignment& x) {
   return bytes;
 }
 
-FittingSolution solve_within(const Network& network, const MemoryLimits& limits, const Assignment& start, const std::vector<Arc>& arcs,
-                             const SearchLimits& search) {
+FittingSolution solve_within(const Network& network, const MemoryLimits& limits, const Assignment& start,
+                             const std::vector<Arc>& arcs, const SearchLimits& search) {
   return MultiplierSearch(network, limits, arcs, search).run(start);
 }
 

@@ -31,7 +31,9 @@ class ArcOrder {
   [[nodiscard]] const std::vector<int>& order() const { return order_; }
   /// Ascending.
   [[nodiscard]] const std::vector<int>& consumers(int v) const { return consumers_[idx(v)]; }
-  [[nodiscard]] bool leads(int from, int to) const { return std::binary_search(consumers(from).begin(), consumers(from).end(), to); }
+  [[nodiscard]] bool leads(int from, int to) const {
+    return std::binary_search(consumers(from).begin(), consumers(from).end(), to);
+  }
 
  private:
   /// Depth first; a variable is appended after all that it leads to.
@@ -99,7 +101,8 @@ class Linearisation {
     for (std::size_t k = 0; k < path.size(); ++k) rest.push_back(costs_beside_path(path[k], k > 0 ? path[k - 1] : -1));
     for (std::size_t k = path.size() - 1; k-- > 0;) {
       const int edge = network_.edge_between(path[k], path[k + 1]);
-      for (std::size_t s = 0; s < rest[k].size(); ++s) rest[k][s] += least_after(edge, path[k], static_cast<int>(s), rest[k + 1]);
+      for (std::size_t s = 0; s < rest[k].size(); ++s)
+        rest[k][s] += least_after(edge, path[k], static_cast<int>(s), rest[k + 1]);
     }
     for (std::size_t k = 0; k < path.size(); ++k) {
       if (k > 0) add_edge(network_.edge_between(path[k - 1], path[k]), path[k], rest[k]);
@@ -109,7 +112,8 @@ class Linearisation {
     for (const int v : path) decided_[idx(v)] = true;
   }
 
-  /// A variable's own costs, those with variables of earlier paths, and the least of those with other producers than `before`.
+  /// A variable's own costs, those with variables of earlier paths, and the least of those with other producers than
+  /// `before`.
   [[nodiscard]] std::vector<double> costs_beside_path(int v, int before) {
     std::vector<double> costs = network_.own(v);
     for (const int e : network_.edges_of(v)) {
@@ -139,7 +143,8 @@ class Linearisation {
     answer_.work += static_cast<Index>(rest.size());
     if (edge < 0) return *std::min_element(rest.begin(), rest.end());
     const Network::View view = network_.view(edge, v);
-    for (std::size_t u = 0; u < rest.size(); ++u) least = std::min(least, view.at(value, static_cast<int>(u)) + rest[u]);
+    for (std::size_t u = 0; u < rest.size(); ++u)
+      least = std::min(least, view.at(value, static_cast<int>(u)) + rest[u]);
     return least;
   }
 

@@ -11,7 +11,8 @@ namespace {
 
 /// Costs compare: NaN is none.
 void check_costs(const std::vector<double>& cost) {
-  TDSL_CHECK(std::all_of(cost.begin(), cost.end(), [](double c) { return c >= 0; }), "a cost is negative or not a number");
+  TDSL_CHECK(std::all_of(cost.begin(), cost.end(), [](double c) { return c >= 0; }),
+             "a cost is negative or not a number");
 }
 
 void add_to(std::vector<double>& sum, const std::vector<double>& cost) {

@@ -5,9 +5,9 @@
 
 #include "runtime/plan/space/index.h"
 
-// Cost networks: a sum of tables over one or two variables with finitely many values each, to be minimised. Whole-program planning
-// states every choice of a program as such a network (variables: what is chosen at a site; tables: predicted seconds), and nothing in
-// this folder knows what the values mean.
+// Cost networks: a sum of tables over one or two variables with finitely many values each, to be minimised.
+// Whole-program planning states every choice of a program as such a network (variables: what is chosen at a site;
+// tables: predicted seconds), and nothing in this folder knows what the values mean.
 
 namespace tdsl::plan {
 
@@ -20,16 +20,16 @@ inline constexpr double kForbidden = std::numeric_limits<double>::infinity();
 /// Values of a variable.
 inline constexpr int kMaxValues = 1 << 20;
 
-/// An assignment with its cost, and the work it took: table entries read. Work is how the search is bounded: seconds differ from machine
-/// to machine, and so would the answer.
+/// An assignment with its cost, and the work it took: table entries read. Work is how the search is bounded: seconds
+/// differ from machine to machine, and so would the answer.
 struct Answer {
   Assignment values;
   double cost = kForbidden;
   Index work = 0;
 };
 
-/// Variables, their values' own costs, and tables over pairs of variables. Costs are finite and not negative, or kForbidden; the sum of
-/// all finite ones is finite.
+/// Variables, their values' own costs, and tables over pairs of variables. Costs are finite and not negative, or
+/// kForbidden; the sum of all finite ones is finite.
 class Network {
  public:
   struct Edge {
@@ -40,11 +40,11 @@ class Network {
 
   /// An edge's table as one of its two variables sees it. Valid while the network is unchanged.
   struct View {
-    int other = 0;                ///< the other variable
-    int others = 0;               ///< how many values it has
+    int other = 0;   ///< the other variable
+    int others = 0;  ///< how many values it has
     const double* cost = nullptr;
-    Index step = 0;               ///< between the entries of two values of mine
-    Index other_step = 0;         ///< between those of the other one's
+    Index step = 0;        ///< between the entries of two values of mine
+    Index other_step = 0;  ///< between those of the other one's
     [[nodiscard]] double at(int mine, int its) const { return cost[mine * step + its * other_step]; }
   };
 
@@ -52,7 +52,8 @@ class Network {
   int add_variable(int values);
   /// Adds to a variable's own costs; one entry per value.
   void add(int variable, const std::vector<double>& cost);
-  /// Adds to the costs of pairs; row-major, values of `u` x values of `v`, in this order; u != v. Tables of one pair are summed.
+  /// Adds to the costs of pairs; row-major, values of `u` x values of `v`, in this order; u != v. Tables of one pair
+  /// are summed.
   void add(int u, int v, std::vector<double> cost);
   /// Replaces a variable's own costs.
   void set_own(int variable, std::vector<double> cost);
@@ -69,7 +70,8 @@ class Network {
   /// Entries of all tables.
   [[nodiscard]] Index entries() const;
   [[nodiscard]] double cost(const Assignment& x) const;
-  /// The same network with some of the values: per variable the numbers of those that stay, at least one, in their new order.
+  /// The same network with some of the values: per variable the numbers of those that stay, at least one, in their new
+  /// order.
   [[nodiscard]] Network restricted(const std::vector<std::vector<int>>& kept) const;
 
  private:

@@ -118,7 +118,8 @@ class Search {
 
 }  // namespace
 
-Solution solve(const Network& network, const Assignment& start, const std::vector<Arc>& arcs, const SearchLimits& limits) {
+Solution solve(const Network& network, const Assignment& start, const std::vector<Arc>& arcs,
+               const SearchLimits& limits) {
   // Pairs of values are cheap to drop and dear to keep: a quarter of the work at most.
   const DeadEnds smaller = without_dead_ends(network, limits.work / 4);
   SearchLimits rest = limits;

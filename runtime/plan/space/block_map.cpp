@@ -114,7 +114,8 @@ std::optional<BlockMap> parse_table(Reader text, std::size_t dimensions) {
     if (!text.take(" ")) return std::nullopt;
     const auto owner = text.number();
     const auto times = text.take("*") ? text.number() : Index{1};
-    if (!owner || *owner > INT32_MAX || !times || static_cast<Index>(map.owners.size()) + *times > count) return std::nullopt;
+    if (!owner || *owner > INT32_MAX || !times || static_cast<Index>(map.owners.size()) + *times > count)
+      return std::nullopt;
     map.owners.insert(map.owners.end(), static_cast<std::size_t>(*times), static_cast<std::int32_t>(*owner));
   }
   return static_cast<Index>(map.owners.size()) == count ? std::optional(std::move(map)) : std::nullopt;
@@ -165,7 +166,8 @@ BlockMap block_map(std::vector<Index> blocks, std::vector<std::int32_t> owners, 
 
 std::string text_of(const BlockMap& map) {
   if (map.cyclic()) {
-    return "cyclic " + joined(map.blocks) + " on " + joined(map.over) + (map.first > 0 ? " from " + std::to_string(map.first) : "");
+    return "cyclic " + joined(map.blocks) + " on " + joined(map.over) +
+           (map.first > 0 ? " from " + std::to_string(map.first) : "");
   }
   std::string text = "table " + joined(map.blocks) + ':';
   for (std::size_t k = 0; k < map.owners.size();) {

@@ -10,7 +10,8 @@
 
 namespace tdsl::plan {
 
-/// Blocks of a tensor, or of an operation's task space, dealt out one by one: near-equal cuts of every dimension, and a rank for each block.
+/// Blocks of a tensor, or of an operation's task space, dealt out one by one: near-equal cuts of every dimension, and a
+/// rank for each block.
 ///   - cyclic over a grid of ranks, the last dimension fastest. Of 7 ranks, `cyclic 3x4 on 2x3 from 6`:
 ///         6 0 1 6
 ///         2 3 4 2      rank (6 + 3 (i mod 2) + j mod 3) mod 7 has block (i, j)
@@ -34,7 +35,8 @@ struct BlockMap {
 
 /// `cyclic 3x4 on 2x3 from 6`, `table 2x2: 0*3 1` (rank 0 three times, then rank 1).
 [[nodiscard]] std::string text_of(const BlockMap& map);
-/// Reads what text_of printed, of at most `dimensions` dimensions; nothing if the text is malformed or has more than kTableTiles blocks.
+/// Reads what text_of printed, of at most `dimensions` dimensions; nothing if the text is malformed or has more than
+/// kTableTiles blocks.
 [[nodiscard]] std::optional<BlockMap> parse_block_map(std::string_view text, std::size_t dimensions);
 
 /// The most tiles whose owners are listed.

@@ -33,8 +33,9 @@ void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, co
   std::vector<Index> limits;
   const std::optional<Cuts>& cuts = builder.cuts();
   for (int d = 0; d < op.out_rank(); ++d) {
-    const Index edge = !op.tile.empty() ? op.tile[idx(std::min(d, static_cast<int>(op.tile.size()) - 1))]
-                       : !inputs.tile.empty() ? inputs.tile[std::min(idx(d), inputs.tile.size() - 1)] : 1;
+    const Index edge = !op.tile.empty()       ? op.tile[idx(std::min(d, static_cast<int>(op.tile.size()) - 1))]
+                       : !inputs.tile.empty() ? inputs.tile[std::min(idx(d), inputs.tile.size() - 1)]
+                                              : 1;
     const bool divisible = (op.out[idx(d)].label >= 0 || op.out[idx(d)].label == kAnyLabel) && !op.is_uncut(idx(d));
     const Index tiles = cuts ? cuts->out[idx(d)].tiles() : ceil_div(op.shape[idx(d)], edge);
     limits.push_back(divisible ? tiles : 1);
@@ -43,7 +44,9 @@ void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, co
   for (const ReduceLabel& r : op.reduce) {
     if (cuts) break;
     const Index extent = op.labels[idx(r.label)].range.size();
-    limits.push_back(op.combine == Combine::kNone || op.base >= 0 ? 1 : ceil_div(extent, inputs.tile.empty() ? 1 : inputs.tile.front()));
+    limits.push_back(op.combine == Combine::kNone || op.base >= 0
+                         ? 1
+                         : ceil_div(extent, inputs.tile.empty() ? 1 : inputs.tile.front()));
   }
   const std::size_t before = list.size();
   // As many ranks as can share the work; fewer only where the extents are too small.
@@ -59,8 +62,8 @@ void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, co
 }
 
 /// A loop runs where an operand is whole already, or at a place of its own. Scalars alone are computed by every rank.
-void add_loop_places(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op, const PlanInputs& inputs,
-                     const Operands& operands) {
+void add_loop_places(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op,
+                     const PlanInputs& inputs, const Operands& operands) {
   const auto is_scalar = [](const Access& access) { return access.dims.empty(); };
   if (std::all_of(op.reads.begin(), op.reads.end(), is_scalar)) {
     list.push_back(builder.same_as(Distribution::replicated(inputs.ranks, {}), "scalars, on every rank"));
@@ -78,7 +81,8 @@ void add_loop_places(std::vector<Candidate>& list, const PlacementBuilder& build
   list.push_back(builder.single(inputs.ranks == 1 ? 0 : home_of(op, inputs.ranks), "a loop is one task"));
 }
 
-void add_column_maps(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op, const PlanInputs& inputs) {
+void add_column_maps(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op,
+                     const PlanInputs& inputs) {
   const Index p = inputs.ranks;
   if (builder.cuts()) return;  // its balance needs numbers of tiles that suit the ranks
   if (p < 4 || op.out_rank() != 2 || op.base >= 0 || op.out[0].label < 0 || op.out[1].label < 0) return;
@@ -98,12 +102,15 @@ constexpr double kLongWrite = 1 << 20;
 constexpr Index kSlabBytes = Index{4} << 20, kLeastSlab = Index{256} << 10;
 
 /// Note [Rows are gathered for long writes]
-/// A rank's tiles of a file in C order may be very many short pieces, between those of other ranks: parallel file systems take each for a request, and
-/// lock what is around it. A store has a second placement then, as slabs of whole rows, of which ranks receive what they do not have: ordinary boxes,
-/// planned, predicted and within --memory as all others are.
-std::optional<Distribution> rows_to_write(const PlacedTensor& value, const Distribution& where, const PlanInputs& inputs) {
+/// A rank's tiles of a file in C order may be very many short pieces, between those of other ranks: parallel file
+/// systems take each for a request, and lock what is around it. A store has a second placement then, as slabs of whole
+/// rows, of which ranks receive what they do not have: ordinary boxes, planned, predicted and within --memory as all
+/// others are.
+std::optional<Distribution> rows_to_write(const PlacedTensor& value, const Distribution& where,
+                                          const PlanInputs& inputs) {
   const double writes = most_file_writes(where, inputs.sample);
-  const double bytes = static_cast<double>(value.desc.bytes()) / static_cast<double>(std::min(inputs.ranks, where.tile_count()));
+  const double bytes =
+      static_cast<double>(value.desc.bytes()) / static_cast<double>(std::min(inputs.ranks, where.tile_count()));
   if (writes < kFewWrites || bytes / writes >= kLongWrite) return std::nullopt;
   Index slab = kSlabBytes;  // received, and copied together by every thread
   if (inputs.window > 0) slab = std::min(slab, inputs.window / 4);
@@ -148,7 +155,8 @@ Op combination_of(const Op& recorded, const Op& partial) {
   for (int d = 0; d < recorded.out_rank(); ++d) {
     const int label = recorded.out[idx(d)].label;
     op.out.push_back({d, 1, 0});
-    op.labels.push_back({label >= 0 ? recorded.labels[idx(label)].name : std::to_string(d), {0, recorded.shape[idx(d)]}});
+    op.labels.push_back(
+        {label >= 0 ? recorded.labels[idx(label)].name : std::to_string(d), {0, recorded.shape[idx(d)]}});
   }
   Access access;
   access.tensor = partial.outputs.front().id;
@@ -166,8 +174,8 @@ Op combination_of(const Op& recorded, const Op& partial) {
   return op;
 }
 
-Distribution lay_out(const Op& op, const TensorDesc& tensor, const Layout& layout, const Distribution& like, const PlanInputs& inputs,
-                     const Operands& operands) {
+Distribution lay_out(const Op& op, const TensorDesc& tensor, const Layout& layout, const Distribution& like,
+                     const PlanInputs& inputs, const Operands& operands) {
   return PlacementBuilder(op, inputs, operands).lay_out(tensor, layout, like);
 }
 
@@ -185,7 +193,8 @@ Op copy_of(const Op& op, const TensorDesc& tensor) {
   for (int d = 0; d < static_cast<int>(tensor.shape.size()); ++d) {
     copy.out.push_back({d, 1, 0});
     // Results of loops have shapes of their own.
-    copy.labels.push_back({idx(d) < names.size() ? names[idx(d)] : "dimension " + std::to_string(d), {0, tensor.shape[idx(d)]}});
+    copy.labels.push_back(
+        {idx(d) < names.size() ? names[idx(d)] : "dimension " + std::to_string(d), {0, tensor.shape[idx(d)]}});
     access.dims.push_back({{{d, 1}}, {0, 1}, false});
   }
   copy.reads.push_back(std::move(access));
@@ -198,8 +207,10 @@ Op copy_of(const Op& op, const TensorDesc& tensor) {
 }
 
 std::optional<Candidate> realise(const Op& op, const Layout& work, const PlanInputs& inputs, const Operands& operands) {
-  const bool effect = op.op_class == OpClass::kStore || op.op_class == OpClass::kCollect || op.op_class == OpClass::kControl;
-  if (effect || op.home >= 0 || op.replicated || (op.base >= 0 && operands.placed(op.base) != nullptr)) return std::nullopt;
+  const bool effect =
+      op.op_class == OpClass::kStore || op.op_class == OpClass::kCollect || op.op_class == OpClass::kControl;
+  if (effect || op.home >= 0 || op.replicated || (op.base >= 0 && operands.placed(op.base) != nullptr))
+    return std::nullopt;
   for (const Index extent : op.shape) {
     if (extent == 0) return std::nullopt;
   }
@@ -225,7 +236,8 @@ std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, co
     const PlacedTensor& value = *operands.placed(op.reads.front().tensor);
     list.push_back(builder.same_as(value.distribution.one_copy(), "where it lies"));
     if (!op.in_rows || value.desc.sized() || inputs.machine.write_call == 0) return list;
-    if (const auto slabs = rows_to_write(value, list.front().plan.space, inputs)) list.push_back(builder.same_as(*slabs, "rows gathered for long writes"));
+    if (const auto slabs = rows_to_write(value, list.front().plan.space, inputs))
+      list.push_back(builder.same_as(*slabs, "rows gathered for long writes"));
     return list;
   }
   if (op.base >= 0 && operands.placed(op.base) != nullptr) {
@@ -270,7 +282,8 @@ std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, co
     list.push_back(builder.single(home_of(op, inputs.ranks), "one task"));
     return list;
   }
-  if (op.shape.empty() && op.combine == Combine::kNone) list.push_back(builder.single(home_of(op, inputs.ranks), "one result"));
+  if (op.shape.empty() && op.combine == Combine::kNone)
+    list.push_back(builder.single(home_of(op, inputs.ranks), "one result"));
   add_grids(list, builder, op, inputs);
   add_column_maps(list, builder, op, inputs);
   if (list.empty()) list.push_back(builder.single(home_of(op, inputs.ranks), "too small to share"));

@@ -28,7 +28,8 @@ Index finer(Index tiles) { return tiles == 1 || tiles == 2 ? 2 * tiles : tiles =
 std::vector<Index> tile_counts(const std::vector<Index>& shape) {
   double elements = 1;
   for (const Index extent : shape) elements *= static_cast<double>(extent);
-  const double limit = std::clamp(elements / kTiles, static_cast<double>(kLeastTileElements), static_cast<double>(kMapTileElements));
+  const double limit =
+      std::clamp(elements / kTiles, static_cast<double>(kLeastTileElements), static_cast<double>(kMapTileElements));
   std::vector<Index> count(shape.size(), 1);
   while (true) {
     double size = 1;
@@ -78,7 +79,8 @@ std::vector<Tiling> cut_output(const Op& op, const std::vector<Index>& tile, con
     if (const PlacedTensor* base = operands.placed(op.base); base != nullptr) return base->distribution.tilings();
   }
   const bool by_stored = op.outputs.size() == 1 && op.outputs.front().sized();
-  std::vector<Tiling> tilings = canonical_tiles(by_stored ? cut_extents(op.outputs.front()) : op.shape, op.tile, tile, op.shape);
+  std::vector<Tiling> tilings =
+      canonical_tiles(by_stored ? cut_extents(op.outputs.front()) : op.shape, op.tile, tile, op.shape);
   for (std::size_t d = 0; d < op.shape.size(); ++d) {
     if (op.is_uncut(d)) {
       tilings[d] = Tiling::near_equal(op.shape[d], 1);
@@ -92,13 +94,16 @@ std::vector<Tiling> cut_output(const Op& op, const std::vector<Index>& tile, con
 Tiling cut_label(const Op& op, std::size_t k, const std::vector<Index>& tile, const Operands& operands) {
   const int label = op.reduce[k].label;
   const Index extent = op.labels[idx(label)].range.size();
-  const bool small_gather = op.labels[idx(label)].from_data && parts::gathered_bytes(op, label, operands) < kGatherWhole;
+  const bool small_gather =
+      op.labels[idx(label)].from_data && parts::gathered_bytes(op, label, operands) < kGatherWhole;
   // Elements that do not commute meet in row-major order of the labels: only the first label may be cut.
   const bool in_order = k > 0 && op.combine == Combine::kNone && op.op_class == OpClass::kReduce;
   if (small_gather || in_order) return Tiling::near_equal(extent, 1);
   const Tiling theirs = finest(op, label, Tiling::near_equal(extent, std::min<Index>(extent, 1)), tile, operands);
   if (theirs.tiles() > 1) return theirs;
-  return choose_panels(extent, 1, op.op_class == OpClass::kContraction ? longest_edges(op, kProductBlock)[idx(label)] : kMapTileElements, tile);
+  return choose_panels(
+      extent, 1, op.op_class == OpClass::kContraction ? longest_edges(op, kProductBlock)[idx(label)] : kMapTileElements,
+      tile);
 }
 
 double elements_of(const std::vector<Index>& shape) {
@@ -107,10 +112,12 @@ double elements_of(const std::vector<Index>& shape) {
   return n;
 }
 
-/// A result of few tiles is computed as partial results of the label with the most panels, so that many ranks and threads
-/// have work; together they are no larger than the operands.
+/// A result of few tiles is computed as partial results of the label with the most panels, so that many ranks and
+/// threads have work; together they are no larger than the operands.
 void split_sum(const Op& op, Cuts& cuts, const std::vector<Index>& tile, const Operands& operands) {
-  if (op.combine == Combine::kNone || op.base >= 0 || op.replicated || op.home >= 0 || op.reduce.empty() || op.most_split_labels() == 0) return;
+  if (op.combine == Combine::kNone || op.base >= 0 || op.replicated || op.home >= 0 || op.reduce.empty() ||
+      op.most_split_labels() == 0)
+    return;
   if (tile.empty() && points_of(op) < kLeastPoints) return;
   Index tiles = 1;
   for (const Tiling& t : cuts.out) tiles *= t.tiles();
@@ -132,7 +139,8 @@ void split_sum(const Op& op, Cuts& cuts, const std::vector<Index>& tile, const O
 
 }  // namespace
 
-std::vector<Tiling> canonical_tiles(const std::vector<Index>& shape, const std::vector<Index>& annotation, const std::vector<Index>& tile, const std::vector<Index>& extents) {
+std::vector<Tiling> canonical_tiles(const std::vector<Index>& shape, const std::vector<Index>& annotation,
+                                    const std::vector<Index>& tile, const std::vector<Index>& extents) {
   const std::vector<Index> count = tile_counts(shape);
   std::vector<Tiling> tilings;
   for (std::size_t d = 0; d < shape.size(); ++d) {

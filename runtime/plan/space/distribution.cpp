@@ -51,7 +51,8 @@ Index GridDim::size() const {
   return n;
 }
 
-Distribution Distribution::grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims, Index home, std::vector<GridAxis> repeat) {
+Distribution Distribution::grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims, Index home,
+                                std::vector<GridAxis> repeat) {
   Distribution d;
   d.kind_ = Kind::kGrid;
   d.ranks_ = ranks;
@@ -159,10 +160,8 @@ Index Distribution::grid_coordinate(int d, Index tile) const {
 
 Index Distribution::owner(const Coord& tile, Index me) const {
   switch (kind_) {
-    case Kind::kReplicated:
-      return me;
-    case Kind::kTable:
-      return owners().owner(linear(tile));
+    case Kind::kReplicated: return me;
+    case Kind::kTable: return owners().owner(linear(tile));
     case Kind::kColumnMap: {
       const Index c = column_of_tile(tile[columns_.column_dim]);
       const Index n = tiling(columns_.row_dim).tiles();
@@ -171,8 +170,7 @@ Index Distribution::owner(const Coord& tile, Index me) const {
       const Index r = ((tile[columns_.row_dim] + 1) * height + n - 1) / n - 1;
       return column_first_rank(c) + r;
     }
-    case Kind::kGrid:
-      break;
+    case Kind::kGrid: break;
   }
   Index rank = home_ + fibre(me);
   for (int d = 0; d < this->rank(); ++d) {
@@ -234,11 +232,8 @@ std::vector<Index> Distribution::owned_along(Index rank, int d) const {
     for (Index t = range.lo; t < range.hi; ++t) tiles.push_back(t);
   };
   switch (kind_) {
-    case Kind::kTable:
-      throw std::logic_error("a table's tiles are not a product");
-    case Kind::kReplicated:
-      add({0, n});
-      return tiles;
+    case Kind::kTable: throw std::logic_error("a table's tiles are not a product");
+    case Kind::kReplicated: add({0, n}); return tiles;
     case Kind::kColumnMap: {
       const Index c = column_of_rank(rank);
       if (d == columns_.column_dim) {
@@ -250,8 +245,7 @@ std::vector<Index> Distribution::owned_along(Index rank, int d) const {
       }
       return tiles;
     }
-    case Kind::kGrid:
-      break;
+    case Kind::kGrid: break;
   }
   const GridDim& dim = grid_[idx(d)];
   // Which coordinate would this rank have here? Axes partition the rank number, so each is found from its stride.
@@ -390,15 +384,12 @@ std::string Distribution::describe(const std::vector<std::string>& names) const 
   if (rank() == 0) tiles = "1";
   const std::string suffix = " of " + tiles + (tiles == "1" ? " tile" : " tiles");
   switch (kind_) {
-    case Kind::kReplicated:
-      return "on every rank";
-    case Kind::kTable:
-      return "table" + suffix;
+    case Kind::kReplicated: return "on every rank";
+    case Kind::kTable: return "table" + suffix;
     case Kind::kColumnMap:
       return std::to_string(columns_.columns) + " columns along " + name(columns_.column_dim) + ", rows along " +
              name(columns_.row_dim) + suffix;
-    case Kind::kGrid:
-      break;
+    case Kind::kGrid: break;
   }
   std::string axes;
   for (int d = 0; d < rank(); ++d) {

@@ -17,7 +17,8 @@
 //                     j tiles  0 1 2 0 1
 //                  i tile 0    0 1 2 0 1
 //                  i tile 1    3 4 5 3 4
-//               Ranks that differ along `repeat` axes alone each have a copy. 2 x 2 x 2 ranks, i and j cut, one axis (stride 1) to repeat:
+//               Ranks that differ along `repeat` axes alone each have a copy. 2 x 2 x 2 ranks, i and j cut, one axis
+//               (stride 1) to repeat:
 //                     j tiles  0   1
 //                  i tile 0   0,1 2,3      ranks 0 2 4 6 have one copy among them, ranks 1 3 5 7 the other:
 //                  i tile 1   4,5 6,7      each copy is a *fibre*, and a rank reads from the owner in its own
@@ -68,8 +69,8 @@ class Distribution {
 
   Distribution() = default;
   /// `repeat`: axes of which every coordinate has a copy (size and stride; div is 1).
-  [[nodiscard]] static Distribution grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims, Index home = 0,
-                                         std::vector<GridAxis> repeat = {});
+  [[nodiscard]] static Distribution grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims,
+                                         Index home = 0, std::vector<GridAxis> repeat = {});
   /// Everything on one rank.
   [[nodiscard]] static Distribution single(Index ranks, std::vector<Tiling> tilings, Index home);
   [[nodiscard]] static Distribution column_map(Index ranks, std::vector<Tiling> tilings, ColumnMap map);
@@ -92,8 +93,8 @@ class Distribution {
 
   /// How many ranks own each tile.
   [[nodiscard]] Index copies() const;
-  /// Which copy the rank reads from and may own a part of: ranks with equal coordinates along the repeat axes have equal numbers (for
-  /// kReplicated: no two ranks; without copies: all).
+  /// Which copy the rank reads from and may own a part of: ranks with equal coordinates along the repeat axes have
+  /// equal numbers (for kReplicated: no two ranks; without copies: all).
   [[nodiscard]] Index fibre(Index rank) const;
   /// The same tiles, owned by the ranks of the first copy alone.
   [[nodiscard]] Distribution one_copy() const;
@@ -101,7 +102,8 @@ class Distribution {
   /// The rank that owns the tile in the fibre of `me`; for kReplicated `me`.
   [[nodiscard]] Index owner(const Coord& tile, Index me = 0) const;
   [[nodiscard]] bool owns(Index rank, const Coord& tile) const { return owner(tile, rank) == rank; }
-  /// Every rank that owns at least one tile of the box, of all copies, once each, in increasing order of discovery (deterministic).
+  /// Every rank that owns at least one tile of the box, of all copies, once each, in increasing order of discovery
+  /// (deterministic).
   void for_each_owner(const TileBox& box, const std::function<void(Index)>& f) const;
   /// Tiles of dimension d that `rank` owns when the owned set is a product of per-dimension lists (all kinds but
   /// kTable), in increasing order. The owned tiles of the rank are the product of these lists.

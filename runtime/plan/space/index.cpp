@@ -7,8 +7,8 @@
 namespace tdsl::plan {
 
 namespace {
-// Products of an extent and a tile count exceed 64 bits only for absurd inputs, but they must not overflow silently. Divisions of 128 bits take
-// several times as long as those of 64, and planning does millions.
+// Products of an extent and a tile count exceed 64 bits only for absurd inputs, but they must not overflow silently.
+// Divisions of 128 bits take several times as long as those of 64, and planning does millions.
 __extension__ using Wide = __int128;
 
 Index scaled(Index t, Index n, Index tiles) {
@@ -47,7 +47,8 @@ Tiling Tiling::at(const std::vector<Index>& ends) {
 }
 
 Interval Tiling::tile(Index t) const {
-  if (ends_ != nullptr) return {t == 0 ? 0 : (*ends_)[static_cast<std::size_t>(t) - 1], (*ends_)[static_cast<std::size_t>(t)]};
+  if (ends_ != nullptr)
+    return {t == 0 ? 0 : (*ends_)[static_cast<std::size_t>(t) - 1], (*ends_)[static_cast<std::size_t>(t)]};
   if (edge_ > 0) return {t * edge_, std::min(extent_, (t + 1) * edge_)};
   return {scaled(t, units(), tiles_) * unit_, std::min(extent_, scaled(t + 1, units(), tiles_) * unit_)};
 }
@@ -57,7 +58,8 @@ Index Tiling::tile_of(Index x) const {
   if (edge_ > 0) return x / edge_;
   // In units: the least t with (t+1) n / T > x (floor division), i.e. (t+1) n >= (x+1) T.
   Index narrow = 0;
-  if (!__builtin_mul_overflow(x / unit_ + 1, tiles_, &narrow) && !__builtin_add_overflow(narrow, units() - 1, &narrow)) return narrow / units() - 1;
+  if (!__builtin_mul_overflow(x / unit_ + 1, tiles_, &narrow) && !__builtin_add_overflow(narrow, units() - 1, &narrow))
+    return narrow / units() - 1;
   const Wide needed = Wide{x / unit_ + 1} * tiles_;
   return static_cast<Index>((needed + units() - 1) / units()) - 1;
 }

@@ -11,8 +11,8 @@ namespace tdsl::plan {
 
 /// Elements, tiles, bytes, ranks in arithmetic: always 64 bits.
 using Index = std::int64_t;
-inline constexpr int kMaxRank = 8;     ///< dimensions of a tensor
-inline constexpr int kMaxDims = 24;    ///< dimensions of a task space: out dimensions and reduce labels
+inline constexpr int kMaxRank = 8;   ///< dimensions of a tensor
+inline constexpr int kMaxDims = 24;  ///< dimensions of a task space: out dimensions and reduce labels
 
 /// A dimension, a label or a rank as a subscript of a container.
 [[nodiscard]] inline std::size_t idx(int d) { return static_cast<std::size_t>(d); }
@@ -86,9 +86,9 @@ struct Coord {
 };
 
 /// How one dimension of `extent` elements is cut into `tiles` tiles. Near-equal: tile t is
-/// [t n / T, (t+1) n / T); with a `unit`, tiles are near-equal numbers of whole units but for the last unit, which may be
-/// short. Fixed (`edge` > 0): tile t is [t edge, min((t+1) edge, n)), a short last tile. At cuts: tile t ends at ends[t].
-/// An empty dimension has no tiles.
+/// [t n / T, (t+1) n / T); with a `unit`, tiles are near-equal numbers of whole units but for the last unit, which may
+/// be short. Fixed (`edge` > 0): tile t is [t edge, min((t+1) edge, n)), a short last tile. At cuts: tile t ends at
+/// ends[t]. An empty dimension has no tiles.
 class Tiling {
  public:
   Tiling() = default;

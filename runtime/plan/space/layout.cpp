@@ -116,7 +116,8 @@ std::string text_of(const Layout& layout, const std::vector<std::string>& names)
   if (layout.map) return text_of(*layout.map);
   if (layout.columns) {
     const auto name = [&](int d) { return names[static_cast<std::size_t>(d)]; };
-    return "columns " + std::to_string(layout.columns->columns) + " (" + name(layout.columns->row_dim) + ", " + name(layout.columns->column_dim) + ")";
+    return "columns " + std::to_string(layout.columns->columns) + " (" + name(layout.columns->row_dim) + ", " +
+           name(layout.columns->column_dim) + ")";
   }
   if (layout.whole()) return layout.repeated ? "everywhere" : "home " + std::to_string(layout.home);
   std::string text;
@@ -145,7 +146,8 @@ std::optional<int> dimension_called(std::string_view name, const std::vector<std
 
 std::optional<Layout> parse_columns(std::string_view text, Layout layout, const std::vector<std::string>& names) {
   const std::size_t open = text.find(" ("), comma = text.find(", "), close = text.find(')');
-  if (open == std::string_view::npos || comma == std::string_view::npos || close != text.size() - 1 || comma < open) return std::nullopt;
+  if (open == std::string_view::npos || comma == std::string_view::npos || close != text.size() - 1 || comma < open)
+    return std::nullopt;
   const auto columns = number_in(text.substr(0, open));
   const auto row = dimension_called(text.substr(open + 2, comma - open - 2), names);
   const auto column = dimension_called(text.substr(comma + 2, close - comma - 2), names);
@@ -156,7 +158,8 @@ std::optional<Layout> parse_columns(std::string_view text, Layout layout, const 
 
 }  // namespace
 
-std::optional<Layout> parse_layout(std::string_view text, const std::vector<std::string>& names, std::size_t mesh_axes) {
+std::optional<Layout> parse_layout(std::string_view text, const std::vector<std::string>& names,
+                                   std::size_t mesh_axes) {
   Layout layout;
   layout.cut.resize(names.size());
   if (text == "everywhere") {

@@ -41,11 +41,13 @@ Distribution PlacementBuilder::annotated(Distribution wanted, const TensorDesc& 
   if (tensor.tile.empty()) return wanted;
   std::vector<Tiling> tilings;
   for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
-    tilings.push_back(tensor.is_uncut(d) ? Tiling::near_equal(tensor.shape[d], 1) : Tiling::fixed(tensor.shape[d], tensor.tile[d]));
+    tilings.push_back(tensor.is_uncut(d) ? Tiling::near_equal(tensor.shape[d], 1)
+                                         : Tiling::fixed(tensor.shape[d], tensor.tile[d]));
   }
   switch (wanted.kind()) {
     case Distribution::Kind::kReplicated: return Distribution::replicated(inputs_.ranks, std::move(tilings));
-    case Distribution::Kind::kColumnMap: return Distribution::column_map(inputs_.ranks, std::move(tilings), wanted.columns());
+    case Distribution::Kind::kColumnMap:
+      return Distribution::column_map(inputs_.ranks, std::move(tilings), wanted.columns());
     case Distribution::Kind::kTable: return wanted;
     case Distribution::Kind::kGrid: break;
   }
@@ -87,22 +89,26 @@ Distribution PlacementBuilder::leaf(const Candidate& c, const Access& access, co
     if (part >= 0 && space.kind() == Distribution::Kind::kGrid) {
       dims[idx(d)] = space.grid_dims()[idx(part)];
       used[idx(part)] = true;
-      if (!dims[idx(d)].axes.empty()) dims[idx(d)].q *= ceil_div(std::max<Index>(c.plan.reduce[k].tiles(), 1), c.op.shape[idx(part)]);
+      if (!dims[idx(d)].axes.empty())
+        dims[idx(d)].q *= ceil_div(std::max<Index>(c.plan.reduce[k].tiles(), 1), c.op.shape[idx(part)]);
     }
   }
   if (everywhere) return Distribution::replicated(inputs_.ranks, tilings_for(tensor, tiling));
   if (space.kind() == Distribution::Kind::kColumnMap && tensor.has_uncut()) return spread_rows(tensor, {});
-  if (space.kind() == Distribution::Kind::kColumnMap) return column_leaf(tensor, space.columns().columns, tiling, row, column);
+  if (space.kind() == Distribution::Kind::kColumnMap)
+    return column_leaf(tensor, space.columns().columns, tiling, row, column);
   if (space.kind() == Distribution::Kind::kTable) {
     if (!tensor.shape.empty() && tensor.elements() > kSmallOperand) return spread_rows(tensor, tiling);
     return Distribution::single(inputs_.ranks, tilings_for(tensor, tiling), 0);
   }
   spread_unused(tensor, space, used, tiling, dims);
-  if (!tensor.shape.empty() && tensor.elements() > kSmallOperand && dims_size(dims) == 1 && inputs_.ranks > 1) return spread_rows(tensor, tiling);
+  if (!tensor.shape.empty() && tensor.elements() > kSmallOperand && dims_size(dims) == 1 && inputs_.ranks > 1)
+    return spread_rows(tensor, tiling);
   return Distribution::grid(inputs_.ranks, tilings_for(tensor, tiling), std::move(dims), space.home(), space.repeat());
 }
 
-Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distribution& leaf, const TensorDesc& tensor) const {
+Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distribution& leaf,
+                                         const TensorDesc& tensor) const {
   const Mesh& mesh = *operands_.mesh;
   if (wanted.map) return source_by(*wanted.map, leaf, tensor).value_or(leaf);
   if (wanted.columns && tensor.has_uncut()) return leaf;
@@ -113,7 +119,8 @@ Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distributio
   const bool spread = leaf.kind() == Distribution::Kind::kGrid && dims_size(leaf.grid_dims()) > 1;
   std::vector<Tiling> tilings = spread ? leaf.tilings() : tilings_for(tensor, {});
   if (wanted.whole()) {
-    return wanted.repeated ? Distribution::replicated(inputs_.ranks, std::move(tilings)) : Distribution::single(inputs_.ranks, std::move(tilings), wanted.home);
+    return wanted.repeated ? Distribution::replicated(inputs_.ranks, std::move(tilings))
+                           : Distribution::single(inputs_.ranks, std::move(tilings), wanted.home);
   }
   std::vector<GridDim> dims;
   for (std::size_t d = 0; d < tilings.size(); ++d) {
@@ -121,7 +128,9 @@ Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distributio
     const Index shares = dim.size();
     const Index tiles = tilings[d].tiles();
     if (shares > 1 && tiles % shares != 0 && inputs_.tile.empty() && !cuts_) {
-      tilings[d] = even(tensor, d, std::lcm(tiles, shares) <= 8 * std::max(tiles, shares) ? std::lcm(tiles, shares) : ceil_div(tiles, shares) * shares);
+      tilings[d] = even(tensor, d,
+                        std::lcm(tiles, shares) <= 8 * std::max(tiles, shares) ? std::lcm(tiles, shares)
+                                                                               : ceil_div(tiles, shares) * shares);
     }
     if (shares > 1) dim.q = contiguous(tilings[d], shares);
     dims.push_back(std::move(dim));
@@ -129,7 +138,8 @@ Distribution PlacementBuilder::as_wanted(const Layout& wanted, const Distributio
   return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0, repeat_axes(mesh, wanted));
 }
 
-Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const {
+Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor,
+                                           const std::vector<std::optional<Tiling>>& known) const {
   std::vector<Tiling> tilings = cuts_ ? tilings_for(tensor, known) : tilings_for(tensor, {});
   const auto length = [&](std::size_t d) { return cuts_ ? tilings[d].tiles() : tensor.shape[d]; };
   std::size_t longest = 0;
@@ -146,7 +156,9 @@ Distribution PlacementBuilder::spread_rows(const TensorDesc& tensor, const std::
   return Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), 0);
 }
 
-Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, Index columns, const std::vector<std::optional<Tiling>>& tiling, int row, int column) const {
+Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, Index columns,
+                                           const std::vector<std::optional<Tiling>>& tiling, int row,
+                                           int column) const {
   const int rank = static_cast<int>(tensor.shape.size());
   if (rank < 2) {
     // A vector: cut among all ranks in order.
@@ -171,7 +183,9 @@ Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, Index colum
     std::optional<Tiling>& t = fitted[idx(d)];
     if (inputs_.tile.empty() && (!t || t->tiles() % multiple != 0)) {
       const Index base = t ? t->tiles() : 1;
-      const Index tiles = std::lcm(base, multiple) <= 8 * std::max(base, multiple) ? std::lcm(base, multiple) : ceil_div(base, multiple) * multiple;
+      const Index tiles = std::lcm(base, multiple) <= 8 * std::max(base, multiple)
+                              ? std::lcm(base, multiple)
+                              : ceil_div(base, multiple) * multiple;
       t = Tiling::near_equal(tensor.shape[idx(d)], tiles);
     }
   };
@@ -181,7 +195,7 @@ Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, Index colum
 }
 
 void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,
-                     std::vector<std::optional<Tiling>>& tiling, std::vector<GridDim>& dims) const {
+                                     std::vector<std::optional<Tiling>>& tiling, std::vector<GridDim>& dims) const {
   const bool tiny = inputs_.tile.empty() && tensor.bytes() < 64 * 1024;
   for (int o = 0; o < space.rank() && !tiny; ++o) {
     const GridDim& lacking = space.grid_dims()[idx(o)];
@@ -200,9 +214,10 @@ void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distributio
     const Index total = dim.size();
     Tiling base = tiling[best] ? *tiling[best] : tilings_for(tensor, {})[best];
     if (inputs_.tile.empty() && !cuts_ && base.tiles() % total != 0) {
-      base = even(tensor, best, std::lcm(base.tiles(), total) <= 8 * std::max(base.tiles(), total)
-                                                       ? std::lcm(base.tiles(), total)
-                                                       : ceil_div(base.tiles(), total) * total);
+      base = even(tensor, best,
+                  std::lcm(base.tiles(), total) <= 8 * std::max(base.tiles(), total)
+                      ? std::lcm(base.tiles(), total)
+                      : ceil_div(base.tiles(), total) * total);
     }
     tiling[best] = base;
     dim.q = contiguous(base, total);
@@ -214,10 +229,15 @@ Tiling PlacementBuilder::even(const TensorDesc& tensor, std::size_t d, Index til
   return counted ? tensor.rows->cut(tiles) : Tiling::near_equal(tensor.shape[d], tiles);
 }
 
-std::vector<Tiling> PlacementBuilder::tilings_for(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const {
-  std::vector<Tiling> chosen =
-      cuts_ ? canonical_tiles(cut_extents(tensor), {}, inputs_.tile, tensor.shape)
-            : choose_tiles({.shape = cut_extents(tensor), .multiple = std::vector<Index>(tensor.shape.size(), 1), .threads = inputs_.threads, .spread = inputs_.ranks, .extents = tensor.shape}, {}, inputs_);
+std::vector<Tiling> PlacementBuilder::tilings_for(const TensorDesc& tensor,
+                                                  const std::vector<std::optional<Tiling>>& known) const {
+  std::vector<Tiling> chosen = cuts_ ? canonical_tiles(cut_extents(tensor), {}, inputs_.tile, tensor.shape)
+                                     : choose_tiles({.shape = cut_extents(tensor),
+                                                     .multiple = std::vector<Index>(tensor.shape.size(), 1),
+                                                     .threads = inputs_.threads,
+                                                     .spread = inputs_.ranks,
+                                                     .extents = tensor.shape},
+                                                    {}, inputs_);
   for (std::size_t d = 0; d < known.size(); ++d) {
     if (known[d]) chosen[d] = *known[d];
   }

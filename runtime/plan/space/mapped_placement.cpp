@@ -5,8 +5,8 @@
 #include "runtime/plan/space/placement_parts.h"
 #include "runtime/plan/space/tiles.h"
 
-// Placements by block maps. Blocks are near-equal cuts, or of equal work where that is known, and so are tiles: a number of tiles that is a multiple of
-// the number of blocks cuts blocks into whole tiles.
+// Placements by block maps. Blocks are near-equal cuts, or of equal work where that is known, and so are tiles: a
+// number of tiles that is a multiple of the number of blocks cuts blocks into whole tiles.
 
 namespace tdsl::plan {
 
@@ -36,7 +36,8 @@ bool are_parts_of_blocks(const std::vector<Tiling>& tilings, const BlockMap& map
 
 }  // namespace
 
-Distribution PlacementBuilder::by_table(const BlockMap& map, std::vector<Tiling> tilings, const std::vector<int>& dims) const {
+Distribution PlacementBuilder::by_table(const BlockMap& map, std::vector<Tiling> tilings,
+                                        const std::vector<int>& dims) const {
   std::vector<std::int32_t> owners;
   std::vector<Index> at(tilings.size(), 0), block(map.blocks.size(), 0);
   Index count = 1;
@@ -63,7 +64,9 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
   int labels = 0;
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     const Index blocks = map.blocks[rank + k];
-    const auto dealt_out = [&](Index parts) { return map.cyclic() && blocks > 1 ? cyclic_dim(map, rank + k, parts / blocks) : GridDim{}; };
+    const auto dealt_out = [&](Index parts) {
+      return map.cyclic() && blocks > 1 ? cyclic_dim(map, rank + k, parts / blocks) : GridDim{};
+    };
     if (cuts_) {
       if (cuts_->reduce[k].parts() % blocks != 0) return std::nullopt;
       choices.push_back(canonical(k, dealt_out(cuts_->reduce[k].parts())));
@@ -99,7 +102,8 @@ std::optional<Candidate> PlacementBuilder::realise(const BlockMap& work) const {
   if (!reduce) return std::nullopt;
   draft.reduce = std::move(*reduce);
   double tiles = static_cast<double>(tile_count(draft.tilings));
-  for (const ReduceChoice& r : draft.reduce) tiles *= static_cast<double>(r.per_part > 0 ? ceil_div(r.tiling.tiles(), r.per_part) : 1);
+  for (const ReduceChoice& r : draft.reduce)
+    tiles *= static_cast<double>(r.per_part > 0 ? ceil_div(r.tiling.tiles(), r.per_part) : 1);
   if (tiles > static_cast<double>(kTableTiles)) return std::nullopt;
   double tasks = static_cast<double>(tile_count(draft.tilings));
   for (const ReduceChoice& r : draft.reduce) tasks *= static_cast<double>(std::max<Index>(r.tiling.tiles(), 1));
@@ -113,7 +117,8 @@ std::optional<Candidate> PlacementBuilder::realise(const BlockMap& work) const {
   return build(std::move(draft), "as planned");
 }
 
-std::optional<Distribution> PlacementBuilder::source_by(const BlockMap& map, const Distribution& leaf, const TensorDesc& tensor) const {
+std::optional<Distribution> PlacementBuilder::source_by(const BlockMap& map, const Distribution& leaf,
+                                                        const TensorDesc& tensor) const {
   const std::size_t rank = tensor.shape.size();
   if (map.blocks.size() != rank || !names_ranks(map, inputs_.ranks)) return std::nullopt;
   std::vector<Tiling> tilings = leaf.tilings();

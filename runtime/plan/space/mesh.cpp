@@ -93,7 +93,8 @@ std::vector<Mesh> meshes_of(Index ranks, Index ranks_per_node) {
   }
   std::vector<Mesh> meshes;
   for (const Split& split : splits) {
-    const bool coarse = std::any_of(splits.begin(), splits.end(), [&](const Split& other) { return coarsens(split, other); });
+    const bool coarse =
+        std::any_of(splits.begin(), splits.end(), [&](const Split& other) { return coarsens(split, other); });
     if (!coarse) meshes.push_back(mesh_of(split));
   }
   return meshes;

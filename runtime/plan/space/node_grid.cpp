@@ -6,7 +6,8 @@ namespace tdsl::plan {
 
 namespace {
 
-double bytes_needed(const std::vector<Index>& factors, const std::vector<Index>& inner, const std::vector<GridOperand>& operands) {
+double bytes_needed(const std::vector<Index>& factors, const std::vector<Index>& inner,
+                    const std::vector<GridOperand>& operands) {
   double sum = 0;
   for (const GridOperand& operand : operands) {
     double bytes = operand.bytes;
@@ -20,7 +21,8 @@ double bytes_needed(const std::vector<Index>& factors, const std::vector<Index>&
 
 }  // namespace
 
-std::vector<Index> node_grid(const std::vector<Index>& factors, Index ranks_per_node, const std::vector<GridOperand>& operands) {
+std::vector<Index> node_grid(const std::vector<Index>& factors, Index ranks_per_node,
+                             const std::vector<GridOperand>& operands) {
   std::vector<Index> now(factors.size(), 1);
   std::vector<Index> best;
   double least = 0;

@@ -16,7 +16,8 @@ std::uint64_t mixed(std::uint64_t h) {
 
 }  // namespace
 
-OwnerTable::OwnerTable(Index ranks, std::vector<std::int32_t> owners) : owners_(std::move(owners)), hash_(owners_.size()) {
+OwnerTable::OwnerTable(Index ranks, std::vector<std::int32_t> owners)
+    : owners_(std::move(owners)), hash_(owners_.size()) {
   if (size() > kTableTiles) throw std::logic_error("an owner table has too many tiles");
   first_.assign(static_cast<std::size_t>(ranks) + 1, 0);
   for (const std::int32_t owner : owners_) {

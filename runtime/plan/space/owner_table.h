@@ -8,8 +8,8 @@
 
 namespace tdsl::plan {
 
-/// The owner of each tile (row-major), and each rank's tiles in order. At most kTableTiles, of 12 bytes each; shared by all distributions
-/// that have it, and represented by its hash where decisions are remembered.
+/// The owner of each tile (row-major), and each rank's tiles in order. At most kTableTiles, of 12 bytes each; shared by
+/// all distributions that have it, and represented by its hash where decisions are remembered.
 class OwnerTable {
  public:
   /// Throws std::logic_error for owners that are no ranks and for too many tiles.
@@ -26,11 +26,13 @@ class OwnerTable {
   /// Where the tile stands in its owner's list.
   [[nodiscard]] Index position(Index tile) const { return position_[static_cast<std::size_t>(tile)]; }
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
-  friend bool operator==(const OwnerTable& a, const OwnerTable& b) { return a.hash_ == b.hash_ && a.owners_ == b.owners_; }
+  friend bool operator==(const OwnerTable& a, const OwnerTable& b) {
+    return a.hash_ == b.hash_ && a.owners_ == b.owners_;
+  }
 
  private:
   std::vector<std::int32_t> owners_;
-  std::vector<std::int32_t> first_;     ///< per rank: where its list begins in `tiles_`
+  std::vector<std::int32_t> first_;  ///< per rank: where its list begins in `tiles_`
   std::vector<std::int32_t> tiles_;
   std::vector<std::int32_t> position_;
   std::uint64_t hash_ = 0;

@@ -41,21 +41,26 @@ double points_of(const Op& op) {
   return points;
 }
 
-PlacementBuilder::PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands) : op_(op), inputs_(inputs), operands_(operands) {
+PlacementBuilder::PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands)
+    : op_(op), inputs_(inputs), operands_(operands) {
   if (inputs.reproducible) cuts_ = canonical_cuts(op, inputs.tile, operands);
   if (cuts_) return;
   if (!inputs.homes.empty()) {
     const Index moved = moved_block(inputs);
     const auto edge = static_cast<Index>(std::sqrt(static_cast<double>(moved)));
-    longest_ = op.op_class == OpClass::kContraction ? longest_edges(op, std::min(moved, largest_block(op, inputs)), std::min(edge, kContractionEdge)) : longest_reduced(op, operands, moved);
+    longest_ = op.op_class == OpClass::kContraction
+                   ? longest_edges(op, std::min(moved, largest_block(op, inputs)), std::min(edge, kContractionEdge))
+                   : longest_reduced(op, operands, moved);
   } else {
-    longest_ = op.op_class == OpClass::kContraction ? longest_edges(op, largest_block(op, inputs)) : std::vector<Index>(op.labels.size(), kMapTileElements);
+    longest_ = op.op_class == OpClass::kContraction ? longest_edges(op, largest_block(op, inputs))
+                                                    : std::vector<Index>(op.labels.size(), kMapTileElements);
   }
   stream_ = stream_of(op, operands);
 }
 
 Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const {
-  if (op_.combine == Combine::kNone || inputs_.threads == 1 || op_.most_split_labels() == 0 || op_.reduce.empty()) return 1;
+  if (op_.combine == Combine::kNone || inputs_.threads == 1 || op_.most_split_labels() == 0 || op_.reduce.empty())
+    return 1;
   const Index mine = std::max<Index>(1, output_tiles / std::max<Index>(ranks_used, 1));
   if (mine >= inputs_.threads || points_of(op_) / static_cast<double>(ranks_used) < 1 << 18) return 1;
   const Index wanted = ceil_div(parts_per_thread(ranks_used) * inputs_.threads, mine);
@@ -67,8 +72,9 @@ Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const
 }
 
 // Note [Parts of large results]
-// Every part is a result more that is filled and added. That is nothing beside long sums, but the product of a sparse matrix's transpose with a vector adds
-// a few times to an element: a thread has one part of such a result then, and under a memory limit that the parts would fill there are none.
+// Every part is a result more that is filled and added. That is nothing beside long sums, but the product of a sparse
+// matrix's transpose with a vector adds a few times to an element: a thread has one part of such a result then, and
+// under a memory limit that the parts would fill there are none.
 Index PlacementBuilder::parts_per_thread(Index ranks_used) const {
   double elements = 1;
   for (const Index extent : op_.shape) elements *= static_cast<double>(extent);
@@ -91,7 +97,8 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
   const int label = op_.reduce[k].label;
   const bool small = op_.labels[idx(label)].from_data && gathered_bytes(op_, label, operands_) < kGatherWhole;
   // Each panel of a gather runs over all points.
-  if (small || (op_.labels[idx(label)].from_data && inputs_.ranks == 1)) return Tiling::near_equal(op_.labels[idx(label)].range.size(), 1);
+  if (small || (op_.labels[idx(label)].from_data && inputs_.ranks == 1))
+    return Tiling::near_equal(op_.labels[idx(label)].range.size(), 1);
   // Elements that do not commute meet in row-major order of the labels: only the first label may be cut.
   if (k > 0 && op_.combine == Combine::kNone && op_.op_class == OpClass::kReduce) {
     return Tiling::near_equal(op_.labels[idx(label)].range.size(), 1);
@@ -112,15 +119,19 @@ Tiling PlacementBuilder::even_panels(int label, Index multiple) const {
   for (const Access& access : op_.reads) {
     const PlacedTensor* const placed = operands_.placed(access.tensor);
     const TensorDesc& tensor = placed != nullptr ? placed->desc : operands_.describe(access.tensor);
-    if (tensor.sized() && plain_dim(op_, access, label, tensor) == 0) counted = std::min(counted, cut_extents(tensor).front());
+    if (tensor.sized() && plain_dim(op_, access, label, tensor) == 0)
+      counted = std::min(counted, cut_extents(tensor).front());
     const auto has_label = [&](const auto& term) { return term.label == label; };
-    dense = dense || (!tensor.sized() && std::ranges::any_of(access.dims, [&](const DimAccess& dim) { return std::ranges::any_of(dim.terms, has_label); }));
+    dense = dense || (!tensor.sized() && std::ranges::any_of(access.dims, [&](const DimAccess& dim) {
+              return std::ranges::any_of(dim.terms, has_label);
+            }));
   }
   counted = dense ? extent : std::max(counted, std::min(extent, multiple));
   Tiling chosen = choose_panels(counted, multiple, longest_edge(label), inputs_.tile);
   if (counted < extent) {
     const Index tiles = ceil_div(std::max(chosen.tiles(), ceil_div(extent, kMostBlockExtent)), multiple) * multiple;
-    chosen = inputs_.tile.empty() ? Tiling::near_equal(extent, tiles) : choose_panels(extent, multiple, longest_edge(label), inputs_.tile);
+    chosen = inputs_.tile.empty() ? Tiling::near_equal(extent, tiles)
+                                  : choose_panels(extent, multiple, longest_edge(label), inputs_.tile);
   }
   const RowCounts* const counts = inputs_.tile.empty() ? counts_along(label) : nullptr;
   return counts != nullptr ? counts->cut(chosen.tiles()) : chosen;
@@ -136,7 +147,8 @@ const RowCounts* PlacementBuilder::counts_along(int label) const {
     const TensorDesc& tensor = placed != nullptr ? placed->desc : operands_.describe(access.tensor);
     if (tensor.rows != nullptr && plain_dim(op_, access, label, tensor) == 0) return counts_of(tensor);
   }
-  const bool rows = op_.outputs.size() == 1 && !op_.out.empty() && op_.out[0].label == label && op_.out[0].coefficient == 1 && op_.out[0].constant == 0;
+  const bool rows = op_.outputs.size() == 1 && !op_.out.empty() && op_.out[0].label == label &&
+                    op_.out[0].coefficient == 1 && op_.out[0].constant == 0;
   return rows ? counts_of(op_.outputs.front()) : nullptr;
 }
 
@@ -158,15 +170,19 @@ void PlacementBuilder::share_cuts(Draft& draft) const {
       const Tiling one = draft.tilings[d];
       const Tiling two = draft.tilings[e];
       if (op_.is_uncut(d) || op_.is_uncut(e)) continue;
-      if (op_.out[d].label < 0 || op_.out[e].label < 0 || one == two || one.extent() != two.extent() || one.extent() == 0) continue;
+      if (op_.out[d].label < 0 || op_.out[e].label < 0 || one == two || one.extent() != two.extent() ||
+          one.extent() == 0)
+        continue;
       if (!near_equal(one) || !near_equal(two) || !twins(d, e)) continue;
       const Index most = std::max(one.tiles(), two.tiles());
       const Index fine = std::lcm(one.tiles(), two.tiles());
-      const Tiling shared = Tiling::near_equal(one.extent(), fine <= 8 * most ? fine : most, std::min(one.unit(), two.unit()));
+      const Tiling shared =
+          Tiling::near_equal(one.extent(), fine <= 8 * most ? fine : most, std::min(one.unit(), two.unit()));
       for (const std::size_t k : {d, e}) {
         GridDim& dim = draft.dims[k];
         const Index old = draft.tilings[k].tiles();
-        if (!dim.axes.empty()) dim.q = shared.tiles() % old == 0 ? dim.q * (shared.tiles() / old) : contiguous(shared, dim.size());
+        if (!dim.axes.empty())
+          dim.q = shared.tiles() % old == 0 ? dim.q * (shared.tiles() / old) : contiguous(shared, dim.size());
         draft.tilings[k] = shared;
       }
     }
@@ -219,7 +235,8 @@ Candidate PlacementBuilder::build(Draft draft, std::string why) const {
     for (int d = 0; d < op_.out_rank(); ++d) map_dims.push_back(d);
     c.plan.space = by_table(*draft.map, std::move(tilings), map_dims);
   } else {
-    c.plan.space = Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), draft.home, std::move(draft.repeat));
+    c.plan.space =
+        Distribution::grid(inputs_.ranks, std::move(tilings), std::move(dims), draft.home, std::move(draft.repeat));
   }
   for (const ReduceChoice& r : draft.reduce) c.plan.reduce.push_back(r.tiling);
   c.plan.super_block.assign(c.op.shape.size(), 0);
@@ -313,17 +330,20 @@ Candidate PlacementBuilder::grid(const std::vector<Index>& out_factor, const std
     if (!draft.dims.back().axes.empty()) draft.dims.back().q = contiguous(draft.tilings[d], out_factor[d]);
   }
   if (several_ranks) text += ", nodes " + nodes + " of " + ranks + " ranks";
-  return spread(std::move(draft), out_factor, reduce_dims, "grid " + (text.empty() ? std::string("of one rank") : text));
+  return spread(std::move(draft), out_factor, reduce_dims,
+                "grid " + (text.empty() ? std::string("of one rank") : text));
 }
 
-Candidate PlacementBuilder::spread(Draft draft, const std::vector<Index>& out_shares, const std::vector<GridDim>& reduce_dims, std::string why) const {
+Candidate PlacementBuilder::spread(Draft draft, const std::vector<Index>& out_shares,
+                                   const std::vector<GridDim>& reduce_dims, std::string why) const {
   Index multiple = 1, used = 1, split_shares = 1;
   for (const Index f : out_shares) multiple = std::lcm(multiple, f), used *= f;
   if (multiple > 4096) multiple = 1;
   std::vector<Index> shares;
   for (const GridDim& dim : reduce_dims) shares.push_back(dim.size()), split_shares *= dim.size();
   // Panels cut as the operands are overlap better, but each of them is a task more.
-  const double tile_points = points_of(op_) / static_cast<double>(std::max<Index>(tile_count(draft.tilings), 1) * split_shares);
+  const double tile_points =
+      points_of(op_) / static_cast<double>(std::max<Index>(tile_count(draft.tilings), 1) * split_shares);
   if (tile_points / static_cast<double>(multiple) < static_cast<double>(kPanelPoints)) multiple = 1;
   Index wanted = parts_wanted(tile_count(draft.tilings), used);
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
@@ -358,7 +378,9 @@ void PlacementBuilder::adopt_tiles(Draft& draft) const {
   std::vector<Index> largest(op_.shape.size(), 0);
   for (const Access& access : op_.reads) {
     const PlacedTensor* operand = operands_.placed(access.tensor);
-    if (operand == nullptr || operand->distribution.kind() != Distribution::Kind::kGrid || operand->distribution.home() != 0) continue;
+    if (operand == nullptr || operand->distribution.kind() != Distribution::Kind::kGrid ||
+        operand->distribution.home() != 0)
+      continue;
     for (std::size_t o = 0; o < op_.shape.size(); ++o) {
       const OutSubscript& s = op_.out[o];
       if (s.label < 0 || s.coefficient != 1 || op_.is_uncut(o) || o < op_.tile.size()) continue;
@@ -369,7 +391,8 @@ void PlacementBuilder::adopt_tiles(Draft& draft) const {
       if (dim.axes != draft.dims[o].axes || dim.shift != 0) continue;
       if (op_.op_class == OpClass::kContraction && tiling.longest() > 2 * longest_edge(s.label)) continue;
       // Parts may be in larger tiles than their sum.
-      if (op_.op_class == OpClass::kCombine && draft.dims[o].axes.empty() && tiling.tiles() < draft.tilings[o].tiles()) continue;
+      if (op_.op_class == OpClass::kCombine && draft.dims[o].axes.empty() && tiling.tiles() < draft.tilings[o].tiles())
+        continue;
       largest[o] = operand->desc.elements();
       draft.tilings[o] = tiling;
       draft.dims[o] = dim;
@@ -424,7 +447,8 @@ Candidate PlacementBuilder::column_map(int row_dim, int column_dim, Index column
   draft.column_map = true;
   draft.columns = {columns, row_dim, column_dim};
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
-    draft.reduce.push_back({panels(k, p * multiple[idx(row_dim)] > 4096 ? p : std::lcm(p, multiple[idx(row_dim)])), 0, {}});
+    draft.reduce.push_back(
+        {panels(k, p * multiple[idx(row_dim)] > 4096 ? p : std::lcm(p, multiple[idx(row_dim)])), 0, {}});
   }
   return build(std::move(draft), std::to_string(columns) + " columns of ranks");
 }
@@ -441,13 +465,14 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
   std::vector<int> taken(static_cast<std::size_t>(from.rank()), -1);  // output dimension or out_rank + reduce label
   const auto split_dim = [&](int d) {
     return from.kind() == Distribution::Kind::kColumnMap ? d == from.columns().row_dim || d == from.columns().column_dim
-                                                        : !from.grid_dims()[idx(d)].axes.empty();
+                                                         : !from.grid_dims()[idx(d)].axes.empty();
   };
   for (int o = 0; o < op_.out_rank(); ++o) {
     const OutSubscript& s = op_.out[idx(o)];
     if (s.label < 0 || s.coefficient != 1) continue;
     const int d = plain_dim(op_, access, s.label, operand.desc);
-    if (d < 0 || operand.desc.shape[idx(d)] != op_.shape[idx(o)] || taken[idx(d)] >= 0 || op_.is_uncut(idx(o))) continue;
+    if (d < 0 || operand.desc.shape[idx(d)] != op_.shape[idx(o)] || taken[idx(d)] >= 0 || op_.is_uncut(idx(o)))
+      continue;
     taken[idx(d)] = o;
     if (!cuts_ && idx(o) >= op_.tile.size()) draft.tilings[idx(o)] = from.tiling(d);
     if (from.kind() == Distribution::Kind::kGrid) draft.dims[idx(o)] = from.grid_dims()[idx(d)];
@@ -464,8 +489,9 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
         if (choice.per_part == 0) return std::nullopt;
         taken[idx(d)] = op_.out_rank() + static_cast<int>(k);
         choice.grid = from.grid_dims()[idx(d)];
-        choice.grid.q = from.tiling(d) == choice.tiling ? std::max<Index>(1, choice.grid.q / choice.per_part)
-                                                        : contiguous(Tiling::fixed(cuts_->reduce[k].parts(), 1), choice.grid.size());
+        choice.grid.q = from.tiling(d) == choice.tiling
+                            ? std::max<Index>(1, choice.grid.q / choice.per_part)
+                            : contiguous(Tiling::fixed(cuts_->reduce[k].parts(), 1), choice.grid.size());
       }
       draft.reduce.push_back(std::move(choice));
       continue;
@@ -519,9 +545,11 @@ Candidate PlacementBuilder::same_as(const Distribution& d, std::string why) cons
 std::vector<Tiling> PlacementBuilder::out_tilings(const std::vector<Index>& multiple, int threads, Index spread) const {
   if (cuts_) return cuts_->out;
   const bool by_stored = op_.outputs.size() == 1 && op_.outputs.front().sized();
-  TileRequest request{by_stored ? cut_extents(op_.outputs.front()) : op_.shape, multiple, op_.op_class == OpClass::kContraction, threads, spread};
+  TileRequest request{by_stored ? cut_extents(op_.outputs.front()) : op_.shape, multiple,
+                      op_.op_class == OpClass::kContraction, threads, spread};
   if (request.contraction && !op_.outputs.empty()) request.unit = tile_unit(inputs_, op_.outputs.front().element.bytes);
-  for (const OutSubscript& s : op_.out) request.longest.push_back(s.label >= 0 ? longest_edge(s.label) : kContractionEdge);
+  for (const OutSubscript& s : op_.out)
+    request.longest.push_back(s.label >= 0 ? longest_edge(s.label) : kContractionEdge);
   for (std::size_t d = 0; d < op_.shape.size(); ++d) request.uncut.push_back(op_.is_uncut(d));
   request.extents = op_.shape;
   request.thinnest = stream_.thinnest;
@@ -531,14 +559,16 @@ std::vector<Tiling> PlacementBuilder::out_tilings(const std::vector<Index>& mult
   const bool whole = op_.combine == Combine::kNone || op_.base >= 0;
   for (const ReduceLabel& r : op_.reduce) {
     const Index extent = op_.labels[idx(r.label)].range.size();
-    if (whole && extent > 0) request.depth = std::min(request.depth, kSmallTilePoints) * std::min(extent, kSmallTilePoints);
+    if (whole && extent > 0)
+      request.depth = std::min(request.depth, kSmallTilePoints) * std::min(extent, kSmallTilePoints);
   }
   std::vector<Tiling> tilings = choose_tiles(request, op_.tile, inputs_);
   for (std::size_t d = 0; d < tilings.size(); ++d) {
     const OutSubscript& s = op_.out[d];
     if (op_.is_uncut(d)) {
       tilings[d] = Tiling::near_equal(op_.shape[d], 1);
-    } else if (inputs_.tile.empty() && d >= op_.tile.size() && s.label >= 0 && s.coefficient == 1 && tilings[d].tiles() > 1) {
+    } else if (inputs_.tile.empty() && d >= op_.tile.size() && s.label >= 0 && s.coefficient == 1 &&
+               tilings[d].tiles() > 1) {
       const RowCounts* const counts = counts_along(s.label);
       if (counts != nullptr && counts->rows == op_.shape[d]) tilings[d] = counts->cut(tilings[d].tiles());
     }

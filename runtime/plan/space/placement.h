@@ -29,7 +29,8 @@ struct Draft {
   ColumnMap columns;
   Index home = 0;
   std::vector<GridAxis> repeat;
-  const BlockMap* map = nullptr;  ///< owners of blocks, of which tiles are whole parts; instead of `dims`, if it is a table
+  const BlockMap* map =
+      nullptr;  ///< owners of blocks, of which tiles are whole parts; instead of `dims`, if it is a table
 };
 
 class PlacementBuilder {
@@ -78,20 +79,25 @@ class PlacementBuilder {
   /// Tilings of the output whose dimension d is spread over `multiple[d]` coordinates: an uncut dimension has one tile.
   [[nodiscard]] std::vector<Tiling> out_tilings(const std::vector<Index>& multiple, int threads, Index spread) const;
   [[nodiscard]] static Index tile_count(const std::vector<Tiling>& tilings);
-  /// How many ranks of a node lie along each axis of a grid: the reduce labels' axes, then the output dimensions'. All 1 if the grid
-  /// does not fill several nodes.
+  /// How many ranks of a node lie along each axis of a grid: the reduce labels' axes, then the output dimensions'. All
+  /// 1 if the grid does not fill several nodes.
   [[nodiscard]] std::vector<Index> ranks_in_node(const std::vector<Index>& factors) const;
   [[nodiscard]] std::string name_of_dim(std::size_t d) const;
 
  private:
-  /// The tiles of these tilings as the map has the blocks that they are parts of: `dims` says which dimension of the map is a tile's, or -1.
-  [[nodiscard]] Distribution by_table(const BlockMap& map, std::vector<Tiling> tilings, const std::vector<int>& dims) const;
+  /// The tiles of these tilings as the map has the blocks that they are parts of: `dims` says which dimension of the
+  /// map is a tile's, or -1.
+  [[nodiscard]] Distribution by_table(const BlockMap& map, std::vector<Tiling> tilings,
+                                      const std::vector<int>& dims) const;
   /// Reduce labels cut as the map's blocks beyond the output's dimensions; nothing if they cannot be.
   [[nodiscard]] std::optional<std::vector<ReduceChoice>> reduce_by(const BlockMap& map, Index output_tiles) const;
   /// The layout wanted for a source by a map; nothing if given tiles are no parts of its blocks.
-  [[nodiscard]] std::optional<Distribution> source_by(const BlockMap& map, const Distribution& leaf, const TensorDesc& tensor) const;
-  /// Cuts reduce labels and makes a candidate: `draft` has tiles and axes of the output; `shares` and `dims` (whose q is left open) are those of reduce labels.
-  [[nodiscard]] Candidate spread(Draft draft, const std::vector<Index>& out_shares, const std::vector<GridDim>& reduce_dims, std::string why) const;
+  [[nodiscard]] std::optional<Distribution> source_by(const BlockMap& map, const Distribution& leaf,
+                                                      const TensorDesc& tensor) const;
+  /// Cuts reduce labels and makes a candidate: `draft` has tiles and axes of the output; `shares` and `dims` (whose q
+  /// is left open) are those of reduce labels.
+  [[nodiscard]] Candidate spread(Draft draft, const std::vector<Index>& out_shares,
+                                 const std::vector<GridDim>& reduce_dims, std::string why) const;
   /// Takes over the tiles of the largest operand that lies along the output's axes as the output does.
   void adopt_tiles(Draft& draft) const;
   void place_leaves(Candidate& c) const;
@@ -102,17 +108,21 @@ class PlacementBuilder {
   /// The wanted layout with the tiles that the tensor's annotation asks for.
   [[nodiscard]] Distribution annotated(Distribution wanted, const TensorDesc& tensor) const;
   [[nodiscard]] Distribution leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const;
-  /// A large source whose first use is on one rank: along its longest dimension (with canonical cuts, the one with the most
-  /// tiles) over all ranks.
-  [[nodiscard]] Distribution spread_rows(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const;
-  [[nodiscard]] Distribution column_leaf(const TensorDesc& tensor, Index columns, const std::vector<std::optional<Tiling>>& tiling, int row, int column) const;
+  /// A large source whose first use is on one rank: along its longest dimension (with canonical cuts, the one with the
+  /// most tiles) over all ranks.
+  [[nodiscard]] Distribution spread_rows(const TensorDesc& tensor,
+                                         const std::vector<std::optional<Tiling>>& known) const;
+  [[nodiscard]] Distribution column_leaf(const TensorDesc& tensor, Index columns,
+                                         const std::vector<std::optional<Tiling>>& tiling, int row, int column) const;
   void spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,
                      std::vector<std::optional<Tiling>>& tiling, std::vector<GridDim>& dims) const;
-  /// Where the elements are in the rows that the label counts, if a compressed operand's or result's rows are cut by it alone; else null.
+  /// Where the elements are in the rows that the label counts, if a compressed operand's or result's rows are cut by it
+  /// alone; else null.
   [[nodiscard]] const RowCounts* counts_along(int label) const;
   /// So many tiles of a dimension of a tensor: of equal work where it is known where that is.
   [[nodiscard]] static Tiling even(const TensorDesc& tensor, std::size_t d, Index tiles);
-  [[nodiscard]] std::vector<Tiling> tilings_for(const TensorDesc& tensor, const std::vector<std::optional<Tiling>>& known) const;
+  [[nodiscard]] std::vector<Tiling> tilings_for(const TensorDesc& tensor,
+                                                const std::vector<std::optional<Tiling>>& known) const;
 
   const Op& op_;
   const PlanInputs& inputs_;

@@ -11,31 +11,37 @@ namespace tdsl::plan::parts {
   const Interval range = op.labels[idx(label)].range;
   for (std::size_t d = 0; d < access.dims.size(); ++d) {
     const DimAccess& dim = access.dims[d];
-    if (dim.whole || dim.divisor != 1 || dim.terms.size() != 1 || dim.terms[0].label != label || dim.terms[0].coefficient != 1) continue;
+    if (dim.whole || dim.divisor != 1 || dim.terms.size() != 1 || dim.terms[0].label != label ||
+        dim.terms[0].coefficient != 1)
+      continue;
     const Interval image{range.lo + dim.offset.lo, range.hi + dim.offset.hi - 1};
     if (image.lo <= 0 && image.hi >= operand.shape[d] && dim.offset.lo + range.lo == 0) return static_cast<int>(d);
   }
   return -1;
 }
 
-/// The same for a reduce label, whose tiles are those of the dimension: neighbours of a shorter range may reach all of it too.
+/// The same for a reduce label, whose tiles are those of the dimension: neighbours of a shorter range may reach all of
+/// it too.
 [[nodiscard]] inline int reduced_dim(const Op& op, const Access& access, int label, const TensorDesc& operand) {
   const int d = plain_dim(op, access, label, operand);
   return d >= 0 && operand.shape[idx(d)] == op.labels[idx(label)].range.size() ? d : -1;
 }
 
 [[nodiscard]] inline bool mentions(const DimAccess& dim, int label) {
-  return !dim.whole && dim.divisor == 1 && std::any_of(dim.terms.begin(), dim.terms.end(), [&](const Affine::Term& t) { return t.label == label; });
+  return !dim.whole && dim.divisor == 1 &&
+         std::any_of(dim.terms.begin(), dim.terms.end(), [&](const Affine::Term& t) { return t.label == label; });
 }
 
 /// Bytes of the largest operand that is subscripted by the label.
 [[nodiscard]] inline double gathered_bytes(const Op& op, int label, const Operands& operands) {
   double most = 0;
   for (const Access& access : op.reads) {
-    const bool gathers = std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) { return mentions(dim, label); });
+    const bool gathers =
+        std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) { return mentions(dim, label); });
     const PlacedTensor* placed = operands.placed(access.tensor);
     const TensorDesc& tensor = placed != nullptr ? placed->desc : operands.describe(access.tensor);
-    if (gathers) most = std::max(most, static_cast<double>(tensor.elements()) * static_cast<double>(tensor.element.bytes));
+    if (gathers)
+      most = std::max(most, static_cast<double>(tensor.elements()) * static_cast<double>(tensor.element.bytes));
   }
   return most;
 }
@@ -46,6 +52,8 @@ namespace tdsl::plan::parts {
 }
 
 /// Consecutive tiles per coordinate so that every coordinate gets its share of a row of tiles.
-[[nodiscard]] inline Index contiguous(const Tiling& tiling, Index coordinates) { return std::max<Index>(1, ceil_div(tiling.tiles(), coordinates)); }
+[[nodiscard]] inline Index contiguous(const Tiling& tiling, Index coordinates) {
+  return std::max<Index>(1, ceil_div(tiling.tiles(), coordinates));
+}
 
 }  // namespace tdsl::plan::parts

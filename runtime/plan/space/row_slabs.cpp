@@ -8,7 +8,8 @@ namespace tdsl::plan {
 
 namespace {
 
-/// The coordinates of all ranks that have a part, those of dimension `first` changing most slowly: neighbours along it stay neighbours.
+/// The coordinates of all ranks that have a part, those of dimension `first` changing most slowly: neighbours along it
+/// stay neighbours.
 std::vector<GridAxis> all_axes(const Distribution& where, std::size_t first) {
   if (where.kind() != Distribution::Kind::kGrid) return {{where.ranks(), 1, 1}};
   std::vector<GridAxis> axes;
@@ -27,7 +28,8 @@ std::vector<GridAxis> all_axes(const Distribution& where, std::size_t first) {
 }  // namespace
 
 std::optional<Distribution> row_slabs(const TensorDesc& tensor, const Distribution& where, Index tile_bytes) {
-  if (where.kind() == Distribution::Kind::kReplicated || tensor.shape.empty() || tensor.elements() == 0) return std::nullopt;
+  if (where.kind() == Distribution::Kind::kReplicated || tensor.shape.empty() || tensor.elements() == 0)
+    return std::nullopt;
   GridDim cut;
   std::size_t d = 0;  // that is cut: those before it have tiles of one element, those behind it are whole
   for (; d < tensor.shape.size(); ++d) {

@@ -41,7 +41,9 @@ std::vector<BlockLabels> blocks_of(const Op& op) {
 const Access* largest_read(const Op& op, const Operands& operands) {
   const Access* largest = nullptr;
   for (const Access& access : op.own_reads()) {
-    if (largest == nullptr || described(operands, access.tensor).elements() > described(operands, largest->tensor).elements()) largest = &access;
+    if (largest == nullptr ||
+        described(operands, access.tensor).elements() > described(operands, largest->tensor).elements())
+      largest = &access;
   }
   return largest;
 }
@@ -57,7 +59,8 @@ std::vector<Index> longest_edges(const Op& op, Index block, Index least) {
       if (std::find(labels.begin(), labels.end(), label) == labels.end()) continue;
       Index others = 1;
       for (const int other : labels) {
-        if (other != label) others = product(others, std::clamp<Index>(op.labels[idx(other)].range.size(), 1, kContractionEdge));
+        if (other != label)
+          others = product(others, std::clamp<Index>(op.labels[idx(other)].range.size(), 1, kContractionEdge));
       }
       edge = std::min(edge, block / others);
     }
@@ -72,9 +75,12 @@ std::vector<Index> longest_reduced(const Op& op, const Operands& operands, Index
     const Index elements = described(operands, access.tensor).elements();
     for (std::size_t label = 0; label < longest.size(); ++label) {
       const auto has_label = [&](const Affine::Term& term) { return term.label == static_cast<int>(label); };
-      const bool read = std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) { return std::any_of(dim.terms.begin(), dim.terms.end(), has_label); });
+      const bool read = std::any_of(access.dims.begin(), access.dims.end(), [&](const DimAccess& dim) {
+        return std::any_of(dim.terms.begin(), dim.terms.end(), has_label);
+      });
       const Index extent = std::max<Index>(1, op.labels[label].range.size());
-      if (read) longest[label] = std::min(longest[label], std::max<Index>(1, block / std::max<Index>(1, elements / extent)));
+      if (read)
+        longest[label] = std::min(longest[label], std::max<Index>(1, block / std::max<Index>(1, elements / extent)));
     }
   }
   return longest;
@@ -104,7 +110,8 @@ Stream stream_of(const Op& op, const Operands& operands) {
   if (!stream.bound) return stream;
   stream.bytes = bytes / result;
   stream.flops = points * op.flops_per_point / result;
-  const bool may_split = op.combine != Combine::kNone && op.base < 0 && !op.reduce.empty() && op.most_split_labels() > 0;
+  const bool may_split =
+      op.combine != Combine::kNone && op.base < 0 && !op.reduce.empty() && op.most_split_labels() > 0;
   const DimAccess* last = largest->dims.empty() ? nullptr : &largest->dims.back();
   for (const OutSubscript& s : op.out) {
     // Rows stay whole, or long, because memory is read as it lies.

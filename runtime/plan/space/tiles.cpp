@@ -11,9 +11,10 @@ namespace tdsl::plan {
 namespace {
 
 // Note [Tiles for threads]
-// Threads take whole tasks, so a rank is busy to the end only with several tasks for each thread: at least four tiles, in a
-// number that the threads share evenly if it can be had by small factors. Panels multiply the tasks but run in order.
-// Less is worth a task where memory bounds the work: what counts are the bytes and operations of a task, not its elements.
+// Threads take whole tasks, so a rank is busy to the end only with several tasks for each thread: at least four tiles,
+// in a number that the threads share evenly if it can be had by small factors. Panels multiply the tasks but run in
+// order. Less is worth a task where memory bounds the work: what counts are the bytes and operations of a task, not its
+// elements.
 
 /// Into how many pieces to cut next, so that `tiles` become a multiple of `threads`.
 Index next_cut(Index tiles, Index threads) {
@@ -24,12 +25,14 @@ Index next_cut(Index tiles, Index threads) {
   return 2;
 }
 
-/// Into how many tiles a coordinate's share may be cut: planning takes time and memory in proportion to a dimension's tiles.
+/// Into how many tiles a coordinate's share may be cut: planning takes time and memory in proportion to a dimension's
+/// tiles.
 Index most_cuts(Index multiple) { return std::max<Index>(1, kMostTiles / multiple); }
 
 constexpr Index kLargeTileUnits = 4;  ///< a tile that is no shorter than this many units is cut at whole ones
 
-/// Whether each of `pieces` of a tile is worth a task where memory bounds the work, cut along a dimension where it has `edge`.
+/// Whether each of `pieces` of a tile is worth a task where memory bounds the work, cut along a dimension where it has
+/// `edge`.
 bool is_worth_tasks(const TileRequest& request, Index elements, std::size_t dimension, Index edge, Index pieces) {
   if (dimension >= request.thinnest.size() || edge / pieces < request.thinnest[dimension]) return false;
   const double each = static_cast<double>(elements) / static_cast<double>(pieces);
@@ -86,7 +89,8 @@ std::vector<Index> cuts(const TileRequest& request, Index most) {
 
 }  // namespace
 
-std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<Index>& edges, const PlanInputs& inputs) {
+std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<Index>& edges,
+                                 const PlanInputs& inputs) {
   std::vector<Tiling> tilings;
   const std::vector<Index> cut = cuts(request, moved_block(inputs));
   for (std::size_t d = 0; d < request.shape.size(); ++d) {
@@ -119,7 +123,8 @@ Index moved_block(const PlanInputs& inputs) {
 
 Tiling choose_panels(Index extent, Index multiple, Index longest, const std::vector<Index>& tile) {
   if (!tile.empty()) return Tiling::fixed(extent, tile.front());
-  return Tiling::near_equal(extent, multiple * std::clamp<Index>(ceil_div(extent, multiple * longest), 1, most_cuts(multiple)));
+  return Tiling::near_equal(extent,
+                            multiple * std::clamp<Index>(ceil_div(extent, multiple * longest), 1, most_cuts(multiple)));
 }
 
 std::vector<Index> cut_extents(const TensorDesc& tensor) {

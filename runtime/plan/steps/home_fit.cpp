@@ -7,14 +7,15 @@
 #include "runtime/plan/cost/cost_model.h"
 
 // Note [Shapes of moves]
-// A super-block of s x s tiles of a product C = A B reads s tiles of A and of B per panel, and of n x n tiles each operand n / s times: the larger
-// it is, the fewer bytes come from the disk, and the more it holds.
+// A super-block of s x s tiles of a product C = A B reads s tiles of A and of B per panel, and of n x n tiles each
+// operand n / s times: the larger it is, the fewer bytes come from the disk, and the more it holds.
 //
 //     super-block 2 x 2, panel 1:      A . . . .    B . b . .    C . . . .       holds 4 tiles of C, 2 of A, 2 of B
 //                                        . a . .      . b . .      . c c .       and 4 more that arrive for panel 2
 //                                        . a . .      . . . .      . c c .
 //
-// All shapes along each dimension that give different numbers of super-blocks are priced in closed form, of very many an even choice.
+// All shapes along each dimension that give different numbers of super-blocks are priced in closed form, of very many
+// an even choice.
 
 namespace tdsl::plan {
 
@@ -26,7 +27,12 @@ constexpr std::size_t kManyEdges = 8, kFewEdges = 5;
 class MoveFit {
  public:
   MoveFit(const Op& op, OpPlan& plan, const TensorLookup& tensors, double room, const PlanInputs& inputs)
-      : op_(op), plan_(plan), tensors_(tensors), room_(room), inputs_(inputs), ranks_(rank_sample(plan.space, inputs.sample)) {}
+      : op_(op),
+        plan_(plan),
+        tensors_(tensors),
+        room_(room),
+        inputs_(inputs),
+        ranks_(rank_sample(plan.space, inputs.sample)) {}
 
   void run() {
     if (op_.shape.empty()) return;
@@ -35,8 +41,7 @@ class MoveFit {
       return;
     }
     list_edges();
-    while (!choose() && thinner()) {
-    }
+    while (!choose() && thinner()) {}
   }
 
  private:
@@ -51,14 +56,16 @@ class MoveFit {
     for (int d = 0; d < op_.out_rank(); ++d) {
       Index most = 1;
       if (plan_.space.kind() == Distribution::Kind::kTable) continue;
-      for (const Index rank : ranks_) most = std::max(most, static_cast<Index>(plan_.space.owned_along(rank, d).size()));
+      for (const Index rank : ranks_)
+        most = std::max(most, static_cast<Index>(plan_.space.owned_along(rank, d).size()));
       std::vector<Index> all{0};
       for (Index chunks = 2; chunks <= most; ++chunks) {
         if (const Index edge = ceil_div(most, chunks); edge != all.back()) all.push_back(edge);
       }
       const std::size_t few = std::min(all.size(), op_.out_rank() > 2 ? kFewEdges : kManyEdges);
       edges_[idx(d)].clear();
-      for (std::size_t k = 0; k < few; ++k) edges_[idx(d)].push_back(all[few > 1 ? k * (all.size() - 1) / (few - 1) : 0]);
+      for (std::size_t k = 0; k < few; ++k)
+        edges_[idx(d)].push_back(all[few > 1 ? k * (all.size() - 1) / (few - 1) : 0]);
     }
   }
 
@@ -101,7 +108,8 @@ class MoveFit {
     return best.has_value();
   }
 
-  /// Twice as many panels along the first reduction where that is possible. Not under --reproducible: they would be other sums.
+  /// Twice as many panels along the first reduction where that is possible. Not under --reproducible: they would be
+  /// other sums.
   bool thinner() {
     if (inputs_.reproducible) return false;
     for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
@@ -134,6 +142,8 @@ bool moves_blocks(const Op& op, const OpPlan& plan, const TensorLookup& tensors)
          std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& access) { return is_away(access.tensor); });
 }
 
-void fit_moves(const Op& op, OpPlan& plan, const TensorLookup& tensors, double room, const PlanInputs& inputs) { MoveFit(op, plan, tensors, room, inputs).run(); }
+void fit_moves(const Op& op, OpPlan& plan, const TensorLookup& tensors, double room, const PlanInputs& inputs) {
+  MoveFit(op, plan, tensors, room, inputs).run();
+}
 
 }  // namespace tdsl::plan

@@ -19,9 +19,9 @@ using arithmetic::solve;
 
 // Note [Inverse map]
 // Which ranks ask for parts of a block? Output dimensions and reduce labels an access mentions (the relevant ones) are
-// enumerated: only few of their tiles can touch the block. Along the other output dimensions every tile that is hit needs
-// the same box, so there only the distinct owners count, and the super-blocks that make them fetch again. Of a tensor with copies a
-// block of one copy is asked for by the ranks of its own fibre.
+// enumerated: only few of their tiles can touch the block. Along the other output dimensions every tile that is hit
+// needs the same box, so there only the distinct owners count, and the super-blocks that make them fetch again. Of a
+// tensor with copies a block of one copy is asked for by the ranks of its own fibre.
 
 namespace {
 bool mentions(const Access& access, int label) {
@@ -42,9 +42,9 @@ struct TaskSpace::Relevance {
 
 /// One combination of relevant tiles whose access box meets the block.
 struct TaskSpace::Candidate {
-  TileBox tiles;             ///< relevant dimensions: one tile; others: the tiles that are hit
-  std::vector<bool> fixed;   ///< per output dimension: relevant
-  Index panel = 0;           ///< the first in which a task touches the piece
+  TileBox tiles;            ///< relevant dimensions: one tile; others: the tiles that are hit
+  std::vector<bool> fixed;  ///< per output dimension: relevant
+  Index panel = 0;          ///< the first in which a task touches the piece
   Piece piece;
 };
 
@@ -57,7 +57,8 @@ TaskSpace::Relevance TaskSpace::relevance(const Access& access) const {
   for (std::size_t d = 0; d < op_.out.size(); ++d) {
     const OutSubscript& s = op_.out[d];
     // A label written in two dimensions (a diagonal) or with gaps makes hit tiles no range: enumerate those dimensions.
-    if (s.label >= 0) r.out[d] = mentions(access, s.label) || uses[idx(s.label)] > 1 || s.coefficient > 1 || s.coefficient < -1;
+    if (s.label >= 0)
+      r.out[d] = mentions(access, s.label) || uses[idx(s.label)] > 1 || s.coefficient > 1 || s.coefficient < -1;
   }
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     r.reduce[k] = mentions(access, op_.reduce[k].label);
@@ -96,7 +97,8 @@ Interval TaskSpace::tiles_writing(int dim, Interval label_values) const {
   return plan_.space.tiling(dim).tiles_meeting({elements.lo + s.constant, elements.hi + s.constant});
 }
 
-void TaskSpace::for_each_candidate(const Access& access, const Coord& block, const std::function<void(const Candidate&)>& f) const {
+void TaskSpace::for_each_candidate(const Access& access, const Coord& block,
+                                   const std::function<void(const Candidate&)>& f) const {
   const Distribution& tensor = tensors_(access.tensor).distribution;
   const Box block_box = tensor.box(block);
   const bool sized = tensors_(access.tensor).desc.sized();
@@ -139,7 +141,8 @@ void TaskSpace::for_each_candidate(const Access& access, const Coord& block, con
     range[idx(d)] = {0, plan_.reduce[k].tiles()};
     enumerate[idx(d)] = true;
     for (Interval values : values_touching(access, op_.reduce[k].label, block_box)) {
-      range[idx(d)] = intersect(range[idx(d)], plan_.reduce[k].tiles_meeting({values.lo - label.lo, values.hi - label.lo}));
+      range[idx(d)] =
+          intersect(range[idx(d)], plan_.reduce[k].tiles_meeting({values.lo - label.lo, values.hi - label.lo}));
     }
   }
   for (int d = 0; d < dims; ++d) {
@@ -198,7 +201,8 @@ std::vector<Index> TaskSpace::chunks_along(Index rank, int dim) const {
   std::vector<Index> chunk(static_cast<std::size_t>(plan_.space.tiling(dim).tiles()), -1);
   const Index edge = plan_.super_block[idx(dim)];
   Index ordinal = 0;
-  for (Index t : plan_.space.owned_along(rank, dim)) chunk[static_cast<std::size_t>(t)] = edge > 0 ? ordinal++ / edge : 0;
+  for (Index t : plan_.space.owned_along(rank, dim))
+    chunk[static_cast<std::size_t>(t)] = edge > 0 ? ordinal++ / edge : 0;
   return chunk;
 }
 
@@ -207,7 +211,8 @@ std::vector<Index> TaskSpace::chunks_of_list(Index rank, const Candidate& candid
   if (edge <= 0) return {0};
   const Distribution& space = plan_.space;
   std::vector<Index> chunks;
-  space.for_each_owned_in(candidate.tiles, rank, [&](Index tile) { chunks.push_back(space.owners().position(tile) / edge); });
+  space.for_each_owned_in(candidate.tiles, rank,
+                          [&](Index tile) { chunks.push_back(space.owners().position(tile) / edge); });
   std::sort(chunks.begin(), chunks.end());
   chunks.erase(std::unique(chunks.begin(), chunks.end()), chunks.end());
   return chunks;
@@ -244,7 +249,8 @@ void TaskSpace::for_each_request(TensorId tensor, const Coord& block, Index me,
   for (const Access& access : op_.reads) {
     if (access.tensor != tensor) continue;
     ++accesses;
-    for (const DimAccess& dim : access.dims) overlapping = overlapping || dim.terms.size() > 1 || dim.offset.size() > 1 || dim.divisor != 1;
+    for (const DimAccess& dim : access.dims)
+      overlapping = overlapping || dim.terms.size() > 1 || dim.offset.size() > 1 || dim.divisor != 1;
     // Dimensions enumerated for the sake of what is written repeat the box.
     const Relevance relevant = relevance(access);
     for (std::size_t d = 0; d < op_.out.size(); ++d) {
@@ -329,18 +335,18 @@ class TaskSpace::Wanted {
 std::vector<Index> TaskSpace::ranks_wanting(const Piece& piece, Index owner, Index super_block, Index panel) const {
   std::vector<Index> wanting;
   const Coord block = tensors_(piece.tensor).distribution.coord(piece.block);
-  Wanted(*this, piece.tensor, block, owner, &piece).for_each_step([&](const Piece&, Index s, Index p, const std::vector<Index>& ranks) {
-    if (s == super_block && p == panel) wanting = ranks;
-  });
+  Wanted(*this, piece.tensor, block, owner, &piece)
+      .for_each_step([&](const Piece&, Index s, Index p, const std::vector<Index>& ranks) {
+        if (s == super_block && p == panel) wanting = ranks;
+      });
   return wanting;
 }
 
 void TaskSpace::for_each_wanted(TensorId tensor, const Coord& block, Index owner,
                                 const std::function<void(const Piece&, const std::vector<Index>&)>& f) const {
   if (tensors_(tensor).distribution.kind() == Distribution::Kind::kReplicated) return;
-  Wanted(*this, tensor, block, owner, nullptr).for_each_step([&](const Piece& piece, Index, Index, const std::vector<Index>& ranks) {
-    f(piece, ranks);
-  });
+  Wanted(*this, tensor, block, owner, nullptr)
+      .for_each_step([&](const Piece& piece, Index, Index, const std::vector<Index>& ranks) { f(piece, ranks); });
 }
 
 }  // namespace tdsl::plan

@@ -9,9 +9,10 @@
 namespace tdsl::plan {
 
 // Note [Window]
-// The remote boxes of one step must fit half the window (so that the next step's can arrive meanwhile), or, with the operands that are
-// copied together, the whole window when the user has set it. First the panels get thinner: no byte is fetched twice. Then output tiles are taken in
-// super-blocks, which fetches some boxes again; the cost model counts that.
+// The remote boxes of one step must fit half the window (so that the next step's can arrive meanwhile), or, with the
+// operands that are copied together, the whole window when the user has set it. First the panels get thinner: no byte
+// is fetched twice. Then output tiles are taken in super-blocks, which fetches some boxes again; the cost model counts
+// that.
 
 namespace {
 
@@ -75,7 +76,8 @@ class StepFit {
     const Tiling old = plan_.reduce[k];
     if (op_.reduce[k].part_dim >= 0 || old.longest() <= 1) return false;
     if (plan_.space.kind() == Distribution::Kind::kTable && 2 * tasks() > kTableTasks) return false;
-    plan_.reduce[k] = old.ends() != nullptr ? halves(old) : Tiling::near_equal(old.extent(), std::min(old.extent(), 2 * old.tiles()));
+    plan_.reduce[k] =
+        old.ends() != nullptr ? halves(old) : Tiling::near_equal(old.extent(), std::min(old.extent(), 2 * old.tiles()));
     const double thinner = largest_step();
     if (thinner >= largest_) {
       plan_.reduce[k] = old;
@@ -85,12 +87,14 @@ class StepFit {
     return true;
   }
 
-  /// The most tiles that a rank (of many: one of a spread) owns along each dimension; of a table, in its list, as the first number.
+  /// The most tiles that a rank (of many: one of a spread) owns along each dimension; of a table, in its list, as the
+  /// first number.
   [[nodiscard]] std::vector<Index> most_tiles() const {
     std::vector<Index> most(op_.shape.size(), 1);
     const Index stride = std::max<Index>(1, inputs_.ranks / 64);
     if (plan_.space.kind() == Distribution::Kind::kTable) {
-      for (Index rank = 0; rank < inputs_.ranks; rank += stride) most.front() = std::max(most.front(), plan_.space.owned_tiles(rank));
+      for (Index rank = 0; rank < inputs_.ranks; rank += stride)
+        most.front() = std::max(most.front(), plan_.space.owned_tiles(rank));
       return most;
     }
     for (int d = 0; d < op_.out_rank(); ++d) {
@@ -124,8 +128,10 @@ double received_share(double owned) { return std::max(64 * kMiB, 0.2 * owned); }
 
 double largest_step(const Op& op, const OpPlan& plan, const TensorLookup& tensors, const PlanInputs& inputs) {
   double copies = 0;
-  for (const Index rank : rank_sample(plan.space, inputs.sample)) copies = std::max(copies, assembled_bytes(op, plan, tensors, rank));
-  return summarise(op, plan, tensors, inputs.machine, inputs.threads, inputs.sample).expected_step + inputs.threads * copies;
+  for (const Index rank : rank_sample(plan.space, inputs.sample))
+    copies = std::max(copies, assembled_bytes(op, plan, tensors, rank));
+  return summarise(op, plan, tensors, inputs.machine, inputs.threads, inputs.sample).expected_step +
+         inputs.threads * copies;
 }
 
 double step_limit(const Op& op, const TensorLookup& tensors, const PlanInputs& inputs) {
@@ -138,9 +144,11 @@ double step_limit(const Op& op, const TensorLookup& tensors, const PlanInputs& i
   return received_share(owned) / 2;
 }
 
-Estimate received_at_once(const Op& op, const OpPlan& plan, const Cost& cost, const TensorLookup& tensors, Index rank, const PlanInputs& inputs) {
+Estimate received_at_once(const Op& op, const OpPlan& plan, const Cost& cost, const TensorLookup& tensors, Index rank,
+                          const PlanInputs& inputs) {
   const bool again = std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& access) {
-    return std::any_of(op.reads.data(), &access, [&](const Access& earlier) { return earlier.tensor == access.tensor; });
+    return std::any_of(op.reads.data(), &access,
+                       [&](const Access& earlier) { return earlier.tensor == access.tensor; });
   });
   if (!again) return cost.step_bytes;
   Estimate all{0, cost.bytes_expected, cost.bytes_received.hi};

@@ -14,7 +14,6 @@ using arithmetic::scale;
 using arithmetic::solve;
 using parts::mentions;
 
-
 const char* name_of(OpClass c) {
   switch (c) {
     case OpClass::kMap: return "map";
@@ -75,7 +74,8 @@ std::size_t PieceHash::operator()(const Piece& p) const noexcept {
   return static_cast<std::size_t>(h ^ (h >> 32));
 }
 
-TaskSpace::TaskSpace(const Op& op, const OpPlan& plan, const TensorLookup& tensors) : op_(op), plan_(plan), tensors_(tensors) {
+TaskSpace::TaskSpace(const Op& op, const OpPlan& plan, const TensorLookup& tensors)
+    : op_(op), plan_(plan), tensors_(tensors) {
   for (std::size_t k = 0; k < op.reduce.size(); ++k) panels_ *= panels_of(k);
 }
 
@@ -107,13 +107,15 @@ Coord TaskSpace::panel(const Coord& tile, Index number) const {
 }
 
 // Note [Own panels first]
-// In a product on a 2 x 2 grid rank (1, 1) owns the second half of what it sums over. If everybody began at the first panel it
-// would wait for both operands' panels at once and only then be quick. So every rank begins where most is its own, and what the
-// others own arrives meanwhile. The order of a tile's panels, and with it every bit, is still a function of the plan. Not where a
-// box may go down a tree: relays need one order of steps on all ranks. A panel is a small part of what is received then, and the
-// wait for the first is short.
+// In a product on a 2 x 2 grid rank (1, 1) owns the second half of what it sums over. If everybody began at the first
+// panel it would wait for both operands' panels at once and only then be quick. So every rank begins where most is its
+// own, and what the others own arrives meanwhile. The order of a tile's panels, and with it every bit, is still a
+// function of the plan. Not where a box may go down a tree: relays need one order of steps on all ranks. A panel is a
+// small part of what is received then, and the wait for the first is short.
 Index TaskSpace::first_panel(Index rank) const {
-  if (op_.op_class != OpClass::kContraction || plan_.packs() || panels_ == 1 || op_.reduce.size() != 1 || op_.reduce[0].part_dim >= 0) return 0;
+  if (op_.op_class != OpClass::kContraction || plan_.packs() || panels_ == 1 || op_.reduce.size() != 1 ||
+      op_.reduce[0].part_dim >= 0)
+    return 0;
   if (plan_.space.kind() != Distribution::Kind::kGrid) return 0;
   const int label = op_.reduce[0].label;
   const Index least_tree = plan::least_tree(plan_.ranks_per_node);
@@ -122,7 +124,8 @@ Index TaskSpace::first_panel(Index rank) const {
     Index sharing = 1;
     for (int d = 0; d < op_.out_rank(); ++d) {
       const int out = op_.out[idx(d)].label;
-      const bool mentioned = std::any_of(access.dims.begin(), access.dims.end(), [out](const DimAccess& dim) { return mentions(dim, out); });
+      const bool mentioned = std::any_of(access.dims.begin(), access.dims.end(),
+                                         [out](const DimAccess& dim) { return mentions(dim, out); });
       if (!mentioned) sharing *= plan_.space.grid_dims()[idx(d)].size();
     }
     if (sharing >= least_tree) return 0;
@@ -134,7 +137,8 @@ Index TaskSpace::first_panel(Index rank) const {
     for (int d = 0; d < where.rank(); ++d) {
       const DimAccess& dim = access.dims[idx(d)];
       if (dim.whole || dim.divisor != 1 || !mentions(dim, label) || where.kind() != Distribution::Kind::kGrid) continue;
-      for (Index panel = 0; panel < panels_; ++panel) remote[static_cast<std::size_t>(panel)] += reduce_interval(0, panel).size();
+      for (Index panel = 0; panel < panels_; ++panel)
+        remote[static_cast<std::size_t>(panel)] += reduce_interval(0, panel).size();
       for (const Index tile : where.owned_along(rank, d)) {
         const Interval mine = where.tiling(d).tile(tile);
         const Index from = op_.labels[idx(label)].range.lo;
@@ -187,7 +191,8 @@ bool TaskSpace::hit(const Coord& tile) const {
 
 Index TaskSpace::points(const std::vector<Interval>& labels) const {
   Index n = 1;
-  for (std::size_t l = 0; l < labels.size(); ++l) n = product(n, op_.labels[l].from_data ? std::min<Index>(labels[l].size(), 1) : labels[l].size());
+  for (std::size_t l = 0; l < labels.size(); ++l)
+    n = product(n, op_.labels[l].from_data ? std::min<Index>(labels[l].size(), 1) : labels[l].size());
   return n;
 }
 
@@ -223,7 +228,8 @@ Box touched_box(const Access& access, const std::vector<Interval>& labels, const
   return box;
 }
 
-void TaskSpace::for_each_piece(TensorId id, const Box& box, const std::function<void(const Coord&, const Piece&)>& f) const {
+void TaskSpace::for_each_piece(TensorId id, const Box& box,
+                               const std::function<void(const Coord&, const Piece&)>& f) const {
   if (box.empty()) return;
   const Distribution& tensor = tensors_(id).distribution;
   const bool sized = tensors_(id).desc.sized();
@@ -249,22 +255,24 @@ void TaskSpace::for_each_piece(TensorId id, const Box& box, const std::function<
 Estimate TaskSpace::output_bytes(const Coord& tile) const {
   Estimate bytes;
   for (const TensorDesc& output : op_.outputs) {
-    bytes += op_.op_class == OpClass::kLoop ? Estimate::exactly(static_cast<double>(output.bytes())) : output.block_bytes(out_box(tile));
+    bytes += op_.op_class == OpClass::kLoop ? Estimate::exactly(static_cast<double>(output.bytes()))
+                                            : output.block_bytes(out_box(tile));
   }
   return bytes;
 }
 
 Index TaskSpace::sized_output_bytes(const Coord& tile) const {
   Index bytes = 0;
-  for (const TensorDesc& output : op_.outputs) bytes += output.sized() ? output.block_bytes(out_box(tile)).most_bytes() : 0;
+  for (const TensorDesc& output : op_.outputs)
+    bytes += output.sized() ? output.block_bytes(out_box(tile)).most_bytes() : 0;
   return bytes;
 }
 
 bool TaskSpace::kept_across_panels(const Access& access) const {
   // Panels may share a block of a sized tensor.
   if (panels_ > 1 && tensors_(access.tensor).desc.sized()) return true;
-  // Panels of a reduce label need different boxes only if some dimension is subscripted by that label alone, and alike in
-  // all accesses to the tensor: X[k, i] * X[k, j] yes, A[k] * A[k + 1] no.
+  // Panels of a reduce label need different boxes only if some dimension is subscripted by that label alone, and alike
+  // in all accesses to the tensor: X[k, i] * X[k, j] yes, A[k] * A[k + 1] no.
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     if (panels_of(k) <= 1) continue;
     bool distinguished = false;
@@ -283,11 +291,11 @@ bool TaskSpace::kept_across_panels(const Access& access) const {
 
 // --- super-blocks ---------------------------------------------------------------------------------------------------
 
-
 Index TaskSpace::super_blocks(Index rank) const {
   Index count = 1;
   if (plan_.super_block.empty() || op_.out_rank() == 0) return count;
-  if (plan_.space.kind() == Distribution::Kind::kTable) return chunk_count(plan_.space.owned_tiles(rank), plan_.super_block.front());
+  if (plan_.space.kind() == Distribution::Kind::kTable)
+    return chunk_count(plan_.space.owned_tiles(rank), plan_.super_block.front());
   for (int d = 0; d < op_.out_rank(); ++d) {
     const Index edge = plan_.super_block[idx(d)];
     if (edge > 0) count *= chunk_count(static_cast<Index>(plan_.space.owned_along(rank, d).size()), edge);
@@ -321,7 +329,8 @@ std::vector<Index> TaskSpace::super_block(Index rank, Index number) const {
     number /= count;
     const auto begin = std::min<std::size_t>(list.size(), static_cast<std::size_t>(chunk * edge));
     const auto end = std::min<std::size_t>(list.size(), static_cast<std::size_t>((chunk + 1) * edge));
-    list = std::vector<Index>(list.begin() + static_cast<std::ptrdiff_t>(begin), list.begin() + static_cast<std::ptrdiff_t>(end));
+    list = std::vector<Index>(list.begin() + static_cast<std::ptrdiff_t>(begin),
+                              list.begin() + static_cast<std::ptrdiff_t>(end));
   }
   tiles.push_back(0);
   for (int d = 0; d < op_.out_rank(); ++d) {
@@ -420,7 +429,8 @@ bool StepCursor::next(Step& step) {
           part_of_own = part_of_own || (here && !(piece.box == tensor.distribution.box(block)));
           if (!here) fetch(step, access.tensor, piece, owner, keep);
         });
-        if (!tensor.desc.sized() && !op.is_continued(a) && (pieces > 1 || (part_of_own && space_.plan().packs()))) assembled += box.volume() * tensor.desc.element.bytes;
+        if (!tensor.desc.sized() && !op.is_continued(a) && (pieces > 1 || (part_of_own && space_.plan().packs())))
+          assembled += box.volume() * tensor.desc.element.bytes;
       }
       step.assembled_bytes = std::max(step.assembled_bytes, assembled);
     }

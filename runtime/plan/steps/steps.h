@@ -11,14 +11,15 @@
 // `explain` prints it. It keeps no state beyond the step it is at.
 //
 // Steps. A rank's owned output tiles are cut into super-blocks; inside a super-block the steps are the reduce tiles
-// (panels) in row-major order, or in small products from another one on and round. A step's name is (super-block, panel); no task
-// of a step needs a result of another task of the same step on another rank. Remote boxes are listed in the first step of the
-// super-block that needs them and kept until the last.
+// (panels) in row-major order, or in small products from another one on and round. A step's name is (super-block,
+// panel); no task of a step needs a result of another task of the same step on another rank. Remote boxes are listed in
+// the first step of the super-block that needs them and kept until the last.
 
 namespace tdsl::plan {
 
-/// A box of a tensor inside one of its blocks: what one request asks for. Of a sized tensor all of the block: boxes that are accessed
-/// decide which blocks are needed. (Ranges of the outermost level are to come: for_each_piece and for_each_candidate make pieces.)
+/// A box of a tensor inside one of its blocks: what one request asks for. Of a sized tensor all of the block: boxes
+/// that are accessed decide which blocks are needed. (Ranges of the outermost level are to come: for_each_piece and
+/// for_each_candidate make pieces.)
 struct Piece {
   TensorId tensor = -1;
   Index block = 0;  ///< row-major tile number in the tensor's distribution
@@ -30,17 +31,17 @@ struct PieceHash {
 };
 
 struct Task {
-  Coord tile;               ///< output tile
-  Coord panel;              ///< tile number per reduce label
-  bool first = true;        ///< first panel of this output tile
-  bool last = true;         ///< last panel: the output block is complete afterwards
-  bool hit = true;          ///< false: the operation writes no element of this tile; it keeps its base (one task, no panels)
+  Coord tile;         ///< output tile
+  Coord panel;        ///< tile number per reduce label
+  bool first = true;  ///< first panel of this output tile
+  bool last = true;   ///< last panel: the output block is complete afterwards
+  bool hit = true;    ///< false: the operation writes no element of this tile; it keeps its base (one task, no panels)
 };
 
 /// One piece a step waits for that is not in this rank's memory.
 struct Fetch {
   Piece piece;
-  Index owner = 0;    ///< this rank itself: the block is away, on disk or in its file
+  Index owner = 0;  ///< this rank itself: the block is away, on disk or in its file
   Estimate bytes;
   bool keep = false;  ///< also used by later panels: keep until the super-block ends; else only this step uses it
 };
@@ -84,9 +85,9 @@ class TaskSpace {
   /// Whether later panels of the same super-block may need the same boxes of this access again.
   [[nodiscard]] bool kept_across_panels(const Access& access) const;
 
-  /// The inverse map: every remote request for a piece of this block of `tensor`: f(requesting rank, piece, times), where
-  /// `times` counts super-blocks that fetch it again. Requests of one rank and super-block for the same piece are one.
-  /// `me`, an owner of the block, is left out, as are ranks that read from another owner's copy.
+  /// The inverse map: every remote request for a piece of this block of `tensor`: f(requesting rank, piece, times),
+  /// where `times` counts super-blocks that fetch it again. Requests of one rank and super-block for the same piece are
+  /// one. `me`, an owner of the block, is left out, as are ranks that read from another owner's copy.
   void for_each_request(TensorId tensor, const Coord& block, Index me,
                         const std::function<void(Index, const Piece&, Index)>& f) const;
 
@@ -108,7 +109,8 @@ class TaskSpace {
   [[nodiscard]] Interval label_interval_of(int dim, Interval elements) const;
   [[nodiscard]] Index panels_of(std::size_t reduce) const;
   [[nodiscard]] Interval reduce_interval(std::size_t reduce, Index tile) const;
-  void for_each_candidate(const Access& access, const Coord& block, const std::function<void(const Candidate&)>& f) const;
+  void for_each_candidate(const Access& access, const Coord& block,
+                          const std::function<void(const Candidate&)>& f) const;
   [[nodiscard]] std::vector<Index> chunks_along(Index rank, int dim) const;
   /// Of a table: chunks of the rank's list with tiles of the candidate.
   [[nodiscard]] std::vector<Index> chunks_of_list(Index rank, const Candidate& candidate) const;
@@ -123,12 +125,14 @@ class TaskSpace {
 /// One step of a rank: its tasks, and the pieces that must be there first.
 struct Step {
   Index super_block = 0;
-  Index panel = 0;               ///< its number, which is not how many came before
+  Index panel = 0;  ///< its number, which is not how many came before
   std::vector<Task> tasks;
-  std::vector<Fetch> fetch;      ///< remote pieces and own ones that are away, first needed here, each once, in order of first use
+  std::vector<Fetch>
+      fetch;  ///< remote pieces and own ones that are away, first needed here, each once, in order of first use
   Estimate fetch_bytes;
-  Estimate output_bytes;         ///< output blocks that begin in this step
-  Index assembled_bytes = 0;     ///< what one task copies together at most: operands in several blocks or pieces; with sized blocks made anew
+  Estimate output_bytes;  ///< output blocks that begin in this step
+  Index assembled_bytes =
+      0;  ///< what one task copies together at most: operands in several blocks or pieces; with sized blocks made anew
   bool ends_super_block = false;
 };
 
@@ -150,7 +154,7 @@ class StepCursor {
   std::unordered_map<TensorId, Index> first_away_;  ///< of tensors that have blocks away
   Index super_blocks_;
   Index super_block_ = 0;
-  Index panel_ = 0;        ///< how many panels of this super-block came before
+  Index panel_ = 0;  ///< how many panels of this super-block came before
   Index first_panel_ = 0;
   std::vector<Index> tiles_;
   std::unordered_set<Piece, PieceHash> fetched_;  ///< pieces of the current super-block already listed

@@ -35,6 +35,8 @@ namespace tdsl::plan::arithmetic {
 }
 
 /// Super-blocks along a dimension of which a rank owns `owned` tiles.
-[[nodiscard]] inline Index chunk_count(Index owned, Index edge) { return edge <= 0 || owned == 0 ? 1 : ceil_div(owned, edge); }
+[[nodiscard]] inline Index chunk_count(Index owned, Index edge) {
+  return edge <= 0 || owned == 0 ? 1 : ceil_div(owned, edge);
+}
 
 }  // namespace tdsl::plan::arithmetic

@@ -24,7 +24,8 @@ TreePlace place_among(const std::vector<Index>& ranks, Index owner, Index me) {
     mine = (index - first + count) % count + 1;
   }
   TreePlace place{rank_at(mine & (mine - 1)), {}};
-  const Index lowest = mine == 0 ? static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(count))) * 2 : mine & -mine;
+  const Index lowest =
+      mine == 0 ? static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(count))) * 2 : mine & -mine;
   for (Index step = lowest / 2; step > 0; step /= 2) {
     if (mine + step <= count) place.children.push_back(rank_at(mine + step));
   }
@@ -32,7 +33,9 @@ TreePlace place_among(const std::vector<Index>& ranks, Index owner, Index me) {
 }
 
 /// Children of the owner in such a tree.
-Index children_among(Index ranks) { return ranks < kLeastTree ? ranks : static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(ranks))); }
+Index children_among(Index ranks) {
+  return ranks < kLeastTree ? ranks : static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(ranks)));
+}
 
 /// f(node, those of the ranks that are on it), for every node that has any.
 template <class F>

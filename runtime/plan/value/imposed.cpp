@@ -31,7 +31,8 @@ const KeptCopy* ImposedPlan::copy_of(const Op& op) {
   if (fresh) {
     const auto decided = plan_->at.find(op.site);
     if (decided != plan_->at.end() && !decided->second.copy.empty()) {
-      const std::optional<Layout> layout = parse_layout(decided->second.copy, result_names(op), plan_->mesh.axes.size());
+      const std::optional<Layout> layout =
+          parse_layout(decided->second.copy, result_names(op), plan_->mesh.axes.size());
       if (layout) copy = KeptCopy{*layout, decided->second.readers};
     }
   }

@@ -21,8 +21,9 @@ class Imposed {
  public:
   virtual ~Imposed() = default;
   [[nodiscard]] virtual const Mesh& mesh() const = 0;
-  /// The layout of the operation's task space: output dimensions, then reduce labels (of a combination of partial results: where the result
-  /// lies). Null if nothing was decided for its site, or nothing that can be read for its dimensions.
+  /// The layout of the operation's task space: output dimensions, then reduce labels (of a combination of partial
+  /// results: where the result lies). Null if nothing was decided for its site, or nothing that can be read for its
+  /// dimensions.
   [[nodiscard]] virtual const Layout* layout_for(const Op& op) = 0;
   /// The copy of the operation's output, the combination's where partial results meet; null: none.
   [[nodiscard]] virtual const KeptCopy* copy_of(const Op& op) = 0;

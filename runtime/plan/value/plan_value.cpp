@@ -32,7 +32,9 @@ class Line {
  public:
   Line(std::string_view text, std::size_t number) : rest_(text), number_(number) {}
 
-  [[noreturn]] void fail(const std::string& message) const { throw std::runtime_error("line " + std::to_string(number_) + ": " + message); }
+  [[noreturn]] void fail(const std::string& message) const {
+    throw std::runtime_error("line " + std::to_string(number_) + ": " + message);
+  }
   [[nodiscard]] bool ended() {
     skip_blanks();
     return rest_.empty();
@@ -51,7 +53,8 @@ class Line {
     const std::string_view text = word();
     T value{};
     const auto result = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    if (text.empty() || result.ec != std::errc() || result.ptr != text.data() + text.size()) fail("`" + std::string(text) + "` is no number");
+    if (text.empty() || result.ec != std::errc() || result.ptr != text.data() + text.size())
+      fail("`" + std::string(text) + "` is no number");
     return value;
   }
   std::string string() {
@@ -87,7 +90,8 @@ Mesh parse_mesh(Line& line) {
   Mesh mesh;
   while (!line.ended()) {
     std::string_view word = line.word();
-    if (word.size() < 5 || word[0] != static_cast<char>('a' + mesh.axes.size()) || word[1] != ':') line.fail("an axis is malformed");
+    if (word.size() < 5 || word[0] != static_cast<char>('a' + mesh.axes.size()) || word[1] != ':')
+      line.fail("an axis is malformed");
     MeshAxis axis;
     if (word.back() == '*') {
       axis.inside_node = true;
@@ -98,7 +102,8 @@ Mesh parse_mesh(Line& line) {
     const auto read = [&](std::string_view text) {
       Index value = 0;
       const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (result.ec != std::errc() || result.ptr != text.data() + text.size() || value < 1 || value > kMostRanks) line.fail("an axis is malformed");
+      if (result.ec != std::errc() || result.ptr != text.data() + text.size() || value < 1 || value > kMostRanks)
+        line.fail("an axis is malformed");
       return value;
     };
     axis.size = read(word.substr(2, slash - 2));
@@ -108,10 +113,12 @@ Mesh parse_mesh(Line& line) {
   }
   // Every rank has coordinates of its own: each axis takes its steps across those with smaller strides.
   std::vector<MeshAxis> ascending = mesh.axes;
-  std::stable_sort(ascending.begin(), ascending.end(), [](const MeshAxis& a, const MeshAxis& b) { return a.stride < b.stride; });
+  std::stable_sort(ascending.begin(), ascending.end(),
+                   [](const MeshAxis& a, const MeshAxis& b) { return a.stride < b.stride; });
   Index stride = 1;
   for (const MeshAxis& axis : ascending) {
-    if (axis.stride != stride) line.fail("the axes do not number the ranks: a stride should be " + std::to_string(stride));
+    if (axis.stride != stride)
+      line.fail("the axes do not number the ranks: a stride should be " + std::to_string(stride));
     stride *= axis.size;
   }
   return mesh;
@@ -121,7 +128,8 @@ Mesh parse_mesh(Line& line) {
 int parse_decision(Line& line, std::size_t number, PlanValue& plan, std::string_view first) {
   int site = 0;
   const auto result = std::from_chars(first.data(), first.data() + first.size(), site);
-  if (result.ec != std::errc() || result.ptr != first.data() + first.size() || site < 1) line.fail("`" + std::string(first) + "` is no site");
+  if (result.ec != std::errc() || result.ptr != first.data() + first.size() || site < 1)
+    line.fail("`" + std::string(first) + "` is no site");
   Decision decision;
   decision.kind = line.word();
   decision.name = line.string();
@@ -141,7 +149,8 @@ int parse_decision(Line& line, std::size_t number, PlanValue& plan, std::string_
   decision.work = layouts.substr(0, arrow);
   if (arrow != std::string::npos) decision.result = layouts.substr(arrow + 4);
   if (decision.work.empty()) line.fail("a layout is missing");
-  if (!plan.at.emplace(site, std::move(decision)).second) line.fail("site " + std::to_string(site) + " is decided twice");
+  if (!plan.at.emplace(site, std::move(decision)).second)
+    line.fail("site " + std::to_string(site) + " is decided twice");
   return site;
 }
 
@@ -175,8 +184,11 @@ void parse_home(Line& line, PlanValue& plan, bool memory) {
 
 void make_distinct(std::vector<std::string>& names) {
   for (std::size_t k = 0; k < names.size(); ++k) {
-    std::replace_if(names[k].begin(), names[k].end(), [](char c) { return c == ' ' || c == ':' || c == ',' || c == '(' || c == ')'; }, '_');
-    while (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(k), names[k]) != names.begin() + static_cast<std::ptrdiff_t>(k)) {
+    std::replace_if(
+        names[k].begin(), names[k].end(),
+        [](char c) { return c == ' ' || c == ':' || c == ',' || c == '(' || c == ')'; }, '_');
+    while (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(k), names[k]) !=
+           names.begin() + static_cast<std::ptrdiff_t>(k)) {
       names[k] += '\'';
     }
   }
@@ -203,12 +215,13 @@ std::vector<std::string> slot_names(const Op& op) {
 
 std::string print(const PlanValue& plan) {
   std::string text = "tdsl plan 1\n";
-  text += "program " + quoted(plan.program) + " region " + hex(plan.region) + " ranks " + std::to_string(plan.ranks) + " schedule " +
-          (plan.schedule.empty() ? "none" : plan.schedule) + "\n";
+  text += "program " + quoted(plan.program) + " region " + hex(plan.region) + " ranks " + std::to_string(plan.ranks) +
+          " schedule " + (plan.schedule.empty() ? "none" : plan.schedule) + "\n";
   text += "mesh";
   for (std::size_t a = 0; a < plan.mesh.axes.size(); ++a) {
     const MeshAxis& axis = plan.mesh.axes[a];
-    text += std::string(" ") + static_cast<char>('a' + a) + ':' + std::to_string(axis.size) + '/' + std::to_string(axis.stride) + (axis.inside_node ? "*" : "");
+    text += std::string(" ") + static_cast<char>('a' + a) + ':' + std::to_string(axis.size) + '/' +
+            std::to_string(axis.stride) + (axis.inside_node ? "*" : "");
   }
   text += '\n';
   for (const auto& [site, decision] : plan.at) {
@@ -220,10 +233,14 @@ std::string print(const PlanValue& plan) {
     }
     text += '\n';
   }
-  for (const auto& [site, form] : plan.forms) text += "choose " + std::to_string(site) + ' ' + std::to_string(form) + '\n';
-  if (plan.memory > 0) text += "memory " + std::to_string(plan.memory) + ' ' + std::to_string(plan.disk) + ' ' + std::to_string(plan.reserve) + '\n';
+  for (const auto& [site, form] : plan.forms)
+    text += "choose " + std::to_string(site) + ' ' + std::to_string(form) + '\n';
+  if (plan.memory > 0)
+    text += "memory " + std::to_string(plan.memory) + ' ' + std::to_string(plan.disk) + ' ' +
+            std::to_string(plan.reserve) + '\n';
   for (const auto& [site, housing] : plan.homes) {
-    text += "home " + std::to_string(site) + ' ' + name_of(housing.home) + ' ' + std::to_string(housing.resident_tiles) + '\n';
+    text += "home " + std::to_string(site) + ' ' + name_of(housing.home) + ' ' +
+            std::to_string(housing.resident_tiles) + '\n';
   }
   return text;
 }
@@ -269,7 +286,8 @@ PlanText read_plan(std::string_view text) {
         parse_home(line, plan, first == "memory");
         continue;
       }
-      read.lines.emplace(first == "choose" ? parse_choice(line, plan) : parse_decision(line, number, plan, first), number);
+      read.lines.emplace(first == "choose" ? parse_choice(line, plan) : parse_decision(line, number, plan, first),
+                         number);
     }
   }
   return read;

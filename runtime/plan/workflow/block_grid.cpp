@@ -33,7 +33,8 @@ using KnownCuts = std::unordered_map<TensorId, std::vector<Tiling>>;
 
 /// A dimension that is subscripted by the label alone.
 bool follows(const DimAccess& dim, int label) {
-  return !dim.whole && dim.divisor == 1 && dim.terms.size() == 1 && dim.terms[0].label == label && dim.terms[0].coefficient == 1;
+  return !dim.whole && dim.divisor == 1 && dim.terms.size() == 1 && dim.terms[0].label == label &&
+         dim.terms[0].coefficient == 1;
 }
 
 /// The most blocks along a label in any operand; 0: no operand says.
@@ -54,7 +55,8 @@ std::vector<std::optional<Tiling>> given_tiles(const Op& op, const PlanInputs& i
   std::vector<std::optional<Tiling>> given = task_space(op, inputs).tilings;
   if (!inputs.reproducible) return given;
   const bool by_stored = op.outputs.size() == 1 && op.outputs.front().sized();
-  const std::vector<Tiling> canonical = canonical_tiles(by_stored ? cut_extents(op.outputs.front()) : op.shape, op.tile, inputs.tile, op.shape);
+  const std::vector<Tiling> canonical =
+      canonical_tiles(by_stored ? cut_extents(op.outputs.front()) : op.shape, op.tile, inputs.tile, op.shape);
   for (std::size_t d = 0; d < op.shape.size(); ++d) given[d] = canonical[d];
   return given;
 }
@@ -62,7 +64,8 @@ std::vector<std::optional<Tiling>> given_tiles(const Op& op, const PlanInputs& i
 BlockCut cut_of(const Op& op, const PlanInputs& inputs, const GridSettings& settings, const KnownCuts& known) {
   const std::vector<std::optional<Tiling>> given = given_tiles(op, inputs);
   const Index bytes = op.outputs.empty() ? 8 : op.outputs.front().element.bytes;
-  const std::vector<Index> grid = automatic_grid({op.shape, bytes, settings.cluster, settings.cores, settings.least_bytes});
+  const std::vector<Index> grid =
+      automatic_grid({op.shape, bytes, settings.cluster, settings.cores, settings.least_bytes});
   const auto base = known.find(op.base);
   BlockCut cut;
   for (std::size_t d = 0; d < op.shape.size(); ++d) {
@@ -81,7 +84,9 @@ BlockCut cut_of(const Op& op, const PlanInputs& inputs, const GridSettings& sett
   for (std::size_t k = 0; k < op.reduce.size(); ++k) {
     const Index extent = op.labels[idx(op.reduce[k].label)].range.size();
     const std::optional<Tiling>& tiling = given[op.shape.size() + k];
-    cut.reduce.push_back(tiling ? *tiling : Tiling::near_equal(extent, std::max<Index>(blocks_of_operands(op, op.reduce[k].label, known), 1)));
+    cut.reduce.push_back(
+        tiling ? *tiling
+               : Tiling::near_equal(extent, std::max<Index>(blocks_of_operands(op, op.reduce[k].label, known), 1)));
   }
   return cut;
 }

@@ -5,8 +5,8 @@
 #include "runtime/plan/planner.h"
 #include "runtime/plan/region/region.h"
 
-// How many blocks tensors have before anything is scheduled: NumS's automatic grid for sources; results are cut as their operands are, so that
-// blocks that meet are cut alike.
+// How many blocks tensors have before anything is scheduled: NumS's automatic grid for sources; results are cut as
+// their operands are, so that blocks that meet are cut alike.
 
 namespace tdsl::plan {
 
@@ -19,8 +19,9 @@ struct GridRequest {
   double least_bytes = 1e8;    ///< a smaller tensor is one block
 };
 
-/// Blocks per dimension, as NumS chooses them: cores^w along a dimension whose share of the extents, weighted by the softmax of the cluster's
-/// shape, is w; rounded down, what is lost added to the longest dimension. Powers within 1e-9 of an integer are that integer.
+/// Blocks per dimension, as NumS chooses them: cores^w along a dimension whose share of the extents, weighted by the
+/// softmax of the cluster's shape, is w; rounded down, what is lost added to the longest dimension. Powers within 1e-9
+/// of an integer are that integer.
 ///     shape 10000 x 10000, cluster 1 x 1, 64 cores: 8 x 8;      1e9 x 250: 64 x 1;      6 cores: 3 x 2
 [[nodiscard]] std::vector<Index> automatic_grid(const GridRequest& request);
 
@@ -37,7 +38,9 @@ struct BlockCut {
   std::vector<Tiling> reduce;
 };
 
-/// Cuts of a region's operations, in order. Tiles that are given (`--tile`, annotations, `--reproducible`) stay as they are.
-[[nodiscard]] std::vector<BlockCut> block_cuts(const Region& region, const PlanInputs& inputs, const GridSettings& settings);
+/// Cuts of a region's operations, in order. Tiles that are given (`--tile`, annotations, `--reproducible`) stay as they
+/// are.
+[[nodiscard]] std::vector<BlockCut> block_cuts(const Region& region, const PlanInputs& inputs,
+                                               const GridSettings& settings);
 
 }  // namespace tdsl::plan

@@ -39,7 +39,8 @@ class Cluster {
     holders_[object] = {rank};
     bytes_[object] = bytes;
     const auto all = static_cast<std::int32_t>(loads_.memory.size());
-    for (std::int32_t r = rank == kEverybody ? 0 : rank; r < (rank == kEverybody ? all : rank + 1); ++r) raise(loads_.memory, most_memory_, r, bytes);
+    for (std::int32_t r = rank == kEverybody ? 0 : rank; r < (rank == kEverybody ? all : rank + 1); ++r)
+      raise(loads_.memory, most_memory_, r, bytes);
   }
 
   /// The ranks with one of the operands, ascending.
@@ -61,7 +62,8 @@ class Cluster {
     for (const std::int32_t rank : ranks) has_[index(rank)].clear();
   }
 
-  /// The objective if the operands, of which the rank is known to have some, were brought to it and a result of `bytes` made there.
+  /// The objective if the operands, of which the rank is known to have some, were brought to it and a result of `bytes`
+  /// made there.
   [[nodiscard]] double after(const std::vector<Object>& operands, double bytes, std::int32_t rank) {
     double arriving = 0, received = 0, most_out = most_out_;
     sent_.clear();
@@ -77,12 +79,14 @@ class Cluster {
       const double counted = bytes_[object] * (node_of(maker(object)) == node_of(rank) ? kWithinNode : 1);
       arriving += bytes_[object];
       received += counted;
-      const auto known = std::find_if(sent_.begin(), sent_.end(), [&](const auto& s) { return s.first == maker(object); });
+      const auto known =
+          std::find_if(sent_.begin(), sent_.end(), [&](const auto& s) { return s.first == maker(object); });
       double& sent = known == sent_.end() ? sent_.emplace_back(maker(object), 0).second : known->second;
       sent += counted;
       most_out = std::max(most_out, loads_.out[index(maker(object))] + sent);
     }
-    return std::max(most_memory_, loads_.memory[index(rank)] + arriving + bytes) + std::max(most_in_, loads_.in[index(rank)] + received) + most_out;
+    return std::max(most_memory_, loads_.memory[index(rank)] + arriving + bytes) +
+           std::max(most_in_, loads_.in[index(rank)] + received) + most_out;
   }
 
   void run(const std::vector<Object>& operands, Object result, double bytes, std::int32_t rank) {
@@ -103,7 +107,9 @@ class Cluster {
     const std::vector<std::int32_t>& ranks = holders_[object];
     return ranks.front() == kEverybody || std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
   }
-  static void raise(std::vector<double>& load, double& most, std::int32_t rank, double bytes) { most = std::max(most, load[index(rank)] += bytes); }
+  static void raise(std::vector<double>& load, double& most, std::int32_t rank, double bytes) {
+    most = std::max(most, load[index(rank)] += bytes);
+  }
 
   Index workers_;
   std::vector<std::vector<std::int32_t>> holders_;  ///< who made an object comes first
@@ -111,13 +117,17 @@ class Cluster {
   ClusterLoads loads_;
   double most_memory_ = 0, most_in_ = 0, most_out_ = 0;
   std::vector<std::pair<std::int32_t, double>> sent_;
-  std::vector<std::vector<std::size_t>> has_;       ///< per rank, of the operands under way
+  std::vector<std::vector<std::size_t>> has_;  ///< per rank, of the operands under way
 };
 
 class Lshs {
  public:
   Lshs(const Region& region, const NodeGrid& grid, Workflow& workflow)
-      : region_(region), grid_(grid), workflow_(workflow), cluster_(grid, workflow.tasks.size()), pinned_(workflow.tasks.size(), kNobody) {}
+      : region_(region),
+        grid_(grid),
+        workflow_(workflow),
+        cluster_(grid, workflow.tasks.size()),
+        pinned_(workflow.tasks.size(), kNobody) {}
 
   LshsLoads run() {
     pin_results();
@@ -160,9 +170,12 @@ class Lshs {
       const Op& op = region_.ops[k].op;
       const WorkflowOp& tasks = workflow_.ops[k];
       const bool source = op.is_source();
-      const bool lasts = std::any_of(op.outputs.begin(), op.outputs.end(), [&](const TensorDesc& t) { return !ended.contains(t.id) || shown.contains(t.id); });
+      const bool lasts = std::any_of(op.outputs.begin(), op.outputs.end(), [&](const TensorDesc& t) {
+        return !ended.contains(t.id) || shown.contains(t.id);
+      });
       if (op.home >= 0 || op.replicated) {
-        for (TaskNumber n = tasks.first; n < tasks.end; ++n) pin(n, op.replicated ? kEverybody : static_cast<std::int32_t>(op.home));
+        for (TaskNumber n = tasks.first; n < tasks.end; ++n)
+          pin(n, op.replicated ? kEverybody : static_cast<std::int32_t>(op.home));
       } else if (source || (lasts && op.base < 0)) {
         const std::vector<std::int32_t> layout = hierarchical_layout(blocks_of(tasks), grid_);
         for (std::size_t b = 0; b < tasks.result.size(); ++b) pin(tasks.result[b], layout[b]);
@@ -258,7 +271,8 @@ class Lshs {
 
   [[nodiscard]] std::int32_t best_rank(const std::vector<Object>& operands, double bytes, Object result) {
     const std::vector<std::int32_t> candidates = cluster_.ranks_with_one(operands);
-    if (candidates.empty()) return static_cast<std::int32_t>(static_cast<Index>(result) % grid_.ranks());  // nothing says where
+    if (candidates.empty())
+      return static_cast<std::int32_t>(static_cast<Index>(result) % grid_.ranks());  // nothing says where
     std::int32_t best = candidates.front();
     double least = cluster_.after(operands, bytes, best);
     for (std::size_t k = 1; k < candidates.size(); ++k) {
@@ -271,12 +285,15 @@ class Lshs {
 
   /// The next two summands: of one rank, else of one node, else the first two, in the order of ranks.
   std::vector<Object> take_two(std::vector<Object>& left) const {
-    std::stable_sort(left.begin(), left.end(), [&](Object a, Object b) { return cluster_.maker(a) < cluster_.maker(b); });
+    std::stable_sort(left.begin(), left.end(),
+                     [&](Object a, Object b) { return cluster_.maker(a) < cluster_.maker(b); });
     const auto neighbours = [&](auto&& alike) {
-      return std::adjacent_find(left.begin(), left.end(), [&](Object a, Object b) { return alike(cluster_.maker(a), cluster_.maker(b)); });
+      return std::adjacent_find(left.begin(), left.end(),
+                                [&](Object a, Object b) { return alike(cluster_.maker(a), cluster_.maker(b)); });
     };
     auto first = neighbours([](std::int32_t a, std::int32_t b) { return a == b; });
-    if (first == left.end()) first = neighbours([this](std::int32_t a, std::int32_t b) { return cluster_.node_of(a) == cluster_.node_of(b); });
+    if (first == left.end())
+      first = neighbours([this](std::int32_t a, std::int32_t b) { return cluster_.node_of(a) == cluster_.node_of(b); });
     if (first == left.end()) first = left.begin();
     std::vector<Object> two{*first, *(first + 1)};
     left.erase(first, first + 2);
@@ -292,17 +309,18 @@ class Lshs {
   void set_pairs(const WorkflowTask& apply) {
     if (apply.inputs == 0) return;
     TaskNumber left = workflow_.inputs_of(apply).front().task;
-    for (; workflow_.task(left).kind == TaskKind::kPair; left = workflow_.inputs_of(workflow_.task(left)).front().task) workflow_.task(left).process = apply.process;
+    for (; workflow_.task(left).kind == TaskKind::kPair; left = workflow_.inputs_of(workflow_.task(left)).front().task)
+      workflow_.task(left).process = apply.process;
   }
 
   const Region& region_;
   const NodeGrid& grid_;
   Workflow& workflow_;
   Cluster cluster_;
-  std::vector<std::int32_t> pinned_;            ///< per task: where it must run
-  std::vector<int> waiting_;                    ///< per task: inputs that are not there
+  std::vector<std::int32_t> pinned_;  ///< per task: where it must run
+  std::vector<int> waiting_;          ///< per task: inputs that are not there
   std::vector<std::vector<TaskNumber>> readers_;
-  std::vector<std::vector<Object>> sums_;       ///< per Reduce: what is left to add
+  std::vector<std::vector<Object>> sums_;  ///< per Reduce: what is left to add
   std::vector<TaskNumber> frontier_;
   std::uint64_t state_ = kSeed;
 };
@@ -326,11 +344,14 @@ std::vector<std::int32_t> hierarchical_layout(const std::vector<Index>& blocks, 
     Index rest = block, node = 0;
     for (std::size_t d = blocks.size(); d-- > 0; rest /= blocks[d]) at[d] = rest % blocks[d];
     for (std::size_t d = 0; d < grid.nodes.size(); ++d) node = node * grid.nodes[d] + at[d] % grid.nodes[d];
-    ranks.push_back(static_cast<std::int32_t>(node * grid.workers + of_node[static_cast<std::size_t>(node)]++ % grid.workers));
+    ranks.push_back(
+        static_cast<std::int32_t>(node * grid.workers + of_node[static_cast<std::size_t>(node)]++ % grid.workers));
   }
   return ranks;
 }
 
-LshsLoads schedule_lshs(const Region& region, const NodeGrid& grid, Workflow& workflow) { return Lshs(region, grid, workflow).run(); }
+LshsLoads schedule_lshs(const Region& region, const NodeGrid& grid, Workflow& workflow) {
+  return Lshs(region, grid, workflow).run();
+}
 
 }  // namespace tdsl::plan

@@ -27,7 +27,8 @@ class PatternSchedule {
       if (workflow_.ops[k].result.empty()) continue;
       const Processes processes = processes_of(k);
       loads_.add(k, processes);
-      for (std::size_t t = 0; t < processes.size(); ++t) workflow_.task(workflow_.ops[k].first + static_cast<TaskNumber>(t)).process = processes[t];
+      for (std::size_t t = 0; t < processes.size(); ++t)
+        workflow_.task(workflow_.ops[k].first + static_cast<TaskNumber>(t)).process = processes[t];
     }
   }
 
@@ -35,7 +36,8 @@ class PatternSchedule {
   [[nodiscard]] Processes processes_of(std::size_t k) {
     const Op& op = region_.ops[k].op;
     const WorkflowOp& tasks = workflow_.ops[k];
-    if (op.home >= 0 || op.replicated) return Processes(size_of(tasks), op.replicated ? kEverybody : static_cast<std::int32_t>(op.home));
+    if (op.home >= 0 || op.replicated)
+      return Processes(size_of(tasks), op.replicated ? kEverybody : static_cast<std::int32_t>(op.home));
     if (op.is_source()) return loads_in_turn(tasks);
     if (op.base >= 0) return where_base_lies(tasks);
     const Processes with_operands = where_operands_lie(k);
@@ -44,7 +46,9 @@ class PatternSchedule {
     return busiest(k, pattern) > busiest(k, with_operands) * (1 + 1e-9) ? with_operands : pattern;
   }
 
-  [[nodiscard]] static std::size_t size_of(const WorkflowOp& tasks) { return static_cast<std::size_t>(tasks.end - tasks.first); }
+  [[nodiscard]] static std::size_t size_of(const WorkflowOp& tasks) {
+    return static_cast<std::size_t>(tasks.end - tasks.first);
+  }
 
   [[nodiscard]] double busiest(std::size_t k, const Processes& processes) const {
     const std::vector<double> added = loads_.added_by(k, processes);
@@ -66,7 +70,8 @@ class PatternSchedule {
     std::vector<std::int32_t> of_block;
     for (std::size_t b = 0; b < tasks.result.size(); ++b) of_block.push_back(process_of_block(static_cast<Index>(b)));
     Processes processes;
-    for (TaskNumber n = tasks.first; n < tasks.end; ++n) processes.push_back(of_block[static_cast<std::size_t>(workflow_.task(n).block)]);
+    for (TaskNumber n = tasks.first; n < tasks.end; ++n)
+      processes.push_back(of_block[static_cast<std::size_t>(workflow_.task(n).block)]);
     return processes;
   }
 
@@ -83,7 +88,8 @@ class PatternSchedule {
   [[nodiscard]] Processes where_base_lies(const WorkflowOp& tasks) const {
     const std::vector<std::vector<TaskNumber>> applies = applies_of(tasks);
     return by_block(tasks, [&](Index block) {
-      const std::vector<TaskInput> blocks = workflow_.blocks_of(workflow_.task(applies[static_cast<std::size_t>(block)].front()));
+      const std::vector<TaskInput> blocks =
+          workflow_.blocks_of(workflow_.task(applies[static_cast<std::size_t>(block)].front()));
       return blocks.empty() ? std::int32_t{0} : workflow_.task(blocks.front().task).process;
     });
   }
@@ -105,9 +111,12 @@ class PatternSchedule {
 
   [[nodiscard]] Processes by_coordinates(const WorkflowOp& tasks) const {
     const Readers readers = readers_of(tasks);
-    const PatternRule rule = readers.left_once ? PatternRule::kRowsOnly : readers.right_once ? PatternRule::kColumnsOnly : PatternRule::kGrid;
+    const PatternRule rule = readers.left_once    ? PatternRule::kRowsOnly
+                             : readers.right_once ? PatternRule::kColumnsOnly
+                                                  : PatternRule::kGrid;
     return by_block(tasks, [&](Index block) {
-      const std::vector<Index> at = workflow_.block_coordinates(workflow_.task(tasks.result[static_cast<std::size_t>(block)]));
+      const std::vector<Index> at =
+          workflow_.block_coordinates(workflow_.task(tasks.result[static_cast<std::size_t>(block)]));
       return static_cast<std::int32_t>(pattern_process(at, rule, tasks.level, ranks_));
     });
   }
@@ -119,9 +128,12 @@ class PatternSchedule {
     return by_block(tasks, [&](Index block) {
       std::int32_t best = kNobody;
       const auto before = [&](std::int32_t a, std::int32_t b) {
-        return loads_.of(a) != loads_.of(b) ? loads_.of(a) < loads_.of(b) : given[a] != given[b] ? given[a] < given[b] : a < b;
+        return loads_.of(a) != loads_.of(b) ? loads_.of(a) < loads_.of(b)
+               : given[a] != given[b]       ? given[a] < given[b]
+                                            : a < b;
       };
-      for (const TaskInput& input : workflow_.blocks_of(workflow_.task(applies[static_cast<std::size_t>(block)].front()))) {
+      for (const TaskInput& input :
+           workflow_.blocks_of(workflow_.task(applies[static_cast<std::size_t>(block)].front()))) {
         const std::int32_t process = workflow_.task(input.task).process;
         if (process >= 0 && (best == kNobody || before(process, best))) best = process;
       }
@@ -152,15 +164,20 @@ class PatternSchedule {
     const std::vector<std::vector<TaskNumber>> applies = applies_of(tasks);
     const auto in_turn = [&](Index block) { return static_cast<std::int32_t>(block % ranks_); };
     if (!may_split(region_.ops[k].op)) {
-      return by_block(tasks, [&](Index block) { return largest_share(applies[static_cast<std::size_t>(block)], in_turn(block)); });
+      return by_block(
+          tasks, [&](Index block) { return largest_share(applies[static_cast<std::size_t>(block)], in_turn(block)); });
     }
     Processes processes(size_of(tasks), kNobody);
-    const auto process = [&](TaskNumber n) -> std::int32_t& { return processes[static_cast<std::size_t>(n - tasks.first)]; };
+    const auto process = [&](TaskNumber n) -> std::int32_t& {
+      return processes[static_cast<std::size_t>(n - tasks.first)];
+    };
     for (std::size_t b = 0; b < applies.size(); ++b) {
       std::int32_t least = kNobody;
       for (const TaskNumber n : applies[b]) {
         process(n) = largest_share({n}, in_turn(static_cast<Index>(b)));
-        for (TaskInput pair = first_input(n); workflow_.task(pair.task).kind == TaskKind::kPair; pair = first_input(pair.task)) process(pair.task) = process(n);
+        for (TaskInput pair = first_input(n); workflow_.task(pair.task).kind == TaskKind::kPair;
+             pair = first_input(pair.task))
+          process(pair.task) = process(n);
         if (least == kNobody || loads_.of(process(n)) < loads_.of(least)) least = process(n);
       }
       process(tasks.result[b]) = least;
@@ -200,6 +217,8 @@ Index pattern_process(const std::vector<Index>& block, PatternRule rule, Index l
   return (block[0] % rows * columns + block[1] % columns + level) % processes;
 }
 
-void schedule_pattern(const Region& region, const PlanInputs& inputs, Workflow& workflow) { PatternSchedule(region, inputs, workflow).run(); }
+void schedule_pattern(const Region& region, const PlanInputs& inputs, Workflow& workflow) {
+  PatternSchedule(region, inputs, workflow).run();
+}
 
 }  // namespace tdsl::plan

@@ -34,7 +34,8 @@ Layout layout_by(std::vector<Index> blocks, std::vector<std::int32_t> owners, st
 /// The tasks of one operation, as a decision.
 class SiteTasks {
  public:
-  SiteTasks(const Op& op, const Workflow& workflow, std::size_t k, Index ranks) : op_(op), workflow_(workflow), tasks_(workflow.ops[k]), ranks_(ranks) {}
+  SiteTasks(const Op& op, const Workflow& workflow, std::size_t k, Index ranks)
+      : op_(op), workflow_(workflow), tasks_(workflow.ops[k]), ranks_(ranks) {}
 
   [[nodiscard]] Decision decision() const {
     std::vector<std::int32_t> owners;
@@ -50,7 +51,8 @@ class SiteTasks {
     if (!may_split(op_)) return decision;
     const std::vector<std::int32_t> processes = of_applies();
     const std::vector<Index> parts = fewest_parts(processes);
-    if (std::all_of(parts.begin(), parts.end(), [](Index n) { return n == 1; })) {  // the result stays where it was made
+    if (std::all_of(parts.begin(), parts.end(),
+                    [](Index n) { return n == 1; })) {  // the result stays where it was made
       const std::size_t panels = processes.size() / owners.size();
       for (std::size_t k = 0; k < owners.size(); ++k) owners[k] = processes[k * panels];
       decision.work = lies(owners);
@@ -68,10 +70,12 @@ class SiteTasks {
     std::vector<std::int32_t> processes(tasks_.result.size() * static_cast<std::size_t>(panels), kNobody);
     for (TaskNumber n = tasks_.first; n < tasks_.end; ++n) {
       const WorkflowTask& task = workflow_.task(n);
-      if (task.kind == TaskKind::kApply) processes[static_cast<std::size_t>(task.block * panels + task.panel)] = task.process;
+      if (task.kind == TaskKind::kApply)
+        processes[static_cast<std::size_t>(task.block * panels + task.panel)] = task.process;
     }
     for (std::size_t k = 0; k < processes.size(); ++k) {  // blocks that nothing writes have one Apply
-      if (processes[k] == kNobody) processes[k] = processes[k / static_cast<std::size_t>(panels) * static_cast<std::size_t>(panels)];
+      if (processes[k] == kNobody)
+        processes[k] = processes[k / static_cast<std::size_t>(panels) * static_cast<std::size_t>(panels)];
     }
     return processes;
   }
@@ -92,10 +96,12 @@ class SiteTasks {
   }
 
   /// Blocks along one label, `inner` apart, in runs of `run`.
-  [[nodiscard]] static bool runs_are_alike(const std::vector<std::int32_t>& processes, Index blocks, Index inner, Index run) {
+  [[nodiscard]] static bool runs_are_alike(const std::vector<std::int32_t>& processes, Index blocks, Index inner,
+                                           Index run) {
     for (Index k = 0; k < static_cast<Index>(processes.size()); ++k) {
       const Index at = k / inner % blocks;
-      if (processes[static_cast<std::size_t>(k)] != processes[static_cast<std::size_t>(k - at % run * inner)]) return false;
+      if (processes[static_cast<std::size_t>(k)] != processes[static_cast<std::size_t>(k - at % run * inner)])
+        return false;
     }
     return true;
   }
@@ -138,7 +144,8 @@ PlanValue plan_of(const Region& region, const PlanInputs& inputs, const Workflow
   plan.ranks = inputs.ranks;
   plan.mesh = meshes_of(inputs.ranks, inputs.ranks_per_node).front();
   plan.schedule = std::move(schedule);
-  for (const auto& [site, k] : heaviest) plan.at.emplace(site, SiteTasks(region.ops[k].op, workflow, k, inputs.ranks).decision());
+  for (const auto& [site, k] : heaviest)
+    plan.at.emplace(site, SiteTasks(region.ops[k].op, workflow, k, inputs.ranks).decision());
   return plan;
 }
 

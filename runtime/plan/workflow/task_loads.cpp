@@ -14,7 +14,9 @@ std::vector<double> TaskLoads::added_by(std::size_t op, const Processes& process
   const Machine& machine = inputs_.machine;
   std::vector<double> added(loads_.size(), 0);
   arrived_.clear();
-  const auto process_of = [&](TaskNumber n) { return n >= tasks.first ? processes[static_cast<std::size_t>(n - tasks.first)] : workflow_.task(n).process; };
+  const auto process_of = [&](TaskNumber n) {
+    return n >= tasks.first ? processes[static_cast<std::size_t>(n - tasks.first)] : workflow_.task(n).process;
+  };
   const auto receive = [&](std::int32_t process, TaskNumber from, double bytes) {
     if (process_of(from) == process || process_of(from) == kEverybody) return;
     const auto key = static_cast<std::uint64_t>(from) * loads_.size() + static_cast<std::uint64_t>(process);

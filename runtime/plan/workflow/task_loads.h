@@ -10,7 +10,8 @@ namespace tdsl::plan {
 /// Processes for the tasks of one operation, in the order of their numbers.
 using Processes = std::vector<std::int32_t>;
 
-/// Seconds that processes are busy with tasks, by the machine's constants: what they compute, and what they receive, each block once.
+/// Seconds that processes are busy with tasks, by the machine's constants: what they compute, and what they receive,
+/// each block once.
 class TaskLoads {
  public:
   TaskLoads(const Region& region, const PlanInputs& inputs, const Workflow& workflow);

@@ -58,7 +58,8 @@ class WorkflowBuilder {
   void enter_outputs(std::size_t k) {
     const Op& op = region_.ops[k].op;
     const OpPlan plan = plan_of(k);
-    for (const TensorDesc& output : op.outputs) blocks_.insert_or_assign(output.id, Blocks{{output, distribution_of(op, plan, output)}, k});
+    for (const TensorDesc& output : op.outputs)
+      blocks_.insert_or_assign(output.id, Blocks{{output, distribution_of(op, plan, output)}, k});
   }
 
   [[nodiscard]] OpPlan plan_of(std::size_t k) const {
@@ -101,7 +102,8 @@ class WorkflowBuilder {
       }
       WorkflowTask task = new_task(TaskKind::kReduce, k, block, 0);
       task.bytes = space.output_bytes(plan.space.coord(block)).expected;
-      task.flops = static_cast<double>(plan.space.box(plan.space.coord(block)).volume()) * static_cast<double>(parts.size() - 1);
+      task.flops =
+          static_cast<double>(plan.space.box(plan.space.coord(block)).volume()) * static_cast<double>(parts.size() - 1);
       std::vector<TaskInput> inputs;
       for (const TaskNumber part : parts) inputs.push_back({part, workflow_.task(part).bytes});
       workflow_.ops[k].result.push_back(add(task, inputs));
@@ -112,7 +114,8 @@ class WorkflowBuilder {
     const Distribution& blocks = space.plan().space;
     make_room(blocks.tile_count());
     Index applies = 0;
-    for (Index block = 0; block < blocks.tile_count(); ++block) applies += space.hit(blocks.coord(block)) ? space.panels() : 1;
+    for (Index block = 0; block < blocks.tile_count(); ++block)
+      applies += space.hit(blocks.coord(block)) ? space.panels() : 1;
     make_room(applies + (space.op().reduce.empty() ? 0 : blocks.tile_count()));
   }
 
@@ -127,7 +130,8 @@ class WorkflowBuilder {
       const Index points = space.points(labels);
       apply.flops = static_cast<double>(points) * op.flops_per_point;
       for (const Access& access : op.reads) {
-        if (points > 0 && blocks_.contains(access.tensor)) add_blocks(access.tensor, space, space.access_box(access, labels), blocks);
+        if (points > 0 && blocks_.contains(access.tensor))
+          add_blocks(access.tensor, space, space.access_box(access, labels), blocks);
       }
     }
     std::vector<TaskInput> paired(blocks.begin(), blocks.begin() + (blocks.empty() ? 0 : 1));
@@ -150,7 +154,8 @@ class WorkflowBuilder {
     const double element = found->second.tensor.desc.mean_bytes();
     const auto add = [&](Index block, Index elements) {
       const TaskNumber task = results[static_cast<std::size_t>(one_task ? 0 : block)];
-      const auto known = std::find_if(list.begin(), list.end(), [task](const TaskInput& input) { return input.task == task; });
+      const auto known =
+          std::find_if(list.begin(), list.end(), [task](const TaskInput& input) { return input.task == task; });
       TaskInput& input = known == list.end() ? list.emplace_back(TaskInput{task, 0}) : *known;
       input.bytes = std::min(input.bytes + static_cast<double>(elements) * element, workflow_.task(task).bytes);
     };
@@ -218,7 +223,8 @@ std::vector<TaskInput> Workflow::blocks_of(const WorkflowTask& apply) const {
   std::vector<TaskInput> blocks;
   if (apply.inputs == 0) return blocks;
   TaskInput left = inputs_of(apply).front();
-  for (; task(left.task).kind == TaskKind::kPair; left = inputs_of(task(left.task)).front()) blocks.push_back(inputs_of(task(left.task)).back());
+  for (; task(left.task).kind == TaskKind::kPair; left = inputs_of(task(left.task)).front())
+    blocks.push_back(inputs_of(task(left.task)).back());
   blocks.push_back(left);
   std::reverse(blocks.begin(), blocks.end());
   return blocks;

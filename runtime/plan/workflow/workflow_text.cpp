@@ -21,7 +21,9 @@ std::string made_by(const Workflow& workflow, const Region& region, const Workfl
   return text;
 }
 
-std::string process_name(std::int32_t process) { return process == kEverybody ? "every rank" : "rank " + std::to_string(process); }
+std::string process_name(std::int32_t process) {
+  return process == kEverybody ? "every rank" : "rank " + std::to_string(process);
+}
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -55,14 +57,17 @@ std::string print_dot(const Workflow& workflow, const Region& region) {
   std::string text = "digraph workflow {\n  node [shape=box, style=filled, fillcolor=white];\n";
   for (std::size_t n = 0; n < workflow.tasks.size(); ++n) {
     const WorkflowTask& task = workflow.tasks[n];
-    text += "  t" + std::to_string(n) + " [label=\"" + name_of(task.kind) + ' ' + escaped(made_by(workflow, region, task));
+    text +=
+        "  t" + std::to_string(n) + " [label=\"" + name_of(task.kind) + ' ' + escaped(made_by(workflow, region, task));
     if (task.process != kNobody) text += "\\n" + process_name(task.process);
     text += '"';
-    if (task.process >= 0) text += std::string(", fillcolor=\"") + kColours[static_cast<std::size_t>(task.process) % kColours.size()] + '"';
+    if (task.process >= 0)
+      text += std::string(", fillcolor=\"") + kColours[static_cast<std::size_t>(task.process) % kColours.size()] + '"';
     text += "];\n";
   }
   for (std::size_t n = 0; n < workflow.tasks.size(); ++n) {
-    for (const TaskInput& input : workflow.inputs_of(workflow.tasks[n])) text += "  t" + std::to_string(input.task) + " -> t" + std::to_string(n) + ";\n";
+    for (const TaskInput& input : workflow.inputs_of(workflow.tasks[n]))
+      text += "  t" + std::to_string(input.task) + " -> t" + std::to_string(n) + ";\n";
   }
   return text + "}\n";
 }

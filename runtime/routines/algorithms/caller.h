@@ -12,8 +12,8 @@ namespace tdsl::rt::routines {
 
 using record::TensorHandle;
 
-/// The program that calls a routine: where it records, what steers it, and what it knows of the run. An executable's session, or the walk
-/// of `tdslc explain`.
+/// The program that calls a routine: where it records, what steers it, and what it knows of the run. An executable's
+/// session, or the walk of `tdslc explain`.
 class Caller {
  public:
   Caller() = default;

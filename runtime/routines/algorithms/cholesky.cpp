@@ -38,7 +38,12 @@ class Cholesky : private Steps {
   TensorHandle factor(const TensorHandle& diagonal) {
     const Index width = diagonal.extent(0);
     OpBuilder corner = op(OpClass::kMap, "corner", 2);
-    corner.out("i", width).uncut().out("j", width).uncut().read(diagonal.id(), {whole(), whole()}).flops(1.0 / 3 * static_cast<double>(width));
+    corner.out("i", width)
+        .uncut()
+        .out("j", width)
+        .uncut()
+        .read(diagonal.id(), {whole(), whole()})
+        .flops(1.0 / 3 * static_cast<double>(width));
     return compute(corner, element(), KernelName::kCholesky);
   }
 

@@ -17,7 +17,8 @@ constexpr Index kLineBlocks = 64;
 
 class Cumsum : private Steps {
  public:
-  Cumsum(Caller& caller, Call& call) : Steps(caller, call), shape_(operand(0).state().desc.shape), axis_(static_cast<std::size_t>(call.axis)) {
+  Cumsum(Caller& caller, Call& call)
+      : Steps(caller, call), shape_(operand(0).state().desc.shape), axis_(static_cast<std::size_t>(call.axis)) {
     const Index n = shape_[axis_];
     const Index groups = std::max<Index>(1, std::min(kLineBlocks, n / 2));
     height_ = std::max<Index>(1, plan::ceil_div(n, groups));

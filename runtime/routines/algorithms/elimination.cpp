@@ -33,7 +33,8 @@ void Elimination::step(Eliminated& now, const Block& b, bool stops) {
   now.s = plus_product(10, "factor", now.s, {0, b.hi}, factors, right, false);
 }
 
-TensorHandle Elimination::factored_panel(const TensorHandle& columns, const TensorHandle& p, const Block& b, bool stops) {
+TensorHandle Elimination::factored_panel(const TensorHandle& columns, const TensorHandle& p, const Block& b,
+                                         bool stops) {
   OpBuilder panel = op(OpClass::kMap, "panel", 3);
   panel.out("i", columns.extent(0) + b.width).uncut().out("j", b.width + 2).uncut();
   panel.read(columns.id(), {whole(), whole()}).read(p.id(), {whole()}).flops(static_cast<double>(b.width));
@@ -46,16 +47,20 @@ TensorHandle Elimination::rows_now(const TensorHandle& panel, Index m, Index wid
   return compute(rows, ElementType::kI64, KernelName::kRowNumbers, {width});
 }
 
-/// Rows below the pivots are eliminated; in the pivots' own rows, whose multipliers stand left of the diagonal only, the same product is
-/// the forward substitution that leaves U.
+/// Rows below the pivots are eliminated; in the pivots' own rows, whose multipliers stand left of the diagonal only,
+/// the same product is the forward substitution that leaves U.
 TensorHandle Elimination::negative_factors(const TensorHandle& panel, Index m, const Block& b) {
   OpBuilder factors = op(OpClass::kMap, "negative", 6);
   factors.out("i", m).out("j", b.width);
-  factors.read(panel.id(), {at(0), fixed(b.width + 1, b.width + 2)}).read(panel.id(), {at(0), at(1)}).flops(3).divisible();
+  factors.read(panel.id(), {at(0), fixed(b.width + 1, b.width + 2)})
+      .read(panel.id(), {at(0), at(1)})
+      .flops(3)
+      .divisible();
   return compute(factors, element(), KernelName::kNegativeFactors, {b.width, b.lo});
 }
 
-TensorHandle Elimination::solved(int place, std::string_view name, KernelName kernel, const TensorHandle& corner, const TensorHandle& right) {
+TensorHandle Elimination::solved(int place, std::string_view name, KernelName kernel, const TensorHandle& corner,
+                                 const TensorHandle& right) {
   const Index width = corner.extent(0);
   OpBuilder solve = op(OpClass::kMap, name, place);
   solve.out("i", width).uncut().out("j", right.extent(1));

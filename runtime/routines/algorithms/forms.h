@@ -2,7 +2,8 @@
 
 #include "runtime/routines/algorithms/routine.h"
 
-// The forms of the routines, for record_routine. Each fills the results of the call; `first` is the number of its first recording place.
+// The forms of the routines, for record_routine. Each fills the results of the call; `first` is the number of its first
+// recording place.
 
 namespace tdsl::rt::routines {
 
@@ -16,8 +17,8 @@ void distributed_solve(Caller& caller, Call& call);
 void distributed_qr(Caller& caller, Call& call);
 void distributed_cumsum(Caller& caller, Call& call);
 void distributed_topk(Caller& caller, Call& call);
-/// Whether the `k` largest of n elements can be found by blocks: those of the blocks, of which one rank picks the result, are a
-/// quarter of the vector at most.
+/// Whether the `k` largest of n elements can be found by blocks: those of the blocks, of which one rank picks the
+/// result, are a quarter of the vector at most.
 [[nodiscard]] bool has_topk_by_blocks(Index n, Index k);
 
 }  // namespace tdsl::rt::routines

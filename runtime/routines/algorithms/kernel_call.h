@@ -10,8 +10,8 @@ namespace tdsl::rt::routines {
 
 using plan::Index;
 
-/// Kernels that routines need, by name: `tdslc explain` records routines too, but has no kernels. What each computes is said
-/// where it is (runtime/routines/kernels).
+/// Kernels that routines need, by name: `tdslc explain` records routines too, but has no kernels. What each computes is
+/// said where it is (runtime/routines/kernels).
 enum class KernelName : std::uint8_t {
   kContraction,  ///< none of its own: the planner's
   // Matrices on one rank.

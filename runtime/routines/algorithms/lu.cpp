@@ -34,7 +34,8 @@ class Lu : private Elimination {
   }
 
  private:
-  TensorHandle triangle(int place, std::string_view name, const TensorHandle& both, Index rows, Index columns, double flops, KernelName kernel) {
+  TensorHandle triangle(int place, std::string_view name, const TensorHandle& both, Index rows, Index columns,
+                        double flops, KernelName kernel) {
     OpBuilder take = op(OpClass::kMap, name, place);
     take.out("i", rows).out("j", columns).read(both.id(), {at(0), at(1)}).flops(flops).divisible();
     return compute(take, element(), kernel);

@@ -38,7 +38,8 @@ class OneRank : private Steps {
       case Routine::kCholesky: return one(KernelName::kCholesky, shape, columns / 3);
       case Routine::kInv: return one(KernelName::kInverse, shape, 2 * columns);
       case Routine::kDet: return one(KernelName::kDeterminant, {}, 2.0 / 3 * (rows * rows * rows));
-      case Routine::kSolve: return one(KernelName::kSolve, operand(1).state().desc.shape, 2.0 / 3 * (columns * columns));
+      case Routine::kSolve:
+        return one(KernelName::kSolve, operand(1).state().desc.shape, 2.0 / 3 * (columns * columns));
       case Routine::kLstsq: return one(KernelName::kLeastSquares, solution_shape(n), 8 * (rows * columns));
       case Routine::kLu: {
         const TensorHandle all = packed(KernelName::kLu, {m + k, n + 1}, 2.0 / 3 * static_cast<double>(k));
@@ -68,9 +69,12 @@ class OneRank : private Steps {
 
  private:
   [[nodiscard]] bool is_line() const {
-    return call_.routine == Routine::kCumsum || call_.routine == Routine::kSort || call_.routine == Routine::kArgsort || call_.routine == Routine::kTopk;
+    return call_.routine == Routine::kCumsum || call_.routine == Routine::kSort || call_.routine == Routine::kArgsort ||
+           call_.routine == Routine::kTopk;
   }
-  void report() { caller_.gathers(name_of(call_.routine), operand(0).state().desc.name, operand_bytes(), call_.site.line); }
+  void report() {
+    caller_.gathers(name_of(call_.routine), operand(0).state().desc.name, operand_bytes(), call_.site.line);
+  }
 
   // --- Along lines
 
@@ -86,7 +90,8 @@ class OneRank : private Steps {
     }
   }
 
-  void along(std::size_t k, ElementType type, KernelName kernel, std::string_view otherwise, const Sizes& shape, double flops) {
+  void along(std::size_t k, ElementType type, KernelName kernel, std::string_view otherwise, const Sizes& shape,
+             double flops) {
     if (!result(k).wanted) return;
     OpBuilder line = op(OpClass::kMap, name(k, otherwise), first_ + static_cast<int>(k));
     std::vector<plan::DimAccess> dims;
@@ -111,21 +116,26 @@ class OneRank : private Steps {
   /// One task; its operands are read whole and end here.
   TensorHandle one_task(std::string_view name, KernelName kernel, const Sizes& shape, double flops) {
     OpBuilder task = op(OpClass::kMap, name, first_);
-    for (std::size_t d = 0; d < shape.size(); ++d) task.out(std::string(1, static_cast<char>('i' + d)), shape[d]).uncut();
-    for (const TensorHandle& t : call_.operands) task.read(t.id(), std::vector<plan::DimAccess>(t.state().desc.shape.size(), plan::whole()));
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      task.out(std::string(1, static_cast<char>('i' + d)), shape[d]).uncut();
+    for (const TensorHandle& t : call_.operands)
+      task.read(t.id(), std::vector<plan::DimAccess>(t.state().desc.shape.size(), plan::whole()));
     task.flops(flops);
     TensorHandle made = compute(task, element(), kernel);
     release_operands();
     return made;
   }
-  void one(KernelName kernel, const Sizes& shape, double flops) { result(0).tensor = one_task(name(0, name_of(call_.routine)), kernel, shape, flops); }
+  void one(KernelName kernel, const Sizes& shape, double flops) {
+    result(0).tensor = one_task(name(0, name_of(call_.routine)), kernel, shape, flops);
+  }
 
   /// Several results in one, see kernels/matrix.h.
   TensorHandle packed(KernelName kernel, const Sizes& shape, double flops) {
     const std::string& operand_name = operand(0).state().desc.name;
     const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
     const bool short_name = operand_name.size() <= 16 && std::all_of(operand_name.begin(), operand_name.end(), plain);
-    return one_task(std::string(name_of(call_.routine)) + "_of_" + (short_name ? operand_name : "operand"), kernel, shape, flops);
+    return one_task(std::string(name_of(call_.routine)) + "_of_" + (short_name ? operand_name : "operand"), kernel,
+                    shape, flops);
   }
 
   [[nodiscard]] int place_of(std::size_t k) const { return first_ + 1 + static_cast<int>(k); }

@@ -32,7 +32,8 @@ class Qr : private Steps {
   void run() {
     TensorHandle joined = tree(0, operand(0));
     const bool tried = caller_.indirect_qr(m_, n_, count_);
-    either(call_.site.known, 1, tried, [&] { indirectly(joined); }, [&] { directly(13, joined); });
+    either(
+        call_.site.known, 1, tried, [&] { indirectly(joined); }, [&] { directly(13, joined); });
   }
 
  private:
@@ -40,7 +41,9 @@ class Qr : private Steps {
   TensorHandle tree(int place, const TensorHandle& a) {
     OpBuilder factors = op(OpClass::kMap, "stacked", place);
     factors.out("g", count_).out("i", n_).uncut().out("j", n_).uncut();
-    factors.read(a.id(), {DimAccess{{{0, height_}}, {0, height_}, false}, whole()}).flops(2 * static_cast<double>(height_)).tile({1});
+    factors.read(a.id(), {DimAccess{{{0, height_}}, {0, height_}, false}, whole()})
+        .flops(2 * static_cast<double>(height_))
+        .tile({1});
     const TensorHandle stacked = compute(factors, element(), KernelName::kBlockR, {height_});
     OpBuilder joined = op(OpClass::kMap, "joined", place + 1);
     joined.out("g", count_ + 1).uncut().out("i", n_).uncut().out("j", n_).uncut();
@@ -53,7 +56,8 @@ class Qr : private Steps {
     if (result(0).wanted) {
       OpBuilder q = op(OpClass::kMap, name(0, "q"), place);
       q.out("i", m_).out("j", n_).uncut();
-      q.read(operand(0).id(), {at(0), whole()}).read(joined.id(), {plan::quotient({{0, 1}}, 0, height_), whole(), whole()});
+      q.read(operand(0).id(), {at(0), whole()})
+          .read(joined.id(), {plan::quotient({{0, 1}}, 0, height_), whole(), whole()});
       q.flops(6 * static_cast<double>(n_)).tile({height_});
       result(0).tensor = compute(q, element(), KernelName::kBlockQ, {height_});
     }
@@ -64,8 +68,8 @@ class Qr : private Steps {
     result(1).tensor = compute(r, element(), KernelName::kLast, {count_});
   }
 
-  /// Q1 = A R^-1, and the same of Q1, which mends what the condition of A has cost. Where that is too much (R2 is not near the unit
-  /// matrix) the direct form follows.
+  /// Q1 = A R^-1, and the same of Q1, which mends what the condition of A has cost. Where that is too much (R2 is not
+  /// near the unit matrix) the direct form follows.
   void indirectly(TensorHandle& joined) {
     TensorHandle q = over_r(2, operand(0), joined, "near_q");
     TensorHandle again = tree(4, q);
@@ -89,13 +93,20 @@ class Qr : private Steps {
     const TensorHandle lower = compute(transpose, element(), KernelName::kLastTransposed, {count_});
     OpBuilder divide = op(OpClass::kMap, name, place + 1);
     divide.out("i", m_).out("j", n_).uncut();
-    divide.read(a.id(), {at(0), whole()}).read(lower.id(), {whole(), whole()}).flops(static_cast<double>(n_)).tile({height_});
+    divide.read(a.id(), {at(0), whole()})
+        .read(lower.id(), {whole(), whole()})
+        .flops(static_cast<double>(n_))
+        .tile({height_});
     return compute(divide, element(), KernelName::kTriangularRows);
   }
 
   bool is_near_unit(const TensorHandle& again) {
     OpBuilder distance = op(OpClass::kReduce, "far", 6);
-    distance.reduce("i", n_).reduce("j", n_).read(again.id(), {last(), at(0), at(1)}).combine(plan::Combine::kSum).flops(6);
+    distance.reduce("i", n_)
+        .reduce("j", n_)
+        .read(again.id(), {last(), at(0), at(1)})
+        .combine(plan::Combine::kSum)
+        .flops(6);
     const TensorHandle far = compute(distance, element(), KernelName::kDistanceFromUnit, {count_});
     const std::optional<double> value = caller_.read(far, {call_.site.first + 7, call_.site.line});
     return !value || *value < 0.25;
@@ -103,7 +114,11 @@ class Qr : private Steps {
 
   TensorHandle product_of_last(const TensorHandle& left, const TensorHandle& right) {
     OpBuilder r = op(OpClass::kReduce, name(1, "r"), 10);
-    r.out("i", n_).out("j", n_).reduce("l", n_).read(left.id(), {last(), at(0), at(2)}).read(right.id(), {last(), at(2), at(1)});
+    r.out("i", n_)
+        .out("j", n_)
+        .reduce("l", n_)
+        .read(left.id(), {last(), at(0), at(2)})
+        .read(right.id(), {last(), at(2), at(1)});
     r.combine(plan::Combine::kSum).flops(2);
     return compute(r, element(), KernelName::kProductOfLast, {count_});
   }

@@ -47,7 +47,8 @@ class Choice : private Steps {
     const auto alone = [&] { on_one_rank(caller_, call_, traits.first_alone); };
     if (traits.distributed == nullptr) return alone();
     const bool distributed = caller_.distributes(operand_bytes()) && suits();
-    either(call_.site.known, 0, distributed, [&] { traits.distributed(caller_, call_); }, alone);
+    either(
+        call_.site.known, 0, distributed, [&] { traits.distributed(caller_, call_); }, alone);
   }
 
  private:

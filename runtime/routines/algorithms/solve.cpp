@@ -47,7 +47,10 @@ class Solve : private Elimination {
     const TensorHandle change = negative(16, found);
     OpBuilder product = op(OpClass::kContraction, "y", 17);
     product.out("i", y.extent(0)).out("j", y.extent(1)).reduce("l", rows.width).base(y.id());
-    product.read(e.s.id(), {at(0), at(2, rows.lo)}).read(change.id(), {at(2), at(1)}).combine(plan::Combine::kSum).flops(2);
+    product.read(e.s.id(), {at(0), at(2, rows.lo)})
+        .read(change.id(), {at(2), at(1)})
+        .combine(plan::Combine::kSum)
+        .flops(2);
     y = contraction(product);
     x = with_part(18, x, {rows.lo, 0}, found, rows.width, x.extent(1));
   }

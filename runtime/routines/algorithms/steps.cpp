@@ -32,13 +32,15 @@ TensorHandle Steps::compute(OpBuilder& op, ElementType type, KernelName kernel, 
   return caller_.record(op, type, {kernel, element_, std::move(numbers)});
 }
 
-TensorHandle Steps::part(int place, std::string_view name, Index rows, Index columns, const TensorHandle& from, Corner corner) {
+TensorHandle Steps::part(int place, std::string_view name, Index rows, Index columns, const TensorHandle& from,
+                         Corner corner) {
   OpBuilder copy = op(OpClass::kMap, name, place);
   copy.out("i", rows).out("j", columns).read(from.id(), {at(0, corner.row), at(1, corner.column)}).flops(0).divisible();
   return compute(copy, element_, KernelName::kMove, {0, 0, corner.row, corner.column});
 }
 
-TensorHandle Steps::with_part(int place, const TensorHandle& into, Corner corner, const TensorHandle& part, Index rows, Index columns) {
+TensorHandle Steps::with_part(int place, const TensorHandle& into, Corner corner, const TensorHandle& part, Index rows,
+                              Index columns) {
   OpBuilder copy = op(OpClass::kMap, into.state().desc.name, place);
   copy.label("i", {0, rows}).label("j", {0, columns});
   copy.write({into.extent(0), into.extent(1)}, {{0, 1, corner.row}, {1, 1, corner.column}}).base(into.id());
@@ -52,8 +54,8 @@ TensorHandle Steps::negative(int place, const TensorHandle& matrix) {
   return compute(negate, element_, KernelName::kNegate);
 }
 
-TensorHandle Steps::plus_product(int place, std::string_view name, const TensorHandle& into, Corner corner, const TensorHandle& left,
-                                 const TensorHandle& right, bool transposed) {
+TensorHandle Steps::plus_product(int place, std::string_view name, const TensorHandle& into, Corner corner,
+                                 const TensorHandle& left, const TensorHandle& right, bool transposed) {
   OpBuilder product = op(OpClass::kContraction, name, place);
   product.label("i", {0, left.extent(0)}).label("j", {0, right.extent(transposed ? 0 : 1)}).reduce("l", left.extent(1));
   product.write({into.extent(0), into.extent(1)}, {{0, 1, corner.row}, {1, 1, corner.column}}).base(into.id());
@@ -63,8 +65,8 @@ TensorHandle Steps::plus_product(int place, std::string_view name, const TensorH
   return contraction(product);
 }
 
-TensorHandle Steps::picked_rows(int place, std::string_view name, const TensorHandle& rows, Index first, Index count, const TensorHandle& from,
-                                Index column, Index columns) {
+TensorHandle Steps::picked_rows(int place, std::string_view name, const TensorHandle& rows, Index first, Index count,
+                                const TensorHandle& from, Index column, Index columns) {
   OpBuilder pick = op(OpClass::kReduce, name, place);
   pick.out("i", count).out("j", columns).gather("row", from.extent(0));
   pick.read(rows.id(), {at(0, first)}).read(from.id(), {at(2), at(1, column)}).combine(plan::Combine::kMax).flops(0);
@@ -79,10 +81,14 @@ Steps::Block Steps::block(Index number, Index columns) {
   return {lo, width, lo + width};
 }
 
-void Steps::loop(Index count, const std::function<void(Index)>& body) { caller_.control().for_loop(call_.site.known, 0, count, 1, body); }
+void Steps::loop(Index count, const std::function<void(Index)>& body) {
+  caller_.control().for_loop(call_.site.known, 0, count, 1, body);
+}
 
-void Steps::either(record::Known known, int branch, bool condition, const std::function<void()>& form, const std::function<void()>& other) {
-  caller_.control().if_else(known, known == record::Known::kStart ? 0 : call_.site.branch + branch, condition, form, other);
+void Steps::either(record::Known known, int branch, bool condition, const std::function<void()>& form,
+                   const std::function<void()>& other) {
+  caller_.control().if_else(known, known == record::Known::kStart ? 0 : call_.site.branch + branch, condition, form,
+                            other);
 }
 
 }  // namespace tdsl::rt::routines

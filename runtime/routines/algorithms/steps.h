@@ -40,22 +40,28 @@ class Steps {
   // --- Operations
   [[nodiscard]] plan::OpBuilder op(plan::OpClass op_class, std::string_view name, int place) const;
   [[nodiscard]] TensorHandle compute(plan::OpBuilder& op, ElementType type, KernelName kernel, Sizes numbers = {});
-  [[nodiscard]] TensorHandle contraction(plan::OpBuilder& op) { return compute(op, element_, KernelName::kContraction); }
-  /// Later operations may receive so much ahead of their time: what ranks receive for later steps is bounded by one block column,
-  /// whatever the window is.
-  void one_panel_ahead(Index rows, Index width) { run_ahead_ = rows * width * static_cast<Index>(element_size(element_)); }
+  [[nodiscard]] TensorHandle contraction(plan::OpBuilder& op) {
+    return compute(op, element_, KernelName::kContraction);
+  }
+  /// Later operations may receive so much ahead of their time: what ranks receive for later steps is bounded by one
+  /// block column, whatever the window is.
+  void one_panel_ahead(Index rows, Index width) {
+    run_ahead_ = rows * width * static_cast<Index>(element_size(element_));
+  }
 
   /// `rows` x `columns` elements of `from`, beginning at `corner`.
-  [[nodiscard]] TensorHandle part(int place, std::string_view name, Index rows, Index columns, const TensorHandle& from, Corner corner);
+  [[nodiscard]] TensorHandle part(int place, std::string_view name, Index rows, Index columns, const TensorHandle& from,
+                                  Corner corner);
   /// `into` with `part` (rows x columns) in the place that begins at `corner`.
-  [[nodiscard]] TensorHandle with_part(int place, const TensorHandle& into, Corner corner, const TensorHandle& part, Index rows, Index columns);
+  [[nodiscard]] TensorHandle with_part(int place, const TensorHandle& into, Corner corner, const TensorHandle& part,
+                                       Index rows, Index columns);
   [[nodiscard]] TensorHandle negative(int place, const TensorHandle& matrix);
   /// `into` plus the product of two matrices, added from `corner` on. `transposed`: of the right one.
-  [[nodiscard]] TensorHandle plus_product(int place, std::string_view name, const TensorHandle& into, Corner corner, const TensorHandle& left,
-                                          const TensorHandle& right, bool transposed);
+  [[nodiscard]] TensorHandle plus_product(int place, std::string_view name, const TensorHandle& into, Corner corner,
+                                          const TensorHandle& left, const TensorHandle& right, bool transposed);
   /// Row rows[first + i] of `from` for `count` i, from `column` on.
-  [[nodiscard]] TensorHandle picked_rows(int place, std::string_view name, const TensorHandle& rows, Index first, Index count,
-                                         const TensorHandle& from, Index column, Index columns);
+  [[nodiscard]] TensorHandle picked_rows(int place, std::string_view name, const TensorHandle& rows, Index first,
+                                         Index count, const TensorHandle& from, Index column, Index columns);
 
   // --- Sizes
   /// Columns per step of a factorisation of `columns`, and how many steps there are.
@@ -66,7 +72,8 @@ class Steps {
   // --- Control
   void loop(Index count, const std::function<void(Index)>& body);
   /// `branch`: its number within the call, if its condition may not be known at start.
-  void either(record::Known known, int branch, bool condition, const std::function<void()>& form, const std::function<void()>& other);
+  void either(record::Known known, int branch, bool condition, const std::function<void()>& form,
+              const std::function<void()>& other);
 
   Caller& caller_;
   Call& call_;

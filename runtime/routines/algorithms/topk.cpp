@@ -19,8 +19,8 @@ constexpr double kFlops = 40;
 /// How many blocks have their k largest in a quarter of the vector.
 Index blocks_of(Index n, Index k) { return n / (4 * std::max<Index>(k, 1)); }
 
-/// Note [Largest of the largest]. Within a block equal elements stand in order, and so do blocks: among the candidates, too, the first of
-/// equals comes first.
+/// Note [Largest of the largest]. Within a block equal elements stand in order, and so do blocks: among the candidates,
+/// too, the first of equals comes first.
 class Topk : private Steps {
  public:
   Topk(Caller& caller, Call& call) : Steps(caller, call), n_(operand(0).extent(0)), k_(call.count) {
@@ -38,7 +38,8 @@ class Topk : private Steps {
     const TensorHandle candidates = in_one_row(3, "candidates", values, KernelName::kInOneRow, element(), 0);
     TensorHandle origins;
     if (result(1).wanted) origins = in_one_row(4, "origins", positions, KernelName::kOrigins, ElementType::kI64, 3);
-    if (result(0).wanted) result(0).tensor = of_candidates(5, name(0, "topk_values"), element(), KernelName::kTopkValues, candidates);
+    if (result(0).wanted)
+      result(0).tensor = of_candidates(5, name(0, "topk_values"), element(), KernelName::kTopkValues, candidates);
     if (!result(1).wanted) return;
     const TensorHandle picked = of_candidates(6, "picked", ElementType::kI64, KernelName::kTopkPositions, candidates);
     OpBuilder pick = op(OpClass::kReduce, name(1, "topk_positions"), 7);
@@ -55,19 +56,25 @@ class Topk : private Steps {
     return compute(blocks, element(), KernelName::kPaddedBlocks, {height_, n_});
   }
 
-  TensorHandle of_blocks(int place, std::string_view name, ElementType type, KernelName kernel, const TensorHandle& blocks) {
+  TensorHandle of_blocks(int place, std::string_view name, ElementType type, KernelName kernel,
+                         const TensorHandle& blocks) {
     OpBuilder largest = op(OpClass::kMap, name, place);
     largest.out("g", groups_).out("j", each_).uncut().read(blocks.id(), {at(0), whole()}).flops(kFlops);
     return compute(largest, type, kernel, {1});
   }
 
-  TensorHandle in_one_row(int place, std::string_view name, const TensorHandle& rows, KernelName kernel, ElementType type, double flops) {
+  TensorHandle in_one_row(int place, std::string_view name, const TensorHandle& rows, KernelName kernel,
+                          ElementType type, double flops) {
     OpBuilder row = op(OpClass::kMap, name, place);
-    row.out("c", groups_ * each_).read(rows.id(), {plan::quotient({{0, 1}}, 0, each_), whole()}).flops(flops).divisible();
+    row.out("c", groups_ * each_)
+        .read(rows.id(), {plan::quotient({{0, 1}}, 0, each_), whole()})
+        .flops(flops)
+        .divisible();
     return compute(row, type, kernel, {each_, height_});
   }
 
-  TensorHandle of_candidates(int place, std::string_view name, ElementType type, KernelName kernel, const TensorHandle& candidates) {
+  TensorHandle of_candidates(int place, std::string_view name, ElementType type, KernelName kernel,
+                             const TensorHandle& candidates) {
     OpBuilder largest = op(OpClass::kMap, name, place);
     largest.out("j", k_).uncut().read(candidates.id(), {whole()}).flops(kFlops);
     return compute(largest, type, kernel, {0});

@@ -22,10 +22,13 @@ void solve_in_place(const TaskArgs& t, std::size_t triangle, std::size_t right, 
   const Operand& out = t.outputs[0];
   if (out.box.empty()) return;
   const Operand& from = t.inputs[right];
-  const T* source = reinterpret_cast<const T*>(from.data) + (out.box[0].lo - from.box[0].lo) * from.stride[0] + (out.box[1].lo - from.box[1].lo);
+  const T* source = reinterpret_cast<const T*>(from.data) + (out.box[0].lo - from.box[0].lo) * from.stride[0] +
+                    (out.box[1].lo - from.box[1].lo);
   T* data = reinterpret_cast<T*>(out.data);
-  for (Index i = 0; i < out.box[0].size(); ++i) std::copy_n(source + i * from.stride[0], out.box[1].size(), data + i * out.stride[0]);
-  blas::trsm(kind, from_left, out.box[0].size(), out.box[1].size(), given<T>(t.inputs[triangle]), blas::Matrix<T>{data, out.stride[0], 1});
+  for (Index i = 0; i < out.box[0].size(); ++i)
+    std::copy_n(source + i * from.stride[0], out.box[1].size(), data + i * out.stride[0]);
+  blas::trsm(kind, from_left, out.box[0].size(), out.box[1].size(), given<T>(t.inputs[triangle]),
+             blas::Matrix<T>{data, out.stride[0], 1});
 }
 
 /// Rows [lo, hi) of a row-major operand, all columns.
@@ -33,7 +36,8 @@ template <class T>
 Columns<T> rows_of(const Operand& operand, Interval rows) {
   Columns<T> result(rows.size(), operand.box[1].size());
   const T* data = reinterpret_cast<const T*>(operand.data) + (rows.lo - operand.box[0].lo) * operand.stride[0];
-  for_each_element(result.rows, result.columns, [&](Index i, Index j) { result(i, j) = data[i * operand.stride[0] + j]; });
+  for_each_element(result.rows, result.columns,
+                   [&](Index i, Index j) { result(i, j) = data[i * operand.stride[0] + j]; });
   return result;
 }
 
@@ -112,18 +116,18 @@ Kernel block_q(Index height) {
       const Index k = std::min(block.rows, n);
       const T* factor = reinterpret_cast<const T*>(joined.data) + (g - joined.box[0].lo) * joined.stride[0];
       T* result = reinterpret_cast<T*>(out.data) + (lo - rows.lo) * out.stride[0];
-      blas::gemm(block.rows, n, k, blas::Matrix<const T>{block.data(), 1, block.rows}, blas::Matrix<const T>{factor, joined.stride[1], 1},
-                 false, blas::Matrix<T>{result, out.stride[0], 1});
+      blas::gemm(block.rows, n, k, blas::Matrix<const T>{block.data(), 1, block.rows},
+                 blas::Matrix<const T>{factor, joined.stride[1], 1}, false, blas::Matrix<T>{result, out.stride[0], 1});
     }
   };
 }
 
-#define TDSL_BLOCKED(T)                                \
-  template Kernel triangular_rows<T>();                \
-  template Kernel forward_columns<T>();                \
-  template Kernel backward_columns<T>();               \
+#define TDSL_BLOCKED(T)                                 \
+  template Kernel triangular_rows<T>();                 \
+  template Kernel forward_columns<T>();                 \
+  template Kernel backward_columns<T>();                \
   template Kernel lu_panel<T>(SourceLine, Index, bool); \
-  template Kernel block_r<T>(Index);                   \
+  template Kernel block_r<T>(Index);                    \
   template Kernel block_q<T>(Index)
 TDSL_BLOCKED(float);
 TDSL_BLOCKED(double);

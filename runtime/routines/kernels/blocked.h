@@ -3,26 +3,28 @@
 #include "runtime/check.h"
 #include "runtime/kernels/task.h"
 
-// Kernels of the distributed factorisations (runtime/routines/algorithms has the algorithms): what one step does to one panel on one
-// rank, and triangular solves whose rows or columns are distributed. T is float or double.
+// Kernels of the distributed factorisations (runtime/routines/algorithms has the algorithms): what one step does to one
+// panel on one rank, and triangular solves whose rows or columns are distributed. T is float or double.
 
 namespace tdsl::rt::routines::kernels {
 
 /// X C' = P for a lower triangular C: operand 0 is P (the task's rows, all columns), operand 1 is C.
 template <class T>
 [[nodiscard]] Kernel triangular_rows();
-/// D Y = W for a unit lower triangular D: operand 0 is D (its upper triangle is not read), operand 1 the task's columns of W.
+/// D Y = W for a unit lower triangular D: operand 0 is D (its upper triangle is not read), operand 1 the task's columns
+/// of W.
 template <class T>
 [[nodiscard]] Kernel forward_columns();
 /// The same for an upper triangular D with its diagonal.
 template <class T>
 [[nodiscard]] Kernel backward_columns();
 
-/// Partial pivoting in one block column. Operand 0: the column block of b columns, all m rows in the matrix's own order.
-/// Operand 1 (i64[m]): which row stands where; the first `lo` are done. The output, (m + b) x (b + 2):
+/// Partial pivoting in one block column. Operand 0: the column block of b columns, all m rows in the matrix's own
+/// order. Operand 1 (i64[m]): which row stands where; the first `lo` are done. The output, (m + b) x (b + 2):
 ///
-///     | F | p | q |   F: the factors, in the rows' own order (rows that are done as they were);  p: which row stands where
-///     | D |   |   |      now;  q: where each row stands;  D: the diagonal block, L below and U on and above the diagonal
+///     | F | p | q |   F: the factors, in the rows' own order (rows that are done as they were);  p: which row stands
+///     where | D |   |   |      now;  q: where each row stands;  D: the diagonal block, L below and U on and above the
+///     diagonal
 ///
 /// With `must_be_regular` a zero pivot stops the run ("solve: the matrix is singular").
 template <class T>

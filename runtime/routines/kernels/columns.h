@@ -32,7 +32,8 @@ struct Columns {
   [[nodiscard]] lapack_int lead() const { return std::max<lapack_int>(1, m()); }
 };
 
-/// Calls f(i, j) for all i < rows, j < columns, square by square, so that both sides of a transposition stay in the cache.
+/// Calls f(i, j) for all i < rows, j < columns, square by square, so that both sides of a transposition stay in the
+/// cache.
 template <class F>
 void for_each_element(Index rows, Index columns, const F& f) {
   constexpr Index kEdge = 32;
@@ -54,7 +55,8 @@ Columns<T> read(const Operand& operand, SourceLine place) {
   for (int d = 0; d < std::max(1, rank - 1); ++d) rows *= operand.box[d].size();
   // Packed outputs and workspaces are counted in LAPACK's integers too.
   constexpr Index kLargest = std::numeric_limits<lapack_int>::max() / 4;
-  if (rows > kLargest || columns > kLargest) throw RunError(place, "a matrix factorised on one rank has at most 2^29 rows and columns");
+  if (rows > kLargest || columns > kLargest)
+    throw RunError(place, "a matrix factorised on one rank has at most 2^29 rows and columns");
   Columns<T> result(rows, columns);
   const T* data = reinterpret_cast<const T*>(operand.data);
   // Boxes are dense: a row follows its predecessor in all leading dimensions.
@@ -79,7 +81,9 @@ void write(const Operand& out, Index row, Index column, const Columns<T>& m) {
 [[noreturn]] inline void stop(SourceLine place, const char* routine, const char* what) {
   throw RunError(place, std::string(routine) + ": " + what);
 }
-[[noreturn]] inline void singular(SourceLine place, const char* routine) { stop(place, routine, "the matrix is singular"); }
+[[noreturn]] inline void singular(SourceLine place, const char* routine) {
+  stop(place, routine, "the matrix is singular");
+}
 
 /// Q in place of the matrix (its first k columns) if wanted, R separately, diag(R) >= 0; k = min(rows, columns).
 template <class T>

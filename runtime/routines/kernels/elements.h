@@ -2,8 +2,8 @@
 
 #include "runtime/kernels/task.h"
 
-// Kernels of routines that compute element by element: what moves blocks of a matrix about, and what takes results apart. Numbers are in
-// the order of KernelCall::numbers; T is the operands' element type.
+// Kernels of routines that compute element by element: what moves blocks of a matrix about, and what takes results
+// apart. Numbers are in the order of KernelCall::numbers; T is the operands' element type.
 
 namespace tdsl::rt::routines::kernels {
 
@@ -34,10 +34,12 @@ template <class T>
 template <class T>
 [[nodiscard]] Kernel row(Index row);
 
-/// Of a panel of lu_panel: the negative factors left of the diagonal, else 0. Operand 0 is the column of places, operand 1 the factors.
+/// Of a panel of lu_panel: the negative factors left of the diagonal, else 0. Operand 0 is the column of places,
+/// operand 1 the factors.
 template <class T>
 [[nodiscard]] Kernel negative_factors(Index width, Index lo);
-/// out(i, j) = operand 1(operand 0(first + i), column + j), of the rows that the task's panel has; to be combined by max.
+/// out(i, j) = operand 1(operand 0(first + i), column + j), of the rows that the task's panel has; to be combined by
+/// max.
 template <class T>
 [[nodiscard]] Kernel pick_rows(Index first, Index column);
 

@@ -39,7 +39,8 @@ void for_each_line(const TaskArgs& t, int axis, const F& f) {
       from += (place[idx(d)] + out.box[d].lo - in.box[d].lo) * in.stride[idx(d)];
       to += place[idx(d)] * out.stride[idx(d)];
     }
-    f(Line<const From>{from, in.stride[idx(axis)], in.box[axis].size()}, Line<To>{to, out.stride[idx(axis)], out.box[axis].size()});
+    f(Line<const From>{from, in.stride[idx(axis)], in.box[axis].size()},
+      Line<To>{to, out.stride[idx(axis)], out.box[axis].size()});
     int d = rank - 1;
     for (; d >= 0; --d) {
       if (d == axis) continue;
@@ -136,7 +137,8 @@ Kernel block_sums(int axis, Index height) {
       for (Index g = 0; g < to.length; ++g) {
         const Interval block = plan::intersect(given, {(first + g) * height, (first + g + 1) * height});
         T sum{};
-        for (Index k = block.lo; k < block.hi; ++k) sum = k == block.lo ? from[k - given.lo] : sum_of(sum, from[k - given.lo]);
+        for (Index k = block.lo; k < block.hi; ++k)
+          sum = k == block.lo ? from[k - given.lo] : sum_of(sum, from[k - given.lo]);
         to[g] = sum;
       }
     });
@@ -212,19 +214,19 @@ Kernel topk_positions(int axis) {
   return ordered<T, true, false>(axis);
 }
 
-#define TDSL_SUMS(T)                             \
-  template Kernel cumsum<T>(int);                \
-  template Kernel block_sums<T>(int, Index);     \
-  template Kernel exclusive_sums<T>(int);        \
+#define TDSL_SUMS(T)                         \
+  template Kernel cumsum<T>(int);            \
+  template Kernel block_sums<T>(int, Index); \
+  template Kernel exclusive_sums<T>(int);    \
   template Kernel block_cumsum<T>(int, Index)
 TDSL_SUMS(std::int64_t);
 TDSL_SUMS(float);
 TDSL_SUMS(double);
 #undef TDSL_SUMS
-#define TDSL_ORDERED(T)                       \
-  template Kernel sort<T>(int);               \
-  template Kernel argsort<T>(int);            \
-  template Kernel topk_values<T>(int);        \
+#define TDSL_ORDERED(T)                \
+  template Kernel sort<T>(int);        \
+  template Kernel argsort<T>(int);     \
+  template Kernel topk_values<T>(int); \
   template Kernel topk_positions<T>(int)
 TDSL_ORDERED(bool);
 TDSL_ORDERED(std::int32_t);

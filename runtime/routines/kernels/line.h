@@ -2,8 +2,8 @@
 
 #include "runtime/kernels/task.h"
 
-// Kernels of routines along lines. The operation's output never cuts dimension `axis`, and its one operand is read whole
-// there and label by label elsewhere; so a task has complete lines. T is the operand's element type.
+// Kernels of routines along lines. The operation's output never cuts dimension `axis`, and its one operand is read
+// whole there and label by label elsewhere; so a task has complete lines. T is the operand's element type.
 
 namespace tdsl::rt::routines::kernels {
 

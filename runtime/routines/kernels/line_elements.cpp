@@ -56,8 +56,8 @@ Kernel pick() {
   };
 }
 
-#define TDSL_LINE_ELEMENTS(T)                       \
-  template Kernel padded_blocks<T>(Index, Index);   \
+#define TDSL_LINE_ELEMENTS(T)                     \
+  template Kernel padded_blocks<T>(Index, Index); \
   template Kernel in_one_row<T>(Index)
 TDSL_LINE_ELEMENTS(bool);
 TDSL_LINE_ELEMENTS(std::int32_t);

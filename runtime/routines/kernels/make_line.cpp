@@ -34,7 +34,8 @@ Kernel line_kernel(KernelName name, const std::vector<Index>& n) {
 }  // namespace
 
 Kernel make_line_kernel(const KernelCall& call, SourceLine) {
-  return visit_element_type(call.type, [&](auto tag) { return line_kernel<typename decltype(tag)::type>(call.name, call.numbers); });
+  return visit_element_type(
+      call.type, [&](auto tag) { return line_kernel<typename decltype(tag)::type>(call.name, call.numbers); });
 }
 
 }  // namespace tdsl::rt::routines

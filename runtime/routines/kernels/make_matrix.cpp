@@ -53,7 +53,8 @@ Kernel matrix_kernel(KernelName name, const std::vector<Index>& n, SourceLine pl
 
 Kernel make_matrix_kernel(const KernelCall& call, SourceLine place) {
   TDSL_CHECK(call.type == ElementType::kF32 || call.type == ElementType::kF64, "matrices of floats");
-  return call.type == ElementType::kF32 ? matrix_kernel<float>(call.name, call.numbers, place) : matrix_kernel<double>(call.name, call.numbers, place);
+  return call.type == ElementType::kF32 ? matrix_kernel<float>(call.name, call.numbers, place)
+                                        : matrix_kernel<double>(call.name, call.numbers, place);
 }
 
 }  // namespace tdsl::rt::routines

@@ -21,14 +21,17 @@ void require_finite(const Columns<T>& a, SourceLine place, const char* routine) 
 
 /// LAPACK counts its workspace in 32 bits, and does not say when that is not enough.
 void require_workspace(double elements, SourceLine place, const char* routine) {
-  if (elements > static_cast<double>(std::numeric_limits<lapack_int>::max())) stop(place, routine, "the matrix is too large for the 32-bit integers of LAPACK");
+  if (elements > static_cast<double>(std::numeric_limits<lapack_int>::max()))
+    stop(place, routine, "the matrix is too large for the 32-bit integers of LAPACK");
 }
 
 /// The size LAPACK answered to a workspace query.
 template <class T>
 lapack_int asked(T answer) {
   // f32 answers are rounded: a little more does no harm.
-  return static_cast<lapack_int>(static_cast<double>(answer) * (1 + 4 * static_cast<double>(std::numeric_limits<T>::epsilon()))) + 1;
+  return static_cast<lapack_int>(static_cast<double>(answer) *
+                                 (1 + 4 * static_cast<double>(std::numeric_limits<T>::epsilon()))) +
+         1;
 }
 
 template <class T>
@@ -75,8 +78,8 @@ Kernel inverse(SourceLine place) {
     Factored<T> f = factored(read<T>(t.inputs[0], place));
     if (f.singular) singular(place, "inv");
     std::vector<T> work(at(64 * std::max<Index>(1, f.matrix.rows)));
-    const lapack_int info =
-        lapack::getri<T>(f.matrix.n(), f.matrix.data(), f.matrix.lead(), f.pivots.data(), work.data(), static_cast<lapack_int>(work.size()));
+    const lapack_int info = lapack::getri<T>(f.matrix.n(), f.matrix.data(), f.matrix.lead(), f.pivots.data(),
+                                             work.data(), static_cast<lapack_int>(work.size()));
     TDSL_CHECK(info == 0, "getri inverts what getrf has factored");
     write(t.outputs[0], 0, 0, f.matrix);
   };
@@ -128,14 +131,16 @@ Kernel least_squares(SourceLine place) {
       std::vector<T> s(at(k));
       lapack_int rank = 0;
       const auto call = [&](T* work, lapack_int size, lapack_int* integers) {
-        return lapack::gelsd<T>(a.m(), a.n(), x.n(), a.data(), a.lead(), x.data(), x.lead(), s.data(), rcond, &rank, work, size, integers);
+        return lapack::gelsd<T>(a.m(), a.n(), x.n(), a.data(), a.lead(), x.data(), x.lead(), s.data(), rcond, &rank,
+                                work, size, integers);
       };
       T answer = 0;
       lapack_int count = 0;
       TDSL_CHECK(call(&answer, -1, &count) == 0, "gelsd's workspace query");
       std::vector<T> work(at(asked(answer)));
       std::vector<lapack_int> integers(at(std::max<lapack_int>(1, count)));
-      if (call(work.data(), static_cast<lapack_int>(work.size()), integers.data()) > 0) stop(place, "lstsq", "no convergence");
+      if (call(work.data(), static_cast<lapack_int>(work.size()), integers.data()) > 0)
+        stop(place, "lstsq", "no convergence");
     }
     write<T>(t.outputs[0], 0, 0, a.columns, x.columns, [&](Index i, Index j) { return x(i, j); });
   };
@@ -184,7 +189,8 @@ Kernel svd(SourceLine place) {
     std::vector<T> s(at(k));
     std::vector<lapack_int> integers(at(8 * k));
     const auto call = [&](T* work, lapack_int size) {
-      return lapack::gesdd<T>(a.m(), a.n(), a.data(), a.lead(), s.data(), u.data(), u.lead(), vt.data(), vt.lead(), work, size, integers.data());
+      return lapack::gesdd<T>(a.m(), a.n(), a.data(), a.lead(), s.data(), u.data(), u.lead(), vt.data(), vt.lead(),
+                              work, size, integers.data());
     };
     T answer = 0;
     const auto least = static_cast<double>(k);
@@ -218,7 +224,8 @@ Kernel eigh(SourceLine place) {
     TDSL_CHECK(call(&answer, -1, &count, -1) == 0, "syevd's workspace query");
     std::vector<T> work(at(asked(answer)));
     std::vector<lapack_int> integers(at(std::max<lapack_int>(1, count)));
-    if (call(work.data(), static_cast<lapack_int>(work.size()), integers.data(), static_cast<lapack_int>(integers.size())) > 0) {
+    if (call(work.data(), static_cast<lapack_int>(work.size()), integers.data(),
+             static_cast<lapack_int>(integers.size())) > 0) {
       stop(place, "eigh", "no convergence");
     }
     std::vector<T> sign(at(a.rows));
@@ -228,15 +235,15 @@ Kernel eigh(SourceLine place) {
   };
 }
 
-#define TDSL_MATRIX(T)                           \
-  template Kernel cholesky<T>(SourceLine);       \
-  template Kernel inverse<T>(SourceLine);        \
-  template Kernel determinant<T>(SourceLine);    \
-  template Kernel solve<T>(SourceLine);          \
-  template Kernel least_squares<T>(SourceLine);  \
-  template Kernel lu<T>(SourceLine);             \
-  template Kernel qr<T>(SourceLine);             \
-  template Kernel svd<T>(SourceLine);            \
+#define TDSL_MATRIX(T)                          \
+  template Kernel cholesky<T>(SourceLine);      \
+  template Kernel inverse<T>(SourceLine);       \
+  template Kernel determinant<T>(SourceLine);   \
+  template Kernel solve<T>(SourceLine);         \
+  template Kernel least_squares<T>(SourceLine); \
+  template Kernel lu<T>(SourceLine);            \
+  template Kernel qr<T>(SourceLine);            \
+  template Kernel svd<T>(SourceLine);           \
   template Kernel eigh<T>(SourceLine)
 TDSL_MATRIX(float);
 TDSL_MATRIX(double);

@@ -3,13 +3,15 @@
 #include "runtime/check.h"
 #include "runtime/kernels/task.h"
 
-// Kernels of factorisations and solvers on one rank, through LAPACK. The operation is one task: its output is never cut,
-// and its operands are read whole. T is float or double. `place` is the line that a singular operand is reported with.
+// Kernels of factorisations and solvers on one rank, through LAPACK. The operation is one task: its output is never
+// cut, and its operands are read whole. T is float or double. `place` is the line that a singular operand is reported
+// with.
 //
 // Several results lie in one output, one below the other, so that one operation computes them all (k = min(m, n)):
 //
-//     lu   (m + k) x (n + 1)   | L  | p |     qr   (m + k) x n   | Q |     svd (m + 1 + k) x n  | U  |     eigh (n + 1) x n  | w |
-//                              | U  |   |                        | R |                          | s  |                       | V |
+//     lu   (m + k) x (n + 1)   | L  | p |     qr   (m + k) x n   | Q |     svd (m + 1 + k) x n  | U  |     eigh (n + 1)
+//     x n  | w |
+//                              | U  |   |                        | R |                          | s  | | V |
 //                                                                                               | V' |
 //
 // L, Q, U and s may be narrower than the output; what they do not cover is 0.

@@ -32,7 +32,9 @@ void for_each_row(const TaskArgs& t, const F& f) {
 template <class T>
 Kernel move(Index row, Index column, Index from_row, Index from_column) {
   return [=](const TaskArgs& t) {
-    for_each_point(t, [=, out = t.out<T, 2>(), in = t.in<T, 2>(0)](Index i, Index j) { out(row + i, column + j) = in(from_row + i, from_column + j); });
+    for_each_point(t, [=, out = t.out<T, 2>(), in = t.in<T, 2>(0)](Index i, Index j) {
+      out(row + i, column + j) = in(from_row + i, from_column + j);
+    });
   };
 }
 
@@ -70,7 +72,8 @@ Kernel unit_lower() {
 template <class T>
 Kernel upper() {
   return [](const TaskArgs& t) {
-    for_each_point(t, [out = t.out<T, 2>(), in = t.in<T, 2>(0)](Index i, Index j) { out(i, j) = i <= j ? in(i, j) : T{0}; });
+    for_each_point(
+        t, [out = t.out<T, 2>(), in = t.in<T, 2>(0)](Index i, Index j) { out(i, j) = i <= j ? in(i, j) : T{0}; });
   };
 }
 
@@ -82,19 +85,24 @@ Kernel beside(Index n) {
     const bool vector = t.inputs[1].box.rank == 1;
     for (Index i = t.lo(0); i < t.hi(0); ++i) {
       for (Index j = t.lo(1); j < std::min(n, t.hi(1)); ++j) out(i, j) = left(i, j);
-      for (Index j = std::max(n, t.lo(1)); j < t.hi(1); ++j) out(i, j) = vector ? t.in<T, 1>(1)(i) : t.in<T, 2>(1)(i, j - n);
+      for (Index j = std::max(n, t.lo(1)); j < t.hi(1); ++j)
+        out(i, j) = vector ? t.in<T, 1>(1)(i) : t.in<T, 2>(1)(i, j - n);
     }
   };
 }
 
 template <class T>
 Kernel first_column() {
-  return [](const TaskArgs& t) { for_each_row(t, [out = t.out<T, 1>(), in = t.in<T, 2>(0)](Index i) { out(i) = in(i, 0); }); };
+  return [](const TaskArgs& t) {
+    for_each_row(t, [out = t.out<T, 1>(), in = t.in<T, 2>(0)](Index i) { out(i) = in(i, 0); });
+  };
 }
 
 template <class T>
 Kernel row(Index row) {
-  return [row](const TaskArgs& t) { for_each_row(t, [row, out = t.out<T, 1>(), in = t.in<T, 2>(0)](Index j) { out(j) = in(row, j); }); };
+  return [row](const TaskArgs& t) {
+    for_each_row(t, [row, out = t.out<T, 1>(), in = t.in<T, 2>(0)](Index j) { out(j) = in(row, j); });
+  };
 }
 
 template <class T>
@@ -129,14 +137,16 @@ Kernel pick_rows(Index first, Index column) {
 template <class T>
 Kernel last(Index last) {
   return [last](const TaskArgs& t) {
-    for_each_point(t, [last, out = t.out<T, 2>(), in = t.in<T, 3>(0)](Index i, Index j) { out(i, j) = in(last, i, j); });
+    for_each_point(t,
+                   [last, out = t.out<T, 2>(), in = t.in<T, 3>(0)](Index i, Index j) { out(i, j) = in(last, i, j); });
   };
 }
 
 template <class T>
 Kernel last_transposed(Index last) {
   return [last](const TaskArgs& t) {
-    for_each_point(t, [last, out = t.out<T, 2>(), in = t.in<T, 3>(0)](Index i, Index j) { out(i, j) = in(last, j, i); });
+    for_each_point(t,
+                   [last, out = t.out<T, 2>(), in = t.in<T, 3>(0)](Index i, Index j) { out(i, j) = in(last, j, i); });
   };
 }
 
@@ -186,7 +196,9 @@ Kernel copy_rows() {
 template <class T>
 Kernel row_numbers(Index column) {
   return [column](const TaskArgs& t) {
-    for_each_row(t, [column, out = t.out<std::int64_t, 1>(), in = t.in<T, 2>(0)](Index i) { out(i) = static_cast<Index>(in(i, column)); });
+    for_each_row(t, [column, out = t.out<std::int64_t, 1>(), in = t.in<T, 2>(0)](Index i) {
+      out(i) = static_cast<Index>(in(i, column));
+    });
   };
 }
 

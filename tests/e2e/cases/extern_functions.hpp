@@ -39,7 +39,8 @@ inline void columns(tdsl::Tile<const double, 2> A, double limit, tdsl::Tile<doub
   }
 }
 
-// The rest must not reach the program: macros of its names and of its vocabulary, pragmas, and names that emitted code uses.
+// The rest must not reach the program: macros of its names and of its vocabulary, pragmas, and names that emitted code
+// uses.
 using namespace std;
 namespace rt {
 constexpr int kScalars = 3;

@@ -10,7 +10,9 @@ namespace {
 std::string warned(const std::vector<RankCores>& ranks, int wanted, Launcher launcher = Launcher::kMpirun) {
   return placement_warning(ranks, wanted, launcher, "./a");
 }
-RankCores on(const char* host, std::vector<int> allowed, int online = 8) { return {host, std::move(allowed), online, 0}; }
+RankCores on(const char* host, std::vector<int> allowed, int online = 8) {
+  return {host, std::move(allowed), online, 0};
+}
 }  // namespace
 
 TEST_CASE("cores: what travels between ranks is the same afterwards") {
@@ -39,12 +41,16 @@ TEST_CASE("cores: a good placement has no warning") {
 
 TEST_CASE("cores: a bad placement is named with its remedy") {
   CHECK(warned({on("a", {0}), on("a", {1})}, 2) ==
-        "rank 0 wants 2 threads, but the launcher has pinned it to core 0 of a: start with mpirun -n 2 --map-by ppr:2:node:PE=2 --bind-to core ./a");
+        "rank 0 wants 2 threads, but the launcher has pinned it to core 0 of a: start with mpirun -n 2 --map-by "
+        "ppr:2:node:PE=2 --bind-to core ./a");
   CHECK(warned({on("a", {0}), on("b", {1})}, 2, Launcher::kPmix) ==
-        "rank 0 wants 2 threads, but the launcher has pinned it to core 0 of a: start with srun --mpi=pmix -n 2 --cpus-per-task=2 --cpu-bind=cores ./a");
-  CHECK(warned({on("a", {0}), on("a", {1}), on("b", {0, 1})}, 2).ends_with("mpirun -n 3 --map-by slot:PE=2 --bind-to core ./a"));
+        "rank 0 wants 2 threads, but the launcher has pinned it to core 0 of a: start with srun --mpi=pmix -n 2 "
+        "--cpus-per-task=2 --cpu-bind=cores ./a");
+  CHECK(warned({on("a", {0}), on("a", {1}), on("b", {0, 1})}, 2)
+            .ends_with("mpirun -n 3 --map-by slot:PE=2 --bind-to core ./a"));
   CHECK(warned({on("a", {0, 1}), on("a", {0, 1})}, 2) ==
-        "2 ranks of a are pinned to the same cores 0-1 while others are free: start with mpirun -n 2 --map-by ppr:2:node:PE=2 --bind-to core ./a");
+        "2 ranks of a are pinned to the same cores 0-1 while others are free: start with mpirun -n 2 --map-by "
+        "ppr:2:node:PE=2 --bind-to core ./a");
 }
 
 TEST_CASE("cores: processors are equal if their models and instructions are") {

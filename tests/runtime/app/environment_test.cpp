@@ -45,14 +45,18 @@ TEST_CASE("a refused launch names the command that works") {
     return refused_launch_message(environment_of(variables), shown_command(command));
   };
   CHECK(message({{"SLURM_MPI_TYPE", "none"}}) ==
-        "srun --mpi=none started 4 tasks that cannot find each other: start them with srun --mpi=pmix -n 4 ./product --A 'it'\\''s.npy'");
-  CHECK(message({{"SLURM_MPI_TYPE", "pmi2"}, {"PMI_RANK", "0"}}).ends_with("(TDSL_LAUNCH=trust if this MPI library takes pmi2)"));
+        "srun --mpi=none started 4 tasks that cannot find each other: start them with srun --mpi=pmix -n 4 ./product "
+        "--A 'it'\\''s.npy'");
+  CHECK(message({{"SLURM_MPI_TYPE", "pmi2"}, {"PMI_RANK", "0"}})
+            .ends_with("(TDSL_LAUNCH=trust if this MPI library takes pmi2)"));
   CHECK(shown_command(std::vector<std::string>(100, "a word of some length")).ends_with("' ..."));
 }
 
 TEST_CASE("mpirun's variables go before those of the step that it starts its ranks from") {
-  const std::map<std::string, std::string> variables{{"OMPI_COMM_WORLD_SIZE", "8"}, {"OMPI_COMM_WORLD_RANK", "6"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
-                                                     {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "3"}};
+  const std::map<std::string, std::string> variables{
+      {"OMPI_COMM_WORLD_SIZE", "8"}, {"OMPI_COMM_WORLD_RANK", "6"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+      {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_STEP_ID", "0"},        {"SLURM_PROCID", "0"},
+      {"SLURM_NTASKS", "3"}};
   const Environment e = environment_of(variables);
   CHECK(e.launcher == Launcher::kMpirun);
   CHECK(e.launch_rank == 6);
@@ -62,7 +66,10 @@ TEST_CASE("mpirun's variables go before those of the step that it starts its ran
 
 TEST_CASE("transports that do not leave a node are found where there are several") {
   const auto unusable = [](const std::string& name, const std::string& value, const char* nodes = "2") {
-    return !unusable_transports(environment_of({{"PMIX_RANK", "0"}, {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_NODES", nodes}, {name, value}})).empty();
+    return !unusable_transports(
+                environment_of(
+                    {{"PMIX_RANK", "0"}, {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_NODES", nodes}, {name, value}}))
+                .empty();
   };
   CHECK(unusable("OMPI_MCA_btl", "self,vader"));
   CHECK(unusable("OMPI_MCA_btl", "^openib,tcp"));

@@ -50,7 +50,8 @@ TEST_CASE("an input that is rewritten between the headers of two ranks is named"
   if (world.size() == 1) {
     CHECK(SessionInputs(world, info, options, open).dimension("n") == 4);
   } else {
-    CHECK_THROWS_WITH_AS(SessionInputs(world, info, options, open), doctest::Contains("is another file on rank"), RunError);
+    CHECK_THROWS_WITH_AS(SessionInputs(world, info, options, open), doctest::Contains("is another file on rank"),
+                         RunError);
   }
   world.access().barrier();
 }

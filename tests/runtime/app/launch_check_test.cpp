@@ -10,7 +10,8 @@ using namespace tdsl::rt;
 
 namespace {
 
-LaunchFacts running(const char* host, const char* program, std::uint64_t content, const char* missing = "", bool fabric = false) {
+LaunchFacts running(const char* host, const char* program, std::uint64_t content, const char* missing = "",
+                    bool fabric = false) {
   return {host, program, content, missing, fabric};
 }
 
@@ -27,15 +28,18 @@ TEST_CASE("launch: facts travel between ranks") {
 
 TEST_CASE("launch: ranks run one program") {
   CHECK(launch_error(kTwo).empty());
-  CHECK(launch_error({running("a", "/p", 1), running("b", "/q", 2)}) ==
-        "the ranks run different executables: rank 0 on a runs /p, rank 1 on b runs /q: start the same file everywhere");
-  CHECK(launch_error({running("a", "/p", 1), running("b", "/p", 2)}).ends_with("with other content: copy the file to every node, or start one that all nodes see"));
+  CHECK(
+      launch_error({running("a", "/p", 1), running("b", "/q", 2)}) ==
+      "the ranks run different executables: rank 0 on a runs /p, rank 1 on b runs /q: start the same file everywhere");
+  CHECK(launch_error({running("a", "/p", 1), running("b", "/p", 2)})
+            .ends_with("with other content: copy the file to every node, or start one that all nodes see"));
   CHECK(launch_error({running("a", "/p", 0), running("b", "/p", 2)}).empty());
 }
 
 TEST_CASE("launch: processors have the instructions") {
   CHECK(launch_error({running("a", "/p", 1), running("b", "/p", 1, "AVX2, FMA")}) ==
-        "the processor of rank 1 on b lacks AVX2, FMA, which this executable uses: rebuild without --native, or build on that node");
+        "the processor of rank 1 on b lacks AVX2, FMA, which this executable uses: rebuild without --native, or build "
+        "on that node");
   // These tests were compiled for this processor.
   note_instructions(kCompiledInstructions);
   CHECK(missing_instructions().empty());
@@ -47,7 +51,8 @@ TEST_CASE("launch: what a run can live with") {
   e.omp_num_threads = 1;
   e.slurm_cpus_per_task = 16;
   CHECK(launch_warnings(kTwo, e, 1, "./p") ==
-        std::vector<std::string>{"OMP_NUM_THREADS=1 leaves 15 cores of every rank's 16 idle: unset it, or start with --threads 16"});
+        std::vector<std::string>{
+            "OMP_NUM_THREADS=1 leaves 15 cores of every rank's 16 idle: unset it, or start with --threads 16"});
   CHECK(launch_warnings(kTwo, e, 16, "./p").empty());
   e = {};
   e.blas_threads = {{"BLIS_NUM_THREADS", "1"}, {"MKL_NUM_THREADS", "8"}};
@@ -56,7 +61,8 @@ TEST_CASE("launch: what a run can live with") {
   e = {};
   e.launcher = Launcher::kMpirun;
   e.slurm_tasks = 8;
-  CHECK(launch_warnings(kTwo, e, 1, "./p") == std::vector<std::string>{"2 ranks run, but the job has room for 8: start with mpirun -n 8 ./p"});
+  CHECK(launch_warnings(kTwo, e, 1, "./p") ==
+        std::vector<std::string>{"2 ranks run, but the job has room for 8: start with mpirun -n 8 ./p"});
   CHECK(launch_warnings(kTwo, e, 4, "./p").empty());  // two ranks that use all cores
 }
 
@@ -64,10 +70,12 @@ TEST_CASE("launch: settings that keep ranks from each other, or from the fast ne
   Environment e;
   e.several_nodes = true;
   e.transports = {{"OMPI_MCA_btl", "self,vader"}};
-  CHECK(launch_warnings(kTwo, e, 1, "./p") ==
-        std::vector<std::string>{"OMPI_MCA_btl=self,vader cannot reach other nodes and was ignored: unset OMPI_MCA_btl"});
+  CHECK(
+      launch_warnings(kTwo, e, 1, "./p") ==
+      std::vector<std::string>{"OMPI_MCA_btl=self,vader cannot reach other nodes and was ignored: unset OMPI_MCA_btl"});
   e.transports = {{"OMPI_MCA_btl", "tcp,self"}};
   CHECK(launch_warnings(kTwo, e, 1, "./p").empty());
   CHECK(launch_warnings({running("a", "/p", 1, "", true), running("b", "/p", 1)}, e, 1, "./p") ==
-        std::vector<std::string>{"OMPI_MCA_btl=tcp,self keeps the ranks from the nodes' fast network: unset OMPI_MCA_btl"});
+        std::vector<std::string>{
+            "OMPI_MCA_btl=tcp,self keeps the ranks from the nodes' fast network: unset OMPI_MCA_btl"});
 }

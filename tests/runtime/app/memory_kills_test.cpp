@@ -19,8 +19,8 @@ namespace {
 
 enum class End { kUnkilled, kKilled, kNone };
 
-/// Two processes of a run, of which the second one ends so. Whether the first one blames the system for it, where that has killed so many
-/// processes of the group.
+/// Two processes of a run, of which the second one ends so. Whether the first one blames the system for it, where that
+/// has killed so many processes of the group.
 bool blames(End end, int kills) {
   const tdsl::tests::TemporaryFolder folder;
   const std::string counter = folder / "memory.oom_control";

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/environment.h"
-#include "runtime/app/run/fitting_start.h"
-#include "runtime/app/options/options.h"
 #include "runtime/app/memory/rank_memory.h"
+#include "runtime/app/options/options.h"
+#include "runtime/app/run/fitting_start.h"
+#include "runtime/base/environment.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/region/memory_need.h"
 
@@ -41,7 +41,8 @@ Files with_group(std::int64_t bytes) {
   Files files = machine();
   files["/proc/self/cgroup"] = "4:memory:/slurm/uid_7/job_12/step_0\n";
   files["/proc/self/mountinfo"] = "36 31 0:33 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
-  files["/sys/fs/cgroup/memory/slurm/uid_7/job_12/step_0/memory.stat"] = "cache 0\nhierarchical_memory_limit " + std::to_string(bytes) + "\n";
+  files["/sys/fs/cgroup/memory/slurm/uid_7/job_12/step_0/memory.stat"] =
+      "cache 0\nhierarchical_memory_limit " + std::to_string(bytes) + "\n";
   return files;
 }
 
@@ -60,7 +61,8 @@ TEST_CASE("memory: a rank has its part of the least limit, less what is resident
   CHECK(four.most == (512 - 104) * kMiB);
   CHECK(four.beside == 104 * kMiB);
   CHECK(!four.machine);
-  CHECK(four.source == "the limit of the control group /sys/fs/cgroup/memory/slurm/uid_7/job_12/step_0 is 2.0 GiB for 4 ranks");
+  CHECK(four.source ==
+        "the limit of the control group /sys/fs/cgroup/memory/slurm/uid_7/job_12/step_0 is 2.0 GiB for 4 ranks");
   CHECK(memory_in(with_group(8192 * kMiB), {.ranks = 4}).machine);
   // Small shares: pages that ranks share are counted for each of them, so something is left.
   CHECK(memory_in(with_group(100 * kMiB), {.ranks = 4}).most == 25 * kMiB / 8);
@@ -72,7 +74,8 @@ TEST_CASE("memory: what Slurm says, and the address space of a process") {
     return read_environment([&variables](const std::string& name) -> std::optional<std::string> {
              const auto found = variables.find(name);
              return found == variables.end() ? std::nullopt : std::optional(found->second);
-           }).slurm_node_memory;
+           })
+        .slurm_node_memory;
   };
   CHECK(slurm({{"SLURM_MEM_PER_NODE", "2000"}}) == 2000 * kMiB);
   CHECK(slurm({{"SLURM_MEM_PER_CPU", "500"}, {"SLURM_CPUS_ON_NODE", "8"}}) == 4000 * kMiB);
@@ -168,7 +171,9 @@ TEST_CASE("memory: a saved plan is kept as long as it fits the current limit") {
     CAPTURE(ranks);
     StartRequest then = request_on(ranks, 0);
     const FittingStart made = fitting_start(then);
-    const auto text_of = [](const record::Start& start) { return start.plan == nullptr ? std::string() : plan::print(*start.plan); };
+    const auto text_of = [](const record::Start& start) {
+      return start.plan == nullptr ? std::string() : plan::print(*start.plan);
+    };
     const std::string plan = text_of(made.start);
     const Index need = plan::expected_need(made.start.region, then.inputs, made.start.plan).bytes;
     CHECK_FALSE(need_beyond_limit(then, plan));

@@ -29,9 +29,7 @@ std::vector<T> counting(const std::vector<std::int64_t>& shape) {
   for (std::size_t d = 0; d < shape.size(); ++d) {
     std::vector<T> longer;
     for (const T base : elements) {
-      for (const std::int64_t i : indices[d]) {
-        longer.push_back(base * static_cast<T>(shape[d]) + static_cast<T>(i));
-      }
+      for (const std::int64_t i : indices[d]) { longer.push_back(base * static_cast<T>(shape[d]) + static_cast<T>(i)); }
     }
     elements = std::move(longer);
   }
@@ -69,9 +67,7 @@ TEST_CASE("every float reads back") {
     const std::uint64_t bits = random();
     double x = 0;
     std::memcpy(&x, &bits, sizeof x);
-    if (std::isnan(x)) {
-      continue;
-    }
+    if (std::isnan(x)) { continue; }
     const std::string text = format_scalar(x);
     double back = 0;
     std::from_chars(text.data(), text.data() + text.size(), back);

@@ -25,9 +25,7 @@ ProgramDeclaration ridge() {
 }
 
 AppOptions parse(std::vector<std::string> arguments) {
-  for (const char* required : {"--steps=3", "--X=x.npy", "--n=y.npy"}) {
-    arguments.emplace_back(required);
-  }
+  for (const char* required : {"--steps=3", "--X=x.npy", "--n=y.npy"}) { arguments.emplace_back(required); }
   return parse_options(ridge(), arguments);
 }
 
@@ -41,9 +39,7 @@ std::string usage_error(const std::vector<std::string>& arguments) {
   return "no error";
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -78,7 +74,8 @@ TEST_CASE("files of a run: two outputs are not written to one file") {
   ProgramDeclaration program = ridge();
   program.outputs.push_back({"loss", "f64"});
   const auto files = [&](const std::string& w, const std::string& loss) {
-    return collision(parse_options(program, std::vector<std::string>{"--steps=3", "--X=x.npy", "--n=y.npy", "--w", folder / w, "--loss", folder / loss}));
+    return collision(parse_options(program, std::vector<std::string>{"--steps=3", "--X=x.npy", "--n=y.npy", "--w",
+                                                                     folder / w, "--loss", folder / loss}));
   };
   CHECK(files("a.npy", "b.npy").empty());
   CHECK(files("a.h5:/w", "a.h5:/loss").empty());
@@ -88,19 +85,22 @@ TEST_CASE("files of a run: two outputs are not written to one file") {
   const std::string a = folder.write("a.npy", "");
   std::filesystem::create_hard_link(a, folder / "b.npy");
   CHECK(contains(files("a.npy", "b.npy"), "output loss and output w would both be written to"));
-  CHECK(contains(collision(parse({"--w", a, "--stats", folder / "./a.npy"})), "output w and --stats would both be written to"));
+  CHECK(contains(collision(parse({"--w", a, "--stats", folder / "./a.npy"})),
+                 "output w and --stats would both be written to"));
   CHECK(collision(parse({"--stats", "/dev/null", "--plan", "/dev/null"})).empty());
 }
 
 TEST_CASE("files of a run: nothing that is read is replaced, under whatever name") {
   const tdsl::tests::TemporaryFolder folder;
   namespace fs = std::filesystem;
-  const std::string x = folder.write("x.npy", ""), plan = folder.write("p.plan", ""), dataset = folder.write("x.h5", "");
+  const std::string x = folder.write("x.npy", ""), plan = folder.write("p.plan", ""),
+                    dataset = folder.write("x.h5", "");
   fs::create_hard_link(x, folder / "hard.json");
   fs::create_symlink(x, folder / "soft.json");
   for (const char* name : {"a.zarr", "ck", "ck/ck-000001", "there"}) fs::create_directory(folder / name);
   fs::create_directory_symlink(folder / "a.zarr", folder / "b");
-  for (const char* name : {"a.zarr/.zarray", "ck/ck-000001/manifest", "ck/mine.json", "ridge.tdsl"}) (void)folder.write(name, "");
+  for (const char* name : {"a.zarr/.zarray", "ck/ck-000001/manifest", "ck/mine.json", "ridge.tdsl"})
+    (void)folder.write(name, "");
   const auto with = [&](const std::string& input, std::vector<std::string> more) {
     for (const char* required : {"--steps=3", "--n=y.npy"}) more.emplace_back(required);
     more.push_back("--X=" + input);
@@ -116,12 +116,16 @@ TEST_CASE("files of a run: nothing that is read is replaced, under whatever name
   CHECK(contains(with(folder / "a.zarr", {"--w", folder / "b"}), "it is input X"));
   CHECK(contains(with(folder / "a.zarr/.zarray", {"--w", folder / "a.zarr"}), "input X lies in it"));
   CHECK(contains(with(x, {"--use-plan", plan, "--save-plan", plan}), "it is the plan that --use-plan reads"));
-  CHECK(contains(with(x, {"--resume", folder / "ck", "--stats", folder / "ck/ck-000001/manifest"}), "it lies in a checkpoint"));
-  CHECK(contains(with(x, {"--checkpoint", folder / "ck", "--stats", folder / "ck/newest"}), "--checkpoint and --stats would both"));
+  CHECK(contains(with(x, {"--resume", folder / "ck", "--stats", folder / "ck/ck-000001/manifest"}),
+                 "it lies in a checkpoint"));
+  CHECK(contains(with(x, {"--checkpoint", folder / "ck", "--stats", folder / "ck/newest"}),
+                 "--checkpoint and --stats would both"));
   CHECK(with(x, {"--checkpoint", folder / "new", "--stats", folder / "new/stats.json"}).empty());
   CHECK(contains(with(x, {"--stats", folder / "new/stats.json"}), "No such file"));
-  CHECK(with(x, {"--checkpoint", folder / "ck", "--resume", folder / "ck", "--stats", folder / "ck/mine.json"}).empty());
-  CHECK(contains(with(x, {"--save-plan", fs::read_symlink("/proc/self/exe").string()}), "it is the running executable"));
+  CHECK(
+      with(x, {"--checkpoint", folder / "ck", "--resume", folder / "ck", "--stats", folder / "ck/mine.json"}).empty());
+  CHECK(
+      contains(with(x, {"--save-plan", fs::read_symlink("/proc/self/exe").string()}), "it is the running executable"));
   CHECK(contains(with(x, {"--trace", folder / "ridge.tdsl"}), "it is the program itself"));
   CHECK(with(x, {"--trace", folder / "there/ridge.tdsl"}).empty());  // is new
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
@@ -232,7 +236,8 @@ TEST_CASE("sizes") {
   CHECK(shown_size(0, "3GB") == "0 GB");
   CHECK(shown_size(1, "3GB") == "0.01 GB");
   for (const char* const like : {"1k", "1KB", "1MiB", "2MB", "1G", "1TB"}) {
-    for (std::int64_t bytes = 1; bytes < std::int64_t{1} << 50; bytes = bytes * 7 + 3) CHECK(parse_bytes(option_size(bytes, like), "x") >= bytes);
+    for (std::int64_t bytes = 1; bytes < std::int64_t{1} << 50; bytes = bytes * 7 + 3)
+      CHECK(parse_bytes(option_size(bytes, like), "x") >= bytes);
   }
 }
 

@@ -25,7 +25,9 @@ struct Listed {
 
 std::vector<Listed> random_file(std::mt19937& random, Index rows, Index columns, int count) {
   std::vector<Listed> file;
-  for (int k = 0; k < count; ++k) file.push_back({static_cast<Index>(random() % rows), static_cast<Index>(random() % columns), static_cast<double>(k)});
+  for (int k = 0; k < count; ++k)
+    file.push_back(
+        {static_cast<Index>(random() % rows), static_cast<Index>(random() % columns), static_cast<double>(k)});
   return file;
 }
 
@@ -44,7 +46,8 @@ rt::Entries share_of(const std::vector<Listed>& file, int rank, int ranks) {
 /// One of each kind of distribution, copies included.
 std::vector<Distribution> distributions(std::mt19937& random, int ranks, Index rows, Index columns) {
   const std::vector<Tiling> tilings = {Tiling::near_equal(rows, 4), Tiling::fixed(columns, 3)};
-  std::vector<Distribution> list = {Distribution::single(ranks, tilings, ranks - 1), Distribution::replicated(ranks, tilings)};
+  std::vector<Distribution> list = {Distribution::single(ranks, tilings, ranks - 1),
+                                    Distribution::replicated(ranks, tilings)};
   plan::GridDim whole;
   plan::GridDim cut;
   cut.axes = {{ranks, 1, 1}};
@@ -67,7 +70,8 @@ int check_tiles(const rt::TileEntries& tiles, const std::vector<Listed>& file, c
     const plan::Box box = where.box(tile);
     std::vector<Listed> expected, found;
     for (const Listed& entry : file) {
-      if (entry.i >= box[0].lo && entry.i < box[0].hi && entry.j >= box[1].lo && entry.j < box[1].hi) expected.push_back(entry);
+      if (entry.i >= box[0].lo && entry.i < box[0].hi && entry.j >= box[1].lo && entry.j < box[1].hi)
+        expected.push_back(entry);
     }
     const std::span<const std::byte> bytes = tiles.entries_of(box);
     const rt::EntryForm form = tiles.form();
@@ -94,13 +98,16 @@ TEST_CASE("tile entries: every owner has its tiles' entries in file order, whate
     CAPTURE(ranks);
     const Index rows = 1 + static_cast<Index>(random() % 12), columns = 1 + static_cast<Index>(random() % 12);
     // Some files give several messages per pair of ranks.
-    const std::vector<Listed> file = random_file(random, rows, columns, k % 6 == 5 ? 150'000 : static_cast<int>(random() % 60));
+    const std::vector<Listed> file =
+        random_file(random, rows, columns, k % 6 == 5 ? 150'000 : static_cast<int>(random() % 60));
     for (const Distribution& where : distributions(random, ranks, rows, columns)) {
       Simulation simulation(ranks, static_cast<std::uint64_t>(k) + 1);
       std::vector<int> wrong(static_cast<std::size_t>(ranks), -1);
       simulation.run([&](rt::World& world) {
         rt::Store store;
-        rt::Engine engine(world, store, [](plan::TensorId) -> const plan::PlacedTensor& { throw std::logic_error("no tensor is looked up"); }, {});
+        rt::Engine engine(
+            world, store,
+            [](plan::TensorId) -> const plan::PlacedTensor& { throw std::logic_error("no tensor is looked up"); }, {});
         engine.run([&] {
           const rt::TileEntries tiles(engine, world.rank(), where, share_of(file, world.rank(), world.size()));
           wrong[static_cast<std::size_t>(world.rank())] = check_tiles(tiles, file, where, world.rank());

@@ -54,7 +54,12 @@ TEST_CASE("trace: all ranks halve as often as the fullest one") {
 }
 
 TEST_CASE("trace: numbers that do not fit are none") {
-  const TraceEvent event = TraceEvent(TraceKind::kSend, -5, 0.25).peer(1 << 20).site(-1).step(7, 3).bytes(std::int64_t{1} << 50).request(0x5000001);
+  const TraceEvent event = TraceEvent(TraceKind::kSend, -5, 0.25)
+                               .peer(1 << 20)
+                               .site(-1)
+                               .step(7, 3)
+                               .bytes(std::int64_t{1} << 50)
+                               .request(0x5000001);
   CHECK(event.kind() == TraceKind::kSend);
   CHECK(event.start == -5);
   CHECK(+event.peer_ == TraceEvent::kNone);
@@ -76,15 +81,21 @@ TEST_CASE("trace: Chrome's JSON, with arrows from a request to its answer and it
                        TraceEvent(TraceKind::kTask, 6001, 2e-6).site(4).step(0, 0).bytes(32).request(9),
                        TraceEvent(TraceKind::kMemory, 7000, 0).bytes(96)};
   threads[1].rank = 1;
-  threads[1].events = {TraceEvent(TraceKind::kSend, 3000, 1e-6).peer(0).site(4).bytes(64).request(9), TraceEvent(TraceKind::kWait, -1500, 2e-6)};
+  threads[1].events = {TraceEvent(TraceKind::kSend, 3000, 1e-6).peer(0).site(4).bytes(64).request(9),
+                       TraceEvent(TraceKind::kWait, -1500, 2e-6)};
   // The second thread of the disk has taken over what the first one has written.
-  threads.push_back({1, 3, {TraceEvent(TraceKind::kDiskWrite, 4000, 2e-6).peer(0).site(4).bytes(128).request(4), TraceEvent(TraceKind::kControl, 9000, 1e-6).peer(0)}});
+  threads.push_back({1,
+                     3,
+                     {TraceEvent(TraceKind::kDiskWrite, 4000, 2e-6).peer(0).site(4).bytes(128).request(4),
+                      TraceEvent(TraceKind::kControl, 9000, 1e-6).peer(0)}});
   std::string text;
   rt::write_trace_json(run, threads, [&](std::string_view piece) { text += piece; });
   const auto has = [&](const char* line) { CHECK_MESSAGE(text.find(line) != std::string::npos, line << "\n" << text); };
   has(R"~("program": "say \"hi\"")~");
-  has(R"~({"ph":"X","pid":0,"tid":0,"ts":6.001,"dur":2,"cat":"task","name":"C (line 12)","args":{"site":4,"op":0,"panel":0,"request":9,"bytes":32}})~");
-  has(R"~({"ph":"X","pid":0,"tid":10000,"ts":1,"dur":4,"cat":"receive","name":"C (line 12)","args":{"site":4,"peer":1,"op":0,"panel":0,"request":9,"bytes":64}})~");
+  has(R"~({"ph":"X","pid":0,"tid":0,"ts":6.001,"dur":2,"cat":"task","name":"C (line )~"
+      R"~(12)","args":{"site":4,"op":0,"panel":0,"request":9,"bytes":32}})~");
+  has(R"~({"ph":"X","pid":0,"tid":10000,"ts":1,"dur":4,"cat":"receive","name":"C (line )~"
+      R"~(12)","args":{"site":4,"peer":1,"op":0,"panel":0,"request":9,"bytes":64}})~");
   has(R"~("tid":10001,"ts":2,)~");  // overlaps the other one
   has(R"~({"ph":"X","pid":1,"tid":20000,"ts":3,"dur":1,"cat":"send")~");
   has(R"~({"ph":"X","pid":1,"tid":0,"ts":-1.500,"dur":2,"cat":"wait","name":"wait","args":{}})~");
@@ -92,19 +103,25 @@ TEST_CASE("trace: Chrome's JSON, with arrows from a request to its answer and it
   has(R"~({"ph":"s","bp":"e","cat":"message","name":"message","id":9,"pid":0,"tid":10000,"ts":1})~");
   has(R"~({"ph":"t","bp":"e","cat":"message","name":"message","id":9,"pid":1,"tid":20000,"ts":3})~");
   has(R"~({"ph":"f","bp":"e","cat":"message","name":"message","id":9,"pid":0,"tid":0,"ts":6.001})~");
-  has(R"~({"ph":"X","pid":1,"tid":9000,"ts":4,"dur":2,"cat":"disk write","name":"C (line 12)","args":{"site":4,"of":4,"bytes":128}})~");
+  has(R"~({"ph":"X","pid":1,"tid":9000,"ts":4,"dur":2,"cat":"disk write","name":"C (line )~"
+      R"~(12)","args":{"site":4,"of":4,"bytes":128}})~");
   has(R"~({"ph":"X","pid":1,"tid":9001,"ts":9,"dur":1,"cat":"control",)~");
   has(R"~({"ph":"M","name":"thread_name","pid":1,"tid":9001,"args":{"name":"disk 1"}})~");
   CHECK(text.find("\"id\":10,") == std::string::npos);  // its answer is not in the trace, and no task waited for it
 }
 
 TEST_CASE("profile: a table, the line that took longest first; what the disk did only if there is one") {
-  rt::Profile profile{"ridge", 2, 4, {{{"ridge.tdsl", 7}, {"G", "H"}, 1.5, 1.25, 0.25, 0, 2.5e9, 3 << 20, 0, 0}, {{}, {}, 0.5, 0, 0.25, 0, 0, 0, 0, 0}}};
+  rt::Profile profile{"ridge",
+                      2,
+                      4,
+                      {{{"ridge.tdsl", 7}, {"G", "H"}, 1.5, 1.25, 0.25, 0, 2.5e9, 3 << 20, 0, 0},
+                       {{}, {}, 0.5, 0, 0.25, 0, 0, 0, 0, 0}}};
   CHECK(rt::profile_text(profile) ==
         "profile of ridge: 2.000 s on 2 ranks x 4 threads; kernel and waiting seconds are per thread\n"
         "    line    wall s     %  kernel s waiting s  GFLOP/s    received  what\n"
         "       7     1.500  75.0     1.250     0.250      2.0     3.0 MiB  G, H\n"
-        "       -     0.500  25.0     0.000     0.250      0.0     0 bytes  (no step open: planning, reading, printing)\n");
+        "       -     0.500  25.0     0.000     0.250      0.0     0 bytes  (no step open: planning, reading, "
+        "printing)\n");
   profile.lines[0].disk = 0.125;
   profile.lines[0].read = 6 << 20;
   const std::string spilled = rt::profile_text(profile);

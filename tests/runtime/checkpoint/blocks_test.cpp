@@ -58,7 +58,9 @@ NaiveMatrix<double> without_stored_zeros(NaiveMatrix<double> m) {
 
 /// `ranks` in a grid of so many columns; tiles go round.
 Distribution tiles_of(Index rows, Index columns, Index ranks, Index row_tiles, Index column_tiles) {
-  return Distribution::grid(ranks, {plan::Tiling::near_equal(rows, row_tiles), plan::Tiling::near_equal(columns, column_tiles)}, {{{{ranks, 1, 1}}, 1, 0}, {}});
+  return Distribution::grid(
+      ranks, {plan::Tiling::near_equal(rows, row_tiles), plan::Tiling::near_equal(columns, column_tiles)},
+      {{{{ranks, 1, 1}}, 1, 0}, {}});
 }
 
 /// Where blocks of a kernel under test arrive.
@@ -75,7 +77,8 @@ class ArrivedBlock : public rt::BlockSink {
 
 /// Writes a checkpoint of one tensor: `write(file, box)` puts the block of a tile.
 template <class Write>
-std::shared_ptr<const rt::StoredBlocks> written(const tests::TemporaryFolder& place, LiveTensor live, const Write& write) {
+std::shared_ptr<const rt::StoredBlocks> written(const tests::TemporaryFolder& place, LiveTensor live,
+                                                const Write& write) {
   const std::string path = Folder(place / "ck").base(5);
   std::filesystem::create_directories(path);
   live.base = 5;
@@ -103,17 +106,22 @@ void read_box(const rt::StoredBlocks& blocks, rt::Operand& out, rt::BlockSink* s
 
 TEST_CASE("checkpoint: a dense box is read from the blocks that meet it") {
   std::mt19937_64 random(4);
-  for (const auto& [rows, columns, ranks, row_tiles, column_tiles] :
-       {std::array<Index, 5>{40, 30, 3, 7, 2}, {1, 200, 2, 1, 9}, {60, 40'000, 20, 20, 1}, {30'000, 30, 2, 3, 1}, {300, 20'000, 1, 1, 1}}) {
+  for (const auto& [rows, columns, ranks, row_tiles, column_tiles] : {std::array<Index, 5>{40, 30, 3, 7, 2},
+                                                                      {1, 200, 2, 1, 9},
+                                                                      {60, 40'000, 20, 20, 1},
+                                                                      {30'000, 30, 2, 3, 1},
+                                                                      {300, 20'000, 1, 1, 1}}) {
     const tests::TemporaryFolder place;
     const auto value = [columns = columns](Index i, Index j) { return static_cast<double>(i * columns + j); };
-    const auto blocks = written(place, saved_matrix(3, rows, columns, false, tiles_of(rows, columns, ranks, row_tiles, column_tiles)), [&](checkpoint::RankFileWriter& file, const Box& box) {
-      std::vector<double> elements;
-      for (Index i = box[0].lo; i < box[0].hi; ++i) {
-        for (Index j = box[1].lo; j < box[1].hi; ++j) elements.push_back(value(i, j));
-      }
-      file.write(3, box, std::as_bytes(std::span(elements)));
-    });
+    const auto blocks =
+        written(place, saved_matrix(3, rows, columns, false, tiles_of(rows, columns, ranks, row_tiles, column_tiles)),
+                [&](checkpoint::RankFileWriter& file, const Box& box) {
+                  std::vector<double> elements;
+                  for (Index i = box[0].lo; i < box[0].hi; ++i) {
+                    for (Index j = box[1].lo; j < box[1].hi; ++j) elements.push_back(value(i, j));
+                  }
+                  file.write(3, box, std::as_bytes(std::span(elements)));
+                });
     for (int k = 0; k < 12; ++k) {
       const auto part = [&](Index extent) {
         const auto lo = static_cast<Index>(random() % static_cast<std::uint64_t>(extent));
@@ -140,12 +148,18 @@ TEST_CASE("checkpoint: a compressed box is read from the blocks that meet it") {
     const tests::TemporaryFolder place;
     const Index rows = 400, columns = 500;
     const NaiveMatrix<double> naive = without_stored_zeros(random_matrix<double>(random, rows, columns, density).naive);
-    const auto blocks = written(place, saved_matrix(4, rows, columns, true, tiles_of(rows, columns, 3, 5, 2)), [&](checkpoint::RankFileWriter& file, const Box& box) {
-      const rt::sparse::BlockMemory block = block_of(naive, box, {random() % 2 == 0 ? Level::kDense : Level::kCompressed, Level::kCompressed}, false);
-      const auto* const head = rt::sparse::head_in(block);
-      file.write(4, box, {reinterpret_cast<const std::byte*>(head), head == nullptr ? 0 : static_cast<std::size_t>(head->bytes)});
-    });
-    for (const Box& box : {matrix_box({0, rows}, {0, columns}), matrix_box({80, 160}, {250, 500}), matrix_box({33, 34}, {0, columns}), matrix_box({70, 395}, {100, 260})}) {
+    const auto blocks = written(
+        place, saved_matrix(4, rows, columns, true, tiles_of(rows, columns, 3, 5, 2)),
+        [&](checkpoint::RankFileWriter& file, const Box& box) {
+          const rt::sparse::BlockMemory block =
+              block_of(naive, box, {random() % 2 == 0 ? Level::kDense : Level::kCompressed, Level::kCompressed}, false);
+          const auto* const head = rt::sparse::head_in(block);
+          file.write(
+              4, box,
+              {reinterpret_cast<const std::byte*>(head), head == nullptr ? 0 : static_cast<std::size_t>(head->bytes)});
+        });
+    for (const Box& box : {matrix_box({0, rows}, {0, columns}), matrix_box({80, 160}, {250, 500}),
+                           matrix_box({33, 34}, {0, columns}), matrix_box({70, 395}, {100, 260})}) {
       ArrivedBlock arrived;
       rt::Operand out;
       out.box = box;
@@ -158,23 +172,27 @@ TEST_CASE("checkpoint: a compressed box is read from the blocks that meet it") {
         });
       }
       for (const auto& [at, v] : naive) {
-        if (at.first >= box[0].lo && at.first < box[0].hi && at.second >= box[1].lo && at.second < box[1].hi) wanted[at] = v;
+        if (at.first >= box[0].lo && at.first < box[0].hi && at.second >= box[1].lo && at.second < box[1].hi)
+          wanted[at] = v;
       }
       CHECK(found == wanted);
-      if (arrived.memory != nullptr) CHECK(arrived.held <= static_cast<Index>(rt::sparse::head_in(arrived.memory)->stored()));
+      if (arrived.memory != nullptr)
+        CHECK(arrived.held <= static_cast<Index>(rt::sparse::head_in(arrived.memory)->stored()));
     }
   }
 }
 
-TEST_CASE("checkpoint: a tensor that is nowhere is saved in tiles of a mebibyte, whichever of its dimensions are long") {
+TEST_CASE(
+    "checkpoint: a tensor that is nowhere is saved in tiles of a mebibyte, whichever of its dimensions are long") {
   struct Case {
     std::vector<Index> shape;
     std::vector<bool> uncut;
     Index ranks, largest, on_all_ranks;
   };
   constexpr Index kMebibyte = 1 << 20;
-  for (const Case& c : {Case{{8, 4096, 4096}, {}, 2, kMebibyte, 1}, Case{{1 << 24}, {}, 3, kMebibyte, 1}, Case{{1, 1, 5000000}, {}, 4, kMebibyte, 1},
-                        Case{{3, 700001}, {false, true}, 2, 8 * 700001, 1}, Case{{7, 900000}, {true, false}, 2, kMebibyte, 1}, Case{{60, 3}, {}, 4, 8 * 3 * 15, 1},
+  for (const Case& c : {Case{{8, 4096, 4096}, {}, 2, kMebibyte, 1}, Case{{1 << 24}, {}, 3, kMebibyte, 1},
+                        Case{{1, 1, 5000000}, {}, 4, kMebibyte, 1}, Case{{3, 700001}, {false, true}, 2, 8 * 700001, 1},
+                        Case{{7, 900000}, {true, false}, 2, kMebibyte, 1}, Case{{60, 3}, {}, 4, 8 * 3 * 15, 1},
                         Case{{5, 6}, {true, true}, 2, 8 * 30, 0}, Case{{}, {}, 3, 8, 0}}) {
     CAPTURE(c.shape);
     plan::TensorDesc tensor;
@@ -202,14 +220,16 @@ TEST_CASE("checkpoint: what lasts goes to a base once, and the base lasts as lon
   folder.prepare();
   rt::CheckpointBases bases;
   std::vector<std::int64_t> written_to;  // by checkpoint: where tensor 2 is written, -1: nowhere
-  const auto save = [&](std::int64_t number, const std::vector<plan::TensorId>& named, plan::TensorId next, bool succeeds = true) {
+  const auto save = [&](std::int64_t number, const std::vector<plan::TensorId>& named, plan::TensorId next,
+                        bool succeeds = true) {
     bases.at_boundary(next);
     checkpoint::Manifest manifest;
     manifest.number = number;
     manifest.path.frames.resize(2);
     bool with_base = false;
     for (const plan::TensorId id : named) {
-      LiveTensor live = saved_matrix(id, 4, 4, false, Distribution::single(1, {plan::Tiling::fixed(4, 4), plan::Tiling::fixed(4, 4)}, 0));
+      LiveTensor live = saved_matrix(
+          id, 4, 4, false, Distribution::single(1, {plan::Tiling::fixed(4, 4), plan::Tiling::fixed(4, 4)}, 0));
       const bool writes = bases.assign(live, number);
       if (id == 2) written_to.push_back(writes ? live.base : -1);
       with_base = with_base || (writes && live.base == number);

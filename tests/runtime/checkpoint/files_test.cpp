@@ -63,8 +63,13 @@ void change_byte(const std::string& path, std::streamoff at) {
 
 TEST_CASE("checkpoint: sums are XXH64, however the bytes come") {
   const std::vector<std::pair<std::string_view, std::uint64_t>> published{
-      {"", 0xef46db3751d8e999},    {"a", 0xd24ec4f1a98c6e5b},    {"as", 0x1c330fb2d66be179}, {"asd", 0x631c37ce72a97393},
-      {"asdf", 0x415872f599cea71e}, {"abc", 0x44bc2cf5ad770999}, {"Call me Ishmael. Some years ago--never mind how long precisely-", 0x02a2e85470d6fd96}};
+      {"", 0xef46db3751d8e999},
+      {"a", 0xd24ec4f1a98c6e5b},
+      {"as", 0x1c330fb2d66be179},
+      {"asd", 0x631c37ce72a97393},
+      {"asdf", 0x415872f599cea71e},
+      {"abc", 0x44bc2cf5ad770999},
+      {"Call me Ishmael. Some years ago--never mind how long precisely-", 0x02a2e85470d6fd96}};
   for (const auto& [text, sum] : published) CHECK(checksum(text_bytes(text)) == sum);
   std::mt19937 random(1);
   for (int k = 0; k < 200; ++k) {
@@ -128,7 +133,8 @@ TEST_CASE("checkpoint: a rank's file gives back its blocks, and any changed byte
   }
   RankFileReader(path, seal).verify();
   change_byte(path, places.front());
-  CHECK_THROWS_WITH_AS(RankFileReader(path, seal).verify([](plan::TensorId) { return std::string("w"); }), doctest::Contains("of `w` is damaged"), Damaged);
+  CHECK_THROWS_WITH_AS(RankFileReader(path, seal).verify([](plan::TensorId) { return std::string("w"); }),
+                       doctest::Contains("of `w` is damaged"), Damaged);
   change_byte(path, places.front());
   std::filesystem::resize_file(path, static_cast<std::size_t>(seal.bytes) - 1);
   CHECK_THROWS_WITH_AS(RankFileReader(path, seal), doctest::Contains("bytes instead of"), Damaged);
@@ -139,8 +145,17 @@ TEST_CASE("checkpoint: a manifest reads back as it was, and any changed byte is 
   using plan::Tiling;
   const auto cut = Tiling::at({3, 4, 10});
   const std::vector<Tiling> tilings{Tiling::near_equal(100, 7, 4), Tiling::fixed(50, 16)};
-  record::KnownTensor dense{{41, {4, "f32"}, {100, 50}, "a \"b\"\nc", {16, 16}, {}, {}, nullptr, {true, false}}, rt::ElementType::kF32};
-  record::KnownTensor sized{{42, {8, "f64"}, {10, 50}, "S", {}, plan::compressed_rows(), {1, 2.5, 1e300}, std::make_shared<const plan::RowCounts>(plan::RowCounts{10, {0, 4, 9}}), {}},
+  record::KnownTensor dense{{41, {4, "f32"}, {100, 50}, "a \"b\"\nc", {16, 16}, {}, {}, nullptr, {true, false}},
+                            rt::ElementType::kF32};
+  record::KnownTensor sized{{42,
+                             {8, "f64"},
+                             {10, 50},
+                             "S",
+                             {},
+                             plan::compressed_rows(),
+                             {1, 2.5, 1e300},
+                             std::make_shared<const plan::RowCounts>(plan::RowCounts{10, {0, 4, 9}}),
+                             {}},
                             rt::ElementType::kF64};
   Manifest m;
   m.number = 12;
@@ -150,11 +165,19 @@ TEST_CASE("checkpoint: a manifest reads back as it was, and any changed byte is 
   m.machine = "rate 1e9\n";
   m.seconds = 0.1;
   m.path.frames.resize(2);
-  m.path.frames[0].events = {{false, 0xffffffffffffffff, {}, {}, {}}, {true, 0, {{5, nullptr}, {0, std::make_shared<const record::KnownTensor>(sized)}}, {1, 2}, {3, 4}}};
+  m.path.frames[0].events = {
+      {false, 0xffffffffffffffff, {}, {}, {}},
+      {true, 0, {{5, nullptr}, {0, std::make_shared<const record::KnownTensor>(sized)}}, {1, 2}, {3, 4}}};
   m.path.frames[1] = {7, {{0, std::make_shared<const record::KnownTensor>(dense)}}, {43, 9}, {47, 10}, {}};
-  m.tensors = {{dense, false, Distribution::grid(6, tilings, {{{{2, 1, 3}}, 1, 0}, {{{3, 1, 1}}, 2, 1}}, 0), Distribution::replicated(6, tilings), {4, 5}, Distribution::column_map(6, tilings, {2, 0, 1})},
-               {sized, true, std::nullopt, std::nullopt, {}, {}},
-               {sized, false, Distribution::table(2, {cut}, {0, 1, 0}), std::nullopt, {}, Distribution::single(6, {cut}, 3)}};
+  m.tensors = {
+      {dense,
+       false,
+       Distribution::grid(6, tilings, {{{{2, 1, 3}}, 1, 0}, {{{3, 1, 1}}, 2, 1}}, 0),
+       Distribution::replicated(6, tilings),
+       {4, 5},
+       Distribution::column_map(6, tilings, {2, 0, 1})},
+      {sized, true, std::nullopt, std::nullopt, {}, {}},
+      {sized, false, Distribution::table(2, {cut}, {0, 1, 0}), std::nullopt, {}, Distribution::single(6, {cut}, 3)}};
   m.tensors[0].site = 9;
   m.tensors[0].housing = {plan::Home::kDisk, 3};
   m.files = {{4096, 0xabcdef}, {8192, 1}};
@@ -188,9 +211,12 @@ TEST_CASE("checkpoint: a manifest reads back as it was, and any changed byte is 
     CHECK_THROWS_AS(static_cast<void>(parse_manifest(std::string_view(text).substr(0, k))), Damaged);
   }
   for (const std::string version : {"3", "5", "40"}) {
-    CHECK_THROWS_WITH_AS(static_cast<void>(parse_manifest(of_version(version, text))), ("its manifest has format " + version + ", and this program reads format 4").c_str(), OtherVersion);
+    CHECK_THROWS_WITH_AS(static_cast<void>(parse_manifest(of_version(version, text))),
+                         ("its manifest has format " + version + ", and this program reads format 4").c_str(),
+                         OtherVersion);
   }
-  for (const std::string version : {"", "x", "4x", "-4"}) CHECK_THROWS_AS(static_cast<void>(parse_manifest(of_version(version, text))), Damaged);
+  for (const std::string version : {"", "x", "4x", "-4"})
+    CHECK_THROWS_AS(static_cast<void>(parse_manifest(of_version(version, text))), Damaged);
   CHECK(difference(m.identity, m.identity).empty());
   CHECK(difference(m.identity, {{"program", "p 12ab"}, {"param k", "4"}}) == "param k was 3, is now 4");
   CHECK(difference(m.identity, {{"program", "p 12ab"}}) == "param k was 3, is now absent");
@@ -291,7 +317,8 @@ TEST_CASE("checkpoint: a file that is not there is damage, one that cannot be lo
 
 namespace {
 
-/// Ranks that pass boundaries at speeds of their own, with messages that arrive when they like, those of a pair in order.
+/// Ranks that pass boundaries at speeds of their own, with messages that arrive when they like, those of a pair in
+/// order.
 class Agreement {
  public:
   Agreement(unsigned seed, int ranks, int length) : random_(seed), length_(length) {
@@ -300,8 +327,7 @@ class Agreement {
   }
   /// By rank: boundaries and what was done there.
   std::vector<std::map<int, rt::Wish>> run(int wishes) {
-    while (step(wishes)) {
-    }
+    while (step(wishes)) {}
     std::vector<std::map<int, rt::Wish>> done;
     for (const State& s : states_) done.push_back(s.done);
     return done;
@@ -395,5 +421,6 @@ TEST_CASE("checkpoint: times on the command line") {
   CHECK(rt::parse_duration("90s", "--t") == 90);
   CHECK(rt::parse_duration("10m", "--t") == 600);
   CHECK(rt::parse_duration("1.5h", "--t") == 5400);
-  for (const char* text : {"", "m", "-1", "10d", "1m30"}) CHECK_THROWS_AS(static_cast<void>(rt::parse_duration(text, "--t")), rt::RunError);
+  for (const char* text : {"", "m", "-1", "10d", "1m30"})
+    CHECK_THROWS_AS(static_cast<void>(rt::parse_duration(text, "--t")), rt::RunError);
 }

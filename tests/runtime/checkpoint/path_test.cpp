@@ -46,9 +46,12 @@ struct ToySink : Sink {
   }
   void segment(plan::Segment s) override {
     for (plan::Op& op : s.ops) {
-      if (!replays) run(op);
-      else if (op.op_class == OpClass::kSource) sources.emplace(op.outputs.front().id, op);
-      else if (op.op_class == OpClass::kStore) stores.push_back(op);
+      if (!replays)
+        run(op);
+      else if (op.op_class == OpClass::kSource)
+        sources.emplace(op.outputs.front().id, op);
+      else if (op.op_class == OpClass::kStore)
+        stores.push_back(op);
     }
     for (const TensorId id : s.dropped) values.erase(id), sources.erase(id);
   }
@@ -84,7 +87,8 @@ class Toy {
   Toy(Recorder& recorder, PathControl& control, ToySink& sink) : recorder_(recorder), control_(control), sink_(sink) {}
 
   void run(const std::vector<Statement>& program) {
-    for (int k = 0; k < 3; ++k) x_[static_cast<std::size_t>(k)] = recorder_.source("x", ElementType::kF64, {}, {}, {1000 + k, 1});
+    for (int k = 0; k < 3; ++k)
+      x_[static_cast<std::size_t>(k)] = recorder_.source("x", ElementType::kF64, {}, {}, {1000 + k, 1});
     block(program);
     for (const TensorHandle& x : x_) show(x, 2000);
   }
@@ -120,7 +124,9 @@ class Toy {
     TensorHandle& b = x_[static_cast<std::size_t>(s.b)];
     switch (s.kind) {
       case Statement::kOp: a = made(s.site, {&a, &b}); break;
-      case Statement::kSource: a = recorder_.source("s", ElementType::kF64, {}, {}, {s.site + static_cast<int>(count_) * 10000, 1}); break;
+      case Statement::kSource:
+        a = recorder_.source("s", ElementType::kF64, {}, {}, {s.site + static_cast<int>(count_) * 10000, 1});
+        break;
       case Statement::kSwap: flag_ ? std::swap(a, b) : void(a = b); break;
       case Statement::kRead: real_ = static_cast<double>(read(a, s.site) % 1000) / 7, flag_ = !flag_; break;
       case Statement::kShow: show(a, s.site); break;
@@ -130,18 +136,22 @@ class Toy {
         break;
       case Statement::kLocal: locals.push_back(s.a == 0 ? a : made(s.site, {&a})); break;
       case Statement::kFor:
-        control_.for_loop({Known::kData, {x_[0], x_[1], x_[2], real_, count_, small_, flag_}}, 5, 5 - 2 * (s.a + static_cast<Index>(real_) % 2), -2, [&](Index i) {
-          count_ += i;
-          ++small_;
-          block(s.body);
-        });
+        control_.for_loop({Known::kData, {x_[0], x_[1], x_[2], real_, count_, small_, flag_}}, 5,
+                          5 - 2 * (s.a + static_cast<Index>(real_) % 2), -2, [&](Index i) {
+                            count_ += i;
+                            ++small_;
+                            block(s.body);
+                          });
         break;
       case Statement::kWhile:
-        control_.while_loop({Known::kData, {x_[0], x_[1], x_[2], real_, count_, small_, flag_}}, [&] { return (read(a, s.site) + static_cast<std::uint64_t>(count_)) % 3 != 0 && ++count_ % 5 != 0; },
-                            [&](Index) { block(s.body); });
+        control_.while_loop(
+            {Known::kData, {x_[0], x_[1], x_[2], real_, count_, small_, flag_}},
+            [&] { return (read(a, s.site) + static_cast<std::uint64_t>(count_)) % 3 != 0 && ++count_ % 5 != 0; },
+            [&](Index) { block(s.body); });
         break;
       case Statement::kIf:
-        control_.if_else(Known::kData, s.site, static_cast<int>(real_) % 2 == 0, [&] { block(s.body); }, [&] { block(s.other); });
+        control_.if_else(
+            Known::kData, s.site, static_cast<int>(real_) % 2 == 0, [&] { block(s.body); }, [&] { block(s.other); });
         break;
     }
   }
@@ -186,9 +196,7 @@ class ToyRun : public PathWatcher {
     try {
       toy.run(program);
       recorder.flush();
-    } catch (const Stop&) {
-      stopped = true;
-    }
+    } catch (const Stop&) { stopped = true; }
   }
 
   void at_boundary(const Path& path) override {
@@ -252,7 +260,8 @@ TEST_CASE("checkpoint: programs that are interrupted at any boundary, and again,
       const int again = boundary + 1 + static_cast<int>(random() % 3);
       const ToyRun second(program, again, &first.left);
       CHECK(second.stopped == (again < whole.boundaries()));
-      const std::unique_ptr<ToyRun> third = second.stopped ? std::make_unique<ToyRun>(program, -1, &second.left) : nullptr;
+      const std::unique_ptr<ToyRun> third =
+          second.stopped ? std::make_unique<ToyRun>(program, -1, &second.left) : nullptr;
       const ToyRun& last = third ? *third : second;
       REQUIRE(last.shown() == whole.shown());
       REQUIRE(last.written() == whole.written());

@@ -49,7 +49,8 @@ namespace {
 plan::Box box_between(std::vector<std::pair<Index, Index>> bounds) {
   plan::Box box;
   box.rank = static_cast<int>(bounds.size());
-  for (int d = 0; d < box.rank; ++d) box[d] = {bounds[static_cast<std::size_t>(d)].first, bounds[static_cast<std::size_t>(d)].second};
+  for (int d = 0; d < box.rank; ++d)
+    box[d] = {bounds[static_cast<std::size_t>(d)].first, bounds[static_cast<std::size_t>(d)].second};
   return box;
 }
 
@@ -75,11 +76,13 @@ struct Spilled {
 /// What is kept free for peers: two blocks of these programs.
 constexpr Index kReserve = 2 * 17 * 17 * 8;
 
-Spilled simulate_disk(int ranks, std::uint32_t seed, std::uint64_t schedule, const RunSettings& settings, Index failing = 0, Index memory = 0) {
+Spilled simulate_disk(int ranks, std::uint32_t seed, std::uint64_t schedule, const RunSettings& settings,
+                      Index failing = 0, Index memory = 0) {
   Simulation simulation(ranks, schedule);
   Spilled sum;
   simulation.run([&](rt::World& world) {
-    const auto made = std::make_shared<SimulatedDisk>(simulation, schedule + static_cast<std::uint64_t>(world.rank()), world.rank() == ranks - 1 ? failing : 0);
+    const auto made = std::make_shared<SimulatedDisk>(simulation, schedule + static_cast<std::uint64_t>(world.rank()),
+                                                      world.rank() == ranks - 1 ? failing : 0);
     SimulatedDisk& disk = *made;
     RunSettings mine = settings;
     mine.beside = made;
@@ -105,8 +108,10 @@ Spilled simulate_disk(int ranks, std::uint32_t seed, std::uint64_t schedule, con
   return sum;
 }
 
-/// The same in little memory: a plan for less says what it needs, and what is found with that may need a little more again.
-Spilled simulate_disk_in_little_memory(int ranks, std::uint32_t seed, std::uint64_t schedule, const RunSettings& settings) {
+/// The same in little memory: a plan for less says what it needs, and what is found with that may need a little more
+/// again.
+Spilled simulate_disk_in_little_memory(int ranks, std::uint32_t seed, std::uint64_t schedule,
+                                       const RunSettings& settings) {
   Index memory = 1;
   while (true) {
     Spilled result = simulate_disk(ranks, seed, schedule, settings, 0, memory);
@@ -161,7 +166,8 @@ TEST_CASE("disk: extents are used again") {
   {
     std::vector<rt::ExtentRef> many;
     for (int k = 0; k < 1000; ++k) {
-      if (!many.empty() && random() % 2 == 0) many.erase(many.begin() + static_cast<std::ptrdiff_t>(random() % many.size()));
+      if (!many.empty() && random() % 2 == 0)
+        many.erase(many.begin() + static_cast<std::ptrdiff_t>(random() % many.size()));
       many.push_back(extents.take(static_cast<Index>(random() % 100000)));
     }
   }
@@ -277,7 +283,8 @@ TEST_CASE("disk: where nothing can be reserved, what is free must do for all ran
   reserve_error = 0;
   CHECK(refused.find("that each of 4 ranks of a node keeps on disk in `") != std::string::npos);
   // Too much for one rank alone: what all keep is said, too.
-  const std::string each = run_error_of([&] { static_cast<void>(rt::SpillFile(folder / "", Index{1} << 60, true, 2)); });
+  const std::string each =
+      run_error_of([&] { static_cast<void>(rt::SpillFile(folder / "", Index{1} << 60, true, 2)); });
   CHECK(each.find("the 1.0 EiB that each of 2 ranks of a node keeps") != std::string::npos);
   CHECK(each.find(", 2.0 EiB in all, which has ") != std::string::npos);
 }
@@ -288,7 +295,10 @@ TEST_CASE("disk: what there is no room for takes nothing from other programs") {
   struct statvfs about {};
   REQUIRE(::statvfs((folder / "").c_str(), &about) == 0);
   reservations = 0;
-  const std::string refused = run_error_of([&] { static_cast<void>(rt::SpillFile(folder / "", 2 * static_cast<Index>(about.f_blocks) * static_cast<Index>(about.f_frsize), true)); });
+  const std::string refused = run_error_of([&] {
+    static_cast<void>(
+        rt::SpillFile(folder / "", 2 * static_cast<Index>(about.f_blocks) * static_cast<Index>(about.f_frsize), true));
+  });
   CHECK(refused.find("there is no room for the ") != std::string::npos);
   CHECK(refused.find(", which has 0 bytes free") == std::string::npos);
   CHECK(reservations == 0);
@@ -328,9 +338,7 @@ TEST_CASE("disk: random programs with random homes in simulation") {
         ++failed;
         CHECK(std::string(error.what()).find("the disk is broken") != std::string::npos);
       }
-    } catch (const std::exception& error) {
-      FAIL_CHECK(std::string(error.what()));
-    }
+    } catch (const std::exception& error) { FAIL_CHECK(std::string(error.what())); }
   }
   CHECK(written > 0);
   CHECK(failed > 0);
@@ -364,7 +372,8 @@ TEST_CASE("disk: an input stays in its file") {
   rt::NpyWriter writer = rt::NpyWriter::create(path, rt::ElementType::kF32, std::array<Index, 2>{kRows, kColumns});
   std::vector<float> elements(kRows * kColumns);
   for (std::size_t k = 0; k < elements.size(); ++k) elements[k] = static_cast<float>(k % 11);
-  writer.write_box<float>(std::array<Index, 2>{0, 0}, std::array<Index, 2>{kRows, kColumns}, elements.data(), std::array<Index, 2>{kColumns, 1});
+  writer.write_box<float>(std::array<Index, 2>{0, 0}, std::array<Index, 2>{kRows, kColumns}, elements.data(),
+                          std::array<Index, 2>{kColumns, 1});
   writer.commit();
   // A A' with elements that are wider than the file's.
   const auto product = [&](rt::World* world, rt::Disk* disk, Index resident) {
@@ -383,7 +392,11 @@ TEST_CASE("disk: an input stays in its file") {
     static_cast<void>(run(settings, [&](TestSession& session) {
       const Tensor<double> a = session.input<double>("A", {kRows, kColumns}, 10, 1);
       plan::OpBuilder op(plan::OpClass::kContraction, "P", 12, 12);
-      op.out("i", kRows).out("j", kRows).reduce("k", kColumns).read(a.id(), {plan::at(0), plan::at(2)}).read(a.id(), {plan::at(1), plan::at(2)});
+      op.out("i", kRows)
+          .out("j", kRows)
+          .reduce("k", kColumns)
+          .read(a.id(), {plan::at(0), plan::at(2)})
+          .read(a.id(), {plan::at(1), plan::at(2)});
       op.combine(plan::Combine::kSum).flops(2);
       session.collect(session.contraction<double>(op), found);
     }));

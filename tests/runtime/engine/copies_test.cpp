@@ -18,7 +18,8 @@ constexpr Index kRows = 20, kColumns = 12;
 /// From now on the program's sites lie as the lines say; axes a and b are 4 and 2 ranks apart, c is the next rank.
 void impose(TestSession& session, const std::string& lines) {
   const std::string head = "tdsl plan 1\nprogram \"test\" region 0 ranks 8 schedule none\nmesh a:2/4 b:2/2 c:2/1\n";
-  session.inside().sink.impose(std::make_unique<plan::ImposedPlan>(std::make_shared<plan::PlanValue>(plan::parse_plan(head + lines))));
+  session.inside().sink.impose(
+      std::make_unique<plan::ImposedPlan>(std::make_shared<plan::PlanValue>(plan::parse_plan(head + lines))));
   session.inside().sink.enable_predictions(false);
 }
 
@@ -29,7 +30,8 @@ Tensor<double> uneven(TestSession& session, Index rows, Index columns, int site)
   return session.compute<double>(op, [site](const TaskArgs& t) {
     const auto out = t.out<double, 2>();
     for (Index i = t.lo(0); i < t.hi(0); ++i) {
-      for (Index j = t.lo(1); j < t.hi(1); ++j) out(i, j) = std::sin(static_cast<double>(site + 31 * i + 17 * j)) * std::exp(static_cast<double>((i + j) % 23));
+      for (Index j = t.lo(1); j < t.hi(1); ++j)
+        out(i, j) = std::sin(static_cast<double>(site + 31 * i + 17 * j)) * std::exp(static_cast<double>((i + j) % 23));
     }
   });
 }
@@ -44,7 +46,9 @@ void simulate(std::uint64_t seed, const RunSettings& settings, const std::functi
       program(session);
       session.inside().complete();
       rt::EngineSink& sink = session.inside().sink;
-      rt::check_counts(sink.predictions(), sink.engine().statistics(), sink.writes(), [](int line) { return rt::SourceLine{"test.tdsl", line}; });
+      rt::check_counts(sink.predictions(), sink.engine().statistics(), sink.writes(), [](int line) {
+        return rt::SourceLine{"test.tdsl", line};
+      });
     });
   });
 }
@@ -92,7 +96,8 @@ TEST_CASE("engine: copies of a result are equal bit for bit, wherever their oper
     // What every rank has read was of its own copy.
     for (const auto* found : {&products, &updated}) {
       REQUIRE(found->size() == kRanks);
-      for (const auto& copy : *found) CHECK(std::memcmp(copy->data(), found->front()->data(), n * n * sizeof(double)) == 0);
+      for (const auto& copy : *found)
+        CHECK(std::memcmp(copy->data(), found->front()->data(), n * n * sizeof(double)) == 0);
     }
     double most = 0;
     for (const double x : *products.front()) most = std::max(most, std::abs(x));
@@ -102,16 +107,19 @@ TEST_CASE("engine: copies of a result are equal bit for bit, wherever their oper
 
 TEST_CASE("engine: a tensor in copies is stored once") {
   if (rt::World(rt::read_environment()).size() > 1) return;
-  for (const char* layout : {"i:a j:b repeated", "i:ba repeated", "j:c repeated", "i:c j:a repeated", "everywhere", "i:a j:bc"}) {
+  for (const char* layout :
+       {"i:a j:b repeated", "i:ba repeated", "j:c repeated", "i:c j:a repeated", "everywhere", "i:a j:bc"}) {
     CAPTURE(layout);
     std::vector<std::atomic<int>> written(kRows * kColumns);
     std::atomic<int> right = 0;
     simulate(2, {}, [&](TestSession& session) {
       impose(session, "1 source \"A\" " + std::string(layout) + "\n");
-      const Tensor<double> a = matrix<double>(session, "A", kRows, kColumns, [](Index i, Index j) { return static_cast<double>(i * kColumns + j); });
+      const Tensor<double> a = matrix<double>(session, "A", kRows, kColumns,
+                                              [](Index i, Index j) { return static_cast<double>(i * kColumns + j); });
       plan::OpBuilder use(plan::OpClass::kMap, "M", 2, 2);
       use.out("i", kRows).out("j", kColumns).read(a.id(), {plan::at(0), plan::at(1)});
-      const Tensor<bool> used = session.compute<bool>(use, [](const TaskArgs& t) { rt::fill<bool>(t.outputs[0], true); });
+      const Tensor<bool> used =
+          session.compute<bool>(use, [](const TaskArgs& t) { rt::fill<bool>(t.outputs[0], true); });
       session.inside().impl.keep([&](const TaskArgs& t) {
         const auto in = t.in<double, 2>(0);
         for (Index i = t.lo(0); i < t.hi(0); ++i) {

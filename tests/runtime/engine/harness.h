@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "runtime/app/options/count_check.h"
-#include "runtime/base/environment.h"
 #include "runtime/app/session/session_impl.h"
+#include "runtime/base/environment.h"
 #include "runtime/emitted.h"
 #include "tests/runtime/random_plan.h"
 
-// Programs recorded as emitted code records them, run on all ranks of the test, with their tensors brought to every rank.
+// Programs recorded as emitted code records them, run on all ranks of the test, with their tensors brought to every
+// rank.
 
 namespace tdsl::tests {
 
@@ -31,7 +32,7 @@ struct RunSettings {
   Index small_box = rt::EngineOptions{}.small_box;
   std::uint64_t plan_seed = 0;  ///< not 0: every operation has a random layout
   bool check_counts = true;     ///< of such a run: what is counted is what was predicted
-  rt::World* world = nullptr;  ///< of a simulation; null: the launcher's
+  rt::World* world = nullptr;   ///< of a simulation; null: the launcher's
   /// What the program declares, and its command line.
   std::function<void(rt::ProgramInfo&, rt::AppOptions&)> declare = [](rt::ProgramInfo&, rt::AppOptions&) {};
   /// Of a Setup that is complete: for what the fields above do not reach.
@@ -135,9 +136,16 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
     failed_runs().push_back(std::move(m));
     throw;
   }
-  if (settings.plan_seed != 0 && settings.check_counts) rt::check_counts(sink.predictions(), sink.engine().statistics(), sink.writes(), [](int line) { return rt::SourceLine{"test.tdsl", line}; });
-  const RunResult result{sink.engine().statistics(), m->store.peak_bytes(), sink.engine().silence(), sink.planner().largest_step(),
-                         sink.planner().needed_memory().bytes, m->store.largest_buffer_bytes()};
+  if (settings.plan_seed != 0 && settings.check_counts)
+    rt::check_counts(sink.predictions(), sink.engine().statistics(), sink.writes(), [](int line) {
+      return rt::SourceLine{"test.tdsl", line};
+    });
+  const RunResult result{sink.engine().statistics(),
+                         m->store.peak_bytes(),
+                         sink.engine().silence(),
+                         sink.planner().largest_step(),
+                         sink.planner().needed_memory().bytes,
+                         m->store.largest_buffer_bytes()};
   CHECK(sink.engine().live_blocks() == 0);
   CHECK(m->store.live_buffers() == 0);
   world.access().barrier();
@@ -146,7 +154,8 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
 
 /// A tensor with the given value at every index, computed where the plan wants it: `value(i, j, …)`.
 template <class T>
-Tensor<T> matrix(TestSession& session, const std::string& name, Index rows, Index columns, std::function<T(Index, Index)> value) {
+Tensor<T> matrix(TestSession& session, const std::string& name, Index rows, Index columns,
+                 std::function<T(Index, Index)> value) {
   plan::OpBuilder op(plan::OpClass::kSource, name, 1, 1);
   op.out("i", rows).out("j", columns);
   return session.compute<T>(op, [value = std::move(value)](const TaskArgs& args) {

@@ -34,15 +34,11 @@ std::vector<std::byte> bytes_of(const std::string& text) {
 /// Waits until `count` operations have ended; returns their cookies, received ones first.
 std::vector<std::uint64_t> wait_for(World::Access& access, std::size_t count) {
   std::vector<Completion> done;
-  while (done.size() < count) {
-    access.test_some(done);
-  }
+  while (done.size() < count) { access.test_some(done); }
   std::vector<std::uint64_t> cookies;
   for (const bool received : {true, false}) {
     for (const Completion& completion : done) {
-      if (completion.received == received) {
-        cookies.push_back(completion.cookie);
-      }
+      if (completion.received == received) { cookies.push_back(completion.cookie); }
     }
   }
   return cookies;
@@ -50,9 +46,7 @@ std::vector<std::uint64_t> wait_for(World::Access& access, std::size_t count) {
 
 ControlMessage wait_for_control(World::Access& access) {
   for (;;) {
-    if (auto message = access.receive_control()) {
-      return std::move(*message);
-    }
+    if (auto message = access.receive_control()) { return std::move(*message); }
   }
 }
 
@@ -96,9 +90,7 @@ TEST_CASE("collectives and topology") {
   CHECK(text == "from the last");
   const auto all = access.all_gather(bytes_of(std::string(static_cast<std::size_t>(world.rank()), 'r')));
   REQUIRE(all.size() == static_cast<std::size_t>(world.size()));
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    CHECK(all[r].size() == r);
-  }
+  for (std::size_t r = 0; r < all.size(); ++r) { CHECK(all[r].size() == r); }
   CHECK(world.topology().node_of_rank.size() == all.size());
   CHECK(world.topology().node_count == 1);
   CHECK(world.topology().local_rank == world.rank());
@@ -197,9 +189,7 @@ TEST_CASE("bytes that come from another node are counted") {
 
 TEST_CASE("a message of another size is found") {
   World world(launched());
-  if (world.size() == 1) {
-    return;
-  }
+  if (world.size() == 1) { return; }
   auto access = world.access();
   const int peer = world.rank() ^ 1;
   if (peer < world.size()) {
@@ -208,9 +198,7 @@ TEST_CASE("a message of another size is found") {
     access.isend(peer, 1, std::span<const std::byte>(out).first(7), 0, 0);
     CHECK_THROWS_AS((void)wait_for(access, 3), InternalError);
     std::vector<Completion> done;
-    while (access.pending() > 0) {
-      access.test_some(done);
-    }
+    while (access.pending() > 0) { access.test_some(done); }
   }
   access.barrier();
 }
@@ -233,8 +221,7 @@ TEST_CASE("control messages arrive from everybody, in order per sender") {
     CHECK(message.bytes == bytes_of(std::to_string(expected)));
     ++expected;
   }
-  while (access.pending_control() > 0) {
-  }
+  while (access.pending_control() > 0) {}
   access.barrier();
   CHECK_FALSE(access.receive_control().has_value());
 }
@@ -268,9 +255,7 @@ TEST_CASE("boxes are cut into sub-boxes of limited size that cover them") {
         total += bytes;
       }
       std::int64_t expected = 8;
-      for (const std::int64_t extent : shape) {
-        expected *= extent;
-      }
+      for (const std::int64_t extent : shape) { expected *= extent; }
       CHECK(total == expected);
       CHECK_FALSE(pieces.empty());
     }

@@ -13,7 +13,8 @@ constexpr int kAgain = 31;
 rt::SiteStatistics take_all(Index n, Index tile) {
   const auto found = values<double>();
   const RunResult result = run({1, {tile}}, [&](TestSession& session) {
-    Tensor<double> x = matrix<double>(session, "X", n, n, [n](Index i, Index j) { return static_cast<double>(i * n + j); });
+    Tensor<double> x =
+        matrix<double>(session, "X", n, n, [n](Index i, Index j) { return static_cast<double>(i * n + j); });
     plan::OpBuilder use(plan::OpClass::kMap, "U", 30, 30);
     use.out("i", n).out("j", n).read(x.id(), {plan::at(0), plan::at(1)});
     Tensor<bool> used = session.compute<bool>(use, [](const TaskArgs& a) { rt::fill<bool>(a.outputs[0], true); });
@@ -23,7 +24,8 @@ rt::SiteStatistics take_all(Index n, Index tile) {
   });
   Index wrong = 0;
   for (Index i = 0; i < n; ++i) {
-    for (Index j = 0; j < n; ++j) wrong += (*found)[static_cast<std::size_t>(i * n + j)] == static_cast<double>(i * n + j) ? 0 : 1;
+    for (Index j = 0; j < n; ++j)
+      wrong += (*found)[static_cast<std::size_t>(i * n + j)] == static_cast<double>(i * n + j) ? 0 : 1;
   }
   CHECK(wrong == 0);
   for (const rt::SiteStatistics& site : result.sites) {

@@ -33,7 +33,8 @@ Tensor<double> jacobi_step(TestSession& session, const Tensor<double>& u) {
 
 /// s = sum[i](x[i]) or another reduction of a vector, as one scalar.
 template <class F>
-Tensor<double> reduce(TestSession& session, const Tensor<double>& x, plan::Combine combine, double identity, F combine_two) {
+Tensor<double> reduce(TestSession& session, const Tensor<double>& x, plan::Combine combine, double identity,
+                      F combine_two) {
   plan::OpBuilder op(plan::OpClass::kReduce, "s", 4, 4);
   op.write({}, {}).reduce("i", x.extent(0)).read(x.id(), {plan::at(0)}).combine(combine);
   return session.compute<double>(op, [identity, combine_two](const TaskArgs& args) {
@@ -82,7 +83,8 @@ TEST_CASE("engine: reductions, also in parts") {
       run({2, tile}, [&](TestSession& session) {
         const Tensor<double> x = vector_of(session, "x", n, [](Index i) { return static_cast<double>(i % 1013); });
         sum = session.read(reduce(session, x, plan::Combine::kSum, 0, plus), 5, 5);
-        most = session.read(reduce(session, x, plan::Combine::kMax, -1, [](double a, double b) { return std::max(a, b); }), 6, 6);
+        most = session.read(
+            reduce(session, x, plan::Combine::kMax, -1, [](double a, double b) { return std::max(a, b); }), 6, 6);
       });
       double expected = 0;
       for (Index i = 0; i < n; ++i) expected += static_cast<double>(i % 1013);
@@ -98,7 +100,8 @@ TEST_CASE("engine: an update of a slice keeps the rest and reuses the block when
   const auto changed = values<double>();
   const auto again = values<double>();
   run({2, {5}}, [&](TestSession& session) {
-    Tensor<double> a = matrix<double>(session, "A", n, n, [](Index i, Index j) { return static_cast<double>(100 * i + j); });
+    Tensor<double> a =
+        matrix<double>(session, "A", n, n, [](Index i, Index j) { return static_cast<double>(100 * i + j); });
     const auto update = [&](const Tensor<double>& old, Index lo, Index hi, double value) {
       plan::OpBuilder op(plan::OpClass::kMap, "A", 3, 3);
       op.label("i", {lo, hi}).label("j", {0, n}).write({n, n}, {{0, 1, 0}, {1, 1, 0}}).base(old.id());
@@ -161,7 +164,7 @@ TEST_CASE("engine: a thousand dependent iterations steered by a value") {
                          x = session.compute<double>(op, [](const TaskArgs& args) {
                            const auto in = args.in<double, 1>(0);
                            const auto out = args.out<double, 1>();
-                           for (Index i = args.lo(0); i < args.hi(0); ++i) out(i) = in(i) * 0.999;
+                           for (Index i = args.lo(0); i < args.hi(0); ++i) out(i) = in(i)*0.999;
                          });
                          norm = session.read(reduce(session, x, plan::Combine::kSum, 0, plus), 5, 5);
                          ++iterations;
@@ -177,7 +180,8 @@ TEST_CASE("engine: every window down to the smallest gives the same product") {
   const Index n = 60;
   const auto program = [&](const std::shared_ptr<std::vector<double>>& c) {
     return [=](TestSession& session) {
-      Tensor<double> a = matrix<double>(session, "A", n, n, [](Index i, Index j) { return static_cast<double>((i + 2 * j) % 9); });
+      Tensor<double> a =
+          matrix<double>(session, "A", n, n, [](Index i, Index j) { return static_cast<double>((i + 2 * j) % 9); });
       plan::OpBuilder op(plan::OpClass::kContraction, "C", 2, 2);
       op.out("i", n).out("j", n).reduce("k", n);
       op.read(a.id(), {plan::at(0), plan::at(2)}).read(a.id(), {plan::at(2), plan::at(1)});

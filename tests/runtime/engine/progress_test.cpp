@@ -30,7 +30,8 @@ int calls_during_product(Index m, Index n, Index k, bool transposed) {
   const std::vector<T> b = random_values<T>(k * n, 2);
   std::vector<T> c = random_values<T>(m * n, 3);
   std::vector<T> same = c;
-  const rt::blas::Matrix<const T> left = transposed ? rt::blas::Matrix<const T>{a.data(), 1, m} : rt::blas::Matrix<const T>{a.data(), k, 1};
+  const rt::blas::Matrix<const T> left =
+      transposed ? rt::blas::Matrix<const T>{a.data(), 1, m} : rt::blas::Matrix<const T>{a.data(), k, 1};
   rt::blas::gemm(m, n, k, left, {b.data(), n, 1}, true, {c.data(), n, 1});
   int calls = 0;
   {
@@ -47,7 +48,8 @@ int calls_during_matrix_vector(Index m, Index n, bool transposed) {
   const std::vector<T> x = random_values<T>(n, 2);
   std::vector<T> y = random_values<T>(m, 3);
   std::vector<T> same = y;
-  const rt::blas::Matrix<const T> left = transposed ? rt::blas::Matrix<const T>{a.data(), 1, m} : rt::blas::Matrix<const T>{a.data(), n, 1};
+  const rt::blas::Matrix<const T> left =
+      transposed ? rt::blas::Matrix<const T>{a.data(), 1, m} : rt::blas::Matrix<const T>{a.data(), n, 1};
   for (Index i = 0; i < m; i += 256) {
     const rt::blas::Matrix<const T> rows{left.data + i * left.row_stride, left.row_stride, left.column_stride};
     rt::blas::gemv(std::min<Index>(256, m - i), n, rows, x.data(), 1, true, y.data() + i, 1);
@@ -84,9 +86,14 @@ TEST_CASE("progress: a rank talks while it computes a large block") {
   const Index n = 900;
   const bool alone = rt::World(rt::read_environment()).size() == 1;
   const RunResult result = run({1, {n}}, [&](TestSession& session) {
-    const Tensor<double> a = matrix<double>(session, "A", 2 * n, n, [](Index i, Index j) { return static_cast<double>((i + j) % 3); });
+    const Tensor<double> a =
+        matrix<double>(session, "A", 2 * n, n, [](Index i, Index j) { return static_cast<double>((i + j) % 3); });
     plan::OpBuilder op(plan::OpClass::kContraction, "C", 2, 2);
-    op.out("i", 2 * n).out("j", 2 * n).reduce("k", n).read(a.id(), {plan::at(0), plan::at(2)}).read(a.id(), {plan::at(1), plan::at(2)});
+    op.out("i", 2 * n)
+        .out("j", 2 * n)
+        .reduce("k", n)
+        .read(a.id(), {plan::at(0), plan::at(2)})
+        .read(a.id(), {plan::at(1), plan::at(2)});
     op.combine(plan::Combine::kSum).flops(2);
     const Tensor<double> c = session.contraction<double>(op);
     session.inside().recorder.flush();
@@ -107,7 +114,8 @@ TEST_CASE("progress: register-blocked reductions call the hook between their blo
   int calls = 0;
   const rt::progress::Scope scope(count_call, &calls);
   rt::blocked_reduction<double>(
-      {0, n}, {0, n}, std::array{rt::Interval{0, n}}, [](Index i, Index k) { return std::tuple(static_cast<double>(i + k)); },
+      {0, n}, {0, n}, std::array{rt::Interval{0, n}},
+      [](Index i, Index k) { return std::tuple(static_cast<double>(i + k)); },
       [](Index j, Index k) { return std::tuple(static_cast<double>(j - k)); },
       [](double least, double x, double y) { return std::min(least, x + y); },
       [&](Index i, Index j) -> double& { return c[static_cast<std::size_t>(i * n + j)]; });

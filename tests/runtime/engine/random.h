@@ -48,7 +48,8 @@ class RandomProgram {
         case 6: update(); break;
         default: self_product(); break;
       }
-      if (values_.size() > 3 && draw(0, 1) == 0) values_.erase(values_.begin() + draw(0, static_cast<int>(values_.size()) - 1));
+      if (values_.size() > 3 && draw(0, 1) == 0)
+        values_.erase(values_.begin() + draw(0, static_cast<int>(values_.size()) - 1));
     }
   }
   [[nodiscard]] std::vector<Value>& values() { return values_; }
@@ -94,7 +95,8 @@ class RandomProgram {
                                     const auto second = t.in<double, 2>(merged ? 0 : 1);
                                     const auto out = t.out<double, 2>();
                                     for (Index i = t.lo(0); i < t.hi(0); ++i) {
-                                      for (Index j = t.lo(1); j < t.hi(1); ++j) out(i, j) = small(first(i + a, j) + second(i + b, j));
+                                      for (Index j = t.lo(1); j < t.hi(1); ++j)
+                                        out(i, j) = small(first(i + a, j) + second(i + b, j));
                                     }
                                   }),
          std::move(d));
@@ -123,7 +125,9 @@ class RandomProgram {
 
   Tensor<double> contract(const Value& a, const Value& b, bool transposed) {
     plan::OpBuilder op(plan::OpClass::kContraction, "P", 12, 12);
-    op.out("i", a.expected.rows).out("j", transposed ? b.expected.rows : b.expected.columns).reduce("k", a.expected.columns);
+    op.out("i", a.expected.rows)
+        .out("j", transposed ? b.expected.rows : b.expected.columns)
+        .reduce("k", a.expected.columns);
     op.read(a.tensor.id(), {plan::at(0), plan::at(2)});
     op.read(b.tensor.id(), transposed ? std::vector{plan::at(1), plan::at(2)} : std::vector{plan::at(2), plan::at(1)});
     op.combine(plan::Combine::kSum).flops(2);
@@ -138,7 +142,8 @@ class RandomProgram {
       Dense d(a.expected.rows, transposed ? b.expected.rows : b.expected.columns);
       for (Index i = 0; i < d.rows; ++i) {
         for (Index j = 0; j < d.columns; ++j) {
-          for (Index k = 0; k < a.expected.columns; ++k) d(i, j) += a.expected(i, k) * (transposed ? b.expected(j, k) : b.expected(k, j));
+          for (Index k = 0; k < a.expected.columns; ++k)
+            d(i, j) += a.expected(i, k) * (transposed ? b.expected(j, k) : b.expected(k, j));
         }
       }
       Tensor<double> tensor = contract(a, b, transposed);
@@ -158,7 +163,11 @@ class RandomProgram {
       }
     }
     plan::OpBuilder op(plan::OpClass::kContraction, "Q", 13, 13);
-    op.out("i", n).out("j", n).reduce("k", n).read(x.tensor.id(), {plan::at(0), plan::at(2)}).read(x.tensor.id(), {plan::at(2), plan::at(1)});
+    op.out("i", n)
+        .out("j", n)
+        .reduce("k", n)
+        .read(x.tensor.id(), {plan::at(0), plan::at(2)})
+        .read(x.tensor.id(), {plan::at(2), plan::at(1)});
     op.combine(plan::Combine::kSum).flops(2);
     reduce_values(session_.contraction<double>(op), std::move(d));
   }
@@ -222,7 +231,8 @@ class RandomProgram {
     plan::OpBuilder op(plan::OpClass::kMap, "U", 16, 16);
     op.label("i", {0, count}).label("j", {0, x.expected.columns});
     op.write({x.expected.rows, x.expected.columns}, {{0, step, from}, {1, 1, 0}}).base(x.tensor.id());
-    op.read(x.tensor.id(), {plan::at(0, from, step), plan::at(1)}).read(y.tensor.id(), {plan::fixed(0, 1), plan::fixed(0, 1)});
+    op.read(x.tensor.id(), {plan::at(0, from, step), plan::at(1)})
+        .read(y.tensor.id(), {plan::fixed(0, 1), plan::fixed(0, 1)});
     Dense d = x.expected;
     for (Index i = 0; i < count; ++i) {
       for (Index j = 0; j < d.columns; ++j) d(step * i + from, j) = small(d(step * i + from, j) + y.expected(0, 0));
@@ -265,7 +275,8 @@ inline Index run_random(std::uint32_t seed, RunSettings settings, RunResult* abo
   if (about != nullptr) *about = result;
   Index wrong = 0;
   for (std::size_t k = 0; k < expected.size(); ++k) {
-    for (std::size_t e = 0; e < expected[k].elements.size(); ++e) wrong += expected[k].elements[e] == (*found[k])[e] ? 0 : 1;
+    for (std::size_t e = 0; e < expected[k].elements.size(); ++e)
+      wrong += expected[k].elements[e] == (*found[k])[e] ? 0 : 1;
   }
   return wrong;
 }
@@ -278,7 +289,8 @@ inline Index legal_window(const rt::RunError& error) {
   return at == std::string::npos ? 0 : std::stoll(text.substr(at + asks.size()));
 }
 
-/// The same with the least window from `window` on that is legal: another window is another plan, which says what it needs.
+/// The same with the least window from `window` on that is legal: another window is another plan, which says what it
+/// needs.
 inline Index run_in_least_window(std::uint32_t seed, RunSettings settings, Index window) {
   while (true) {
     settings.window = window;

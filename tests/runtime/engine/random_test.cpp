@@ -25,9 +25,7 @@ TEST_CASE("engine: random programs agree with a sequential evaluation") {
       wrong = run_random(seed, settings, &about);
       // The same in a small window: what one step of the first plan needs.
       wrong += run_in_least_window(seed, settings, std::max<Index>(about.largest_step, 1));
-    } catch (const rt::RunError& error) {
-      FAIL_CHECK(std::string(error.what()));
-    }
+    } catch (const rt::RunError& error) { FAIL_CHECK(std::string(error.what())); }
     CHECK(wrong == 0);
   }
 }

@@ -44,7 +44,8 @@ Simulated simulate(const Cluster& cluster, std::uint32_t seed, std::uint64_t sch
 }
 
 /// The same in the least legal window from the largest step of the first plan on.
-Simulated simulate_in_least_window(const Cluster& cluster, std::uint32_t seed, std::uint64_t schedule, RunSettings settings, Index window) {
+Simulated simulate_in_least_window(const Cluster& cluster, std::uint32_t seed, std::uint64_t schedule,
+                                   RunSettings settings, Index window) {
   while (true) {
     settings.window = std::max<Index>(window, 1);
     try {
@@ -58,7 +59,8 @@ Simulated simulate_in_least_window(const Cluster& cluster, std::uint32_t seed, s
 }
 
 /// The same in the least memory: a plan for less says what it needs.
-Simulated simulate_in_least_memory(const Cluster& cluster, std::uint32_t seed, std::uint64_t schedule, RunSettings settings) {
+Simulated simulate_in_least_memory(const Cluster& cluster, std::uint32_t seed, std::uint64_t schedule,
+                                   RunSettings settings) {
   Index memory = 1;
   while (true) {
     settings.adjust = [memory](rt::RunSetup& setup) {
@@ -113,9 +115,7 @@ TEST_CASE("engine: random programs in simulation") {
       const Simulated tightly_planned = simulate_in_least_memory(cluster, seed, seed + 5, settings);
       CHECK(tightly_planned.wrong == 0);
       CHECK(tightly_planned.peak_bytes <= tightly_planned.needed_memory);
-    } catch (const std::exception& error) {
-      FAIL_CHECK(std::string(error.what()));
-    }
+    } catch (const std::exception& error) { FAIL_CHECK(std::string(error.what())); }
   }
 }
 
@@ -128,13 +128,12 @@ TEST_CASE("engine: random owner tables in simulation") {
     settings.plan_seed = seed;
     settings.tile = seed % 2 == 0 ? std::vector<Index>{} : std::vector<Index>{1};
     try {
-      const Simulated free = simulate({cluster.ranks, cluster.ranks % 2 == 0 ? cluster.ranks_per_node : 0}, seed, seed, settings);
+      const Simulated free =
+          simulate({cluster.ranks, cluster.ranks % 2 == 0 ? cluster.ranks_per_node : 0}, seed, seed, settings);
       CHECK(free.wrong == 0);
       // Chunks of ranks' lists.
       CHECK(simulate_in_least_window({cluster.ranks, 0}, seed, seed + 1, settings, 1).wrong == 0);
-    } catch (const std::exception& error) {
-      FAIL_CHECK(std::string(error.what()));
-    }
+    } catch (const std::exception& error) { FAIL_CHECK(std::string(error.what())); }
   }
 }
 
@@ -176,7 +175,8 @@ Sent sent(const Cluster& cluster, const RunSettings& settings, const std::functi
 
 /// i - j, not a source: those may be computed on every rank that uses them.
 Tensor<double> computed(TestSession& session, Index rows, Index columns) {
-  const Tensor<double> source = matrix<double>(session, "S", rows, columns, [](Index i, Index j) { return static_cast<double>(i - j); });
+  const Tensor<double> source =
+      matrix<double>(session, "S", rows, columns, [](Index i, Index j) { return static_cast<double>(i - j); });
   plan::OpBuilder op(plan::OpClass::kMap, "B", 2, 2);
   op.out("i", rows).out("j", columns).read(source.id(), {plan::at(0), plan::at(1)});
   return session.compute<double>(op, [](const TaskArgs& t) {
@@ -199,10 +199,15 @@ void check_prediction(const Sent& sent) {
 }
 
 /// C = A B of these sizes, and a use of C.
-void product(TestSession& session, const Tensor<double>& a, const Tensor<double>& b, const std::array<Index, 3>& sizes) {
+void product(TestSession& session, const Tensor<double>& a, const Tensor<double>& b,
+             const std::array<Index, 3>& sizes) {
   const auto [m, n, k] = sizes;
   plan::OpBuilder op(plan::OpClass::kContraction, "C", 3, 3);
-  op.out("i", m).out("j", n).reduce("k", k).read(a.id(), {plan::at(0), plan::at(2)}).read(b.id(), {plan::at(2), plan::at(1)});
+  op.out("i", m)
+      .out("j", n)
+      .reduce("k", k)
+      .read(a.id(), {plan::at(0), plan::at(2)})
+      .read(b.id(), {plan::at(2), plan::at(1)});
   op.combine(plan::Combine::kSum).flops(2);
   const Tensor<double> c = session.contraction<double>(op);
   plan::OpBuilder use(plan::OpClass::kMap, "U", 4, 4);
@@ -258,7 +263,8 @@ TEST_CASE("engine: what products send on many ranks is predicted") {
 
 TEST_CASE("engine: what enters a node and what is sent in it is predicted") {
   if (rt::World(rt::read_environment()).size() > 1) return;
-  for (const Cluster& cluster : {Cluster{4, 2}, {6, 2}, {6, 3}, {8, 2}, {8, 4}, {9, 3}, {12, 2}, {12, 3}, {12, 4}, {16, 2}, {16, 4}}) {
+  for (const Cluster& cluster :
+       {Cluster{4, 2}, {6, 2}, {6, 3}, {8, 2}, {8, 4}, {9, 3}, {12, 2}, {12, 3}, {12, 4}, {16, 2}, {16, 4}}) {
     CAPTURE(cluster.ranks);
     CAPTURE(cluster.ranks_per_node);
     for (const std::array<Index, 3>& sizes : kProducts) {
@@ -289,7 +295,8 @@ TEST_CASE("engine: what enters a node and what is sent in it is predicted") {
       const Tensor<double> source = computed(session, rows, columns);
       plan::OpBuilder op(plan::OpClass::kMap, "T", 3, 3);
       op.out("i", columns).out("j", rows).read(source.id(), {plan::at(1), plan::at(0)});
-      const Tensor<bool> used = session.compute<bool>(op, [](const TaskArgs& t) { rt::fill<bool>(t.outputs[0], true); });
+      const Tensor<bool> used =
+          session.compute<bool>(op, [](const TaskArgs& t) { rt::fill<bool>(t.outputs[0], true); });
     }));
   }
 }
@@ -299,12 +306,17 @@ TEST_CASE("engine: the ranks of a node share a product as a square does") {
   constexpr Index n = 160;
   RunSettings settings;
   // Bytes alone choose the grid.
-  settings.adjust = [](rt::RunSetup& setup) { setup.plan_inputs.machine.latency = setup.plan_inputs.machine.task_overhead = 0; };
+  settings.adjust = [](rt::RunSetup& setup) {
+    setup.plan_inputs.machine.latency = setup.plan_inputs.machine.task_overhead = 0;
+  };
   const Sent all = sent({16, 4}, settings, [](TestSession& session) {
-    const auto source = [&](const char* name) { return matrix<double>(session, name, n, n, [](Index i, Index j) { return static_cast<double>(i - j); }); };
+    const auto source = [&](const char* name) {
+      return matrix<double>(session, name, n, n, [](Index i, Index j) { return static_cast<double>(i - j); });
+    };
     product(session, source("A"), source("B"), {n, n, n});
   });
-  // 2 x 2 of the 4 x 4 ranks: half of A and half of B, of which the node has a quarter. In row-major order it would be 3/4 n^2.
+  // 2 x 2 of the 4 x 4 ranks: half of A and half of B, of which the node has a quarter. In row-major order it would be
+  // 3/4 n^2.
   for (std::size_t node = 0; node < 4; ++node) {
     const auto first = all.entered.begin() + static_cast<std::ptrdiff_t>(4 * node);
     CHECK(std::accumulate(first, first + 4, Index{0}) == static_cast<Index>(sizeof(double)) * n * n / 2);

@@ -7,8 +7,8 @@
 
 #include "tests/runtime/engine/random.h"
 
-// Random programs on sized tensors. Blocks are of this test's own making: a head, the stored elements with their subscripts, and bytes that
-// mean nothing, so that sizes are what the test wants.
+// Random programs on sized tensors. Blocks are of this test's own making: a head, the stored elements with their
+// subscripts, and bytes that mean nothing, so that sizes are what the test wants.
 
 namespace tdsl::tests::sized {
 
@@ -42,7 +42,9 @@ struct Sizes {
 };
 
 inline Index filler_of(const Sizes& sizes, const plan::Box& box, Index salt) {
-  return sizes.filler == 0 ? 0 : static_cast<Index>(hash_of({box[0].lo, box[1].lo, salt}) % static_cast<std::uint64_t>(sizes.filler + 1));
+  return sizes.filler == 0
+             ? 0
+             : static_cast<Index>(hash_of({box[0].lo, box[1].lo, salt}) % static_cast<std::uint64_t>(sizes.filler + 1));
 }
 
 inline void write(BlockSink& sink, const Entries& entries, Index filler) {
@@ -55,7 +57,8 @@ inline void write(BlockSink& sink, const Entries& entries, Index filler) {
   to += sizeof head;
   for (const auto& [at, value] : entries) {
     if (value == 0) continue;
-    const Entry entry{static_cast<std::uint16_t>(at.first), static_cast<std::uint16_t>(at.second), static_cast<float>(value)};
+    const Entry entry{static_cast<std::uint16_t>(at.first), static_cast<std::uint16_t>(at.second),
+                      static_cast<float>(value)};
     std::memcpy(to, &entry, sizeof entry);
     to += sizeof entry;
   }
@@ -70,16 +73,20 @@ inline void read(const BlockPart& part, Entries& to) {
   }
   Head head;
   std::memcpy(&head, part.data, sizeof head);
-  TDSL_CHECK(head.check == static_cast<std::uint32_t>(hash_of({head.count, head.filler})), "the head of a block is whole");
+  TDSL_CHECK(head.check == static_cast<std::uint32_t>(hash_of({head.count, head.filler})),
+             "the head of a block is whole");
   const Index entries = head.count * static_cast<Index>(sizeof(Entry));
   TDSL_CHECK(part.bytes == static_cast<Index>(sizeof head) + entries + head.filler, "a block has its size");
   for (Index k = 0; k < head.count; ++k) {
     Entry entry;
     std::memcpy(&entry, part.data + sizeof head + static_cast<std::size_t>(k) * sizeof entry, sizeof entry);
-    TDSL_CHECK(part.box[0].lo <= entry.i && entry.i < part.box[0].hi && part.box[1].lo <= entry.j && entry.j < part.box[1].hi, "entries lie in their block");
+    TDSL_CHECK(
+        part.box[0].lo <= entry.i && entry.i < part.box[0].hi && part.box[1].lo <= entry.j && entry.j < part.box[1].hi,
+        "entries lie in their block");
     to[{entry.i, entry.j}] = entry.value;
   }
-  for (Index k = part.bytes - head.filler; k < part.bytes; ++k) TDSL_CHECK(part.data[k] == std::byte{0x5a}, "a block is whole");
+  for (Index k = part.bytes - head.filler; k < part.bytes; ++k)
+    TDSL_CHECK(part.data[k] == std::byte{0x5a}, "a block is whole");
 }
 
 inline Entries read(const rt::Operand& operand) {
@@ -96,7 +103,8 @@ struct SizedValue {
 
 class RandomSized {
  public:
-  RandomSized(std::uint32_t seed, Sizes sizes, TestSession& session) : random_(seed), sizes_(sizes), session_(session) {}
+  RandomSized(std::uint32_t seed, Sizes sizes, TestSession& session)
+      : random_(seed), sizes_(sizes), session_(session) {}
 
   void record(int operations) {
     source();
@@ -110,7 +118,8 @@ class RandomSized {
         case 4: update(); break;
         default: sums(); break;
       }
-      if (values_.size() > 3 && draw(0, 1) == 0) values_.erase(values_.begin() + draw(0, static_cast<int>(values_.size()) - 1));
+      if (values_.size() > 3 && draw(0, 1) == 0)
+        values_.erase(values_.begin() + draw(0, static_cast<int>(values_.size()) - 1));
       if (dense_.size() > 2) dense_.erase(dense_.begin());
     }
   }
@@ -124,7 +133,8 @@ class RandomSized {
     plan::OpBuilder op(plan::OpClass::kControl, "collect", 910, 0);
     op.write({}, {}).replicated().read(tensor.id(), {plan::whole(), plan::whole()});
     kept_.push_back(session_.compute<bool>(op, [to, shape](const TaskArgs& t) {
-      for (const auto& [at, value] : read(t.inputs[0])) (*to)[static_cast<std::size_t>(at.first * shape[1] + at.second)] = value;
+      for (const auto& [at, value] : read(t.inputs[0]))
+        (*to)[static_cast<std::size_t>(at.first * shape[1] + at.second)] = value;
     }));
   }
 
@@ -212,7 +222,8 @@ class RandomSized {
                  [put = writer()](const TaskArgs& t) {
                    Entries entries;
                    for (const auto& [at, value] : read(t.inputs[0])) {
-                     if (t.lo(0) <= at.second && at.second < t.hi(0) && t.lo(1) <= at.first && at.first < t.hi(1)) entries[{at.second, at.first}] = value;
+                     if (t.lo(0) <= at.second && at.second < t.hi(0) && t.lo(1) <= at.first && at.first < t.hi(1))
+                       entries[{at.second, at.first}] = value;
                    }
                    put(t, entries);
                  }),
@@ -228,13 +239,16 @@ class RandomSized {
       for (Index i = 0; i < d.rows; ++i) {
         for (Index j = 0; j < d.columns; ++j) {
           for (Index k = 0; k < x.expected.columns; ++k) {
-            if (x.expected(i, k) != 0 && y.expected(j, k) != 0) d(i, j) = std::max(d(i, j), small(x.expected(i, k) + y.expected(j, k)));
+            if (x.expected(i, k) != 0 && y.expected(j, k) != 0)
+              d(i, j) = std::max(d(i, j), small(x.expected(i, k) + y.expected(j, k)));
           }
         }
       }
       plan::OpBuilder op(plan::OpClass::kReduce, "P", 4, 4);
       op.out("i", d.rows).out("j", d.columns).reduce("k", x.expected.columns);
-      op.read(x.tensor.id(), {plan::at(0), plan::at(2)}).read(y.tensor.id(), {plan::at(1), plan::at(2)}).combine(plan::Combine::kMax);
+      op.read(x.tensor.id(), {plan::at(0), plan::at(2)})
+          .read(y.tensor.id(), {plan::at(1), plan::at(2)})
+          .combine(plan::Combine::kMax);
       keep(compute(op, d,
                    [put = writer()](const TaskArgs& t) {
                      Entries entries;
@@ -242,7 +256,8 @@ class RandomSized {
                      read(t.sink().before(), entries);
                      const Entries b = read(t.inputs[1]);
                      for (const auto& [at, value] : read(t.inputs[0])) {
-                       if (at.first < t.lo(0) || at.first >= t.hi(0) || at.second < t.lo(2) || at.second >= t.hi(2)) continue;
+                       if (at.first < t.lo(0) || at.first >= t.hi(0) || at.second < t.lo(2) || at.second >= t.hi(2))
+                         continue;
                        for (Index j = t.lo(1); j < t.hi(1); ++j) {
                          const auto other = b.find({j, at.second});
                          if (other == b.end()) continue;
@@ -276,9 +291,13 @@ class RandomSized {
       const BlockPart before = t.sink().before();
       Entries entries;
       read(before, entries);
-      if (reads && t.lo(0) < t.hi(0) && t.lo(1) < t.hi(1)) TDSL_CHECK(t.inputs[0].parts.size() == 1 && read(t.inputs[0]) == entries, "the base is what is read of it");
-      const auto written = [&](Index i) { return (i - from) % step == 0 && t.lo(0) <= (i - from) / step && (i - from) / step < t.hi(0) && i >= from; };
-      const bool any = std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return written(entry.first.first); });
+      if (reads && t.lo(0) < t.hi(0) && t.lo(1) < t.hi(1))
+        TDSL_CHECK(t.inputs[0].parts.size() == 1 && read(t.inputs[0]) == entries, "the base is what is read of it");
+      const auto written = [&](Index i) {
+        return (i - from) % step == 0 && t.lo(0) <= (i - from) / step && (i - from) / step < t.hi(0) && i >= from;
+      };
+      const bool any =
+          std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return written(entry.first.first); });
       if (!any) return t.sink().keep();
       if (anew) {
         for (auto& [at, value] : entries) value += written(at.first) ? 1 : 0;
@@ -307,22 +326,29 @@ class RandomSized {
       for (Index j = 0; j < x.expected.columns; ++j) d(i, 0) += x.expected(i, j);
     }
     plan::OpBuilder op(plan::OpClass::kReduce, "R", 6, 6);
-    op.label("i", {0, d.rows}).label("j", {0, x.expected.columns}).write({d.rows, 1}, {{0, 1, 0}, {plan::kNoLabel, 1, 0}});
+    op.label("i", {0, d.rows})
+        .label("j", {0, x.expected.columns})
+        .write({d.rows, 1}, {{0, 1, 0}, {plan::kNoLabel, 1, 0}});
     op.op().reduce.push_back({1, -1});
     op.read(x.tensor.id(), {plan::at(0), plan::at(1)}).combine(plan::Combine::kSum).divisible();
     Tensor<double> sums = session_.compute<double>(op, [](const TaskArgs& t) {
       if (t.fresh) rt::fill<double>(t.outputs[0], 0.0);
       const auto out = t.out<double, 2>();
       for (const auto& [at, value] : read(t.inputs[0])) {
-        if (t.lo(0) <= at.first && at.first < t.hi(0) && t.lo(1) <= at.second && at.second < t.hi(1)) out(at.first, 0) += value;
+        if (t.lo(0) <= at.first && at.first < t.hi(0) && t.lo(1) <= at.second && at.second < t.hi(1))
+          out(at.first, 0) += value;
       }
     });
     Dense scaled = x.expected;
     for (Index i = 0; i < d.rows; ++i) {
-      for (Index j = 0; j < scaled.columns; ++j) scaled(i, j) = scaled(i, j) == 0 ? 0 : 1 + small(scaled(i, j) + d(i, 0));
+      for (Index j = 0; j < scaled.columns; ++j)
+        scaled(i, j) = scaled(i, j) == 0 ? 0 : 1 + small(scaled(i, j) + d(i, 0));
     }
     plan::OpBuilder scale(plan::OpClass::kMap, "V", 7, 7);
-    scale.out("i", scaled.rows).out("j", scaled.columns).read(x.tensor.id(), {plan::at(0), plan::at(1)}).read(sums.id(), {plan::at(0), plan::fixed(0, 1)});
+    scale.out("i", scaled.rows)
+        .out("j", scaled.columns)
+        .read(x.tensor.id(), {plan::at(0), plan::at(1)})
+        .read(sums.id(), {plan::at(0), plan::fixed(0, 1)});
     keep(compute(scale, scaled,
                  [put = writer()](const TaskArgs& t) {
                    Entries entries;
@@ -357,12 +383,14 @@ inline void check_sized_counts(TestSession& session) {
     const plan::Range messages = plan::messages_of(prediction.cost);
     for (const rt::SiteStatistics& s : counted) {
       if (s.site != site) continue;
-      TDSL_CHECK(messages.lo <= static_cast<double>(s.messages) && static_cast<double>(s.messages) <= messages.hi, "messages are as many as predicted");
+      TDSL_CHECK(messages.lo <= static_cast<double>(s.messages) && static_cast<double>(s.messages) <= messages.hi,
+                 "messages are as many as predicted");
     }
     entered += prediction.bytes_from_other_nodes;
   }
   const auto came = static_cast<double>(session.inside().setup.world.total_traffic().bytes_from_other_nodes);
-  TDSL_CHECK(session.inside().setup.plan_inputs.ranks_per_node <= 1 || (entered.lo <= came && came <= entered.hi), "as much enters a node as predicted");
+  TDSL_CHECK(session.inside().setup.plan_inputs.ranks_per_node <= 1 || (entered.lo <= came && came <= entered.hi),
+             "as much enters a node as predicted");
 }
 
 /// The number of wrong elements. What is counted is compared with what is predicted, unless estimates are wrong.
@@ -397,7 +425,8 @@ inline Index run_sized(std::uint32_t seed, const Sizes& sizes, RunSettings setti
   if (about != nullptr) *about = result;
   Index wrong = 0;
   for (std::size_t k = 0; k < expected.size(); ++k) {
-    for (std::size_t e = 0; e < expected[k].elements.size(); ++e) wrong += expected[k].elements[e] == (*found[k])[e] ? 0 : 1;
+    for (std::size_t e = 0; e < expected[k].elements.size(); ++e)
+      wrong += expected[k].elements[e] == (*found[k])[e] ? 0 : 1;
   }
   return wrong;
 }

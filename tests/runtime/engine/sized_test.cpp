@@ -31,7 +31,8 @@ struct SizedCluster {
   int ranks_per_node = 0;
 };
 
-SizedRun simulate_sized(const SizedCluster& cluster, std::uint32_t seed, std::uint64_t schedule, const Sizes& sizes, const RunSettings& settings) {
+SizedRun simulate_sized(const SizedCluster& cluster, std::uint32_t seed, std::uint64_t schedule, const Sizes& sizes,
+                        const RunSettings& settings) {
   Simulation simulation(cluster.ranks, schedule, cluster.ranks_per_node);
   SizedRun sum;
   simulation.run([&](rt::World& world) {
@@ -46,7 +47,8 @@ SizedRun simulate_sized(const SizedCluster& cluster, std::uint32_t seed, std::ui
   return sum;
 }
 
-SizedRun simulate_sized_in_least_window(const SizedCluster& cluster, std::uint32_t seed, std::uint64_t schedule, const Sizes& sizes, RunSettings settings) {
+SizedRun simulate_sized_in_least_window(const SizedCluster& cluster, std::uint32_t seed, std::uint64_t schedule,
+                                        const Sizes& sizes, RunSettings settings) {
   settings.window = 1;
   while (true) {
     try {
@@ -59,7 +61,8 @@ SizedRun simulate_sized_in_least_window(const SizedCluster& cluster, std::uint32
   }
 }
 
-SizedRun simulate_sized_in_least_memory(const SizedCluster& cluster, std::uint32_t seed, std::uint64_t schedule, const Sizes& sizes, RunSettings settings) {
+SizedRun simulate_sized_in_least_memory(const SizedCluster& cluster, std::uint32_t seed, std::uint64_t schedule,
+                                        const Sizes& sizes, RunSettings settings) {
   Index memory = 1;
   while (true) {
     settings.adjust = [memory](rt::RunSetup& setup) {
@@ -149,9 +152,7 @@ TEST_CASE("engine: sized blocks arrive") {
     try {
       CHECK(run_sized(seed, {300, false}, settings) == 0);
       CHECK(run_sized(seed, {50000, true}, settings) == 0);
-    } catch (const std::exception& error) {
-      FAIL_CHECK(std::string(error.what()));
-    }
+    } catch (const std::exception& error) { FAIL_CHECK(std::string(error.what())); }
   }
 }
 
@@ -194,9 +195,7 @@ TEST_CASE("engine: sized blocks in simulation") {
         CHECK(simulate_sized_in_least_window(cluster, seed, schedule + 4, wrong, settings).wrong == 0);
         CHECK(simulate_sized_in_least_memory(cluster, seed, schedule + 5, wrong, settings).wrong == 0);
       }
-    } catch (const std::exception& error) {
-      FAIL_CHECK(std::string(error.what()));
-    }
+    } catch (const std::exception& error) { FAIL_CHECK(std::string(error.what())); }
     bury_failed_runs();
   }
 }
@@ -213,9 +212,7 @@ TEST_CASE("engine: a run that fails while sized blocks are under way leaves noth
     sizes.fails = 40;
     try {
       simulate_sized({static_cast<int>(2 + seed % 6), 0}, seed, seed, sizes, settings);
-    } catch (const rt::RunError& error) {
-      CHECK(std::string(error.what()) == "made to fail");
-    }
+    } catch (const rt::RunError& error) { CHECK(std::string(error.what()) == "made to fail"); }
     failed += bury_failed_runs();
   }
   CHECK(failed > 20);
@@ -244,7 +241,8 @@ TEST_CASE("engine: the size of a block decides how it is sent") {
 TEST_CASE("engine: what is larger than it was said to be waits for the steps before it") {
   if (!is_alone()) return;
   static constexpr Index kWindow = 4000, kBytes = 100000;
-  // A value goes forth and back between two ranks; meanwhile the last step, which is admitted early, is offered a large block.
+  // A value goes forth and back between two ranks; meanwhile the last step, which is admitted early, is offered a large
+  // block.
   const auto most_before_the_last = [](std::uint64_t seed, Index window) {
     Index most = 0;
     Simulation simulation(2, seed);
@@ -256,14 +254,16 @@ TEST_CASE("engine: what is larger than it was said to be waits for the steps bef
       run(settings, [&](TestSession& session) {
         const std::string head = "tdsl plan 1\nprogram \"test\" region 0 ranks 2 schedule none\nmesh a:2/1\n";
         session.inside().sink.impose(std::make_unique<plan::ImposedPlan>(std::make_shared<plan::PlanValue>(
-            plan::parse_plan(head + "10 map \"X\" home 0\n11 map \"F\" home 1\n12 map \"F\" home 0\n13 map \"F\" home 1\n14 map \"U\" home 1\n"))));
+            plan::parse_plan(head + "10 map \"X\" home 0\n11 map \"F\" home 1\n12 map \"F\" home 0\n13 map \"F\" home "
+                                    "1\n14 map \"U\" home 1\n"))));
         session.inside().sink.enable_predictions(false);
         rt::Store& store = session.inside().setup.store;
         Tensor<double> value = matrix<double>(session, "D", 6, 6, [](Index, Index) { return 1.0; });
         plan::OpBuilder make(plan::OpClass::kMap, "X", 10, 10);
         make.out("i", 6).out("j", 6).read(value.id(), {plan::at(0), plan::at(1)});
         make.stored({{plan::Level::kDense, plan::Level::kCompressed}, {}, true}, {0, 1, 2});
-        const Tensor<double> x = session.compute<double>(make, [](const TaskArgs& t) { std::memset(t.sink().begin(kBytes), 7, kBytes); });
+        const Tensor<double> x =
+            session.compute<double>(make, [](const TaskArgs& t) { std::memset(t.sink().begin(kBytes), 7, kBytes); });
         for (int site = 11; site <= 13; ++site) {
           plan::OpBuilder forth(plan::OpClass::kMap, "F", site, site);
           forth.out("i", 6).out("j", 6).read(value.id(), {plan::at(0), plan::at(1)});
@@ -273,7 +273,10 @@ TEST_CASE("engine: what is larger than it was said to be waits for the steps bef
           });
         }
         plan::OpBuilder use(plan::OpClass::kMap, "U", 14, 14);
-        use.out("i", 6).out("j", 6).read(value.id(), {plan::at(0), plan::at(1)}).read(x.id(), {plan::at(0), plan::at(1)});
+        use.out("i", 6)
+            .out("j", 6)
+            .read(value.id(), {plan::at(0), plan::at(1)})
+            .read(x.id(), {plan::at(0), plan::at(1)});
         const Tensor<double> used = session.compute<double>(use, [](const TaskArgs& t) {
           CHECK(t.inputs[1].parts[0].bytes == kBytes);
           rt::fill<double>(t.outputs[0], 1.0);
@@ -306,13 +309,12 @@ TEST_CASE("engine: what a step needs beyond --memory stops the run") {
         plan::OpBuilder make(plan::OpClass::kMap, "big", 1, 1);
         make.out("i", 4).out("j", 4).read(dense.id(), {plan::at(0), plan::at(1)});
         make.stored({{plan::Level::kDense, plan::Level::kCompressed}, {}, true}, {0, 1, 2});
-        const Tensor<double> x = session.compute<double>(make, [](const TaskArgs& t) { std::memset(t.sink().begin(50000), 7, 50000); });
+        const Tensor<double> x =
+            session.compute<double>(make, [](const TaskArgs& t) { std::memset(t.sink().begin(50000), 7, 50000); });
         session.inside().complete();
       });
     });
-  } catch (const rt::RunError& error) {
-    text = error.what();
-  }
+  } catch (const rt::RunError& error) { text = error.what(); }
   CHECK(text.find("`big` needs a block of 50000 bytes") != std::string::npos);
   CHECK(text.find("more than --memory 20000") != std::string::npos);
   bury_failed_runs();
@@ -330,9 +332,13 @@ TEST_CASE("engine: a sized tensor is copied block by block") {
       Index tasks = 0;
       auto read = std::make_shared<sized::Entries>();
       const RunResult result = run(settings, [&](TestSession& session) {
-        const std::string text = "tdsl plan 1\nprogram \"test\" region 0 ranks 4 schedule none\nmesh a:4/1\n2 map \"X\" i:a keep everywhere for 3\n";
-        session.inside().sink.impose(std::make_unique<plan::ImposedPlan>(std::make_shared<plan::PlanValue>(plan::parse_plan(text))));
-        const Tensor<double> dense = matrix<double>(session, "D", n, n, [n](Index i, Index j) { return static_cast<double>(1 + i * n + j); });
+        const std::string text =
+            "tdsl plan 1\nprogram \"test\" region 0 ranks 4 schedule none\nmesh a:4/1\n2 map \"X\" i:a keep everywhere "
+            "for 3\n";
+        session.inside().sink.impose(
+            std::make_unique<plan::ImposedPlan>(std::make_shared<plan::PlanValue>(plan::parse_plan(text))));
+        const Tensor<double> dense =
+            matrix<double>(session, "D", n, n, [n](Index i, Index j) { return static_cast<double>(1 + i * n + j); });
         plan::OpBuilder make(plan::OpClass::kMap, "X", 2, 2);
         make.out("i", n).out("j", n).read(dense.id(), {plan::at(0), plan::at(1)});
         make.stored({{plan::Level::kDense, plan::Level::kCompressed}, {}, true}, {0, n * n / 2, n * n});
@@ -346,7 +352,8 @@ TEST_CASE("engine: a sized tensor is copied block by block") {
         });
         plan::OpBuilder use(plan::OpClass::kControl, "use", 3, 3);
         use.write({}, {}).replicated().read(x.id(), {plan::whole(), plan::whole()});
-        const Tensor<bool> used = session.compute<bool>(use, [read](const TaskArgs& t) { *read = sized::read(t.inputs[0]); });
+        const Tensor<bool> used =
+            session.compute<bool>(use, [read](const TaskArgs& t) { *read = sized::read(t.inputs[0]); });
       });
       CHECK(static_cast<Index>(read->size()) == stored_rows * n);
       for (const auto& [at, value] : *read) CHECK(value == static_cast<double>(1 + at.first * n + at.second));
@@ -363,13 +370,16 @@ TEST_CASE("engine: a sized block is changed in place when nothing else needs it"
   for (const bool keeps : {false, true}) {
     int in_place = 0, copied = 0;
     run({}, [&](TestSession& session) {
-      const auto stored = [](plan::OpBuilder& op) { op.stored({{plan::Level::kDense, plan::Level::kCompressed}, {}, true}, plan::Estimate::exactly(8)); };
+      const auto stored = [](plan::OpBuilder& op) {
+        op.stored({{plan::Level::kDense, plan::Level::kCompressed}, {}, true}, plan::Estimate::exactly(8));
+      };
       plan::OpBuilder make(plan::OpClass::kMap, "X", 1, 1);
       make.out("i", 4).out("j", 4);
       const Tensor<double> dense = matrix<double>(session, "D", 4, 4, [](Index, Index) { return 1.0; });
       make.read(dense.id(), {plan::at(0), plan::at(1)});
       stored(make);
-      Tensor<double> x = session.compute<double>(make, [](const TaskArgs& t) { std::memset(t.sink().begin(1000), 1, 1000); });
+      Tensor<double> x =
+          session.compute<double>(make, [](const TaskArgs& t) { std::memset(t.sink().begin(1000), 1, 1000); });
       std::vector<Tensor<double>> kept;
       for (int k = 0; k < 5; ++k) {
         plan::OpBuilder update(plan::OpClass::kMap, "U", 2, 2);
@@ -390,7 +400,8 @@ TEST_CASE("engine: a sized block is changed in place when nothing else needs it"
       for (const Tensor<double>& older : kept) use.read(older.id(), {plan::whole(), plan::whole()});
       const Tensor<bool> used = session.compute<bool>(use, [](const TaskArgs& t) {
         CHECK(t.inputs[0].parts[0].data[0] == std::byte{6});
-        for (std::size_t k = 1; k < t.inputs.size(); ++k) CHECK(t.inputs[k].parts[0].data[0] == static_cast<std::byte>(k));
+        for (std::size_t k = 1; k < t.inputs.size(); ++k)
+          CHECK(t.inputs[k].parts[0].data[0] == static_cast<std::byte>(k));
       });
     });
     CHECK(in_place == (keeps ? 0 : 5));

@@ -53,7 +53,7 @@ TEST_CASE("watching: a silent neighbour is lost, unless this rank slept itself")
 TEST_CASE("watching: a pulse speaks for all ranks below, a standstill is told once") {
   const Pulse own{5, true, "h1: idle"};
   CHECK(rt::decode_pulse(rt::encode(own)) == own);
-  Heartbeat heart(1, 40, 15, 0);  // its children are 17 to 32
+  Heartbeat heart(1, 40, 15, 0);   // its children are 17 to 32
   CHECK(!heart.sum(own, 0).idle);  // nobody below has spoken
   heart.hear(0, {1000, false, ""}, 1);
   for (int child = 17; child <= 32; ++child) heart.hear(child, {2, true, ""}, 1);
@@ -93,14 +93,14 @@ TEST_CASE("watching: ranks say where they are, and rank 0 hears from all") {
         if (world.rank() == 0) engine.ask_statuses("asked");
         if (world.rank() == 3) engine.ask_statuses("asked");  // perhaps while that goes on
         std::optional<rt::Engine::RollCall> call;
-        while (engine.share(world.rank() == 0 && (call = engine.statuses()) ? "done" : "more") == "more") {
-        }
+        while (engine.share(world.rank() == 0 && (call = engine.statuses()) ? "done" : "more") == "more") {}
         engine.wait_all();
         CHECK(asked < 1000);
         if (world.rank() != 0) return;
         CHECK(call->reason == "asked");
         REQUIRE(call->answers.size() == 5);
-        for (int rank = 0; rank < 5; ++rank) CHECK(call->answers[static_cast<std::size_t>(rank)].starts_with("h" + std::to_string(rank) + ": "));
+        for (int rank = 0; rank < 5; ++rank)
+          CHECK(call->answers[static_cast<std::size_t>(rank)].starts_with("h" + std::to_string(rank) + ": "));
         call->answers[3].clear();
         const std::string lines = rt::status_lines(*call, 4);
         CHECK(lines.starts_with("asked\n  rank 3: does not answer\n  rank 0: "));
@@ -155,7 +155,8 @@ TEST_CASE("watching: progress is the share of predicted seconds") {
   CHECK(anew.begun() == 0.75);
 
   rt::ProgressState state{120, 0.25, 17, 2.5e9, 3 << 20, 1 << 20, 4 << 20};
-  CHECK(rt::progress_text(state) == "25 %, iteration 17, 2.5 GFLOP/s and 3.0 MiB/s received on rank 0, 1.0 MiB of 4.0 MiB, 6 min left");
+  CHECK(rt::progress_text(state) ==
+        "25 %, iteration 17, 2.5 GFLOP/s and 3.0 MiB/s received on rank 0, 1.0 MiB of 4.0 MiB, 6 min left");
   state.share = 0.85;
   state.begun = 0.75;
   CHECK(rt::progress_text(state).ends_with(", 3 min left"));

@@ -58,7 +58,8 @@ std::vector<bool> as_bools(std::vector<bool> v) { return v; }
 
 TEST_CASE("csv: a column by its name, as any type that its fields are") {
   const TemporaryFolder folder;
-  const std::string path = folder.write("t.csv", "id,\"unit, price\",\"a \"\"b\"\"\",sold\r\n1,2.5,x,true\r\n\r\n3, \"-1e3\" ,\"y,z\",0\r\n5,,w,False");
+  const std::string path = folder.write(
+      "t.csv", "id,\"unit, price\",\"a \"\"b\"\"\",sold\r\n1,2.5,x,true\r\n\r\n3, \"-1e3\" ,\"y,z\",0\r\n5,,w,False");
   for (const std::int64_t parts : {1, 2, 3, 7}) {
     CAPTURE(parts);
     CHECK(csv_array<std::int64_t>(path + ":id", parts) == std::pair{Extents{3}, std::vector<std::int64_t>{1, 3, 5}});
@@ -74,13 +75,21 @@ TEST_CASE("csv: a column by its name, as any type that its fields are") {
 
 TEST_CASE("csv: a file of numbers is a matrix, of one column a vector") {
   const TemporaryFolder folder;
-  CHECK(csv_array<double>(folder.write("m.csv", "1,2\n3,4\n5,6\n"), 2) == std::pair{Extents{3, 2}, std::vector<double>{1, 2, 3, 4, 5, 6}});
-  CHECK(csv_array<double>(folder.write("named.csv", "\xef\xbb\xbf" "a,b\n3,4\n")) == std::pair{Extents{1, 2}, std::vector<double>{3, 4}});
-  CHECK(csv_array<double>(folder.write("mark.csv", "\xef\xbb\xbf" "1,2\n3,4\n"), 3) == std::pair{Extents{2, 2}, std::vector<double>{1, 2, 3, 4}});
-  CHECK(csv_array<std::int64_t>(folder.write("v.csv", "\n7\n8\n")) == std::pair{Extents{2}, std::vector<std::int64_t>{7, 8}});
+  CHECK(csv_array<double>(folder.write("m.csv", "1,2\n3,4\n5,6\n"), 2) ==
+        std::pair{Extents{3, 2}, std::vector<double>{1, 2, 3, 4, 5, 6}});
+  CHECK(csv_array<double>(folder.write("named.csv",
+                                       "\xef\xbb\xbf"
+                                       "a,b\n3,4\n")) == std::pair{Extents{1, 2}, std::vector<double>{3, 4}});
+  CHECK(csv_array<double>(folder.write("mark.csv",
+                                       "\xef\xbb\xbf"
+                                       "1,2\n3,4\n"),
+                          3) == std::pair{Extents{2, 2}, std::vector<double>{1, 2, 3, 4}});
+  CHECK(csv_array<std::int64_t>(folder.write("v.csv", "\n7\n8\n")) ==
+        std::pair{Extents{2}, std::vector<std::int64_t>{7, 8}});
   CHECK(csv_array<double>(folder.write("head.csv", "x\n")) == std::pair{Extents{0}, std::vector<double>{}});
   // Years are names where a column is asked for.
-  CHECK(csv_array<std::int64_t>(folder.write("years.csv", "2019,2020\n1,2\n") + ":2020").second == std::vector<std::int64_t>{2});
+  CHECK(csv_array<std::int64_t>(folder.write("years.csv", "2019,2020\n1,2\n") + ":2020").second ==
+        std::vector<std::int64_t>{2});
 }
 
 TEST_CASE("csv: mistakes name the line") {
@@ -90,14 +99,20 @@ TEST_CASE("csv: mistakes name the line") {
   CHECK(csv_error<double>(path + ":c") == path + ":1: there is no column `c`; the first line names `a`, `b`, `b`");
   CHECK(csv_error<double>(path + ":b") == path + ":1: more than one column is called `b`");
   CHECK(csv_error<std::int32_t>(path + ":a") == path + ":5: field 1 is `99999999999`, which does not fit into i32");
-  CHECK(csv_error<std::int64_t>(folder.write("i.csv", "1,2\n3,4.5\n")) == folder / "i.csv" + ":2: field 2 is `4.5`, not an integer");
-  CHECK(csv_error<std::int64_t>(folder.write("e.csv", "1,2\n3,\n")) == folder / "e.csv" + ":2: field 2 is empty, not an integer");
-  CHECK(csv_error<bool>(folder.write("o.csv", "1,0\n2,0\n")) == folder / "o.csv" + ":2: field 1 is `2`, not true, false, 1 or 0");
-  CHECK(csv_error<double>(folder.write("n.csv", "1,2\n3\n")) == folder / "n.csv" + ":2: the first line has 2 fields, this one has 1");
+  CHECK(csv_error<std::int64_t>(folder.write("i.csv", "1,2\n3,4.5\n")) ==
+        folder / "i.csv" + ":2: field 2 is `4.5`, not an integer");
+  CHECK(csv_error<std::int64_t>(folder.write("e.csv", "1,2\n3,\n")) ==
+        folder / "e.csv" + ":2: field 2 is empty, not an integer");
+  CHECK(csv_error<bool>(folder.write("o.csv", "1,0\n2,0\n")) ==
+        folder / "o.csv" + ":2: field 1 is `2`, not true, false, 1 or 0");
+  CHECK(csv_error<double>(folder.write("n.csv", "1,2\n3\n")) ==
+        folder / "n.csv" + ":2: the first line has 2 fields, this one has 1");
   CHECK(csv_error<double>(folder.write("q.csv", "1,2\n\"3\n4\",5\n")) ==
         folder / "q.csv" + ":2: a quote is not closed in this line; fields with line ends are not supported");
-  CHECK(csv_error<double>(folder.write("w.csv", "1,2\n\"3\"4,5\n")) == folder / "w.csv" + ":2: text after a closing quote");
-  CHECK(csv_error<double>(folder.write("empty.csv", "\n")) == folder / "empty.csv" + ":1: the file has no rows, so that nothing says how many columns it has");
+  CHECK(csv_error<double>(folder.write("w.csv", "1,2\n\"3\"4,5\n")) ==
+        folder / "w.csv" + ":2: text after a closing quote");
+  CHECK(csv_error<double>(folder.write("empty.csv", "\n")) ==
+        folder / "empty.csv" + ":1: the file has no rows, so that nothing says how many columns it has");
 }
 
 TEST_CASE("csv: what is written reads back, whoever writes which rows") {
@@ -112,8 +127,11 @@ TEST_CASE("csv: what is written reads back, whoever writes which rows") {
   CHECK(csv_array<double>(write("m.csv", {3, 2})) == std::pair{Extents{3, 2}, elements});
   CHECK(folder.read("m.csv") == "0,1.5\n-2,inf\n0,1e-300\n");
   CHECK(csv_array<double>(write("v.csv", {6})) == std::pair{Extents{6}, elements});
-  CHECK(run_error_of([&] { static_cast<void>(write("t.csv", {3, 2, 1})); }).find("hold vectors and matrices") != std::string::npos);
-  CHECK(run_error_of([&] { static_cast<void>(write("m.csv:a", {6})); }).find("single columns can only be read") != std::string::npos);
+  CHECK(run_error_of([&] {
+          static_cast<void>(write("t.csv", {3, 2, 1}));
+        }).find("hold vectors and matrices") != std::string::npos);
+  CHECK(run_error_of([&] { static_cast<void>(write("m.csv:a", {6})); }).find("single columns can only be read") !=
+        std::string::npos);
   // Two writers of the same rows.
   const std::vector<EntryWriter::Rows> rows = {{0, 1}, {1, 3}};
   const Extents shape = {3, 2};
@@ -143,7 +161,10 @@ TEST_CASE("csv: what is written reads back, whoever writes which rows") {
 
 TEST_CASE("csv: damaged files give an error or what a naive reader reads") {
   std::mt19937 random(static_cast<unsigned>(43));
-  const std::vector<std::string> seeds = {"id,\"a \"\"b\"\"\",c\r\n1, 2.5 ,true\r\n\r\n3,\"4\",\r\n", "1,2\n3,nan\n-4,1e3", "x\n1\n\n2\n", "\xef\xbb\xbf" "1;2,3\n"};
+  const std::vector<std::string> seeds = {"id,\"a \"\"b\"\"\",c\r\n1, 2.5 ,true\r\n\r\n3,\"4\",\r\n",
+                                          "1,2\n3,nan\n-4,1e3", "x\n1\n\n2\n",
+                                          "\xef\xbb\xbf"
+                                          "1;2,3\n"};
   for (int k = 0; k < 4000; ++k) {
     std::string text = seeds[random() % seeds.size()];
     for (unsigned n = random() % 4; n > 0 && !text.empty(); --n) {
@@ -152,7 +173,9 @@ TEST_CASE("csv: damaged files give an error or what a naive reader reads") {
         case 0: text[at] = static_cast<char>(random()); break;
         case 1: text.erase(at, 1 + random() % 4); break;
         case 2: text.insert(at, text.substr(random() % text.size(), 1 + random() % 9)); break;
-        default: text.insert(at, std::vector<std::string>{"\n", "\r\n", " ", "\"", ",", "e", "-", "nan"}[random() % 8]); break;
+        default:
+          text.insert(at, std::vector<std::string>{"\n", "\r\n", " ", "\"", ",", "e", "-", "nan"}[random() % 8]);
+          break;
       }
     }
     CAPTURE(text);

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/io/input_file.h"
-#include "runtime/io/entries/text_lines.h"
-#include "runtime/io/entries/zip_archive.h"
 #include "runtime/app/session/entry_memory.h"
 #include "runtime/io/entries/entry_writer.h"
+#include "runtime/io/entries/text_lines.h"
+#include "runtime/io/entries/zip_archive.h"
+#include "runtime/io/input_file.h"
 #include "tests/fuzz/reader_fuzz.h"
 #include "tests/runtime/temporary_folder.h"
 
@@ -68,18 +68,22 @@ Listed<double> naive_matrix_market(const std::string& text) {
 std::string random_matrix_market(std::mt19937& random) {
   const auto below = [&](std::int64_t n) { return std::uniform_int_distribution<std::int64_t>(0, n - 1)(random); };
   const bool coordinate = below(2) == 0;
-  const std::string field = std::vector<std::string>{"real", "integer", "pattern"}[static_cast<std::size_t>(below(coordinate ? 3 : 2))];
-  const std::string symmetry = std::vector<std::string>{"general", "symmetric", "skew-symmetric"}[static_cast<std::size_t>(below(field == "pattern" ? 2 : 3))];
+  const std::string field =
+      std::vector<std::string>{"real", "integer", "pattern"}[static_cast<std::size_t>(below(coordinate ? 3 : 2))];
+  const std::string symmetry = std::vector<std::string>{
+      "general", "symmetric", "skew-symmetric"}[static_cast<std::size_t>(below(field == "pattern" ? 2 : 3))];
   const std::string end = below(2) == 0 ? "\n" : "\r\n";
   const std::int64_t rows = below(9) + 1;
   const std::int64_t columns = symmetry == "general" ? below(9) + 1 : rows;
   const auto noise = [&] { return below(6) == 0 ? "  % note" + end : below(6) == 0 ? " \t" + end : std::string(); };
   const auto value = [&]() -> std::string {
     if (field == "integer") return std::to_string(below(2001) - 1000);
-    const std::vector<std::string> some = {"0.1", "-2.5e-3", "+7", "1e300", "inf", "-0.0", "4.9406564584124654e-324", ".5", "3."};
+    const std::vector<std::string> some = {"0.1", "-2.5e-3", "+7", "1e300", "inf", "-0.0", "4.9406564584124654e-324",
+                                           ".5",  "3."};
     return some[static_cast<std::size_t>(below(static_cast<std::int64_t>(some.size())))];
   };
-  std::string text = "%%MatrixMarket matrix " + std::string(coordinate ? "coordinate " : "array ") + field + " " + symmetry + end + noise();
+  std::string text = "%%MatrixMarket matrix " + std::string(coordinate ? "coordinate " : "array ") + field + " " +
+                     symmetry + end + noise();
   text += std::to_string(rows) + " " + std::to_string(columns);
   std::string data;
   std::int64_t count = 0;
@@ -88,11 +92,14 @@ std::string random_matrix_market(std::mt19937& random) {
       const std::int64_t i = below(rows) + 1;
       const std::int64_t j = below(columns) + 1;
       const bool zero = symmetry == "skew-symmetric" && i == j;
-      data += noise() + " " + std::to_string(i) + "\t" + std::to_string(j) + (field == "pattern" ? "" : "  " + (zero ? "0" : value())) + end;
+      data += noise() + " " + std::to_string(i) + "\t" + std::to_string(j) +
+              (field == "pattern" ? "" : "  " + (zero ? "0" : value())) + end;
     }
     text += " " + std::to_string(count);
   } else {
-    count = symmetry == "general" ? rows * columns : symmetry == "symmetric" ? rows * (rows + 1) / 2 : rows * (rows - 1) / 2;
+    count = symmetry == "general"     ? rows * columns
+            : symmetry == "symmetric" ? rows * (rows + 1) / 2
+                                      : rows * (rows - 1) / 2;
     for (std::int64_t k = 0; k < count; ++k) data += noise() + value() + end;
   }
   text += end + data;
@@ -126,8 +133,7 @@ TEST_CASE("io entries: lines come once, whatever the ranges and the buffer") {
   CHECK(run_error_of([&] {
           TextLines range(file, 0, file.bytes(), 4);
           std::string_view line;
-          while (range.next(line)) {
-          }
+          while (range.next(line)) {}
         }) == file.path() + ":3: a line of more than 4 bytes");
 }
 
@@ -154,9 +160,11 @@ TEST_CASE("io entries: element types of Matrix Market") {
   CHECK(list<double>(integer).entries.at(0).second == 9007199254740992.0);
   CHECK(list<bool>(pattern).entries.at(0).second);
   CHECK(list<std::int32_t>(pattern).entries.at(0).second == 1);
-  CHECK(run_error_of([&] { (void)list<std::int32_t>(integer); }) == integer + ":3: `9007199254740993` does not fit into i32");
-  CHECK(run_error_of([&] { (void)list<std::int64_t>(real); }) == "input A is declared i64, but `" + real +
-                                                                     "` holds real numbers, which do not widen to it; convert the file or declare a wider type");
+  CHECK(run_error_of([&] { (void)list<std::int32_t>(integer); }) ==
+        integer + ":3: `9007199254740993` does not fit into i32");
+  CHECK(run_error_of([&] { (void)list<std::int64_t>(real); }) ==
+        "input A is declared i64, but `" + real +
+            "` holds real numbers, which do not widen to it; convert the file or declare a wider type");
   CHECK(run_error_of([&] { (void)list<bool>(integer); }).starts_with("input A is declared bool"));
 }
 
@@ -167,14 +175,17 @@ TEST_CASE("io entries: what is wrong with a Matrix Market file, and in which lin
     const auto error = [&](const std::string& text) { return matrix_error(folder, text, parts); };
     CHECK(error("") == ":1: the file is empty");
     CHECK(error("1 1 1\n") == ":1: this is not a Matrix Market file: it does not begin with %%MatrixMarket");
-    CHECK(error("%%MatrixMarket matrix coordinate complex general\n") == ":1: the field is `complex`, which is not supported");
-    CHECK(error("%%MatrixMarket matrix coordinate real hermitian\n") == ":1: the symmetry is `hermitian`, not `general`, `symmetric` or `skew-symmetric`");
+    CHECK(error("%%MatrixMarket matrix coordinate complex general\n") ==
+          ":1: the field is `complex`, which is not supported");
+    CHECK(error("%%MatrixMarket matrix coordinate real hermitian\n") ==
+          ":1: the symmetry is `hermitian`, not `general`, `symmetric` or `skew-symmetric`");
     CHECK(error(head + "% only\n% notes\n") == ":4: the file ends before the line with its sizes");
     CHECK(error(head + "3 3\n") == ":2: expected the numbers of rows, columns and entries");
     CHECK(error(head + "3 -3 0\n") == ":2: expected the numbers of rows, columns and entries");
     CHECK(error(head + "3 99999999999999999999 0\n") == ":2: expected the numbers of rows, columns and entries");
     CHECK(error(head + "3 3 2\n1 1 5\n") == ":2: the header announces 2 entries, the file has 1");
-    CHECK(error(head + "\n3 3 900000000000000000\n1 1 5\n") == ":3: the header announces 900000000000000000 entries, the file has 1");
+    CHECK(error(head + "\n3 3 900000000000000000\n1 1 5\n") ==
+          ":3: the header announces 900000000000000000 entries, the file has 1");
     CHECK(error(head + "3 3 1\n1 1 5\n1 2 5\n") == ":2: the header announces 1 entries, the file has 2");
     CHECK(error(head + "3 3 2\n1 1 5\n\n%\n4 1 5\n") == ":6: row 4 is not one of 1 to 3");
     CHECK(error(head + "3 3 2\r\n1 1 5\r\n1 0 5\r\n") == ":4: column 0 is not one of 1 to 3");
@@ -183,9 +194,12 @@ TEST_CASE("io entries: what is wrong with a Matrix Market file, and in which lin
     CHECK(error(head + "3 3 1\n1 1 5 5\n") == ":3: text after the entry: `5`");
     CHECK(error(head + "3 3 1\n1 1 1e999\n") == ":3: `1e999` does not fit into f64");
     CHECK(error(head + "3 3 1\n1 1 1e-999\n") == "no error");
-    CHECK(error("%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 1\n2 2 1\n") == ":3: a skew-symmetric matrix has zeros on its diagonal");
-    CHECK(error("%%MatrixMarket matrix coordinate real symmetric\n3 4 1\n2 2 1\n") == ":2: a symmetric matrix is square, this one is 3 by 4");
-    CHECK(error("%%MatrixMarket matrix array real general\n2 1\n5\n") == ":2: a matrix of this shape has 2 values, the file has 1");
+    CHECK(error("%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 1\n2 2 1\n") ==
+          ":3: a skew-symmetric matrix has zeros on its diagonal");
+    CHECK(error("%%MatrixMarket matrix coordinate real symmetric\n3 4 1\n2 2 1\n") ==
+          ":2: a symmetric matrix is square, this one is 3 by 4");
+    CHECK(error("%%MatrixMarket matrix array real general\n2 1\n5\n") ==
+          ":2: a matrix of this shape has 2 values, the file has 1");
     CHECK(error("%%MatrixMarket matrix array real general\n900000000000000000 900000000000000000\n5\n") ==
           ":2: a matrix of this shape has 9223372036854775807 values, the file has 1");
     CHECK(error("%%MatrixMarket matrix array real general\n0 900000000000000000\n") == "no error");
@@ -197,7 +211,8 @@ TEST_CASE("io entries: coordinates beyond 32 bits, duplicates, and a dense readi
   const TemporaryFolder folder;
   const std::string head = "%%MatrixMarket matrix coordinate real general\n";
   const std::int64_t far = (std::int64_t{1} << 32) + 1;
-  const std::string wide = folder.write("wide.mtx", head + std::to_string(far) + " 1 1\n" + std::to_string(far) + " 1 5\n");
+  const std::string wide =
+      folder.write("wide.mtx", head + std::to_string(far) + " 1 1\n" + std::to_string(far) + " 1 5\n");
   CHECK(list<double>(wide) == Listed<double>{{far, 1}, {{{far - 1, 0}, 5.0}}});
   const std::string twice = folder.write("twice.mtx", head + "2 2 4\n1 2 1e16\n1 2 1\n1 2 -1e16\n2 2 -0.0\n");
   std::vector<double> elements;
@@ -212,7 +227,9 @@ TEST_CASE("io entries: coordinates beyond 32 bits, duplicates, and a dense readi
   narrow.widen();
   CHECK(narrow.form().bytes() == 24);
   std::vector<Extents> at;
-  narrow.for_each([&](const std::byte* entry) { at.push_back({narrow.form().coordinate(entry, 0), narrow.form().coordinate(entry, 1)}); });
+  narrow.for_each([&](const std::byte* entry) {
+    at.push_back({narrow.form().coordinate(entry, 0), narrow.form().coordinate(entry, 1)});
+  });
   CHECK(at == std::vector<Extents>{{0, 1}, {0, 1}, {0, 1}, {1, 1}});
 }
 
@@ -221,10 +238,12 @@ TEST_CASE("io entries: what does not fit is counted, and takes the memory of a p
   std::string matrix = "%%MatrixMarket matrix coordinate real symmetric\n9 9 9\n", tensor, table;
   for (int k = 1; k <= 9; ++k) {
     matrix += std::to_string(k) + " 1 0.5\n";
-    tensor += "1 " + std::to_string(k == 6 ? (std::int64_t{1} << 40) : k) + " 0.5\n";  // entries become wider on the way
+    tensor +=
+        "1 " + std::to_string(k == 6 ? (std::int64_t{1} << 40) : k) + " 0.5\n";  // entries become wider on the way
     table += std::to_string(k) + ",1\n";
   }
-  const std::vector<std::pair<std::string, std::int64_t>> files = {{folder.write("m.mtx", matrix), 17}, {folder.write("t.tns", tensor), 9}, {folder.write("c.csv", table), 18}};
+  const std::vector<std::pair<std::string, std::int64_t>> files = {
+      {folder.write("m.mtx", matrix), 17}, {folder.write("t.tns", tensor), 9}, {folder.write("c.csv", table), 18}};
   for (const auto& [path, count] : files) {
     InputFile file(path);
     const auto read = [&](std::int64_t bytes) {
@@ -234,7 +253,8 @@ TEST_CASE("io entries: what does not fit is counted, and takes the memory of a p
     const Entries all = read(0);
     CHECK(all.count() == count);
     CHECK(all.complete());
-    for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{40}, all.bytes() - 16, all.bytes(), all.bytes() + 1}) {
+    for (const std::int64_t bytes :
+         {std::int64_t{1}, std::int64_t{40}, all.bytes() - 16, all.bytes(), all.bytes() + 1}) {
       INFO(path << ", " << bytes << " bytes");
       const Entries some = read(bytes);
       CHECK(some.count() == count);
@@ -273,7 +293,9 @@ TEST_CASE("io entries: FROSTT files, their shape and what is wrong with them") {
     const std::string message = run_error_of([&] { (void)list<decltype(value)>(file, 2); });
     return message.starts_with(file) ? message.substr(file.size()) : message;
   };
-  CHECK(error("# nothing\n", 1.0) == ":1: the file has no entries, so that nothing says how many dimensions it has; a first line `# tdsl shape 4 3` would say its shape");
+  CHECK(error("# nothing\n", 1.0) ==
+        ":1: the file has no entries, so that nothing says how many dimensions it has; a first line `# tdsl shape 4 3` "
+        "would say its shape");
   CHECK(error("5\n", 1.0) == ":1: expected subscripts and a value");
   CHECK(error("1 1 1 1 1 1 1 1 1 1\n", 1.0) == ":1: tensors have at most 8 dimensions");
   CHECK(error("1 1 5\n0 1 5\n", 1.0) == ":2: expected subscript 1 of 2, from 1 on, found `0`");
@@ -281,7 +303,11 @@ TEST_CASE("io entries: FROSTT files, their shape and what is wrong with them") {
   CHECK(error("1 1 5\n1 1 1 5\n", 1.0) == ":2: the first entry has 2 subscripts, this one has more");
   CHECK(error("1 1 5.5\n", std::int32_t{1}) == ":1: expected an integer, found `5.5`");
   CHECK(error("1 1 2\n", true) == ":1: expected 1, which is true, found `2`");
-  CHECK(error("1 1 \xe2\x88\x92" "5\xff\n", 1.0) == ":1: expected a number, found `\xe2\x88\x92" "5\\xff`");
+  CHECK(error("1 1 \xe2\x88\x92"
+              "5\xff\n",
+              1.0) ==
+        ":1: expected a number, found `\xe2\x88\x92"
+        "5\\xff`");
 }
 
 TEST_CASE("io entries: a FROSTT file may say its shape, and lines may end with comments") {
@@ -305,7 +331,8 @@ TEST_CASE("io entries: a FROSTT file may say its shape, and lines may end with c
   CHECK(error("# tdsl shape\n1 1 5\n") == ":1: expected the 1 to 8 extents of the shape");
   CHECK(error("# tdsl shape 1 1 1 1 1 1 1 1 1\n") == ":1: expected the 1 to 8 extents of the shape");
   CHECK(error("# tdsl shape 3 -1\n") == ":1: expected an extent of the shape, found `-1`");
-  CHECK(error("# tdsl shape 3 2\n1 1 5\n1 3 5\n") == ":3: subscript 2 is 3, but the shape in the first line has 2 there");
+  CHECK(error("# tdsl shape 3 2\n1 1 5\n1 3 5\n") ==
+        ":3: subscript 2 is 3, but the shape in the first line has 2 there");
   CHECK(error("# tdsl shape 3 2\n1 1 1 5\n") == ":2: the shape has 2 extents, this one has more");
 }
 
@@ -336,8 +363,10 @@ TEST_CASE("io entries: every byte of an archive's arrays counts in a checksum, i
   const std::string whole = folder.read("a.npz");
   const OpenFile file(path);
   for (const ZipMember& member : zip_members(file)) {
-    const auto end = static_cast<std::size_t>(member.local_offset + 50 + static_cast<std::int64_t>(member.name.size()) + member.bytes);
-    // The last bit of the last value: of shapes and pointers it is a number that does not fit, of others none can tell but the checksum.
+    const auto end = static_cast<std::size_t>(member.local_offset + 50 + static_cast<std::int64_t>(member.name.size()) +
+                                              member.bytes);
+    // The last bit of the last value: of shapes and pointers it is a number that does not fit, of others none can tell
+    // but the checksum.
     const bool checked_alone = member.name == "data.npy" || member.name == "format.npy";
     for (const std::size_t from_end : {std::size_t{1}, std::size_t{8}}) {
       std::string damaged = whole;
@@ -348,7 +377,8 @@ TEST_CASE("io entries: every byte of an archive's arrays counts in a checksum, i
       for (const std::int64_t parts : {1, 2, 3, 7, 30}) {
         const std::string error = run_error_of([&] { (void)list<double>(bad, parts); });
         CHECK(error.find("b.npz`") != std::string::npos);
-        if (checked_alone && member.name == "data.npy") CHECK(error == "`" + bad + "`: data.npy: its checksum is wrong: the file is damaged");
+        if (checked_alone && member.name == "data.npy")
+          CHECK(error == "`" + bad + "`: data.npy: its checksum is wrong: the file is damaged");
       }
     }
   }
@@ -365,10 +395,13 @@ TEST_CASE("io entries: what is no file of its kind is told what it is") {
   CHECK(error("a.npy", hdf5) == " is an HDF5 file (.h5), not the .npy file that its name says");
   CHECK(error("a.mtx", hdf5) == " is an HDF5 file (.h5), not the .mtx file that its name says");
   CHECK(error("a.mtx", "\x1f\x8b\x08 packed") == " is compressed with gzip, not the .mtx file that its name says");
-  CHECK(error("a.tns", "%%MatrixMarket matrix\n") == " is a Matrix Market file (.mtx), not the .tns file that its name says");
+  CHECK(error("a.tns", "%%MatrixMarket matrix\n") ==
+        " is a Matrix Market file (.mtx), not the .tns file that its name says");
   CHECK(error("a.npz", "\x93NUMPY\x01") == " is a NumPy array (.npy), not the .npz file that its name says");
-  CHECK(error("a.tns", std::string("1 2 3\n\0\0", 8)) == " is binary, not a text, not the .tns file that its name says");
-  const std::string other = ", and its extension names no other kind: .mtx, .tns, .npz, .csv and .h5, in lower case, do";
+  CHECK(error("a.tns", std::string("1 2 3\n\0\0", 8)) ==
+        " is binary, not a text, not the .tns file that its name says");
+  const std::string other =
+      ", and its extension names no other kind: .mtx, .tns, .npz, .csv and .h5, in lower case, do";
   CHECK(error("A.MTX", "%%MatrixMarket matrix\n") == " is a Matrix Market file (.mtx)" + other);
   CHECK(error("a.txt", "1 2 3\n") == " is not a .npy file" + other);
   CHECK(error("a", "1 2 3\n") == " is not a .npy file" + other);
@@ -382,7 +415,9 @@ TEST_CASE("io entries: what is written reads back, and does not depend on the nu
     using T = decltype(tag);
     std::unique_ptr<T[]> elements(new T[35]());
     for (int k = 0; k < 35; ++k) {
-      if (random() % 3 == 0) elements[static_cast<std::size_t>(k)] = static_cast<T>(1.0 / (1.0 + static_cast<double>(random() % 97)) + (std::is_integral_v<T> ? 5 : 0));
+      if (random() % 3 == 0)
+        elements[static_cast<std::size_t>(k)] =
+            static_cast<T>(1.0 / (1.0 + static_cast<double>(random() % 97)) + (std::is_integral_v<T> ? 5 : 0));
     }
     for (std::size_t k = 30; k < 35; ++k) elements[k] = T(0);  // the last row is empty
     std::string first;
@@ -413,7 +448,8 @@ TEST_CASE("io entries: what is written reads back, and does not depend on the nu
       CHECK(std::equal(read.get(), read.get() + 35, elements.get()));
       if (extension != ".npz") CHECK(list<T>(path, 3) == list<T>(path));
     }
-    const std::unique_ptr<EntryWriter> empty = EntryWriter::create(folder / ("none" + extension), element_type_of<T>, shape);
+    const std::unique_ptr<EntryWriter> empty =
+        EntryWriter::create(folder / ("none" + extension), element_type_of<T>, shape);
     write_entries(*empty, Entries({2, element_type_of<T>}));
     empty->file().commit();
     CHECK(list<T>(folder / ("none" + extension)) == Listed<T>{shape, {}});
@@ -429,7 +465,8 @@ TEST_CASE("io entries: what is written reads back, and does not depend on the nu
 
 TEST_CASE("io entries: files that once broke a promise") {
   int files = 0;
-  for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(TDSL_SOURCE_DIR) / "tests" / "fuzz" / "corpus_readers")) {
+  for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(TDSL_SOURCE_DIR) / "tests" /
+                                                              "fuzz" / "corpus_readers")) {
     CAPTURE(file.path().string());
     std::ifstream stream(file.path(), std::ios::binary);
     const std::string content{std::istreambuf_iterator<char>(stream), {}};
@@ -456,7 +493,10 @@ TEST_CASE("io entries: damaged files of every kind give an error or the entries 
         case 0: text[at] = static_cast<char>(random()); break;
         case 1: text.erase(at, 1 + random() % 4); break;
         case 2: text.insert(at, text.substr(random() % text.size(), 1 + random() % 9)); break;
-        case 3: text.insert(at, std::vector<std::string>{"\n", "\r\n", " ", "9999999999999999999", "e", "-", "%", "nan"}[random() % 8]); break;
+        case 3:
+          text.insert(at, std::vector<std::string>{"\n", "\r\n", " ", "9999999999999999999", "e", "-", "%",
+                                                   "nan"}[random() % 8]);
+          break;
         default: text.resize(at); break;
       }
     }

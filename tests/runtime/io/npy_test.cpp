@@ -62,9 +62,7 @@ void write_file(const std::string& path, const std::string& content) {
 /// A `.npy` file of version 1, 2 or 3 from its dictionary and the bytes of its elements.
 std::string npy(const std::string& dictionary, const std::string& data, char version = 1) {
   std::string length{static_cast<char>(dictionary.size() & 0xFF), static_cast<char>(dictionary.size() >> 8)};
-  if (version > 1) {
-    length += std::string(2, '\0');
-  }
+  if (version > 1) { length += std::string(2, '\0'); }
   return std::string("\x93NUMPY") + version + '\0' + length + dictionary + data;
 }
 
@@ -86,9 +84,7 @@ std::string bytes_of(const std::vector<T>& values, bool swapped = false) {
 
 Extents c_strides(const Extents& shape) {
   Extents strides(shape.size(), 1);
-  for (std::size_t d = shape.size(); d-- > 1;) {
-    strides[d - 1] = strides[d] * shape[d];
-  }
+  for (std::size_t d = shape.size(); d-- > 1;) { strides[d - 1] = strides[d] * shape[d]; }
   return strides;
 }
 
@@ -116,9 +112,7 @@ std::string open_error(const std::string& path) {
   return error_of([&] { const NpyReader reader(path); });
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -290,7 +284,8 @@ TEST_CASE("a file that changes after its header was read is refused, one that is
   const NpyReader second(path);
   CHECK(second.identity() != first.identity());
   std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
-  CHECK(contains(error_of([&] { (void)first_of(second); }), "`" + path + "` was changed after its header had been read"));
+  CHECK(
+      contains(error_of([&] { (void)first_of(second); }), "`" + path + "` was changed after its header had been read"));
   const NpyReader third(path);
   write_file(path, file_of(3) + "more");
   CHECK(contains(error_of([&] { (void)first_of(third); }), "and has " + std::to_string(file_of(3).size() + 4)));

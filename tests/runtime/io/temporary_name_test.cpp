@@ -33,7 +33,9 @@ TEST_CASE("temporary names tell job and rank") {
 TEST_CASE("what a killed attempt of the same job left is removed, and nothing else") {
   const tdsl::tests::TemporaryFolder folder;
   const OfJob job("123");
-  for (const char* name : {".C.npy.tmp-123-0", ".C.npy.tmp-123-5-2", ".C.npy.tmp-12-0", ".C.npy.tmp-1234-0", ".D.npy.tmp-123-0", "C.npy"}) (void)folder.write(name, "");
+  for (const char* name :
+       {".C.npy.tmp-123-0", ".C.npy.tmp-123-5-2", ".C.npy.tmp-12-0", ".C.npy.tmp-1234-0", ".D.npy.tmp-123-0", "C.npy"})
+    (void)folder.write(name, "");
   {
     const OutputFile live = OutputFile::create(folder / "C.npy", Unfinished::kNamed);
     remove_leftovers(folder / "C.npy");
@@ -42,6 +44,7 @@ TEST_CASE("what a killed attempt of the same job left is removed, and nothing el
     CHECK(std::filesystem::exists(folder / ".C.npy.tmp-123-0-2"));  // is being written
   }
   CHECK_FALSE(std::filesystem::exists(folder / ".C.npy.tmp-123-0-2"));
-  for (const char* name : {".C.npy.tmp-12-0", ".C.npy.tmp-1234-0", ".D.npy.tmp-123-0", "C.npy"}) CHECK(std::filesystem::exists(folder / name));
+  for (const char* name : {".C.npy.tmp-12-0", ".C.npy.tmp-1234-0", ".D.npy.tmp-123-0", "C.npy"})
+    CHECK(std::filesystem::exists(folder / name));
   remove_leftovers(folder / "nowhere/C.npy");
 }

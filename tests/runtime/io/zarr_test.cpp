@@ -51,15 +51,15 @@ std::string chunk_of(const std::vector<T>& values) {
 }
 
 std::string zarray(const std::string& dtype, const std::string& more) {
-  return R"({"zarr_format": 2, "shape": [5, 4], "chunks": [2, 3], "order": "C", "filters": null, "compressor": null, "fill_value": "NaN", "dtype": ")" + dtype + "\"" + more + "}";
+  return R"({"zarr_format": 2, "shape": [5, 4], "chunks": [2, 3], "order": "C", "filters": null, "compressor": )"
+         R"(null, "fill_value": "NaN", "dtype": ")" +
+         dtype + "\"" + more + "}";
 }
 
 std::string error_of_head(const std::string& text) {
   try {
     static_cast<void>(rt::parse_zarray(text, "a.zarr"));
-  } catch (const rt::RunError& error) {
-    return error.what();
-  }
+  } catch (const rt::RunError& error) { return error.what(); }
   return {};
 }
 
@@ -74,11 +74,14 @@ TEST_CASE("zarr: what is written by boxes on several writers is read by boxes") 
   std::iota(values.begin(), values.end(), 0.5);
   REQUIRE(rt::zarr_tile(rt::ElementType::kF64, shape) == rt::Extents{1100, 750});
   for (int again = 0; again < 2; ++again) {  // the second one replaces the first
-    const std::shared_ptr<rt::TensorWriter> first = rt::create_tensor(path, rt::ElementType::kF64, shape, rt::Unfinished::kUnnamed);
+    const std::shared_ptr<rt::TensorWriter> first =
+        rt::create_tensor(path, rt::ElementType::kF64, shape, rt::Unfinished::kUnnamed);
     const std::shared_ptr<rt::TensorWriter> second = rt::open_tensor(first->token());
     first->write_box<double>(rt::Extents{0, 0}, rt::Extents{700, 1500}, values.data(), rt::Extents{1500, 1});
-    second->write_box<double>(rt::Extents{700, 0}, rt::Extents{1100, 900}, values.data() + 700 * 1500, rt::Extents{1500, 1});
-    second->write_box<double>(rt::Extents{700, 900}, rt::Extents{1100, 1500}, values.data() + 700 * 1500 + 900, rt::Extents{1500, 1});
+    second->write_box<double>(rt::Extents{700, 0}, rt::Extents{1100, 900}, values.data() + 700 * 1500,
+                              rt::Extents{1500, 1});
+    second->write_box<double>(rt::Extents{700, 900}, rt::Extents{1100, 1500}, values.data() + 700 * 1500 + 900,
+                              rt::Extents{1500, 1});
     first->sync();
     second->sync();
     if (again == 0) CHECK_FALSE(std::filesystem::exists(path));
@@ -98,7 +101,8 @@ TEST_CASE("zarr: what is written by boxes on several writers is read by boxes") 
   }
   CHECK(same);
   {
-    const auto left = rt::create_tensor(folder / "b.zarr", rt::ElementType::kI32, rt::Extents{}, rt::Unfinished::kNamed);
+    const auto left =
+        rt::create_tensor(folder / "b.zarr", rt::ElementType::kI32, rt::Extents{}, rt::Unfinished::kNamed);
     const std::int32_t seven = 7;
     left->write_box<std::int32_t>({}, {}, &seven, {});
     if (folder.entries() != 2) CHECK(false);
@@ -111,11 +115,12 @@ TEST_CASE("zarr: what is written by boxes on several writers is read by boxes") 
     REQUIRE(folder.entries() == 2);
     rt::unlink_temporaries();  // as a rank that ends because another one has failed
     CHECK(folder.entries() == 1);
-    CHECK_THROWS_AS(theirs->write_box<double>(rt::Extents{0, 0}, shape, values.data(), rt::Extents{1500, 1}), rt::RunError);
+    CHECK_THROWS_AS(theirs->write_box<double>(rt::Extents{0, 0}, shape, values.data(), rt::Extents{1500, 1}),
+                    rt::RunError);
   }
   std::filesystem::create_directory(folder / "c.zarr");
-  CHECK_THROWS_WITH_AS(rt::create_tensor(folder / "c.zarr", rt::ElementType::kF64, shape, rt::Unfinished::kNamed), doctest::Contains("is no Zarr array; only one is replaced"),
-                       rt::RunError);
+  CHECK_THROWS_WITH_AS(rt::create_tensor(folder / "c.zarr", rt::ElementType::kF64, shape, rt::Unfinished::kNamed),
+                       doctest::Contains("is no Zarr array; only one is replaced"), rt::RunError);
 }
 
 TEST_CASE("zarr: types, orders, separators and fill values of others") {
@@ -158,14 +163,16 @@ TEST_CASE("zarr: heads that cannot be read") {
   CHECK_FALSE(error_of_head(zarray("<c16", "")).empty());
   CHECK(error_of_head(zarray("<i4", "")).find("its fill value NaN is no value of its dtype") != std::string::npos);
   text = zarray("|u1", "");
-  for (const auto& [fill, good] : {std::pair{"255", true}, std::pair{"256", false}, std::pair{"-1", false}, std::pair{"2.5", false}}) {
+  for (const auto& [fill, good] :
+       {std::pair{"255", true}, std::pair{"256", false}, std::pair{"-1", false}, std::pair{"2.5", false}}) {
     std::string with = text;
     CHECK(error_of_head(with.replace(with.find("\"NaN\""), 5, fill)).empty() == good);
   }
   text = zarray("<f8", "");
   text.replace(text.find("[2, 3]"), 6, "[2, 0]");
   CHECK(error_of_head(text).find("chunks do not fit") != std::string::npos);
-  CHECK(rt::parse_zarray(rt::zarray_text(rt::ElementType::kI64, rt::Extents{7, 9}, rt::Extents{7, 3}), "a").tile.type_name() == "i64");
+  CHECK(rt::parse_zarray(rt::zarray_text(rt::ElementType::kI64, rt::Extents{7, 9}, rt::Extents{7, 3}), "a")
+            .tile.type_name() == "i64");
   CHECK(*rt::parse_json(R"({"a": ["x\n\u00e4", true]})").member("a")->items()->front().string() == "x\n\xc3\xa4");
 }
 
@@ -192,6 +199,7 @@ TEST_CASE("boxes: without others, cut, united") {
   CHECK(rt::united(parts) == std::vector{whole});
   CHECK(rt::united({box(0, 1, 0, 1), box(1, 2, 1, 2)}).size() == 2);
   tdsl::plan::Index rows = 0;
-  for (int rank = 0; rank < 3; ++rank) rows += rt::share_of_rows(std::vector<tdsl::plan::Index>{10, 3}, rank, 3)[0].size();
+  for (int rank = 0; rank < 3; ++rank)
+    rows += rt::share_of_rows(std::vector<tdsl::plan::Index>{10, 3}, rank, 3)[0].size();
   CHECK(rows == 10);
 }

@@ -31,7 +31,10 @@ std::vector<double> special_values(std::mt19937& random, std::size_t count, unsi
   std::vector<double> values(count);
   for (double& x : values) {
     const auto pick = random() % rarity;
-    x = pick == 0 ? std::nan("") : pick == 1 ? INFINITY : pick < 4 ? (pick == 2 ? 0.0 : -0.0) : std::ldexp(static_cast<double>(random()), -31) - 1;
+    x = pick == 0   ? std::nan("")
+        : pick == 1 ? INFINITY
+        : pick < 4  ? (pick == 2 ? 0.0 : -0.0)
+                    : std::ldexp(static_cast<double>(random()), -31) - 1;
   }
   return values;
 }
@@ -47,7 +50,8 @@ struct Elements {
 
 /// `numbers`: nullptr, or what may take the place of `combine` in blocks without nan and inf.
 template <class T, class Combine, class Numbers = std::nullptr_t>
-void compare(Index m, Index n, Interval k, Interval l, T start, const Combine& combine, const Numbers& numbers = nullptr, unsigned rarity = 40) {
+void compare(Index m, Index n, Interval k, Interval l, T start, const Combine& combine,
+             const Numbers& numbers = nullptr, unsigned rarity = 40) {
   std::mt19937 random(7);
   const Index points = k.size() * l.size();
   const auto a = special_values(random, static_cast<std::size_t>(m * points), rarity);
@@ -56,7 +60,9 @@ void compare(Index m, Index n, Interval k, Interval l, T start, const Combine& c
   const auto x = [&](Index i, Index kk, Index ll) {
     return std::tuple(a[static_cast<std::size_t>(i * points + point(kk, ll))], static_cast<float>(kk));
   };
-  const auto y = [&](Index j, Index kk, Index ll) { return std::tuple(b[static_cast<std::size_t>((j - 3) * points + point(kk, ll))]); };
+  const auto y = [&](Index j, Index kk, Index ll) {
+    return std::tuple(b[static_cast<std::size_t>((j - 3) * points + point(kk, ll))]);
+  };
   const Elements<T> expected(static_cast<std::size_t>(m * n), start);
   for (Index i = 0; i < m; ++i) {
     for (Index j = 0; j < n; ++j) {
@@ -71,8 +77,8 @@ void compare(Index m, Index n, Interval k, Interval l, T start, const Combine& c
   for (const SimdLevel level : levels_here()) {
     const Elements<T> c(static_cast<std::size_t>(m * n), start);
     rt::blocked_reduction<T>(
-        Interval{0, m}, Interval{3, n + 3}, std::array{k, l}, x, y, combine, [&](Index i, Index j) -> T& { return c[i * n + j - 3]; },
-        level, numbers);
+        Interval{0, m}, Interval{3, n + 3}, std::array{k, l}, x, y, combine,
+        [&](Index i, Index j) -> T& { return c[i * n + j - 3]; }, level, numbers);
     Index wrong = 0;
     for (Index e = 0; e < m * n; ++e) {
       const bool both_nan = c[e] != c[e] && expected[e] != expected[e];
@@ -89,11 +95,17 @@ void compare(Index m, Index n, Interval k, Interval l, T start, const Combine& c
 }  // namespace
 
 TEST_CASE("kernels: blocked reductions give the bits of the plain loops on every level, for all edges") {
-  const auto min_plus = [](double total, double x, float k, double y) { return rt::scalar::least(total, x + y + static_cast<double>(k)); };
+  const auto min_plus = [](double total, double x, float k, double y) {
+    return rt::scalar::least(total, x + y + static_cast<double>(k));
+  };
   const auto distance = [](double total, double x, float, double y) { return total + (x - y) * (x - y); };
-  const auto narrow = [](float total, double x, float k, double y) { return rt::scalar::max(total, static_cast<float>(x * y) - k); };
+  const auto narrow = [](float total, double x, float k, double y) {
+    return rt::scalar::max(total, static_cast<float>(x * y) - k);
+  };
   const auto both = [](bool total, double x, float, double y) { return (x > 0.0 && y < 0.5) || total; };
-  const auto count = [](std::int64_t total, double x, float, double y) { return rt::scalar::add<std::int64_t>(total, x < y ? 1 : 0); };
+  const auto count = [](std::int64_t total, double x, float, double y) {
+    return rt::scalar::add<std::int64_t>(total, x < y ? 1 : 0);
+  };
   for (const Index m : {1, 7, 8, 67}) {
     for (const Index n : {1, 15, 16, 33, 530}) {
       for (const Interval k : {Interval{2, 3}, Interval{0, 29}}) {
@@ -109,11 +121,21 @@ TEST_CASE("kernels: blocked reductions give the bits of the plain loops on every
   compare<double>(5, 5, {0, 0}, {0, 4}, INFINITY, min_plus);
 }
 
-TEST_CASE("kernels: blocks without nan and inf take the shorter function, with the same bits; sums of squares are fused on every level") {
-  const auto min_plus = [](double total, double x, float k, double y) { return rt::scalar::least(total, x + y + static_cast<double>(k)); };
-  const auto least = [](double total, double x, float k, double y) { return rt::scalar::min_number(total, x + y + static_cast<double>(k)); };
-  const auto largest = [](float total, double x, float, double y) { return rt::scalar::greatest(total, static_cast<float>(x - y)); };
-  const auto largest_number = [](float total, double x, float, double y) { return rt::scalar::max_number(total, static_cast<float>(x - y)); };
+TEST_CASE(
+    "kernels: blocks without nan and inf take the shorter function, with the same bits; sums of squares are fused on "
+    "every level") {
+  const auto min_plus = [](double total, double x, float k, double y) {
+    return rt::scalar::least(total, x + y + static_cast<double>(k));
+  };
+  const auto least = [](double total, double x, float k, double y) {
+    return rt::scalar::min_number(total, x + y + static_cast<double>(k));
+  };
+  const auto largest = [](float total, double x, float, double y) {
+    return rt::scalar::greatest(total, static_cast<float>(x - y));
+  };
+  const auto largest_number = [](float total, double x, float, double y) {
+    return rt::scalar::max_number(total, static_cast<float>(x - y));
+  };
   const auto squares = [](double total, double x, float, double y) { return std::fma(x - y, x - y, total); };
   for (const unsigned rarity : {200U, 20'000U}) {
     compare<double>(67, 530, {0, 29}, {-2, 8}, INFINITY, min_plus, least, rarity);
@@ -129,8 +151,9 @@ TEST_CASE("kernels: one value that is no number changes the function of its own 
   const auto y = [](Index j, Index k) { return std::tuple(j == 20 && k == 5 ? std::nan("") : 1.0); };
   const Elements<double> c(static_cast<std::size_t>(m * n), 0);
   rt::blocked_reduction<double>(
-      Interval{0, m}, Interval{0, n}, std::array{Interval{0, 10}}, x, y, [](double total, double, double) { return total; },
-      [&](Index i, Index j) -> double& { return c[i * n + j]; }, rt::simd_level(), [](double total, double, double) { return total + 1; });
+      Interval{0, m}, Interval{0, n}, std::array{Interval{0, 10}}, x, y,
+      [](double total, double, double) { return total; }, [&](Index i, Index j) -> double& { return c[i * n + j]; },
+      rt::simd_level(), [](double total, double, double) { return total + 1; });
   Index wrong = 0;
   for (Index i = 0; i < m; ++i) {
     for (Index j = 0; j < n; ++j) wrong += c[i * n + j] == (i / 8 == 1 || j / 16 == 1 ? 0 : 10) ? 0 : 1;

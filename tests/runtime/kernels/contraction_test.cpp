@@ -36,7 +36,8 @@ plan::Box box_of(const std::vector<Index>& shape) {
 }
 
 /// The definition: every point of the label space.
-void contract_by_definition(const plan::Op& op, const rt::TaskArgs& args, std::vector<double>& out, const rt::Operand& block) {
+void contract_by_definition(const plan::Op& op, const rt::TaskArgs& args, std::vector<double>& out,
+                            const rt::Operand& block) {
   const std::size_t labels = op.labels.size();
   const rt::LabelStrides a = rt::strides_of(op.reads[0], labels, args.inputs[0]);
   const rt::LabelStrides b = rt::strides_of(op.reads[1], labels, args.inputs[1]);
@@ -67,7 +68,8 @@ void contract_by_definition(const plan::Op& op, const rt::TaskArgs& args, std::v
   }
 }
 
-void check_contraction(std::mt19937& random, plan::OpBuilder& builder, const std::vector<Index>& a_shape, const std::vector<Index>& b_shape) {
+void check_contraction(std::mt19937& random, plan::OpBuilder& builder, const std::vector<Index>& a_shape,
+                       const std::vector<Index>& b_shape) {
   const auto op = std::make_shared<const plan::Op>(builder.op());
   for (const bool fresh : {true, false}) {
     const Data a(random, box_of(a_shape));
@@ -124,19 +126,39 @@ TEST_CASE("contraction kernel: every pattern of labels agrees with its definitio
     }
     SUBCASE("batches and several summed labels") {
       auto batch = start();
-      batch.out("b", 3).out("i", 18).out("j", n).reduce("k", 20).read(0, {at(3), at(0), at(1)}).read(1, {at(2), at(3), at(0)});
+      batch.out("b", 3)
+          .out("i", 18)
+          .out("j", n)
+          .reduce("k", 20)
+          .read(0, {at(3), at(0), at(1)})
+          .read(1, {at(2), at(3), at(0)});
       check_contraction(random, batch, {20, 3, 18}, {n, 20, 3});
       auto interleaved = start();
       interleaved.out("i", n).out("q", 20).reduce("k", 18).read(0, {at(0), at(2), at(1)}).read(1, {at(2), at(1)});
       check_contraction(random, interleaved, {n, 18, 20}, {18, 20});
       auto two = start();
-      two.out("i", 18).out("j", 19).reduce("k", n).reduce("l", 5).read(0, {at(0), at(2), at(3)}).read(1, {at(2), at(3), at(1)});
+      two.out("i", 18)
+          .out("j", 19)
+          .reduce("k", n)
+          .reduce("l", 5)
+          .read(0, {at(0), at(2), at(3)})
+          .read(1, {at(2), at(3), at(1)});
       check_contraction(random, two, {18, n, 5}, {n, 5, 19});
       auto apart = start();
-      apart.out("i", 18).out("j", 19).reduce("k", n).reduce("l", 5).read(0, {at(3), at(0), at(2)}).read(1, {at(2), at(1), at(3)});
+      apart.out("i", 18)
+          .out("j", 19)
+          .reduce("k", n)
+          .reduce("l", 5)
+          .read(0, {at(3), at(0), at(2)})
+          .read(1, {at(2), at(1), at(3)});
       check_contraction(random, apart, {5, 18, n}, {n, 19, 5});
       auto alone = start();
-      alone.out("i", 18).out("j", 19).reduce("k", n).reduce("l", 4).read(0, {at(0), at(2), at(3)}).read(1, {at(2), at(1)});
+      alone.out("i", 18)
+          .out("j", 19)
+          .reduce("k", n)
+          .reduce("l", 4)
+          .read(0, {at(0), at(2), at(3)})
+          .read(1, {at(2), at(1)});
       check_contraction(random, alone, {18, n, 4}, {n, 19});
     }
     SUBCASE("constants, coefficients, diagonals, parts of the output") {
@@ -150,7 +172,10 @@ TEST_CASE("contraction kernel: every pattern of labels agrees with its definitio
       diagonal.out("i", n).reduce("k", 17).read(0, {at(0), at(0), at(1)}).read(1, {at(1), at(0)});
       check_contraction(random, diagonal, {n, n, 17}, {17, n});
       auto partial = start();
-      partial.label("i", {2, 19}).label("j", {0, 20}).reduce("k", n).write({25, 3, 22}, {{0, 1, 1}, {plan::kNoLabel, 1, 2}, {1, 1, 0}});
+      partial.label("i", {2, 19})
+          .label("j", {0, 20})
+          .reduce("k", n)
+          .write({25, 3, 22}, {{0, 1, 1}, {plan::kNoLabel, 1, 2}, {1, 1, 0}});
       partial.read(0, {at(0), at(2)}).read(1, {at(2), at(1)});
       check_contraction(random, partial, {20, n}, {n, 20});
     }
@@ -212,7 +237,8 @@ TEST_CASE("combine kernel: parts meet in order, for every monoid") {
   CHECK(combined(plan::Combine::kMax) == expected([](float a, float b) { return std::max(a, b); }));
 }
 
-TEST_CASE("combine kernel: the pieces of a packed result meet by operators of their own, whichever elements a task has") {
+TEST_CASE(
+    "combine kernel: the pieces of a packed result meet by operators of their own, whichever elements a task has") {
   const Index parts = 4, elements = 6;
   plan::OpBuilder builder(plan::OpClass::kCombine, "s", 0, 0);
   builder.out("element", elements).reduce("c", parts).read(0, {plan::at(1), plan::at(0)});
@@ -220,13 +246,15 @@ TEST_CASE("combine kernel: the pieces of a packed result meet by operators of th
   std::vector<double> in(static_cast<std::size_t>(parts * elements));
   for (std::size_t x = 0; x < in.size(); ++x) in[x] = static_cast<double>(x * 7 % 11);
   const rt::Kernel kernel =
-      rt::combine_kernel(op, plan::Combine::kSum, rt::ElementType::kF64, {{plan::Combine::kSum, 2}, {plan::Combine::kMax, 3}, {plan::Combine::kMin, 1}});
+      rt::combine_kernel(op, plan::Combine::kSum, rt::ElementType::kF64,
+                         {{plan::Combine::kSum, 2}, {plan::Combine::kMax, 3}, {plan::Combine::kMin, 1}});
   for (const Interval mine : {Interval{0, 6}, Interval{0, 1}, Interval{1, 4}, Interval{3, 6}, Interval{5, 6}}) {
     CAPTURE(mine.lo);
     plan::Box box = box_of({parts, mine.size()});
     box[1] = mine;
     std::vector<double> part;
-    for (Index p = 0; p < parts; ++p) part.insert(part.end(), in.begin() + p * elements + mine.lo, in.begin() + p * elements + mine.hi);
+    for (Index p = 0; p < parts; ++p)
+      part.insert(part.end(), in.begin() + p * elements + mine.lo, in.begin() + p * elements + mine.hi);
     plan::Box out_box = box_of({mine.size()});
     out_box[0] = mine;
     std::vector<double> out(static_cast<std::size_t>(mine.size()), -1);
@@ -263,7 +291,8 @@ rt::Kernel doubling() {
     auto* const block = reinterpret_cast<double*>(t.outputs[0].data);
     while (true) {
       Index offset = 0;
-      for (std::size_t d = 0; d < at.size(); ++d) offset += (at[d] - t.outputs[0].box.dim[d].lo) * t.outputs[0].stride[d];
+      for (std::size_t d = 0; d < at.size(); ++d)
+        offset += (at[d] - t.outputs[0].box.dim[d].lo) * t.outputs[0].stride[d];
       block[offset] = 2 * block[offset] + bias[at.back() - t.inputs[1].box.dim[0].lo] + static_cast<double>(at.front());
       std::size_t d = at.size();
       while (d > 0 && ++at[d - 1] == t.labels[d - 1].hi) {
@@ -275,7 +304,8 @@ rt::Kernel doubling() {
   };
 }
 
-/// Two panels of k, of which the last completes the block; the block is not at 0. C[b, i, j] with `batch`, else C[i, j].
+/// Two panels of k, of which the last completes the block; the block is not at 0. C[b, i, j] with `batch`, else C[i,
+/// j].
 void check_epilogue(std::mt19937& random, Index m, Index n, Index k, bool left_turned, bool right_turned, bool batch) {
   CAPTURE(m);
   CAPTURE(n);
@@ -292,7 +322,10 @@ void check_epilogue(std::mt19937& random, Index m, Index n, Index k, bool left_t
     if (batch) dims.insert(dims.begin(), at(0));
     return dims;
   };
-  builder.read(0, subscripts(i, i + 2, left_turned)).read(1, subscripts(i + 2, i + 1, right_turned)).epilogue().read(2, {at(i + 1)});
+  builder.read(0, subscripts(i, i + 2, left_turned))
+      .read(1, subscripts(i + 2, i + 1, right_turned))
+      .epilogue()
+      .read(2, {at(i + 1)});
   const auto op = std::make_shared<const plan::Op>(builder.op());
   const auto box = [&](Interval x, Interval y, bool turned) {
     plan::Box b = box_of(batch ? std::vector<Index>{3, 0, 0} : std::vector<Index>{0, 0});
@@ -355,9 +388,14 @@ TEST_CASE("contraction kernel: an epilogue runs once over every element of a com
 TEST_CASE("combine kernel: an epilogue waits for the last partial result") {
   const Index parts = 4, elements = 6;
   plan::OpBuilder builder(plan::OpClass::kCombine, "s", 0, 0);
-  builder.out("element", elements).reduce("c", parts).read(0, {plan::at(1), plan::at(0)}).epilogue().read(1, {plan::at(0)});
+  builder.out("element", elements)
+      .reduce("c", parts)
+      .read(0, {plan::at(1), plan::at(0)})
+      .epilogue()
+      .read(1, {plan::at(0)});
   const auto op = std::make_shared<const plan::Op>(builder.op());
-  const rt::Kernel kernel = rt::followed_by(rt::combine_kernel(op, plan::Combine::kSum, rt::ElementType::kF64), rt::Epilogue(doubling()));
+  const rt::Kernel kernel =
+      rt::followed_by(rt::combine_kernel(op, plan::Combine::kSum, rt::ElementType::kF64), rt::Epilogue(doubling()));
   std::mt19937 random(5);
   const Data bias(random, box_of({elements}));
   Data out(random, box_of({elements}));
@@ -379,7 +417,8 @@ TEST_CASE("combine kernel: an epilogue waits for the last partial result") {
     kernel(args);
     for (std::size_t e = 0; e < expected.size(); ++e) expected[e] += part.elements[e];
   }
-  for (std::size_t e = 0; e < expected.size(); ++e) expected[e] = 2 * expected[e] + bias.elements[e] + static_cast<double>(e);
+  for (std::size_t e = 0; e < expected.size(); ++e)
+    expected[e] = 2 * expected[e] + bias.elements[e] + static_cast<double>(e);
   CHECK(out.elements == expected);
 }
 

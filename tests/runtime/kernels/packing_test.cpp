@@ -7,7 +7,8 @@
 #include "runtime/kernels/blas_call.h"
 #include "runtime/kernels/pack.h"
 
-// Packed operands are copies, and products of small integers, which no order of the sum can round, are exact at every size and layout.
+// Packed operands are copies, and products of small integers, which no order of the sum can round, are exact at every
+// size and layout.
 
 namespace tdsl::tests {
 
@@ -87,9 +88,11 @@ void check_product(Index m, Index n, Index k, int kind, bool accumulate) {
   std::vector<T> c(static_cast<std::size_t>(lc.elements), kBeside);
   const auto at = [](const Layout& l, Index i, Index j) { return static_cast<std::size_t>(i * l.row + j * l.column); };
   for (Index i = 0; i < m; ++i) {
-    for (Index j = 0; j < n; ++j) c[at(lc, i, j)] = accumulate ? static_cast<T>(i % 5) : std::numeric_limits<T>::quiet_NaN();
+    for (Index j = 0; j < n; ++j)
+      c[at(lc, i, j)] = accumulate ? static_cast<T>(i % 5) : std::numeric_limits<T>::quiet_NaN();
   }
-  rt::blas::gemm(m, n, k, {a.data(), la.row, la.column}, {b.data(), lb.row, lb.column}, accumulate, {c.data(), lc.row, lc.column});
+  rt::blas::gemm(m, n, k, {a.data(), la.row, la.column}, {b.data(), lb.row, lb.column}, accumulate,
+                 {c.data(), lc.row, lc.column});
   Index wrong = 0;
   for (Index i = 0; i < m; i += i + 1 < m ? std::min<Index>(61, m - 1 - i) : 1) {
     std::vector<T> expected(static_cast<std::size_t>(n), accumulate ? static_cast<T>(i % 5) : T{0});
@@ -108,10 +111,10 @@ void check_product(Index m, Index n, Index k, int kind, bool accumulate) {
 template <class T>
 void check_products() {
   for (int kind = 0; kind < 27; ++kind) check_product<T>(257, 300, 290, kind, kind % 2 == 0);
-  check_product<T>(700, 256, 900, 0, false);   // several blocks of rows and slabs of the sum
-  check_product<T>(256, 4200, 256, 0, true);   // several slabs of columns
+  check_product<T>(700, 256, 900, 0, false);  // several blocks of rows and slabs of the sum
+  check_product<T>(256, 4200, 256, 0, true);  // several slabs of columns
   check_product<T>(4200, 256, 256, 9, false);
-  check_product<T>(255, 300, 290, 0, false);   // not packed by us
+  check_product<T>(255, 300, 290, 0, false);  // not packed by us
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-/// Dot products of `count` rows of n elements, and their scaled sum, at every level and at two places in memory; near what long double gives.
+/// Dot products of `count` rows of n elements, and their scaled sum, at every level and at two places in memory; near
+/// what long double gives.
 template <class T>
 void check_rows(std::mt19937& random, Index n, Index count) {
   const Index stride = n + 3;
@@ -67,7 +68,8 @@ void check_rows(std::mt19937& random, Index n, Index count) {
         total += static_cast<long double>(x[r * stride + k]) * v[k];
         size += std::fabs(static_cast<long double>(x[r * stride + k]) * v[k]);
       }
-      CHECK(std::fabs(first_u[static_cast<std::size_t>(r)] - total) <= size * std::numeric_limits<T>::epsilon() * static_cast<T>(n));
+      CHECK(std::fabs(first_u[static_cast<std::size_t>(r)] - total) <=
+            size * std::numeric_limits<T>::epsilon() * static_cast<T>(n));
     }
     for (Index k = 0; k < n; ++k) {
       T total{1};  // rows in order, one rounding each
@@ -124,7 +126,9 @@ TEST_CASE("kernels: a line is reduced through one tree, short ones in order") {
     CHECK(total == expected);
     double most = -std::numeric_limits<double>::infinity();
     for (const double v : x) most = std::max(most, v);
-    CHECK(rows::reduce<double>(Interval{0, n}, -std::numeric_limits<double>::infinity(), [](double a, double b) { return std::max(a, b); }, at) == most);
+    CHECK(rows::reduce<double>(
+              Interval{0, n}, -std::numeric_limits<double>::infinity(),
+              [](double a, double b) { return std::max(a, b); }, at) == most);
   }
 }
 

@@ -75,7 +75,8 @@ void check_products(const std::string& text, std::mt19937& random, bool fresh) {
   if (fresh || !sums) std::fill(expected.begin(), expected.end(), T{0});
   const auto element = [&](const rt::Operand& operand, const std::string& of) {
     Index offset = 0;
-    for (std::size_t d = 0; d < of.size(); ++d) offset += operand.stride[d] * (v[letters.find(of[d])] - operand.box.dim[d].lo);
+    for (std::size_t d = 0; d < of.size(); ++d)
+      offset += operand.stride[d] * (v[letters.find(of[d])] - operand.box.dim[d].lo);
     return static_cast<std::size_t>(offset);
   };
   while (true) {
@@ -103,8 +104,9 @@ void check_products(const std::string& text, std::mt19937& random, bool fresh) {
 
 TEST_CASE("sums of products: the kernel computes what the labels say") {
   std::mt19937 random(11);
-  for (const char* text : {"ik,jk->ijk", "jq,kq->kjq", "i,j->ji", "ij,ij->ji", "ijk,ijk->", "bik,bik->bi", "bij,bj->ib", "ijk->ik", "kij->", "ji->i",
-                           "ijk,jr,kr->ir", "ir,jr,kr->ijk", "ki,k,kj->ij", "i,ij,j->", "ij,ij,ij->i", "ijkl,ja,kb,lc->iabc", "ab,bc,ca,ad->d", "bij,bjk,bk->bik"}) {
+  for (const char* text : {"ik,jk->ijk", "jq,kq->kjq", "i,j->ji", "ij,ij->ji", "ijk,ijk->", "bik,bik->bi", "bij,bj->ib",
+                           "ijk->ik", "kij->", "ji->i", "ijk,jr,kr->ir", "ir,jr,kr->ijk", "ki,k,kj->ij", "i,ij,j->",
+                           "ij,ij,ij->i", "ijkl,ja,kb,lc->iabc", "ab,bc,ca,ad->d", "bij,bjk,bk->bik"}) {
     for (int round = 0; round < 12; ++round) {
       check_products<double>(text, random, round % 3 != 0);
       check_products<float>(text, random, round % 3 != 0);

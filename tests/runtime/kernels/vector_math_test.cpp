@@ -25,21 +25,21 @@ namespace math = rt::math;
 namespace scalar = rt::scalar;
 
 // A loop with the function, as kernels have it.
-#define TDSL_LOOP(function)                                              \
-  struct Loop_##function {                                               \
-    static constexpr const char* name = #function;                       \
-    template <class T>                                                   \
-    [[gnu::always_inline]] static inline T vectors(T x) {                \
-      return math::function(x);                                          \
-    }                                                                    \
-    template <class T>                                                   \
-    static T library(T x) {                                              \
-      return scalar::function(x);                                        \
-    }                                                                    \
-    template <class T>                                                   \
-    [[gnu::always_inline]] static void run(T* y, const T* x, Index n) {  \
+#define TDSL_LOOP(function)                                                   \
+  struct Loop_##function {                                                    \
+    static constexpr const char* name = #function;                            \
+    template <class T>                                                        \
+    [[gnu::always_inline]] static inline T vectors(T x) {                     \
+      return math::function(x);                                               \
+    }                                                                         \
+    template <class T>                                                        \
+    static T library(T x) {                                                   \
+      return scalar::function(x);                                             \
+    }                                                                         \
+    template <class T>                                                        \
+    [[gnu::always_inline]] static void run(T* y, const T* x, Index n) {       \
       _Pragma("omp simd") for (Index i = 0; i < n; ++i) y[i] = vectors(x[i]); \
-    }                                                                    \
+    }                                                                         \
   };
 TDSL_LOOP(exp)
 TDSL_LOOP(log)
@@ -83,9 +83,12 @@ void run_at([[maybe_unused]] SimdLevel level, T* y, const T* x, Index n) {
 template <class T>
 double distance(T a, T b) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b) ? 0 : std::numeric_limits<double>::infinity();
+  if (std::isnan(a) || std::isnan(b))
+    return std::isnan(a) && std::isnan(b) ? 0 : std::numeric_limits<double>::infinity();
   const auto x = std::bit_cast<Bits>(a), y = std::bit_cast<Bits>(b);
-  if ((x < 0) != (y < 0)) return a == b ? std::numeric_limits<double>::infinity() : std::fabs(static_cast<double>(a - b)) / static_cast<double>(std::numeric_limits<T>::denorm_min());
+  if ((x < 0) != (y < 0))
+    return a == b ? std::numeric_limits<double>::infinity()
+                  : std::fabs(static_cast<double>(a - b)) / static_cast<double>(std::numeric_limits<T>::denorm_min());
   return std::fabs(static_cast<double>(x - y));
 }
 
@@ -93,8 +96,8 @@ template <class T>
 std::vector<T> special_values() {
   using L = std::numeric_limits<T>;
   std::vector<T> values;
-  for (const T v : {T{0}, T{1}, T{0.5}, T{2}, L::infinity(), L::quiet_NaN(), L::max(), L::max() / 4, L::min(), L::denorm_min(), L::epsilon(), T{1 << 30},
-                    std::nextafter(T{1}, T{0}), T{1 << 20}}) {
+  for (const T v : {T{0}, T{1}, T{0.5}, T{2}, L::infinity(), L::quiet_NaN(), L::max(), L::max() / 4, L::min(),
+                    L::denorm_min(), L::epsilon(), T{1 << 30}, std::nextafter(T{1}, T{0}), T{1 << 20}}) {
     values.push_back(v);
     values.push_back(-v);
   }
@@ -151,7 +154,8 @@ void check_same_bits(const std::string& name) {
         std::vector<T> y(80, T{3});
         run_at<Work>(level, y.data() + shift, x.data() + shift, n);
         if (std::memcmp(y.data(), first.data(), y.size() * sizeof(T)) != 0) {
-          FAIL_CHECK(name << " of " << n << " elements from " << shift << " on has other bits with " << std::string(rt::name_of(level)));
+          FAIL_CHECK(name << " of " << n << " elements from " << shift << " on has other bits with "
+                          << std::string(rt::name_of(level)));
           return;
         }
       }

@@ -41,14 +41,18 @@ void add_tile(TiledTensor<T, R>& t, const Box& box, std::mt19937_64& random) {
   for (int d = 0; d < R; ++d) extents.push_back(box[d].size());
   for (const auto& [place, value] : t.naive) {
     bool inside = true;
-    for (int d = 0; d < R; ++d) inside = inside && box[d].lo <= place[static_cast<std::size_t>(d)] && place[static_cast<std::size_t>(d)] < box[d].hi;
+    for (int d = 0; d < R; ++d)
+      inside =
+          inside && box[d].lo <= place[static_cast<std::size_t>(d)] && place[static_cast<std::size_t>(d)] < box[d].hi;
     if (!inside) continue;
-    for (int d = 0; d < R; ++d) at.push_back(static_cast<std::uint32_t>(place[static_cast<std::size_t>(d)] - box[d].lo));
+    for (int d = 0; d < R; ++d)
+      at.push_back(static_cast<std::uint32_t>(place[static_cast<std::size_t>(d)] - box[d].lo));
     values[count++] = value;
   }
   std::vector<Level> kinds;
   for (int d = 0; d < R; ++d) kinds.push_back(random() % 3 == 0 ? Level::kDense : Level::kCompressed);
-  t.memory.push_back(build(SortedEntries<T>{extents, at, {values.get(), std::is_same_v<T, bool> ? 0 : count}}, kinds, true));
+  t.memory.push_back(
+      build(SortedEntries<T>{extents, at, {values.get(), std::is_same_v<T, bool> ? 0 : count}}, kinds, true));
   t.parts.push_back({head_in(t.memory.back()), box, box[0]});
 }
 
@@ -93,7 +97,8 @@ using LevelFound = std::vector<std::pair<LevelAt<R>, LevelValues>>;
 template <class... T>
 LevelValues values_of(T... given) {
   LevelValues all{};
-  [&]<std::size_t... k>(std::index_sequence<k...>) { ((std::get<k>(all) = given), ...); }(std::index_sequence_for<T...>());
+  [&]<std::size_t... k>(std::index_sequence<k...>) { ((std::get<k>(all) = given), ...); }
+  (std::index_sequence_for<T...>());
   return all;
 }
 
@@ -107,7 +112,11 @@ template <class Walk>
 LevelFound<3> visited_levels(const Walk& walk, Interval range, std::integral_constant<int, 3>) {
   LevelFound<3> found;
   walk.walk(range, [&](const auto& row) {
-    row.walk([&](const auto& fibre) { fibre.each([&](Index k, auto... values) { found.emplace_back(LevelAt<3>{row.index(), fibre.index(), k}, values_of(values...)); }); });
+    row.walk([&](const auto& fibre) {
+      fibre.each([&](Index k, auto... values) {
+        found.emplace_back(LevelAt<3>{row.index(), fibre.index(), k}, values_of(values...));
+      });
+    });
   });
   return found;
 }
@@ -118,10 +127,13 @@ struct Tensors {
   TiledTensor<float, R> b;
   TiledTensor<bool, R> c;
 
-  [[nodiscard]] LevelValues at(const LevelAt<R>& x, int count) const { return {a.value(x), b.value(x), count > 2 && c.value(x)}; }
+  [[nodiscard]] LevelValues at(const LevelAt<R>& x, int count) const {
+    return {a.value(x), b.value(x), count > 2 && c.value(x)};
+  }
 };
 
-/// The walk has visited what `needed` says in order, with the values of the first `count` tensors, and beside it nothing but zeros.
+/// The walk has visited what `needed` says in order, with the values of the first `count` tensors, and beside it
+/// nothing but zeros.
 template <int R, class Needed>
 void check(const LevelFound<R>& found, const Tensors<R>& t, Interval range, int count, const Needed& needed) {
   std::map<LevelAt<R>, LevelValues> by_place;
@@ -162,7 +174,8 @@ template <int R>
 void check_random(std::mt19937_64& random, const LevelAt<R>& extents, int cuts) {
   const std::array<double, 5> densities = {0, 0.02, 0.2, 0.6, 1};
   const auto density = [&] { return densities[random() % densities.size()]; };
-  const Tensors<R> t{random_tensor<double, R>(random, extents, density(), cuts), random_tensor<float, R>(random, extents, density(), cuts),
+  const Tensors<R> t{random_tensor<double, R>(random, extents, density(), cuts),
+                     random_tensor<float, R>(random, extents, density(), cuts),
                      random_tensor<bool, R>(random, extents, density(), cuts)};
   check_joint_levels<R>(t, {0, extents[0]});
   const auto lo = static_cast<Index>(random() % static_cast<unsigned>(extents[0] + 1));
@@ -177,6 +190,8 @@ TEST_CASE("sparse joint levels: vectors and tensors of three dimensions, in ever
     INFO("round " << round);
     const int cuts = round % 2 == 0 ? 1 : 3;
     check_random<1>(random, {static_cast<Index>(random() % 60)}, cuts);
-    check_random<3>(random, {static_cast<Index>(random() % 7), static_cast<Index>(random() % 6), static_cast<Index>(random() % 9)}, cuts);
+    check_random<3>(
+        random, {static_cast<Index>(random() % 7), static_cast<Index>(random() % 6), static_cast<Index>(random() % 9)},
+        cuts);
   }
 }

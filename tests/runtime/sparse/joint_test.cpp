@@ -61,13 +61,15 @@ struct Matrices {
   TiledMatrix<std::int64_t> d;
 };
 
-/// Checks that the walk has visited what `needed` says, with the values of the first `count` matrices, and nothing beside it but zeros.
+/// Checks that the walk has visited what `needed` says, with the values of the first `count` matrices, and nothing
+/// beside it but zeros.
 template <class Needed>
 void check_visited(const Found& found, const Matrices& m, Interval rows, int count, const Needed& needed) {
   for (Index i = rows.lo; i < rows.hi; ++i) {
     for (Index j = 0; j < m.a.columns; ++j) {
       const std::pair at(i, j);
-      Values values(value_at(m.a.naive, at), value_at(m.b.naive, at), count > 2 && value_at(m.c.naive, at), count > 3 ? value_at(m.d.naive, at) : 0);
+      Values values(value_at(m.a.naive, at), value_at(m.b.naive, at), count > 2 && value_at(m.c.naive, at),
+                    count > 3 ? value_at(m.d.naive, at) : 0);
       const auto here = found.find(at);
       if (needed(values)) REQUIRE(here != found.end());
       if (here != found.end()) CHECK(here->second == values);
@@ -80,7 +82,9 @@ void check_joint(const Matrices& m, Interval rows) {
   const Parts<float, 2> b(m.b.parts);
   const Parts<bool, 2> c(m.c.parts);
   const Parts<std::int64_t, 2> d(m.d.parts);
-  const auto any = [](const Values& v) { return std::get<0>(v) != 0 || std::get<1>(v) != 0 || std::get<2>(v) || std::get<3>(v) != 0; };
+  const auto any = [](const Values& v) {
+    return std::get<0>(v) != 0 || std::get<1>(v) != 0 || std::get<2>(v) || std::get<3>(v) != 0;
+  };
   const auto first = [](const Values& v) { return std::get<0>(v) != 0; };
   const auto two = [](const Values& v) { return std::get<0>(v) != 0 && std::get<1>(v) != 0; };
   const auto three = [&](const Values& v) { return two(v) && std::get<2>(v); };
@@ -131,7 +135,8 @@ TEST_CASE("sparse joint walks: far columns are merged, near ones marked, with th
   const Parts<float, 2> pb(tb.parts);
   std::size_t common = 0;
   for (const auto& [at, value] : a) common += b.count(at);
-  const Found in_both = visited(both(pa, pb), {0, 4}), in_first = visited(along(pa, pb), {0, 4}), in_either = visited(either(pa, pb), {0, 4});
+  const Found in_both = visited(both(pa, pb), {0, 4}), in_first = visited(along(pa, pb), {0, 4}),
+              in_either = visited(either(pa, pb), {0, 4});
   CHECK(in_both.size() == common);
   CHECK(in_first.size() == a.size());
   CHECK(in_either.size() == a.size() + b.size() - common);
@@ -149,7 +154,8 @@ TEST_CASE("sparse joint walks: inf, nan and -0 arrive as they are, one walk insi
   const Parts<double, 2> pa(ta.parts);
   const Parts<float, 2> pb(tb.parts);
   std::vector<std::tuple<Index, double, float>> found;
-  either(pa, pb).rows({0, 1}, [&](const auto& row) { row.each([&](Index j, double x, float y) { found.emplace_back(j, x, y); }); });
+  either(pa, pb).rows(
+      {0, 1}, [&](const auto& row) { row.each([&](Index j, double x, float y) { found.emplace_back(j, x, y); }); });
   REQUIRE(found.size() == 3);
   CHECK(found[0] == std::tuple(Index{1}, HUGE_VAL, 0.0F));
   CHECK(std::signbit(std::get<1>(found[1])));

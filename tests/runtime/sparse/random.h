@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "runtime/sparse/parts.h"
 #include "runtime/sparse/build.h"
+#include "runtime/sparse/parts.h"
 
 // Random sparse matrices, as a naive map and as blocks in tiles.
 
@@ -34,26 +34,30 @@ struct TiledMatrix {
 inline std::vector<Index> random_cuts(std::mt19937_64& random, Index extent, int most) {
   std::vector<Index> cuts = {0, extent};
   const int count = static_cast<int>(random() % static_cast<unsigned>(most));
-  for (int k = 0; k < count && extent > 0; ++k) cuts.push_back(static_cast<Index>(random() % static_cast<std::uint64_t>(extent)));
+  for (int k = 0; k < count && extent > 0; ++k)
+    cuts.push_back(static_cast<Index>(random() % static_cast<std::uint64_t>(extent)));
   std::ranges::sort(cuts);
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   return cuts;
 }
 
 template <class T>
-rt::sparse::BlockMemory block_of(const NaiveMatrix<T>& naive, const rt::sparse::Box& box, std::vector<Level> kinds, bool as_stored) {
+rt::sparse::BlockMemory block_of(const NaiveMatrix<T>& naive, const rt::sparse::Box& box, std::vector<Level> kinds,
+                                 bool as_stored) {
   std::vector<std::uint32_t> at;
   std::unique_ptr<T[]> values(new T[naive.size() + 1]);
   std::size_t count = 0;
   for (const auto& [place, value] : naive) {
-    if (place.first < box[0].lo || place.first >= box[0].hi || place.second < box[1].lo || place.second >= box[1].hi) continue;
+    if (place.first < box[0].lo || place.first >= box[0].hi || place.second < box[1].lo || place.second >= box[1].hi)
+      continue;
     at.push_back(static_cast<std::uint32_t>(place.first - box[0].lo));
     at.push_back(static_cast<std::uint32_t>(place.second - box[1].lo));
     values[count++] = value;
   }
   const std::vector<Index> extents = {box[0].size(), box[1].size()};
   const bool valueless = std::is_same_v<T, bool>;
-  return rt::sparse::build(rt::sparse::SortedEntries<T>{extents, at, {values.get(), valueless ? 0 : count}}, kinds, as_stored);
+  return rt::sparse::build(rt::sparse::SortedEntries<T>{extents, at, {values.get(), valueless ? 0 : count}}, kinds,
+                           as_stored);
 }
 
 /// Kinds of blocks are random where sizes allow it.

@@ -68,7 +68,8 @@ BlockMemory received(const BlockHead& block, OuterRange outer) {
   std::memset(memory.get(), 0xee, static_cast<std::size_t>(piece.head.bytes));
   std::memcpy(memory.get(), &piece.head, sizeof piece.head);
   for (const Piece::Run& run : piece.runs) {
-    std::memcpy(memory.get() + run.to, reinterpret_cast<const std::byte*>(&block) + run.from, static_cast<std::size_t>(run.bytes));
+    std::memcpy(memory.get() + run.to, reinterpret_cast<const std::byte*>(&block) + run.from,
+                static_cast<std::size_t>(run.bytes));
   }
   rebase(*reinterpret_cast<BlockHead*>(memory.get()));
   return memory;
@@ -141,7 +142,8 @@ TEST_CASE("sparse blocks: every format, density and cut against naive maps") {
 }
 
 TEST_CASE("sparse blocks: kinds follow from content, and so do flags") {
-  const auto head = [](const NaiveMatrix<double>& naive, Index rows, Index columns, std::vector<Level> kinds = {Level::kDense, Level::kCompressed}) {
+  const auto head = [](const NaiveMatrix<double>& naive, Index rows, Index columns,
+                       std::vector<Level> kinds = {Level::kDense, Level::kCompressed}) {
     Box box;
     box.rank = 2;
     box[0] = {0, rows};
@@ -180,7 +182,9 @@ TEST_CASE("sparse blocks: three thousand million columns, and one row with every
   std::mt19937_64 random(3);
   const Index far = 3'000'000'000;
   NaiveMatrix<double> wide;
-  for (int k = 0; k < 2000; ++k) wide[{static_cast<Index>(random() % static_cast<std::uint64_t>(far)), static_cast<Index>(random() % static_cast<std::uint64_t>(far))}] = 1.0 + k;
+  for (int k = 0; k < 2000; ++k)
+    wide[{static_cast<Index>(random() % static_cast<std::uint64_t>(far)),
+          static_cast<Index>(random() % static_cast<std::uint64_t>(far))}] = 1.0 + k;
   wide[{far - 1, far - 1}] = 7;
   wide[{0, 0}] = 8;
   for (int k = 0; k < 4; ++k) {
@@ -201,7 +205,8 @@ TEST_CASE("sparse blocks: up to eight levels, walked and located") {
   for (int k = 0; k < 60; ++k) {
     const std::vector<Index> extents = {3, 2, 4, 2};
     std::vector<Level> kinds;
-    for (std::size_t l = 0; l < extents.size(); ++l) kinds.push_back(random() % 2 == 0 ? Level::kDense : Level::kCompressed);
+    for (std::size_t l = 0; l < extents.size(); ++l)
+      kinds.push_back(random() % 2 == 0 ? Level::kDense : Level::kCompressed);
     std::vector<std::uint32_t> at;
     std::vector<double> values;
     std::map<std::array<Index, 4>, double> naive;
@@ -246,7 +251,8 @@ TEST_CASE("sparse kernels: products of sparse matrices in semirings, with both a
       NaiveMatrix<double> nb;
       for (Index i = 0; i < inner; ++i) {
         for (Index j = 0; j < 20; ++j) {
-          if (std::uniform_real_distribution<>(0, 1)(random) < density) nb[{i, j * (columns / 20)}] = random_value<double>(random);
+          if (std::uniform_real_distribution<>(0, 1)(random) < density)
+            nb[{i, j * (columns / 20)}] = random_value<double>(random);
         }
       }
       const auto b = tiled(random, inner, columns, nb, 3);
@@ -280,7 +286,8 @@ TEST_CASE("sparse kernels: products of sparse matrices in semirings, with both a
   }
 }
 
-TEST_CASE_TEMPLATE("sparse kernels: rows that are added leave in order, without zeros, and are empty then", T, double, std::int32_t, bool) {
+TEST_CASE_TEMPLATE("sparse kernels: rows that are added leave in order, without zeros, and are empty then", T, double,
+                   std::int32_t, bool) {
   std::mt19937_64 random(11);
   AddedRow<T> row;
   for (const Index columns : {Index{1}, Index{64}, Index{65}, Index{1000}, Index{130}}) {
@@ -291,8 +298,10 @@ TEST_CASE_TEMPLATE("sparse kernels: rows that are added leave in order, without 
         const auto j = static_cast<Index>(random() % static_cast<std::uint64_t>(columns));
         const auto value = static_cast<T>(std::is_same_v<T, bool> ? random() % 2 : random() % 3 - 1);  // sums of 0 too
         into.add(j, value);
-        if constexpr (std::is_same_v<T, bool>) expected[j] = expected[j] || value;
-        else expected[j] += value;
+        if constexpr (std::is_same_v<T, bool>)
+          expected[j] = expected[j] || value;
+        else
+          expected[j] += value;
       }
       std::erase_if(expected, [](const auto& e) { return e.second == T(0); });
       std::vector<std::uint32_t> at(static_cast<std::size_t>(columns + AddedRow<T>::kSlack));
@@ -325,7 +334,8 @@ TEST_CASE("sparse kernels: products with dense matrices, sampled products") {
       const auto a = random_matrix<double>(random, rows, columns, da);
       const Parts<double, 2> pa(a.parts);
       const Index width = 5;
-      std::vector<double> x(static_cast<std::size_t>(std::max(rows, columns) * width)), y(static_cast<std::size_t>(rows * width)), z(static_cast<std::size_t>(columns * width));
+      std::vector<double> x(static_cast<std::size_t>(std::max(rows, columns) * width)),
+          y(static_cast<std::size_t>(rows * width)), z(static_cast<std::size_t>(columns * width));
       for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<double>(k % 5) - 2;
       std::vector<double> ey = y, ez = z;
       for (const auto& [at, v] : a.naive) {
@@ -334,13 +344,16 @@ TEST_CASE("sparse kernels: products with dense matrices, sampled products") {
           ez[static_cast<std::size_t>(at.second * width + f)] += v * x[static_cast<std::size_t>(at.first * width + f)];
         }
       }
-      multiply_matrix(pa, {0, rows}, DenseRows<const double>{x.data(), width}, DenseRows<double>{y.data(), width}, {0, width}, kAdd, kTimes);
-      multiply_transposed_matrix(pa, {0, rows}, DenseRows<const double>{x.data(), width}, DenseRows<double>{z.data(), width}, {0, width}, kAdd, kTimes);
+      multiply_matrix(pa, {0, rows}, DenseRows<const double>{x.data(), width}, DenseRows<double>{y.data(), width},
+                      {0, width}, kAdd, kTimes);
+      multiply_transposed_matrix(pa, {0, rows}, DenseRows<const double>{x.data(), width},
+                                 DenseRows<double>{z.data(), width}, {0, width}, kAdd, kTimes);
       CHECK(y == ey);
       CHECK(z == ez);
       each_stored(pa, {0, rows}, [&](Index i, Index j, double v, Index) {
         double expected = 0;
-        for (Index f = 0; f < width; ++f) expected += x[static_cast<std::size_t>(i * width + f)] * x[static_cast<std::size_t>(j * width + f)];
+        for (Index f = 0; f < width; ++f)
+          expected += x[static_cast<std::size_t>(i * width + f)] * x[static_cast<std::size_t>(j * width + f)];
         CHECK(dot(x.data() + i * width, x.data() + j * width, width) == expected);
         CHECK((v == 0 || a.naive.at({i, j}) == v));
       });

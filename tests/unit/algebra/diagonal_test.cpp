@@ -83,8 +83,7 @@ TEST_CASE("algebra oracle: diag(X + Y), the cheapest plan is found, with the fil
   // As the paper has it: addition before diag.
   std::vector<const Rule*> printed;
   for (const Rule& rule : rules()) {
-    if (rule.name != "R1-7 distributive")
-      printed.push_back(&rule);
+    if (rule.name != "R1-7 distributive") printed.push_back(&rule);
   }
   const Cheapest as_printed = cheapest_of(reachable(pool, first("loose", "loose"), 20000, printed), kSites);
   CHECK(as_printed.complete);

@@ -48,8 +48,7 @@ TEST_CASE("algebra: a matrix product is a join and an aggregation") {
   std::vector<std::vector<double>> square(4, std::vector<double>(4));
   for (std::size_t i = 0; i < 4; ++i) {
     for (std::size_t j = 0; j < 4; ++j) {
-      for (std::size_t k = 0; k < 4; ++k)
-        square[i][j] += kA[i][k] * kA[k][j];
+      for (std::size_t k = 0; k < 4; ++k) square[i][j] += kA[i][k] * kA[k][j];
     }
   }
   CHECK(value_of(kInputA + R"(%1 = join %0, %0 on [1], [0] by matmul
@@ -114,8 +113,7 @@ TEST_CASE("algebra: flatMap gives copies, pieces, maps and filters") {
   // insertDim and duplicate of the replication-based product, section 4.2.2.
   const Tuples copies = value_of(kInputA + "%1 = flatmap %0 count 2 keys [k0, k1, t] result \"\" %1", data);
   CHECK(copies.size() == 8);
-  for (const auto& [key, block] : copies)
-    CHECK(block == data.inputs.at("A").find({key[0], key[1]})->second);
+  for (const auto& [key, block] : copies) CHECK(block == data.inputs.at("A").find({key[0], key[1]})->second);
   CHECK(value_of(kInputA + "%1 = flatmap %0 count 2 where t <= k0 keys [k0, k1, t] result \"\" %1", data).size() == 6);
 
   Pool pool;

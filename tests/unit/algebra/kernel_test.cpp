@@ -51,8 +51,7 @@ Block both(Block a, const Block& b) {
 
 BlockType type_of(const Block& block) {
   BlockType type;
-  for (const Array& array : block)
-    type.push_back(array.bounds);
+  for (const Array& array : block) type.push_back(array.bounds);
   return type;
 }
 
@@ -78,8 +77,7 @@ TEST_CASE("algebra kernels: what is said of zero blocks holds") {
       operands[k] = zero_block({c.operands[k]})[0];
       annihilates = apply(c.kernel, operands, {}) == zero;
     }
-    if (c.kernel.kind != Kind::kItem)
-      CHECK(annihilates == zero_annihilates(c.kernel));
+    if (c.kernel.kind != Kind::kItem) CHECK(annihilates == zero_annihilates(c.kernel));
     if (zero_is_identity(c.kernel)) {
       const Block x = random_block({c.operands[0]}, random);
       CHECK(apply(c.kernel, both(x, zero_block(type_of(x))), {}) == x);
@@ -93,8 +91,7 @@ TEST_CASE("algebra kernels: neither order nor grouping matters in aggregations")
   std::mt19937_64 random(3);
   int aggregating = 0;
   for (const Case& c : cases()) {
-    if (!aggregates(c.kernel))
-      continue;
+    if (!aggregates(c.kernel)) continue;
     ++aggregating;
     CAPTURE(kernel_text(c.kernel));
     const BlockType half(c.operands.begin(), c.operands.begin() + static_cast<std::ptrdiff_t>(c.operands.size() / 2));
@@ -117,8 +114,7 @@ TEST_CASE("algebra kernels: what is said to distribute does, and a wrong pair is
   for (const Case& f : cases()) {
     for (const Case& op : cases()) {
       const BlockType one{{3, 3}};
-      if (!distributes(f.kernel, op.kernel) || f.operands != one)
-        continue;
+      if (!distributes(f.kernel, op.kernel) || f.operands != one) continue;
       ++pairs;
       CAPTURE(kernel_text(f.kernel));
       CAPTURE(kernel_text(op.kernel));

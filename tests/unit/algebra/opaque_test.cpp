@@ -38,8 +38,7 @@ result "t" %3
     CHECK(run.paper == 4 * sites);
   }
   // Rules find their way round it.
-  for (const Found& found : reachable(pool, e).plans)
-    CHECK(run_plan(found.plan, data, {Mesh{{2}}}).value == expected);
+  for (const Found& found : reachable(pool, e).plans) CHECK(run_plan(found.plan, data, {Mesh{{2}}}).value == expected);
   CHECK_THROWS_WITH(static_cast<void>(evaluate(e, Data{data.inputs, {}})),
                     "there is no opaque operator `total by row` to call");
 }
@@ -66,8 +65,7 @@ TEST_CASE("algebra sites: near-equal shares are those of the planner") {
     const Places places(layout, frontier, sites);
     for (Index k = 0; k < 7; ++k) {
       Index share = 3;
-      while (share * 7 / 4 > k)
-        --share;
+      while (share * 7 / 4 > k) --share;
       const Index first = places.cut_coordinate(layout.cuts()[0], axes[0], {k});
       const Index second = places.cut_coordinate(layout.cuts()[0], axes[1], {k});
       CHECK(2 * first + second == share);
@@ -97,8 +95,7 @@ TEST_CASE("algebra sites: arrivals are what a run counts") {
   };
   for (const std::string& from : layouts) {
     for (const std::string& to : layouts) {
-      if (from == to)
-        continue;
+      if (from == to) continue;
       const std::string input = "%0 = input \"A\" keys [6, 7] block [2, 1] " + from;
       check(parse_one(pool, input + " %1 = shuf %0 " + to + " result \"\" %1"));
     }
@@ -114,8 +111,7 @@ TEST_CASE("algebra sites: arrivals are what a run counts") {
   const std::vector<Layout> both{Layout(2, {{{0}, {0}}}, {}), Layout(2, {{{0}, {1}}}, {})};
   const std::vector<Index> once = arrivals(input->type, both, sites.mesh);
   // Half of the rows and half of the columns are 18 + 18 - 9 blocks, of which a row, 6, is there.
-  for (const Index floats : once)
-    CHECK(floats == 27 - 6);
+  for (const Index floats : once) CHECK(floats == 27 - 6);
 }
 
 TEST_CASE("algebra sites: operands that are cut along later axes first meet") {

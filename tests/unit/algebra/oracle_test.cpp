@@ -85,8 +85,7 @@ TEST_CASE("algebra oracle: Table 4, matrix products on 10 sites") {
 TEST_CASE("algebra oracle: the plans of Table 4 compute the product") {
   const Product small{6, 8, 4, 3, 4, 2};
   for (const auto& plan : {broadcast_plan, printed_broadcast_plan, cross_product_plan, replication_plan}) {
-    for (const Index sites : {1, 2, 3, 5})
-      run_program(plan(small), sites);
+    for (const Index sites : {1, 2, 3, 5}) run_program(plan(small), sites);
   }
 }
 

@@ -24,8 +24,7 @@ namespace {
 
 /// Every way to cut some of the dimensions by all axes of the mesh.
 std::vector<Layout> assignments(const Dims& dims, int axes) {
-  if (dims.empty())
-    return {Layout::part({}, axes)};
+  if (dims.empty()) return {Layout::part({}, axes)};
   std::vector<std::vector<Cut>> ways{{}};
   for (int axis = 0; axis < axes; ++axis) {
     std::vector<std::vector<Cut>> more;
@@ -50,8 +49,7 @@ std::vector<Layout> assignments(const Dims& dims, int axes) {
     ways = std::move(more);
   }
   std::vector<Layout> layouts;
-  for (std::vector<Cut>& cuts : ways)
-    layouts.emplace_back(axes, std::move(cuts), std::vector<int>{});
+  for (std::vector<Cut>& cuts : ways) layouts.emplace_back(axes, std::move(cuts), std::vector<int>{});
   return layouts;
 }
 
@@ -74,19 +72,16 @@ class Assigned {
   void fix(const Expr& e, const RelationType& type) { known_[e->id] = {{type, 0}}; }
   const std::vector<Way>& ways(const Expr& e) {
     const auto known = known_.find(e->id);
-    if (known != known_.end())
-      return known->second;
+    if (known != known_.end()) return known->second;
     std::map<std::string, Way> found;
     enter(e, found);
     std::vector<Way> list;
-    for (auto& [layout, way] : found)
-      list.push_back(std::move(way));
+    for (auto& [layout, way] : found) list.push_back(std::move(way));
     return known_[e->id] = std::move(list);
   }
   double least(const Expr& e) {
     double least = std::numeric_limits<double>::infinity();
-    for (const Way& way : ways(e))
-      least = std::min(least, way.cost);
+    for (const Way& way : ways(e)) least = std::min(least, way.cost);
     return least;
   }
 
@@ -97,8 +92,7 @@ class Assigned {
   static void keep(Found& found, Way way) {
     const std::string name = layout_text(*way.type.layout) + (way.type.pieces ? " pieces" : "");
     const auto [place, first] = found.try_emplace(name, way);
-    if (!first && way.cost < place->second.cost)
-      place->second = std::move(way);
+    if (!first && way.cost < place->second.cost) place->second = std::move(way);
   }
   [[nodiscard]] std::vector<Layout> layouts(const Layout& of) const {
     return of.is_all() ? std::vector<Layout>{Layout::all(axes())} : assignments(of.cuts().front().dims, axes());
@@ -118,8 +112,7 @@ class Assigned {
     } else if (as<Opaque>(e) != nullptr) {
       Way way{e->type, 0};
       way.type.layout = Layout::all(axes());
-      for (const Expr& operand : e->operands)
-        way.cost += least(operand) * share(operand);
+      for (const Expr& operand : e->operands) way.cost += least(operand) * share(operand);
       keep(found, std::move(way));
     } else if (const auto* move = as<Redistribute>(e)) {
       moved(e->operands[0], layouts(move->to), found);
@@ -142,17 +135,14 @@ class Assigned {
   void local(const Expr& e, Found& found) {
     const auto add = [&](const std::vector<const RelationType*>& types, double cost) {
       Inferred inferred = infer(e->op, types);
-      if (inferred.problems.empty())
-        keep(found, {std::move(inferred.type), cost});
+      if (inferred.problems.empty()) keep(found, {std::move(inferred.type), cost});
     };
     const std::vector<Way> left = ways(e->operands[0]);
     const std::vector<Way> right = e->operands.size() == 2 ? ways(e->operands[1]) : std::vector<Way>{};
     for (const Way& a : left) {
       const double cost = a.cost * share(e->operands[0]);
-      if (right.empty())
-        add({&a.type}, cost);
-      for (const Way& b : right)
-        add({&a.type, &b.type}, cost + b.cost * share(e->operands[1]));
+      if (right.empty()) add({&a.type}, cost);
+      for (const Way& b : right) add({&a.type, &b.type}, cost + b.cost * share(e->operands[1]));
     }
   }
 
@@ -164,8 +154,7 @@ class Assigned {
 Uses uses_in(const Expr& plan) {
   Uses uses;
   for (const Expr& node : nodes_of(std::span(&plan, 1))) {
-    for (const Expr& operand : node->operands)
-      ++uses[operand->id];
+    for (const Expr& operand : node->operands) ++uses[operand->id];
   }
   return uses;
 }
@@ -177,23 +166,20 @@ double least_cost(const Expr& plan, const Mesh& mesh, double bound) {
   const Uses uses = uses_in(plan);
   for (const Expr& node : nodes_of(std::span(&plan, 1))) {
     const auto found = uses.find(node->id);
-    if (found != uses.end() && found->second > 1)
-      shared.push_back(node);
+    if (found != uses.end() && found->second > 1) shared.push_back(node);
   }
   double best = bound;
   std::vector<RelationType> fixed;
   const std::function<void(double)> next = [&](double cost) {
     Assigned assigned(mesh, {});
-    for (std::size_t k = 0; k < fixed.size(); ++k)
-      assigned.fix(shared[k], fixed[k]);
+    for (std::size_t k = 0; k < fixed.size(); ++k) assigned.fix(shared[k], fixed[k]);
     if (fixed.size() == shared.size()) {
       best = std::min(best, cost + assigned.least(plan));
       return;
     }
     const std::vector<Assigned::Way> ways = assigned.ways(shared[fixed.size()]);
     for (const Assigned::Way& way : ways) {
-      if (cost + way.cost >= best)
-        continue;
+      if (cost + way.cost >= best) continue;
       fixed.push_back(way.type);
       next(cost + way.cost);
       fixed.pop_back();
@@ -210,11 +196,9 @@ Expr with_free_inputs(Pool& pool, const Expr& e) {
 /// One expression of all results.
 Expr single_root(Pool& pool, const Program& program) {
   const std::vector<Expr> roots = program.roots();
-  if (roots.size() == 1)
-    return roots[0];
+  if (roots.size() == 1) return roots[0];
   std::optional<Layout> layout = roots[0]->type.layout;
-  if (layout)
-    layout = Layout::all(layout->axes());
+  if (layout) layout = Layout::all(layout->axes());
   return pool.make(Opaque{"all results", {}, {{}}, std::move(layout)}, roots);
 }
 
@@ -234,19 +218,16 @@ Reached reached_from_table_1(const plan::Region& region, const Mesh& mesh, std::
   CHECK(found.plans.size() > 1000);
   Uses uses;
   for (const Found& f : found.plans) {
-    for (const auto& [id, times] : uses_in(f.plan))
-      uses[id] = std::max(uses[id], times);
+    for (const auto& [id, times] : uses_in(f.plan)) uses[id] = std::max(uses[id], times);
   }
   const double nearly = result.chosen * 1.001;
   Assigned assigned(mesh, uses);
   for (const Found& f : found.plans) {
-    if (assigned.least(f.plan) > nearly)
-      continue;
+    if (assigned.least(f.plan) > nearly) continue;
     const double cost = least_cost(f.plan, mesh, nearly);
     CHECK_MESSAGE(cost > result.chosen - 0.5, "the search found " << result.chosen << ", rules " << cost << ":\n"
                                                                   << print(f.plan));
-    if (cost < nearly)
-      result.least = std::min(result.least, cost);
+    if (cost < nearly) result.least = std::min(result.least, cost);
   }
   return result;
 }
@@ -259,8 +240,7 @@ void check_around_chosen(const plan::Region& region, plan::Index ranks, std::siz
   const auto cost_of = [&](const Expr& plan) {
     double cost = 0;
     for (const Expr& e : nodes_of(std::span(&plan, 1))) {
-      if (as<Redistribute>(e) == nullptr)
-        continue;
+      if (as<Redistribute>(e) == nullptr) continue;
       const auto [place, first] = known.try_emplace(e->id);
       if (first) {
         const std::vector<Index> arrived =
@@ -281,9 +261,7 @@ void check_around_chosen(const plan::Region& region, plan::Index ranks, std::siz
 }
 
 /// 20000 where the tests run long.
-std::size_t plans_compared() {
-  return std::clamp<std::size_t>(test_cases(20), 2000, 20000);
-}
+std::size_t plans_compared() { return std::clamp<std::size_t>(test_cases(20), 2000, 20000); }
 
 }  // namespace
 

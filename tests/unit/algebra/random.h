@@ -17,8 +17,7 @@ class RandomAlgebra {
   /// A well-formed expression without sites, of about `operators` operators.
   algebra::Expr expression(int operators) {
     std::vector<algebra::Expr> made;
-    for (int k = 0; k < 3; ++k)
-      made.push_back(input(k));
+    for (int k = 0; k < 3; ++k) made.push_back(input(k));
     algebra::Expr last = made.front();
     int tries = 0;
     for (int k = 0; k < operators && tries < 200; ++tries) {
@@ -26,8 +25,7 @@ class RandomAlgebra {
       const algebra::Expr operand = number(0, 2) > 0 ? last : pick(made);
       try {
         const algebra::Expr e = grown(operand, pick(made));
-        if (e->type.keys.count() == 0 && number(0, 9) > 0)
-          continue;
+        if (e->type.keys.count() == 0 && number(0, 9) > 0) continue;
         if (!verify(e).empty() || e->type.keys.count() > 60 || e->type.floats() > 600 || e->type.keys.arity() > 4)
           continue;
         made.push_back(e);
@@ -50,13 +48,10 @@ class RandomAlgebra {
       }
       for (int tries = 0; tries < 8; ++tries) {
         std::vector<algebra::Expr> moved;
-        for (const algebra::Expr& operand : operands)
-          moved.push_back(maybe_moved(operand, axes));
-        if (const algebra::Expr e = pool_.make(node.op, std::move(moved)); e->sound)
-          return e;
+        for (const algebra::Expr& operand : operands) moved.push_back(maybe_moved(operand, axes));
+        if (const algebra::Expr e = pool_.make(node.op, std::move(moved)); e->sound) return e;
       }
-      for (algebra::Expr& operand : operands)
-        operand = whole(operand);
+      for (algebra::Expr& operand : operands) operand = whole(operand);
       return pool_.make(node.op, std::move(operands));
     });
   }
@@ -64,8 +59,7 @@ class RandomAlgebra {
   /// As it is, or with its pieces brought together.
   algebra::Expr whole(const algebra::Expr& e) {
     const algebra::Expr everywhere = pool_.bcast(e);
-    if (!e->type.pieces)
-      return everywhere;
+    if (!e->type.pieces) return everywhere;
     return pool_.aggregate(everywhere, algebra::all_dims(e->type.keys.arity()), e->type.pieces->by);
   }
 
@@ -104,12 +98,10 @@ class RandomAlgebra {
     algebra::Input input;
     input.name = std::string(1, static_cast<char>('A' + k));
     const int arity = number(0, 3) == 0 ? 1 : 2;
-    for (int d = 0; d < arity; ++d)
-      input.frontier.push_back(number(1, 3));
+    for (int d = 0; d < arity; ++d) input.frontier.push_back(number(1, 3));
     const int rank = number(1, 4) == 1 ? 1 : 2;
     input.block = {algebra::Bounds(static_cast<std::size_t>(rank), 2)};
-    if (arity == 2 && number(0, 3) == 0)
-      input.where = predicate(2);
+    if (arity == 2 && number(0, 3) == 0) input.where = predicate(2);
     return pool_.input(std::move(input));
   }
 
@@ -125,27 +117,22 @@ class RandomAlgebra {
     algebra::Kernel kernel;
     kernel.kind = pick<Kind>({Kind::kRelu, Kind::kReluGrad, Kind::kNeg, Kind::kScale, Kind::kShift, Kind::kTranspose,
                               Kind::kDiag, Kind::kSum});
-    if (kernel.kind == Kind::kScale || kernel.kind == Kind::kShift)
-      kernel.number = number(-2, 2);
+    if (kernel.kind == Kind::kScale || kernel.kind == Kind::kShift) kernel.number = number(-2, 2);
     return kernel;
   }
   algebra::Kernels map_kernels() {
     algebra::Kernels kernels;
-    for (int k = number(0, 2); k > 0; --k)
-      kernels.push_back(map_kernel());
+    for (int k = number(0, 2); k > 0; --k) kernels.push_back(map_kernel());
     return kernels;
   }
 
   algebra::KeyFunction key_function(std::size_t arity) {
     algebra::Dims dims = algebra::all_dims(arity);
     std::ranges::shuffle(dims, random_);
-    if (!dims.empty() && number(0, 3) == 0)
-      dims.pop_back();  // unique after a filter only
+    if (!dims.empty() && number(0, 3) == 0) dims.pop_back();  // unique after a filter only
     algebra::KeyFunction f = algebra::KeyFunction::select(dims);
-    if (!f.values.empty() && number(0, 3) == 0)
-      f.values[0] = f.values[0] + ir::Extent(number(0, 2));
-    if (f.values.size() == 2 && number(0, 3) == 0)
-      f.values = {ir::Extent(3) * f.values[0] + f.values[1]};
+    if (!f.values.empty() && number(0, 3) == 0) f.values[0] = f.values[0] + ir::Extent(number(0, 2));
+    if (f.values.size() == 2 && number(0, 3) == 0) f.values = {ir::Extent(3) * f.values[0] + f.values[1]};
     return f;
   }
 
@@ -161,8 +148,7 @@ class RandomAlgebra {
     by.kind = pick<Kind>(
         {Kind::kAdd, Kind::kSub, Kind::kMul, Kind::kMin, Kind::kMax, Kind::kMatmul, Kind::kMatmulTn, Kind::kMatmulNt});
     algebra::Kernels then;
-    if (number(0, 5) == 0)
-      then.push_back(map_kernel());
+    if (number(0, 5) == 0) then.push_back(map_kernel());
     return pool_.join(left, right, std::move(l), std::move(r), std::move(by), std::move(then));
   }
 
@@ -173,24 +159,18 @@ class RandomAlgebra {
       case -2:
       case -1:
       case 0:
-      case 1:
-        return joined(e, other);
+      case 1: return joined(e, other);
       case 2:
       case 3: {
         algebra::Kernel by;
         by.kind = pick<Kind>({Kind::kAdd, Kind::kAdd, Kind::kMin, Kind::kMax});
         return pool_.aggregate(e, some_dims(arity), by, number(0, 2) == 0 ? map_kernels() : algebra::Kernels{});
       }
-      case 4:
-        return pool_.map(e, {map_kernel()});
-      case 5:
-        return pool_.make(algebra::Map{key_function(arity), map_kernels()}, {e});
-      case 6:
-        return pool_.filter(e, arity == 0 ? algebra::Predicate() : predicate(arity));
-      case 7:
-        return pool_.make(algebra::Tile{0, number(1, 2)}, {e});
-      case 8:
-        return pool_.make(algebra::Concat{number(0, std::max(0, static_cast<int>(arity) - 1)), 0}, {e});
+      case 4: return pool_.map(e, {map_kernel()});
+      case 5: return pool_.make(algebra::Map{key_function(arity), map_kernels()}, {e});
+      case 6: return pool_.filter(e, arity == 0 ? algebra::Predicate() : predicate(arity));
+      case 7: return pool_.make(algebra::Tile{0, number(1, 2)}, {e});
+      case 8: return pool_.make(algebra::Concat{number(0, std::max(0, static_cast<int>(arity) - 1)), 0}, {e});
       default: {
         algebra::KeyFunction keys = algebra::KeyFunction::identity(arity + 1);
         std::ranges::shuffle(keys.values, random_);
@@ -202,16 +182,12 @@ class RandomAlgebra {
 
   algebra::Expr maybe_moved(const algebra::Expr& e, int axes) {
     algebra::Expr operand = e;
-    if (e->type.pieces && number(0, 2) == 0)
-      operand = whole(e);
+    if (e->type.pieces && number(0, 2) == 0) operand = whole(e);
     switch (number(0, 4)) {
-      case 0:
-        return pool_.bcast(operand);
+      case 0: return pool_.bcast(operand);
       case 1:
-      case 2:
-        return pool_.redistribute(operand, layout(operand->type.keys.arity(), axes, false));
-      default:
-        return operand;
+      case 2: return pool_.redistribute(operand, layout(operand->type.keys.arity(), axes, false));
+      default: return operand;
     }
   }
 

@@ -11,10 +11,8 @@ using namespace ir::algebra;
 namespace {
 
 std::vector<Sites> some_sites(int axes, std::uint64_t seed) {
-  if (axes == 1)
-    return {{Mesh{{1}}, 0}, {Mesh{{3}}, 0}, {Mesh{{4}}, seed}};
-  if (axes == 3)
-    return {{Mesh{{2, 2, 2}}, 0}, {Mesh{{2, 3, 2}}, seed}};
+  if (axes == 1) return {{Mesh{{1}}, 0}, {Mesh{{3}}, 0}, {Mesh{{4}}, seed}};
+  if (axes == 3) return {{Mesh{{2, 2, 2}}, 0}, {Mesh{{2, 3, 2}}, seed}};
   return {{Mesh{{2, 3}}, 0}, {Mesh{{3, 2}}, seed}};
 }
 
@@ -46,16 +44,13 @@ TEST_CASE("algebra random: compiled and random plans give what expressions mean,
     CHECK(KeySet::of(
               [&] {
                 std::vector<Key> keys;
-                for (const auto& [key, block] : meaning)
-                  keys.push_back(key);
+                for (const auto& [key, block] : meaning) keys.push_back(key);
                 return keys;
               }(),
               e->type.keys.arity()) == e->type.keys);
     const auto check = [&](Expr plan, int axes) {
-      if (!plan->sound)
-        return;
-      if (plan->type.pieces)
-        plan = random.whole(plan);
+      if (!plan->sound) return;
+      if (plan->type.pieces) plan = random.whole(plan);
       CAPTURE(print(plan));
       CHECK(verify(plan) == std::vector<std::string>{});
       for (const Sites& sites : some_sites(axes, seed + 1)) {

@@ -30,8 +30,7 @@ std::vector<Expr> checked(Pool& pool, std::string_view rule, const Expr& e) {
     for (const Sites& sites : {Sites{Mesh{{3}}, 0}, Sites{Mesh{{4}}, 9}}) {
       const std::vector<Expr> both{e, result};
       const SitesRun run = run_on_sites(both, data, sites);
-      if (!e->type.pieces)
-        CHECK(gathered(run.values.at(result->id)) == gathered(run.values.at(e->id)));
+      if (!e->type.pieces) CHECK(gathered(run.values.at(result->id)) == gathered(run.values.at(e->id)));
     }
   }
   return results;
@@ -93,8 +92,7 @@ TEST_CASE("algebra rules: R1-4 maps a group's result once, or each input if the 
                                         %2 = local map %1 by scale(2)
                                         result "" %2)");
   Data data;
-  for (Index k = 0; k < 3; ++k)
-    data.inputs["X"].emplace(Key{k}, Block{array_of({}, {static_cast<double>(k + 1)})});
+  for (Index k = 0; k < 3; ++k) data.inputs["X"].emplace(Key{k}, Block{array_of({}, {static_cast<double>(k + 1)})});
   const Tuples twelve{{{}, {array_of({}, {12})}}};
   CHECK(evaluate(twice, data) == twelve);
   for (const std::string_view rule : {"R1-4", "R1-4 distributive"}) {
@@ -252,15 +250,13 @@ TEST_CASE("algebra rules: a layout stays where a consumer relies on it") {
   const std::vector<Expr> dropped = applied(rule_named("R2-4"), pool, sum);
   CHECK(dropped.size() == 1);
   CHECK_FALSE(pool.replace(e, sum, dropped[0])->sound);
-  for (const Found& found : reachable(pool, e).plans)
-    CHECK(verify(found.plan) == std::vector<std::string>{});
+  for (const Found& found : reachable(pool, e).plans) CHECK(verify(found.plan) == std::vector<std::string>{});
 }
 
 TEST_CASE("algebra rules: every rule holds wherever it applies in random plans, on random sites") {
   Pool pool;
   std::map<std::string_view, int> used;
-  for (const Rule& rule : rules())
-    used[rule.name] = 0;
+  for (const Rule& rule : rules()) used[rule.name] = 0;
   for (std::uint64_t seed = 0; seed < (kInstrumented ? 400 : 1000); ++seed) {
     CAPTURE(seed);
     RandomAlgebra random(pool, seed);
@@ -269,8 +265,7 @@ TEST_CASE("algebra rules: every rule holds wherever it applies in random plans, 
         seed % 2 == 0
             ? random.plan(e, seed % 4 == 0 ? 1 : 2)
             : compile(pool, e, [&](const Input& input) { return random.layout(input.frontier.size(), 1, true); });
-    if (!first->sound || first->type.pieces)
-      continue;
+    if (!first->sound || first->type.pieces) continue;
     const Data data = random_inputs(e, seed);
     const Tuples meaning = evaluate(e, data);
     const std::vector<Index> sizes = first->type.layout->axes() == 1 ? std::vector<Index>{3} : std::vector<Index>{2, 2};
@@ -281,8 +276,7 @@ TEST_CASE("algebra rules: every rule holds wherever it applies in random plans, 
       CAPTURE(print(f.plan));
       CHECK(verify(f.plan) == std::vector<std::string>{});
       CHECK(run_plan(f.plan, data, {Mesh{sizes}, seed}).value == meaning);
-      if (f.from >= 0)
-        ++used[f.rule];
+      if (f.from >= 0) ++used[f.rule];
     }
   }
   for (const auto& [name, times] : used) {

@@ -22,8 +22,7 @@ inline algebra::Block random_block(const algebra::BlockType& type, std::mt19937_
   algebra::Block block = algebra::zero_block(type);
   std::uniform_int_distribution<int> number(-3, 3);
   for (algebra::Array& array : block) {
-    for (double& x : array.elements)
-      x = number(random);
+    for (double& x : array.elements) x = number(random);
   }
   return block;
 }

@@ -14,11 +14,13 @@ const std::string kProgram = R"(%0 = input "A \"x\"" keys [2, 4] where k0 <= k1 
 %4 = shuf %3 part [] ; keys [3, 4] (4 of them) block [4, 4] part []
 %5 = local map %1 rekey [k1, k0] by transpose ; keys [3, 2] (4 of them) block [4, 4] part [1, 0]
 %6 = bcast %5 ; keys [3, 2] (4 of them) block [4, 4] all
-%7 = local join %4, %6 on [0], [0] by pair then item(1) rekey [k0, k2, k1] ; keys [3, 2, 4] (6 of them, the rest unknown) block [4, 4] part []
+%7 = local join %4, %6 on [0], [0] by pair then item(1) rekey [k0, k2, k1] ; keys [3, 2, 4] (6 of them, the )"
+                             R"(rest unknown) block [4, 4] part []
 %8 = local aggregate %7 keep [1] by add then call("norm of", [2], []) ; keys [2] block [2] [] part []
 %9 = local tile %4 dim 1 size 2 ; keys [3, 4, 2] (8 of them) block [4, 2] part []
 %10 = local concat %9 key 2 dim 1 ; keys [3, 4] (4 of them) block [4, 4] part []
-%11 = local flatmap %10 count 2 where t <= k0 keys [k0, k1, t] slice 1 size 2 by neg ; keys [3, 4, 2] (7 of them) block [4, 2] part []
+%11 = local flatmap %10 count 2 where t <= k0 keys [k0, k1, t] slice 1 size 2 by neg ; keys [3, 4, 2] (7 of )"
+                             R"(them) block [4, 2] part []
 result "A" %2
 result "" %8
 result "C" %11
@@ -27,7 +29,8 @@ result "C" %11
 const std::string kOnAMesh = R"(%0 = input "X" keys [4, 4, 2] block [2, 2, 2] mesh abc part [0:ca] loose b ; 256 floats
 %1 = shuf %0 mesh abc part [2, 0:a] part [1:b] ; keys [4, 4, 2] block [2, 2, 2] mesh abc part [2, 0:a] part [1:b]
 %2 = bcast %1 ; keys [4, 4, 2] block [2, 2, 2] mesh abc
-%3 = local aggregate %1 keep [0, 2] by max ; keys [4, 2] block [2, 2, 2] mesh abc part [1, 0:a] loose b, in up to 4 pieces by max
+%3 = local aggregate %1 keep [0, 2] by max ; keys [4, 2] block [2, 2, 2] mesh abc part [1, 0:a] loose b, in up )"
+                             R"(to 4 pieces by max
 result "" %2
 result "" %3
 )";

@@ -29,9 +29,7 @@ std::string parse_error(const std::string& text) {
   Pool pool;
   try {
     static_cast<void>(parse(pool, text));
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
+  } catch (const std::runtime_error& error) { return error.what(); }
   return "none";
 }
 

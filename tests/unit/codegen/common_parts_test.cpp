@@ -19,7 +19,8 @@ std::string printed_with_parts(const Expr& e, const codegen::ExprEmitter::BothBr
   codegen::NameTable names;
   codegen::ExprEmitter emitter({}, nullptr, nullptr);
   emitter.set_arguments(std::vector<std::string>{"x"});
-  const std::string parts = codegen::named_parts(emitter, e, both, [&](std::string_view name) { return names.claim(name); });
+  const std::string parts =
+      codegen::named_parts(emitter, e, both, [&](std::string_view name) { return names.claim(name); });
   return parts + emitter.text(e);
 }
 
@@ -37,8 +38,11 @@ TEST_CASE("common parts: what only one branch computes stays there") {
   const Expr zero = constant(kPartType, 0.0);
   const Expr square = part_times(part_sum(), part_sum());
   CHECK(printed_with_parts(select(part_is_positive(), square, zero)) == "x > 0.0 ? (x + 1.0) * (x + 1.0) : 0.0");
-  CHECK(printed_with_parts(select(part_is_positive(), part_sum(), part_times(part_sum(), argument(kPartType, 0)))) == "const double term = x + 1.0; x > 0.0 ? term : term * x");
-  CHECK(printed_with_parts(select(part_is_positive(), square, zero), [](const Select&) { return true; }).starts_with("const double term = x + 1.0; "));
+  CHECK(printed_with_parts(select(part_is_positive(), part_sum(), part_times(part_sum(), argument(kPartType, 0)))) ==
+        "const double term = x + 1.0; x > 0.0 ? term : term * x");
+  CHECK(printed_with_parts(select(part_is_positive(), square, zero), [](const Select&) {
+          return true;
+        }).starts_with("const double term = x + 1.0; "));
 }
 
 TEST_CASE("common parts: what may stop the run stays where it is") {

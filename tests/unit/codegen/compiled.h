@@ -12,8 +12,8 @@ namespace tdsl::codegen::testing {
 inline std::string compiler_says(const std::string& source) {
   const std::string path = "codegen_emit_test_program.cpp";
   std::ofstream(path) << source;
-  const ProcessResult r = run_process({{"c++", "-std=c++20", "-O1", "-fopenmp", "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-I",
-                                        TDSL_SOURCE_DIR, path},
+  const ProcessResult r = run_process({{"c++", "-std=c++20", "-O1", "-fopenmp", "-fsyntax-only", "-Wall", "-Wextra",
+                                        "-Wconversion", "-Werror", "-I", TDSL_SOURCE_DIR, path},
                                        {},
                                        true});
   std::remove(path.c_str());

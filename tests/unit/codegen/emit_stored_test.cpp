@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "codegen/print/emit.h"
 #include "codegen/families/families.h"
+#include "codegen/print/emit.h"
 #include "ir/text/print.h"
 #include "tests/unit/codegen/compiled.h"
 
@@ -13,13 +13,20 @@ using namespace tdsl;
 
 const std::string kCompressedMatrices =
     "program \"p\"\nfile \"p.tdsl\"\n"
-    "%0:i64 \"n\" = dimension \"n\" @0:1:1-1:2\n%1:i64 \"m\" = dimension \"m\" @0:1:1-1:2\n%2:i64 \"d\" = dimension \"d\" @0:1:1-1:2\n"
-    "%3:f64[%0, sparse %1] \"A\" compressed = input \"A\" @0:1:1-1:2\n%4:f64[%0, sparse %1] \"B\" compressed = input \"B\" @0:1:1-1:2\n"
-    "%5:f64[%0] \"x\" = input \"x\" @0:2:1-2:2\n%6:f64[%1] \"y\" = input \"y\" @0:2:1-2:2\n%7:f64[%1, %2] \"V\" = input \"V\" @0:3:1-3:2\n";
+    "%0:i64 \"n\" = dimension \"n\" @0:1:1-1:2\n%1:i64 \"m\" = dimension \"m\" @0:1:1-1:2\n%2:i64 \"d\" = dimension "
+    "\"d\" @0:1:1-1:2\n"
+    "%3:f64[%0, sparse %1] \"A\" compressed = input \"A\" @0:1:1-1:2\n%4:f64[%0, sparse %1] \"B\" compressed = input "
+    "\"B\" @0:1:1-1:2\n"
+    "%5:f64[%0] \"x\" = input \"x\" @0:2:1-2:2\n%6:f64[%1] \"y\" = input \"y\" @0:2:1-2:2\n%7:f64[%1, %2] \"V\" = "
+    "input \"V\" @0:3:1-3:2\n";
 
-std::string emitted_stored(const std::string& body) { return codegen::emit(codegen::lower(ir::parse(kCompressedMatrices + body)), {}); }
+std::string emitted_stored(const std::string& body) {
+  return codegen::emit(codegen::lower(ir::parse(kCompressedMatrices + body)), {});
+}
 
-void check_contains(const std::string& text, const std::string& part) { CHECK_MESSAGE(text.find(part) != std::string::npos, part << "\nis not in\n" << text); }
+void check_contains(const std::string& text, const std::string& part) {
+  CHECK_MESSAGE(text.find(part) != std::string::npos, part << "\nis not in\n" << text);
+}
 
 /// However lines are broken.
 void check_contains_words(std::string text, std::string part) {
@@ -32,7 +39,9 @@ void check_contains_words(std::string text, std::string part) {
 }  // namespace
 
 TEST_CASE("codegen emit stored: a product with a vector runs along rows into a scalar and fetches ahead") {
-  const std::string text = emitted_stored("%8:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (absent_mul(%3[i, j], %6[j])) @0:4:1-4:2\noutput \"r\" %8\n");
+  const std::string text = emitted_stored(
+      "%8:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (absent_mul(%3[i, j], %6[j])) @0:4:1-4:2\noutput \"r\" "
+      "%8\n");
   check_contains(text, "auto A = session.stored_input<double>(\"A\", {n, m}, 1, 1);");
   check_contains(text, "const auto A = rt::stored_in<double, 2>(t, 0);");
   check_contains(text, "if (t.fresh) rt::fill<double>(t.outputs[0], 0.0);");
@@ -47,7 +56,9 @@ TEST_CASE("codegen emit stored: a product with a vector runs along rows into a s
 }
 
 TEST_CASE("codegen emit stored: with the transpose rows are reduced, and what lies along them is read once per row") {
-  const std::string text = emitted_stored("%8:f64[%1] \"r\" = compute [j in 0..%1] sum[i in 0..%0] (absent_mul(%3[i, j], %5[i])) @0:4:1-4:2\noutput \"r\" %8\n");
+  const std::string text = emitted_stored(
+      "%8:f64[%1] \"r\" = compute [j in 0..%1] sum[i in 0..%0] (absent_mul(%3[i, j], %5[i])) @0:4:1-4:2\noutput \"r\" "
+      "%8\n");
   check_contains(text, "const double x_i = x(i);");
   check_contains(text, "rt::fetch_ahead(r(j));");
   check_contains(text, "r(j) += scalar::absent_multiply(a, x_i);");
@@ -57,19 +68,23 @@ TEST_CASE("codegen emit stored: with the transpose rows are reduced, and what li
 }
 
 TEST_CASE("codegen emit stored: rows of a dense matrix are added up along the row of the result") {
-  const std::string text = emitted_stored("%8:f64[%0, %2] \"R\" = compute [i in 0..%0, f in 0..%2] sum[j in 0..%1] (absent_mul(%3[i, j], %7[j, f])) @0:4:1-4:2\noutput \"R\" %8\n");
+  const std::string text = emitted_stored(
+      "%8:f64[%0, %2] \"R\" = compute [i in 0..%0, f in 0..%2] sum[j in 0..%1] (absent_mul(%3[i, j], %7[j, f])) "
+      "@0:4:1-4:2\noutput \"R\" %8\n");
   check_contains(text, "rt::row_panels<double>(\n        range_f, [&](Index f) -> double& { return R(i, f); },");
   check_contains(text, "sums.add([&](Index f) { return scalar::absent_multiply(a, V(j, f)); });");
 }
 
 TEST_CASE("codegen emit stored: a compressed result is put together row by row, and other elements are looked up") {
   const std::string text = emitted_stored(
-      "%8:f64[%0, sparse %1] \"P\" compressed = compute [i in 0..%0, j in 0..%1] (add(mutual_mul(%3[i, j], %4[i, j]), 0.0)) @0:4:1-4:2\n"
+      "%8:f64[%0, sparse %1] \"P\" compressed = compute [i in 0..%0, j in 0..%1] (add(mutual_mul(%3[i, j], %4[i, j]), "
+      "0.0)) @0:4:1-4:2\n"
       "%9:f64 \"s\" = compute [] sum[i in 0..%0, j in 0..%1] (%8[i, j]) @0:5:1-5:2\noutput \"s\" %9\n");
   check_contains(text, "rt::StoredTile<double> P(t);");
   check_contains(text, "P.row(i);");
   check_contains(text, "rt::both(A, B).rows(range_i, [&](const auto& row) {");
-  check_contains(text, "row.each([&](Index j, double a, double b) { P.put(j, scalar::mutual_multiply(a, b) + 0.0); });");
+  check_contains(text,
+                 "row.each([&](Index j, double a, double b) { P.put(j, scalar::mutual_multiply(a, b) + 0.0); });");
   check_contains(text, "P.finish();");
   check_contains(text, ".stored_like(A.desc())");
   check_contains(text, "row.each([&](Index, double p) { total += p; });");
@@ -77,10 +92,14 @@ TEST_CASE("codegen emit stored: a compressed result is put together row by row, 
 
 TEST_CASE("codegen emit stored: levels of tensors of any number of dimensions") {
   const std::string text = emitted_stored(
-      "%8:f64[%0, sparse %1, sparse %2] \"T\" compressed = input \"T\" @0:1:1-1:2\n%9:f64[sparse %0] \"v\" compressed = input \"v\" @0:1:1-1:2\n"
-      "%10:f64[%0] \"M\" = compute [i in 0..%0] sum[j in 0..%1, k in 0..%2] (absent_mul(%8[i, j, k], %7[j, k])) @0:4:1-4:2\n"
-      "%11:f64[sparse %0, sparse %1] \"F\" compressed = compute [i in 0..%0, j in 0..%1] sum[k in 0..%2] (%8[i, j, k]) @0:5:1-5:2\n"
-      "%12:f64[%0, sparse %1, sparse %2] \"D\" compressed = compute [i in 0..%0, j in 0..%1, k in 0..%2] (absent_mul(%8[i, j, k], 2.0)) @0:6:1-6:2\n"
+      "%8:f64[%0, sparse %1, sparse %2] \"T\" compressed = input \"T\" @0:1:1-1:2\n%9:f64[sparse %0] \"v\" compressed "
+      "= input \"v\" @0:1:1-1:2\n"
+      "%10:f64[%0] \"M\" = compute [i in 0..%0] sum[j in 0..%1, k in 0..%2] (absent_mul(%8[i, j, k], %7[j, k])) "
+      "@0:4:1-4:2\n"
+      "%11:f64[sparse %0, sparse %1] \"F\" compressed = compute [i in 0..%0, j in 0..%1] sum[k in 0..%2] (%8[i, j, k]) "
+      "@0:5:1-5:2\n"
+      "%12:f64[%0, sparse %1, sparse %2] \"D\" compressed = compute [i in 0..%0, j in 0..%1, k in 0..%2] "
+      "(absent_mul(%8[i, j, k], 2.0)) @0:6:1-6:2\n"
       "%13:f64[sparse %0] \"w\" compressed = compute [i in 0..%0] (absent_mul(%9[i], %5[i])) @0:7:1-7:2\n"
       "output \"M\" %10\noutput \"F\" %11\noutput \"D\" %12\noutput \"w\" %13\n");
   check_contains(text, "auto T = session.stored_input<double>(\"T\", {n, m, d}, ");
@@ -93,28 +112,35 @@ TEST_CASE("codegen emit stored: levels of tensors of any number of dimensions") 
   check_contains(text, "F.put(j, total);");
   check_contains(text, "D.at(0, i);");
   check_contains(text, "D.at(1, j);");
-  check_contains(text, "v.each(range_i, [&](Index i, double value_2) { w.put(i, scalar::absent_multiply(value_2, x(i))); });");
+  check_contains(
+      text, "v.each(range_i, [&](Index i, double value_2) { w.put(i, scalar::absent_multiply(value_2, x(i))); });");
   CHECK(codegen::testing::compiler_says(text) == "");
 }
 
 TEST_CASE("codegen emit stored: what one of two matrices has is visited, with 0 for the other") {
   const std::string text = emitted_stored(
-      "%8:f64[%0, sparse %1] \"S\" compressed = compute [i in 0..%0, j in 0..%1] (add(%3[i, j], absent_mul(%4[i, j], %5[i]))) @0:4:1-4:2\n"
+      "%8:f64[%0, sparse %1] \"S\" compressed = compute [i in 0..%0, j in 0..%1] (add(%3[i, j], absent_mul(%4[i, j], "
+      "%5[i]))) @0:4:1-4:2\n"
       "%9:f64 \"s\" = compute [] sum[i in 0..%0, j in 0..%1] (%8[i, j]) @0:5:1-5:2\noutput \"s\" %9\n");
   check_contains(text, "rt::either(A, B).rows(range_i, [&](const auto& row) {");
-  check_contains(text, "row.each([&](Index j, double a, double b) { S.put(j, a + scalar::absent_multiply(b, x_i)); });");
+  check_contains(text,
+                 "row.each([&](Index j, double a, double b) { S.put(j, a + scalar::absent_multiply(b, x_i)); });");
   check_contains(text, ".visits({&A.desc(), &B.desc()})");
   check_contains(text, ".stored_like({&A.desc(), &B.desc()})");
 }
 
 TEST_CASE("codegen emit stored: vectors and tensors of three dimensions are walked together") {
   const std::string text = emitted_stored(
-      "%8:f64[%0, sparse %1, sparse %2] \"T\" compressed = input \"T\"\n%9:f64[%0, sparse %1, sparse %2] \"U\" compressed = input \"U\"\n"
+      "%8:f64[%0, sparse %1, sparse %2] \"T\" compressed = input \"T\"\n%9:f64[%0, sparse %1, sparse %2] \"U\" "
+      "compressed = input \"U\"\n"
       "%10:f64[sparse %0] \"v\" compressed = input \"v\"\n%11:f64[sparse %0] \"w\" compressed = input \"w\"\n"
-      "%12:f64[%0, sparse %1, sparse %2] \"S\" compressed = compute [i in 0..%0, j in 0..%1, k in 0..%2] (add(%8[i, j, k], %9[i, j, k])) @0:4:1-4:2\n"
-      "%13:f64[%0] \"M\" = compute [i in 0..%0] sum[j in 0..%1, k in 0..%2] (mutual_mul(%12[i, j, k], %9[i, j, k])) @0:5:1-5:2\n"
+      "%12:f64[%0, sparse %1, sparse %2] \"S\" compressed = compute [i in 0..%0, j in 0..%1, k in 0..%2] (add(%8[i, j, "
+      "k], %9[i, j, k])) @0:4:1-4:2\n"
+      "%13:f64[%0] \"M\" = compute [i in 0..%0] sum[j in 0..%1, k in 0..%2] (mutual_mul(%12[i, j, k], %9[i, j, k])) "
+      "@0:5:1-5:2\n"
       "%14:f64[sparse %0] \"s\" compressed = compute [i in 0..%0] (sub(%10[i], %11[i])) @0:6:1-6:2\n"
-      "%15:f64 \"p\" = compute [] sum[i in 0..%0] (mutual_mul(%14[i], %11[i])) @0:7:1-7:2\noutput \"M\" %13\noutput \"p\" %15\n");
+      "%15:f64 \"p\" = compute [] sum[i in 0..%0] (mutual_mul(%14[i], %11[i])) @0:7:1-7:2\noutput \"M\" %13\noutput "
+      "\"p\" %15\n");
   check_contains(text, "rt::either(T, U).walk(range_i, [&](const auto& row) {");
   check_contains(text, "row.walk([&](const auto& fibre) {");
   check_contains(text, "rt::both(S, U).walk(range_i, [&](const auto& row) {");
@@ -126,53 +152,66 @@ TEST_CASE("codegen emit stored: vectors and tensors of three dimensions are walk
 TEST_CASE("codegen emit stored: what is emitted compiles without a warning") {
   CHECK(codegen::testing::compiler_says(emitted_stored(
             "%8:f64[%0] \"r\" = compute [i in 0..%0] sum[j in 0..%1] (absent_mul(%3[i, j], %6[j]))\n"
-            "%9:f64[%0, sparse %1] \"P\" compressed = compute [i in 0..%0, j in 0..%1] (add(mutual_mul(%3[i, j], %4[i, j]), 0.0)) where gt(%5[i], 0.0)\n"
-            "%10:f64[%1] \"c\" = compute [j in 0..%1] max[i in 0..%0] (absent_mul(%9[i, j], %5[i])) where and(ne(%9[i, j], 0.0), lt(i, j))\n"
-            "%11:f64[%0, %2] \"R\" = compute [i in 0..%0, f in 0..%2] sum[j in 0..%1] (absent_mul(%3[i, j], exp(%7[j, f])))\n"
+            "%9:f64[%0, sparse %1] \"P\" compressed = compute [i in 0..%0, j in 0..%1] (add(mutual_mul(%3[i, j], %4[i, "
+            "j]), 0.0)) where gt(%5[i], 0.0)\n"
+            "%10:f64[%1] \"c\" = compute [j in 0..%1] max[i in 0..%0] (absent_mul(%9[i, j], %5[i])) where and(ne(%9[i, "
+            "j], 0.0), lt(i, j))\n"
+            "%11:f64[%0, %2] \"R\" = compute [i in 0..%0, f in 0..%2] sum[j in 0..%1] (absent_mul(%3[i, j], exp(%7[j, "
+            "f])))\n"
             "%12:i64 \"k\" = compute [] sum[i in 0..%0, j in 0..%1] (1) where ne(%3[i, j], 0.0)\n"
-            "%13:f64[%0, sparse %1] \"S\" compressed = compute [i in 0..%0, j in 0..%1] sum[f in 0..%2] (absent_mul(%3[i, j], mul(%7[j, f], %7[j, f])))\n"
-            "%15:f64[%0, sparse %1] \"T\" compressed = compute [i in 0..%0, j in 0..%1] (max(sub(%3[i, j], %4[i, j]), absent_mul(%9[i, j], %6[j])))\n"
+            "%13:f64[%0, sparse %1] \"S\" compressed = compute [i in 0..%0, j in 0..%1] sum[f in 0..%2] "
+            "(absent_mul(%3[i, j], mul(%7[j, f], %7[j, f])))\n"
+            "%15:f64[%0, sparse %1] \"T\" compressed = compute [i in 0..%0, j in 0..%1] (max(sub(%3[i, j], %4[i, j]), "
+            "absent_mul(%9[i, j], %6[j])))\n"
             "%16:f64[%0] \"u\" = compute [i in 0..%0] sum[j in 0..%1] (mutual_mul(%15[i, j], %3[i, j]))\n"
-            "%17:bool[%0, sparse %1] \"G\" compressed = compute [i in 0..%0, j in 0..%1] (or(gt(%3[i, j], 1.0), lt(%4[i, j], %3[i, j])))\n"
+            "%17:bool[%0, sparse %1] \"G\" compressed = compute [i in 0..%0, j in 0..%1] (or(gt(%3[i, j], 1.0), "
+            "lt(%4[i, j], %3[i, j])))\n"
             "%18:i64 \"g\" = compute [] sum[i in 0..%0, j in 0..%1] (1) where or(%17[i, j], lt(%15[i, j], -1.0))\n"
             "%14:f64 \"t\" = compute [] sum[i in 0..%0, j in 0..%1] (%13[i, j])\n"
-            "output \"r\" %8\noutput \"c\" %10\noutput \"R\" %11\noutput \"k\" %12\noutput \"t\" %14\noutput \"u\" %16\noutput \"g\" %18\n")) == "");
+            "output \"r\" %8\noutput \"c\" %10\noutput \"R\" %11\noutput \"k\" %12\noutput \"t\" %14\noutput \"u\" "
+            "%16\noutput \"g\" %18\n")) == "");
 }
 
 TEST_CASE("codegen emit stored: what no kernel does is refused at its place") {
   const auto refused = [](const std::string& body) {
     try {
       static_cast<void>(emitted_stored(body));
-    } catch (const codegen::NotSupported& e) {
-      return std::to_string(e.range().line) + ": " + e.what();
-    }
+    } catch (const codegen::NotSupported& e) { return std::to_string(e.range().line) + ": " + e.what(); }
     return std::string("emitted");
   };
-  CHECK(refused("%8:f64[%0, %1] \"R\" = compute [i in 0..%0, j in 0..%1] (exp(%3[i, j])) @0:4:1-4:2\noutput \"R\" %8\n") ==
+  CHECK(refused(
+            "%8:f64[%0, %1] \"R\" = compute [i in 0..%0, j in 0..%1] (exp(%3[i, j])) @0:4:1-4:2\noutput \"R\" %8\n") ==
         "4: `A` is compressed, and computing with it other than along its stored elements is not supported yet");
-  CHECK(refused("%8:f64[%0, %1] \"R\" = routine cumsum (%3) axis 0 @0:4:1-4:2\noutput \"R\" %8\n") == "4: `A` is compressed, and this is not supported of compressed tensors yet");
-  CHECK(refused("%8:f64[%0] \"R\" = compute [i in 0..%0] user(\"u\", 0.0, $1:f64)[f in 0..%2, j in 0..%1] (%7[j, f]) where ne(%3[i, j], 0.0) @0:4:1-4:2\noutput \"R\" %8\n")
+  CHECK(refused("%8:f64[%0, %1] \"R\" = routine cumsum (%3) axis 0 @0:4:1-4:2\noutput \"R\" %8\n") ==
+        "4: `A` is compressed, and this is not supported of compressed tensors yet");
+  CHECK(refused("%8:f64[%0] \"R\" = compute [i in 0..%0] user(\"u\", 0.0, $1:f64)[f in 0..%2, j in 0..%1] (%7[j, f]) "
+                "where ne(%3[i, j], 0.0) @0:4:1-4:2\noutput \"R\" %8\n")
             .starts_with("4: `A` is compressed, and computing with it"));
 }
 
 TEST_CASE("codegen emit stored: elements in other places are moved by a kernel of the runtime") {
   const std::string text = emitted_stored(
       "%8:f64[sparse %1, %0] \"T\" compressed = compute [j in 0..%1, i in 0..%0] (%3[i, j]) @0:4:1-4:2\n"
-      "%9:f64[%0, sparse %1] \"R\" compressed = compute [i in 0..%0, j in 0..%1] (%3[i, mod(add(j, 2), %1)]) @0:5:1-5:2\n"
-      "%10:f64[%0, sparse %1] \"L\" compressed = compute [i in 0..%0, j in 0..%1] (select(ge(j, 1), %3[i, sub(j, 1)], 0.0)) @0:6:1-6:2\n"
+      "%9:f64[%0, sparse %1] \"R\" compressed = compute [i in 0..%0, j in 0..%1] (%3[i, mod(add(j, 2), %1)]) "
+      "@0:5:1-5:2\n"
+      "%10:f64[%0, sparse %1] \"L\" compressed = compute [i in 0..%0, j in 0..%1] (select(ge(j, 1), %3[i, sub(j, 1)], "
+      "0.0)) @0:6:1-6:2\n"
       "output \"T\" %8\noutput \"R\" %9\noutput \"L\" %10\n");
   check_contains(text, "#include \"runtime/kernels/rearranged.h\"");
   check_contains_words(text, ".out(\"j\", m).out(\"i\", n).uncut().read(A.id(), {at(1), whole()})");
   check_contains_words(text, ".stored_elements_of({&A.desc()})");
   check_contains_words(text, "rt::rearranged_kernel<double>({{0, {1, 1, 0, 0}, {0, 1, 0, 0}, {{{0, m}, {0, n}}}}})");
   check_contains_words(text, "rt::rearranged_kernel<double>({{0, {0, 1, 0, 0}, {1, 1, 2, m}, {{{0, n}, {0, m}}}}})");
-  check_contains_words(text, "rt::rearranged_kernel<double>({{0, {0, 1, 0, 0}, {1, 1, -1, 0}, {{{0, n}, {std::max<Index>({0, 1}), m}}}}})");
+  check_contains_words(
+      text,
+      "rt::rearranged_kernel<double>({{0, {0, 1, 0, 0}, {1, 1, -1, 0}, {{{0, n}, {std::max<Index>({0, 1}), m}}}}})");
   CHECK(codegen::testing::compiler_says(text) == "");
 }
 
 TEST_CASE("codegen emit stored: what is computed at all points is put row by row") {
   const std::string text = emitted_stored(
-      "%8:f64[%1, sparse %2] \"P\" compressed = compute [j in 0..%1, f in 0..%2] (%7[j, f]) where gt(%7[j, f], 1.0) @0:4:1-4:2\n"
+      "%8:f64[%1, sparse %2] \"P\" compressed = compute [j in 0..%1, f in 0..%2] (%7[j, f]) where gt(%7[j, f], 1.0) "
+      "@0:4:1-4:2\n"
       "%9:f64 \"s\" = compute [] sum[j in 0..%1, f in 0..%2] (%8[j, f]) @0:5:1-5:2\noutput \"s\" %9\n");
   check_contains(text, "rt::StoredTile<double> P(t);");
   check_contains(text, "P.row(j);");
@@ -184,22 +223,30 @@ TEST_CASE("codegen emit stored: what is computed at all points is put row by row
 
 TEST_CASE("codegen emit stored: of all points those are visited that the guard or the body bounds") {
   const auto emitted = [](const std::string& body_and_guard, const std::string& more = "") {
-    return emitted_stored(more + "%8:f64[%0, sparse %1] \"K\" compressed = compute [i in 0..%0, j in 0..%1] " + body_and_guard + " @0:4:1-4:2\n" +
-                          "%9:f64[%0] \"y\" = compute [i in 0..%0] sum[j in 0..%1] (absent_mul(%8[i, j], %6[j])) @0:5:1-5:2\noutput \"y\" %9\n");
+    return emitted_stored(more + "%8:f64[%0, sparse %1] \"K\" compressed = compute [i in 0..%0, j in 0..%1] " +
+                          body_and_guard + " @0:4:1-4:2\n" +
+                          "%9:f64[%0] \"y\" = compute [i in 0..%0] sum[j in 0..%1] (absent_mul(%8[i, j], %6[j])) "
+                          "@0:5:1-5:2\noutput \"y\" %9\n");
   };
   const std::string band = emitted("(mul(%5[i], %6[j])) where le(abs(sub(i, j)), 1)");
-  check_contains_words(band, "const Index j_end = std::min<Index>(range_j.hi, std::min<Index>(scalar::add(i, Index{1}), range_j.hi - 1) + 1);");
+  check_contains_words(band,
+                       "const Index j_end = std::min<Index>(range_j.hi, std::min<Index>(scalar::add(i, Index{1}), "
+                       "range_j.hi - 1) + 1);");
   check_contains_words(band, "std::max<Index>(range_j.lo, scalar::subtract(i, Index{1}))");
   check_contains_words(band, ".visits_within({plan::from(1, 1, -1), plan::up_to(1, 1, 1)}).stored_at_visited()");
   CHECK(band.find("std::abs") == std::string::npos);
   CHECK(codegen::testing::compiler_says(band) == "");
   // A number that may be any is bounded before it is added to a subscript.
-  const std::string wide = emitted("(%5[i]) where lt(abs(sub(i, j)), %10)", "%10:i64 \"b\" = param \"b\" = 1 @0:3:1-3:2\n");
+  const std::string wide =
+      emitted("(%5[i]) where lt(abs(sub(i, j)), %10)", "%10:i64 \"b\" = param \"b\" = 1 @0:3:1-3:2\n");
   check_contains(wide, "576460752303423488");
   check_contains_words(wide, ".visits_within({plan::from(1, 1, ");
-  // The diagonal, by the body; a part that says something else stays, and a part behind one that may fail bounds nothing.
-  check_contains_words(emitted("(select(eq(i, j), 1.0, 0.0))"), ".visits_within({plan::from(1, 1, 0), plan::up_to(1, 1, 0)}).stored_at_visited()");
-  check_contains_words(emitted("(%5[i]) where and(ge(i, j), gt(%6[j], 0.0))"), ".visits_within({plan::up_to(1, 1, 0)}).stored_as_guessed()");
+  // The diagonal, by the body; a part that says something else stays, and a part behind one that may fail bounds
+  // nothing.
+  check_contains_words(emitted("(select(eq(i, j), 1.0, 0.0))"),
+                       ".visits_within({plan::from(1, 1, 0), plan::up_to(1, 1, 0)}).stored_at_visited()");
+  check_contains_words(emitted("(%5[i]) where and(ge(i, j), gt(%6[j], 0.0))"),
+                       ".visits_within({plan::up_to(1, 1, 0)}).stored_as_guessed()");
   CHECK(emitted("(%5[i]) where and(gt(div(%2, i), 0), ge(i, j))").find(".visits_within(") == std::string::npos);
   CHECK(emitted("(%5[i]) where le(mul(i, j), 4)").find(".visits_within(") == std::string::npos);
 }

@@ -7,9 +7,9 @@
 
 #include "codegen/clang/format.h"
 #include "codegen/print/names.h"
-#include "tools/build/process.h"
 #include "tests/unit/codegen/compiled.h"
 #include "tests/unit/codegen/programs.h"
+#include "tools/build/process.h"
 
 using namespace std::string_literals;
 using namespace tdsl::codegen;
@@ -25,7 +25,8 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 TEST_CASE("codegen emit: a procedure is one function with locals where they belong, however often it is applied") {
   const std::string halvings =
-      "apply procedure \"halvings\" 1 [\"x\":f64, \"s\":f64, \"c\":i64, \"i\":i64, \"half\":f64, \"unused\":f64] { $1 = $0:f64; $2 = 0; "
+      "apply procedure \"halvings\" 1 [\"x\":f64, \"s\":f64, \"c\":i64, \"i\":i64, \"half\":f64, \"unused\":f64] { $1 "
+      "= $0:f64; $2 = 0; "
       "repeat { } while gt($1:f64, 1.0) { $4 = mul($1:f64, 0.5); $1 = $4:f64; $2 = add($2:i64, 1); } "
       "for $3 in 3..0 by -1 { if gt($1:f64, 0.5) { $5 = 1.0; $1 = 0.25; } else { } } "
       "require lt($1:f64, 2.0) \"small\"; } return div(7, $2:i64)";
@@ -60,7 +61,8 @@ Index halvings(double x) {
 
 TEST_CASE("codegen emit: (min, +) is blocked in registers; each side is computed ahead") {
   const std::string text = emitted(
-      "%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] min[k in 0..%1] (add(exp(%2[i, k]), %3[k, j]))\noutput \"D\" %5\n");
+      "%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] min[k in 0..%1] (add(exp(%2[i, k]), %3[k, j]))\noutput "
+      "\"D\" %5\n");
   CHECK(contains(text, R"(  const auto x_values = [&](Index i, Index k) { return std::tuple(math::exp(A(i, k))); };
   const auto y_values = [&](Index j, Index k) { return std::tuple(B(k, j)); };
   const auto combine = [=](double total, double x, double y) { return scalar::least(total, x + y); };
@@ -73,17 +75,20 @@ TEST_CASE("codegen emit: (min, +) is blocked in registers; each side is computed
 
 TEST_CASE("codegen emit: what may be nan without nan or inf in the operands keeps the function that looks for it") {
   const auto has_two = [](const std::string& body) {
-    return contains(emitted("%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] max[k in 0..%1] (" + body + ")\noutput \"D\" %5\n"), "combine_numbers");
+    return contains(emitted("%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] max[k in 0..%1] (" + body +
+                            ")\noutput \"D\" %5\n"),
+                    "combine_numbers");
   };
   CHECK(has_two("abs(sub(%2[i, k], %3[k, j]))"));
   CHECK(has_two("mul(%2[i, k], %3[k, j])"));
-  CHECK_FALSE(has_two("mul(add(%2[i, k], %3[k, j]), %3[k, j])"));  // inf * 0
+  CHECK_FALSE(has_two("mul(add(%2[i, k], %3[k, j]), %3[k, j])"));                 // inf * 0
   CHECK_FALSE(has_two("sub(add(%2[i, k], %3[k, j]), mul(%2[i, k], %3[k, j]))"));  // inf - inf
 }
 
 TEST_CASE("codegen emit: sums of squares and products add without a rounding in between") {
   const auto text = [](const std::string& body) {
-    return emitted("%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (" + body + ")\noutput \"D\" %5\n");
+    return emitted("%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (" + body +
+                   ")\noutput \"D\" %5\n");
   };
   CHECK(contains(text("pow(sub(%2[i, k], %3[k, j]), 2:i64)"), "return std::fma(x - y, x - y, total);"));
   CHECK(contains(text("mul(max(%2[i, k], %3[k, j]), %3[k, j])"), "return std::fma(scalar::max(x, y), y, total);"));
@@ -91,23 +96,27 @@ TEST_CASE("codegen emit: sums of squares and products add without a rounding in 
 
 TEST_CASE("codegen emit: a library's function of row and column runs along rows of the result") {
   const std::string text = emitted(
-      "%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] min[k in 0..%1] (exp(add(%2[i, k], %3[k, j])))\noutput \"D\" %5\n");
+      "%5:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] min[k in 0..%1] (exp(add(%2[i, k], %3[k, j])))\noutput "
+      "\"D\" %5\n");
   CHECK_FALSE(contains(text, "blocked_reduction"));
   CHECK(contains(text, "D(i, j) = scalar::least(D(i, j), math::exp(A(i, k) + B(k, j)));"));
 }
 
 TEST_CASE("codegen emit: a row sum runs along the row into a scalar") {
-  const std::string text = emitted("%5:f64[%0] \"r\" = compute [i in 0..%0] sum[k in 0..%1] (%2[i, k])\noutput \"r\" %5\n");
+  const std::string text =
+      emitted("%5:f64[%0] \"r\" = compute [i in 0..%0] sum[k in 0..%1] (%2[i, k])\noutput \"r\" %5\n");
   CHECK(contains(text, "constexpr auto kernel_r = [](In<double, 2> A, Index i, Index k) { return A(i, k); };"));
   CHECK(contains(text, "rt::sum_simd<double, 1, kAvx2>(kernel_r)"));
-  const std::string without_operands = emitted("%5:f64 \"s\" = compute [] sum[i in 0..%0] (sqrt(f64(i)))\noutput \"s\" %5\n");
+  const std::string without_operands =
+      emitted("%5:f64 \"s\" = compute [] sum[i in 0..%0] (sqrt(f64(i)))\noutput \"s\" %5\n");
   CHECK(contains(without_operands, "constexpr auto kernel_s = [](Index i) {"));
   CHECK(compiler_says(without_operands) == "");
 }
 
 TEST_CASE("codegen emit: a contraction has no kernel of its own") {
   const std::string text = emitted(
-      "%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))\noutput \"C\" %5\n");
+      "%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))\noutput \"C\" "
+      "%5\n");
   CHECK(contains(text, "session.contraction<double>("));
   CHECK_FALSE(contains(text, "kernel_C"));
 }
@@ -126,9 +135,15 @@ TEST_CASE("codegen emit: names of the source become C++ names") {
 TEST_CASE("codegen emit: text of users stays inside its literal or its line of comment") {
   CHECK(string_literal("a?\?/\" + b\r\x7F\0"s) == R"("a?\?/\" + b\015\177\000")");
   CHECK(line_comment("C:\\tmp") == R"(// C:\tmp)");
-  for (const std::string ending : {" ", "\t", "\v", "\f", "\r", "\\", "\\\t", "\\ \v\f", "\\\\", "?\?/", "?\?/ ", "\\?\?/\\\t"}) {
+  for (const std::string ending :
+       {" ", "\t", "\v", "\f", "\r", "\\", "\\\t", "\\ \v\f", "\\\\", "?\?/", "?\?/ ", "\\?\?/\\\t"}) {
     const std::string comment = line_comment("text" + ending);
-    CHECK_MESSAGE((comment == "// text" || comment == "// text?" "?" || comment == R"(// text\?)" "?"), comment);
+    CHECK_MESSAGE((comment == "// text" ||
+                   comment == "// text?"
+                              "?" ||
+                   comment == R"(// text\?)"
+                              "?"),
+                  comment);
   }
   CHECK(line_comment("a\nb\rc\0d"s) == "// a b c d");
 
@@ -146,7 +161,8 @@ TEST_CASE("codegen emit: text of users stays inside its literal or its line of c
 TEST_CASE("codegen emit: what is emitted compiles without a warning") {
   CHECK(compiler_says(emitted(
             "%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))\n"
-            "%6:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] min[k in 0..%1] (add(%2[i, k], %3[k, j])) where le(k, i)\n"
+            "%6:f64[%0, %0] \"D\" = compute [i in 0..%0, j in 0..%0] min[k in 0..%1] (add(%2[i, k], %3[k, j])) where "
+            "le(k, i)\n"
             "%7:f64[%0] \"g\" = compute [i in 1..(%0 - 1)] (add(%4[sub(i, 1)], %4[add(i, 1)])) left [i] base %4\n"
             "%8:i64[%0] \"a\" = compute [i in 0..%0] argmax[j in 0..%0] (%6[i, j])\n"
             "%9:f64[%0] \"h\" = compute [i in 0..%0] (%7[%8[i]]) where ge(i, 2)\n"
@@ -155,18 +171,20 @@ TEST_CASE("codegen emit: what is emitted compiles without a warning") {
             "%12:f32[%0] \"f\" = compute [i in 0..%0] (pow(f32(%4[i]), 2))\n"
             "%13:i64[%0] \"q\" = compute [i in 0..%0] (add(div(%8[i], add(i, 1)), mod(i, 3)))\n"
             "assert %11 \"all are large\"\n"
-            "output \"C\" %5\noutput \"D\" %6\noutput \"h\" %9\noutput \"c\" %10\noutput \"f\" %12\noutput \"q\" %13\nprint \"n\", %0, %10\n")) == "");
+            "output \"C\" %5\noutput \"D\" %6\noutput \"h\" %9\noutput \"c\" %10\noutput \"f\" %12\noutput \"q\" "
+            "%13\nprint \"n\", %0, %10\n")) == "");
 }
 
 TEST_CASE("codegen emit: loops and branches compile without a warning") {
-  CHECK(compiler_says(emitted(
-            "%5:i64 \"zero\" = compute [] (0)\n%6:f64 \"s\" = compute [] sum[i in 0..%0] (%4[i])\n"
-            "%7:f64[%0] \"y\", %8:f64 \"r\" = for %5..%0 by 1 with (%4, %6) do (%9:i64 \"i\", %10:f64[%0] \"y\", %11:f64 \"r\") {\n"
-            "  %12:f64[%0] \"y\" = compute [] (%11) left [%9] base %10\n"
-            "  %13:bool = compute [] (gt(%11, 1.0))\n"
-            "  %14:f64 \"r\" = if %13 then () {\n    %15:f64 = compute [] (mul(%11, 0.5))\n    yield %15\n"
-            "  } else () {\n    %16:f64 = compute [] (1.0)\n    yield %16\n  }\n"
-            "  yield %12, %14\n}\noutput \"y\" %7\noutput \"r\" %8\n")) == "");
+  CHECK(compiler_says(
+            emitted("%5:i64 \"zero\" = compute [] (0)\n%6:f64 \"s\" = compute [] sum[i in 0..%0] (%4[i])\n"
+                    "%7:f64[%0] \"y\", %8:f64 \"r\" = for %5..%0 by 1 with (%4, %6) do (%9:i64 \"i\", %10:f64[%0] "
+                    "\"y\", %11:f64 \"r\") {\n"
+                    "  %12:f64[%0] \"y\" = compute [] (%11) left [%9] base %10\n"
+                    "  %13:bool = compute [] (gt(%11, 1.0))\n"
+                    "  %14:f64 \"r\" = if %13 then () {\n    %15:f64 = compute [] (mul(%11, 0.5))\n    yield %15\n"
+                    "  } else () {\n    %16:f64 = compute [] (1.0)\n    yield %16\n  }\n"
+                    "  yield %12, %14\n}\noutput \"y\" %7\noutput \"r\" %8\n")) == "");
 }
 
 TEST_CASE("codegen emit: statements too long for clang-format are wrapped, and nothing else is changed") {

@@ -20,8 +20,9 @@ const OpTemplate& only_op(const FamilyProgram& p) {
 
 TEST_CASE("codegen families: a sum of products is a contraction, in either order of its factors") {
   for (const char* body : {"mul(%2[i, k], %3[k, j])", "mul(%3[k, j], %2[i, k])"}) {
-    const FamilyProgram p = families(std::string("%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (") + body +
-                                     ")\noutput \"C\" %5\n");
+    const FamilyProgram p =
+        families(std::string("%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (") + body +
+                 ")\noutput \"C\" %5\n");
     const OpTemplate& op = only_op(p);
     CHECK(op.op_class == plan::OpClass::kContraction);
     CHECK(op.reads.size() == 2);
@@ -31,46 +32,55 @@ TEST_CASE("codegen families: a sum of products is a contraction, in either order
 }
 
 TEST_CASE("codegen families: inner products, guards and other monoids are not contractions") {
-  for (const char* body : {"%5:f64[%0] \"r\" = compute [i in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, i]))\noutput \"r\" %5\n",
-                           "%5:f64[%0, %0] \"r\" = compute [i in 0..%0, j in 0..%0] max[k in 0..%1] (mul(%2[i, k], %3[k, j]))\noutput \"r\" %5\n",
-                           "%5:f64[%0, %0] \"r\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j])) where lt(k, "
-                           "i)\noutput \"r\" %5\n"}) {
+  for (const char* body :
+       {"%5:f64[%0] \"r\" = compute [i in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, i]))\noutput \"r\" %5\n",
+        "%5:f64[%0, %0] \"r\" = compute [i in 0..%0, j in 0..%0] max[k in 0..%1] (mul(%2[i, k], %3[k, j]))\noutput "
+        "\"r\" %5\n",
+        "%5:f64[%0, %0] \"r\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j])) where lt(k, "
+        "i)\noutput \"r\" %5\n"}) {
     CHECK(only_op(families(body)).op_class == plan::OpClass::kReduce);
   }
 }
 
 TEST_CASE("codegen families: neighbouring reads become one access, far ones stay apart") {
   const FamilyProgram p = families(
-      "%5:f64[%0 - 2] \"s\" = compute [i in 1..(%0 - 1)] (add(%4[sub(i, 1)], add(%4[i], %4[add(i, 1)])))\noutput \"s\" %5\n");
+      "%5:f64[%0 - 2] \"s\" = compute [i in 1..(%0 - 1)] (add(%4[sub(i, 1)], add(%4[i], %4[add(i, 1)])))\noutput \"s\" "
+      "%5\n");
   const OpTemplate& op = only_op(p);
   REQUIRE(op.reads.size() == 1);
   CHECK(op.reads[0].dims[0].lo == Extent(-1));
   CHECK(op.reads[0].dims[0].hi == Extent(2));
-  const FamilyProgram far = families(
-      "%5:f64[2] \"s\" = compute [i in 0..2] (add(%4[i], %4[add(i, 1000)]))\noutput \"s\" %5\n");
+  const FamilyProgram far =
+      families("%5:f64[2] \"s\" = compute [i in 0..2] (add(%4[i], %4[add(i, 1000)]))\noutput \"s\" %5\n");
   CHECK(only_op(far).reads.size() == 2);
 }
 
 TEST_CASE("codegen families: subscripts are checked before the run unless they are provably inside") {
-  CHECK(count_steps<SubscriptStep>(families("%5:f64[%0] \"s\" = compute [i in 0..%0] (%4[i])\noutput \"s\" %5\n").steps) == 0);
-  CHECK(count_steps<SubscriptStep>(families("%5:f64[%0] \"s\" = compute [i in 0..%0] (%4[add(i, 1)])\noutput \"s\" %5\n").steps) == 1);
+  CHECK(count_steps<SubscriptStep>(
+            families("%5:f64[%0] \"s\" = compute [i in 0..%0] (%4[i])\noutput \"s\" %5\n").steps) == 0);
+  CHECK(count_steps<SubscriptStep>(
+            families("%5:f64[%0] \"s\" = compute [i in 0..%0] (%4[add(i, 1)])\noutput \"s\" %5\n").steps) == 1);
   const FamilyProgram guarded =
       families("%5:f64[%0] \"s\" = compute [i in 0..%0] (select(gt(i, 0), %4[sub(i, 1)], 0.0))\noutput \"s\" %5\n");
   CHECK(count_steps<SubscriptStep>(guarded.steps) == 0);
   // The condition tells that the read is inside, but not of others.
   CHECK(operations(guarded).front()->kernel->checked.empty());
   CHECK(operations(guarded).front()->kernel->trusted.size() == 1);
-  for (const char* other : {"select(gt(i, 0), %4[add(i, 1)], 0.0)", "select(ge(i, 0), %4[sub(i, 1)], 0.0)", "select(gt(i, 0), 0.0, %4[sub(i, 1)])",
-                            "select(lt(add(i, %1), %0), %4[add(i, %1)], 0.0)", "select(lt(add(i, 4294967297), %0), %4[add(i, 4294967297)], 0.0)"}) {
+  for (const char* other : {"select(gt(i, 0), %4[add(i, 1)], 0.0)", "select(ge(i, 0), %4[sub(i, 1)], 0.0)",
+                            "select(gt(i, 0), 0.0, %4[sub(i, 1)])", "select(lt(add(i, %1), %0), %4[add(i, %1)], 0.0)",
+                            "select(lt(add(i, 4294967297), %0), %4[add(i, 4294967297)], 0.0)"}) {
     INFO(other);
-    const FamilyProgram unknown = families(std::string("%5:f64[%0] \"s\" = compute [i in 0..%0] (") + other + ")\noutput \"s\" %5\n");
+    const FamilyProgram unknown =
+        families(std::string("%5:f64[%0] \"s\" = compute [i in 0..%0] (") + other + ")\noutput \"s\" %5\n");
     CHECK(operations(unknown).front()->kernel->checked.size() == 1);
   }
 }
 
-TEST_CASE("codegen families: a gather meets its operand panel by panel; under a condition it reads the whole and says so") {
+TEST_CASE(
+    "codegen families: a gather meets its operand panel by panel; under a condition it reads the whole and says so") {
   const FamilyProgram p = families(
-      "%5:i64[%0] \"q\" = compute [i in 0..%0] (i)\n%6:f64[%0] \"g\" = compute [i in 0..%0] (%4[%5[i]])\noutput \"g\" %6\n");
+      "%5:i64[%0] \"q\" = compute [i in 0..%0] (i)\n%6:f64[%0] \"g\" = compute [i in 0..%0] (%4[%5[i]])\noutput \"g\" "
+      "%6\n");
   const auto ops = operations(p);
   REQUIRE(ops.size() == 2);
   CHECK(p.warnings.empty());
@@ -80,7 +90,8 @@ TEST_CASE("codegen families: a gather meets its operand panel by panel; under a 
   REQUIRE(gathered.dims[0].terms.size() == 1);
   CHECK(gathered.dims[0].terms[0].label == 1);
   const FamilyProgram hidden = families(
-      "%5:i64[%0] \"q\" = compute [i in 0..%0] (i)\n%6:f64[%0] \"g\" = compute [i in 0..%0] (select(gt(i, 2), %4[%5[i]], 0.0))\n"
+      "%5:i64[%0] \"q\" = compute [i in 0..%0] (i)\n%6:f64[%0] \"g\" = compute [i in 0..%0] (select(gt(i, 2), "
+      "%4[%5[i]], 0.0))\n"
       "output \"g\" %6\n");
   CHECK(operations(hidden)[1]->op->reads.back().dims[0].whole);
   // How much that is, is known at start.
@@ -104,18 +115,21 @@ TEST_CASE("codegen families: host values need no control read, data does, once p
 
 TEST_CASE("codegen families: a reduction that is combined differently takes two operations") {
   const FamilyProgram p = families(
-      "%5:f64[%0] \"y\" = compute [i in 0..%0] max[k in 0..%1] (%2[i, k]) left [i] base %4 combine sum\noutput \"y\" %5\n");
+      "%5:f64[%0] \"y\" = compute [i in 0..%0] max[k in 0..%1] (%2[i, k]) left [i] base %4 combine sum\noutput \"y\" "
+      "%5\n");
   const auto ops = operations(p);
   REQUIRE(ops.size() == 2);
   CHECK(ops[0]->op->combine == plan::Combine::kMax);
   CHECK(ops[1]->op->base);
   const FamilyProgram same = families(
-      "%5:f64[%0] \"y\" = compute [i in 0..%0] sum[k in 0..%1] (%2[i, k]) left [i] base %4 combine sum\noutput \"y\" %5\n");
+      "%5:f64[%0] \"y\" = compute [i in 0..%0] sum[k in 0..%1] (%2[i, k]) left [i] base %4 combine sum\noutput \"y\" "
+      "%5\n");
   CHECK(only_op(same).base);
 }
 
 TEST_CASE("codegen families: argmin becomes reductions that may be split") {
-  const FamilyProgram p = families("%5:i64[%0] \"a\" = compute [i in 0..%0] argmin[k in 0..%1] (%2[i, k])\noutput \"a\" %5\n");
+  const FamilyProgram p =
+      families("%5:i64[%0] \"a\" = compute [i in 0..%0] argmin[k in 0..%1] (%2[i, k])\noutput \"a\" %5\n");
   for (const OperationStep* o : operations(p)) {
     if (o->op->op_class == plan::OpClass::kReduce) CHECK(o->op->combine == plan::Combine::kMin);
   }
@@ -123,7 +137,8 @@ TEST_CASE("codegen families: argmin becomes reductions that may be split") {
 }
 
 TEST_CASE("codegen families: a ring on the left moves to the right and splits into two affine reads") {
-  const FamilyProgram p = families("%5:f64[%0] \"y\" = compute [i in 0..%0] (%4[i]) left [rem(add(i, 1), %0)]\noutput \"y\" %5\n");
+  const FamilyProgram p =
+      families("%5:f64[%0] \"y\" = compute [i in 0..%0] (%4[i]) left [rem(add(i, 1), %0)]\noutput \"y\" %5\n");
   const OpTemplate& op = only_op(p);
   CHECK_FALSE(op.writes);
   REQUIRE(op.reads.size() == 2);
@@ -155,6 +170,7 @@ TEST_CASE("codegen families: a reshape reads intervals of rows") {
 
 TEST_CASE("codegen families: every tensor is released once after its last use") {
   const FamilyProgram p = families(
-      "%5:f64[%0] \"y\" = compute [i in 0..%0] (exp(%4[i]))\n%6:f64[%0] \"z\" = compute [i in 0..%0] (neg(%5[i]))\noutput \"z\" %6\n");
+      "%5:f64[%0] \"y\" = compute [i in 0..%0] (exp(%4[i]))\n%6:f64[%0] \"z\" = compute [i in 0..%0] "
+      "(neg(%5[i]))\noutput \"z\" %6\n");
   CHECK(count_steps<ReleaseStep>(p.steps) == 5);  // A and B, which nobody reads, x, y and z
 }

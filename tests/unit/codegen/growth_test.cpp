@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <string>
 
-#include "codegen/print/emit.h"
 #include "codegen/families/families.h"
+#include "codegen/print/emit.h"
 #include "frontend/frontend.h"
 #include "ir/verify/verify.h"
 #include "passes/pipeline.h"
 
-// Programs of a few lines from which something grew exponentially, or with a high power, somewhere between their text and the C++.
+// Programs of a few lines from which something grew exponentially, or with a high power, somewhere between their text
+// and the C++.
 
 using namespace tdsl;
 
@@ -50,12 +51,14 @@ TEST_CASE("growth: sizes that are products of products are scalars of their own"
   for (const std::string of : {"@ * @", "@ * @ + @", "(@ + 1) * (@ + 2)"}) {
     const Made tensor = made("param a0: i64 = 2;\n" + lets("a", of, 40) + "output y = zeros(a40);");
     CHECK(tensor.text.size() < 60'000);
-    const Made loop = made("param a0: i64 = 2;\n" + lets("a", of, 40) + "var s = 0;\nfor i in 0..a40 { s = 3 * s + i; }\noutput s;");
+    const Made loop =
+        made("param a0: i64 = 2;\n" + lets("a", of, 40) + "var s = 0;\nfor i in 0..a40 { s = 3 * s + i; }\noutput s;");
     CHECK(loop.text.size() < 60'000);
   }
 }
 
-TEST_CASE("growth: reductions that have nothing to do with each other are not compared with all that stands between them") {
+TEST_CASE(
+    "growth: reductions that have nothing to do with each other are not compared with all that stands between them") {
   constexpr int kMany = 1'600;  // took a third power of it, 26 s
   std::string text;
   for (int k = 0; k < kMany; ++k) {
@@ -64,21 +67,26 @@ TEST_CASE("growth: reductions that have nothing to do with each other are not co
   }
   const Made m = made(text);
   int sums = 0;
-  for (std::size_t at = m.text.find("Combine::kSum"); at != std::string::npos; at = m.text.find("Combine::kSum", at + 1)) ++sums;
+  for (std::size_t at = m.text.find("Combine::kSum"); at != std::string::npos;
+       at = m.text.find("Combine::kSum", at + 1))
+    ++sums;
   CHECK(sums == kMany);
 }
 
 TEST_CASE("growth: scalars of a loop that are used twice are looked at once") {
   for (const std::string of : {"@ + @", "@ * @", "@ * @ + @"}) {
-    const Made m = made("input x: i64[n];\nvar y: i64[n] = zeros(n);\nfor i in 1..n {\nlet a0 = i + 1;\nlet b0 = x[i];\n" + lets("a", of, 40) +
-                        lets("b", of, 40) + "y[i] = y[i - 1] + a40 * b40;\n}\noutput y;");
+    const Made m =
+        made("input x: i64[n];\nvar y: i64[n] = zeros(n);\nfor i in 1..n {\nlet a0 = i + 1;\nlet b0 = x[i];\n" +
+             lets("a", of, 40) + lets("b", of, 40) + "y[i] = y[i - 1] + a40 * b40;\n}\noutput y;");
     CHECK(m.text.size() < 150'000);
   }
 }
 
 TEST_CASE("growth: reductions over a constant range are written out only if it is short") {
-  const Made m = made("input X: f64[n, m];\noutput s[i, j] = sum[u in -4611686018427387904..4611686018427387903, v in 0..2](pad(X, 0.0)[i + u, j + v]) "
-                      "for i in 0..n, j in 0..m;");
+  const Made m = made(
+      "input X: f64[n, m];\noutput s[i, j] = sum[u in -4611686018427387904..4611686018427387903, v in 0..2](pad(X, "
+      "0.0)[i + u, j + v]) "
+      "for i in 0..n, j in 0..m;");
   CHECK(m.text.size() < 10'000);
 }
 
@@ -95,8 +103,7 @@ TEST_CASE("growth: sums of many scalars are no sizes") {
 TEST_CASE("growth: long chains of products are left in the order written, shorter ones are ordered") {
   const auto chain = [](int count) {
     std::string text = "input A: f64[n, n];\ninput x: f64[n];\noutput y = A";
-    for (int k = 1; k < count; ++k)
-      text += " @ A";
+    for (int k = 1; k < count; ++k) text += " @ A";
     return made(text + " @ x;").remarks;
   };
   const auto is_of_chains = [](const passes::Remark& r) { return r.pass == "chain_order"; };

@@ -39,7 +39,8 @@ std::string marks(const std::string& program) {
     if (call != "for_loop" && call != "while_loop" && call != "if_else" && call != "fence") continue;
     found += (found.empty() ? "" : " ") + call;
     const std::string argument = text.substr(text.find_first_not_of(" \n{", open + 1), 15);
-    if (argument.starts_with("Known::k") && !argument.starts_with("Known::kStart")) found += ":" + argument.substr(8, argument.find(',') - 8);
+    if (argument.starts_with("Known::k") && !argument.starts_with("Known::kStart"))
+      found += ":" + argument.substr(8, argument.find(',') - 8);
     if (argument.starts_with("kScalars,")) found += ":scalars";
   }
   return found;
@@ -50,21 +51,26 @@ const std::string kInput = "param k: i64 = 3;\ninput x: f64[n];\nvar y = x;\n";
 }  // namespace
 
 TEST_CASE("knowledge: control that follows from params and extents carries no mark") {
-  CHECK(marks(kInput + "for t in 0..k { y = y * 2.0 + y @ y; }\nif n > k { y = y + 1.0; }\noutput y;\n") == "for_loop if_else");
+  CHECK(marks(kInput + "for t in 0..k { y = y * 2.0 + y @ y; }\nif n > k { y = y + 1.0; }\noutput y;\n") ==
+        "for_loop if_else");
 }
 
 TEST_CASE("knowledge: ranges and conditions that change in a loop") {
-  CHECK(marks(kInput + "for t in 0..k { for s in t..k { y = y * 2.0 + y @ y; } }\noutput y;\n") == "for_loop for_loop:Loop");
-  CHECK(marks(kInput + "for t in 0..k { if t % 2 == 0 { y = y * (y @ y); } else { y = y + (y @ y); } }\noutput y;\n") == "for_loop if_else:Loop");
+  CHECK(marks(kInput + "for t in 0..k { for s in t..k { y = y * 2.0 + y @ y; } }\noutput y;\n") ==
+        "for_loop for_loop:Loop");
+  CHECK(marks(kInput + "for t in 0..k { if t % 2 == 0 { y = y * (y @ y); } else { y = y + (y @ y); } }\noutput y;\n") ==
+        "for_loop if_else:Loop");
 }
 
 TEST_CASE("knowledge: control that comes from data") {
-  CHECK(marks(kInput + "while y @ y < 10.0 { y = y * 2.0; }\nif y @ y > 5.0 { y = y + 1.0; }\noutput y;\n") == "while_loop:Data if_else:Data");
-  // How often the loop ran decides the branch.
-  CHECK(marks(kInput + "var steps = 0;\nwhile y @ y < 10.0 { y = y * 2.0; steps += 1; }\nif steps > 5 { y = y * (y @ y); }\noutput y;\n") ==
+  CHECK(marks(kInput + "while y @ y < 10.0 { y = y * 2.0; }\nif y @ y > 5.0 { y = y + 1.0; }\noutput y;\n") ==
         "while_loop:Data if_else:Data");
+  // How often the loop ran decides the branch.
+  CHECK(marks(kInput + "var steps = 0;\nwhile y @ y < 10.0 { y = y * 2.0; steps += 1; }\nif steps > 5 { y = y * (y @ "
+                       "y); }\noutput y;\n") == "while_loop:Data if_else:Data");
   // A value of either branch is as late as the condition.
-  CHECK(marks(kInput + "var c = 1;\nif y @ y > 5.0 { c = 2; }\nif c > 1 { y = y * (y @ y); }\noutput y;\n") == "if_else:Data if_else:Data");
+  CHECK(marks(kInput + "var c = 1;\nif y @ y > 5.0 { c = 2; }\nif c > 1 { y = y * (y @ y); }\noutput y;\n") ==
+        "if_else:Data if_else:Data");
 }
 
 TEST_CASE("knowledge: loops that compute scalars only, and what they leave") {
@@ -78,10 +84,12 @@ TEST_CASE("knowledge: loops that compute scalars only, and what they leave") {
 }
 
 TEST_CASE("knowledge: a fence stands before the first step whose extents come from data") {
-  CHECK(marks(kInput + "let m = i64(sum(y));\nlet z = zeros(m);\nlet w = zeros(m + 1);\noutput z;\noutput w;\noutput y;\n") == "fence");
+  CHECK(marks(kInput +
+              "let m = i64(sum(y));\nlet z = zeros(m);\nlet w = zeros(m + 1);\noutput z;\noutput w;\noutput y;\n") ==
+        "fence");
   // One in each branch is one on every way; a loop may not run at all.
-  CHECK(marks(kInput + "let m = i64(sum(y));\nvar s = 0.0;\nif n > 4 { s = sum[i in 0..m](f64(i)); }\nlet z = zeros(m);\noutput s;\noutput z;\noutput y;\n") ==
-        "if_else fence fence");
+  CHECK(marks(kInput + "let m = i64(sum(y));\nvar s = 0.0;\nif n > 4 { s = sum[i in 0..m](f64(i)); }\nlet z = "
+                       "zeros(m);\noutput s;\noutput z;\noutput y;\n") == "if_else fence fence");
   // A subscript from data changes no extent.
   CHECK(marks(kInput + "let m = i64(sum(y));\noutput s = y[m] * 2.0;\noutput y;\n").empty());
 }

@@ -17,7 +17,8 @@ namespace {
 
 using namespace tdsl;
 
-/// Writes a program of one Compute that a walk over A (n x m, compressed) can do; B is another one, x, y, U, V are dense.
+/// Writes a program of one Compute that a walk over A (n x m, compressed) can do; B is another one, x, y, U, V are
+/// dense.
 class StoredComputeWriter {
  public:
   explicit StoredComputeWriter(std::uint64_t seed) : random_(seed) {}
@@ -30,12 +31,16 @@ class StoredComputeWriter {
     // What is not stored is 0.
     const bool compressed = std::string(s.out) == "ij" && (monoid.empty() || monoid == "sum") && pick(2) == 0;
     std::string text =
-        "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:i64 \"d\" = dimension \"d\"\n"
+        "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:i64 \"d\" = dimension "
+        "\"d\"\n"
         "%3:f64[%0, sparse %1] \"A\" compressed = input \"A\"\n%4:f64[%0, sparse %1] \"B\" compressed = input \"B\"\n"
-        "%5:f64[%0] \"x\" = input \"x\"\n%6:f64[%1] \"y\" = input \"y\"\n%7:f64[%0, %2] \"U\" = input \"U\"\n%8:f64[%2, %1] \"V\" = input \"V\"\n";
+        "%5:f64[%0] \"x\" = input \"x\"\n%6:f64[%1] \"y\" = input \"y\"\n%7:f64[%0, %2] \"U\" = input "
+        "\"U\"\n%8:f64[%2, %1] \"V\" = input \"V\"\n";
     std::string type;
-    for (const char l : std::string(s.out)) type += std::string(type.empty() ? "" : ", ") + (compressed && l == 'j' ? "sparse " : "") + extent(l);
-    text += "%9:f64" + (type.empty() ? "" : "[" + type + "]") + " \"r\"" + (compressed ? " compressed" : "") + " = compute [" + ranges(s.out) + "]";
+    for (const char l : std::string(s.out))
+      type += std::string(type.empty() ? "" : ", ") + (compressed && l == 'j' ? "sparse " : "") + extent(l);
+    text += "%9:f64" + (type.empty() ? "" : "[" + type + "]") + " \"r\"" + (compressed ? " compressed" : "") +
+            " = compute [" + ranges(s.out) + "]";
     // Without a product or a sum a body of 0 counts, so that the guard says what is visited.
     const bool guarded = pick(3) == 0 || (!monoid.empty() && monoid != "sum");
     if (!monoid.empty()) text += " " + monoid + "[" + ranges(s.reduce) + "]";
@@ -53,17 +58,31 @@ class StoredComputeWriter {
     const char* out;
     const char* reduce;
   };
-  static constexpr std::array<Shape, 13> kShapes = {{{"i", "j"}, {"j", "i"}, {"", "ij"}, {"ij", ""}, {"ij", "f"}, {"if", "j"}, {"jf", "i"}, {"fi", "j"}, {"i", "jf"}, {"", "ijf"}, {"j", "if"}, {"f", "ij"}, {"if", "jg"}}};
+  static constexpr std::array<Shape, 13> kShapes = {{{"i", "j"},
+                                                     {"j", "i"},
+                                                     {"", "ij"},
+                                                     {"ij", ""},
+                                                     {"ij", "f"},
+                                                     {"if", "j"},
+                                                     {"jf", "i"},
+                                                     {"fi", "j"},
+                                                     {"i", "jf"},
+                                                     {"", "ijf"},
+                                                     {"j", "if"},
+                                                     {"f", "ij"},
+                                                     {"if", "jg"}}};
 
   int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
   static std::string extent(char label) { return label == 'i' ? "%0" : label == 'j' ? "%1" : "%2"; }
   static std::string ranges(const char* labels) {
     std::string text;
-    for (const char l : std::string(labels)) text += fmt::format("{}{} in 0..{}", text.empty() ? "" : ", ", l, extent(l));
+    for (const char l : std::string(labels))
+      text += fmt::format("{}{} in 0..{}", text.empty() ? "" : ", ", l, extent(l));
     return text;
   }
   std::string monoid() {
-    const std::array<std::string, 6> all = {"sum", "sum", "sum", "min", "max", "user(\"last\", -inf, select(gt($1:f64, 0.5), $1:f64, $0:f64))"};
+    const std::array<std::string, 6> all = {
+        "sum", "sum", "sum", "min", "max", "user(\"last\", -inf, select(gt($1:f64, 0.5), $1:f64, $0:f64))"};
     // The order of the user's: rows first.
     return all[static_cast<std::size_t>(pick(6))];
   }
@@ -122,39 +141,50 @@ class StoredProductWriter {
   std::string program() {
     const auto& [out, reduce] = kShapes[static_cast<std::size_t>(pick(static_cast<int>(kShapes.size())))];
     const bool guarded = pick(3) == 0;
-    const std::array<std::string, 3> monoids = {"sum", "min", "user(\"last\", -inf, select(gt($1:f64, 0.5), $1:f64, $0:f64))"};
+    const std::array<std::string, 3> monoids = {"sum", "min",
+                                                "user(\"last\", -inf, select(gt($1:f64, 0.5), $1:f64, $0:f64))"};
     const std::string monoid = monoids[guarded ? static_cast<std::size_t>(pick(3)) : 0];
     const bool compressed = std::string(out) == "ij" && monoid == "sum" && pick(3) != 0;
     std::string text =
-        "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:i64 \"d\" = dimension \"d\"\n"
+        "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:i64 \"d\" = dimension "
+        "\"d\"\n"
         "%3:f64[%0, sparse %1] \"A\" compressed = input \"A\"\n%4:f64[%1, sparse %2] \"B\" compressed = input \"V\"\n"
-        "%5:f64[%0, sparse %2] \"M\" compressed = input \"U\"\n%6:f64[%0] \"x\" = input \"x\"\n%7:f64[%1] \"y\" = input \"y\"\n";
+        "%5:f64[%0, sparse %2] \"M\" compressed = input \"U\"\n%6:f64[%0] \"x\" = input \"x\"\n%7:f64[%1] \"y\" = "
+        "input \"y\"\n";
     std::string type;
-    for (const char l : std::string(out)) type += std::string(type.empty() ? "" : ", ") + (compressed && l == 'j' ? "sparse " : "") + extent(l);
-    text += "%8:f64" + (type.empty() ? "" : "[" + type + "]") + " \"r\"" + (compressed ? " compressed" : "") + " = compute [" + ranges(out) + "] " + monoid + "[" + ranges(reduce) + "] ";
+    for (const char l : std::string(out))
+      type += std::string(type.empty() ? "" : ", ") + (compressed && l == 'j' ? "sparse " : "") + extent(l);
+    text += "%8:f64" + (type.empty() ? "" : "[" + type + "]") + " \"r\"" + (compressed ? " compressed" : "") +
+            " = compute [" + ranges(out) + "] " + monoid + "[" + ranges(reduce) + "] ";
     const std::string rest = pick(2) == 0 ? leaf() : "max(" + leaf() + ", " + leaf() + ")";
-    std::string body = guarded ? "add(%3[i, k], mul(%4[k, j], " + rest + "))" : "absent_mul(mutual_mul(%3[i, k], %4[k, j]), " + rest + ")";
+    std::string body = guarded ? "add(%3[i, k], mul(%4[k, j], " + rest + "))"
+                               : "absent_mul(mutual_mul(%3[i, k], %4[k, j]), " + rest + ")";
     if (!guarded && pick(3) == 0) body = "mutual_mul(" + body + ", %5[i, j])";
     text += "(" + body + ")";
     const std::string mask = pick(2) == 0 ? "ne(%5[i, j], 0.0)" : "lt(i, k)";
-    if (guarded) text += " where and(and(ne(%3[i, k], 0.0), ne(%4[k, j], 0.0)), " + mask + ")";
-    else if (pick(3) == 0) text += " where " + mask;
+    if (guarded)
+      text += " where and(and(ne(%3[i, k], 0.0), ne(%4[k, j], 0.0)), " + mask + ")";
+    else if (pick(3) == 0)
+      text += " where " + mask;
     if (!compressed) return text + "\noutput \"r\" %8\n";
     return text + "\n%9:f64[%0, %2] \"q\" = compute [i in 0..%0, j in 0..%2] (%8[i, j])\noutput \"r\" %9\n";
   }
 
  private:
-  static constexpr std::array<std::pair<const char*, const char*>, 7> kShapes = {{{"ij", "k"}, {"ij", "k"}, {"ij", "k"}, {"i", "kj"}, {"k", "ij"}, {"j", "ik"}, {"", "ikj"}}};
+  static constexpr std::array<std::pair<const char*, const char*>, 7> kShapes = {
+      {{"ij", "k"}, {"ij", "k"}, {"ij", "k"}, {"i", "kj"}, {"k", "ij"}, {"j", "ik"}, {"", "ikj"}}};
 
   int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
   static std::string extent(char label) { return label == 'i' ? "%0" : label == 'k' ? "%1" : "%2"; }
   static std::string ranges(const char* labels) {
     std::string text;
-    for (const char l : std::string(labels)) text += fmt::format("{}{} in 0..{}", text.empty() ? "" : ", ", l, extent(l));
+    for (const char l : std::string(labels))
+      text += fmt::format("{}{} in 0..{}", text.empty() ? "" : ", ", l, extent(l));
     return text;
   }
   std::string leaf() {
-    const std::array<std::string, 8> all = {"%3[i, k]", "%4[k, j]", "%5[i, j]", "%6[i]", "%7[k]", "f64(j)", "f64(k)", "1.5"};
+    const std::array<std::string, 8> all = {"%3[i, k]", "%4[k, j]", "%5[i, j]", "%6[i]",
+                                            "%7[k]",    "f64(j)",   "f64(k)",   "1.5"};
     return all[static_cast<std::size_t>(pick(8))];
   }
 
@@ -167,7 +197,8 @@ class StoredInputs {
   StoredInputs(std::uint64_t seed, double density, bool special, bool products) {
     std::mt19937_64 random(seed);
     std::map<std::string, std::int64_t> size;
-    for (const char* name : {"n", "m", "d"}) size[name] = options_.dimensions[name] = seed == 0 ? 4 : static_cast<std::int64_t>(random() % 6);
+    for (const char* name : {"n", "m", "d"})
+      size[name] = options_.dimensions[name] = seed == 0 ? 4 : static_cast<std::int64_t>(random() % 6);
     const auto array = [&](const std::vector<std::int64_t>& shape, double share) {
       ir::Array a;
       a.type = ir::Scalar::kF64;
@@ -206,13 +237,15 @@ void check_stored_nest(std::uint64_t seed, bool products, tests::NestParts& part
   tests::check_verified(program);
   const codegen::FamilyProgram families = codegen::lower(program);
   for (int k = 0; k < 4; ++k) {
-    const StoredInputs inputs(k == 0 ? 0 : 4 * seed + static_cast<std::uint64_t>(k), k == 3 ? 0.0 : 0.4, k == 2, products);
+    const StoredInputs inputs(k == 0 ? 0 : 4 * seed + static_cast<std::uint64_t>(k), k == 3 ? 0.0 : 0.4, k == 2,
+                              products);
     const ir::EvalResult expected = ir::evaluate(program, inputs.options());
     REQUIRE_FALSE(expected.error.has_value());
     const std::optional<ir::Array> actual = tests::NestRunner(families, inputs.options(), parts).run();
     REQUIRE(actual.has_value());
     const ir::Array& r = expected.outputs.at("r");
-    CHECK_MESSAGE(tests::nest_agrees(r, *actual), fmt::format("[{}] became [{}]", fmt::join(r.floats, ", "), fmt::join(actual->floats, ", ")));
+    CHECK_MESSAGE(tests::nest_agrees(r, *actual),
+                  fmt::format("[{}] became [{}]", fmt::join(r.floats, ", "), fmt::join(actual->floats, ", ")));
   }
 }
 

@@ -10,16 +10,16 @@
 #include <random>
 #include <sstream>
 
-#include "codegen/relations/describe.h"
 #include "codegen/families/host_evaluator.h"
 #include "codegen/loops/kernel_nest.h"
 #include "codegen/loops/loop_nest.h"
+#include "codegen/loops/procedure_nest.h"
 #include "codegen/nest/facts.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/interpret.h"
 #include "codegen/nest/text.h"
 #include "codegen/nest/verify.h"
-#include "codegen/loops/procedure_nest.h"
+#include "codegen/relations/describe.h"
 #include "frontend/frontend.h"
 #include "ir/eval/expr.h"
 #include "ir/eval/procedure.h"
@@ -92,10 +92,13 @@ nest::Inputs inputs_of(const NestCase& c, const nest::Nest& n) {
     const nest::Variable& v = n.variables[k];
     if (v.role == nest::Variable::Role::kCapture || v.role == nest::Variable::Role::kParameter) {
       const double value = std::stod(c.given.at("%" + std::to_string(k)));
-      inputs.captures[{static_cast<std::int32_t>(k)}] = ir::is_float(v.type.scalar) ? ir::Literal(value) : ir::Literal(static_cast<std::int64_t>(value));
+      inputs.captures[{static_cast<std::int32_t>(k)}] =
+          ir::is_float(v.type.scalar) ? ir::Literal(value) : ir::Literal(static_cast<std::int64_t>(value));
     }
-    if (v.role == nest::Variable::Role::kOperand) inputs.operands[v.number] = nest_array(v.type.scalar, c.given.at("operand " + std::to_string(v.number)));
-    if (v.continued && n.form == nest::Form::kTask) inputs.bases[v.number] = nest_array(v.type.scalar, c.given.at("base " + std::to_string(v.number)));
+    if (v.role == nest::Variable::Role::kOperand)
+      inputs.operands[v.number] = nest_array(v.type.scalar, c.given.at("operand " + std::to_string(v.number)));
+    if (v.continued && n.form == nest::Form::kTask)
+      inputs.bases[v.number] = nest_array(v.type.scalar, c.given.at("base " + std::to_string(v.number)));
     if (v.continued && n.form != nest::Form::kTask) inputs.base = nest_array(v.type.scalar, c.given.at("base"));
   }
   return inputs;
@@ -110,14 +113,13 @@ void run_nest_case(const nest_files::path& path) {
   if (!c.errors.empty()) return;
   try {
     if (n.form == nest::Form::kTask) {
-      for (const auto& [number, result] : nest::interpret_task(n, inputs_of(c, n))) CHECK(result.floats == nest_numbers(c.given.at("result " + std::to_string(number))));
+      for (const auto& [number, result] : nest::interpret_task(n, inputs_of(c, n)))
+        CHECK(result.floats == nest_numbers(c.given.at("result " + std::to_string(number))));
       return;
     }
     const ir::Array result = nest::interpret(n, inputs_of(c, n));
     CHECK(result.floats == nest_numbers(c.given.at("result")));
-  } catch (const ir::eval::Stop& stop) {
-    CHECK(stop.error.message == c.given.at("stops"));
-  }
+  } catch (const ir::eval::Stop& stop) { CHECK(stop.error.message == c.given.at("stops")); }
 }
 
 // --- Random Computes
@@ -129,7 +131,8 @@ class ComputeWriter {
 
   std::string program() {
     const std::string head =
-        "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:f64[%0, %1] \"A\" = input \"A\"\n"
+        "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:f64[%0, %1] \"A\" = input "
+        "\"A\"\n"
         "%3:f64[%1, %0] \"B\" = input \"B\"\n%4:f64[%0] \"x\" = input \"x\"\n%5:i64[%0] \"p\" = input \"p\"\n";
     const int shape = pick(4);
     const bool reduces = shape > 0 && pick(4) > 0;
@@ -159,7 +162,8 @@ class ComputeWriter {
   int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
 
   std::string monoid() {
-    const std::array<std::string, 7> monoids = {"sum", "sum", "sum", "prod", "min", "max", "user(\"most\", -inf, select(gt($0:f64, $1:f64), $0:f64, $1:f64))"};
+    const std::array<std::string, 7> monoids = {
+        "sum", "sum", "sum", "prod", "min", "max", "user(\"most\", -inf, select(gt($0:f64, $1:f64), $0:f64, $1:f64))"};
     return monoids[static_cast<std::size_t>(pick(7))];
   }
   /// A label of a dimension n.
@@ -189,19 +193,27 @@ class ComputeWriter {
       default: return a;
     }
   }
-  /// A choice between what lies beside a point and something else, by a condition that matters at the ends of a range, or a choice by any comparison.
+  /// A choice between what lies beside a point and something else, by a condition that matters at the ends of a range,
+  /// or a choice by any comparison.
   std::string edge(const std::string& other) {
     const std::string l = pick(2) == 0 ? row() : column();
     if (l == "0") return other;
     const std::string n = l == "j" ? "%1" : "%0";
-    const auto at = [&](const std::string& subscript) { return l == "j" ? "%2[" + row() + ", " + subscript + "]" : "%4[" + subscript + "]"; };
-    const auto choice = [](const std::string& condition, const std::string& a, const std::string& b) { return "select(" + condition + ", " + a + ", " + b + ")"; };
+    const auto at = [&](const std::string& subscript) {
+      return l == "j" ? "%2[" + row() + ", " + subscript + "]" : "%4[" + subscript + "]";
+    };
+    const auto choice = [](const std::string& condition, const std::string& a, const std::string& b) {
+      return "select(" + condition + ", " + a + ", " + b + ")";
+    };
     switch (pick(9)) {
-      case 0: return choice("ge(sub(" + l + ", 1), 0)", at("sub(" + l + ", 1)"), at("add(sub(" + l + ", 1), " + n + ")"));
+      case 0:
+        return choice("ge(sub(" + l + ", 1), 0)", at("sub(" + l + ", 1)"), at("add(sub(" + l + ", 1), " + n + ")"));
       case 1: return choice("lt(" + l + ", sub(" + n + ", 2))", at("add(" + l + ", 2)"), other);
       case 2: return choice("eq(" + l + ", 0)", other, at("sub(" + l + ", 1)"));
       case 3: return choice("not(eq(" + l + ", sub(" + n + ", 1)))", at("add(" + l + ", 1)"), other);
-      case 4: return choice("and(lt(0, " + l + "), gt(" + n + ", add(" + l + ", 1)))", "sub(" + at("add(" + l + ", 1)") + ", " + at("sub(" + l + ", 1)") + ")", other);
+      case 4:
+        return choice("and(lt(0, " + l + "), gt(" + n + ", add(" + l + ", 1)))",
+                      "sub(" + at("add(" + l + ", 1)") + ", " + at("sub(" + l + ", 1)") + ")", other);
       case 5: return choice("or(eq(" + l + ", 0), ge(" + l + ", 3))", at(l), other);
       case 6: return choice(comparison() + "(" + row() + ", " + column() + ")", at(l), other);
       case 7: return choice(comparison() + "(add(" + l + ", 1), " + (pick(2) == 0 ? "%0" : "2") + ")", at(l), other);
@@ -269,7 +281,6 @@ bool same_call(const ir::ProcedureRef& procedure, const nest::Nest& n, const std
   return true;
 }
 
-
 /// Loops of the program stay loops.
 void check_loops(const std::string& text, NestParts& parts) {
   frontend::SourceManager sources;
@@ -292,7 +303,10 @@ void check_loops(const std::string& text, NestParts& parts) {
       const std::optional<ir::Array> actual = NestRunner(families, inputs.options(), parts).run();
       REQUIRE(actual.has_value());
       CHECK_MESSAGE(!expected.error.has_value(), expected.error->message);
-      if (!expected.error) CHECK_MESSAGE(nest_agrees(expected.outputs.at("y"), *actual), fmt::format("[{}] became [{}]", fmt::join(expected.outputs.at("y").floats, ", "), fmt::join(actual->floats, ", ")));
+      if (!expected.error)
+        CHECK_MESSAGE(nest_agrees(expected.outputs.at("y"), *actual),
+                      fmt::format("[{}] became [{}]", fmt::join(expected.outputs.at("y").floats, ", "),
+                                  fmt::join(actual->floats, ", ")));
     } catch (const ir::eval::Stop& stop) {
       CHECK_MESSAGE(expected.error.has_value(), stop.error.message);
       if (expected.error) CHECK(expected.error->range.line == stop.error.range.line);
@@ -319,11 +333,11 @@ void check_random_nest(std::uint64_t seed, NestParts& parts) {
       CHECK_FALSE(expected.error.has_value());
       if (!expected.error) {
         const ir::Array& y = expected.outputs.at("y");
-        CHECK_MESSAGE(nest_agrees(y, *actual), ir::print(legal) << fmt::format("[{}] became [{}]", fmt::join(y.floats, ", "), fmt::join(actual->floats, ", ")));
+        CHECK_MESSAGE(nest_agrees(y, *actual), ir::print(legal)
+                                                   << fmt::format("[{}] became [{}]", fmt::join(y.floats, ", "),
+                                                                  fmt::join(actual->floats, ", ")));
       }
-    } catch (const ir::eval::Stop& stop) {
-      CHECK_MESSAGE(expected.error.has_value(), stop.error.message);
-    }
+    } catch (const ir::eval::Stop& stop) { CHECK_MESSAGE(expected.error.has_value(), stop.error.message); }
   }
 }
 
@@ -360,8 +374,11 @@ namespace {
 /// The loop's head behind `simd`, and the condition, of a map over n x m points whose value depends on it.
 std::pair<std::string, std::string> split_by(const std::string& condition) {
   const std::string text =
-      "nest \"k\"\n%0:i64 \"n\" capture size\n%1:i64 \"m\" capture size\n%2:i64 \"a\" capture\n%3:i64 \"few\" capture size few\n%4:i64 \"most\" capture size most\n%5:f64[%0, %1] \"x\" operand 0\n%6:f64[%0, %1] \"y\" result\n"
-      "index \"i\" in 0..%0\nindex \"j\" in 0..%1\nbody {\n  for i over task {\n    for j over task simd {\n      %6[i, j] = select(" + condition + ", %5[i, j], 0.0)\n    }\n  }\n}\n";
+      "nest \"k\"\n%0:i64 \"n\" capture size\n%1:i64 \"m\" capture size\n%2:i64 \"a\" capture\n%3:i64 \"few\" capture "
+      "size few\n%4:i64 \"most\" capture size most\n%5:f64[%0, %1] \"x\" operand 0\n%6:f64[%0, %1] \"y\" result\n"
+      "index \"i\" in 0..%0\nindex \"j\" in 0..%1\nbody {\n  for i over task {\n    for j over task simd {\n      "
+      "%6[i, j] = select(" +
+      condition + ", %5[i, j], 0.0)\n    }\n  }\n}\n";
   nest::Nest n = nest::parse(text);
   CHECK(nest::print(n) == text);
   nest::split_interiors(n);
@@ -383,8 +400,12 @@ TEST_CASE("codegen nest: conditions at the ends of ranges are constants inside")
     CHECK(actual_head == (head.empty() ? " " : " " + head + " "));
     CHECK(actual == becomes);
   };
-  const auto inside = [&](const std::string& condition, const std::string& head) { check(condition, "inside %7 " + head, "or(%7, " + condition + ")"); };
-  const auto outside = [&](const std::string& condition, const std::string& head) { check(condition, "inside %7 " + head, "and(not(%7), " + condition + ")"); };
+  const auto inside = [&](const std::string& condition, const std::string& head) {
+    check(condition, "inside %7 " + head, "or(%7, " + condition + ")");
+  };
+  const auto outside = [&](const std::string& condition, const std::string& head) {
+    check(condition, "inside %7 " + head, "and(not(%7), " + condition + ")");
+  };
   // The six comparisons with the begin, the index on either side.
   inside("ge(j, 1)", "from 1");
   inside("gt(j, 1)", "from 2");
@@ -439,16 +460,20 @@ TEST_CASE("codegen nest: conditions at the ends of ranges are constants inside")
 TEST_CASE("codegen nest: functions of scalars mean what the procedures mean") {
   const std::vector<std::string> functions = {
       "fn f(a, b) { var s = 1.0; for i in 0..8 { s = 0.5 * (s + a / s); } return s * b; }",
-      "fn f(a, b) { var s = a * b; var n = 0; while abs(s) > 0.3 { s = s / 2.0 + 0.01 * sin(a); n += 1; } if n > 2 { s = s * s; } else { s += exp(b); } return s + a; }",
+      "fn f(a, b) { var s = a * b; var n = 0; while abs(s) > 0.3 { s = s / 2.0 + 0.01 * sin(a); n += 1; } if n > 2 { s "
+      "= s * s; } else { s += exp(b); } return s + a; }",
       "fn f(a, b) { var r = 1.0; for i in 5..0 by -2 { if r > b { r = r * a; } else { r = r - f64(i); } } return r; }",
-      "fn f(a, b) { var r = 0.0; for i in 0..4 { for j in i..4 { let t = a * f64(i) + b; if t > 0.5 { r += t; } } } return r; }",
-      "fn f(a, b) { var k = 0; var r = a; while r * r < 9.0 && k < 20 { k += 1; r = r + b * f64(k); } assert(k < 15, \"too many\"); return r + f64(7 / (k - 3)); }",
+      "fn f(a, b) { var r = 0.0; for i in 0..4 { for j in i..4 { let t = a * f64(i) + b; if t > 0.5 { r += t; } } } "
+      "return r; }",
+      "fn f(a, b) { var k = 0; var r = a; while r * r < 9.0 && k < 20 { k += 1; r = r + b * f64(k); } assert(k < 15, "
+      "\"too many\"); return r + f64(7 / (k - 3)); }",
       "fn f(a, b) { let y = a * a * sin(b); return grad(y, a) + grad(y, b); }",
   };
   int called = 0;
   int stopped = 0;
   for (const std::string& text : functions) {
-    const ir::ProcedureRef procedure = applied_procedure("input x: f64[n];\ninput y: f64[n];\n" + text + "\noutput z = f(x, y);");
+    const ir::ProcedureRef procedure =
+        applied_procedure("input x: f64[n];\ninput y: f64[n];\n" + text + "\noutput z = f(x, y);");
     INFO(text);
     REQUIRE(procedure);
     const nest::Nest n = codegen::build_nest(*procedure, "f");
@@ -473,17 +498,21 @@ TEST_CASE("codegen nest: loops that run as one task mean what the loops mean") {
   const std::vector<std::string> loops = {
       "var y = x; for i in 1..n { y[i] = y[i - 1] * 0.5 + x[i]; } output y;",
       "var y = x; for i in 0..n { y[i] = (x[i] - A[i, 0:i] @ y[0:i]) / (3.0 + A[i, i]); } output y;",
-      "var y = zeros(n); var s = 0.0; var k = 0; while k < n { if x[k] > s { s = x[k]; } else { s += 0.5; } y[k] = s; k += 1; } output y;",
+      "var y = zeros(n); var s = 0.0; var k = 0; while k < n { if x[k] > s { s = x[k]; } else { s += 0.5; } y[k] = s; "
+      "k += 1; } output y;",
       "var y = zeros(n); for i in 0..n { y[i] = f64(argmin[j in 0..n](abs(A[i, j] - y[(i + 1) % n]))); } output y;",
       "var y = x; for i in 0..n { y[p[i]] = y[p[i]] + q[i] * y[i]; } output y;",
       "var y = x; for i in 0..n { y[p[i] + i] = 2.0 * y[i]; } output y;",
       "var y = x; for i in 0..n { let o = p[i]; y[i] = y[i] + sum[j in 0..2](A[i, o + j] * y[j]); } output y;",
-      "var y = x; for i in 0..n { let z = random(); y[i] = z * x[i] + (if i > 0 then y[i - 1] else randn()); } output y;",
+      "var y = x; for i in 0..n { let z = random(); y[i] = z * x[i] + (if i > 0 then y[i - 1] else randn()); } output "
+      "y;",
       "var y = x; var z = q; for i in 0..n { let t = y; y = z + 0.5 * t; z = t; y[i] = z[i] + y[0]; } output y;",
       "var y = x; for t in 0..3 { y[0:n] = y[0:n] + A[0:n, t % n] * y[t % n]; y = A' @ y; } output y;",
-      "var y = x; for i in 0..n { let w = y[0:i] * 2.0; y[i] = sum(w) + max[j in 0..n](A[i, j] * y[j]) + sum[j in 0..n](x[j] / (1.0 + f64(j / (p[j] + 1)))); } output y;",
+      "var y = x; for i in 0..n { let w = y[0:i] * 2.0; y[i] = sum(w) + max[j in 0..n](A[i, j] * y[j]) + sum[j in "
+      "0..n](x[j] / (1.0 + f64(j / (p[j] + 1)))); } output y;",
       "var y = x; for i in 0..n { y[0:n] = y[0:n] - q[i] * y[i]; assert(y[i] < 1.0e6, \"large\"); } output y;",
-      "monoid most(a: f64, b: f64) { identity = -inf; combine = if a > b then a else b; } var y = x; for i in 0..n { y[i] = most[j in 0..n where p[j] > 0](A[j, i] + y[j]); } output y;",
+      "monoid most(a: f64, b: f64) { identity = -inf; combine = if a > b then a else b; } var y = x; for i in 0..n { "
+      "y[i] = most[j in 0..n where p[j] > 0](A[j, i] + y[j]); } output y;",
   };
   NestParts parts;
   for (const std::string& text : loops) check_loops(head + text, parts);
@@ -500,7 +529,10 @@ TEST_CASE("codegen nest: loops that run as one task mean what the loops mean") {
 }
 
 TEST_CASE("codegen nest: text that cannot be read says where") {
-  CHECK_THROWS_WITH(static_cast<void>(nest::parse("nest \"k\"\n%1:f64 \"x\" capture\nbody { }")), doctest::Contains("2:3: variables are numbered in order"));
-  CHECK_THROWS_WITH(static_cast<void>(nest::parse("nest \"k\"\n%0:f64 \"x\" capture\nbody { %1 = 0.0 }")), doctest::Contains("3:10: no variable has this number"));
-  CHECK_THROWS_WITH(static_cast<void>(nest::parse("nest \"k\"\nbody { for i over task { } }")), doctest::Contains("no index variable is called `i`"));
+  CHECK_THROWS_WITH(static_cast<void>(nest::parse("nest \"k\"\n%1:f64 \"x\" capture\nbody { }")),
+                    doctest::Contains("2:3: variables are numbered in order"));
+  CHECK_THROWS_WITH(static_cast<void>(nest::parse("nest \"k\"\n%0:f64 \"x\" capture\nbody { %1 = 0.0 }")),
+                    doctest::Contains("3:10: no variable has this number"));
+  CHECK_THROWS_WITH(static_cast<void>(nest::parse("nest \"k\"\nbody { for i over task { } }")),
+                    doctest::Contains("no index variable is called `i`"));
 }

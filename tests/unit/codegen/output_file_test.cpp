@@ -46,6 +46,7 @@ TEST_CASE("codegen output file: texts keep links and modes") {
   CHECK(content_of(folder / "text") == "new");
   CHECK(mode_of(folder / "text") == 0604);
   CHECK_THROWS_WITH_AS(write_text(folder.path(), ""), doctest::Contains("is a directory"), OutputError);
-  CHECK_THROWS_WITH_AS(write_text(folder / "nowhere/text", ""), doctest::Contains("nowhere/text: No such file or directory"), OutputError);
+  CHECK_THROWS_WITH_AS(write_text(folder / "nowhere/text", ""),
+                       doctest::Contains("nowhere/text: No such file or directory"), OutputError);
   CHECK_THROWS_AS(write_text("/dev/full", "text"), OutputError);
 }

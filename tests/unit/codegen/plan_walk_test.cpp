@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "tools/build/toolchain.h"
 #include "runtime/check.h"
 #include "runtime/record/planning_sink.h"
 #include "tests/unit/codegen/programs.h"
+#include "tools/build/toolchain.h"
 
 using namespace tdsl::codegen;
 using namespace tdsl::codegen::testing;
@@ -59,7 +59,8 @@ Walked walk(const FamilyProgram& program, const WalkRequest& request = sized()) 
 
 TEST_CASE("codegen plan walk: plans what the program records and drops all of it") {
   const FamilyProgram p = families(
-      "%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))\noutput \"C\" %5\n");
+      "%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (mul(%2[i, k], %3[k, j]))\noutput \"C\" "
+      "%5\n");
   const Walked w = walk(p);
   CHECK(std::count(w.kinds.begin(), w.kinds.end(), "load") == 2);
   CHECK(std::count(w.kinds.begin(), w.kinds.end(), "contraction") == 1);
@@ -88,7 +89,8 @@ TEST_CASE("codegen plan walk: loops over scalars are followed beyond the iterati
   CHECK(walk(p, request).notes.empty());
   const plan::Region region = tdsl::record::survey(recording_of(p, request));
   CHECK(region.whole);
-  const auto y = std::find_if(region.ops.begin(), region.ops.end(), [](const plan::RegionOp& op) { return op.op.op_class == plan::OpClass::kSource; });
+  const auto y = std::find_if(region.ops.begin(), region.ops.end(),
+                              [](const plan::RegionOp& op) { return op.op.op_class == plan::OpClass::kSource; });
   REQUIRE(y != region.ops.end());
   CHECK(y->op.shape == std::vector<plan::Index>{3000});
 }
@@ -97,11 +99,14 @@ TEST_CASE("codegen plan walk: an extent that nobody gave is an error that names 
   const FamilyProgram p = families("%5:f64[%0] \"y\" = compute [i in 0..%0] (%4[i])\noutput \"y\" %5\n");
   WalkRequest request = sized();
   request.dimensions.erase("n");
-  CHECK_THROWS_WITH_AS(static_cast<void>(walk(p, request)), "p.tdsl:1: the extent of n is not known: give a file, or --set n=N", tdsl::rt::RunError);
+  CHECK_THROWS_WITH_AS(static_cast<void>(walk(p, request)),
+                       "p.tdsl:1: the extent of n is not known: give a file, or --set n=N", tdsl::rt::RunError);
 }
 
 TEST_CASE("codegen toolchain: keys, comments and the prefix") {
-  const Toolchain t = parse_toolchain("# comment\ncompiler = g++\ncompile_flags = -O3  -g\nlibraries = ${PREFIX}/lib/a.a -lm\nnative = on\n", "/p", "f");
+  const Toolchain t = parse_toolchain(
+      "# comment\ncompiler = g++\ncompile_flags = -O3  -g\nlibraries = ${PREFIX}/lib/a.a -lm\nnative = on\n", "/p",
+      "f");
   CHECK(t.compiler == "g++");
   CHECK(t.compile_flags == std::vector<std::string>{"-O3", "-g"});
   CHECK(t.libraries == std::vector<std::string>{"/p/lib/a.a", "-lm"});

@@ -18,7 +18,8 @@
 #include "runtime/plan/region/plan_price.h"
 #include "tests/unit/plan/target_regions.h"
 
-// Programs and their plans as tensor relations: the values are the evaluator's, what moves is what the planner predicts.
+// Programs and their plans as tensor relations: the values are the evaluator's, what moves is what the planner
+// predicts.
 
 namespace tdsl::tests::program_relations {
 
@@ -82,7 +83,8 @@ Evaluated evaluated(const ir::Program& program, const std::map<std::string, std:
       array.shape.push_back(e.evaluate([&](ir::ValueId v) { return sizes.at(program.info(v).name); }));
       count *= array.shape.back();
     }
-    for (std::int64_t k = 0; k < count; ++k) array.floats.push_back(static_cast<double>(static_cast<std::int64_t>(random() % 17) - 8) / 2);
+    for (std::int64_t k = 0; k < count; ++k)
+      array.floats.push_back(static_cast<double>(static_cast<std::int64_t>(random() % 17) - 8) / 2);
     found.inputs.emplace(input->name, std::move(array));
   }
   ir::EvalOptions options;
@@ -100,7 +102,8 @@ algebra::Data data_for(const Relations& relations, const std::map<std::string, i
     const auto* input = algebra::as<algebra::Input>(e);
     if (input == nullptr || !inputs.contains(input->name)) continue;
     const ir::Array& array = inputs.at(input->name);
-    data.inputs.emplace(input->name, algebra::tuples_of({algebra::array_of(array.shape, array.floats)}, input->frontier));
+    data.inputs.emplace(input->name,
+                        algebra::tuples_of({algebra::array_of(array.shape, array.floats)}, input->frontier));
   }
   return data;
 }
@@ -110,13 +113,15 @@ void check_values(const algebra::Tuples& tuples, const algebra::Expr& e, const i
   CHECK(found.bounds == expected.shape);
   for (std::size_t k = 0; k < found.elements.size(); ++k) {
     const double wanted = expected.floats.empty() ? static_cast<double>(expected.integers[k]) : expected.floats[k];
-    const bool equal = found.elements[k] == wanted || std::abs(found.elements[k] - wanted) <= 1e-12 * std::max(1.0, std::abs(wanted));
+    const bool equal =
+        found.elements[k] == wanted || std::abs(found.elements[k] - wanted) <= 1e-12 * std::max(1.0, std::abs(wanted));
     CHECK_MESSAGE(equal, "element " << k << ": " << found.elements[k] << " instead of " << wanted);
   }
 }
 
 /// Without sites and on simulated ones, what the evaluator gives. Returns the floats that moved.
-algebra::Index check_program(const std::string& text, const std::map<std::string, std::int64_t>& sizes, const std::vector<plan::Index>& ranks) {
+algebra::Index check_program(const std::string& text, const std::map<std::string, std::int64_t>& sizes,
+                             const std::vector<plan::Index>& ranks) {
   INFO(text);
   const Compiled program = compiled(text, sizes);
   const Evaluated expected = evaluated(program.graph, sizes);
@@ -146,7 +151,7 @@ algebra::Index check_program(const std::string& text, const std::map<std::string
       check_values(algebra::evaluate(without_sites, data_for(logical, expected.inputs)), without_sites, output->second);
     }
     CHECK(compared == static_cast<int>(expected.result.outputs.size()));
-      moved += run.moved();
+    moved += run.moved();
   }
   return moved;
 }
@@ -174,7 +179,8 @@ void check_bytes(const std::string& name, const plan::Region& region, plan::Inde
   CHECK(relations.padded.empty());
   CHECK(algebra::verify(relations.program) == std::vector<std::string>{});
   const std::vector<double> bytes = received(region, relations);
-  CHECK(std::accumulate(bytes.begin(), bytes.end(), 0.0) == doctest::Approx(price.mean_received * static_cast<double>(ranks)));
+  CHECK(std::accumulate(bytes.begin(), bytes.end(), 0.0) ==
+        doctest::Approx(price.mean_received * static_cast<double>(ranks)));
   CHECK(*std::ranges::max_element(bytes) == doctest::Approx(price.bytes_received));
 }
 
@@ -183,24 +189,35 @@ void check_bytes(const std::string& name, const plan::Region& region, plan::Inde
 TEST_CASE("relations: programs and their plans compute what the evaluator does") {
   const std::vector<plan::Index> ranks{2, 4, 6};
   algebra::Index moved = 0;
-  moved += check_program("input A: f64[n, m];\ninput B: f64[m, k];\nlet C[i, l] = sum[j](A[i, j] * B[j, l]);\noutput C;\n", {{"n", 12}, {"m", 24}, {"k", 12}}, ranks);
-  moved += check_program("input A: f64[n, m];\ninput B: f64[n, m];\ninput v: f64[m];\noutput S = A + B;\noutput T = A' @ (A - B);\noutput w = A @ v;\noutput G = A @ A';\n",
-                {{"n", 12}, {"m", 24}}, ranks);
-  moved += check_program("input A: f64[n, m];\noutput E[i, j] = exp(0.1 * A[i, j]) + f64(i) - A[i, j];\noutput R = max(A, 0.0);\noutput Q = 2.0 * A';\n", {{"n", 12}, {"m", 24}},
-                ranks);
+  moved +=
+      check_program("input A: f64[n, m];\ninput B: f64[m, k];\nlet C[i, l] = sum[j](A[i, j] * B[j, l]);\noutput C;\n",
+                    {{"n", 12}, {"m", 24}, {"k", 12}}, ranks);
   moved += check_program(
-      "input A: f64[n, m];\noutput top[i] = max[j](A[i, j]);\noutput place[i] = argmin[j](A[i, j]);\noutput s[j] = sum[i](f64(i) * A[i, j]);\n"
+      "input A: f64[n, m];\ninput B: f64[n, m];\ninput v: f64[m];\noutput S = A + B;\noutput T = A' @ (A - B);\noutput "
+      "w = A @ v;\noutput G = A @ A';\n",
+      {{"n", 12}, {"m", 24}}, ranks);
+  moved += check_program(
+      "input A: f64[n, m];\noutput E[i, j] = exp(0.1 * A[i, j]) + f64(i) - A[i, j];\noutput R = max(A, 0.0);\noutput Q "
+      "= 2.0 * A';\n",
+      {{"n", 12}, {"m", 24}}, ranks);
+  moved += check_program(
+      "input A: f64[n, m];\noutput top[i] = max[j](A[i, j]);\noutput place[i] = argmin[j](A[i, j]);\noutput s[j] = "
+      "sum[i](f64(i) * A[i, j]);\n"
       "output total = sum(A * A);\noutput c[i] = sum[j](if A[i, j] > 0.0 then A[i, j] else 0.0);\n",
       {{"n", 12}, {"m", 24}}, ranks);
   // Extents that shares do not divide are cut into elements.
-  moved += check_program("input A: f64[n, m];\ninput v: f64[m];\nvar x[i] = sum[j](A[i, j] * v[j]);\nx[i] += sum[j](A[i, j]);\noutput x;\n", {{"n", 7}, {"m", 5}}, {2, 4});
+  moved += check_program(
+      "input A: f64[n, m];\ninput v: f64[m];\nvar x[i] = sum[j](A[i, j] * v[j]);\nx[i] += sum[j](A[i, j]);\noutput "
+      "x;\n",
+      {{"n", 7}, {"m", 5}}, {2, 4});
   CHECK(moved > 1000);
 }
 
 TEST_CASE("relations: what is no expression of the algebra is an opaque operator, with a reason") {
   const std::map<std::string, std::int64_t> sizes{{"n", 12}, {"m", 24}};
   const Compiled program = compiled(
-      "input A: f64[n, m];\ninput v: f64[n];\ninput p: i64[n];\noutput s = sort(v);\noutput d = v[1:n] - v[0:n - 1];\noutput g[i] = A[p[i], 0];\n"
+      "input A: f64[n, m];\ninput v: f64[n];\ninput p: i64[n];\noutput s = sort(v);\noutput d = v[1:n] - v[0:n - "
+      "1];\noutput g[i] = A[p[i], 0];\n"
       "output t[i] = 2.0 * s[i];\n",
       sizes);
   std::map<std::string, std::string> reasons;
@@ -213,19 +230,22 @@ TEST_CASE("relations: what is no expression of the algebra is an opaque operator
   CHECK(reasons.at("t").empty());
   CHECK(algebra::verify(relations.program) == std::vector<std::string>{});
   const std::string text = algebra::print(relations.program);
-  for (const char* name : {"\"map s\"", "\"map d\"", "\"reduce g\""}) CHECK_MESSAGE(text.find(name) != std::string::npos, name << " in\n" << text);
+  for (const char* name : {"\"map s\"", "\"map d\"", "\"reduce g\""})
+    CHECK_MESSAGE(text.find(name) != std::string::npos, name << " in\n" << text);
   algebra::Pool pool;
   CHECK(algebra::print(algebra::parse(pool, text)) == text);
 }
 
 TEST_CASE("relations: the page's example") {
-  const Compiled program = compiled("input A: f64[n, m];\ninput B: f64[m, k];\noutput C = max(A @ B, 0.0);\n", {{"n", 1000}, {"m", 600000}, {"k", 1000}});
+  const Compiled program = compiled("input A: f64[n, m];\ninput B: f64[m, k];\noutput C = max(A @ B, 0.0);\n",
+                                    {{"n", 1000}, {"m", 600000}, {"k", 1000}});
   const plan::PlanValue plan = plan_for(program.region, 4);
   std::ifstream file(TDSL_SOURCE_DIR "/ir/algebra/README.md");
   std::string page, line;
   while (std::getline(file, line)) page += line.starts_with("    ") ? line.substr(4) + "\n" : "";
   for (const bool sites : {false, true}) {
-    const std::string text = algebra::print(codegen::relations_of(program.region, program.bodies, {&plan, 1, sites}).program);
+    const std::string text =
+        algebra::print(codegen::relations_of(program.region, program.bodies, {&plan, 1, sites}).program);
     CHECK_MESSAGE(page.find(text) != std::string::npos, text);
   }
 }

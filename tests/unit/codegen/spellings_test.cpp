@@ -10,7 +10,8 @@ using namespace tdsl::codegen;
 
 namespace {
 
-/// The classes of the operations of a program's text, in order: C contraction, M map, R reduction. No nests of several operators.
+/// The classes of the operations of a program's text, in order: C contraction, M map, R reduction. No nests of several
+/// operators.
 std::string classes_of(const std::string& text) {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
@@ -23,23 +24,29 @@ std::string classes_of(const std::string& text) {
   std::string classes;
   for (const OperationStep* o : testing::operations(families)) {
     const plan::OpClass c = o->op->op_class;
-    classes += c == plan::OpClass::kContraction ? 'C' : c == plan::OpClass::kMap ? 'M' : c == plan::OpClass::kReduce ? 'R' : '?';
+    classes += c == plan::OpClass::kContraction ? 'C'
+               : c == plan::OpClass::kMap       ? 'M'
+               : c == plan::OpClass::kReduce    ? 'R'
+                                                : '?';
   }
   return classes;
 }
 
 const std::string kInputs =
-    "input A: f64[r, q, p]; input C: f64[p, p]; input B: f64[q, p, m]; input X: f64[n, p]; input w: f64[n]; input v: f64[p]; param h: i64 = 2;\n";
+    "input A: f64[r, q, p]; input C: f64[p, p]; input B: f64[q, p, m]; input X: f64[n, p]; input w: f64[n]; input v: "
+    "f64[p]; param h: i64 = 2;\n";
 
 }  // namespace
 
 TEST_CASE("codegen spellings: products in other forms are one contraction") {
-  for (const char* product : {
-           "A @ C", "reshape(reshape(A, r, q, 1, p) @ C, r, q, p)", "reshape(reshape(A, r * q, p) @ C, r, q, p)", "reshape(A, r, q, 1, p) @ C",
-           "transpose(A @ C, 2, 0, 1)", "(X @ C)'", "reshape(A, r, q * p) @ reshape(B, q * p, m)",
-           "reshape(transpose(A, 0, 2, 1), r, p * q) @ reshape(transpose(B, 1, 0, 2), p * q, m)", "A @ reshape(B[0, :, :], 1, p, m)",
-           "A[:, 0, :] @ C[:, ::2]", "transpose(reshape(X, n, h, p / h), 1, 0, 2) @ transpose(reshape(X, n, h, p / h), 1, 2, 0)",
-           "sum(reshape(A, r, q, p, 1) * reshape(C, 1, 1, p, p), axis=2)"}) {
+  for (const char* product :
+       {"A @ C", "reshape(reshape(A, r, q, 1, p) @ C, r, q, p)", "reshape(reshape(A, r * q, p) @ C, r, q, p)",
+        "reshape(A, r, q, 1, p) @ C", "transpose(A @ C, 2, 0, 1)", "(X @ C)'",
+        "reshape(A, r, q * p) @ reshape(B, q * p, m)",
+        "reshape(transpose(A, 0, 2, 1), r, p * q) @ reshape(transpose(B, 1, 0, 2), p * q, m)",
+        "A @ reshape(B[0, :, :], 1, p, m)", "A[:, 0, :] @ C[:, ::2]",
+        "transpose(reshape(X, n, h, p / h), 1, 0, 2) @ transpose(reshape(X, n, h, p / h), 1, 2, 0)",
+        "sum(reshape(A, r, q, p, 1) * reshape(C, 1, 1, p, p), axis=2)"}) {
     CAPTURE(product);
     CHECK(classes_of(kInputs + "output Y = " + product + ";\n") == "C");
   }
@@ -64,7 +71,8 @@ TEST_CASE("codegen spellings: parts that take long are computed once a value") {
 TEST_CASE("codegen spellings: maps over transposed operands run in squares") {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
-  const auto program = frontend::compile(sources, sources.add("p.tdsl", "input A: f64[n, m]; input B: f64[m, n]; output R = A + B';\n"), sink, {});
+  const auto program = frontend::compile(
+      sources, sources.add("p.tdsl", "input A: f64[n, m]; input B: f64[m, n]; output R = A + B';\n"), sink, {});
   REQUIRE(program.has_value());
   passes::PassContext context;
   CHECK(emit(lower(passes::run_pipeline(*program, {}, context)), {}).find("each_in_squares<0>") != std::string::npos);

@@ -14,8 +14,7 @@ namespace {
 std::size_t replay(const fs::path& folder, const std::string& extension, bool whole) {
   std::size_t count = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (!entry.is_regular_file() || (!extension.empty() && entry.path().extension() != extension))
-      continue;
+    if (!entry.is_regular_file() || (!extension.empty() && entry.path().extension() != extension)) continue;
     INFO(entry.path().string());
     const std::string text = tdsl::tests::text_of(entry.path()).value_or("");
     if (whole) {

@@ -63,9 +63,7 @@ TEST_CASE("the sink counts, sorts and drops duplicates") {
   sink.error(DiagnosticId::kSyntaxError, {0, 3, 1, 3, 2}, "c");
   CHECK(sink.error_count() == 3);
   std::string order;
-  for (const Diagnostic& diagnostic : sink.sorted()) {
-    order += diagnostic.message + " ";
-  }
+  for (const Diagnostic& diagnostic : sink.sorted()) { order += diagnostic.message + " "; }
   CHECK(order == "a b c nowhere ");
 }
 
@@ -92,11 +90,11 @@ TEST_CASE("the sink keeps the first hundred errors, and as many warnings") {
 TEST_CASE("of a long line only a part is shown") {
   SourceManager sources;
   std::string line;
-  for (int k = 0; k < 300; ++k)
-    line += "é" + std::to_string(k % 10);
+  for (int k = 0; k < 300; ++k) line += "é" + std::to_string(k % 10);
   const std::uint32_t file = sources.add("a.tdsl", line);
   const auto shown = [&](std::uint32_t column, std::uint32_t end) {
-    std::string text = render({DiagnosticId::kSyntaxError, Severity::kError, {file, 1, column, 1, end}, "m", {}}, sources);
+    std::string text =
+        render({DiagnosticId::kSyntaxError, Severity::kError, {file, 1, column, 1, end}, "m", {}}, sources);
     text.erase(0, text.find('\n') + 1);
     const std::size_t middle = text.find('\n');
     const std::string_view second = std::string_view(text).substr(middle + 1);

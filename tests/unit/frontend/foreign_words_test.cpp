@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "frontend/hints/foreign_words.h"
 #include "frontend/frontend.h"
+#include "frontend/hints/foreign_words.h"
 
 using namespace tdsl;
 
@@ -52,10 +52,10 @@ TEST_CASE("foreign functions: what is written instead compiles") {
         write.starts_with("let") || write.starts_with("print") || library ? write + ";" : "print(" + write + ");";
     INFO(f.name);
     CHECK(frontend::function_hint(f.name).starts_with("; "));
-    if (!write.empty())
-      CHECK(errors_of(prelude + statement) == "");
+    if (!write.empty()) CHECK(errors_of(prelude + statement) == "");
     // Names of dimensions of library functions must not be params.
-    const std::string operands = "input x: f64[n]; input y: f64[n]; input A: f64[n, n]; input B: f64[n, n]; param k: i64;\n";
+    const std::string operands =
+        "input x: f64[n]; input y: f64[n]; input A: f64[n, n]; input B: f64[n, n]; param k: i64;\n";
     if (library && f.remark.empty())
       CHECK(errors_of(statement + "print(" + std::string(f.name) + "());").find("no function") == std::string::npos);
     else if (library && f.name == "fft")
@@ -76,8 +76,10 @@ TEST_CASE("foreign functions win over names that are spelt alike") {
   check_hint("disp(\"x\");", "6", "; write print(x)");
   check_hint("let y = print(x);", "9", "; print is a statement of its own");
   check_hint("print(cross(x, x));", "7", "; it is in the library: import std.linalg;");
-  check_hint("print(kron(A, A));", "7", "there is no function `kron`; it is in the library: import std.linalg; there it is kronecker(A, B)");
-  check_hint("print(convolve(x, x));", "7", "; it is in the library: import std.signal; there it is convolve_full(x, y)");
+  check_hint("print(kron(A, A));", "7",
+             "there is no function `kron`; it is in the library: import std.linalg; there it is kronecker(A, B)");
+  check_hint("print(convolve(x, x));", "7",
+             "; it is in the library: import std.signal; there it is convolve_full(x, y)");
   check_hint("print(logsumexp(A));", "7", "; it is in the library: import std.nn; there it is log_sum_exp(A)");
   check_hint("print(median(x));", "7", "; it is in the library: import std.stats;");
   check_hint("print(expm(A));", "7", "; write let (w, V) = eigh(A); let E = (V * exp(w)) @ V' for a symmetric matrix");
@@ -224,8 +226,8 @@ TEST_CASE("what other languages write in several lines or braces is one error") 
   check_hint("var k = 0; do { k += 1; } while (k < 3);", "12",
              "there is no `do`; the condition comes first: `var more = true; while more { …; more = c; }`");
   check_hint("var k = 0; repeat { k += 1; } until k > 3;", "12", "`var more = true; while more { …; more = c; }`");
-  check_hint("monoid m(a: f64, b: f64) { identity = 0.0; combine = { var r = a; if a == 0.0 { r = b; } return r; } }", "54",
-             "statements stand in a function, `fn f(…) { …; return y; }`");
+  check_hint("monoid m(a: f64, b: f64) { identity = 0.0; combine = { var r = a; if a == 0.0 { r = b; } return r; } }",
+             "54", "statements stand in a function, `fn f(…) { …; return y; }`");
   check_hint("let y: f64[3] = {1.0, 2.0, 3.0};", "17",
              "there are no array literals: a tensor is declared by its type or by index notation");
   check_hint("def f(t) = t + 1;", "1", "unknown statement `def`; did you mean `fn`?");
@@ -255,17 +257,21 @@ TEST_CASE("lines that go on with a statement are no statements of other language
 }
 
 TEST_CASE("words and brackets that are missing, and names of blocks that have ended") {
-  check_hint("stats(M: f64[a, b]) -> f64 { let s = sum(M); return s; }\nlet y = stats(A);", "1", "missing `fn` before `stats`");
+  check_hint("stats(M: f64[a, b]) -> f64 { let s = sum(M); return s; }\nlet y = stats(A);", "1",
+             "missing `fn` before `stats`");
   check_hint("halve(t) { return t / 2.0; }\nlet y = halve(x);", "1", "missing `fn` before `halve`");
   check_hint("fn f(t: f64) -> f64 return t; }\nlet y = f(1.0);", "20", "missing `{` before `return`");
   check_hint("let y = upper(A', lower(A, A))};\nlet z = x;", "31", "unmatched `}`");
   check_hint("einsum(\"ij->i\", A);", "1", "this value is not used");
   check_hint("prinzz(\"iter\", n, \"norm\", x);", "8", "did you mean `print`?");
-  check_hint("let s[i] = sum[j] A[i, j];", "19", "the expression that `sum[…]` reduces stands in parentheses: sum[i](…)");
+  check_hint("let s[i] = sum[j] A[i, j];", "19",
+             "the expression that `sum[…]` reduces stands in parentheses: sum[i](…)");
   check_hint("let v = zeros[3];", "9", "`zeros` is a function: it is called, zeros(…)");
-  check_hint("var B = A; B(0, 0) = 1.0;", "12", "; subscripts stand in brackets, A[i, j], and a function is defined with fn");
+  check_hint("var B = A; B(0, 0) = 1.0;", "12",
+             "; subscripts stand in brackets, A[i, j], and a function is defined with fn");
   check_hint("var B = A; B[0][0] = 1.0;", "12", "; subscripts stand in one pair of brackets: A[i, j]");
-  check_hint("if c { let y = 2; print(y); } print(y);", "37", "`y` is not declared here: the block that declares it has ended");
+  check_hint("if c { let y = 2; print(y); } print(y);", "37",
+             "`y` is not declared here: the block that declares it has ended");
   check_hint("let y[i] = if i == 0 then x[0] else x[i - 1];", "7",
              "write `… for i in 0..n`, in a reduction `sum[i in 0..n](…)`");
 }

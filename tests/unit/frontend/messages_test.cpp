@@ -43,7 +43,8 @@ TEST_CASE("an assignment to an undeclared name is one error, however often the n
   check_says("x = 5;\nprint(x);\nx = 6;", "1:1 undefined-name: `x` is not declared; declare it with var\n");
   check_says("(a, b) = (1, 2);\nprint(a);\nprint(b);",
              "1:2 undefined-name: `a` is not declared; declare it with var\n");
-  check_says("for i in 0..3 { y[i] = 1; print(y); }", "1:17 undefined-name: `y` is not declared; declare it with var\n");
+  check_says("for i in 0..3 { y[i] = 1; print(y); }",
+             "1:17 undefined-name: `y` is not declared; declare it with var\n");
 }
 
 TEST_CASE("literals that do not fit say so") {
@@ -57,9 +58,10 @@ TEST_CASE("literals that do not fit say so") {
 TEST_CASE("return comes last, and the message is about what follows it") {
   check_says("fn f(x) { return x; let y = 1; }\nprint(f(1));",
              "1:21 missing-return: nothing can follow `return`, which comes last in a function\n");
-  check_says("fn f(x) { if x > 1 { return 2; } return x; }\nprint(f(1));\nprint(f(2));",
-             "1:22 missing-return: `return` stands at the end of a function's body only; choose the value with `if c then "
-             "a else b`\n");
+  check_says(
+      "fn f(x) { if x > 1 { return 2; } return x; }\nprint(f(1));\nprint(f(2));",
+      "1:22 missing-return: `return` stands at the end of a function's body only; choose the value with `if c then "
+      "a else b`\n");
   check_says("for i in 0..3 { return i; }", "1:17 misplaced-statement: `return` can stand only in a function\n");
   check_says("fn f(x) { let y = x; }", "1:4 missing-return: the body of `f` must end in `return`\n");
 }
@@ -113,7 +115,8 @@ TEST_CASE("a comment that was to divide") {
 
 TEST_CASE("a product that was to be one of matrices") {
   check_says("input A: f64[n, m]; input x: f64[n];\noutput y = x' * A;",
-             "2:12 shape-mismatch: sizes m and n do not agree in dimension 1; `*` works element by element, and the product of "
+             "2:12 shape-mismatch: sizes m and n do not agree in dimension 1; `*` works element by element, and the "
+             "product of "
              "matrices and vectors is `@`\n"
              "  1:7 the number of columns of A is m\n"
              "  1:27 the length of x is n\n"
@@ -125,17 +128,17 @@ TEST_CASE("guards in brackets") {
   check_says("let x = zeros(3);\nprint(x[k where k > 2]);",
              "2:9 misplaced-range: a guard in brackets belongs to a reduction such as `max[k where …](…)`\n"
              "  0:0 the guard of a statement follows its expression: `… where …`\n");
-  check_says("let x = zeros(3);\nprint(max[k + 1 where k > 2](x[k]));",
-             "2:17 syntax: a guard follows an index variable or its range: max[k where k < i](…), sum[k in 0..n where k != "
-             "i](…)\n");
+  check_says(
+      "let x = zeros(3);\nprint(max[k + 1 where k > 2](x[k]));",
+      "2:17 syntax: a guard follows an index variable or its range: max[k where k < i](…), sum[k in 0..n where k != "
+      "i](…)\n");
 }
 
 TEST_CASE("transpose, singular and plural") {
   check_says("input A: f64[n, m, k];\nprint(A');",
              "2:7 rank-mismatch: only a matrix can be transposed without an order of dimensions, but this is f64[n, m, "
              "k]; write transpose(A, 0, 2, 1)\n");
-  check_says("input A: f64[n];\nprint(A[0, 0]);",
-             "2:7 rank-mismatch: A has 1 dimension, but 2 subscripts are given\n");
+  check_says("input A: f64[n];\nprint(A[0, 0]);", "2:7 rank-mismatch: A has 1 dimension, but 2 subscripts are given\n");
   check_says("input A: f64[n, m];\nprint(A[0]);",
              "2:7 rank-mismatch: A has 2 dimensions, but 1 subscript is given; write `:` for a whole dimension\n");
   check_says("let (a, b) = 1;", "1:14 type-mismatch: 2 names, but 1 value\n");
@@ -231,7 +234,8 @@ TEST_CASE("long chains of functions and of imports are errors, not crashes") {
       const int number = std::stoi(path.substr(1));
       return number == count ? "fn last(x) = x;" : "import \"m" + std::to_string(number + 1) + ".tdsl\";";
     };
-    static_cast<void>(frontend::compile(sources, sources.add("p.tdsl", "import \"m1.tdsl\";\nprint(last(2));"), sink, options));
+    static_cast<void>(
+        frontend::compile(sources, sources.add("p.tdsl", "import \"m1.tdsl\";\nprint(last(2));"), sink, options));
     return frontend::render_all(sink, sources);
   };
   CHECK(imported(250).empty());
@@ -257,9 +261,10 @@ TEST_CASE("programs that explode are errors, not hangs") {
   CHECK(shared.lines.size() == 1);
   CHECK(shared.text.find("nesting-too-deep") != std::string::npos);
   std::string factors = "(a + b + c + 1)";
-  for (int k = 0; k < 40; ++k)
-    factors += " * (a + b + c + " + std::to_string(k) + ")";
-  const Outcome wide = outcome("param a: i64;\nparam b: i64;\nparam c: i64;\nlet A: f64[" + factors + "] = zeros(3);\nprint(A);");
+  for (int k = 0; k < 40; ++k) factors += " * (a + b + c + " + std::to_string(k) + ")";
+  const Outcome wide =
+      outcome("param a: i64;\nparam b: i64;\nparam c: i64;\nlet A: f64[" + factors + "] = zeros(3);\nprint(A);");
   CHECK(wide.lines == std::vector<std::uint32_t>{4});
-  CHECK(outcome("param a: i64;\nparam b: i64;\nparam c: i64;\nlet n = " + factors + ";\nprint(zeros(n));").lines.empty());
+  CHECK(
+      outcome("param a: i64;\nparam b: i64;\nparam c: i64;\nlet n = " + factors + ";\nprint(zeros(n));").lines.empty());
 }

@@ -32,9 +32,7 @@ void check_print(const std::string& text, const std::string& canonical) {
 }
 
 /// The same for one line that is canonical already.
-void check_line(const std::string& line) {
-  check_print(line, line + "\n");
-}
+void check_line(const std::string& line) { check_print(line, line + "\n"); }
 
 /// An expression with all its parentheses.
 std::string tree(const std::string& expr) {
@@ -189,10 +187,12 @@ print();
 TEST_CASE("functions, monoids, extern and storage") {
   check_print(R"(fn sigmoid2(x) = 1.0 / (1.0 + exp(-x));
 fn g(x: f64) -> f64 = x;
-fn softmax(X: f64[n, m]) -> f64[n, m] { let E[i, j] = exp(X[i, j] - max[k](X[i, k])); return E[i, j] / sum[k](E[i, k]); }
+fn softmax(X: f64[n, m]) -> f64[n, m] { let E[i, j] = exp(X[i, j] - max[k](X[i, k])); return E[i, j] / )"
+              R"(sum[k](E[i, k]); }
 fn minmax(v: f64[n]) -> (f64, f64) { return (min(v), max(v)); }
 fn tri(A: f64[n, n]) { return A[i, j] where i >= j; }
-monoid logaddexp(a: f64, b: f64) { combine = if a == -inf then b else max(a, b) + log1p(exp(-abs(a - b))); identity = -inf; }
+monoid logaddexp(a: f64, b: f64) { combine = if a == -inf then b else max(a, b) + log1p(exp(-abs(a - b))); )"
+              R"(identity = -inf; }
 extern "kernels.hpp" { fn gelu(x: f64) -> f64; kernel lu_block(A: in f64[b, b], L: out f64[b, b]); }
 storage banded(n, b) { stored[2*b+1, n]; to[i,j] = (i-j+b, j) where abs(i-j) <= b; from[d,j] = (d+j-b, j); }
 storage packed(n) { stored[n]; to[i] = i; from[i] = i; }
@@ -298,12 +298,8 @@ TEST_CASE("empty files and a byte order mark") {
 
 TEST_CASE("a long file and a wide expression") {
   std::string text;
-  for (int i = 0; i < 20000; ++i) {
-    text += "let a" + std::to_string(i) + " = f(1, 2)[0] + 3;\n";
-  }
+  for (int i = 0; i < 20000; ++i) { text += "let a" + std::to_string(i) + " = f(1, 2)[0] + 3;\n"; }
   text += "let s = f(";
-  for (int i = 0; i < 20000; ++i) {
-    text += "1, ";
-  }
+  for (int i = 0; i < 20000; ++i) { text += "1, "; }
   CHECK(parsed(text + "1);").statements.size() == 20001);
 }

@@ -26,8 +26,7 @@ ir::Program compiled(const std::string& text) {
   REQUIRE(program.has_value());
   const std::vector<std::string> problems = ir::verify(*program);
   INFO(ir::print(*program));
-  for (const std::string& problem : problems)
-    FAIL_CHECK(problem);
+  for (const std::string& problem : problems) FAIL_CHECK(problem);
   return *program;
 }
 
@@ -56,8 +55,7 @@ Run run_text(const std::string& text, const Inputs& inputs = {}) {
 std::string compute_of(const ir::Program& program, const std::string& name) {
   const std::string text = ir::print(program);
   const auto at = text.rfind("\"" + name + "\" = compute ");
-  if (at == std::string::npos)
-    return "";
+  if (at == std::string::npos) return "";
   const auto begin = text.find("compute", at);
   return text.substr(begin, text.find(" @", begin) - begin);
 }
@@ -86,8 +84,7 @@ TEST_CASE("the spellings of a product are one Compute") {
       "print(A, B, C, D, E, F);");
   const std::string a = compute_of(p, "A");
   CHECK(a == "compute [i in 0..%0, j in 0..%3] sum[k in 0..%1] (mul(%2[i, k], %4[k, j]))");
-  for (const char* name : {"B", "C", "D", "E", "F"})
-    CHECK(compute_of(p, name) == a);
+  for (const char* name : {"B", "C", "D", "E", "F"}) CHECK(compute_of(p, name) == a);
 }
 
 TEST_CASE("an element assignment in a loop is one Compute with base and combine") {
@@ -101,10 +98,10 @@ TEST_CASE("an element assignment in a loop is one Compute with base and combine"
 }
 
 TEST_CASE("ridge: gradient and residual by hand") {
-  const Run r =
-      run_text("input X: f64[n, d]; input y: f64[n]; let G = X' @ X; let b = X' @ y;"
-          "let r[i] = y[i] - sum[j](X[i, j] * b[j]); output G; output b; output r; print(\"sum\", sum(r * r), n);",
-          {{"X", kX}, {"y", floats({3}, {1, 2, 3})}});
+  const Run r = run_text(
+      "input X: f64[n, d]; input y: f64[n]; let G = X' @ X; let b = X' @ y;"
+      "let r[i] = y[i] - sum[j](X[i, j] * b[j]); output G; output b; output r; print(\"sum\", sum(r * r), n);",
+      {{"X", kX}, {"y", floats({3}, {1, 2, 3})}});
   CHECK(r.floats("G") == Doubles{14, 11, 11, 25});
   CHECK(r.floats("b") == Doubles{10, 17});
   CHECK(r.floats("r") == Doubles{-29, -86, -58});
@@ -112,20 +109,20 @@ TEST_CASE("ridge: gradient and residual by hand") {
 }
 
 TEST_CASE("index notation: guards, ranges, scatter, gather, nested reductions") {
-  const Run r =
-      run_text("input X: f64[n, m]; input p: i64[n];"
-          "output L[i, j] = X[i, j] where i >= j;"
-          "output U[i] = (X[i-1, 0] + X[i+1, 0]) / 2.0 for i in 1..n-1;"
-          "output T[i]: f64[n] = sum[j in 0..i](X[j, 0]);"
-          "output H[p[i]]: f64[4] += X[i, 0];"
-          "output G[i, j] = X[p[i], j];"
-          "output R[(i + 1) % n, j] = X[i, j];"
-          "output M[i] = max[j](X[i, j] - min[k](X[k, j]));"
-          "output a[i] = argmax[j](X[i, j]);"
-          "output S[i] = X[i, 0] for i in 0..n by 2;"
-          "output Q[i]: f64[n] = mean[j where j < i](X[j, 0]);"
-          "output D[i, i] = p[i];",
-          {{"X", kX}, {"p", integers({3}, {0, 2, 0})}});
+  const Run r = run_text(
+      "input X: f64[n, m]; input p: i64[n];"
+      "output L[i, j] = X[i, j] where i >= j;"
+      "output U[i] = (X[i-1, 0] + X[i+1, 0]) / 2.0 for i in 1..n-1;"
+      "output T[i]: f64[n] = sum[j in 0..i](X[j, 0]);"
+      "output H[p[i]]: f64[4] += X[i, 0];"
+      "output G[i, j] = X[p[i], j];"
+      "output R[(i + 1) % n, j] = X[i, j];"
+      "output M[i] = max[j](X[i, j] - min[k](X[k, j]));"
+      "output a[i] = argmax[j](X[i, j]);"
+      "output S[i] = X[i, 0] for i in 0..n by 2;"
+      "output Q[i]: f64[n] = mean[j where j < i](X[j, 0]);"
+      "output D[i, i] = p[i];",
+      {{"X", kX}, {"p", integers({3}, {0, 2, 0})}});
   REQUIRE_FALSE(r.result.error.has_value());
   CHECK(r.floats("L") == Doubles{3, 0, 2, 4, 1, 3});
   CHECK(r.floats("U") == Doubles{0, 2});
@@ -141,40 +138,40 @@ TEST_CASE("index notation: guards, ranges, scatter, gather, nested reductions") 
 }
 
 TEST_CASE("guards protect nested reductions") {
-  const Run r =
-      run_text("input X: f64[n, m]; output Z[i]: f64[n] = sum[j](X[i + 1, j]) where i < n - 1; output W[i] = if i > 0 then "
-          "sum[j](X[i - 1, j]) else X[i, 0];",
-          {{"X", kX}});
+  const Run r = run_text(
+      "input X: f64[n, m]; output Z[i]: f64[n] = sum[j](X[i + 1, j]) where i < n - 1; output W[i] = if i > 0 then "
+      "sum[j](X[i - 1, j]) else X[i, 0];",
+      {{"X", kX}});
   REQUIRE_FALSE(r.result.error.has_value());
   CHECK(r.floats("Z") == Doubles{6, 4, 0});
   CHECK(r.floats("W") == Doubles{3, 3, 6});
 }
 
 TEST_CASE("assignments read old values; slices; updates") {
-  const Run r =
-      run_text("input X: f64[n, m]; var z = zeros(n); z[:] = X[:, 0]; z[i] = z[i-1] + z[i+1] for i in 1..n-1; z[0] += 5;"
-          "var A = X; A[1:, :] = 1.0; A[0, j] /= 2.0; A[-1, 0] min= -4.0; A += 1; output z; output A;",
-          {{"X", kX}});
+  const Run r = run_text(
+      "input X: f64[n, m]; var z = zeros(n); z[:] = X[:, 0]; z[i] = z[i-1] + z[i+1] for i in 1..n-1; z[0] += 5;"
+      "var A = X; A[1:, :] = 1.0; A[0, j] /= 2.0; A[-1, 0] min= -4.0; A += 1; output z; output A;",
+      {{"X", kX}});
   REQUIRE_FALSE(r.result.error.has_value());
   CHECK(r.floats("z") == Doubles{8, 4, 1});
   CHECK(r.floats("A") == Doubles{2.5, 1, 2, 2, -3, 2});
 }
 
 TEST_CASE("while, if and for carry values") {
-  const Run r =
-      run_text("var a = 0; var b = 1; var n = 0; while b < 50 { (a, b) = (b, a + b); n += 1; }"
-          "var s = 0; for i in 10..0 by -3 { if i % 2 == 0 { s += i; } else { s -= i; } } print(a, b, n, s);");
+  const Run r = run_text(
+      "var a = 0; var b = 1; var n = 0; while b < 50 { (a, b) = (b, a + b); n += 1; }"
+      "var s = 0; for i in 10..0 by -3 { if i % 2 == 0 { s += i; } else { s -= i; } } print(a, b, n, s);");
   CHECK(r.lines == std::vector<std::string>{"34 55 9 6"});
 }
 
 TEST_CASE("functions are generic in dimensions, scalar ones apply per element") {
-  const Run r =
-      run_text("fn clip(x, lo, hi) { let t = max(x, lo); return if t > hi then hi else t; }"
-          "fn rows(X: f64[n, m]) -> f64[n] { return sum[j](X[i, j]); }"
-          "fn both(v: f64[n]) -> (f64, f64) { return (min(v), max(v)); }"
-          "input X: f64[n, m]; input Y: f64[m, m]; output c = clip(X, 1, 2.5); output r = rows(X); output q = rows(Y);"
-          "let (lo, hi) = both(X[:, 1]); print(lo, hi);",
-          {{"X", kX}, {"Y", kY}});
+  const Run r = run_text(
+      "fn clip(x, lo, hi) { let t = max(x, lo); return if t > hi then hi else t; }"
+      "fn rows(X: f64[n, m]) -> f64[n] { return sum[j](X[i, j]); }"
+      "fn both(v: f64[n]) -> (f64, f64) { return (min(v), max(v)); }"
+      "input X: f64[n, m]; input Y: f64[m, m]; output c = clip(X, 1, 2.5); output r = rows(X); output q = rows(Y);"
+      "let (lo, hi) = both(X[:, 1]); print(lo, hi);",
+      {{"X", kX}, {"Y", kY}});
   CHECK(r.floats("c") == Doubles{2.5, 1, 2, 2.5, 1, 2.5});
   CHECK(r.floats("r") == Doubles{3, 6, 4});
   CHECK(r.floats("q") == Doubles{3, 7});
@@ -182,25 +179,25 @@ TEST_CASE("functions are generic in dimensions, scalar ones apply per element") 
 }
 
 TEST_CASE("user monoids reduce and update") {
-  const Run r =
-      run_text("monoid larger(a: f64, b: f64) { identity = -inf; combine = if a > b then a else b; }"
-          "input X: f64[n, m]; output v[i] = larger[j](X[i, j]); var w = zeros(2); w[j] larger= X[i, j] for i in 0..n; "
-          "output w;",
-          {{"X", kX}});
+  const Run r = run_text(
+      "monoid larger(a: f64, b: f64) { identity = -inf; combine = if a > b then a else b; }"
+      "input X: f64[n, m]; output v[i] = larger[j](X[i, j]); var w = zeros(2); w[j] larger= X[i, j] for i in 0..n; "
+      "output w;",
+      {{"X", kX}});
   CHECK(r.floats("v") == Doubles{3, 4, 3});
   CHECK(r.floats("w") == Doubles{3, 4});
 }
 
 TEST_CASE("reductions over axes and structural functions") {
-  const Run r =
-      run_text("input X: f64[n, m];"
-          "output a = sum(X, axis=0); output b = mean(X, axis=(0, 1)); output c = max(X, axis=1, keepdims=true);"
-          "output d = count(X > 1.0); output e = argmin(X); output f = norm(X[:, 1]); output g = trace(X' @ X);"
-          "output h = flip(X, axis=0); output i = roll(X[:, 0], 1); output j = concat(X, X, axis=1); output k = "
-          "reshape(X, m, n);"
-          "output l = tril(X); output o = outer(X[:, 0], iota(2)); output p[i] = pad(X, 9.0)[i - 1, 0] for i in 0..n+2;"
-          "output q = X[::2, -1]; output s = size(X, 1); output t = diag(X[:, 0]); output u = where(X > 2.0, X, 0);",
-          {{"X", kX}});
+  const Run r = run_text(
+      "input X: f64[n, m];"
+      "output a = sum(X, axis=0); output b = mean(X, axis=(0, 1)); output c = max(X, axis=1, keepdims=true);"
+      "output d = count(X > 1.0); output e = argmin(X); output f = norm(X[:, 1]); output g = trace(X' @ X);"
+      "output h = flip(X, axis=0); output i = roll(X[:, 0], 1); output j = concat(X, X, axis=1); output k = "
+      "reshape(X, m, n);"
+      "output l = tril(X); output o = outer(X[:, 0], iota(2)); output p[i] = pad(X, 9.0)[i - 1, 0] for i in 0..n+2;"
+      "output q = X[::2, -1]; output s = size(X, 1); output t = diag(X[:, 0]); output u = where(X > 2.0, X, 0);",
+      {{"X", kX}});
   REQUIRE_FALSE(r.result.error.has_value());
   CHECK(r.floats("a") == Doubles{6, 7});
   CHECK(r.floats("b")[0] == doctest::Approx(13.0 / 6.0));
@@ -223,10 +220,10 @@ TEST_CASE("reductions over axes and structural functions") {
 }
 
 TEST_CASE("types: literals take the type they meet, integers promote") {
-  const Run r =
-      run_text("var x: f32[2] = zeros(2); x += 1; output a = 2.5 * x; output b = 7 / 2; output c = sum(iota(4) > 1);"
-          "output d: f64 = iota(3)[2]; output e = f32(1.5) + i32(1); output f = 2 ** 10; output g = -2.0 ** 2; output "
-          "h = i32(3) * 2;");
+  const Run r = run_text(
+      "var x: f32[2] = zeros(2); x += 1; output a = 2.5 * x; output b = 7 / 2; output c = sum(iota(4) > 1);"
+      "output d: f64 = iota(3)[2]; output e = f32(1.5) + i32(1); output f = 2 ** 10; output g = -2.0 ** 2; output "
+      "h = i32(3) * 2;");
   const auto type = [&](const char* name) { return r.result.outputs.at(name).type; };
   CHECK(type("a") == ir::Scalar::kF32);
   CHECK(r.floats("a") == Doubles{2.5, 2.5});
@@ -240,10 +237,10 @@ TEST_CASE("types: literals take the type they meet, integers promote") {
 }
 
 TEST_CASE("random sites differ by call, call chain and iteration") {
-  const Run r =
-      run_text("fn draw(n: i64) -> f64 { return sum(random(3)) + f64(n) * 0.0; }"
-          "output a = random(2); output b = random(2); output c = draw(1); output d = draw(1);"
-          "var v = zeros(2); for t in 0..2 { v[t] = random(); } output v;");
+  const Run r = run_text(
+      "fn draw(n: i64) -> f64 { return sum(random(3)) + f64(n) * 0.0; }"
+      "output a = random(2); output b = random(2); output c = draw(1); output d = draw(1);"
+      "var v = zeros(2); for t in 0..2 { v[t] = random(); } output v;");
   CHECK(r.floats("a") != r.floats("b"));
   CHECK(r.floats("c") != r.floats("d"));
   CHECK(r.floats("v")[0] != r.floats("v")[1]);
@@ -259,15 +256,16 @@ TEST_CASE("the evaluator shows outputs where they stand") {
   std::string shown;
   ir::EvalOptions options;
   options.print = [&](const std::string& line) { shown += line + ";"; };
-  options.output = [&](const std::string& name, const ir::Array& value) { shown += name + std::to_string(value.integers[0]) + ";"; };
+  options.output = [&](const std::string& name, const ir::Array& value) {
+    shown += name + std::to_string(value.integers[0]) + ";";
+  };
   (void)ir::evaluate(compiled("var a = 1; print(\"x\"); output b = a; a = 2; output a; print(a);"), options);
   CHECK(shown == "x;b1;a2;2;");
 }
 
 TEST_CASE("functions that use a parameter twice grow by a call, not by a factor") {
   const auto nested = [](std::string e, int times) {
-    for (int k = 0; k < times; ++k)
-      e = "f(" + e + ")";
+    for (int k = 0; k < times; ++k) e = "f(" + e + ")";
     return e;
   };
   const std::string start = "fn f(x) = x * x - 0.5; input a: f64[n]; param c: f64 = 0.3; ";
@@ -284,8 +282,7 @@ TEST_CASE("a function that grows evaluates no more than it needs") {
   // a[i - 1] is behind a condition of the function, and stands there often.
   const std::string text = "fn f(x, there) = if there then " + std::string("x") + [] {
     std::string sum;
-    for (int k = 0; k < 600; ++k)
-      sum += " + x";
+    for (int k = 0; k < 600; ++k) sum += " + x";
     return sum;
   }() + " else 0.0; input a: f64[n]; output y[i] = f(a[i - 1], i > 0) for i in 0..n;";
   CHECK(run_text(text, {{"a", floats({3}, {1, 2, 3})}}).floats("y") == std::vector<double>{0, 601, 1202});

@@ -31,8 +31,7 @@ ir::Program sparse_program(const std::string& text) {
   INFO(frontend::render_all(sink, sources));
   REQUIRE(program.has_value());
   INFO(ir::print(*program));
-  for (const std::string& problem : ir::verify(*program))
-    FAIL_CHECK(problem);
+  for (const std::string& problem : ir::verify(*program)) FAIL_CHECK(problem);
   return *program;
 }
 
@@ -42,12 +41,10 @@ std::string storage_of(const std::string& statements, const std::string& name) {
   std::string found = "none";
   ir::for_each_node(program.body, [&](const ir::Node& n) {
     for (const ir::ValueId v : n.results) {
-      if (program.info(v).name != name)
-        continue;
+      if (program.info(v).name != name) continue;
       const ir::Type& type = program.type(v);
       found.clear();
-      for (std::size_t d = 0; d < type.rank(); ++d)
-        found += d < type.sparse.size() && type.sparse[d] ? 's' : 'd';
+      for (std::size_t d = 0; d < type.rank(); ++d) found += d < type.sparse.size() && type.sparse[d] ? 's' : 'd';
     }
   });
   return found;
@@ -55,7 +52,9 @@ std::string storage_of(const std::string& statements, const std::string& name) {
 
 /// The values of `y` for A = [0, 2; -0, 1], D all inf and x = [inf, 1].
 std::vector<double> values_of(const std::string& statements) {
-  const Inputs inputs = {{"A", floats({2, 2}, {0, 2, -0.0, 1})}, {"D", floats({2, 2}, {kInf, kInf, kInf, kInf})}, {"x", floats({2}, {kInf, 1})}};
+  const Inputs inputs = {{"A", floats({2, 2}, {0, 2, -0.0, 1})},
+                         {"D", floats({2, 2}, {kInf, kInf, kInf, kInf})},
+                         {"x", floats({2}, {kInf, 1})}};
   ir::EvalOptions options;
   options.input = [&](const std::string& name, ir::Scalar) { return inputs.at(name); };
   const ir::EvalResult r = ir::evaluate(sparse_program(kInputs + statements), options);
@@ -64,7 +63,9 @@ std::vector<double> values_of(const std::string& statements) {
 }
 
 bool same_floats(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::ranges::equal(a, b, [](double x, double y) { return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y)); });
+  return std::ranges::equal(a, b, [](double x, double y) {
+    return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y));
+  });
 }
 
 }  // namespace
@@ -107,10 +108,13 @@ TEST_CASE("sparse: inferred storage") {
 TEST_CASE("sparse: functions") {
   CHECK(storage_of("fn f(M: f64[n, m]) -> f64[n, m] { let P = M * 2.0; return P; }\nlet y = f(A);", "P") == "ds");
   CHECK(storage_of("fn f(M: f64[n, m]) -> f64[n, m] { let P = M * 2.0; return P; }\nlet y = f(D);", "P") == "dd");
-  CHECK(storage_of("fn f(M: f64[n, sparse m]) -> f64[n, m] { let P = M * 2.0; return P; }\nlet y = f(D);", "P") == "ds");
+  CHECK(storage_of("fn f(M: f64[n, sparse m]) -> f64[n, m] { let P = M * 2.0; return P; }\nlet y = f(D);", "P") ==
+        "ds");
   CHECK(storage_of("fn f(M: f64[n, m]) -> f64[n, sparse m] { return M; }\nlet y = f(D);", "y") == "ds");
-  CHECK(same_floats(values_of("fn f(M: f64[n, m], v: f64[m]) -> f64[n] { return M @ v; }\noutput y = f(A, x);"), {2, 1}));
-  CHECK(std::isnan(values_of("fn f(M: f64[n, m], v: f64[m]) -> f64[n] { return M @ v; }\noutput y = f(dense(A), x);")[0]));
+  CHECK(
+      same_floats(values_of("fn f(M: f64[n, m], v: f64[m]) -> f64[n] { return M @ v; }\noutput y = f(A, x);"), {2, 1}));
+  CHECK(std::isnan(
+      values_of("fn f(M: f64[n, m], v: f64[m]) -> f64[n] { return M @ v; }\noutput y = f(dense(A), x);")[0]));
 }
 
 TEST_CASE("sparse: the same inline and by a name") {

@@ -31,9 +31,9 @@ StorageReport storage_report(const std::string& text) {
   CHECK(program.has_value() == !sink.has_errors());
   StorageReport report;
   for (const frontend::Diagnostic& d : sink.sorted()) {
-    if (report.lines.empty())
-      report.first = d.message;
-    report.lines.push_back(std::to_string(d.range.line) + ":" + std::to_string(d.range.column) + ": " + std::string(frontend::id_text(d.id)));
+    if (report.lines.empty()) report.first = d.message;
+    report.lines.push_back(std::to_string(d.range.line) + ":" + std::to_string(d.range.column) + ": " +
+                           std::string(frontend::id_text(d.id)));
   }
   return report;
 }
@@ -64,7 +64,8 @@ using Lines = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("storage: programs over it have no value of the logical shape") {
-  const std::string inputs = kBanded + "input A: f64[n, n] storage banded(n, b);\ninput x: f64[n];\ninput M: f64[n, 3];\n";
+  const std::string inputs =
+      kBanded + "input A: f64[n, n] storage banded(n, b);\ninput x: f64[n];\ninput M: f64[n, 3];\n";
   for (const std::string text : {
            "output y = A @ x;",
            "output y = A' @ x;",
@@ -80,8 +81,10 @@ TEST_CASE("storage: programs over it have no value of the logical shape") {
            "var B = A; for k in 0..3 { B += 0.5 * A; B[k, k] = 1.0; } output B;",
            "var B = A; var C = A; (B, C) = (C, B); output B; output y = C @ x;",
            "fn twice(A: f64[n, n]) -> f64[n, n] { let B = A; return B; } let B = twice(A); output y = B @ x;",
-           "fn apply(A: f64[n, n], x: f64[n]) -> f64[n] { var y = x; for k in 0..3 { y = A @ y; } return y; } output y = apply(A, x);",
-           "let loss = sum[i]((x[i] - sum[j](A[i, j] * x[j])) ** 2); let g = grad(loss, A); output h = g @ x; output g;",
+           "fn apply(A: f64[n, n], x: f64[n]) -> f64[n] { var y = x; for k in 0..3 { y = A @ y; } return y; } output y "
+           "= apply(A, x);",
+           "let loss = sum[i]((x[i] - sum[j](A[i, j] * x[j])) ** 2); let g = grad(loss, A); output h = g @ x; output "
+           "g;",
            "output A;",
        }) {
     CAPTURE(text);
@@ -94,26 +97,42 @@ TEST_CASE("storage: programs over it have no value of the logical shape") {
 }
 
 TEST_CASE("storage: errors") {
-  CHECK(storage_report(kBanded + "let A: f64[3, 3] storage bandd(3, 1) = eye(3);\nprint(sum(A));").lines == Lines{"2:26: undefined-storage"});
-  CHECK(storage_report(kBanded + "let A: f64[3, 3] storage bandd(3, 1) = eye(3);").first == "there is no storage `bandd`; did you mean `banded`?");
-  CHECK(storage_report(kBanded + "let A: f64[3, 3] storage banded(3) = eye(3);\nprint(sum(A));").lines == Lines{"2:18: bad-argument"});
-  CHECK(storage_report(kBanded + "let A: f64[3] storage banded(3, 1) = ones(3);\nprint(sum(A));").lines == Lines{"2:15: rank-mismatch"});
-  CHECK(storage_report(kBanded + "let A: f64[3, 3] storage banded(3, 1) = eye(4);\nprint(sum(A));").lines == Lines{"2:41: shape-mismatch"});
-  CHECK(storage_report(kBanded + "let A: f64[3, sparse 3] storage banded(3, 1) = eye(3);\nprint(sum(A));").lines == Lines{"2:25: not-supported"});
-  CHECK(storage_report(kBanded + "let A[i, j] storage banded(3, 1) = 1.0 for i in 0..3, j in 0..3;\nprint(sum(A));").lines == Lines{"2:13: unknown-extent"});
-  CHECK(storage_report(kBanded + "let A[i, i]: f64[3, 3] storage banded(3, 1) = 1.0;\nprint(sum(A));").lines == Lines{"2:5: not-supported"});
-  CHECK(storage_report(kBanded + "var A: f64[3, 3] storage banded(3, 1) = eye(3);\nA[0, :] = ones(3);\nprint(sum(A));").lines == Lines{"3:1: not-supported"});
-  CHECK(storage_report(kBanded + "storage banded(n) { stored[n]; to[i] = i; from[i] = i; }").lines == Lines{"2:9: redeclaration"});
-  CHECK(storage_report("storage s(n) { stored[n]; to[i, j] = (i, j); from[i] = (i, i); }").lines == Lines{"1:27: bad-storage"});
-  CHECK(storage_report("storage s(n) { stored[n]; to[i, j] = i; from[i, j] = (i, i); }").lines == Lines{"1:41: bad-storage"});
+  CHECK(storage_report(kBanded + "let A: f64[3, 3] storage bandd(3, 1) = eye(3);\nprint(sum(A));").lines ==
+        Lines{"2:26: undefined-storage"});
+  CHECK(storage_report(kBanded + "let A: f64[3, 3] storage bandd(3, 1) = eye(3);").first ==
+        "there is no storage `bandd`; did you mean `banded`?");
+  CHECK(storage_report(kBanded + "let A: f64[3, 3] storage banded(3) = eye(3);\nprint(sum(A));").lines ==
+        Lines{"2:18: bad-argument"});
+  CHECK(storage_report(kBanded + "let A: f64[3] storage banded(3, 1) = ones(3);\nprint(sum(A));").lines ==
+        Lines{"2:15: rank-mismatch"});
+  CHECK(storage_report(kBanded + "let A: f64[3, 3] storage banded(3, 1) = eye(4);\nprint(sum(A));").lines ==
+        Lines{"2:41: shape-mismatch"});
+  CHECK(storage_report(kBanded + "let A: f64[3, sparse 3] storage banded(3, 1) = eye(3);\nprint(sum(A));").lines ==
+        Lines{"2:25: not-supported"});
+  CHECK(storage_report(kBanded + "let A[i, j] storage banded(3, 1) = 1.0 for i in 0..3, j in 0..3;\nprint(sum(A));")
+            .lines == Lines{"2:13: unknown-extent"});
+  CHECK(storage_report(kBanded + "let A[i, i]: f64[3, 3] storage banded(3, 1) = 1.0;\nprint(sum(A));").lines ==
+        Lines{"2:5: not-supported"});
+  CHECK(storage_report(kBanded + "var A: f64[3, 3] storage banded(3, 1) = eye(3);\nA[0, :] = ones(3);\nprint(sum(A));")
+            .lines == Lines{"3:1: not-supported"});
+  CHECK(storage_report(kBanded + "storage banded(n) { stored[n]; to[i] = i; from[i] = i; }").lines ==
+        Lines{"2:9: redeclaration"});
+  CHECK(storage_report("storage s(n) { stored[n]; to[i, j] = (i, j); from[i] = (i, i); }").lines ==
+        Lines{"1:27: bad-storage"});
+  CHECK(storage_report("storage s(n) { stored[n]; to[i, j] = i; from[i, j] = (i, i); }").lines ==
+        Lines{"1:41: bad-storage"});
   CHECK(storage_report("storage s(n) { stored[n]; to[i, j] = i; from[i] = i; }").lines == Lines{"1:41: bad-storage"});
-  CHECK(storage_report("storage s(n) { stored[n]; to[i] = i + 1; from[i] = i; }\nlet x: f64[3] storage s(3) = ones(3);\nprint(sum(x));").lines ==
-        Lines{"1:42: bad-storage"});
-  CHECK(storage_report("storage s(n) { stored[n]; to[i] = i + c; from[i] = i; }\nlet x: f64[3] storage s(3) = ones(3);\nprint(sum(x));").lines ==
-        Lines{"1:39: undefined-name"});
-  CHECK(storage_report("storage s(n) { stored[n]; to[i] = sum[k in 0..n](k + i); from[i] = i; }\nlet x: f64[3] storage s(3) = ones(3);\nprint(sum(x));").lines ==
-        Lines{"1:35: bad-storage"});
+  CHECK(storage_report("storage s(n) { stored[n]; to[i] = i + 1; from[i] = i; }\nlet x: f64[3] storage s(3) = "
+                       "ones(3);\nprint(sum(x));")
+            .lines == Lines{"1:42: bad-storage"});
+  CHECK(storage_report("storage s(n) { stored[n]; to[i] = i + c; from[i] = i; }\nlet x: f64[3] storage s(3) = "
+                       "ones(3);\nprint(sum(x));")
+            .lines == Lines{"1:39: undefined-name"});
+  CHECK(storage_report("storage s(n) { stored[n]; to[i] = sum[k in 0..n](k + i); from[i] = i; }\nlet x: f64[3] storage "
+                       "s(3) = ones(3);\nprint(sum(x));")
+            .lines == Lines{"1:35: bad-storage"});
   // The file has n (n + 1) / 2 elements, from which n is not read off.
-  CHECK(storage_report("storage s(n) { stored[n * n]; to[i, j] = i * n + j; from[k] = (k / n, k % n); }\ninput A: f64[n, n] storage s(n);\nprint(sum(A));").lines ==
-        Lines{"2:14: bad-dimension"});
+  CHECK(storage_report("storage s(n) { stored[n * n]; to[i, j] = i * n + j; from[k] = (k / n, k % n); }\ninput A: "
+                       "f64[n, n] storage s(n);\nprint(sum(A));")
+            .lines == Lines{"2:14: bad-dimension"});
 }

@@ -153,8 +153,7 @@ std::optional<Both> both_of(const std::string& text) {
   INFO(text);
   INFO(frontend::render_all(sink, sources));
   CHECK(program.has_value());
-  if (!program)
-    return std::nullopt;
+  if (!program) return std::nullopt;
   passes::PassContext context;
   Both both{*program, passes::run_pipeline(*program, {}, context)};
   CHECK(ir::verify(both.passed).empty());
@@ -173,8 +172,7 @@ ir::EvalResult evaluated(const ir::Program& program, std::int64_t e) {
       return q;
     }
     std::vector<double> values(name == "x" ? 6 : 24);
-    for (std::size_t k = 0; k < values.size(); ++k)
-      values[k] = static_cast<double>(k) + 0.5;
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<double>(k) + 0.5;
     return dense(name == "x" ? std::vector<std::int64_t>{6} : std::vector<std::int64_t>{4, 6}, values);
   };
   return ir::evaluate(program, options);
@@ -190,16 +188,14 @@ bool stops(const Both& program, std::int64_t e) {
   INFO(e);
   INFO((made.error ? made.error->message : std::string("no error")));
   CHECK(made.error.has_value() == passed.error.has_value());
-  if (made.error)
-    CHECK(made.error->message.find("subscript") != std::string::npos);
+  if (made.error) CHECK(made.error->message.find("subscript") != std::string::npos);
   return made.error.has_value();
 }
 
 void check_stops(const Form& form, const Use& use, const std::string& text) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   const auto program = both_of(text);
-  if (!program)
-    return;
+  if (!program) return;
   INFO(use.name);
   INFO(text);
   INFO(ir::print(program->passed));
@@ -208,8 +204,7 @@ void check_stops(const Form& form, const Use& use, const std::string& text) {
     CHECK_FALSE(stops(*program, highest));
     CHECK_FALSE(stops(*program, -use.first));
   }
-  for (const std::int64_t e : {highest + 1, -use.first - 1, kLargest, -kLargest - 1})
-    CHECK(stops(*program, e));
+  for (const std::int64_t e : {highest + 1, -use.first - 1, kLargest, -kLargest - 1}) CHECK(stops(*program, e));
 }
 
 }  // namespace

@@ -32,9 +32,7 @@ void check_error(const std::string& text, const std::string& expected) {
 
 std::string repeated(const std::string& part, int count) {
   std::string result;
-  for (int i = 0; i < count; ++i) {
-    result += part;
-  }
+  for (int i = 0; i < count; ++i) { result += part; }
   return result;
 }
 
@@ -88,7 +86,8 @@ TEST_CASE("brackets and braces") {
               "2:9 syntax: expected an expression before `;`");
   check_error("let a = A[1, 2;", "1:15 syntax: expected `]` or `,` before `;`");
   check_error("let a = 1);", "1:10 syntax: expected `;` before `)`");
-  check_error("let a = 1..5;", "1:10 syntax: unexpected `..`; a range follows `in`, and iota(n) is the tensor 0, 1, … n - 1");
+  check_error("let a = 1..5;",
+              "1:10 syntax: unexpected `..`; a range follows `in`, and iota(n) is the tensor 0, 1, … n - 1");
   check_error("fn f(x) = x where x > 0.0;",
               "1:13 syntax: unexpected `where`; it belongs to a statement: "
               "`fn f(x: f64[n]) -> f64[n] { let y[i] = … where …; return y; }`");
@@ -115,15 +114,18 @@ TEST_CASE("words") {
   check_error("lett x = 1;", "1:1 syntax: unknown statement `lett`; did you mean `let`?");
   check_error("const x = 1;", "1:1 syntax: unknown statement `const`; did you mean `let`?");
   check_error("def f(x) = 1;", "1:1 syntax: unknown statement `def`; did you mean `fn`?");
-  check_error("function f(x) { return x; }\nlet a = ;", "1:1 syntax: unknown statement `function`; did you mean `fn`?\n"
+  check_error("function f(x) { return x; }\nlet a = ;",
+              "1:1 syntax: unknown statement `function`; did you mean `fn`?\n"
               "2:9 syntax: expected an expression before `;`");
   check_error("for i in 0..3 { retrun x; }", "1:17 syntax: unknown statement `retrun`; did you mean `return`?");
   check_error("whlie true { }", "1:1 syntax: unknown statement `whlie`; did you mean `while`?");
   check_error("whlie (a < b) { c = 1; }", "1:1 syntax: unknown statement `whlie`; did you mean `while`?");
   check_error("print x;\nassert x > 0;\nprint \"a\";",
-              "1:7 syntax: missing `(` after `print`\n2:8 syntax: missing `(` after `assert`\n3:7 syntax: missing `(` after `print`");
-  check_error("let a = [1, 2];",
-              "1:9 syntax: unexpected `[`; there are no array literals: a tensor is declared by its type or by index notation");
+              "1:7 syntax: missing `(` after `print`\n2:8 syntax: missing `(` after `assert`\n3:7 syntax: missing `(` "
+              "after `print`");
+  check_error(
+      "let a = [1, 2];",
+      "1:9 syntax: unexpected `[`; there are no array literals: a tensor is declared by its type or by index notation");
   check_error("let x y = 1;", "1:7 syntax: unexpected name `y` before `=`");
   check_error("let a = b and c;", "1:11 syntax: unexpected `and`; did you mean `&&`?");
   check_error("let a == 3;", "1:7 syntax: unexpected `==`; did you mean `=`?");
@@ -156,12 +158,15 @@ TEST_CASE("expressions") {
 }
 
 TEST_CASE("index notation") {
-  check_error("let a = sum[i + 1](x[i]);", "1:13 bad-reduction: an index of `sum[…]` is a name or `name in a..b`; the result of a subscript cannot be called: a product needs `*`");
+  check_error("let a = sum[i + 1](x[i]);",
+              "1:13 bad-reduction: an index of `sum[…]` is a name or `name in a..b`; the result of a subscript cannot "
+              "be called: a product needs `*`");
   check_error("let a = sum[i](x, y);", "1:9 bad-reduction: `sum[…](…)` takes exactly one expression");
   check_error("let a = sum[i where i > 0, k](x[i]);", "1:21 bad-reduction: the guard follows the last index");
-  check_error("let a = x[i + 1 where i > 0];",
-              "1:17 syntax: a guard follows an index variable or its range: max[k where k < i](…), sum[k in 0..n where k "
-              "!= i](…)");
+  check_error(
+      "let a = x[i + 1 where i > 0];",
+      "1:17 syntax: a guard follows an index variable or its range: max[k where k < i](…), sum[k in 0..n where k "
+      "!= i](…)");
   check_error("let a = A[i in 0..n];",
               "1:11 misplaced-range: a range in brackets belongs to a reduction such as `sum[i in a..b](…)`");
   check_error("let a[i] = x[i] where a where b;",
@@ -176,10 +181,13 @@ TEST_CASE("index notation") {
 }
 
 TEST_CASE("statements") {
-  const std::string unused = "unused-expression: this value is not used; print(…) shows it, `return …;` ends a function with it";
+  const std::string unused =
+      "unused-expression: this value is not used; print(…) shows it, `return …;` ends a function with it";
   check_error("x;", "1:1 " + unused);
   check_error("fn f(x) { let y = x; y }", "1:22 " + unused);
-  check_error("f(x) = 1;", "1:1 bad-target: only a name or a subscripted name can be assigned to; subscripts stand in brackets, A[i, j], and a function is defined with fn");
+  check_error("f(x) = 1;",
+              "1:1 bad-target: only a name or a subscripted name can be assigned to; subscripts stand in brackets, "
+              "A[i, j], and a function is defined with fn");
   check_error("(a, b[0]) = f(x);", "1:5 bad-target: a tuple on the left has plain names only");
   check_error("let (a) = 1;", "1:7 syntax: expected `,` before `)`");
   check_error("input A;", "1:8 syntax: expected `:` before `;`");
@@ -219,9 +227,7 @@ let ok = 1;
   SourceManager sources;
   DiagnosticSink sink;
   CHECK_FALSE(parse_file(sources, sources.add("t.tdsl", text), sink).has_value());
-  for (const Diagnostic& diagnostic : sink.sorted()) {
-    lines.push_back(diagnostic.range.line);
-  }
+  for (const Diagnostic& diagnostic : sink.sorted()) { lines.push_back(diagnostic.range.line); }
   CHECK(lines == std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
 }
 
@@ -247,7 +253,8 @@ TEST_CASE("deep nesting is an error, not a crash") {
   CHECK(syntax_errors_of(arms(250)).empty());
   CHECK(id_of(repeated("if a { ", 251) + repeated("}", 251)) == "nesting-too-deep");
   CHECK(syntax_errors_of(repeated("if a { ", 250) + repeated("}", 250)).empty());
-  CHECK(syntax_errors_of("let a = " + repeated("(", 900) + "1" + repeated(")", 900) + repeated(" + 1", 900) + ";").empty());
+  CHECK(syntax_errors_of("let a = " + repeated("(", 900) + "1" + repeated(")", 900) + repeated(" + 1", 900) + ";")
+            .empty());
 }
 
 TEST_CASE("characters that hide what is compiled are errors, each where it stands") {
@@ -257,14 +264,16 @@ TEST_CASE("characters that hide what is compiled are errors, each where it stand
     CHECK_FALSE(parse_file(sources, sources.add("t.tdsl", text), sink).has_value());
     std::string all;
     for (const Diagnostic& d : sink.sorted()) {
-      all += std::to_string(d.range.line) + ":" + std::to_string(d.range.column) + " " + std::string(id_text(d.id)) + " " + d.message + "\n";
+      all += std::to_string(d.range.line) + ":" + std::to_string(d.range.column) + " " + std::string(id_text(d.id)) +
+             " " + d.message + "\n";
       CHECK(render(d, sources).find("\xE2\x80\xAE") == std::string::npos);
     }
     return all;
   };
   const std::string rest = " makes the line look other than it is compiled; remove it\n";
   const std::string control = " hidden-character a control character for right-to-left text ";
-  CHECK(found("let a = 1;\n/* \xE2\x80\xAE } */ print(\"\xE2\x81\xA6\", a);") == "2:4" + control + "(U+202E)" + rest + "2:18" + control + "(U+2066)" + rest);
+  CHECK(found("let a = 1;\n/* \xE2\x80\xAE } */ print(\"\xE2\x81\xA6\", a);") ==
+        "2:4" + control + "(U+202E)" + rest + "2:18" + control + "(U+2066)" + rest);
   CHECK(found("let \xE2\x80\xAE = 1;").starts_with("1:5" + control));
   using namespace std::string_literals;
   CHECK(found("print(\"ab\0c\");"s) == "1:10 hidden-character a string cannot hold a NUL character\n");
@@ -279,7 +288,8 @@ TEST_CASE("a file of too many words is refused where they are too many, and none
   REQUIRE(sink.diagnostics().size() == 1);
   CHECK(id_text(sink.diagnostics().front().id) == "file-too-large");
   CHECK(sink.diagnostics().front().range.line == 1 + 249'999);
-  CHECK(sink.diagnostics().front().message == "the file has more than 500000 words, signs and comments; data belongs into an input");
+  CHECK(sink.diagnostics().front().message ==
+        "the file has more than 500000 words, signs and comments; data belongs into an input");
 }
 
 TEST_CASE("damaged programs never crash and always have a message") {
@@ -299,15 +309,9 @@ print("é", x); assert(x > 0, "m"); output w;
     for (int change = 0; change <= round % 4; ++change) {
       const std::size_t place = random() % text.size();
       switch (random() % 3) {
-        case 0:
-          text.erase(place, 1 + random() % 8);
-          break;
-        case 1:
-          text.insert(place, text.substr(random() % text.size(), 1 + random() % 8));
-          break;
-        default:
-          text[place] = static_cast<char>(random() % 256);
-          break;
+        case 0: text.erase(place, 1 + random() % 8); break;
+        case 1: text.insert(place, text.substr(random() % text.size(), 1 + random() % 8)); break;
+        default: text[place] = static_cast<char>(random() % 256); break;
       }
     }
     SourceManager sources;

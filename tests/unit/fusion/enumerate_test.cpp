@@ -11,13 +11,17 @@ using namespace tdsl::passes::fusion_plans;
 
 namespace {
 
-Operator fusion_operator(std::vector<int> operands, std::vector<int> sources, double compute, double read, double write) {
+Operator fusion_operator(std::vector<int> operands, std::vector<int> sources, double compute, double read,
+                         double write) {
   return {std::move(operands), std::move(sources), compute, read, write};
 }
 
-/// A partition of operators of up to two operands each; edges to values with several readers are points, some others are, too.
+/// A partition of operators of up to two operands each; edges to values with several readers are points, some others
+/// are, too.
 Partition random_partition(std::mt19937_64& random) {
-  const auto number = [&](int lo, int hi) { return static_cast<int>(lo + static_cast<int>(random() % static_cast<std::uint64_t>(hi - lo + 1))); };
+  const auto number = [&](int lo, int hi) {
+    return static_cast<int>(lo + static_cast<int>(random() % static_cast<std::uint64_t>(hi - lo + 1)));
+  };
   Partition p;
   const int count = number(2, 9);
   for (int s = number(1, 3); s > 0; --s) p.source_reads.push_back(number(0, 8));
@@ -44,7 +48,8 @@ Partition random_partition(std::mt19937_64& random) {
   // A bound counts every source once, so all are read.
   for (int s = 0; s < static_cast<int>(p.source_reads.size()); ++s) p.operators.front().sources.push_back(s);
   std::sort(p.operators.front().sources.begin(), p.operators.front().sources.end());
-  p.operators.front().sources.erase(std::unique(p.operators.front().sources.begin(), p.operators.front().sources.end()), p.operators.front().sources.end());
+  p.operators.front().sources.erase(std::unique(p.operators.front().sources.begin(), p.operators.front().sources.end()),
+                                    p.operators.front().sources.end());
   return p;
 }
 
@@ -69,10 +74,12 @@ constexpr int kGraphs = 20000;
 }  // namespace
 
 TEST_CASE("fusion plans: a value that two operators read is stored where that is cheaper") {
-  // The target computes 4 and reads 1; each of two readers computes 10. Fused twice: 2 (10 + 4) = 28. Stored: 4 + 1 + 2 * 10 = 25.
+  // The target computes 4 and reads 1; each of two readers computes 10. Fused twice: 2 (10 + 4) = 28. Stored: 4 + 1 + 2
+  // * 10 = 25.
   Partition p;
   p.source_reads = {1};
-  p.operators = {fusion_operator({}, {0}, 4, 3, 1), fusion_operator({0}, {}, 10, 0, 0), fusion_operator({0}, {}, 10, 0, 0)};
+  p.operators = {fusion_operator({}, {0}, 4, 3, 1), fusion_operator({0}, {}, 10, 0, 0),
+                 fusion_operator({0}, {}, 10, 0, 0)};
   p.roots = {1, 2};
   p.points = {{0, 1}, {0, 2}};
   CHECK(cost_of(p, 0) == 28);
@@ -101,7 +108,8 @@ TEST_CASE("fusion plans: pruned and exhaustive search agree on 20,000 random gra
     costed += pruned.costed;
     by_cost += bounded.costed;
   }
-  MESSAGE("fusion plans of " << kGraphs << " random graphs: " << all << ", costed by bounds " << by_cost << ", by bounds and parts " << costed);
+  MESSAGE("fusion plans of " << kGraphs << " random graphs: " << all << ", costed by bounds " << by_cost
+                             << ", by bounds and parts " << costed);
   CHECK(below == 0);
   CHECK(costed < all);
 }

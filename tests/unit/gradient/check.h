@@ -32,8 +32,7 @@ class GradientCheck {
     INFO(text);
     REQUIRE(program.has_value());
     program_ = *program;
-    for (const std::string& problem : ir::verify(program_))
-      FAIL(problem << "\n" << ir::print(program_));
+    for (const std::string& problem : ir::verify(program_)) FAIL(problem << "\n" << ir::print(program_));
     options_.dimensions = {{"n", 4}, {"m", 3}, {"k", 2}, {"l", 5}};
     options_.input = [this](const std::string& name, ir::Scalar) { return inputs_.at(name); };
     make_inputs();
@@ -48,16 +47,14 @@ class GradientCheck {
     for (auto& [key, input] : inputs_) {
       const std::string& name = key;  // clang 14 lets no lambda have a structured binding
       const auto derivative = result.outputs.find("d_" + name);
-      if (derivative == result.outputs.end())
-        continue;
+      if (derivative == result.outputs.end()) continue;
       ++checked;
       CHECK(derivative->second.shape == input.shape);
       for (std::size_t k = 0; k < input.floats.size(); ++k) {
         INFO(name << " element " << k);
         const double given = derivative->second.floats.at(k);
         double expected = difference(input.floats[k], 1e-3);
-        if (!agree(given, expected))
-          expected = difference(input.floats[k], 1e-4);  // where the loss bends sharply
+        if (!agree(given, expected)) expected = difference(input.floats[k], 1e-4);  // where the loss bends sharply
         INFO("given " << given << ", expected " << expected);
         CHECK(agree(given, expected));
       }
@@ -71,8 +68,7 @@ class GradientCheck {
   void make_inputs() {
     ir::for_each_node(program_.body, [this](const ir::Node& n) {
       const auto* i = std::get_if<ir::Input>(&n.op);
-      if (i == nullptr)
-        return;
+      if (i == nullptr) return;
       const ir::Type& type = program_.type(n.results[0]);
       ir::Array a;
       a.type = type.scalar;

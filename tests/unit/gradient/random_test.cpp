@@ -23,8 +23,7 @@ class ProgramWriter {
     text_ << "input x: f64[n]; input y: f64[n]; input w: f64[m]; input A: f64[n, m]; input c: i64[n];\n"
           << "var u = x; var v = y; var M = A; var s = 0.3;\n";
     const int statements = 2 + pick(4);
-    for (int k = 0; k < statements; ++k)
-      statement(0);
+    for (int k = 0; k < statements; ++k) statement(0);
     text_ << "let loss = sum(u * v) + sum(u) + sum(tanh(M)) + s * s;\n"
           << "let (gx, gy, gw, gA) = grad(loss, x, y, w, A);\n"
           << "output d_x = gx; output d_y = gy; output d_w = gw; output d_A = gA; output loss;\n";
@@ -75,11 +74,16 @@ class ProgramWriter {
     switch (pick(depth < 2 ? 13 : 10)) {
       case 0: text_ << t << "[i] = " << bounded("i", 2) << " for i in 0..n;\n"; return;
       case 1: text_ << t << "[i] = " << bounded("i", 1) << " + 0.2 * " << t << "[i - 1] for i in 1..n;\n"; return;
-      case 2: text_ << t << "[i] " << any({"+=", "-=", "*="}) << " " << bounded("i", 2) << " where c[i] > 0 for i in 0..n;\n"; return;
+      case 2:
+        text_ << t << "[i] " << any({"+=", "-=", "*="}) << " " << bounded("i", 2) << " where c[i] > 0 for i in 0..n;\n";
+        return;
       case 3: text_ << t << "[c[i]] += 0.3 * " << bounded("i", 2) << " for i in 0..n;\n"; return;
       case 4: text_ << "M[i, j] = tanh(M[i, j] * w[j] + " << vector() << "[i]);\n"; return;
       case 5: text_ << "M = tanh(M @ (M' @ A) + outer(" << vector() << ", w));\n"; return;
-      case 6: text_ << "s = tanh(" << any({"s * ", ""}) << "sum(" << vector() << " * " << vector() << ")" << any({" + s", ""}) << ");\n"; return;
+      case 6:
+        text_ << "s = tanh(" << any({"s * ", ""}) << "sum(" << vector() << " * " << vector() << ")" << any({" + s", ""})
+              << ");\n";
+        return;
       case 7: text_ << t << "[1:3] = sin(" << vector() << "[0:2] * s);\n"; return;
       case 8: text_ << t << " = tanh(M @ w + " << vector() << " * s);\n"; return;
       case 9: at_one_place(); return;
@@ -103,8 +107,7 @@ class ProgramWriter {
     const std::string t = "t" + std::to_string(loops_.size());
     text_ << "for " << t << " in " << any({"0..n", "0..3", "1..n", "3..0 by -1", "0..4 by 2", "2..2"}) << " {\n";
     loops_.push_back(t);
-    for (int k = 1 + pick(2); k > 0; --k)
-      pick(2) == 0 ? at_one_place() : statement(depth + 1);
+    for (int k = 1 + pick(2); k > 0; --k) pick(2) == 0 ? at_one_place() : statement(depth + 1);
     loops_.pop_back();
     text_ << "}\n";
   }

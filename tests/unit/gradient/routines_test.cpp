@@ -13,7 +13,8 @@ void check(const std::string& statements) {
       "input B: f64[n, k]; input C: f64[m, k];\n" +
       statements +
       "\nlet (gA, gW, gS, gx, gy, gB, gC) = grad(loss, A, W, S, x, y, B, C);\n"
-      "output d_A = gA; output d_W = gW; output d_S = gS; output d_x = gx; output d_y = gy; output d_B = gB; output d_C = gC;"
+      "output d_A = gA; output d_W = gW; output d_S = gS; output d_x = gx; output d_y = gy; output d_B = gB; output "
+      "d_C = gC;"
       "output loss;\n")
       .run();
 }
@@ -21,14 +22,16 @@ void check(const std::string& statements) {
 }  // namespace
 
 TEST_CASE("grad: qr") {
-  for (const std::string loss : {"sum(Q * (W' + 0.3))", "sum(R * R * (y + 2.0))", "sum(Q ** 3) + sum(sin(R) * (W @ A))"}) {
+  for (const std::string loss :
+       {"sum(Q * (W' + 0.3))", "sum(R * R * (y + 2.0))", "sum(Q ** 3) + sum(sin(R) * (W @ A))"}) {
     check("let (Q, R) = qr(A); let loss = " + loss + ";");
   }
   check("let (Q, R) = qr(S + 2.0 * eye(n)); let loss = sum(Q * S) + sum(R * (x + 1.0)) + sum(tril(R, -1) * S);");
 }
 
 TEST_CASE("grad: eigh") {
-  for (const std::string loss : {"sum(w * x)", "sum(V ** 3 * (x + 2.0))", "sum(w ** 2 * V[0, :]) + sum(V * A[:, 0:1])"}) {
+  for (const std::string loss :
+       {"sum(w * x)", "sum(V ** 3 * (x + 2.0))", "sum(w ** 2 * V[0, :]) + sum(V * A[:, 0:1])"}) {
     check("let (w, V) = eigh(S + diag(1.5 * f64(iota(n)))); let loss = " + loss + ";");
   }
   // Equal eigenvalues have a derivative of their sum.

@@ -8,14 +8,14 @@ using namespace tdsl::tests;
 namespace {
 
 const std::string kInputs =
-    "program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" = input \"A\"\n%2:f64[%0, sparse %0] \"B\" = input \"B\"\n"
+    "program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" = input \"A\"\n%2:f64[%0, sparse "
+    "%0] \"B\" = input \"B\"\n"
     "%3:f64[%0, %0] \"D\" = input \"D\"\n%4:f64[%0] \"x\" = input \"x\"\n%5:i64[%0, sparse %0] \"N\" = input \"N\"\n";
 
 /// The last node, or nodes, with the meaning of sparse types written out.
 std::string written_out(const std::string& node) {
   const Program program = with_explicit_absence(parse(kInputs + node + "\n"));
-  for (const std::string& problem : verify(program))
-    FAIL_CHECK(problem);
+  for (const std::string& problem : verify(program)) FAIL_CHECK(problem);
   return print(program).substr(kInputs.size());
 }
 
@@ -65,7 +65,8 @@ TEST_CASE("absence: no -0 is stored in a sparse tensor") {
   CHECK(written_out(narrow + "(f32(%1[i, j]))") == narrow + "(add(f32(%1[i, j]), 0.0:f32))\n");
   const std::string update = "%6:f64[%0, sparse %0] = compute [i in 0..%0] ";
   CHECK(written_out(update + "(%4[i]) left [i, i] base %1") == update + "(add(%4[i], 0.0)) left [i, i] base %1\n");
-  CHECK(written_out(update + "(%4[i]) left [i, i] base %1 combine sum") == update + "(%4[i]) left [i, i] base %1 combine sum\n");
+  CHECK(written_out(update + "(%4[i]) left [i, i] base %1 combine sum") ==
+        update + "(%4[i]) left [i, i] base %1 combine sum\n");
 }
 
 TEST_CASE("absence: an absent element stays absent whatever it is multiplied by") {

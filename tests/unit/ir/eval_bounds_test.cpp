@@ -16,8 +16,7 @@ std::vector<double> random_values(std::size_t n, unsigned seed) {
   std::mt19937 generator(seed);
   std::uniform_real_distribution<double> distribution(-1, 1);
   std::vector<double> values(n);
-  for (double& v : values)
-    v = distribution(generator);
+  for (double& v : values) v = distribution(generator);
   return values;
 }
 
@@ -39,8 +38,7 @@ TEST_CASE("bounds: sums cover every order and stay tight") {
   for (int k = 0; k < 50; ++k) {
     std::ranges::shuffle(x, generator);
     double sum = 0;
-    for (const double v : x)
-      sum = std::fma(v, v, sum);
+    for (const double v : x) sum = std::fma(v, v, sum);
     CHECK(std::fabs(sum - s.floats[0]) <= s.bounds[0]);
   }
 }
@@ -154,17 +152,20 @@ output "apart" %7
   CHECK(r.outputs.at("e").bounds.at(1) == 0);
   CHECK(r.outputs.at("apart").bounds.empty());
   // Whole numbers are exact in any order.
-  const EvalResult exact = run("%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0] \"x\" = input \"x\"\n%2:i64 = compute [] (0)\n%3:f64 = compute [] (0.0)\n"
-                               "%4:f64 = for %2..%0 by 1 with (%3) do (%5:i64, %6:f64) {\n  %7:f64 = compute [] (add(%6, %1[%5]))\n  yield %7\n}\noutput \"s\" %4\n",
-                               {{"x", floats({3}, {5, -7, 4})}});
+  const EvalResult exact =
+      run("%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0] \"x\" = input \"x\"\n%2:i64 = compute [] (0)\n%3:f64 = compute "
+          "[] (0.0)\n"
+          "%4:f64 = for %2..%0 by 1 with (%3) do (%5:i64, %6:f64) {\n  %7:f64 = compute [] (add(%6, %1[%5]))\n  yield "
+          "%7\n}\noutput \"s\" %4\n",
+          {{"x", floats({3}, {5, -7, 4})}});
   CHECK(exact.outputs.at("s").bounds.empty());
 }
 
 TEST_CASE("bounds: library functions may overflow early and differ where results are not normal") {
   const auto at = [](double x) { return eval::Real{x, 0}; };
-  CHECK(std::isinf(eval::exp<double>(at(709.782712)).bound));   // finite here, infinite in other evaluations
+  CHECK(std::isinf(eval::exp<double>(at(709.782712)).bound));  // finite here, infinite in other evaluations
   CHECK(std::isfinite(eval::exp<double>(at(709.7827)).bound));
-  CHECK(eval::exp<double>(at(-745.2)).bound > 0);               // zero here, nearly zero in others
+  CHECK(eval::exp<double>(at(-745.2)).bound > 0);  // zero here, nearly zero in others
   CHECK(eval::exp<double>(at(-1000)).bound == 0);
   CHECK(eval::exp<double>(at(-740)).bound >= 8 * std::numeric_limits<double>::denorm_min());
   // Zero where its exponential overflows.

@@ -33,8 +33,7 @@ using Inputs = std::map<std::string, ir::Array>;
 /// Verifies and evaluates a program in text form (without its first line).
 inline ir::EvalResult run(const std::string& nodes, const Inputs& inputs = {}, ir::EvalOptions options = {}) {
   const ir::Program program = ir::parse("program \"test\"\n" + nodes);
-  for (const std::string& problem : ir::verify(program))
-    FAIL_CHECK(problem);
+  for (const std::string& problem : ir::verify(program)) FAIL_CHECK(problem);
   options.input = [&](const std::string& name, ir::Scalar type) {
     ir::Array a = inputs.at(name);
     a.type = type;
@@ -51,13 +50,9 @@ inline ir::EvalOptions expecting(const std::string& expected) {
 }
 
 /// The error's message, or the empty string.
-inline std::string error_of(const ir::EvalResult& result) {
-  return result.error ? result.error->message : "";
-}
+inline std::string error_of(const ir::EvalResult& result) { return result.error ? result.error->message : ""; }
 
 /// The bound of one element.
-inline double bound_of(const ir::Array& a, std::size_t position) {
-  return a.bounds.empty() ? 0.0 : a.bounds[position];
-}
+inline double bound_of(const ir::Array& a, std::size_t position) { return a.bounds.empty() ? 0.0 : a.bounds[position]; }
 
 }  // namespace tdsl::tests

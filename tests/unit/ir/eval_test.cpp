@@ -191,7 +191,8 @@ TEST_CASE("eval: a range that ends before it begins is empty") {
 TEST_CASE("eval: dimensions and params come from files and options") {
   EvalOptions options;
   options.dimensions["n"] = 4;
-  CHECK(error_of(run(kVector, kThree, options)) == "the inputs disagree about dimension n: dimension 0 of x has 3, but --set n=4 fixes it");
+  CHECK(error_of(run(kVector, kThree, options)) ==
+        "the inputs disagree about dimension n: dimension 0 of x has 3, but --set n=4 fixes it");
   options.dimensions.clear();
   options.params["a"] = std::int64_t{2};
   const EvalResult r = run("%0:f64 = param \"a\" = 1.5\noutput \"a\" %0\n", {}, options);
@@ -224,7 +225,8 @@ TEST_CASE("eval: an absent factor that rounding may move away from 0 is open aga
   // 0.1 + 0.2 - 0.3 in any order: 0 or not.
   const EvalResult r = run(
       "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0] \"x\" = input \"x\"\n%2:f64 = compute [] sum[i in 0..%0] (%1[i])\n"
-      "%3:f64 = compute [] (absent_mul(%2, inf))\n%4:f64 = compute [] (absent_mul(%2, 2.0))\noutput \"a\" %3\noutput \"b\" %4\n",
+      "%3:f64 = compute [] (absent_mul(%2, inf))\n%4:f64 = compute [] (absent_mul(%2, 2.0))\noutput \"a\" %3\noutput "
+      "\"b\" %4\n",
       {{"x", floats({3}, {0.1, 0.2, -0.3})}});
   CHECK(std::isinf(bound_of(r.outputs.at("a"), 0)));
   CHECK(bound_of(r.outputs.at("b"), 0) < 1e-14);

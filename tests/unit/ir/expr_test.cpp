@@ -11,22 +11,12 @@ using namespace tdsl::ir;
 
 namespace {
 
-Expr f64(double x) {
-  return constant(Scalar::kF64, x);
-}
-Expr i32(std::int64_t x) {
-  return constant(Scalar::kI32, x);
-}
+Expr f64(double x) { return constant(Scalar::kF64, x); }
+Expr i32(std::int64_t x) { return constant(Scalar::kI32, x); }
 
-std::int64_t integer(const Expr& e) {
-  return std::get<std::int64_t>(std::get<Constant>(e->op).value);
-}
-double real(const Expr& e) {
-  return std::get<double>(std::get<Constant>(e->op).value);
-}
-bool boolean(const Expr& e) {
-  return std::get<bool>(std::get<Constant>(e->op).value);
-}
+std::int64_t integer(const Expr& e) { return std::get<std::int64_t>(std::get<Constant>(e->op).value); }
+double real(const Expr& e) { return std::get<double>(std::get<Constant>(e->op).value); }
+bool boolean(const Expr& e) { return std::get<bool>(std::get<Constant>(e->op).value); }
 
 }  // namespace
 

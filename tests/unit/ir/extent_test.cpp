@@ -6,9 +6,9 @@
 #include <limits>
 #include <stdexcept>
 
+#include "ir/eval/small_sums.h"
 #include "ir/graph/expr.h"
 #include "ir/graph/extent_facts.h"
-#include "ir/eval/small_sums.h"
 
 using namespace tdsl::ir;
 

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "ir/text/print.h"
 #include "ir/analysis/serial_loop.h"
+#include "ir/text/print.h"
 #include "ir/verify/verify.h"
 
 using namespace tdsl;
@@ -64,7 +64,8 @@ TEST_CASE("loop variables: an older tensor that is read after its update would h
 }
 
 TEST_CASE("loop variables: a tensor computed from other elements of another is not written over it") {
-  const Program p = program_of(R"(%3:f64[%0], %4:f64[%0] = for %2..%0 by 1 with (%1, %1) do (%5:i64, %6:f64[%0], %7:f64[%0]) {
+  const Program p =
+      program_of(R"(%3:f64[%0], %4:f64[%0] = for %2..%0 by 1 with (%1, %1) do (%5:i64, %6:f64[%0], %7:f64[%0]) {
   %8:f64[%0] = compute [i in 0..%0] (mul(2.0, %6[i]))
   %9:f64[%0] = compute [i in 0..%0] (%7[sub(sub(%0, i), 1)])
   yield %8, %9
@@ -110,7 +111,8 @@ TEST_CASE("loop variables: a tensor that is filled first is not written over wha
 }
 
 TEST_CASE("loop variables: scalars that exchange their values stay apart, counters stay themselves") {
-  const Program p = program_of(R"(%3:i64, %4:i64, %5:i64 = for %2..%0 by 1 with (%2, %0, %2) do (%6:i64, %7:i64, %8:i64, %9:i64) {
+  const Program p =
+      program_of(R"(%3:i64, %4:i64, %5:i64 = for %2..%0 by 1 with (%2, %0, %2) do (%6:i64, %7:i64, %8:i64, %9:i64) {
   %10:i64 = compute [] (add(%7, %8))
   yield %8, %10, %6
 }
@@ -141,7 +143,8 @@ TEST_CASE("loop variables: both branches of a condition write the result's varia
 }
 
 TEST_CASE("verify: a loop is marked serial only if it is") {
-  const std::string text = std::string(kHead) + R"(%3:f64[%0] = for %2..%0 by 1 serial with (%1) do (%4:i64, %5:f64[%0]) {
+  const std::string text =
+      std::string(kHead) + R"(%3:f64[%0] = for %2..%0 by 1 serial with (%1) do (%4:i64, %5:f64[%0]) {
   print %4
   yield %5
 }

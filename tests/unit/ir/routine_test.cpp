@@ -23,8 +23,7 @@ void check_close(const Array& a, const std::vector<double>& expected) {
 
 std::string problems(const std::string& nodes) {
   std::string text;
-  for (const std::string& problem : verify(parse("program \"\"\n" + nodes)))
-    text += problem + "\n";
+  for (const std::string& problem : verify(parse("program \"\"\n" + nodes))) text += problem + "\n";
   return text;
 }
 

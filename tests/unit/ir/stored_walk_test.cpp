@@ -12,18 +12,19 @@ namespace {
 /// A and B are compressed, S is stored sparse but not compressed, D, U and V are dense.
 const std::string kTensors =
     "program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" compressed = input \"A\"\n"
-    "%2:f64[%0, sparse %0] \"B\" compressed = input \"B\"\n%3:f64[%0, sparse %0] \"S\" = input \"S\"\n%4:f64[%0, %0] \"D\" = input \"D\"\n"
-    "%5:f64[%0] \"x\" = input \"x\"\n%6:f64[%0, 8] \"U\" = input \"U\"\n%7:i64[%0] \"p\" = input \"p\"\n%8:i64[%0, sparse %0] \"N\" compressed = input \"N\"\n";
+    "%2:f64[%0, sparse %0] \"B\" compressed = input \"B\"\n%3:f64[%0, sparse %0] \"S\" = input \"S\"\n%4:f64[%0, %0] "
+    "\"D\" = input \"D\"\n"
+    "%5:f64[%0] \"x\" = input \"x\"\n%6:f64[%0, 8] \"U\" = input \"U\"\n%7:i64[%0] \"p\" = input \"p\"\n%8:i64[%0, "
+    "sparse %0] \"N\" compressed = input \"N\"\n";
 
-/// `A over j, i`: the walk of the last node, `=` behind it if its result has the walked coordinates, `+` if elements of its rows are combined.
+/// `A over j, i`: the walk of the last node, `=` behind it if its result has the walked coordinates, `+` if elements of
+/// its rows are combined.
 std::string walk(const std::string& node) {
   const Program program = parse(kTensors + node + "\n");
-  for (const std::string& problem : verify(program))
-    FAIL_CHECK(problem);
+  for (const std::string& problem : verify(program)) FAIL_CHECK(problem);
   const auto& c = std::get<Compute>(program.body.nodes.back().op);
   const auto found = stored_walk(program, c);
-  if (!found)
-    return "none";
+  if (!found) return "none";
   const auto name = [&](std::int32_t label) {
     const auto l = static_cast<std::size_t>(label);
     return l < c.out.size() ? c.out[l].name : c.reduce[l - c.out.size()].name;
@@ -31,13 +32,17 @@ std::string walk(const std::string& node) {
   std::string loops, operands;
   for (const int k : found->loops.front().over) {
     const StoredLoop::Meet meet = found->loops.front().meet;
-    operands += operands.empty() ? "" : meet == StoredLoop::Meet::kAny ? " or " : meet == StoredLoop::Meet::kAll ? " and " : " with ";
+    operands += operands.empty()                 ? ""
+                : meet == StoredLoop::Meet::kAny ? " or "
+                : meet == StoredLoop::Meet::kAll ? " and "
+                                                 : " with ";
     operands += program.info(found->operands[static_cast<std::size_t>(k)].tensor).name;
   }
-  for (const StoredLoop& loop : found->loops)
-    loops += (loops.empty() ? "" : ", ") + name(loop.label);
+  for (const StoredLoop& loop : found->loops) loops += (loops.empty() ? "" : ", ") + name(loop.label);
   const bool all = c.out.size() == found->driver().labels.size();  // else with sums along the last levels
-  const std::string_view result = found->result == StoredWalk::Result::kInOrder ? all ? " =" : "" : found->result == StoredWalk::Result::kAccumulated ? " +" : "";
+  const std::string_view result = found->result == StoredWalk::Result::kInOrder       ? all ? " =" : ""
+                                  : found->result == StoredWalk::Result::kAccumulated ? " +"
+                                                                                      : "";
   return fmt::format("{} over {}{}", operands, loops, result);
 }
 
@@ -49,8 +54,10 @@ const std::string kMap = "%9:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] ";
 TEST_CASE("stored walk: sums of products with something dense") {
   CHECK(walk(kRows + "(absent_mul(%1[i, j], %5[j]))") == "A over i, j");
   CHECK(walk(kRows + "(absent_mul(%1[j, i], %5[j]))") == "A over j, i");
-  CHECK(walk("%9:f64[%0, 8] = compute [i in 0..%0, k in 0..8] sum[j in 0..%0] (absent_mul(%1[i, j], %6[j, k]))") == "A over i, j");
-  CHECK(walk("%9:f64[8, %0] = compute [k in 0..8, j in 0..%0] sum[i in 0..%0] (absent_mul(%1[i, j], %6[i, k]))") == "A over i, j");
+  CHECK(walk("%9:f64[%0, 8] = compute [i in 0..%0, k in 0..8] sum[j in 0..%0] (absent_mul(%1[i, j], %6[j, k]))") ==
+        "A over i, j");
+  CHECK(walk("%9:f64[8, %0] = compute [k in 0..8, j in 0..%0] sum[i in 0..%0] (absent_mul(%1[i, j], %6[i, k]))") ==
+        "A over i, j");
   CHECK(walk(kRows + "(mul(%1[i, j], %5[j]))") == "none");
   CHECK(walk(kRows + "(absent_mul(%5[j], %1[i, j]))") == "none");
   CHECK(walk(kRows + "(absent_mul(%3[i, j], %5[j]))") == "none");
@@ -137,9 +144,12 @@ TEST_CASE("stored walk: operands that are located where others are walked") {
   CHECK(walk(product + "(mutual_mul(%1[i, k], %2[j, k]))") == "A over i, k");
   CHECK(walk(product + "(mutual_mul(%1[i, k], %1[j, k]))") == "none");
   CHECK(walk(product + "(mutual_mul(%1[k, i], %2[k, j]))") == "A over k, i");
-  CHECK(walk(kMap + "min[k in 0..%0] (add(%1[i, k], %2[k, j])) where and(ne(%1[i, k], 0.0), ne(%2[k, j], 0.0))") == "A over i, k, j");
-  CHECK(walk(kMap + "sum[k in 0..%0, l in 0..%0] (mutual_mul(mutual_mul(%1[i, k], %2[k, l]), %1[l, j]))") == "A over i, k, l, j +");
-  CHECK(walk("%9:f64 = compute [] sum[i in 0..%0, j in 0..%0, k in 0..%0] (mutual_mul(mutual_mul(%1[i, j], %1[j, k]), %1[i, k]))") == "A over i, j, k");
+  CHECK(walk(kMap + "min[k in 0..%0] (add(%1[i, k], %2[k, j])) where and(ne(%1[i, k], 0.0), ne(%2[k, j], 0.0))") ==
+        "A over i, k, j");
+  CHECK(walk(kMap + "sum[k in 0..%0, l in 0..%0] (mutual_mul(mutual_mul(%1[i, k], %2[k, l]), %1[l, j]))") ==
+        "A over i, k, l, j +");
+  CHECK(walk("%9:f64 = compute [] sum[i in 0..%0, j in 0..%0, k in 0..%0] (mutual_mul(mutual_mul(%1[i, j], %1[j, k]), "
+             "%1[i, k]))") == "A over i, j, k");
   // An order of its own.
   const std::string last = "user(\"last\", 0.0, $1:f64)";
   const std::string both = " (add(%1[i, k], %2[k, j])) where and(ne(%1[i, k], 0.0), ne(%2[k, j], 0.0))";
@@ -161,28 +171,37 @@ TEST_CASE("stored walk: what one of several operands has") {
   CHECK(walk(kMap + "(add(select(gt(%1[i, j], 2.0), %4[i, j], %2[i, j]), 0.0))") == "A or B over i, j =");
   CHECK(walk(kRows + "(add(%1[i, j], %2[i, j]))") == "A or B over i, j");
   CHECK(walk(kRows + "(max(add(%1[i, j], %2[i, j]), %5[j]))") == "none");
-  CHECK(walk("%9:i64 = compute [] sum[i in 0..%0, j in 0..%0] (1) where or(ne(%1[i, j], 0.0), ne(%2[i, j], 0.0))") == "A or B over i, j");
+  CHECK(walk("%9:i64 = compute [] sum[i in 0..%0, j in 0..%0] (1) where or(ne(%1[i, j], 0.0), ne(%2[i, j], 0.0))") ==
+        "A or B over i, j");
   CHECK(walk("%9:bool[%0, %0] = compute [i in 0..%0, j in 0..%0] (lt(%1[i, j], %2[i, j]))") == "A or B over i, j =");
   CHECK(walk("%9:bool[%0, %0] = compute [i in 0..%0, j in 0..%0] (le(%1[i, j], %2[i, j]))") == "none");
-  CHECK(walk("%9:bool[%0, %0] = compute [i in 0..%0, j in 0..%0] (and(gt(%1[i, j], 1.0), or(gt(%2[i, j], 1.0), ne(%8[i, j], 0))))") == "A with B with N over i, j =");
-  CHECK(walk("%9:bool[%0, %0] = compute [i in 0..%0, j in 0..%0] (or(gt(%1[i, j], 1.0), and(gt(%2[i, j], 1.0), ne(%8[i, j], 0))))") == "A or B or N over i, j =");
+  CHECK(walk("%9:bool[%0, %0] = compute [i in 0..%0, j in 0..%0] (and(gt(%1[i, j], 1.0), or(gt(%2[i, j], 1.0), "
+             "ne(%8[i, j], 0))))") == "A with B with N over i, j =");
+  CHECK(walk("%9:bool[%0, %0] = compute [i in 0..%0, j in 0..%0] (or(gt(%1[i, j], 1.0), and(gt(%2[i, j], 1.0), "
+             "ne(%8[i, j], 0))))") == "A or B or N over i, j =");
 }
 
 TEST_CASE("stored walk: vectors and tensors of more dimensions go together, too") {
   const auto of = [](const std::string& body) {
-    const std::string vectors = "%9:f64[sparse %0] \"v\" compressed = input \"v\"\n%10:f64[sparse %0] \"w\" compressed = input \"w\"\n";
-    const std::string tensors = "%11:f64[%0, sparse %0, sparse 5] \"S\" compressed = input \"S\"\n%12:f64[%0, sparse %0, sparse 5] \"T\" compressed = input \"T\"\n";
+    const std::string vectors =
+        "%9:f64[sparse %0] \"v\" compressed = input \"v\"\n%10:f64[sparse %0] \"w\" compressed = input \"w\"\n";
+    const std::string tensors =
+        "%11:f64[%0, sparse %0, sparse 5] \"S\" compressed = input \"S\"\n%12:f64[%0, sparse %0, sparse 5] \"T\" "
+        "compressed = input \"T\"\n";
     return walk(vectors + tensors + body);
   };
-  const std::string vector = "%13:f64[%0] = compute [i in 0..%0] ", tensor = "%13:f64[%0, %0, 5] = compute [i in 0..%0, j in 0..%0, k in 0..5] ";
+  const std::string vector = "%13:f64[%0] = compute [i in 0..%0] ",
+                    tensor = "%13:f64[%0, %0, 5] = compute [i in 0..%0, j in 0..%0, k in 0..5] ";
   CHECK(of(vector + "(add(%9[i], %10[i]))") == "v or w over i =");
   CHECK(of(vector + "(mutual_mul(%9[i], %10[i]))") == "v and w over i =");
   CHECK(of(vector + "(absent_mul(%9[i], exp(%10[i])))") == "v with w over i =");
   CHECK(of("%13:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] (add(%9[i], %10[j]))") == "none");
-  CHECK(of("%13:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] (mutual_mul(%1[i, j], add(%9[i], %10[i])))") == "A over i, j =");
+  CHECK(of("%13:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] (mutual_mul(%1[i, j], add(%9[i], %10[i])))") ==
+        "A over i, j =");
   CHECK(of(tensor + "(sub(%11[i, j, k], %12[i, j, k]))") == "S or T over i, j, k =");
   CHECK(of(tensor + "(mutual_mul(%11[i, j, k], %12[i, j, k]))") == "S and T over i, j, k =");
-  CHECK(of("%13:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] sum[k in 0..5] (add(%11[i, j, k], %12[i, j, k]))") == "S or T over i, j, k");
+  CHECK(of("%13:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] sum[k in 0..5] (add(%11[i, j, k], %12[i, j, k]))") ==
+        "S or T over i, j, k");
   CHECK(of("%13:f64 = compute [] sum[i in 0..%0, j in 0..%0, k in 0..5] (add(%11[i, j, k], %1[i, j]))") == "none");
 }
 

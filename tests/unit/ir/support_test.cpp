@@ -26,7 +26,8 @@ struct Setting {
     program.name = "test";
     const Extent n = static_cast<std::int64_t>(kValues.size() * kValues.size() * kValues.size());
     const auto input = [&](const std::string& name, bool sparse) {
-      const ValueId v = program.new_value({Scalar::kF64, {n}, sparse ? std::vector<bool>{true} : std::vector<bool>{}}, name, {});
+      const ValueId v =
+          program.new_value({Scalar::kF64, {n}, sparse ? std::vector<bool>{true} : std::vector<bool>{}}, name, {});
       program.body.nodes.push_back({{}, {v}, Input{name}});
       return v;
     };
@@ -72,7 +73,8 @@ Inputs all_triples() {
   return {{"A", floats({n}, a)}, {"B", floats({n}, b)}, {"D", floats({n}, d)}};
 }
 
-Array value_of(const Setting& s, const std::vector<Compute>& computes, const std::vector<Type>& types, Program program, const Inputs& inputs) {
+Array value_of(const Setting& s, const std::vector<Compute>& computes, const std::vector<Type>& types, Program program,
+               const Inputs& inputs) {
   for (std::size_t k = 0; k < computes.size(); ++k)
     program.body.nodes.push_back({{}, {program.new_value(types[k], "", {})}, computes[k]});
   const ValueId last = program.body.nodes.back().results[0];
@@ -88,25 +90,30 @@ Array value_of(const Setting& s, const Expr& e, const Inputs& inputs) {
   return value_of(s, {s.compute(e)}, {{e->type, s.program.type(s.a).shape, {}}}, s.program, inputs);
 }
 
-double element(const Array& a, std::size_t k) { return is_float(a.type) ? a.floats[k] : static_cast<double>(a.integers[k]); }
+double element(const Array& a, std::size_t k) {
+  return is_float(a.type) ? a.floats[k] : static_cast<double>(a.integers[k]);
+}
 
 bool same(double x, double y) {
   return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y));
 }
 
-constexpr UnaryOp kFloatFunctions[] = {UnaryOp::kNeg,   UnaryOp::kAbs,  UnaryOp::kSqrt,  UnaryOp::kExp,     UnaryOp::kLog,  UnaryOp::kLog1p, UnaryOp::kExpm1,
-                                       UnaryOp::kSin,   UnaryOp::kCos,  UnaryOp::kTan,   UnaryOp::kTanh,    UnaryOp::kErf,  UnaryOp::kFloor, UnaryOp::kCeil,
-                                       UnaryOp::kRound, UnaryOp::kSign, UnaryOp::kIsNan, UnaryOp::kIsInf,   UnaryOp::kSigmoid, UnaryOp::kRelu, UnaryOp::kSparse, UnaryOp::kDense};
-constexpr BinaryOp kFloatOperators[] = {BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kDiv, BinaryOp::kRem, BinaryOp::kPow, BinaryOp::kMod, BinaryOp::kMin,
-                                        BinaryOp::kMax, BinaryOp::kEq,  BinaryOp::kNe,  BinaryOp::kLt,  BinaryOp::kLe,  BinaryOp::kGt,  BinaryOp::kGe};
+constexpr UnaryOp kFloatFunctions[] = {
+    UnaryOp::kNeg,     UnaryOp::kAbs,  UnaryOp::kSqrt,   UnaryOp::kExp,  UnaryOp::kLog,   UnaryOp::kLog1p,
+    UnaryOp::kExpm1,   UnaryOp::kSin,  UnaryOp::kCos,    UnaryOp::kTan,  UnaryOp::kTanh,  UnaryOp::kErf,
+    UnaryOp::kFloor,   UnaryOp::kCeil, UnaryOp::kRound,  UnaryOp::kSign, UnaryOp::kIsNan, UnaryOp::kIsInf,
+    UnaryOp::kSigmoid, UnaryOp::kRelu, UnaryOp::kSparse, UnaryOp::kDense};
+constexpr BinaryOp kFloatOperators[] = {BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kDiv, BinaryOp::kRem,
+                                        BinaryOp::kPow, BinaryOp::kMod, BinaryOp::kMin, BinaryOp::kMax, BinaryOp::kEq,
+                                        BinaryOp::kNe,  BinaryOp::kLt,  BinaryOp::kLe,  BinaryOp::kGt,  BinaryOp::kGe};
 
 /// What `f` gets: every operator over floats or bools of the two lists.
-void each_over(const std::vector<Expr>& left, const std::vector<Expr>& right, const std::function<void(const Expr&)>& f) {
+void each_over(const std::vector<Expr>& left, const std::vector<Expr>& right,
+               const std::function<void(const Expr&)>& f) {
   for (const Expr& x : left) {
     for (const Expr& y : right) {
       if (x->type == Scalar::kF64 && y->type == Scalar::kF64) {
-        for (const BinaryOp op : kFloatOperators)
-          f(binary(op, x, y));
+        for (const BinaryOp op : kFloatOperators) f(binary(op, x, y));
       } else if (x->type == Scalar::kBool && y->type == Scalar::kBool) {
         f(binary(BinaryOp::kAnd, x, y));
         f(binary(BinaryOp::kOr, x, y));
@@ -126,8 +133,7 @@ void each_unary(const std::vector<Expr>& operands, const std::function<void(cons
       f(cast(Scalar::kF64, x));
       continue;
     }
-    for (const UnaryOp op : kFloatFunctions)
-      f(unary(op, x));
+    for (const UnaryOp op : kFloatFunctions) f(unary(op, x));
   }
 }
 
@@ -137,14 +143,14 @@ class Checker {
   void zero_outside_support(const Expr& e) {
     SupportFinder finder(setting_.program, Products::kImplied);
     const Support s = finder.of(e);
-    if (s.kind == Support::Kind::kAlways)
-      return;
+    if (s.kind == Support::Kind::kAlways) return;
     const Array value = value_of(setting_, e, inputs_);
     for (std::size_t k = 0; k < static_cast<std::size_t>(value.size()); ++k) {
       std::vector<bool> present;
       for (const Expr& r : finder.reads()) {
         const auto* element_read = std::get_if<Read>(&r->op);
-        present.push_back(element_read == nullptr || inputs_.at(element_read->tensor == setting_.a ? "A" : "B").floats[k] != 0);
+        present.push_back(element_read == nullptr ||
+                          inputs_.at(element_read->tensor == setting_.a ? "A" : "B").floats[k] != 0);
       }
       if (!holds(s, present) && element(value, k) != 0) {
         ++failures_;
@@ -161,15 +167,18 @@ class Checker {
     type.sparse = inferred_sparse(setting_.program, inner, Products::kImplied);
     Program program = setting_.program;
     const ValueId name{static_cast<std::int32_t>(program.values.size())};
-    const Expr outer = rewrite(whole, [&](const Expr& e) { return equal(e, part) ? read(part->type, name, {index_ref(0)}) : e; });
+    const Expr outer =
+        rewrite(whole, [&](const Expr& e) { return equal(e, part) ? read(part->type, name, {index_ref(0)}) : e; });
     const Array direct = value_of(setting_, whole, inputs_);
-    const Array named = value_of(setting_, {inner, setting_.compute(outer)}, {type, {whole->type, type.shape, {}}}, program, inputs_);
+    const Array named =
+        value_of(setting_, {inner, setting_.compute(outer)}, {type, {whole->type, type.shape, {}}}, program, inputs_);
     const Array stored = value_of(setting_, part, inputs_);
     for (std::size_t k = 0; k < static_cast<std::size_t>(direct.size()); ++k) {
       const bool minus_zero = is_float(part->type) && stored.floats[k] == 0 && std::signbit(stored.floats[k]);
       if (!minus_zero && !same(element(direct, k), element(named, k))) {
         ++failures_;
-        MESSAGE(print_of(whole) << " is " << element(direct, k) << " inline and " << element(named, k) << " through a name at point " << k);
+        MESSAGE(print_of(whole) << " is " << element(direct, k) << " inline and " << element(named, k)
+                                << " through a name at point " << k);
       }
     }
     ++checked_;
@@ -236,19 +245,18 @@ TEST_CASE("support: what expressions say of their reads") {
 TEST_CASE("support: a value is 0 where its support is false, and an operand may have a name") {
   Checker checker;
   const Setting& s = checker.setting();
-  const std::vector<Expr> leaves = {s.at(s.a), s.at(s.b), s.at(s.d), number(0.0), number(1.0), number(2.0), number(-1.0)};
+  const std::vector<Expr> leaves = {s.at(s.a),   s.at(s.b),   s.at(s.d),   number(0.0),
+                                    number(1.0), number(2.0), number(-1.0)};
   std::vector<Expr> small = leaves;
   const auto keep = [&](const Expr& e) { small.push_back(e); };
   each_unary(leaves, keep);
   each_over(leaves, leaves, keep);
-  for (const Expr& e : small)
-    checker.zero_outside_support(e);
+  for (const Expr& e : small) checker.zero_outside_support(e);
   // Of the larger ones a part, another one each time but the same in each run.
   std::mt19937_64 numbers(19);
   const auto chosen = [&](std::uint64_t share) { return numbers() % share == 0; };
   const auto deeper = [&](const Expr& e) {
-    if (!chosen(60))
-      return;
+    if (!chosen(60)) return;
     checker.zero_outside_support(e);
     for (const Expr& part : children(*e)) {
       if (!std::holds_alternative<Constant>(part->op) && !std::holds_alternative<Read>(part->op))
@@ -265,8 +273,10 @@ TEST_CASE("support: a value is 0 where its support is false, and an operand may 
 
 TEST_CASE("support: of computes, explicit products") {
   const auto supports = [](const std::string& compute) {
-    const Program program = parse("program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" = input \"A\"\n%2:f64[%0] \"x\" = input \"x\"\n%3:f64[%0] = " +
-                                  compute + "\n");
+    const Program program = parse(
+        "program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" = input \"A\"\n%2:f64[%0] \"x\" "
+        "= input \"x\"\n%3:f64[%0] = " +
+        compute + "\n");
     return text_of(support_of(program, std::get<Compute>(program.body.nodes.back().op)), [](int) { return "A"; });
   };
   CHECK(supports("compute [i in 0..%0] sum[j in 0..%0] (absent_mul(%1[i, j], %2[j]))") == "A");
@@ -283,8 +293,10 @@ TEST_CASE("support: of computes, explicit products") {
 TEST_CASE("support: inferred storage") {
   const auto stored = [](const std::string& compute) {
     const Program program = parse(
-        "program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" = input \"A\"\n%2:f64[%0, sparse %0] \"B\" = input \"B\"\n"
-        "%3:f64[sparse %0, sparse %0] \"C\" = input \"C\"\n%4:f64[%0, %0] \"D\" = input \"D\"\n%5:f64[%0] \"x\" = input \"x\"\n%6:f64[sparse %0] \"v\" = input \"v\"\n%7:f64 = " +
+        "program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" = input \"A\"\n%2:f64[%0, "
+        "sparse %0] \"B\" = input \"B\"\n"
+        "%3:f64[sparse %0, sparse %0] \"C\" = input \"C\"\n%4:f64[%0, %0] \"D\" = input \"D\"\n%5:f64[%0] \"x\" = "
+        "input \"x\"\n%6:f64[sparse %0] \"v\" = input \"v\"\n%7:f64 = " +
         compute + "\n");
     std::string text;
     for (const bool s : inferred_sparse(program, std::get<Compute>(program.body.nodes.back().op), Products::kImplied))
@@ -294,11 +306,11 @@ TEST_CASE("support: inferred storage") {
   const auto over = [&](const std::string& labels, const std::string& reduced, const std::string& body) {
     const auto ranges = [](const std::string& names) {
       std::string text;
-      for (const char c : names)
-        text += (text.empty() ? "" : ", ") + std::string(1, c) + " in 0..%0";
+      for (const char c : names) text += (text.empty() ? "" : ", ") + std::string(1, c) + " in 0..%0";
       return text;
     };
-    return stored("compute [" + ranges(labels) + "] " + (reduced.empty() ? "" : "sum[" + ranges(reduced) + "] ") + "(" + body + ")");
+    return stored("compute [" + ranges(labels) + "] " + (reduced.empty() ? "" : "sum[" + ranges(reduced) + "] ") + "(" +
+                  body + ")");
   };
   CHECK(over("ij", "k", "mul(%1[i, k], %2[k, j])") == "ds");  // A @ B
   CHECK(over("ij", "", "add(%1[i, j], %2[i, j])") == "ds");   // A + B

@@ -11,7 +11,8 @@ using namespace tdsl::ir;
 namespace {
 
 // One of everything.
-const std::string kProgram = R"(program "all"
+const std::string kProgram =
+    R"(program "all"
 file "all.tdsl"
 %0:i64 "n" = dimension "n"
 %1:f64[%0, %0] "X" = input "X" @0:1:1-1:9
@@ -19,9 +20,13 @@ file "all.tdsl"
 %3:f64[%0] "y" = compute [i in 0..%0] sum[j in 0..%0] (mul(%1[i, j], %2)) where lt(j, i) fill 0.0
 %4:i64 = compute [] (3)
 %23:i64 = param "twice" = %4 text "2 * n"
-%22:f64[%0] = compute [i in 0..%0] (add(%3[i], apply procedure "f" 2 ["x":f64, "n":i64, "y":f64, "":i64] { $2 = $0:f64; for $3 in 0..$1:i64 by -2 { $2 = mul($2:f64, 0.5); } repeat { $3 = 1; } while lt($2:f64, 1.0) { $2 = add($2:f64, 1.0); } if gt($2:f64, 2.0) { $2 = 0.0; } else { } require lt(0.0, $2:f64) "say \"hi\""; } return $2:f64 (%3[i], %0)))
+%22:f64[%0] = compute [i in 0..%0] (add(%3[i], apply procedure "f" 2 ["x":f64, "n":i64, "y":f64, "":i64] { $2 = )"
+    R"($0:f64; for $3 in 0..$1:i64 by -2 { $2 = mul($2:f64, 0.5); } repeat { $3 = 1; } while lt($2:f64, 1.0) { )"
+    R"($2 = add($2:f64, 1.0); } if gt($2:f64, 2.0) { $2 = 0.0; } else { } require lt(0.0, $2:f64) "say )"
+    R"(\"hi\""; } return $2:f64 (%3[i], %0)))
 %5:f32[2*%0 + 1, sparse 3] = uniform site 7 [%4]
-%6:f64[%0] = compute [i in 0..%0] (%3[i]) left [mod(add(i, 1), 5)] base %3 combine user("lse", -inf, max($0:f64, $1:f64))
+%6:f64[%0] = compute [i in 0..%0] (%3[i]) left [mod(add(i, 1), 5)] base %3 combine user("lse", -inf, )"
+    R"(max($0:f64, $1:f64))
 %7:f64, %8:i64 = compute [] argmin[k in 0..%0] (%3[k], 2)
 %9:f64[%0] "w", %10:i64 = for %4..%8 by -2 with (%6, %4) @0:5:1-9:2 do (%11:i64 "t", %12:f64[%0], %13:i64) {
   %14:bool = compute [] (gt(%11, 2))
@@ -92,9 +97,7 @@ TEST_CASE("text form: errors have a place") {
   const auto message = [](const std::string& text) {
     try {
       static_cast<void>(parse(text));
-    } catch (const std::runtime_error& e) {
-      return std::string(e.what());
-    }
+    } catch (const std::runtime_error& e) { return std::string(e.what()); }
     return std::string();
   };
   CHECK(message("program \"\"\n%0:f64 = nonsense") == "2:18: no node is called `nonsense`");

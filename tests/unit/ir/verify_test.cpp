@@ -13,8 +13,7 @@ namespace {
 /// All problems of the program with these nodes, one a line.
 std::string problems_with(const std::string& nodes) {
   std::string text;
-  for (const std::string& problem : verify(parse("program \"\"\n" + nodes)))
-    text += problem + "\n";
+  for (const std::string& problem : verify(parse("program \"\"\n" + nodes))) text += problem + "\n";
   return text;
 }
 
@@ -30,13 +29,13 @@ const std::string kStart = "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0] \"x\" = i
 
 TEST_CASE("verify: a well-formed program has no problems") {
   CHECK(problems_with(kStart + "%2:f64[%0] = compute [i in 0..%0] (mul(2.0, %1[i])) where gt(i, 0)\n"
-                          "%3:f64 = compute [] sum[i in 0..%0] (%2[i])\n"
-                          "%4:i64 = compute [] (0)\n"
-                          "%5:f64 = for %4..%0 by 1 with (%3) do (%6:i64, %7:f64) {\n"
-                          "  %8:f64 = compute [] (add(%7, %1[%6]))\n"
-                          "  yield %8\n"
-                          "}\n"
-                          "output \"s\" %5\n") == "");
+                               "%3:f64 = compute [] sum[i in 0..%0] (%2[i])\n"
+                               "%4:i64 = compute [] (0)\n"
+                               "%5:f64 = for %4..%0 by 1 with (%3) do (%6:i64, %7:f64) {\n"
+                               "  %8:f64 = compute [] (add(%7, %1[%6]))\n"
+                               "  yield %8\n"
+                               "}\n"
+                               "output \"s\" %5\n") == "");
 }
 
 TEST_CASE("verify: definitions and scopes") {
@@ -49,15 +48,21 @@ TEST_CASE("verify: definitions and scopes") {
 
 TEST_CASE("verify: what is carried is stored alike") {
   const auto loop = [](const std::string& argument, const std::string& result, const std::string& head) {
-    return "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" compressed = input \"A\"\n%2:i64 = compute [] (0)\n"
-           "%3:f64[%0, sparse %0]" + result + " = for %2..%0 by 1 with (%1)" + head + " do (%4:i64, %5:f64[%0, sparse %0]" + argument + ") {\n  yield %5\n}\noutput \"s\" %3\n";
+    return "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" compressed = input \"A\"\n%2:i64 = compute [] "
+           "(0)\n"
+           "%3:f64[%0, sparse %0]" +
+           result + " = for %2..%0 by 1 with (%1)" + head + " do (%4:i64, %5:f64[%0, sparse %0]" + argument +
+           ") {\n  yield %5\n}\noutput \"s\" %3\n";
   };
   CHECK(problems_with(loop(" compressed", " compressed", "")) == "");
   CHECK(mentions(loop("", "", ""), "one of which is compressed"));
   CHECK(mentions(loop(" compressed", "", ""), "one of which is compressed"));
-  CHECK(mentions("%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" compressed = input \"A\"\n%2:f64[%0, sparse %0] \"B\" = input \"B\"\n"
-                 "%3:bool = compute [] (true)\n%4:f64[%0, sparse %0] compressed = if %3 then () {\n  yield %1\n} else () {\n  yield %2\n}\noutput \"s\" %4\n",
-                 "one of which is compressed"));
+  CHECK(
+      mentions("%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" compressed = input \"A\"\n%2:f64[%0, "
+               "sparse %0] \"B\" = input \"B\"\n"
+               "%3:bool = compute [] (true)\n%4:f64[%0, sparse %0] compressed = if %3 then () {\n  yield %1\n} else () "
+               "{\n  yield %2\n}\noutput \"s\" %4\n",
+               "one of which is compressed"));
 }
 
 TEST_CASE("verify: types, ranks and labels") {
@@ -85,7 +90,8 @@ TEST_CASE("verify: reductions and regions") {
 }
 
 TEST_CASE("verify: chains and choices") {
-  const std::string start = "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, %0] \"A\" = input \"A\"\n%2:f64[%0] \"x\" = input \"x\"\n";
+  const std::string start =
+      "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, %0] \"A\" = input \"A\"\n%2:f64[%0] \"x\" = input \"x\"\n";
   CHECK(problems_with(start + "%3:f64[%0] = chain [%0, %0, %0, 1] (%1, %1', %2)\n") == "");
   CHECK(mentions(start + "%3:f64[%0, %0] = chain [%0, %0, %0] (%1, %1)\n", "less than three factors"));
   CHECK(mentions(start + "%3:f64[%0, %0] = chain [%0, %0, %0] (%1, %1, %1)\n", "one size more"));
@@ -94,11 +100,14 @@ TEST_CASE("verify: chains and choices") {
   CHECK(mentions(start + "%3:f32[%0, %0] = chain [%0, %0, %0, %0] (%1, %1, %1)\n", "element type"));
   const std::string ordered = start + "%3:f64[%0] = compute in any order [i in 0..%0] sum[j in 0..%0, k in 0..%0] ";
   CHECK(problems_with(ordered + "(mul(mul(%1[i, j], %1[j, k]), %2[k]))\n") == "");
-  for (const char* body : {"(mul(%1[i, j], %1[j, k]))\n", "(mul(mul(%1[i, j], %1[j, j]), %2[k]))\n", "(mul(add(%1[i, j], %1[j, k]), %2[k]))\n"}) {
+  for (const char* body : {"(mul(%1[i, j], %1[j, k]))\n", "(mul(mul(%1[i, j], %1[j, j]), %2[k]))\n",
+                           "(mul(add(%1[i, j], %1[j, k]), %2[k]))\n"}) {
     CHECK(mentions(ordered + body, "no sum of products"));
   }
   const std::string form = "%4:f64[%0] = compute [i in 0..%0] (%2[i])\nyield %4\n";
-  CHECK(problems_with(start + "%3:f64[%0] = choose either \"a\" () {\n" + form + "} or \"b\" () {\nyield %2\n}\n") == "");
-  CHECK(mentions(start + "%3:f64[%0] = choose either \"a\" () {\n" + form + "} or \"b\" () {\nyield %1\n}\n", "a form's yields"));
+  CHECK(problems_with(start + "%3:f64[%0] = choose either \"a\" () {\n" + form + "} or \"b\" () {\nyield %2\n}\n") ==
+        "");
+  CHECK(mentions(start + "%3:f64[%0] = choose either \"a\" () {\n" + form + "} or \"b\" () {\nyield %1\n}\n",
+                 "a form's yields"));
   CHECK(mentions(start + "%3:f64[%0] = choose either \"a\" () {\nprint \"x\"\nyield %2\n}\n", "has effects"));
 }

@@ -49,7 +49,8 @@ TEST_CASE("einsums: a chain is one in whatever order it is written") {
   } while (std::next_permutation(parts.begin(), parts.end()));
   CHECK(chain_of(einsum("ab,bc,c->a"))->factors.back().vector);
   for (const char* text : {"ab,bc,cd->da", "ab,bc,cd->ad", "a,ab,bc->c"}) CHECK(chain_of(einsum(text)).has_value());
-  for (const char* text : {"ab,bc,cd->a", "ab,bc,bd->ad", "abc,cd,de->ae", "ab,bc,ca->a", "a,b,c->abc", "ab,bc,cd,de->ad"}) {
+  for (const char* text :
+       {"ab,bc,cd->a", "ab,bc,bd->ad", "abc,cd,de->ae", "ab,bc,ca->a", "a,b,c->abc", "ab,bc,cd,de->ad"}) {
     CHECK_MESSAGE(!chain_of(einsum(text)).has_value(), text);
   }
 }

@@ -23,8 +23,7 @@ std::string text_of(const fs::path& path) {
 }
 
 ir::Program transformed(const ir::Program& before, const std::string& pass, passes::PassContext& context) {
-  if (pass == "pipeline")
-    return passes::run_pipeline(before, {}, context);
+  if (pass == "pipeline") return passes::run_pipeline(before, {}, context);
   const auto table = passes::pipeline();
   const auto found = std::ranges::find(table, pass, &passes::Pass::name);
   REQUIRE_MESSAGE(found != table.end(), "no pass is called " << pass);
@@ -33,7 +32,8 @@ ir::Program transformed(const ir::Program& before, const std::string& pass, pass
 
 bool takes_derivatives(const ir::Program& program) {
   bool found = false;
-  ir::for_each_node(program.body, [&](const ir::Node& n) { found = found || std::holds_alternative<ir::Gradient>(n.op); });
+  ir::for_each_node(program.body,
+                    [&](const ir::Node& n) { found = found || std::holds_alternative<ir::Gradient>(n.op); });
   return found;
 }
 
@@ -47,15 +47,13 @@ void run_case(const fs::path& input) {
   const ir::Program after = transformed(before, input.parent_path().filename().string(), context);
   tests::check_verified(after);
   // Only the pass says what a derivative is; ir_differentiate_test compares with differences.
-  if (!derivatives)
-    tests::check_same_meaning(before, after);
+  if (!derivatives) tests::check_same_meaning(before, after);
   std::string actual = ir::print(after);
-  for (const passes::PassWarning& w : context.warnings())
-    actual += "// warning: " + w.message + " [" + w.id + "]\n";
+  for (const passes::PassWarning& w : context.warnings()) actual += "// warning: " + w.message + " [" + w.id + "]\n";
   for (const passes::PassFailure& f : context.failures())
-    actual += "// not supported: line " + std::to_string(f.range.line) + ": " + f.message + "; line " + std::to_string(f.note_range.line) + ": " + f.note + "\n";
-  if (std::getenv("TDSL_WRITE_EXPECTED") != nullptr)
-    std::ofstream(stem + ".out.tir") << actual;
+    actual += "// not supported: line " + std::to_string(f.range.line) + ": " + f.message + "; line " +
+              std::to_string(f.note_range.line) + ": " + f.note + "\n";
+  if (std::getenv("TDSL_WRITE_EXPECTED") != nullptr) std::ofstream(stem + ".out.tir") << actual;
   CHECK(actual == text_of(stem + ".out.tir"));
 }
 
@@ -64,11 +62,9 @@ void run_case(const fs::path& input) {
 TEST_CASE("passes: files") {
   std::vector<fs::path> cases;
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(TDSL_SOURCE_DIR) / "tests/passes")) {
-    if (entry.path().string().ends_with(".in.tir"))
-      cases.push_back(entry.path());
+    if (entry.path().string().ends_with(".in.tir")) cases.push_back(entry.path());
   }
   std::ranges::sort(cases);
   CHECK(cases.size() > 20);
-  for (const fs::path& path : cases)
-    run_case(path);
+  for (const fs::path& path : cases) run_case(path);
 }

@@ -29,15 +29,12 @@ ir::Program optimised(const std::string& name, const passes::PipelineOptions& op
 
 /// The text of the program with all names of values and index variables removed.
 std::string anonymous(ir::Program program) {
-  for (ir::ValueInfo& v : program.values)
-    v.name.clear();
+  for (ir::ValueInfo& v : program.values) v.name.clear();
   for (ir::Node& n : program.body.nodes) {
     auto* c = std::get_if<ir::Compute>(&n.op);
-    if (c == nullptr)
-      continue;
+    if (c == nullptr) continue;
     for (auto* list : {&c->out, &c->reduce}) {
-      for (ir::Label& l : *list)
-        l.name.clear();
+      for (ir::Label& l : *list) l.name.clear();
     }
   }
   return ir::print(program);

@@ -59,12 +59,9 @@ class NestWriter {
     indices_.push_back(index);
     State state = body;
     const int statements = 1 + pick(3);
-    for (int k = 0; k < statements; ++k)
-      state = statement(state, depth);
-    if (depth < 2 && pick(3) != 0)
-      state = loop(state, depth + 1);
-    if (pick(4) == 0)
-      state = statement(state, depth);
+    for (int k = 0; k < statements; ++k) state = statement(state, depth);
+    if (depth < 2 && pick(3) != 0) state = loop(state, depth + 1);
+    if (pick(4) == 0) state = statement(state, depth);
     indices_.pop_back();
     text_ << "yield " << state.x << ", " << state.a << ", " << state.s << "\n}\n";
     return out;
@@ -75,39 +72,25 @@ class NestWriter {
   std::string subscript() {
     const std::string i = outer();
     switch (pick(8)) {
-      case 0:
-        return "add(" + i + ", 1)";
-      case 1:
-        return "sub(" + i + ", 1)";
-      case 2:
-        return "11";
-      case 3:
-        return "%4[" + i + "]";
-      default:
-        return i;
+      case 0: return "add(" + i + ", 1)";
+      case 1: return "sub(" + i + ", 1)";
+      case 2: return "11";
+      case 3: return "%4[" + i + "]";
+      default: return i;
     }
   }
 
   std::string value(const State& s, int depth) {
     switch (pick(depth > 0 ? 9 : 4)) {
-      case 0:
-        return "%1[" + subscript() + "]";
-      case 1:
-        return "%3[" + subscript() + ", " + subscript() + "]";
-      case 2:
-        return "0.5";
-      case 3:
-        return local_.empty() ? "%1[" + subscript() + "]" : local_;
-      case 4:
-        return s.x + "[" + subscript() + "]";
-      case 5:
-        return "mul(0.25, " + value(s, depth - 1) + ")";
-      case 6:
-        return "add(" + value(s, depth - 1) + ", " + value(s, depth - 1) + ")";
-      case 7:
-        return s.a + "[" + subscript() + ", " + subscript() + "]";
-      default:
-        return "%3[" + outer() + ", " + outer() + "]";
+      case 0: return "%1[" + subscript() + "]";
+      case 1: return "%3[" + subscript() + ", " + subscript() + "]";
+      case 2: return "0.5";
+      case 3: return local_.empty() ? "%1[" + subscript() + "]" : local_;
+      case 4: return s.x + "[" + subscript() + "]";
+      case 5: return "mul(0.25, " + value(s, depth - 1) + ")";
+      case 6: return "add(" + value(s, depth - 1) + ", " + value(s, depth - 1) + ")";
+      case 7: return s.a + "[" + subscript() + ", " + subscript() + "]";
+      default: return "%3[" + outer() + ", " + outer() + "]";
     }
   }
 
@@ -150,9 +133,7 @@ class NestWriter {
           s.x = v;
         }
         break;
-      default:
-        s = branch(s, v);
-        break;
+      default: s = branch(s, v); break;
     }
     return s;
   }

@@ -22,16 +22,14 @@ class RandomInputs {
     std::mt19937_64 random(seed);
     for (const ir::Node& node : program.body.nodes) {
       const auto* d = std::get_if<ir::Dimension>(&node.op);
-      if (d == nullptr)
-        continue;
+      if (d == nullptr) continue;
       const std::int64_t size = seed == 0 ? 4 : static_cast<std::int64_t>(random() % 7);
       options_.dimensions[d->name] = size;
       sizes_[node.results[0]] = size;
     }
     for (const ir::Node& node : program.body.nodes) {
       const auto* input = std::get_if<ir::Input>(&node.op);
-      if (input == nullptr)
-        continue;
+      if (input == nullptr) continue;
       arrays_[input->name] = array(program.type(node.results[0]), random);
     }
     options_.seed = seed;
@@ -69,8 +67,7 @@ class RandomInputs {
 };
 
 inline bool close(double a, double b, double tolerance) {
-  if (std::isnan(a) || std::isnan(b))
-    return std::isnan(a) && std::isnan(b);
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   return a == b || std::abs(a - b) <= tolerance * (1 + std::max(std::abs(a), std::abs(b)));
 }
 
@@ -79,16 +76,12 @@ inline std::string difference(const ir::EvalResult& before, const ir::EvalResult
   if (before.error.has_value() != after.error.has_value()) {
     return "one run stops: " + (before.error ? before.error->message : after.error->message);
   }
-  if (before.error)
-    return "";
-  if (before.output_order != after.output_order)
-    return "other outputs";
+  if (before.error) return "";
+  if (before.output_order != after.output_order) return "other outputs";
   for (const auto& [name, a] : before.outputs) {
     const ir::Array& b = after.outputs.at(name);
-    if (a.type != b.type || a.shape != b.shape)
-      return name + ": another type or shape";
-    if (a.integers != b.integers)
-      return name + ": other integers";
+    if (a.type != b.type || a.shape != b.shape) return name + ": another type or shape";
+    if (a.integers != b.integers) return name + ": other integers";
     const double tolerance = a.type == ir::Scalar::kF32 ? 1e-4 : 1e-10;
     for (std::size_t k = 0; k < a.floats.size(); ++k) {
       if (!close(a.floats[k], b.floats[k], tolerance)) {
@@ -111,8 +104,7 @@ inline void check_same_meaning(const ir::Program& before, const ir::Program& aft
 }
 
 inline void check_verified(const ir::Program& program, ir::Gradients gradients = ir::Gradients::kRefused) {
-  for (const std::string& problem : ir::verify(program, gradients))
-    FAIL_CHECK(problem << "\n" << ir::print(program));
+  for (const std::string& problem : ir::verify(program, gradients)) FAIL_CHECK(problem << "\n" << ir::print(program));
 }
 
 }  // namespace tdsl::tests

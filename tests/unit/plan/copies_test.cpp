@@ -96,7 +96,8 @@ struct Realised {
       tensors[id] = {id, {8, "f64"}, {n, n}, "T"};
       r.layouts[id] = random.one_of(all_layouts(r.mesh, {n, n}));
     }
-    const Operands operands{[](TensorId) { return nullptr; }, [&](TensorId id) -> const TensorDesc& { return tensors.at(id); },
+    const Operands operands{[](TensorId) { return nullptr; },
+                            [&](TensorId id) -> const TensorDesc& { return tensors.at(id); },
                             [&](TensorId id) { return &r.layouts.at(id); }, &r.mesh};
     std::optional<Candidate> candidate = realise(op, r.work, inputs, operands);
     if (!candidate) return std::nullopt;
@@ -111,7 +112,8 @@ struct Realised {
   }
   [[nodiscard]] std::string describe() const {
     std::vector<std::string> slots = slot_names(test.op);
-    if (slots.size() > work.cut.size()) slots.erase(slots.begin(), slots.end() - static_cast<std::ptrdiff_t>(work.cut.size()));
+    if (slots.size() > work.cut.size())
+      slots.erase(slots.begin(), slots.end() - static_cast<std::ptrdiff_t>(work.cut.size()));
     std::string text = text_of(work, slots) + ";";
     for (const auto& [id, layout] : layouts) text += " T" + std::to_string(id) + " " + text_of(layout, {"i", "j"});
     return text + "; " + test.describe();
@@ -131,7 +133,8 @@ TEST_CASE("copies: layouts are read back as they were printed") {
       }
     }
   }
-  for (const char* text : {"repeated", "i0:a repeated k:b", "i0:a repeated repeated", "repeated i0:a", "i0:a everywhere", "i0:repeated"}) {
+  for (const char* text :
+       {"repeated", "i0:a repeated k:b", "i0:a repeated repeated", "repeated i0:a", "i0:a everywhere", "i0:repeated"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_layout(text, names, 3));
   }
@@ -147,7 +150,8 @@ TEST_CASE("copies: boxes of a realised layout are those of the layout, and every
         Op& op = builder.op();
         op.outputs = {{100, {8, "f64"}, op.shape, "T"}};
         const TensorDesc operand{0, {8, "f64"}, {extents[0]}, "x"};
-        const Operands operands{[](TensorId) { return nullptr; }, [&](TensorId) -> const TensorDesc& { return operand; }, {}, &mesh};
+        const Operands operands{
+            [](TensorId) { return nullptr; }, [&](TensorId) -> const TensorDesc& { return operand; }, {}, &mesh};
         PlanInputs inputs;
         inputs.ranks = ranks;
         const std::optional<Candidate> candidate = realise(op, layout, inputs, operands);
@@ -157,18 +161,21 @@ TEST_CASE("copies: boxes of a realised layout are those of the layout, and every
         CAPTURE(space.describe({}));
         std::vector<Index> all;
         for (Index rank = 0; rank < ranks; ++rank) all.push_back(rank);
-        const counting::Boxes boxes = counting::shares_of({extents, {std::nullopt, std::nullopt, std::nullopt}}, layout, mesh, all);
+        const counting::Boxes boxes =
+            counting::shares_of({extents, {std::nullopt, std::nullopt, std::nullopt}}, layout, mesh, all);
         Index parts = 1;
         for (const Axes& axes : layout.cut) parts *= coordinates(mesh, axes);
         CHECK(space.copies() == (layout.repeated ? ranks / parts : 1));
         CHECK(candidate->plan.packs() == (space.copies() > 1));
         std::map<Index, Index> elements;  // by fibre
         for (Index rank = 0; rank < ranks; ++rank) {
-          CHECK(static_cast<double>(space.owned_elements(rank)) == counting::volume(boxes, static_cast<std::size_t>(rank)));
+          CHECK(static_cast<double>(space.owned_elements(rank)) ==
+                counting::volume(boxes, static_cast<std::size_t>(rank)));
           space.for_each_owned(rank, [&](const Coord& tile) {
             for (int d = 0; d < 3; ++d) {
               const Interval elements = space.tiling(d).tile(tile[d]);
-              CHECK(intersect(boxes.of(static_cast<std::size_t>(rank), static_cast<std::size_t>(d)), elements) == elements);
+              CHECK(intersect(boxes.of(static_cast<std::size_t>(rank), static_cast<std::size_t>(d)), elements) ==
+                    elements);
             }
           });
           elements[space.fibre(rank)] += space.owned_elements(rank);
@@ -185,7 +192,8 @@ TEST_CASE("copies: distributions that differ in copies alone have different sign
   const GridDim halves{{{2, 1, 1}}, 2, 0};
   std::set<std::string> signatures;
   std::vector<Distribution> all;
-  for (const std::vector<GridAxis>& repeat : std::vector<std::vector<GridAxis>>{{}, {{2, 1, 2}}, {{2, 1, 4}}, {{2, 1, 2}, {2, 1, 4}}}) {
+  for (const std::vector<GridAxis>& repeat :
+       std::vector<std::vector<GridAxis>>{{}, {{2, 1, 2}}, {{2, 1, 4}}, {{2, 1, 2}, {2, 1, 4}}}) {
     all.push_back(Distribution::grid(8, tilings, {halves}, 0, repeat));
     CHECK(signatures.insert(signature_of(all.back())).second);
     for (std::size_t k = 0; k + 1 < all.size(); ++k) CHECK_FALSE(all[k] == all.back());
@@ -197,7 +205,8 @@ TEST_CASE("copies: steps, requests and predictions of realised layouts agree wit
   for (std::uint64_t n = 0; n < tdsl::tests::test_cases(8); ++n) {
     Random random(tdsl::tests::test_seed(), n);
     const Index ranks = random.one_of(kRankCounts);
-    const std::optional<Realised> realised = Realised::make(random, ranks, random.chance(70) ? 12 : random.in(ranks, 16));
+    const std::optional<Realised> realised =
+        Realised::make(random, ranks, random.chance(70) ? 12 : random.in(ranks, 16));
     if (!realised) continue;
     const Realised& r = *realised;
     INFO("case ", n, ": ", r.describe());
@@ -236,13 +245,19 @@ TEST_CASE("copies: what the search says a layout receives is what the planned op
       for (std::uint64_t c = 0; c < 60; ++c) {
         Random random(tdsl::tests::test_seed(), c * 32 + static_cast<std::uint64_t>(ranks));
         OpBuilder builder(OpClass::kReduce, "C", 3, 3);
-        builder.out("i", n).out("j", n).reduce("k", n).combine(Combine::kSum).read(0, {at(0), at(2)}).read(1, {at(2), at(1)});
+        builder.out("i", n)
+            .out("j", n)
+            .reduce("k", n)
+            .combine(Combine::kSum)
+            .read(0, {at(0), at(2)})
+            .read(1, {at(2), at(1)});
         Op& op = builder.op();
         op.outputs = {{100, {8, "f64"}, op.shape, "C"}};
         const Layout work = random.one_of(all_layouts(mesh, {n, n, n}));
         const Layout wanted[] = {random.one_of(places), random.one_of(places)};
         const TensorDesc tensors[] = {{0, {8, "f64"}, {n, n}, "A"}, {1, {8, "f64"}, {n, n}, "B"}};
-        const Operands operands{[](TensorId) { return nullptr; }, [&](TensorId id) -> const TensorDesc& { return tensors[id]; },
+        const Operands operands{[](TensorId) { return nullptr; },
+                                [&](TensorId id) -> const TensorDesc& { return tensors[id]; },
                                 [&](TensorId id) { return &wanted[id]; }, &mesh};
         const std::optional<Candidate> candidate = realise(op, work, inputs, operands);
         REQUIRE(candidate);
@@ -256,7 +271,8 @@ TEST_CASE("copies: what the search says a layout receives is what the planned op
         const counting::Boxes mine = counting::shares_of(space, work, mesh, all);
         for (const TensorId id : {0, 1}) {
           const counting::Boxes own = counting::shares_of(matrix, wanted[id], mesh, all);
-          const counting::Boxes need = counting::needs_of(op, op.reads[static_cast<std::size_t>(id)], tensors[id].shape, mine);
+          const counting::Boxes need =
+              counting::needs_of(op, op.reads[static_cast<std::size_t>(id)], tensors[id].shape, mine);
           const double predicted = seconds_to_receive({own, wanted[id], mesh, tensors[id], all}, {need}, inputs);
           double counted = 0;
           for (Index rank = 0; rank < ranks; ++rank) {
@@ -278,13 +294,14 @@ TEST_CASE("copies: what the search says a layout receives is what the planned op
 
 TEST_CASE("copies: a product on 2 x 2 x 2 ranks with operands in two copies receives a quarter of each where it must") {
   const Index n = 16;
-  const auto plan = std::make_shared<PlanValue>(parse_plan("tdsl plan 1\n"
-                                                           "program \"product\" region 0 ranks 8 schedule none\n"
-                                                           "mesh a:2/4 b:2/2 c:2/1\n"
-                                                           "1 source \"A\" d0:a d1:b repeated\n"
-                                                           "2 source \"B\" d0:a d1:b repeated\n"
-                                                           "3 contraction \"C\" i:a j:b k:c -> i:a j:b repeated\n"
-                                                           "4 map \"D\" i:b j:a repeated\n"));
+  const auto plan =
+      std::make_shared<PlanValue>(parse_plan("tdsl plan 1\n"
+                                             "program \"product\" region 0 ranks 8 schedule none\n"
+                                             "mesh a:2/4 b:2/2 c:2/1\n"
+                                             "1 source \"A\" d0:a d1:b repeated\n"
+                                             "2 source \"B\" d0:a d1:b repeated\n"
+                                             "3 contraction \"C\" i:a j:b k:c -> i:a j:b repeated\n"
+                                             "4 map \"D\" i:b j:a repeated\n"));
   PlanInputs inputs;
   inputs.ranks = 8;
   Recorder recorder(inputs);
@@ -322,7 +339,8 @@ TEST_CASE("copies: a product on 2 x 2 x 2 ranks with operands in two copies rece
     const Index at_a = rank / 4, at_b = rank / 2 % 2, at_c = rank % 2;
     CAPTURE(rank);
     CHECK(received(2, rank) == (at_b == at_c ? 0 : quarter) + (at_a == at_c ? 0 : quarter));
-    CHECK(received(3, rank) == quarter);  // partial results: each copy of the result combines both, of which one is made here
+    CHECK(received(3, rank) ==
+          quarter);  // partial results: each copy of the result combines both, of which one is made here
     CHECK(received(4, rank) == (at_a == at_b ? 0 : quarter));
     CHECK(sent(2, rank) == (at_b == at_c ? quarter : 0) + (at_a == at_c ? quarter : 0));
     CHECK(sent(3, rank) == quarter);
@@ -339,10 +357,11 @@ TEST_CASE("copies: a product on 2 x 2 x 2 ranks with operands in two copies rece
 
 TEST_CASE("copies: sources that nothing is said about are copied as their first reader is; what comes after is not") {
   const Index n = 16;
-  const auto plan = std::make_shared<PlanValue>(parse_plan("tdsl plan 1\n"
-                                                           "program \"undecided\" region 0 ranks 8 schedule none\n"
-                                                           "mesh a:2/4 b:2/2 c:2/1\n"
-                                                           "3 map \"C\" i:a j:b repeated\n"));
+  const auto plan =
+      std::make_shared<PlanValue>(parse_plan("tdsl plan 1\n"
+                                             "program \"undecided\" region 0 ranks 8 schedule none\n"
+                                             "mesh a:2/4 b:2/2 c:2/1\n"
+                                             "3 map \"C\" i:a j:b repeated\n"));
   for (const bool annotated : {false, true}) {
     PlanInputs inputs;
     inputs.ranks = 8;
@@ -364,18 +383,20 @@ TEST_CASE("copies: sources that nothing is said about are copied as their first 
     CHECK(planned[3]->plan.space.copies() == 1);
     if (annotated) CHECK(planned[0]->plan.space.tiling(0).longest() == 4);
     for (Index rank = 0; rank < 8; ++rank) {
-      count(planned[2]->op, planned[2]->plan, recorder.planner.lookup(), rank, [&](const Fetch& fetch) { CHECK(fetch.piece.tensor != a); });
+      count(planned[2]->op, planned[2]->plan, recorder.planner.lookup(), rank,
+            [&](const Fetch& fetch) { CHECK(fetch.piece.tensor != a); });
     }
   }
 }
 
 TEST_CASE("copies: each fibre makes partial results of its own, and combines them") {
   const Index n = 16;
-  const auto plan = std::make_shared<PlanValue>(parse_plan("tdsl plan 1\n"
-                                                           "program \"sums\" region 0 ranks 8 schedule none\n"
-                                                           "mesh a:2/4 b:2/2 c:2/1\n"
-                                                           "1 source \"A\" d0:a d1:b repeated\n"
-                                                           "2 reduce \"s\" i:a k:b repeated -> i:a repeated\n"));
+  const auto plan =
+      std::make_shared<PlanValue>(parse_plan("tdsl plan 1\n"
+                                             "program \"sums\" region 0 ranks 8 schedule none\n"
+                                             "mesh a:2/4 b:2/2 c:2/1\n"
+                                             "1 source \"A\" d0:a d1:b repeated\n"
+                                             "2 reduce \"s\" i:a k:b repeated -> i:a repeated\n"));
   PlanInputs inputs;
   inputs.ranks = 8;
   Recorder recorder(inputs);
@@ -392,7 +413,8 @@ TEST_CASE("copies: each fibre makes partial results of its own, and combines the
   for (Index rank = 0; rank < 8; ++rank) {
     CHECK(count(planned[1]->op, planned[1]->plan, recorder.planner.lookup(), rank).bytes == 0);
     // Half of the sums, of which the rank has made one part; the other comes from its own fibre.
-    count(planned[2]->op, planned[2]->plan, recorder.planner.lookup(), rank, [&](const Fetch& fetch) { CHECK(fetch.owner == (rank ^ 2)); });
+    count(planned[2]->op, planned[2]->plan, recorder.planner.lookup(), rank,
+          [&](const Fetch& fetch) { CHECK(fetch.owner == (rank ^ 2)); });
     CHECK(count(planned[2]->op, planned[2]->plan, recorder.planner.lookup(), rank).bytes == n / 2 * 8);
   }
 }

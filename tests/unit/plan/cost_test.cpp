@@ -32,17 +32,27 @@ struct Shape {
   bool a_transposed = false, b_transposed = false, same_operand = false;
 };
 const std::vector<Shape> kShapes{
-    {"cube", 96, 96, 96},         {"uneven cube", 97, 89, 101},      {"long inner", 24, 24, 960},
-    {"two long outer", 480, 480, 12}, {"tall", 960, 24, 24},         {"wide", 24, 960, 24},
-    {"matrix-vector", 300, 1, 300},   {"outer", 300, 300, 1},        {"dot", 1, 1, 5000},
-    {"tiny", 3, 2, 5},                {"A'B", 96, 60, 120, true},    {"A B'", 96, 60, 120, false, true},
-    {"X'X", 64, 64, 700, true, false, true}, {"X X'", 200, 200, 30, false, true, true},
+    {"cube", 96, 96, 96},
+    {"uneven cube", 97, 89, 101},
+    {"long inner", 24, 24, 960},
+    {"two long outer", 480, 480, 12},
+    {"tall", 960, 24, 24},
+    {"wide", 24, 960, 24},
+    {"matrix-vector", 300, 1, 300},
+    {"outer", 300, 300, 1},
+    {"dot", 1, 1, 5000},
+    {"tiny", 3, 2, 5},
+    {"A'B", 96, 60, 120, true},
+    {"A B'", 96, 60, 120, false, true},
+    {"X'X", 64, 64, 700, true, false, true},
+    {"X X'", 200, 200, 30, false, true, true},
 };
 const std::vector<Index> kRanks{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16};
 
 std::vector<std::shared_ptr<const PlannedOp>> plan_product(Recorder& recorder, const Shape& s) {
   const TensorId a = recorder.source("A", s.a_transposed ? std::vector{s.k, s.m} : std::vector{s.m, s.k});
-  const TensorId b = s.same_operand ? a : recorder.source("B", s.b_transposed ? std::vector{s.n, s.k} : std::vector{s.k, s.n});
+  const TensorId b =
+      s.same_operand ? a : recorder.source("B", s.b_transposed ? std::vector{s.n, s.k} : std::vector{s.k, s.n});
   recorder.product(a, s.a_transposed, b, s.b_transposed, s.m, s.n, s.k);
   return recorder.run();
 }
@@ -80,8 +90,8 @@ TEST_CASE("planned products: predicted bytes, flops and tasks are exact and equa
         const TensorLookup tensors = recorder.planner.lookup();
         Index points = 0;
         for (const auto& op : planned) {
-          INFO(shape.name, " p=", ranks, " tile ", tile, ": ", std::string(name_of(op->op.op_class)), " ", op->plan.why, "; ",
-               op->plan.space.describe({}));
+          INFO(shape.name, " p=", ranks, " tile ", tile, ": ", std::string(name_of(op->op.op_class)), " ", op->plan.why,
+               "; ", op->plan.space.describe({}));
           for (Index rank = 0; rank < ranks; ++rank) {
             const Cost cost = cost_of(op->op, op->plan, tensors, rank, {}, 1);
             const Counted counted = count(op->op, op->plan, tensors, rank);

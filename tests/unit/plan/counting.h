@@ -21,13 +21,15 @@ struct Counted {
   plan::Index pieces = 0;
   plan::Index tasks = 0;
   plan::Index points = 0;
-  plan::Index peak_remote_bytes = 0;  ///< pieces of one step that are not in memory here, and those kept from earlier steps
-  plan::Index loaded = 0;             ///< bytes of own pieces that are away
+  plan::Index peak_remote_bytes =
+      0;                   ///< pieces of one step that are not in memory here, and those kept from earlier steps
+  plan::Index loaded = 0;  ///< bytes of own pieces that are away
 };
 
 /// Walks the steps of a rank; `each` sees every fetch.
 template <class F>
-Counted count(const plan::Op& op, const plan::OpPlan& plan, const plan::TensorLookup& tensors, plan::Index rank, F&& each) {
+Counted count(const plan::Op& op, const plan::OpPlan& plan, const plan::TensorLookup& tensors, plan::Index rank,
+              F&& each) {
   Counted counted;
   const plan::TaskSpace space(op, plan, tensors);
   plan::StepCursor cursor(space, tensors, rank);
@@ -56,7 +58,8 @@ Counted count(const plan::Op& op, const plan::OpPlan& plan, const plan::TensorLo
   }
   return counted;
 }
-inline Counted count(const plan::Op& op, const plan::OpPlan& plan, const plan::TensorLookup& tensors, plan::Index rank) {
+inline Counted count(const plan::Op& op, const plan::OpPlan& plan, const plan::TensorLookup& tensors,
+                     plan::Index rank) {
   return count(op, plan, tensors, rank, [](const plan::Fetch&) {});
 }
 
@@ -72,7 +75,8 @@ inline std::string text(const char* what, plan::Range range, plan::Index value) 
 /// The first figure outside its predicted interval, or an empty string.
 inline std::string outside(const plan::Cost& cost, const Counted& counted, const plan::Op& op) {
   const auto flops = static_cast<plan::Index>(static_cast<double>(counted.points) * op.flops_per_point);
-  if (!inside(cost.received_elements, counted.elements)) return text("received", cost.received_elements, counted.elements);
+  if (!inside(cost.received_elements, counted.elements))
+    return text("received", cost.received_elements, counted.elements);
   if (!inside(cost.bytes_received, counted.bytes)) return text("bytes", cost.bytes_received, counted.bytes);
   if (!inside(cost.disk_read, counted.loaded)) return text("loaded", cost.disk_read, counted.loaded);
   if (!inside(cost.boxes, counted.pieces)) return text("boxes", cost.boxes, counted.pieces);
@@ -89,7 +93,8 @@ class Recorder {
  public:
   explicit Recorder(plan::PlanInputs inputs) : planner(std::move(inputs)) {}
 
-  plan::TensorId source(const std::string& name, const std::vector<plan::Index>& shape, plan::ElementKind element = {}) {
+  plan::TensorId source(const std::string& name, const std::vector<plan::Index>& shape,
+                        plan::ElementKind element = {}) {
     plan::OpBuilder builder(plan::OpClass::kSource, name, site_++, 1);
     for (std::size_t d = 0; d < shape.size(); ++d) builder.out("d" + std::to_string(d), shape[d]);
     return finish(builder, name, element);
@@ -103,8 +108,8 @@ class Recorder {
     return id;
   }
   /// C[i, j] = sum[k](A[i, k] * B[k, j]); a transposed operand is indexed the other way round.
-  plan::TensorId product(plan::TensorId a, bool a_transposed, plan::TensorId b, bool b_transposed, plan::Index m, plan::Index n,
-                         plan::Index k, plan::ElementKind element = {}) {
+  plan::TensorId product(plan::TensorId a, bool a_transposed, plan::TensorId b, bool b_transposed, plan::Index m,
+                         plan::Index n, plan::Index k, plan::ElementKind element = {}) {
     using plan::at;
     plan::OpBuilder builder(plan::OpClass::kContraction, "C", site_++, 1);
     builder.out("i", m).out("j", n).reduce("k", k).combine(plan::Combine::kSum).flops(2);
@@ -112,7 +117,9 @@ class Recorder {
     builder.read(b, b_transposed ? std::vector{at(1), at(2)} : std::vector{at(2), at(1)});
     return finish(builder, "C", element);
   }
-  std::vector<std::shared_ptr<const plan::PlannedOp>> run() { return planner.plan({std::exchange(segment, {}), {}}).ops; }
+  std::vector<std::shared_ptr<const plan::PlannedOp>> run() {
+    return planner.plan({std::exchange(segment, {}), {}}).ops;
+  }
 
   plan::Planner planner;
   std::vector<plan::Op> segment;

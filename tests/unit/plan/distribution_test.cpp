@@ -150,8 +150,8 @@ TEST_CASE("column map: with ranks x column height tiles the work is equal") {
 }
 
 TEST_CASE("the documented copies: 2 x 2 x 2 ranks, of which one axis repeats") {
-  const Distribution d = Distribution::grid(8, {Tiling::fixed(2, 1), Tiling::fixed(2, 1)}, {GridDim{{{2, 1, 4}}, 1, 0}, GridDim{{{2, 1, 2}}, 1, 0}},
-                                            0, {{2, 1, 1}});
+  const Distribution d = Distribution::grid(8, {Tiling::fixed(2, 1), Tiling::fixed(2, 1)},
+                                            {GridDim{{{2, 1, 4}}, 1, 0}, GridDim{{{2, 1, 2}}, 1, 0}}, 0, {{2, 1, 1}});
   CHECK(d.copies() == 2);
   for_each_tile(d.all_tiles(), [&](const Coord& c) {
     const Index first = 4 * c[0] + 2 * c[1];

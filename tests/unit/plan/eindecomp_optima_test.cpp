@@ -6,7 +6,8 @@
 #include <set>
 #include <vector>
 
-// Which partitionings of EinDecomp's matrix chain (A B) + (C (D E)) are cheapest by the paper's costs, in elements: all are tried.
+// Which partitionings of EinDecomp's matrix chain (A B) + (C (D E)) are cheapest by the paper's costs, in elements: all
+// are tried.
 
 namespace tdsl::tests::eindecomp_optima {
 
@@ -22,13 +23,15 @@ double block(const Matrix& m, int rows, int columns) { return m.rows / rows * m.
 
 double product(const Matrix& x, const Matrix& y, const Parts& d) {
   const double calls = d[0] * d[1] * d[2];
-  return calls * (block(x, d[0], d[1]) + block(y, d[1], d[2])) + calls / d[1] * (d[1] - 1) * block({x.rows, y.columns}, d[0], d[2]);
+  return calls * (block(x, d[0], d[1]) + block(y, d[1], d[2])) +
+         calls / d[1] * (d[1] - 1) * block({x.rows, y.columns}, d[0], d[2]);
 }
 double sum(const Matrix& x, const Parts& d) { return d[0] * d[1] * 2 * block(x, d[0], d[1]); }
 
 double repartition(const Matrix& m, const Parts& made, const Parts& wanted) {
   const double np = block(m, made[0], made[1]), nc = block(m, wanted[0], wanted[1]), n = m.rows * m.columns;
-  const double common = std::min(m.rows / made[0], m.rows / wanted[0]) * std::min(m.columns / made[1], m.columns / wanted[1]);
+  const double common =
+      std::min(m.rows / made[0], m.rows / wanted[0]) * std::min(m.columns / made[1], m.columns / wanted[1]);
   return (nc / common - 1) * (n / nc) * (nc + np) + (np != common ? np * n / nc : 0);
 }
 

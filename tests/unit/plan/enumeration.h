@@ -182,7 +182,8 @@ class Enumeration {
           const OutSubscript& s = test_.op.out[at(d)];
           if (s.label != static_cast<int>(l)) continue;
           const Interval elements = test_.plan.space.tiling(d).tile(tile[d]);
-          inside = inside && s.coefficient * v + s.constant >= elements.lo && s.coefficient * v + s.constant < elements.hi;
+          inside =
+              inside && s.coefficient * v + s.constant >= elements.lo && s.coefficient * v + s.constant < elements.hi;
         }
         some = some || inside;
       }
@@ -272,7 +273,9 @@ class Enumeration {
     test_.plan.space.for_each_owned(rank, [&](const Coord& c) { owned.push_back(test_.plan.space.linear(c)); });
     std::sort(finished.begin(), finished.end());
     if (finished != owned) return fail("not every owned tile is finished once");
-    if (!(output_bytes == Estimate::exactly(static_cast<double>(test_.plan.space.owned_elements(rank) * bytes_per_point())))) return fail("output_bytes");
+    if (!(output_bytes ==
+          Estimate::exactly(static_cast<double>(test_.plan.space.owned_elements(rank) * bytes_per_point()))))
+      return fail("output_bytes");
   }
 
   static void add_elements(const Piece& piece, std::set<std::tuple<TensorId, Index>>& to) {
@@ -293,7 +296,8 @@ class Enumeration {
       space_.for_each_piece(access.tensor, box, [&](const Coord& block, const Piece& piece) {
         if (piece.block != tensor.linear(block)) fail("for_each_piece: block number");
         const bool sized = test_.tensors.at(access.tensor).desc.sized();
-        if (!contains(tensor.box(block), piece.box) || (!sized && !contains(box, piece.box))) fail("for_each_piece: box");
+        if (!contains(tensor.box(block), piece.box) || (!sized && !contains(box, piece.box)))
+          fail("for_each_piece: box");
         if (sized && !(piece.box == tensor.box(block))) fail("for_each_piece: not all of a sized block");
         covered += intersect(piece.box, box).volume();
         if (tensor.owns(rank, block)) return;
@@ -304,8 +308,8 @@ class Enumeration {
     }
   }
 
-  /// Every point whose target lies inside the output is computed once (for every copy; once per tile along dimensions that may be written
-  /// anywhere), others never.
+  /// Every point whose target lies inside the output is computed once (for every copy; once per tile along dimensions
+  /// that may be written anywhere), others never.
   void check_points() {
     Index times = test_.plan.space.copies();
     for (int d = 0; d < test_.op.out_rank(); ++d) {
@@ -332,7 +336,8 @@ class Enumeration {
       if (s.label == kPartLabel || s.label == kAnyLabel) writes = writes && test_.op.shape[at(d)] > 0;
     }
     if (test_.plan.space.tile_count() == 0) writes = false;
-    if (static_cast<Index>(computed_.size()) != (writes ? point_count(all) : 0)) return fail("points left out or too many");
+    if (static_cast<Index>(computed_.size()) != (writes ? point_count(all) : 0))
+      return fail("points left out or too many");
     for (const auto& [point, count] : computed_) {
       if (count != times) return fail("a point is computed more than once");
     }
@@ -360,8 +365,9 @@ class Enumeration {
       for (const auto& [key, count] : requests_[owner]) {
         const Index other = expected_[owner].contains(key) ? expected_[owner][key] : 0;
         if (other != count) {
-          detail = "rank " + std::to_string(key.first) + " asks " + std::to_string(count) + " times for a piece of block " +
-                   std::to_string(std::get<1>(key.second)) + ", the owner expects " + std::to_string(other);
+          detail = "rank " + std::to_string(key.first) + " asks " + std::to_string(count) +
+                   " times for a piece of block " + std::to_string(std::get<1>(key.second)) + ", the owner expects " +
+                   std::to_string(other);
         }
       }
       return fail("requests to rank " + std::to_string(owner) + ": " + (detail.empty() ? "too many expected" : detail));

@@ -33,7 +33,9 @@ void move_some(PlannedCase& test, Random& random) {
     tensor.housing = {random.chance(80) ? Home::kDisk : Home::kFile, random.chance(50) ? 0 : random.in(1, 3)};
     if (tensor.distribution.kind() == Distribution::Kind::kTable) tensor.housing.resident_tiles = 0;
   }
-  if (test.op.outputs.empty() || test.op.outputs.front().sized() || test.op.shape.empty() || test.plan.space.kind() == Distribution::Kind::kTable) return;
+  if (test.op.outputs.empty() || test.op.outputs.front().sized() || test.op.shape.empty() ||
+      test.plan.space.kind() == Distribution::Kind::kTable)
+    return;
   test.plan.housing = {Home::kDisk, random.in(0, 2)};
 }
 
@@ -61,7 +63,8 @@ Written written_by(const PlannedCase& test, const TensorLookup& tensors, Index r
 
 bool writes_twice(const Op& op) {
   std::set<int> seen;
-  return std::any_of(op.out.begin(), op.out.end(), [&](const OutSubscript& s) { return s.label >= 0 && !seen.insert(s.label).second; });
+  return std::any_of(op.out.begin(), op.out.end(),
+                     [&](const OutSubscript& s) { return s.label >= 0 && !seen.insert(s.label).second; });
 }
 
 PlanInputs inputs_of(Index ranks, Index memory) {
@@ -78,7 +81,8 @@ Region product_region(Index n, bool alive) {
   const TensorId c = region.op("C", "ij", {{a, "ik"}, {b, "kj"}});
   Region made = region.finish(alive ? std::vector<TensorId>{c} : std::vector<TensorId>{});
   for (RegionOp& recorded : made.ops) {
-    if (recorded.op.op_class == OpClass::kReduce) recorded.op.op_class = OpClass::kContraction, recorded.op.flops_per_point = 2;
+    if (recorded.op.op_class == OpClass::kReduce)
+      recorded.op.op_class = OpClass::kContraction, recorded.op.flops_per_point = 2;
   }
   return made;
 }
@@ -100,9 +104,12 @@ TEST_CASE("homes: what a random operation loads and writes lies in the predicted
     for (Index rank = 0; rank < test.plan.space.ranks(); ++rank) {
       const Cost cost = cost_of(test.op, test.plan, tensors, rank, {}, 1);
       const Counted counted = count(test.op, test.plan, tensors, rank);
-      INFO("seed ", seed, " case ", n, " rank ", rank, ": ", test.describe(), " super-blocks of ", test.plan.super_block.size(), " labels");
-      if (test.plan.super_block.empty()) REQUIRE_MESSAGE(outside(cost, counted, test.op).empty(), outside(cost, counted, test.op));
-      REQUIRE_MESSAGE(tdsl::tests::inside(cost.disk_read, counted.loaded), tdsl::tests::text("loaded", cost.disk_read, counted.loaded));
+      INFO("seed ", seed, " case ", n, " rank ", rank, ": ", test.describe(), " super-blocks of ",
+           test.plan.super_block.size(), " labels");
+      if (test.plan.super_block.empty())
+        REQUIRE_MESSAGE(outside(cost, counted, test.op).empty(), outside(cost, counted, test.op));
+      REQUIRE_MESSAGE(tdsl::tests::inside(cost.disk_read, counted.loaded),
+                      tdsl::tests::text("loaded", cost.disk_read, counted.loaded));
       REQUIRE(cost.step_bytes.hi >= static_cast<double>(counted.peak_remote_bytes));
       ++compared;
       loads += counted.loaded > 0 ? 1 : 0;
@@ -156,10 +163,17 @@ TEST_CASE("homes: shapes of super-blocks cost least of all that fit") {
     PlanInputs inputs = inputs_of(1, 0);
     std::map<TensorId, PlacedTensor> placed;
     const std::vector<Tiling> tilings(2, Tiling::fixed(n, tile));
-    for (const TensorId id : {0, 1}) placed[id] = {TensorDesc{id, {}, {n, n}, "A"}, Distribution::single(1, tilings, 0), {Home::kDisk, 0}};
+    for (const TensorId id : {0, 1})
+      placed[id] = {TensorDesc{id, {}, {n, n}, "A"}, Distribution::single(1, tilings, 0), {Home::kDisk, 0}};
     const TensorLookup tensors = [&](TensorId id) -> const PlacedTensor& { return placed.at(id); };
     OpBuilder builder(OpClass::kContraction, "C", 1, 1);
-    builder.out("i", n).out("j", n).reduce("k", n).combine(Combine::kSum).flops(2).read(0, {at(0), at(2)}).read(1, {at(2), at(1)});
+    builder.out("i", n)
+        .out("j", n)
+        .reduce("k", n)
+        .combine(Combine::kSum)
+        .flops(2)
+        .read(0, {at(0), at(2)})
+        .read(1, {at(2), at(1)});
     Op op = builder.op();
     op.outputs.push_back({2, {}, {n, n}, "C"});
     OpPlan plan;
@@ -189,14 +203,23 @@ TEST_CASE("homes: shapes of super-blocks cost least of all that fit") {
 }
 
 TEST_CASE("homes: what later panels read of a base on disk is there") {
-  // C[i, j] = A[i, j] + sum[k](A[i, k] * B[k, j]), all on disk: a block of the base is read by the panel whose k it has.
+  // C[i, j] = A[i, j] + sum[k](A[i, k] * B[k, j]), all on disk: a block of the base is read by the panel whose k it
+  // has.
   const Index n = 96;
   std::map<TensorId, PlacedTensor> placed;
   const std::vector<Tiling> tilings(2, Tiling::fixed(n, 32));
-  for (const TensorId id : {0, 1}) placed[id] = {TensorDesc{id, {}, {n, n}, "A"}, Distribution::single(1, tilings, 0), {Home::kDisk, 0}};
+  for (const TensorId id : {0, 1})
+    placed[id] = {TensorDesc{id, {}, {n, n}, "A"}, Distribution::single(1, tilings, 0), {Home::kDisk, 0}};
   const TensorLookup tensors = [&](TensorId id) -> const PlacedTensor& { return placed.at(id); };
   OpBuilder builder(OpClass::kContraction, "C", 1, 1);
-  builder.out("i", n).out("j", n).reduce("k", n).combine(Combine::kSum).flops(2).read(0, {at(0), at(2)}).read(1, {at(2), at(1)}).base(0);
+  builder.out("i", n)
+      .out("j", n)
+      .reduce("k", n)
+      .combine(Combine::kSum)
+      .flops(2)
+      .read(0, {at(0), at(2)})
+      .read(1, {at(2), at(1)})
+      .base(0);
   Op op = builder.op();
   op.outputs.push_back({2, {}, {n, n}, "C"});
   OpPlan plan;
@@ -214,10 +237,13 @@ TEST_CASE("homes: what later panels read of a base on disk is there") {
       for (const Fetch& fetch : step.fetch) here.insert({fetch.piece.tensor, fetch.piece.block});
       most = std::max(most, static_cast<Index>(here.size()) * 32 * 32 * 8);
       const auto look = [&](TensorId tensor, const Box& box) {
-        space.for_each_piece(tensor, box, [&](const Coord&, const Piece& piece) { missing += here.contains({tensor, piece.block}) ? 0 : 1; });
+        space.for_each_piece(tensor, box, [&](const Coord&, const Piece& piece) {
+          missing += here.contains({tensor, piece.block}) ? 0 : 1;
+        });
       };
       for (const Task& task : step.tasks) {
-        for (const Access& access : op.reads) look(access.tensor, space.access_box(access, space.label_intervals(task.tile, task.panel)));
+        for (const Access& access : op.reads)
+          look(access.tensor, space.access_box(access, space.label_intervals(task.tile, task.panel)));
         if (task.first) look(op.base, space.out_box(task.tile));
       }
       for (const Fetch& fetch : step.fetch) {
@@ -257,7 +283,8 @@ TEST_CASE("homes: inputs with long rows stay in their files, and without a disk 
   const FoundHomes found = find_homes(product, inputs_of(1, 2 * matrix), nullptr, request);
   REQUIRE(found.fits);
   CHECK_FALSE(asked.empty());
-  CHECK(std::any_of(found.tensors.begin(), found.tensors.end(), [](const MovedTensor& t) { return t.housing.home == Home::kFile; }));
+  CHECK(std::any_of(found.tensors.begin(), found.tensors.end(),
+                    [](const MovedTensor& t) { return t.housing.home == Home::kFile; }));
   request.disk = false;
   CHECK(find_homes(product, inputs_of(1, 2 * matrix), nullptr, request).fits);
   request.in_file = nullptr;
@@ -267,7 +294,9 @@ TEST_CASE("homes: inputs with long rows stay in their files, and without a disk 
   CHECK(none.need.bytes > 2 * matrix);
 }
 
-TEST_CASE("homes: what is on disk is saved and restored tile by tile, with room for one, at the homes of a run without checkpoints") {
+TEST_CASE(
+    "homes: what is on disk is saved and restored tile by tile, with room for one, at the homes of a run without "
+    "checkpoints") {
   const Index n = 960, matrix = n * n * 8;
   Index alike = 0;
   for (const Index ranks : {1, 2, 6}) {
@@ -280,7 +309,8 @@ TEST_CASE("homes: what is on disk is saved and restored tile by tile, with room 
       const FoundHomes without = find_homes_and_room(region, inputs, nullptr, request);
       request.saves = true;
       const FoundHomes found = find_homes_and_room(region, inputs, nullptr, request);
-      INFO("ranks ", ranks, " memory ", memory, " needs ", found.need.bytes, " between ", found.between, " block ", found.largest_block);
+      INFO("ranks ", ranks, " memory ", memory, " needs ", found.need.bytes, " between ", found.between, " block ",
+           found.largest_block);
       REQUIRE(found.fits);
       CHECK(found.memory + found.reserve == memory);
       CHECK(found.saved >= static_cast<double>(matrix) / static_cast<double>(ranks));
@@ -333,7 +363,8 @@ TEST_CASE("homes: a plan with homes is printed and read back") {
   plan.homes = {{3, {Home::kDisk, 2}}, {5, {Home::kFile, 0}}};
   CHECK(parse_plan(print(plan)) == plan);
   const std::string head = "tdsl plan 1\nprogram \"p\" region 0 ranks 1 schedule none\nmesh\n";
-  for (const char* const wrong : {"home 3 attic 2", "home 3 disk -1", "home 0 disk 1", "home 3 disk 1 1", "memory 5", "home 3 disk 1\nhome 3 disk 1"}) {
+  for (const char* const wrong : {"home 3 attic 2", "home 3 disk -1", "home 0 disk 1", "home 3 disk 1 1", "memory 5",
+                                  "home 3 disk 1\nhome 3 disk 1"}) {
     CHECK_THROWS_AS(static_cast<void>(parse_plan(head + wrong + "\n")), std::runtime_error);
   }
 }

@@ -33,12 +33,16 @@ TEST_CASE("machine constants: a task alone costs its overhead however many threa
 }
 
 TEST_CASE("machine constants: mistakes name their line") {
-  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("latency = 1e-6\nbandwith = 2")), "line 2: no constant is called `bandwith`",
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("latency = 1e-6\nbandwith = 2")),
+                       "line 2: no constant is called `bandwith`", std::runtime_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("latency = 0")), "line 1: `0` is not a positive number",
                        std::runtime_error);
-  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("latency = 0")), "line 1: `0` is not a positive number", std::runtime_error);
-  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("latency = 1e-6s")), "line 1: `1e-6s` is not a positive number", std::runtime_error);
-  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("latency = inf")), "line 1: `inf` is not a positive number", std::runtime_error);
-  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("{}")), "line 1: not of the form `name = value`", std::runtime_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("latency = 1e-6s")), "line 1: `1e-6s` is not a positive number",
+                       std::runtime_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("latency = inf")), "line 1: `inf` is not a positive number",
+                       std::runtime_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("{}")), "line 1: not of the form `name = value`",
+                       std::runtime_error);
 }
 
 TEST_CASE("machine constants: near ones are those between nodes unless they are named") {
@@ -52,5 +56,6 @@ TEST_CASE("machine constants: near ones are those between nodes unless they are 
   CHECK(both.bandwidth_within() == 4e9);
   CHECK(both.tells_nodes());
   CHECK(parse_machine(machine_text(both)) == both);
-  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("near_latency = 0")), "line 1: `0` is not a positive number", std::runtime_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_machine("near_latency = 0")), "line 1: `0` is not a positive number",
+                       std::runtime_error);
 }

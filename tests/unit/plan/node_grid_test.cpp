@@ -19,7 +19,9 @@ namespace {
 
 using Factors = std::vector<Index>;
 
-Index product_of(const Factors& factors) { return std::accumulate(factors.begin(), factors.end(), Index{1}, std::multiplies<>()); }
+Index product_of(const Factors& factors) {
+  return std::accumulate(factors.begin(), factors.end(), Index{1}, std::multiplies<>());
+}
 
 /// The coordinates of every rank of a grid with these axes; empty if they are not one rank's each.
 std::vector<Factors> coordinates(const Factors& factors, const std::vector<std::vector<GridAxis>>& axes) {
@@ -39,7 +41,8 @@ std::vector<Factors> coordinates(const Factors& factors, const std::vector<std::
 }
 
 /// Bytes of the operands that the ranks [first, first + count) need, one by one.
-double needed(const std::vector<Factors>& of_rank, Index first, Index count, const Factors& factors, const std::vector<GridOperand>& operands) {
+double needed(const std::vector<Factors>& of_rank, Index first, Index count, const Factors& factors,
+              const std::vector<GridOperand>& operands) {
   double bytes = 0;
   for (const GridOperand& operand : operands) {
     std::set<Factors> parts;
@@ -73,12 +76,16 @@ void for_each_inner(const Factors& factors, Index per_node, const std::function<
 }
 
 /// Of C[i,j] = sum[k](A[i,k] B[k,j]) over axes (k, i, j).
-std::vector<GridOperand> product_operands(double a, double b) { return {{a, {true, true, false}}, {b, {true, false, true}}}; }
+std::vector<GridOperand> product_operands(double a, double b) {
+  return {{a, {true, true, false}}, {b, {true, false, true}}};
+}
 
 }  // namespace
 
 TEST_CASE("node grids of products: as square as the operands are") {
-  const auto chosen = [](const Factors& factors, Index per_node, double a, double b) { return node_grid(factors, per_node, product_operands(a, b)); };
+  const auto chosen = [](const Factors& factors, Index per_node, double a, double b) {
+    return node_grid(factors, per_node, product_operands(a, b));
+  };
   CHECK(chosen({1, 4, 4}, 4, 1, 1) == Factors{1, 2, 2});
   CHECK(chosen({1, 2, 8}, 4, 1, 1) == Factors{1, 1, 4});
   CHECK(chosen({1, 8, 2}, 4, 1, 1) == Factors{1, 4, 1});
@@ -116,14 +123,16 @@ TEST_CASE("node grids: a node is a box of the grid, and no other choice needs fe
     for (Index first = 0; first < ranks; first += per_node) {
       for (std::size_t k = 0; k < factors.size(); ++k) {
         std::set<Index> here;
-        for (Index rank = first; rank < first + per_node; ++rank) here.insert(of_rank[static_cast<std::size_t>(rank)][k]);
+        for (Index rank = first; rank < first + per_node; ++rank)
+          here.insert(of_rank[static_cast<std::size_t>(rank)][k]);
         REQUIRE(static_cast<Index>(here.size()) == inner[k]);
         REQUIRE(*here.rbegin() - *here.begin() + 1 == inner[k]);
       }
       REQUIRE(needed(of_rank, first, per_node, factors, operands) == doctest::Approx(bytes));
     }
     for_each_inner(factors, per_node, [&](const Factors& other) {
-      REQUIRE(needed(coordinates(factors, grid_axes(factors, other)), 0, per_node, factors, operands) >= bytes * (1 - 1e-6));
+      REQUIRE(needed(coordinates(factors, grid_axes(factors, other)), 0, per_node, factors, operands) >=
+              bytes * (1 - 1e-6));
     });
   }
 }

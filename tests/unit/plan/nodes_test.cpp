@@ -49,22 +49,26 @@ struct PlacedProduct {
   }
 };
 
-PlacedProduct placed_product(Index n, const Layout& work, const std::vector<Layout>& where, const Mesh& mesh, const PlanInputs& inputs) {
+PlacedProduct placed_product(Index n, const Layout& work, const std::vector<Layout>& where, const Mesh& mesh,
+                             const PlanInputs& inputs) {
   OpBuilder builder(OpClass::kReduce, "C", 3, 3);
   builder.out("i", n).out("j", n).reduce("k", n).combine(Combine::kSum).read(0, {at(0), at(2)}).read(1, {at(2), at(1)});
   builder.op().outputs = {{100, {8, "f64"}, builder.op().shape, "C"}};
   const std::vector<TensorDesc> tensors{{0, {8, "f64"}, {n, n}, "A"}, {1, {8, "f64"}, {n, n}, "B"}};
-  const Operands operands{[](TensorId) { return nullptr; }, [&](TensorId id) -> const TensorDesc& { return tensors[static_cast<std::size_t>(id)]; },
+  const Operands operands{[](TensorId) { return nullptr; },
+                          [&](TensorId id) -> const TensorDesc& { return tensors[static_cast<std::size_t>(id)]; },
                           [&](TensorId id) { return &where[static_cast<std::size_t>(id)]; }, &mesh};
   std::optional<Candidate> candidate = realise(builder.op(), work, inputs, operands);
   REQUIRE(candidate);
   PlacedProduct product{builder.op(), candidate->op, candidate->plan, {}};
   product.plan.ranks_per_node = inputs.ranks_per_node;
-  for (const auto& [id, distribution] : candidate->leaves) product.placed[id] = {tensors[static_cast<std::size_t>(id)], distribution};
+  for (const auto& [id, distribution] : candidate->leaves)
+    product.placed[id] = {tensors[static_cast<std::size_t>(id)], distribution};
   return product;
 }
 
-/// Bytes of one operand that enter every node: elements that some rank of it fetches from a rank of another node, once in every fibre.
+/// Bytes of one operand that enter every node: elements that some rank of it fetches from a rank of another node, once
+/// in every fibre.
 std::vector<double> enumerated(const PlacedProduct& product, TensorId id, Index ranks, Index per_node) {
   std::vector<std::set<std::tuple<Index, Index, Index>>> elements(static_cast<std::size_t>(ranks / per_node));
   for (Index rank = 0; rank < ranks; ++rank) {
@@ -73,7 +77,8 @@ std::vector<double> enumerated(const PlacedProduct& product, TensorId id, Index 
       if (fetch.piece.tensor != id || fetch.owner / per_node == rank / per_node) return;
       const Box& box = fetch.piece.box;
       for (Index i = box[0].lo; i < box[0].hi; ++i) {
-        for (Index j = box[1].lo; j < box[1].hi; ++j) elements[static_cast<std::size_t>(rank / per_node)].emplace(fibre, i, j);
+        for (Index j = box[1].lo; j < box[1].hi; ++j)
+          elements[static_cast<std::size_t>(rank / per_node)].emplace(fibre, i, j);
       }
     });
   }
@@ -154,7 +159,8 @@ TEST_CASE("nodes: predicted bytes that enter a node are those that are fetched f
         const Layout work = random.one_of(works);
         const std::vector<Layout> where{random.one_of(places), random.one_of(places)};
         const PlacedProduct product = placed_product(n, work, where, mesh, inputs);
-        const counting::CutSpace space{{n, n, n}, {std::nullopt, std::nullopt, std::nullopt}}, matrix{{n, n}, {std::nullopt, std::nullopt}};
+        const counting::CutSpace space{{n, n, n}, {std::nullopt, std::nullopt, std::nullopt}},
+            matrix{{n, n}, {std::nullopt, std::nullopt}};
         const counting::Boxes mine = counting::shares_of(space, work, mesh, all);
         std::vector<double> both(static_cast<std::size_t>(ranks / per_node), 0);
         for (const TensorId id : {0, 1}) {
@@ -162,13 +168,17 @@ TEST_CASE("nodes: predicted bytes that enter a node are those that are fetched f
           const std::vector<double> bytes = enumerated(product, id, ranks, per_node);
           for (std::size_t node = 0; node < both.size(); ++node) both[node] += bytes[node];
           const TensorDesc& tensor = product.placed.at(id).desc;
-          const counting::Boxes own = counting::shares_of(matrix, where[k], mesh, all), need = counting::needs_of(product.whole, product.whole.reads[k], {n, n}, mine);
-          INFO(ranks, " ranks, ", per_node, " a node: ", text_of(work, {"i", "j", "k"}), "; ", text_of(where[k], {"i", "j"}), " of T", id);
-          CHECK(seconds_to_receive({own, where[k], mesh, tensor, all}, {need}, inputs) == doctest::Approx(*std::max_element(bytes.begin(), bytes.end())));
+          const counting::Boxes own = counting::shares_of(matrix, where[k], mesh, all),
+                                need = counting::needs_of(product.whole, product.whole.reads[k], {n, n}, mine);
+          INFO(ranks, " ranks, ", per_node, " a node: ", text_of(work, {"i", "j", "k"}), "; ",
+               text_of(where[k], {"i", "j"}), " of T", id);
+          CHECK(seconds_to_receive({own, where[k], mesh, tensor, all}, {need}, inputs) ==
+                doctest::Approx(*std::max_element(bytes.begin(), bytes.end())));
         }
         for (Index rank = 0; rank < ranks; ++rank) {
           const Cost cost = cost_of(product.op, product.plan, product.lookup(), rank, inputs.machine, 1);
-          const Traffic traffic = traffic_of(product.op, product.plan, product.lookup(), rank, cost.bytes_received.hi, cost.boxes.hi, inputs.machine);
+          const Traffic traffic = traffic_of(product.op, product.plan, product.lookup(), rank, cost.bytes_received.hi,
+                                             cost.boxes.hi, inputs.machine);
           CHECK(traffic.entering == doctest::Approx(both[static_cast<std::size_t>(rank / per_node)]));
           CHECK(traffic.far <= traffic.bytes);
           different += traffic.entering > 0 && traffic.far < traffic.bytes ? 1 : 0;
@@ -190,7 +200,8 @@ TEST_CASE("nodes: a product on 4 nodes of 4 ranks brings half a matrix into ever
 }
 
 TEST_CASE("nodes: partial results meet within a node before they are sent to another only where that is cheaper") {
-  // A sum of 16 partial results of n elements on 4 nodes of 4 ranks, pulled by its owners: a node makes a quarter of the parts.
+  // A sum of 16 partial results of n elements on 4 nodes of 4 ranks, pulled by its owners: a node makes a quarter of
+  // the parts.
   RegionWriter r({{'i', 1 << 20}, {'j', 4}, {'k', 4}});
   const TensorId X = r.load("X", "ij"), Y = r.load("Y", "ik");
   const TensorId G = r.op("G", "jk", {{X, "ij"}, {Y, "ik"}});

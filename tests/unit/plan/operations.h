@@ -36,14 +36,15 @@ struct PlannedCase {
       if (op.reduce[k].part_dim >= 0) text += " parts of dim " + std::to_string(op.reduce[k].part_dim);
     }
     for (const plan::Access& access : op.reads) {
-      text += " read T" + std::to_string(access.tensor) + "(" +
-              tensors.at(access.tensor).distribution.describe({}) + ")[";
+      text +=
+          " read T" + std::to_string(access.tensor) + "(" + tensors.at(access.tensor).distribution.describe({}) + ")[";
       for (const plan::DimAccess& dim : access.dims) {
         text += dim.whole ? ":" : "";
         for (const plan::Affine::Term& t : dim.terms) {
           text += std::to_string(t.coefficient) + "L" + std::to_string(t.label) + "+";
         }
-        text += "{" + std::to_string(dim.offset.lo) + "," + std::to_string(dim.offset.hi) + "}/" + std::to_string(dim.divisor) + ";";
+        text += "{" + std::to_string(dim.offset.lo) + "," + std::to_string(dim.offset.hi) + "}/" +
+                std::to_string(dim.divisor) + ";";
       }
       text += "]";
     }
@@ -74,8 +75,8 @@ class OperationGenerator {
  private:
   int add_label(const char* prefix) {
     const Index lo = random_.in(-2, 2);
-    made_.op.labels.push_back({prefix + std::to_string(made_.op.labels.size()),
-                               {lo, lo + (random_.chance(4) ? 0 : random_.in(1, 7))}});
+    made_.op.labels.push_back(
+        {prefix + std::to_string(made_.op.labels.size()), {lo, lo + (random_.chance(4) ? 0 : random_.in(1, 7))}});
     return static_cast<int>(made_.op.labels.size()) - 1;
   }
 

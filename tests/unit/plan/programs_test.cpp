@@ -15,7 +15,8 @@ namespace {
 /// Records random statements over matrices, vectors and scalars of a few extents.
 class ProgramGenerator {
  public:
-  ProgramGenerator(Random& random, Recorder& recorder, Index scale = 1) : random_(random), recorder_(recorder), scale_(scale) {
+  ProgramGenerator(Random& random, Recorder& recorder, Index scale = 1)
+      : random_(random), recorder_(recorder), scale_(scale) {
     for (int n = random_.small(1, 3); n > 0; --n) {
       std::vector<Index> shape;
       for (int d = random_.small(0, 2); d > 0; --d) shape.push_back(extent());
@@ -69,7 +70,8 @@ class ProgramGenerator {
     if (random_.chance(60)) return keep(recorder_.product(a.id, at, b.id, bt, m, n, k), {m, n});
     OpBuilder product = builder(OpClass::kContraction);
     product.out("i", m).out("j", n).reduce("k", k).combine(Combine::kSum).flops(2).epilogue();
-    product.read(a.id, {plan_at(at ? 2 : 0), plan_at(at ? 0 : 2)}).read(b.id, {plan_at(bt ? 1 : 2), plan_at(bt ? 2 : 1)});
+    product.read(a.id, {plan_at(at ? 2 : 0), plan_at(at ? 0 : 2)})
+        .read(b.id, {plan_at(bt ? 1 : 2), plan_at(bt ? 2 : 1)});
     if (random_.chance(70)) product.read(operand({m, n}).id, plain(2));
     if (random_.chance(70)) product.read(operand({n}).id, {plan_at(1)});
     keep(recorder_.finish(product, "E"), {m, n});
@@ -93,7 +95,8 @@ class ProgramGenerator {
     OpBuilder b = builder(OpClass::kReduce);
     b.combine(random_.chance(80) ? Combine::kSum : Combine::kNone);
     std::vector<Index> shape;
-    const std::size_t kept = a.shape.empty() ? 0 : static_cast<std::size_t>(random_.in(0, static_cast<Index>(a.shape.size()) - 1));
+    const std::size_t kept =
+        a.shape.empty() ? 0 : static_cast<std::size_t>(random_.in(0, static_cast<Index>(a.shape.size()) - 1));
     for (std::size_t d = 0; d < a.shape.size(); ++d) {
       if (d < kept) {
         b.out("i", a.shape[d]);
@@ -155,7 +158,8 @@ PlannedCase as_case(const PlannedOp& planned, const Planner& planner) {
 std::string cuts_of(const PlannedOp& planned) {
   std::string text = std::string(name_of(planned.op.op_class)) + " " + std::to_string(planned.part);
   const auto add = [&text](const Tiling& t) {
-    text += ' ' + std::to_string(t.extent()) + '/' + std::to_string(t.tiles()) + ':' + std::to_string(t.tiles() > 0 ? t.tile(0).size() : 0);
+    text += ' ' + std::to_string(t.extent()) + '/' + std::to_string(t.tiles()) + ':' +
+            std::to_string(t.tiles() > 0 ? t.tile(0).size() : 0);
   };
   for (int d = 0; d < planned.plan.space.rank(); ++d) add(planned.plan.space.tiling(d));
   text += " |";
@@ -204,7 +208,8 @@ TEST_CASE("planner: an epilogue waits until partial results have met, and so do 
   const auto planned = recorder.planner.plan({std::exchange(recorder.segment, {}), {a, bias}});
   REQUIRE(planned.ops.size() == 4);  // A, parts, b, combination
   const auto is = [&](OpClass c, bool epilogue) {
-    return std::find_if(planned.ops.begin(), planned.ops.end(), [&](const auto& p) { return p->op.op_class == c && p->op.epilogue == epilogue; });
+    return std::find_if(planned.ops.begin(), planned.ops.end(),
+                        [&](const auto& p) { return p->op.op_class == c && p->op.epilogue == epilogue; });
   };
   const auto parts = is(OpClass::kContraction, false), sum = is(OpClass::kCombine, true);
   REQUIRE(parts != planned.ops.end());
@@ -215,7 +220,8 @@ TEST_CASE("planner: an epilogue waits until partial results have met, and so do 
   CHECK((*sum)->op.outputs.front().id == result);
   const auto ends_at = [&](TensorId id) {
     for (std::size_t n = 0; n < planned.last_names.size(); ++n) {
-      if (std::find(planned.last_names[n].begin(), planned.last_names[n].end(), id) != planned.last_names[n].end()) return n;
+      if (std::find(planned.last_names[n].begin(), planned.last_names[n].end(), id) != planned.last_names[n].end())
+        return n;
     }
     return planned.last_names.size();
   };
@@ -239,7 +245,8 @@ TEST_CASE("planner: random programs get legal plans whose steps agree with brute
       for (int statements = random.small(1, 4); statements > 0; --statements) program.statement();
       for (const auto& planned : recorder.run()) {
         const PlannedCase test = as_case(*planned, recorder.planner);
-        INFO("case ", n, ": ", std::string(name_of(planned->op.op_class)), " ", planned->plan.why, "; ", test.describe());
+        INFO("case ", n, ": ", std::string(name_of(planned->op.op_class)), " ", planned->plan.why, "; ",
+             test.describe());
         const std::string wrong = Enumeration(test).violation();
         REQUIRE_MESSAGE(wrong.empty(), wrong);
         REQUIRE(base_is_local(*planned, recorder.planner));
@@ -254,7 +261,8 @@ TEST_CASE("planner: random programs get legal plans whose steps agree with brute
   }
 }
 
-TEST_CASE("planner: reproducible plans have the same cuts for every number of ranks and threads, every window and memory") {
+TEST_CASE(
+    "planner: reproducible plans have the same cuts for every number of ranks and threads, every window and memory") {
   std::uint64_t split = 0;
   for (std::uint64_t n = 0; n < tdsl::tests::test_cases(3); ++n) {
     PlanInputs one;
@@ -289,7 +297,8 @@ TEST_CASE("planner: equal programs give equal hashes, other extents another") {
   CHECK(hash(500) != hash(501));
 }
 
-TEST_CASE("planner: a product fits a memory limit a little above its operands and result, and says what it needs otherwise") {
+TEST_CASE(
+    "planner: a product fits a memory limit a little above its operands and result, and says what it needs otherwise") {
   constexpr Index n = 600, share = 3 * n * n * 8 / 4;
   const auto needed = [](Index memory) {
     PlanInputs inputs;
@@ -302,12 +311,15 @@ TEST_CASE("planner: a product fits a memory limit a little above its operands an
     recorder.run();
     return recorder.planner.needed_memory().bytes;
   };
-  for (const Index beyond : {Index{1} << 20, Index{1} << 18, Index{1} << 16}) CHECK(needed(share + beyond) <= share + beyond);
+  for (const Index beyond : {Index{1} << 20, Index{1} << 18, Index{1} << 16})
+    CHECK(needed(share + beyond) <= share + beyond);
   CHECK(needed(share - 1) > share);
   CHECK(needed(needed(1)) <= needed(1));
 }
 
-TEST_CASE("planner: a product of a matrix with itself holds a received element once for each place where it is read, under any limit") {
+TEST_CASE(
+    "planner: a product of a matrix with itself holds a received element once for each place where it is read, under "
+    "any limit") {
   constexpr Index n = 60000, ranks = 6;
   constexpr double matrix = 8.0 * n * n;
   for (const Index memory : {Index{1}, Index{9} << 30, Index{18} << 30}) {

@@ -34,11 +34,14 @@ inline std::uint64_t test_seed() {
 }
 
 /// `share` percent of TDSL_TEST_CASES (10,000 unless set, fewer with sanitizers).
-inline std::uint64_t test_cases(std::uint64_t share) { return number_from_environment("TDSL_TEST_CASES", thinned(10'000)) * share / 100; }
+inline std::uint64_t test_cases(std::uint64_t share) {
+  return number_from_environment("TDSL_TEST_CASES", thinned(10'000)) * share / 100;
+}
 
 class Random {
  public:
-  Random(std::uint64_t seed, std::uint64_t number) : engine_(seed * 0x9E3779B97F4A7C15ULL + number * 0xD1B54A32D192ED03ULL) {}
+  Random(std::uint64_t seed, std::uint64_t number)
+      : engine_(seed * 0x9E3779B97F4A7C15ULL + number * 0xD1B54A32D192ED03ULL) {}
   /// Uniform in [lo, hi].
   Index in(Index lo, Index hi) { return std::uniform_int_distribution<Index>(lo, hi)(engine_); }
   int small(int lo, int hi) { return static_cast<int>(in(lo, hi)); }
@@ -64,8 +67,8 @@ inline plan::Tiling random_tiling(Random& random, Index extent) {
   return random.chance(50) ? plan::Tiling::near_equal(extent, about) : plan::Tiling::fixed(extent, about);
 }
 
-/// A processor grid over some of the dimensions: axes of a mixed radix number below `ranks`, dealt to the dimensions in any
-/// order, one dimension possibly getting several; some repeat.
+/// A processor grid over some of the dimensions: axes of a mixed radix number below `ranks`, dealt to the dimensions in
+/// any order, one dimension possibly getting several; some repeat.
 inline plan::Distribution random_grid(Random& random, Index ranks, std::vector<plan::Tiling> tilings) {
   std::vector<plan::GridDim> dims(tilings.size());
   Index used = 1;

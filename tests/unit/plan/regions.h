@@ -12,7 +12,8 @@
 
 namespace tdsl::tests {
 
-/// Writes regions by hand: `op("C", "ij", {{A, "ik"}, {B, "kj"}})` is C[i, j] = sum[k](A[i, k] * B[k, j]). The letters' extents are given once.
+/// Writes regions by hand: `op("C", "ij", {{A, "ik"}, {B, "kj"}})` is C[i, j] = sum[k](A[i, k] * B[k, j]). The letters'
+/// extents are given once.
 class RegionWriter {
  public:
   using Index = plan::Index;
@@ -30,8 +31,12 @@ class RegionWriter {
   }
   [[nodiscard]] int next_site() const { return site_; }
 
-  plan::TensorId load(const std::string& name, const std::string& labels) { return source(plan::OpClass::kLoad, name, labels); }
-  plan::TensorId constant(const std::string& name, const std::string& labels) { return source(plan::OpClass::kSource, name, labels); }
+  plan::TensorId load(const std::string& name, const std::string& labels) {
+    return source(plan::OpClass::kLoad, name, labels);
+  }
+  plan::TensorId constant(const std::string& name, const std::string& labels) {
+    return source(plan::OpClass::kSource, name, labels);
+  }
 
   /// Labels of the reads that the result lacks are summed.
   plan::TensorId op(const std::string& name, const std::string& out, const std::vector<Read>& reads) {
@@ -41,9 +46,11 @@ class RegionWriter {
         if (labels.find(c) == std::string::npos) labels += c;
       }
     }
-    plan::OpBuilder builder(labels.size() > out.size() ? plan::OpClass::kReduce : plan::OpClass::kMap, name, site_++, 1);
+    plan::OpBuilder builder(labels.size() > out.size() ? plan::OpClass::kReduce : plan::OpClass::kMap, name, site_++,
+                            1);
     for (const char c : out) builder.out(std::string(1, c), extents_.at(c));
-    for (std::size_t k = out.size(); k < labels.size(); ++k) builder.reduce(std::string(1, labels[k]), extents_.at(labels[k]));
+    for (std::size_t k = out.size(); k < labels.size(); ++k)
+      builder.reduce(std::string(1, labels[k]), extents_.at(labels[k]));
     for (const Read& read : reads) {
       std::vector<plan::DimAccess> dims;
       for (const char c : read.labels) dims.push_back(plan::at(static_cast<int>(labels.find(c))));

@@ -56,7 +56,9 @@ TEST_CASE("pattern: processes of blocks on 7 ranks") {
   CHECK(pattern_process({}, PatternRule::kGrid, 8, 7) == 1);
   CHECK(pattern_process({1, 2, 6}, PatternRule::kGrid, 0, 7) == 5);
   std::vector<int> counts(7, 0);
-  for (Index k = 0; k < 10000; ++k) ++counts[static_cast<std::size_t>(pattern_process({k % 10, k / 10 % 10, k / 100 % 10, k / 1000}, PatternRule::kGrid, 3, 7))];
+  for (Index k = 0; k < 10000; ++k)
+    ++counts[static_cast<std::size_t>(
+        pattern_process({k % 10, k / 10 % 10, k / 100 % 10, k / 1000}, PatternRule::kGrid, 3, 7))];
   CHECK(*std::min_element(counts.begin(), counts.end()) > 1000);
 }
 
@@ -79,7 +81,10 @@ TEST_CASE("pattern: a product of products on 7 ranks") {
   }
   for (const WorkflowTask& task : workflow.tasks) {
     CHECK(task.process >= 0);
-    if (task.kind == TaskKind::kApply) CHECK(task.process == workflow.task(workflow.ops[static_cast<std::size_t>(task.op)].result[static_cast<std::size_t>(task.block)]).process);
+    if (task.kind == TaskKind::kApply)
+      CHECK(task.process ==
+            workflow.task(workflow.ops[static_cast<std::size_t>(task.op)].result[static_cast<std::size_t>(task.block)])
+                .process);
   }
   const PlanValue plan = plan_of(region, inputs, workflow, "pattern");
   CHECK(plan.at.at(4).work == "cyclic 6x6 on 2x3");
@@ -128,7 +133,9 @@ TEST_CASE("lshs: the hierarchical layout") {
 
 TEST_CASE("lshs: NumS's loads of X + Y and X'Y") {
   // 100 blocks of 5 x 5 on 10 nodes: 500 elements a node, then the sums' or products' 250.
-  const auto largest = [](const std::vector<double>& bytes) { return *std::max_element(bytes.begin(), bytes.end()) / 8; };
+  const auto largest = [](const std::vector<double>& bytes) {
+    return *std::max_element(bytes.begin(), bytes.end()) / 8;
+  };
   for (const bool sum : {true, false}) {
     RegionWriter r({{'i', 500}, {'j', 5}, {'k', 5}});
     const TensorId X = r.load("X", "ij"), Y = r.load("Y", sum ? "ij" : "ik");
@@ -156,7 +163,8 @@ TEST_CASE("lshs: products stay with their blocks, and one sum of every rank meet
   const PlanInputs inputs = tiled(10, {5});
   Workflow workflow = workflow_of(region, inputs, {{10, 1}, 10});
   const LshsLoads loads = schedule_lshs(region, {{10, 1}, 1}, workflow);
-  // Ten products a rank are added where they are. Of the ten sums all cross, the last two to where the result is wanted.
+  // Ten products a rank are added where they are. Of the ten sums all cross, the last two to where the result is
+  // wanted.
   CHECK(std::accumulate(loads.scheduled.in.begin(), loads.scheduled.in.end(), 0.0) / 8 == 10 * 25);
   const PlanValue plan = plan_of(region, inputs, workflow, "lshs");
   CHECK(plan.at.at(3).work == "cyclic 1x1x100 on 1x1x10");
@@ -185,7 +193,8 @@ std::string not_as_planned(const Region& region, const PlanInputs& inputs, const
       const Distribution& space = op->plan.space;
       space.for_each_owned(0, [&](const Coord& tile) {
         std::vector<Index> block;
-        for (int d = 0; d < tile.rank; ++d) block.push_back(tile[d] * wanted->map->blocks[idx(d)] / space.tiling(d).tiles());
+        for (int d = 0; d < tile.rank; ++d)
+          block.push_back(tile[d] * wanted->map->blocks[idx(d)] / space.tiling(d).tiles());
         if (wanted->map->owner(block, inputs.ranks) != 0) others += op->op.name + " (tile) ";
       });
     }
@@ -201,7 +210,8 @@ std::string wrongly_predicted(const Region& region, const PlanInputs& inputs, co
     for (const auto& op : planner.plan({{recorded.op}, {}}).ops) {
       for (Index rank = 0; rank < inputs.ranks; ++rank) {
         const Cost cost = cost_of(op->op, op->plan, planner.lookup(), rank, inputs.machine, inputs.threads);
-        const std::string wrong = tdsl::tests::outside(cost, tdsl::tests::count(op->op, op->plan, planner.lookup(), rank), op->op);
+        const std::string wrong =
+            tdsl::tests::outside(cost, tdsl::tests::count(op->op, op->plan, planner.lookup(), rank), op->op);
         if (!wrong.empty()) return op->op.name + ": " + wrong;
         if (cost.bytes_received.lo != cost.bytes_received.hi) return op->op.name + " is not exact";
       }
@@ -210,7 +220,8 @@ std::string wrongly_predicted(const Region& region, const PlanInputs& inputs, co
   return {};
 }
 
-constexpr std::array kAll = {Schedule::kSearch, Schedule::kEinDecomp, Schedule::kPattern, Schedule::kLshs, Schedule::kGreedy};
+constexpr std::array kAll = {Schedule::kSearch, Schedule::kEinDecomp, Schedule::kPattern, Schedule::kLshs,
+                             Schedule::kGreedy};
 
 void compare(const std::string& name, const Region& region, Index ranks) {
   const PlanInputs inputs = bytes_only(ranks, 1.2);
@@ -239,7 +250,8 @@ void compare(const std::string& name, const Region& region, Index ranks) {
   if (!chosen.fits) return;
   CHECK(chosen.price.seconds <= least * 1.01);
   for (const Alternative& other : all.alternatives) {  // of those as fast it receives least
-    if (other.fits && other.price.seconds <= least * 1.01) CHECK(chosen.price.bytes_received <= other.price.bytes_received);
+    if (other.fits && other.price.seconds <= least * 1.01)
+      CHECK(chosen.price.bytes_received <= other.price.bytes_received);
   }
 }
 
@@ -277,7 +289,9 @@ TEST_CASE("schedules: what cannot be applied leaves every operation to itself, a
   };
   for (const Schedule schedule : {Schedule::kPattern, Schedule::kLshs}) {
     CHECK_THROWS_AS((void)plan_by(schedule, region, inputs), NoPlan);
-    CHECK(refused(region, inputs, schedule) == std::string(name_of(schedule)) + ": the task workflow has more than 1000000 tasks; a larger --tile gives fewer");
+    CHECK(refused(region, inputs, schedule) ==
+          std::string(name_of(schedule)) +
+              ": the task workflow has more than 1000000 tasks; a larger --tile gives fewer");
   }
   const Region network = network_step(200, 160, 2000, 10);
   inputs = bytes_only(4, 1.2);
@@ -324,13 +338,15 @@ TEST_CASE("schedules: nothing to sum, and nothing at all") {
 }
 
 TEST_CASE("schedules: names") {
-  for (const char* name : {"auto", "search", "eindecomp", "pattern", "lshs", "greedy"}) CHECK(name_of(*schedule_named(name)) == std::string(name));
+  for (const char* name : {"auto", "search", "eindecomp", "pattern", "lshs", "greedy"})
+    CHECK(name_of(*schedule_named(name)) == std::string(name));
   CHECK_FALSE(schedule_named("random"));
   CHECK(schedule_names() == "auto, search, eindecomp, pattern, lshs, greedy");
 }
 
 TEST_CASE("schedules: a plan of tasks whose steps put whole shares together is not taken") {
-  // D reads 60 blocks of P and 32 of F in a step of one task each, by patterns: 108 MB more than the rank holds anyway, for as many seconds.
+  // D reads 60 blocks of P and 32 of F in a step of one task each, by patterns: 108 MB more than the rank holds anyway,
+  // for as many seconds.
   PlanInputs inputs;
   inputs.ranks = 4;
   const Region region = nearest(60000, 450);
@@ -360,7 +376,9 @@ TEST_CASE("schedules: what a plan holds is what the search says") {
       const PlanInputs inputs = bytes_only(ranks, 1.2);
       const FoundPlan found = search(region, inputs, {});
       const PlanPrice price = price_of(region, inputs, std::make_shared<PlanValue>(found.plan));
-      CHECK_MESSAGE(price.peak_bytes == doctest::Approx(found.peak_bytes).epsilon(1e-12), name << " at p = " << ranks << '\n' << print(found.plan));
+      CHECK_MESSAGE(price.peak_bytes == doctest::Approx(found.peak_bytes).epsilon(1e-12), name << " at p = " << ranks
+                                                                                               << '\n'
+                                                                                               << print(found.plan));
       CHECK(price.peak_bytes <= memory_limit(region, inputs));
     };
     check("newton", newton(20000, 32, 5));
@@ -384,7 +402,8 @@ TEST_CASE("schedules: blocks are those of --tile and of --reproducible, and thre
         const PlanValue plan = *plan_by(schedule, region, inputs).plan;
         INFO(name, ", ", std::string(name_of(schedule)), ", form ", form, '\n', print(plan));
         // Sums are parted under --reproducible as extents say.
-        CHECK(not_as_planned(region, inputs, plan) == (form == 1 && name == "mttkrp" && schedule == Schedule::kPattern ? "M " : ""));
+        CHECK(not_as_planned(region, inputs, plan) ==
+              (form == 1 && name == "mttkrp" && schedule == Schedule::kPattern ? "M " : ""));
         CHECK(wrongly_predicted(region, inputs, plan) == "");
       };
       check("newton", newton(2000, 32, 5));

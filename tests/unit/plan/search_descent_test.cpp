@@ -61,7 +61,8 @@ TEST_CASE("plan/search: a descent from what is forbidden counts forbidden entrie
   // A chain in which neighbours must be equal, and a start in which none are. Fewer forbidden entries cost more.
   Network network;
   for (int v = 0; v < 6; ++v) network.add(network.add_variable(3), {0, 100, 0});
-  for (int v = 1; v < 6; ++v) network.add(v - 1, v, {0, kForbidden, kForbidden, kForbidden, 0, kForbidden, kForbidden, kForbidden, 0});
+  for (int v = 1; v < 6; ++v)
+    network.add(v - 1, v, {0, kForbidden, kForbidden, kForbidden, 0, kForbidden, kForbidden, kForbidden, 0});
   network.add(0, {kForbidden, 0, kForbidden});
   const Answer answer = descend(network, {0, 1, 0, 1, 2, 0});
   CHECK(answer.values == Assignment{1, 1, 1, 1, 1, 1});
@@ -105,7 +106,8 @@ TEST_CASE("plan/search: linearisation is exact on paths") {
       network.add_variable(random.small(1, 4));
       network.add(v, random_costs(random, network.own(v).size(), 0));
       if (v == 0) continue;
-      network.add(v - 1, v, random_costs(random, network.own(v - 1).size() * network.own(v).size(), k % 2 == 0 ? 20 : 0));
+      network.add(v - 1, v,
+                  random_costs(random, network.own(v - 1).size() * network.own(v).size(), k % 2 == 0 ? 20 : 0));
       arcs.push_back(k % 3 == 0 ? Arc{v, v - 1} : Arc{v - 1, v});
     }
     const Answer answer = linearise(network, arcs);
@@ -162,10 +164,11 @@ TEST_CASE("plan/search: how near linearisation and descents come") {
       both.add(from_line.cost, least->cost);
       starts.add(solution.cost, least->cost);
     }
-    std::cout << name << ": linearised " << linearised.text() << "; forests " << forests.text() << "; both " << both.text()
-              << "; three starts " << starts.text() << std::endl;
+    std::cout << name << ": linearised " << linearised.text() << "; forests " << forests.text() << "; both "
+              << both.text() << "; three starts " << starts.text() << std::endl;
   };
-  run("  search, small graphs", {.least_variables = 4, .most_variables = 8, .most_producers = 3, .forbidden_percent = 10}, 1000);
+  run("  search, small graphs",
+      {.least_variables = 4, .most_variables = 8, .most_producers = 3, .forbidden_percent = 10}, 1000);
   NetworkShape larger{.least_variables = 20, .most_variables = 30, .most_producers = 3};
   larger.assignments = 1 << 30;
   run("  search, larger graphs", larger, 100);
@@ -176,7 +179,8 @@ TEST_CASE("plan/search: the solution is the minimum where tables are small") {
     CAPTURE(k);
     Random random(test_seed() + 12, k);
     const int forbidden = k % 2 == 0 ? 20 : 0;
-    const auto [network, arcs] = random_network(random, {.least_variables = 2, .most_producers = 3, .forbidden_percent = forbidden});
+    const auto [network, arcs] =
+        random_network(random, {.least_variables = 2, .most_producers = 3, .forbidden_percent = forbidden});
     const BruteForce truth(network);
     const Assignment start = k % 3 == 0 ? Assignment{} : random_assignment(random, network);
     const Solution solution = solve(network, start, arcs);

@@ -10,8 +10,9 @@
 
 using namespace tdsl::plan;
 
-// The costs that section 7 of the EinDecomp paper charges, in elements, and the least ones of its matrix chain (A B) + (C (D E)) as found
-// by hand. They are an upper bound that charges what a rank already has, so that only tests use them.
+// The costs that section 7 of the EinDecomp paper charges, in elements, and the least ones of its matrix chain (A B) +
+// (C (D E)) as found by hand. They are an upper bound that charges what a rank already has, so that only tests use
+// them.
 
 namespace {
 
@@ -25,7 +26,9 @@ double product_of(const PerLabel& d, const std::string& labels) {
 }
 
 /// Elements of a block of a tensor with these labels.
-double block(const PerLabel& n, const PerLabel& d, const std::string& labels) { return product_of(n, labels) / product_of(d, labels); }
+double block(const PerLabel& n, const PerLabel& d, const std::string& labels) {
+  return product_of(n, labels) / product_of(d, labels);
+}
 
 /// Z = agg(join(X, Y)), by labels: `{"ij", "jk", "ik"}` is a product of matrices.
 struct Expression {
@@ -37,16 +40,22 @@ struct Expression {
     return distinct;
   }
   [[nodiscard]] double calls(const PerLabel& d) const { return product_of(d, labels()); }
-  [[nodiscard]] double join_cost(const PerLabel& n, const PerLabel& d) const { return calls(d) * (block(n, d, x) + block(n, d, y)); }
+  [[nodiscard]] double join_cost(const PerLabel& n, const PerLabel& d) const {
+    return calls(d) * (block(n, d, x) + block(n, d, y));
+  }
   [[nodiscard]] double aggregation_cost(const PerLabel& n, const PerLabel& d) const {
     double summed = 1;
     for (const char label : labels()) summed *= z.find(label) == std::string::npos ? d.at(label) : 1;
     return calls(d) / summed * (summed - 1) * block(n, d, z);
   }
-  [[nodiscard]] double cost(const PerLabel& n, const PerLabel& d) const { return join_cost(n, d) + aggregation_cost(n, d); }
+  [[nodiscard]] double cost(const PerLabel& n, const PerLabel& d) const {
+    return join_cost(n, d) + aggregation_cost(n, d);
+  }
 
   /// All ways to cut the labels into powers of two, `processors` blocks together.
-  [[nodiscard]] std::vector<PerLabel> viable(const PerLabel& n, double processors) const { return cuts(n, labels(), processors); }
+  [[nodiscard]] std::vector<PerLabel> viable(const PerLabel& n, double processors) const {
+    return cuts(n, labels(), processors);
+  }
 
  private:
   [[nodiscard]] static std::vector<PerLabel> cuts(const PerLabel& n, const std::string& labels, double processors) {
@@ -66,7 +75,8 @@ const Expression kProduct{"ij", "jk", "ik"};
 const Expression kSum{"ik", "ik", "ik"};
 
 /// From a producer's parts to a consumer's, both per dimension.
-double repartition_cost(const std::vector<double>& n, const std::vector<double>& producer, const std::vector<double>& consumer) {
+double repartition_cost(const std::vector<double>& n, const std::vector<double>& producer,
+                        const std::vector<double>& consumer) {
   double all = 1, made = 1, wanted = 1, common = 1;
   for (std::size_t k = 0; k < n.size(); ++k) {
     all *= n[k];
@@ -81,7 +91,10 @@ double repartition_cost(const std::vector<double>& n, const std::vector<double>&
 struct ChainSizes {
   double s, inner, wide;
   [[nodiscard]] std::vector<PerLabel> extents() const {
-    return {{{'i', s}, {'j', inner}, {'k', s}}, {{'i', inner}, {'j', wide}, {'k', s}}, {{'i', s}, {'j', inner}, {'k', s}}, {{'i', s}, {'k', s}}};
+    return {{{'i', s}, {'j', inner}, {'k', s}},
+            {{'i', inner}, {'j', wide}, {'k', s}},
+            {{'i', s}, {'j', inner}, {'k', s}},
+            {{'i', s}, {'k', s}}};
   }
 };
 
@@ -104,7 +117,8 @@ struct Chain {
     const auto connect = [&](int from, int to, const std::vector<double>& n, const std::string& consumed) {
       std::vector<double> table;
       for (const PerLabel& d : ways[idx(from)]) {
-        for (const PerLabel& e : ways[idx(to)]) table.push_back(repartition_cost(n, {d.at('i'), d.at('k')}, {e.at(consumed[0]), e.at(consumed[1])}));
+        for (const PerLabel& e : ways[idx(to)])
+          table.push_back(repartition_cost(n, {d.at('i'), d.at('k')}, {e.at(consumed[0]), e.at(consumed[1])}));
       }
       network.add(from, to, table);
     };

@@ -25,7 +25,8 @@ double excess_of(const MemoryLimits& limits, const Assignment& x) {
   return excess;
 }
 
-/// What is held at a few points, at random; the limit is between what fits the least and what the cheapest assignment holds.
+/// What is held at a few points, at random; the limit is between what fits the least and what the cheapest assignment
+/// holds.
 MemoryLimits random_limits(Random& random, const Network& network) {
   MemoryLimits limits;
   for (int p = random.small(1, 4); p > 0; --p) {
@@ -51,7 +52,8 @@ MemoryLimits random_limits(Random& random, const Network& network) {
     held_by_cheapest = held;
   });
   if (least_held == kForbidden) return limits;
-  limits.cap = least_held + static_cast<double>(random.in(-1, std::max<Index>(0, static_cast<Index>(held_by_cheapest - least_held) - 1)));
+  limits.cap = least_held + static_cast<double>(random.in(
+                                -1, std::max<Index>(0, static_cast<Index>(held_by_cheapest - least_held) - 1)));
   limits.share = std::max(1.0, limits.cap);
   return limits;
 }
@@ -78,7 +80,8 @@ void check_answer(const Network& network, const MemoryLimits& limits, const Fitt
   CHECK(found.fits == (excess <= 0 && found.solution.cost != kForbidden));
   CHECK(found.solves <= limits.solves);
   if (excess <= 0) return;
-  const auto worst = std::find_if(limits.points.begin(), limits.points.end(), [&](const auto& point) { return point.name == found.worst; });
+  const auto worst = std::find_if(limits.points.begin(), limits.points.end(),
+                                  [&](const auto& point) { return point.name == found.worst; });
   REQUIRE(worst != limits.points.end());
   CHECK(bytes_at(*worst, x) - limits.cap == excess);
 }
@@ -112,8 +115,8 @@ TEST_CASE("plan/search: the cheapest assignment that fits is found") {
     if (found.solution.exact) CHECK(found.solution.cost == truth.least);
     distances.add(found.solution.cost, truth.least);
   }
-  std::cout << "  search within limits: " << distances.text() << "; something that fits found in " << found_fitting << " of " << fitting
-            << "; least excess in " << found_least << " of " << exceeding << std::endl;
+  std::cout << "  search within limits: " << distances.text() << "; something that fits found in " << found_fitting
+            << " of " << fitting << "; least excess in " << found_least << " of " << exceeding << std::endl;
   CHECK(fitting > 300);
   CHECK(exceeding > 30);
   CHECK(found_fitting >= 0.99 * fitting);
@@ -137,7 +140,8 @@ TEST_CASE("plan/search: a start that fits is never lost") {
   for (std::uint64_t k = 0; k < 500; ++k) {
     CAPTURE(k);
     Random random(2, k);
-    const auto [network, arcs] = random_network(random, {.least_variables = 3, .most_producers = 3, .forbidden_percent = 20});
+    const auto [network, arcs] =
+        random_network(random, {.least_variables = 3, .most_producers = 3, .forbidden_percent = 20});
     MemoryLimits limits = random_limits(random, network);
     limits.solves = random.small(0, 3);
     const Assignment start = random_assignment(random, network);

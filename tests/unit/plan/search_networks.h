@@ -8,8 +8,8 @@
 #include "runtime/plan/search/network.h"
 #include "tests/unit/plan/random.h"
 
-// Random cost networks for the tests of runtime/plan/search, and their minima by brute force. Costs are small integers: sums are exact,
-// and ties are frequent.
+// Random cost networks for the tests of runtime/plan/search, and their minima by brute force. Costs are small integers:
+// sums are exact, and ties are frequent.
 
 namespace tdsl::tests {
 
@@ -106,8 +106,8 @@ class Distances {
   [[nodiscard]] int cases() const { return cases_; }
   [[nodiscard]] int optimal() const { return optimal_; }
   [[nodiscard]] std::string text() const {
-    return std::to_string(optimal_) + " of " + std::to_string(cases_) + " optimal, " + std::to_string(forbidden_) + " forbidden, worst " +
-           std::to_string(worst_);
+    return std::to_string(optimal_) + " of " + std::to_string(cases_) + " optimal, " + std::to_string(forbidden_) +
+           " forbidden, worst " + std::to_string(worst_);
   }
 
  private:
@@ -141,7 +141,8 @@ inline RandomNetwork large_network(int variables, int edges, int most_values, in
     if (u < 0) continue;
     ++k;
     made.arcs.push_back({u, v});
-    if (made.network.edge_between(u, v) < 0) made.network.add(u, v, costs(made.network.own(u).size() * made.network.own(v).size()));
+    if (made.network.edge_between(u, v) < 0)
+      made.network.add(u, v, costs(made.network.own(u).size() * made.network.own(v).size()));
   }
   return made;
 }

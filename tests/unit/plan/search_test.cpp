@@ -46,7 +46,8 @@ void check_dead_ends(const Network& network, const BruteForce& truth, Random& ra
   CHECK(smaller.network.cost(y) == network.cost(smaller.original(y)));
   for (std::size_t v = 0; v < smaller.kept.size(); ++v) {
     CHECK(std::is_sorted(smaller.kept[v].begin(), smaller.kept[v].end()));
-    for (std::size_t k = 0; k < smaller.kept[v].size(); ++k) CHECK(smaller.heir[v][idx(smaller.kept[v][k])] == static_cast<int>(k));
+    for (std::size_t k = 0; k < smaller.kept[v].size(); ++k)
+      CHECK(smaller.heir[v][idx(smaller.kept[v][k])] == static_cast<int>(k));
   }
 }
 
@@ -149,7 +150,8 @@ TEST_CASE("plan/search: costs that are no integers") {
     }
     const BruteForce truth(network);
     CHECK(eliminate(network)->cost == doctest::Approx(truth.least).epsilon(1e-12));
-    CHECK(eliminate(without_dead_ends(network, Index{1} << 30).network)->cost == doctest::Approx(truth.least).epsilon(1e-12));
+    CHECK(eliminate(without_dead_ends(network, Index{1} << 30).network)->cost ==
+          doctest::Approx(truth.least).epsilon(1e-12));
     const auto marginals = min_marginals(network);
     for (std::size_t v = 0; v < truth.imposed.size(); ++v) {
       for (std::size_t s = 0; s < truth.imposed[v].size(); ++s) {
@@ -215,9 +217,9 @@ TEST_CASE("plan/search: dead ends drop what another value beats whatever the nei
   network.add(0, {0, 5, 1});
   network.add(0, 1, {3, 0, 0, 1, 2, 0});
   network.add(0, 2, {0, 2, 2, 0, 0, 1});
-  // At first neither value of the neighbours can be dropped, and of variable 0 only value 1: 5 + (0 or 1) + (2 or 0) is more than
-  // 1 + (2 or 0) + (0 or 1) in all four cases. Without it value 1 of variable 1, and value 0 of variable 2, are never worse; and then
-  // 0 + 0 + 0 is less than 1 + 0 + 0.
+  // At first neither value of the neighbours can be dropped, and of variable 0 only value 1: 5 + (0 or 1) + (2 or 0) is
+  // more than 1 + (2 or 0) + (0 or 1) in all four cases. Without it value 1 of variable 1, and value 0 of variable 2,
+  // are never worse; and then 0 + 0 + 0 is less than 1 + 0 + 0.
   const DeadEnds smaller = without_dead_ends(network, 1000);
   CHECK(smaller.kept == std::vector<std::vector<int>>{{0}, {1}, {0}});
   CHECK(!without_dead_ends(network, 1).complete);
@@ -231,7 +233,8 @@ TEST_CASE("plan/search: dead ends of a large network take a bounded number of en
   Index widest = 0;  // what one variable may take beyond the limit: its tables once, and one comparison of two values
   for (int v = 0; v < large.network.variables(); ++v) {
     Index around = 0;
-    for (const int e : large.network.edges_of(v)) around += static_cast<Index>(large.network.edges()[idx(e)].cost.size()) + 102;
+    for (const int e : large.network.edges_of(v))
+      around += static_cast<Index>(large.network.edges()[idx(e)].cost.size()) + 102;
     widest = std::max(widest, around);
   }
   CHECK(smaller.work <= limit + widest);

@@ -29,7 +29,8 @@ namespace {
 /// Two ranks, contiguous halves of `extent` elements in tiles of two.
 PlacedTensor halves(TensorId id, Index extent) {
   const Tiling tiling = Tiling::fixed(extent, 2);
-  return {{id, {8, "f64"}, {extent}, "A"}, Distribution::grid(2, {tiling}, {GridDim{{{2, 1, 1}}, (tiling.tiles() + 1) / 2, 0}})};
+  return {{id, {8, "f64"}, {extent}, "A"},
+          Distribution::grid(2, {tiling}, {GridDim{{{2, 1, 1}}, (tiling.tiles() + 1) / 2, 0}})};
 }
 PlannedCase planned(OpBuilder& builder, std::vector<Tiling> out, std::vector<Tiling> reduce, PlacedTensor operand) {
   PlannedCase test;
@@ -138,7 +139,8 @@ TEST_CASE("steps: a product on few ranks begins with the panels a rank has itsel
 TEST_CASE("steps: 10^9 block products on 4096 ranks are listed quickly for one of them") {
   const Index n = 1'000'000;
   const Tiling tiling = Tiling::fixed(n, 1000);
-  const Distribution grid = Distribution::grid(4096, {tiling, tiling}, {GridDim{{{64, 1, 64}}, 16, 0}, GridDim{{{64, 1, 1}}, 16, 0}});
+  const Distribution grid =
+      Distribution::grid(4096, {tiling, tiling}, {GridDim{{{64, 1, 64}}, 16, 0}, GridDim{{{64, 1, 1}}, 16, 0}});
   OpBuilder builder(OpClass::kContraction, "A @ B", 0, 1);
   builder.out("i", n).out("j", n).reduce("k", n);
   builder.read(0, {tdsl::plan::at(0), tdsl::plan::at(2)}).read(1, {tdsl::plan::at(2), tdsl::plan::at(1)});

@@ -63,7 +63,8 @@ Filled filled(Random& random, const TensorDesc& tensor, const Distribution& wher
     double before = 1;
     Storage kinds = tensor.storage;
     const auto rows = static_cast<double>(box.dim[0].size());
-    if (kinds.levels.size() > 1 && kinds.levels[0] == Level::kDense && std::min(rows, count) < 0.9 * rows) kinds.levels[0] = Level::kCompressed;  // lists its rows
+    if (kinds.levels.size() > 1 && kinds.levels[0] == Level::kDense && std::min(rows, count) < 0.9 * rows)
+      kinds.levels[0] = Level::kCompressed;  // lists its rows
     double element = static_cast<double>(tensor.element.bytes);
     if (count >= 0.4 * static_cast<double>(box.volume()) && count > 0) {  // full enough to be dense
       kinds.levels.assign(kinds.levels.size(), Level::kDense);
@@ -88,13 +89,15 @@ void make_sized(Random& random, PlannedCase& test) {
     if (&access != &test.op.reads.front() && random.in(0, 1) == 0) continue;
     tensor.desc.storage.levels.assign(std::max<std::size_t>(tensor.desc.shape.size(), 1), Level::kCompressed);
     if (random.in(0, 1) == 0) tensor.desc.storage.levels.front() = Level::kDense;
-    tensor.desc.stored = {0, static_cast<double>(tensor.desc.elements()) / 2, static_cast<double>(tensor.desc.elements())};
+    tensor.desc.stored = {0, static_cast<double>(tensor.desc.elements()) / 2,
+                          static_cast<double>(tensor.desc.elements())};
   }
 }
 
 bool writes_a_diagonal(const Op& op) {
   std::set<int> written;
-  return std::any_of(op.out.begin(), op.out.end(), [&](const OutSubscript& s) { return s.label >= 0 && !written.insert(s.label).second; });
+  return std::any_of(op.out.begin(), op.out.end(),
+                     [&](const OutSubscript& s) { return s.label >= 0 && !written.insert(s.label).second; });
 }
 
 }  // namespace
@@ -175,7 +178,8 @@ TEST_CASE("storage: rows without elements cost nothing, and few elements are not
 TEST_CASE("storage: decisions are kept while what is stored stays in a power of four, unless rows are counted") {
   const auto signature = [](double stored, bool counted) {
     Op op = OpBuilder(OpClass::kMap, "E", 1, 1).out("i", 100).out("j", 100).uncut().op();
-    PlacedTensor operand{{0, {8, "f64"}, {100, 100}, "A"}, Distribution::single(1, {Tiling::near_equal(100, 1), Tiling::near_equal(100, 1)}, 0)};
+    PlacedTensor operand{{0, {8, "f64"}, {100, 100}, "A"},
+                         Distribution::single(1, {Tiling::near_equal(100, 1), Tiling::near_equal(100, 1)}, 0)};
     operand.desc.storage = compressed_rows();
     operand.desc.stored = {0, stored, 10000};
     if (counted) operand.desc.rows = std::make_shared<const RowCounts>(RowCounts{100, std::vector<Index>(101, 1)});
@@ -189,12 +193,14 @@ TEST_CASE("storage: decisions are kept while what is stored stays in a power of 
   CHECK(signature(300, true) != signature(900, true));
 }
 
-TEST_CASE("storage: what has elements of others in other places stores no more than they do, nor than its share of them") {
+TEST_CASE(
+    "storage: what has elements of others in other places stores no more than they do, nor than its share of them") {
   TensorDesc operand{0, {8, "f64"}, {128, 128}, "A"};
   operand.storage = compressed_rows();
   operand.stored = {0, 512, 4000};
   const auto stored = [&](Index rows, const std::vector<const TensorDesc*>& operands) {
-    const Op op = OpBuilder(OpClass::kMap, "B", 1, 1).out("i", rows).out("j", 128).uncut().stored_elements_of(operands).op();
+    const Op op =
+        OpBuilder(OpClass::kMap, "B", 1, 1).out("i", rows).out("j", 128).uncut().stored_elements_of(operands).op();
     return op.outputs.front().stored;
   };
   CHECK(stored(128, {&operand}) == Estimate{0, 512, 4000});
@@ -225,8 +231,9 @@ TEST_CASE("storage: received bytes lie in their intervals") {
     for (auto& [id, tensor] : test.tensors) {
       if (!tensor.desc.sized()) continue;
       blocks[id] = filled(random, tensor.desc, tensor.distribution);
-      tensor.desc.stored = random.in(0, 1) == 0 ? Estimate::exactly(blocks[id].stored)
-                                                : Estimate{0, blocks[id].stored, static_cast<double>(tensor.desc.elements())};
+      tensor.desc.stored = random.in(0, 1) == 0
+                               ? Estimate::exactly(blocks[id].stored)
+                               : Estimate{0, blocks[id].stored, static_cast<double>(tensor.desc.elements())};
     }
     const TensorLookup tensors = test.lookup();
     INFO("case ", n, ": ", test.describe());
@@ -235,11 +242,13 @@ TEST_CASE("storage: received bytes lie in their intervals") {
       double bytes = 0;
       const auto counted = tdsl::tests::count(test.op, test.plan, tensors, rank, [&](const Fetch& fetch) {
         const auto known = blocks.find(fetch.piece.tensor);
-        bytes += known != blocks.end() ? known->second.bytes[static_cast<std::size_t>(fetch.piece.block)] : fetch.bytes.hi;
+        bytes +=
+            known != blocks.end() ? known->second.bytes[static_cast<std::size_t>(fetch.piece.block)] : fetch.bytes.hi;
       });
       REQUIRE_MESSAGE(cost.bytes_received.lo <= bytes, "least " << cost.bytes_received.lo << ", received " << bytes);
       REQUIRE_MESSAGE(bytes <= cost.bytes_received.hi, "most " << cost.bytes_received.hi << ", received " << bytes);
-      REQUIRE_MESSAGE(tdsl::tests::inside(cost.boxes, counted.pieces), tdsl::tests::text("boxes", cost.boxes, counted.pieces));
+      REQUIRE_MESSAGE(tdsl::tests::inside(cost.boxes, counted.pieces),
+                      tdsl::tests::text("boxes", cost.boxes, counted.pieces));
       received += bytes > 0 ? 1 : 0;
     }
   }
@@ -371,6 +380,10 @@ TEST_CASE("storage: a compressed result is as large as its bounds allow, tile by
   CHECK(most({0, n}) < 1e6);
   CHECK(most({0, n / 4}) < 0.26e6);
   OpBuilder limited(OpClass::kMap, "K", 1, 1);
-  limited.out("i", n).out("j", n).uncut().stored(compressed_rows(), guessed_stored({n, n})).stored_within(std::vector{from(1, 1, 0), up_to(1, 1, 0)});
+  limited.out("i", n)
+      .out("j", n)
+      .uncut()
+      .stored(compressed_rows(), guessed_stored({n, n}))
+      .stored_within(std::vector{from(1, 1, 0), up_to(1, 1, 0)});
   CHECK(limited.op().outputs.front().stored.hi == n);
 }

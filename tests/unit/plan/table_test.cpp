@@ -12,7 +12,8 @@
 #include "tests/unit/plan/enumeration.h"
 #include "tests/unit/plan/operations.h"
 
-// Owner tables: what is counted tile by tile is exact, whatever an operation reads and however its tiles are cut into super-blocks.
+// Owner tables: what is counted tile by tile is exact, whatever an operation reads and however its tiles are cut into
+// super-blocks.
 
 using namespace tdsl::plan;
 using tdsl::tests::count;
@@ -35,11 +36,13 @@ Owners random_owners(Random& random, Index ranks, Index tiles) {
 PlannedCase by_table(Random& random) {
   PlannedCase test = OperationGenerator(random).make();
   const Distribution& space = test.plan.space;
-  test.plan.space = Distribution::table(space.ranks(), space.tilings(), random_owners(random, space.ranks(), space.tile_count()));
+  test.plan.space =
+      Distribution::table(space.ranks(), space.tilings(), random_owners(random, space.ranks(), space.tile_count()));
   return test;
 }
 
-/// A random operation, often repeated along axes of a grid, whose first operand lies by a table, others perhaps in copies.
+/// A random operation, often repeated along axes of a grid, whose first operand lies by a table, others perhaps in
+/// copies.
 PlannedCase of_table(Random& random) {
   PlannedCase test = OperationGenerator(random).make();
   Distribution& where = test.tensors.at(test.op.reads.front().tensor).distribution;
@@ -68,9 +71,11 @@ TEST_CASE("block map: texts are read back") {
   }
   CHECK(text_of(*parse_block_map("table 2x3: 0*3 1 2*2", 2)) == "table 2x3: 0*3 1 2*2");
   CHECK(text_of(*parse_block_map("cyclic 4x4 on 2x3 from 6", 3)) == "cyclic 4x4 on 2x3 from 6");
-  for (const char* text : {"table 2x2", "table 2x2: 0 1 2", "table 2x2: 0*5", "table 2x2: 0 1 2 3 4", "table 2x2x2x2: 0*16", "table 2xx2: 0*4", "table 0: ",
-                           "table 1000x1001: 0*1001000", "table 2: 0 -1", "table 2: 0  1", "table 2:0 1", "table 2: 4294967296*2", "cyclic 4x4", "cyclic 4x4 on 2",
-                           "cyclic 4x4 on 2x3 from", "cyclic 4x4 on 2x3 from 6 ", "cyclic 4 on 0", "heap 4: 0*4"}) {
+  for (const char* text :
+       {"table 2x2", "table 2x2: 0 1 2", "table 2x2: 0*5", "table 2x2: 0 1 2 3 4", "table 2x2x2x2: 0*16",
+        "table 2xx2: 0*4", "table 0: ", "table 1000x1001: 0*1001000", "table 2: 0 -1", "table 2: 0  1", "table 2:0 1",
+        "table 2: 4294967296*2", "cyclic 4x4", "cyclic 4x4 on 2", "cyclic 4x4 on 2x3 from", "cyclic 4x4 on 2x3 from 6 ",
+        "cyclic 4 on 0", "heap 4: 0*4"}) {
     CHECK_MESSAGE(!parse_block_map(text, 3), text);
   }
 }
@@ -123,8 +128,8 @@ TEST_CASE("owner tables: lists and positions") {
       list.push_back(static_cast<std::int32_t>(t));
     }
     for (Index rank = 0; rank < ranks; ++rank) {
-      REQUIRE(std::equal(table.tiles_of(rank).begin(), table.tiles_of(rank).end(), lists[static_cast<std::size_t>(rank)].begin(),
-                         lists[static_cast<std::size_t>(rank)].end()));
+      REQUIRE(std::equal(table.tiles_of(rank).begin(), table.tiles_of(rank).end(),
+                         lists[static_cast<std::size_t>(rank)].begin(), lists[static_cast<std::size_t>(rank)].end()));
     }
   }
   CHECK_THROWS_AS(OwnerTable(2, {0, 2}), std::logic_error);
@@ -147,7 +152,8 @@ TEST_CASE("owner tables: what a rank receives and does is exact") {
       const Counted counted = count(test.op, test.plan, tensors, rank);
       const std::string wrong = tdsl::tests::outside(cost, counted, test.op);
       REQUIRE_MESSAGE(wrong.empty(), wrong);
-      for (const Range& range : {cost.received_elements, cost.bytes_received, cost.boxes, cost.flops, cost.tasks}) REQUIRE(range.lo == range.hi);
+      for (const Range& range : {cost.received_elements, cost.bytes_received, cost.boxes, cost.flops, cost.tasks})
+        REQUIRE(range.lo == range.hi);
       received += counted.elements;
       pieces += counted.pieces;
       super_blocks += TaskSpace(test.op, test.plan, tensors).super_blocks(rank) > 1 ? 1 : 0;
@@ -167,11 +173,14 @@ TEST_CASE("owner tables: of operands that lie by a table a product of intervals 
     test.plan.super_block.clear();
     for (auto& [id, tensor] : test.tensors) {
       const Distribution& where = tensor.distribution;
-      tensor.distribution = Distribution::table(where.ranks(), where.tilings(), random_owners(random, where.ranks(), where.tile_count()));
+      tensor.distribution =
+          Distribution::table(where.ranks(), where.tilings(), random_owners(random, where.ranks(), where.tile_count()));
     }
     std::map<int, int> written;
     for (const OutSubscript& s : test.op.out) ++written[s.label];
-    if (std::any_of(written.begin(), written.end(), [](const auto& uses) { return uses.first >= 0 && uses.second > 1; })) continue;
+    if (std::any_of(written.begin(), written.end(),
+                    [](const auto& uses) { return uses.first >= 0 && uses.second > 1; }))
+      continue;
     const TensorLookup tensors = test.lookup();
     INFO("case ", n, ": ", test.describe());
     for (Index rank = 0; rank < test.plan.space.ranks(); ++rank) {
@@ -190,7 +199,8 @@ TEST_CASE("owner tables: what is sent is exact, trees and nodes included") {
   for (std::uint64_t n = 0; n < tdsl::tests::test_cases(10); ++n) {
     Random random(tdsl::tests::test_seed(), n);
     PlannedCase test = n % 2 == 0 ? by_table(random) : of_table(random);
-    const bool of_copies = std::any_of(test.tensors.begin(), test.tensors.end(), [](const auto& t) { return repeats(t.second.distribution); });
+    const bool of_copies = std::any_of(test.tensors.begin(), test.tensors.end(),
+                                       [](const auto& t) { return repeats(t.second.distribution); });
     const TensorLookup tensors = test.lookup();
     const Index ranks = test.plan.space.ranks();
     const TaskSpace space(test.op, test.plan, tensors);
@@ -203,7 +213,8 @@ TEST_CASE("owner tables: what is sent is exact, trees and nodes included") {
         StepCursor cursor(space, tensors, rank);
         for (Step step; cursor.next(step);) {
           for (const Fetch& fetch : step.fetch) {
-            const std::vector<Index> wanting = space.ranks_wanting(fetch.piece, fetch.owner, step.super_block, step.panel);
+            const std::vector<Index> wanting =
+                space.ranks_wanting(fetch.piece, fetch.owner, step.super_block, step.panel);
             const Index parent = place_in_tree(wanting, fetch.owner, rank, per_node).parent;
             const Index bytes = fetch.piece.box.volume() * tensors(fetch.piece.tensor).desc.element.bytes;
             sent[static_cast<std::size_t>(parent)] += bytes;

@@ -53,7 +53,8 @@ inline Region sum_and_gram(Index n, Index d) {
 /// (A B) + (C (D E))
 inline Region chain(Index s, Index t, Index u) {
   RegionWriter r({{'i', s}, {'j', s}, {'k', t}, {'t', t}, {'u', u}});
-  const TensorId A = r.load("A", "ik"), B = r.load("B", "kj"), C = r.load("C", "it"), D = r.load("D", "tu"), E = r.load("E", "uj");
+  const TensorId A = r.load("A", "ik"), B = r.load("B", "kj"), C = r.load("C", "it"), D = r.load("D", "tu"),
+                 E = r.load("E", "uj");
   const TensorId DE = r.op("DE", "tj", {{D, "tu"}, {E, "uj"}});
   const TensorId CDE = r.op("CDE", "ij", {{C, "it"}, {DE, "tj"}});
   const TensorId AB = r.op("AB", "ij", {{A, "ik"}, {B, "kj"}});

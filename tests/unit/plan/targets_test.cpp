@@ -7,8 +7,8 @@
 #include "tests/unit/plan/target_regions.h"
 #include "tests/unit/thinned.h"
 
-// Bytes that the busiest rank receives under the cheapest plan of a whole program, against exact optima: those of a dynamic program over
-// the layouts of all live tensors.
+// Bytes that the busiest rank receives under the cheapest plan of a whole program, against exact optima: those of a
+// dynamic program over the layouts of all live tensors.
 
 using namespace tdsl::plan;
 using tdsl::tests::bytes_only;
@@ -16,7 +16,8 @@ using namespace tdsl::tests::regions;
 
 namespace {
 
-/// The planned operations receive what the search predicted: the sum over operations is at least what any one rank receives.
+/// The planned operations receive what the search predicted: the sum over operations is at least what any one rank
+/// receives.
 void expect_realised(const std::string& name, const Region& region, Index ranks) {
   const PlanInputs inputs = bytes_only(ranks, 1.2);
   const FoundPlan found = search(region, inputs, {});
@@ -24,16 +25,19 @@ void expect_realised(const std::string& name, const Region& region, Index ranks)
   // The search adds up the busiest ranks of every operand, which need not be the same.
   const bool column_maps = ranks == 5 || ranks == 7, uneven = ranks == 12;
   CHECK(price.seconds <= found.seconds + 1);
-  if (!column_maps && !uneven) CHECK_MESSAGE(price.seconds > found.seconds - 1, name << " at p = " << ranks << '\n' << print(found.plan));
+  if (!column_maps && !uneven)
+    CHECK_MESSAGE(price.seconds > found.seconds - 1, name << " at p = " << ranks << '\n' << print(found.plan));
   CHECK(price.bytes_received <= price.seconds + 1);
   if (!column_maps) CHECK(price.seconds <= price_of(region, inputs, nullptr).seconds + 1);
 }
 
-void expect(const std::string& name, const Region& region, Index ranks, double shares, double bytes, bool or_less = false) {
+void expect(const std::string& name, const Region& region, Index ranks, double shares, double bytes,
+            bool or_less = false) {
   const FoundPlan found = search(region, bytes_only(ranks, shares), {});
   const bool met = or_less ? found.seconds < bytes + 1 : std::abs(found.seconds - bytes) < 1;
-  CHECK_MESSAGE(met, name << " at p = " << ranks << ", " << shares << " shares: " << found.seconds << " instead of " << bytes
-                                                          << (found.exact ? "" : " (not exact)") << '\n' << print(found.plan));
+  CHECK_MESSAGE(met, name << " at p = " << ranks << ", " << shares << " shares: " << found.seconds << " instead of "
+                          << bytes << (found.exact ? "" : " (not exact)") << '\n'
+                          << print(found.plan));
 }
 
 }  // namespace

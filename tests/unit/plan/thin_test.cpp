@@ -18,9 +18,9 @@ PlanInputs machine(Index ranks, int threads) {
 }
 
 struct Tasks {
-  Index count = 0;       ///< of rank 0
-  Index columns = 0;     ///< tasks that need not wait for each other: output tiles, parts included
-  Index received = 0;    ///< elements
+  Index count = 0;     ///< of rank 0
+  Index columns = 0;   ///< tasks that need not wait for each other: output tiles, parts included
+  Index received = 0;  ///< elements
 };
 
 Tasks tasks_of(const PlannedOp& op, const Planner& planner) {
@@ -91,16 +91,22 @@ TEST_CASE("tasks: no edge of a product's block makes it larger than a square blo
     Recorder recorder(machine(1, 1));
     recorder.product(recorder.source("A", {m, k}), false, recorder.source("B", {k, n}), false, m, n, k);
     const auto op = recorder.run().back();
-    return std::vector{op->plan.space.tiling(0).longest(), op->plan.space.tiling(1).longest(), op->plan.reduce[0].longest()};
+    return std::vector{op->plan.space.tiling(0).longest(), op->plan.space.tiling(1).longest(),
+                       op->plan.reduce[0].longest()};
   };
-  for (const auto& [m, n, k] : std::vector<std::array<Index, 3>>{{5000, 5000, 5000}, {4'000'000, 10, 10}, {10, 10, 4'000'000}, {4'000'000, 1, 300}, {300, 100'000, 300}}) {
+  for (const auto& [m, n, k] : std::vector<std::array<Index, 3>>{
+           {5000, 5000, 5000}, {4'000'000, 10, 10}, {10, 10, 4'000'000}, {4'000'000, 1, 300}, {300, 100'000, 300}}) {
     const std::vector<Index> longest = edges(m, n, k);
-    for (const auto& [a, b] : {std::pair{0, 1}, {0, 2}, {2, 1}}) CHECK(longest[idx(a)] * longest[idx(b)] <= Index{1136} * 1136);
-    for (const auto& [edge, extent] : {std::pair{longest[0], m}, {longest[1], n}, {longest[2], k}}) CHECK(edge >= std::min<Index>(extent, 768));
+    for (const auto& [a, b] : {std::pair{0, 1}, {0, 2}, {2, 1}})
+      CHECK(longest[idx(a)] * longest[idx(b)] <= Index{1136} * 1136);
+    for (const auto& [edge, extent] : {std::pair{longest[0], m}, {longest[1], n}, {longest[2], k}})
+      CHECK(edge >= std::min<Index>(extent, 768));
   }
 }
 
-TEST_CASE("tasks: maxima of few lines, of many and of all elements are computed by all threads, in the tiles of the operand") {
+TEST_CASE(
+    "tasks: maxima of few lines, of many and of all elements are computed by all threads, in the tiles of the "
+    "operand") {
   CHECK(maxima(4096, 4096, machine(1, 2)).columns == 16);
   CHECK(maxima(1000, 1000, machine(1, 2)).columns == 8);
   CHECK(maxima(200, 5000, machine(1, 2)).columns >= 4);
@@ -118,7 +124,13 @@ TEST_CASE("tasks: a small window or memory keeps thin products in short blocks")
     const TensorId x = recorder.source("X", {n, 10});
     const TensorId v = recorder.source("V", {10, 10});
     OpBuilder mirrored(OpClass::kContraction, "C", 2, 1);  // every row comes from another rank
-    mirrored.out("i", n).out("j", 10).reduce("k", 10).read(x, {at(0, n - 1, -1), at(2)}).read(v, {at(2), at(1)}).combine(Combine::kSum).flops(2);
+    mirrored.out("i", n)
+        .out("j", 10)
+        .reduce("k", 10)
+        .read(x, {at(0, n - 1, -1), at(2)})
+        .read(v, {at(2), at(1)})
+        .combine(Combine::kSum)
+        .flops(2);
     recorder.finish(mirrored, "C");
     recorder.run();
     CHECK(recorder.planner.largest_step() <= window);

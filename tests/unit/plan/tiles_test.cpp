@@ -10,13 +10,17 @@ Index tiles_of(const std::vector<Index>& shape, int threads, bool contraction, I
   PlanInputs inputs;
   inputs.threads = threads;
   Index tiles = 1;
-  for (const Tiling& t : choose_tiles({shape, std::vector<Index>(shape.size(), 1), contraction, threads, 1, 1, depth}, {}, inputs)) tiles *= t.tiles();
+  for (const Tiling& t :
+       choose_tiles({shape, std::vector<Index>(shape.size(), 1), contraction, threads, 1, 1, depth}, {}, inputs))
+    tiles *= t.tiles();
   return tiles;
 }
 
 }  // namespace
 
-TEST_CASE("tiles: a product has at least four for every thread; where one panel is all of the sum, in a number that the threads share evenly") {
+TEST_CASE(
+    "tiles: a product has at least four for every thread; where one panel is all of the sum, in a number that the "
+    "threads share evenly") {
   for (const Index n : {1000, 1024, 4000, 8000}) {
     for (const int threads : {2, 3, 4, 5, 6, 7}) {
       const Index tiles = tiles_of({n, n}, threads, true);

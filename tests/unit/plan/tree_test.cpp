@@ -29,11 +29,12 @@ struct Fetches {
     std::vector<Index> ranks;
   };
   std::map<std::tuple<PieceKey, Index, Index, Index>, Group> groups;  ///< by piece, super-block, panel and owner
-  std::vector<Index> sent;                                     ///< bytes, per rank
-  std::vector<Index> entered;                                  ///< bytes received from other nodes, per rank
+  std::vector<Index> sent;                                            ///< bytes, per rank
+  std::vector<Index> entered;                                         ///< bytes received from other nodes, per rank
 
   Fetches(const Op& op, const OpPlan& plan, const TensorLookup& tensors)
-      : sent(static_cast<std::size_t>(plan.space.ranks()), 0), entered(static_cast<std::size_t>(plan.space.ranks()), 0) {
+      : sent(static_cast<std::size_t>(plan.space.ranks()), 0),
+        entered(static_cast<std::size_t>(plan.space.ranks()), 0) {
     const TaskSpace space(op, plan, tensors);
     for (Index rank = 0; rank < plan.space.ranks(); ++rank) {
       StepCursor cursor(space, tensors, rank);
@@ -64,7 +65,8 @@ std::string wrong_groups(const Op& op, const OpPlan& plan, const TensorLookup& t
   const Fetches fetches(op, plan, tensors);
   std::map<std::pair<PieceKey, Index>, std::multiset<std::vector<Index>>> wanted;  // by piece and owner
   for (const auto& [key, group] : fetches.groups) {
-    if (space.ranks_wanting(group.piece, group.owner, std::get<1>(key), std::get<2>(key)) != group.ranks) return "ranks_wanting";
+    if (space.ranks_wanting(group.piece, group.owner, std::get<1>(key), std::get<2>(key)) != group.ranks)
+      return "ranks_wanting";
     wanted[{std::get<0>(key), group.owner}].insert(group.ranks);
   }
   std::set<TensorId> tensors_read;
@@ -120,7 +122,8 @@ TEST_CASE("trees reach every rank once, and nobody sends more than a logarithm o
       visit(owner, 0);
       CHECK(static_cast<Index>(reached.size()) == count);
       CHECK_FALSE(reached.contains(owner));
-      CHECK(static_cast<Index>(place_in_tree(ranks, owner, owner, 1).children.size()) == children_of_owner(ranks, owner, 1));
+      CHECK(static_cast<Index>(place_in_tree(ranks, owner, owner, 1).children.size()) ==
+            children_of_owner(ranks, owner, 1));
     }
   }
 }
@@ -163,10 +166,14 @@ std::string wrong_on_nodes(const std::vector<Index>& ranks, Index owner, Index p
       if (parent == rank) askers.push_back(child);
     }
     if (children != askers) return "children and parents disagree";
-    const auto log = [](Index n) { return std::max<Index>(kLeastTree - 1, static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(n)))); };
-    if (far[rank] > log(static_cast<Index>(nodes.size())) || near[rank] > log(per_node - 1)) return "too many copies by one rank";
+    const auto log = [](Index n) {
+      return std::max<Index>(kLeastTree - 1, static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(n))));
+    };
+    if (far[rank] > log(static_cast<Index>(nodes.size())) || near[rank] > log(per_node - 1))
+      return "too many copies by one rank";
   }
-  if (static_cast<Index>(place_in_tree(ranks, owner, owner, per_node).children.size()) != children_of_owner(ranks, owner, per_node)) {
+  if (static_cast<Index>(place_in_tree(ranks, owner, owner, per_node).children.size()) !=
+      children_of_owner(ranks, owner, per_node)) {
     return "children_of_owner";
   }
   return {};
@@ -227,13 +234,16 @@ TEST_CASE("trees: who wants a piece in a step, and what is sent, agree with all 
     // Diagonal writes have bounds only for some figures.
     std::map<int, int> written;
     for (const OutSubscript& s : test.op.out) ++written[s.label];
-    if (std::any_of(written.begin(), written.end(), [](const auto& uses) { return uses.first >= 0 && uses.second > 1; })) continue;
+    if (std::any_of(written.begin(), written.end(),
+                    [](const auto& uses) { return uses.first >= 0 && uses.second > 1; }))
+      continue;
     for (Index per_node = 1; per_node < test.plan.space.ranks(); ++per_node) {
       if (test.plan.space.ranks() % per_node != 0) continue;
       test.plan.ranks_per_node = per_node;
       INFO(per_node, " ranks a node");
       const Fetches fetches(test.op, test.plan, tensors);
-      for (const auto& [key, group] : fetches.groups) trees += static_cast<Index>(group.ranks.size()) >= kLeastTree ? 1 : 0;
+      for (const auto& [key, group] : fetches.groups)
+        trees += static_cast<Index>(group.ranks.size()) >= kLeastTree ? 1 : 0;
       for (Index rank = 0; rank < test.plan.space.ranks(); ++rank) {
         const Range sent = sent_bytes(test.op, test.plan, tensors, rank, {});
         const Index counted = fetches.sent[static_cast<std::size_t>(rank)];
@@ -277,7 +287,8 @@ TEST_CASE("trees: where a rank asks another one than the owner, all ranks take t
           bool relays = false;
           for (const auto& [key, group] : Fetches(op->op, op->plan, tensors).groups) {
             for (const Index rank : group.ranks) {
-              relays = relays || place_in_tree(group.ranks, group.owner, rank, op->plan.ranks_per_node).parent != group.owner;
+              relays = relays ||
+                       place_in_tree(group.ranks, group.owner, rank, op->plan.ranks_per_node).parent != group.owner;
             }
           }
           bool one_order = true;
@@ -298,8 +309,10 @@ TEST_CASE("trees: what products send is predicted exactly") {
     Index m, n, k;
   };
   for (const Index ranks : {2, 3, 4, 5, 6, 7, 9, 12, 16}) {
-    for (const Shape& s : {Shape{96, 96, 96}, Shape{97, 89, 101}, Shape{24, 24, 960}, Shape{960, 24, 24}, Shape{300, 1, 300}, Shape{1, 1, 5000}}) {
-      for (const auto& pair : std::vector<std::pair<Index, Index>>{{0, 1}, {7, 1}, {0, 2}, {7, 2}, {0, 3}, {0, 4}, {7, 4}, {0, 8}}) {
+    for (const Shape& s : {Shape{96, 96, 96}, Shape{97, 89, 101}, Shape{24, 24, 960}, Shape{960, 24, 24},
+                           Shape{300, 1, 300}, Shape{1, 1, 5000}}) {
+      for (const auto& pair :
+           std::vector<std::pair<Index, Index>>{{0, 1}, {7, 1}, {0, 2}, {7, 2}, {0, 3}, {0, 4}, {7, 4}, {0, 8}}) {
         const Index tile = pair.first;
         const Index per_node = pair.second;
         if (ranks % per_node != 0 || (per_node > 1 && per_node >= ranks)) continue;
@@ -314,7 +327,8 @@ TEST_CASE("trees: what products send is predicted exactly") {
         const auto planned = recorder.run();
         const TensorLookup tensors = recorder.planner.lookup();
         for (const auto& op : planned) {
-          INFO(s.m, "x", s.n, "x", s.k, " p=", ranks, " tile ", tile, ", ", per_node, " a node: ", op->plan.why, "; ", op->plan.space.describe({}));
+          INFO(s.m, "x", s.n, "x", s.k, " p=", ranks, " tile ", tile, ", ", per_node, " a node: ", op->plan.why, "; ",
+               op->plan.space.describe({}));
           const Fetches fetches(op->op, op->plan, tensors);
           for (Index rank = 0; rank < ranks; ++rank) {
             const Range sent = sent_bytes(op->op, op->plan, tensors, rank, {});

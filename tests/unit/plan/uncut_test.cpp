@@ -13,7 +13,8 @@ struct Case {
   TensorId next = 0;
   TensorId operand = -1;
 
-  Case(Index ranks, std::vector<Index> tile, const std::vector<Index>& shape, bool placed) : planner(inputs(ranks, std::move(tile))) {
+  Case(Index ranks, std::vector<Index> tile, const std::vector<Index>& shape, bool placed)
+      : planner(inputs(ranks, std::move(tile))) {
     OpBuilder source(OpClass::kSource, "A", 1, 1);
     for (const Index extent : shape) source.out("i", extent);
     operand = record(source.op());

@@ -106,15 +106,19 @@ TEST_CASE("plan value: files that are no plan of the program are refused with th
       {"", "line 1: this is no plan"},
       {"{\"version\": 1}\n", "line 1: this is no plan"},
       {"tdsl plan 1\nprogram \"sums\" region 0 ranks 4 schedule auto\n", "line 3: `mesh` is missing"},
-      {with_line(2, "program \"products\" region 0 ranks 4 schedule auto"), "line 2: it is a plan of `products`, not of `sums`"},
+      {with_line(2, "program \"products\" region 0 ranks 4 schedule auto"),
+       "line 2: it is a plan of `products`, not of `sums`"},
       {with_line(2, "program \"sums\" region 0 ranks four schedule auto"), "line 2: `four` is no number"},
-      {with_line(2, "program \"sums\" region 0 ranks 8 schedule auto"), "line 3: the mesh has not as many ranks as the plan"},
-      {"tdsl plan 1\nprogram \"sums\" region 0 ranks 2 schedule auto\nmesh a:2/1\n", "line 2: it is a plan for 2 ranks, not for 4"},
+      {with_line(2, "program \"sums\" region 0 ranks 8 schedule auto"),
+       "line 3: the mesh has not as many ranks as the plan"},
+      {"tdsl plan 1\nprogram \"sums\" region 0 ranks 2 schedule auto\nmesh a:2/1\n",
+       "line 2: it is a plan for 2 ranks, not for 4"},
       {with_line(3, "mesh a:2/1 b:2/1"), "line 3: the axes do not number the ranks"},
       {with_line(3, "mesh a:2/2 c:2/1"), "line 3: an axis is malformed"},
       {with_line(5, "2 load \"Y n:ab"), "line 5: a quote is missing"},
       {with_line(5, "2 load \"Y\" n:ac"), "line 5: `n:ac` is no layout of its dimensions: n, i"},
-      {with_line(5, "2 load \"Y\" n:ab keep everywhere for 40"), "line 5: site 40, which would read the copy, is none of this program"},
+      {with_line(5, "2 load \"Y\" n:ab keep everywhere for 40"),
+       "line 5: site 40, which would read the copy, is none of this program"},
       {with_line(6, "3 reduce \"Z\" n:ab"), "line 6: site 3 is a map here, not a reduce"},
       {with_line(6, "30 map \"Z\" n:ab"), "line 6: site 30 is none of this program"},
       {with_line(6, "2 map \"Z\" n:ab"), "line 6: site 2 is decided twice"},
@@ -186,9 +190,12 @@ TEST_CASE("plan value: sites that are placed lie so, and the rest is the cheapes
   CHECK(plans.found->seconds == doctest::Approx(cheapest));
 
   const std::vector<std::pair<std::string, std::string>> refused{
-      {"X", "the form is NAME=LAYOUT"},          {"Q=n:2", "nothing that is placed is called `Q`; there are X, Y, Z, G, s"},
-      {"X=m:2", "its dimensions: n, i"},         {"X=n:3", "4 ranks have no such layout"},
-      {"9=n:2", "the program has no site 9"},    {"X=n:2 -> n:4", "it has no partial results"},
+      {"X", "the form is NAME=LAYOUT"},
+      {"Q=n:2", "nothing that is placed is called `Q`; there are X, Y, Z, G, s"},
+      {"X=m:2", "its dimensions: n, i"},
+      {"X=n:3", "4 ranks have no such layout"},
+      {"9=n:2", "the program has no site 9"},
+      {"X=n:2 -> n:4", "it has no partial results"},
       {"X=home 7", "4 ranks have no such layout"},
   };
   for (const auto& [text, message] : refused) {
@@ -229,7 +236,8 @@ TEST_CASE("plan value: every value of a site costs what the program costs with i
         const AskedLayouts asked(region, inputs, {std::to_string(site) + "=" + value.layout});
         const FoundPlan placed = search(region, inputs, {false, &asked});
         CHECK(placed.seconds <= value.seconds * (1 + 1e-9));
-        if (!value.chosen && value.layout.find("->") == std::string::npos) CHECK(placed.seconds == doctest::Approx(value.seconds));
+        if (!value.chosen && value.layout.find("->") == std::string::npos)
+          CHECK(placed.seconds == doctest::Approx(value.seconds));
         ++compared;
       }
       const std::optional<SiteValue> next = values.runner_up(site);

@@ -46,7 +46,8 @@ TEST_CASE("plan work: 500 operations on 4096 ranks") {
   const MeshPlans plans = search_meshes(region, inputs, {.copies = false, .tables = &tables});
   REQUIRE(!plans.found.empty());
   CHECK(plans.found.front().fits);
-  // Operations that resemble another one cost nothing again: pairs of layouts are priced for about ten kinds of operands on four meshes.
+  // Operations that resemble another one cost nothing again: pairs of layouts are priced for about ten kinds of
+  // operands on four meshes.
   CHECK(tables.made() < 200'000);
   // 3 million entries a mesh, of a thousand tables, are read some twenty times.
   CHECK(plans.work < 200'000'000);
@@ -92,7 +93,8 @@ TEST_CASE("plan work: few ranks stand for many, both ends among them") {
   for (const Mesh& nodes : few_meshes(4096, 16)) {
     const std::vector<Index> sample = mesh_sample(nodes, true);
     CHECK(sample.size() % 16 == 0);
-    for (std::size_t k = 0; k < sample.size(); ++k) CHECK(sample[k] == sample[k / 16 * 16] + static_cast<Index>(k % 16));
+    for (std::size_t k = 0; k < sample.size(); ++k)
+      CHECK(sample[k] == sample[k / 16 * 16] + static_cast<Index>(k % 16));
     for (std::size_t k = 0; k < sample.size(); k += 16) CHECK(sample[k] % 16 == 0);
   }
 }

@@ -57,11 +57,14 @@ TEST_CASE("block grid: NumS's automatic grids") {
 TEST_CASE("workflow: a product of 2 x 2 blocks") {
   const Region region = tiled_product(4, 4, 4);
   const Workflow workflow = workflow_of(region, tiled({2}), {});
-  CHECK(counted(workflow) == std::map<TaskKind, int>{{TaskKind::kLoad, 8}, {TaskKind::kPair, 8}, {TaskKind::kApply, 8}, {TaskKind::kReduce, 4}});
+  CHECK(counted(workflow) ==
+        std::map<TaskKind, int>{
+            {TaskKind::kLoad, 8}, {TaskKind::kPair, 8}, {TaskKind::kApply, 8}, {TaskKind::kReduce, 4}});
   const std::string text = print(workflow, region);
   CHECK(text.substr(0, text.find('\n')) == "workflow of 28 tasks");
-  for (const char* line : {"\n0 load A[0, 0]\n", "\n7 load B[1, 1]\n", "\n8 pair C[0, 0] panel [0] of 0 4\n", "\n9 apply C[0, 0] panel [0] of 8\n",
-                           "\n10 pair C[0, 0] panel [1] of 1 6\n", "\n24 reduce C[0, 0] of 9 11\n", "\n27 reduce C[1, 1] of 21 23\n"}) {
+  for (const char* line : {"\n0 load A[0, 0]\n", "\n7 load B[1, 1]\n", "\n8 pair C[0, 0] panel [0] of 0 4\n",
+                           "\n9 apply C[0, 0] panel [0] of 8\n", "\n10 pair C[0, 0] panel [1] of 1 6\n",
+                           "\n24 reduce C[0, 0] of 9 11\n", "\n27 reduce C[1, 1] of 21 23\n"}) {
     CHECK_MESSAGE(text.find(line) != std::string::npos, text);
   }
   CHECK(workflow.ops[2].result == std::vector<TaskNumber>{24, 25, 26, 27});
@@ -102,20 +105,25 @@ TEST_CASE("workflow: neighbours, bases and strides") {
   std::vector<TensorId> ids;
   Region region;
   const auto record = [&](OpBuilder builder, std::vector<Index> shape) {
-    builder.op().outputs = {{static_cast<TensorId>(region.ops.size()), {8, "f64"}, std::move(shape), builder.op().name}};
+    builder.op().outputs = {
+        {static_cast<TensorId>(region.ops.size()), {8, "f64"}, std::move(shape), builder.op().name}};
     region.ops.push_back({builder.op(), 1, 0, {}});
   };
   record(std::move(OpBuilder(OpClass::kLoad, "a", 1, 1).out("i", Index{9})), {9});
   record(std::move(OpBuilder(OpClass::kMap, "b", 2, 1).out("i", Interval{1, 8}).read(0, {near(0, -1, 2)})), {7});
-  record(std::move(OpBuilder(OpClass::kMap, "c", 3, 1).label("i", {0, 2}).write({9}, {{0, 1, 0}}).base(0).read(1, {at(0)})), {9});
+  record(std::move(
+             OpBuilder(OpClass::kMap, "c", 3, 1).label("i", {0, 2}).write({9}, {{0, 1, 0}}).base(0).read(1, {at(0)})),
+         {9});
   const Workflow workflow = workflow_of(region, tiled({3}), {});
-  const auto blocks = [&](std::size_t op, std::size_t block) { return blocks_of(workflow, workflow.ops[op].result[block]); };
+  const auto blocks = [&](std::size_t op, std::size_t block) {
+    return blocks_of(workflow, workflow.ops[op].result[block]);
+  };
   CHECK(blocks(1, 0) == std::vector<TaskNumber>{0, 1});  // b[0..3) reads a[0..5)
   CHECK(blocks(1, 1) == std::vector<TaskNumber>{1, 2});
   CHECK(workflow.blocks_of(workflow.task(workflow.ops[1].result[1]))[1].bytes == 16);
   CHECK(blocks(1, 2) == std::vector<TaskNumber>{2});
   CHECK(blocks(2, 0) == std::vector<TaskNumber>{0, workflow.ops[1].result[0]});  // written: the base's block and b's
-  CHECK(blocks(2, 1) == std::vector<TaskNumber>{1});                            // kept
+  CHECK(blocks(2, 1) == std::vector<TaskNumber>{1});                             // kept
 }
 
 TEST_CASE("workflow: results are cut as operands are, sources by the automatic grid") {
@@ -136,6 +144,8 @@ TEST_CASE("workflow: results are cut as operands are, sources by the automatic g
 TEST_CASE("workflow: too many tasks are refused") {
   const Region region = tiled_product(40, 40, 40);
   CHECK(workflow_of(region, tiled({4}), {}, 2300).tasks.size() == 200 + 2000 + 100);
-  for (const Index most : {2299, 1500, 1299, 200, 199, 1}) CHECK_THROWS_AS((void)workflow_of(region, tiled({4}), {}, most), NoPlan);
-  CHECK_THROWS_WITH_AS(workflow_of(tiled_product(4000, 4000, 4000), tiled({4}), {}), "the task workflow has more than 1000000 tasks; a larger --tile gives fewer", NoPlan);
+  for (const Index most : {2299, 1500, 1299, 200, 199, 1})
+    CHECK_THROWS_AS((void)workflow_of(region, tiled({4}), {}, most), NoPlan);
+  CHECK_THROWS_WITH_AS(workflow_of(tiled_product(4000, 4000, 4000), tiled({4}), {}),
+                       "the task workflow has more than 1000000 tasks; a larger --tile gives fewer", NoPlan);
 }

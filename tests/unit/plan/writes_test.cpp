@@ -59,10 +59,15 @@ struct StoreCase {
     inputs.machine.write_call = write_call;
   }
   [[nodiscard]] std::vector<Candidate> candidates() const {
-    return candidates_for(op, inputs, {[this](TensorId) { return &value; }, [this](TensorId) -> const TensorDesc& { return value.desc; }, {}, nullptr});
+    return candidates_for(op, inputs,
+                          {[this](TensorId) { return &value; },
+                           [this](TensorId) -> const TensorDesc& { return value.desc; },
+                           {},
+                           nullptr});
   }
   [[nodiscard]] Cost cost(const Candidate& c, Index rank) const {
-    return cost_of(c.op, c.plan, [this](TensorId) -> const PlacedTensor& { return value; }, rank, inputs.machine, 1);
+    return cost_of(
+        c.op, c.plan, [this](TensorId) -> const PlacedTensor& { return value; }, rank, inputs.machine, 1);
   }
 };
 
@@ -74,12 +79,14 @@ TEST_CASE("writes: pieces of random distributions are counted in closed form") {
     Random random(seed, number);
     const Index ranks = random.in(1, 8);
     std::vector<Tiling> tilings;
-    for (int d = random.small(0, 3); d > 0; --d) tilings.push_back(tdsl::tests::random_tiling(random, random.chance(4) ? 0 : random.in(1, 9)));
+    for (int d = random.small(0, 3); d > 0; --d)
+      tilings.push_back(tdsl::tests::random_tiling(random, random.chance(4) ? 0 : random.in(1, 9)));
     const Distribution tiles = tdsl::tests::random_distribution(random, ranks, std::move(tilings)).one_copy();
     for (Index rank = 0; rank < ranks; ++rank) {
       double counted = 0;
       tiles.for_each_owned(rank, [&](const Coord& tile) { counted += pieces_of(tiles.box(tile), tiles); });
-      REQUIRE_MESSAGE(file_writes(tiles, rank) == counted, "case " << number << ", rank " << rank << ": " << tiles.describe({}));
+      REQUIRE_MESSAGE(file_writes(tiles, rank) == counted,
+                      "case " << number << ", rank " << rank << ": " << tiles.describe({}));
     }
   }
 }
@@ -92,7 +99,7 @@ TEST_CASE("writes: a store of short pieces may be of whole rows") {
     const Cost blocks = square.cost(both[0], rank), rows = square.cost(both[1], rank);
     CHECK(blocks.writes.lo == 4096);  // 2048 rows of two blocks each
     CHECK(blocks.bytes_received.hi == 0);
-    CHECK(rows.writes.lo == 8);       // of 4 MiB
+    CHECK(rows.writes.lo == 8);  // of 4 MiB
     CHECK(rows.writes.hi == 8);
     CHECK(rows.file_bytes == double{32 << 20});
     CHECK(rows.bytes_received.lo == double{16 << 20});  // what the other rank with these rows has
@@ -112,10 +119,10 @@ TEST_CASE("writes: a store of short pieces may be of whole rows") {
   CHECK(wide.candidates().size() == 2);
   wide.inputs.window = 2 << 20;  // less than four rows
   CHECK(wide.candidates().size() == 1);
-  CHECK(StoreCase({4096, 4096}, {2, 2}, 0).candidates().size() == 1);      // pieces cost nothing
-  CHECK(StoreCase({100000, 1}, {4, 1}, 1e-4).candidates().size() == 1);    // they are whole rows
-  CHECK(StoreCase({1000, 1 << 20}, {2, 2}, 1e-4).candidates().size() == 1); // they are long
-  CHECK(StoreCase({100, 100}, {2, 2}, 1e-4).candidates().size() == 1);     // they are few
+  CHECK(StoreCase({4096, 4096}, {2, 2}, 0).candidates().size() == 1);        // pieces cost nothing
+  CHECK(StoreCase({100000, 1}, {4, 1}, 1e-4).candidates().size() == 1);      // they are whole rows
+  CHECK(StoreCase({1000, 1 << 20}, {2, 2}, 1e-4).candidates().size() == 1);  // they are long
+  CHECK(StoreCase({100, 100}, {2, 2}, 1e-4).candidates().size() == 1);       // they are few
 }
 
 TEST_CASE("writes: rows of more dimensions are cut where there are enough of them") {
@@ -129,5 +136,6 @@ TEST_CASE("writes: rows of more dimensions are cut where there are enough of the
   }
   CHECK(writes == 12);  // 250 rows of each of three planes on every rank
   CHECK(bytes == 24e6);
-  CHECK_FALSE(row_slabs(StoreCase({3, 2, 1000}, {1, 1, 4}, 1e-4).value.desc, Distribution::replicated(4, {}), 1 << 20).has_value());
+  CHECK_FALSE(row_slabs(StoreCase({3, 2, 1000}, {1, 1, 4}, 1e-4).value.desc, Distribution::replicated(4, {}), 1 << 20)
+                  .has_value());
 }

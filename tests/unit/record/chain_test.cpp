@@ -20,7 +20,8 @@ double fewest(const std::vector<Index>& sizes, std::size_t first, std::size_t la
   if (first == last) return 0;
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t k = first; k < last; ++k) {
-    best = std::min(best, fewest(sizes, first, k) + fewest(sizes, k + 1, last) + static_cast<double>(sizes[first] * sizes[k + 1] * sizes[last + 1]));
+    best = std::min(best, fewest(sizes, first, k) + fewest(sizes, k + 1, last) +
+                              static_cast<double>(sizes[first] * sizes[k + 1] * sizes[last + 1]));
   }
   return best;
 }
@@ -33,11 +34,14 @@ plan::Region recorded(const std::vector<Index>& sizes) {
       std::vector<Index> shape{sizes[k], sizes[k + 1]};
       if (k % 2 == 1) std::swap(shape[0], shape[1]);
       if (k + 2 == sizes.size() && sizes.back() == 1) shape = {sizes[k]};
-      tensors.push_back(recorder.load("F" + std::to_string(k), ElementType::kF64, shape, {}, {static_cast<int>(k) + 1, 1}));
+      tensors.push_back(
+          recorder.load("F" + std::to_string(k), ElementType::kF64, shape, {}, {static_cast<int>(k) + 1, 1}));
     }
     ProductChain chain{"P", {}, sizes, {}, {100, 2}};
-    for (std::size_t k = 0; k < tensors.size(); ++k) chain.factors.emplace_back(tensors[k], k % 2 == 1 && tensors[k].state().desc.shape.size() == 2);
-    static_cast<void>(record_chain(chain, [&](plan::OpBuilder& op) { return recorder.record(std::move(op.op()), ElementType::kF64); }));
+    for (std::size_t k = 0; k < tensors.size(); ++k)
+      chain.factors.emplace_back(tensors[k], k % 2 == 1 && tensors[k].state().desc.shape.size() == 2);
+    static_cast<void>(record_chain(
+        chain, [&](plan::OpBuilder& op) { return recorder.record(std::move(op.op()), ElementType::kF64); }));
   });
 }
 

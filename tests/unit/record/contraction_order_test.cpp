@@ -28,7 +28,8 @@ ProductLabels product_of(const std::string& text, std::mt19937_64& random) {
     if (letters.find(c) == std::string::npos) letters += c;
     labels.factors.back().push_back(static_cast<int>(letters.find(c)));
   }
-  for (std::size_t l = 0; l < letters.size(); ++l) labels.sizes.push_back(static_cast<double>(std::uint64_t{2} << random() % 10));
+  for (std::size_t l = 0; l < letters.size(); ++l)
+    labels.sizes.push_back(static_cast<double>(std::uint64_t{2} << random() % 10));
   return labels;
 }
 
@@ -93,7 +94,8 @@ struct AllOrders {
 
 TEST_CASE("contraction orders: the best one is the best of all") {
   std::mt19937_64 random(3);
-  for (const char* text : {"ijk,jr,kr->ir", "i,ij,j->", "ki,k,kj->ij", "ijk,jl,kl->il", "abcd,bi,ci,di->ai", "ab,bc,ca,ad->d", "ijk,ia,jb,kc->abc", "ab,bcd,ce,df,efg->ag", "abx,bc,cdy->ad"}) {
+  for (const char* text : {"ijk,jr,kr->ir", "i,ij,j->", "ki,k,kj->ij", "ijk,jl,kl->il", "abcd,bi,ci,di->ai",
+                           "ab,bc,ca,ad->d", "ijk,ia,jb,kc->abc", "ab,bcd,ce,df,efg->ag", "abx,bc,cdy->ad"}) {
     for (int round = 0; round < 20; ++round) {
       const ProductLabels labels = product_of(text, random);
       const Contractions contractions(labels);

@@ -24,7 +24,8 @@ Recording with_forms(const std::vector<double>& once, const std::vector<double>&
     const auto choose = [&](int site, const std::vector<double>& flops) {
       std::vector<Control::Branch> forms;
       for (std::size_t k = 0; k < flops.size(); ++k) {
-        forms.emplace_back([&, site, k, f = flops[k]] { x = vector(recorder, site + 1 + static_cast<int>(k), 1000, f, &x); });
+        forms.emplace_back(
+            [&, site, k, f = flops[k]] { x = vector(recorder, site + 1 + static_cast<int>(k), 1000, f, &x); });
       }
       control.choose(site, forms);
     };
@@ -71,7 +72,8 @@ TEST_CASE("forms: weights count, and what no survey came to is not taken") {
   const Recording program = [](Recorder& recorder, Control& control) {
     TensorHandle x = vector(recorder, 1, 1000, 1);
     control.for_loop(Known::kStart, 0, 9, 1, [&](Index i) {
-      const std::vector<Control::Branch> forms{[&] { x = vector(recorder, 11, 1000, 20, &x); }, [&] { x = vector(recorder, 12, 1000, i == 0 ? 100 : 1, &x); }};
+      const std::vector<Control::Branch> forms{[&] { x = vector(recorder, 11, 1000, 20, &x); },
+                                               [&] { x = vector(recorder, 12, 1000, i == 0 ? 100 : 1, &x); }};
       control.choose(10, forms);
     });
   };
@@ -80,13 +82,15 @@ TEST_CASE("forms: weights count, and what no survey came to is not taken") {
   const Recording nested = [](Recorder& recorder, Control& control) {
     TensorHandle x = vector(recorder, 1, 1000, 1);
     const auto inner = [&] {
-      const std::vector<Control::Branch> forms{[&] { x = vector(recorder, 21, 1000, 9, &x); }, [&] { x = vector(recorder, 22, 1000, 4, &x); }};
+      const std::vector<Control::Branch> forms{[&] { x = vector(recorder, 21, 1000, 9, &x); },
+                                               [&] { x = vector(recorder, 22, 1000, 4, &x); }};
       control.choose(20, forms);
     };
     const std::vector<Control::Branch> forms{[&] { x = vector(recorder, 11, 1000, 50, &x); }, inner};
     control.choose(10, forms);
   };
-  CHECK(start_of(nested, inputs_of(1), by(plan::Schedule::kGreedy)).plan->forms == std::map<int, int>{{10, 1}, {20, 1}});
+  CHECK(start_of(nested, inputs_of(1), by(plan::Schedule::kGreedy)).plan->forms ==
+        std::map<int, int>{{10, 1}, {20, 1}});
 }
 
 TEST_CASE("forms: predicted seconds decide over operations, but not under --reproducible") {
@@ -94,12 +98,11 @@ TEST_CASE("forms: predicted seconds decide over operations, but not under --repr
   const Recording program = [](Recorder& recorder, Control& control) {
     const TensorHandle x = vector(recorder, 1, 10'000'000, 1);
     TensorHandle y;
-    const std::vector<Control::Branch> forms{
-        [&] {
-          const TensorHandle between = vector(recorder, 11, 10'000'000, 1, &x);
-          y = vector(recorder, 12, 10'000'000, 1, &between);
-        },
-        [&] { y = vector(recorder, 13, 10'000'000, 2.5, &x); }};
+    const std::vector<Control::Branch> forms{[&] {
+                                               const TensorHandle between = vector(recorder, 11, 10'000'000, 1, &x);
+                                               y = vector(recorder, 12, 10'000'000, 1, &between);
+                                             },
+                                             [&] { y = vector(recorder, 13, 10'000'000, 2.5, &x); }};
     control.choose(10, forms);
   };
   plan::PlanInputs inputs = inputs_of(1);

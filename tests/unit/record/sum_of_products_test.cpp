@@ -29,7 +29,8 @@ std::string letters_of(const plan::Op& op) {
   for (const plan::OutSubscript& s : op.out) text += op.labels[static_cast<std::size_t>(s.label)].name;
   for (const plan::Access& access : op.reads) {
     text += ",";
-    for (const plan::DimAccess& dim : access.dims) text += op.labels[static_cast<std::size_t>(dim.terms.front().label)].name;
+    for (const plan::DimAccess& dim : access.dims)
+      text += op.labels[static_cast<std::size_t>(dim.terms.front().label)].name;
   }
   return text;
 }
@@ -51,7 +52,8 @@ SumRecorded recorded_sum(const std::string& text, const std::map<char, Index>& s
     }
     plan::OpBuilder op(plan::OpClass::kReduce, "S", 100, 2);
     for (std::size_t l = 0; l < letters.size(); ++l) {
-      l < outs ? op.out(letters.substr(l, 1), sizes.at(letters[l])) : op.reduce(letters.substr(l, 1), sizes.at(letters[l]));
+      l < outs ? op.out(letters.substr(l, 1), sizes.at(letters[l]))
+               : op.reduce(letters.substr(l, 1), sizes.at(letters[l]));
     }
     std::vector<TensorHandle> tensors;
     SumOfProducts sum{{}, {}};
@@ -87,7 +89,8 @@ double flops_of_all(const plan::Region& region) {
 
 }  // namespace
 
-TEST_CASE("sums of products: the first form has the fewest operations, whatever the sizes; the last one is all at once") {
+TEST_CASE(
+    "sums of products: the first form has the fewest operations, whatever the sizes; the last one is all at once") {
   std::mt19937_64 random(9);
   for (const char* text : {"ijk,jr,kr->ir", "ki,k,kj->ij", "ijx,jl,kl->i", "abcd,bi,ci,di->ai", "ab,bc,cd,da->"}) {
     std::map<int, std::string> shapes;
@@ -98,14 +101,18 @@ TEST_CASE("sums of products: the first form has the fewest operations, whatever 
       const SumRecorded first = recorded_sum(text, sizes, 0);
       const int forms = first.region.choices.front().forms;
       CHECK(first.region.choices.front().site == 100);
-      CHECK(forms == (std::string(text).find(',', std::string(text).find(',', std::string(text).find(',') + 1) + 1) == std::string::npos ? 4 : 3));
+      CHECK(forms == (std::string(text).find(',', std::string(text).find(',', std::string(text).find(',') + 1) + 1) ==
+                              std::string::npos
+                          ? 4
+                          : 3));
       for (int form = 0; form < forms; ++form) {
         const SumRecorded here = recorded_sum(text, sizes, form);
         if (form + 1 < forms) least = std::min(least, flops_of_all(here.region));
         CHECK(here.names.back() == "S");
         CHECK((here.names.size() == 1) == (form + 1 == forms));
         // What a site records differs by its extents alone.
-        for (const auto& [site, shape] : here.shapes) CHECK_MESSAGE(shapes.emplace(site, shape).first->second == shape, text);
+        for (const auto& [site, shape] : here.shapes)
+          CHECK_MESSAGE(shapes.emplace(site, shape).first->second == shape, text);
       }
       CHECK(flops_of_all(first.region) == least);
     }
@@ -118,7 +125,9 @@ TEST_CASE("sums of products: operations name what they contract, and a note tell
   const SumRecorded sum = recorded_sum("ijk,jr,kr->ir", {{'i', 20}, {'j', 10}, {'k', 10}, {'r', 4}}, 0);
   CHECK(sum.names == std::vector<std::string>{"B C", "S"});
   REQUIRE(sum.notes.size() == 1);
-  CHECK(sum.notes[0] == "A (B C): 1.64e+04 operations; (A B) C: 1.76e+04 operations; (A C) B: 1.76e+04 operations; all at once: 2.4e+04 operations");
+  CHECK(sum.notes[0] ==
+        "A (B C): 1.64e+04 operations; (A B) C: 1.76e+04 operations; (A C) B: 1.76e+04 operations; all at once: "
+        "2.4e+04 operations");
   // The labels of the product of matrices are together: j and k are one.
   const plan::Op& product = sum.region.ops[3].op;
   CHECK(product.name == "B C");

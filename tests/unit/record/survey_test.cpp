@@ -14,7 +14,8 @@ using plan::Region;
 namespace {
 
 /// An operation of one element at a site.
-TensorHandle step(Recorder& recorder, int site, const std::vector<const TensorHandle*>& operands = {}, const std::string& name = "x") {
+TensorHandle step(Recorder& recorder, int site, const std::vector<const TensorHandle*>& operands = {},
+                  const std::string& name = "x") {
   plan::OpBuilder op(operands.empty() ? plan::OpClass::kSource : plan::OpClass::kMap, name, site, 10 * site);
   for (const TensorHandle* operand : operands) op.read(operand->id(), {});
   return recorder.record(std::move(op.op()), ElementType::kF64);
@@ -25,7 +26,8 @@ std::string weights(const Region& region) {
   std::string text;
   for (const plan::RegionOp& op : region.ops) {
     const bool whole = op.weight == static_cast<double>(static_cast<Index>(op.weight));
-    text += (text.empty() ? "" : " ") + std::to_string(op.op.site) + "x" + (whole ? std::to_string(static_cast<Index>(op.weight)) : std::to_string(op.weight).substr(0, 5));
+    text += (text.empty() ? "" : " ") + std::to_string(op.op.site) + "x" +
+            (whole ? std::to_string(static_cast<Index>(op.weight)) : std::to_string(op.weight).substr(0, 5));
   }
   return text;
 }
@@ -33,8 +35,12 @@ std::string weights(const Region& region) {
 }  // namespace
 
 TEST_CASE("survey: a loop is recorded for its first and a middle iteration") {
-  for (const auto& [trips, wanted, iterations] : std::vector<std::tuple<Index, std::string, std::vector<Index>>>{
-           {8, "1x1 2x1 2x7 3x1", {0, 4}}, {2, "1x1 2x1 2x1 3x1", {0, 1}}, {3, "1x1 2x1 2x2 3x1", {0, 1}}, {1, "1x1 2x1 3x1", {0}}, {0, "1x1 3x1", {}}}) {
+  for (const auto& [trips, wanted, iterations] :
+       std::vector<std::tuple<Index, std::string, std::vector<Index>>>{{8, "1x1 2x1 2x7 3x1", {0, 4}},
+                                                                       {2, "1x1 2x1 2x1 3x1", {0, 1}},
+                                                                       {3, "1x1 2x1 2x2 3x1", {0, 1}},
+                                                                       {1, "1x1 2x1 3x1", {0}},
+                                                                       {0, "1x1 3x1", {}}}) {
     std::vector<Index> seen;
     const Region region = survey([&, count = trips](Recorder& recorder, Control& control) {
       static_cast<void>(step(recorder, 1));
@@ -68,7 +74,9 @@ TEST_CASE("survey: loops downwards, by steps and with ranges from data") {
 
 TEST_CASE("survey: weights of nested loops multiply, and deep loops are recorded once") {
   const Region two = survey([](Recorder& recorder, Control& control) {
-    control.for_loop(Known::kStart, 0, 4, 1, [&](Index) { control.for_loop(Known::kStart, 0, 3, 1, [&](Index) { static_cast<void>(step(recorder, 1)); }); });
+    control.for_loop(Known::kStart, 0, 4, 1, [&](Index) {
+      control.for_loop(Known::kStart, 0, 3, 1, [&](Index) { static_cast<void>(step(recorder, 1)); });
+    });
   });
   CHECK(weights(two) == "1x1 1x2 1x3 1x6");
   const Region deep = survey([](Recorder& recorder, Control& control) {
@@ -101,8 +109,13 @@ TEST_CASE("survey: a while loop asks once more than it runs, and a condition tha
   const auto loop = [](Known known, int true_times) {
     return survey([=](Recorder& recorder, Control& control) {
       int asked = 0;
-      control.while_loop(known, [&] { static_cast<void>(step(recorder, 1)); return asked++ < true_times; },
-                         [&](Index) { static_cast<void>(step(recorder, 2)); });
+      control.while_loop(
+          known,
+          [&] {
+            static_cast<void>(step(recorder, 1));
+            return asked++ < true_times;
+          },
+          [&](Index) { static_cast<void>(step(recorder, 2)); });
     });
   };
   CHECK(weights(loop(Known::kData, 0)) == "1x1 2x1 1x9 2x9 1x1");
@@ -117,10 +130,13 @@ TEST_CASE("survey: branches in loops over scalars are followed, and nobody waits
   const Region collatz = survey([&](Recorder& recorder, Control& control) {
     Index k = 27;
     steps = 0;
-    control.while_loop(kScalars, [&] { return k != 1; }, [&](Index) {
-      control.if_else(Known::kLoop, 5, k % 2 == 0, [&] { k /= 2; }, [&] { k = 3 * k + 1; });
-      ++steps;
-    });
+    control.while_loop(
+        kScalars, [&] { return k != 1; },
+        [&](Index) {
+          control.if_else(
+              Known::kLoop, 5, k % 2 == 0, [&] { k /= 2; }, [&] { k = 3 * k + 1; });
+          ++steps;
+        });
     static_cast<void>(step(recorder, 1));
   });
   CHECK(steps == 111);
@@ -129,7 +145,8 @@ TEST_CASE("survey: branches in loops over scalars are followed, and nobody waits
   Index turns = 0;
   const Region endless = survey([&](Recorder& recorder, Control& control) {
     control.if_else(Known::kData, 1, true, [&] { static_cast<void>(step(recorder, 1)); }, {});
-    control.while_loop(kScalars, [] { return true; }, [&](Index) { ++turns; });
+    control.while_loop(
+        kScalars, [] { return true; }, [&](Index) { ++turns; });
     control.if_else(Known::kData, 2, true, [&] { static_cast<void>(step(recorder, 2)); }, {});
   });
   CHECK(endless.fence == "a loop over scalars runs more than 1000000 times");
@@ -141,14 +158,16 @@ TEST_CASE("survey: loops over scalars run to their end, up to a limit") {
   Index value = 1;
   const Region region = survey([&](Recorder&, Control& control) {
     control.for_loop(kScalars, 0, 1000, 1, [&](Index i) { sum += i; });
-    control.while_loop(kScalars, [&] { return value < 5000; }, [&](Index) { value *= 2; });
+    control.while_loop(
+        kScalars, [&] { return value < 5000; }, [&](Index) { value *= 2; });
   });
   CHECK(sum == 499500);
   CHECK(value == 8192);
   CHECK(region.whole);
   const Region endless = survey([&](Recorder& recorder, Control& control) {
     static_cast<void>(step(recorder, 1));
-    control.while_loop(kScalars, [] { return true; }, [](Index) {});
+    control.while_loop(
+        kScalars, [] { return true; }, [](Index) {});
     static_cast<void>(step(recorder, 2));
   });
   CHECK(weights(endless) == "1x1");
@@ -159,9 +178,12 @@ TEST_CASE("survey: a branch that is not known at start is taken both ways, in ru
   const Region region = survey([](Recorder& recorder, Control& control) {
     static_cast<void>(step(recorder, 1));
     control.for_loop(Known::kStart, 0, 5, 1, [&](Index) {
-      control.if_else(Known::kLoop, 9, true, [&] { static_cast<void>(step(recorder, 2)); }, [&] { static_cast<void>(step(recorder, 3)); });
+      control.if_else(
+          Known::kLoop, 9, true, [&] { static_cast<void>(step(recorder, 2)); },
+          [&] { static_cast<void>(step(recorder, 3)); });
     });
-    control.if_else(Known::kStart, 0, false, [&] { static_cast<void>(step(recorder, 4)); }, nullptr);
+    control.if_else(
+        Known::kStart, 0, false, [&] { static_cast<void>(step(recorder, 4)); }, nullptr);
   });
   CHECK(weights(region) == "1x0.500 2x0.500 2x2 1x0.500 3x0.500 3x2");
   CHECK(region.ops.front().run == 0);
@@ -174,14 +196,17 @@ TEST_CASE("survey: nested branches are all taken, in eight runs at most") {
     return survey([=](Recorder& recorder, Control& control) {
       std::function<void(int)> branch = [&](int d) {
         static_cast<void>(step(recorder, 100 + d));
-        if (d < depth) control.if_else(Known::kData, d + 1, true, [&] { static_cast<void>(step(recorder, 200 + d)); }, [&] { branch(d + 1); });
+        if (d < depth)
+          control.if_else(
+              Known::kData, d + 1, true, [&] { static_cast<void>(step(recorder, 200 + d)); }, [&] { branch(d + 1); });
       };
       branch(0);
     });
   };
   const Region three = nested(3);
   for (const int site : {100, 101, 102, 103, 200, 201, 202}) {
-    CHECK(std::any_of(three.ops.begin(), three.ops.end(), [&](const plan::RegionOp& op) { return op.op.site == site; }));
+    CHECK(
+        std::any_of(three.ops.begin(), three.ops.end(), [&](const plan::RegionOp& op) { return op.op.site == site; }));
   }
   CHECK(nested(10).ops.back().run == kSurveyRuns - 1);
 }
@@ -256,9 +281,11 @@ TEST_CASE("region: the hash is of everything but names and lines") {
              const TensorHandle a = recorder.source(s.name, ElementType::kF64, {s.extent}, {}, {1, 4});
              const TensorHandle b = recorder.source(s.name, ElementType::kF64, {s.extent}, {}, {3, 4});
              control.for_loop(Known::kStart, 0, s.trips, 1, [&](Index) {
-               static_cast<void>(s.swapped ? step(recorder, s.site, {&b, &a}, s.name) : step(recorder, s.site, {&a, &b}, s.name));
+               static_cast<void>(s.swapped ? step(recorder, s.site, {&b, &a}, s.name)
+                                           : step(recorder, s.site, {&a, &b}, s.name));
              });
-           }).hash;
+           })
+        .hash;
   };
   const std::uint64_t plain = hash({});
   CHECK(hash({.name = "another"}) == plain);

@@ -53,7 +53,9 @@ TEST_CASE("exact: a loop's next value stays in 64 bits") {
 }
 
 TEST_CASE("sizes: bytes are counted without wrapping") {
-  const auto legal = [](auto... extents) { return tdsl::rt::is_legal_size(std::array<std::int64_t, sizeof...(extents)>{extents...}, 8); };
+  const auto legal = [](auto... extents) {
+    return tdsl::rt::is_legal_size(std::array<std::int64_t, sizeof...(extents)>{extents...}, 8);
+  };
   CHECK(legal(std::int64_t{1} << 50));
   CHECK_FALSE(legal((std::int64_t{1} << 50) + 1));
   CHECK_FALSE(legal(std::int64_t{3037000500}, std::int64_t{3037000500}));
@@ -61,7 +63,8 @@ TEST_CASE("sizes: bytes are counted without wrapping") {
   CHECK_FALSE(legal(std::int64_t{0}, std::int64_t{1} << 62));
   CHECK_FALSE(legal(std::int64_t{-1}));
   const std::array<std::int64_t, 2> shape{7, std::int64_t{1} << 62};
-  CHECK(tdsl::rt::too_large_text("A", "f64", shape) == "A is f64[7, 4611686018427387904], which is too large: a tensor has at most 2^53 bytes");
+  CHECK(tdsl::rt::too_large_text("A", "f64", shape) ==
+        "A is f64[7, 4611686018427387904], which is too large: a tensor has at most 2^53 bytes");
   tdsl::plan::TensorDesc parts;
   parts.shape = {std::int64_t{1} << 40, std::int64_t{1} << 40};
   CHECK(parts.bytes() == kMost);

@@ -103,9 +103,7 @@ TEST_CASE("contiguous blocks and scalars are filled alike") {
   std::vector<double> row(1000);
   const std::array<std::int64_t, 1> one{1}, lo{5}, n{1000};
   fill_uniform<double>(stream, {row.data(), one, lo, n, one});
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    CHECK(row[i] == uniform_f64(stream, i + 5));
-  }
+  for (std::size_t i = 0; i < row.size(); ++i) { CHECK(row[i] == uniform_f64(stream, i + 5)); }
   double scalar = -1;
   fill_normal<double>(stream, {&scalar, {}, {}, {}, {}});
   CHECK(scalar == normal_f64(stream, 0));

@@ -16,7 +16,8 @@ using Drawn = std::vector<std::pair<std::uint64_t, double>>;
 
 Drawn drawn(double density, std::uint64_t first, std::uint64_t last, std::uint64_t site = 3) {
   Drawn list;
-  for_each_drawn(random_stream(7, site), density, first, last, [&](std::uint64_t index, double value) { list.emplace_back(index, value); });
+  for_each_drawn(random_stream(7, site), density, first, last,
+                 [&](std::uint64_t index, double value) { list.emplace_back(index, value); });
   return list;
 }
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/build/interrupts.h"
 #include "runtime/check.h"
 #include "temporary_folder.h"
+#include "tools/build/interrupts.h"
 #include "tools/tdslc/job/elements.h"
 #include "tools/tdslc/job/loops.h"
 #include "tools/tdslc/job/script.h"
@@ -29,9 +29,7 @@ namespace {
 std::string refusal_of(const std::function<void()>& f) {
   try {
     f();
-  } catch (const rt::RunError& error) {
-    return error.what();
-  }
+  } catch (const rt::RunError& error) { return error.what(); }
   return {};
 }
 
@@ -125,13 +123,18 @@ TEST_CASE("what elements cannot have each for itself is refused") {
   a.memory_bytes = 4096;
   a.checkpoint_directory = b.checkpoint_directory = "ck/";
   check_options({a, b}, false);
-  CHECK(refusal_of([&] { check_options({a, b}, true); }) == "submit --checkpoint gives the program --checkpoint and --resume: leave out --checkpoint behind `--`");
+  CHECK(refusal_of([&] {
+          check_options({a, b}, true);
+        }) == "submit --checkpoint gives the program --checkpoint and --resume: leave out --checkpoint behind `--`");
   const std::vector<SweepElement> elements = sweep_elements({{"steps", {"10", "20"}}}, {});
-  CHECK(refusal_of([&] { check_files(elements, {files_of(a), files_of(b)}); }) ==
-        "--checkpoint ck: elements 0 and 1 of the sweep write this file: name it ck-{steps}");
+  CHECK(refusal_of([&] {
+          check_files(elements, {files_of(a), files_of(b)});
+        }) == "--checkpoint ck: elements 0 and 1 of the sweep write this file: name it ck-{steps}");
   b.checkpoint_directory = "other";
   b.resume_directory = "./ck";
-  CHECK(refusal_of([&] { check_files(elements, {files_of(a), files_of(b)}); }).find("--resume ./ck: element 1 of the sweep reads this file") == 0);
+  CHECK(refusal_of([&] {
+          check_files(elements, {files_of(a), files_of(b)});
+        }).find("--resume ./ck: element 1 of the sweep reads this file") == 0);
 }
 
 TEST_CASE("bytes of input files: datasets, columns, directories, each file once") {
@@ -141,13 +144,27 @@ TEST_CASE("bytes of input files: datasets, columns, directories, each file once"
   REQUIRE(::mkdir((folder / "t.zarr").c_str(), 0777) == 0);
   codegen::testing::put_content(folder / "t.zarr/0.0", std::string(20, 'x'));
   rt::AppOptions options;
-  options.inputs = {{"A", folder / "big.h5:/C"}, {"B", folder / "big.h5:/D"}, {"T", folder / "table.csv"}, {"Z", folder / "t.zarr"}, {"none", folder / "no.npy"}};
+  options.inputs = {{"A", folder / "big.h5:/C"},
+                    {"B", folder / "big.h5:/D"},
+                    {"T", folder / "table.csv"},
+                    {"Z", folder / "t.zarr"},
+                    {"none", folder / "no.npy"}};
   CHECK(bytes_of_inputs(options) == 5320);
 }
 
 TEST_CASE("the job of a sweep is that of its largest elements") {
-  const JobEstimate fitting{.peak = 1e9, .largest = "small", .seconds = 9000, .read_bytes = 7, .iteration = 20, .loops = "small"};
-  const JobEstimate large{.fits = false, .peak = 9e9, .largest = "large", .seconds = 300, .iteration = 10, .loops = "large", .spills = true, .homes = "`X` lies on disk", .disk = 5e9, .spill_seconds = 6000};
+  const JobEstimate fitting{
+      .peak = 1e9, .largest = "small", .seconds = 9000, .read_bytes = 7, .iteration = 20, .loops = "small"};
+  const JobEstimate large{.fits = false,
+                          .peak = 9e9,
+                          .largest = "large",
+                          .seconds = 300,
+                          .iteration = 10,
+                          .loops = "large",
+                          .spills = true,
+                          .homes = "`X` lies on disk",
+                          .disk = 5e9,
+                          .spill_seconds = 6000};
   for (const JobEstimate& both : {greater_of(fitting, large), greater_of(large, fitting)}) {
     CHECK(!both.fits);
     CHECK(both.spills);

@@ -13,9 +13,11 @@ void Cblacs_get(int, int, int*);
 void Cblacs_gridinit(int*, const char*, int, int);
 void Cblacs_gridinfo(int, int*, int*, int*, int*);
 int numroc_(const int*, const int*, const int*, const int*, const int*);
-void descinit_(int*, const int*, const int*, const int*, const int*, const int*, const int*, const int*, const int*, int*);
-void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const int*, const int*,
-             const double*, const int*, const int*, const int*, const double*, double*, const int*, const int*, const int*);
+void descinit_(int*, const int*, const int*, const int*, const int*, const int*, const int*, const int*, const int*,
+               int*);
+void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
+             const int*, const int*, const double*, const int*, const int*, const int*, const double*, double*,
+             const int*, const int*, const int*);
 }
 
 namespace peer {
@@ -42,11 +44,15 @@ struct Part {
   }
   int global_row(int i) const { return ((i / block) * grid_.rows + grid_.row) * block + i % block; }
   int global_column(int j) const { return ((j / block) * grid_.columns + grid_.column) * block + j % block; }
-  double& at(int i, int j) { return data[static_cast<std::size_t>(j) * static_cast<std::size_t>(std::max(1, rows)) + static_cast<std::size_t>(i)]; }
+  double& at(int i, int j) {
+    return data[static_cast<std::size_t>(j) * static_cast<std::size_t>(std::max(1, rows)) +
+                static_cast<std::size_t>(i)];
+  }
 
   void read(const MatrixFile<double>& file, int global_columns) {
     for (int i = 0; i < rows; ++i) {
-      const double* const line = file.data() + static_cast<std::size_t>(global_row(i)) * static_cast<std::size_t>(global_columns);
+      const double* const line =
+          file.data() + static_cast<std::size_t>(global_row(i)) * static_cast<std::size_t>(global_columns);
       for (int j = 0; j < columns; ++j) at(i, j) = line[global_column(j)];
     }
   }
@@ -68,8 +74,8 @@ inline Grid make_grid(int rows, int columns) {
 inline void multiply(const Part& a, const Part& b, double beta, Part& c, int rows, int sum, int columns) {
   const int one = 1;
   const double alpha = 1;
-  pdgemm_("N", "N", &rows, &columns, &sum, &alpha, a.data.data(), &one, &one, a.descriptor, b.data.data(), &one, &one, b.descriptor, &beta,
-          c.data.data(), &one, &one, c.descriptor);
+  pdgemm_("N", "N", &rows, &columns, &sum, &alpha, a.data.data(), &one, &one, a.descriptor, b.data.data(), &one, &one,
+          b.descriptor, &beta, c.data.data(), &one, &one, c.descriptor);
 }
 
 }  // namespace peer

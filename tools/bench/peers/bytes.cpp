@@ -1,5 +1,6 @@
-// bytes BYTES: two or four ranks in a square exchange what a product makes them exchange: every rank receives half of BYTES
-// from its neighbour in the row and half from that in the column, in messages of at most 4 MiB. Prints the seconds of the slowest.
+// bytes BYTES: two or four ranks in a square exchange what a product makes them exchange: every rank receives half of
+// BYTES from its neighbour in the row and half from that in the column, in messages of at most 4 MiB. Prints the
+// seconds of the slowest.
 #include <mpi.h>
 
 #include <algorithm>

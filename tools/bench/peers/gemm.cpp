@@ -1,6 +1,6 @@
-// gemm TYPE N K M A.npy B.npy w.npy r.bin [new]: C = A B through the BLAS it is linked with; prints the product's seconds.
-// Operands have been touched and the library has been called before; so has the result been touched, the peer's best case, unless it
-// is to lie in new memory, as any first result does.
+// gemm TYPE N K M A.npy B.npy w.npy r.bin [new]: C = A B through the BLAS it is linked with; prints the product's
+// seconds. Operands have been touched and the library has been called before; so has the result been touched, the
+// peer's best case, unless it is to lie in new memory, as any first result does.
 
 #include <algorithm>
 #include <memory>
@@ -8,10 +8,10 @@
 #include "matrix_file.h"
 
 extern "C" {
-void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const double*, const int*,
-            const double*, double*, const int*);
-void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*, const float*, const int*,
-            const float*, float*, const int*);
+void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
+            const double*, const int*, const double*, double*, const int*);
+void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*,
+            const float*, const int*, const float*, float*, const int*);
 }
 
 namespace {
@@ -27,7 +27,8 @@ void gemm(int n, int k, int m, const float* a, const float* b, float* c) {
 
 template <class T>
 void run(char** argv) {
-  const std::size_t n = std::strtoul(argv[2], nullptr, 10), k = std::strtoul(argv[3], nullptr, 10), m = std::strtoul(argv[4], nullptr, 10);
+  const std::size_t n = std::strtoul(argv[2], nullptr, 10), k = std::strtoul(argv[3], nullptr, 10),
+                    m = std::strtoul(argv[4], nullptr, 10);
   const peer::MatrixFile<T> a_file(argv[5], n * k), b_file(argv[6], k * m), w(argv[7], m);
   const std::vector<T> a(a_file.data(), a_file.data() + n * k), b(b_file.data(), b_file.data() + k * m);
   const auto c = std::make_unique_for_overwrite<T[]>(n * m);
@@ -45,7 +46,8 @@ void run(char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 9 && (argc != 10 || std::string(argv[9]) != "new")) peer::stop("usage: gemm f64|f32 N K M A.npy B.npy w.npy r.bin [new]");
+  if (argc != 9 && (argc != 10 || std::string(argv[9]) != "new"))
+    peer::stop("usage: gemm f64|f32 N K M A.npy B.npy w.npy r.bin [new]");
   if (std::string(argv[1]) == "f32") {
     run<float>(argv);
   } else {

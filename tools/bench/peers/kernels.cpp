@@ -1,6 +1,6 @@
-// kernels CASE REPEATS OUT ROWS COLUMNS K FILES...: the cases of `bench kernels` as the loops that a person writes who wants them fast, compiled
-// with -Ofast -march=native, and the bounds that no program passes: reading the operands, copying them, or the products alone. Operands have
-// been read before. Prints the seconds of a step.
+// kernels CASE REPEATS OUT ROWS COLUMNS K FILES...: the cases of `bench kernels` as the loops that a person writes who
+// wants them fast, compiled with -Ofast -march=native, and the bounds that no program passes: reading the operands,
+// copying them, or the products alone. Operands have been read before. Prints the seconds of a step.
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@
 
 #include "matrix_file.h"
 
-extern "C" void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const double*,
-                       const int*, const double*, double*, const int*);
+extern "C" void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
+                       const int*, const double*, const int*, const double*, double*, const int*);
 
 namespace {
 
@@ -25,7 +25,8 @@ struct Case {
 };
 
 constexpr Index kRows = 256;
-constexpr Index kPiece = 1 << 16;  ///< elements that a thread takes at once: on a busy machine equal shares would wait for the slower
+constexpr Index kPiece =
+    1 << 16;  ///< elements that a thread takes at once: on a busy machine equal shares would wait for the slower
 
 /// Sums f(first, last) over pieces of [0, count).
 template <class F>
@@ -40,10 +41,12 @@ double sum_of_pieces(Index count, const F& f) {
 void product(Index m, Index n, Index k, const double* a, const double* b, bool transposed, double* c) {
 #pragma omp parallel for schedule(dynamic)
   for (Index i = 0; i < m; i += kRows) {
-    const int rows = static_cast<int>(std::min(kRows, m - i)), columns = static_cast<int>(n), depth = static_cast<int>(k);
+    const int rows = static_cast<int>(std::min(kRows, m - i)), columns = static_cast<int>(n),
+              depth = static_cast<int>(k);
     const int step = transposed ? depth : columns;
     const double one = 1, zero = 0;
-    dgemm_(transposed ? "T" : "N", "N", &columns, &rows, &depth, &one, b, &step, a + i * k, &depth, &zero, c + i * n, &columns);
+    dgemm_(transposed ? "T" : "N", "N", &columns, &rows, &depth, &one, b, &step, a + i * k, &depth, &zero, c + i * n,
+           &columns);
   }
 }
 
@@ -185,7 +188,8 @@ Vector softmax(const Case& c) {
     }
   }
   for (Index i = 0; i < c.n; ++i) {
-    for (Index j = 0; j < c.d; ++j) r[static_cast<std::size_t>(i)] += p[static_cast<std::size_t>(i * c.d + j)] * static_cast<double>(j + 1);
+    for (Index j = 0; j < c.d; ++j)
+      r[static_cast<std::size_t>(i)] += p[static_cast<std::size_t>(i * c.d + j)] * static_cast<double>(j + 1);
   }
   return r;
 }
@@ -196,7 +200,8 @@ Vector kmeans(const Case& c) {
     Vector columns(r.size()), sums(r.size());
     std::vector<Index> members(static_cast<std::size_t>(c.k));
     for (Index m = 0; m < c.k; ++m) {
-      for (Index j = 0; j < c.d; ++j) columns[static_cast<std::size_t>(j * c.k + m)] = r[static_cast<std::size_t>(m * c.d + j)];
+      for (Index j = 0; j < c.d; ++j)
+        columns[static_cast<std::size_t>(j * c.k + m)] = r[static_cast<std::size_t>(m * c.d + j)];
     }
 #pragma omp parallel
     {
@@ -208,11 +213,13 @@ Vector kmeans(const Case& c) {
         std::fill(square.begin(), square.end(), 0.0);
         for (Index j = 0; j < c.d; ++j) {
           const double* const column = columns.data() + j * c.k;
-          for (Index m = 0; m < c.k; ++m) square[static_cast<std::size_t>(m)] += (row[j] - column[m]) * (row[j] - column[m]);
+          for (Index m = 0; m < c.k; ++m)
+            square[static_cast<std::size_t>(m)] += (row[j] - column[m]) * (row[j] - column[m]);
         }
         const auto best = static_cast<std::size_t>(std::min_element(square.begin(), square.end()) - square.begin());
         ++count[best];
-        for (Index j = 0; j < c.d; ++j) mine[best * static_cast<std::size_t>(c.d) + static_cast<std::size_t>(j)] += row[j];
+        for (Index j = 0; j < c.d; ++j)
+          mine[best * static_cast<std::size_t>(c.d) + static_cast<std::size_t>(j)] += row[j];
       }
 #pragma omp critical
       {
@@ -228,7 +235,8 @@ Vector kmeans(const Case& c) {
   return r;
 }
 
-/// C(i, j) = combine over k of f(a(i, k), b(k, j)): four rows at a time in tiles that stay in cache, b with neighbouring columns.
+/// C(i, j) = combine over k of f(a(i, k), b(k, j)): four rows at a time in tiles that stay in cache, b with
+/// neighbouring columns.
 template <class F>
 void tiles(Index m, Index n, Index depth, const double* a, const double* b, double start, double* c, const F& combine) {
   constexpr Index kDepth = 128, kColumns = 512;
@@ -248,7 +256,8 @@ void tiles(Index m, Index n, Index depth, const double* a, const double* b, doub
             double* const c2 = c + rows[2] * n + j0;
             double* const c3 = c + rows[3] * n + j0;
             for (Index l = l0; l < std::min(depth, l0 + kDepth); ++l) {
-              const double a0 = a[rows[0] * depth + l], a1 = a[rows[1] * depth + l], a2 = a[rows[2] * depth + l], a3 = a[rows[3] * depth + l];
+              const double a0 = a[rows[0] * depth + l], a1 = a[rows[1] * depth + l], a2 = a[rows[2] * depth + l],
+                           a3 = a[rows[3] * depth + l];
               const double* const row = b + l * n + j0;
 #pragma omp simd
               for (Index j = 0; j < columns; ++j) {
@@ -261,7 +270,8 @@ void tiles(Index m, Index n, Index depth, const double* a, const double* b, doub
           } else {
             for (Index r = i; r < i1; ++r) {
               for (Index l = l0; l < std::min(depth, l0 + kDepth); ++l) {
-                for (Index j = 0; j < columns; ++j) c[r * n + j0 + j] = combine(c[r * n + j0 + j], a[r * depth + l], b[l * n + j0 + j]);
+                for (Index j = 0; j < columns; ++j)
+                  c[r * n + j0 + j] = combine(c[r * n + j0 + j], a[r * depth + l], b[l * n + j0 + j]);
               }
             }
           }
@@ -272,12 +282,14 @@ void tiles(Index m, Index n, Index depth, const double* a, const double* b, doub
 }
 
 Vector distances(const Case& c) {
-  Vector r(static_cast<std::size_t>(c.n)), z(static_cast<std::size_t>(c.n * c.d)), d(static_cast<std::size_t>(c.n * c.n));
+  Vector r(static_cast<std::size_t>(c.n)), z(static_cast<std::size_t>(c.n * c.d)),
+      d(static_cast<std::size_t>(c.n * c.n));
   for (int step = 1; step <= c.repeats; ++step) {
     for (Index j = 0; j < c.n; ++j) {
       for (Index l = 0; l < c.d; ++l) z[static_cast<std::size_t>(l * c.n + j)] = c.in[1][j * c.d + l] * step;
     }
-    tiles(c.n, c.n, c.d, c.in[0], z.data(), 0.0, d.data(), [](double t, double x, double y) { return t + (x - y) * (x - y); });
+    tiles(c.n, c.n, c.d, c.in[0], z.data(), 0.0, d.data(),
+          [](double t, double x, double y) { return t + (x - y) * (x - y); });
 #pragma omp parallel for schedule(dynamic, 256)
     for (Index i = 0; i < c.n; ++i) {
       const double* const row = d.data() + i * c.n;
@@ -292,10 +304,12 @@ Vector distances(const Case& c) {
 Vector min_plus(const Case& c) {
   Vector from(c.in[0], c.in[0] + c.n * c.n), to(from.size()), r(static_cast<std::size_t>(c.n));
   for (int step = 0; step < c.repeats; ++step) {
-    tiles(c.n, c.n, c.n, from.data(), c.in[1], 1e300, to.data(), [](double t, double x, double y) { return std::min(t, x + y); });
+    tiles(c.n, c.n, c.n, from.data(), c.in[1], 1e300, to.data(),
+          [](double t, double x, double y) { return std::min(t, x + y); });
     from.swap(to);
   }
-  for (Index i = 0; i < c.n * c.n; ++i) r[static_cast<std::size_t>(i / c.n)] += from[static_cast<std::size_t>(i)] * from[static_cast<std::size_t>(i)];
+  for (Index i = 0; i < c.n * c.n; ++i)
+    r[static_cast<std::size_t>(i / c.n)] += from[static_cast<std::size_t>(i)] * from[static_cast<std::size_t>(i)];
   return r;
 }
 
@@ -314,20 +328,31 @@ int main(int argc, char** argv) {
   }
   for (const Vector& operand : memory) c.in.push_back(operand.data());
   const std::string name = argv[1];
-  if (!memory.empty()) static_cast<void>(read(memory.front().data(), static_cast<Index>(memory.front().size())));  // threads are there
+  if (!memory.empty())
+    static_cast<void>(read(memory.front().data(), static_cast<Index>(memory.front().size())));  // threads are there
   Vector scores, out;
-  if (name == "one_product" || name == "two_products") scores.assign(static_cast<std::size_t>(c.n * c.n), 1.0), out.assign(static_cast<std::size_t>(c.n * c.d), 1.0);
+  if (name == "one_product" || name == "two_products")
+    scores.assign(static_cast<std::size_t>(c.n * c.n), 1.0), out.assign(static_cast<std::size_t>(c.n * c.d), 1.0);
   if (name == "copy") out.assign(static_cast<std::size_t>(c.n * c.d), 1.0);
   const std::map<std::string, std::function<Vector()>> by_hand{
-      {"aggregates2", [&] { return aggregates(c, false); }}, {"aggregates3", [&] { return aggregates(c, true); }},
-      {"sum3", [&] { return sum3(c); }},         {"xtxv", [&] { return xtwxv(c); }},
-      {"xtwxv", [&] { return xtwxv(c); }},       {"gradient_descent", [&] { return gradient_descent(c); }},
-      {"softmax", [&] { return softmax(c); }},   {"kmeans", [&] { return kmeans(c); }},
-      {"distances", [&] { return distances(c); }}, {"min_plus", [&] { return min_plus(c); }}};
+      {"aggregates2", [&] { return aggregates(c, false); }},
+      {"aggregates3", [&] { return aggregates(c, true); }},
+      {"sum3", [&] { return sum3(c); }},
+      {"xtxv", [&] { return xtwxv(c); }},
+      {"xtwxv", [&] { return xtwxv(c); }},
+      {"gradient_descent", [&] { return gradient_descent(c); }},
+      {"softmax", [&] { return softmax(c); }},
+      {"kmeans", [&] { return kmeans(c); }},
+      {"distances", [&] { return distances(c); }},
+      {"min_plus", [&] { return min_plus(c); }}};
   const std::map<std::string, std::function<Vector()>> bounds{
-      {"read_rows", [&] { return read_rows(c); }},       {"read_two", [&] { return read_two(c); }}, {"read_three", [&] { return read_three(c); }},
-      {"copy", [&] { return copy(c, out); }},            {"gram", [&] { return gram(c); }},
-      {"one_product", [&] { return one_product(c, scores); }}, {"two_products", [&] { return two_products(c, scores, out); }}};
+      {"read_rows", [&] { return read_rows(c); }},
+      {"read_two", [&] { return read_two(c); }},
+      {"read_three", [&] { return read_three(c); }},
+      {"copy", [&] { return copy(c, out); }},
+      {"gram", [&] { return gram(c); }},
+      {"one_product", [&] { return one_product(c, scores); }},
+      {"two_products", [&] { return two_products(c, scores, out); }}};
   Vector result;
   double seconds = 0;
   if (const auto hand = by_hand.find(name); hand != by_hand.end()) {

@@ -52,13 +52,16 @@ class MatrixFile {
   const T* elements_ = nullptr;
 };
 
-inline double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+inline double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// `r` as raw numbers into a file, and the seconds to standard output.
 template <class T>
 void report(double seconds, const std::vector<T>& r, const char* path) {
   std::FILE* const file = std::fopen(path, "wb");
-  if (file == nullptr || std::fwrite(r.data(), sizeof(T), r.size(), file) != r.size()) stop(std::string("cannot write ") + path);
+  if (file == nullptr || std::fwrite(r.data(), sizeof(T), r.size(), file) != r.size())
+    stop(std::string("cannot write ") + path);
   std::fclose(file);
   std::printf("{\"seconds\": %.9f}\n", seconds);
 }

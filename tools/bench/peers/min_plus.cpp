@@ -1,6 +1,6 @@
-// min_plus N K M A.npy B.npy w.npy r.bin: C[i,j] = min over l of A[i,l] + B[l,j], as a person would write it who wants it
-// fast: tiles that stay in cache, four rows of C at a time, the inner loop over neighbouring elements left to the compiler's
-// vectors, OpenMP over tiles of rows. Compiled with -O3 -march=native.
+// min_plus N K M A.npy B.npy w.npy r.bin: C[i,j] = min over l of A[i,l] + B[l,j], as a person would write it who wants
+// it fast: tiles that stay in cache, four rows of C at a time, the inner loop over neighbouring elements left to the
+// compiler's vectors, OpenMP over tiles of rows. Compiled with -O3 -march=native.
 
 #include <algorithm>
 #include <limits>
@@ -16,8 +16,8 @@ constexpr std::size_t kRows = 4;
 constexpr std::size_t kTileK = 128;
 constexpr std::size_t kTileM = 512;
 
-void tile(std::size_t rows, std::size_t k_lo, std::size_t k_hi, std::size_t columns, const double* a, std::size_t a_step, const double* b,
-          std::size_t b_step, double* c, std::size_t c_step) {
+void tile(std::size_t rows, std::size_t k_lo, std::size_t k_hi, std::size_t columns, const double* a,
+          std::size_t a_step, const double* b, std::size_t b_step, double* c, std::size_t c_step) {
   if (rows == kRows) {
     double* __restrict c0 = c;
     double* __restrict c1 = c + c_step;
@@ -51,7 +51,8 @@ void tile(std::size_t rows, std::size_t k_lo, std::size_t k_hi, std::size_t colu
 
 int main(int argc, char** argv) {
   if (argc != 8) peer::stop("usage: min_plus N K M A.npy B.npy w.npy r.bin");
-  const std::size_t n = std::strtoul(argv[1], nullptr, 10), k = std::strtoul(argv[2], nullptr, 10), m = std::strtoul(argv[3], nullptr, 10);
+  const std::size_t n = std::strtoul(argv[1], nullptr, 10), k = std::strtoul(argv[2], nullptr, 10),
+                    m = std::strtoul(argv[3], nullptr, 10);
   const peer::MatrixFile<double> a_file(argv[4], n * k), b_file(argv[5], k * m), w(argv[6], m);
   const std::vector<double> a(a_file.data(), a_file.data() + n * k), b(b_file.data(), b_file.data() + k * m);
   std::vector<double> c(n * m, std::numeric_limits<double>::infinity());
@@ -62,8 +63,8 @@ int main(int argc, char** argv) {
     for (std::size_t j = 0; j < m; j += kTileM) {
       for (std::size_t l = 0; l < k; l += kTileK) {
         for (std::size_t i = i0; i < i1; i += kRows) {
-          tile(std::min(kRows, i1 - i), l, std::min(k, l + kTileK), std::min(kTileM, m - j), a.data() + i * k, k, b.data() + j, m,
-               c.data() + i * m + j, m);
+          tile(std::min(kRows, i1 - i), l, std::min(k, l + kTileK), std::min(kTileM, m - j), a.data() + i * k, k,
+               b.data() + j, m, c.data() + i * m + j, m);
         }
       }
     }

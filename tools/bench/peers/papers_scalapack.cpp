@@ -1,5 +1,6 @@
-// papers_scalapack ROWS COLUMNS NB WORKLOAD FOLDER SIZES...: `product` n k m (C = A B) or `chain` s t u (R = A B + C (D E)) by PDGEMM on a ROWS x
-// COLUMNS grid of ranks in blocks of NB. Prints the slowest rank's seconds of a second run; writes FOLDER/answer.bin.
+// papers_scalapack ROWS COLUMNS NB WORKLOAD FOLDER SIZES...: `product` n k m (C = A B) or `chain` s t u (R = A B + C (D
+// E)) by PDGEMM on a ROWS x COLUMNS grid of ranks in blocks of NB. Prints the slowest rank's seconds of a second run;
+// writes FOLDER/answer.bin.
 #include <mpi.h>
 
 #include <cmath>
@@ -13,7 +14,8 @@ namespace {
 
 Part part_of(const peer::Grid& grid, const std::string& folder, const char* name, int rows, int columns, int nb) {
   Part part(grid, rows, columns, nb);
-  const peer::MatrixFile<double> file((folder + "/" + name + ".npy").c_str(), static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
+  const peer::MatrixFile<double> file((folder + "/" + name + ".npy").c_str(),
+                                      static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
   part.read(file, columns);
   return part;
 }
@@ -37,7 +39,8 @@ void report(double seconds, Part& result, int rows, const std::string& folder) {
   std::vector<double> mine(static_cast<std::size_t>(rows), 0.0), all(static_cast<std::size_t>(rows));
   for (int j = 0; j < result.columns; ++j) {
     const double factor = 2 + std::cos(static_cast<double>(result.global_column(j)));
-    for (int i = 0; i < result.rows; ++i) mine[static_cast<std::size_t>(result.global_row(i))] += result.at(i, j) * factor;
+    for (int i = 0; i < result.rows; ++i)
+      mine[static_cast<std::size_t>(result.global_row(i))] += result.at(i, j) * factor;
   }
   MPI_Reduce(mine.data(), all.data(), rows, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   int rank = 0;
@@ -53,7 +56,9 @@ int main(int argc, char** argv) {
   const peer::Grid grid = peer::make_grid(std::atoi(argv[1]), std::atoi(argv[2]));
   const int nb = std::atoi(argv[3]), x = std::atoi(argv[6]), y = std::atoi(argv[7]), z = std::atoi(argv[8]);
   const std::string workload = argv[4], folder = argv[5];
-  const auto read = [&](const char* name, int rows, int columns) { return part_of(grid, folder, name, rows, columns, nb); };
+  const auto read = [&](const char* name, int rows, int columns) {
+    return part_of(grid, folder, name, rows, columns, nb);
+  };
   if (workload == "product") {
     const Part a = read("A", x, y), b = read("B", y, z);
     Part c(grid, x, z, nb);

@@ -1,5 +1,5 @@
-// scalapack ROWS COLUMNS NB N K M A.npy B.npy w.npy r.bin: C = A B by PDGEMM on a ROWS x COLUMNS grid of ranks in its own
-// block-cyclic layout with blocks of NB; prints the slowest rank's seconds.
+// scalapack ROWS COLUMNS NB N K M A.npy B.npy w.npy r.bin: C = A B by PDGEMM on a ROWS x COLUMNS grid of ranks in its
+// own block-cyclic layout with blocks of NB; prints the slowest rank's seconds.
 
 #include <mpi.h>
 
@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   std::vector<double> mine(static_cast<std::size_t>(n), 0.0), r(static_cast<std::size_t>(n));
   for (int j = 0; j < c.columns; ++j) {
-    for (int i = 0; i < c.rows; ++i) mine[static_cast<std::size_t>(c.global_row(i))] += c.at(i, j) * c.at(i, j) * w.data()[c.global_column(j)];
+    for (int i = 0; i < c.rows; ++i)
+      mine[static_cast<std::size_t>(c.global_row(i))] += c.at(i, j) * c.at(i, j) * w.data()[c.global_column(j)];
   }
   MPI_Reduce(mine.data(), r.data(), n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   int rank = 0;

@@ -1,5 +1,5 @@
-// sparse_blocks CASE REPEATS FILE.npz: a case of `bench sparse` through runtime/sparse on blocks in memory, one thread. Prints JSON: the least
-// processor seconds of a step after a first one, and a digest of the result.
+// sparse_blocks CASE REPEATS FILE.npz: a case of `bench sparse` through runtime/sparse on blocks in memory, one thread.
+// Prints JSON: the least processor seconds of a step after a first one, and a digest of the result.
 
 #include <time.h>
 
@@ -99,7 +99,8 @@ int main(int argc, char** argv) {
     });
     const RowEntries<double> c = out.entries();
     for (std::size_t r = 0; r < c.begins.size(); ++r) {
-      for (auto k = static_cast<std::size_t>(c.begins[r]); k < static_cast<std::size_t>(c.end(r)); ++k) digest += c.values[k] * static_cast<double>((c.outer[r] + c.last[k]) % 5);
+      for (auto k = static_cast<std::size_t>(c.begins[r]); k < static_cast<std::size_t>(c.end(r)); ++k)
+        digest += c.values[k] * static_cast<double>((c.outer[r] + c.last[k]) % 5);
     }
   }
   std::printf("{\"seconds\": %.9f, \"answer\": %.17g}\n", seconds, digest);

@@ -1,6 +1,7 @@
-// sparse_papers CASE REPEATS OUT K FILES...: the papers' sparse programs as the loops that a person writes who wants them fast, over CSR on all
-// cores. Matrices come as `.raw` files of rows, columns, entries, pointers, columns (64 bits each) and values, dense operands as .npy of K columns.
-// Prints the seconds and processor seconds of all steps, after a first one; the answer is the digest of digest.py.
+// sparse_papers CASE REPEATS OUT K FILES...: the papers' sparse programs as the loops that a person writes who wants
+// them fast, over CSR on all cores. Matrices come as `.raw` files of rows, columns, entries, pointers, columns (64 bits
+// each) and values, dense operands as .npy of K columns. Prints the seconds and processor seconds of all steps, after a
+// first one; the answer is the digest of digest.py.
 
 #include <omp.h>
 
@@ -29,9 +30,11 @@ Matrix read_matrix(const char* path) {
   std::FILE* const file = std::fopen(path, "rb");
   std::uint64_t size[3];
   if (file == nullptr || std::fread(size, 8, 3, file) != 3) peer::stop(std::string("cannot read ") + path);
-  Matrix m{static_cast<Index>(size[0]), static_cast<Index>(size[1]), std::vector<Index>(size[0] + 1), {}, Vector(size[2])};
+  Matrix m{
+      static_cast<Index>(size[0]), static_cast<Index>(size[1]), std::vector<Index>(size[0] + 1), {}, Vector(size[2])};
   std::vector<Index> columns(size[2]);
-  if (std::fread(m.at.data(), 8, m.at.size(), file) != m.at.size() || std::fread(columns.data(), 8, size[2], file) != size[2] ||
+  if (std::fread(m.at.data(), 8, m.at.size(), file) != m.at.size() ||
+      std::fread(columns.data(), 8, size[2], file) != size[2] ||
       std::fread(m.value.data(), 8, size[2], file) != size[2]) {
     peer::stop(std::string("cannot read ") + path);
   }
@@ -137,7 +140,8 @@ Vector outer(const Case& c) {
 #pragma omp parallel for schedule(dynamic, kRows) reduction(+ : sum)
     for (Index i = 0; i < x.rows; ++i) {
       for (Index e = x.at[i]; e < x.at[i + 1]; ++e) {
-        sum += x.value[e] * std::log((step + 1) * dot(c.dense[0] + i * c.k, c.dense[1] + x.column[e] * c.k, c.k) + 1e-15);
+        sum +=
+            x.value[e] * std::log((step + 1) * dot(c.dense[0] + i * c.k, c.dense[1] + x.column[e] * c.k, c.k) + 1e-15);
       }
     }
     r = 0.5 * r + sum;
@@ -167,7 +171,8 @@ struct Named {
   const char* name;
   Vector (*compute)(const Case&);
 };
-constexpr Named kCases[] = {{"cell", cell}, {"multi_aggregate", multi_aggregate}, {"row", row}, {"outer", outer}, {"pagerank", pagerank}};
+constexpr Named kCases[] = {
+    {"cell", cell}, {"multi_aggregate", multi_aggregate}, {"row", row}, {"outer", outer}, {"pagerank", pagerank}};
 
 }  // namespace
 
@@ -196,7 +201,8 @@ int main(int argc, char** argv) {
     const double cpu = static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC;
     for (double& value : r) value *= 3;  // the digest of vectors and numbers: 2 + cos(0) times each
     std::FILE* const answer = std::fopen(argv[3], "wb");
-    if (answer == nullptr || std::fwrite(r.data(), sizeof(double), r.size(), answer) != r.size()) peer::stop(std::string("cannot write ") + argv[3]);
+    if (answer == nullptr || std::fwrite(r.data(), sizeof(double), r.size(), answer) != r.size())
+      peer::stop(std::string("cannot write ") + argv[3]);
     std::fclose(answer);
     std::printf("{\"seconds\": %.9f, \"cpu\": %.9f}\n", seconds, cpu);
     return 0;

@@ -38,7 +38,8 @@ std::string directory_name(std::string path) {
 }
 
 /// Options without which an element's plan is the same, besides the names of outputs.
-constexpr std::string_view kWithoutSize[] = {"seed", "stats", "plan", "save-plan", "trace", "check", "heartbeat", "checkpoint", "checkpoint-every", "resume"};
+constexpr std::string_view kWithoutSize[] = {"seed",  "stats",     "plan",       "save-plan",        "trace",
+                                             "check", "heartbeat", "checkpoint", "checkpoint-every", "resume"};
 
 /// The arguments that sizes depend on, as one text.
 std::string size_key(const std::vector<std::string>& arguments, const std::set<std::string>& without) {
@@ -62,7 +63,10 @@ std::string size_key(const std::vector<std::string>& arguments, const std::set<s
 void check_same(const std::vector<rt::AppOptions>& elements, const char* name, const auto& value) {
   for (const rt::AppOptions& options : elements) {
     if (value(options) == value(elements.front())) continue;
-    option_error(fmt::format("--sweep: all elements have nodes of the same size, so they cannot differ in --{0}: give one --{0} behind `--`, or submit a job for each", name));
+    option_error(
+        fmt::format("--sweep: all elements have nodes of the same size, so they cannot differ in --{0}: give one --{0} "
+                    "behind `--`, or submit a job for each",
+                    name));
   }
 }
 
@@ -99,8 +103,9 @@ double bytes_of_inputs(const rt::AppOptions& options) {
 void check_options(const std::vector<rt::AppOptions>& elements, bool checkpoints) {
   for (const rt::AppOptions& options : elements) {
     if (!checkpoints || (!options.checkpoint_directory && !options.resume_directory)) continue;
-    option_error(fmt::format("submit --checkpoint gives the program --checkpoint and --resume: leave out --{} behind `--`",
-                             options.checkpoint_directory ? "checkpoint" : "resume"));
+    option_error(
+        fmt::format("submit --checkpoint gives the program --checkpoint and --resume: leave out --{} behind `--`",
+                    options.checkpoint_directory ? "checkpoint" : "resume"));
   }
   check_same(elements, "threads", [](const rt::AppOptions& o) { return o.threads; });
   check_same(elements, "memory", [](const rt::AppOptions& o) { return o.memory_bytes; });
@@ -121,7 +126,8 @@ PlannedElements planned_elements(const std::vector<SweepElement>& elements, cons
     planned.elements = std::move(kinds);
     return planned;
   }
-  for (std::size_t k = 0; k < kMostPlanned; ++k) planned.elements.push_back(kinds[k * (kinds.size() - 1) / (kMostPlanned - 1)]);
+  for (std::size_t k = 0; k < kMostPlanned; ++k)
+    planned.elements.push_back(kinds[k * (kinds.size() - 1) / (kMostPlanned - 1)]);
   return planned;
 }
 

@@ -16,7 +16,8 @@ namespace tdsl::tools {
 [[nodiscard]] ElementFiles files_of(const rt::AppOptions& options);
 /// Bytes of the files of all inputs; what several inputs are in counts once.
 [[nodiscard]] double bytes_of_inputs(const rt::AppOptions& options);
-/// Throws rt::RunError (usage) for options that are the job's: `checkpoints`: submit gives --checkpoint and --resume itself.
+/// Throws rt::RunError (usage) for options that are the job's: `checkpoints`: submit gives --checkpoint and --resume
+/// itself.
 void check_options(const std::vector<rt::AppOptions>& elements, bool checkpoints);
 
 /// Elements that differ in nothing that sizes depend on are planned once, and at most so many are.
@@ -27,6 +28,7 @@ struct PlannedElements {
   std::size_t kinds = 0;  ///< of elements; more than are planned if there are too many
 };
 /// `outputs`: names of the program's.
-[[nodiscard]] PlannedElements planned_elements(const std::vector<SweepElement>& elements, const std::set<std::string>& outputs);
+[[nodiscard]] PlannedElements planned_elements(const std::vector<SweepElement>& elements,
+                                               const std::set<std::string>& outputs);
 
 }  // namespace tdsl::tools

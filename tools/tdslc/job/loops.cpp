@@ -37,7 +37,8 @@ std::vector<std::pair<double, double>> weight_groups(const std::map<int, double>
 
 }  // namespace
 
-std::vector<LoopPart> loop_parts(plan::Region region, double seconds, const std::function<double(const plan::Region&)>& seconds_of) {
+std::vector<LoopPart> loop_parts(plan::Region region, double seconds,
+                                 const std::function<double(const plan::Region&)>& seconds_of) {
   const std::map<int, double> times = times_of(region);
   std::vector<LoopPart> parts;
   for (const auto& [least, most] : weight_groups(times)) {
@@ -75,7 +76,8 @@ std::string loop_text(const std::vector<LoopPart>& parts) {
   std::string times = fmt::format("{:.0f}", part.least);
   if (part.most > part.least + 1.5) times += fmt::format(" to {:.0f}", part.most);
   if (part.last == 0) return fmt::format("a loop runs {} times, {} each", times, each);
-  const std::string lines = part.first == part.last ? fmt::format(" {}", part.first) : fmt::format("s {} to {}", part.first, part.last);
+  const std::string lines =
+      part.first == part.last ? fmt::format(" {}", part.first) : fmt::format("s {} to {}", part.first, part.last);
   return fmt::format("{} times what is in line{}, {} each", times, lines, each);
 }
 

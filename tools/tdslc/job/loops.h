@@ -17,8 +17,10 @@ struct LoopPart {
   int first = 0, last = 0;     ///< lines; 0: of none
 };
 
-/// Parts of the region that run more than once. `seconds_of` is linear in the weights; `seconds` is what it says of the region.
-[[nodiscard]] std::vector<LoopPart> loop_parts(plan::Region region, double seconds, const std::function<double(const plan::Region&)>& seconds_of);
+/// Parts of the region that run more than once. `seconds_of` is linear in the weights; `seconds` is what it says of the
+/// region.
+[[nodiscard]] std::vector<LoopPart> loop_parts(plan::Region region, double seconds,
+                                               const std::function<double(const plan::Region&)>& seconds_of);
 /// Seconds between two tops of iterations, at most.
 [[nodiscard]] double longest_iteration(const std::vector<LoopPart>& parts);
 /// What takes longest in all: `200 times what is in lines 8 to 12, 51 s each`; empty without loops.

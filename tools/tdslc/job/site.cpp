@@ -20,7 +20,8 @@ namespace {
 /// What may stand in an `#SBATCH` line without quotes.
 bool is_plain(std::string_view value) {
   return std::ranges::all_of(value, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("_-+.,:/@%=*&|()[]").find(c) != std::string_view::npos;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-+.,:/@%=*&|()[]").find(c) != std::string_view::npos;
   });
 }
 
@@ -31,32 +32,52 @@ bool is_printable(std::string_view value) {
 /// Reads one line.
 class SiteReader {
  public:
-  SiteReader(Site& site, std::string place, std::string value) : site_(site), place_(std::move(place)), value_(std::move(value)) {}
+  SiteReader(Site& site, std::string place, std::string value)
+      : site_(site), place_(std::move(place)), value_(std::move(value)) {}
 
   /// False: there is no such key.
   bool set(std::string_view key) {
-    if (key == "partition") site_.partition = plain();
-    else if (key == "account") site_.account = plain();
-    else if (key == "launcher") site_.launcher = launcher();
-    else if (key == "mpi") site_.mpi = plain();
-    else if (key == "nodes") site_.nodes = count();
-    else if (key == "cores") site_.cores = count();
-    else if (key == "sockets") site_.sockets = count();
-    else if (key == "memory") site_.memory = rt::parse_bytes(value_, place_ + ": memory");
-    else if (key == "max_time") site_.max_time = time();
-    else if (key == "read_rate") site_.read_rate = static_cast<double>(rt::parse_bytes(value_, place_ + ": read_rate"));
-    else if (key == "write_rate") site_.write_rate = static_cast<double>(rt::parse_bytes(value_, place_ + ": write_rate"));
-    else if (key == "scratch") site_.scratch = rt::parse_bytes(value_, place_ + ": scratch");
-    else if (key == "spill_dir") site_.spill_dir = folder();
-    else if (key == "machine") site_.machine = printable();
-    else if (key == "option") site_.options.push_back(option());
-    else if (key == "setup") site_.setup.push_back(printable());
-    else return false;
+    if (key == "partition")
+      site_.partition = plain();
+    else if (key == "account")
+      site_.account = plain();
+    else if (key == "launcher")
+      site_.launcher = launcher();
+    else if (key == "mpi")
+      site_.mpi = plain();
+    else if (key == "nodes")
+      site_.nodes = count();
+    else if (key == "cores")
+      site_.cores = count();
+    else if (key == "sockets")
+      site_.sockets = count();
+    else if (key == "memory")
+      site_.memory = rt::parse_bytes(value_, place_ + ": memory");
+    else if (key == "max_time")
+      site_.max_time = time();
+    else if (key == "read_rate")
+      site_.read_rate = static_cast<double>(rt::parse_bytes(value_, place_ + ": read_rate"));
+    else if (key == "write_rate")
+      site_.write_rate = static_cast<double>(rt::parse_bytes(value_, place_ + ": write_rate"));
+    else if (key == "scratch")
+      site_.scratch = rt::parse_bytes(value_, place_ + ": scratch");
+    else if (key == "spill_dir")
+      site_.spill_dir = folder();
+    else if (key == "machine")
+      site_.machine = printable();
+    else if (key == "option")
+      site_.options.push_back(option());
+    else if (key == "setup")
+      site_.setup.push_back(printable());
+    else
+      return false;
     return true;
   }
 
  private:
-  [[noreturn]] void wrong(const std::string& expected) const { site_error(fmt::format("{}: `{}`: {} is expected", place_, value_, expected)); }
+  [[noreturn]] void wrong(const std::string& expected) const {
+    site_error(fmt::format("{}: `{}`: {} is expected", place_, value_, expected));
+  }
   [[nodiscard]] std::string plain() const {
     if (!is_plain(value_)) wrong("a name without blanks and quotes");
     return value_;
@@ -67,8 +88,11 @@ class SiteReader {
   }
   /// It stands between double quotes in a shell's line.
   [[nodiscard]] std::string folder() const {
-    const bool plain = std::ranges::all_of(value_, [](char c) { return c == '$' || c == '{' || c == '}' || (c != '(' && c != ')' && is_plain({&c, 1})); });
-    if (!plain || (value_.front() != '/' && value_.front() != '$')) wrong("a folder such as /local or $TMPDIR, without blanks and quotes");
+    const bool plain = std::ranges::all_of(value_, [](char c) {
+      return c == '$' || c == '{' || c == '}' || (c != '(' && c != ')' && is_plain({&c, 1}));
+    });
+    if (!plain || (value_.front() != '/' && value_.front() != '$'))
+      wrong("a folder such as /local or $TMPDIR, without blanks and quotes");
     return value_;
   }
   [[nodiscard]] std::string option() const {
@@ -88,7 +112,8 @@ class SiteReader {
   [[nodiscard]] std::int64_t time() const {
     const auto seconds = seconds_in(value_);
     const bool unlimited = value_ == "UNLIMITED" || value_ == "infinite";
-    if (!seconds || (*seconds == 0 && !unlimited)) wrong("a time as Slurm writes it (HH:MM:SS, D-HH:MM:SS, UNLIMITED), above 0,");
+    if (!seconds || (*seconds == 0 && !unlimited))
+      wrong("a time as Slurm writes it (HH:MM:SS, D-HH:MM:SS, UNLIMITED), above 0,");
     return *seconds;
   }
 
@@ -114,11 +139,13 @@ std::int64_t sinfo_number(std::string_view text) {
   return number_in(text).value_or(0);
 }
 
-/// Of nodes in a state, now or once their jobs have ended: not of those that are down, drained, reserved or do not answer (`*`).
+/// Of nodes in a state, now or once their jobs have ended: not of those that are down, drained, reserved or do not
+/// answer (`*`).
 bool can_run_jobs(std::string_view state) {
   if (state.empty()) return true;  // not known
   constexpr std::string_view kStates[] = {"idle", "mix", "alloc", "comp", "plan", "plnd"};
-  return !state.ends_with('*') && std::ranges::any_of(kStates, [&](std::string_view good) { return state.starts_with(good); });
+  return !state.ends_with('*') &&
+         std::ranges::any_of(kStates, [&](std::string_view good) { return state.starts_with(good); });
 }
 
 /// The upper end of `1-4`, `4` or `1-infinite`; 0: none.
@@ -162,7 +189,8 @@ std::vector<Partition> partitions_of(std::string_view nodes) {
 std::string setting(std::string_view configuration, std::string_view name) {
   for (const std::string_view line : parts_of(configuration, '\n')) {
     const std::size_t equals = line.find('=');
-    if (equals != std::string_view::npos && trimmed(line.substr(0, equals)) == name) return std::string(trimmed(line.substr(equals + 1)));
+    if (equals != std::string_view::npos && trimmed(line.substr(0, equals)) == name)
+      return std::string(trimmed(line.substr(equals + 1)));
   }
   return {};
 }
@@ -184,11 +212,13 @@ std::string time_text(std::int64_t seconds) { return seconds == 0 ? "UNLIMITED" 
 const char* launcher_name(JobLauncher launcher) { return launcher == JobLauncher::kSrun ? "srun" : "mpirun"; }
 
 void check_complete(const Site& site, const std::string& path) {
-  const std::pair<const char*, std::int64_t> kNeeded[] = {{"nodes", site.nodes}, {"cores", site.cores}, {"memory", site.memory}};
+  const std::pair<const char*, std::int64_t> kNeeded[] = {
+      {"nodes", site.nodes}, {"cores", site.cores}, {"memory", site.memory}};
   for (const auto& [key, value] : kNeeded) {
     if (value <= 0) site_error(fmt::format("{}: `{} = …` is missing: `tdslc doctor --site` proposes it", path, key));
   }
-  if (site.sockets > site.cores) site_error(fmt::format("{}: {} sockets have only {} cores", path, site.sockets, site.cores));
+  if (site.sockets > site.cores)
+    site_error(fmt::format("{}: {} sockets have only {} cores", path, site.sockets, site.cores));
   if (!(site.read_rate > 0) || !(site.write_rate > 0)) site_error(path + ": read_rate and write_rate must be above 0");
 }
 
@@ -228,11 +258,17 @@ std::string site_text(const Site& site) {
   line("sockets", fmt::format("{}", site.sockets), "of a node; each has a rank");
   line("memory", megabytes_text(site.memory), "of a node, for a job");
   line("max_time", time_text(site.max_time), "D-HH:MM:SS");
-  line("read_rate", fmt::format("{:.0f}", site.read_rate), "bytes per second that a job reads from files and writes to them");
+  line("read_rate", fmt::format("{:.0f}", site.read_rate),
+       "bytes per second that a job reads from files and writes to them");
   line("write_rate", fmt::format("{:.0f}", site.write_rate), "");
-  line("scratch", scratch_text(site.scratch), "of a node's own disk, for a job whose tensors do not fit into memory (Slurm's TmpDisk, of which --tmp asks for a part); empty: not known");
-  line("spill_dir", site.spill_dir, "its folder, such as /local or $TMPDIR; empty: the program takes $SLURM_TMPDIR, $TMPDIR, where it writes results, or /tmp");
-  line("machine", site.machine, "constants measured by `tdslc doctor` on a node of the partition; empty: those of the machine that submits");
+  line("scratch", scratch_text(site.scratch),
+       "of a node's own disk, for a job whose tensors do not fit into memory (Slurm's TmpDisk, of which --tmp asks for "
+       "a part); empty: not known");
+  line("spill_dir", site.spill_dir,
+       "its folder, such as /local or $TMPDIR; empty: the program takes $SLURM_TMPDIR, $TMPDIR, where it writes "
+       "results, or /tmp");
+  line("machine", site.machine,
+       "constants measured by `tdslc doctor` on a node of the partition; empty: those of the machine that submits");
   for (const std::string& option : site.options) line("option", option, "");
   if (site.options.empty()) text += "# further options of sbatch, one per line\n# option = --constraint=ib\n";
   for (const std::string& setup : site.setup) line("setup", setup, "");
@@ -240,9 +276,11 @@ std::string site_text(const Site& site) {
   return text;
 }
 
-Site propose_site(std::string_view nodes, std::string_view plugins, std::string_view configuration, std::string_view wanted) {
+Site propose_site(std::string_view nodes, std::string_view plugins, std::string_view configuration,
+                  std::string_view wanted) {
   const std::vector<Partition> partitions = partitions_of(nodes);
-  auto chosen = std::ranges::find_if(partitions, [&](const Partition& p) { return p.up && (wanted.empty() ? p.is_default : p.name == wanted); });
+  auto chosen = std::ranges::find_if(
+      partitions, [&](const Partition& p) { return p.up && (wanted.empty() ? p.is_default : p.name == wanted); });
   if (chosen == partitions.end()) chosen = std::ranges::find_if(partitions, [](const Partition& p) { return p.up; });
   if (chosen == partitions.end()) throw rt::RunError("sinfo shows no partition that is up", rt::ExitCode::kRunTime);
   Site site;
@@ -265,7 +303,9 @@ Site propose_site(std::string_view nodes, std::string_view plugins, std::string_
 std::vector<std::string> site_differences(const Site& file, const Site& cluster) {
   std::vector<std::string> differences;
   const auto compare = [&](const char* key, const std::string& mine, const std::string& theirs) {
-    if (mine != theirs) differences.push_back(fmt::format("{}: the profile says {}, the cluster {}", key, mine.empty() ? "nothing" : mine, theirs));
+    if (mine != theirs)
+      differences.push_back(
+          fmt::format("{}: the profile says {}, the cluster {}", key, mine.empty() ? "nothing" : mine, theirs));
   };
   const auto number = [](std::int64_t n) { return fmt::format("{}", n); };
   compare("partition", file.partition, cluster.partition);

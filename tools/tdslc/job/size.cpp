@@ -22,7 +22,8 @@ std::int64_t quotient_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / 
 std::int64_t ranks_of_node(const Site& site, const JobWishes& wishes) {
   std::int64_t most = site.sockets;
   if (wishes.threads) {
-    if (*wishes.threads > site.cores) size_error(fmt::format("--threads {}: nodes have {} cores", *wishes.threads, site.cores));
+    if (*wishes.threads > site.cores)
+      size_error(fmt::format("--threads {}: nodes have {} cores", *wishes.threads, site.cores));
     most = std::min(most, site.cores / *wishes.threads);
   }
   if (!wishes.ranks) return most;
@@ -30,7 +31,8 @@ std::int64_t ranks_of_node(const Site& site, const JobWishes& wishes) {
   // Ranks and nodes are given: perhaps more than one per socket.
   const std::int64_t needed = quotient_up(*wishes.ranks, *wishes.nodes);
   if (needed * wishes.threads.value_or(1) > site.cores) {
-    size_error(fmt::format("-n {} --nodes {}: {} ranks on a node of {} cores", *wishes.ranks, *wishes.nodes, needed, site.cores));
+    size_error(fmt::format("-n {} --nodes {}: {} ranks on a node of {} cores", *wishes.ranks, *wishes.nodes, needed,
+                           site.cores));
   }
   return needed;
 }
@@ -40,31 +42,37 @@ JobShape shape_of(const Site& site, const JobWishes& wishes, std::int64_t nodes)
   shape.ranks_per_node = ranks_of_node(site, wishes);
   shape.nodes = nodes;
   shape.ranks = wishes.ranks.value_or(nodes * shape.ranks_per_node);
-  shape.threads = wishes.threads.value_or(std::max<std::int64_t>(1, site.cores / std::max(shape.ranks_per_node, site.sockets)));
+  shape.threads =
+      wishes.threads.value_or(std::max<std::int64_t>(1, site.cores / std::max(shape.ranks_per_node, site.sockets)));
   return shape;
 }
 
 /// Bytes of blocks that a rank may have.
 std::int64_t limit_of_rank(const Site& site, const JobWishes& wishes, const JobShape& shape) {
-  const double node = wishes.node_memory ? static_cast<double>(*wishes.node_memory) : kMemoryShare * static_cast<double>(site.memory);
+  const double node =
+      wishes.node_memory ? static_cast<double>(*wishes.node_memory) : kMemoryShare * static_cast<double>(site.memory);
   if (node <= static_cast<double>(shape.ranks_per_node * kProcessBytes)) {
-    size_error(fmt::format("{}: {} ranks need {} besides blocks", wishes.node_memory ? "--mem" : "memory of a node", shape.ranks_per_node,
+    size_error(fmt::format("{}: {} ranks need {} besides blocks", wishes.node_memory ? "--mem" : "memory of a node",
+                           shape.ranks_per_node,
                            binary_bytes(static_cast<double>(shape.ranks_per_node * kProcessBytes))));
   }
-  const double bytes = (node / static_cast<double>(shape.ranks_per_node) - static_cast<double>(kProcessBytes)) / kMemoryMargin;
+  const double bytes =
+      (node / static_cast<double>(shape.ranks_per_node) - static_cast<double>(kProcessBytes)) / kMemoryMargin;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes));
 }
 
 /// Tries numbers of nodes.
 class NodeSearch {
  public:
-  NodeSearch(const Site& site, const JobWishes& wishes, const JobEstimator& estimate) : site_(site), wishes_(wishes), estimate_(estimate) {}
+  NodeSearch(const Site& site, const JobWishes& wishes, const JobEstimator& estimate)
+      : site_(site), wishes_(wishes), estimate_(estimate) {}
 
   JobSize fixed(std::int64_t nodes) {
     if (!fits(nodes) && !spill()) {
-      size_error(fmt::format("{}: a rank needs {} of blocks{}, of {} that it may have: more nodes (--nodes), or more memory (--mem)",
-                             on(found_.shape), binary_bytes(found_.estimate.peak), largest(),
-                             binary_bytes(static_cast<double>(allowed()))));
+      size_error(fmt::format(
+          "{}: a rank needs {} of blocks{}, of {} that it may have: more nodes (--nodes), or more memory (--mem)",
+          on(found_.shape), binary_bytes(found_.estimate.peak), largest(),
+          binary_bytes(static_cast<double>(allowed()))));
     }
     return found_;
   }
@@ -97,10 +105,13 @@ class NodeSearch {
 
  private:
   static std::string on(const JobShape& shape) {
-    return fmt::format("{} node{} x {} rank{}", shape.nodes, shape.nodes == 1 ? "" : "s", shape.ranks_per_node, shape.ranks_per_node == 1 ? "" : "s");
+    return fmt::format("{} node{} x {} rank{}", shape.nodes, shape.nodes == 1 ? "" : "s", shape.ranks_per_node,
+                       shape.ranks_per_node == 1 ? "" : "s");
   }
 
-  [[nodiscard]] std::string largest() const { return found_.estimate.largest.empty() ? "" : " (" + found_.estimate.largest + ")"; }
+  [[nodiscard]] std::string largest() const {
+    return found_.estimate.largest.empty() ? "" : " (" + found_.estimate.largest + ")";
+  }
   [[nodiscard]] std::int64_t allowed() const { return wishes_.rank_memory.value_or(found_.rank_limit); }
 
   /// Fills found_. The plan is made without a limit, and again under what there is if that does not fit.
@@ -110,7 +121,8 @@ class NodeSearch {
     found_.rank_limit = limit_of_rank(site_, wishes_, found_.shape);
     const double limit = static_cast<double>(allowed());
     if (wishes_.rank_memory && *wishes_.rank_memory > found_.rank_limit) {
-      size_error(fmt::format("--memory {}: on {} a rank may have {}", memory_given(), on(found_.shape), rt::shown_size(found_.rank_limit, wishes_.rank_memory_text)));
+      size_error(fmt::format("--memory {}: on {} a rank may have {}", memory_given(), on(found_.shape),
+                             rt::shown_size(found_.rank_limit, wishes_.rank_memory_text)));
     }
     found_.estimate = estimate_(found_.shape, wishes_.rank_memory.value_or(0));
     bool fit = found_.estimate.fits && found_.estimate.peak <= limit;
@@ -128,7 +140,8 @@ class NodeSearch {
     if (!found_.estimate.spills) return false;
     found_.estimate.fits = true;
     // Where the disk is waited for is not known by loop.
-    if (found_.estimate.seconds > 0) found_.estimate.iteration *= std::max(1.0, found_.estimate.spill_seconds / found_.estimate.seconds);
+    if (found_.estimate.seconds > 0)
+      found_.estimate.iteration *= std::max(1.0, found_.estimate.spill_seconds / found_.estimate.seconds);
     found_.estimate.seconds = found_.estimate.spill_seconds;
     found_.estimate.peak = static_cast<double>(allowed());
     return true;
@@ -136,15 +149,19 @@ class NodeSearch {
 
   [[noreturn]] void too_large() const {
     if (wishes_.rank_memory) {
-      size_error(fmt::format("--memory {} is too small: on {} nodes a rank needs {} of blocks{}", memory_given(), site_.nodes,
-                             rt::shown_size(static_cast<std::int64_t>(found_.estimate.peak), wishes_.rank_memory_text), largest()));
+      size_error(fmt::format(
+          "--memory {} is too small: on {} nodes a rank needs {} of blocks{}", memory_given(), site_.nodes,
+          rt::shown_size(static_cast<std::int64_t>(found_.estimate.peak), wishes_.rank_memory_text), largest()));
     }
-    size_error(fmt::format("a rank needs {} of blocks on all {} nodes{}, of {} that it may have there: no job of this site is large enough",
-                           binary_bytes(found_.estimate.peak), site_.nodes, largest(),
-                           binary_bytes(static_cast<double>(allowed()))));
+    size_error(fmt::format(
+        "a rank needs {} of blocks on all {} nodes{}, of {} that it may have there: no job of this site is large "
+        "enough",
+        binary_bytes(found_.estimate.peak), site_.nodes, largest(), binary_bytes(static_cast<double>(allowed()))));
   }
 
-  [[nodiscard]] std::string memory_given() const { return rt::given_size(*wishes_.rank_memory, wishes_.rank_memory_text); }
+  [[nodiscard]] std::string memory_given() const {
+    return rt::given_size(*wishes_.rank_memory, wishes_.rank_memory_text);
+  }
 
   const Site& site_;
   const JobWishes& wishes_;
@@ -156,8 +173,10 @@ class NodeSearch {
 void settle_memory(const JobWishes& wishes, JobSize& size) {
   const std::int64_t given = wishes.rank_memory.value_or(size.program_memory);
   const double blocks = given > 0 ? static_cast<double>(given) : size.estimate.peak;
-  const double node = static_cast<double>(size.shape.ranks_per_node) * (kMemoryMargin * blocks + static_cast<double>(kProcessBytes));
-  size.node_megabytes = static_cast<std::int64_t>(std::ceil((wishes.node_memory ? static_cast<double>(*wishes.node_memory) : node) / 1048576.0));
+  const double node =
+      static_cast<double>(size.shape.ranks_per_node) * (kMemoryMargin * blocks + static_cast<double>(kProcessBytes));
+  size.node_megabytes = static_cast<std::int64_t>(
+      std::ceil((wishes.node_memory ? static_cast<double>(*wishes.node_memory) : node) / 1048576.0));
 }
 
 /// Only tensors that memory has no room for are on disk.
@@ -166,8 +185,10 @@ void settle_disk(const Site& site, JobSize& size) {
   const double node = kDiskMargin * size.estimate.disk * static_cast<double>(size.shape.ranks_per_node);
   size.disk_megabytes = static_cast<std::int64_t>(std::ceil(node / 1048576.0));
   if (site.scratch > 0 && size.disk_megabytes > site.scratch >> 20) {
-    size_error(fmt::format("{} of tensors that memory has no room for would be on the disk of a node, which has {} (scratch): more nodes (--nodes)", binary_bytes(node),
-                           binary_bytes(static_cast<double>(site.scratch))));
+    size_error(
+        fmt::format("{} of tensors that memory has no room for would be on the disk of a node, which has {} (scratch): "
+                    "more nodes (--nodes)",
+                    binary_bytes(node), binary_bytes(static_cast<double>(site.scratch))));
   }
 }
 
@@ -179,7 +200,8 @@ void settle_time(const Site& site, const JobWishes& wishes, JobSize& size) {
   if (wishes.seconds) {
     size.seconds = *wishes.seconds;
     if (site.max_time > 0 && size.seconds > site.max_time) {
-      size_error(fmt::format("--time {}: a job may take {} (max_time)", slurm_time(size.seconds), slurm_time(site.max_time)));
+      size_error(
+          fmt::format("--time {}: a job may take {} (max_time)", slurm_time(size.seconds), slurm_time(site.max_time)));
     }
   } else if (!e.unknown.empty()) {
     size_error(e.unknown + (e.counts ? ": give --iterations N, or --time" : ": give --time"));
@@ -191,28 +213,36 @@ void settle_time(const Site& site, const JobWishes& wishes, JobSize& size) {
   }
   if (!e.unknown.empty() || size.high <= static_cast<double>(size.seconds)) return;
   if (!wishes.checkpoints && !wishes.seconds) {
-    size_error(fmt::format("the program is predicted to take {} to {} on {} nodes, and a job may take {}: more nodes (--nodes), or --time if you know better",
-                           rough_time(size.low), rough_time(size.high), size.shape.nodes, rough_time(static_cast<double>(size.seconds))));
+    size_error(fmt::format(
+        "the program is predicted to take {} to {} on {} nodes, and a job may take {}: more nodes (--nodes), or --time "
+        "if you know better",
+        rough_time(size.low), rough_time(size.high), size.shape.nodes, rough_time(static_cast<double>(size.seconds))));
   }
   size.requeues = static_cast<std::int64_t>(std::ceil(size.high / static_cast<double>(size.seconds))) - 1;
 }
 
-/// A run that is told to end goes on to the next boundary, with what has been recorded ahead, and saves; a save may be under way.
+/// A run that is told to end goes on to the next boundary, with what has been recorded ahead, and saves; a save may be
+/// under way.
 void settle_signal(const Site& site, const JobWishes& wishes, JobSize& size) {
   if (!wishes.checkpoints) return;
   constexpr double kRecordedAhead = 10, kLeastLead = 120;
-  const double saved = size.estimate.peak + (size.estimate.spills ? size.estimate.disk : 0);  // what is on disk is saved, too
+  const double saved =
+      size.estimate.peak + (size.estimate.spills ? size.estimate.disk : 0);  // what is on disk is saved, too
   const double save = saved * static_cast<double>(size.shape.ranks) / site.write_rate;
   size.wanted_lead = std::max(kLeastLead, 2 * kSlower * size.estimate.iteration + kRecordedAhead + 2 * save);
   const double lead = std::min(size.wanted_lead, kMostLead);
   if (2 * lead > static_cast<double>(size.seconds)) {
-    size_error(fmt::format("--checkpoint: a job of {} is too short: the end of an iteration and two checkpoints take {}: give --time",
-                           rough_time(static_cast<double>(size.seconds)), rough_time(lead)));
+    size_error(fmt::format(
+        "--checkpoint: a job of {} is too short: the end of an iteration and two checkpoints take {}: give --time",
+        rough_time(static_cast<double>(size.seconds)), rough_time(lead)));
   }
-  // The lead has room for an iteration that is slower than predicted, and for one that has just begun to be saved. Without that:
+  // The lead has room for an iteration that is slower than predicted, and for one that has just begun to be saved.
+  // Without that:
   if (const double least = size.estimate.iteration + save; least > kMostLead) {
-    size_error(fmt::format("--checkpoint: an iteration and a checkpoint take {}, and Slurm tells a job that its time ends at most {} before: more nodes (--nodes)",
-                           rough_time(least), rough_time(kMostLead)));
+    size_error(
+        fmt::format("--checkpoint: an iteration and a checkpoint take {}, and Slurm tells a job that its time ends at "
+                    "most {} before: more nodes (--nodes)",
+                    rough_time(least), rough_time(kMostLead)));
   }
   size.signal_lead = static_cast<std::int64_t>(std::ceil(lead));
 }
@@ -233,18 +263,22 @@ JobEstimate greater_of(const JobEstimate& a, const JobEstimate& b) {
   both.read_bytes = std::max(a.read_bytes, b.read_bytes);
   both.written_bytes = std::max(a.written_bytes, b.written_bytes);
   // What a number of iterations would not tell is the harder one.
-  if (!other.unknown.empty() && (both.unknown.empty() || (both.counts && !other.counts))) both.unknown = other.unknown, both.counts = other.counts;
+  if (!other.unknown.empty() && (both.unknown.empty() || (both.counts && !other.counts)))
+    both.unknown = other.unknown, both.counts = other.counts;
   return both;
 }
 
 JobSize size_job(const Site& site, const JobWishes& wishes, const JobEstimator& estimate) {
   std::optional<std::int64_t> nodes = wishes.nodes;
   if (wishes.node_memory && *wishes.node_memory > site.memory) {
-    size_error(fmt::format("--mem {}: nodes have {}", rt::given_size(*wishes.node_memory, wishes.node_memory_text), rt::shown_size(site.memory, wishes.node_memory_text)));
+    size_error(fmt::format("--mem {}: nodes have {}", rt::given_size(*wishes.node_memory, wishes.node_memory_text),
+                           rt::shown_size(site.memory, wishes.node_memory_text)));
   }
-  if (wishes.ranks && nodes && *wishes.ranks < *nodes) size_error(fmt::format("-n {} --nodes {}: every node has a rank at least", *wishes.ranks, *nodes));
+  if (wishes.ranks && nodes && *wishes.ranks < *nodes)
+    size_error(fmt::format("-n {} --nodes {}: every node has a rank at least", *wishes.ranks, *nodes));
   if (wishes.ranks && !nodes) nodes = quotient_up(*wishes.ranks, ranks_of_node(site, wishes));
-  if (nodes && *nodes > site.nodes) size_error(fmt::format("{} nodes are wanted, and a job can have {}", *nodes, site.nodes));
+  if (nodes && *nodes > site.nodes)
+    size_error(fmt::format("{} nodes are wanted, and a job can have {}", *nodes, site.nodes));
   NodeSearch search(site, wishes, estimate);
   JobSize size = nodes ? search.fixed(*nodes) : search.fewest();
   settle_memory(wishes, size);

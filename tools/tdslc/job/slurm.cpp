@@ -59,7 +59,9 @@ std::optional<std::string> job_number(std::string_view printed) {
 }
 
 bool JobState::ended() const {
-  static constexpr std::array<std::string_view, 9> kEnds = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "BOOT_FAIL", "DEADLINE"};
+  static constexpr std::array<std::string_view, 9> kEnds = {"COMPLETED", "FAILED",    "CANCELLED",
+                                                            "TIMEOUT",   "NODE_FAIL", "OUT_OF_MEMORY",
+                                                            "PREEMPTED", "BOOT_FAIL", "DEADLINE"};
   return std::ranges::find(kEnds, state) != kEnds.end();
 }
 
@@ -107,9 +109,12 @@ std::string submit_script(const CommandRunner& run, const std::string& script) {
   // At most its last three lines: the last one is the reason, those before it say more.
   std::string_view said = trimmed(result.output);
   std::size_t begin = said.size();
-  for (int lines = 0; lines < 3 && begin != std::string_view::npos && begin > 0; ++lines) begin = said.rfind('\n', begin - 1);
+  for (int lines = 0; lines < 3 && begin != std::string_view::npos && begin > 0; ++lines)
+    begin = said.rfind('\n', begin - 1);
   if (begin != std::string_view::npos && begin > 0) said.remove_prefix(begin + 1);
-  throw rt::RunError(fmt::format("sbatch did not take {}{}", script, said.empty() ? fmt::format(": exit code {}", result.exit_code) : ": " + std::string(said)));
+  throw rt::RunError(
+      fmt::format("sbatch did not take {}{}", script,
+                  said.empty() ? fmt::format(": exit code {}", result.exit_code) : ": " + std::string(said)));
 }
 
 std::vector<JobState> JobFollower::asked_states() {
@@ -121,8 +126,10 @@ std::vector<JobState> JobFollower::asked_states() {
   }
   const bool forgotten = result.output.find("Invalid job id") != std::string::npos;
   if (!forgotten && ++failures_ <= kMostFailures) return {};
-  if (forgotten) states = accounted_states(run_({"sacct", "-n", "-X", "-P", "-o", "JobID,State,ExitCode", "-j", job_}).output);
-  if (states.empty() && !ended()) throw rt::RunError(fmt::format("job {}: Slurm does not know it any more: {}", job_, trimmed(result.output)));
+  if (forgotten)
+    states = accounted_states(run_({"sacct", "-n", "-X", "-P", "-o", "JobID,State,ExitCode", "-j", job_}).output);
+  if (states.empty() && !ended())
+    throw rt::RunError(fmt::format("job {}: Slurm does not know it any more: {}", job_, trimmed(result.output)));
   return states;
 }
 

@@ -22,10 +22,10 @@ using CommandRunner = std::function<codegen::ProcessResult(const std::vector<std
 
 /// What `scontrol show job -o` says of a job, or of an element of an array.
 struct JobState {
-  std::string state;       ///< RUNNING, COMPLETED, ...
-  std::string element;     ///< of an array; several that wait: `2-5`; empty: no array
-  std::string reason;      ///< why it waits
-  std::string log;         ///< its output's file
+  std::string state;    ///< RUNNING, COMPLETED, ...
+  std::string element;  ///< of an array; several that wait: `2-5`; empty: no array
+  std::string reason;   ///< why it waits
+  std::string log;      ///< its output's file
   int code = 0, signal = 0;
   std::int64_t restarts = 0;
 
@@ -46,7 +46,8 @@ class JobFollower {
  public:
   using Print = std::function<void(std::string_view)>;
   /// `print`: lines of logs; `say`: what happens to the job.
-  JobFollower(CommandRunner run, std::string job, Print print, Print say) : run_(std::move(run)), job_(std::move(job)), print_(std::move(print)), say_(std::move(say)) {}
+  JobFollower(CommandRunner run, std::string job, Print print, Print say)
+      : run_(std::move(run)), job_(std::move(job)), print_(std::move(print)), say_(std::move(say)) {}
 
   /// Looks once. True when all have ended. Throws rt::RunError when Slurm has forgotten the job.
   [[nodiscard]] bool look();
@@ -69,8 +70,8 @@ class JobFollower {
   CommandRunner run_;
   std::string job_;
   Print print_, say_;
-  std::map<std::string, JobState> states_;  ///< by element; those that have ended stay, also when Slurm forgets them
-  std::map<std::string, Log> logs_;       ///< by file
+  std::map<std::string, JobState> states_;   ///< by element; those that have ended stay, also when Slurm forgets them
+  std::map<std::string, Log> logs_;          ///< by file
   std::map<std::string, std::string> told_;  ///< by element
   int failures_ = 0;
 };

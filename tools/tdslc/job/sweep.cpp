@@ -19,17 +19,20 @@ constexpr std::size_t kMostElements = 1000;
 [[noreturn]] void sweep_error(const std::string& text) { throw rt::RunError(text, rt::ExitCode::kUsage); }
 
 void replace_all(std::string& text, const std::string& what, const std::string& by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) text.replace(at, what.size(), by);
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
 }
 
 bool gives(const std::vector<std::string>& arguments, const std::string& option) {
-  return std::ranges::any_of(arguments, [&](const std::string& a) { return a == option || a.starts_with(option + "="); });
+  return std::ranges::any_of(arguments,
+                             [&](const std::string& a) { return a == option || a.starts_with(option + "="); });
 }
 
 /// One name for what is one file, as far as names tell.
 std::string plain_path(const std::string& path) {
   std::error_code error;
-  const std::filesystem::path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);  // of what is not there, too
+  const std::filesystem::path whole =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);  // of what is not there, too
   return error ? std::filesystem::path(path).lexically_normal().string() : whole.string();
 }
 
@@ -45,11 +48,13 @@ std::string named_after(const std::string& path, const SweepElement& element) {
 
 Sweep parse_sweep(const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) sweep_error(fmt::format("--sweep {}: NAME=VALUE,VALUE… is expected", text));
+  if (equals == std::string::npos || equals == 0)
+    sweep_error(fmt::format("--sweep {}: NAME=VALUE,VALUE… is expected", text));
   Sweep sweep{text.substr(0, equals), {}};
   for (const std::string_view value : parts_of(std::string_view(text).substr(equals + 1), ',')) {
     if (value.empty()) sweep_error(fmt::format("--sweep {}: an empty value", text));
-    if (std::ranges::find(sweep.values, value) != sweep.values.end()) sweep_error(fmt::format("--sweep {}: {} twice", text, value));
+    if (std::ranges::find(sweep.values, value) != sweep.values.end())
+      sweep_error(fmt::format("--sweep {}: {} twice", text, value));
     sweep.values.emplace_back(value);
   }
   return sweep;
@@ -61,7 +66,8 @@ std::vector<SweepElement> sweep_elements(const std::vector<Sweep>& sweeps, const
   for (const Sweep& sweep : sweeps) {
     if (!names.insert(sweep.name).second) sweep_error(fmt::format("--sweep {}: twice", sweep.name));
     if (gives(arguments, "--" + sweep.name)) sweep_error(fmt::format("--{} is given, and swept as well", sweep.name));
-    if (elements.size() * sweep.values.size() > kMostElements) sweep_error(fmt::format("--sweep: more than {} elements", kMostElements));
+    if (elements.size() * sweep.values.size() > kMostElements)
+      sweep_error(fmt::format("--sweep: more than {} elements", kMostElements));
     std::vector<SweepElement> more;
     for (const SweepElement& element : elements) {
       for (const std::string& value : sweep.values) {
@@ -82,15 +88,16 @@ void check_files(const std::vector<SweepElement>& elements, const std::vector<El
     for (const auto& [option, path] : files[k].written) {
       const auto [known, first] = writers.emplace(plain_path(path), k);
       if (first || known->second == k) continue;
-      sweep_error(fmt::format("--{} {}: elements {} and {} of the sweep write this file: name it {}", option, path, known->second, k,
-                              named_after(path, elements[k])));
+      sweep_error(fmt::format("--{} {}: elements {} and {} of the sweep write this file: name it {}", option, path,
+                              known->second, k, named_after(path, elements[k])));
     }
   }
   for (std::size_t k = 0; k < files.size(); ++k) {
     for (const auto& [option, path] : files[k].read) {
       const auto known = writers.find(plain_path(path));
       if (known == writers.end() || known->second == k) continue;
-      sweep_error(fmt::format("--{} {}: element {} of the sweep reads this file, and element {} writes it", option, path, k, known->second));
+      sweep_error(fmt::format("--{} {}: element {} of the sweep reads this file, and element {} writes it", option,
+                              path, k, known->second));
     }
   }
 }

@@ -72,7 +72,8 @@ std::optional<std::int64_t> seconds_in(std::string_view text) {
 
 std::string slurm_time(std::int64_t seconds) {
   const std::int64_t days = seconds / 86400, rest = seconds % 86400;
-  return (days > 0 ? fmt::format("{}-", days) : std::string()) + fmt::format("{:02}:{:02}:{:02}", rest / 3600, rest % 3600 / 60, rest % 60);
+  return (days > 0 ? fmt::format("{}-", days) : std::string()) +
+         fmt::format("{:02}:{:02}:{:02}", rest / 3600, rest % 3600 / 60, rest % 60);
 }
 
 std::string rough_time(double seconds) {

@@ -19,7 +19,8 @@ namespace tdsl::tools {
 [[nodiscard]] std::string shell_quoted(std::string_view word);
 [[nodiscard]] std::string shell_quoted(const std::vector<std::string>& words);
 
-/// Slurm's forms of a time limit: `M`, `M:S`, `H:M:S`, `D-H`, `D-H:M`, `D-H:M:S`, in seconds; 0: `infinite`, `UNLIMITED`.
+/// Slurm's forms of a time limit: `M`, `M:S`, `H:M:S`, `D-H`, `D-H:M`, `D-H:M:S`, in seconds; 0: `infinite`,
+/// `UNLIMITED`.
 [[nodiscard]] std::optional<std::int64_t> seconds_in(std::string_view text);
 /// `HH:MM:SS` or `D-HH:MM:SS`.
 [[nodiscard]] std::string slurm_time(std::int64_t seconds);
