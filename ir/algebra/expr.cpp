@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "ir/algebra/infer.h"
-#include "ir/algebra/text.h"
+#include "ir/algebra/check/infer.h"
+#include "ir/algebra/text/text.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::ir::algebra {

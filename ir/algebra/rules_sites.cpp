@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ir/algebra/infer.h"
+#include "ir/algebra/check/infer.h"
 #include "ir/algebra/rules.h"
 
 // R2-1 to R2-7: where tuples move. A layout may change where no consumer relies on it, which only the consumers' own

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
-#include "runtime/engine/heartbeat.h"
+#include "runtime/engine/watch/heartbeat.h"
 #include "runtime/engine/wire.h"
 
 namespace tdsl::rt {

@@ -22,11 +22,11 @@
 #include "runtime/engine/boundaries.h"
 #include "runtime/engine/delays.h"
 #include "runtime/engine/engine.h"
-#include "runtime/engine/heartbeat.h"
 #include "runtime/engine/open_steps.h"
 #include "runtime/engine/operation.h"
 #include "runtime/engine/outbox.h"
-#include "runtime/engine/tensor_table.h"
+#include "runtime/engine/store/tensor_table.h"
+#include "runtime/engine/watch/heartbeat.h"
 #include "runtime/engine/wire.h"
 #include "runtime/plan/steps/tree.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
-#include "runtime/engine/spare_memory.h"
+#include "runtime/engine/store/spare_memory.h"
 #include "runtime/engine/wire.h"
 
 namespace tdsl::rt {

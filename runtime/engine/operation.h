@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/engine/tensor_table.h"
+#include "runtime/engine/store/tensor_table.h"
 #include "runtime/kernels/task.h"
 #include "runtime/plan/op_plan.h"
 #include "runtime/plan/row_counts.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/engine/block.h"
+#include "runtime/engine/store/block.h"
 
 /// The engine's control messages as bytes. All ranks of a run are the same executable on like machines: numbers travel
 /// in memory order, eight bytes each.

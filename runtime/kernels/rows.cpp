@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/kernels/blas_call.h"
+#include "runtime/kernels/product/blas_call.h"
 
 namespace tdsl::rt::rows::detail {
 

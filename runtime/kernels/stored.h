@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "runtime/kernels/row_panels.h"
+#include "runtime/kernels/product/row_panels.h"
 #include "runtime/kernels/task.h"
 #include "runtime/sparse/accumulator.h"
 #include "runtime/sparse/joint.h"

@@ -12,7 +12,7 @@
 
 #include "runtime/app/run/program_run.h"
 #include "runtime/engine/mpi/mpi_caller.h"
-#include "runtime/kernels/blas_call.h"
+#include "runtime/kernels/product/blas_call.h"
 #include "runtime/library/arrays.h"
 #include "runtime/library/described_arrays.h"
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/tdslc/commands.h"
-#include "tools/tdslc/figures.h"
+#include "tools/tdslc/explain/figures.h"
 #include "tools/tdslc/front.h"
 
 namespace tdsl::tools {

@@ -15,8 +15,8 @@
 #include "runtime/base/environment.h"
 #include "runtime/disk/disk_rates.h"
 #include "runtime/io/text_file.h"
-#include "runtime/kernels/blas_call.h"
-#include "runtime/kernels/contraction.h"
+#include "runtime/kernels/product/blas_call.h"
+#include "runtime/kernels/product/contraction.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/planner.h"
 #include "tools/build/cache.h"
@@ -27,7 +27,7 @@
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/launcher.h"
 #include "tools/tdslc/overheads.h"
-#include "tools/tdslc/site_file.h"
+#include "tools/tdslc/submit/site_file.h"
 
 namespace tdsl::tools {
 

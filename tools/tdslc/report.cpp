@@ -9,7 +9,7 @@
 #include "runtime/io/text_file.h"
 #include "tools/report/page.h"
 #include "tools/tdslc/commands.h"
-#include "tools/tdslc/figures.h"
+#include "tools/tdslc/explain/figures.h"
 #include "tools/tdslc/front.h"
 
 namespace tdsl::tools {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "runtime/app/options/options.h"
+#include "tools/tdslc/explain/plan_report.h"
 #include "tools/tdslc/front.h"
-#include "tools/tdslc/plan_report.h"
 
 namespace tdsl::tools {
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/check.h"
-#include "runtime/engine/spare_memory.h"
+#include "runtime/engine/store/spare_memory.h"
 #include "runtime/io/temporaries.h"
 
 namespace tdsl::rt {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "runtime/engine/status.h"
+#include "runtime/engine/watch/status.h"
 
 // How far a run is: predicted seconds of what has ended among those of all there is, on one rank.
 

@@ -10,7 +10,7 @@
 #include "runtime/app/run/run_files.h"
 #include "runtime/app/run/run_program_signals.h"
 #include "runtime/base/number_format.h"
-#include "runtime/engine/heartbeat.h"
+#include "runtime/engine/watch/heartbeat.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/temporaries.h"
 #include "runtime/io/temporary_name.h"

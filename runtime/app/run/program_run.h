@@ -21,7 +21,7 @@
 #include "runtime/app/watch/watch.h"
 #include "runtime/base/environment.h"
 #include "runtime/disk/spill_file.h"
-#include "runtime/engine/vigil.h"
+#include "runtime/engine/watch/vigil.h"
 #include "runtime/plan/region/plan_request.h"
 
 // A run of a program on a rank that is up, for program_*.cpp and run_program.cpp only.

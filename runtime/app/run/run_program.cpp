@@ -15,12 +15,12 @@
 #include "runtime/app/run/run_program_signals.h"
 #include "runtime/app/watch/life_sign.h"
 #include "runtime/base/environment.h"
-#include "runtime/engine/spare_memory.h"
+#include "runtime/engine/store/spare_memory.h"
 #include "runtime/foreign/call.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/temporaries.h"
 #include "runtime/io/temporary_name.h"
-#include "runtime/kernels/blas_call.h"
+#include "runtime/kernels/product/blas_call.h"
 
 namespace tdsl::rt {
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/engine/heartbeat.h"
 #include "runtime/engine/mpi/mpi_box.h"
 #include "runtime/engine/mpi/mpi_state.h"
-#include "runtime/engine/vigil.h"
+#include "runtime/engine/watch/heartbeat.h"
+#include "runtime/engine/watch/vigil.h"
 
 namespace tdsl::rt {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "runtime/kernels/blas_call.h"
+#include "runtime/kernels/product/blas_call.h"
 #include "runtime/routines/kernels/columns.h"
 
 namespace tdsl::rt::routines::kernels {

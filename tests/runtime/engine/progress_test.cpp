@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <random>
 
-#include "runtime/kernels/blas_call.h"
 #include "runtime/kernels/blocked_reduction.h"
+#include "runtime/kernels/product/blas_call.h"
 #include "runtime/kernels/progress.h"
 #include "tests/runtime/engine/harness.h"
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "runtime/engine/store.h"
+#include "runtime/engine/store/store.h"
 
 namespace tdsl::tests {
 

@@ -2,7 +2,7 @@
 
 #include "runtime/app/report/progress.h"
 #include "runtime/app/watch/watch.h"
-#include "runtime/engine/heartbeat.h"
+#include "runtime/engine/watch/heartbeat.h"
 #include "tests/runtime/engine/harness.h"
 #include "tests/runtime/simulated_world.h"
 

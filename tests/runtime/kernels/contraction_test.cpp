@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "runtime/kernels/combine.h"
-#include "runtime/kernels/contraction.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/label_strides.h"
+#include "runtime/kernels/product/contraction.h"
 #include "runtime/plan/op_builder.h"
 
 namespace tdsl::tests {

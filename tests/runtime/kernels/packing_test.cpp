@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/kernels/blas_call.h"
-#include "runtime/kernels/pack.h"
+#include "runtime/kernels/product/blas_call.h"
+#include "runtime/kernels/product/pack.h"
 
 // Packed operands are copies, and products of small integers, which no order of the sum can round, are exact at every
 // size and layout.

@@ -1,4 +1,4 @@
-#include "runtime/kernels/sum_of_products.h"
+#include "runtime/kernels/product/sum_of_products.h"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include "algebra_support.h"
 #include "codegen/relations/relations.h"
 #include "ir/algebra/arrivals.h"
-#include "ir/algebra/infer.h"
+#include "ir/algebra/check/infer.h"
 #include "ir/algebra/reachable.h"
 #include "runtime/plan/region/plan_price.h"
 #include "tests/unit/plan/random.h"

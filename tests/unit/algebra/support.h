@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "ir/algebra/check/verify.h"
 #include "ir/algebra/compile.h"
 #include "ir/algebra/cost.h"
 #include "ir/algebra/evaluate.h"
 #include "ir/algebra/sites.h"
-#include "ir/algebra/text.h"
-#include "ir/algebra/verify.h"
+#include "ir/algebra/text/text.h"
 
 namespace tdsl::tests {
 

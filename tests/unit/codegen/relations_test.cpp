@@ -9,9 +9,9 @@
 #include <random>
 
 #include "frontend/frontend.h"
+#include "ir/algebra/check/verify.h"
 #include "ir/algebra/sites.h"
-#include "ir/algebra/text.h"
-#include "ir/algebra/verify.h"
+#include "ir/algebra/text/text.h"
 #include "ir/algebra/whole.h"
 #include "ir/eval/eval.h"
 #include "passes/pipeline.h"

@@ -1,0 +1,210 @@
+// The BLAS calls through BLIS, which takes any strides and any number of threads of ours.
+#ifndef TDSL_CBLAS
+
+#include <blis.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/environment.h"
+#include "runtime/kernels/blocked_reduction.h"
+#include "runtime/kernels/product/blas_call.h"
+#include "runtime/kernels/product/blis_product.h"
+#include "runtime/kernels/progress.h"
+
+namespace tdsl::rt::blas {
+
+namespace {
+
+rntm_t one_thread() {
+  rntm_t rntm = BLIS_RNTM_INITIALIZER;
+  bli_rntm_set_num_threads(1, &rntm);
+  return rntm;
+}
+
+// Note [Small products]
+// BLIS's kernels for AVX-512 have no path for small matrices: they pack operands that fit the cache, and lose up to ten
+// times to the AVX2 kernels, which have one. Up to 32 columns or rows, or 64 x 64 elements of C, the latter are used;
+// at that border both are equally fast, for any k, in f64 and f32.
+cntx_t* small_products() {
+  static cntx_t* const context = [] {
+    bli_init();
+    const bool avx512 = bli_arch_query_id() == BLIS_ARCH_SKX;
+    return avx512 ? const_cast<cntx_t*>(bli_gks_lookup_nat_cntx(BLIS_ARCH_HASWELL)) : nullptr;
+  }();
+  return context;
+}
+
+// Note [Progress in BLIS]
+// A product of large blocks takes a second, and cutting it into calls would pack operands again or change bits. Instead
+// BLIS gets a copy of its context in which the innermost kernels, a few microseconds each, are followed by a tick.
+template <class T>
+struct Kernels;
+template <>
+struct Kernels<double> {
+  using Gemm = dgemm_ukr_ft;
+  using Small = dgemmsup_ker_ft;
+  static constexpr num_t kType = BLIS_DOUBLE;
+};
+template <>
+struct Kernels<float> {
+  using Gemm = sgemm_ukr_ft;
+  using Small = sgemmsup_ker_ft;
+  static constexpr num_t kType = BLIS_FLOAT;
+};
+
+/// The kernel at one place of one context, and what takes its place.
+template <class T, int Context>
+struct Ticking {
+  static inline typename Kernels<T>::Gemm original = nullptr;
+  static void call(dim_t m, dim_t n, dim_t k, T* alpha, T* a, T* b, T* beta, T* c, inc_t rs_c, inc_t cs_c,
+                   auxinfo_t* data, cntx_t* cntx) {
+    original(m, n, k, alpha, a, b, beta, c, rs_c, cs_c, data, cntx);
+    progress::tick();
+  }
+};
+template <class T, int Context, int Storage>
+struct TickingSmall {
+  static inline typename Kernels<T>::Small original = nullptr;
+  static void call(conj_t conja, conj_t conjb, dim_t m, dim_t n, dim_t k, T* alpha, T* a, inc_t rs_a, inc_t cs_a, T* b,
+                   inc_t rs_b, inc_t cs_b, T* beta, T* c, inc_t rs_c, inc_t cs_c, auxinfo_t* data, cntx_t* cntx) {
+    original(conja, conjb, m, n, k, alpha, a, rs_a, cs_a, b, rs_b, cs_b, beta, c, rs_c, cs_c, data, cntx);
+    progress::tick();
+  }
+};
+
+template <class Place>
+void replace(func_t& functions, num_t type) {
+  void_fp& kernel = functions.ptr[type];
+  if (kernel == nullptr) return;
+  Place::original = reinterpret_cast<decltype(Place::original)>(kernel);
+  kernel = reinterpret_cast<void_fp>(&Place::call);
+}
+
+template <class T, int Context, int... Storage>
+void replace_all(cntx_t& context, std::integer_sequence<int, Storage...>) {
+  replace<Ticking<T, Context>>(context.l3_nat_ukrs[BLIS_GEMM_UKR], Kernels<T>::kType);
+  context.l3_vir_ukrs[BLIS_GEMM_UKR].ptr[Kernels<T>::kType] = context.l3_nat_ukrs[BLIS_GEMM_UKR].ptr[Kernels<T>::kType];
+  (replace<TickingSmall<T, Context, Storage>>(context.l3_sup_kers[Storage], Kernels<T>::kType), ...);
+}
+
+template <int Context>
+cntx_t* ticking(const cntx_t* context) {
+  static cntx_t* const copy = [context] {
+    auto* const made = new cntx_t(*context);
+    replace_all<double, Context>(*made, std::make_integer_sequence<int, BLIS_NUM_3OP_RC_COMBOS>());
+    replace_all<float, Context>(*made, std::make_integer_sequence<int, BLIS_NUM_3OP_RC_COMBOS>());
+    return made;
+  }();
+  return copy;
+}
+
+/// The processor's kernels; null: BLIS finds them.
+cntx_t* large_products() {
+  if (!progress::active()) return nullptr;
+  bli_init();
+  return ticking<0>(bli_gks_query_cntx());
+}
+
+/// The kernels for a product with C of m x n.
+cntx_t* kernels_for(Index m, Index n) {
+  constexpr Index kThin = 32;
+  constexpr Index kSmall = 64 * 64;
+  cntx_t* const small = std::min(m, n) <= kThin || m * n <= kSmall ? small_products() : nullptr;
+  if (small == nullptr) return large_products();
+  return progress::active() ? ticking<1>(small) : small;
+}
+
+// BLIS reads its operands only, but its interface does not say so.
+template <class T>
+T* writable(const T* data) {
+  return const_cast<T*>(data);
+}
+
+/// Rows of a matrix with n columns between pauses. A multiple of what BLIS's kernels take at once: no bits change.
+Index rows_at_once(Index n) {
+  constexpr Index kElements = 1 << 22;
+  constexpr Index kRows = 256;
+  return std::max(kRows, kElements / std::max<Index>(n, 1) / kRows * kRows);
+}
+
+}  // namespace
+
+void prepare() {
+  constexpr int kSkylakeX = 0;  // BLIS 0.9's number of the AVX-512 kernels
+  if (simd_level() == SimdLevel::kAvx512) set_blis_arch_type(kSkylakeX);
+}
+
+void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c,
+          const Finish& finish) {
+  if (takes_packed_product<double>(m, n, k)) return packed_product<double>(m, n, k, a, b, accumulate, c, finish);
+  rntm_t rntm = one_thread();
+  double one = 1;
+  double beta = accumulate ? 1 : 0;
+  bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, writable(a.data), a.row_stride, a.column_stride,
+               writable(b.data), b.row_stride, b.column_stride, &beta, c.data, c.row_stride, c.column_stride,
+               kernels_for(m, n), &rntm);
+  if (finish) finish(0, m, 0, n);
+}
+
+void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c,
+          const Finish& finish) {
+  if (takes_packed_product<float>(m, n, k)) return packed_product<float>(m, n, k, a, b, accumulate, c, finish);
+  rntm_t rntm = one_thread();
+  float one = 1;
+  float beta = accumulate ? 1 : 0;
+  bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, writable(a.data), a.row_stride, a.column_stride,
+               writable(b.data), b.row_stride, b.column_stride, &beta, c.data, c.row_stride, c.column_stride,
+               kernels_for(m, n), &rntm);
+  if (finish) finish(0, m, 0, n);
+}
+
+void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y,
+          Index y_stride) {
+  const Index rows = rows_at_once(n);
+  rntm_t rntm = one_thread();
+  double one = 1;
+  double beta = accumulate ? 1 : 0;
+  for (Index i = 0; i < m; i += rows) {
+    bli_dgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one,
+                 writable(a.data + i * a.row_stride), a.row_stride, a.column_stride, writable(x), x_stride, &beta,
+                 y + i * y_stride, y_stride, nullptr, &rntm);
+    progress::pause();
+  }
+}
+
+void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y,
+          Index y_stride) {
+  const Index rows = rows_at_once(n);
+  rntm_t rntm = one_thread();
+  float one = 1;
+  float beta = accumulate ? 1 : 0;
+  for (Index i = 0; i < m; i += rows) {
+    bli_sgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one,
+                 writable(a.data + i * a.row_stride), a.row_stride, a.column_stride, writable(x), x_stride, &beta,
+                 y + i * y_stride, y_stride, nullptr, &rntm);
+    progress::pause();
+  }
+}
+
+void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const double> t, Matrix<double> x) {
+  rntm_t rntm = one_thread();
+  double one = 1;
+  bli_dtrsm_ex(from_left ? BLIS_LEFT : BLIS_RIGHT, triangle == Triangle::kUpper ? BLIS_UPPER : BLIS_LOWER,
+               from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE,
+               triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one, writable(t.data),
+               t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, large_products(), &rntm);
+}
+
+void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const float> t, Matrix<float> x) {
+  rntm_t rntm = one_thread();
+  float one = 1;
+  bli_strsm_ex(from_left ? BLIS_LEFT : BLIS_RIGHT, triangle == Triangle::kUpper ? BLIS_UPPER : BLIS_LOWER,
+               from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE,
+               triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one, writable(t.data),
+               t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, large_products(), &rntm);
+}
+
+}  // namespace tdsl::rt::blas
+
+#endif

@@ -1,0 +1,182 @@
+// The BLAS calls through a CBLAS chosen when TDSL was configured (TDSL_CBLAS). Other libraries than BLIS want one
+// stride of every matrix to be 1: what has none is copied.
+#ifdef TDSL_CBLAS
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "runtime/check.h"
+#include "runtime/kernels/product/blas_call.h"
+
+// Declared here: the headers of the libraries differ, their functions do not.
+extern "C" {
+enum CblasOrder { kRowMajor = 101 };
+enum CblasTranspose { kNoTranspose = 111, kTranspose = 112 };
+enum CblasUplo { kUpper = 121, kLower = 122 };
+enum CblasDiag { kNonUnit = 131, kUnit = 132 };
+enum CblasSide { kLeft = 141, kRight = 142 };
+void cblas_dgemm(CblasOrder, CblasTranspose, CblasTranspose, int, int, int, double, const double*, int, const double*,
+                 int, double, double*, int);
+void cblas_sgemm(CblasOrder, CblasTranspose, CblasTranspose, int, int, int, float, const float*, int, const float*, int,
+                 float, float*, int);
+void cblas_dgemv(CblasOrder, CblasTranspose, int, int, double, const double*, int, const double*, int, double, double*,
+                 int);
+void cblas_sgemv(CblasOrder, CblasTranspose, int, int, float, const float*, int, const float*, int, float, float*, int);
+void cblas_dtrsm(CblasOrder, CblasSide, CblasUplo, CblasTranspose, CblasDiag, int, int, double, const double*, int,
+                 double*, int);
+void cblas_strsm(CblasOrder, CblasSide, CblasUplo, CblasTranspose, CblasDiag, int, int, float, const float*, int,
+                 float*, int);
+// Threads are the runtime's business; which of these there is depends on the library.
+[[gnu::weak]] void openblas_set_num_threads(int);
+[[gnu::weak]] void MKL_Set_Num_Threads(int);
+[[gnu::weak]] void bli_thread_set_num_threads(long);
+}
+
+namespace tdsl::rt::blas {
+
+namespace {
+
+int small(Index x) {
+  TDSL_CHECK(x <= std::numeric_limits<int>::max(), "a matrix of a task is larger than this BLAS counts");
+  return static_cast<int>(x);
+}
+
+/// A matrix as CBLAS takes it: rows one after the other, or their transpose.
+template <class T>
+struct Plain {
+  const T* data;
+  int leading;
+  bool transposed = false;
+  std::vector<T> copy;
+
+  Plain(Matrix<const T> a, Index rows, Index columns) : data(a.data) {
+    if (a.column_stride == 1 || columns <= 1) {
+      leading = small(std::max({a.row_stride, columns, Index{1}}));
+      if (rows <= 1 || a.row_stride >= columns) return;
+    }
+    if (a.row_stride == 1 && a.column_stride >= rows) {
+      leading = small(std::max<Index>(a.column_stride, 1));
+      transposed = true;
+      return;
+    }
+    copy.resize(static_cast<std::size_t>(rows * columns));
+    for (Index i = 0; i < rows; ++i) {
+      for (Index j = 0; j < columns; ++j)
+        copy[static_cast<std::size_t>(i * columns + j)] = a.data[i * a.row_stride + j * a.column_stride];
+    }
+    data = copy.data();
+    leading = small(std::max<Index>(columns, 1));
+  }
+  [[nodiscard]] CblasTranspose transpose() const { return transposed ? kTranspose : kNoTranspose; }
+};
+
+void call(CblasTranspose ta, CblasTranspose tb, int m, int n, int k, const double* a, int lda, const double* b, int ldb,
+          double beta, double* c, int ldc) {
+  cblas_dgemm(kRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
+}
+void call(CblasTranspose ta, CblasTranspose tb, int m, int n, int k, const float* a, int lda, const float* b, int ldb,
+          float beta, float* c, int ldc) {
+  cblas_sgemm(kRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
+}
+
+template <class T>
+void product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c) {
+  if (m == 0 || n == 0) return;
+  if (c.column_stride != 1 && c.row_stride == 1) {
+    // C' = B' A'.
+    return product<T>(n, m, k, {b.data, b.column_stride, b.row_stride}, {a.data, a.column_stride, a.row_stride},
+                      accumulate, {c.data, c.column_stride, c.row_stride});
+  }
+  const Plain<T> left(a, m, k);
+  const Plain<T> right(b, k, n);
+  const bool in_place = c.column_stride == 1 && (m == 1 || c.row_stride >= n);
+  std::vector<T> whole(in_place ? 0 : static_cast<std::size_t>(m * n));
+  const bool adds_in_place = in_place && accumulate;
+  call(left.transpose(), right.transpose(), small(m), small(n), small(k), left.data, left.leading, right.data,
+       right.leading, adds_in_place ? T{1} : T{0}, in_place ? c.data : whole.data(),
+       small(in_place ? std::max(c.row_stride, n) : n));
+  if (in_place) return;
+  for (Index i = 0; i < m; ++i) {
+    for (Index j = 0; j < n; ++j) {
+      T& target = c.data[i * c.row_stride + j * c.column_stride];
+      const T value = whole[static_cast<std::size_t>(i * n + j)];
+      target = accumulate ? target + value : value;
+    }
+  }
+}
+
+template <class T, class Call>
+void matrix_vector(Index m, Index n, Matrix<const T> a, const T* x, Index x_stride, bool accumulate, T* y,
+                   Index y_stride, const Call& gemv) {
+  if (m == 0) return;
+  const Plain<T> matrix(a, m, n);
+  // Seen as rows, a transposed matrix is n x m.
+  gemv(kRowMajor, matrix.transpose(), small(matrix.transposed ? n : m), small(matrix.transposed ? m : n), T{1},
+       matrix.data, matrix.leading, x, small(x_stride), accumulate ? T{1} : T{0}, y, small(y_stride));
+}
+
+/// X = T^-1 X or X = X T'^-1; X's rows lie one after the other here, or are copied.
+template <class T, class Call>
+void triangular(Triangle triangle, bool from_left, Index m, Index n, Matrix<const T> t, Matrix<T> x, const Call& trsm) {
+  if (m == 0 || n == 0) return;
+  const Index order = from_left ? m : n;
+  const Plain<T> matrix(t, order, order);
+  std::vector<T> copy;
+  const bool in_place = x.column_stride == 1 && (m == 1 || x.row_stride >= n);
+  const auto each = [&](const auto& f) {
+    for (Index i = 0; i < m; ++i) {
+      for (Index j = 0; j < n; ++j)
+        f(x.data[i * x.row_stride + j * x.column_stride], copy[static_cast<std::size_t>(i * n + j)]);
+    }
+  };
+  if (!in_place) {
+    copy.resize(static_cast<std::size_t>(m * n));
+    each([](const T& from, T& to) { to = from; });
+  }
+  const bool upper = (triangle == Triangle::kUpper) != matrix.transposed;
+  const bool transpose = from_left == matrix.transposed;
+  trsm(kRowMajor, from_left ? kLeft : kRight, upper ? kUpper : kLower, transpose ? kTranspose : kNoTranspose,
+       triangle == Triangle::kUnitLower ? kUnit : kNonUnit, small(m), small(n), T{1}, matrix.data, matrix.leading,
+       in_place ? x.data : copy.data(), small(in_place ? std::max(x.row_stride, n) : n));
+  if (!in_place) each([](T& to, const T& from) { to = from; });
+}
+
+}  // namespace
+
+void prepare() {
+  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
+  if (MKL_Set_Num_Threads != nullptr) MKL_Set_Num_Threads(1);
+  if (bli_thread_set_num_threads != nullptr) bli_thread_set_num_threads(1);
+}
+
+void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c,
+          const Finish& finish) {
+  product<double>(m, n, k, a, b, accumulate, c);
+  if (finish) finish(0, m, 0, n);
+}
+void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c,
+          const Finish& finish) {
+  product<float>(m, n, k, a, b, accumulate, c);
+  if (finish) finish(0, m, 0, n);
+}
+
+void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y,
+          Index y_stride) {
+  matrix_vector<double>(m, n, a, x, x_stride, accumulate, y, y_stride, cblas_dgemv);
+}
+void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y,
+          Index y_stride) {
+  matrix_vector<float>(m, n, a, x, x_stride, accumulate, y, y_stride, cblas_sgemv);
+}
+
+void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const double> t, Matrix<double> x) {
+  triangular<double>(triangle, from_left, m, n, t, x, cblas_dtrsm);
+}
+void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const float> t, Matrix<float> x) {
+  triangular<float>(triangle, from_left, m, n, t, x, cblas_strsm);
+}
+
+}  // namespace tdsl::rt::blas
+
+#endif

@@ -1,0 +1,310 @@
+#include "runtime/kernels/product/contraction.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "runtime/check.h"
+#include "runtime/kernels/label_strides.h"
+#include "runtime/kernels/product/blas_call.h"
+#include "runtime/kernels/product/sum_of_products.h"
+#include "runtime/kernels/progress.h"
+#include "runtime/kernels/rows.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+/// Below this in every extent a plain loop beats BLIS.
+constexpr Index kSmall = 8;
+
+/// A loop of the contraction: how often, and how far each operand moves.
+struct ContractionLoop {
+  Index count = 1;
+  Index a = 0;
+  Index b = 0;
+  Index c = 0;
+  int label = -1;  ///< -1: of several
+};
+
+/// The part of the label space one BLIS call covers, and the loops around it.
+struct Nest {
+  ContractionLoop m, n, k;                  ///< rows of A and C; columns of B and C; the sum
+  std::vector<ContractionLoop> outer;       ///< other output labels
+  std::vector<ContractionLoop> outer_sums;  ///< other summed labels, innermost of the loops
+};
+
+bool is_row(const ContractionLoop& l) { return l.a != 0 && l.c != 0 && l.b == 0; }
+bool is_column(const ContractionLoop& l) { return l.b != 0 && l.c != 0 && l.a == 0; }
+bool is_sum(const ContractionLoop& l) { return l.a != 0 && l.b != 0 && l.c == 0; }
+
+/// Joins loops of which one continues the other in all operands: (k, l) over neighbouring memory is one longer loop.
+void collapse(std::vector<ContractionLoop>& loops) {
+  for (std::size_t inner = 0; inner < loops.size(); ++inner) {
+    for (std::size_t outer = 0; outer < loops.size(); ++outer) {
+      const ContractionLoop& in = loops[inner];
+      const ContractionLoop& out = loops[outer];
+      if (inner == outer || out.a != in.a * in.count || out.b != in.b * in.count || out.c != in.c * in.count) continue;
+      loops[inner].count *= out.count;
+      loops[inner].label = -1;
+      loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(outer));
+      collapse(loops);
+      return;
+    }
+  }
+}
+
+/// Takes the longest loop that `fits` out of the list.
+template <class Predicate>
+void take_longest(std::vector<ContractionLoop>& loops, ContractionLoop& into, Predicate fits) {
+  auto best = loops.end();
+  for (auto l = loops.begin(); l != loops.end(); ++l) {
+    if (fits(*l) && (best == loops.end() || l->count > best->count)) best = l;
+  }
+  if (best == loops.end()) return;
+  into = *best;
+  loops.erase(best);
+}
+
+Nest arrange(std::vector<ContractionLoop> loops) {
+  Nest nest;
+  std::erase_if(loops, [](const ContractionLoop& l) { return l.count == 1; });
+  collapse(loops);
+  take_longest(loops, nest.m, is_row);
+  take_longest(loops, nest.n, is_column);
+  take_longest(loops, nest.k, is_sum);
+  for (const ContractionLoop& l : loops) (l.c == 0 ? nest.outer_sums : nest.outer).push_back(l);
+  return nest;
+}
+
+template <class T>
+T dot_product(const T* x, Index x_step, const T* y, Index y_step, Index count) {
+  constexpr Index kFew = 16;
+  T sum = 0;
+  if (x_step == 1 && y_step == 1 && count > kFew) {
+    rows::detail::dot(&sum, x, 0, y, count, 1);
+  } else {
+    for (Index l = 0; l < count; ++l) sum += x[l * x_step] * y[l * y_step];
+  }
+  return sum;
+}
+
+template <class T>
+void plain_product(const Nest& nest, const T* a, const T* b, T* c, bool accumulate) {
+  for (Index i = 0; i < nest.m.count; ++i) {
+    for (Index j = 0; j < nest.n.count; ++j) {
+      const T* x = a + i * nest.m.a;
+      const T* y = b + j * nest.n.b;
+      const T sum = dot_product(x, nest.k.a, y, nest.k.b, nest.k.count);
+      T& target = c[i * nest.m.c + j * nest.n.c];
+      target = accumulate ? target + sum : sum;
+    }
+  }
+}
+
+/// The elements of a vector as neighbours: copied unless they are.
+template <class T>
+class Neighbours {
+ public:
+  Neighbours(const T* x, Index step, Index count) : data_(x) {
+    if (step == 1) return;
+    copy_.resize(static_cast<std::size_t>(count));
+    for (Index l = 0; l < count; ++l) copy_[static_cast<std::size_t>(l)] = x[l * step];
+    data_ = copy_.data();
+  }
+  [[nodiscard]] const T* data() const { return data_; }
+
+ private:
+  std::vector<T> copy_;
+  const T* data_;
+};
+
+/// Elements of a matrix between two pauses.
+constexpr Index kElementsAtOnce = 1 << 17;
+
+/// y = A x, or y += A x, where elements of a row are neighbours: every row is a sum of its own.
+template <class T>
+void dots_of_rows(Index rows, Index k, const T* a, Index step, const T* x, Index x_step, bool accumulate, T* y,
+                  Index y_step) {
+  constexpr Index kMostRows = 256;
+  const Neighbours<T> vector(x, x_step, k);
+  const Index at_once = std::clamp<Index>(kElementsAtOnce / k, 4, kMostRows);
+  const bool in_place = !accumulate && y_step == 1;
+  std::array<T, kMostRows> sums;
+  for (Index first = 0; first < rows; first += at_once) {
+    const Index count = std::min(at_once, rows - first);
+    rows::detail::dot(in_place ? y + first : sums.data(), a + first * step, step, vector.data(), k, count);
+    for (Index i = 0; i < count && !in_place; ++i) {
+      T& target = y[(first + i) * y_step];
+      target = accumulate ? target + sums[static_cast<std::size_t>(i)] : sums[static_cast<std::size_t>(i)];
+    }
+    progress::pause();
+  }
+}
+
+/// y = A x, or y += A x, where elements of a column are neighbours: columns are added up, a part of y that stays in
+/// cache at a time.
+template <class T>
+void sum_of_columns(Index rows, Index k, const T* a, Index step, const T* x, Index x_step, bool accumulate, T* y,
+                    Index y_step) {
+  constexpr Index kMostRows = 8192;
+  const Neighbours<T> vector(x, x_step, k);
+  std::vector<T> sums(y_step == 1 ? std::size_t{0} : static_cast<std::size_t>(std::min(rows, kMostRows)));
+  for (Index first = 0; first < rows; first += kMostRows) {
+    const Index count = std::min(kMostRows, rows - first);
+    T* const target = y_step == 1 ? y + first : sums.data();
+    for (Index i = 0; i < count && (y_step != 1 || !accumulate); ++i)
+      target[i] = accumulate ? y[(first + i) * y_step] : T{0};
+    const Index at_once = std::max<Index>(8, kElementsAtOnce / count);
+    for (Index l = 0; l < k; l += at_once) {
+      rows::detail::add_scaled(target, a + first + l * step, step, vector.data() + l, count, std::min(at_once, k - l));
+      progress::pause();
+    }
+    for (Index i = 0; i < count && y_step != 1; ++i) y[(first + i) * y_step] = target[i];
+  }
+}
+
+/// A matrix (rows along `rows`, summed along `k`) and a vector.
+template <class T>
+void product_with_vector(Index rows, Index k, blas::Matrix<const T> a, const T* x, Index x_step, bool accumulate, T* y,
+                         Index y_step) {
+  if (a.column_stride == 1) return dots_of_rows(rows, k, a.data, a.row_stride, x, x_step, accumulate, y, y_step);
+  if (a.row_stride == 1) return sum_of_columns(rows, k, a.data, a.column_stride, x, x_step, accumulate, y, y_step);
+  blas::gemv(rows, k, a, x, x_step, accumulate, y, y_step);
+}
+
+/// Whether `finish` was called: of a product of matrices that are not small.
+template <class T>
+bool product(const Nest& nest, const T* a, const T* b, T* c, bool accumulate, const blas::Finish& finish) {
+  const ContractionLoop& m = nest.m;
+  const ContractionLoop& n = nest.n;
+  const ContractionLoop& k = nest.k;
+  const bool small = m.count < kSmall && n.count < kSmall && k.count < kSmall;
+  const bool outer_product = k.count == 1;
+  const bool dot = m.count == 1 && n.count == 1;
+  if (small || outer_product || dot) {
+    plain_product(nest, a, b, c, accumulate);
+  } else if (n.count == 1) {
+    product_with_vector<T>(m.count, k.count, {a, m.a, k.a}, b, k.b, accumulate, c, m.c);
+  } else if (m.count == 1) {
+    product_with_vector<T>(n.count, k.count, {b, n.b, k.b}, a, k.a, accumulate, c, n.c);
+  } else {
+    blas::gemm(m.count, n.count, k.count, {a, m.a, k.a}, {b, k.b, n.b}, accumulate, {c, m.c, n.c}, finish);
+    return static_cast<bool>(finish);
+  }
+  return false;
+}
+
+template <class T>
+void sum_loops(const Nest& nest, std::size_t depth, const T* a, const T* b, T* c, bool& accumulate) {
+  if (depth == nest.outer_sums.size()) {
+    product(nest, a, b, c, accumulate, nullptr);
+    accumulate = true;
+    return;
+  }
+  const ContractionLoop& l = nest.outer_sums[depth];
+  for (Index i = 0; i < l.count; ++i) sum_loops(nest, depth + 1, a + i * l.a, b + i * l.b, c, accumulate);
+}
+
+template <class T>
+void output_loops(const Nest& nest, std::size_t depth, const T* a, const T* b, T* c, bool accumulate) {
+  if (depth == nest.outer.size()) {
+    bool started = accumulate;
+    sum_loops(nest, 0, a, b, c, started);
+    return;
+  }
+  const ContractionLoop& l = nest.outer[depth];
+  for (Index i = 0; i < l.count; ++i) output_loops(nest, depth + 1, a + i * l.a, b + i * l.b, c + i * l.c, accumulate);
+}
+
+/// Whether the labels of the task write every element of its block.
+bool covers_block(const plan::Op& op, const TaskArgs& args) {
+  for (int d = 0; d < args.out_box.rank; ++d) {
+    const plan::OutSubscript& s = op.out[static_cast<std::size_t>(d)];
+    if (s.label == plan::kPartLabel) continue;
+    const Index written = s.label >= 0 ? args.labels[static_cast<std::size_t>(s.label)].size() : 1;
+    if (written != args.out_box[d].size()) return false;
+    for (int e = 0; e < d; ++e) {
+      if (s.label >= 0 && op.out[static_cast<std::size_t>(e)].label == s.label) return false;
+    }
+  }
+  return true;
+}
+
+/// Many products of a matrix and a vector, neighbours in memory being of different ones: loops along the neighbours are
+/// faster than BLIS on strided operands.
+bool are_interleaved(const Nest& nest) {
+  const auto neighbours = [](const ContractionLoop& l) {
+    return l.count >= kSmall && l.c == 1 && (l.a == 0 || l.a == 1) && (l.b == 0 || l.b == 1);
+  };
+  return (nest.m.count == 1 || nest.n.count == 1) && std::any_of(nest.outer.begin(), nest.outer.end(), neighbours);
+}
+
+/// Whether the block is one product of matrices, rows and columns of which are its dimensions.
+bool is_one_product(const Nest& nest) {
+  return nest.outer.empty() && nest.outer_sums.empty() && nest.m.label >= 0 && nest.n.label >= 0;
+}
+
+/// Whether `part_done` was called for parts that together are the block.
+template <class T>
+bool contract(const plan::Op& op, const TaskArgs& args, const std::function<void(const Box&)>& part_done) {
+  const Operand& out = args.outputs[0];
+  bool accumulate = !args.fresh;
+  bool computes = true;
+  for (const Interval& label : args.labels) computes = computes && !label.empty();
+  const std::size_t labels = op.labels.size();
+  const LabelStrides a = strides_of(op.reads[0], labels, args.inputs[0]);
+  const LabelStrides b = strides_of(op.reads[1], labels, args.inputs[1]);
+  const LabelStrides c = strides_of(op.out, labels, out);
+  std::vector<ContractionLoop> loops;
+  for (std::size_t l = 0; l < labels; ++l)
+    loops.push_back({args.labels[l].size(), a.step[l], b.step[l], c.step[l], static_cast<int>(l)});
+  const Nest nest = arrange(std::move(loops));
+  if (computes && !op.reduce.empty() && are_interleaved(nest)) {
+    add_products<T>(op, args);
+    return false;
+  }
+  if (args.fresh && (!computes || !covers_block(op, args))) {
+    fill(out, T{0});
+    accumulate = true;
+  }
+  if (!computes) return false;
+  const T* const left = reinterpret_cast<const T*>(args.inputs[0].data) + offset_at(a, args.labels);
+  const T* const right = reinterpret_cast<const T*>(args.inputs[1].data) + offset_at(b, args.labels);
+  T* const result = reinterpret_cast<T*>(out.data) + offset_at(c, args.labels);
+  if (part_done && is_one_product(nest)) {
+    const auto finish = [&](Index i, Index rows, Index j, Index columns) {
+      Box part = args.out_box;
+      const Index row = part[nest.m.label].lo + i, column = part[nest.n.label].lo + j;
+      part[nest.m.label] = {row, row + rows};
+      part[nest.n.label] = {column, column + columns};
+      part_done(part);
+    };
+    return product<T>(nest, left, right, result, accumulate, finish);
+  }
+  output_loops(nest, 0, left, right, result, accumulate);
+  return false;
+}
+
+/// The product, and behind the last panel the epilogue.
+template <class T>
+void contract_and_finish(const plan::Op& op, const Epilogue& epilogue, const TaskArgs& args) {
+  const bool finishes = epilogue && args.last;
+  const std::span<const Operand> others = args.inputs.subspan(2);
+  std::function<void(const Box&)> part_done;
+  if (finishes) part_done = [&](const Box& part) { epilogue.run(args, others, part); };
+  if (!contract<T>(op, args, part_done) && finishes) epilogue.run_by_rows(args, others);
+}
+
+}  // namespace
+
+Kernel contraction_kernel(std::shared_ptr<const plan::Op> op, ElementType type, const Epilogue& epilogue) {
+  TDSL_CHECK(op->own_reads().size() == 2 && is_floating(type), "a contraction multiplies two float tensors");
+  TDSL_CHECK(op->epilogue == static_cast<bool>(epilogue), "a contraction has the epilogue that it was recorded with");
+  if (type == ElementType::kF32)
+    return [op, epilogue](const TaskArgs& args) { contract_and_finish<float>(*op, epilogue, args); };
+  return [op, epilogue](const TaskArgs& args) { contract_and_finish<double>(*op, epilogue, args); };
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,188 @@
+#include "tools/tdslc/explain/kernel_stage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "codegen/families/host_evaluator.h"
+#include "codegen/relations/describe.h"
+#include "ir/graph/check.h"
+#include "runtime/check.h"
+#include "runtime/record/start.h"
+#include "tools/tdslc/front.h"
+
+namespace tdsl::tools {
+
+namespace {
+
+/// An emitted operation, by its first record.
+struct KernelRow {
+  std::shared_ptr<const codegen::OpTemplate> op;
+  std::shared_ptr<const codegen::KernelTemplate> kernel;
+  std::shared_ptr<const codegen::FusedTemplate> fused;
+  std::shared_ptr<const codegen::OperationStep> epilogue;
+  std::vector<double> read_bytes;    ///< by operand
+  std::vector<double> member_bytes;  ///< of a nest: what the operator's value would take, stored
+  double written_bytes = 0;
+  int line = 0;
+  double flops = 0;
+  double product_share = 0;
+  double times = 0;
+};
+using KernelRows = std::map<int, KernelRow>;
+
+class KernelObserver : public codegen::OperationObserver {
+ public:
+  KernelObserver(const codegen::FamilyProgram& program, KernelRows& rows) : program_(program), rows_(rows) {}
+
+  void emitted(plan::TensorId, const codegen::OperationStep& step, const codegen::HostEvaluator& host) override {
+    const auto [entry, first] = rows_.try_emplace(step.op->site);
+    if (!first) return;
+    KernelRow& row = entry->second;
+    row.op = step.op;
+    row.kernel = step.kernel;
+    row.fused = step.fused;
+    row.epilogue = step.epilogue;
+    row.written_bytes = bytes(program_.type(step.target), host);
+    for (const codegen::AccessTemplate& read : step.op->reads) row.read_bytes.push_back(touched(read, *step.op, host));
+    if (!step.fused) return;
+    for (const auto& member : step.fused->members) row.member_bytes.push_back(bytes(member, host));
+  }
+  void product(plan::TensorId, const plan::Op&, ir::Scalar) override {}
+
+ private:
+  [[nodiscard]] static double number(const ir::Extent& e, const codegen::HostEvaluator& host) {
+    return static_cast<double>(host.evaluate(e).value_or(0));
+  }
+  [[nodiscard]] static double bytes(const ir::Type& type, const codegen::HostEvaluator& host) {
+    double all = static_cast<double>(ir::size_of(type.scalar));
+    for (const ir::Extent& e : type.shape) all *= number(e, host);
+    return all;
+  }
+  [[nodiscard]] static double bytes(const codegen::FusedTemplate::Member& member, const codegen::HostEvaluator& host) {
+    double all = static_cast<double>(ir::size_of(member.type));
+    for (const ir::Label& l : member.compute.out) all *= number(l.end - l.begin, host);
+    return all;
+  }
+  /// Of the elements that the operation reads, all tasks together.
+  [[nodiscard]] double touched(const codegen::AccessTemplate& read, const codegen::OpTemplate& op,
+                               const codegen::HostEvaluator& host) const {
+    const ir::Type& type = program_.type(read.tensor);
+    double all = static_cast<double>(ir::size_of(type.scalar));
+    for (std::size_t d = 0; d < read.dims.size(); ++d) {
+      const codegen::DimTemplate& dim = read.dims[d];
+      const double extent = number(type.shape[d], host);
+      double hull = number(dim.hi - dim.lo, host);
+      for (const codegen::Term& t : dim.terms) {
+        const codegen::LabelTemplate& label = op.labels[static_cast<std::size_t>(t.label)];
+        hull += std::abs(number(t.coefficient, host)) * std::max(0.0, number(label.end - label.begin, host) - 1);
+      }
+      all *= dim.whole ? extent : std::min(extent, hull);
+    }
+    return all;
+  }
+
+  const codegen::FamilyProgram& program_;
+  KernelRows& rows_;
+};
+
+void find_forms(const codegen::Steps& steps, std::map<int, std::pair<int, const codegen::ChooseStep*>>& forms) {
+  for (const codegen::Step& step : steps) {
+    if (const auto* f = std::get_if<codegen::ForStep>(&step.op)) find_forms(f->body, forms);
+    if (const auto* w = std::get_if<codegen::WhileStep>(&step.op)) {
+      find_forms(w->condition, forms);
+      find_forms(w->body, forms);
+    }
+    if (const auto* i = std::get_if<codegen::IfStep>(&step.op)) {
+      find_forms(i->then_steps, forms);
+      find_forms(i->else_steps, forms);
+    }
+    const auto* c = std::get_if<codegen::ChooseStep>(&step.op);
+    if (c == nullptr) continue;
+    forms[c->site] = {static_cast<int>(step.range.line), c};
+    for (const codegen::Steps& form : c->forms) find_forms(form, forms);
+  }
+}
+
+std::string row_text(const codegen::FamilyProgram& program, const KernelRow& row) {
+  const bool nest = row.fused != nullptr;
+  std::string text = fmt::format("line {:<5} {}: {}{}\n", row.line, row.op->name,
+                                 nest ? fmt::format("nest over rows, {} operators", row.fused->members.size())
+                                      : codegen::describe(program, row.kernel->compute),
+                                 row.times == 1 ? "" : fmt::format(", {:g} times", row.times));
+  double read = 0;
+  std::string operands;
+  for (std::size_t k = 0; k < row.op->reads.size(); ++k) {
+    const codegen::AccessTemplate& a = row.op->reads[k];
+    const bool whole =
+        nest && std::ranges::none_of(a.dims, [](const codegen::DimTemplate& d) { return !d.terms.empty(); });
+    operands +=
+        fmt::format("{}{} {}{}", k == 0 ? "" : "; ", a.text, human_bytes(row.read_bytes[k]), whole ? " whole" : "");
+    read += row.read_bytes[k];
+  }
+  text += fmt::format("           reads     {}\n", operands.empty() ? "nothing" : operands);
+  text += fmt::format("           writes    {}\n", human_bytes(row.written_bytes));
+  text += fmt::format(
+      "           computes  {}flops, {:.3g} per byte{}\n", human_count(row.flops) + " ",
+      row.flops / std::max(1.0, read + row.written_bytes),
+      row.product_share > 0 ? fmt::format("; {:.0f} % of them products of matrices", 100 * row.product_share) : "");
+  if (row.epilogue) {
+    text += fmt::format("           then      {}; the product's {} are never stored\n",
+                        codegen::describe(program, row.epilogue->kernel->compute), human_bytes(row.written_bytes));
+  }
+  for (std::size_t m = 0; nest && m < row.fused->members.size(); ++m) {
+    const auto& member = row.fused->members[m];
+    const bool result = m + 1 == row.fused->members.size() || member.place.has_value();
+    text += fmt::format("           line {:<5} {}{}\n", member.range.line, codegen::describe(program, member.compute),
+                        result ? "" : fmt::format(": {} that are never stored", human_bytes(row.member_bytes[m])));
+  }
+  return text;
+}
+
+std::string forms_text(const codegen::FamilyProgram& families, const record::Start& start) {
+  std::map<int, std::pair<int, const codegen::ChooseStep*>> forms;
+  find_forms(families.steps, forms);
+  std::string text;
+  for (const auto& [site, form] : start.saved.forms) {
+    const auto found = forms.find(site);
+    if (found == forms.end()) continue;
+    const auto& [line, step] = found->second;
+    text += fmt::format("line {:<5} runs {}\n", line, step->names[static_cast<std::size_t>(form)]);
+    for (const record::FormPrice& price : start.prices) {
+      if (price.site != site) continue;
+      text += fmt::format("           {:<34} the program in {:.3g} s{}{}\n",
+                          step->names[static_cast<std::size_t>(price.form)] + ":", price.seconds,
+                          price.fits ? "" : ", too much memory", price.form == form ? "" : ", so it lost");
+    }
+  }
+  return text.empty() ? "" : "forms of equal results, and what is predicted with each\n" + text;
+}
+
+}  // namespace
+
+std::string kernels_text(const codegen::FamilyProgram& families, const ReportRequest& request) {
+  const record::Start start =
+      record::start_of(codegen::recording_of(families, request.walk), request.inputs, request.plan);
+  KernelRows rows;
+  KernelObserver observer(families, rows);
+  const plan::Region region =
+      record::survey(codegen::recording_of(families, request.walk, &observer), {start.saved.forms});
+  for (const plan::RegionOp& r : region.ops) {
+    const auto row = rows.find(r.op.site);
+    if (row == rows.end()) continue;
+    if (row->second.times == 0) {
+      row->second.line = rt::line_in(r.op.line);
+      row->second.flops = plan::flops_of(r.op);
+      row->second.product_share = r.op.product_share;
+    }
+    row->second.times += r.weight;
+  }
+  std::string text = fmt::format("{} on {} ranks: {} kernels\n", families.name, request.inputs.ranks, rows.size());
+  for (const auto& [site, row] : rows) text += row_text(families, row);
+  if (!region.whole) text += fmt::format("this is not the whole program: {}\n", region.fence);
+  return text + forms_text(families, start);
+}
+
+}  // namespace tdsl::tools
