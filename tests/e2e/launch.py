@@ -1,10 +1,12 @@
 """Starting programs: with and without ranks, with a time limit, never leaving processes behind."""
+import collections
 import contextlib
 import os
 import re
 import signal
 import subprocess
 import tempfile
+import time
 from typing import NamedTuple
 
 # Open MPI's event library, where the launcher closes what a rank that has ended was read from.
@@ -13,6 +15,17 @@ OF_A_HURRIED_LAUNCHER = re.compile(r"(?m)^\[warn\] Epoll .*\n?")
 
 # Constants by which the small programs of tests share their work: with true prices one rank would do most of it.
 os.environ.setdefault("TDSL_MACHINE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "sharing.machine"))
+
+
+# Seconds of wall time per kind of command, all threads together.
+SECONDS = collections.Counter()
+
+
+def kind_of(command):
+    name = os.path.basename(str(command[0]))
+    if is_launcher(command):
+        return f"{command[command.index('-n') + 1]} ranks"
+    return f"{name} {command[1]}" if name == "tdslc" else "1 rank"
 
 
 class Result(NamedTuple):
@@ -71,6 +84,7 @@ def run(command, limit, cwd=None, env=None, interrupt_after=None, out_to=None):
         child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=err, stdin=subprocess.DEVNULL, cwd=cwd,
                                  env={**os.environ, **own, **(env or {})}, start_new_session=True)
         timed_out = False
+        begun = time.time()
         try:
             if interrupt_after:
                 try:
@@ -82,6 +96,7 @@ def run(command, limit, cwd=None, env=None, interrupt_after=None, out_to=None):
             timed_out = True
         finally:
             end(child)
+            SECONDS[kind_of(command)] += time.time() - begun
         out.seek(0)
         err.seek(0)
         said = OF_A_HURRIED_LAUNCHER.sub("", err.read().decode(errors="replace"))

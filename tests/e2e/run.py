@@ -15,6 +15,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import compare
+import launch
 import points
 from prefix import cheap_prefix, strict_prefix
 from program import Program
@@ -98,7 +99,7 @@ def test_variant(session, index, variant, is_sample, options, failures):
 
 def chosen_in(mode, number, is_sample):
     """Which programs a smaller run takes."""
-    every = {"quick": (3, 6), "sanitizer": (4, 12)}[mode][0 if is_sample else 1]
+    every = {"quick": (3, 6), "sanitizer": (6, 18)}[mode][0 if is_sample else 1]
     return number % every == 0
 
 
@@ -151,6 +152,7 @@ def main():
                 print(f"    {count} launches, {seconds:.1f} s")
             sys.stdout.flush()
     print(f"{len(found)} programs, {launches} launches; longest: " + ", ".join(f"{name} {seconds:.0f} s" for seconds, name in sorted(longest)[:-9:-1]))
+    print("seconds, all jobs together: " + ", ".join(f"{kind} {seconds:.0f}" for kind, seconds in launch.SECONDS.most_common(12)))
     return 1 if failed else 0
 
 
