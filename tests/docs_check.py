@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """The documents against the repository: every diagnostic id is in docs/errors.md, every option of an executable in docs/running.md,
-every folder of code has a README, which docs/architecture.md lists, every relative link of a page and every file it names are there, no table has a blank line inside, every sample is
-in samples/README.md, editors know every word of the language, every function of the library is explained and tested, and factors are those of the
-headers. One PASS or
-FAIL line per check."""
+every folder of code has a README that docs/architecture.md links, every decision is in its list, every relative link of a page and every file
+it names exist, no table has a blank line inside, docs/benchmarks.md is what tools/bench renders, pages that are meant to be short are, every
+sample is in samples/README.md, editors know every word of the language, every function of the library is explained and tested, and factors
+equal those of the headers. One PASS or FAIL line per check."""
 import pathlib
 import re
 import sys
 
+sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("frontend ir passes codegen runtime/plan runtime/engine runtime/kernels runtime/routines runtime/io runtime/hdf5 runtime/app runtime/library stdlib samples tests tools "
            "runtime/plan/search runtime/plan/workflow tests/conformance tests/e2e tests/property tools/tdslc tools/links").split()
+SHORT_PAGES = {"docs/architecture.md": 3500, "docs/guarantees.md": 2500}  # words
 TOPS = "frontend ir passes codegen runtime stdlib samples tests tools".split()
 
 
@@ -19,7 +21,7 @@ def readmes():
 
 
 def pages():
-    return [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *readmes()]
+    return [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *readmes()]
 
 
 def missing_ids():
@@ -41,6 +43,22 @@ def missing_readmes():
     tour = (ROOT / "docs/architecture.md").read_text()
     unlisted = [page.relative_to(ROOT) for page in readmes() if f"(../{page.relative_to(ROOT)})" not in tour]
     return [f for f in FOLDERS if not (ROOT / f / "README.md").is_file()] + [f"{page} is not in docs/architecture.md" for page in unlisted]
+
+
+def unlisted_decisions():
+    index = (ROOT / "docs/decisions/README.md").read_text()
+    return [page.name for page in sorted(ROOT.glob("docs/decisions/0*.md")) if f"({page.name}) {page.read_text().splitlines()[0][6:]}\n" not in index]
+
+
+def long_pages():
+    words = {page: len((ROOT / page).read_text().split()) for page in SHORT_PAGES}
+    return [f"{page}: {words[page]} words, at most {most}" for page, most in SHORT_PAGES.items() if words[page] > most]
+
+
+def stale_benchmarks():
+    sys.path.insert(0, str(ROOT / "tools/bench"))
+    import record
+    return [] if record.PAGE.read_text() == record.rendered() else ["run tools/bench/bench pages"]
 
 
 def broken_tables():
@@ -123,7 +141,8 @@ def library_gaps():
 
 def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    checks = {"docs/error_ids": missing_ids, "docs/options": missing_options, "docs/readmes": missing_readmes, "docs/tables": broken_tables,
+    checks = {"docs/error_ids": missing_ids, "docs/options": missing_options, "docs/readmes": missing_readmes, "docs/decisions": unlisted_decisions,
+              "docs/sizes": long_pages, "docs/benchmarks": stale_benchmarks, "docs/tables": broken_tables,
               "docs/links": broken_links, "docs/paths": missing_paths, "docs/samples": missing_samples,
               "docs/editors": words_unknown_to_editors, "docs/library": library_gaps, "docs/numbers": other_numbers}
     failed = False

@@ -18,7 +18,7 @@
 #include "runtime/plan/op_plan.h"
 #include "runtime/plan/steps/steps.h"
 
-// The engine executes planned operations on one rank. See docs/architecture.md ("The engine") for the protocol:
+// The engine executes planned operations on one rank. See README.md ("The protocol"):
 // whole-step admission in order, requests as the only credit, answers from block memory, blocks freed when dead.
 
 namespace tdsl::rt {
