@@ -49,7 +49,7 @@ def as_table(result):
 
 
 def record(name, command, results):
-    """Keeps what a comparison returned, with machine, date, commit and load."""
+    """Keeps the results of a comparison with machine, date, commit and load."""
     section = {"title": name, "command": command, "machine": machine(), "date": datetime.date.today().isoformat(), "commit": commit(),
                "load": f"{os.getloadavg()[0]:.1f}", "text": [], "tables": [as_table(r) for r in results]}
     RESULTS.mkdir(exist_ok=True)
