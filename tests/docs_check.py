@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The documents against the repository: every diagnostic id is in docs/errors.md, every option of an executable in docs/running.md,
-every folder of code has a README that docs/architecture.md links, every decision is in its list, every relative link of a page and every file
-it names exist, no table has a blank line inside, docs/benchmarks.md is what tools/bench renders, pages that are meant to be short are, every
+every folder of code has a README that docs/architecture.md links, every decision is in its list, every relative link of a page, every file it names and
+every home in docs/glossary.md exist, no table has a blank line inside, docs/benchmarks.md is what tools/bench renders, pages that are meant to be short are, every
 sample is in samples/README.md, editors know every word of the language, every function of the library is explained and tested, and factors
 equal those of the headers. One PASS or FAIL line per check."""
 import pathlib
@@ -72,15 +72,29 @@ def broken_tables():
     return broken
 
 
+def anchors(page):
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def broken_links():
     broken = []
     for page in pages():
         prose = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)
         prose = re.sub(r"^    .*$", "", prose, flags=re.MULTILINE)
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose):
-            if not (page.parent / target).exists():
-                broken.append(f"{page.relative_to(ROOT)}: {target}")
+        for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", prose):
+            file = page.parent / target if target else page
+            if not file.exists() or (anchor and anchor not in anchors(file)):
+                broken.append(f"{page.relative_to(ROOT)}: {target}#{anchor}")
     return broken
+
+
+def stale_glossary():
+    """Terms whose home, the last column of docs/glossary.md, is neither a path nor a type."""
+    homes = re.findall(r"^\| ([^|]+) \| [^|]+ \| `([^`]+)` \|$", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+    headers = "\n".join(file.read_text() for top in TOPS[:5] for file in (ROOT / top).rglob("*.h"))
+    types = set(re.findall(r"(?:struct|class) (\w+)", headers))
+    return [f"{term}: {home}" for term, home in homes if home.split("::")[-1] not in types and not (ROOT / home).exists()]
 
 
 def missing_paths():
@@ -143,7 +157,7 @@ def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     checks = {"docs/error_ids": missing_ids, "docs/options": missing_options, "docs/readmes": missing_readmes, "docs/decisions": unlisted_decisions,
               "docs/sizes": long_pages, "docs/benchmarks": stale_benchmarks, "docs/tables": broken_tables,
-              "docs/links": broken_links, "docs/paths": missing_paths, "docs/samples": missing_samples,
+              "docs/links": broken_links, "docs/glossary": stale_glossary, "docs/paths": missing_paths, "docs/samples": missing_samples,
               "docs/editors": words_unknown_to_editors, "docs/library": library_gaps, "docs/numbers": other_numbers}
     failed = False
     for name, check in checks.items():
