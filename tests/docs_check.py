@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The documents against the repository: every diagnostic id is in docs/errors.md, every option of an executable in docs/running.md,
-every folder of code has a README that docs/architecture.md links, every decision is in its list, every relative link of a page, every file it names and
-every home in docs/glossary.md exist, no table has a blank line inside, docs/benchmarks.md is what tools/bench renders, pages that are meant to be short are, every
+every folder of code has a README that docs/architecture.md links, every decision is in its list, every relative link of a page, every file it names,
+every file in a README's table and every home in docs/glossary.md exist, no table has a blank line inside, docs/benchmarks.md is what tools/bench renders, pages that are meant to be short are, every
 sample is in samples/README.md, editors know every word of the language, every function of the library is explained and tested, and factors
 equal those of the headers. One PASS or FAIL line per check."""
 import pathlib
@@ -97,6 +97,22 @@ def stale_glossary():
     return [f"{term}: {home}" for term, home in homes if home.split("::")[-1] not in types and not (ROOT / home).exists()]
 
 
+def missing_files():
+    """Files in the first column of a README's table of files: beside the page, or in the folder of the last row that names one (**`space/`**)."""
+    missing = []
+    for page in readmes():
+        for table in re.findall(r"^\| files? \|.*\n\|.*\n((?:\|.*\n)+)", page.read_text(), re.MULTILINE):
+            folder = page.parent
+            for cell in re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE):
+                heading = re.match(r"\*\*`([^`]+)`\*\*", cell)
+                folder = page.parent / heading[1] if heading else folder
+                for name in [] if heading else re.findall(r"`([^`]+)`", cell):
+                    head, *tail = re.split(r"[{}]", name)
+                    names = [head + part + tail[1] for part in tail[0].split(",")] if tail else [name]
+                    missing += [f"{page.relative_to(ROOT)}: {n}" for n in names if not any(list((folder / n).parent.glob((folder / n).name + end)) for end in ("", ".*"))]
+    return missing
+
+
 def missing_paths():
     """Files that a page names with their folder: from the repository, the page, or the folders that pages leave out."""
     missing = []
@@ -157,8 +173,8 @@ def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     checks = {"docs/error_ids": missing_ids, "docs/options": missing_options, "docs/readmes": missing_readmes, "docs/decisions": unlisted_decisions,
               "docs/sizes": long_pages, "docs/benchmarks": stale_benchmarks, "docs/tables": broken_tables,
-              "docs/links": broken_links, "docs/glossary": stale_glossary, "docs/paths": missing_paths, "docs/samples": missing_samples,
-              "docs/editors": words_unknown_to_editors, "docs/library": library_gaps, "docs/numbers": other_numbers}
+              "docs/links": broken_links, "docs/glossary": stale_glossary, "docs/paths": missing_paths, "docs/files": missing_files,
+              "docs/samples": missing_samples, "docs/editors": words_unknown_to_editors, "docs/library": library_gaps, "docs/numbers": other_numbers}
     failed = False
     for name, check in checks.items():
         if wanted not in name:
