@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The documents against the repository: every diagnostic id is in docs/errors.md, every option of an executable in docs/running.md,
-every folder of code has a README, which docs/architecture.md lists, every relative link of a page and every file it names are there, no table has a blank line inside, every sample is
-in samples/README.md, editors know every word of the language, every function of the library is explained and tested, and factors are those of the
+"""Checks the documents against the repository: every diagnostic id is in docs/errors.md, every option of an executable in docs/running.md,
+every folder of code has a README, which docs/architecture.md lists, every relative link of a page and every file it names exists, no table has a blank line inside, every sample is
+in samples/README.md, editors know every word of the language, every library function is explained and tested, and factors equal those in the
 headers. One PASS or
 FAIL line per check."""
 import pathlib
@@ -44,7 +44,7 @@ def missing_readmes():
 
 
 def broken_tables():
-    """A blank line ends a table: what follows is shown as text."""
+    """A blank line ends a table: the rest would be shown as text."""
     broken = []
     for page in pages():
         lines = re.sub(r"```.*?```", lambda block: "\n" * block[0].count("\n"), page.read_text(), flags=re.DOTALL).splitlines()
@@ -66,7 +66,7 @@ def broken_links():
 
 
 def missing_paths():
-    """Files that a page names with their folder: from the repository, the page, or the folders that pages leave out."""
+    """Files named with their folder on a page: relative to the repository, the page, or the folders that pages omit."""
     missing = []
     for page in pages():
         text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
@@ -97,7 +97,7 @@ def words_unknown_to_editors():
 
 
 def other_numbers():
-    """Factors that a page and a header both have."""
+    """Factors stated both on a page and in a header."""
     header, page = (ROOT / "tools/tdslc/job/size.h").read_text(), (ROOT / "docs/cluster.md").read_text()
     slower, margin = (float(re.search(rf"{name} = ([\d.]+)", header)[1]) for name in ("kSlower", "kTimeMargin"))
     return [] if f"| {slower * margin:g} x the predicted seconds" in page else [f"docs/cluster.md: {slower * margin:g} x the predicted seconds"]
