@@ -62,7 +62,7 @@ def stale_benchmarks():
 
 
 def broken_tables():
-    """A blank line ends a table: what follows is shown as text."""
+    """A blank line ends a table: the rest would be shown as text."""
     broken = []
     for page in pages():
         lines = re.sub(r"```.*?```", lambda block: "\n" * block[0].count("\n"), page.read_text(), flags=re.DOTALL).splitlines()
@@ -114,7 +114,7 @@ def missing_files():
 
 
 def missing_paths():
-    """Files that a page names with their folder: from the repository, the page, or the folders that pages leave out."""
+    """Files named with their folder on a page: relative to the repository, the page, or the folders that pages omit."""
     missing = []
     for page in pages():
         text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
@@ -145,7 +145,7 @@ def words_unknown_to_editors():
 
 
 def other_numbers():
-    """Factors that a page and a header both have."""
+    """Factors stated both on a page and in a header."""
     header, page = (ROOT / "tools/tdslc/job/size.h").read_text(), (ROOT / "docs/cluster.md").read_text()
     slower, margin = (float(re.search(rf"{name} = ([\d.]+)", header)[1]) for name in ("kSlower", "kTimeMargin"))
     return [] if f"| {slower * margin:g} x the predicted seconds" in page else [f"docs/cluster.md: {slower * margin:g} x the predicted seconds"]

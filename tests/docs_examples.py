@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""The examples of the documents. Every block of TDSL in docs/language.md and README.md is put into its frame in tests/docs/,
-evaluated, compiled and run on several ranks; docs/explain.md shows what `explain` prints; every block of docs/errors.md must
-give the message above it, at the line and column it names, and nothing else; every command of docs/papers.md shows what the page
-says. One PASS or FAIL line per example."""
+"""Tests the examples of the documents. Every block of TDSL in docs/language.md and README.md is put into its frame in tests/docs/,
+evaluated, compiled and run on several ranks; docs/explain.md must show the output of `explain`; every block of docs/errors.md must
+give the message above it, at the line and column it states, and nothing else; every command of docs/papers.md must print what the page
+shows. One PASS or FAIL line per example."""
 import argparse
 import itertools
 import json
@@ -36,7 +36,7 @@ def report(name, problem):
 
 # --- docs/errors.md
 def error_examples():
-    """(id, line, column, text, files) of every example; the text is bytes, since one is not UTF-8. A C++ block of the section is a file beside it."""
+    """(id, line, column, text, files) of every example; the text is bytes, since one is not UTF-8. A C++ block of the section becomes a file next to it."""
     page = (ROOT / "docs/errors.md").read_text()
     for section in re.split(r"^### ", page, flags=re.M)[1:]:
         identifier = re.match(r"`([^`]+)`", section)[1]
@@ -77,7 +77,7 @@ NUMBER = re.compile(r"\b[0-9a-f]{16}\b|[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?: (?:[k
 
 
 def check_explain(tdslc, limit):
-    """The page's answer, but for its numbers, which depend on the prices of work; and every word of the table's head is explained."""
+    """The page's output, except for numbers that depend on machine constants; every word of the table's head must be explained."""
     page = (ROOT / "docs/explain.md").read_text()
     command, wanted = re.search(r"^```\n\$ tdslc ([^\n]*)\n(.*?)^```", page, re.M | re.S).groups()
     with tempfile.TemporaryDirectory(prefix="tdsl-docs-") as work:
@@ -98,8 +98,8 @@ def check_explain(tdslc, limit):
 
 # --- docs/papers.md
 def paper_commands():
-    """(command, words) of every command of tdslc that shows something: `tdslc explain P -n 4`: `words`. P is what the page says; "the same with `FILE`" is the
-    last command with that program, "the same, last lines: `words`" itself; `..` stands for any text."""
+    """(command, words) of every tdslc command with output: `tdslc explain P -n 4`: `words`. P is the program on the page; "the same with `FILE`" is the
+    last command with that program, "the same, last lines: `words`" the last command itself; `..` stands for any text."""
     page = (ROOT / "docs/papers.md").read_text()
     whole = re.search(r"`P` is `([^`]+)`", page)[1]
     last = None
@@ -122,8 +122,8 @@ def check_paper_command(tdslc, command, words, limit):
 
 # --- pages with programs
 def framed(frame, block):
-    """The frame with the block in the place of its `//@ block` line. `// without: WORD…` drops the block's lines that begin
-    so, for what is not supported yet; each `…` of the block becomes the next text of `// dots: TEXT | TEXT`."""
+    """The frame with the block in place of its `//@ block` line. `// without: WORD…` drops the block's lines that begin
+    with such a word, for unsupported features; each `…` of the block becomes the next text of `// dots: TEXT | TEXT`."""
     text = frame.read_text()
     words = re.findall(r"^// without: (.*)$", text, re.M)
     for word in (words[0].split() if words else []):
@@ -145,7 +145,7 @@ def run_example(tdslc, name, text, chosen, limit):
         try:
             session.build()
         except Failed as failure:
-            # Right, and evaluated, but perhaps not compiled yet.
+            # Correct and evaluated, but compilation may not be supported yet.
             if "// pending" not in text or "[not-supported]" not in str(failure):
                 raise
             chosen = []

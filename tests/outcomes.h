@@ -8,19 +8,19 @@
 
 namespace tdsl::tests {
 
-/// How one test case ended on this process.
+/// Result of a test case on this process.
 struct Outcome {
   std::string name;
   bool failed = false;
 };
 
-/// The outcomes of this process so far, in the order of execution.
+/// Results of this process so far, in execution order.
 inline std::vector<Outcome>& outcomes() {
   static std::vector<Outcome> list;
   return list;
 }
 
-/// A doctest listener that records outcomes, so that a `main` can combine those of several ranks.
+/// A doctest listener that records results, so that a `main` can combine those of several ranks.
 class OutcomeListener : public doctest::IReporter {
  public:
   explicit OutcomeListener(const doctest::ContextOptions& /*options*/) {}
@@ -43,7 +43,7 @@ class OutcomeListener : public doctest::IReporter {
   std::string current_;
 };
 
-/// Writes `PASS name` or `FAIL name` per outcome, the lines that tools/test counts.
+/// Writes `PASS name` or `FAIL name` per result: the lines counted by tools/test.
 inline void write_outcomes(std::ostream& out, const std::string& prefix) {
   for (const Outcome& outcome : outcomes()) {
     out << (outcome.failed ? "FAIL " : "PASS ") << prefix << outcome.name << '\n';

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
-# Sourced by the scripts: how Open MPI and the sanitizers are run on one machine. Values the user has set are kept.
+# Sourced by scripts: settings for Open MPI and the sanitizers on a single machine. Values set by the user are kept.
 
-# As root, and with more ranks than cores: Open MPI refuses both unless told.
+# Open MPI refuses to run as root, or with more ranks than cores, unless told otherwise.
 export OMPI_ALLOW_RUN_AS_ROOT="${OMPI_ALLOW_RUN_AS_ROOT:-1}"
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="${OMPI_ALLOW_RUN_AS_ROOT_CONFIRM:-1}"
 export OMPI_MCA_rmaps_base_oversubscribe="${OMPI_MCA_rmaps_base_oversubscribe:-1}"
@@ -10,13 +10,13 @@ export OMPI_MCA_mpi_yield_when_idle="${OMPI_MCA_mpi_yield_when_idle:-1}"
 # What Open MPI chooses anyway where there is no fabric; looking for one takes 0.2 s of every start.
 export OMPI_MCA_pml="${OMPI_MCA_pml:-ob1}"
 
-# $root is the repository, set by the script that sources this.
+# $root is the repository, set by the sourcing script.
 suppressions="${root:?}/tests/sanitizers"
 export LSAN_OPTIONS="${LSAN_OPTIONS:-suppressions=$suppressions/lsan.supp:print_suppressions=0}"
 export TSAN_OPTIONS="${TSAN_OPTIONS:-suppressions=$suppressions/tsan.supp:ignore_noninstrumented_modules=1}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
 
-# The number of compiler processes: one per core, but no more than memory allows (files with Clang's headers take 1.5 GB).
+# Number of parallel compilations: one per core, limited by memory (files that include Clang headers take 1.5 GB).
 build_jobs() {
     cores=$(nproc)
     fit=$(awk '/^MemAvailable:/ { print int($2 / 1600000) }' /proc/meminfo)
@@ -24,7 +24,7 @@ build_jobs() {
     if [ "$fit" -lt "$cores" ]; then echo "$fit"; else echo "$cores"; fi
 }
 
-# configure PRESET LOG [OPTION...]: runs CMake for a preset (with ccache when it is there); the log is shown when it fails.
+# configure PRESET LOG [OPTION...]: runs CMake for a preset, with ccache if available; prints the log on failure.
 configure() {
     configure_preset=$1
     configure_log=$2
@@ -33,7 +33,7 @@ configure() {
     if [ -z "${CCACHE_DISABLE:-}" ] && command -v ccache >/dev/null 2>&1; then
         launcher="-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"
     fi
-    # shellcheck disable=SC2086 # empty launcher is no word
+    # shellcheck disable=SC2086 # an empty launcher is not a word
     if ! (cd "$root" && timeout 300 cmake --preset "$configure_preset" $launcher "$@") >"$configure_log" 2>&1; then
         tail -n 40 "$configure_log" >&2
         echo "configuring failed (log: $configure_log)" >&2
@@ -41,7 +41,7 @@ configure() {
     fi
 }
 
-# build PRESET LOG SECONDS TARGET...: builds targets; the compiler's messages are shown when it fails.
+# build PRESET LOG SECONDS TARGET...: builds targets; prints compiler messages on failure.
 build() {
     build_preset=$1
     build_log=$2

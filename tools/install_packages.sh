@@ -1,6 +1,6 @@
 #!/bin/sh
-# tools/install_packages.sh GROUP...: installs the packages of tools/packages.txt in these groups that are missing.
-# Does nothing, and needs no rights, when all are there. Needs root or sudo otherwise.
+# tools/install_packages.sh GROUP...: installs missing packages of these groups in tools/packages.txt. Without missing
+# packages it does nothing and needs no privileges; otherwise it needs root or sudo.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -43,7 +43,7 @@ echo "Installing with apt-get:$missing"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 install_missing() {
-    # shellcheck disable=SC2086 # words on purpose
+    # shellcheck disable=SC2086 # word splitting intended
     timeout --foreground 300 $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3 update &&
     timeout --foreground 1500 $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Acquire::Retries=3 \
         -o DPkg::Lock::Timeout=120 install --no-install-recommends $missing </dev/null

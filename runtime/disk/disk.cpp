@@ -8,7 +8,7 @@ using plan::Index;
 
 void for_each_run(const DiskBox& box, const std::function<void(Index, Index, Index)>& f) {
   if (box.part.empty()) return;
-  // Dimensions from `inner` on are whole but for the first of them: together they are one run.
+  // The part covers dimensions after `inner` completely, so dimensions from `inner` on form a single run.
   int inner = box.part.rank;
   Index elements = 1;
   while (inner > 0) {

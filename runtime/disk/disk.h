@@ -10,36 +10,36 @@
 #include "runtime/disk/extents.h"
 #include "runtime/plan/space/index.h"
 
-/// Where blocks are that are not in memory. Executables have a file (spill_file.h); tests simulate one. The engine
-/// calls everything but `stop` under its lock: nothing here waits.
+/// Storage for blocks evicted from memory. Executables use a file (spill_file.h); tests simulate one. The engine calls
+/// everything except `stop` while holding its lock, so no call blocks.
 namespace tdsl::rt {
 
-/// The box `part` of an array of `whole` that lies in C order in the disk's file, from `offset` on.
+/// The box `part` of an array of `whole`, stored in C order in the disk's file at `offset`.
 struct DiskBox {
   plan::Index offset = 0;
   plan::Index element_bytes = 1;
   plan::Box whole, part;
 };
-/// Calls f(place in the file, bytes, place in the dense part) for the runs of consecutive bytes that make up the part.
+/// Calls f(file offset, bytes, offset in the dense part) for each contiguous run of the part.
 void for_each_run(const DiskBox& box, const std::function<void(plan::Index, plan::Index, plan::Index)>& f);
 
-/// Threads that a disk may have of its own.
+/// Maximum number of I/O threads of a disk.
 inline constexpr int kDiskThreads = 2;
 
-/// A request that is over.
+/// A completed request.
 struct DiskCompletion {
   using Clock = std::chrono::steady_clock;
   std::uint64_t cookie = 0;
-  std::string error;  ///< empty: it is done
-  int thread = 0;     ///< that has done it
+  std::string error;  ///< empty on success
+  int thread = 0;     ///< the thread that executed it
   Clock::time_point begun, ended;
 };
 
-/// Bytes of blocks and pieces, whatever the file system makes of them.
+/// Bytes of blocks and pieces, before any rounding by the file system.
 struct DiskTraffic {
   plan::Index written = 0;
-  plan::Index read = 0;    ///< of what was written
-  plan::Index loaded = 0;  ///< of files that are homes themselves
+  plan::Index read = 0;    ///< reads of spilled data
+  plan::Index loaded = 0;  ///< reads of input files that serve as storage
   plan::Index requests = 0;
 };
 
@@ -50,26 +50,25 @@ class Disk {
   Disk& operator=(const Disk&) = delete;
   virtual ~Disk() = default;
 
-  // Requests. Offsets and sizes are in bytes. A cookie is the caller's, and no two requests under way have the same
-  // one. Requests are carried out, and end, in any order, also those of one place: a block is read after its write has
-  // ended. An error is in its DiskCompletion, never an exception.
+  // Requests. Offsets and sizes are in bytes. Cookies are chosen by the caller and unique among pending requests.
+  // Requests execute and complete in any order, even for the same range: read a block only after its write has
+  // completed. Errors are reported in DiskCompletion, never as exceptions.
 
-  /// Memory must stay as it is until the completion with `cookie`.
+  /// The memory must not change until the completion with `cookie`.
   void write(plan::Index offset, std::span<const std::byte> from, std::uint64_t cookie);
-  /// `to` gets the part's elements, in C order, and is the disk's until the completion.
+  /// Reads the part's elements in C order into `to`, which belongs to the disk until completion.
   void read(const DiskBox& box, std::byte* to, std::uint64_t cookie);
-  /// Another file's reader does the work, in a thread of the disk's; it may throw, which is the request's error.
-  /// `bytes` are counted.
+  /// Calls `read`, the reader of another file, on one of the disk's threads; an exception becomes the request's error.
+  /// `bytes` are counted as traffic.
   void load(std::function<void()> read, plan::Index bytes, std::uint64_t cookie);
-  /// Appends what is over since the last call; returns how many.
+  /// Appends the requests completed since the last call; returns their number.
   virtual std::size_t test_some(std::vector<DiskCompletion>& done) = 0;
 
-  /// From now on `when` is called by a thread of the disk's, with its number, after requests have ended; null: nobody
-  /// is.
+  /// Sets a callback that a disk thread calls, with its number, after requests have completed; null: no callback.
   virtual void tell(std::function<void(int)> when) = 0;
-  /// Whether nobody is told, so that test_some has to be called again and again.
+  /// True if callbacks are not supported, so that test_some must be polled.
   [[nodiscard]] virtual bool must_be_asked() const { return false; }
-  /// What has not begun never will; returns when nothing is under way.
+  /// Cancels requests that have not started; returns when none is pending.
   virtual void stop() = 0;
 
   [[nodiscard]] DiskSpace& extents() { return extents_; }

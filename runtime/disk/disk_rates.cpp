@@ -23,8 +23,8 @@ constexpr Index kRequest = Index{8} << 20;
 constexpr Index kMostRequests = 32;
 constexpr std::chrono::milliseconds kLongest{1500};
 
-/// A request for every thread of the disk at a time, each from or to a buffer of its own. How many were made, and how
-/// long that took.
+/// Keeps one request per disk thread in flight, each with its own buffer. Returns the number of requests and the
+/// elapsed time.
 template <class Begin>
 std::pair<Index, double> in_turns(SpillFile& file, Index most, const Begin& begin) {
   const Clock::time_point start = Clock::now();
@@ -49,7 +49,7 @@ std::pair<Index, double> in_turns(SpillFile& file, Index most, const Begin& begi
   return {over, std::chrono::duration<double>(Clock::now() - start).count()};
 }
 
-/// No file system makes it smaller.
+/// Fills with data that file systems cannot compress.
 void fill(std::byte* data, Index bytes) {
   std::uint64_t state = 1;
   for (Index at = 0; at < bytes; at += 8) {

@@ -4,15 +4,15 @@
 
 namespace tdsl::rt {
 
-/// What a disk does as spilling uses it: large requests, two at a time. Bytes per second.
+/// Throughput of a disk under spilling's access pattern, two large requests at a time, in bytes per second.
 struct DiskRates {
   double read = 0, write = 0;
   std::string folder{};
-  bool direct = false;    ///< past the system's cache
-  std::string trouble{};  ///< not empty: nothing was measured
+  bool direct = false;    ///< bypasses the page cache
+  std::string trouble{};  ///< if not empty, the measurement failed
 };
 
-/// Writes up to a quarter of a GiB into a file without a name, for a second and a half at most, and reads it back.
+/// Writes up to 256 MiB to an unnamed file, for at most 1.5 s, and reads it back.
 [[nodiscard]] DiskRates measure_disk(const std::string& folder, bool insisted);
 
 }  // namespace tdsl::rt

@@ -21,7 +21,7 @@ ExtentRef DiskSpace::take(Index wanted) {
       by_size_.emplace(rest, offset + bytes);
     }
   } else {
-    // A gap at the end grows.
+    // Extends a gap at the end of the file.
     if (!gaps_.empty() && std::prev(gaps_.end())->first + std::prev(gaps_.end())->second == end_) {
       offset = std::prev(gaps_.end())->first;
       drop_gap(std::prev(gaps_.end()));

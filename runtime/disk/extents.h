@@ -9,11 +9,10 @@
 
 namespace tdsl::rt {
 
-/// Which parts of a file are in use. What is given back is used again: the smallest gap that is large enough, and
-/// neighbouring gaps are one.
+/// Allocator for ranges of a file: best fit, merging adjacent gaps.
 class DiskSpace {
  public:
-  /// Returned when it goes.
+  /// An allocated range, released by the destructor.
   class Extent {
    public:
     Extent(DiskSpace& extents, plan::Index offset, plan::Index bytes)
@@ -25,22 +24,22 @@ class DiskSpace {
 
    private:
     DiskSpace& extents_;
-    plan::Index offset_, bytes_;  ///< of whole grains
+    plan::Index offset_, bytes_;  ///< multiples of the grain size
   };
 
-  /// Begins and ends at multiples of plan::kDiskGrain.
+  /// Allocates a range aligned to plan::kDiskGrain at both ends.
   [[nodiscard]] std::unique_ptr<Extent> take(plan::Index bytes);
   [[nodiscard]] plan::Index used_bytes() const { return used_; }
   [[nodiscard]] plan::Index peak_bytes() const { return peak_; }
-  /// The file is never longer.
+  /// Upper bound of the file's size.
   [[nodiscard]] plan::Index end() const { return end_; }
 
  private:
   void give_back(plan::Index offset, plan::Index bytes);
   void drop_gap(std::map<plan::Index, plan::Index>::iterator gap);
 
-  std::map<plan::Index, plan::Index> gaps_;                ///< bytes by offset
-  std::set<std::pair<plan::Index, plan::Index>> by_size_;  ///< the same: bytes, offset
+  std::map<plan::Index, plan::Index> gaps_;                ///< offset to bytes
+  std::set<std::pair<plan::Index, plan::Index>> by_size_;  ///< the same, sorted by (bytes, offset)
   plan::Index end_ = 0, used_ = 0, peak_ = 0;
 };
 using ExtentRef = std::unique_ptr<DiskSpace::Extent>;

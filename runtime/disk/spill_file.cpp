@@ -26,7 +26,7 @@ using plan::kDiskGrain;
 namespace {
 
 constexpr Index kBuffer = Index{1} << 20;
-/// Runs that lie nearer to each other than this many bytes are read together.
+/// Runs separated by at most this many bytes are read together.
 constexpr Index kNear = 16 << 10;
 
 Index grains_below(Index bytes) { return bytes / kDiskGrain * kDiskGrain; }
@@ -83,7 +83,7 @@ void SpillFile::fail(const std::string& what, int error) const {
   throw RunError("cannot " + what + " in `" + folder_ + "` (--spill): " + std::strerror(error));
 }
 
-/// Without a name from the beginning, or from soon after it.
+/// Opens an unnamed file, or a named one that is unlinked at once.
 void SpillFile::open_file(bool cached) {
   fd_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
@@ -97,8 +97,7 @@ void SpillFile::open_file(bool cached) {
   if (direct_ >= 0 && !transfers_grains()) ::close(std::exchange(direct_, -1));
 }
 
-/// Whether the file can be used without the system's cache: some file systems open it, and then refuse grains of our
-/// size.
+/// True if the file supports direct I/O: some file systems accept O_DIRECT but reject transfers of our grain size.
 bool SpillFile::transfers_grains() const {
   const std::unique_ptr<std::byte, FreeBuffer> grain(
       static_cast<std::byte*>(std::aligned_alloc(kDiskGrain, kDiskGrain)));
@@ -111,9 +110,9 @@ bool SpillFile::transfers_grains() const {
   return true;
 }
 
-/// What is free is asked first: a reservation that fails may have taken all of it, for as long as the file is not cut,
-/// and other programs would find the disk full. Where room cannot be reserved, no rank of the node has written yet:
-/// what is free must do for all of them.
+/// Checks free space before reserving: a failed reservation may hold all of it until the file is truncated, so that
+/// other programs would find the disk full. If the file system cannot reserve, no rank of the node has written yet, so
+/// the free space must suffice for all of them.
 void SpillFile::reserve(Index bytes, int ranks) const {
   if (bytes == 0) return;
   const std::optional<Index> free = free_bytes();
@@ -137,7 +136,7 @@ std::optional<Index> SpillFile::free_bytes() const {
   return static_cast<Index>(about.f_bavail) * static_cast<Index>(about.f_frsize);
 }
 
-/// What is free may be what the node's other ranks have reserved, too, and given back since.
+/// The free space may have been reserved by the node's other ranks in the meantime, and released again.
 void SpillFile::no_room(Index bytes, int ranks, std::optional<Index> free) const {
   const std::string keeper = ranks > 1 ? "each of " + std::to_string(ranks) + " ranks of a node" : "a rank";
   const std::string all = ranks > 1 ? ", " + format_bytes(bytes * ranks) + " in all" : "";
@@ -148,7 +147,7 @@ void SpillFile::no_room(Index bytes, int ranks, std::optional<Index> free) const
 
 void SpillFile::tell(std::function<void(int)> when) {
   std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return working_ == 0 || when_ == nullptr; });  // it is being called
+  idle_.wait(lock, [this] { return working_ == 0 || when_ == nullptr; });  // a callback is running
   when_ = std::move(when);
 }
 
@@ -204,7 +203,7 @@ void SpillFile::work(int thread) {
       completion.error = error.what();
     }
     completion.ended = DiskCompletion::Clock::now();
-    request.work = nullptr;  // it may hold memory, of which nothing is to be left once it is over
+    request.work = nullptr;  // it may own memory, which must be released by the time of completion
     lock.lock();
     done_.push_back(std::move(completion));
     lock.unlock();
@@ -239,8 +238,8 @@ void SpillFile::read_at(int fd, Index offset, Index bytes, std::byte* to) const 
   }
 }
 
-/// What the cache has is written and leaves it. Until the system has said that it could be written, the cache may have
-/// the only copy.
+/// Writes cached data back and drops it from the page cache. Until the kernel has confirmed the write, the cache may
+/// hold the only copy.
 void SpillFile::settle(Index offset, Index bytes) const {
   if (::sync_file_range(fd_, offset, bytes,
                         SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) == 0) {
@@ -248,14 +247,14 @@ void SpillFile::settle(Index offset, Index bytes) const {
     return;
   }
   if (errno != ENOSYS && errno != ESPIPE && errno != EINVAL) fail("write a block", errno);
-  drops_ = false;  // this file system cannot say
+  drops_ = false;  // not supported by this file system
 }
 
 void SpillFile::drop(Index offset, Index bytes) const {
   if (drops_) ::posix_fadvise(fd_, offset, bytes, POSIX_FADV_DONTNEED);
 }
 
-/// Whole grains from where they are, the rest of an extent through the buffer.
+/// Writes whole grains directly, and the remainder of an extent through the buffer.
 void SpillFile::write_now(Index offset, std::span<const std::byte> from, std::byte* buffer) const {
   const auto bytes = static_cast<Index>(from.size());
   if (direct_ < 0) {
@@ -291,7 +290,7 @@ void SpillFile::read_run(Index offset, Index bytes, std::byte* to, std::byte* bu
   }
 }
 
-/// Short runs that lie near each other come in one read.
+/// Combines short runs that are close together into one read.
 void SpillFile::read_now(const DiskBox& box, std::byte* to, std::byte* buffer) const {
   struct Run {
     Index offset, bytes, place;

@@ -15,18 +15,16 @@
 
 namespace tdsl::rt {
 
-/// A file without a name, in which blocks are at home that are not in memory. It goes with the process, however that
-/// ends.
+/// An unnamed file for blocks evicted from memory. It disappears when the process ends, for any reason.
 ///
-/// Two threads read and write, past the system's cache where the file system allows it (O_DIRECT): what is on disk
-/// because memory is short is not to be kept in memory by the system. What does not begin and end at whole grains goes
-/// through a buffer of theirs.
+/// Two threads read and write, bypassing the page cache where the file system allows it (O_DIRECT): caching would take
+/// the memory that spilling is to save. Transfers that are not aligned to grains go through the threads' buffers.
 class SpillFile final : public Disk {
  public:
-  /// In `folder`, with room for `bytes`. Throws RunError if there is no room, or if the folder is none to keep much
-  /// data in (memory, or another machine's disk) unless `insisted`: then whoever named it knows. Without a folder
-  /// nothing is written: input files are read only. `ranks` of this node keep as much there. `cached`: tests; as where
-  /// the system's cache cannot be passed by.
+  /// Creates the file in `folder`, with room for `bytes`. Throws RunError if there is no room, or if the folder is
+  /// unsuitable for bulk data (in memory, or on another machine's disk), unless the user `insisted` on it. With an
+  /// empty folder only input files are read. `ranks` of this node use as much space each. `cached` (for tests): behaves
+  /// as if O_DIRECT were unsupported.
   SpillFile(std::string folder, plan::Index bytes, bool insisted, int ranks = 1, bool cached = false);
   ~SpillFile() override;
 
@@ -34,13 +32,13 @@ class SpillFile final : public Disk {
   void tell(std::function<void(int)> when) override;
   void stop() override;
   [[nodiscard]] const std::string& folder() const { return folder_; }
-  /// Whether the system's cache is passed by.
+  /// True if the page cache is bypassed.
   [[nodiscard]] bool direct() const { return direct_ >= 0; }
 
  private:
   struct Request {
     std::uint64_t cookie = 0;
-    std::function<void(std::byte*)> work;  ///< gets the thread's buffer
+    std::function<void(std::byte*)> work;  ///< takes the thread's buffer
   };
 
   void begin_write(plan::Index offset, std::span<const std::byte> from, std::uint64_t cookie) override;
@@ -65,8 +63,8 @@ class SpillFile final : public Disk {
 
   std::string folder_;
   int fd_ = -1;
-  int direct_ = -1;                         ///< the same file, past the cache; below 0: there is no such thing here
-  mutable std::atomic<bool> drops_ = true;  ///< the cache is emptied behind us
+  int direct_ = -1;                         ///< the same file opened with O_DIRECT; negative if unsupported
+  mutable std::atomic<bool> drops_ = true;  ///< data written is dropped from the page cache
 
   std::mutex mutex_;
   std::condition_variable wake_, idle_;
@@ -78,7 +76,7 @@ class SpillFile final : public Disk {
   std::array<std::thread, kDiskThreads> threads_;
 };
 
-/// Why a folder is no place for data that memory has no room for; empty: it may be one.
+/// Why a folder is unsuitable for spilling; empty if it is suitable.
 [[nodiscard]] std::string unfit_to_spill(const std::string& folder);
 
 }  // namespace tdsl::rt

@@ -7,7 +7,7 @@
 
 namespace tdsl::rt {
 
-/// XXH64 with seed 0, of bytes that come piece by piece.
+/// XXH64 with seed 0, computed incrementally.
 class Checksum {
  public:
   void add(std::span<const std::byte> bytes);

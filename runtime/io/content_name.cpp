@@ -13,7 +13,7 @@ namespace {
 struct Mark {
   std::string_view begin;
   std::string_view what;
-  std::optional<FileKind> kind = std::nullopt;  ///< the kind of which every file begins so
+  std::optional<FileKind> kind = std::nullopt;  ///< the kind whose files all begin with these bytes
 };
 
 using namespace std::string_view_literals;

@@ -8,11 +8,10 @@
 
 namespace tdsl::rt {
 
-/// What a file is by its first bytes, if they say that it is of no kind that `expected` could be: "an HDF5 file",
-/// "compressed with gzip".
+/// Identifies a file by its first bytes if they contradict `expected`: "an HDF5 file", "compressed with gzip".
 [[nodiscard]] std::optional<std::string> other_content(const OpenFile& file, FileKind expected);
 
-/// Whether it begins with NumPy's mark.
+/// True if the file begins with NumPy's magic string.
 [[nodiscard]] bool begins_as_npy(const OpenFile& file);
 
 }  // namespace tdsl::rt

@@ -14,7 +14,7 @@ namespace tdsl::rt {
 
 namespace {
 
-// Linux moves at most 2 GiB - 4 KiB per call.
+// Linux transfers at most 2 GiB - 4 KiB per call.
 constexpr std::size_t kLargestTransfer = std::size_t{1} << 30;
 
 }  // namespace

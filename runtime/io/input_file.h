@@ -13,7 +13,7 @@
 
 namespace tdsl::rt {
 
-/// A file that a program reads, of the kind that its extension says.
+/// A program's input file, in the format given by its extension.
 class InputFile {
  public:
   /// Opens the file and checks its header.
@@ -25,31 +25,31 @@ class InputFile {
   [[nodiscard]] std::size_t rank() const {
     return dense() != nullptr ? dense()->shape().size() : static_cast<std::size_t>(entries()->rank());
   }
-  /// From the header; nothing if only the entries say.
+  /// From the header; empty if only the entries determine it.
   [[nodiscard]] std::optional<Extents> shape() const;
-  /// Whether the extents that its entries reach are only the least ones.
+  /// True if extents are only bounded below by the entries.
   [[nodiscard]] bool may_be_longer() const { return dense() == nullptr && entries()->may_be_longer(); }
-  /// Throws unless the elements may be read as `to` by the input `name`.
+  /// Throws unless the elements can be read as `to` by the input `name`.
   void require_type(ElementType to, const std::string& name) const;
 
-  /// Of a dense file, whose boxes can be read; else null.
+  /// The reader of a dense file; otherwise null.
   [[nodiscard]] const TensorReader* dense() const;
-  /// Elements are one array in C order in the file, where any box of them can be read at any time at little cost.
+  /// True if elements are in C order in the file, so that any box can be read cheaply at any time.
   [[nodiscard]] bool in_order() const;
-  /// Of a file of entries; else null.
+  /// The reader of a file of entries; otherwise null.
   [[nodiscard]] const EntryFile* entries() const;
-  /// Of a file of entries: see there.
+  /// For files of entries; see EntryFile::keep_at_most.
   void keep_at_most(std::int64_t bytes) { std::get<std::unique_ptr<EntryFile>>(file_)->keep_at_most(bytes); }
 
  private:
   std::variant<std::unique_ptr<const TensorReader>, std::unique_ptr<EntryFile>> file_;
 };
 
-/// The file of the program's input `name`, checked to widen to its type. What is wrong with it names the input, or a
-/// line of the file.
+/// Opens the file of the program's input `name` and checks that its type widens to the input's. Errors name the input,
+/// or a line of the file.
 [[nodiscard]] InputFile open_input(const std::string& name, const std::string& path, ElementType type);
 
-/// The whole tensor in C order, by one process: its shape, and elements for which `allocate(count)` gives room.
+/// Reads the whole tensor in C order into memory from `allocate(count)`; returns its shape. For a single process.
 template <Element T, class Allocate>
 [[nodiscard]] std::vector<std::int64_t> read_dense(const InputFile& file, Allocate&& allocate) {
   std::vector<std::int64_t> shape;

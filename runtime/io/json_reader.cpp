@@ -54,7 +54,7 @@ class JsonParser {
     if (word("true")) return JsonValue(true);
     if (word("false")) return JsonValue(false);
     if (word("null")) return {};
-    // Zarr and NumPy write the last three.
+    // NaN, Infinity and -Infinity are extensions used by Zarr and NumPy.
     const std::size_t begin = at_;
     while (std::isalnum(static_cast<unsigned char>(peek())) != 0 || peek() == '-' || peek() == '+' || peek() == '.')
       ++at_;
@@ -118,7 +118,7 @@ class JsonParser {
       utf8 += static_cast<char>(code);
     } else if (code < 0x800) {
       utf8 += {static_cast<char>(0xc0 | (code >> 6)), static_cast<char>(0x80 | (code & 0x3f))};
-    } else {  // halves of pairs stay what they are: no name that we look for has any
+    } else {  // surrogate pairs are not combined: no name of interest has any
       utf8 += {static_cast<char>(0xe0 | (code >> 12)), static_cast<char>(0x80 | ((code >> 6) & 0x3f)),
                static_cast<char>(0x80 | (code & 0x3f))};
     }

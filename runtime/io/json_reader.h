@@ -9,12 +9,12 @@
 
 namespace tdsl::rt {
 
-/// A JSON value, for small files that describe large ones.
+/// A JSON value, for small metadata files.
 class JsonValue {
  public:
   using Members = std::vector<std::pair<std::string, JsonValue>>;
   using Items = std::vector<JsonValue>;
-  /// A number is the text of it.
+  /// A number, kept as text.
   struct Number {
     std::string text;
   };
@@ -28,7 +28,7 @@ class JsonValue {
   [[nodiscard]] const Items* items() const { return std::get_if<Items>(&value_); }
   [[nodiscard]] const Number* number() const { return std::get_if<Number>(&value_); }
   [[nodiscard]] const bool* boolean() const { return std::get_if<bool>(&value_); }
-  /// Of an object; null if it has none of that name.
+  /// Member of an object; null if missing.
   [[nodiscard]] const JsonValue* member(std::string_view name) const;
   [[nodiscard]] bool is_object() const { return std::holds_alternative<Members>(value_); }
 
@@ -36,7 +36,7 @@ class JsonValue {
   std::variant<std::monostate, bool, Number, std::string, Items, Members> value_;
 };
 
-/// Throws std::runtime_error that says at which byte the text is no JSON. Objects and lists are at most 64 deep.
+/// Throws std::runtime_error with the byte offset of a syntax error. Nesting is limited to 64 levels.
 [[nodiscard]] JsonValue parse_json(std::string_view text);
 
 }  // namespace tdsl::rt

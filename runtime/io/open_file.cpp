@@ -20,7 +20,7 @@ FileIdentity identity_of(const struct stat& status) {
           std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
 }
 
-/// Elements are read at any place, by every rank: only regular files can do that.
+/// Every rank reads elements at arbitrary offsets, which only regular files support.
 void require_regular(mode_t mode, const std::string& path) {
   if (!S_ISREG(mode)) { throw RunError("`" + path + "` is not a regular file, but " + file_kind_name(mode)); }
 }
@@ -30,7 +30,7 @@ void require_regular(mode_t mode, const std::string& path) {
 OpenFile::OpenFile(std::string path) : path_(std::move(path)) {
   struct stat named {};
   if (::stat(path_.c_str(), &named) == 0) { require_regular(named.st_mode, path_); }
-  // What has become a FIFO in between is opened without waiting for a writer.
+  // If the path has become a FIFO meanwhile, O_NONBLOCK opens it without waiting for a writer.
   fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd_ < 0) { fail_file(path_, "cannot open", errno); }
   try {

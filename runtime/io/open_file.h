@@ -5,7 +5,7 @@
 
 namespace tdsl::rt {
 
-/// Tells an open file from another one, and from itself after somebody has written to it.
+/// Identifies an open file, and detects later modifications.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -15,11 +15,10 @@ struct FileIdentity {
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-/// A regular file open for reading. What is read is the file that was opened, also after another one has taken its
-/// name.
+/// A regular file open for reading; stays on the opened file even if another one takes its name.
 class OpenFile {
  public:
-  /// Throws RunError that names the file if it cannot be opened or is not a regular one.
+  /// Throws a RunError that names the file if it cannot be opened or is not regular.
   explicit OpenFile(std::string path);
   ~OpenFile();
   OpenFile(OpenFile&& other) noexcept;
@@ -29,10 +28,10 @@ class OpenFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int fd() const { return fd_; }
-  /// As it was when the file was opened.
+  /// At the time of opening.
   [[nodiscard]] const FileIdentity& identity() const { return identity_; }
   [[nodiscard]] std::int64_t bytes() const { return identity_.bytes; }
-  /// Throws if the file was written to after it had been opened: its elements may belong to different arrays.
+  /// Throws if the file was modified after opening: its elements may be from different arrays.
   void require_unchanged() const;
 
  private:

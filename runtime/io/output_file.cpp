@@ -22,8 +22,8 @@ namespace tdsl::rt {
 
 namespace {
 
-/// The mode the finished file gets: that of the file it replaces, else what the user's umask gives a new file. Throws
-/// if the target cannot be replaced.
+/// Mode of the finished file: that of the file it replaces, otherwise the default given the umask. Throws if the target
+/// cannot be replaced.
 mode_t check_target(const std::string& target) {
   struct stat status {};
   if (::stat(target.c_str(), &status) != 0) {
@@ -38,7 +38,7 @@ mode_t check_target(const std::string& target) {
 [[noreturn]] void fail_reservation(const std::string& path, int fd, std::int64_t bytes, int error) {
   std::string message = "cannot write `" + path + "`: it needs " + format_bytes(bytes);
   struct statvfs disk {};
-  // What a failed reservation has taken already is free again when the file is closed.
+  // Truncating releases what a failed reservation has already allocated.
   if ((error == ENOSPC || error == EDQUOT) && ::ftruncate(fd, 0) == 0 && ::fstatvfs(fd, &disk) == 0) {
     const auto free = static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize);
     throw RunError(message + (error == EDQUOT ? ", more than your quota leaves"
@@ -47,15 +47,15 @@ mode_t check_target(const std::string& target) {
   throw RunError(message + ": " + std::strerror(error));
 }
 
-/// Whether the file system says that it has no room for `bytes`. Some say nothing about their size.
+/// True if the file system reports less than `bytes` available. Some report nothing.
 bool too_small(int fd, std::int64_t bytes) {
   struct statvfs disk {};
   return ::fstatvfs(fd, &disk) == 0 && disk.f_frsize != 0 && disk.f_blocks != 0 &&
          disk.f_bavail < static_cast<std::uint64_t>(bytes) / disk.f_frsize;
 }
 
-/// Reserves the file's whole size behind what is reserved already. A reservation that fails may first take all that is
-/// left, and with it the room of others: what cannot fit is refused before.
+/// Reserves the file's full size after the part already reserved. A failing reservation may temporarily take all free
+/// space from other programs, so impossible sizes are rejected first.
 void reserve(int fd, std::int64_t reserved, std::int64_t bytes, const std::string& path) {
   if (bytes == reserved) return;
   if (too_small(fd, bytes - reserved)) { fail_reservation(path, fd, bytes, ENOSPC); }
@@ -65,7 +65,7 @@ void reserve(int fd, std::int64_t reserved, std::int64_t bytes, const std::strin
   if (error != 0) { fail_reservation(path, fd, bytes, error); }
 }
 
-/// Tells a file from all others of this machine: `DEVICE:INODE`.
+/// Unique identification on this machine: `DEVICE:INODE`.
 std::string file_number(int fd) {
   struct stat status {};
   return ::fstat(fd, &status) != 0 ? "" : std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
@@ -79,7 +79,7 @@ OutputFile OutputFile::create(const std::string& path, Unfinished unfinished) {
   const mode_t mode = check_target(f.path_);
   if (unfinished == Unfinished::kUnnamed) { f.create_unnamed(); }
   if (f.fd_ < 0) { f.create_named(path); }
-  f.creator_ = true;  // from here on the destructor unlinks
+  f.creator_ = true;  // the destructor unlinks from here on
   if (mode != 0 && ::fchmod(f.fd_, mode) != 0) { fail_file(path, "cannot set the mode of", errno); }
   return f;
 }
@@ -91,7 +91,7 @@ void OutputFile::write(std::span<const std::byte> bytes, std::int64_t offset) co
   write_at(fd_, bytes, offset, path_);
 }
 
-/// Leaves fd_ negative where the file system has no such files, or where /proc does not show them.
+/// Leaves fd_ negative if the file system does not support unnamed files, or if /proc does not show them.
 void OutputFile::create_unnamed() {
   fd_ = ::open(directory_of(path_).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
   if (fd_ < 0) { return; }
@@ -104,7 +104,7 @@ void OutputFile::create_unnamed() {
 void OutputFile::create_named(const std::string& path) {
   named_ = true;
   temporary_ = temporary_name(path_);
-  // Registered before it exists, so that no signal finds it unregistered.
+  // Registered before creation, so that a signal never finds it unregistered.
   slot_ = register_temporary(temporary_);
   fd_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd_ < 0) {
@@ -115,7 +115,7 @@ void OutputFile::create_named(const std::string& path) {
   mark_temporary(fd_);
 }
 
-/// The name from which `rename` replaces the target in one step.
+/// Creates the name from which `rename` replaces the target atomically.
 void OutputFile::give_temporary_name() {
   const std::string descriptor = std::exchange(temporary_, temporary_name(path_));
   slot_ = register_temporary(temporary_);
@@ -189,7 +189,7 @@ void OutputFile::commit() {
   }
   creator_ = false;
   release();
-  // The new name itself must survive a crash; file systems that cannot sync a directory have nothing to lose.
+  // The new directory entry itself must survive a crash; file systems that cannot sync a directory do not need it.
   const int directory = ::open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory >= 0) {
     ::fsync(directory);

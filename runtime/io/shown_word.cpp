@@ -10,7 +10,7 @@ constexpr std::size_t kMostBytes = 40;
 
 unsigned byte_at(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
 
-/// How many bytes the printable character at the beginning has; 0 if there is none.
+/// Bytes of the printable character at the beginning; 0 if there is none.
 std::size_t character_bytes(std::string_view text) {
   const unsigned first = byte_at(text, 0);
   if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
@@ -26,8 +26,8 @@ std::size_t character_bytes(std::string_view text) {
   if (first == 0xc2 && second < 0xa0) return 0;                                         // U+0080 to U+009F are controls
   if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0)) return 0;  // overlong; surrogates
   if ((first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90)) return 0;
-  if (first == 0xe2) {  // what has no width, ends a line or changes the direction of text: U+200B to U+200F, U+2028 to
-                        // U+202E, U+2060 to U+206F
+  if (first == 0xe2) {  // zero-width characters, line separators and changes of text direction: U+200B to U+200F,
+                        // U+2028 to U+202E, U+2060 to U+206F
     const unsigned third = byte_at(text, 2);
     if (second == 0x80 && ((third >= 0x8b && third <= 0x8f) || (third >= 0xa8 && third <= 0xae))) return 0;
     if (second == 0x81 && third >= 0xa0 && third <= 0xaf) return 0;

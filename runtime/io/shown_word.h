@@ -5,8 +5,8 @@
 
 namespace tdsl::rt {
 
-/// A field of a file for a message, in quotes: at most 40 bytes of it. UTF-8 stays; bytes that are none, and what a
-/// terminal would obey, are `\xNN`.
+/// A field of a file, quoted for a message: at most 40 bytes. Valid UTF-8 is kept; invalid bytes and terminal control
+/// characters become `\xNN`.
 [[nodiscard]] std::string shown_word(std::string_view word);
 
 }  // namespace tdsl::rt

@@ -23,8 +23,8 @@ namespace {
 constinit std::array<std::atomic<const char*>, 1024> table{};
 static_assert(std::atomic<const char*>::is_always_lock_free);
 
-/// A copy of the name that is never freed: a signal handler may be reading it, even while the process ends. A run
-/// opens few files, so what this keeps is small.
+/// A copy of the name that is never freed, since a signal handler may read it at any time, even during exit. A run
+/// opens few files, so the leak is small.
 const char* keep_name(const std::string& path) {
   static std::mutex mutex;
   static std::deque<std::string>& names = *new std::deque<std::string>();
@@ -32,8 +32,8 @@ const char* keep_name(const std::string& path) {
   return names.emplace_back(path).c_str();
 }
 
-/// Removes a directory that holds files only, by system calls alone: opendir is not async-signal-safe. It is renamed
-/// first, so that nobody puts another file into it.
+/// Removes a directory that contains only files, with system calls only: opendir is not async-signal-safe. It is
+/// renamed first, so that no new file is added.
 void remove_folder(const char* name) noexcept {
   constexpr char kEnd[] = "-gone";
   std::array<char, 4096> gone;
@@ -41,12 +41,12 @@ void remove_folder(const char* name) noexcept {
   if (length + sizeof kEnd > gone.size()) return;
   std::memcpy(gone.data(), name, length);
   std::memcpy(gone.data() + length, kEnd, sizeof kEnd);
-  if (::rename(name, gone.data()) != 0) return;  // another rank has
+  if (::rename(name, gone.data()) != 0) return;  // another rank has renamed it
   const int fd = ::open(gone.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
   alignas(dirent64) std::array<char, 4096> entries;
   bool removed = true;
-  while (std::exchange(removed, false)) {  // removing may hide others from the list
+  while (std::exchange(removed, false)) {  // removing entries may hide others from the listing
     ::lseek(fd, 0, SEEK_SET);
     for (long bytes = 0; (bytes = ::syscall(SYS_getdents64, fd, entries.data(), entries.size())) > 0;) {
       for (long at = 0; at < bytes;) {

@@ -35,8 +35,7 @@ bool exists(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-/// Removes a file, or a directory of tiles, that nobody writes any more. A file system without locks leaves that open:
-/// then it is in use.
+/// Removes a file or tile directory without an active writer. On a file system without locks it counts as in use.
 void remove_abandoned(const std::string& path) {
   const bool folder = std::filesystem::is_directory(std::filesystem::symlink_status(path));
   const int fd = ::open(path.c_str(), (folder ? O_RDONLY | O_DIRECTORY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC);
@@ -49,7 +48,7 @@ void remove_abandoned(const std::string& path) {
 }  // namespace
 
 void name_temporaries(const std::string& job, int rank) {
-  // A job's number becomes a part of a file's name.
+  // A numeric job id can be part of a file name.
   const bool plain = job.find_first_not_of("0123456789") == std::string::npos;
   owner() = {plain ? job : std::string(), rank};
 }
@@ -64,7 +63,7 @@ std::string temporary_name(const std::string& target) {
     return beginning + suffix.data();
   }
   const std::string plain = beginning + owner().job + "-" + std::to_string(owner().rank);
-  // Two steps of a job that write one file: each has its own.
+  // Two steps of a job that write the same file get different names.
   std::string name = plain;
   for (int k = 2; exists(name); ++k) name = plain + "-" + std::to_string(k);
   return name;
@@ -83,7 +82,7 @@ void remove_leftovers(const std::string& target) noexcept try {
     if (entry.path().filename().string().starts_with(beginning)) leftovers.push_back(entry.path().string());
   }
   for (const std::string& leftover : leftovers) remove_abandoned(leftover);
-} catch (...) {  // a directory that cannot be read is found when the output is created
+} catch (...) {  // an unreadable directory is reported when the output is created
 }
 
 }  // namespace tdsl::rt

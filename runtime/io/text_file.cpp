@@ -21,7 +21,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// A descriptor that is closed, and whose temporary file is removed unless it has got its name.
+/// Closes its descriptor on destruction, and removes the temporary file unless it has been renamed.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}

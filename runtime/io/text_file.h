@@ -5,13 +5,14 @@
 
 namespace tdsl::rt {
 
-/// Writes a text under a name beside the file that nobody can foresee, and renames: whoever reads the file sees the old
-/// text or the new one. A file keeps its mode and a link stays one; a character device and an open stream (/dev/null,
-/// /dev/stdout) are written to. Throws RunError.
+/// Writes a text to an unpredictable temporary name next to the file, then renames it: readers see either the old or
+/// the new text. The file keeps its mode, and a link remains a link; a character device or inherited stream (/dev/null,
+/// /dev/stdout) is written directly. Throws RunError.
 void write_text_file(const std::string& path, std::string_view text);
 
-/// Throws RunError unless write_text_file can write there: (usage) for a pipe, a socket or a block device that is no
-/// open stream; for a folder, a file without permission, and a folder that is missing or where no file can be made.
+/// Throws RunError unless write_text_file can write there: (usage) for a pipe, a socket or a block device that is not
+/// an inherited stream; also for a folder, a file without write permission, and a folder that is missing or not
+/// writable.
 void require_text_target(const std::string& path);
 
 /// The whole text of a regular file. Throws RunError.

@@ -11,7 +11,7 @@
 
 namespace tdsl::rt {
 
-/// Reads what the caller and other ranks have given.
+/// Reads the caller's boxes and those received from other ranks.
 class ArrayReader final : public TensorReader {
  public:
   ArrayReader(Arrays& arrays, std::size_t input) : arrays_(arrays), input_(input), path_("an array of the caller") {
@@ -52,7 +52,7 @@ void ArrayReader::read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, 
   }
   const auto take = [&](const Operand& from) {
     const Box box = plan::intersect(from.box, target.box);
-    if (box.empty() || part_of(from, box, bytes).data == part_of(target, box, bytes).data) return;  // or lent
+    if (box.empty() || part_of(from, box, bytes).data == part_of(target, box, bytes).data) return;  // or borrowed
     copy_box(from, target, box, bytes);
   };
   for (const Operand& mine : array().boxes) take(mine);
@@ -66,7 +66,7 @@ std::unique_ptr<const TensorReader> Arrays::reader(const std::string& name) {
 
 namespace {
 
-/// Calls f with every rank that owns a tile which meets the box, and with the tile.
+/// Calls f for every rank that owns a tile overlapping the box, with that tile.
 template <class F>
 void for_each_need(const plan::Distribution& where, const Box& box, const F& f) {
   plan::TileBox tiles;
@@ -107,7 +107,7 @@ void Arrays::fetch(Engine& engine, const std::string& name, const plan::Distribu
     Box box;
   };
   std::deque<Parcel> parcels;
-  std::vector<Box> sent;  // boxes of mine that came before
+  std::vector<Box> sent;  // preceding boxes of this rank
   for (const Operand& mine : array.boxes) {
     for_each_need(where, mine.box, [&](int owner, const Box& tile) {
       if (owner == rank_) return;

@@ -7,14 +7,14 @@
 
 namespace tdsl::rt {
 
-/// The most bytes of elements in a message.
+/// Maximum bytes of elements per message.
 inline constexpr Index kArrayMessageBytes = Index{8} << 20;
 
-/// The elements of `box`, which lies in `from`, behind a head that says of which array they are.
+/// Packs the elements of `box`, a part of `from`, after a header that identifies the array.
 [[nodiscard]] std::vector<std::byte> pack_array(std::size_t array, const Operand& from, const Box& box,
                                                 Index element_bytes);
 
-/// Such a message, read: the elements lie in it, row-major.
+/// An unpacked message; refers to its elements, in row-major order.
 struct ArrayMessage {
   std::size_t array = 0;
   Operand where;

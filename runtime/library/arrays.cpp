@@ -18,7 +18,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// What a rank tells the others of its arrays: a line for each, and one for each of its boxes.
+/// A rank's description of its arrays for the others: one line each, and one per box.
 std::string described(const std::vector<Array>& arrays, bool with_boxes) {
   std::ostringstream text;
   for (const Array& array : arrays) {
@@ -35,7 +35,7 @@ std::string described(const std::vector<Array>& arrays, bool with_boxes) {
   return text.str();
 }
 
-/// Their boxes, of a rank that has the same arrays.
+/// Parses the boxes from the description by another rank with the same arrays.
 std::vector<std::vector<Box>> boxes_in(const std::string& text, const std::vector<Array>& arrays) {
   std::istringstream lines(text);
   std::vector<std::vector<Box>> all;
@@ -49,7 +49,7 @@ std::vector<std::vector<Box>> boxes_in(const std::string& text, const std::vecto
       box.rank = static_cast<int>(array.shape.size());
       for (int d = 0; d < box.rank; ++d) lines >> box[d].lo >> box[d].hi;
     }
-    std::getline(lines, line);  // to the end of the last one
+    std::getline(lines, line);  // skips the rest of the line
     if (count > 0 && array.shape.empty()) {
       for (std::size_t k = 0; k < count; ++k) std::getline(lines, line);
     }
@@ -65,7 +65,7 @@ std::vector<std::string> everyones_text(World& world, const std::string& mine) {
   return all;
 }
 
-/// A writer into the boxes of the caller.
+/// A writer into the caller's boxes.
 class ArrayWriterBase : public TensorWriter {
  public:
   [[nodiscard]] std::string token() const override { return {}; }
@@ -118,7 +118,7 @@ std::size_t Arrays::Side::find(const std::string& name) const {
   return static_cast<std::size_t>(std::ranges::find(mine, name, &Array::name) - mine.begin());
 }
 
-/// The boxes of all ranks, or the first rank's mistake on all.
+/// Compares all ranks' boxes; throws the first rank's mistake on all ranks.
 void Arrays::compare(World& world, Side& side, std::string mistake) {
   const auto fail = [](const std::string& text) { throw RunError(text, ExitCode::kUsage); };
   for (const std::string& text : everyones_text(world, mistake)) {

@@ -17,61 +17,59 @@
 
 namespace tdsl::rt {
 
-// Note [Arrays of a caller]
-// A program that is called has arrays in place of files. Ranks have boxes of them, any boxes. When a run begins, every
-// rank learns which boxes the others have, and what is wrong with any of them is an error on all, before anything has
-// been done.
+// Note [Arrays of a caller] A library has arrays instead of files. Each rank has boxes of them, in any distribution. At
+// the start of a run every rank learns the boxes of the others, and invalid arrays on any rank are an error on all,
+// before anything is computed.
 //
 // An input is a dense reader (ArrayReader). Once the planner has placed the tensor, and before its operation is
-// submitted, every rank knows which elements its tiles lack, and who has them: of several ranks the lowest. What is
-// lacking travels in one exchange; where every rank has what its tiles need there is none. A tile that lies in one
-// piece in the caller's memory is not copied: its block borrows that memory, and nothing may write there (the reference
-// that is kept here makes the engine believe that somebody else needs the block).
+// submitted, every rank knows which elements its tiles lack, and which rank supplies them: the lowest of those that
+// have them. Missing elements are sent in a single exchange, which is skipped if every rank already has its elements. A
+// tile that is contiguous in the caller's memory is not copied: its block borrows that memory read-only (a reference
+// kept here makes the engine treat the block as shared).
 //
-// An output is a writer (ArrayWriter): what a task writes goes into the boxes of this rank at once, and what other
-// ranks want is kept and exchanged when all tasks are over.
+// An output is a writer (ArrayWriter): task results are written immediately to this rank's boxes; elements for other
+// ranks are stored and exchanged after all tasks.
 
-/// Of malloc: callers free it.
+/// Memory from malloc, so that callers can free it.
 struct FreeMemory {
   void operator()(std::byte* data) const { std::free(data); }
 };
 using HeapMemory = std::unique_ptr<std::byte[], FreeMemory>;
 
-/// An array as one rank describes it.
+/// One rank's description of an array.
 struct Array {
   std::string name;
   ElementType type = ElementType::kF64;
   Extents shape;
   std::vector<Operand> boxes;
-  bool ours = false;  ///< an output whose type, shape and memory the run finds
+  bool ours = false;  ///< an output whose type, shape and memory are determined by the run
 };
 
 /// The arrays of a run.
 class Arrays {
  public:
-  /// Every rank calls it. `mistake`: what is wrong with this rank's, if anything. Throws the same RunError on all
-  /// ranks.
+  /// Collective. `mistake`: the error in this rank's arrays, empty if none. Throws the same RunError on all ranks.
   Arrays(World& world, std::vector<Array> inputs, std::vector<Array> outputs, std::string mistake);
 
   [[nodiscard]] bool has_input(const std::string& name) const { return inputs_.find(name) < inputs_.mine.size(); }
-  /// Whether the caller wants the output.
+  /// True if the caller requests the output.
   [[nodiscard]] bool wants(const std::string& name) const { return outputs_.find(name) < outputs_.mine.size(); }
-  /// The input as what a file would be; null if no array was given.
+  /// The input as a reader, like a file; null if no array was given.
   [[nodiscard]] std::unique_ptr<const TensorReader> reader(const std::string& name);
-  /// Every rank calls it when the input has been placed, at the same place of the program.
+  /// Collective, once the input has been placed.
   void fetch(Engine& engine, const std::string& name, const plan::Distribution& where);
-  /// The memory of a tile, where it may be used as it is; else null.
+  /// Returns the caller's memory for tiles that can be used in place; null for others.
   [[nodiscard]] Engine::Lend lender(Store& store, const std::string& name);
 
-  /// Null if the caller does not want the output.
+  /// Null if the caller does not request the output.
   [[nodiscard]] std::shared_ptr<TensorWriter> writer(const std::string& name, ElementType type, ExtentSpan shape);
-  /// Every rank calls it once all tasks are over, inside the engine's run.
+  /// Exchanges output elements. Collective, after all tasks, inside the engine's run.
   void deliver(Engine& engine);
   [[nodiscard]] const std::vector<Array>& outputs() const { return outputs_.mine; }
-  /// Memory of an output that the run has found, given away.
+  /// Releases the memory of an output allocated by the run.
   [[nodiscard]] HeapMemory take_memory(std::size_t output) { return std::move(memory_[output]); }
 
-  /// Where tensors of that name lie in the plan of a dry run.
+  /// Records the layout of a tensor in the plan of a dry run.
   void note(const std::string& name, ElementType type, const plan::Distribution& where);
   struct Placed {
     ElementType type = ElementType::kF64;
@@ -85,10 +83,10 @@ class Arrays {
   friend class ArrayWriter;
   struct Side {
     std::vector<Array> mine;
-    std::vector<std::vector<std::vector<Box>>> boxes;               ///< by array and rank
-    [[nodiscard]] std::size_t find(const std::string& name) const;  ///< mine.size(): not there
+    std::vector<std::vector<std::vector<Box>>> boxes;               ///< by array, then rank
+    [[nodiscard]] std::size_t find(const std::string& name) const;  ///< mine.size() if not found
   };
-  /// Elements that have come from another rank.
+  /// Elements received from another rank.
   struct Staged {
     Operand where;
     std::vector<std::byte> message;
@@ -99,7 +97,7 @@ class Arrays {
   int rank_;
   int ranks_;
   Side inputs_, outputs_;
-  std::vector<std::vector<Staged>> staged_;  ///< by input: from other ranks
+  std::vector<std::vector<Staged>> staged_;  ///< by input: received from other ranks
   std::vector<HeapMemory> memory_;           ///< by output
   std::vector<BufferRef> lent_;
   std::mutex mutex_;

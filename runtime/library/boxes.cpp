@@ -78,7 +78,7 @@ Box share_of_rows(std::span<const Index> shape, int rank, int ranks) {
 std::vector<Box> united(std::vector<Box> boxes) {
   const int rank = boxes.empty() ? 0 : boxes.front().rank;
   for (int d = rank - 1; d >= 0; --d) {
-    // Those that differ along d alone, in order.
+    // Sorts boxes so that those differing only along d are adjacent.
     const auto key = [d](const Box& box) {
       std::vector<Index> numbers;
       for (int e = 0; e < box.rank; ++e) {

@@ -58,7 +58,7 @@ Array read_array(const tdsl_array& given, const std::string& kind, bool with_dat
   return array;
 }
 
-/// The bytes that a box of the caller's reaches over, as addresses.
+/// The address range spanned by a box of the caller.
 std::pair<std::uintptr_t, std::uintptr_t> reach_of(const Operand& box, Index element) {
   Index low = 0, high = element;
   for (int d = 0; d < box.box.rank; ++d) {

@@ -9,37 +9,37 @@
 #include "runtime/library/abi.h"
 #include "runtime/library/arrays.h"
 
-// Between the arrays of the C functions and ours.
+// Conversion between the arrays of the C interface and ours.
 
 namespace tdsl::rt {
 
-/// Throws RunError for what cannot be meant. `with_data`: boxes count, and have memory.
+/// Throws RunError for invalid descriptions. `with_data`: boxes must be valid and have memory.
 [[nodiscard]] std::vector<Array> read_arrays(std::span<const tdsl_array> arrays, const std::string& kind,
                                              bool with_data);
 
-/// Throws RunError unless they are the program's, each once, and no input or param is missing.
+/// Throws RunError unless the arrays are the program's, each at most once, and no input or required param is missing.
 void require_declared(const ProgramInfo& info, const AppOptions& options, std::span<const Array> inputs,
                       std::span<const Array> outputs);
 
-/// Throws RunError where an output's memory is an input's: one is written while the other is still read.
+/// Throws RunError if an output's memory overlaps an input's: outputs are written while inputs are still being read.
 void require_apart(std::span<const Array> inputs, std::span<const Array> outputs);
 
 /// All outputs of the program, without memory.
 [[nodiscard]] std::vector<tdsl_array> all_outputs(const ProgramInfo& info);
 
-/// Throws RunError for options that make no sense here.
+/// Throws RunError for options that do not apply to libraries.
 void refuse_options(const AppOptions& options);
 
-/// Throws RunError unless the words of a command line name params alone.
+/// Throws RunError unless all words are params.
 void require_params(const ProgramInfo& info, const std::vector<std::string>& words);
 
-/// Throws RunError on all ranks unless every processor has the instructions that the library uses.
+/// Throws RunError on all ranks unless every processor supports the instruction sets of the library.
 void require_instructions(World& world);
 
-/// Throws RunError on all ranks unless they have the same program and the same options.
+/// Throws RunError on all ranks unless all have the same program and options.
 void require_equal_options(World& world, const ProgramInfo& info, const std::vector<std::string>& options);
 
-/// An array of ours as the caller sees it.
+/// The C description of one of our arrays.
 class DescribedArray {
  public:
   DescribedArray() = default;
@@ -52,7 +52,7 @@ class DescribedArray {
     array_.boxes = boxes_.data();
     return array_;
   }
-  /// All but the name.
+  /// Fills in everything except the name.
   void give(tdsl_array& to);
 
  private:

@@ -20,14 +20,14 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Runs that MPI may still touch after an error: they are kept for good.
+/// Runs that MPI may still access after an error; never freed.
 template <class T>
 void keep_for_good(std::unique_ptr<T> owned) {
   static std::vector<std::unique_ptr<T>>& kept = *new std::vector<std::unique_ptr<T>>();
   kept.push_back(std::move(owned));
 }
 
-/// One run of a program that is called.
+/// One call of the program.
 class CalledRun final : public ProgramRun {
  public:
   CalledRun(World& world, const Environment& environment, const ProgramInfo& info,
@@ -37,7 +37,7 @@ class CalledRun final : public ProgramRun {
     options_.quiet = true;
   }
 
-  /// Until here nothing has been done: errors are the same on all ranks.
+  /// Nothing has been computed up to here: errors are the same on all ranks.
   void prepare(bool dry) {
     options_.dry_run = dry;
     for (const InputDeclaration& input : info_.inputs()) {
@@ -71,7 +71,7 @@ class CalledRun final : public ProgramRun {
     }
     if (!options_.dry_run) execution_->sink.commit_outputs();
   }
-  /// Whether compute() has ended with an error of the program that all ranks have met.
+  /// True if compute() ended with a program error that occurred on all ranks.
   [[nodiscard]] bool failed_alike() const { return failed_alike_; }
 
  private:
@@ -80,7 +80,7 @@ class CalledRun final : public ProgramRun {
   bool failed_alike_ = false;
 };
 
-/// What a process does once for all handles of a library.
+/// One-time initialisation of the process, for all library handles.
 const Environment& prepared_environment() {
   static const Environment environment = [] {
     Environment read = read_environment();
@@ -92,7 +92,7 @@ const Environment& prepared_environment() {
   return environment;
 }
 
-/// One call at a time.
+/// Serialises calls.
 std::mutex& call_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -111,7 +111,7 @@ class Library {
   void close();
   [[nodiscard]] void* take(int output);
 
-  /// An action with its errors as codes.
+  /// Runs an action, converting exceptions to error codes.
   template <class Action>
   int guarded(const Action& action) {
     if (failed_) {
@@ -120,7 +120,7 @@ class Library {
     }
     message_.clear();
     try {
-      if (caller_ && !world_) world_ = caller_->make_world();  // the last run has failed
+      if (caller_ && !world_) world_ = caller_->make_world();  // the previous run failed
       action();
       return TDSL_GOOD;
     } catch (const RunError& error) { message_ = error.what(); } catch (const std::bad_alloc&) {
@@ -138,7 +138,7 @@ class Library {
     ranks = ranks_;
     return rank_;
   }
-  /// From now on.
+  /// Rejects all further calls.
   void refuse() {
     failed_ = true;
     failure_ = message_;
@@ -153,16 +153,16 @@ class Library {
 
   const ProgramInfo& info_;
   const std::function<void(Session&)> program_;
-  AppOptions opened_, options_;  ///< as open has them; with the params of set_params
+  AppOptions opened_, options_;  ///< options of `open`; with the params of set_params
   std::unique_ptr<CallerRanks> caller_;
-  std::unique_ptr<World> world_;    ///< null after a run that has failed
-  std::unique_ptr<Arrays> arrays_;  ///< of the last run
+  std::unique_ptr<World> world_;    ///< null after a failed run
+  std::unique_ptr<Arrays> arrays_;  ///< of the previous run
   std::unique_ptr<CalledRun> run_;
   DescribedArray layout_;
   std::vector<DescribedArray> found_;
   int rank_ = 0;
   int ranks_ = 1;
-  bool running_ = false;  ///< what fails now may have left ranks at different places
+  bool running_ = false;  ///< an error now may leave ranks at different points
   bool failed_ = false;
   std::string message_, failure_;
 };
@@ -172,7 +172,7 @@ void Library::open(const void* communicator, std::vector<std::string> options) {
   world_ = caller_->make_world();
   rank_ = world_->rank();
   ranks_ = world_->size();
-  // From here on what is wrong is found alike on all ranks.
+  // From here on errors are detected on all ranks alike.
   require_instructions(*world_);
   require_equal_options(*world_, info_, options);
   opened_ = parse_options(info_.declaration(), options, {.inputs_required = false, .params_required = false});
@@ -189,8 +189,8 @@ void Library::set_params(const std::vector<std::string>& words) {
   for (const auto& [name, value] : given.params) options_.params.insert_or_assign(name, value);
 }
 
-/// After an error of a run. If all ranks have it, the next call begins on new communicators; ranks that may be at
-/// different places do no more.
+/// Called after an error in a run. If all ranks have it, the next call uses new communicators; otherwise ranks may be
+/// at different points, and no further calls are possible.
 void Library::fail() {
   if (!run_ || !run_->failed_alike()) refuse();
   running_ = false;

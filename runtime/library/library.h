@@ -9,26 +9,28 @@ namespace tdsl::rt {
 
 class Session;
 
-/// A program that another one calls: what is behind the C functions of a library. Nothing here ends the process,
-/// handles signals, or aborts MPI.
+/// Implementation of the C interface of a library: a program called by another one. Never exits the process, handles
+/// signals, or aborts MPI.
 class Library;
 
-/// The functions return TDSL_GOOD and so on. `open` gives a handle in any case but lack of memory, for the message's
-/// sake. Functions of one library wait for each other. With several ranks all call them in the same order.
+/// All functions return TDSL_GOOD or an error code. `open` returns a handle unless memory is exhausted, so that the
+/// error message can be queried. Calls into a library are serialised. With several ranks, all make the same calls in
+/// the same order.
 int open_library(const ProgramInfo& (*info)(), void (*program)(Session&), const void* communicator,
                  const char* const* options, int option_count, Library** handle);
-/// The params of the calls that follow, as words of the command line; others have the values of `open`.
+/// Sets params for subsequent calls, as words of the command line; unmentioned params keep the values of `open`.
 int set_library_params(Library* handle, const char* const* options, int option_count);
-/// Where this rank's elements of `name` should be, for inputs of these types and shapes (their boxes do not matter).
-/// What `*layout` points to is good until the next call.
+/// The preferred layout of this rank's elements of `name`, for inputs of the given types and shapes (their boxes are
+/// ignored). `*layout` is valid until the next call.
 int library_layout(Library* handle, const tdsl_array* inputs, int input_count, const char* name,
                    const tdsl_array** layout);
-/// An output without boxes (null) gets memory of the library's: this rank's share of its rows, good until the next call
-/// unless it is taken.
+/// An output without boxes (null) is allocated by the library: this rank's share of its rows, valid until the next call
+/// unless taken.
 int run_library(Library* handle, const tdsl_array* inputs, int input_count, tdsl_array* outputs, int output_count);
-/// Memory of the output number `output` of the last run, which the caller frees with free(); null if there is none.
+/// Transfers ownership of the memory of output number `output` of the last run; the caller frees it with free(). Null
+/// if there is none.
 void* take_from_library(Library* handle, int output);
-/// This rank among those that run the program; how many there are.
+/// This rank, and in `*ranks` the number of ranks.
 int rank_in_library(const Library* handle, int* ranks);
 const char* library_message(const Library* handle);
 int close_library(Library* handle);
@@ -37,7 +39,7 @@ int close_library(Library* handle);
 
 #define TDSL_EXPORTED extern "C" __attribute__((visibility("default")))
 
-/// The C functions of the library NAME, in place of `main`.
+/// Defines the C functions of the library NAME; replaces `main`.
 #define TDSL_LIBRARY(NAME)                                                                                      \
   TDSL_EXPORTED int NAME##_open(const void* communicator, const char* const* options, int option_count,         \
                                 tdsl::rt::Library** handle) {                                                   \

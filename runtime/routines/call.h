@@ -6,11 +6,11 @@
 #include "runtime/routines/calls.h"
 #include "runtime/routines/kernels/make.h"
 
-// For the sources of this folder only.
+// Internal to this folder.
 
 namespace tdsl::rt::routines {
 
-/// Records the call in the session and puts its results where they are wanted.
+/// Records the call in the session and stores its requested results.
 void carry_out(Session& session, Call& call, std::initializer_list<Into> results, MakeKernel make);
 
 }  // namespace tdsl::rt::routines

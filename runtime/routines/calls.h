@@ -5,12 +5,12 @@
 #include "runtime/app/session/session.h"
 #include "runtime/routines/algorithms/site.h"
 
-// Library routines, as emitted programs call them: results, operands, numbers, and where the program calls. Operands
-// that are not used again are moved in. What is recorded, and the meaning of results, is said in algorithms/routine.h.
+// Library routines as called by emitted programs: results, operands, numbers, and the call site. Operands without
+// further uses are moved in. algorithms/routine.h documents recorded operations and the meaning of results.
 
 namespace tdsl::rt::routines {
 
-/// Where a result goes, and its name for people; nothing: it is not wanted.
+/// Destination of a result and its display name; empty if the result is not requested.
 struct Into {
   Into() = default;
   Into(TensorHandle& into, std::string_view its_name) : tensor(&into), name(its_name) {}

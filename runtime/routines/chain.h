@@ -10,8 +10,8 @@ namespace tdsl::rt::routines {
 
 using record::ChainFactor;
 
-/// Records the product of a chain of matrices in the order of fewest multiplications (record/chain.h). `sizes`: of the
-/// factors, one more than there are. T is float or double.
+/// Records the product of a chain of matrices in the order of fewest multiplications (record/chain.h). `sizes`: the
+/// dimensions along the chain, one more than factors. T is float or double.
 template <Element T>
 [[nodiscard]] Tensor<T> chain(Session& session, std::string_view name, std::initializer_list<ChainFactor> factors,
                               std::initializer_list<Index> sizes, record::Place place,

@@ -12,8 +12,8 @@
 
 namespace tdsl::rt::sparse {
 
-/// One row of a result: elements come in any order and are combined, then they leave in the order of their columns. A
-/// dense row and a bit per column (see prefers_bitmap).
+/// Accumulates one row of a result: elements arrive in any order, are combined, and are returned by ascending column.
+/// Dense row with one bit per column (see prefers_bitmap).
 template <class T>
 class BitmapAccumulator {
  public:
@@ -33,7 +33,7 @@ class BitmapAccumulator {
     lo_ = std::min(lo_, c >> 6);
     hi_ = std::max(hi_, (c >> 6) + 1);
   }
-  /// Calls `f(column, value)` in ascending order, and is empty.
+  /// Calls `f(column, value)` in ascending order and clears the row.
   template <class F>
   void flush(F&& f) {
     for (std::size_t w = lo_; w < hi_; ++w) {
@@ -56,13 +56,12 @@ class BitmapAccumulator {
   std::size_t hi_ = 0;
 };
 
-/// One row of a result of which the elements of a column are added, of bool by `or`: every column has its sum, 0
-/// between rows, and a bit that says whether something came. Neither adding nor leaving takes a branch that depends on
-/// what is stored.
+/// Accumulates one row of a result by addition, of bools by `or`: a sum per column, which is 0 between rows, and a bit
+/// that marks occupied columns. Neither adding nor draining has data-dependent branches on values.
 template <class T>
 class AddedRow {
  public:
-  /// What adds, with its pointers where the loops around it keep them.
+  /// Adds elements; holds the pointers in locals, so that the enclosing loops keep them in registers.
   struct Into {
     T* sums;
     std::uint64_t* bits;
@@ -82,15 +81,15 @@ class AddedRow {
     const auto words = static_cast<std::size_t>((columns + 63) / 64);
     if (bits_.size() < words) {
       bits_.resize(words, 0);
-      sums_ = std::make_unique<T[]>(64 * words);  // of 0
+      sums_ = std::make_unique<T[]>(64 * words);  // zeros
     }
     words_ = words;
     return {sums_.get(), bits_.data()};
   }
-  /// What `drain` may write beyond the elements of the row.
+  /// `drain` may write this many elements past the end of the row.
   static constexpr Index kSlack = 2;
-  /// Columns and sums in ascending order, those that are 0 left out; returns how many. Of bool there are columns alone.
-  /// The row is empty.
+  /// Writes columns and sums in ascending order, dropping zeros, and clears the row; returns their number. For bool
+  /// only columns are written.
   Index drain(std::uint32_t* columns, T* values) {
     const Index came = columns_that_came(columns);
     if constexpr (std::is_same_v<T, bool>) return came;
@@ -111,7 +110,7 @@ class AddedRow {
     for (std::size_t w = 0; w < words_; ++w) {
       std::uint64_t word = std::exchange(bits_[w], 0);
       const auto first = static_cast<std::uint32_t>(w * 64);
-      do {  // two at a time: most words have no more
+      do {  // two at a time: most words have at most two
         for (int k = 0; k < 2; ++k) {
           columns[came] = first + static_cast<std::uint32_t>(std::countr_zero(word));
           came += word != 0 ? 1 : 0;
@@ -127,11 +126,11 @@ class AddedRow {
   std::size_t words_ = 0;
 };
 
-/// The same through a hash table and a sort: for rows with few elements among many columns.
+/// The same with a hash table and a sort: for rows with few elements in many columns.
 template <class T>
 class HashAccumulator {
  public:
-  /// About `elements` elements will come before `flush`. With more the table grows.
+  /// `elements`: expected number of additions before `flush`. The table grows if there are more.
   void begin(Index elements) { use(std::bit_ceil(static_cast<std::size_t>(elements) * 2 + 2)); }
   template <class Combine>
   void add(Index j, T value, const Combine& combine) {
@@ -167,8 +166,8 @@ class HashAccumulator {
     shift_ = 64 - std::countr_zero(slots);
   }
   [[nodiscard]] std::size_t first_slot(std::uint32_t column) const {
-    // Of a product the top bits depend on all bits of the column: columns that are multiples of a power of two do not
-    // meet.
+    // The top bits of the product depend on all bits of the column, so columns that are multiples of a power of two do
+    // not collide.
     return column * std::uint64_t{0x9e3779b97f4a7c15} >> shift_;
   }
   [[gnu::noinline, gnu::cold]] void grow() {
@@ -186,14 +185,14 @@ class HashAccumulator {
     std::uint32_t slot;
     T value;
   };
-  std::vector<std::uint32_t> slots_;  ///< numbers of elements
+  std::vector<std::uint32_t> slots_;  ///< indices of elements
   std::vector<Element> list_;
   std::size_t mask_ = 0;
-  int shift_ = 63;  ///< leaves as many bits as a slot's number has
+  int shift_ = 63;  ///< keeps as many bits as a slot index has
 };
 
-/// Whether a dense row with a bit per column is faster for a row than a hash table: while columns are fewer than 256
-/// times the elements that come, beyond the second-level cache 64 times. Both give the same bits.
+/// Whether a dense row with one bit per column is faster than a hash table: if there are fewer than 256 columns per
+/// added element, or 64 beyond the second-level cache. Both give the same bits.
 [[nodiscard]] inline bool prefers_bitmap(Index columns, Index elements) {
   constexpr Index kInCache = 1 << 16;
   return columns < (columns <= kInCache ? 256 : 64) * elements;

@@ -8,26 +8,25 @@
 
 #include "runtime/types.h"
 
-/// Sparse blocks: what a tile of a sparse tensor is in memory. No MPI, no planner.
+/// Sparse blocks: in-memory representation of the tiles of a sparse tensor. Free of MPI and planner.
 namespace tdsl::rt::sparse {
 
 using Index = std::int64_t;
 
-/// How the coordinates along one dimension of a block are stored. Levels are listed outermost first.
+/// Storage of the coordinates along one dimension of a block. Levels are listed outermost first.
 enum class Level : std::uint8_t {
-  kDense,      ///< all of them
-  kCompressed  ///< a list of those below which something is stored
+  kDense,      ///< all coordinates
+  kCompressed  ///< a list of the non-empty coordinates
 };
 
-/// The beginning of a block, which is one buffer. Behind it come, per compressed level l,
+/// The head of a block, which is one buffer. It is followed, for each compressed level l, by
 ///
-///     Index         position[count[l - 1] + 1]   children of node p of the level above are [position[p], position[p +
-///     1]); not of level 0 std::uint32_t coordinate[count[l]]         from the tile's corner, ascending among the
-///     children of a node
+///     Index         position[count[l - 1] + 1]   children of parent p: [position[p], position[p + 1]); not if l = 0
+///     std::uint32_t coordinate[count[l]]         relative to the tile's corner, ascending within a parent
 ///
-/// and last `T value[count[levels - 1]]`; every array begins at a multiple of 64 bytes. A dense level has no arrays:
-/// children of node p are p * extent and those that follow. What is not stored is 0. A 4 x 5 block with three elements,
-/// its rows dense and its columns compressed (CSR):
+/// and finally by `T value[count[levels - 1]]`; every array is aligned to 64 bytes. A dense level has no arrays:
+/// children of node p start at p * extent. Elements not stored are 0. A 4 x 5 block with three elements, rows dense and
+/// columns compressed (CSR):
 ///
 ///     . a . . b        position    0 2 2 3 3
 ///     . . . . .        coordinate  1 4 0
@@ -35,19 +34,19 @@ enum class Level : std::uint8_t {
 ///     . . . . .
 struct BlockHead {
   static constexpr std::uint32_t kMagic = 0x4c445354;
-  static constexpr std::uint8_t kNoZeros = 1;  ///< every stored value differs from 0
+  static constexpr std::uint8_t kNoZeros = 1;  ///< every stored value is nonzero
   static constexpr std::uint8_t kFinite = 2;   ///< every stored value is finite
   static constexpr std::uint8_t kValues =
-      4;  ///< there are values; without, all that is stored is true (bool, last level compressed)
+      4;  ///< has a value array; otherwise all stored elements are true (bool, last level compressed)
 
   std::uint32_t magic = kMagic;
   std::uint8_t levels = 0;
   std::uint8_t element = 0;  ///< ElementType
   std::uint8_t flags = 0;
-  std::uint8_t codec = 0;  ///< how values are stored; 0: plainly
+  std::uint8_t codec = 0;  ///< encoding of values; 0: plain
   std::array<Level, 8> kind{};
-  std::array<Index, 8> count{};  ///< nodes of each level
-  Index bytes = 0;               ///< of the whole block
+  std::array<Index, 8> count{};  ///< nodes per level
+  Index bytes = 0;               ///< size of the block
   std::array<std::byte, 40> reserved{};
 
   [[nodiscard]] ElementType type() const { return static_cast<ElementType>(element); }
@@ -58,23 +57,23 @@ struct BlockHead {
     }
     return true;
   }
-  /// Stored elements.
+  /// Number of stored elements.
   [[nodiscard]] Index stored() const { return levels == 0 ? 1 : count[levels - 1U]; }
 };
 static_assert(sizeof(BlockHead) == 128);
 static_assert(std::is_trivially_copyable_v<BlockHead>);
 
-/// Where the arrays of a block are, in bytes from its beginning; -1: there is none.
+/// Byte offsets of a block's arrays; -1: absent.
 struct BlockArrays {
   std::array<Index, 8> position{};
   std::array<Index, 8> coordinate{};
   Index values = -1;
   Index bytes = 0;
 };
-/// From kinds, counts, element and flags.
+/// Computed from kinds, counts, element and flags.
 [[nodiscard]] BlockArrays arrays_of(const BlockHead& head);
 
-/// A block to be read.
+/// A read-only view of a block.
 template <class T>
 class BlockView {
  public:
@@ -93,7 +92,7 @@ class BlockView {
   [[nodiscard]] const std::uint32_t* coordinate(int level) const {
     return coordinate_[static_cast<std::size_t>(level)];
   }
-  /// Null: all that is stored is 1.
+  /// Null if all stored elements are 1.
   [[nodiscard]] const T* values() const { return values_; }
   [[nodiscard]] T value(Index k) const { return values_ == nullptr ? T(1) : values_[k]; }
 

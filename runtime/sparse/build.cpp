@@ -13,7 +13,7 @@ namespace {
 
 constexpr Index kMostCoordinates = Index{1} << 32;
 
-/// The first level in which entry k differs from the one before it; 0 for the first.
+/// The first level at which entry k differs from its predecessor; 0 for the first entry.
 template <class T>
 std::size_t first_new_level(const SortedEntries<T>& entries, Index k) {
   const std::size_t levels = entries.extents.size();
@@ -24,7 +24,7 @@ std::size_t first_new_level(const SortedEntries<T>& entries, Index k) {
   return l;
 }
 
-/// The same of row r, which has `subscripts` subscripts in the list; all of them if none.
+/// The same for row r, which has `subscripts` subscripts in the list; `subscripts` if there is no difference.
 std::size_t first_new_level(std::span<const std::uint32_t> list, std::size_t subscripts, std::size_t r) {
   if (r == 0) return 0;
   const std::uint32_t* const now = list.data() + r * subscripts;
@@ -46,7 +46,7 @@ std::uint8_t flags_of(std::span<const T> stored, bool values) {
   return static_cast<std::uint8_t>(flags);
 }
 
-/// How many nodes each level has if all are compressed.
+/// Nodes per level if all levels are compressed.
 template <class T>
 std::array<Index, 8> prefixes(const SortedEntries<T>& entries) {
   std::array<Index, 8> distinct{};
@@ -125,7 +125,7 @@ BlockHead head_of(const RowEntries<T>& entries, std::span<const Level> storage, 
 
 namespace {
 
-/// The arrays of a block that is written.
+/// The arrays of a block being written.
 template <class T>
 class Arrays {
  public:
@@ -142,7 +142,7 @@ class Arrays {
   void clear_values() {
     if (has_values()) std::fill_n(values(), head_.stored(), T(0));
   }
-  /// Goes to the nodes of an entry at these coordinates, new ones from level `first` on.
+  /// Moves to the nodes of an entry at these coordinates, adding new ones from level `first` on.
   void enter(std::size_t first, std::size_t levels, const std::uint32_t* at, std::span<const Index> extents) {
     for (std::size_t l = first; l < levels; ++l) {
       const Index above = l == 0 ? 0 : node_[l - 1];
@@ -155,7 +155,7 @@ class Arrays {
       if (l > 0) ++position(l)[above + 1];
     }
   }
-  /// From how many children each node has to where they are.
+  /// Converts child counts to positions.
   void add_up_positions() {
     for (std::size_t l = 1; l < head_.levels; ++l) {
       if (arrays_.position[l] < 0) continue;
@@ -175,10 +175,10 @@ class Arrays {
  private:
   const BlockArrays arrays_;
   std::byte* to_;
-  std::array<Index, 8> used_{};  ///< of compressed levels
+  std::array<Index, 8> used_{};  ///< nodes in use, for compressed levels
 };
 
-/// Entry by entry.
+/// Writes entry by entry.
 template <class T>
 class Writer : Arrays<T> {
  public:
@@ -201,7 +201,7 @@ class Writer : Arrays<T> {
   const SortedEntries<T>& entries_;
 };
 
-/// Row by row: where the last level is compressed its arrays are copied.
+/// Writes row by row: if the last level is compressed, its arrays are copied.
 template <class T>
 class RowWriter : Arrays<T> {
  public:

@@ -14,13 +14,13 @@
 
 namespace tdsl::rt::sparse {
 
-/// Where a kernel puts the elements of a tile that come in any order, each coordinate once: what a transposition makes,
-/// or a flip. They are sorted by counting them row by row, and inside of rows only where they do not ascend. Reused
-/// from task to task. Zeros are dropped, but for -0.
+/// Collects the elements of a tile in any order, each coordinate at most once, e.g. for a transposition or a flip. They
+/// are sorted by a counting sort over rows, and within rows only if they do not ascend. Reused between tasks. Zeros are
+/// dropped, except -0.
 template <class T>
 class Collected {
  public:
-  /// A tile with its corner and extents.
+  /// Starts a tile with the given corner and extents.
   void begin(Index row_corner, Index column_corner, Index rows, Index columns) {
     corner_ = {row_corner, column_corner};
     extents_ = {rows, columns};
@@ -34,7 +34,7 @@ class Collected {
     ordered_ = ordered_ && (elements_.empty() || before(elements_.back(), element));
     elements_.push_back(element);
   }
-  /// By rows, and in each by columns. Valid until the next `begin`.
+  /// By rows, and by columns within each. Valid until the next `begin`.
   [[nodiscard]] RowEntries<T> entries() {
     if (!ordered_) sort();
     rows_.clear();
@@ -56,7 +56,7 @@ class Collected {
 
  private:
   static constexpr bool kHasValues = !std::is_same_v<T, bool>;
-  /// Counting takes memory for every row: not where hardly any has an element.
+  /// Counting sort needs memory for every row, so it is used only if enough rows have elements.
   static constexpr std::size_t kMostRowsPerElement = 4;
 
   struct Element {
@@ -102,8 +102,8 @@ class Collected {
   std::vector<Element> elements_;
   std::vector<Element> sorted_;
   std::vector<std::size_t> next_;
-  std::vector<std::uint32_t> rows_;  ///< that have elements
-  std::vector<Index> begins_;        ///< the first element of each
+  std::vector<std::uint32_t> rows_;  ///< rows with elements
+  std::vector<Index> begins_;        ///< index of the first element of each
   std::vector<std::uint32_t> columns_;
   std::conditional_t<kHasValues, std::vector<T>, NoValues> values_;
 };

@@ -8,8 +8,8 @@
 
 namespace tdsl::rt::sparse {
 
-/// The stored elements of an operand of any number of dimensions, with their subscripts: for files and what is printed.
-/// Kernels know how many dimensions there are and use Parts.
+/// The stored elements of an operand of any rank, with their subscripts: for files and printing. Kernels know the rank
+/// and use Parts.
 template <class T>
 class Elements {
  public:
@@ -22,8 +22,8 @@ class Elements {
     std::ranges::sort(entries_, {}, [](const Entry& e) { return e.corner; });
   }
 
-  /// Calls `f(subscripts, value)` for elements whose first subscript is in the interval: part by part, those of a part
-  /// in the order of their subscripts.
+  /// Calls `f(subscripts, value)` for elements with the first subscript in the interval: part by part, in subscript
+  /// order within each.
   template <class F>
   void each(Interval wanted, F&& f) const {
     std::array<Index, 8> at{};
@@ -32,7 +32,7 @@ class Elements {
         descend(e, Children<T>::roots(e.view, e.corner.data(), e.outer, wanted), 0, at, f);
     }
   }
-  /// The value at the subscripts; 0 where nothing is stored.
+  /// The value at the subscripts; 0 if it is not stored.
   [[nodiscard]] T locate(std::span<const Index> at) const {
     for (const Entry& e : entries_) {
       Index node = Children<T>::roots(e.view, e.corner.data(), e.outer, e.outer).find(at[0]);

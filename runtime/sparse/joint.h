@@ -13,18 +13,18 @@
 
 #include "runtime/sparse/parts.h"
 
-// Several matrices walked together, row by row and in each by ascending columns:
+// Joint iteration over several matrices, row by row and by ascending columns:
 //
 //     either(A, B).rows(rows, [&](const auto& row) {
 //       C.row(row.index());
 //       row.each([&](Index j, double a, double b) { C.put(j, a + b); });
 //     });
 //
-// What is not stored in one of them is 0 there.
+// Elements not stored in an operand are passed as 0.
 
 namespace tdsl::rt::sparse {
 
-/// The stored rows of one part, in order: what does not change from row to row is looked up once.
+/// Iterates over the stored rows of one part; loop invariants are computed once.
 template <class T>
 class PartRows {
  public:
@@ -43,7 +43,7 @@ class PartRows {
   }
   [[nodiscard]] bool more() const { return node_ < last_; }
   [[nodiscard]] Index index() const { return rows_.index_of(node_); }
-  /// The row; goes on to the next.
+  /// Returns the row and advances.
   [[nodiscard]] const Segment<T>& take() {
     const Index first = position_ == nullptr ? node_ * columns_ : position_[node_];
     segment_.size = position_ == nullptr ? columns_ : position_[node_ + 1] - first;
@@ -64,23 +64,23 @@ class PartRows {
   const Index* position_;
   const std::uint32_t* list_;
   const T* values_;
-  Index columns_ = 0;  ///< where they are dense
+  Index columns_ = 0;  ///< if columns are dense
   Index count_ = 0;
   Segment<T> segment_;
 };
 
-/// Where a walk over the stored rows of a matrix is: `Parts::rows`, row by row.
+/// Cursor over the stored rows of a matrix, like `Parts::rows`.
 template <class T>
 class RowCursor {
  public:
   RowCursor(const Parts<T, 2>& parts, Interval wanted) : parts_(&parts), wanted_(wanted) { settle(); }
-  /// The row's subscript; the largest number behind the last one.
+  /// The row's subscript; the maximum of Index at the end.
   [[nodiscard]] Index index() const { return index_; }
-  /// The row; goes on to the next. It is there until the next one is taken.
+  /// Returns the row, valid until the next call, and advances.
   [[nodiscard]] std::span<const Segment<T>> take() {
     if (band_.size() == 1) {
       const Segment<T>& only = band_[0].take();
-      // `settle` may leave the band.
+      // Copied, because `settle` may leave the band.
       segments_.assign(1, only);
     } else {
       segments_.clear();
@@ -92,7 +92,7 @@ class RowCursor {
     return segments_;
   }
   [[nodiscard]] static std::span<const Segment<T>> none() { return {}; }
-  /// To the first row from subscript i on.
+  /// Advances to the first row with subscript >= i.
   void seek(Index i) {
     while (index_ < i) {
       for (PartRows<T>& part : band_) part.seek(i);
@@ -109,7 +109,7 @@ class RowCursor {
       }
     } while (index_ == std::numeric_limits<Index>::max() && enter());
   }
-  /// The next band that has rows of the interval; whether there is one.
+  /// Enters the next band with rows in the interval; false if there is none.
   bool enter() {
     for (; next_ < parts_->bands_.size(); ++next_) {
       const auto& band = parts_->bands_[next_];
@@ -129,23 +129,23 @@ class RowCursor {
 
   const Parts<T, 2>* parts_;
   Interval wanted_;
-  std::size_t next_ = 0;  ///< band
+  std::size_t next_ = 0;  ///< next band
   std::vector<PartRows<T>> band_;
   std::vector<Segment<T>> segments_;
   Index index_ = std::numeric_limits<Index>::max();
 };
 
-/// What is visited of several operands.
+/// Which elements of several operands are visited.
 enum class Joint : std::uint8_t {
-  kEither,  ///< what one of them has stored
-  kBoth,    ///< what all of them have
-  kFirst    ///< what the first one has
+  kEither,  ///< stored in at least one operand
+  kBoth,    ///< stored in all operands
+  kFirst    ///< stored in the first operand
 };
 
-/// The subscript behind the last one.
+/// Subscript of the end position.
 inline constexpr Index kNoIndex = std::numeric_limits<Index>::max();
 
-/// Where a walk along the elements of a row is.
+/// Cursor over the elements of a row.
 template <class T>
 class ElementCursor {
  public:
@@ -153,22 +153,22 @@ class ElementCursor {
       : segment_(segments.data()), last_(segments.data() + segments.size()) {
     settle();
   }
-  /// kNoIndex behind the last one.
+  /// kNoIndex at the end.
   [[nodiscard]] Index index() const { return index_; }
-  /// The element's value; goes on to the next.
+  /// Returns the element's value and advances.
   T take() {
     const T value = segment_->value(k_++);
     settle();
     return value;
   }
-  /// To the first element from subscript j on.
+  /// Advances to the first element with subscript >= j.
   void seek(Index j) {
     while (index_ < j) {
       ++k_;
       settle();
     }
   }
-  /// The value at subscript j, where `seek` has gone.
+  /// The value at subscript j; requires seek(j).
   [[nodiscard]] T at(Index j) const { return index_ == j ? segment_->value(k_) : T(0); }
 
  private:
@@ -188,7 +188,7 @@ class ElementCursor {
 
 namespace detail {
 
-/// Two lists of columns that begin at the same corner, with the values behind them.
+/// Two lists of columns relative to the same corner, with their values.
 template <class TA, class TB>
 struct TwoLists {
   TwoLists(const Segment<TA>& x, const Segment<TB>& y)
@@ -212,7 +212,7 @@ struct TwoLists {
   [[nodiscard]] TB value_b(Index k) const { return of(vb, k); }
 
  private:
-  /// What is listed has values, but for bool.
+  /// Listed elements have values, except for bool.
   template <class T>
   [[nodiscard]] static T of(const T* values, Index k) {
     if constexpr (std::is_same_v<T, bool>) return true;
@@ -220,7 +220,7 @@ struct TwoLists {
   }
 };
 
-/// The value where the mask is -1, 0 where it is 0.
+/// The value if the mask is -1, 0 if it is 0.
 template <class T>
 [[nodiscard]] T masked(Index mask, T value) {
   if constexpr (sizeof(T) == 8) return std::bit_cast<T>(std::bit_cast<Index>(value) & mask);
@@ -229,8 +229,8 @@ template <class T>
   return static_cast<T>(static_cast<Index>(value) & mask);
 }
 
-/// Which of two columns comes first, as masks: which list goes on is not foreseen, and branches upon it would cost more
-/// than all else.
+/// Compares two columns, giving masks: which list advances is unpredictable, and mispredicted branches would dominate
+/// the cost.
 struct Order {
   Order(std::uint32_t a, std::uint32_t b)
       : difference(static_cast<Index>(a) - static_cast<Index>(b)),
@@ -266,11 +266,11 @@ void both_merged(TwoLists<TA, TB> l, const F& f) {
   }
 }
 
-/// Up to which column numbers of elements are marked instead of merged: 4 MiB.
+/// Up to this number of columns, elements are marked instead of merged: 4 MiB of marks.
 inline constexpr std::uint32_t kMarkedColumns = 1U << 20U;
 
-/// Where in the row that was marked last a column is, by column. Nothing is cleared: what an entry says is compared
-/// with the row. Kept by the thread, a list for every loop that runs inside of another.
+/// Position of each column in the row marked last. Entries are never cleared but validated against the row.
+/// Thread-local, with one list per nesting level of loops.
 class Marks {
  public:
   Marks() {
@@ -318,7 +318,8 @@ void first_marked(TwoLists<TA, TB> l, const F& f) {
   for (; x < l.na; ++x) f(l.corner + l.a[x], l.value_a(x), TB(0));
 }
 
-/// Elements of the first list with what is beside them, 0 or, with kAll, not visited where that is nothing.
+/// Elements of the first list, with the second list's values at the same columns; missing ones are 0 or, with kAll,
+/// skipped.
 template <bool kAll, class TA, class TB, class F>
 void first_of(TwoLists<TA, TB> l, const F& f) {
   if (l.nb == 0 || l.b[l.nb - 1] < kMarkedColumns) return first_marked<kAll>(l, f);
@@ -340,7 +341,7 @@ class JointRow {
   JointRow(Index index, std::span<const Segment<T>>... segments) : index_(index), segments_(segments...) {}
   [[nodiscard]] Index index() const { return index_; }
 
-  /// Calls `f(j, values...)` for what is visited, ascending.
+  /// Calls `f(j, values...)` for visited elements, ascending.
   template <class F>
   [[gnu::flatten]] void each(const F& f) const {
     if constexpr (sizeof...(T) == 2) {
@@ -407,8 +408,7 @@ class JointRow {
   std::tuple<std::span<const Segment<T>>...> segments_;
 };
 
-/// Calls `f(i, …)` for what cursors over subscripts that ascend visit together, ascending: with what each has there, or
-/// nothing.
+/// Calls `f(i, …)` for the subscripts that the cursors visit jointly, ascending, with the node of each or an empty one.
 template <Joint kJoint, class F, class First, class... Others>
 void walk_together(const F& f, First&& first, Others&&... others) {
   while (true) {
@@ -426,14 +426,13 @@ void walk_together(const F& f, First&& first, Others&&... others) {
   }
 }
 
-/// Matrices of one shape. They outlive it.
+/// Matrices of the same shape, which must outlive this object.
 template <Joint kJoint, class... T>
 class JointParts {
  public:
   explicit JointParts(const Parts<T, 2>&... parts) : parts_(&parts...) {}
 
-  /// Calls `f(row)` for the rows of the interval in which something is visited, ascending; rows without elements may be
-  /// among them.
+  /// Calls `f(row)` for the rows of the interval with visited elements, ascending; may include rows without any.
   template <class F>
   void rows(Interval wanted, F&& f) const {
     const auto row = [&f](Index i, const auto&... rows) { f(JointRow<kJoint, T...>(i, rows...)); };
@@ -452,7 +451,7 @@ template <class... T>
 [[nodiscard]] JointParts<Joint::kBoth, T...> both(const Parts<T, 2>&... parts) {
   return JointParts<Joint::kBoth, T...>(parts...);
 }
-/// What the first has stored, and what the others have there.
+/// Visits the elements stored in the first operand, with the others' values there.
 template <class... T>
 [[nodiscard]] JointParts<Joint::kFirst, T...> along(const Parts<T, 2>&... parts) {
   return JointParts<Joint::kFirst, T...>(parts...);

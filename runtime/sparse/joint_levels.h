@@ -8,15 +8,16 @@
 
 #include "runtime/sparse/joint.h"
 
-// Several vectors, or tensors of three dimensions and more, walked together level by level:
+// Joint iteration over several vectors, or tensors of rank three and more, level by level:
 //
 //     either(a, b).each(range, [&](Index i, double a, double b) { … });
-//     both(A, B).walk(range, [&](const auto& row) { row.walk([&](const auto& fibre) { fibre.each([&](Index k, double a,
-//     double b) { … }); }); });
+//     both(A, B).walk(range, [&](const auto& row) {
+//       row.walk([&](const auto& fibre) { fibre.each([&](Index k, double a, double b) { … }); });
+//     });
 
 namespace tdsl::rt::sparse {
 
-/// Where a walk over one level of a tensor is: nodes with a subscript, one of each part that has it.
+/// Cursor over one level of a tensor: the nodes with a given subscript, one from each part that has it.
 template <class T>
 class LevelCursor {
  public:
@@ -25,16 +26,16 @@ class LevelCursor {
     active_ = {0, 0};
     index_ = kNoIndex;
   }
-  /// Nodes that are walked, too. Bands have subscripts in turn.
+  /// Adds nodes to iterate over. Bands have increasing subscripts.
   void add(const Children<T>& nodes, std::size_t band = 0) {
     if (nodes.size() > 0) lists_.push_back({nodes, nodes.first(), nodes.first() + nodes.size(), band});
   }
-  /// All has been added.
+  /// Call after the last `add`.
   void start() { settle(); }
 
-  /// The subscript; kNoIndex behind the last one.
+  /// The subscript; kNoIndex at the end.
   [[nodiscard]] Index index() const { return index_; }
-  /// The nodes' children; goes on to the next subscript. They are there until then.
+  /// Returns the nodes' children, valid until the next call, and advances.
   [[nodiscard]] std::span<const Children<T>> take() {
     below_.clear();
     for (List& list : active()) {
@@ -45,7 +46,7 @@ class LevelCursor {
     return below_;
   }
   [[nodiscard]] static std::span<const Children<T>> none() { return {}; }
-  /// To the first subscript from x on.
+  /// Advances to the first subscript >= x.
   void seek(Index x) {
     while (index_ < x) {
       for (List& list : active()) {
@@ -89,7 +90,7 @@ class LevelCursor {
 
 namespace detail {
 
-/// Cursors of all operands on one level, and the elements below a node of each.
+/// Cursors of all operands at one level, and the elements below a node of each.
 template <class... T>
 struct JointLevel {
   std::tuple<LevelCursor<T>...> cursors;
@@ -98,7 +99,7 @@ struct JointLevel {
 
 }  // namespace detail
 
-/// Nodes of several tensors with the same subscripts; `kBelow` levels are below.
+/// Nodes of several tensors with the same subscripts, above `kBelow` more levels.
 template <Joint kJoint, int kBelow, class... T>
 class JointNode {
  public:
@@ -115,7 +116,7 @@ class JointNode {
     begin(std::index_sequence_for<T...>());
     std::apply([&](auto&... cursor) { walk_together<kJoint>(visit, cursor...); }, levels_->cursors);
   }
-  /// Calls `f(k, values...)` for what is visited of the elements below, ascending.
+  /// Calls `f(k, values...)` for visited elements below, ascending.
   template <class F>
   [[gnu::flatten]] void each(const F& f) const requires(kBelow == 1) {
     row(std::index_sequence_for<T...>()).each(f);
@@ -146,24 +147,24 @@ class JointNode {
   std::tuple<std::span<const Children<T>>...> below_;
 };
 
-/// Tensors of one shape that are no matrices. They outlive it.
+/// Tensors of the same shape that are not matrices; they must outlive this object.
 template <Joint kJoint, int R, class... T>
 class JointTensors {
  public:
   explicit JointTensors(const Parts<T, R>&... parts) : parts_(&parts...) {}
 
-  /// Calls `f(node)` for the outermost subscripts of the interval below which something is visited, ascending; nodes
-  /// without elements may be among them.
+  /// Calls `f(node)` for the outermost subscripts in the interval with visited elements below, ascending; may include
+  /// nodes without any.
   template <class F>
   void walk(Interval wanted, const F& f) const requires(R > 1) {
-    std::array<detail::JointLevel<T...>, R> levels;  // the outermost, and those below nodes
+    std::array<detail::JointLevel<T...>, R> levels;  // the outermost level, and the levels below nodes
     begin(levels[0], wanted, std::index_sequence_for<T...>());
     const auto visit = [&](Index i, std::span<const Children<T>>... below) {
       f(JointNode<kJoint, R - 1, T...>(i, levels.data() + 1, below...));
     };
     std::apply([&](auto&... cursor) { walk_together<kJoint>(visit, cursor...); }, levels[0].cursors);
   }
-  /// Calls `f(i, values...)` for what is visited of vectors in the interval, ascending.
+  /// Calls `f(i, values...)` for visited elements of vectors in the interval, ascending.
   template <class F>
   [[gnu::flatten]] void each(Interval wanted, const F& f) const requires(R == 1) {
     detail::JointLevel<T...> level;

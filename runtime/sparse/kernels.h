@@ -8,15 +8,14 @@
 #include "runtime/sparse/output.h"
 #include "runtime/sparse/parts.h"
 
-// Loops over sparse operands, for any scalar functions: `add` combines, `multiply` makes what is combined. What is not
-// stored, and stored zeros, contribute nothing. Where an order of combining is not said it is that of ascending
-// subscripts.
+// Loops over sparse operands with arbitrary scalar functions: `multiply` forms terms, `add` combines them. Elements not
+// stored, and stored zeros, contribute nothing. Terms are combined by ascending subscripts unless noted otherwise.
 
 namespace tdsl::rt::sparse {
 
 namespace detail {
 
-/// `value(k)` is element k's; kTest: it may be 0.
+/// `value(k)`: value of element k; kTest: it may be 0.
 template <bool kTest, class T, class X, class Y, class Value, class Add, class Multiply>
 Y gather_listed(const Segment<T>& row, const X* x, Y total, const Value& value, const Add& add,
                 const Multiply& multiply) {
@@ -39,7 +38,7 @@ Y gather_listed(const Segment<T>& row, const X* x, Y total, const Value& value, 
 
 }  // namespace detail
 
-/// `total` combined with the products of a segment and the elements of `x` at its columns; x[j] is element j of the
+/// Combines `total` with the products of a segment and the elements of `x` at its columns; x[j] is element j of the
 /// tensor.
 template <class T, class X, class Y, class Add, class Multiply>
 [[nodiscard]] Y gather_segment(const Segment<T>& row, const X* x, Y total, const Add& add, const Multiply& multiply) {
@@ -58,8 +57,8 @@ template <class T, class X, class Y, class Add, class Multiply>
   return total;
 }
 
-/// y[i] = add over stored (i, j) of multiply(A[i, j], x[j]) for stored rows of the interval, beginning with `identity`:
-/// what lies at rows that are not visited stays.
+/// y[i] = add over stored (i, j) of multiply(A[i, j], x[j]) for stored rows in the interval, starting from `identity`;
+/// rows not visited keep their values.
 template <class T, class X, class Y, class Add, class Multiply>
 void multiply_vector(const Parts<T, 2>& a, Interval rows, const X* x, Y* y, Y identity, const Add& add,
                      const Multiply& multiply) {
@@ -87,7 +86,7 @@ void multiply_transposed_vector(const Parts<T, 2>& a, Interval rows, const X* x,
   });
 }
 
-/// A dense matrix by its global subscripts: element (i, j) is data[i * stride + j].
+/// A dense matrix with global subscripts: element (i, j) is data[i * stride + j].
 template <class T>
 struct DenseRows {
   T* data = nullptr;
@@ -129,8 +128,8 @@ void multiply_transposed_matrix(const Parts<T, 2>& a, Interval rows, DenseRows<c
   });
 }
 
-/// Calls `f(i, j, value, number)` for every stored element, zeros too, `number` counting them as they lie in a block of
-/// CSR: a result with the same coordinates writes its values there (sampled products, maps).
+/// Calls `f(i, j, value, number)` for every stored element, including zeros; `number` is its index in a CSR block,
+/// where a result with the same pattern stores its value (sampled products, maps).
 template <class T, class F>
 void each_stored(const Parts<T, 2>& a, Interval rows, F&& f) {
   Index number = 0;
@@ -141,7 +140,7 @@ void each_stored(const Parts<T, 2>& a, Interval rows, F&& f) {
   });
 }
 
-/// The product of two rows of dense matrices, for sampled products: sum over f of u[f] * v[f].
+/// Dot product of rows of two dense matrices, for sampled products: sum over f of u[f] * v[f].
 template <class T>
 [[nodiscard]] T dot(const T* u, const T* v, Index count) {
   constexpr Index kLanes = 8;
@@ -158,10 +157,10 @@ template <class T>
 template <class TA, class TB, class TC>
 class SparseProduct {
  public:
-  /// B's columns lie in `columns`, which are C's.
+  /// `columns` is the range of C's columns; B's must be within it.
   SparseProduct(const Parts<TB, 2>& b, Interval columns) : b_(b), columns_(columns) {}
 
-  /// Rows of C in the interval, as far as they are stored, into `out`.
+  /// Appends the stored rows of C in the interval to `out`.
   template <class Add, class Multiply>
   void rows(const Parts<TA, 2>& a, Interval interval, Output<TC>& out, const Add& add, const Multiply& multiply) {
     a.rows(interval, [&](const Row<TA>& row) {
@@ -186,7 +185,7 @@ class SparseProduct {
     TA factor;
     Segment<TB> row;
   };
-  /// The rows of B that a row of A meets.
+  /// Collects the rows of B selected by a row of A.
   void collect(const Row<TA>& row) {
     terms_.clear();
     products_ = 0;

@@ -7,14 +7,14 @@
 
 namespace tdsl::rt::sparse {
 
-/// Elements of one row of a matrix by their columns, for many lookups while the row stays: a bit per column, and a
-/// value where there is one, kept from row to row. Columns from four million on are looked up in the row itself.
+/// Elements of one matrix row indexed by column, for many lookups in the same row: a bit per column, and a value if it
+/// is set; memory is reused between rows. Columns beyond four million are searched in the row itself.
 template <class T>
 class MarkedRow {
  public:
   explicit MarkedRow(const Parts<T, 2>& matrix) : rows_(matrix) {}
 
-  /// From here on row i is meant.
+  /// Selects row i.
   void mark(Index i) {
     if (marked_) {
       if (i == at_) return;
@@ -32,7 +32,7 @@ class MarkedRow {
       values_[c].value = value;
     });
   }
-  /// The element in column j; 0 where nothing is stored.
+  /// The element in column j; 0 if it is not stored.
   [[nodiscard]] T operator()(Index j) {
     if (j >= kMostMarked) return rows_(at_).find(j);
     const auto c = static_cast<std::size_t>(j);

@@ -16,13 +16,12 @@
 
 namespace tdsl::rt::sparse {
 
-/// Where a kernel puts the elements of a sparse tile while it does not know how many there will be: in the order of
-/// their subscripts, row by row. Reused from task to task, so that memory is that of the largest. Zeros are dropped,
-/// but for -0.
+/// Collects the elements of a sparse tile whose number is unknown, in subscript order, row by row. Reused between
+/// tasks, so memory is that of the largest tile. Zeros are dropped, except -0.
 template <class T>
 class Output {
  public:
-  /// The tile that is made, of one dimension or more.
+  /// Starts a tile of rank one or more.
   void begin(const plan::Box& tile) {
     rank_ = static_cast<std::size_t>(tile.rank);
     for (std::size_t d = 0; d < rank_; ++d) {
@@ -34,26 +33,27 @@ class Output {
     begins_.clear();
     if (rank_ == 1) begins_.push_back(0);
   }
-  /// At most `elements` elements will come.
+  /// Upper bound on the number of elements still to come.
   void reserve(Index elements) {
     if (elements > capacity_) grow(elements);
   }
-  /// What is put next has the subscript along a dimension that is not the last. Those behind it are given again.
+  /// Sets the subscript along a dimension other than the last for subsequent elements. Subscripts of later dimensions
+  /// must then be set again.
   void at(std::size_t dimension, Index x) {
     at_[dimension] = static_cast<std::uint32_t>(x - corner_[dimension]);
     if (dimension + 2 == rank_) begin_row();
   }
-  /// What is put next is in row i.
+  /// Selects row i for subsequent elements.
   void row(Index i) { at(0, i); }
-  /// The element at j of the last dimension.
+  /// Appends the element at j of the last dimension.
   void put(Index j, T value) {
     if (size_ == capacity_) grow(2 * capacity_ + 256);
     last_[static_cast<std::size_t>(size_)] = static_cast<std::uint32_t>(j - corner_[rank_ - 1]);
     if constexpr (!std::is_same_v<T, bool>) values_[static_cast<std::size_t>(size_)] = value;
     size_ += is_stored(value) ? 1 : 0;
   }
-  /// `f(columns, values)` writes elements of the row behind one another, at most `most`, with columns counted from the
-  /// tile's first one, and returns how many remain. Of bool there are no values.
+  /// `f(columns, values)` writes at most `most` elements of the row consecutively, with columns relative to the tile,
+  /// and returns their number. For bool there are no values.
   template <class F>
   Index put_many(Index most, const F& f) {
     if (capacity_ - size_ < most) grow(std::max(2 * capacity_, size_ + most));
@@ -61,7 +61,7 @@ class Output {
     size_ += added;
     return added;
   }
-  /// They are there until the next tile begins.
+  /// Valid until the next tile begins.
   [[nodiscard]] RowEntries<T> entries() {
     drop_empty_row();
     TDSL_CHECK(rank_ < 2 || size_ == 0 || !begins_.empty(), "elements lie in rows");
@@ -73,11 +73,11 @@ class Output {
             {values_.get(), std::is_same_v<T, bool> ? 0 : count}};
   }
   [[nodiscard]] Index stored() const { return size_; }
-  /// The final block, of exactly its size; null if nothing is stored.
+  /// The final block, with its exact size; null if it has no elements.
   [[nodiscard]] BlockMemory finish(std::span<const Level> storage) { return build(entries(), storage); }
 
  private:
-  /// Whether there is a -0 is decided by the type.
+  /// Whether -0 is stored depends on the type.
   static bool is_stored(T value) {
     if constexpr (sizeof(T) == 8) {
       return std::bit_cast<std::uint64_t>(value) != 0;
@@ -118,8 +118,8 @@ class Output {
   std::array<std::uint32_t, plan::kMaxRank> at_{};
   Index size_ = 0;
   Index capacity_ = 0;
-  std::vector<std::uint32_t> outer_;  ///< of rows that have elements, subscript by subscript
-  std::vector<Index> begins_;         ///< the first element of each
+  std::vector<std::uint32_t> outer_;  ///< of rows with elements, subscript by subscript
+  std::vector<Index> begins_;         ///< index of the first element of each
   std::unique_ptr<std::uint32_t[]> last_;
   std::unique_ptr<T[]> values_;
 };

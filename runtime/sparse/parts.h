@@ -10,19 +10,19 @@
 #include "runtime/plan/space/index.h"
 #include "runtime/sparse/block.h"
 
-// What kernels see of a sparse operand: the blocks and pieces that cover the box of their task, as they lie in memory.
-// Cursors speak the tensor's own subscripts.
+// A kernel's view of a sparse operand: the blocks and pieces that cover its task's box, in their memory layout. Cursors
+// use the tensor's global subscripts.
 
 namespace tdsl::rt::sparse {
 
 using plan::Box;
 using plan::Interval;
 
-/// A block, or a range of its outermost level, and where it lies in the tensor.
+/// A block, or a range of its outermost level, and its position in the tensor.
 struct Part {
-  const BlockHead* head = nullptr;  ///< null: nothing is stored
-  Box box;                          ///< of the whole block, from whose corner coordinates count
-  Interval outer;                   ///< the range of the outermost level's dimension that is here
+  const BlockHead* head = nullptr;  ///< null: no elements stored
+  Box box;                          ///< of the whole block; coordinates are relative to its corner
+  Interval outer;                   ///< the available range of the outermost dimension
 };
 
 /// Nodes [lo, hi) of level `level`, children of one node or of the root.
@@ -33,7 +33,7 @@ struct Segment;
 template <class T>
 class Row;
 
-/// A node: its subscript, what is below it, and of the last level its value.
+/// A node: its subscript, its children, and at the last level its value.
 template <class T>
 class Node {
  public:
@@ -45,14 +45,14 @@ class Node {
   [[nodiscard]] auto begin() const { return children().begin(); }
   [[nodiscard]] auto end() const { return children().end(); }
 
-  /// Calls `f(node)` for the nodes below, ascending.
+  /// Calls `f(node)` for the children, ascending.
   template <class F>
   void walk(const F& f) const {
     const Children<T> below = children();
     for (Index k = below.first(); k < below.first() + below.size(); ++k)
       f(Node(*view_, corner_, level_ + 1, k, below.index_of(k)));
   }
-  /// Where elements are below: as a row of them.
+  /// If the children are elements: a row of them.
   [[nodiscard]] Segment<T> elements() const { return Segment<T>::of(*view_, corner_, children()); }
   template <class F>
   [[gnu::always_inline]] void each(const F& f) const {
@@ -98,7 +98,7 @@ class Children {
     Index number_;
   };
 
-  /// Children of node `parent` of the level above; `corner`: of the tile, per level.
+  /// Children of node `parent` of the level above; `corner`: the tile's corner, per level.
   [[nodiscard]] static Children below(const BlockView<T>& view, const Index* corner, int level, Index parent) {
     const BlockHead& head = view.head();
     const auto l = static_cast<std::size_t>(level);
@@ -107,7 +107,7 @@ class Children {
     const Index extent = head.count[l - 1] == 0 ? 0 : head.count[l] / head.count[l - 1];
     return {view, corner, level, parent * extent, (parent + 1) * extent, parent * extent};
   }
-  /// Nodes of the outermost level with subscripts in `wanted`; the block has those of `outer`.
+  /// Nodes of the outermost level with subscripts in `wanted`; the block has those in `outer`.
   [[nodiscard]] static Children roots(const BlockView<T>& view, const Index* corner, Interval outer, Interval wanted) {
     const Interval range = plan::intersect(outer, wanted);
     const Index lo = range.lo - corner[0];
@@ -126,7 +126,7 @@ class Children {
   [[nodiscard]] Index size() const { return hi_ - lo_; }
   [[nodiscard]] Index first() const { return lo_; }
 
-  /// The child with this subscript: its number, or -1.
+  /// Number of the child with this subscript, or -1.
   [[nodiscard]] Index find(Index index) const {
     const Index c = index - corner_[level_];
     const std::uint32_t* const list = view_->coordinate(level_);
@@ -138,9 +138,9 @@ class Children {
     const std::uint32_t* const list = view_->coordinate(level_);
     return corner_[level_] + (list == nullptr ? number - zero_ : static_cast<Index>(list[number]));
   }
-  /// What is below one of these nodes.
+  /// Children of the given node.
   [[nodiscard]] Children below(Index number) const { return below(*view_, corner_, level_ + 1, number); }
-  /// Nodes of the last level, as a row of elements.
+  /// Nodes of the last level as a row of elements.
   [[nodiscard]] Segment<T> elements() const { return Segment<T>::of(*view_, corner_, *this); }
 
  private:
@@ -152,18 +152,18 @@ class Children {
   int level_;
   Index lo_;
   Index hi_;
-  Index zero_;  ///< of dense levels: the number of the node with coordinate 0
+  Index zero_;  ///< for dense levels: number of the node with coordinate 0
 };
 
-/// Stored elements of a row that lie side by side in one block: `size` coordinates and values. Where the columns are
-/// dense, `coordinate` is null and the elements are those from `corner` on.
+/// Contiguous stored elements of a row in one block: `size` coordinates and values. If the columns are dense,
+/// `coordinate` is null and the elements are consecutive from `corner` on.
 template <class T>
 struct Segment {
   const std::uint32_t* coordinate = nullptr;
   const T* values = nullptr;  ///< null: all 1
   Index size = 0;
   Index corner = 0;
-  Index behind = 0;  ///< coordinates of other rows that follow in the block
+  Index behind = 0;  ///< number of coordinates of later rows that follow in the block
   bool no_zeros = true;
 
   [[nodiscard]] Index index(Index k) const {
@@ -187,10 +187,10 @@ struct Segment {
   }
 };
 
-/// How far ahead of its use an element of a gathered vector is fetched, in elements of the row list.
+/// Prefetch distance for a gathered vector, in elements of the row list.
 inline constexpr Index kPrefetchAhead = 32;
 
-/// A stored row of a matrix, a segment per column panel.
+/// A stored row of a matrix, with one segment per column panel.
 template <class T>
 class Row {
  public:
@@ -231,7 +231,7 @@ class Row {
     return {segments_.data() + segments_.size(), segments_.data() + segments_.size()};
   }
   [[nodiscard]] bool empty() const { return !(begin() != end()); }
-  /// The element in column j; 0 where nothing is stored.
+  /// The element in column j; 0 if it is not stored.
   [[nodiscard]] T find(Index j) const {
     for (const Segment<T>& s : segments_) {
       const Index c = j - s.corner;
@@ -244,17 +244,17 @@ class Row {
     return T(0);
   }
 
-  /// Calls `f(j, value)` for the elements, ascending: counted loops over the segments, into which f is inlined.
+  /// Calls `f(j, value)` for the elements, ascending, in counted loops over the segments into which f is inlined.
   template <class F>
   [[gnu::always_inline]] void each(const F& f) const {
     for (const Segment<T>& s : segments_) of_segment(s, 0, f);
   }
-  /// The same; `ahead(j)` is called some elements before f is. It may name columns of rows that follow.
+  /// The same; also calls `ahead(j)` a fixed number of elements earlier than f. It may be given columns of later rows.
   template <class Ahead, class F>
   [[gnu::always_inline]] void each(const Ahead& ahead, const F& f) const {
     each_ahead(kPrefetchAhead, ahead, f);
   }
-  /// So many elements before.
+  /// `distance` is that number of elements.
   template <class Ahead, class F>
   [[gnu::always_inline]] void each(Index distance, const Ahead& ahead, const F& f) const {
     each_ahead(distance, ahead, f);
@@ -279,12 +279,12 @@ class Row {
       of_segment(s, k, f);
     }
   }
-  /// From element k on.
+  /// Starting at element k.
   template <class F>
   [[gnu::always_inline]] static void of_segment(const Segment<T>& s, Index k, const F& f) {
     const std::uint32_t* const list = s.coordinate;
     const T* const values = s.values;
-    const Index size = s.size;  // what f writes might be the segment's, for all that the compiler knows
+    const Index size = s.size;  // in a local, because the compiler assumes that f's writes may alias the segment
     const Index corner = s.corner;
     if (list == nullptr) {
       for (; k < size; ++k) f(corner + k, values == nullptr ? T(1) : values[k]);
@@ -296,8 +296,8 @@ class Row {
       for (; k < size; ++k) f(corner + list[k], values[k]);
     }
   }
-  /// The value, of which the compiler knows that products need no test whether it is absent: that costs up to a quarter
-  /// of a loop.
+  /// Returns the value with a hint that it is nonzero, so that products need no zero test, which would cost up to a
+  /// quarter of the loop time.
   [[nodiscard]] static T not_zero(T value) {
     if (value == T(0)) __builtin_unreachable();
     return value;
@@ -310,8 +310,7 @@ class Row {
 template <class T>
 class RowCursor;
 
-/// A sparse operand of R dimensions. `order[l]`: which dimension level l is; subscripts of cursors are in the order of
-/// levels.
+/// A sparse operand of rank R. Level l stores dimension `order[l]`; cursors take subscripts in level order.
 template <class T, int R>
 class Parts {
  public:
@@ -341,8 +340,8 @@ class Parts {
     return sum;
   }
 
-  /// Calls `f(view, row, column, rows, alone)` for every range of rows that parts have, ascending: with the block of
-  /// the part that has them alone, and its corner; else with that of one of them.
+  /// Calls `f(view, row, column, rows, alone)` for every band of rows, ascending, with a block and its corner; `alone`:
+  /// no other part shares these rows.
   template <class F>
   void each_band(F&& f) const requires(R == 2) {
     for (const Band& band : bands_) {
@@ -357,8 +356,8 @@ class Parts {
       for (const Node<T> node : Children<T>::roots(e.view, e.corner.data(), e.outer, wanted)) f(node);
     }
   }
-  /// Calls `f(nodes, band)` for the outermost nodes of every part with subscripts in the interval; those of one band
-  /// lie side by side.
+  /// Calls `f(nodes, band)` for the outermost nodes of every part with subscripts in the interval; parts of one band
+  /// are adjacent by columns.
   template <class F>
   void each_roots(Interval wanted, F&& f) const {
     for (std::size_t band = 0; band < bands_.size(); ++band) {
@@ -377,7 +376,7 @@ class Parts {
       if (segment.size > 0) Row<T>(0, {&segment, 1}).each(f...);
     }
   }
-  /// The value at the subscripts; 0 where nothing is stored.
+  /// The value at the subscripts; 0 if it is not stored.
   template <class... Subscripts>
   [[nodiscard]] T locate(Subscripts... x) const {
     static_assert(sizeof...(Subscripts) == R);
@@ -396,8 +395,8 @@ class Parts {
     return T(0);
   }
 
-  /// Calls `f(row)` for stored rows of a matrix with subscripts in the interval, ascending: all rows of a part whose
-  /// rows are dense, those listed of one that lists them.
+  /// Calls `f(row)` for stored rows of a matrix with subscripts in the interval, ascending: all rows of parts with
+  /// dense rows, the listed rows of others.
   template <class F>
   void rows(Interval wanted, F&& f) const requires(R == 2) {
     std::vector<Segment<T>> segments;
@@ -412,7 +411,7 @@ class Parts {
       merge_rows(band, range, segments, next, f);
     }
   }
-  /// Row i, which may be empty; `segments` is where it lives.
+  /// Row i, which may be empty; `segments` is its storage.
   [[nodiscard]] Row<T> row(Index i, std::vector<Segment<T>>& segments) const requires(R == 2) {
     segments.clear();
     const auto after =
@@ -435,14 +434,14 @@ class Parts {
     std::array<Index, 8> corner;  ///< per level
     Interval outer;
   };
-  /// Parts side by side: panels of the same rows.
+  /// Adjacent parts: column panels of the same rows.
   struct Band {
     Interval outer;
     std::size_t first = 0;
     std::size_t last = 0;
   };
 
-  /// Rows of one part: what does not change from row to row is looked up once.
+  /// Iterates over the rows of one part; loop invariants are computed once.
   template <class F>
   static void rows_of(const Entry& entry, Interval range, F&& f) {
     const Children<T> roots = Children<T>::roots(entry.view, entry.corner.data(), entry.outer, range);
@@ -450,7 +449,7 @@ class Parts {
     const Index* const position = entry.view.position(1);
     const std::uint32_t* const list = entry.view.coordinate(1);
     const T* const values = entry.view.values();
-    const Index extent = head.count[0] == 0 ? 0 : head.count[1] / head.count[0];  // where columns are dense
+    const Index extent = head.count[0] == 0 ? 0 : head.count[1] / head.count[0];  // if columns are dense
     const Index last = roots.first() + roots.size();
     Segment<T> segment;
     segment.corner = entry.corner[1];
@@ -465,8 +464,8 @@ class Parts {
     }
   }
 
-  /// Of parts that share rows, which no plan of a matrix has whose columns are not cut: not worth a second copy of `f`
-  /// in every kernel that is one function.
+  /// Rows shared by several parts, which occur only in plans that cut columns. Out of line, because this rare case does
+  /// not justify another inlined copy of `f` in every kernel.
   template <class F>
   [[gnu::noinline]] void merge_rows(const Band& band, Interval range, std::vector<Segment<T>>& segments,
                                     std::vector<Index>& next, F&& f) const {

@@ -8,7 +8,7 @@ namespace tdsl::rt::sparse {
 
 namespace {
 
-/// An array of a block, wherever it is.
+/// An array of a block in memory or elsewhere.
 template <class T>
 class FarArray {
  public:
@@ -18,7 +18,7 @@ class FarArray {
     read_(offset_ + k * static_cast<Index>(sizeof(T)), std::as_writable_bytes(std::span(&value, 1)));
     return value;
   }
-  /// The first of `count` ascending elements that is not below `wanted`.
+  /// Index of the first of `count` ascending elements that is not less than `wanted`.
   [[nodiscard]] Index lower_bound(Index count, Index wanted) const {
     Index lo = 0;
     while (lo < count) {

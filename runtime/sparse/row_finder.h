@@ -10,8 +10,8 @@
 
 namespace tdsl::rt::sparse {
 
-/// Rows of a matrix in any order; fastest where they ascend. A block that lists its rows is searched, or where it lists
-/// enough of them gets an index.
+/// Access to matrix rows in any order; fastest if ascending. Blocks with listed rows are searched, or indexed if they
+/// list enough of them.
 template <class T>
 class RowFinder {
  public:
@@ -37,7 +37,7 @@ class RowFinder {
     });
   }
 
-  /// Row i, which may be empty, until the next one is asked for.
+  /// Row i, which may be empty; valid until the next call.
   [[nodiscard]] Row<T> operator()(Index i) {
     const Panel* const panel = find(i);
     if (panel == nullptr) return Row<T>(i, {});
@@ -53,14 +53,14 @@ class RowFinder {
     return Row<T>(i, {&segment_, 1});
   }
 
-  /// Elements in the rows that the columns of a row name.
+  /// Number of elements in the rows selected by the columns of a row.
   template <class Columns>
   [[nodiscard]] Index stored(const Columns& columns) {
     Index sum = 0;
     columns.each([&](Index i, auto...) { sum += stored_in(i); });
     return sum;
   }
-  /// Elements in the rows that the nodes below one name, of a tensor of more dimensions.
+  /// Number of elements in the rows selected by a node's children, for tensors of higher rank.
   template <class Node>
   [[nodiscard]] Index stored_below(const Node& node) {
     Index sum = 0;
@@ -68,7 +68,7 @@ class RowFinder {
     return sum;
   }
 
-  /// Brings the beginning of row i towards the processor.
+  /// Prefetches the beginning of row i.
   void fetch_ahead(Index i) {
     const Panel* const panel = find(i);
     if (panel == nullptr || !panel->alone) return;
@@ -93,22 +93,22 @@ class RowFinder {
     return node < 0 ? 0 : first_of(*panel, node + 1) - first_of(*panel, node);
   }
 
-  /// An index costs a word for every row of the block.
+  /// An index takes one word per row of the block.
   static constexpr Index kIndexed = 16;
 
   struct Panel {
     Interval rows;
     bool alone = true;  ///< no other part has elements in these rows
-    Index first = 0;    ///< the row with node 0, or coordinate 0
+    Index first = 0;    ///< the row of node 0, or of coordinate 0
     const std::uint32_t* listed = nullptr;
-    std::vector<std::int32_t> index;  ///< of listed rows, by row: its node or -1
-    Index count = 0;                  ///< nodes
-    const Index* position = nullptr;  ///< null: the columns are dense
+    std::vector<std::int32_t> index;  ///< for listed rows: row to node, or -1
+    Index count = 0;                  ///< number of nodes
+    const Index* position = nullptr;  ///< null: columns are dense
     Index extent = 0;
     Index stored = 0;
     const std::uint32_t* coordinate = nullptr;
     const T* values = nullptr;
-    Segment<T> row;  ///< what all rows have
+    Segment<T> row;  ///< fields common to all rows
   };
 
   static void add_index(Panel& panel) {
@@ -140,8 +140,8 @@ class RowFinder {
   }
 
   const Parts<T, 2>* matrix_;
-  std::vector<Panel> panels_;  ///< rows ascending
-  std::size_t last_ = 0;       ///< the panel that was found last
+  std::vector<Panel> panels_;  ///< by ascending rows
+  std::size_t last_ = 0;       ///< the panel found last
   Segment<T> segment_;
   std::vector<Segment<T>> segments_;
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Programs on a cluster with Slurm (tests/cluster/lab starts one and runs this script in it): right results by srun and mpirun, what
-every mistake in starting them says, and that the command it names works; what is left when a rank is killed.
+"""Programs on a Slurm cluster (tests/cluster/lab starts one and runs this script in it): correct results with srun and mpirun; the message for
+every mistake in starting them, and that the command it suggests works; cleanup after killed ranks.
 One line per case: PASS cluster/NAME or FAIL cluster/NAME."""
 import argparse
 import os
@@ -20,19 +20,19 @@ import numpy as np
 SOURCE = Path(__file__).resolve().parents[2]
 HOSTS, RANKS = 4, 8
 PROGRAMS = {"product": "samples/quickstart/product.tdsl", "train": "samples/logistic_regression.tdsl", "endless": "tests/e2e/errors/endless.tdsl"}
-# Lines that Slurm, Bash and mpirun's event library add of their own.
+# Lines printed by Slurm, Bash and mpirun's event library themselves.
 OF_OTHERS = re.compile(r"srun: |slurmstepd|.*/slurm_script: line|\[warn\] Epoll|\[h\d\]\[\[\d+,\d+\],\d+\]\[.*btl_tcp|\[h\d:\d+\] (?:\d+ more process|Set MCA parameter)")
-# What Open MPI 4 says of its own where a rank still connects to a peer that has ended with the run, or two connect to each other at once;
-# no parameter stops it.
+# Messages of Open MPI 4 if a rank connects to a peer that has already exited, or two ranks connect to each other
+# simultaneously; no parameter suppresses them.
 OF_PEERS = re.compile(r"(?ms)^-{20,}\n(?:WARNING: Open MPI failed to (?:TCP connect to a|handshake with a connecting) peer|An MPI communication peer process has unexpectedly)(?:(?!^-{20,}$).)*(?:^-{20,}\n?|\Z)")
 
 
 class Failed(Exception):
-    """A check failed; the text says how."""
+    """A failed check, with its description."""
 
 
 class Skipped(Exception):
-    """The check is not possible here; the text says why."""
+    """The check is impossible here, for the given reason."""
 
 
 def require(condition, text):
@@ -50,7 +50,7 @@ class Result:
 
 
 class Job:
-    """Commands one after the other in a batch job of so many tasks, in a folder of its own."""
+    """Commands run sequentially in a batch job with the given number of tasks, in its own folder."""
 
     def __init__(self, folder, shape):
         self.folder, self.shape = folder, shape
@@ -60,7 +60,7 @@ class Job:
         done = self.folder / "done"
         done.unlink(missing_ok=True)
         number = self.submit("\n".join([*parts, "touch done"]))
-        # `sbatch --wait` looks every ten seconds.
+        # `sbatch --wait` polls every ten seconds.
         end = time.monotonic() + limit
         while not done.exists():
             if time.monotonic() > end:
@@ -107,7 +107,7 @@ class Cluster:
         return Job(folder, shape or (f"--nodes={HOSTS}", f"--ntasks-per-node={RANKS // HOSTS}"))
 
     def wide_job(self):
-        """One task of two cores on every host."""
+        """One task with two cores on every host."""
         return self.job(f"--nodes={HOSTS}", "--ntasks-per-node=1", "--cpus-per-task=2")
 
     def check_product(self, job, result):
@@ -117,7 +117,7 @@ class Cluster:
         (job.folder / "C.npy").unlink()
 
     def processes(self, name):
-        """Of the whole cluster: all its hosts' processes are below the first one of this name space."""
+        """Processes on the whole cluster: all hosts' processes descend from the first one of this namespace."""
         found = []
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit():
@@ -131,7 +131,7 @@ class Cluster:
 
     @staticmethod
     def host_of(pid):
-        """Hosts are told apart by their name spaces."""
+        """Hosts are distinguished by their namespaces."""
         try:
             space = os.readlink(f"/proc/{pid}/ns/uts")
             hosts = {os.readlink(f"/proc/{path.read_text().strip()}/ns/uts"): path.stem for path in Path(os.environ["TDSL_LAB"]).glob("run/h*.pid")}
@@ -141,7 +141,7 @@ class Cluster:
 
 
 def warned(result, kind):
-    """The warning of this kind: what it says and the command it names."""
+    """The warning of this kind: its text and the command it suggests."""
     lines = [line for line in result.err if line.startswith("warning:")]
     require(len(lines) == 1 and lines[0].endswith(f"[{kind}]"), f"one warning [{kind}] is expected: {result}")
     return lines[0].removesuffix(f" [{kind}]")
@@ -250,7 +250,7 @@ def instructions_of_another_machine(c):
     if "avx512_fp16" in Path("/proc/cpuinfo").read_text():
         raise Skipped("this processor has all instructions that the case could miss")
     job = c.job()
-    # A compiler that takes another machine for this one.
+    # A compiler with a wrong idea of this machine.
     prefix, home = Path(c.tdslc).resolve().parent.parent, job.folder / "home/lib/tdsl"
     home.mkdir(parents=True)
     settings = (prefix / "lib/tdsl/toolchain.conf").read_text().replace("${PREFIX}", str(prefix))
@@ -275,11 +275,11 @@ def errors_speak_alone(c):
 
 
 class Endless:
-    """A run that goes on until it is ended, in a job that lives until its script's last command has ended."""
+    """A run that continues until it is ended, in a job that lives until its script's last command has ended."""
 
     def __init__(self, c, launcher, after="", options=""):
         self.c, self.job = c, c.job()
-        # With an older result in place, which has to stay.
+        # An older result exists, and must remain.
         (self.job.folder / "early.npy").write_bytes(b"older")
         command = f"{launcher} {c.work}/endless --A {c.work}/A.npy --early early.npy --B B.npy {options}"
         self.id = self.job.submit(f"{command} >0.out 2>0.err\necho $? >0.code\n{after}")
@@ -330,7 +330,7 @@ def leftovers_of_a_killed_attempt(c):
         (run.job.folder / ".early.npy.tmp-999999-0").write_bytes(b"of another job")
         first = run.temporaries()
         for pid in run.pids():
-            os.kill(pid, signal.SIGSTOP)  # so that nobody can tidy up
+            os.kill(pid, signal.SIGSTOP)  # prevents any cleanup
         for pid in run.pids():
             os.kill(pid, signal.SIGKILL)
         run.wait(lambda: "reached" in run.text("1.out"), 30, "the second attempt did not begin")
@@ -361,7 +361,7 @@ class MemoryGroup:
         for _ in range(100):
             try:
                 return self.path.rmdir()
-            except OSError:  # the last process is on its way
+            except OSError:  # the last process is still exiting
                 time.sleep(0.1)
 
 
@@ -375,7 +375,7 @@ print(sum(C * C));
 
 
 class Hungry:
-    """A program that needs much memory after a while, two ranks of which are in a control group on h3."""
+    """A program that needs much memory after a while; two of its ranks are in a control group on h3."""
 
     def __init__(self, c, group):
         self.job, self.group = c.job(), group
@@ -388,7 +388,7 @@ class Hungry:
         (self.group / "memory.limit_in_bytes").write_text(str(bytes))
 
     def run_and_lower(self, command, bytes):
-        """The limit is lowered once the program has read it and computes."""
+        """Lowers the limit once the program has read it and is computing."""
         for name in ("0.out", "0.err", "0.code"):
             (self.job.folder / name).unlink(missing_ok=True)
         self.job.submit(f"{command} >0.out 2>0.err; echo $? >0.code.new; mv 0.code.new 0.code")
@@ -408,7 +408,7 @@ LAUNCHERS = ("srun --mpi=pmix --kill-on-bad-exit=1", "mpirun -q")
 
 
 def refused_for_memory(c):
-    """What cannot fit the control group of one host is refused on all, before it computes; what is named as enough is."""
+    """A program that cannot fit the control group of one host is rejected on all hosts before it computes; the suggested memory is sufficient."""
     with MemoryGroup(300 << 20) as group:
         hungry = Hungry(c, group)
         launcher = LAUNCHERS[0]
@@ -425,15 +425,15 @@ def killed_for_memory(c):
     with MemoryGroup(4 << 30) as group:
         hungry = Hungry(c, group)
         for launcher in LAUNCHERS:
-            # The system may kill the other rank of the host, too, before it says anything.
+            # The kernel may also kill the other rank of the host before it prints anything.
             for attempt in range(3):
                 hungry.limit(4 << 30)
                 result = hungry.run_and_lower(f"{launcher} ./limited.sh", 120 << 20)
-                # Open MPI's own code, 255, if a peer missed the killed one before it was told to end.
+                # 255 is Open MPI's own code, used if a peer notices the killed rank before it is terminated.
                 require(result.code in (137, 255), f"{launcher}: {result}")
                 told = [line for line in result.err if "the system killed a process of this run on h3 because memory ran out" in line]
                 require(len(told) <= 1 and all("is 4.0 GiB" in line for line in told), f"{launcher}: {result}")
-                # Open MPI has its own text for peers that vanish.
+                # Open MPI prints its own text for vanished peers.
                 require(sum("no output file was written" in line for line in result.err) <= 2, f"{launcher}: {result}")
                 if told:
                     break
@@ -441,7 +441,7 @@ def killed_for_memory(c):
 
 
 def stopped_rank(c):
-    """SIGUSR2 asks where the ranks are; one that has stopped is missed, and the run ends."""
+    """SIGUSR2 prints the state of the ranks; a hanging rank is detected, and the run ends."""
     for launcher in LAUNCHERS:
         run = Endless(c, launcher, options="--heartbeat 4")
         try:
@@ -479,7 +479,7 @@ def submitted(c):
     require([line.partition(": ")[2] for line in result.err[1:]][-1] == "COMPLETED", str(result))
     script = (job.folder / "product.sbatch").read_text()
     require(f"#SBATCH --nodes={HOSTS} --ntasks-per-node=2 --cpus-per-task=1 --mem=" in script, script)
-    # By mpirun, ranks that do not fill the nodes, and what the job's code is.
+    # Tests mpirun, ranks that do not fill the nodes, and the job's exit code.
     other = job.folder / "mpirun.conf"
     other.write_text(profile.read_text().replace("launcher = srun", "launcher = mpirun"))
     train = [str(SOURCE / PROGRAMS["train"]), "--site", str(other), "-n", "7", "--wait", "--", *c.train.split()[1:]]
@@ -505,7 +505,7 @@ def swept(c):
         require(np.allclose(np.load(job.folder / file), expected, rtol=1e-9, atol=1e-12), f"{file} is wrong")
 
 
-# A condition on data: a `for` loop would be recorded up to ten seconds ahead, and stop only after that.
+# A data-dependent condition: a `for` loop would be recorded up to ten seconds ahead, and stop only after that.
 ITERATE = """input A: f64[n, n];
 input B: f64[n, n];
 param steps: i64 = 200;
@@ -521,7 +521,7 @@ output M;
 
 
 class Saved:
-    """A job of 200 iterations with checkpoints, written and submitted by `tdslc submit`, and what it gives undisturbed."""
+    """A job of 200 iterations with checkpoints, written and submitted by `tdslc submit`, and its uninterrupted result."""
 
     def __init__(self, c, *more, launcher="srun"):
         self.c, self.job = c, c.job()
@@ -553,7 +553,7 @@ class Saved:
         return self.c.processes(f"{self.job.folder.name}/iterate")
 
     def said(self):
-        """Without what the iterations print, but for the last."""
+        """Output without the lines of all iterations but the last."""
         lines = self.text().splitlines()
         return "\n".join([line for line in lines if not line.startswith("at ")] + lines[-1:])
 
@@ -565,7 +565,7 @@ class Saved:
         return dict(re.findall(r"(\w+)=(\S+)", shown.stdout))
 
     def wait(self, what, done, limit=240):
-        """For as long as the job is in the queue or runs: one that is queued again first waits for the credentials of the last attempt to expire."""
+        """Waits while the job is queued or running: a requeued one first waits for the credentials of the last attempt to expire."""
         end = time.monotonic() + limit
         while not done():
             state = self.state()
@@ -580,7 +580,7 @@ class Saved:
         self.wait(f"the job does not come to iteration {step}", lambda: f"at {step} " in self.text())
 
     def stop(self):
-        """By the signal that Slurm sends before the time limit. False: it was over before."""
+        """Stops it with the signal that Slurm sends before the time limit. False: it had already ended."""
         subprocess.run(["scancel", "-b", "-s", "USR1", self.id], check=True)
         return self.stopped()
 
@@ -589,7 +589,7 @@ class Saved:
         return "stopped: checkpoint written to" in self.text()
 
     def undisturbed(self, name="alone"):
-        """The whole result, made once."""
+        """The uninterrupted result, computed once."""
         path = self.c.work / f"iterate-{name}.npy"
         if not path.exists():
             self.by_hand(HOSTS, path, *(["--reproducible"] if name == "exact" else []))
@@ -607,17 +607,17 @@ class Saved:
 
     def ends(self, name="alone"):
         self.wait("the job does not end", self.is_over)
-        # Its last files are closed once the script has ended.
+        # Its last files are closed after the script has ended.
         require((self.job.folder / "M.npy").read_bytes() == self.undisturbed(name), "other bits than without an interruption")
 
 
 def requeued(c):
-    """A job with checkpoints that is told that its time is over: it is queued again, goes on, and ends with the bits of one that was left alone. On three hosts what was
-    saved goes on within rounding."""
+    """A job with checkpoints reaches its time limit: it is requeued, resumes, and ends with the bits of an uninterrupted run. On three hosts the
+    checkpoint is resumed with results equal up to rounding."""
     step = 40
     run = Saved(c)
     run.reach(step)
-    while not run.stop():  # a fast machine was ready before it was told
+    while not run.stop():  # a fast machine may finish before the signal
         require(step := step // 4, f"the job does not heed the signal: {run.said()}")
         run = Saved(c)
         run.reach(step)
@@ -629,7 +629,7 @@ def requeued(c):
 
 
 def requeued_exactly(c):
-    """With --reproducible three hosts come to the same bits."""
+    """With --reproducible three hosts give the same bits."""
     run = Saved(c, "--reproducible")
     run.reach(c.random.randrange(5, 100))
     require(run.stop(), "the run was over too early")
@@ -640,7 +640,7 @@ def requeued_exactly(c):
 
 
 def at_the_time_limit(c):
-    """Slurm itself sends the signal; its limit is moved near once the run is under way. Ranks are suspended until it has come: it looks every half minute."""
+    """Slurm itself sends the signal; the limit is reduced during the run. Ranks are suspended until the signal arrives: Slurm checks every half minute."""
     run = Saved(c)
     run.reach(c.random.randrange(1, 30))
     ranks = run.ranks()
@@ -658,8 +658,8 @@ def at_the_time_limit(c):
 
 
 def pulled_plug(c):
-    """A host that nobody reaches: the run ends, the job is queued again, by Slurm or by its script, and ends with the same bits; with and without a checkpoint before, and
-    where rank 0 was."""
+    """A host becomes unreachable: the run ends, the job is requeued, by Slurm or by its script, and ends with the same bits; with and without an
+    earlier checkpoint, and for the host of rank 0."""
     for host, every, launcher in ((3, "0", "srun"), (2, "30m", "srun"), (4, "0.3", "mpirun"), (1, "0.3", "srun")):
         run = Saved(c, "--checkpoint-every", every, launcher=launcher)
         run.reach(c.random.randrange(5, 100))
@@ -690,10 +690,10 @@ def main():
     if options.list:
         print(*(f"cluster/{case.__name__}" for case in cases), sep="\n")
         return 0
-    # What the tests of one machine set would be a mistake here.
+    # Settings for tests on a single machine would be wrong here.
     for name in [n for n in os.environ if n.startswith(("OMPI_MCA_", "TDSL_")) and n != "TDSL_LAB"]:
         del os.environ[name]
-    os.environ["SLURM_PMIX_FENCE"] = "ring"  # as the scripts of `tdslc submit` set it
+    os.environ["SLURM_PMIX_FENCE"] = "ring"  # as set by the scripts of `tdslc submit`
     os.environ["OMPI_ALLOW_RUN_AS_ROOT"] = os.environ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     failed = False
     with tempfile.TemporaryDirectory(prefix="tdsl-cluster-", dir=os.environ.get("TMPDIR")) as work:

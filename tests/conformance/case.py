@@ -1,4 +1,4 @@
-"""Cases of a conformance file: small programs, each under a heading `//# NAME: SENTENCES`, with what they must give."""
+"""Cases of a conformance file: small programs, each under a heading `//# NAME: SENTENCES`, with their expected results."""
 import re
 import sys
 from pathlib import Path
@@ -62,12 +62,12 @@ class Case:
 
     @property
     def good(self):
-        """Whether it is a program that runs to its end and whose values are compared."""
+        """Whether the program is expected to finish, so that its values are compared."""
         return self.command is None and self.error is None and self.stops is None and self.usage is None
 
     @property
     def unsupported(self):
-        """Whether the compiler may still refuse it, or has to."""
+        """Whether the compiler may, or must, reject it for now."""
         return self.pending is not None or self.error == "not-supported"
 
     @property
@@ -75,7 +75,7 @@ class Case:
         return OUTPUT.findall(self.text)
 
     def inputs(self):
-        """The arrays its files hold. Lists take the declared type; arrays keep their own."""
+        """Contents of its input files. Lists take the declared type; arrays keep their own."""
         scope = {"np": np}
         for line in self.given:
             exec(line, scope)
@@ -98,7 +98,7 @@ class Case:
         return values
 
     def expected(self, inputs):
-        """What NumPy says, by output."""
+        """NumPy's results by output."""
         scope = {"np": np, **self.params(), **{k: np.copy(v) if np.ndim(v) else v for k, v in inputs.items()}}
         with np.errstate(all="ignore"):
             exec("\n".join(self.twin), scope)

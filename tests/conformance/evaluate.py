@@ -1,4 +1,4 @@
-"""One case by `tdslc eval` and, alone, as an executable: exit codes, messages, printed lines, values against NumPy."""
+"""Runs one case with `tdslc eval` and as a separate executable: exit codes, messages, printed lines, values compared with NumPy."""
 import re
 import sys
 from pathlib import Path
@@ -14,15 +14,15 @@ REFUSED = "[not-supported]"
 
 
 class Wrong(Exception):
-    """The text says what."""
+    """A failed check, with its description."""
 
 
 class Pending(Exception):
-    """The compiler says that it cannot do this yet, and the case says so too."""
+    """The compiler reports that it does not support this yet, and the case expects so."""
 
 
 class Reference:
-    """A case in a folder of its own, with its files, what the evaluator gives and how far a run may be from it."""
+    """A case in its own folder, with its files, the evaluator's results, and their error bounds."""
 
     def __init__(self, case, folder, tdslc, limit=60):
         self.case, self.folder, self.tdslc, self.limit = case, Path(folder), tdslc, limit
@@ -45,9 +45,9 @@ class Reference:
     def outputs(self, folder):
         return [w for name in self.case.outputs for w in (f"--{name}", f"{folder}/{name}.npy")]
 
-    # --- any command
+    # --- arbitrary commands
     def command(self):
-        """Runs the case's own `tdslc` command and checks what it shows."""
+        """Runs the case's own `tdslc` command and checks its output."""
         case = self.case
         result = launch.run([self.tdslc, *case.command.split()], 5 * self.limit, cwd=self.folder)
         if result.timed_out or result.code != case.exits:
@@ -61,9 +61,9 @@ class Reference:
             if (self.folder / name).exists():
                 raise Wrong(f"tdslc {case.command}: there is a file {name}")
 
-    # --- the evaluator
+    # --- evaluation
     def evaluate(self):
-        """Runs `tdslc eval` and checks everything the case expects."""
+        """Runs `tdslc eval` and checks all expectations of the case."""
         command = [self.tdslc, "eval", "p.tdsl", "--bounds", "eval", "--", *self.arguments(), *self.outputs("eval")]
         (self.folder / "eval").mkdir(exist_ok=True)
         result = launch.run(command, self.limit, cwd=self.folder)
@@ -84,7 +84,7 @@ class Reference:
 
     def compare_with_numpy(self, name, want):
         got, bound = self.values[name], self.bounds[name]
-        # Plain Python numbers and lists have no type of their own.
+        # Plain Python numbers and lists have no element type.
         want = np.asarray(want, got.dtype) if isinstance(want, (bool, int, float, list)) else np.asarray(want)
         if want.dtype.kind == "f":
             bound = np.where(np.isinf(bound), 1e-9, bound) + self.case.tolerance
@@ -93,7 +93,7 @@ class Reference:
             raise Wrong(f"eval and NumPy differ: {message}")
 
     def check_warnings(self, result):
-        """Expected ones are there; others, except about unused names, are not."""
+        """Checks that the expected warnings are present, and no others except those about unused names."""
         found = set(re.findall(r": warning: .*\[([a-z-]+)\]", result.err))
         missing = set(self.case.warns) - found - {"sequential-loop"}
         if missing:
@@ -102,7 +102,7 @@ class Reference:
         if surprising:
             raise Wrong(f"an unexpected warning {sorted(surprising)}: {result.err[:200]}")
 
-    # --- what any run must show
+    # --- checks common to all runs
     def check(self, result, what):
         case = self.case
         if result.timed_out:
@@ -129,9 +129,9 @@ class Reference:
             raise Pending(self.case.pending)
         raise Wrong(f"{what}: {result}")
 
-    # --- its own executable
+    # --- separate executable
     def build(self):
-        """None, or what the compiler said."""
+        """None, or the compiler's messages."""
         result = launch.run([self.tdslc, "build", "p.tdsl", "-o", "p"], 10 * self.limit, cwd=self.folder)
         if result.code == 0:
             for warning in self.case.warns:
@@ -155,7 +155,7 @@ class Reference:
             self.check_results(folder, "", result.out.splitlines(), what)
 
     def check_results(self, folder, prefix, printed, what):
-        """Values and printed lines of a compiled run against the evaluator's."""
+        """Compares values and printed lines of a compiled run with the evaluator's."""
         for name in self.case.outputs:
             path = folder / f"{prefix}{name}.npy"
             if not path.exists():
@@ -167,7 +167,7 @@ class Reference:
             raise Wrong(f"{what}: printed {printed}, not {self.printed}")
 
     def near(self, got, want):
-        """Printed floats may be off by the bound of the output of rank 0 that has the value, and by the tolerance that the case gives."""
+        """Printed floats may differ by the error bound of a scalar output with that value, and by the case's tolerance."""
         scalars = [(float(self.values[o]), float(self.bounds[o])) for o in self.case.outputs
                    if self.values[o].ndim == 0 and self.values[o].dtype.kind == "f"]
         scalars += [(float(word), self.case.tolerance) for word in want.split() if self.case.tolerance and compare.NUMBER.match(word)]

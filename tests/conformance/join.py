@@ -1,8 +1,8 @@
-"""Many cases in one program: all names of case 17 begin with q17_, and a line that is printed tells where each begins."""
+"""Joins many cases into one program: all names of case 17 begin with q17_, and a printed line marks the start of each."""
 import re
 
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/|\d[\w.]*(?:(?<=[eE])[+-]\d+)?|[A-Za-z_]\w*|.', re.S)
-# Names of the language. A case that declares one of them itself is built alone.
+# Names of the language. A case that declares one of them itself is built separately.
 KEPT = set("""let var param input output import fn return monoid extern storage tile for in while if then else where sparse true false
 inf nan by out kernel stored to from identity combine axis keepdims bool i32 i64 f32 f64 c64 c128 print assert
 sum prod min max mean any all count argmin argmax norm abs sqrt exp log log1p expm1 pow sin cos tan tanh erf floor ceil round sign
@@ -11,12 +11,12 @@ roll flip pad outer cumsum sort argsort topk size nnz dense solve cholesky lu qr
 
 
 def tokens(text):
-    """A range such as 0..n is not a number."""
+    """Tokenises numbers, but not a range such as 0..n as a number."""
     return TOKEN.findall(re.sub(r"(\d)\.\.", "\\1 ..", text))
 
 
 def renamed(text, prefix, kept=frozenset()):
-    """The program with a prefix before every name of its own."""
+    """The program with a prefix on each of its own names."""
     result = []
     for token in tokens(text):
         own = re.match(r"[A-Za-z_]", token) and token not in KEPT and token not in kept
@@ -25,7 +25,7 @@ def renamed(text, prefix, kept=frozenset()):
 
 
 class Joined:
-    """The text of a program made of cases, and whose line is whose."""
+    """The text of a program made of cases, and the case of each line."""
 
     def __init__(self, cases):
         self.cases = list(cases)
@@ -45,7 +45,7 @@ class Joined:
         return f"== case {number}"
 
     def arguments(self, folder):
-        """Options of the executable; a case's inputs are in its own folder."""
+        """Options of the executable; each case's inputs are in its own folder."""
         result = []
         for number, case in enumerate(self.cases):
             result += [re.sub(r"^--(?=\w)", f"--{self.prefix(number)}", a) for a in case.args]
@@ -57,7 +57,7 @@ class Joined:
                 for w in (f"--{self.prefix(number)}{name}", folder / f"{self.prefix(number)}{name}.npy")]
 
     def printed(self, text):
-        """The printed lines of every case."""
+        """The printed lines by case."""
         result, current = [[] for _ in self.cases], None
         for line in text.splitlines():
             found = re.fullmatch(r"== case (\d+)", line)

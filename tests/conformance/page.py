@@ -1,4 +1,4 @@
-"""docs/conformance.md: the sentences of docs/language.md with the cases that show them; and its check."""
+"""Generates and checks docs/conformance.md: the sentences of docs/language.md with the cases that test them."""
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -75,7 +75,7 @@ def plain(text):
 
 
 def uncovered():
-    """Text of the language page that no sentence quotes, and sentences that are not in it."""
+    """Text of the language page that no sentence quotes, and sentences missing from it."""
     whole = (ROOT / "docs" / "language.md").read_text()
     starts = [(m[1], m.end()) for m in TITLE.finditer(whole)] + [("", len(whole))]
     messages = []
@@ -96,7 +96,7 @@ def uncovered():
 
 
 def check(cases):
-    """Prints PASS and FAIL lines; the failures."""
+    """Prints PASS and FAIL lines; returns the failures."""
     known = {identifier for identifier, _ in sentences()}
     shown = {s for c in cases for s in c.sentences}
     names = [c.name for c in cases]

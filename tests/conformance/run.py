@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The language page, sentence by sentence: every case by the evaluator and compiled, and the page docs/conformance.md."""
+"""Tests the language page sentence by sentence: every case is evaluated and compiled, and docs/conformance.md is checked."""
 import argparse
 import os
 import re
@@ -38,7 +38,7 @@ POINTS = (Point(1), Point(3, "2"), Point(7, "1"), Point(2, "1000"), Point(2, "3,
 
 
 def points_of(mode, number):
-    """Where the executable of this number is run: one rank, and others that differ from one executable to the next."""
+    """Points at which the executable of this number runs: one rank, and others that vary between executables."""
     if mode == "long":
         return POINTS
     count = {"ci": 2, "quick": 2, "sanitizer": 1}[mode]
@@ -66,7 +66,7 @@ class Suite:
     def left(self, cases):
         return [c for c in cases if c.name not in self.wrong and c.name not in self.pending]
 
-    # --- evaluator
+    # --- evaluation
     def evaluate(self, case):
         try:
             reference = self.references[case.name] = Reference(case, self.work / case.name, self.options.tdslc, self.options.limit)
@@ -76,7 +76,7 @@ class Suite:
                 reference.command()
         except (Wrong, Pending) as error:
             self.note(case, error)
-        except Exception as error:  # of the expectation itself
+        except Exception as error:  # an error in the expectation itself
             self.note(case, Wrong(f"{type(error).__name__}: {error}"))
 
     # --- many cases in one executable
@@ -90,7 +90,7 @@ class Suite:
         self.together(group, number, str(number))
 
     def together(self, group, number, name):
-        """Builds and runs the cases as one program; if that fails without a culprit, as two halves."""
+        """Builds and runs the cases as one program; if that fails without identifying a case, in two halves."""
         try:
             group = self.build(group, self.work / "joined" / name)
             for point in points_of(self.options.mode, number) if group else ():
@@ -118,7 +118,7 @@ class Suite:
         return group
 
     def blame(self, joined, result):
-        """The cases whose lines the messages name; they are noted."""
+        """Records the cases whose lines occur in the messages."""
         culprits = {}
         for line in result.err.splitlines():
             if found := LINE.search(line):
@@ -144,9 +144,9 @@ class Suite:
             except Wrong as error:
                 self.note(case, error)
 
-    # --- executables of their own
+    # --- separate executables
     def built_alone(self):
-        """Cases that are meant to stop, and those that cannot share a program."""
+        """Cases that are expected to fail, and those that cannot share a program."""
         chosen = [c for c in self.left(self.cases) if c.error is None and c.command is None and (c.alone or not c.good)]
         step = {"long": 1, "ci": 6, "quick": 40, "sanitizer": 20}[self.options.mode]
         return chosen[::step] if not self.options.filter else chosen
@@ -206,7 +206,7 @@ def main():
     begun = time.time()
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"):
         os.environ.setdefault(name, "1")
-    os.environ.setdefault("OMPI_MCA_pml", "ob1")  # the default without a fabric, found 0.2 s sooner
+    os.environ.setdefault("OMPI_MCA_pml", "ob1")  # the default without a fabric, found 0.2 s faster
     temporary = None if options.work else tempfile.TemporaryDirectory(prefix="tdsl-conformance-")
     work = Path(options.work or temporary.name)
     work.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Programs are interrupted and go on: at every boundary, with the same bits on as many ranks; on other numbers of ranks, within rounding, or with
---reproducible the same bits. Signals, damaged and foreign checkpoints, full disks. PASS checkpoints/NAME or FAIL."""
+"""Interrupted programs resume: at every boundary, bit-identical on the same number of ranks; on other numbers of ranks equal up to rounding, or
+bit-identical with --reproducible. Signals, damaged and foreign checkpoints, full disks. PASS checkpoints/NAME or FAIL."""
 import argparse
 import copy
 import fcntl
@@ -30,7 +30,7 @@ RESUMED = "resuming from"
 
 
 class Failed(Exception):
-    """A check failed; the text says how."""
+    """A failed check, with its description."""
 
 
 def require(condition, text):
@@ -97,11 +97,11 @@ def training(options):
 
 
 def every_boundary(options, ranks):
-    """The run stops at every boundary in turn and goes on."""
+    """The run stops at every boundary in turn and is resumed."""
     case = training(options)
     whole, _ = case.run(ranks)
     wanted = case.results()
-    text = case.run(ranks, "--checkpoint", "ck", "--resume", "ck", code=75, stop=1)[0]  # it is not there yet
+    text = case.run(ranks, "--checkpoint", "ck", "--resume", "ck", code=75, stop=1)[0]  # it does not exist yet
     stops = 1
     while True:
         child = case.start(ranks, "--checkpoint", "ck", "--resume", "ck", stop=1)
@@ -122,7 +122,7 @@ def every_boundary(options, ranks):
 
 def single(options):
     case = every_boundary(options, 1)
-    # Saving takes no memory: the least that is enough without is enough.
+    # Saving takes no extra memory: the minimum without checkpoints is sufficient.
     _, errors = case.run(1, "--memory", "1", code=2)
     least = re.search(r"at least --memory (\d+)", errors)[1]
     case.run(1, "--memory", least)
@@ -134,7 +134,7 @@ def single(options):
 
 def ranks3(options):
     case = every_boundary(options, 3)
-    # Two checkpoints of a run that is stopped somewhere, for what follows.
+    # Two checkpoints of an interrupted run, for the checks below.
     case.run(3)
     wanted = case.results()
     case.run(3, "--reproducible")
@@ -152,7 +152,7 @@ def ranks3(options):
 
 
 def refusals(case, folder, wanted):
-    """Checkpoints that do not fit the run, or are damaged."""
+    """Checkpoints of a different run, or damaged ones."""
     for more, said in ((["--wanted", "0.2"], "param wanted was 0.1, is now 0.2"), (["--seed", "7"], "--seed was 0, is now 7")):
         _, errors = case.run(3, "--resume", folder, *more, code=2)
         require(said in errors and "was written by a different run" in errors, errors)
@@ -187,7 +187,7 @@ def refusals(case, folder, wanted):
 
 
 def unreadable(case, folder, newest, older, wanted):
-    """What the system cannot read just now is not passed over; what is not there is."""
+    """A temporary read error ends the search, a missing file does not."""
     for name in ("rank-00000.bin", "manifest"):
         file, kept = newest / name, case.folder / "kept"
         file.rename(kept)
@@ -202,7 +202,7 @@ def unreadable(case, folder, newest, older, wanted):
 
 
 def of_another_version(case, folder):
-    """Checkpoints of another format are refused, and nothing of their directory is removed."""
+    """Checkpoints of another format version are rejected, and nothing in their directory is removed."""
     shutil.copytree(case.folder / folder, case.folder / "other")
     for manifest in (case.folder / "other").glob("ck-*/manifest"):
         content = manifest.read_bytes()
@@ -220,7 +220,7 @@ def of_another_version(case, folder):
 
 
 def locked(options):
-    """A run that goes on waits for the lock of one whose host was lost, and no rank is missed meanwhile; another one is refused."""
+    """A resumed run waits for the lock of a run whose host was lost, without its ranks being reported as lost; another run is rejected."""
     case = training(options)
     case.run(2)
     wanted = case.results()
@@ -247,7 +247,7 @@ def damage(path, at):
 
 
 def signals(options):
-    """A signal at any moment, to any rank; a disk that is full."""
+    """A signal at any time, to any rank; a full disk."""
     case = training(options)
     case.arguments += ["--steps", "200"]
     case.run(3)
@@ -295,7 +295,7 @@ def sparse(options):
 
 
 def decided(options):
-    """What the number of ranks has decided before stays decided, also after several changes of it."""
+    """Decisions that depended on the original number of ranks are preserved, also after several changes of it."""
     case = Case("decided", options, ("x", "z"))
     rng = np.random.default_rng(4)
     A = rng.standard_normal((400, 400))
@@ -313,7 +313,7 @@ def decided(options):
 
 
 def counted(case, memory):
-    """What the ranks of a run say of its disk and its memory, as it was predicted; returns the bytes read."""
+    """Checks the ranks' disk and memory statistics against predictions; returns the bytes read."""
     read = 0
     for number, rank in enumerate(json.loads((case.folder / "stats.json").read_text())["per_rank"]):
         for figure in ("disk_read", "disk_written"):
@@ -329,7 +329,7 @@ def on_memory(folder):
 
 
 def spilled(options):
-    """Matrices on disk are saved from there and restored to it, block by block: the same bits within the same memory, and as many bytes as predicted."""
+    """Matrices on disk are saved and restored block by block: same bits, within the same memory, and with the predicted bytes."""
     case = Case("spilled", options, ("C", "s"))
     rng = np.random.default_rng(8)
     n = 400
@@ -338,10 +338,10 @@ def spilled(options):
     np.save(case.folder / "w.npy", rng.standard_normal(n))
     case.arguments = ["--A", "A.npy", "--w", "w.npy", "--stats", "stats.json"]
     little = lambda ranks: ["--memory", str((3 + ranks // 2) * matrix // 4), "--spill", "."]
-    # Where an output goes is the folder of its file, not that of a name inside it.
+    # The folder of an output is that of its file, not of a name inside it.
     (case.folder / "made").mkdir()
     case.outputs, case.environment = ("s",), {name: value for name, value in case.environment.items() if name not in ("TMPDIR", "SLURM_TMPDIR")}
-    # AddressSanitizer's dlopen does not look for the plugin where the executable says.
+    # AddressSanitizer's dlopen ignores the executable's library path for the plug-in.
     if not on_memory(case.folder) and os.environ.get("TDSL_TEST_PRESET", "release") == "release":
         _, errors = case.run(1, *little(1)[:2], "--dry-run", "--C", "made/run.h5:/model/C")
         require(" on disk in made, because memory is too small" in errors, errors)
@@ -366,7 +366,7 @@ def spilled(options):
         same_bits(case.results(), wanted[ranks], f"interrupted twice on {ranks} ranks")
         counted(case, memory)
     near(wanted[2], wanted[1], "2 ranks")
-    # What lay on disk goes to memory and back, and to other ranks.
+    # Tensors move from disk to memory and back, and to other ranks.
     case.run(1, "--checkpoint", "roomy", code=75, stop=3)
     for ranks, limit, folder in ((1, little(1), "roomy"), (3, [], "r2"), (1, little(1), "r2"), (2, little(2), "r1")):
         _, errors = case.run(ranks, *limit, "--resume", folder)
@@ -400,7 +400,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     chosen = [name for name in CASES if options.filter in f"checkpoints/{name}"]
-    with ThreadPoolExecutor(options.jobs) as pool:  # they often wait
+    with ThreadPoolExecutor(options.jobs) as pool:  # they mostly wait
         passed = list(pool.map(lambda name: passes(name, copy.copy(options)), chosen))
     return 0 if all(passed) else 1
 

@@ -1,4 +1,4 @@
-"""Results against the evaluator's, within the evaluator's own bounds."""
+"""Compares results with the evaluator's, within its error bounds."""
 import re
 
 import numpy as np
@@ -7,7 +7,7 @@ NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|inf|nan)$")
 
 
 def difference(name, got, want, bound, bits=False):
-    """A message if `got` is not `want` within `bound`, else None. Types and shapes must be equal; integers and bools too."""
+    """A message if `got` differs from `want` by more than `bound`, else None. Types, shapes, integers and bools must be equal."""
     got, want = np.asarray(got), np.asarray(want)
     if got.dtype != want.dtype:
         return f"{name}: type {got.dtype}, not {want.dtype}"
@@ -36,7 +36,7 @@ def same_bits(first, second):
 
 
 def difference_of_prints(got, want, scalars):
-    """Printed lines must be equal, except that a float which is the value of an output of rank 0 may be off by that
+    """Printed lines must be equal, except that a float which is the value of a scalar output may differ by that
     output's bound. `scalars`: (value, bound) of those outputs."""
     got_lines, want_lines = got.splitlines(), want.splitlines()
     if len(got_lines) != len(want_lines):

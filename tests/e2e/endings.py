@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""How programs and the compiler end from outside: signals, killed ranks and launchers, outputs that cannot be written, inputs that
-change. The right exit code, one message at most, no process and no file left. One line per case: PASS errors/NAME or FAIL errors/NAME."""
+"""External termination of programs and the compiler: signals, killed ranks and launchers, outputs that cannot be written, changing inputs. Checks the
+exit code, that there is at most one message, and that no process or file is left. One line per case: PASS errors/NAME or FAIL errors/NAME."""
 import argparse
 import os
 import re
@@ -26,11 +26,11 @@ SIGNALS = ("HUP", "INT", "QUIT", "PIPE", "TERM", "USR1", "KILL")
 
 
 class Failed(Exception):
-    """A check failed; the text says how."""
+    """A failed check, with its description."""
 
 
 class Skipped(Exception):
-    """The check is not possible here; the text says why."""
+    """The check is impossible here, for the given reason."""
 
 
 def require(condition, text):
@@ -39,8 +39,8 @@ def require(condition, text):
 
 
 class Run:
-    """A command in a folder of its own, with temporary files of its own, until it has printed its first line; or, for one
-    that compiles, until the compiler works."""
+    """A command in its own folder, with its own temporary files, started and awaited until its first line of output or,
+    if it compiles, until the compiler runs."""
 
     def __init__(self, command, options, compiles=False, environment=None):
         self.limit = options.limit
@@ -55,7 +55,7 @@ class Run:
         environment = {**os.environ, **launch.without_leaks(), "TDSL_OVERSUBSCRIBED": "1", "TMPDIR": str(self.temporary), **(environment or {})}
         if launch.is_launcher(command):
             environment["OMPI_MCA_btl_vader_backing_directory"] = str(self.temporary)
-        if os.environ.get("TDSL_TEST_PRESET", "release") != "release" and "TDSL_HOME" not in environment:  # libasan looks for plug-ins where itself is told to, not where the executable is
+        if os.environ.get("TDSL_TEST_PRESET", "release") != "release" and "TDSL_HOME" not in environment:  # libasan ignores the executable's library path for plug-ins
             environment["TDSL_HOME"] = str(Path(options.tdslc).resolve().parents[1])
         if compiles:
             environment["XDG_CACHE_HOME"] = str(self.cache)
@@ -81,7 +81,7 @@ class Run:
         self.work.cleanup()
 
     def rank(self, number):
-        """The process of a rank."""
+        """A rank's process."""
         return next(p for p in self.tree if p.variable("OMPI_COMM_WORLD_RANK") == str(number))
 
     def launcher(self):
@@ -89,8 +89,8 @@ class Run:
         return next(p for p in self.tree if p.name in ("mpiexec", "mpirun", "orterun"))
 
     def wait(self, launcher_files=False):
-        """Exit code and standard error; all must be gone that was there for this run alone. launcher_files: except what a killed
-        launcher of the user's leaves of its own."""
+        """Exit code and standard error; everything that belongs to this run must be gone. launcher_files: except what a killed
+        launcher started by the user leaves behind."""
         try:
             self.code = self.child.wait(self.limit)
         except subprocess.TimeoutExpired:
@@ -108,7 +108,7 @@ class Run:
         require(files == self.kept, f"files left or changed: {sorted(files)}")
 
     def close(self):
-        """Nothing of it is left when a check has failed."""
+        """Cleans up after a failed check."""
         for process in [*self.tree, *processes.below(self.child.pid)]:
             if process.runs():
                 os.kill(process.pid, signal.SIGKILL)
@@ -125,7 +125,7 @@ class Run:
 
 
 class Product:
-    """A @ B with its inputs, in a folder of its own."""
+    """A @ B with its inputs, in its own folder."""
 
     def __init__(self, executable, options):
         self.executable, self.options = executable, options
@@ -155,7 +155,7 @@ def number_of(name):
 
 
 def expect_ended_by(run, name):
-    """128 + the signal's number; nobody can say anything about KILL, and nobody wants to hear about a closed pipe."""
+    """128 + the signal's number; KILL cannot be reported, and a closed pipe should not be."""
     message = "" if name in ("KILL", "PIPE") else "interrupted; no output file was written"
     run.expect(-9 if name == "KILL" else 128 + number_of(name), message)
 
@@ -165,7 +165,7 @@ def program_arguments():
 
 
 def require_unnamed_files():
-    """Where a file system has none, nobody can remove the file of a process that is killed."""
+    """On a file system without unnamed files, the file of a killed process remains."""
     try:
         os.close(os.open(tempfile.gettempdir(), os.O_RDWR | os.O_TMPFILE))
     except OSError as reason:
@@ -189,7 +189,7 @@ def end_run(name, executables, options):
 
 
 def end_by_many(name, executables, options):
-    """Signals that are handled at the same time by threads: one message."""
+    """Signals handled simultaneously by several threads give one message."""
     with Run([executables["endless"], *program_arguments(), "--threads", "4"], options) as run:
         for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGCONT):
             run.child.send_signal(number)
@@ -208,7 +208,7 @@ wait
 
 
 def end_stubborn(name, executables, options):
-    """A launcher, and ranks of their own sessions, that do not end when they are told to."""
+    """A launcher, and ranks with sessions of their own, that ignore termination requests."""
     with tempfile.TemporaryDirectory(prefix="tdsl-endings-") as folder:
         launcher, program = Path(folder) / "mpirun", Path(folder) / "small.tdsl"
         launcher.write_text(STUBBORN)
@@ -238,13 +238,13 @@ def lose_rank(name, executables, options):
         os.kill(run.rank(1).pid, number_of(name))
         run.wait()
         hint = ", as the system does when memory runs out" if name == "KILL" else ""
-        # On a busy machine the launcher may end others the same way before they have ended by themselves.
+        # On a busy machine the launcher may kill other ranks before they have exited.
         named = r"(rank 1 was|ranks (\d, )*1(, \d)* were)" if name == "KILL" else "rank 1 was"
         run.expect(128 + number_of(name), rf"{named} ended by signal {number_of(name)} \(\w+\){hint}")
 
 
 def end_launcher(name, executables, options):
-    """Launchers have their own exit code for that; ours says what the ranks were sent."""
+    """Launchers then have their own exit code; tdslc's is that of the signal sent to the ranks."""
     with Run([options.tdslc, "run", PROGRAM, "-n", "2", "--", *program_arguments()], options) as run:
         os.kill(run.launcher().pid, number_of(name))
         run.wait()
@@ -265,7 +265,7 @@ def memory_group(limit):
     return path
 
 
-# Takes the memory of a group, in processes that each have less than ranks count for, until so many of its processes were killed.
+# Uses up a group's memory, in processes smaller than the ranks, until the given number of them has been killed.
 HOG = """import os, re, signal, sys, time
 group, score, kills, children = sys.argv[1], sys.argv[2], int(sys.argv[3]), []
 with open("/proc/self/oom_score_adj", "w") as own:
@@ -287,7 +287,7 @@ for child in children:
 
 
 def use_up_group(whose, executables, options):
-    """Memory of a control group runs out: the system takes a rank, or another process, for which the run is not blamed."""
+    """A control group runs out of memory: the kernel kills a rank, or another process, which is not attributed to the run."""
     if os.environ.get("TDSL_TEST_PRESET", "release") != "release":
         return
     group = memory_group(400 << 20)
@@ -311,7 +311,7 @@ def use_up_group(whose, executables, options):
 
 
 def lose_launcher(name, executables, options):
-    """Under `tdslc run`, which says so, and where the user has started it."""
+    """Under `tdslc run`, which reports it, and with a launcher started by the user."""
     with Run([options.tdslc, "run", PROGRAM, "-n", "2", "--", *program_arguments()], options) as run:
         os.kill(run.launcher().pid, signal.SIGKILL)
         run.wait()
@@ -323,7 +323,7 @@ def lose_launcher(name, executables, options):
 
 
 def lose_named(file, executables, options):
-    """Outputs that have names before they are whole: of a run that a signal ends, and of one that loses a rank."""
+    """Named temporary outputs: of a run that is ended by a signal, and of one that loses a rank."""
     arguments = [*program_arguments()[:2], "--early", file]
     with Run([options.tdslc, "run", PROGRAM, "-n", "3", "--", *arguments], options) as run:
         require(any(p.name.startswith(".early") for p in run.folder.iterdir()), "the output is not there while it is written")
@@ -336,7 +336,7 @@ def lose_named(file, executables, options):
 
 
 def lose_all(name, executables, options):
-    """Nobody is left to remove anything."""
+    """All processes are killed, so nothing is removed."""
     require_unnamed_files()
     with Run([options.tdslc, "run", PROGRAM, "-n", "2", "--", *program_arguments()], options) as run:
         for process in [p for p in run.tree if p.variable("OMPI_COMM_WORLD_RANK")] + [run.launcher()]:
@@ -351,12 +351,12 @@ TDSLC_TO_FULL_DEVICE = ("--version", "build --help", "check --types {program}", 
 
 
 def write_to_full_device(through_tdslc, executables, options):
-    """What cannot be printed is an error as what cannot be stored; then there is no file, except where the launcher has taken what
-    was printed and the program has ended well."""
+    """Failing to print is an error like failing to write a file; then no output file is created, unless the launcher has accepted the
+    text and the program has succeeded."""
     with Product(executables["product"], options) as product:
         for more in (["--D", "D.npy", "--help"], ["--dry-run"], []):
             result = product.run(2 if through_tdslc else 1, through_tdslc, more, "/dev/full")
-            # Now and then the launcher's event library complains of its own about the output that was closed.
+            # The launcher's event library sometimes complains about the closed output.
             said = "\n".join(line for line in result.err.splitlines() if not line.startswith("[warn] Epoll ")).strip()
             require((result.code, said) == (1, FULL), f"{more}: exit code {result.code}: {result.err[:300]!r}")
             require(through_tdslc or product.files() == ["A.npy", "B.npy"], f"{more}: files left: {product.files()}")
@@ -375,7 +375,7 @@ def write_answers_to_full_device(name, executables, options):
 
 
 def change_input(how, executables, options):
-    """The machine's constants come from a pipe: the program waits there, between the check of its inputs and their first use."""
+    """The machine constants come from a pipe: the program blocks there, between checking its inputs and first using them."""
     for ranks in (1, 3):
         with Product(executables["product"], options) as product:
             pipe = product.folder / "machine"
@@ -388,7 +388,7 @@ def change_input(how, executables, options):
                 try:
                     change_when_checked(how, product.folder, pipe, options.limit)
                     lines = child.communicate(timeout=options.limit)[1].decode().splitlines()
-                    err = "\n".join(line for line in lines if not line.startswith("[warn] Epoll"))  # a launcher that ends in a hurry
+                    err = "\n".join(line for line in lines if not line.startswith("[warn] Epoll"))  # a launcher that exits hurriedly
                 finally:
                     launch.end(child)
             if how == "replace":
@@ -404,7 +404,7 @@ def change_when_checked(how, folder, pipe, limit):
     def opened():
         try:
             return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:  # nobody reads yet
+        except OSError:  # no reader yet
             return None
     end = processes.wait_until(opened, limit)
     require(end is not None, "the program does not ask for the machine's constants")
@@ -417,14 +417,14 @@ def change_when_checked(how, folder, pipe, limit):
 
 
 def use_up_memory(name, executables, options):
-    """Wherever an allocation fails, BLIS's too: a line that says so, and no trace."""
+    """Any failing allocation, including those of BLIS, gives a one-line message and no trace."""
     if os.environ.get("TDSL_TEST_PRESET", "release") != "release":
-        return  # sanitizers have terabytes
+        return  # sanitizers reserve terabytes
     ends = {0: 0, 1: 0}
     with Product(executables["product"], options) as product:
         np.save(product.folder / "A.npy", np.ones((700, 700)))
         np.save(product.folder / "B.npy", np.ones((700, 700)))
-        starts = 48_000  # less, and the libraries cannot be loaded
+        starts = 48_000  # with less, the libraries cannot be loaded
         while launch.run(["sh", "-c", f"ulimit -v {starts}; exec \"$0\" --version", executables["product"]], options.limit).code != 0:
             starts += 8_000
             require(starts < 2_000_000, "the program does not start")
@@ -471,7 +471,7 @@ def main():
     parser.add_argument("--limit", type=float, default=60)
     parser.add_argument("--jobs", type=int, default=3)
     options = parser.parse_args()
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the test runner's parent may ignore it
     chosen = [name for name in CASES if options.filter in f"errors/{name}"]
     failed = 0
     with tempfile.TemporaryDirectory(prefix="tdsl-endings-") as work, ThreadPoolExecutor(options.jobs) as pool:

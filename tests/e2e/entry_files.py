@@ -1,4 +1,4 @@
-"""Arrays as files of entries, in no order and with duplicates: what readers must make of them is the array."""
+"""Writes arrays as files of entries, unordered and with duplicates; readers must reproduce the array."""
 import csv
 import zlib
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def entries_of(array):
-    """Shuffled (coordinates, value); every third integer or bool comes in two entries that add up to it."""
+    """Shuffled (coordinates, value); every third integer or bool is split into two entries that combine to it."""
     rng = np.random.default_rng(zlib.crc32(array.tobytes()))
     entries = []
     for at in zip(*np.nonzero(array)):
@@ -38,7 +38,7 @@ def write_tns(path, array):
 
 
 def write_csv(path, array):
-    """A vector as a column among others, whose name is returned; a matrix as a table of numbers."""
+    """A vector as one column among others, whose name is returned; a matrix as a table of numbers."""
     with open(path, "w", newline="") as file:
         if array.ndim == 2:
             file.writelines(",".join(map(repr, row)) + "\n" for row in array.tolist())

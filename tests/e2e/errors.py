@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Wrong files, wrong options, wrong data, a full disk and Ctrl-C: the right exit code, one message of ours, and no file
-left behind, on one rank and on three. One line per mistake: PASS errors/NAME or FAIL errors/NAME."""
+"""Wrong files, options and data, a full disk, and Ctrl-C: checks the exit code, that there is one TDSL message, and that no file is left, on one
+rank and on three. One line per error: PASS errors/NAME or FAIL errors/NAME."""
 import argparse
 import os
 import re
@@ -27,13 +27,13 @@ LONGEST_MESSAGE_LINES = 4
 
 
 class Mistake:
-    """A command line and what must come of it. `arguments` may contain {A}-like names of files in the input folder."""
+    """A command line and its expected outcome. `arguments` may contain {A}-like names of files in the input folder."""
 
     def __init__(self, name, program, arguments, code, message, **more):
         self.name, self.program, self.arguments, self.code, self.message = name, program, arguments, code, message
         self.outputs = more.get("outputs", {"product": ("C", "D"), "factorisations": ("r",), "run_time": ("early", "q", "g", "last"),
                                             "affine": ("early", "B"), "endless": ("early", "B"), "sizes": ("early", "total"), "serial": ("early", "q", "below", "steps")}[program])
-        # What every rank finds alike comes after what was printed before it.
+        # Errors found by every rank alike come after preceding output.
         self.prints = program in ("sizes", "affine") or name.endswith("_host")
         self.interrupt, self.ranks = more.get("interrupt", False), more.get("ranks", (1, 3))
 
@@ -42,7 +42,7 @@ PRODUCT = "--A {A} --B {B} "
 
 
 def outside(subscript, tensor, value, extent):
-    """What executables say of a subscript, or the evaluator, which does not know its text."""
+    """The message of executables for a subscript, or of the evaluator, which does not know its text."""
     return (rf"(the subscript `{re.escape(subscript)}` of `{tensor}` is {value} and lies outside its dimension of {extent}|"
             rf"subscript {value} is out of bounds: dimension 0 of {tensor} has extent {extent})")
 
@@ -178,7 +178,7 @@ def make_inputs(folder):
 
 
 def complaint(mistake, ranks, result, folder, old):
-    """What is wrong with how the program ended, or None."""
+    """What is wrong with the program's end, or None."""
     if result.timed_out:
         return "timed out"
     if result.code != mistake.code:
@@ -201,8 +201,8 @@ def complaint(mistake, ranks, result, folder, old):
 
 
 def run_mistake(mistake, ranks, executable, inputs, options):
-    """Outputs point to files that exist already: they must stay as they are. Ctrl-C reaches several ranks through
-    `tdslc run`, because a launcher has an exit code of its own."""
+    """Output paths name existing files, which must not change. Ctrl-C reaches several ranks through
+    `tdslc run`, because launchers have their own exit code."""
     with tempfile.TemporaryDirectory(prefix="tdsl-errors-") as work:
         folder = Path(work)
         old = {f"{o}.npy": b"an older result" for o in mistake.outputs[1:]}
@@ -222,7 +222,7 @@ def run_mistake(mistake, ranks, executable, inputs, options):
 
 
 def eval_differs(mistake, inputs, options):
-    """`tdslc eval` names a run-time mistake of the program with the words of the executable."""
+    """`tdslc eval` reports run-time errors of the program with the executable's words."""
     with tempfile.TemporaryDirectory(prefix="tdsl-errors-") as work:
         arguments = mistake.arguments.format_map({p.stem: str(p) for p in inputs.iterdir()}).split()
         result = launch.run([options.tdslc, "eval", HERE / "errors" / f"{mistake.program}.tdsl", "--", *arguments], options.limit, cwd=work)
@@ -234,7 +234,7 @@ def eval_differs(mistake, inputs, options):
 
 
 def mount_small_disk(image, folder):
-    """1 MiB, on ext4 if possible: it keeps what a reservation that fails has taken. Memory gives it back."""
+    """1 MiB, on ext4 if possible: it keeps the space taken by a failed reservation; tmpfs releases it."""
     commands = [["truncate", "-s", "1M", image], ["mkfs.ext4", "-q", "-O", "^has_journal", image], ["mount", "-o", "loop", image, folder]]
     if shutil.which("mkfs.ext4") and all(subprocess.run(c, capture_output=True).returncode == 0 for c in commands):
         (folder / "lost+found").rmdir()
@@ -243,8 +243,8 @@ def mount_small_disk(image, folder):
 
 
 def disk_full(ranks, executable, inputs, limit):
-    """A small file system of its own, large enough for the output, but not for what is there already as well. The message
-    says what is left: nothing has been taken of it."""
+    """A small file system, large enough for the output alone, but not together with existing files. The message
+    reports the free space, none of which has been taken."""
     with tempfile.TemporaryDirectory(prefix="tdsl-full-") as work:
         folder = Path(work) / "disk"
         folder.mkdir()
@@ -279,7 +279,7 @@ COMMAND_MISTAKES = [
       for stage in ("region", "workflow", "algebra", "kernels")),
     ("tdslc_launcher_fails", "run {good} --ranks 2", 1, r"could not start 2 ranks \(exit code 1\)",
      {"OMPI_MCA_orte_tmpdir_base": "/proc/nowhere"}),
-    # If one of them starts ranks, it shall not be here.
+    # Kept out of other lists, in case one of them does start ranks.
     ("tdslc_absurd_ranks", "run {good} -n 1000000", 2, r"1000000 ranks are more than 64 for each of the \d+ cores of this machine.*--oversubscribe",
      {"OMPI_MCA_orte_tmpdir_base": "/proc/nowhere"}),
     ("tdslc_verify_absurd_ranks", "verify {good} -n 1000000", 2, r"1000000 ranks are more than 64", {"OMPI_MCA_orte_tmpdir_base": "/proc/nowhere"}),

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Structural facts: what `explain` says of equal programs, bytes counted against bytes predicted, random numbers that do not
-depend on the plan, the same bits under random delays, costs of building and starting. PASS facts/NAME or FAIL facts/NAME."""
+"""Structural facts: `explain` for equivalent programs, counted and predicted bytes, random numbers independent of the plan, equal bits
+under random delays, costs of building and starting. PASS facts/NAME or FAIL facts/NAME."""
 import argparse
 import itertools
 import json
@@ -30,13 +30,14 @@ ROOT = Path(__file__).resolve().parents[2]
 MATMULS = ("matmul", "matmul_index", "matmul_loops")
 SHAPES = {"cube": (60, 60, 60), "long inner": (12, 400, 10), "tall": (300, 12, 10), "wide": (9, 11, 300),
           "outer": (80, 3, 70), "primes": (37, 41, 43)}
-# Instrumented compilers and executables are slow: only what runs ranks.
+# Instrumented compilers and executables are slow: only checks that run ranks.
 WITH_SANITIZERS = ("test_received_bytes_are_as_predicted", "test_same_bits_under_delays")
 
 
 def measured(command):
-    """Exit code of a command, its peak of resident MiB and its seconds of processor time."""
-    # A child's peak counts what its parent held when it was started, and other tests have children, too: a small process in between.
+    """A command's exit code, peak resident MiB and CPU seconds."""
+    # A child's peak includes its parent's memory at the fork, and other tests run children too: hence a small
+    # intermediate process.
     measure = ("import resource, subprocess, sys; code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode; "
                "used = resource.getrusage(resource.RUSAGE_CHILDREN); print(code, used.ru_maxrss / 1024, used.ru_utime + used.ru_stime)")
     result = subprocess.run([sys.executable, "-c", measure, *map(str, command)], capture_output=True, text=True, check=True)
@@ -58,7 +59,7 @@ class Facts:
             raise Failed(f"tdslc explain {program} {arguments}: {result}")
         return json.loads(result.out)
 
-    # Loops over tensors as small as these would be one task; what is counted here is what the statements of large ones do.
+    # Loops over such small tensors would be one task; the counts are about statements of large ones.
     def session(self, path, build_options=("--disable-pass", "serial_loops")):
         if path not in self.sessions:
             program = Program(ROOT / path)
@@ -73,7 +74,7 @@ class Facts:
             raise Failed(f"ranks={ranks} {arguments}: {result}")
         return result
 
-    # Three spellings of one product have one plan: everything but names and lines is equal.
+    # Three spellings of the same product have equal plans except for names and lines.
     def test_same_plan_of_three_spellings(self):
         clusters = ((1, 1), (4, 4), (7, 7), (16, 4)) if self.quick else ((1, 1), (2, 2), (4, 4), (4, 2), (6, 6), (7, 7), (16, 4), (24, 8), (31, 31))
         for (ranks, per_node), (n, m, k) in itertools.product(clusters, [*SHAPES.values(), (4000, 4000, 4000)]):
@@ -84,7 +85,7 @@ class Facts:
                     raise Failed(f"{other} and {MATMULS[0]} differ at ranks={ranks}, {per_node} a node, shape {(n, m, k)}:\n"
                                  f"      {plan}\n      {plans[0]}")
 
-    # Every rank receives exactly the bytes that were predicted, and `explain` predicts the same as the run.
+    # Every rank receives exactly the predicted bytes, and `explain` predicts the same as the run.
     def test_received_bytes_are_as_predicted(self):
         executable = self.session("samples/matmul.tdsl").executable
         ranks = (2, 3, 5) if self.quick else (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16) if self.long else (1, 2, 3, 4, 5, 6, 7)
@@ -116,8 +117,8 @@ class Facts:
             return f"{where}: bytes sent and received differ"
         return None
 
-    # Nodes, pretended on one host: what enters a node is what its part of the grid needs, every count is as predicted, and no bit
-    # of a result depends on them.
+    # Simulated nodes on one host: a node receives what its part of the grid needs, all counts are as predicted, and
+    # results are bit-identical.
     def test_nodes_change_ways_and_no_bits(self):
         executable, (n, m, k) = self.session("samples/matmul.tdsl").executable, (240, 240, 480)
         np.save(self.work / "A.npy", np.random.default_rng(1).random((n, m)))
@@ -139,7 +140,7 @@ class Facts:
             self.compare_nodes(session.executable, [*arguments, "--threads", "1", "--reproducible", "--tile", "7"], session.program.outputs)
 
     def compare_nodes(self, executable, arguments, outputs):
-        """Runs on 8 ranks without nodes and on nodes of 4; returns the bytes that entered each."""
+        """Runs on 8 ranks without nodes and on nodes of 4; returns the bytes received by each node."""
         results = {}
         for per_node in (None, 4):
             files = [w for o in outputs for w in ("--" + o, f"{o}-{per_node}.npy")]
@@ -160,7 +161,7 @@ class Facts:
         from_others = [r["bytes_from_other_nodes"] for r in statistics["per_rank"]]
         return [sum(from_others[:4]), sum(from_others[4:])]
 
-    # What `explain` foresees without running is what a run counts, line by line.
+    # The predictions of `explain` agree line by line with the counts of a run.
     def test_explain_is_what_runs(self):
         for p, tile in ((3, None), (4, "7"), (6, None)):
             self.compare_with_explain(self.session("samples/matrix_chain.tdsl"), p, ["--tile", tile] if tile else [])
@@ -176,14 +177,15 @@ class Facts:
         sizes = [w for d, e in case.variant.sizes.items() for w in ("--set", f"{d}={e}")]
         foreseen = {}
         for row in self.explain("matrix_chain", "-n", ranks, "--threads", 1, *sizes, *tiles)["statements"]:
-            if row["kind"] != "collect":  # of summaries on the screen; the run writes files
+            if row["kind"] != "collect":  # for printed summaries; the run writes files
                 received = row["predicted"]["bytes_received_mean"] * ranks
                 foreseen[row["line"]] = foreseen.get(row["line"], 0) + round(received)
         for line, received in foreseen.items():
             if counted.get(line, 0) != received:
                 raise Failed(f"ranks={ranks} {tiles}: line {line} received {counted.get(line)} bytes, explain said {received}")
 
-    # A sum of products costs what the best order of contraction costs, in whatever order its operands are written; runs count that.
+    # A sum of products costs as much as the best contraction order, whatever the order of its operands; confirmed by
+    # run counts.
     def test_sums_of_products_cost_what_the_best_order_costs(self):
         cases = {"mttkrp": ("ijk,jr,kr->ir", dict(i=12, j=10, k=8, r=5)), "double": ("ijk,jkl->il", dict(i=9, j=8, k=7, l=6)),
                  "chain": ("ab,bc,dc,de->ae", dict(a=30, b=3, c=20, d=2, e=11)), "gram": ("ki,k,kj->ij", dict(k=60, i=4, j=5)),
@@ -229,8 +231,8 @@ class Facts:
             if counted != best:
                 raise Failed(f"{program.stem} on {ranks} ranks counted {counted} flops, the best order takes {best}")
 
-    # `explain` plans what the run plans, decision by decision, summaries and prints included: every sample has the plan of its run.
-    # A survey finds the same region in both, and all operations that are recorded later.
+    # `explain` makes the same plan as the run, decision by decision, including summaries and prints, for every sample.
+    # The survey finds the same region in both, including all operations recorded later.
     def test_explain_has_the_plan_of_the_run(self):
         paths = sorted((ROOT / "samples").glob("*.tdsl"))[::5 if self.quick else 1 if self.long else 2]
         with ThreadPoolExecutor(2) as pool:
@@ -248,7 +250,7 @@ class Facts:
         variant = program.variants[0]
         for name, value in program.make_inputs(variant).items():
             np.save(folder / f"{name}.npy", value)
-        # `explain` shows one iteration of a loop that the data ends: the run gets one, too, if it can be told so.
+        # `explain` shows one iteration of a data-dependent loop: limit the run to one too, if possible.
         limits = set()
         for inside, condition in re.findall(r"^( *)while (.*) \{", path.read_text(), re.M):
             params = [name for name in re.findall(r"< (\w+)", condition) if name in program.params]
@@ -284,7 +286,7 @@ class Facts:
                     return f"tdslc explain {' '.join(map(str, stage))}: {relations}"
         return None
 
-    # Where ranks of a node are nearer than others, `explain` still has the plan of the run, and counts are as predicted.
+    # If ranks of a node are closer than others, `explain` still has the plan of the run, and counts are as predicted.
     def test_near_ranks_are_told_from_far_ones(self):
         session, machine = self.session("samples/transformer_block.tdsl"), self.work / "near.machine"
         machine.write_text("latency = 3e-5\nbandwidth = 1e8\nnear_latency = 3e-7\nnear_bandwidth = 5e9\n")
@@ -304,10 +306,10 @@ class Facts:
             if shown.code != 0 or int(json.loads(shown.out)["plan_hash"], 16) != int(statistics["plan_hash"]):
                 raise Failed(f"{per_node} a node: `explain` has another plan than the run: {shown.err}")
             hashes.add(statistics["constants"]["bandwidth"])
-        if hashes != {1e8, 5e9}:  # one node: what holds within it
+        if hashes != {1e8, 5e9}:  # one node: links within it
             raise Failed(f"plans were made with bandwidths of {hashes}")
 
-    # `doctor` measures ranks of this machine, and keeps what is known of the network unless it is told to measure that.
+    # `doctor` measures ranks of this machine, and keeps known network constants unless told to measure them.
     def test_doctor_measures_near_and_far(self):
         home = self.work / "doctor"
         (home / "tdsl").mkdir(parents=True)
@@ -338,7 +340,7 @@ class Facts:
         if not all(1e6 < far[rate] < 1e12 for rate in ("disk_read_rate", "disk_write_rate")) or any(spilled.iterdir()):
             raise Failed(f"measured in {spilled}: {far}, {list(spilled.iterdir())}")
 
-    # Small steps have the price of their tasks, and what is too small to pay for an exchange stays on one rank, or is on all of them.
+    # Small steps are priced by their tasks; work too small for an exchange stays on one rank, or is replicated.
     def test_small_steps_are_priced(self):
         path, built_in = self.work / "small_steps.tdsl", {"TDSL_MACHINE": ""}
         path.write_text("param steps: i64 = 40;\ninput d: f64[n];\nvar h = d;\nfor k in 0..steps { h = tanh(0.5 * roll(h, 1) + d); }\n"
@@ -367,7 +369,7 @@ class Facts:
         if any(rank["bytes_received"] for rank in ranks):
             raise Failed(f"a run over 200 elements exchanges: {[rank['bytes_received'] for rank in ranks]}")
 
-    # `explain` says of every statement what the plan decided and what it would cost else; --why has all of it; --dot draws it.
+    # `explain` shows every statement's decision and the cost of the alternative; --why lists all; --dot draws the plan.
     def test_explain_says_why(self):
         sizes = ["-n", 4, "--set", "n=100000", "--set", "d=64"]
         plan = self.explain("logistic_regression", *sizes, "--why", "X")
@@ -378,7 +380,7 @@ class Facts:
         received = {v["layout"]: v["predicted"]["bytes_received_max"] for v in values if v["possible"]}
         if min(received.values()) != received[X["layout"]] or not received["i0:a i1:b"] > 10 * received[X["layout"]]:
             raise Failed(f"bytes by layout of X: {received}")
-        searched = [*sizes, "--schedule", "search"]  # the chosen plan may be another's, of which no runners-up are known
+        searched = [*sizes, "--schedule", "search"]  # another plan may be chosen, without runner-ups
         shown = self.explain("logistic_regression", *searched)
         X = next(row for row in shown["statements"] if row["name"] == "X")
         if X["runner_up"]["layout"] not in ("i0:a i1:b", "i0:b i1:a") or X["runner_up"]["more"]["seconds"] <= 0 or shown["whole"]["mesh"] != [2, 2]:
@@ -390,8 +392,8 @@ class Facts:
             if wanted and (text.code != 0 or wanted not in text.out):
                 raise Failed(f"{more} does not say {wanted}: {text.out[:300]}")
 
-    # A plan that was saved, by the run or by `explain`, is the plan when it is used, and gives the same bits. What `explain` foresees of it is
-    # what the run counts; a number that is changed is found, with its counter, rank and statement.
+    # A plan saved by the run or by `explain` is reproduced when it is used, with the same bits. The predictions of
+    # `explain` equal the counts of the run; a modified number is reported with its counter, rank and statement.
     def test_saved_plans_give_the_same(self):
         lines = []
         samples = (("ridge_regression", None), ("matrix_chain", None), ("nearest_neighbour", None), ("logistic_regression", "X=i0:2,i1:2"))
@@ -429,7 +431,8 @@ class Facts:
         wanted = f"line {counted['line']}, {counted['name']} ({counted['kind']}, site {counted['site']}), rank 1: tasks "
         if changed.code != 1 or wanted not in changed.out or "12345 foreseen" not in changed.out or "1 difference\n" not in changed.out:
             raise Failed(f"{session.program.name}: a changed count is not found: {changed}, expected {wanted}")
-        # Another plan: the statements are named, not the plans' hashes; the files may come in any order.
+        # A different plan: the differing statements are reported, not the plans' hashes; the files may be given in any
+        # order.
         plan["plan_hash"], counted["per_rank"][1]["predicted"]["tasks"] = "1", 0
         counted["predicted"]["tasks"] = 54321
         (self.work / "changed.json").write_text(json.dumps(plan))
@@ -439,7 +442,8 @@ class Facts:
             raise Failed(f"{session.program.name}: another plan: {other}, expected {named}")
         return results[0].out.strip()
 
-    # Emitted programs are for people: routines are called, not copied, an operation is one statement, a simple kernel one expression.
+    # Emitted programs are readable: routines are called, not copied, an operation is one statement, a simple kernel one
+    # expression.
     def test_emitted_programs_are_short(self):
         for program, limit in (("logistic_regression", 250), ("cp_decomposition", 250), ("matmul", 45), ("tall_qr", 135)):
             result = launch.run([self.tdslc, "emit", ROOT / f"samples/{program}.tdsl"], self.options.limit)
@@ -447,7 +451,8 @@ class Facts:
             if result.code != 0 or lines >= limit:
                 raise Failed(f"{program}: {lines} lines, where fewer than {limit} are wanted" if result.code == 0 else str(result))
 
-    # What a survey records of samples: loops by two iterations, branches on data both ways. A file's first line makes the others.
+    # Recorded regions of samples: loops by two iterations, both directions of data-dependent branches. The other files
+    # of a sample derive from its first line.
     def test_regions_of_samples(self):
         for path in sorted((ROOT / "tests/e2e/regions").glob("*.txt")):
             command, _, wanted = path.read_text().partition("\n")
@@ -456,8 +461,9 @@ class Facts:
                 lines = itertools.zip_longest(result.out.splitlines(), wanted.splitlines())
                 raise Failed(f"{path.stem}: {result if result.code else next(f'{a} where {b} was' for a, b in lines if a != b)}")
 
-    # The cheapest plan of a whole program: the busiest rank receives what exhaustive search found, with constants that count bytes alone.
-    # The optimum adds up the busiest ranks of all operations, which on three ranks are not one rank.
+    # The cheapest whole-program plan: the busiest rank receives the minimum found by exhaustive search, with constants
+    # that count bytes only. The optimum sums the busiest ranks of all operations, which on three ranks are not the same
+    # rank.
     def test_whole_programs_receive_the_least(self):
         lines = []
         constants = {"TDSL_MACHINE": str(ROOT / "tests/e2e/targets/bytes.machine")}
@@ -485,7 +491,8 @@ class Facts:
                 lines.append(f"{path.stem} ranks={ranks}: {received['auto']} of {target} bytes, greedily {received['greedy']}")
         return "\n    ".join(lines)
 
-    # A schedule that cannot be applied is named by the run and by `explain`; the task workflow is shown on its ranks, and for Graphviz.
+    # An inapplicable schedule is reported by the run and by `explain`; the task workflow is shown with its ranks, and
+    # for Graphviz.
     def test_schedules_in_words(self):
         session = self.session("samples/matmul.tdsl")
         np.save(self.work / "S.npy", np.ones((8, 8)))
@@ -509,7 +516,7 @@ class Facts:
             if shown.code != 0 or not shown.out.startswith(first):
                 raise Failed(f"{more}: {shown}")
 
-    # A nest of an optimiser's step: no value as large as X is stored, and the other form is said to be slower.
+    # A nest of an optimiser's step: no value as large as X is stored, and the other variant is reported as slower.
     def test_explain_says_what_kernels_do(self):
         sizes = [w for size in ("n=100000", "d=20", "k=5") for w in ("--set", size)]
         shown = launch.run([self.tdslc, "explain", ROOT / "samples/multinomial_regression.tdsl", "-n", 4, *sizes, "--stage=kernels"], self.options.limit)
@@ -521,7 +528,7 @@ class Facts:
         if "line 41    runs by rows" not in forms or "so it lost" not in forms:
             raise Failed(f"{forms}")
 
-    # Without --memory no limit is spoken of, and what is assumed of sparse inputs is said.
+    # Without --memory no limit is mentioned, and assumptions about sparse inputs are stated.
     def test_explain_invents_nothing(self):
         program = self.work / "power.tdsl"
         program.write_text("input A: f64[n, sparse n];\nvar v = ones(n);\nfor t in 0..3 { let u = A @ v; v = u / norm(u); }\noutput v;\n")
@@ -538,10 +545,11 @@ class Facts:
         if not re.search(r"the least of all plans on 4 ranks is --memory \d+\.\d\dGB\n", small.out):
             raise Failed(f"{small}")
 
-    # --memory below what is needed is answered by what needs most and the least that is enough, not by a plan that does not fit.
+    # With too little --memory the answer is the operation that needs most and the least sufficient memory, not a plan
+    # that does not fit.
     def test_explain_says_what_memory_is_enough(self):
         none = ("--", "--spill", "none")
-        # A product of a matrix with itself is never said to need many times what it is made of.
+        # The reported need of a matrix multiplied by itself is not a multiple of its operands.
         square = self.work / "square.tdsl"
         square.write_text("input A: f64[n, n];\noutput C = A @ A;\n")
         need = self.explain(square, "-n", 6, "--set", "n=60000", "--memory", "9GiB", "--schedule", "greedy", *none)["memory"]["needed_bytes"]
@@ -554,7 +562,7 @@ class Facts:
             if memory["fits"] or plan["statements"] or not memory["line"] or not memory["name"]:
                 raise Failed(f"{program} in 1 MiB: {json.dumps(plan)[:300]}")
             shown = launch.run([self.tdslc, "explain", ROOT / f"samples/{program}.tdsl", *arguments, "--memory", "1MiB", *none], self.options.limit)
-            least = f"--memory {math.ceil(memory['needed_bytes'] / 2**20 * 100) / 100:.2f}MiB\n"  # in the unit that was given
+            least = f"--memory {math.ceil(memory['needed_bytes'] / 2**20 * 100) / 100:.2f}MiB\n"  # in the given unit
             if "does not fit --memory 1MiB" not in shown.out or f"the least of all plans on 4 ranks is {least}" not in shown.out:
                 raise Failed(f"{program} in 1 MiB: {shown.out[:300]}")
             several = [*arguments[2:], "--memory", memory["needed_bytes"] // 2, *none]
@@ -566,7 +574,8 @@ class Facts:
             if not enough["memory"]["fits"] or not enough["statements"]:
                 raise Failed(f"{program}: {memory['needed_bytes']} bytes were said to be enough")
 
-    # A band and a product of compressed matrices are as large as what they store: in predictions, under --memory, and in blocks. Nothing is copied dense.
+    # A band and a product of compressed matrices take memory for stored elements only: in predictions, under --memory,
+    # and in blocks. There are no dense copies.
     def test_compressed_results_are_as_large_as_what_they_store(self):
         n, m = 20000, 200
         source, executable, statistics = self.work / "stored.tdsl", self.work / "stored", self.work / "stored.json"
@@ -599,7 +608,7 @@ class Facts:
             raise Failed(f"a full K fits 6 MiB: {refused}")
         return f"{held} bytes of blocks"
 
-    # A random tensor is the same for every tile size and number of ranks, to the bit.
+    # A random tensor is bit-identical for every tile size and number of ranks.
     def test_random_is_the_same_everywhere(self):
         session = self.session("tests/e2e/cases/random_tensors.tdsl")
         case = session.prepare(session.program.variants[0])
@@ -610,7 +619,7 @@ class Facts:
                 if not compare.same_bits(got[name], case.reference[name]):
                     raise Failed(f"{name} differs at ranks={p} tile={tile}")
 
-    # A run never holds more than --memory, also the least that is legal, and less than that is refused before it computes.
+    # A run never exceeds --memory, even at the minimum, and a smaller value is rejected before it computes.
     def test_memory_limit_is_kept(self):
         lines = []
         for path in ("samples/matmul.tdsl", "samples/matrix_chain.tdsl", "samples/two_layer_network.tdsl", "samples/heat.tdsl"):
@@ -622,8 +631,8 @@ class Facts:
                 lines.append(f"{session.program.name} {point}: {case.run_in_least_memory(point, 5, 'memory')} bytes")
         return "\n    ".join(lines)
 
-    # What does not fit the address space (the limit that needs no rights) is refused with the numbers; with as much as is said to be enough it
-    # runs, with the bits of a run without a limit.
+    # A program that exceeds the address space limit (which needs no privileges) is rejected with the numbers; with the
+    # memory reported as sufficient it runs, with the bits of an unlimited run.
     def test_limits_of_the_system(self):
         n = 900
         for name in "AB":
@@ -632,7 +641,7 @@ class Facts:
         command = [executable, "--A", "A.npy", "--B", "B.npy", "--threads", "1", "--spill", "none", "--C"]
         within = lambda mebibytes, file: launch.run(["prlimit", f"--as={mebibytes << 20}", *command, file], self.options.limit, cwd=self.work)
         self.run(executable, 1, [*command[1:], "free.npy"])
-        for start in range(64, 4096, 32):  # below, not even the libraries can be loaded
+        for start in range(64, 4096, 32):  # with less, not even the libraries can be loaded
             refused = within(start, "tight.npy")
             if refused.code == 0 or "does not fit into memory" in refused.err:
                 break
@@ -644,7 +653,7 @@ class Facts:
             raise Failed(f"with {least[2]} MiB, which were said to be enough: {enough}")
         if "does not fit" not in within(int(least[2]) - int(float(least[1])), "less.npy").err:
             raise Failed(f"a product runs in {int(least[2]) - int(float(least[1]))} MiB")
-        # What a dry run says of its own plan, of all plans, and with tensors on disk is enough.
+        # The memory that a dry run reports for its own plan, for all plans, and with tensors on disk is sufficient.
         arguments = ["--A", "A.npy", "--B", "B.npy", "--threads", "1", "--spill", "."]
         dry = launch.run([executable, *arguments, "--dry-run"], self.options.limit, cwd=self.work)
         said = [int(size) for size in re.findall(r"\(--memory (\d+)\)", dry.out)]
@@ -655,8 +664,8 @@ class Facts:
         self.run(executable, 1, [*arguments[:-1], "none", "--memory", said[-2], "--C", "least.npy"])
         return f"refused with {start} MiB, runs with {least[2]}"
 
-    # A product with four times as much data as memory runs with its matrices on disk: the same up to rounding, within the memory, and what is
-    # read and written is as predicted: exactly on one rank, where no peers ask.
+    # A product with four times as much data as memory runs with its matrices on disk: equal up to rounding, within the
+    # memory, with the predicted reads and writes: exactly on one rank, which has no peers.
     def test_spilled_product(self):
         n, lines = 700, []
         memory = 3 * n * n * 8 // 4
@@ -684,7 +693,7 @@ class Facts:
             raise Failed(f"--spill none: {refused}")
         return "\n    ".join(lines)
 
-    # A product of many blocks holds what a rank owns and the window, down to the smallest.
+    # A product of many blocks holds a rank's share and the window, down to the smallest.
     def test_product_holds_its_share_and_the_window(self):
         n, lines = 240, []
         for name in "AB":
@@ -708,8 +717,8 @@ class Facts:
                     lines.append(f"{Path(source).stem} ranks={ranks} window={window}: {held - owned} bytes beyond what is owned")
         return "\n    ".join(lines)
 
-    # What a loop holds does not depend on how often it runs: blocks exactly on one rank (of several, one may run ahead for the
-    # other), memory of the process within a little.
+    # The memory of a loop does not depend on its trip count: blocks exactly on one rank (of several, one may run ahead
+    # of the other), resident memory approximately.
     def test_iterations_leave_memory_flat(self):
         session = self.session("samples/heat.tdsl")
         case = session.prepare(session.program.variants[0])
@@ -725,7 +734,7 @@ class Facts:
                 raise Failed(f"ranks={ranks}: 2000 and 10000 iterations held {held} bytes of blocks, {resident} in all")
         return f"10000 iterations: {held[1]} bytes of blocks, {(resident[1] - resident[0]) / 2**20:.1f} MiB more than 2000 of the process"
 
-    # Derivatives through a recurrence keep the elements that an iteration reads, not whole vectors of each.
+    # Derivatives through a recurrence keep the elements read by each iteration, not whole vectors.
     def test_gradient_of_a_recurrence_keeps_elements(self):
         source = self.work / "recurrence.tdsl"
         source.write_text("param n: i64 = 1000;\nlet x = random(n);\nvar y = x;\nfor i in 1..n { y[i] = sin(y[i - 1]) * x[i]; }\n"
@@ -740,7 +749,7 @@ class Facts:
             raise Failed(f"held as many bytes as {vectors} vectors at n = 1000 and 8000")
         return f"held {vectors[1]:.1f} vectors of blocks at n = 8000"
 
-    # The same executable, ranks, threads: the same bits, whatever happens when.
+    # Same executable, ranks and threads: same bits, regardless of timing.
     def test_same_bits_under_delays(self):
         for path, point in (("samples/two_layer_network.tdsl", Point(3, "7", 2, "none", True)),
                             ("samples/power_iteration.tdsl", Point(4, None, 1, "least", True))):
@@ -752,7 +761,7 @@ class Facts:
                     if not compare.same_bits(value, first[name]):
                         raise Failed(f"{path}: {name} has other bits with delays {seed}")
 
-    # Kernels call vector forms of library functions in versions for several processors, and all give the same bits.
+    # Kernels call vectorised library functions in versions for several processors, all with the same bits.
     def test_same_bits_with_all_vectors(self):
         session = self.session("tests/e2e/cases/vector_functions.tdsl")
         case = session.prepare(session.program.variants[0])
@@ -778,8 +787,8 @@ class Facts:
             raise Failed(f"vector forms of exp that are called: {sorted(called)}")
         return f"vectors {used[0]}"
 
-    # A loop over single elements is one task, however often it runs; its bytes are predicted exactly; statement by statement it
-    # gives the same bits.
+    # A loop over single elements is one task, whatever its trip count; its bytes are predicted exactly; statement by
+    # statement it gives the same bits.
     def test_loops_over_elements_are_one_task(self):
         path = ROOT / "tests/e2e/cases/serial_dynamic.tdsl"
         forms = {}
@@ -816,7 +825,8 @@ class Facts:
             lines.append(f"ranks={ranks}: 4 tasks for all loops; statement by statement {by_statement} tasks at n = 10")
         return "\n    ".join(lines)
 
-    # Loops over small tensors are one task each, in the form that end-to-end tests use in turns with the statements' form.
+    # Each loop over small tensors is one task, in the variant that end-to-end tests alternate with the
+    # statement-by-statement one.
     def test_loops_over_small_tensors_are_tasks(self):
         program = Program(ROOT / "tests/e2e/cases/small_tensors.tdsl")
         session = Session(program, self.tdslc, self.work / "small-forms", self.options.limit)
@@ -831,7 +841,8 @@ class Facts:
             raise Failed(f"{tasks[0]} tasks with loops as tasks, {tasks[1]} statement by statement")
         return f"{tasks[0]} tasks; statement by statement {tasks[1]}"
 
-    # Several results of one tensor are one operation, whose results alone travel; without fusion each is made by itself.
+    # Several results from one tensor are one operation, and only they are communicated; without fusion each is a
+    # separate operation.
     def test_several_results_are_one_scan(self):
         program = self.work / "several.tdsl"
         program.write_text("input X: f64[n, d];\ninput C: f64[k, d];\ninput y: f64[n];\n"
@@ -852,7 +863,8 @@ class Facts:
                     raise Failed(f"ranks={ranks} --fusion={fusion}: {received} bytes received")
         return "two scans instead of nine"
 
-    # What follows a product is a part of it, also where partial results meet. By equal cuts it gives the bits of the two operations.
+    # Operations after a product become its epilogue, also for combined partial results. With equal cuts it has the bits
+    # of separate operations.
     def test_epilogues_are_parts_of_products(self):
         program = self.work / "epilogue.tdsl"
         program.write_text("input X: f64[n, d];\ninput W: f64[d, h];\ninput b: f64[h];\noutput Y = sigmoid(X @ W + b);\n")
@@ -889,7 +901,7 @@ class Facts:
             raise Failed(f"{shown.out or shown}")
         return "one operation instead of two, equal bits"
 
-    # A huge product is planned and one rank's part listed in a moment.
+    # A huge product is planned, and one rank's part listed, almost instantly.
     def test_explain_is_small(self):
         sizes = ["--set", "n=1000000", "--set", "m=1000000", "--set", "k=1000000"]
         command = [self.tdslc, "explain", ROOT / "samples/matmul.tdsl", "--json", "-n", "4096", "--rank", "17", "--tile", "1000", *sizes]
@@ -898,8 +910,8 @@ class Facts:
             raise Failed(f"exit code {code:.0f}, {memory:.0f} MiB of memory")
         return f"explain of 10^9 block products: {seconds:.2f} s of CPU, {memory:.0f} MiB"
 
-    # Work and bytes of a large product are balanced for every number of ranks.
-    # Flops of one training step of a network with three layers against those of its loss alone.
+    # Work and bytes of a large product are balanced for every number of ranks. Flops of one training step of a
+    # three-layer network relative to those of its loss alone.
     def test_gradient_costs_less_than_three_forward_passes(self):
         text = (ROOT / "samples/network_with_grad.tdsl").read_text()
         loss_only = re.sub(r"output .*\n|.* = grad\(.*\n|  [Vb]\d -= .*\n", "", text).replace('"step", step', "loss")
@@ -924,7 +936,8 @@ class Facts:
             if work > 1.02 or received > 1.10 * 2 * (p**0.5 - 1) / p * n * n:
                 raise Failed(f"p={p}: work {work:.3f}, received {received / (2 * (p**0.5 - 1) / p * n * n):.3f} of the bound")
 
-    # A graph with a heavy head: rows are cut into equal work, which is counted where the elements are; sums that threads share are added in tiles.
+    # A graph with skewed degrees: rows are cut into equal work, based on the positions of elements; sums shared by
+    # threads are accumulated in tiles.
     def test_heavy_heads_are_balanced(self):
         rng, scale = np.random.default_rng(1), 12
         links = np.zeros((2, 16 << scale), np.int64)
@@ -948,7 +961,7 @@ class Facts:
             raise Failed(f"{worst:.3f} of the mean work on the busiest rank; {placed}")
         return f"{worst:.3f} of the mean work on the busiest of 8 ranks; for three threads {parts} parts, added in {tiles} tiles"
 
-    # Costs of building and starting; the machine decides, so they are only shown.
+    # Costs of building and starting depend on the machine, so they are only shown.
     def test_build_and_start(self):
         source = ROOT / "samples" / "matmul.tdsl"
         times = []
@@ -966,7 +979,7 @@ class Facts:
         return (f"build: {times[0]:.2f} s of CPU, from the cache {times[2]:.2f} s; a whole tiny run without a launcher: "
                 f"{1000 * min(starts):.1f} ms")
 
-    # Parsing the runtime's headers is most of a small program's build: g++ takes them compiled ("! PATH" of -H).
+    # Parsing the runtime's headers dominates the build of a small program: g++ uses precompiled ones ("! PATH" of -H).
     def test_headers_are_precompiled(self):
         prefix = str(Path(shutil.which(self.tdslc)).resolve().parents[1])
         text = Path(prefix, "lib/tdsl/toolchain.conf").read_text().replace("${PREFIX}", prefix)
@@ -980,7 +993,8 @@ class Facts:
         if emitted.code != 0 or parsed.code != 0 or "! " + prefix not in parsed.err or "elements.h" in parsed.err:
             raise Failed(f"the headers are parsed: {emitted}, {parsed}")
 
-    # No operation of section 6 holds more than (operands + result) / p and a panel on any rank unless it says [gathered].
+    # No operation of section 6 holds more than (operands + result) / p and a panel on any rank without reporting
+    # [gathered].
     def test_nothing_is_gathered_in_silence(self):
         path = ROOT / "tests/e2e/held/section6.tdsl"
         executable, statistics, n, ranks = self.work / "section6", self.work / "held.json", 724, 4
@@ -1004,8 +1018,8 @@ class Facts:
             raise Failed("\n      ".join(wrong))
         return f"{len(warned)} operations warn"
 
-    # A loop's update works in the block it replaces, also when it reads other rows of it, and what a run holds of the
-    # machine's memory stays near what its blocks are counted to hold.
+    # A loop's update works in place in the block it replaces, even if it reads other rows of it, and the resident
+    # memory is close to the counted block memory.
     def test_loops_hold_no_more_than_their_blocks(self):
         n, rows = 1000, {}
         for name, tensors, body in (("rows", 1.1, "A[i, j] = A[i, j] + 0.5 * A[i - 1, j];"), ("fresh", 3.1, "A = A' * 0.5 + A;")):
@@ -1024,7 +1038,7 @@ class Facts:
 
 
 def least_flops(operands, result, sizes):
-    """Of all orders of contracting two at a time, and of one nest of loops: a multiplication and an addition per point."""
+    """Minimum over all pairwise contraction orders, and over a single loop nest: a multiplication and an addition per point."""
     def points(labels):
         return int(np.prod([sizes[letter] for letter in labels]))
 
@@ -1042,7 +1056,7 @@ def least_flops(operands, result, sizes):
 
 
 def nameless(plan):
-    """A plan without what may differ between spellings: lines, places, and the names of labels, numbered as they appear."""
+    """A plan without the parts that depend on spelling: lines, places, and label names, which are numbered by appearance."""
     rows = []
     for row in plan["statements"]:
         row = {key: value for key, value in row.items() if key not in ("line", "site", "name")}
@@ -1056,7 +1070,7 @@ def nameless(plan):
 
 
 def run_tests(options, work, waiting, seconds):
-    """Tests one after the other until none is waiting; returns how many failed."""
+    """Runs tests until none is left; returns the number of failures."""
     facts, failed = Facts(options, work), 0
     while True:
         try:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Faults at random instants of runs on 2 to 4 ranks: killed and stopped ranks, full disks, calls to the system that fail or do less than asked, damaged inputs and
-checkpoints. No wrong answer, no hang, one message of ours, no partial file, nothing left behind; what was saved goes on with the same bits.
+"""Faults at random times in runs on 2 to 4 ranks: killed and suspended ranks, full disks, failing or partial system calls, damaged inputs and
+checkpoints. No wrong result, no hang, one TDSL message, no partial file, nothing left behind; checkpoints resume with the same bits.
 One line per fault: PASS faults/KIND-N or FAIL; `--seed S --filter KIND-N` repeats it."""
 import argparse
 import errno
@@ -24,7 +24,7 @@ import processes
 
 HERE = Path(__file__).resolve().parent
 MARK = "TDSL_TEST_FAULT"
-# What others say: Open MPI's lines and boxes, its event library.
+# Foreign output: lines and boxes of Open MPI and its event library.
 OF_OTHERS = re.compile(r"\[warn\] Epoll|\[\S+:\d+\]|\[\S+\]\[\[\d+,\d+\]")
 BOXES = re.compile(r"(?ms)^-{20,}$.*?^-{20,}$\n?")
 WARNING = re.compile(r"warning: .*\[\w+\]$")
@@ -33,7 +33,7 @@ PARTIAL = re.compile(r"(?m)^interrupted; (?:no output file was|output files had 
 
 
 class Failed(Exception):
-    """A check failed; the text says how."""
+    """A failed check, with its description."""
 
 
 def require(condition, text):
@@ -42,7 +42,7 @@ def require(condition, text):
 
 
 class Workload:
-    """A program, its inputs, and what it gives undisturbed on so many ranks."""
+    """A program, its inputs, and its undisturbed results on a given number of ranks."""
 
     def __init__(self, name, source, outputs, inputs, options, more=()):
         self.name, self.outputs, self.options, self.more = name, outputs, options, list(more)
@@ -56,7 +56,7 @@ class Workload:
         self.undisturbed = {}
 
     def on(self, ranks):
-        """Its results, what it prints, and how long it takes."""
+        """Its results, output and duration."""
         if ranks not in self.undisturbed:
             with Attempt(self, ranks) as attempt:
                 begun = time.monotonic()
@@ -66,7 +66,7 @@ class Workload:
 
 
 class Attempt:
-    """Runs of a workload in a folder of its own."""
+    """Runs of a workload in its own folder."""
 
     def __init__(self, workload, ranks):
         self.workload, self.ranks, self.options = workload, ranks, workload.options
@@ -90,7 +90,7 @@ class Attempt:
         self.work.cleanup()
 
     def mount(self, folder, size):
-        """A file system of its own for what is in the folder, so small."""
+        """Mounts a small file system on the folder."""
         folder.mkdir(exist_ok=True)
         done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, check=False)
         if done.returncode == 0:
@@ -111,7 +111,7 @@ class Attempt:
         return [p for p in found if p.variable(MARK) == self.mark]
 
     def rank(self, number):
-        """The process of a rank, as soon as it is there; None if the run is over."""
+        """A rank's process, once it exists; None if the run is over."""
         while self.child.poll() is None:
             for process in processes.below(self.child.pid):
                 if process.variable("OMPI_COMM_WORLD_RANK") == str(number) and process.name == self.workload.name:
@@ -120,16 +120,16 @@ class Attempt:
         return None
 
     def is_last(self, stopped):
-        """Whether a rank was stopped after all had told each other that they end: the others leave, and none is there to miss it."""
+        """Whether a rank was suspended after all had announced their end: the others exit, and none remains to detect it."""
         ranks = lambda: [p.pid for p in self.alive() if p.name == self.workload.name]
         processes.wait_until(lambda: ranks() in ([], [stopped.pid]), self.options.limit)
         if not ranks():
             return False
-        time.sleep(5)  # if it was missed, the launcher ends it
+        time.sleep(5)  # if it was detected, the launcher ends it
         return ranks() == [stopped.pid]
 
     def end(self):
-        """Waits for its end, and looks at what is left. On a machine with much else to do everything takes longer, undisturbed runs too."""
+        """Waits for the end, and checks what is left. On a busy machine everything takes longer, including undisturbed runs."""
         usual = self.workload.undisturbed.get(self.ranks, (0, 0, 10))[2]
         limit = self.options.limit + 15 * usual
         try:
@@ -152,7 +152,7 @@ class Attempt:
         return (self.session / name).read_text(errors="replace")
 
     def results(self):
-        """Of those that are there."""
+        """Of the existing checkpoints."""
         files = {name: self.into / file for name, file in self.workload.outputs.items()}
         return {name: path.read_bytes() for name, path in files.items() if path.exists()}
 
@@ -161,7 +161,7 @@ class Attempt:
         return [line for line in lines if not WARNING.match(line) and not REMARK.match(line)]
 
     def check(self, codes, silent=()):
-        """After a fault: a result is right or missing, and what was said is one message."""
+        """After a fault: results are correct or missing, and there is one message."""
         wanted = self.workload.on(self.ranks)[0]
         got, said = self.results(), self.messages()
         for name, content in got.items():
@@ -176,7 +176,7 @@ class Attempt:
             require(len(said) <= 2, f"at most one message is expected (exit code {self.code}): {self.err!r}")
 
     def go_on(self):
-        """What was saved goes on, with the bits of an undisturbed run."""
+        """The checkpoint resumes, with the bits of an undisturbed run."""
         if self.workload.name != "training":
             return
         self.run("--checkpoint", "ck", "--resume", "ck", code=0)
@@ -228,10 +228,10 @@ def ended(rng, a):
 
 
 def stopped(rng, a):
-    """Shorter than a sign of life is waited for: nothing happens. Longer: the run ends."""
+    """A suspension shorter than the heartbeat has no effect; a longer one ends the run."""
     short = rng.random() < 0.4
     a.start(*saving(rng, a.workload), "--heartbeat", "30" if short else "3")
-    processes.wait_until(lambda: a.child.poll() is not None or a.text("stdout"), a.options.limit)  # MPI is up, and the run has begun
+    processes.wait_until(lambda: a.child.poll() is not None or a.text("stdout"), a.options.limit)  # MPI is up, and the run has started
     time.sleep(rng.random() * 0.3 * a.workload.on(a.ranks)[2])
     victim = rng.randrange(a.ranks)
     a.what = f"rank {victim}{', shortly' if short else ''}"
@@ -247,14 +247,14 @@ def stopped(rng, a):
         if last:
             os.kill(process.pid, signal.SIGCONT)
     a.end()
-    if victim == 0:  # woken to be ended, rank 0 says so
+    if victim == 0:  # resumed to be ended, rank 0 reports it
         a.err = PARTIAL.sub("", a.err)
     a.check({0} if short or last else {0, 69, 137, 255}, silent={137, 255})
     a.go_on()
 
 
 def full(rng, a):
-    """The outputs' or the checkpoints' disk has room for a part of them."""
+    """The file system of the outputs or checkpoints has room for a part of them."""
     checkpoints = a.workload.name == "training" and rng.random() < 0.7
     whole = sum(map(len, a.workload.on(a.ranks)[0].values()))
     size = 4096 * rng.randrange(1, 2 + (30 if checkpoints else whole // 4096 + 4))
@@ -291,15 +291,15 @@ def failing_call(rng, a):
 
 
 def stopped_at_call(rng, a):
-    """While ranks open inputs or finish outputs, where they wait for each other outside of the engine, or wherever else that is."""
+    """While ranks open inputs or finish outputs, where they wait for each other outside the engine, or at any other time."""
     preloaded(rng, a, *rng.choice([("open", 1), ("pread", 2), ("fsync", 1), ("fsync", 2), ("rename", 1), ("link", 1), ("MPI_Finalize", 1)]), "stop", "--heartbeat", "3")
-    a.err = PARTIAL.sub("", a.err)  # a rank that is woken to be ended
+    a.err = PARTIAL.sub("", a.err)  # a rank that is resumed to be ended
     a.check({0, 69, 137, 255}, silent={137, 255})
     a.go_on()
 
 
 def less_than_asked(rng, a):
-    """Short transfers, interrupted calls: nobody notices."""
+    """Short transfers and interrupted calls have no effect."""
     call = rng.choice(["read", "pread", "write", "pwrite"])
     how = rng.choice(["short", str(errno.EINTR)])
     preloaded(rng, a, call, rng.choice([1, 2, rng.randrange(1, 20)]), how)
@@ -308,7 +308,7 @@ def less_than_asked(rng, a):
 
 
 def mutate(rng, path, first=0, last=None):
-    """Bytes that are changed, missing or too many."""
+    """Modified, missing or extra bytes."""
     content = bytearray(path.read_bytes())
     last = len(content) if last is None else min(last, len(content))
     how = rng.choice(["flip", "flip", "cut", "more", "zero"])
@@ -329,7 +329,7 @@ def mutate(rng, path, first=0, last=None):
 
 
 def damaged_input(rng, a):
-    """What NumPy reads as something else, or not at all, is no input; what it reads as the same array is one."""
+    """A file that NumPy reads as a different array, or not at all, must be rejected; one that it reads as the same array is valid."""
     path = a.folder / f"in/{rng.choice(a.workload.inputs)}.npy"
     content, before = path.read_bytes(), np.load(path)
     while True:
@@ -338,18 +338,18 @@ def damaged_input(rng, a):
         try:
             after = np.load(path)
         except Exception:
-            alike = True  # a program may be content with what stands after the header's braces
+            alike = True  # a program may ignore bytes after the header's braces
             break
         alike = after.dtype == before.dtype and after.shape == before.shape
         if not alike or after.tobytes() == before.tobytes():
-            break  # else it is an input like others
+            break  # otherwise it is a valid input
     a.run(*saving(rng, a.workload))
     a.check({0, 1, 2} if alike else {1, 2})
     return None
 
 
 def input_cut_while_read(rng, a):
-    """Where it has not been read, the run ends."""
+    """If it has not been read yet, the run ends."""
     a.start(*saving(rng, a.workload))
     sleep_until_instant(rng, a)
     path = a.folder / f"in/{rng.choice(a.workload.inputs)}.npy"
@@ -359,7 +359,7 @@ def input_cut_while_read(rng, a):
 
 
 def damaged_checkpoint(rng, a):
-    """It goes on from another one, or says why it does not."""
+    """Resumes from another checkpoint, or reports why not."""
     a.run("--checkpoint", "ck", "--checkpoint-every", "0", environment={"TDSL_STOP_AT_BOUNDARY": str(rng.randrange(2, 40))}, code=75)
     files = [p for p in a.saved.rglob("*") if p.is_file() and p.name != ".lock"]
     a.what = ""

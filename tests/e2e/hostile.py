@@ -1,5 +1,5 @@
-"""What others planted, what was damaged, and text of the user's that would be code: `tdslc` works as if it were not there, or refuses.
-Each check is a function of (tdslc, folder, limit) that gives what is wrong, or None; `errors.py` runs them."""
+"""Planted or damaged files, and user texts that would be code: `tdslc` ignores them or rejects them.
+Each check is a function of (tdslc, folder, limit) that returns a failure description or None; `errors.py` runs them."""
 import os
 import re
 import shutil
@@ -8,7 +8,8 @@ from pathlib import Path
 import launch
 import prefix
 
-# Comments whose last character would make the next emitted line a comment, and a line break for C++ that is none for TDSL.
+# Comments whose last character would extend them over the next emitted line, and line breaks in C++ that are none in
+# TDSL.
 ENDINGS = "\\\t", "\\ \t ", "\\\v", "\\\f", "\\\\", "??/", "??/ \t", "\\\0", "\r#error", "\r s = 0.0; //", "\\??/\t\\"
 
 
@@ -45,7 +46,7 @@ def damaged_executables_are_built_again(tdslc, folder, limit):
 
 
 def other_caches_are_refused(tdslc, folder, limit):
-    """Without HOME the cache has a name that others can foresee."""
+    """Without HOME the cache has a predictable name."""
     program = folder / "refused.tdsl"
     program.write_text("let a = 7;\noutput a;\n")
     theirs = folder / "theirs"
@@ -76,7 +77,7 @@ def other_caches_are_refused(tdslc, folder, limit):
 
 
 def other_things_in_the_cache_are_built_over(tdslc, folder, limit):
-    """Directories and pipes where the cache keeps files."""
+    """Directories and pipes in place of cache files."""
     program = folder / "strange.tdsl"
     program.write_text("let a = 7;\noutput a;\n")
     run = lambda: launch.run([tdslc, "run", program], limit, env={"XDG_CACHE_HOME": str(folder / "cache")})
@@ -97,7 +98,7 @@ def other_things_in_the_cache_are_built_over(tdslc, folder, limit):
 
 
 def machine_constants_are_a_file(tdslc, folder, limit):
-    """What is no file where `doctor` leaves the constants is refused at once, by executables too, and by doctor itself."""
+    """If the file of `doctor`'s constants is not a regular file, executables and doctor itself reject it immediately."""
     program, cache = folder / "machine.tdsl", folder / "cache" / "tdsl"
     program.write_text("let a = 7;\noutput a;\n")
     environment = {"XDG_CACHE_HOME": str(folder / "cache")}
@@ -113,7 +114,7 @@ def machine_constants_are_a_file(tdslc, folder, limit):
 
 
 def the_owner_keeps_access(tdslc, folder, limit):
-    """With a umask that takes everything from everybody."""
+    """With a umask that removes all permissions."""
     program, cache = folder / "masked.tdsl", folder / "cache"
     program.write_text("let a = 7;\noutput a;\n")
     for ranks in ("1", "2"):
@@ -125,14 +126,14 @@ def the_owner_keeps_access(tdslc, folder, limit):
 
 
 def a_cache_that_can_only_be_read_is_used(tdslc, folder, limit):
-    """What is in it runs; what is not says why it cannot be kept."""
+    """Cached programs run; others report why they cannot be cached."""
     cache = folder / "cache"
     known, unknown = folder / "known.tdsl", folder / "unknown.tdsl"
     known.write_text("let a = 7;\noutput a;\n")
     unknown.write_text("let a = 8;\noutput a;\n")
     environment = {"XDG_CACHE_HOME": str(cache)}
     launch.run([tdslc, "run", known], limit, env=environment)
-    if os.geteuid() == 0:  # whom modes do not keep from writing
+    if os.geteuid() == 0:  # modes do not restrict root
         only = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"', cache]
         if launch.run([*only, "true"], limit).code != 0:
             raise PermissionError("cannot mount a folder for reading only")
@@ -151,7 +152,7 @@ def a_cache_that_can_only_be_read_is_used(tdslc, folder, limit):
 
 
 def a_relative_folder_for_temporary_files_is_found(tdslc, folder, limit):
-    """By launchers too, which change to another one."""
+    """Also with launchers, which change the working directory."""
     program = folder / "relative.tdsl"
     program.write_text("let a = 7;\noutput a;\n")
     (folder / "there").mkdir()
@@ -163,7 +164,7 @@ def a_relative_folder_for_temporary_files_is_found(tdslc, folder, limit):
 
 
 def it_starts_without_mpi(tdslc, folder, limit):
-    """Login nodes may have no MPI; and what is installed is built with it. With sanitizers the runtime is one shared library."""
+    """Login nodes may have no MPI; `cmake --install` works too. With sanitizers the runtime is a single shared library."""
     if not is_release():
         return None
     loaded = launch.run(["ldd", shutil.which(tdslc) or tdslc], limit).out
@@ -203,7 +204,7 @@ QUOTIENT, AT_OF, STRAY, DEPTH = (f"`{name}` of faults.hpp" for name in ("quotien
 
 
 def signals_in_functions_of_headers_are_reported(tdslc, folder, limit):
-    """With the function's name, as an error of the run; `eval` and executables alike. A kernel that calls several names all. Sanitizers
+    """With the function's name, as a run-time error; in `eval` and executables alike. A kernel with several calls names all functions. Sanitizers
     report such functions themselves."""
     if not is_release():
         return None
@@ -217,7 +218,7 @@ def signals_in_functions_of_headers_are_reported(tdslc, folder, limit):
         for which, (signal, function, functions) in enumerate(cases):
             named = function if command == ["eval"] else functions
             one = "the C\\+\\+ function" if "," not in named else "one of the C\\+\\+ functions"
-            line = "[38]" if which == 4 else which + 4  # eval names the line of the function that calls it
+            line = "[38]" if which == 4 else which + 4  # eval reports the line of the calling function
             result = run(which)
             if result.code != 1 or result.out or not re.fullmatch(rf"\S*faults.tdsl:{line}[:\d]*: (error: )?signal {signal} {one} {named}\n", result.err):
                 return f"{command}, {which}: {result.err!r}, {result}"

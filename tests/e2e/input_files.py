@@ -1,6 +1,5 @@
-"""Files of inputs and outputs that are right or wrong in ways of their own: `.tns` files whose shape is open, copies on several nodes, shapes
-beyond all memory, names that cannot hold what is written. Each check is a function of (tdslc, folder, limit) that gives what is wrong, or None;
-`errors.py` runs them."""
+"""Special cases of input and output files: `.tns` files without shape, copies on several nodes, shapes beyond all memory, formats that cannot
+hold the output. Each check is a function of (tdslc, folder, limit) that returns a failure description or None; `errors.py` runs them."""
 import re
 
 import numpy as np
@@ -18,14 +17,14 @@ def built(tdslc, folder, limit, text):
 
 
 def everywhere(tdslc, program, executable, arguments, folder, limit):
-    """Results of the evaluator and of the executable on 1 and 3 ranks, with what each is called."""
+    """Results of the evaluator and of the executable on 1 and 3 ranks, with labels."""
     yield "eval", launch.run([tdslc, "eval", program, "--", *arguments], limit, cwd=folder)
     for ranks in 1, 3:
         yield f"ranks={ranks}", launch.run([*launch.mpi_command(ranks), executable, *arguments], limit, cwd=folder, env=OVERSUBSCRIBED)
 
 
 def tns_extents_are_bounds(tdslc, folder, limit):
-    """Other inputs, --set and declared extents may exceed what the entries reach, and never the other way round."""
+    """Other inputs, --set and declared extents may exceed the entries' range, but not the reverse."""
     program, executable, problem = built(tdslc, folder, limit, """input A: f64[n, sparse m];
 input C: f64[4, 5];
 input x: f64[m];
@@ -62,7 +61,7 @@ output c = C;
 
 
 def copies_on_nodes_are_compared(tdslc, folder, limit):
-    """Nodes may have files of their own: as many bytes, and the shape if it is known."""
+    """Nodes may have their own copies: with the same size, and the same shape if it is known."""
     _, executable, problem = built(tdslc, folder, limit, "input A: f64[n, m];\noutput s = sum(A);\n")
     contents = {"A.tns": ("1 2 3.5\n3 1 -2\n", "1 2 3.5\n3 1 -2\n4 1 1\n"), "B.tns": ("# tdsl shape 3 2\n1 1 5\n", "# tdsl shape 2 3\n1 1 5\n")}
     for node in "here", "there":
@@ -88,7 +87,7 @@ def copies_on_nodes_are_compared(tdslc, folder, limit):
 
 
 def refused_for_room(tdslc, folder, limit, text, name, content, shape):
-    """The program (its path) and what is wrong with its runs: A's shape has no room when it is stored dense, or the plan finds none before."""
+    """The program (its path) and what is wrong with its runs: a dense A exceeds the memory, or no plan is found before."""
     program, executable, problem = built(tdslc, folder, limit, text)
     (folder / name).write_text(content)
     for where, result in everywhere(tdslc, program, executable, ["--A", name], folder, limit):
@@ -99,7 +98,7 @@ def refused_for_room(tdslc, folder, limit, text, name, content, shape):
 
 
 def sparse_shapes_beyond_memory_are_refused(tdslc, folder, limit):
-    """Tensors that are stored dense although they are sparse: the machine would end the program."""
+    """Sparse tensors that are stored dense: the kernel would kill the program."""
     text = "input A: f64[sparse n, sparse m, sparse k];\noutput s = sum(cumsum(A, axis=0));\n"
     program, problem = refused_for_room(tdslc, folder, limit, text, "A.tns", "# tdsl shape 30000 30000 30000\n1 2 3 3.5\n",
                                         r"30000, 30000, 30000\], stored dense here: 196.5 TiB")
@@ -115,7 +114,7 @@ def dense_copies_beyond_memory_are_refused(tdslc, folder, limit):
 
 
 def outputs_are_checked_at_start(tdslc, folder, limit):
-    """What a file's name cannot hold is found before anything is computed."""
+    """Outputs that the file format cannot hold are detected before anything is computed."""
     program, executable, problem = built(tdslc, folder, limit, 'print("begun");\nlet x = random(5);\noutput s = sum(x);\noutput x;\n')
     for arguments, message in (("--s s.mtx", r"cannot write `s.mtx`: a scalar has no coordinates"), ("--x x.npz", r"cannot write `x.npz`: .npz files hold matrices, and this tensor has 1 dimension;"),
                                ("--x x.dat", r"`x.dat`: the extension says how a file is written"), ("--s s.csv", r"cannot write `s.csv`: a scalar has no coordinates")):

@@ -1,4 +1,4 @@
-"""Starting programs: with and without ranks, with a time limit, never leaving processes behind."""
+"""Starts programs, with and without ranks, with a time limit, never leaving processes behind."""
 import collections
 import contextlib
 import os
@@ -9,15 +9,15 @@ import tempfile
 import time
 from typing import NamedTuple
 
-# Open MPI's event library, where the launcher closes what a rank that has ended was read from.
+# Open MPI's event library, if the launcher closes the pipe of a rank that has exited.
 OF_A_HURRIED_LAUNCHER = re.compile(r"(?m)^\[warn\] Epoll .*\n?")
 
 
-# Constants by which the small programs of tests share their work: with true prices one rank would do most of it.
+# Constants with which the small test programs distribute their work: with real ones a single rank would do most of it.
 os.environ.setdefault("TDSL_MACHINE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "sharing.machine"))
 
 
-# Seconds of wall time per kind of command, all threads together.
+# Wall seconds per kind of command, summed over threads.
 SECONDS = collections.Counter()
 
 
@@ -37,17 +37,17 @@ class Result(NamedTuple):
     def __str__(self):
         what = "timed out" if self.timed_out else f"exit code {self.code}"
         lines = (self.err.strip() or self.out.strip()).splitlines()
-        # Open MPI's own stack traces say little.
+        # Open MPI's stack traces are not helpful.
         return what + "".join(f"\n      {line}" for line in [s for s in lines if not re.match(r"\[\S+:\d+\]", s)][:6])
 
 
 def mpi_command(ranks):
-    """No launcher for one rank: that is how a user starts it."""
+    """No launcher for one rank, as users start it."""
     return [] if ranks == 1 else ["mpiexec", "-q", "--bind-to", "none", "-n", str(ranks)]
 
 
 def without_leaks():
-    """Variables for runs that do not look for leaks: whoever is killed leaves some."""
+    """Variables for runs without leak checks: killed processes leak."""
     return {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
 
@@ -56,7 +56,7 @@ def is_launcher(command):
 
 
 def other_region(explain, ranks, arguments, region, limit):
-    """How the region that a run's survey found differs from the one that `tdslc explain` finds; None if it does not."""
+    """How the region surveyed by a run differs from that of `tdslc explain`; None if it does not."""
     result = run([*explain, "-n", ranks, "--stage=region", "--", *arguments], limit)
     found = re.match(r"region ([0-9a-f]{16}): (\d+) operations", result.out)
     if result.code != 0 or not found:
@@ -68,8 +68,8 @@ def other_region(explain, ranks, arguments, region, limit):
 
 @contextlib.contextmanager
 def session_folder(command):
-    """Variables that give a launcher a session folder of its own. Launchers that begin and end at the same time make and
-    remove the one they share, and now and then one of them fails over it: exit code 1, and nothing said."""
+    """Variables that give a launcher its own session folder. Concurrent launchers create and remove the one they
+    share, and occasionally one of them fails: exit code 1, without a message."""
     if not is_launcher(command):
         yield {}
         return
@@ -78,8 +78,8 @@ def session_folder(command):
 
 
 def run(command, limit, cwd=None, env=None, interrupt_after=None, out_to=None):
-    """Runs a command in a process group of its own. interrupt_after: seconds until the group gets what Ctrl-C sends. out_to: where
-    standard output goes, which is not looked at then."""
+    """Runs a command in its own process group. interrupt_after: seconds until the group is sent Ctrl-C's signal. out_to: destination of
+    standard output, which is not checked then."""
     with open(out_to, "w+b", buffering=0) if out_to else tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, session_folder(command) as own:
         child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=err, stdin=subprocess.DEVNULL, cwd=cwd,
                                  env={**os.environ, **own, **(env or {})}, start_new_session=True)
@@ -104,7 +104,7 @@ def run(command, limit, cwd=None, env=None, interrupt_after=None, out_to=None):
 
 
 def end(child):
-    """Ends what is left of a process group; a launcher first gets the chance to end its ranks, which are groups of
+    """Ends the rest of a process group; a launcher first gets the chance to end its ranks, which are in groups of
     their own."""
     for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, None)):
         try:

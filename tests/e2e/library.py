@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Programs as libraries: called from C, with and without MPI, and from Python, alone and under mpi4py. One line per caller: PASS library/NAME,
-FAIL library/NAME or SKIP library/NAME reason. Whether stores are empty at the end of a run is checked by the libraries themselves."""
+"""Programs as libraries: called from C, with and without MPI, and from Python, alone and with mpi4py. One line per caller: PASS library/NAME,
+FAIL library/NAME or SKIP library/NAME reason. The libraries themselves check that stores are empty at the end of a run."""
 import argparse
 import os
 import subprocess
@@ -23,7 +23,7 @@ class Callers:
         self.sanitize = [f"-fsanitize={options.sanitize}", "-fno-sanitize-recover=all"] if options.sanitize else []
 
     def command(self, *words, expected="", folder=None, **environment):
-        # Small programs share their work, as in the other tests (launch.py).
+        # Makes small programs distribute their work, as in the other tests (launch.py).
         environment = {"TDSL_MACHINE": str(Path(__file__).resolve().parent / "sharing.machine"), **os.environ, **environment}
         done = subprocess.run([str(w) for w in words], cwd=folder or self.work, env=environment, text=True, capture_output=True, timeout=self.options.limit)
         if done.returncode != 0 or expected not in done.stdout:
@@ -51,7 +51,7 @@ class Callers:
         self.command("mpiexec", "-n", 3, sys.executable, FOLDER / "caller.py", "mpi", expected="caller: good", PYTHONPATH=str(self.work), PYTHONDONTWRITEBYTECODE="1")
 
     def test_only_its_functions(self):
-        """Two libraries in one process must not take each other's functions for their own."""
+        """Two libraries in one process must not bind to each other's functions."""
         shown = self.command("nm", "-D", "--defined-only", self.work / "libproduct.so").split("\n")
         others = [line for line in shown if line and "product_" not in line and " _ZNSt" not in line and " _ZNKSt" not in line]
         if others:
@@ -64,7 +64,7 @@ class Callers:
 
     def run(self):
         tests = ["c", "c_with_mpi", "names"]
-        if not self.sanitize:  # an instrumented library cannot be loaded by an interpreter that is not
+        if not self.sanitize:  # an instrumented library cannot be loaded by an uninstrumented interpreter
             tests += ["python", "mpi4py", "only_its_functions"]
         tests = [t for t in tests if self.options.filter in f"library/{t}"]
         if not tests:

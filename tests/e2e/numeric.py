@@ -1,4 +1,4 @@
-"""Numeric debugging: `--check` of executables names the element where a nan or an infinity comes up, `tdslc verify` finds values that depend on
+"""Numeric debugging: `--check` reports the element where a nan or infinity first occurs, `tdslc verify` finds values that depend on
 the number of ranks. Functions as in input_files.py; `errors.py` runs them."""
 import re
 
@@ -21,7 +21,7 @@ output f = sum(far);
 
 
 def check_names_the_element(tdslc, folder, limit):
-    """The first element in program order, the same one on every number of ranks, also before a value steers the program."""
+    """The first element in program order, the same on every number of ranks, also before a value controls the program."""
     (folder / "program.tdsl").write_text(ROOTS)
     build = launch.run([tdslc, "build", folder / "program.tdsl", "-o", folder / "program", "--fusion", "none"], 4 * limit)
     executable, problem = folder / "program", None if build.code == 0 else f"build: {build}"
@@ -43,7 +43,7 @@ def check_names_the_element(tdslc, folder, limit):
 
 
 def check_knows_its_limits(tdslc, folder, limit):
-    """Kernels of several lines say so; `tdslc run` makes none for --check. An input that stays in its file is looked at as it is read."""
+    """Kernels of several lines are reported as such; `tdslc run` avoids them for --check. Out-of-core inputs are checked as they are read."""
     build = launch.run([tdslc, "build", folder / "program.tdsl", "-o", folder / "fused"], 4 * limit)
     arguments = ["--X", "minus.npy", "--v", "v.npy", "--check=nan", "--s", "s.npy"]
     fused = launch.run([folder / "fused", *arguments], limit, cwd=folder)
@@ -64,7 +64,7 @@ def check_knows_its_limits(tdslc, folder, limit):
     return None if found.code == 1 and found.err == "program.tdsl:5: --check: `y` at [17] is nan (rank 0); its operands are not\n" else f"run: {found}"
 
 
-# Starts ranks as it is told, and on three of them one value is off afterwards.
+# A launcher that falsifies one value on three ranks.
 LAUNCHER = """#!/bin/sh
 mpiexec "$@" || exit
 for word; do
@@ -74,7 +74,7 @@ done
 
 
 def verify_finds_other_values(tdslc, folder, limit):
-    """Outputs on several numbers of ranks against the evaluator's; a difference is named."""
+    """Outputs on several numbers of ranks compared with the evaluator's; a difference is reported."""
     prefix = cheap_prefix(tdslc, "-O0", folder)
     toolchain = prefix / "lib/tdsl/toolchain.conf"
     toolchain.write_text(re.sub(r"(?m)^mpiexec = .*$", f"mpiexec = {folder}/launcher", toolchain.read_text()))

@@ -1,11 +1,11 @@
-"""The matrix a program is run at, and small covers of it."""
+"""The matrix of test points, and small covers of it."""
 import itertools
 import random
 import zlib
 from typing import NamedTuple, Optional
 
 RANKS = (1, 2, 3, 4, 5, 7)
-TILES = (None, "7", "1", "1000")  # 7 divides nothing, 1000 is larger than every tensor
+TILES = (None, "7", "1", "1000")  # 7 divides no extent, 1000 exceeds every extent
 THREADS = (1, 2)
 WINDOWS = ("none", "least")
 DELAYS = (False, True)
@@ -33,8 +33,8 @@ def pairs_of(point):
 
 
 def pairwise(seed):
-    """Points such that every two values of different dimensions meet in one of them, the most useful first. The seed
-    decides which, so that programs differ in the triples they see."""
+    """A pairwise cover: every two values of different dimensions occur together in some point, most useful points first. The seed
+    varies it, so that programs differ in the triples covered."""
     rng = random.Random(seed)
     candidates = all_points()
     rng.shuffle(candidates)
@@ -47,13 +47,13 @@ def pairwise(seed):
     return chosen
 
 
-# Points at which a program has failed once; part of every cover.
+# Points at which a program once failed; part of every cover.
 KEPT = {"factorising_distributed": (Point(3, "7", 2, "none", False),), "gather_in_parts": (Point(3, "2", 1, "none", False),),
         "rank_eight": (Point(2, "1", 1, "none", False), Point(4, "1", 2, "none", False))}
 
 
 def schedule_of(point, program, number, wanted=None):
-    """Schedules take turns over points and programs, unless one is wanted. One that does not fit the least window would be refused with a warning."""
+    """Schedules alternate over points and programs, unless one is requested. One that does not fit the least window would be rejected with a warning."""
     if point.ranks == 1 or point.window != "none":
         return "auto"
     return wanted or SCHEDULES[(zlib.crc32(program.encode()) + number) % len(SCHEDULES)]
@@ -65,12 +65,12 @@ def in_half(program):
 
 
 def choose(mode, program, variant_index, is_sample):
-    """The points for one variant of a program. The first two variants are the main ones, the others are special sizes."""
+    """The points for one variant of a program. The first two variants are the main ones; the others have special sizes."""
     if mode == "long" and variant_index < 2:
         return all_points()
     cover = pairwise(f"{program} {variant_index}")
     main = min(variant_index, 2)
-    if mode == "ci" and zlib.crc32(f"ranks of {program}".encode()) % 4:  # many ranks on few cores take most of a run's time
+    if mode == "ci" and zlib.crc32(f"ranks of {program}".encode()) % 4:  # many ranks on few cores dominate the run time
         cover = [p for p in cover if p.ranks <= 3]
     counts = {
         "long": (24, 24, 24),

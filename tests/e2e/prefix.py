@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def linked_prefix(tdslc, folder, change, without=()):
-    """A copy of the compiler's prefix, made of links, with a toolchain.conf that `change` makes of the text of the original."""
+    """A copy of the compiler's prefix, made of links, with a toolchain.conf obtained by applying `change` to the original text."""
     prefix = Path(shutil.which(tdslc) or tdslc).resolve().parents[1]
     own = Path(folder) / "prefix"
     (own / "lib" / "tdsl").mkdir(parents=True)
@@ -18,7 +18,7 @@ def linked_prefix(tdslc, folder, change, without=()):
 
 
 def cheap_prefix(tdslc, optimise, folder):
-    """A copy whose emitted programs are compiled with other optimisation. Its headers are precompiled for that: reading them takes
+    """A copy whose emitted programs are compiled with another optimisation level. Its headers are precompiled for it: parsing them takes
     longer than most programs."""
     def changed(text):
         if re.search(r"(?m)^sanitize = \S", text):  # instrumented code is not optimised at all
@@ -31,7 +31,7 @@ def cheap_prefix(tdslc, optimise, folder):
 
 
 def missing_from(tdslc):
-    """What `cmake --install` takes of a build tree, and what no command makes that builds tdslc."""
+    """The parts of a build tree used by `cmake --install` but not built along with tdslc."""
     build = Path(shutil.which(tdslc) or tdslc).resolve().parents[1]
     rules = [path.read_text() for path in build.rglob("cmake_install.cmake")]
     files = {f for text in rules for line in re.findall(r"(?m)^ *file\(INSTALL .* FILES (.*)\)", text) for f in re.findall(r'"([^"]+)"', line)}
@@ -41,7 +41,7 @@ def missing_from(tdslc):
 
 
 def strict_prefix(tdslc, folder):
-    """A prefix whose emitted programs are compiled as users do, and where every warning is an error."""
+    """A prefix whose emitted programs are compiled as for users, with warnings as errors."""
     def strict(text):
         flags = re.search(r"(?m)^warning_flags = (.*)$", text)[1]
         return re.sub(r"(?m)^compile_flags = (.*)$", rf"compile_flags = \1 {flags} -Werror", text)

@@ -1,4 +1,4 @@
-"""Processes of a test as the system shows them: a tree below one of ours, who is left of it, which rank is which."""
+"""Processes of a test from /proc: descendants, survivors, and ranks."""
 import os
 import time
 from pathlib import Path
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 
 class Process(NamedTuple):
-    """A process is its number and the moment it started: numbers are used again."""
+    """A process id with its start time, since ids are reused."""
     pid: int
     started: str
     name: str
 
     def runs(self):
-        """One that has ended but that nobody has asked for its exit code does not run."""
+        """Zombies do not count as running."""
         now = look(self.pid)
         return now is not None and now[0].started == self.started and now[2] not in "ZX"
 
@@ -39,7 +39,7 @@ def look(pid):
 
 
 def below(pid):
-    """All processes that descend from it now, itself excluded."""
+    """All current descendants of the process, excluding itself."""
     found = [entry for p in os.listdir("/proc") if p.isdigit() and (entry := look(p))]
     result, parents = [], {pid}
     while True:
@@ -51,7 +51,7 @@ def below(pid):
 
 
 def wait_until(condition, limit):
-    """What the condition gives once it is true, or its last value when the limit is over."""
+    """Polls a condition; returns its first true value, or its last value at the time limit."""
     end = time.monotonic() + limit
     while not (value := condition()) and time.monotonic() < end:
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""A test program: a .tdsl file whose comments say what to feed it, its inputs, and its NumPy twin."""
+"""A test program: a .tdsl file with directives in comments, its inputs, and its NumPy twin."""
 import importlib.util
 import re
 import types
@@ -40,12 +40,12 @@ def by_hand(edges, n):
 
 
 def undirected(graph):
-    """Every edge both ways, none from a node to itself."""
+    """All edges in both directions, without self-loops."""
     return ((graph != 0) | (graph.T != 0)) & ~np.eye(len(graph), dtype=np.bool_)
 
 
 class Input:
-    """One `input NAME: TYPE[dims]` directive and how its values are made."""
+    """An `input NAME: TYPE[dims]` directive and the generator of its values."""
 
     def __init__(self, name, dtype, dims, kind):
         self.name, self.dtype, self.dims, self.kind = name, np.dtype(DTYPES[dtype]), dims, kind
@@ -100,7 +100,7 @@ class Program:
         self.name = self.path.stem
         self.text = self.path.read_text()
         self.inputs, self.exact, self.open, self.twin_lines = [], False, False, []
-        self.file_kinds = {}  # of inputs that are no .npy
+        self.file_kinds = {}  # for inputs other than .npy
         self.variants_wanted, fields = "both", {}
         for line in self.text.splitlines():
             if not line.startswith("//"):
@@ -157,7 +157,7 @@ class Program:
         return values
 
     def twin(self, variant, inputs, reference):
-        """What NumPy says: a dict from outputs to arrays (possibly of some outputs only), or None without a twin."""
+        """NumPy's results: a dict from outputs to arrays (possibly for some outputs only), or None without a twin."""
         names = {**variant.sizes, **{k: np.copy(v) if v.ndim else v[()] for k, v in inputs.items()},
                  **self.param_values(variant)}
         path = HERE / "twins" / (self.name + ".py")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """`--reproducible`: every program gives the same bits at 1, 2, 3, 4, 7 ranks and 1, 2, 3 threads. Small inputs are cut by
---tile and compared with the evaluator, too; large ones are cut as the switch chooses. PASS reproducible/NAME or FAIL."""
+--tile and also compared with the evaluator; large ones are cut as the option chooses. PASS reproducible/NAME or FAIL."""
 import argparse
 import itertools
 import os
@@ -20,7 +20,7 @@ from session import Failed, Session, Unchecked
 
 ROOT = Path(__file__).resolve().parents[2]
 RANKS, THREADS, TILES = (1, 2, 3, 4, 7), (1, 2, 3), (None, "7")
-# Sizes at which the switch cuts operands and sums itself.
+# Sizes at which the option cuts operands and sums itself.
 LARGE = {
     "cp_decomposition": ("n=90 m=80 l=70 r=12", ["--steps", "2"]),
     "attention": ("heads=3 n=400 d=30 e=50", []),
@@ -41,12 +41,12 @@ LARGE = {
 
 
 def points_of(mode, name, tile):
-    """The first is what all others are compared with."""
+    """The first point is the reference for all others."""
     rest = [Point(p, tile, t, "none", False) for p, t in itertools.product(RANKS, THREADS)][1:]
     if mode == "long":
         chosen = rest
     else:
-        # Every number of ranks in CI, few in a quick run; threads at random.
+        # All numbers of ranks in CI, few in a quick run; random numbers of threads.
         rng = random.Random(f"{name} {tile}")
         chosen = [rng.choice([q for q in rest if q.ranks == p]) for p in (RANKS[1:] if mode == "ci" else rng.sample(RANKS[1:], 1))]
     return [Point(1, tile, 1, "none", False), *chosen]
@@ -73,16 +73,16 @@ def test_program(path, options):
     try:
         session = Session(Program(path), options.tdslc, Path(options.work) / name, options.limit)
         session.build_both_forms()
-        # The second has small integers, whose sums are exact in every order: its bits say little.
+        # The second variant has small integers, whose sums are exact in any order, so its bits mean little.
         variants = session.program.variants[:2 if options.mode == "long" else 1]
         for variant, tile in itertools.product(variants, TILES):
-            # The planner's own tiles are larger than small inputs.
+            # The planner's default tiles are larger than small inputs.
             mode = "quick" if tile is None and options.mode == "ci" else options.mode
             if tile is None and (options.mode == "quick" or options.mode == "ci" and name in LARGE):
                 continue
             case = session.prepare(variant)
             compare_points(case, points_of(mode, name, tile), by_statements=True)
-            if session.statements:  # there is a second form: loops over small tensors as one task
+            if session.statements:  # there is a second variant: loops over small tensors as one task
                 compare_points(case, points_of("long" if mode == "long" else "quick", name, tile))
         if name in LARGE and path.parent.name == "samples":
             sizes, arguments = LARGE[name]

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Runs samples/*.tdsl and tests/e2e/cases/*.tdsl at points of the matrix (ranks, tiles, threads, windows, delays) and
-compares every run with `tdslc eval` within eval's own error bounds, and eval with NumPy. One line per program:
+"""Runs samples/*.tdsl and tests/e2e/cases/*.tdsl at points of the matrix (ranks, tiles, threads, windows, delays), and
+compares every run with `tdslc eval` within its error bounds, and eval with NumPy. One line per program:
 PASS e2e/NAME or FAIL e2e/NAME, with the failing points."""
 import argparse
 import os
@@ -25,7 +25,7 @@ SHOWN_FAILURES = 3
 
 
 def bits_repeat(case, point, seed):
-    """The same executable at the same point twice, with other delays: the same bits."""
+    """The same executable at the same point twice, with different delays: same bits."""
     first = case.run(point, seed, "bits_a", by_statements=True)
     second = case.run(point, seed + 1, "bits_b", by_statements=True)
     for name, value in first.items():
@@ -34,7 +34,7 @@ def bits_repeat(case, point, seed):
 
 
 def builds_of(program, mode):
-    """Options of `tdslc build`. Instrumented programs take long to build: of each there is one form, as tasks or statements."""
+    """Options of `tdslc build`. Instrumented programs build slowly: each is built in one variant, as tasks or statements."""
     if mode != "sanitizer":
         return program.builds
     return [["--disable-pass", "serial_loops"]] if zlib.crc32(program.name.encode()) % 2 == 0 else [[]]
@@ -64,12 +64,12 @@ def test_program(path, is_sample, options):
 
 
 def one_bit_pattern(name, mode):
-    """Whether a sample is run twice at one point: in CI half of them."""
+    """Whether a sample runs twice at one point: half of them in CI."""
     return mode == "ci" and points.in_half(name)
 
 
 def is_cheap(name, is_sample, mode):
-    """Whether a program is compiled without optimisation. Samples are compiled as users do, in CI the half that is run twice."""
+    """Whether a program is compiled without optimisation. Samples are compiled as for users; in CI only the half that runs twice."""
     return not is_sample or mode != "long" and not points.in_half(name)
 
 
@@ -98,7 +98,7 @@ def test_variant(session, index, variant, is_sample, options, failures):
 
 
 def chosen_in(mode, number, is_sample):
-    """Which programs a smaller run takes."""
+    """Selects the programs of a smaller run."""
     every = {"quick": (3, 6), "sanitizer": (6, 18)}[mode][0 if is_sample else 1]
     return number % every == 0
 

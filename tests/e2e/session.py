@@ -1,4 +1,4 @@
-"""One program's life in a test: build, reference by the evaluator, runs at points of the matrix."""
+"""One program's test: build, reference by the evaluator, runs at points of the matrix."""
 import json
 import re
 import shutil
@@ -16,19 +16,19 @@ LEAST_WINDOW = re.compile(r"smallest legal value is --window (\d+)")
 
 
 class Failed(Exception):
-    """A check failed; the text says how."""
+    """A failed check, with its description."""
 
 
 class Session:
-    """A built program in a folder of its own."""
+    """A built program in its own folder."""
 
     def __init__(self, program, tdslc, folder, limit, build_options=(), prefix=None):
         self.program, self.tdslc, self.limit, self.build_options = program, tdslc, limit, build_options
-        self.environment = {"TDSL_HOME": str(prefix)} if prefix else {}  # what programs are compiled with, if not as users do
+        self.environment = {"TDSL_HOME": str(prefix)} if prefix else {}  # compiler prefix for programs, if not the default
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.executable = self.folder / self.program.name
-        self.statements = None  # the executable whose loops run statement by statement, where others are one task
+        self.statements = None  # the executable that runs loops statement by statement instead of as one task
         self.launches = 0
 
     def build(self):
@@ -37,7 +37,7 @@ class Session:
             raise Failed(f"tdslc build: {result}")
 
     def build_both_forms(self):
-        """Loops over tensors as small as a test's are one task; the other form is for large ones, and is tested too."""
+        """Loops over tensors as small as a test's are one task; the other variant is for large ones, and is tested too."""
         self.build()
         passes = launch.run([self.tdslc, "passes", self.program.path, *self.build_options], self.limit)
         if not TASK_FORM.search(passes.out + passes.err):
@@ -49,7 +49,7 @@ class Session:
             raise Failed(f"tdslc build --disable-pass serial_loops: {result}")
 
     def prepare(self, variant):
-        """Inputs on disk, the evaluator's outputs with bounds, and the NumPy twin's agreement with them."""
+        """Writes inputs, computes the evaluator's outputs with bounds, and compares the NumPy twin with them."""
         return Case(self, variant)
 
     def remove(self):
@@ -112,7 +112,7 @@ class Case:
                 raise Failed(f"NumPy and eval differ: {message}")
 
     def run(self, point, delay_seed, folder_name, options=(), by_statements=False):
-        """Runs at a point; returns the outputs. A window of "least" is found by asking."""
+        """Runs at a point; returns the outputs. A window of "least" is determined by a trial run."""
         folder = self.folder / folder_name
         executable = by_statements and self.session.statements or self.session.executable
         command = [*launch.mpi_command(point.ranks), executable, *self.arguments,
@@ -146,7 +146,7 @@ class Case:
             shutil.rmtree(folder, ignore_errors=True)
 
     def run_in_least_memory(self, point, delay_seed, folder_name):
-        """Asks for the least --memory, runs with it, and checks that no rank held more. Returns it."""
+        """Determines the least --memory, runs with it, and checks that no rank exceeds it. Returns it."""
         memory = 1
         for _ in range(10):
             try:
@@ -186,11 +186,11 @@ class Case:
 
     @staticmethod
     def check_statistics(statistics):
-        """Nothing is left in memory, what is sent is received, and the counts lie within the predictions."""
+        """No block is left, bytes sent equal bytes received, and counts are within predictions."""
         ranks = statistics["per_rank"]
         if any(r["blocks_at_exit"] for r in ranks):
             raise Failed(f"blocks at exit: {[r['blocks_at_exit'] for r in ranks]}")
-        region = statistics.get("region", {"whole": False})  # one rank surveys nothing
+        region = statistics.get("region", {"whole": False})  # one rank makes no survey
         if region["whole"] and region["unsurveyed"]:
             raise Failed(f"{region['unsurveyed']} recorded operations were not surveyed")
         for row in statistics["statements"]:
@@ -209,7 +209,7 @@ class Case:
 
 
 class Unchecked(Case):
-    """A case too large for the evaluator: its values are compared with other runs only."""
+    """A case too large for the evaluator: runs are compared with each other only."""
 
     def evaluate(self):
         pass

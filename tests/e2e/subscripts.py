@@ -1,5 +1,5 @@
-"""Subscripts outside of what they subscript stop executables as they stop `eval`: closed expressions in whose place their elements stand, and the ends of
-64 bits, whose successor is none. The evaluator runs all forms (tests/unit/frontend/subscripts_test.cpp); these take turns. `errors.py` runs them."""
+"""Subscripts out of range stop executables like `eval`: subscripts of closed expressions that are replaced by their elements, and the ends of
+the 64-bit range, which have no successor. The evaluator runs all forms (tests/unit/frontend/subscripts_test.cpp); these alternate. `errors.py` runs them."""
 import numpy as np
 
 import launch
@@ -7,12 +7,12 @@ from input_files import OVERSUBSCRIBED
 
 LARGEST = 2**63 - 1
 
-# An element at the subscript `$`, and the extent of its dimension.
+# An element at subscript `$`, and the extent of its dimension.
 FORMS = (("x[2:4][$]", 2), ("reshape(A, 24)[$]", 24), ("reshape(x, 2, 3)[0, $]", 3), ("iota(4)[$]", 4), ("zeros(4)[$]", 4), ("full(x[0], 4)[$]", 4),
          ("eye(4)[$, $]", 4), ("roll(x, 1)[$]", 6), ("flip(x)[$]", 6), ("concat(x, x)[$]", 12), ("diag(x)[$, 0]", 6), ("tril(A)[$, 0]", 4),
          ("A[1:3, 2:5][0, $]", 3), ("A[1:3, :]'[0, $]", 2), ("where(x > 9.0, x, 0.0)[$]", 6), ("(x[0:2] + x[2])[$]", 2), ("x[$]", 6), ("A'[$, 0]", 6))
 
-# A place for the element `@` and the subscript there; what is added to `e` at most.
+# A context for the element `@` and the subscript there; the maximum added to `e`.
 PLACES = (("print(@);", "e", 0), ("print(@);", "q[1]", 0), ("let y[i] = 2.0 * f64(@) for i in 0..3; print(sum(y));", "i + e", 2),
           ("let y[i] = 2.0 * f64(@) for i in 0..3; print(sum(y));", "q[i]", 0), ("let y[i] = if q[i] != 50 then f64(@) else 0.0 for i in 0..3; print(sum(y));", "i + e", 2),
           ("print(sum[i in 0..3](f64(@)));", "q[i]", 0), ("var s = 0.0; for t in 0..3 { s = s * s * 0.5 + f64(@); } print(s);", "t + e", 2),
@@ -34,7 +34,7 @@ def statements():
 
 
 def check_subscripts_outside(tdslc, folder, limit):
-    """Each statement one after its last legal subscript, and before the first or at an end of 64 bits; some at the last legal one."""
+    """Each statement one past its last legal subscript, and before the first or at an end of the 64-bit range; some at the last legal one."""
     table = statements()
     lines = ["param e: i64 = 0;", "param what: i64 = -1;", "input q: i64[3];", "input x: f64[n];", "input A: f64[m, n];"]
     lines += [f"if what == {k} {{ {statement} }}" for k, (statement, _) in enumerate(table)]

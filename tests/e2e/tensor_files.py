@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Directories of tiles and datasets of HDF5 files as inputs and outputs, on one rank and three, of `tdslc run` and `tdslc eval`: what others wrote is read, what is written others
-read. PASS files/NAME, FAIL files/NAME or SKIP files/NAME reason."""
+"""Directories of tiles and datasets of HDF5 files as inputs and outputs, on one rank and three, with `tdslc run` and `tdslc eval`: files of other
+programs are read, and other programs read ours. PASS files/NAME, FAIL files/NAME or SKIP files/NAME reason."""
 import argparse
 import itertools
 import json
@@ -98,7 +98,7 @@ class Test:
             assert np.allclose(read, expected, rtol=1e-12, atol=1e-9), read
 
     def rows(self):
-        """Short pieces of a file in C order are gathered where they cost: counted, as predicted, and the same bytes."""
+        """Short runs of a file in C order are combined where they are expensive: counted, as predicted, with the same bytes."""
         import h5py
 
         n, m = 1100, 1300
@@ -123,7 +123,7 @@ class Test:
         assert error in said and said.count("\n") == 1, (words, error, said)
 
     def hdf5(self):
-        """Datasets stored in every way, read by one rank, three, and the evaluator; all outputs in one file."""
+        """Datasets in every storage layout, read by one rank, three ranks, and the evaluator; all outputs in one file."""
         import h5py
 
         names, (n, m) = "BPWTu", self.a.shape
@@ -144,7 +144,7 @@ class Test:
         inputs = ["--M", "in.h5:/truth", "--V", "in.h5:deep/er//whole", "--s", "in.h5:/s"]
         outputs = [word for name in names for word in (f"--{name}", f"out.h5:/run/{name}" if name != "u" else "out.h5:u")]
         for k, command in enumerate((["run", STORED], ["run", STORED, "-n", "3"], ["eval", STORED])):
-            # The second time the file is there, with what will be written.
+            # The second time the file exists, with the same datasets.
             for a, given in (("in.h5:/packed", self.a), ("chunks.hdf5:A", self.a), ("chunks.hdf5:/bytes", self.a), ("chunks.hdf5:sparse", sparse), ("in.h5:/summed", self.a))[2 * k:2 * k + 2]:
                 self.run(self.tdslc, *command, "--", "--A", a, *[w if k != 1 or w != "in.h5:/truth" else "chunks.hdf5:/M" for w in inputs], *outputs, HDF5_USE_FILE_LOCKING="TRUE")
                 with h5py.File(self.work / "out.h5") as file:
@@ -153,7 +153,7 @@ class Test:
                         found = file[f"run/{name}" if name != "u" else name][()]
                         expected = {**double, "B": given + given, "T": given.T.astype(float) * s}[name]
                         assert found.dtype == expected.dtype and np.array_equal(found, expected), (command, a, name, found)
-        # A file that is read is not written, also where all its datasets would be.
+        # A file that is read cannot be written, even if all its datasets would be.
         before = (self.work / "out.h5").read_bytes()
         self.refused("cannot write `out.h5:/run/B` (output B): it is input A; choose another name", "eval", STORED, "--", "--A", "out.h5:/run/B", *inputs, *outputs, code=2)
         assert (self.work / "out.h5").read_bytes() == before, "out.h5 was changed"
@@ -175,7 +175,7 @@ class Test:
             self.refused(error.removeprefix("stored.tdsl:7: ") if k else error, "run" if k == 0 else "eval", STORED, *(["-n", "3"] if k == 0 else []), *words)
         assert not (self.work / "x.h5").exists(), "x.h5"
         np.save(self.work / "s.npy", 0.3)
-        for name, wanted in (("s.npy", False), ("in.h5:/s", True)):  # who names no such file pays nothing
+        for name, wanted in (("s.npy", False), ("in.h5:/s", True)):  # without HDF5 file names there is no cost
             said = self.run(self.tdslc, "eval", PROGRAM.with_name("scalar.tdsl"), "--", "--s", name, LD_DEBUG="files")
             assert ("libhdf5" in said) == wanted, name
 

@@ -1,10 +1,10 @@
-"""Warnings: which there are, that they are said once, and how they are left out.
-Each check is a function of (tdslc, folder, limit) that gives what is wrong, or None; `errors.py` runs them."""
+"""Warnings: all kinds, that each is printed once, and how to suppress them.
+Each check is a function of (tdslc, folder, limit) that returns a failure description or None; `errors.py` runs them."""
 import re
 
 import launch
 
-# What a loop does that stays, and the reason that its warning names; none where nothing is to be warned of.
+# Loop bodies that are not transformed, and the reason given by the warning; None if there is no warning.
 LOOPS = (
     ("let r = randn(200); let s = sum(r * r); keep[t] = s;", None),
     ("let r = randn(200); let s = sum(r * r); keep[t] = s; print(s);", None),

@@ -18,7 +18,7 @@
 
 namespace tdsl::tests {
 
-/// Sizes of everything in a plan, so that it takes no time.
+/// All sizes in a plan; small, so that planning takes no time.
 inline constexpr std::int64_t kFuzzedSize = 6;
 
 inline std::optional<std::string> text_of(const std::filesystem::path& path) {
@@ -28,7 +28,7 @@ inline std::optional<std::string> text_of(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// Plans the whole program on a few ranks. That the program has no plan is an answer.
+/// Plans the whole program on a few ranks. A program without a plan is accepted.
 inline void fuzz_plan(const codegen::FamilyProgram& families) {
   codegen::WalkRequest request;
   plan::PlanInputs inputs;
@@ -48,7 +48,7 @@ inline void fuzz_plan(const codegen::FamilyProgram& families) {
   } catch (const rt::RunError&) {}
 }
 
-/// Whether a plan may take long.
+/// Whether planning may take long.
 inline bool has_large_numbers(const std::string& text) {
   for (const Piece& piece : pieces_of(text)) {
     if (piece.kind == Piece::Kind::kInteger && piece.text.size() > 6) return true;
@@ -56,9 +56,9 @@ inline bool has_large_numbers(const std::string& text) {
   return false;
 }
 
-/// What holds for every text, through the whole compiler: errors, or a program that passes, lowers, emits and has a
-/// plan. Returns whether it was a program. `laid_out`: the C++ by clang-format, which takes most of the time.
-/// `library`: the folder with the files of `import std.x`.
+/// Checks properties of every text through the whole compiler: it gives errors, or a program that passes, lowers, emits
+/// and has a plan. Returns whether it was a program. `laid_out`: also runs clang-format on the C++, which takes most of
+/// the time. `library`: the folder with the files of `import std.x`.
 inline bool fuzz_compiler(const std::string& text, const std::filesystem::path& library, bool laid_out) {
   fuzz_frontend(text);
   frontend::SourceManager sources;

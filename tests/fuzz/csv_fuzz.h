@@ -9,7 +9,7 @@
 
 namespace tdsl::tests {
 
-/// The fields of a line, character by character.
+/// The fields of a line, parsed character by character.
 inline std::vector<std::string> naive_csv_fields(const std::string& line) {
   const auto trim = [](std::string text) {
     const std::size_t first = text.find_first_not_of(" \t\r");
@@ -43,7 +43,7 @@ inline std::vector<std::string> naive_csv_fields(const std::string& line) {
   return fields;
 }
 
-/// Comma-separated values, of files that are right.
+/// Comma-separated values of a valid file.
 inline NaiveEntries read_csv(std::string text) {
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   const auto number = [](const std::string& field, double& value) {

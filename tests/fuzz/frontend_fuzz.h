@@ -16,8 +16,8 @@ namespace tdsl::tests {
   std::abort();
 }
 
-/// What holds for every text whatsoever: a program or an error, never both; a graph that verifies; messages that can be
-/// shown; a layout that is stable. Aborts where it does not.
+/// Checks properties of every text: either a program or errors, never both; the graph verifies; messages are printable;
+/// formatting is idempotent. Aborts on failure.
 inline void fuzz_frontend(std::string_view text) {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;

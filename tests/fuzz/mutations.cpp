@@ -18,9 +18,9 @@
 #include "tests/fuzz/compiler_fuzz.h"
 #include "tests/fuzz/mutator.h"
 
-// Damages the programs of the repository, and compiles what comes of it: an error or a program, never a crash, never
-// for long. Children compile case after case; what ends a child is reported and kept, and the next child goes on behind
-// it.
+// Damages the programs of the repository and compiles the results: they must give errors or programs, without crashing
+// or taking long. Child processes compile case after case; a case that kills a child is reported and kept, and the next
+// child continues after it.
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
@@ -46,7 +46,7 @@ struct Options {
   std::exit(2);
 }
 
-/// Every program of the repository that may stand alone; of tests/conformance every case.
+/// All self-contained programs of the repository; of tests/conformance every case.
 std::vector<std::string> programs(const fs::path& root) {
   std::vector<fs::path> files;
   for (const char* folder : {"samples", "tests/e2e/cases", "tests/conformance"}) {
@@ -74,16 +74,16 @@ std::string case_text(const std::vector<std::string>& texts, std::uint64_t seed,
   return tdsl::tests::mutated(texts[random() % texts.size()], random);
 }
 
-/// What a child says of where it is, in memory that it shares with its parent.
+/// A child's progress, in memory shared with its parent.
 struct Progress {
   std::atomic<std::uint64_t> number;
   std::atomic<std::uint64_t> programs;
   char message[2048];
 };
 
-/// Compiles every `jobs`-th case from `progress.number` on. Ends the process with 0, or somehow else.
+/// Compiles every `jobs`-th case, starting at `progress.number`. Ends the process, with 0 unless a case kills it.
 [[noreturn]] void work(const Options& o, const std::vector<std::string>& texts, Progress& progress) {
-  // A program that needs gigabytes is as bad as one that crashes. (Sanitizers reserve addresses without end.)
+  // Limits memory: a program that needs gigabytes counts as a crash. (Sanitizers reserve unlimited address space.)
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   const rlimit memory{rlim_t{4} << 30U, rlim_t{4} << 30U};
   ::setrlimit(RLIMIT_AS, &memory);
@@ -103,7 +103,7 @@ struct Progress {
   std::_Exit(0);
 }
 
-/// Every so many cases of the series, one after the other, in a child that is replaced when it ends early.
+/// Every `jobs`-th case of the series, sequentially, in a child that is replaced if it ends early.
 class Job {
  public:
   Job(const Options& options, const std::vector<std::string>& texts, std::uint64_t number)
@@ -115,7 +115,7 @@ class Job {
     start();
   }
 
-  /// Looks after the child. False when all cases are done.
+  /// Checks on the child. Returns false when all cases are done.
   bool poll() {
     if (child_ < 0) return false;
     int status = 0;
@@ -163,7 +163,7 @@ class Job {
 
   const Options& options_;
   const std::vector<std::string>& texts_;
-  Progress* progress_;  ///< shared with the child, for as long as the process lives
+  Progress* progress_;  ///< shared with the child; never unmapped
   pid_t child_ = -1;
   std::uint64_t seen_ = 0;
   Clock::time_point since_;

@@ -67,7 +67,7 @@ std::size_t end_of_sign(std::string_view text, std::size_t at) {
   return at + 1;
 }
 
-/// Where the comment or the white space that begins here ends; `at` itself if none does.
+/// End of the comment or white space that begins here; `at` itself if there is none.
 std::size_t end_of_blank(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end < text.size() && std::isspace(static_cast<unsigned char>(text[end])) != 0) ++end;
@@ -91,7 +91,7 @@ class Mutation {
   }
 
  private:
-  /// Not a distribution of the library: those differ between libraries.
+  /// Not a distribution of the standard library: these differ between implementations.
   std::size_t below(std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random_() % n); }
   template <class List>
   std::string one_of(const List& list) {
@@ -121,7 +121,7 @@ class Mutation {
 
   void change() {
     if (words().empty()) return;
-    // Twice as often what more often leaves a program.
+    // Mutations that more often leave a valid program have twice the weight.
     switch (below(20)) {
       case 0: return exchange(words());
       case 1: return leave_out();
@@ -183,7 +183,7 @@ class Mutation {
     const auto types = where([](const Piece& p) { return std::ranges::find(kTypes, p.text) != kTypes.end(); });
     if (!types.empty()) pieces_[types[below(types.size())]].text = one_of(kTypes);
   }
-  /// One more or one fewer between brackets: `[n, m]` becomes `[n]` or `[n, m, m]`.
+  /// Adds or removes a dimension: `[n, m]` becomes `[n]` or `[n, m, m]`.
   void change_dimension() {
     const auto commas = where([](const Piece& p) { return p.text == "," || p.text == "["; });
     if (commas.empty()) return;
@@ -201,7 +201,7 @@ class Mutation {
     const auto signs = of_kind(Kind::kSign);
     if (!signs.empty()) pieces_[signs[below(signs.size())]].text = " " + one_of(kSigns) + " ";
   }
-  /// From behind a `;` or a brace to the next `;`.
+  /// A statement extends from after a `;` or a brace to the next `;`.
   void change_statement() {
     const auto ends = where([](const Piece& p) { return p.text == ";"; });
     if (ends.size() < 2) return;

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-// Small mistakes in programs: the kind that leaves most of a program right, so that it comes far into the compiler.
+// Small mutations of programs that leave most of a program valid, so that it gets far into the compiler.
 
 namespace tdsl::tests {
 
-/// A piece of a program's text. White space and comments are pieces, too: the pieces together are the text.
+/// A piece of a program's text. White space and comments are pieces too: concatenated, the pieces give the text.
 struct Piece {
   enum class Kind : std::uint8_t { kBlank, kName, kInteger, kFloat, kString, kSign };
   Kind kind = Kind::kBlank;
@@ -18,9 +18,9 @@ struct Piece {
 };
 [[nodiscard]] std::vector<Piece> pieces_of(std::string_view program);
 
-/// Makes one to three changes: names are exchanged or replaced by others of the program or the language; pieces are
-/// left out, doubled, exchanged or replaced; literals become special numbers; types change; statements are left out,
-/// doubled or moved. The same generator state gives the same text on every machine.
+/// Applies one to three mutations: names are exchanged, or replaced by others of the program or the language; pieces
+/// are removed, duplicated, exchanged or replaced; literals become special numbers; types change; statements are
+/// removed, duplicated or moved. The same generator state gives the same text on every machine.
 [[nodiscard]] std::string mutated(std::string_view program, std::mt19937_64& random);
 
 }  // namespace tdsl::tests

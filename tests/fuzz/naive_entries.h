@@ -6,7 +6,7 @@
 
 namespace tdsl::tests {
 
-/// What a naive reader makes of a file.
+/// A file's contents according to a naive reader.
 struct NaiveEntries {
   std::vector<std::int64_t> shape;
   std::vector<std::pair<std::vector<std::int64_t>, double>> entries;

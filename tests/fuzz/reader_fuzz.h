@@ -18,12 +18,13 @@
 #include "tests/fuzz/csv_fuzz.h"
 #include "tests/fuzz/naive_entries.h"
 
-// What holds for every file of entries, whatever is in it: a tensor or one error that names the file; the same entries
-// for every number of parts; of Matrix Market and comma-separated values those of a naive reader.
+// Checks properties of the readers for every file of entries: they give a tensor or a single error that names the file;
+// the same entries for every number of parts; and, for Matrix Market and comma-separated values, those of a naive
+// reader.
 
 namespace tdsl::tests {
 
-/// Matrix Market by the letter of its description, as slowly as may be. Of files that are right.
+/// Reads valid Matrix Market files literally by their specification, without regard to speed.
 inline NaiveEntries read_matrix_market(const std::string& text) {
   std::istringstream file(text);
   std::string line, word, format, field, symmetry;
@@ -56,7 +57,7 @@ inline NaiveEntries read_matrix_market(const std::string& text) {
   return result;
 }
 
-/// What a reader makes of a file: its entries in order, or an error.
+/// A reader's result: the entries in order, or an error.
 inline std::optional<NaiveEntries> read_in_parts(const std::string& path, std::int64_t parts) {
   NaiveEntries result;
   try {
@@ -97,7 +98,7 @@ inline void require_equal(const NaiveEntries& a, const NaiveEntries& b, const st
   if (!equal) throw std::logic_error("entries differ: " + what);
 }
 
-/// `extension`: .mtx, .tns, .npz or .csv. Throws logic_error where a promise is broken.
+/// `extension`: .mtx, .tns, .npz or .csv. Throws logic_error on failure.
 inline void check_reader(const std::string& content, const std::string& extension) {
   static const std::string folder = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
   const std::string path = folder + "/tdsl-reader-" + std::to_string(::getpid()) + extension;
@@ -114,7 +115,7 @@ inline void check_reader(const std::string& content, const std::string& extensio
   ::unlink(path.c_str());
 }
 
-/// The first byte says which kind of file the others are.
+/// The first byte selects the format of the rest.
 inline void check_reader_input(const std::string& input) {
   static const char* const kExtensions[] = {".mtx", ".tns", ".npz", ".csv"};
   if (!input.empty()) check_reader(input.substr(1), kExtensions[static_cast<unsigned char>(input[0]) % 4]);

@@ -1,4 +1,4 @@
-"""reader_seeds.py FOLDER: small sound files of entries, each behind the byte that says its kind."""
+"""reader_seeds.py FOLDER: small valid files of entries, each preceded by the byte that selects its format."""
 import io
 import sys
 import zipfile

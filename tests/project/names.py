@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The runtime's files can be compiled as few large ones, as the tree of `tdslc emit --project` does: names in unnamed namespaces of one part
-are distinct, and are not those of types in headers. A second's stand-in for the compiler, which only `run.py` asks.
+"""The runtime's files can be compiled as a few large ones, like the tree of `tdslc emit --project`: names in unnamed namespaces of one part
+are distinct, and differ from those of types in headers. Takes a second, instead of the compilation done by `run.py`.
 One line: PASS project/names, or FAIL project/names: why."""
 import re
 import sys
@@ -14,12 +14,12 @@ FUNCTION = re.compile(r"[\w:<>,&*\[\] ]*?[\w>\]][ *&]+(\w+)\((.*)")
 
 
 def parameters(text):
-    """Types of a function's parameters, as far as its first line has them."""
+    """Types of a function's parameters, as far as they are on its first line."""
     return ",".join(re.sub(r"\s*\w+(?: = .*)?$", "", word.split("{")[0].rstrip(") ")) for word in text.split(", "))
 
 
 def named(path):
-    """(namespace, unnamed or not, what, name) of what a file defines at the left margin."""
+    """(namespace, unnamed or not, kind, name) of a file's definitions at the left margin."""
     inside, before = [], ""
     for line in path.read_text().splitlines():
         if opened := re.match(r"(?:inline )?namespace ?([\w:]*) ?\{", line):
@@ -43,7 +43,7 @@ def named(path):
 
 
 def parts(cmake):
-    """Of the sources, as the tree's CMake file takes them apart."""
+    """Parts of the sources, as in the tree's CMake file."""
     text = cmake.read_text()
     left_out = re.search(r'EXCLUDE REGEX "(.*)"', text)[1].replace("\\\\", "\\")
     rest = sorted(p for p in (ROOT / "runtime").rglob("*.cpp") if not re.search(left_out, str(p.relative_to(ROOT))))
@@ -56,7 +56,7 @@ def parts(cmake):
 
 
 def clashes():
-    # A namespace that a file uses is used by those after it, too.
+    # A using-directive of a file also applies to the files after it.
     used = {name for path in (ROOT / "runtime").rglob("*.cpp") for name in re.findall(r"(?m)^using namespace (\w+);", path.read_text())}
     seen_as = lambda where: "::".join(word for word in where.split("::") if word not in used)
     of_headers = defaultdict(list)

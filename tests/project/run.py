@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""What `tdslc emit --project` writes builds where tdslc is not found, and gives the bits of `tdslc build` on 1 and 3 ranks: PASS project/builds with
-the seconds of processor time that building took (target: 150), or FAIL project/builds: why. Without --long: PASS project/tree, where the tree is
-whole and can be configured, and its program compiled."""
+"""The output of `tdslc emit --project` builds without tdslc, and gives the bits of `tdslc build` on 1 and 3 ranks: PASS project/builds with
+the CPU seconds of building (target: 150), or FAIL project/builds: why. Without --long: PASS project/tree, if the tree is
+complete, can be configured, and its program compiles."""
 import argparse
 import os
 import re
@@ -25,7 +25,7 @@ def matrices(**shapes):
     return {name: rng.standard_normal(shape) for name, shape in shapes.items()}
 
 
-# Program, inputs, outputs. The first one's tree is built, the others are added to it.
+# Program, inputs, outputs. The first one's tree is built; the others are added to it.
 PROGRAMS = [
     (HERE / "everything.tdsl", matrices(A=(200, 200), b=200), ("C", "x", "y", "s", "w", "R", "L", "I", "E")),
     (SAMPLES / "matmul.tdsl", matrices(A=(190, 70), B=(70, 130)), ("C",)),
@@ -76,7 +76,7 @@ def without_tdslc():
 
 
 def check_build(tdslc, work, jobs):
-    """Returns the seconds."""
+    """Returns the CPU seconds."""
     tree, out = work / "tree", work / "out"
     run([tdslc, "emit", PROGRAMS[0][0], "--project", tree])
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -95,8 +95,8 @@ def check_build(tdslc, work, jobs):
 
 
 def check_tree(tdslc, work):
-    """What can be told in seconds."""
-    source = SAMPLES / "own_kernels.tdsl"  # which includes a header of its own
+    """Checks that take only seconds."""
+    source = SAMPLES / "own_kernels.tdsl"  # includes a header of its own
     tree = work / "tree"
     run([tdslc, "emit", source, "--project", tree])
     files = {str(p.relative_to(tree)) for p in tree.rglob("*") if p.is_file()}

@@ -1,4 +1,4 @@
-"""Many programs in one file: evaluated, built and launched together, compared one by one."""
+"""Many programs in one file: evaluated, built and launched together, compared individually."""
 import json
 import re
 import shutil
@@ -15,9 +15,9 @@ import plans
 
 ERROR_LINE = re.compile(r"batch\.tdsl:(\d+)(?::\d+)?: ?(.*)")
 LEAST_WINDOW = re.compile(r"smallest legal value is --window (\d+)")
-# A size of some program depends on computed data.
+# A size in some program depends on computed data.
 NO_PLAN = "there is no plan before the program runs"
-# Kinds of failures that say nothing about right or wrong: the compiler says that it cannot do this yet.
+# Failures without a verdict: the compiler reports that it does not support the program yet.
 UNSUPPORTED = "unsupported"
 
 
@@ -26,12 +26,12 @@ class Point(NamedTuple):
     ranks: int
     tile: Optional[str] = None
     threads: int = 1
-    window: bool = False  # the smallest legal one
+    window: bool = False  # the least legal one
     delays: int = 0
     factorise: str = "auto"
     reproducible: bool = False
     schedule: str = "auto"
-    imposed: int = 0  # seed of a random plan, if not 0
+    imposed: int = 0  # seed of a random plan; 0: none
 
     def __str__(self):
         return (f"ranks={self.ranks} tile={self.tile or 'auto'} threads={self.threads}"
@@ -55,7 +55,7 @@ class Tools(NamedTuple):
 
 
 class Stuck(Exception):
-    """A step failed as a whole, and no line says whose fault it is."""
+    """A step failed as a whole, and no line identifies the program."""
 
     def __init__(self, kind, text, point=None):
         super().__init__(text)
@@ -112,9 +112,9 @@ class Batch:
         return [word for index, name in self.outputs()
                 for word in (f"--{self.prefix(index)}{name}", folder / f"{self.prefix(index)}{name}.npy")]
 
-    # --- failures with an owner
+    # --- failures with a known program
     def blame(self, kind, text, point=None):
-        """Takes the programs whose lines a message names out of the batch; whether there were any."""
+        """Removes the programs whose lines a message contains from the batch; returns whether there were any."""
         found = {}
         for line in text.splitlines():
             match = ERROR_LINE.search(line)
@@ -129,7 +129,7 @@ class Batch:
         self.failures.append(Failure(self.members.pop(index), kind, text, point))
 
     def step(self, kind, command, limit):
-        """Runs a command on the batch; programs that an error names are taken out, and it runs again."""
+        """Runs a command on the batch; programs named by an error are removed, and it runs again."""
         while self.members:
             self.write()
             result = launch.run(command(), limit)
@@ -167,7 +167,7 @@ class Batch:
         self.step("build", command, 300 + 3 * self.limit)
 
     def run(self, point):
-        """One launch; failures of single programs are recorded, others raise Stuck."""
+        """One launch; failures of individual programs are recorded, others raise Stuck."""
         folder = self.folder / "run"
         shutil.rmtree(folder, ignore_errors=True)
         statistics = self.folder / "stats.json"
@@ -215,11 +215,11 @@ class Batch:
         except plans.Unusable as unusable:
             if NO_PLAN in str(unusable):
                 self.unplanned += 1
-                return None  # the run is planned as it goes
+                return None  # planned step by step
             raise Stuck("plan", str(unusable), point)
 
     def build_and_evaluate(self):
-        """Programs that cannot be built leave; the others are evaluated again then: random numbers depend on their place."""
+        """Removes programs that cannot be built and reevaluates the others: random numbers depend on their position."""
         before = len(self.members)
         if before:
             self.build()
@@ -246,7 +246,7 @@ class Batch:
             if message:
                 wrong.setdefault(index, message)
         for index, message in wrong.items():
-            # It stays in the executable; only its results are not looked at any more.
+            # It stays in the executable; its results are ignored from now on.
             self.failures.append(Failure(self.members[index], "difference", message, point))
         self.ignore(set(wrong))
 
@@ -271,7 +271,7 @@ class Batch:
         return f"printed {got}, not {want}"
 
     def check_survey(self, region, point, options):
-        """The survey at start found what `explain` finds, and all sites of the run if it saw the whole program."""
+        """The initial survey found what `explain` finds, and all sites of the run if it covered the whole program."""
         options = [*self.arguments(), *self.output_arguments(self.folder / "run"), *options]
         explain = [self.tools.tdslc, "explain", self.path, *self.tools.extra]
         message = launch.other_region(explain, point.ranks, options, region, self.limit)
@@ -279,7 +279,7 @@ class Batch:
             raise Stuck("survey", message or f"{region['unsurveyed']} operations were not surveyed", point)
 
     def check_statistics(self, statistics, point):
-        """Nothing is left in memory, what is sent is received, and the counts lie within the predictions."""
+        """No block is left, bytes sent equal bytes received, and counts are within predictions."""
         ranks = statistics["per_rank"]
         if any(r["blocks_at_exit"] for r in ranks):
             raise Stuck("statistics", f"blocks at exit: {[r['blocks_at_exit'] for r in ranks]}", point)
@@ -308,7 +308,7 @@ def printed_values(text):
 
 
 def run_batch(programs, folder, tools, points, log=lambda text: None, bisect=True):
-    """Failures of the programs at the points, and the batches' counters. What fails without a line is bisected."""
+    """Failures of the programs at the points, and the batches' counters. Failures without a line are bisected."""
     batch = Batch(programs, folder, tools)
     counters = dict.fromkeys(("compared", "open", "inexact", "launches", "decisions", "refused", "unplanned"), 0)
     failures, pending = [], list(points)
@@ -331,7 +331,7 @@ def run_batch(programs, folder, tools, points, log=lambda text: None, bisect=Tru
             pending.pop(0)
         return finish()
     except Stuck as stuck:
-        # Those that failed with a name are done; what is left is cut in two.
+        # Programs with identified failures are done; the rest is bisected.
         left = [p for p in batch.members.values() if p.outputs]
         done, counters = finish()
         if len(left) <= 1 or not bisect:

@@ -1,4 +1,4 @@
-"""What generated programs exercised: node kinds, operators, features, remarks of passes, classes of operations."""
+"""Coverage of generated programs: node kinds, operators, features, remarks of passes, classes of operations."""
 import collections
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ class Coverage:
         self.gradients = 0
 
     def add(self, tdslc, path):
-        """Counts what the compiler makes of a program."""
+        """Counts the constructs in the compiler's output for a program."""
         self.gradients += Path(path).read_text().count(" = grad(")
         result = launch.run([tdslc, "passes", path, "--dump-after", "simplify"], 60)
         begin = result.out.find("after simplify:")

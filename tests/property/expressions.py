@@ -1,20 +1,20 @@
-"""Random well-typed expressions: element-wise trees, whole-tensor operations, index notation."""
+"""Random well-typed expressions: elementwise trees, whole-tensor operations, index notation."""
 import math
 
 import intervals
 from model import Expr, FLOATS, INTEGERS
 
-# Values stay below these, so that nothing overflows and, in exact programs, every order of summation gives the same bits.
+# Bounds on values, so that nothing overflows and, in exact programs, every summation order gives the same bits.
 LIMITS = {True: {"f64": 2.0**40, "f32": 2.0**18, "i64": 2**45, "i32": 2**26, "bool": 1},
           False: {"f64": 1e6, "f32": 1e4, "i64": 2**45, "i32": 2**26, "bool": 1}}
-# Points of one statement, everything nested in it included.
+# Points per statement, including nested ones.
 MOST_POINTS = 20000
 LABEL_NAMES = ["i", "j", "k", "l", "u", "v", "w", "x", "y", "z", "ii", "jj", "kk", "ll", "uu", "vv"]
 
 
 class Label:
-    """An index variable or loop variable with values in [low, high). `dim`: runs over this extent only because it stands
-    bare in it; None: has a range of its own."""
+    """An index variable or loop variable with values in [low, high). `dim`: its range is this extent, inferred from its use as a bare
+    subscript; None: it has an explicit range."""
 
     def __init__(self, name, low, high, dim=None):
         self.name, self.low, self.high, self.dim = name, low, high, dim
@@ -24,7 +24,7 @@ class Label:
 
 
 class Context:
-    """What an expression may use: index variables, loop variables, and how many points evaluate it."""
+    """What an expression may use: index variables, loop variables, and the number of points that evaluate it."""
 
     def __init__(self, labels=(), loops=(), points=1, taken=()):
         self.labels, self.loops, self.points, self.taken = list(labels), list(loops), points, set(taken)
@@ -36,7 +36,7 @@ class Context:
         return Context(self.labels + list(labels), self.loops, points, self.taken | {x.name for x in labels})
 
     def closed(self):
-        """For subexpressions that may not mention index variables."""
+        """For subexpressions without index variables."""
         return Context((), self.loops, self.points, self.taken)
 
     def fresh(self, count):
@@ -58,7 +58,7 @@ def ranged(template, children, scalar, shape, interval, weak=False, bare=()):
 class Expressions:
     """The expression half of the generator. Subclasses provide `rng`, `exact`, `values`, `dims`, `functions`."""
 
-    # --- small things
+    # --- helpers
     def limit(self, scalar):
         return LIMITS[self.exact][scalar]
 
@@ -84,11 +84,11 @@ class Expressions:
         return Expr(f"({text})" if value < 0 else text, [], scalar, (), value, value, weak=True)
 
     def strong(self, e):
-        """The same value with a type that does not adapt to its surroundings."""
+        """The same value with a type that does not adapt to its context."""
         return Expr(f"{e.scalar}({{0}})", [e], e.scalar, e.shape, e.low, e.high) if e.weak else e
 
     def fit(self, e, limit):
-        """e, cut to [-limit, limit] if it may lie outside."""
+        """e, clamped to [-limit, limit] if it may be outside."""
         if e.scalar == "bool" or (e.low >= -limit and e.high <= limit):
             return e
         interval = max(e.low, -limit), min(e.high, limit)
@@ -105,9 +105,9 @@ class Expressions:
     def bounded(self, e):
         return self.fit(e, self.limit(e.scalar))
 
-    # --- element-wise
+    # --- elementwise
     def expr(self, scalar, shape, context, depth):
-        """A value of this type: whole tensors for a shape, one element per point of the context for ()."""
+        """A value of this type: a whole tensor for a shape, one element per point of the context for ()."""
         if depth <= 0 or self.chance(0.12):
             return self.leaf(scalar, shape, context)
         makers = [(self.elementwise, 10), (self.function, 3 if scalar != "bool" else 1), (self.choose, 1.5), (self.converted, 1)]
@@ -129,7 +129,7 @@ class Expressions:
         return self.read(scalar, context)
 
     def operand_types(self, scalar):
-        """Two types whose arithmetic gives `scalar`."""
+        """Two types whose arithmetic result type is `scalar`."""
         if scalar == "f64" and self.chance(0.25):
             other = self.rng.choice(["i64", "i32", "f32", "bool"])
             return self.rng.choice([("f64", other), (other, "f64")])
@@ -191,7 +191,7 @@ class Expressions:
         return self.division(op, scalar, shape, a, context, depth)
 
     def division(self, op, scalar, shape, a, context, depth):
-        """`/ % mod` by something that is never 0."""
+        """`/ % mod` with a divisor that is never 0."""
         if op == "/" and self.exact and scalar in FLOATS:
             if scalar == "f32":
                 return None
@@ -270,7 +270,7 @@ class Expressions:
         return Expr(f"{scalar}({{0}})", [a], scalar, shape, *intervals.symmetric((a.low, a.high)))
 
     def call(self, scalar, shape, context, depth):
-        """A user's function of scalars, applied per element."""
+        """A user's scalar function, applied elementwise."""
         fitting = [f for f in self.functions if f.scalar == scalar and f.elementwise]
         if not fitting:
             return None
@@ -282,7 +282,7 @@ class Expressions:
     # --- leaves
     def leaf(self, scalar, shape, context):
         if scalar == "bool" and self.chance(0.6):
-            # Few tensors are bool: a comparison of others says more than a constant.
+            # Few tensors are bool: comparisons of others are more informative than constants.
             t = self.rng.choice(["f64", "f64", "i64"])
             a = self.leaf(t, shape, context)
             if not a.weak:
@@ -351,7 +351,7 @@ class Expressions:
 
     # --- reads and subscripts
     def read(self, scalar, context, label=None):
-        """One element of a tensor; with `label`, one that has it bare in one of its subscripts."""
+        """One element of a tensor; with `label`, one that has it as a bare subscript."""
         fitting = [v for v in self.values if v.scalar == scalar and v.shape]
         if label is not None:
             fitting = [v for v in fitting if label.dim in v.shape]
@@ -374,7 +374,7 @@ class Expressions:
         size, options = dim.size, []
         for label in context.labels + context.loops:
             low, high = label.low, label.high  # half-open
-            fits = 0 <= low and high <= size  # of an empty range, too: the compiler refuses what no range fits
+            fits = 0 <= low and high <= size  # also for an empty range: the compiler rejects subscripts whose range never fits
             if label.dim == dim or (label.dim is None and fits):
                 bare = Expr(label.name, [], "i64", (), low, high, bare={(label.name, dim.text)})
                 options.append((bare, 10))

@@ -13,7 +13,7 @@ from stored import Stored
 SIZES = [1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 11, 13]
 
 
-# Templates that may stand for each other without leaving the range of values.
+# Templates that may replace each other without leaving the range of values.
 SWAPS = {"min({0}, {1})": "max({0}, {1})", "max({0}, {1})": "min({0}, {1})", "({0} < {1})": "({0} > {1})", "({0} > {1})": "({0} < {1})",
          "({0} <= {1})": "({0} >= {1})", "({0} >= {1})": "({0} <= {1})", "({0} == {1})": "({0} != {1})", "({0} && {1})": "({0} || {1})",
          "(if {0} then {1} else {2})": "(if {0} then {2} else {1})", "where({0}, {1}, {2})": "where({0}, {2}, {1})", "true": "false"}
@@ -28,11 +28,11 @@ class Function:
 class Generator(Stored, Pipelines):
     def __init__(self, seed, exact, sparse=False):
         self.rng, self.exact = random.Random(seed), exact
-        self.sparse_alone = sparse  # tensors of Stored and hardly anything else
+        self.sparse_alone = sparse  # sparse tensors and hardly anything else
         self.program = Program(seed, exact)
         self.values, self.functions, self.dims = [], [], []
         self.counter, self.loops_made, self.trips = 0, 0, 1
-        self.only_outputs = []  # names whose values nothing is known about
+        self.only_outputs = []  # names whose values have no known bounds
         self.random_allowed, self.may_be_empty = True, False
         self.wild = None  # names of inputs with inf and nan
         self.stored = None  # names of sparse tensors of every rank
@@ -70,7 +70,7 @@ class Generator(Stored, Pipelines):
         if self.chance(0.05):
             base[-1].size = 0
         if self.chance(0.15):
-            # Sizes known when compiling: passes may decide more.
+            # Sizes known at compile time: passes may decide more.
             base = [Dim(str(d.size), d.size) for d in base]
         self.program.dims = list(base)
         self.dims = base * 3
@@ -124,7 +124,7 @@ class Generator(Stored, Pipelines):
         self.values.append(Value(name, scalar, (), value, value))
 
     def wild_inputs(self):
-        """A sparse matrix and a dense one with inf and nan among their elements. Only dedicated outputs read them."""
+        """A sparse matrix and a dense one with some elements inf and nan. Only dedicated outputs read them."""
         if len(self.program.dims) < 2 or not self.chance(0.3):
             return
         rows, columns = self.program.dims[0], self.program.dims[-1]
@@ -137,7 +137,7 @@ class Generator(Stored, Pipelines):
             self.wild[name[-1]] = "$" + name
 
     def wild_outputs(self):
-        """What absent elements mean against inf and nan: the same inline, by a name, in a function and as a sum."""
+        """Absent elements combined with inf and nan: inline, through a name, in a function, and in a sum."""
         forms = ["W * D", "D * W", "W / D", "(W != 0.0) * D", "(W > 1.0) * (D * W)", "W @ v", "W @ D'", "W' @ D", "W @ W'", "sum(W * D, axis=0)", "sum(W, axis=1)", "W + W * D",
                  "(W + D) * W", "min(W, W * D) * v", "max(W, 0.0) * D", "abs(W) * v / D", "(-W) * D", "dense(W) * D", "sparse(D) * inf", "W[:, ::2] * inf",
                  "W' * inf", "relu(W) * nan", "(W ** 2) * D", "where(W > 0.0, D, 0.0) * inf", "any(W != 0.0, axis=0)", "nnz(W * D)"]
@@ -157,7 +157,7 @@ class Generator(Stored, Pipelines):
             self.walked_outputs()
 
     def walked_outputs(self):
-        """What goes over the stored elements of W, of results with its coordinates, and in loops."""
+        """Iteration over the stored elements of W, results with its pattern, and loops."""
         maps = ["W[i, j] / v[j]", "W[i, j] * D[i, j]", "abs(W[i, j])", "if W[i, j] > 0.0 then W[i, j] * v[j] else 0.0", "W[i, j] * sum[k](D[i, k] * v[k])",
                 "sum[k](W[i, j] * D[i, k] * v[k])", "W[i, j] - W[i, j] * v[j]", "-W[i, j]", "W[i, j]"]
         ways = ["P @ v", "P' @ (P @ v)", "P @ D'", "P' @ D", "sum(P, axis=0)", "sum(P)", "nnz(P)", "P", "exp(P)", "max(P, axis=1)", "any(P != 0.0, axis=1)", "P * W", "P' @ W"]
@@ -183,7 +183,7 @@ class Generator(Stored, Pipelines):
 
     # --- functions
     def scalar_function(self):
-        """An untyped function: inlined, applied per element."""
+        """An untyped function: inlined, applied elementwise."""
         outer = self.values, self.dims, self.functions, self.random_allowed
         scalar = self.rng.choice(["f64", "f64", "i64"])
         reach = 8 if self.exact or scalar == "i64" else 4.0
@@ -192,7 +192,7 @@ class Generator(Stored, Pipelines):
         parameters = self.values
         self.dims, self.functions, self.random_allowed = [], [], False
         body = self.expr(scalar, (), Context(), self.rng.choice([1, 2, 3]))
-        # Its type must not depend on what the arguments are.
+        # Its type must not depend on the argument types.
         read = Expr(f"${parameters[0].name}", [], scalar, (), -reach, reach)
         body = self.bounded(Expr("({0} + {1})", [body, read], scalar, (), *intervals.add((body.low, body.high), (-reach, reach))))
         self.values, self.dims, self.functions, self.random_allowed = outer
@@ -200,7 +200,7 @@ class Generator(Stored, Pipelines):
         self.program.statements.append(Stmt(f"fn ${name}({', '.join('$' + p.name for p in parameters)}) = {{0}};", [body]))
 
     def procedure(self):
-        """A function of scalars with variables, loops and branches, applied per element."""
+        """A scalar function with variables, loops and branches, applied elementwise."""
         outer = self.values, self.dims, self.functions, self.random_allowed
         scalar = self.rng.choice(["f64", "f64", "i64"])
         reach = 8 if self.exact or scalar == "i64" else 4.0
@@ -279,7 +279,7 @@ class Generator(Stored, Pipelines):
 
     @staticmethod
     def first_appearance(e, order):
-        """The names in the order in which they first appear as lone subscripts in the text."""
+        """Names in the order of their first appearance as bare subscripts in the text."""
         text, places = e.text(), []
         for name in order:
             found = [p for p in (text.find(f"[{name},"), text.find(f"[{name}]"), text.find(f", {name},"), text.find(f", {name}]")) if p >= 0]
@@ -288,7 +288,7 @@ class Generator(Stored, Pipelines):
 
     # --- variations
     def twin(self, context):
-        """An earlier declaration once more, with something in it changed: what looks alike must not count as the same."""
+        """A copy of an earlier declaration with a small change: similar values must not be treated as equal."""
         candidates = [s for s in self.program.statements if re.match(r"let \$[xt]\d+[\[ :]", s.template) and s.exprs]
         if not candidates:
             return None
@@ -307,7 +307,7 @@ class Generator(Stored, Pipelines):
         return result
 
     def mutate(self, e):
-        """Another operator or literal somewhere, with values in the same range."""
+        """A different operator or literal somewhere, with values in the same range."""
         spots, todo = [], [e]
         while todo:
             x = todo.pop()
@@ -319,7 +319,7 @@ class Generator(Stored, Pipelines):
             x.template = SWAPS[x.template]
 
     def chain(self, context):
-        """A product of several matrices: the compiler may choose the order."""
+        """A product of several matrices, which the compiler may reorder."""
         matrices = [v for v in self.values if v.scalar == "f64" and len(v.shape) == 2 and max(abs(v.low), abs(v.high)) <= 8]
         if not matrices:
             return None
@@ -378,7 +378,7 @@ class Generator(Stored, Pipelines):
 
 
 def generate(seed, exact=None, sparse=False):
-    """The program of a seed. `exact`: None lets the seed decide. `sparse`: mostly of sparse tensors."""
+    """The program for a seed. `exact`: None lets the seed decide. `sparse`: mostly sparse tensors."""
     choose = random.Random(f"{seed} mode")
     return Generator(seed, choose.random() < 0.6 if exact is None else exact, sparse).generate()
 

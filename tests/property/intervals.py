@@ -1,4 +1,4 @@
-"""Where the values of operators lie, so that generated programs do not overflow."""
+"""Interval arithmetic for operators, so that generated programs do not overflow."""
 import math
 
 

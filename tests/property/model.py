@@ -1,4 +1,4 @@
-"""Generated programs as trees: expressions with type and value range, statements, inputs. `$` in a text stands for the
+"""Generated programs as trees: expressions with type and value range, statements, inputs. `$` in a text is replaced by the
 program's prefix, so that many programs fit into one file."""
 import math
 from pathlib import Path
@@ -11,13 +11,13 @@ INTEGERS = ("i32", "i64")
 
 
 class Dim:
-    """An extent: its text in the program, over base dimensions like `$n`, and its size."""
+    """An extent: its text in the program, in terms of base dimensions like `$n`, and its size."""
 
     def __init__(self, text, size):
         self.text, self.size = text, size
 
     def resized(self, sizes):
-        """The same extent where the base dimensions have other sizes (a dict from texts like `$n`)."""
+        """The same extent for different sizes of base dimensions (a dict from texts like `$n`)."""
         names = {name.replace("$", "dim_"): size for name, size in sizes.items()}
         return Dim(self.text, int(eval(self.text.replace("$", "dim_"), {}, names)))
 
@@ -32,8 +32,8 @@ class Dim:
 
 
 class Expr:
-    """`template` with `{0}`, `{1}` for the children. `scalar`: element type; `shape`: tuple of Dim; all elements lie in
-    [low, high]. `weak`: made of literals only, takes the type it meets. `bare`: {(index variable, extent)} where an index
+    """`template` with `{0}`, `{1}` for the children. `scalar`: element type; `shape`: tuple of Dim; all elements are in
+    [low, high]. `weak`: made of literals only, adapts its type to the context. `bare`: {(index variable, extent)} where an index
     variable is a whole subscript."""
 
     def __init__(self, template, children, scalar, shape, low, high, weak=False, bare=()):
@@ -61,7 +61,7 @@ class Expr:
 
 
 class Stmt:
-    """`template` with `{0}` … for the expressions, and blocks in braces after it: `if … { … } else { … }`."""
+    """`template` with `{0}` … for the expressions, followed by blocks in braces: `if … { … } else { … }`."""
 
     def __init__(self, template, exprs=(), blocks=None):
         self.template, self.exprs, self.blocks = template, list(exprs), blocks
@@ -84,8 +84,8 @@ class Stmt:
 
 
 class Input:
-    """A file to be made: integers in [low, high] (as floats in float types), or uniform floats there; positions in the
-    dimension `index_of` if given. `density`: of the elements that are not 0, None: all. `wild`: among them inf, -inf and nan."""
+    """An input file to generate: integers in [low, high] (as floats for float types), or uniform floats; positions in the
+    dimension `index_of` if given. `density`: fraction of nonzero elements, None: all. `wild`: including inf, -inf and nan."""
 
     def __init__(self, name, scalar, shape, low, high, whole, seed, index_of=None, density=None, wild=False):
         self.name, self.scalar, self.shape = name, scalar, tuple(shape)
@@ -114,7 +114,7 @@ class Input:
 
     @property
     def extension(self):
-        """Most sparse tensors are files of entries."""
+        """Most sparse tensors are written as files of entries."""
         if self.density is None or self.scalar == "bool":
             return ".npy"
         if len(self.shape) == 2:
@@ -131,14 +131,14 @@ class Input:
             Path(path).write_text(self.entries_text(), encoding="ascii")
 
     def save_rows(self, path):
-        """Compressed rows as SciPy saves them, some of the elements 0."""
+        """Compressed rows in SciPy's format, including some zeros."""
         values, rng = self.make(), np.random.default_rng(self.seed + 1)
         stored = (values != 0) | (rng.random(values.shape) < 0.05)
         pointers = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
         np.savez(path, indices=np.nonzero(stored)[1].astype(np.int32), indptr=pointers.astype(np.int32), format=np.array(b"csr"), shape=np.array(values.shape), data=values[stored])
 
     def entries_text(self):
-        """Entries in any order, some of them 0, some in two parts that are added."""
+        """Entries in any order, some of them 0, some split into two duplicates."""
         values, rng = self.make(), np.random.default_rng(self.seed + 1)
         entries = []
         for at, v in np.ndenumerate(values):
@@ -157,7 +157,7 @@ class Input:
 
 
 class Program:
-    """`exact`: all floats are small whole numbers, so every order of evaluation gives the same bits."""
+    """`exact`: all floats are small integers, so every order of evaluation gives the same bits."""
 
     def __init__(self, seed, exact):
         self.seed, self.exact = seed, exact
@@ -174,7 +174,7 @@ class Program:
         return result
 
     def resize(self, sizes):
-        """Gives base dimensions other sizes."""
+        """Changes the sizes of base dimensions."""
         self.dims = [Dim(d.text, sizes.get(d.text, d.size)) for d in self.dims]
         self.inputs = [i.resized({d.text: d.size for d in self.dims}) for i in self.inputs]
 
@@ -185,7 +185,7 @@ class Program:
         return "\n".join(self.lines(prefix)) + "\n"
 
     def declared_outputs(self):
-        """Outputs that the statements still have (shrinking removes some)."""
+        """Outputs still present in the statements (shrinking removes some)."""
         lines = [line for s in self.statements for line in s.lines()]
         return [o for o in self.outputs if any(line.startswith(f"output ${o}") for line in lines)]
 

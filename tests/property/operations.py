@@ -22,7 +22,7 @@ class Operations(Expressions):
         return maker(scalar, shape, context, depth)
 
     def factor(self, scalar, shape, context, depth, count):
-        """An operand of a sum of `count` products."""
+        """An operand for a sum of `count` products."""
         e = self.expr(scalar, shape, context, depth - 1)
         return self.fit(e, int((self.limit(scalar) / max(count, 1)) ** 0.5))
 
@@ -75,7 +75,7 @@ class Operations(Expressions):
         return ranged(f"{op}({{0}}, axis={axis})", [a], scalar, shape, rule((a.low, a.high)))
 
     def stretched(self, scalar, shape, context, depth):
-        """`A - max(A, axis=…, keepdims=true)`, or a slice of size 1 that stretches."""
+        """`A - max(A, axis=…, keepdims=true)`, or a slice of size 1 that is broadcast."""
         if scalar == "bool" or size_of(shape) == 0:
             return None
         a = self.strong(self.expr(scalar, shape, context, depth - 1))
@@ -93,7 +93,7 @@ class Operations(Expressions):
         return ranged("({0} + {1})", [a, b], scalar, shape, intervals.add((a.low, a.high), (b.low, b.high)))
 
     def slice(self, scalar, shape, context, depth):
-        """A slice of a named tensor with exactly this shape."""
+        """A slice of a named tensor with the given shape."""
         fitting = [v for v in self.values if v.scalar == scalar and len(v.shape) >= len(shape) and v.shape]
         self.rng.shuffle(fitting)
         for v in fitting[:6]:
@@ -110,7 +110,7 @@ class Operations(Expressions):
         return None
 
     def two(self, dim):
-        """The step 2, at times known only when the program runs."""
+        """The step 2, sometimes known only at run time."""
         return f"min(2, 2 + {dim.text})" if self.chance(0.4) else "2"
 
     def slice_part(self, dim, wanted, context):
@@ -194,7 +194,7 @@ class Operations(Expressions):
         limit, full = self.limit(scalar), self.limit(scalar)
         cut = int(full / max(count, 1))
 
-        # An empty one gives the identity; expressions above cut it.
+        # An empty reduction gives the identity; enclosing expressions clamp it.
         extremum = intervals.constant(-float("inf"), float("inf")) if self.may_be_empty else lambda x: x
 
         options = []
@@ -277,7 +277,7 @@ class Operations(Expressions):
         return ranged(f"{op}[{', '.join(head)}{where}]({{0}})", children, scalar, (), interval)
 
     def reduce_label(self, name, context):
-        """A label, the text of its range, and whether it may be empty at some points."""
+        """A label, the text of its range, and whether that may be empty at some points."""
         dim = self.rng.choice(self.dims)
         outer = [x for x in context.labels + context.loops if 0 <= x.low < x.high and x.high <= 20]
         kind = self.rng.choices(["bare", "all", "inner", "triangle", "by"], [8, 2, 1.5, 1.5 if outer else 0, 0.5])[0]
@@ -295,7 +295,7 @@ class Operations(Expressions):
         return Label(name, 0, max(o.high - 1, 0)), f" in 0..{o.name}", True
 
     def body(self, scalar, context, labels, depth):
-        """An operand of a reduction over the labels: often a product of reads that have them bare."""
+        """An operand of a reduction over the labels: often a product of reads with bare labels."""
         if scalar != "bool" and self.chance(0.6):
             first = labels[0] if labels[0].dim else None
             reads = [self.read(scalar, context, first), self.read(scalar, context, first if self.chance(0.7) else None)]

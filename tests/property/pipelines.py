@@ -1,4 +1,4 @@
-"""Definitions that only the next one reads, mostly under guards: what the compiler may put into one."""
+"""Chains of definitions with a single use each, mostly guarded: candidates for fusion."""
 import intervals
 from expressions import Label, MOST_POINTS, ranged
 from model import Expr, Stmt
@@ -8,7 +8,7 @@ from statements import Statements
 
 class Pipelines(Statements):
     def pipeline(self, context):
-        """Two to four definitions, each read by the next one alone; only the last has other readers."""
+        """Two to four definitions, each used only by the next; only the last has other uses."""
         scalar = self.rng.choices(["f64", "i64", "f32", "i32", "bool"], [6, 3, 1, 1, 1])[0]
         shape = self.shape()
         if size_of(shape) > MOST_ELEMENTS or size_of(shape) * context.points > MOST_POINTS:
@@ -24,7 +24,7 @@ class Pipelines(Statements):
         return statements
 
     def balanced_guard(self, labels, context):
-        """A condition that holds at some points and not at others."""
+        """A condition that holds at some points only."""
         kind = self.rng.choices(["parity", "order", "edge", "any"], [2, 2, 2, 4])[0]
         names = [x.name for x in labels]
         if kind == "parity":
@@ -37,7 +37,7 @@ class Pipelines(Statements):
         return self.expr("bool", (), context, self.rng.choice([1, 2]))
 
     def defined(self, shape, names, e, context, labels, guarded, ranges=()):
-        """`let x[i, j]: TYPE = e where … for …;` and its value in scope, the last one."""
+        """`let x[i, j]: TYPE = e where … for …;`, returning its value, now the last one in scope."""
         exprs, suffix = [e], ""
         if guarded:
             exprs.append(self.balanced_guard(labels, context))
@@ -56,7 +56,7 @@ class Pipelines(Statements):
         return self.defined(shape, names, e, inner, labels, self.chance(guards))
 
     def following(self, last, context):
-        """A definition that reads `last` once: at its own index variables, in another order, beside them, or reduced."""
+        """A definition that reads `last` once: at its own index variables, permuted, with additional variables, or reduced."""
         if not last.shape:
             return None
         kinds = [("same", 6), ("whole", 1.5), ("reduced", 3), ("shifted", 1.5), ("spread", 1)]
@@ -87,7 +87,7 @@ class Pipelines(Statements):
         return self.defined(tuple(shape), names, e, inner, labels, self.chance(0.4))
 
     def read_at(self, v, labels):
-        """v[i, j] at labels of its extents, each once."""
+        """v[i, j] with each label of its extents used once."""
         left, chosen = list(labels), []
         for dim in v.shape:
             fitting = [x for x in left if x.dim == dim]
@@ -100,7 +100,7 @@ class Pipelines(Statements):
         return Expr(f"${v.name}[{holes}]", subscripts, v.scalar, (), v.low, v.high)
 
     def mixed(self, a, b):
-        """Two values of one type in one."""
+        """Combines two values of the same type."""
         shape = a.shape
         if a.scalar == "bool":
             return Expr(f"({{0}} {self.rng.choice(['&&', '||', '!='])} {{1}})", [a, b], "bool", shape, 0, 1)

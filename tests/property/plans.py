@@ -1,4 +1,4 @@
-"""Random plans to impose: what `tdslc explain --save-plan` wrote, with some of its assignments changed to others that are legal."""
+"""Random plans to impose: output of `tdslc explain --save-plan` with some assignments replaced by other legal ones."""
 import collections
 import random
 import re
@@ -17,18 +17,18 @@ CHANGED = 0.4  # of the decisions
 
 
 class Unusable(Exception):
-    """No plan could be saved; the text says why."""
+    """No plan could be saved, for the given reason."""
 
 
 class Site:
-    """Dimensions of the result, reduced labels, and the sites that read the result."""
+    """Dimensions of the result, reduced labels, and sites that read the result."""
 
     def __init__(self):
         self.result, self.reduced, self.readers = [], [], set()
 
 
 def sites_of(region):
-    """By number, from what `tdslc explain --stage=region` prints."""
+    """By number, from `tdslc explain --stage=region`."""
     sites, makers = collections.defaultdict(Site), {}
     for line in region.splitlines():
         found = OPERATION.search(line)
@@ -46,7 +46,7 @@ def sites_of(region):
 
 
 class RandomPlan:
-    """The lines of a plan in a file and changes to them."""
+    """The lines of a plan file and changes to them."""
 
     def __init__(self, path, sites, rng):
         self.path, self.rng, self.sites, self.refused = path, rng, sites, 0
@@ -61,7 +61,7 @@ class RandomPlan:
         return len(self.lines) - 3
 
     def leave_out(self, message):
-        """Whether a message refuses a line; it is gone from the file then."""
+        """Whether a message rejects a line, which is then removed from the file."""
         line = REFUSED.search(message)
         if line is None:
             return False
@@ -71,12 +71,12 @@ class RandomPlan:
         return True
 
     def change_forms(self):
-        """Chooses among the forms of places that have several, and leaves only those lines."""
+        """Selects variants of multi-versioned places, and keeps only their lines."""
         forms = [line[:line.rindex(" ")] + f" {self.rng.randrange(2)}" for line in self.lines[3:] if line.startswith("choose ")]
         self.lines[3:] = forms
 
     def change(self, decisions):
-        """Of these decisions, changed at random, those of operations that the forms have."""
+        """Random changes to these decisions, for operations of the selected variants."""
         self.change_mesh()
         for line in decisions:
             needed = [int(line.split()[0]), *map(int, (READERS.search(line) or ["", ""])[1].split())]
@@ -87,7 +87,7 @@ class RandomPlan:
                 self.change_decision(len(self.lines) - 1)
 
     def change_mesh(self):
-        """Axes may number the ranks in any order."""
+        """Permutes the order in which axes number the ranks."""
         if "*" in self.lines[2]:
             return
         sizes = [int(size) for size in re.findall(r":(\d+)/", self.lines[2])]
@@ -98,7 +98,7 @@ class RandomPlan:
         self.lines[2] = "mesh" + "".join(f" {name}:{size}/{step}" for name, size, step in zip(self.axes, sizes, strides))
 
     def layout(self, names):
-        """Axes given at random to dimensions of these names, some to none, or all of it at one place."""
+        """Assigns axes at random to dimensions with these names, some to none, or everything to one place."""
         if not names or self.rng.random() < 0.2:
             return self.rng.choice(("everywhere", f"home {self.rng.randrange(self.ranks)}"))
         cut = {}
@@ -111,7 +111,7 @@ class RandomPlan:
         return " ".join(words + (["repeated"] if len(self.axes) > 1 and self.rng.random() < 0.2 else []))
 
     def change_decision(self, number):
-        """Other layouts of the work, of the result where partial results meet, and of a copy for the readers."""
+        """Other layouts of the work, of combined partial results, and of a copy for the readers."""
         number_of_site, kind, name, _ = DECISION.match(self.lines[number]).groups()
         site = self.sites[int(number_of_site)]
         work, more = self.layout(site.result + site.reduced), ""
@@ -124,7 +124,7 @@ class RandomPlan:
 
 
 def random_plan(explain, arguments, ranks, seed, path, limit):
-    """A plan for this many ranks, written to `path`, of the program with these arguments. `explain`: a command and its options before `--`."""
+    """Writes a plan for this many ranks and these arguments to `path`. `explain`: a command and its options before `--`."""
     rng = random.Random(seed)
 
     def told(*options):
@@ -135,7 +135,7 @@ def random_plan(explain, arguments, ranks, seed, path, limit):
 
     for schedule in (rng.choice(SCHEDULES), "search"):
         told("--schedule", schedule, "--save-plan", path)
-        if " schedule greedy\n" not in path.read_text():  # else the schedule does not know what to do with the program
+        if " schedule greedy\n" not in path.read_text():  # otherwise the schedule does not support the program
             break
     plan = RandomPlan(path, {}, rng)
     decisions = [line for line in plan.lines[3:] if not line.startswith("choose ")]

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Plants each bug of planted/ in a copy of the sources, one at a time, and checks that generated programs find it. Bugs in the readers of files
-(runtime/io/) are looked for by their tests: generated files in any number of parts.
+"""Plants each bug of planted/ in a copy of the sources, one at a time, and checks that generated programs find it. Bugs in file readers
+(runtime/io/) must be found by their tests: generated files in any number of parts.
 
-A file of planted/ is: the source file, a sentence, and the text that is replaced:
+A file of planted/ has the source file, a sentence, and the text to replace:
 
     passes/fusion/fusion.cpp
-    what is wrong then
+    the effect of the bug
     <<<<
     old lines, found exactly once
     ====
@@ -28,7 +28,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 FORM = re.compile(r"(.*?)\n(.*?)\n<<<<\n(.*?)\n====\n(.*?)\n>>>>\n", re.S)
-# Looking for a bug ends after so many programs.
+# The search for a bug ends after this many programs.
 MOST_PROGRAMS = 600
 
 
@@ -55,11 +55,11 @@ class Bug:
 
 
 class Scratch:
-    """A copy of the repository with a build of its own."""
+    """A copy of the repository with its own build."""
 
     def __init__(self, folder, log):
         self.folder, self.log = Path(folder), log
-        # As deep as a developer's own, so that a compiler cache knows its files.
+        # At the same depth as a developer's build, so that a compiler cache recognises its files.
         self.build_folder = self.folder / "build" / "release"
 
     def copy(self):
@@ -73,7 +73,7 @@ class Scratch:
         return self.run(["cmake", "--build", self.build_folder, "-j", str(os.cpu_count()), "--target", *(targets or ("tdslc", "tdsl_rt"))], 3600)
 
     def readers_agree(self):
-        """Whether the tests of readers pass, and what they say."""
+        """Whether the tests of readers pass, and their output."""
         tests = [str(self.build_folder / "bin" / "tdsl_runtime_tests"), "--no-colors", "--test-case=io*"]
         result = subprocess.run(tests, capture_output=True, text=True, timeout=600)
         with open(self.log, "a") as log:
@@ -88,7 +88,7 @@ class Scratch:
             return subprocess.run([str(c) for c in command], cwd=self.folder, stdout=log, stderr=log, timeout=limit).returncode == 0
 
     def keep_clean(self):
-        """Installs the compiler without any bug beside the scratch build."""
+        """Installs the compiler without bugs next to the scratch build."""
         return self.run(["cmake", "--install", self.build_folder, "--prefix", self.folder / "clean"], 300)
 
     @property
@@ -101,7 +101,7 @@ class Scratch:
 
 
 def look(scratch, tdslc, seed, step):
-    """What generated programs show of the compiler, or None if they agree."""
+    """Failures of the compiler on generated programs, or None."""
     command = [HERE / "run.py", "--tdslc", tdslc, "--seed", seed, "--count", step, "--batch", step, "--ranks", "1,2,3",
                "--launches", "2", "--stop-at-first", "--jobs", "1", "--no-coverage", "--found", scratch.folder / "found",
                "--seconds-per-program", "0.5", "--optimise=-O0"]
@@ -138,7 +138,7 @@ def outcome_in_programs(scratch, bug, begun, options):
 
 
 def hunt(scratch, seed, count, step):
-    """(found, programs looked at, what was seen). Programs that fail without the bug too do not find it."""
+    """(found, programs tried, symptom). Programs that also fail without the bug do not count."""
     done, own = 0, []
     while done < count:
         seen = look(scratch, scratch.tdslc, seed + done, step)
@@ -170,7 +170,7 @@ def main():
             if b not in stale:
                 print(f"PASS planted/{b.name} applies")
         return 1 if stale else 0
-    # Being stopped takes the planted bug out again.
+    # Termination also removes the planted bug.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     temporary = None if options.work else tempfile.TemporaryDirectory(prefix="tdsl-planted-")
     folder = Path(options.work or temporary.name)

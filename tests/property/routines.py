@@ -47,13 +47,13 @@ class Routines(Operations):
             self.declare(name, e)
         return Stmt(f"let ({', '.join('$' + n for n in names)}) = {template};", exprs)
 
-    # --- matrices: in general programs only, because their results are not whole numbers
+    # --- matrices: in general programs only, because their results are not integers
     def matrix_dim(self):
         fitting = [d for d in self.dims if d.size <= SMALL_MATRIX]
         return self.rng.choice(fitting) if fitting else None
 
     def regular(self, scalar, n, context, depth):
-        """A matrix whose diagonal outweighs the rest of each row and column."""
+        """A diagonally dominant matrix."""
         e = self.fit(self.strong(self.expr(scalar, (n, n), context, depth - 1)), 1)
         heavy = 2 * n.size + 1
         return ranged(f"({{0}} + {heavy}.0 * eye({n.text}))", [e], scalar, (n, n), (-1, heavy + 1))
@@ -64,7 +64,7 @@ class Routines(Operations):
         return ranged(f"({{0}} + {{1}}' + {heavy}.0 * eye({n.text}))", [e, e.copy()], scalar, (n, n), (-2, heavy + 2))
 
     def solved(self, scalar, shape, context, depth):
-        """solve, inv or cholesky as a part of an expression."""
+        """solve, inv or cholesky as part of an expression."""
         if self.exact or scalar not in FLOATS or len(shape) > 2 or shape[0].size > SMALL_MATRIX:
             return None
         outer, self.random_allowed = self.random_allowed, False
@@ -112,7 +112,7 @@ class Routines(Operations):
         return self.several("lu({0})", [a], results)
 
     def tall(self, scalar, n, context):
-        """A matrix with at least as many rows as columns, which are far from dependent."""
+        """A well-conditioned matrix with at least as many rows as columns."""
         rows = self.rng.choice([d for d in self.dims if d.size >= n.size])
         e = self.fit(self.strong(self.expr(scalar, (rows, n), context, 1)), 1)
         name, heavy = self.new_name("x"), 2 * rows.size + 1
@@ -150,14 +150,14 @@ class Routines(Operations):
 
     # --- scatters
     def scatter_let(self, context):
-        """`let H[bin[i]]: T[n] op= w[i];`, of two dimensions too."""
+        """`let H[bin[i]]: T[n] op= w[i];`, also with two dimensions."""
         scalar = self.rng.choice(["f64", "f64", "i64", "f32"])
         made = self.scatter_sides(context, None)
         if made is None:
             return None
         left, shape, labels, suffix, points = made
         op = self.rng.choice(SCATTER_OPERATORS)
-        # Where nothing arrives the identity of min= and max= stays: only sums and products are used later.
+        # Elements without contributions keep the identity of min= and max=, so only sums and products are used later.
         e = self.expr(scalar, (), context.inside(labels), 2)
         e = self.fit(self.strong(e), 1 if op == "*=" else int(self.limit(scalar) / max(points, 1)))
         name = self.new_name("x")
@@ -177,7 +177,7 @@ class Routines(Operations):
         return Stmt(f"let ${name}[{holes}]: {self.type_text(scalar, shape)} {op} {{0}}{where}{suffix};", exprs)
 
     def scatter_assign(self, context):
-        """The same into a var."""
+        """The same for a var."""
         found = [v for v in self.variables(True) if len(v.shape) <= 2 and v.scalar in ("f64", "i64", "f32")]
         if not found:
             return None
@@ -196,7 +196,7 @@ class Routines(Operations):
         return Stmt(f"${v.name}[{holes}] {op} {{0}}{suffix};", [e] + left)
 
     def scatter_sides(self, context, shape):
-        """Left subscripts of which one is read from a table of positions."""
+        """Store subscripts of which one is read from a table of positions."""
         tables = [v for v in self.values if v.scalar in INTEGERS and len(v.shape) == 1 and v.low >= 0 and size_of(v.shape) > 0]
         self.rng.shuffle(tables)
         for table in tables:
@@ -223,7 +223,7 @@ class Routines(Operations):
 
     # --- derivatives
     def gradient(self, context):
-        """`let (g, h) = grad(loss, A, B);`: only looked at, because a derivative may be as large as it likes."""
+        """`let (g, h) = grad(loss, A, B);`: only output, because derivatives are unbounded."""
         variables = [v for v in self.values if v.scalar in FLOATS and size_of(v.shape) <= MOST_ELEMENTS / 10]
         inputs = [v for v in variables if v.name[0] == "A"]
         if not variables:
@@ -233,7 +233,7 @@ class Routines(Operations):
             chosen = chosen[:1]
         outer, weight = self.values, self.rng.random()
         if weight < 0.6:
-            # Mostly of what is differentiated by, else of anything, through loops and branches.
+            # Mostly of the variables of differentiation, otherwise of anything, through loops and branches.
             self.values = chosen * 4 + [v for v in outer if self.chance(0.3)]
         loss = self.whole_reduction("f64", (), Context(), 3)
         self.values = outer

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Generates programs, runs them compiled and in the evaluator, compares, and shrinks what fails."""
+"""Generates programs, compares compiled runs with the evaluator, and shrinks failures."""
 import argparse
 import collections
 import os
@@ -26,7 +26,7 @@ TILES = (None, None, "1", "2", "3", "5", "4,3", "1000")
 
 
 def choose_points(rng, ranks, launches):
-    """For every rank count so many launches with random tiles, threads, windows and delays, and one under a random plan."""
+    """For each number of ranks: several launches with random tiles, threads, windows and delays, and one with a random plan."""
     points = [Point(r, rng.choice(TILES), rng.choice([1, 1, 2]), rng.random() < 0.3, rng.choice([0, 0, rng.randrange(1, 10**6)]),
                     rng.choice(FORMS), rng.random() < 0.2, rng.choice(SCHEDULES))
               for r in ranks for _ in range(launches)]
@@ -68,7 +68,7 @@ class Run:
         self.failed = False
 
     def tools_of(self, seed):
-        """How the batch with this program is built: every second one without loops as tasks."""
+        """Build options of the batch with this program: every second one without loops as tasks."""
         number = (seed - self.options.seed) // self.options.batch
         by_statements = (number + self.options.seed) % 2
         return self.tools._replace(extra=("--disable-pass", "serial_loops")) if by_statements else self.tools
@@ -102,7 +102,7 @@ class Run:
                         self.coverage.add(options.tdslc, path)
 
     def report(self):
-        """Failures grouped by symptom, the first of each shrunk and written down; how many there are."""
+        """Groups failures by symptom; the first of each is shrunk and written to a file. Returns their number."""
         groups = collections.defaultdict(list)
         for failure in self.failures:
             if failure.kind != UNSUPPORTED:
@@ -144,12 +144,12 @@ def main():
     print(f"seed {options.seed}, {options.count} programs, ranks {options.ranks}", flush=True)
     temporary = None if options.work else tempfile.TemporaryDirectory(prefix="tdsl-property-")
     work = options.work or temporary.name
-    # Emitted programs are many and never used again: they stay out of the user's cache. Open MPI refuses root and more
-    # ranks than cores unless told.
+    # The many emitted programs are never reused, so they stay out of the user's cache. Open MPI refuses to run as root,
+    # or with more ranks than cores, unless told otherwise.
     os.environ["XDG_CACHE_HOME"] = str(Path(work).resolve() / "cache")
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"):
         os.environ.setdefault(name, "1")
-    os.environ.setdefault("OMPI_MCA_pml", "ob1")  # the default without a fabric, found 0.2 s sooner
+    os.environ.setdefault("OMPI_MCA_pml", "ob1")  # the default without a fabric, found 0.2 s faster
     os.environ["TDSL_HOME"] = str(cheap_prefix(options.tdslc, options.optimise, work))
     run = Run(options, work)
     run.all()

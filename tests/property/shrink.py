@@ -1,4 +1,4 @@
-"""Makes a failing program smaller as long as it fails in the same way."""
+"""Reduces a failing program while it fails in the same way."""
 import re
 import shutil
 import time
@@ -11,7 +11,7 @@ from model import Expr, INTEGERS
 
 
 def symptom(failure):
-    """What has to stay: the kind, and for messages of the compiler their words without names and numbers."""
+    """The symptom to preserve: the kind, and for compiler messages their words without names and numbers."""
     if failure.kind in ("difference", "statistics", "hang", UNSUPPORTED):
         return failure.kind
     text = re.sub(r"batch\.tdsl:\d+(:\d+)?:?", "", failure.text.splitlines()[0] if failure.text else "")
@@ -77,7 +77,7 @@ class Shrinker:
 
     # --- statements
     def statements(self):
-        """Removes statements, the last first: outputs of others go before what they read."""
+        """Removes statements, last first: outputs of others are removed before their operands."""
         count, block = len(paths(self.program)), 8
         while block >= 1 and time.time() < self.deadline:
             at = len(paths(self.program))
@@ -94,7 +94,7 @@ class Shrinker:
         return count
 
     def unwrap(self):
-        """Blocks in place of their loop or branch."""
+        """Replaces a loop or branch by its block."""
         at = 0
         while at < len(paths(self.program)) and time.time() < self.deadline:
             place = paths(self.program)[at]
@@ -154,7 +154,7 @@ def all_statements(block):
 
 
 def paths(program):
-    """Where statements stand: tuples (number, block, number, …)."""
+    """Positions of statements: tuples (number, block, number, …)."""
     def walk(block, prefix):
         for number, s in enumerate(block):
             yield prefix + (number,)
@@ -223,7 +223,7 @@ def descendants(e):
 
 
 def report_text(program, failure, point, seed):
-    """The program as a case for tests/e2e, with what is wrong."""
+    """The program as a case for tests/e2e, with the failure."""
     lines = [f"// Found by tests/property, seed {seed}: {failure.kind} at {point}.",
              *(f"// {x}" for x in failure.text.splitlines()[:6])]
     sizes = " ".join(f"{d.text[1:]}={d.size}" for d in program.dims)

@@ -5,13 +5,13 @@ from model import Dim, Expr, INTEGERS, Stmt
 from operations import MOST_ELEMENTS, size_of
 from routines import Routines
 
-# What a `var` may hold: assigned values are cut to it.
+# Bounds on values of a `var`: assigned values are clamped.
 VAR_LIMITS = {True: {"f64": 2.0**20, "f32": 2.0**11, "i64": 2**24, "i32": 2**16, "bool": 1},
               False: {"f64": 100.0, "f32": 100.0, "i64": 2**24, "i32": 2**16, "bool": 1}}
 
 
 class Statements(Routines):
-    # --- common
+    # --- common parts
     def new_name(self, stem):
         self.counter += 1
         return f"{stem}{self.counter}"
@@ -32,7 +32,7 @@ class Statements(Routines):
         return (self.dims[0],)
 
     def type_text(self, scalar, shape):
-        """The type, with a storage of its own now and then: values convert."""
+        """The type, occasionally with its own storage: values are converted."""
         return self.sparse_type_text(scalar, shape) if shape and self.chance(0.06) else self.dense_type_text(scalar, shape)
 
     @staticmethod
@@ -132,7 +132,7 @@ class Statements(Routines):
         return self.expr(scalar, (), context, self.rng.choice([1, 2, 3, 3]))
 
     def left_subscripts(self, shape, names):
-        """Left subscripts that meet every element at most once: texts, ranges, labels."""
+        """Store subscripts that address every element at most once: texts, ranges, labels."""
         texts, ranges, labels = [], [], []
         for name, dim in zip(names, shape):
             kind = self.rng.choices(["plain", "part", "shift", "mirror", "stride", "ring"], [4, 3, 3, 2, 1, 0.3])[0]
@@ -172,7 +172,7 @@ class Statements(Routines):
         return Stmt(f"let ${name}[{', '.join(texts)}]: {self.type_text(scalar, shape)} = {{0}}{suffix};", [e])
 
     def combine_let(self, scalar, shape, names, context):
-        """`let X[i] op= e for j in …`: what meets in an element is combined."""
+        """`let X[i] op= e for j in …`: contributions to the same element are combined."""
         if scalar == "bool" or not names:
             return None
         extra = context.fresh(len(shape) + 1)[-1]
@@ -208,7 +208,7 @@ class Statements(Routines):
         return found if tensor is None else [v for v in found if bool(v.shape) == tensor]
 
     def combining(self, v, e):
-        """An `op=` and the expression it may take; counts the room that is used up."""
+        """An `op=` and a suitable expression; reduces the remaining room."""
         op = self.rng.choice(["+=", "+=", "-=", "*=", "min=", "max="])
         if op in ("+=", "-="):
             share = v.room / 4 / self.trips
@@ -246,7 +246,7 @@ class Statements(Routines):
             return None
         texts, ranges, labels = self.left_subscripts(v.shape, names)
         if context.loops and self.chance(0.5):
-            # One subscript is a loop variable: only that part is assigned.
+            # One subscript is a loop variable, so only that part is assigned.
             d = self.rng.randrange(len(v.shape))
             fitting = [x for x in context.loops if 0 <= x.low and x.high <= v.shape[d].size]
             if fitting and not ranges:
@@ -290,7 +290,7 @@ class Statements(Routines):
         return Stmt(f"${v.name}[{', '.join(parts)}] {op} {{0}};", [e])
 
     def assign_element(self, context):
-        """One element per iteration of the loops around."""
+        """One element per iteration of the enclosing loops."""
         candidates = self.variables(True) or self.variables()
         if not candidates:
             return None
@@ -317,9 +317,9 @@ class Statements(Routines):
                 return Expr("({0} * {1})", [a, b], v.scalar, (), *intervals.multiply((a.low, a.high), (b.low, b.high)))
         return self.expr(v.scalar, (), context, self.rng.choice([1, 2]))
 
-    # --- control
+    # --- control flow
     def block(self, context, makers, count):
-        """Statements in a scope of their own."""
+        """Statements in their own scope."""
         outside = len(self.values)
         result = []
         for _ in range(count):
@@ -331,7 +331,7 @@ class Statements(Routines):
         return result
 
     def loop_range(self, dim):
-        """(text, low, high): a range of a loop over a dimension."""
+        """(text, low, high): a loop range over a dimension."""
         n = dim.text
         ranges = [(f"0..{n}", 0, dim.size)] * 5 + [(f"1..{n}", 1, dim.size), (f"0..{n} - 1", 0, dim.size - 1),
                                                    (f"1..{n} - 1", 1, dim.size - 1), (f"0..{n} by 2", 0, dim.size),
@@ -380,7 +380,7 @@ class Statements(Routines):
                 (self.index_let, 3), (self.if_statement, 1), (lambda c: self.element_loop(c, True), 0.7)]
 
     def tensor_loop(self, context):
-        """A loop whose body works on whole tensors; a variable in front of it if there is none."""
+        """A loop whose body works on whole tensors; preceded by a variable if there is none."""
         head = []
         if not self.variables(True):
             scalar = self.rng.choice(["f64", "f64", "i64"])
@@ -400,7 +400,7 @@ class Statements(Routines):
         return head + ([Stmt(f"for {label.name} in {text}", (), [body])] if body else [])
 
     def while_loop(self, context):
-        """Data decides when it ends, a counter at the latest."""
+        """A data-dependent loop, bounded by a counter."""
         if context.points > 4 or not self.variables():
             return None
         most = self.rng.choice([1, 2, 3, 5])

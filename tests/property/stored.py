@@ -1,5 +1,5 @@
-"""Programs over sparse tensors of every rank and kind of storage: unions, products, transposes, slices, variables that loops and branches carry, random
-ones, and index notation over several of them. Only the outputs made here read them; all values are small whole numbers, so exact programs stay exact."""
+"""Programs with sparse tensors of every rank and storage: unions, products, transposes, slices, loop-carried and conditional variables, random
+ones, and index notation over several of them. Only the outputs generated here read them; all values are small integers, so exact programs remain exact."""
 import re
 
 from model import Dim, Input, Stmt
@@ -9,8 +9,8 @@ EDGES = [1, 2, 3, 4, 5, 7, 9, 13, 21]
 
 
 class Stored:
-    """Mixed into the generator. Matrices are A and B (n x m), C (m x q), S (n x n); s and z are vectors, of n and m; T and U have rank 3 (n x m x q); D, v
-    and w (n x m, m, n) are dense."""
+    """Mixed into the generator. Matrices are A and B (n x m), C (m x q), S (n x n); s and z are vectors of length n and m; T and U have rank 3
+    (n x m x q); D, v and w (n x m, m, n) are dense."""
 
     def stored_inputs(self):
         if not self.sparse_alone and not self.chance(0.4):
@@ -37,12 +37,12 @@ class Stored:
         self.stored_scalar = scalar
 
     def sparse_kind(self, scalar, shape):
-        """Mostly as files have them: all but the first dimension sparse, or all; at times any mix."""
+        """Mostly as in files: all dimensions sparse, or all but the first; sometimes any mix."""
         if len(shape) == 1 or self.chance(0.5):
             return "sparse " + self.dense_type_text(scalar, shape)
         return self.sparse_type_text(scalar, shape)
 
-    # --- texts; bare names of operands are replaced at last
+    # --- texts; bare names of operands are replaced last
     def named(self, text):
         n, m, q = (d.text for d in self.stored_dims)
         text = re.sub(r"#([nmq])", lambda x: {"n": n, "m": m, "q": q}[x[1]], text)
@@ -55,7 +55,7 @@ class Stored:
         self.program.statements.append(Stmt(text))
 
     def matrix(self, kind, depth):
-        """An expression of the shape "nm", "mn", "mq", "nn", "mm", "qm", "nq" …"""
+        """An expression with the shape "nm", "mn", "mq", "nn", "mm", "qm", "nq" …"""
         turned = kind[::-1]
         leaves = list(self.stored_lets.get(kind, ())) + [x + "'" for x in self.stored_lets.get(turned, ()) if turned != kind]
         if depth <= 0 and leaves:
@@ -145,7 +145,7 @@ class Stored:
             self.seen(name, kind)
 
     def step_of(self, k, kind):
-        """What a loop makes of k."""
+        """An update of k in a loop."""
         other = self.matrix(kind, self.rng.choice([0, 0, 1]))
         forms = [f"{k} + {other}", f"{k} * ({other} != 0.0)", f"min({k}, {other})", f"max({k}, {other}) - {other}", f"({k} != 0.0) * {other} + {k}", f"2.0 * {k}", f"roll({k}, 1, axis=1)", f"{other} - {k}"]
         if kind == "nn":

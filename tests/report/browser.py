@@ -1,4 +1,4 @@
-"""A page in headless Chromium, driven through a pipe: no library, no port, no network."""
+"""A page in headless Chromium, controlled through a pipe: no library, port or network needed."""
 import json
 import os
 import select
@@ -9,19 +9,20 @@ import time
 
 
 def command():
-    """Chromium, or None."""
+    """Path of Chromium, or None."""
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 class Page:
-    """An open page. `errors` are what its console and its scripts complained about."""
+    """An open page. `errors` collects messages of its console and scripts."""
 
     def __init__(self, path, limit=60):
         self.limit, self.errors, self.number, self.rest = limit, [], 0, b""
         self.folder = tempfile.mkdtemp(prefix="tdsl-browser-")
         to_read, self.to = os.pipe()
         self.out, to_write = os.pipe()
-        # The browser reads from descriptor 3 and writes to 4. Its children may outlive it: they get a session of their own.
+        # The browser reads from descriptor 3 and writes to 4. Its children may outlive it, so they get their own
+        # session.
         arguments = ["sh", "-c", 'read3=$1; write4=$2; shift 2; eval "exec \\"\\$@\\" 3<&$read3 4>&$write4"', "sh", str(to_read), str(to_write), command(),
                      "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
                      "--disable-background-networking", "--proxy-server=127.0.0.1:1", "--window-size=1400,1000", "--remote-debugging-pipe",
@@ -91,14 +92,14 @@ class Page:
             self.errors.append(what["entry"]["text"])
 
     def evaluate(self, expression):
-        """The value of JavaScript, awaited."""
+        """The value of a JavaScript expression, awaited."""
         result = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in result:
             raise OSError(f"{expression}: {result['exceptionDetails'].get('exception', {}).get('description')}")
         return result["result"].get("value")
 
     def wait_for(self, expression):
-        """Until it is true, also across the page's loading."""
+        """Waits until it is true, also while the page is loading."""
         end = time.monotonic() + self.limit
         while time.monotonic() < end:
             if self.evaluate(expression):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""--profile, --trace and `tdslc report`: what they say agrees with the statistics, and the page draws every view."""
+"""--profile, --trace and `tdslc report` agree with the statistics, and the page draws every view."""
 import argparse
 import json
 import os
@@ -57,7 +57,7 @@ def require(condition, text):
 
 
 class Reports:
-    """The tests, `test_NAME`, in the order in which they stand."""
+    """The tests `test_NAME`, in source order."""
 
     def __init__(self, options, work):
         self.options, self.work, self.tdslc = options, Path(work), options.tdslc
@@ -81,7 +81,7 @@ class Reports:
             raise Failed(f"steps: {self.traced}")
         return self.traced
 
-    # Every task and byte of the statistics is in the trace; the table's times are the statistics'.
+    # Every task and byte of the statistics is in the trace; the table's times are those of the statistics.
     def test_trace_agrees_with_statistics(self):
         table = self.run_traced().err
         stats, trace = json.loads(self.stats.read_text()), json.loads(self.trace.read_text())
@@ -115,7 +115,7 @@ class Reports:
             walls = rank["wall_between_steps"] + sum(s["per_rank"][rank["rank"]]["measured"]["wall"] for s in stats["statements"])
             require(walls <= stats["phases"]["total"], f"rank {rank['rank']}: {walls} s at all lines, of {stats['phases']['total']} s")
 
-    # Clocks are aligned: nothing is answered before it was asked for.
+    # Clocks are aligned: no reply precedes its request.
     def check_arrows(self, events):
         asked, arrows = {}, 0
         for e in events:
@@ -126,7 +126,7 @@ class Reports:
                 require(e["ts"] > asked[e["id"]] - 2e3, f"request {e['id']} has an answer or a task {asked[e['id']] - e['ts']} us before it was made")
         require(arrows > 0, "no message is joined to its answer")
 
-    # What is read and written because memory is short, on lanes of the disk's threads: to the byte, by rank and by the line that has written it.
+    # Spilling appears on the lanes of the disk threads: exact bytes, by rank and by the line that wrote the data.
     def test_disk_is_seen(self):
         n, ranks, stats_file, trace_file, page = 700, 2, self.work / "disk.json", self.work / "disk-trace.json", self.work / "disk.html"
         for name in "AB":
@@ -146,7 +146,7 @@ class Reports:
         for s in stats["statements"]:
             traced = sum(e["args"]["bytes"] for e in transfers if e["cat"] == "disk write" and e["args"]["site"] == s["site"])
             require(traced == s["measured"].get("disk_written", 0), f"{s['name']}: {traced} bytes written in the trace, {s['measured']}")
-        for kind, count in (("receive", "bytes_received"), ("send", "bytes_sent")):  # a thread of the disk's takes messages, too
+        for kind, count in (("receive", "bytes_received"), ("send", "bytes_sent")):  # disk threads also handle messages
             traced = sum(e["args"].get("bytes", 0) for e in events if e["cat"] == kind)
             require(traced == sum(r[count] for r in stats["per_rank"]), f"{traced} bytes in the trace, not the statistics' {count}")
         lanes = defaultdict(list)
@@ -155,7 +155,7 @@ class Reports:
         require({tid for _, tid in lanes} <= {9000, 9001}, f"lanes {set(lanes)}")
         for lane, spans in lanes.items():
             spans.sort()
-            # Starts follow a clock that is set right afterwards, lengths do not.
+            # Start times come from a clock that is corrected afterwards, durations do not.
             late = [b for a, b in zip(spans, spans[1:]) if a[1] > b[0] + 5 + 0.01 * (a[1] - a[0])]
             require(not late, f"transfers of the thread {lane} overlap: {late[:3]}")
         waited = [s["measured"].get("disk_waiting_seconds", 0) for s in stats["statements"]]
@@ -181,7 +181,7 @@ class Reports:
 
     VIEWS = ("timeline", "memory", "matrix")
 
-    # What is drawn in a canvas: how many different colours.
+    # Number of different colours drawn in a canvas.
     COLOURS = """(name => { const c = document.getElementById(name); const p = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
                  const seen = new Set(); for (let i = 0; i < p.length; i += 4) seen.add((p[i] << 16) | (p[i + 1] << 8) | p[i + 2]); return seen.size; })"""
 
@@ -208,7 +208,7 @@ class Reports:
             require(not shown.errors, f"the console says: {shown.errors}")
             return seconds
 
-    # A loop that is one task, ranks without a task, a limit far above what is held: of made-up statistics.
+    # From artificial statistics: a loop as one task, ranks without tasks, a limit far above the use.
     @staticmethod
     def check_what_is_said(shown):
         loop = shown.evaluate("""loopText(["let a = 1;", "  for i in 1..n {  // {", "    y[i] = y[i - 1];", "  }", "print(y);"], 2).join("|")""")
@@ -232,7 +232,7 @@ class Reports:
             return "SKIP report/page_draws_every_view needs chromium"
         return f"opened in {self.open(page):.2f} s"
 
-    # As many events as a trace may hold. Only what is quick elsewhere is done in CI.
+    # The maximum number of events in a trace. CI only runs the operations that are fast elsewhere.
     def test_a_million_events(self):
         if not self.options.long:
             return None
@@ -250,7 +250,7 @@ class Reports:
         require(seconds < 3, f"opened in {seconds:.2f} s")
         return f"{size / 1e6:.1f} MB, made in {made:.1f} s, opened in {seconds:.2f} s"
 
-    # Processor seconds of runs with and without --trace, in turns.
+    # CPU seconds of runs with and without --trace, alternately.
     def test_tracing_is_cheap(self):
         if not self.options.long:
             return None
@@ -275,7 +275,7 @@ class Reports:
         return said
 
     def write_million(self, path):
-        """Events like the small trace's, over and over, with other times and sizes."""
+        """Repeats the events of the small trace with other times and sizes."""
         small = json.loads(self.trace.read_text())
         kinds = [e for e in small["traceEvents"] if e["ph"] in "XC"]
         rng = random.Random(1)

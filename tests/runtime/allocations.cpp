@@ -26,7 +26,7 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
-// All other forms call these.
+// All other overloads call these.
 void* operator new(std::size_t bytes) { return allocate(bytes == 0 ? 1 : bytes, alignof(std::max_align_t)); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return allocate(bytes == 0 ? 1 : bytes, static_cast<std::size_t>(alignment));

@@ -4,8 +4,7 @@
 
 namespace tdsl::tests {
 
-/// The largest allocation of this process since the last call, as far as the program's `new` sees it; 0 where a
-/// sanitizer has the allocator.
+/// The largest allocation through `new` in this process since the last call; 0 if a sanitizer replaces the allocator.
 [[nodiscard]] std::size_t take_largest_allocation();
 
 }  // namespace tdsl::tests

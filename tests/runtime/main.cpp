@@ -13,7 +13,7 @@ REGISTER_LISTENER("outcomes", 1, tdsl::tests::OutcomeListener);
 
 namespace {
 
-/// Makes a test failed everywhere if it failed on any rank. Every rank has run the same tests in the same order.
+/// Marks a test as failed on all ranks if it failed on any. Every rank has run the same tests in the same order.
 bool combine_outcomes(MPI_Comm communicator) {
   std::vector<tdsl::tests::Outcome>& outcomes = tdsl::tests::outcomes();
   bool any = false;
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 
-  // Ranks above 0 speak only when a test failed there.
+  // Ranks above 0 print only if a test failed there.
   std::ostringstream quiet;
   doctest::Context context(argc, argv);
   context.setOption("no-intro", true);

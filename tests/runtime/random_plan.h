@@ -13,10 +13,10 @@
 
 namespace tdsl::tests {
 
-/// A layout for nearly every operation, made up from a seed and the operation's numbers: equal on all ranks, good for
-/// nothing. A quarter of them is on one rank or on all, three eighths are copies along some axes (if the mesh has
-/// several); an eighth is left to the planner. Seeds that are multiples of three deal out blocks one by one instead,
-/// mostly by tables.
+/// A random layout for nearly every operation, derived from a seed and the operation's numbers: equal on all ranks, and
+/// not efficient. A quarter is on one rank or on all, three eighths are copies along some axes (if the mesh has
+/// several); an eighth is left to the planner. Seeds divisible by three distribute blocks individually instead, mostly
+/// by tables.
 class RandomPlan : public plan::Imposed {
  public:
   RandomPlan(std::uint64_t seed, const plan::PlanInputs& inputs) : seed_(seed) {
@@ -32,7 +32,7 @@ class RandomPlan : public plan::Imposed {
     return known->second ? &*known->second : nullptr;
   }
 
-  /// Every third tensor has a copy, for half of those that read it.
+  /// Every third tensor has a copy, which half of its readers use.
   [[nodiscard]] const plan::KeptCopy* copy_of(const plan::Op& op) override {
     if (op.shape.empty() || op.outputs.size() != 1 ||
         (seed_ / 3 + static_cast<std::uint64_t>(op.site + op.shape.front())) % 3 != 0)
@@ -69,13 +69,12 @@ class RandomPlan : public plan::Imposed {
     if (slots > 0 && seed_ % 3 == 0)
       return plan::Layout{std::vector<plan::Axes>(slots), false, 0, std::nullopt, draw_map(op, most, h / 8)};
     std::vector<plan::Layout> layouts = plan::copy_layouts(mesh_, most);
-    layouts.erase(layouts.begin());  // everywhere
+    layouts.erase(layouts.begin());  // replicated
     if (layouts.empty() || h % 8 >= 5) layouts = plan::spread_layouts(mesh_, most);
     return layouts[h / 8 % layouts.size()];
   }
 
-  /// Blocks with owners of all kinds: a table, or dealt out in turn. Some are no parts of given tiles and cannot be
-  /// realised.
+  /// Blocks with arbitrary owners: a table, or cyclic. Some are incompatible with imposed tiles and cannot be realised.
   [[nodiscard]] plan::BlockMap draw_map(const plan::Op& op, const std::vector<plan::Index>& most,
                                         std::uint64_t h) const {
     const auto draw_below = [&h](plan::Index n) {

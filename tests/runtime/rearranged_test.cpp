@@ -34,7 +34,7 @@ NaiveMatrix<T> naive_of(const RowEntries<T>& entries, Index row_corner, Index co
   return found;
 }
 
-/// One block, in memory of its own.
+/// One block, with its own memory.
 class OneSink : public BlockSink {
  public:
   [[nodiscard]] BlockPart before() const override { return {}; }
@@ -50,7 +50,7 @@ class OneSink : public BlockSink {
   Index stored = 0;
 };
 
-/// What the part says of one element of the operand: where in the result it is.
+/// Position in the result of one element of the operand, according to the part.
 std::optional<std::pair<Index, Index>> place_of(const RearrangedPart& part, std::pair<Index, Index> from,
                                                 const Box& result) {
   for (Index i = 0; i < result[0].hi; ++i) {

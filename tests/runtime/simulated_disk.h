@@ -13,11 +13,11 @@
 
 namespace tdsl::tests {
 
-/// A disk that is made up: how long requests take, in which order they end and which of them fails is decided by a
-/// seed. Memory is looked at late, and what is read is nonsense until it is there.
+/// A simulated disk: durations, completion order and failures of requests follow from a seed. Memory to be written is
+/// read late, and memory being read contains garbage until completion.
 class SimulatedDisk final : public rt::Disk {
  public:
-  /// The request of that number (from 1 on) fails; 0: none does.
+  /// Request number `failing` (from 1) fails; 0: none does.
   SimulatedDisk(Simulation& simulation, std::uint64_t seed, plan::Index failing = 0)
       : simulation_(simulation), random_(seed), failing_(failing) {
     constexpr int kSlowness[] = {0, 2, 5, 15};

@@ -35,7 +35,7 @@ void for_each_element(const std::vector<std::int64_t>& extents, const std::vecto
   }
 }
 
-/// Whose turn it is. (POSIX: acquire() of this compiler's std::binary_semaphore may sleep through a release.)
+/// A rank's turn to run. (POSIX semaphores: acquire() of this compiler's std::binary_semaphore may miss a release.)
 class Turn {
  public:
   Turn() { ::sem_init(&semaphore_, 0, 0); }
@@ -51,7 +51,7 @@ class Turn {
   ::sem_t semaphore_;
 };
 
-/// A box that is sent or received.
+/// A box being sent or received.
 struct Memory {
   std::byte* base = nullptr;
   std::int64_t element_bytes = 1;
@@ -76,7 +76,7 @@ struct Control {
 
 }  // namespace
 
-/// Everything that is under way. Only the rank whose turn it is touches it.
+/// All messages in flight. Accessed only by the rank whose turn it is.
 struct Simulation::Network {
   Network(int ranks, std::uint64_t seed, int on_a_node) : size(ranks), ranks_per_node(on_a_node), random(seed) {
     constexpr std::int64_t kSlowness[] = {0, 3, 30, 300};
@@ -97,7 +97,7 @@ struct Simulation::Network {
   std::int64_t due() { return tick + draw(0, slowness); }
   void moved() { std::fill(rests.begin(), rests.end(), 0); }
 
-  /// The next rank that may run; -1 when all are over.
+  /// The next rank that may run; -1 when all have ended.
   int next() {
     std::int64_t sum = 0;
     for (int r = 0; r < size; ++r) sum += over[at(r)] ? 0 : weight[at(r)];
@@ -126,14 +126,14 @@ struct Simulation::Network {
   void jump_to_next();
 
   int size;
-  int ranks_per_node;  ///< 0: there is one node
+  int ranks_per_node;  ///< 0: a single node
   std::mt19937_64 random;
   std::int64_t slowness = 0;
   std::int64_t tick = 0;
   std::vector<std::unique_ptr<Turn>> turn;
   std::vector<std::int64_t> weight;
   std::vector<bool> over;
-  std::vector<int> rests;  ///< per rank, since anything moved
+  std::vector<int> rests;  ///< per rank, since anything has moved
   std::vector<SimulatedLink*> links;
   using Channel = std::tuple<int, int, int>;  ///< to, from, tag
   std::map<Channel, std::deque<Memory>> sends, receives;
@@ -267,7 +267,7 @@ class Simulation::SimulatedLink final : public Link {
     }
     net_.pass(rank);
   }
-  /// Time is made up, too: it goes on whenever somebody looks.
+  /// Time is simulated too: it advances with every query.
   [[nodiscard]] std::chrono::duration<double> now() const override {
     return std::chrono::microseconds(net_.tick += net_.draw(0, 12));
   }
@@ -287,7 +287,7 @@ class Simulation::SimulatedLink final : public Link {
   }
 
   Network& net_;
-  std::vector<std::deque<Control>> controls_;  ///< on their way to this rank, by sender
+  std::vector<std::deque<Control>> controls_;  ///< in flight to this rank, by sender
   std::vector<std::pair<std::int64_t, Completion>> done_;
   std::size_t pending_ = 0;
   std::size_t collectives_ = 0;
@@ -326,7 +326,7 @@ void Simulation::Network::deliver() {
   }
 }
 
-/// Everybody waits: time passes until something happens.
+/// All ranks are waiting: advances the time to the next event.
 void Simulation::Network::jump_to_next() {
   std::int64_t first = 0;
   const auto look = [&](std::int64_t when) {

@@ -13,23 +13,23 @@
 #include "tests/runtime/engine/random.h"
 #include "tests/runtime/temporary_folder.h"
 
-// Programs over a compressed matrix from a file, with kernels as they are emitted.
+// Programs over a compressed matrix from a file, with kernels as emitted.
 
 namespace tdsl::tests {
 
-/// A file with a matrix, and what it says.
+/// A file with a matrix, and its contents.
 struct StoredFile {
   std::string path;
   Index rows = 0;
   Index columns = 0;
-  std::map<std::pair<Index, Index>, double> elements;  ///< those that are not 0
+  std::map<std::pair<Index, Index>, double> elements;  ///< nonzero elements
   [[nodiscard]] double at(Index i, Index j) const {
     const auto found = elements.find({i, j});
     return found == elements.end() ? 0 : found->second;
   }
 };
 
-/// Small whole numbers, so that sums are exact in any order. Entries are in any order, some twice, some 0.
+/// Small integers, so that sums are exact in any order. Entries are unordered, with duplicates and zeros.
 inline StoredFile random_stored(const TemporaryFolder& folder, std::mt19937& random, const std::string& extension,
                                 Index rows, Index columns, Index entries) {
   StoredFile file{folder / ("A" + extension), rows, columns, {}};
@@ -38,7 +38,7 @@ inline StoredFile random_stored(const TemporaryFolder& folder, std::mt19937& ran
                                                " " + std::to_string(columns) + " " + std::to_string(entries) + "\n"
                                          : "";
   for (Index k = 0; k < entries; ++k) {
-    const bool corner = k == 0 && extension == ".tns";  // whose shape is what its entries reach
+    const bool corner = k == 0 && extension == ".tns";  // its shape follows from its entries
     const Index i = corner ? rows - 1 : draw(4) == 0 ? draw(std::min<Index>(rows, 2)) : draw(rows);
     const Index j = corner ? columns - 1 : draw(columns);
     const auto value = static_cast<double>(draw(7) - 2);
@@ -59,7 +59,7 @@ inline StoredFile random_stored(const TemporaryFolder& folder, std::mt19937& ran
   return file;
 }
 
-/// The program has the matrix as its input A.
+/// Declares the matrix as the program's input A.
 inline void declare(RunSettings& settings, const StoredFile& file) {
   settings.declare = [path = file.path](rt::ProgramInfo& info, rt::AppOptions& options) {
     info.input("A", "f64[n, sparse m]", rt::ElementType::kF64, {"n", "m"}, 1, {false, true});
@@ -120,7 +120,7 @@ inline Tensor<double> transposed_product(TestSession& session, const Tensor<doub
   });
 }
 
-/// P[i, j] = A[i, j] * w[i], as stored as A.
+/// P[i, j] = A[i, j] * w[i], with the pattern of A.
 inline Tensor<double> scaled(TestSession& session, const Tensor<double>& a, const Tensor<double>& w) {
   plan::OpBuilder op(plan::OpClass::kMap, "P", 13, 4);
   op.out("i", a.extent(0)).out("j", a.extent(1)).uncut();
@@ -141,7 +141,7 @@ inline Tensor<double> scaled(TestSession& session, const Tensor<double>& a, cons
   });
 }
 
-/// D[i, j] = dense(P[i, j]) + A[i, j], where A is looked up.
+/// D[i, j] = dense(P[i, j]) + A[i, j], with random access to A.
 inline Tensor<double> dense_sum(TestSession& session, const Tensor<double>& p, const Tensor<double>& a) {
   plan::OpBuilder op(plan::OpClass::kMap, "D", 14, 5);
   op.out("i", a.extent(0)).out("j", a.extent(1)).uncut();
@@ -156,14 +156,14 @@ inline Tensor<double> dense_sum(TestSession& session, const Tensor<double>& p, c
   });
 }
 
-/// What a run gives and how far it was from what it should be.
+/// A run's results and their error.
 struct Outcome {
   RunResult run;
-  double stored = 0;  ///< as planning knows it
+  double stored = 0;  ///< as known to the planner
   int wrong = 0;
 };
 
-/// All of them, on every rank.
+/// Runs all of the programs, on every rank.
 inline Outcome run_all(const StoredFile& file, RunSettings settings, bool dense = true) {
   declare(settings, file);
   const auto y = values<double>(), z = values<double>(), s = values<double>(), d = values<double>();

@@ -5,21 +5,21 @@
 #include "tests/runtime/simulated_world.h"
 #include "tests/runtime/stored_programs.h"
 
-// Compressed tensors of one dimension and of more than two, and huge ones, end to end.
+// Compressed tensors of rank one and above two, and huge ones, end to end.
 
 namespace tdsl::tests {
 
 namespace {
 
-/// A file with a tensor of R dimensions, and what it says.
+/// A file with a tensor of rank R, and its contents.
 template <std::size_t R>
 struct TensorFile {
   std::string path;
   std::array<Index, R> shape{};
-  std::map<std::array<Index, R>, double> elements;  ///< those that are not 0
+  std::map<std::array<Index, R>, double> elements;  ///< nonzero elements
 };
 
-/// Small whole numbers in any order, some twice, some 0.
+/// Small integers in any order, with duplicates and zeros.
 template <std::size_t R>
 TensorFile<R> random_tensor(const TemporaryFolder& folder, std::mt19937& random, const std::string& extension,
                             const std::array<Index, R>& shape, Index entries) {
@@ -108,7 +108,7 @@ std::vector<plan::DimAccess> by_rows() {
   return dims;
 }
 
-/// P = A * w along the first dimension, as stored as A.
+/// P = A * w along the first dimension, with the pattern of A.
 template <std::size_t R>
 Tensor<double> weighted(TestSession& session, const Tensor<double>& a) {
   plan::OpBuilder op(plan::OpClass::kMap, "P", 13, 4);
@@ -127,7 +127,7 @@ Tensor<double> weighted(TestSession& session, const Tensor<double>& a) {
   });
 }
 
-/// Sums of rows, a compressed vector with those that are not 0.
+/// Row sums: a compressed vector of the nonzero ones.
 template <std::size_t R>
 Tensor<double> row_sums(TestSession& session, const Tensor<double>& a) {
   plan::OpBuilder op(plan::OpClass::kMap, "s", 14, 5);
@@ -170,7 +170,7 @@ struct Totals {
   }
 };
 
-/// Wrong totals and files: bits of what is wrong. The files' texts are added to `texts`.
+/// Bit set of wrong totals and files. The files' texts are added to `texts`.
 template <std::size_t R>
 int run_tensor(const TensorFile<R>& file, RunSettings settings, const TemporaryFolder* folder = nullptr,
                std::vector<std::string>* texts = nullptr, RunResult* result = nullptr) {

@@ -5,7 +5,7 @@
 #include "tests/runtime/simulated_world.h"
 #include "tests/runtime/stored_programs.h"
 
-// Compressed matrices end to end: from their files through planned operations to dense results.
+// Compressed matrices end to end: from files through planned operations to dense results.
 
 namespace tdsl::tests {
 
@@ -16,7 +16,7 @@ using stored::run_all;
 
 const std::vector<std::string> kExtensions = {".mtx", ".tns", ".npy"};
 
-/// Settings from a seed, and a matrix of few or many elements.
+/// Settings from a seed, and a matrix with few or many elements.
 struct StoredCase {
   StoredCase(std::uint32_t seed, int ranks) : random(seed) {
     settings.tile = std::vector<std::vector<Index>>{{}, {1}, {3}, {4, 7}, {100}}[random() % 5];
@@ -46,7 +46,7 @@ Outcome in_least_window(const StoredFile& file, RunSettings settings) {
   }
 }
 
-/// A power-law graph (R-MAT, Chakrabarti et al. 2004): most of its edges are at few vertices, the first ones.
+/// A power-law graph (R-MAT, Chakrabarti et al. 2004): most of its edges are at a few vertices, the first ones.
 std::string power_law_text(std::mt19937& random, int scale, Index edges) {
   const Index n = Index{1} << scale;
   std::string text = "%%MatrixMarket matrix coordinate real general\n" + std::to_string(n) + " " + std::to_string(n) +
@@ -63,7 +63,7 @@ std::string power_law_text(std::mt19937& random, int scale, Index edges) {
   return text;
 }
 
-/// The results of the programs, in files. Returns the texts of those of rank 0.
+/// Writes the results of the programs to files. Returns the texts of those on rank 0.
 std::vector<std::string> written_files(const TemporaryFolder& folder, const StoredFile& file, int ranks,
                                        const std::vector<Index>& tile) {
   Simulation simulation(ranks, 11);
@@ -103,7 +103,7 @@ TEST_CASE("stored: products, scatters and scaled copies of compressed matrices")
     about.settings.delay_seed = seed % 4 == 0 ? seed : 0;
     const TemporaryFolder folder;
     StoredFile file = random_stored(folder, about.random, about.extension, about.rows, about.columns, about.entries);
-    world.access().broadcast(file.path, 0);  // rank 0's is everybody's
+    world.access().broadcast(file.path, 0);  // all ranks use rank 0's
     CHECK(run_all(file, about.settings).wrong == 0);
     CHECK(in_least_window(file, about.settings).wrong == 0);
     world.access().barrier();
@@ -140,7 +140,7 @@ TEST_CASE("stored: in as little memory as the planner asks for") {
     const TemporaryFolder folder;
     const StoredFile file =
         random_stored(folder, about.random, about.extension, about.rows, about.columns, about.entries);
-    // Another limit is another plan, which says what it needs; the engine keeps to the last one.
+    // Another limit gives another plan, which reports its need; the engine respects the last one.
     Index memory = 1, needed = 0, peak = 0;
     int wrong = 0;
     const auto run_with = [&](bool limited) {
@@ -192,7 +192,7 @@ TEST_CASE("stored: files of results are written from blocks, and are the same fo
         entries += expected != 0 ? 1 : 0;
       }
     }
-    CHECK(std::ranges::count(alone[1], '\n') == entries + 1);  // the first says the shape
+    CHECK(std::ranges::count(alone[1], '\n') == entries + 1);  // the first line states the shape
     CHECK(alone[0].find(std::to_string(file.rows) + " " + std::to_string(file.columns) + " " + std::to_string(entries) +
                         "\n") != std::string::npos);
     for (const int ranks : {2, 5})
@@ -223,7 +223,7 @@ TEST_CASE("stored: rows are cut so that ranks have equal numbers of elements") {
     most = std::max(most, mine);
     all += mine;
   });
-  CHECK(all > kEdges / 2);  // each once, however often it is listed
+  CHECK(all > kEdges / 2);  // duplicates counted once
   CHECK(all <= kEdges);
   CHECK(static_cast<double>(most) * kRanks <= 1.3 * static_cast<double>(all));
 }

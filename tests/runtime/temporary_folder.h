@@ -13,7 +13,7 @@
 
 namespace tdsl::tests {
 
-/// A directory of this process alone, removed at the end.
+/// A directory used by this process only, removed at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

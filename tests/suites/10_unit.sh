@@ -1,13 +1,14 @@
 #!/bin/sh
-# Unit tests of the compiler and the planner, in two processes, which halves their minutes.
+# Unit tests of the compiler and the planner, in two processes, which halves the time.
 set -u
 tests="$TDSL_BUILD_DIR/bin/tdsl_unit_tests"
-# Random plans: the same ones every time, and others in long runs, which print their seed.
+# Random plans: fixed seed by default; long runs choose and print one.
 [ "$TDSL_TEST_MODE" = long ] || export TDSL_TEST_SEED="${TDSL_TEST_SEED:-1}"
 if [ -n "$TDSL_TEST_FILTER" ]; then
     exec "$tests" --no-colors ${TDSL_TEST_FILTER:+"--test-case=*$TDSL_TEST_FILTER*"}
 fi
-# Counting and searching in numbers large enough to prove something, and the C++ compiler: release has them, and what they call is called by others.
+# Counting and searching at conclusive sizes, and the C++ compiler: in release only; other tests cover the code they
+# call.
 exclude=""
 if [ "$TDSL_TEST_PRESET" != release ] && [ "$TDSL_TEST_MODE" != long ]; then
     exclude="fusion plans: pruned and exhaustive search*,column map: every rank count*,algebra oracle: diag(X + Y)*,algebra planner: no plan that*"

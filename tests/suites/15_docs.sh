@@ -1,5 +1,5 @@
 #!/bin/sh
-# The documents against the repository, and the format of the C++ files.
+# Checks the documents against the repository, and the format of the C++ files.
 set -u
 [ "$TDSL_TEST_PRESET" = release ] || exit 0
 status=0

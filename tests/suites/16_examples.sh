@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every example of the documents: compiled and run, or giving the message it stands for.
+# Compiles and runs every example of the documents, or checks the message it demonstrates.
 set -u
 [ "$TDSL_TEST_PRESET" = release ] || exit 0
 export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Tests of the runtime at 1, 2, 3 and 4 ranks, one line per test case and rank count. What knows nothing of ranks (kernels, files, sparse blocks,
-# options, what simulates its ranks) runs on one.
+# Tests of the runtime at 1, 2, 3 and 4 ranks, one line per test case and rank count. Tests independent of ranks
+# (kernels, files, sparse blocks, options, simulated ranks) run on one.
 set -u
 status=0
-# With sanitizers all cases run once but in long mode: on two ranks what knows of ranks.
+# With sanitizers, except in long mode, every case runs once: those that depend on ranks on two.
 counts="1 2 3 4"
 once=0
 limit=180
@@ -32,7 +32,7 @@ elif [ "$TDSL_TEST_MODE" != long ]; then
 fi
 run() {
     programs=${TDSL_TEST_PROGRAMS:-}
-    # Random programs take turns: each runs at one number of ranks; with --long there are more of them, at every number.
+    # Random programs alternate: each runs at one number of ranks; with --long there are more, at every number.
     if [ -z "$programs" ]; then
         case "$ranks" in 2) programs=1:13 ;; 3) programs=14:27 ;; 4) programs=28:40 ;; *) programs=1:12 ;; esac
     fi
@@ -45,15 +45,15 @@ run() {
     if [ "$code" -ne 0 ]; then
         status=1
     fi
-    # 1 is doctest's, and its FAIL lines have been printed.
+    # 1 is doctest's code for failures, whose FAIL lines have been printed.
     if [ "$code" -gt 1 ]; then
         echo "FAIL runtime at $ranks: exit code $code (124: stopped after $limit s)"
     fi
 }
-# Products and reductions of large blocks, nearly all of it in BLIS or counted element by element.
+# Products and reductions of large blocks, which spend nearly all time in BLIS or in elementwise checks.
 large=""
 [ "$TDSL_TEST_PRESET" = release ] || [ "$TDSL_TEST_MODE" = long ] || large="progress: BLIS calls*,progress: register-blocked*,sums of products: the kernel*"
-# Half the minutes of the sanitizers are kernels', beside which the others run.
+# With sanitizers half the time is spent on kernels; the other tests run concurrently.
 beside=""
 if [ "$once" -ne 0 ]; then
     log=$(mktemp)
@@ -68,7 +68,7 @@ if [ -n "$beside" ]; then
     wait "$beside" || status=1
     cat "$log"
 fi
-# Trees take five ranks and more.
+# Reduction trees need five ranks and more.
 if [ "$TDSL_TEST_PRESET" = release ] && [ -z "$TDSL_TEST_FILTER" ]; then
     ranks=7
     export TDSL_TEST_PROGRAMS=1:12

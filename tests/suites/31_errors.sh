@@ -1,5 +1,5 @@
 #!/bin/sh
-# Mistakes of users: exit codes, messages, nothing left behind.
+# User errors: exit codes, messages, cleanup.
 set -u
 limit=60
 slow=
@@ -13,7 +13,7 @@ if [ "$TDSL_TEST_MODE" = quick ] && [ -z "$TDSL_TEST_FILTER" ]; then slow="--ran
 status=0
 # shellcheck disable=SC2086 # several words, or none
 /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/errors.py" --limit "$limit" $slow --filter "$TDSL_TEST_FILTER" || status=1
-# ThreadSanitizer keeps signals back until a thread calls a library.
+# ThreadSanitizer delays signals until a thread calls a library.
 [ "$TDSL_TEST_PRESET" = tsan ] ||
     /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/endings.py" --limit "$limit" --filter "$TDSL_TEST_FILTER" || status=1
 exit "$status"

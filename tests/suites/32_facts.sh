@@ -1,5 +1,5 @@
 #!/bin/sh
-# Structural facts: equal plans of equal programs, bytes as predicted, the same random numbers and the same bits everywhere.
+# Structural facts: equal plans for equivalent programs, bytes as predicted, reproducible random numbers and bits.
 set -u
 mode=$TDSL_TEST_MODE
 if [ "$TDSL_TEST_PRESET" != release ]; then

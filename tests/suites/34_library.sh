@@ -1,5 +1,6 @@
 #!/bin/sh
-# Programs as libraries, called from C and Python; directories of tiles. Thread sanitizer: the callers have no threads of their own.
+# Programs as libraries, called from C and Python; directories of tiles. ThreadSanitizer: the callers are
+# single-threaded.
 set -u
 sanitize=""
 case $TDSL_TEST_PRESET in

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The language page, sentence by sentence: by the evaluator against NumPy, and compiled against the evaluator.
+# The language page, sentence by sentence: the evaluator compared with NumPy, and compiled programs with the evaluator.
 set -u
 mode=$TDSL_TEST_MODE
 limit=60

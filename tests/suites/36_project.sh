@@ -1,6 +1,6 @@
 #!/bin/sh
-# The source tree of `tdslc emit --project`: that it is whole, and that its parts can be compiled as one file each. Building it takes two
-# minutes of processor time, so in long runs only.
+# The source tree of `tdslc emit --project`: it is complete, and each part compiles as one file. Building it takes two
+# minutes of CPU time, so only in long runs.
 set -u
 [ "$TDSL_TEST_PRESET" = release ] || exit 0
 export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"

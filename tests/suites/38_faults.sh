@@ -1,7 +1,7 @@
 #!/bin/sh
-# Alone: nothing is built beside it.
-# Faults at random instants. ThreadSanitizer keeps signals back until a thread calls a library; with AddressSanitizer nothing can be loaded before it.
-# CI injects the faults of one seed, so that a change is judged by what it changed; --long chooses one and prints it.
+# Alone: nothing is built concurrently. Faults at random times. Excluded: ThreadSanitizer, which delays signals until a
+# thread calls a library, and AddressSanitizer, before which no library can be preloaded. CI uses a fixed seed, so that
+# results depend on the change only; --long chooses one and prints it.
 set -u
 [ "$TDSL_TEST_PRESET" = release ] && [ "$TDSL_TEST_MODE" != quick ] || exit 0
 faults="--count 20 --seed 7"

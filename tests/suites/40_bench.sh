@@ -1,6 +1,6 @@
 #!/bin/sh
-# `bench kernels`, `bench sparse_programs` and the papers' sparse experiments on small sizes: our programs, NumPy's or SciPy's, and the loops by
-# hand agree. No time is asked.
+# `bench kernels`, `bench sparse_programs` and the papers' sparse experiments at small sizes: the results of TDSL, NumPy
+# or SciPy, and hand-written loops agree. Times are not checked.
 set -u
 [ "$TDSL_TEST_PRESET" = release ] && [ "$TDSL_TEST_MODE" != quick ] || exit 0
 export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Alone: nothing is built beside it.
-# Slurm and Open MPI on four pretended hosts: right results, mistakes in starting programs, killed ranks.
+# Alone: nothing is built concurrently. Slurm and Open MPI on four simulated hosts: correct results, errors in starting
+# programs, killed ranks.
 set -u
 [ "$TDSL_TEST_PRESET" = release ] && [ "$TDSL_TEST_MODE" != quick ] || exit 0
 here=$TDSL_SOURCE_DIR/tests/cluster

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Random programs: compiled and run on several ranks against the evaluator. CI runs the programs of one seed, so that a change is judged
-# by what it changed; --quick and --long choose a seed, which is printed: `tests/property/run.py --seed N` makes the same programs again.
+# Random programs: compiled and run on several ranks, compared with the evaluator. CI uses a fixed seed, so that results
+# depend on the change only; --quick and --long choose a seed and print it: `tests/property/run.py --seed N` generates
+# the same programs again.
 set -u
 property="$TDSL_SOURCE_DIR/tests/property"
 found="$TDSL_BUILD_DIR/test-logs/property-found"
@@ -10,7 +11,8 @@ case "$TDSL_TEST_MODE" in
     ci) count=60; ranks=1,2,3; launches=1; batch=30; shrink=60; seed=1 ;;
     long) count=500; ranks=1,2,3; launches=4; batch=50; shrink=300; optimise=-O1 ;;
 esac
-# Instrumented programs run several times slower, and their errors need no comparison at every number of ranks.
+# Instrumented programs run several times slower, and memory errors do not depend on comparisons at every number of
+# ranks.
 if [ "$TDSL_TEST_PRESET" != release ]; then
     count=$((count / 6))
     [ "$TDSL_TEST_MODE" = long ] || ranks=2

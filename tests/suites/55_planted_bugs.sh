@@ -1,6 +1,6 @@
 #!/bin/sh
-# Bugs planted on purpose, one at a time: the random programs must find each. Only with --long; otherwise it is checked
-# that each can still be planted.
+# Planted bugs, one at a time: the random programs must find each. Only with --long; otherwise it is only checked that
+# each can still be planted.
 set -u
 [ "$TDSL_TEST_PRESET" = release ] || exit 0
 case "property/planted" in

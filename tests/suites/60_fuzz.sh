@@ -1,6 +1,6 @@
 #!/bin/sh
-# Damaged programs through the whole compiler, for some seconds; with --long for minutes, and the fuzzer of the frontend for an
-# hour. The unit tests replay what they found.
+# Damaged programs through the whole compiler, for some seconds; with --long for minutes, and the frontend fuzzer for an
+# hour. The unit tests replay earlier findings.
 set -u
 wanted() {
     case "$1" in
@@ -16,7 +16,7 @@ result() {
     fi
 }
 if wanted fuzz/mutations; then
-    # The same cases every time, and others in long runs; TDSL_FUZZ_SEED chooses.
+    # Fixed seed by default, a chosen one in long runs; TDSL_FUZZ_SEED overrides it.
     seed=1
     [ "$TDSL_TEST_MODE" != long ] || seed=$(date +%s)
     seed=${TDSL_FUZZ_SEED:-$seed}
@@ -25,7 +25,7 @@ if wanted fuzz/mutations; then
         ci) count=20000 ;;
         long) count=500000 ;;
     esac
-    # Scalar loops end after a million iterations: 1.5 s, with sanitizers 27 s and more on a busy machine.
+    # Scalar loops are limited to a million iterations: 1.5 s, with sanitizers 27 s and more on a busy machine.
     limit=30
     [ "$TDSL_TEST_PRESET" = release ] || { count=$((count / 40)) && limit=100; }
     found="$TDSL_BUILD_DIR/test-logs/mutations-found"

@@ -52,7 +52,7 @@ def checkpoints(options, folder):
 
 
 def watch(options, folder):
-    """The thread that wakes up once a second."""
+    """The thread that wakes once a second."""
     program, ticks = built(options.tdslc, folder, "endless", ENDLESS), os.sysconf("SC_CLK_TCK")
     child = subprocess.Popen(["mpiexec", "-q", "--bind-to", "none", "-n", "2", program, "--x", folder / "x.npy", "--threads", "1"], stderr=subprocess.DEVNULL)
     time.sleep(5)
@@ -63,7 +63,7 @@ def watch(options, folder):
         for pid in pids:
             for task in Path(f"/proc/{pid}/task").iterdir():
                 wakes = int((task / "status").read_text().split("voluntary_ctxt_switches:")[1].split()[0])
-                # Nanoseconds on a processor.
+                # CPU time in nanoseconds.
                 found[task] = wakes, int((task / "schedstat").read_text().split()[0])
         return found
 

@@ -1,4 +1,4 @@
-"""Where ranks run: four pretended machines of one rank each with links of a given rate, or four ranks here."""
+"""Placement of ranks: four simulated machines of one rank each with rate-limited links, or four ranks on this machine."""
 import os
 import pathlib
 import shlex
@@ -12,7 +12,7 @@ RANKS = 4
 
 
 class Cluster:
-    """`rate`: of the links between the machines; None: all ranks on this machine. A context: entered, the machines are up."""
+    """`rate`: bandwidth of the links between machines; None: all ranks on this machine. A context manager: the machines are up inside."""
 
     def __init__(self, rate, mpiexec):
         self.rate, self.mpiexec, self.running, self.up = rate, mpiexec, [], False
@@ -38,7 +38,7 @@ class Cluster:
             self.up = False
 
     def launch(self, variables=()):
-        """The beginning of a command that starts four ranks; environment variables named are theirs, too."""
+        """Prefix of a command that starts four ranks; the named environment variables are passed on to them."""
         passed = [word for name in variables for word in ("-x", name)]
         if self.rate:
             return [HOSTS, "run", "--quiet", *passed, "-np", str(RANKS)]
@@ -48,7 +48,7 @@ class Cluster:
         return f"10.78.0.{machine + 1}" if self.rate else "127.0.0.1"
 
     def on(self, machine, command):
-        """The command as one of machine 0 to 3, with its environment."""
+        """The command wrapped to run on machine 0 to 3, with its environment."""
         return [HOSTS, f"h{machine + 1}", shlex.join(command)] if self.rate else command
 
     def start(self, machine, command, environment, log):
@@ -57,7 +57,7 @@ class Cluster:
                                                  start_new_session=True))
 
     def start_dask(self, scratch, environment):
-        """A scheduler and a worker of one thread on each machine; returns the scheduler's address."""
+        """Starts a scheduler, and a worker with one thread per machine; returns the scheduler's address."""
         python, log, port = "/usr/bin/python3", scratch / "dask.log", "8786"
         address = f"tcp://{self.address(0)}:{port}"
         self.start(0, [python, "-m", "distributed.cli.dask_scheduler", "--host", self.address(0), "--port", port, "--no-dashboard"], environment, log)
@@ -68,7 +68,7 @@ class Cluster:
         return address
 
     def constants(self, tdslc, scratch):
-        """The file of this cluster's constants: measured by `tdslc doctor`; ranks share the cores, so each has its part of the rates."""
+        """This cluster's machine file, measured by `tdslc doctor`; rates are divided among the ranks, because they share the cores."""
         environment = dict(os.environ, XDG_CACHE_HOME=str(scratch / "cache"), OMPI_MCA_plm="rsh", OMPI_MCA_plm_rsh_agent=HOSTS)
         command = [tdslc, "doctor", *(["--hosts", "h1,h2"] if self.rate else [])]
         done = subprocess.run(self.on(0, command), env=environment, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""The experiments of the papers, scaled to four ranks on two cores: programs, sizes, inputs, and who else can run them."""
+"""The papers' experiments, scaled to four ranks on two cores: programs, sizes, inputs, and peers."""
 import dataclasses
 import pathlib
 
@@ -13,23 +13,23 @@ SHARED = ("NumPy", "PyTorch", "Dask")
 class Experiment:
     name: str
     paper: str
-    workload: str        # of peers/workloads.py
+    workload: str        # in peers/workloads.py
     program: pathlib.Path
     sizes: dict          # extents
-    arrays: dict         # inputs: name -> dimensions
-    outputs: list        # that are compared
+    arrays: dict         # inputs: name -> shape
+    outputs: list        # to be compared
     params: dict = dataclasses.field(default_factory=dict)
     peers: tuple = SHARED
-    chunks: tuple = ()   # Dask's settings to sweep: dimension -> number of chunks
-    flops: float = 0     # of a run
-    tolerance: float = 1e-8  # of results, relative to the largest
-    values: dict = dataclasses.field(default_factory=dict)  # inputs that are not normal: name -> function of a generator and a shape
+    chunks: tuple = ()   # Dask settings to sweep: dimension -> number of chunks
+    flops: float = 0     # per run
+    tolerance: float = 1e-8  # of results, relative to the largest element
+    values: dict = dataclasses.field(default_factory=dict)  # inputs that are not normally distributed: name -> function of a generator and a shape
 
     def shape(self, name):
         return tuple(self.sizes[d] for d in self.arrays[name])
 
     def write(self, folder):
-        """The inputs as files, which all read."""
+        """Writes the inputs as files for all competitors."""
         rng = np.random.default_rng(1)
         for name in self.arrays:
             if name in self.values:
@@ -55,7 +55,7 @@ def newton(n, d, steps):
 def lbfgs(n, d, steps):
     return Experiment("lbfgs", "NumS, section 8.5; figure 14", "lbfgs", SAMPLES / "logistic_lbfgs.tdsl", {"n": n, "d": d}, {"X": "nd", "y": "n"}, ["w"],
                       {"steps": steps, "pairs": 10, "lengths": 6, "lambda": 0.5}, chunks=({"n": 4}, {"n": 8}), flops=4.0 * steps * n * d,
-                      tolerance=1e-6)  # differences of gradients, by which steps are scaled, cancel
+                      tolerance=1e-6)  # differences of gradients, which scale the steps, suffer from cancellation
 
 
 def nearest(name, n, d):
@@ -65,7 +65,7 @@ def nearest(name, n, d):
 
 
 def network(name, workload, stem, measure, n, m, h, o, steps, chunks):
-    """`measure`: the output that says how good the trained network is."""
+    """`measure`: the output that rates the trained network."""
     return Experiment(name, "TRA, section 5.3; tables 7 to 9. EinDecomp, experiment 2", workload, SAMPLES / f"{stem}.tdsl",
                       {"n": n, "m": m, "h": h, "o": o}, {"X": "nm", "Y": "no", "W1": "mh", "W2": "ho"}, ["V1", "V2", measure],
                       {"steps": steps, "rate": 0.05}, chunks=chunks, flops=steps * (4.0 * n * m * h + 6.0 * n * h * o) + 2.0 * n * h * (m + o))
@@ -101,7 +101,7 @@ def transformer(n, d, heads, f):
 
 
 def all_experiments(tiny):
-    """By name; tiny: the sizes that show that everything works."""
+    """Experiments by name; tiny: sizes for a smoke test."""
     def pick(make, small, full):
         return make(*(small if tiny else full))
 

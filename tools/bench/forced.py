@@ -1,4 +1,4 @@
-"""Pairs of plans that the papers compare, imposed on four pretended machines: is the one that is predicted to be quicker also quicker?"""
+"""Pairs of plans compared in the papers, imposed on four simulated machines: is the plan predicted to be faster actually faster?"""
 import dataclasses
 import json
 import os
@@ -15,7 +15,7 @@ from papers import Ours
 class Pair:
     name: str
     experiment: object
-    plans: dict          # two names -> what is placed: name -> layout
+    plans: dict          # two names -> layouts to impose: name -> layout
 
 
 def everywhere(names, layout):
@@ -37,7 +37,7 @@ HEADS = {**everywhere(ATTENTION, "h:4"), **ROWS}
 
 
 def pairs(tiny):
-    """Sizes at which one plan moves at least a few megabytes more than the other; the tiny ones show that everything can be imposed."""
+    """Sizes at which one plan moves at least a few megabytes more than the other; tiny: sizes for a smoke test."""
     def of(make, small, full):
         return make(*(small if tiny else full))
 
@@ -67,7 +67,7 @@ def placed(plan):
 
 
 def predicted(options, experiment, plan):
-    """Seconds and received bytes of the busiest rank, as `explain` has them with this cluster's constants."""
+    """Predicted seconds and received bytes of the busiest rank, from `explain` with this cluster's constants."""
     sizes = [word for d, n in experiment.sizes.items() if d in declared(experiment) for word in ("--set", f"{d}={n}")]
     params = [word for name, value in experiment.params.items() for word in (f"--{name}", str(value))]
     command = [options.tdslc, "explain", str(experiment.program), "--json", "-n", str(RANKS), "--per-node", "1", *sizes, *placed(plan), "--", *params]
@@ -79,7 +79,7 @@ def predicted(options, experiment, plan):
 
 
 def declared(experiment):
-    """Dimensions that the program has by these names: lengths of dimensions that are equal have one."""
+    """The program's dimensions among these names: dimensions of equal length share a name."""
     text = experiment.program.read_text()
     return [d for d in experiment.sizes if any(d in line.split("[", 1)[-1].split("]")[0].replace(" ", "").split(",")
                                                for line in text.splitlines() if line.startswith("input "))]

@@ -1,5 +1,5 @@
 """The experiments of the paper on fused operators (docs/papers.md): micro-benchmarks of its templates and its six algorithms, on one rank with all
-cores. Ours by every policy of fusion and the peers take turns, results are compared."""
+cores. TDSL with each fusion policy and the peers run alternately; results are compared."""
 import json
 import os
 import pathlib
@@ -18,7 +18,7 @@ sys.path.insert(0, str(HERE / "peers"))
 from digest import digest  # noqa: E402
 
 PAPER = "SystemML, "
-# Values of --fusion. The first is what users get.
+# Values of --fusion; the first is the default.
 VARIANTS = {"tdsl": "cost", "tdsl, fuse all": "all", "tdsl, no redundancy": "no-redundancy", "tdsl, no fusion": "none"}
 MODULES = {"NumPy": "numpy", "PyTorch": "torch", "Dask": "dask"}
 
@@ -49,13 +49,13 @@ def micro(name, figure, sizes, arrays, outputs=("r",), flops=0.0, **values):
 
 
 def algorithm(name, sizes, arrays, outputs, params, **values):
-    """Steps are counted, not judged by a tolerance, so that all do the same."""
+    """The number of steps is fixed instead of a tolerance, so that all competitors do the same work."""
     return Experiment(name, PAPER + "tables 2, 4 and 5", name, SAMPLES / f"{name}.tdsl", sizes, arrays, outputs, params, chunks=({"n": 2}, {"n": 8}),
                       tolerance=1e-6, values=values)
 
 
 def fusion_experiments(tiny):
-    """By name; tiny: the sizes that show that everything works."""
+    """Experiments by name; tiny: sizes for a smoke test."""
     n, d = (2000, 10) if tiny else (1_000_000, 10)
     square, rank = (80, 10) if tiny else (2000, 100)
     thin, many = {"n": n, "d": 100 if not tiny else 10}, n // 10
@@ -85,7 +85,7 @@ def fusion_experiments(tiny):
 
 
 class Ours:
-    """A program by one policy of fusion, from its first task that neither reads a file nor makes a constant to its last."""
+    """A program with one fusion policy, timed from its first task that neither reads a file nor creates a constant to its last."""
 
     def __init__(self, options, scratch, experiment, policy):
         self.experiment, self.scratch = experiment, scratch
@@ -103,7 +103,7 @@ class Ours:
                    {"peak_block_bytes": told["per_rank"][0]["peak_block_bytes"]})
 
     def seconds(self, statements):
-        """A micro-benchmark is its loop; before that its operands are read."""
+        """For a micro-benchmark only the loop is timed; its operands are read before."""
         lines = self.experiment.program.read_text().splitlines()
         loop = next((n for n, line in enumerate(lines, 1) if line.startswith("for step")), 1) if "repeats" in self.experiment.params else 1
         rows = [s["measured"] for s in statements if s["line"] >= loop and s["kind"] not in ("load", "source", "collect") and s["measured"]["tasks"]]
@@ -111,7 +111,7 @@ class Ours:
 
 
 def waiting(options, scratch, experiment, peers, check):
-    """The wanted peers' processes by name, of Dask the one with the better chunks."""
+    """Processes of the requested peers by name; for Dask the one with the faster chunk size."""
     found = {}
     for library, module in MODULES.items():
         if library not in experiment.peers or not any(part.lower() in library.lower() for part in options.peer or [""]):

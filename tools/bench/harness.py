@@ -1,4 +1,4 @@
-"""Runs competitors in turn, checks that they computed the same, and reduces pairs of times to medians and ratios."""
+"""Runs competitors alternately, checks that their results agree, and reduces pairs of times to medians and ratios."""
 import dataclasses
 import json
 import os
@@ -38,15 +38,15 @@ class Case:
 
 @dataclasses.dataclass
 class Sample:
-    seconds: float        # of the statement or call that is compared
-    whole: float          # of the process, reading included
-    cpu: float            # processor seconds of the process and its children
+    seconds: float        # of the compared statement or call
+    whole: float          # of the process, including reading
+    cpu: float            # CPU seconds of the process and its children
     r: np.ndarray
-    ranks: list = dataclasses.field(default_factory=list)   # ours: what each rank counted, from --stats
+    ranks: list = dataclasses.field(default_factory=list)   # TDSL only: each rank's counts, from --stats
 
 
 def run(command, environment=None):
-    """Output, wall and processor seconds of a command."""
+    """Output, wall seconds and CPU seconds of a command."""
     before = os.times()
     start = time.perf_counter()
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -65,7 +65,7 @@ def peer(invocation, case):
 
 
 class Ours:
-    """A TDSL program; the statement on `line` of its source is what is compared. Its inputs by the names of the case's files."""
+    """A TDSL program; the statement on `line` of its source is timed. Inputs have the names of the case's files."""
 
     def __init__(self, tdslc, source, line, scratch, ranks, threads, mpiexec, inputs=None):
         self.program = str(scratch / ("tdsl_" + pathlib.Path(source).stem))
@@ -87,7 +87,7 @@ class Ours:
 
 
 def check_same(name, got, expected, case):
-    """Sums in another order differ in their last bits; a wrong element differs in its first."""
+    """Compares with a tolerance: different summation orders change the last bits only, errors change leading digits."""
     bound = 4 * case.k * np.finfo(TYPES[case.type]).eps * np.abs(expected).max()
     worst = np.abs(got.astype(np.float64) - expected.astype(np.float64)).max(initial=0.0)
     if not worst <= bound:
@@ -95,8 +95,8 @@ def check_same(name, got, expected, case):
 
 
 def compare(case, competitors, control, pairs):
-    """Runs everybody `pairs` times, the order turning with each pair. `competitors`: name -> callable, the first is ours; `control` is the name
-    of the one that is run twice. Returns name -> samples."""
+    """Runs all competitors `pairs` times, reversing the order with each pair. `competitors`: name -> callable, the first is TDSL; `control` names
+    the one that runs twice. Returns name -> samples."""
     samples = {name: [] for name in competitors}
     again = f"{control} again"
     turn = list(competitors) + ([again] if control else [])
@@ -114,7 +114,7 @@ def compare(case, competitors, control, pairs):
 
 
 def reduce(samples, operations):
-    """Medians, and of every competitor the median of its pairwise ratios to ours (above 1: ours is faster)."""
+    """Medians, and for each competitor the median of its pairwise ratios to TDSL (above 1: TDSL is faster)."""
     ours = next(iter(samples))
     rows = []
     for name, list_of in samples.items():
@@ -135,21 +135,21 @@ def reduce(samples, operations):
 
 
 def voided(rows, control, usual):
-    """The peers that were not themselves: their rate over the control's is 20% below `usual(name)`. Name -> what it was of it."""
+    """Peers that were disturbed: their rate relative to the control is 20% below `usual(name)`. Returns name -> fraction of the usual rate."""
     rate = {r["name"]: r["gflops"] for r in rows}
     shares = {name: rate[name] / rate[control] / usual(name) for name in rate if control in rate and usual(name)}
     return {name: share for name, share in shares.items() if share < 0.8}
 
 
 def control_ratio(samples, control):
-    """The control against itself: how far from 1 a ratio may be by chance."""
+    """The control against itself: deviation of a ratio from 1 due to noise."""
     ratios = [a.seconds / b.seconds for a, b in zip(samples[control], samples[f"{control} again"])]
     return statistics.median(ratios), [float(np.quantile(ratios, q)) for q in (0.25, 0.75)]
 
 
 def memory(case, samples):
-    """What the worst rank of ours held, over all runs: bytes of blocks against its share of operands and result, and resident bytes
-    against those predicted and those it had before it read anything."""
+    """Peak memory of the worst TDSL rank over all runs: bytes of blocks relative to its share of operands and result, and resident bytes relative to
+    the prediction and to those before any input was read."""
     itemsize = np.dtype(TYPES[case.type]).itemsize
     runs = [rank for sample in samples for rank in sample.ranks]
     share = itemsize * (case.n * case.k + case.k * case.m + case.n * case.m) / len(samples[0].ranks)
@@ -174,7 +174,7 @@ def table(title, rows):
 
 
 def plot(path, comparisons):
-    """Bars of the ratios, where matplotlib is there."""
+    """Bar chart of the ratios, if matplotlib is available."""
     import matplotlib
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt

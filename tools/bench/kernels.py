@@ -1,4 +1,4 @@
-"""What the loops of single programs cost: ours, NumPy's, loops by hand, and bounds that no program passes, in one alternating run."""
+"""Time per loop iteration of single programs: TDSL, NumPy, hand-written loops, and lower bounds, in one alternating run."""
 import dataclasses
 import json
 import os
@@ -17,11 +17,11 @@ OURS, EARLIER, NUMPY, HAND, BOUND = "tdsl", "tdsl, the other", "NumPy", "loop by
 
 @dataclasses.dataclass
 class Program:
-    """A program of programs/kernels with operands. Rows are scaled by --scale to the power of `power`, so that the work is scaled by it."""
+    """A program of programs/kernels with operands. Rows are scaled by --scale to the power of `power`, so that the work is proportional to it."""
     stem: str
     rows: int
     columns: int
-    operands: dict          # name -> shape, of "n", "d", "k"
+    operands: dict          # name -> shape, in terms of "n", "d", "k"
     bound: str = "read_rows"
     about: str = "reading the operands"
     hand: bool = True
@@ -57,7 +57,7 @@ PROGRAMS = [
 
 
 def write(program, sizes, scratch):
-    """The operands' files by their names."""
+    """The operands' files by name."""
     rng = np.random.default_rng(1)
     files = {}
     for name, shape in program.operands.items():
@@ -68,14 +68,14 @@ def write(program, sizes, scratch):
 
 
 def loop_of(source):
-    """The lines of the program's loop."""
+    """Source lines of the program's loop."""
     lines = source.read_text().splitlines()
     first = next(number for number, line in enumerate(lines, 1) if line.startswith("for step"))
     return range(first, next(number for number, line in enumerate(lines, 1) if number > first and line == "}") + 1)
 
 
 class Ours:
-    """A step of a program compiled by one tdslc, from the first task of its loop to the last."""
+    """Time per iteration of a program compiled by the given tdslc, from the first task of its loop to the last."""
 
     def __init__(self, tdslc, source, scratch, threads, repeats, name):
         self.program = str(scratch / f"{name}_{source.stem}")
@@ -89,13 +89,13 @@ class Ours:
         run(command + [word for name, file in files.items() for word in (f"--{name}", file)])
         told = json.loads(pathlib.Path(stats).read_text())
         rows = [s["measured"] for s in told["statements"] if s["line"] in self.loop and s["kind"] != "load" and s["measured"]["tasks"]]
-        # Without begins, as older builds are: no less than the longest statement's.
+        # Older builds report no start times: at least the duration of the longest statement.
         begin = min(m.get("begin", 0) for m in rows)
         return (max(m.get("begin", 0) + m["seconds"] for m in rows) - begin) / self.repeats, np.load(answer)
 
 
 def peer(command, environment, scratch):
-    """A peer's seconds of a step and its answer; it is given where to write that."""
+    """A peer's seconds per iteration and its answer; its last argument is the output file."""
     def call(files):
         answer = str(scratch / "r.bin")
         out, _, _ = run([*command(answer), *files.values()], environment)
@@ -104,7 +104,7 @@ def peer(command, environment, scratch):
 
 
 def competitors(options, program, sizes, scratch, peers):
-    """Name -> callable, ours first."""
+    """Name -> callable, TDSL first."""
     source = HERE / "programs" / "kernels" / f"{program.stem}.tdsl"
     threads, repeats = options.threads, options.repeats
     found = {OURS: Ours(options.tdslc, source, scratch, threads, repeats, "ours")}
@@ -122,7 +122,7 @@ def competitors(options, program, sizes, scratch, peers):
         return found
     by_hand = peers.compile("kernels", "kernels.cpp", ["-Ofast", "-fopenmp", library, "-lm"])
     extents = [str(sizes[letter]) for letter in "ndk"]
-    # Threads that wait do not take the other's processor, and memory lies in large pages, as ours does.
+    # As in TDSL: waiting threads yield their core, and memory is in huge pages.
     environment = peers.environment(threads, OMP_WAIT_POLICY="passive", GLIBC_TUNABLES="glibc.malloc.hugetlb=1")
     for name, case in ((HAND, program.stem if program.hand else ""), (BOUND, program.bound)):
         if case:
@@ -157,7 +157,7 @@ def measure(options, program, scratch, peers):
 
 
 def ratio(samples, name, other):
-    """The median of the pairs' ratios, name / other."""
+    """Median of the pairwise ratios, name / other."""
     if name not in samples or other not in samples:
         return None
     return statistics.median(a / b for a, b in zip(samples[name], samples[other]))

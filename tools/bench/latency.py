@@ -1,4 +1,4 @@
-"""What a task and an iteration cost whose kernels are next to nothing, and one way between two ranks of the same MPI."""
+"""Overhead per task and per iteration with nearly empty kernels, and one-way latency between two ranks of the same MPI."""
 import json
 import os
 import pathlib
@@ -15,7 +15,7 @@ TURNS = 20000
 
 
 def measured(program, launcher, scratch):
-    """Seconds of one run, planning included, and its tasks. Their kernels are an operation or two: what is left is all overhead."""
+    """Seconds of one run, including planning, and its number of tasks. Kernels perform one or two operations, so the rest is overhead."""
     stats, answer = str(scratch / "stats.json"), str(scratch / "c.npy")
     run([*launcher, program, "--threads", "1", "--tile", "1", "--quiet", "--set", f"steps={STEPS}", "--stats", stats, "--c", answer])
     if float(np.load(answer)) != 2.0:
@@ -30,11 +30,11 @@ def latency(options, scratch):
     for name in ("iterations", "until"):
         programs[name] = str(scratch / name)
         subprocess.run([options.tdslc, "build", str(HERE / "programs" / f"{name}.tdsl"), "-o", programs[name],
-                        "--disable-pass", "serial_loops"], check=True)  # the loops would be one task
+                        "--disable-pass", "serial_loops"], check=True)  # otherwise each loop would be a single task
     ping_pong = str(scratch / "ping_pong")
     subprocess.run(["mpicxx", "-O2", str(HERE / "peers" / "ping_pong.cpp"), "-o", ping_pong], check=True)
     two = [options.mpiexec, "-n", "2"]
-    sharing = scratch / "sharing.machine"  # with true prices the plan would leave so little work to one rank
+    sharing = scratch / "sharing.machine"  # with real constants the plan would put so little work on one rank
     sharing.write_text("latency = 1e-12\nexchange_overhead = 1e-12\ntask_overhead = 1e-12\nflop_rate = 1\n")
     os.environ["TDSL_MACHINE"] = str(sharing)
     samples = {"a task, one rank": [], "an iteration of 'for', two ranks": [], "an iteration of 'while', two ranks": [], "one way": []}

@@ -1,4 +1,4 @@
-"""What the comparisons of the papers' experiments share: runs, their results' check, and the libraries of Python."""
+"""Common parts of the papers' comparisons: runs, result checks, and Python libraries."""
 import dataclasses
 import json
 import os
@@ -28,7 +28,7 @@ def peer_run(scratch, command, environment):
 
 
 def python_peer(library, peers, scratch, experiment, cluster, request):
-    """A library of Python: Dask on all machines with a thread each, the others in one process with all cores."""
+    """A Python library: Dask with one thread on each machine, the others in one process with all cores."""
     request = json.dumps(dict(request, arrays=list(experiment.arrays), params=experiment.params))
     command = [PYTHON, SCRIPT, library, experiment.workload, str(scratch), request]
     threads = 1 if library == "Dask" else os.cpu_count()
@@ -37,14 +37,14 @@ def python_peer(library, peers, scratch, experiment, cluster, request):
 
 
 class WaitingPeer:
-    """A library of Python in a process that has read its inputs, computed once, and computes again whenever it is called. A context."""
+    """A Python library in a process that has read its inputs and computed once, and computes again on each call. A context manager."""
 
     def __init__(self, library, peers, scratch, experiment, threads, request):
         self.scratch, self.library = scratch, library
         request = json.dumps(dict(request, arrays=list(experiment.arrays), params=experiment.params, threads=threads, waits=True))
         command = [PYTHON, SCRIPT, library, experiment.workload, str(scratch), request]
-        # Dask's own threads take the chunks; the BLAS under them gets one.
-        # Threads that wait do not take the other's processor, and memory lies in large pages, as ours does.
+        # Dask parallelises over chunks, so its BLAS is single-threaded. As in TDSL: waiting threads yield their core,
+        # and memory is in huge pages.
         environment = peers.python_environment(1 if library == "Dask" else threads, OMP_WAIT_POLICY="passive", GLIBC_TUNABLES="glibc.malloc.hugetlb=1")
         self.errors = open(scratch / f"{library}.log", "w+")
         self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
@@ -70,7 +70,7 @@ class WaitingPeer:
 
 
 def chunk_lengths(experiment, parts):
-    """Of every input, when its dimensions are cut into so many parts."""
+    """Chunk lengths of each input, when its dimensions are divided into the given numbers of chunks."""
     return {name: [-(-experiment.sizes[d] // parts.get(d, 1)) for d in dims] for name, dims in experiment.arrays.items()}
 
 

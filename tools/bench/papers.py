@@ -1,4 +1,4 @@
-"""The papers' experiments (docs/papers.md): ours and the peers in turns on four ranks, results compared."""
+"""The papers' experiments (docs/papers.md): TDSL and peers run alternately on four ranks; results are compared."""
 import json
 import os
 import pathlib
@@ -24,7 +24,7 @@ GRIDS = ((2, 2), (1, 4), (4, 1))
 
 
 class Ours:
-    """A program of ours on all ranks: planning and computing are timed, starting, reading and writing are not."""
+    """A TDSL program on all ranks: planning and computing are timed; start-up and file I/O are not."""
 
     def __init__(self, options, scratch, experiment, cluster):
         self.experiment, self.scratch = experiment, scratch
@@ -43,7 +43,7 @@ class Ours:
 
 
 def candidates(options, experiment, peers, scratch, cluster, dask):
-    """Name of the peer -> its settings, each a name and what runs it."""
+    """Name of the peer -> its settings, each a name and a runner."""
     def scalapack():
         program, environment = peers.scalapack_program("papers_scalapack", "papers_scalapack.cpp")
         sizes = [str(experiment.sizes[d]) for d in ("stu" if experiment.workload == "chain" else "nmk")]
@@ -71,7 +71,7 @@ def candidates(options, experiment, peers, scratch, cluster, dask):
 
 
 def competitors(options, makers, check):
-    """The wanted peers, each with its quickest setting."""
+    """The requested peers, each with its fastest setting."""
     found = {}
     for name, settings in makers.items():
         if not any(part.lower() in name.lower() for part in options.peer or [""]):
@@ -123,7 +123,7 @@ def one(options, scratch, experiment, peers, cluster, dask):
 
 
 def chosen(options):
-    """The wanted experiments on four machines, those of fused operators and those of sparse matrices, which run on this one."""
+    """The requested experiments: on four machines, and, for fused operators and sparse matrices, on this machine."""
     groups = all_experiments(options.tiny), fusion_experiments(options.tiny), sparse_experiments(options.tiny)
     if not options.only:
         return [list(group.values()) for group in groups]

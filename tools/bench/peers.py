@@ -1,4 +1,4 @@
-"""What others offer: finds their libraries among Debian's packages, compiles the peer programs, says how each is run."""
+"""The peers: locates their libraries in Debian packages, compiles peer programs, and defines how to run them."""
 import ctypes.util
 import os
 import pathlib
@@ -10,12 +10,12 @@ LIBRARIES = "usr/lib/x86_64-linux-gnu"
 
 
 class Missing(Exception):
-    """A peer that is not on this machine, with the Debian package that brings it."""
+    """A peer missing on this machine, with the Debian package that provides it."""
 
 
 def usual_rate(name, case):
-    """A peer's rate over that of BLIS on the same cores, on a virtual machine of two cores with AVX-512; None: not known. Far below it
-    the peer was disturbed or lacks its libraries, and its row says nothing."""
+    """Usual rate of a peer relative to BLIS on the same cores, for a two-core virtual machine with AVX-512; None: unknown. A rate far below it means
+    that the peer was disturbed or lacks its libraries, so its row is meaningless."""
     if name == "OpenBLAS":
         return 1.2
     if name.startswith("ScaLAPACK"):
@@ -28,7 +28,7 @@ def has_avx512():
 
 
 class Peers:
-    """`root`: where Debian's packages are unpacked, / or a directory filled with `dpkg -x`."""
+    """`root`: where Debian packages are unpacked: / or a directory filled with `dpkg -x`."""
 
     def __init__(self, root, scratch, mpiexec):
         self.libraries = pathlib.Path(root) / LIBRARIES
@@ -49,8 +49,8 @@ class Peers:
 
     def environment(self, threads, **more):
         result = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads), BLIS_NUM_THREADS=str(threads))
-        # Debian's BLIS and OpenBLAS misjudge virtual and newer processors with AVX-512 (OpenBLAS falls back to a core of 2004): the peers
-        # get their best kernels.
+        # Debian's BLIS and OpenBLAS misdetect virtual and recent processors with AVX-512 (OpenBLAS falls back to a
+        # kernel of 2004): select their best kernels explicitly.
         if has_avx512():
             result.setdefault("BLIS_ARCH_TYPE", "0")
             result.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
@@ -74,7 +74,7 @@ class Peers:
                              self.environment(threads, **({"LD_LIBRARY_PATH": library_path} if library_path else {})))
 
     def python(self, script, module, threads, library_path, *arguments, **more):
-        """A script that needs a Python module of Debian's; `arguments` stand before the files."""
+        """A script that needs a Python module from Debian; `arguments` precede the files."""
         packages = self.libraries.parent / "python3" / "dist-packages"
         if not (packages / module).exists():
             raise Missing(f"no {packages / module} (package python3-{module})")
@@ -86,7 +86,7 @@ class Peers:
         return lambda case: ([program, *case.sizes(), *case.files()], self.environment(threads))
 
     def scalapack_program(self, name, source):
-        """A program that links ScaLAPACK, and its environment."""
+        """A program linked with ScaLAPACK, and its environment."""
         self.library("libscalapack-openmpi.so.2.2", "libscalapack-openmpi-dev")
         blas = self.library("openblas-pthread/libblas.so.3", "libopenblas0-pthread")
         if shutil.which("mpicxx") is None:
@@ -103,12 +103,12 @@ class Peers:
                              environment)
 
     def python_environment(self, threads, **more):
-        """For scripts that import Debian's modules, where these are unpacked."""
+        """For scripts that import Debian modules: the directory they are unpacked in."""
         openblas = str(self.libraries / "openblas-pthread")
         return self.environment(threads, PYTHONPATH=str(self.libraries.parent / "python3" / "dist-packages"),
                                 LD_LIBRARY_PATH=f"{openblas}:{self.libraries}:{self.libraries.parent}", **more)
 
     def module(self, name):
-        """Checks that a Python module is there."""
+        """Checks that a Python module is available."""
         if not (self.libraries.parent / "python3" / "dist-packages" / name).exists():
             raise Missing(f"no Python module {name} (package python3-{name})")

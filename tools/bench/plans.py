@@ -1,5 +1,5 @@
-"""What planning a whole program costs: the samples on 64 ranks, and generated programs of many operations on 4096. And what it gains: the
-samples' received bytes beside those of the greedy plan."""
+"""Cost of whole-program planning: samples on 64 ranks, and generated programs with many operations on 4096. And its benefit: received bytes of the
+samples relative to the greedy plan."""
 import json
 import os
 import pathlib
@@ -16,11 +16,11 @@ from program import Program  # noqa: E402
 
 SAMPLE_RANKS, GRAPH_RANKS = 64, 4096
 COMPARED_RANKS = (2, 3, 4, 5, 7, 8, 12, 16)
-LIMIT = 60  # processor seconds of one command
+LIMIT = 60  # CPU seconds per command
 
 
 def measured(command, scratch):
-    """Its JSON answer, None if there is none within the limit, and its peak resident bytes."""
+    """The JSON answer, None if the limit is exceeded, and peak resident bytes."""
     answer = scratch / "plan.json"
     process = subprocess.Popen([*command[:2], "--json", "-o", str(answer), *command[2:]], stderr=subprocess.PIPE, preexec_fn=limited)
     trouble = process.stderr.read().decode()
@@ -37,7 +37,7 @@ def limited():
 
 
 def sizes_of(program):
-    """The first sizes of a sample's test, large enough that every rank has work; tensors of rank 3 and more grow less."""
+    """The first sizes of a sample's test, scaled up so that every rank has work; tensors of rank 3 and more are scaled less."""
     deepest = max((len(i.dims) for i in program.inputs), default=1)
     factor = {0: 64, 1: 64, 2: 64, 3: 16}.get(deepest, 4)
     sizes = {d: n * factor for d, n in program.variants[0].sizes.items()}
@@ -45,7 +45,7 @@ def sizes_of(program):
 
 
 def graph_text(operations, seed):
-    """A program of products, transposes and sums of square matrices, each of results made not long before."""
+    """A program of products, transposes and sums of square matrices, each using recent results."""
     rng = random.Random(seed)
     lines = [f"input M{k}: f64[n, n];" for k in range(4)]
     names = [f"M{k}" for k in range(4)]
@@ -64,7 +64,7 @@ def row(name, times, operations, memory, best):
 
 
 def planned(options, scratch, name, source, ranks, arguments):
-    """Seconds of survey and search for one program. Peak memory is that of the whole command, the compiler included."""
+    """Seconds of survey and search for one program. Peak memory is that of the whole command, including the compiler."""
     command = [options.tdslc, "explain", str(source), "-n", str(ranks), "--time-plan", "--schedule", options.schedule, *arguments]
     times, memory = [], 0
     for _ in range(options.pairs):
@@ -80,7 +80,7 @@ def planned(options, scratch, name, source, ranks, arguments):
 
 
 def predictions(options, scratch, path, program, ranks):
-    """Schedule -> received bytes of the busiest rank and seconds; the chosen one is called auto."""
+    """Schedule -> received bytes of the busiest rank, and seconds; the chosen plan is called auto."""
     told, _ = measured([options.tdslc, "explain", str(path), "-n", str(ranks), *sizes_of(program), "--", *program.variants[0].args], scratch)
     alternatives = [a for a in told["alternatives"] if "predicted" in a]
     found = {a["schedule"]: (a["predicted"]["bytes_received_max"], a["predicted"]["seconds"]) for a in alternatives}
@@ -88,7 +88,7 @@ def predictions(options, scratch, path, program, ranks):
 
 
 def against_greedy(options, scratch, samples):
-    """Every sample's received bytes under the chosen plan over those under the greedy one. A star: more bytes, but predicted to be faster."""
+    """Received bytes of every sample with the chosen plan relative to the greedy one. A star: more bytes, but predicted to be faster."""
     print(f"\n{'% received, auto / greedy':28}" + "".join(f"{f'{p} ranks':>10}" for p in COMPARED_RANKS))
     rows, worse = [], []
     for path, program in samples:

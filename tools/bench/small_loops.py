@@ -1,4 +1,4 @@
-"""Loops of statements over tensors of a few elements: ours on one and two ranks, and NumPy."""
+"""Loops over tensors of a few elements: TDSL on one and two ranks, and NumPy."""
 import json
 import os
 import pathlib
@@ -14,7 +14,7 @@ STEPS = 5000
 
 
 def inputs(folder):
-    """The names of each program's files, which are written."""
+    """Writes each program's input files; returns their names."""
     rng = np.random.default_rng(1)
     n, m, states = 4, 2, 8
     arrays = {"F": 0.2 * rng.standard_normal((n, n)), "H": rng.standard_normal((m, n)), "Y": rng.standard_normal((STEPS, m)),
@@ -25,7 +25,7 @@ def inputs(folder):
 
 
 def ours(command, scratch):
-    """Seconds of one run, planning included, and its answer."""
+    """Seconds of one run, including planning, and its answer."""
     stats, answer = str(scratch / "stats.json"), str(scratch / "c.npy")
     run([*command, "--threads", "1", "--quiet", "--stats", stats, "--c", answer])
     phases = json.loads(pathlib.Path(stats).read_text())["phases"]

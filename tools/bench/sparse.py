@@ -1,4 +1,4 @@
-"""Sparse kernels on blocks in memory, one thread: the runtime's, SciPy's and SuiteSparse:GraphBLAS's, in turns."""
+"""Sparse kernels on blocks in memory, single-threaded: TDSL's runtime, SciPy and SuiteSparse:GraphBLAS, alternately."""
 import json
 import os
 import pathlib
@@ -21,7 +21,7 @@ def uniform(sp, rng, n, per_row):
 
 
 def rmat(sp, rng, scale, per_row):
-    """A graph with a heavy head (0.57, 0.19, 0.19, 0.05)."""
+    """An R-MAT graph with skewed degrees (0.57, 0.19, 0.19, 0.05)."""
     count = per_row << scale
     i, j = np.zeros(count, np.int64), np.zeros(count, np.int64)
     for _ in range(scale):
@@ -31,7 +31,7 @@ def rmat(sp, rng, scale, per_row):
 
 
 def cases(options):
-    """Name, operation, matrix; `--scale` takes a share of the rows."""
+    """Name, operation, matrix; `--scale` scales the number of rows."""
     import scipy.sparse as sp
     rng = np.random.default_rng(1)
     rows = lambda n: max(64, int(n * options.scale))
@@ -54,7 +54,7 @@ def blocks_program(options, scratch):
 
 
 def compile_graphblas(stem, options, scratch):
-    """A peer's program that calls SuiteSparse:GraphBLAS."""
+    """A peer program that uses SuiteSparse:GraphBLAS."""
     library = Peers(options.peers, scratch, options.mpiexec).library("libgraphblas.so", "libgraphblas-dev")
     include = next((p for p in ("/usr/include/suitesparse", "/usr/include") if (pathlib.Path(options.peers) / p.lstrip("/") / "GraphBLAS.h").exists()), None)
     if include is None:

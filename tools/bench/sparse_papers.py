@@ -1,5 +1,5 @@
-"""The papers' experiments over sparse matrices (docs/papers.md), on one rank with all cores: ours, SciPy and loops by hand take turns, results are
-compared. What the compiler still keeps dense is counted from its warnings."""
+"""The papers' experiments with sparse matrices (docs/papers.md), on one rank with all cores: TDSL, SciPy and hand-written loops run alternately;
+results are compared. Values that the compiler still stores dense are counted from its warnings."""
 import dataclasses
 import json
 import os
@@ -26,7 +26,7 @@ HAND = "loop by hand"
 
 @dataclasses.dataclass
 class Sparse:
-    """A program, makers of its matrices (name -> shape and density) and shapes of its dense operands."""
+    """A program, generators of its matrices (name -> shape and density), and shapes of its dense operands."""
     name: str
     paper: str
     program: pathlib.Path
@@ -37,9 +37,9 @@ class Sparse:
     params: dict = dataclasses.field(default_factory=dict)
     case: str = ""
     hand: bool = True
-    forms: tuple = ("sparse",)   # of SciPy's
+    forms: tuple = ("sparse",)   # SciPy variants
     graph: bool = False
-    steps: str = "repeats"       # the param that says how often
+    steps: str = "repeats"       # the param with the number of steps
 
     def size_text(self):
         parts = [f"{k} {n} x {m}, {100 * d:g} %" for k, (n, m, d) in self.matrices.items()]
@@ -47,7 +47,7 @@ class Sparse:
 
 
 def matrix(rng, shape, density, graph):
-    """Uniform, or a graph with a heavy head; rows sorted, nothing twice."""
+    """Uniform, or a graph with skewed degrees; rows sorted, without duplicates."""
     import scipy.sparse as sp
     n, m = shape
     if graph:
@@ -63,7 +63,7 @@ def matrix(rng, shape, density, graph):
 
 
 def sparse_experiments(tiny):
-    """By name; tiny: the sizes that show that everything works."""
+    """Experiments by name; tiny: sizes for a smoke test."""
     planner, fusion = "TensorPlanner, figure 8 ", "SystemML, figure 8 "
     n, chain, graph = (300, 150, 512) if tiny else (5000, 2000, 1 << 18)
     rank = 20 if tiny else 1000
@@ -89,7 +89,7 @@ def sparse_experiments(tiny):
 
 
 class Ours:
-    """A program, from the first task of its loop to the last."""
+    """A program, timed from the first task of its loop to the last."""
 
     def __init__(self, options, scratch, experiment):
         self.experiment, self.scratch = experiment, scratch
@@ -101,7 +101,7 @@ class Ours:
                         *(w for k in experiment.dense for w in (f"--{k}", str(scratch / f"{k}.npy"))), *(w for k, v in experiment.params.items() for w in (f"--{k}", str(v)))]
 
     def processor_seconds(self):
-        """Of a run without a step: reading and starting."""
+        """Of a run without steps: reading and start-up."""
         return run([*self.command, f"--{self.experiment.steps}", "0"])[2]
 
     def __call__(self):
@@ -122,7 +122,7 @@ def peer(command, environment, scratch):
 
 
 def competitors(options, scratch, experiment, peers):
-    """SciPy in its forms and the loop by hand."""
+    """SciPy's variants and the hand-written loop."""
     found, answer = {}, str(scratch / "answer.bin")
     files = [str(scratch / f"{k}.npz") for k in experiment.matrices] + [str(scratch / f"{k}.npy") for k in experiment.dense]
     script = str(HERE / "peers" / "sparse_papers_scipy.py")
@@ -139,7 +139,7 @@ def competitors(options, scratch, experiment, peers):
 
 
 def write(experiment, scratch):
-    """Operands' files; the number of stored elements."""
+    """Writes the operands' files; returns the number of stored elements."""
     import scipy.sparse as sp
     rng, stored = np.random.default_rng(1), 0
     for name, (n, m, density) in experiment.matrices.items():

@@ -1,4 +1,4 @@
-"""Programs over sparse matrices that are stored compressed, and the same by SciPy and GraphBLAS, in turns: a step of a loop, operands in memory."""
+"""Programs over compressed sparse matrices with TDSL, SciPy and GraphBLAS, alternately: seconds per loop iteration, operands in memory."""
 import os
 import statistics
 
@@ -13,7 +13,7 @@ BY_GRAPHBLAS = ("spmv", "spmv_transposed", "pagerank")
 
 
 def cases(options):
-    """Name -> program, matrix, shapes of its dense operands or what makes another matrix; `--scale` takes a share of the rows."""
+    """Name -> program, matrix, and shapes of its dense operands or the generator of another matrix; `--scale` scales the number of rows."""
     import scipy.sparse as sp
     rng = np.random.default_rng(1)
     rows = lambda n: max(64, int(n * options.scale))
@@ -47,7 +47,7 @@ def cases(options):
 
 
 def graphblas(options, scratch):
-    """The peer's program; None: it is not on this machine."""
+    """The peer's program; None if it is not available on this machine."""
     try:
         return compile_graphblas("sparse_programs_graphblas", options, scratch)
     except Missing as reason:
@@ -56,7 +56,7 @@ def graphblas(options, scratch):
 
 
 def write_operands(matrix, vector, scratch):
-    """The files that GraphBLAS's program reads."""
+    """The input files of the GraphBLAS program."""
     files = {"A": str(scratch / "A.raw"), "v": str(scratch / "v.raw")}
     write_raw(files["A"], matrix)
     vector.tofile(files["v"])

@@ -1,4 +1,4 @@
-"""Programs with four times as much data as memory, against themselves with all of it in memory: a product, and a loop that scans its input."""
+"""Programs with four times as much data as memory, compared with the same programs in memory: a product, and a loop that scans its input."""
 import json
 import mmap
 import os
@@ -16,7 +16,7 @@ SCANS = 12
 
 
 def inputs(scratch, scale):
-    """Programs with their arguments, the bytes of their data, and their answers."""
+    """Programs with their arguments, data sizes in bytes, and answers."""
     rng = np.random.default_rng(1)
     n, rows = int(4096 * scale), int(65536 * scale)
     A, B = rng.standard_normal((n, n)), rng.standard_normal((n, n))
@@ -32,7 +32,7 @@ def inputs(scratch, scale):
 
 
 def ours(command, scratch, output):
-    """Seconds of planning and computing until the result is on the disk, the answer, and each rank's figures."""
+    """Seconds of planning and computing until the result is on disk, the answer, and each rank's statistics."""
     stats, answer = scratch / "stats.json", scratch / f"{output}.npy"
     run([*command, "--quiet", "--stats", str(stats), f"--{output}", str(answer)])
     begun = time.perf_counter()
@@ -45,7 +45,7 @@ def ours(command, scratch, output):
 
 
 def disk_rate(path):
-    """Bytes per second of the file read past the page cache, 8 MiB at a time."""
+    """Throughput of reading the file in 8 MiB pieces, bypassing the page cache, in bytes per second."""
     buffer = mmap.mmap(-1, 8 << 20)
     file = os.open(path, os.O_RDONLY | os.O_DIRECT)
     begun, total = time.perf_counter(), 0
@@ -60,7 +60,7 @@ def spill(options, scratch):
 
 
 def spilled(options, scratch, ranks, name, source, files, output, data, wanted):
-    """One program on so many ranks, which have the threads and a quarter of the data's bytes between them."""
+    """One program on the given number of ranks, which share the threads and memory for a quarter of the data."""
     program, share = str(scratch / name), data // (4 * ranks)
     subprocess.run([options.tdslc, "build", str(source), "-o", program], check=True)
     launcher = [options.mpiexec or "mpiexec", "-n", str(ranks)] if ranks > 1 else []

@@ -1,8 +1,8 @@
-"""Programs transcribed from NumPy: the source, its inputs (a small and a large set) and what NumPy computes."""
+"""Programs transcribed from NumPy: source, inputs (a small and a large set), and NumPy reference."""
 import numpy as np
 
 RANDOM = np.random.default_rng(1)
-#: name: (source, inputs of a size (0 small, 1 large), what NumPy makes of them)
+# : name: (source, inputs by size (0 small, 1 large), NumPy reference)
 PROGRAMS = {}
 
 

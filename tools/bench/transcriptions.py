@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Programs transcribed from NumPy: their values, and NumPy's processor time over ours (ours with start and reading), two threads each.
+"""Programs transcribed from NumPy: their values, and CPU time of NumPy relative to TDSL (including start-up and reading), two threads each.
 
 Usage: transcriptions.py TDSLC [NAME...]
 """
@@ -19,7 +19,7 @@ from transcribed import PROGRAMS  # noqa: E402
 
 
 def run(command, inputs, folder, output=None):
-    """Processor time of one run."""
+    """CPU time of one run."""
     for name, value in inputs.items():
         path = f"{folder}/{name}.npy"
         np.save(path, value)

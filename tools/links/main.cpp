@@ -1,5 +1,5 @@
-// Two ranks exchange small and large messages. Rank 0 prints the seconds that a small one takes one way, and the bytes
-// per second that a rank receives while both send, as lines `latency = ...` and `bandwidth = ...`.
+// Measures the link between two ranks. Rank 0 prints the one-way latency of a small message, and the bytes per second
+// that a rank receives while both send, as lines `latency = ...` and `bandwidth = ...`.
 #include <mpi.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Seconds of the quickest of `times` rounds in which both ranks send and receive `count` bytes, `turns` times.
+/// Minimum seconds over `times` rounds, in which both ranks send and receive `count` bytes, `turns` times.
 double quickest(std::vector<char>& mine, std::vector<char>& theirs, int count, int turns, int times, int other) {
   double best = 1e300;
   for (int round = 0; round < times; ++round) {

@@ -11,7 +11,7 @@ namespace tdsl::report {
 
 namespace {
 
-/// So many units are the whole run: finer than any screen, coarse enough to compress well.
+/// Time units per run: finer than any screen, coarse enough to compress well.
 constexpr double kUnits = 1e9;
 
 struct Column {
@@ -86,7 +86,7 @@ std::string base64(std::string_view bytes) {
 Columns columns_of(const ReadTrace& trace) {
   double end = 0;
   for (const ReadEvent& e : trace.events) end = std::max(end, e.start + e.length);
-  const double unit = std::max(1e-3, end / kUnits);  // microseconds
+  const double unit = std::max(1e-3, end / kUnits);  // in microseconds
   Columns result;
   nlohmann::json lanes = nlohmann::json::array();
   for (std::size_t i = 0; i < trace.events.size(); ++i) {

@@ -5,14 +5,14 @@
 
 #include "tools/report/trace_reader.h"
 
-// Events for the page. A column is its values' lowest bytes, then their second ones, and so on; numbers that grow are
-// differences within a lane (a thread of a rank). All columns, one after the other, are deflated and written in base64.
-// data.js reads them.
+// Encodes events for the page. A column stores all lowest bytes of its values, then all second bytes, and so on;
+// monotonic values are stored as differences within a lane (a thread of a rank). All columns are concatenated, deflated
+// and encoded in base64. Decoded by data.js.
 
 namespace tdsl::report {
 
 struct Columns {
-  nlohmann::json form;  ///< unit_seconds, count, lanes [[rank, thread, events]], columns [[name, bytes of a value,
+  nlohmann::json form;  ///< unit_seconds, count, lanes [[rank, thread, events]], columns [[name, bytes per value,
                         ///< whether differences]]
   std::string text;
 };

@@ -9,16 +9,16 @@
 
 namespace tdsl::report {
 
-/// The page without what it shows, which goes to @TITLE@, @DATA@ and @EVENTS@. Made of the files of this folder.
+/// Template of the page, with the placeholders @TITLE@, @DATA@ and @EVENTS@. Generated from the files of this folder.
 extern const std::string_view kPage;
 
 struct Contents {
-  nlohmann::json statistics;         ///< of --stats
-  const ReadTrace* trace = nullptr;  ///< of --trace, if there is one
-  std::vector<std::string> source;   ///< lines of the program, if it is there
+  nlohmann::json statistics;         ///< from --stats
+  const ReadTrace* trace = nullptr;  ///< from --trace, if available
+  std::vector<std::string> source;   ///< the program's lines, if available
 };
 
-/// One HTML page that needs no other file and no network.
+/// A self-contained HTML page that needs no network.
 [[nodiscard]] std::string page_of(const Contents& contents);
 
 }  // namespace tdsl::report

@@ -21,7 +21,7 @@ std::string for_html(std::string_view text) {
   return result;
 }
 
-/// JSON inside a script element: no text of the user's can end the element, or begin a comment in it.
+/// JSON for a script element, escaped so that no user text can end the element or start a comment in it.
 std::string for_script(const nlohmann::json& json) {
   const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::string result;

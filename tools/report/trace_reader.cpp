@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Takes events as they come, so that the file never becomes a tree; what is under "otherData", which is small, does.
+/// SAX handler for events, so that the file is never held as a tree; "otherData", which is small, is.
 class Handler : public nlohmann::json_sax<json> {
  public:
   ReadTrace trace;
@@ -69,7 +69,7 @@ class Handler : public nlohmann::json_sax<json> {
   }
 
  private:
-  static constexpr int kEvents = 2, kEvent = 3, kArguments = 4;  ///< depths
+  static constexpr int kEvents = 2, kEvent = 3, kArguments = 4;  ///< nesting depths
 
   bool number(double value) {
     if (!in_event_) return true;
@@ -104,7 +104,7 @@ class Handler : public nlohmann::json_sax<json> {
   ReadEvent event_;
 };
 
-/// What the trace says of the run: the value of "otherData", which comes before the events.
+/// The trace's description of the run: the value of "otherData", which precedes the events.
 json description_of(std::string_view text) {
   const std::size_t name = text.find("\"otherData\"");
   const std::size_t events = text.find("\"traceEvents\"");

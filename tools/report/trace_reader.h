@@ -12,32 +12,32 @@ namespace tdsl::report {
 struct ReadEvent {
   int rank = 0;
   int thread = 0;
-  int kind = 0;      ///< position in kKinds
-  double start = 0;  ///< microseconds
+  int kind = 0;      ///< index into kKinds
+  double start = 0;  ///< in microseconds
   double length = 0;
   std::int64_t site = kNone, peer = kNone, panel = kNone;
   std::int64_t operation = -1;
   std::int64_t bytes = 0;
-  std::int64_t request = 0;  ///< of the disk: the site of the tensor
+  std::int64_t request = 0;  ///< for disk events: the tensor's site
 
   static constexpr std::int64_t kNone = (1 << 20) - 1;
 };
-/// As --trace writes them in "cat".
+/// Names used in "cat" by --trace.
 inline constexpr const char* kKinds[] = {"task", "wait",    "receive", "send",      "save",
                                          "plan", "control", "memory",  "disk read", "disk write"};
 
 struct ReadTrace {
-  nlohmann::json description;     ///< what the run says of itself
-  std::vector<ReadEvent> events;  ///< in the order of ranks, threads and times
+  nlohmann::json description;     ///< the trace's metadata about the run
+  std::vector<ReadEvent> events;  ///< ordered by rank, thread and time
 };
 
-/// Why a text is no trace of ours.
+/// Thrown for texts that are not TDSL traces.
 class TraceError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Reads what --trace writes. Throws TraceError.
+/// Parses the output of --trace. Throws TraceError.
 [[nodiscard]] ReadTrace read_trace(std::string_view text);
 
 }  // namespace tdsl::report

@@ -16,15 +16,14 @@ std::string executable_name(const CommandLine& line) {
   return line.output.empty() ? program_name(line.program) : line.output;
 }
 
-/// The options of `run`; nothing where they are wrong, which the executable reports.
+/// Program options for `run`; empty if invalid, which the executable reports.
 std::optional<rt::AppOptions> run_options(const CommandLine& line, const ir::Program& program) {
   try {
     return rt::parse_options(declaration_of(program), line.program_arguments);
   } catch (const rt::RunError&) { return std::nullopt; }
 }
 
-/// Throws rt::RunError (usage) if what is written, the executable or the files of its run, replaces a file that is
-/// read.
+/// Throws rt::RunError (usage) if an output, i.e. the executable or a file of its run, would overwrite an input.
 void check_files(const CommandLine& line, const Front& front) {
   rt::RunFiles files = kept_files(front);
   if (line.command == Command::kBuild) return files.write("-o", executable_name(line));

@@ -8,15 +8,15 @@
 
 namespace tdsl::tools {
 
-/// From line.program to an executable in the build cache. Prints diagnostics, of `run` no warnings where the executable
-/// is there already; throws what the phases throw.
+/// Compiles line.program to an executable in the build cache. Prints diagnostics, except that `run` omits warnings for
+/// a cached executable; throws the exceptions of the phases.
 [[nodiscard]] codegen::CompiledProgram build_program(const CommandLine& line, const codegen::Toolchain& toolchain);
-/// The same of what has been lowered; `before` is called before anything is compiled.
+/// The same for a lowered program; `before` is called before anything is compiled.
 [[nodiscard]] codegen::CompiledProgram compile_lowered(const CommandLine& line, const codegen::Toolchain& toolchain,
                                                        const Front& front, const codegen::FamilyProgram& families,
                                                        std::function<void()> before = {});
 
-/// `build --library`: the library, its header and its Python module, beside each other.
+/// `build --library`: writes the library, its header and its Python module next to each other.
 void build_library(const CommandLine& line, const codegen::Toolchain& toolchain);
 
 }  // namespace tdsl::tools

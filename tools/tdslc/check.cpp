@@ -12,8 +12,8 @@ namespace tdsl::tools {
 
 namespace {
 
-/// `file:line:column: name: f64[n, m]` for every declared name, in the order of the text. A function that is called
-/// with several types has several lines.
+/// `file:line:column: name: f64[n, m]` for every declared name, in source order. A function called with several types
+/// has several lines.
 void print_types(const Front& front, const std::vector<frontend::DeclaredName>& names) {
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::string>> lines;
   for (const frontend::DeclaredName& d : names) {

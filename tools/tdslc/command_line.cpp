@@ -15,7 +15,7 @@ namespace tdsl::tools {
 
 namespace {
 
-/// `explain` takes time and memory in proportion to them.
+/// `explain` needs time and memory proportional to the number of ranks.
 constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
 
 constexpr const char* kForm = "tdslc COMMAND PROG.tdsl [-n RANKS] [-o FILE] [OPTIONS] [-- PROGRAM-OPTIONS]";
@@ -310,7 +310,7 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   }
 }
 
-/// All long and short spellings an app knows.
+/// All long and short option names of an app.
 std::vector<std::string> spellings(const CLI::App& app) {
   std::vector<std::string> result;
   for (const CLI::Option* o : app.get_options()) {
@@ -320,13 +320,13 @@ std::vector<std::string> spellings(const CLI::App& app) {
   return result;
 }
 
-/// `--tile` of `--tile=7`, and `-n` of `-n4`.
+/// `--tile` for `--tile=7`, and `-n` for `-n4`.
 std::string spelling_in(const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
   return name.starts_with("--") ? name : name.substr(0, 2);
 }
 
-/// The message for an option or command that does not exist.
+/// Error message for an unknown option or command.
 std::string unknown_message(const CLI::App& app, const CLI::App* command, const std::vector<std::string>& arguments) {
   if (command == nullptr) {
     std::vector<std::string> names;
@@ -388,7 +388,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     usage_error(unknown_message(app, chosen(), own), chosen() ? chosen()->get_name() : "");
   } catch (const CLI::ParseError& e) {
     if (chosen() == nullptr) usage_error(unknown_message(app, nullptr, own), "");
-    // A misspelt option may first show up as a missing argument.
+    // A misspelt option may be reported as a missing argument.
     const std::vector<std::string> known = spellings(*chosen());
     const bool misspelt = std::ranges::any_of(own, [&](const std::string& a) {
       return a.starts_with("--") && std::ranges::find(known, spelling_in(a)) == known.end();

@@ -23,77 +23,77 @@ enum class Command : std::uint8_t {
   kReport
 };
 
-/// What `submit` is asked besides.
+/// Options of `submit` only.
 struct JobOptions {
   std::optional<std::int64_t> nodes;
-  std::optional<std::int64_t> iterations;  ///< of loops whose trip count comes from data
-  std::string memory;                      ///< of a node
+  std::optional<std::int64_t> iterations;  ///< of loops with data-dependent trip counts
+  std::string memory;                      ///< per node
   std::string time;
-  std::string site;                 ///< the profile's file; of `doctor` too
-  std::string script;               ///< where the batch script goes
+  std::string site;                 ///< profile file; also for `doctor`
+  std::string script;               ///< output file of the batch script
   std::vector<std::string> sweeps;  ///< NAME=VALUE,VALUE
   bool checkpoint = false;
   bool wait = false;
   bool dry_run = false;
 };
 
-/// A parsed command line of tdslc. What comes after `--` is the program's.
+/// A parsed command line of tdslc. Arguments after `--` are the program's.
 struct CommandLine {
   Command command = Command::kRun;
   std::string program;  ///< path of the .tdsl file
   std::vector<std::string>
-      files;  ///< fmt: the paths, "-" for standard input; compare: plan and statistics; report: statistics and trace
+      files;  ///< fmt: files, "-" for standard input; compare: plan and statistics; report: statistics and trace
   std::optional<std::int64_t> ranks;
   std::string output;  ///< -o
   std::vector<std::string> program_arguments;
 
-  // compiling
+  // compilation
   bool native = false;
   bool no_cache = false;
-  bool oversubscribe = false;  ///< run, verify: however many ranks a core gets
-  bool library = false;        ///< build: a library that others call
+  bool oversubscribe = false;  ///< run, verify: allows any number of ranks per core
+  bool library = false;        ///< build: a library instead of an executable
   int level = 2;
   std::vector<std::string> disabled_passes;
-  std::string fusion;                 ///< empty: by cost
-  std::vector<std::string> warnings;  ///< -W: no-ID each
+  std::string fusion;                 ///< empty: cost-based
+  std::vector<std::string> warnings;  ///< -W options, each no-ID
   std::vector<std::string> dump_after;
   bool time_passes = false;
   bool time_plan = false;
   bool line_directives = false;
   std::string project;
 
-  // planning (explain, or handed on to the program)
+  // planning (explain, or passed on to the program)
   std::vector<std::string> set;
   std::string tile;
   std::optional<int> threads;
   std::string memory;
   std::string window;
   std::string schedule;
-  std::string use_plan;  ///< explain: files
+  std::string use_plan;  ///< explain: input and output files
   std::string save_plan;
-  std::string plan;  ///< of predictions, as executables write them
+  std::string plan;  ///< predictions in the format of executables
   std::vector<std::string> place;
-  std::string why;    ///< of explain: the site whose values are shown
-  std::string stage;  ///< of explain: what is shown instead of plans
+  std::string why;    ///< explain: the site whose candidate values are shown
+  std::string stage;  ///< explain: what is shown instead of plans
   bool reproducible = false;
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> ranks_per_node;
 
   JobOptions job;
-  bool check_site = false;  ///< doctor: the profile of jobs
-  std::string source;       ///< report: the program's text
-  std::string spill;        ///< doctor: a folder whose disk is measured
-  std::string hosts;        ///< doctor: two machines, separated by a comma
+  bool check_site = false;  ///< doctor: checks the profile for jobs
+  std::string source;       ///< report: the program's source file
+  std::string spill;        ///< doctor: folder for measuring the disk
+  std::string hosts;        ///< doctor: two hosts, separated by a comma
 
-  // form of the answer
+  // output format
   bool json = false;
-  bool dot = false;  ///< explain: for Graphviz
+  bool dot = false;  ///< explain: Graphviz output
   bool types = false;
   std::string bounds;       ///< eval: directory for NAME.bounds.npy
-  bool check_only = false;  ///< fmt: name what would change, write nothing
+  bool check_only = false;  ///< fmt: lists files that would change, writes nothing
 };
 
-/// What main does without a command: the exit code of `--help`, `--version` or a usage error, already printed.
+/// Ends main without a command: exit code of `--help`, `--version` or a usage error, already printed.
 struct Stop {
   int exit_code = 0;
 };

@@ -4,34 +4,33 @@
 
 namespace tdsl::tools {
 
-// Every command returns the exit code of tdslc. Mistakes of users and of the compiler leave as exceptions; see
-// main.cpp.
+// Every command returns the exit code of tdslc. User errors and compiler bugs are exceptions; see main.cpp.
 
-/// Compiles (or finds in the cache) and runs the program; returns the program's exit code.
+/// Compiles the program, or finds it in the cache, and runs it; returns its exit code.
 [[nodiscard]] int run(const CommandLine& line);
 /// Writes an executable.
 [[nodiscard]] int build(const CommandLine& line);
-/// Diagnostics only.
+/// Prints diagnostics only.
 [[nodiscard]] int check(const CommandLine& line);
-/// The sequential evaluator.
+/// Runs the sequential evaluator.
 [[nodiscard]] int eval(const CommandLine& line);
-/// The emitted C++.
+/// Prints the emitted C++.
 [[nodiscard]] int emit(const CommandLine& line);
-/// Plans, predictions and, of one rank, tasks and messages.
+/// Prints plans, predictions and, for one rank, tasks and messages.
 [[nodiscard]] int explain(const CommandLine& line);
-/// What was foreseen against what was counted.
+/// Compares predictions with measured counts.
 [[nodiscard]] int compare(const CommandLine& line);
-/// Executables on several numbers of ranks against the evaluator.
+/// Compares executables on several numbers of ranks with the evaluator.
 [[nodiscard]] int verify(const CommandLine& line);
-/// A page that shows a run.
+/// Writes an HTML page about a run.
 [[nodiscard]] int report(const CommandLine& line);
-/// The pipeline and what the passes made of a program.
+/// Lists the pass pipeline, and prints the results of passes on a program.
 [[nodiscard]] int passes(const CommandLine& line);
-/// Files in canonical layout, in place.
+/// Formats files in place.
 [[nodiscard]] int format(const CommandLine& line);
-/// Builds the program and submits it as a batch job; with --wait the job's exit code.
+/// Builds the program and submits it as a batch job; with --wait returns the job's exit code.
 [[nodiscard]] int submit(const CommandLine& line);
-/// What is installed, and the machine's constants.
+/// Prints installed components, and measures the machine constants.
 [[nodiscard]] int doctor(const CommandLine& line);
 
 }  // namespace tdsl::tools

@@ -13,14 +13,14 @@ namespace {
 
 using nlohmann::json;
 
-/// Counts that are foreseen, exactly or within bounds. Seconds are no counts.
+/// Predicted counts, exact or within bounds. Seconds are excluded.
 constexpr const char* kStatementCounts[] = {"bytes_received", "bytes_sent", "messages", "flops", "tasks"};
 constexpr const char* kRankCounts[] = {"bytes_received", "bytes_sent", "bytes_from_other_nodes"};
 
-/// Differences beyond these are counted only.
+/// Further differences are only counted.
 constexpr std::size_t kMostShown = 20;
 
-/// "received bytes" of "bytes_received".
+/// "received bytes" for "bytes_received".
 std::string in_words(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
@@ -30,7 +30,7 @@ class Comparison {
  public:
   Comparison(json plan, json statistics) : plan_(std::move(plan)), statistics_(std::move(statistics)) {}
 
-  /// Of the same run: else nothing else can be said.
+  /// Checks that both files describe the same run; otherwise nothing else is comparable.
   [[nodiscard]] bool compare_runs() {
     for (const char* name : {"program", "ranks", "ranks_per_node", "threads"}) {
       const json foreseen = plan_.value(name, json()), counted = statistics_.value(name, json());
@@ -41,7 +41,7 @@ class Comparison {
     return differences_ == 0;
   }
 
-  /// Where the plans differ: the run has written its own predictions, too.
+  /// Compares the plans: the run's file contains its own predictions.
   void compare_plans() {
     if (plan_["plan_hash"] == statistics_["plan_hash"]) return;
     const std::size_t before = differences_;
@@ -78,7 +78,7 @@ class Comparison {
     }
   }
 
-  /// Sums over statements, and what has no statement.
+  /// Compares totals over statements, and counts that belong to no statement.
   void compare_ranks() {
     const json &foreseen = plan_["per_rank"], &counted = statistics_["per_rank"];
     if (foreseen.size() != counted.size())
@@ -93,7 +93,7 @@ class Comparison {
     }
   }
 
-  /// The exit code; all has been printed.
+  /// The exit code, after all output.
   [[nodiscard]] int finish() const {
     if (differences_ > kMostShown) fmt::print("... and {} more\n", differences_ - kMostShown);
     if (differences_ > 0) {
@@ -106,7 +106,7 @@ class Comparison {
   }
 
  private:
-  /// The counts by which the run's own plan of a statement differs.
+  /// Counts in which the run's own plan of a statement differs.
   void compare_planned(const json& foreseen, const json& planned) {
     if (!foreseen.contains("predicted") || !planned.contains("predicted")) return;
     std::string counts;
@@ -137,7 +137,7 @@ class Comparison {
     if (++differences_ <= kMostShown) fmt::print("{}\n", message);
   }
 
-  /// Of the ranks one by one if both files list them, and of all together.
+  /// Compares totals, and per-rank counts if both files list them.
   void compare_counts(const std::string& name, const json& foreseen, const json& counted) {
     compare_sites(name + ", all ranks", foreseen, counted);
     const bool listed = foreseen.contains("per_rank") && counted.contains("per_rank") &&
@@ -175,7 +175,7 @@ class Comparison {
 
 int compare(const CommandLine& line) {
   json plan = read_figures(line.files[0]), statistics = read_figures(line.files[1]);
-  // Only a run has phases; a plan's file may be the second one.
+  // Only a run's file has phases; accept the files in either order.
   if (plan.contains("phases") && !statistics.contains("phases")) std::swap(plan, statistics);
   Comparison comparison(std::move(plan), std::move(statistics));
   try {

@@ -5,11 +5,11 @@
 
 namespace tdsl::tools {
 
-/// What the executable's command line is made from: so that tdslc understands program options exactly as it does.
+/// Declarations that determine the executable's command line, so that tdslc parses program options exactly as it does.
 [[nodiscard]] rt::ProgramDeclaration declaration_of(const ir::Program& program);
-/// The runtime's name of a scalar type.
+/// The runtime's scalar type.
 [[nodiscard]] rt::ElementType element_type_of(ir::Scalar s);
-/// A value given on the command line as a constant of the IR.
+/// A command line value as an IR constant.
 [[nodiscard]] ir::Literal literal_of(const rt::ScalarValue& value);
 
 }  // namespace tdsl::tools

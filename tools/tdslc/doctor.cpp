@@ -39,7 +39,7 @@ double seconds_of(const std::function<void()>& f) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// The best of `times` runs: the machine's rate, not its noise.
+/// The minimum over `times` runs, which suppresses noise.
 double best_of(int times, const std::function<void()>& f) {
   double best = seconds_of(f);
   for (int k = 1; k < times; ++k) best = std::min(best, seconds_of(f));
@@ -56,7 +56,7 @@ rt::Operand operand(std::vector<double>& data, std::int64_t n) {
   return o;
 }
 
-/// Flops per second of one thread in the matrix product that programs use.
+/// Flops per second of one thread in the GEMM used by programs.
 double measure_gemm() {
   constexpr std::int64_t n = 768;
   rt::blas::prepare();
@@ -128,14 +128,14 @@ std::vector<Item> installation() {
   return items;
 }
 
-/// Latency and bandwidth between two ranks, or why there are none.
+/// Latency and bandwidth between two ranks, or why they could not be measured.
 struct Link {
   double latency = 0;
   double bandwidth = 0;
   std::string trouble;
 };
 
-/// Between two ranks here, or on `hosts`.
+/// Measures between two local ranks, or on `hosts`.
 Link measure_link(const std::string& hosts) {
   try {
     const codegen::Toolchain toolchain = codegen::read_toolchain(codegen::find_prefix());
@@ -159,7 +159,7 @@ Link measure_link(const std::string& hosts) {
   } catch (const std::runtime_error& error) { return {0, 0, error.what()}; }
 }
 
-/// Of the folder that is named, else of the one that programs started here would take if they write nowhere else.
+/// Measures the named folder, otherwise the default spill folder of programs started here whose outputs are here.
 rt::DiskRates measure_disk(const std::string& named) {
   std::vector<std::string> folders = rt::read_environment().scratch;
   folders.insert(folders.end(), {".", "/tmp"});
@@ -168,8 +168,8 @@ rt::DiskRates measure_disk(const std::string& named) {
   return rt::measure_disk(place.folder, place.insisted);
 }
 
-/// What is known of the network from before, in the file that is about to be written; else the built-in constants.
-/// Throws RunError unless a file can be written there.
+/// Known network constants: from the file about to be overwritten, otherwise the built-in ones. Throws RunError if the
+/// file cannot be written.
 plan::Machine known_before(const std::string& file) {
   if (::access(file.c_str(), F_OK) != 0) return {};
   const std::string text = rt::read_text_file(file);
@@ -178,7 +178,7 @@ plan::Machine known_before(const std::string& file) {
   } catch (const std::runtime_error&) { return {}; }
 }
 
-/// What is measured of links, disk and small steps beside the constants.
+/// Measurements of links, disk and small steps, in addition to the constants.
 struct Measured {
   Link near, far;
   rt::DiskRates disk;
@@ -214,7 +214,7 @@ std::string link_text(double latency, double bandwidth) {
   return fmt::format("latency {:.1f} us, bandwidth {:.2f} GB/s", latency * 1e6, bandwidth * 1e-9);
 }
 
-/// The lines about near and far ranks.
+/// The lines about links within a node and between nodes.
 std::string links_text(const plan::Machine& m, const Measured& measured, bool measured_far) {
   std::string text = "     within a node  ";
   text += measured.near.trouble.empty() ? link_text(m.near_latency, m.near_bandwidth)

@@ -28,7 +28,7 @@ std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& shape) {
   return strides;
 }
 
-/// `bool` needs contiguous memory that std::vector<bool> does not have.
+/// `bool` needs contiguous memory, which std::vector<bool> lacks.
 template <class T>
 struct Elements {
   std::unique_ptr<T[]> data;
@@ -83,7 +83,7 @@ Elements<T> elements_of(const ir::Array& array) {
 
 using Writers = std::vector<std::shared_ptr<rt::TensorWriter>>;
 
-/// Datasets of one file get their names together.
+/// Datasets of the same file are committed together.
 template <class T>
 void write_dense(Writers& writers, const std::string& path, const std::vector<std::int64_t>& shape,
                  std::span<const T> elements) {
@@ -94,7 +94,7 @@ void write_dense(Writers& writers, const std::string& path, const std::vector<st
   writer->write_box<T>(zero, shape, elements.data(), strides);
 }
 
-/// As the extension says.
+/// Selects the format by extension.
 template <class T>
 void write_file(Writers& writers, const std::string& path, const std::vector<std::int64_t>& shape,
                 std::span<const T> elements) {
@@ -125,7 +125,7 @@ std::string summary(const std::string& name, const ir::Array& array, std::span<c
   return rt::format_summary<T>(name, array.shape, picked.span());
 }
 
-/// Where no file is given, `output` shows its value where it stands.
+/// Without a file, `output` prints its value at that point.
 void show(const std::string& name, const ir::Array& array, const rt::AppOptions& options) {
   if (options.quiet || options.outputs.contains(name)) return;
   rt::visit_element_type(element_type_of(array.type), [&](auto tag) {
@@ -138,7 +138,7 @@ std::string bounds_file(const std::string& folder, const std::string& output) {
   return folder + "/" + output + ".bounds.npy";
 }
 
-/// Files are written when the program has ended well.
+/// Files are committed after the program has succeeded.
 void deliver(Writers& writers, const std::string& name, const ir::Array& array, const rt::AppOptions& options,
              const std::string& bounds) {
   rt::visit_element_type(element_type_of(array.type), [&](auto tag) {
@@ -153,7 +153,7 @@ void deliver(Writers& writers, const std::string& name, const ir::Array& array, 
   write_dense<double>(writers, bounds_file(bounds, name), array.shape, all);
 }
 
-/// As executables name the program's files.
+/// Executables use the same base name for source files.
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 void make_bounds_folder(const std::string& path) {
@@ -169,7 +169,7 @@ rt::AppOptions program_options(const CommandLine& line, const ir::Program& progr
   return rt::parse_options(declaration_of(program), arguments);
 }
 
-/// Throws rt::RunError (usage) if a file that is written replaces one that is read.
+/// Throws rt::RunError (usage) if an output file would overwrite an input.
 void check_files(const CommandLine& line, const Front& front, const rt::AppOptions& options) {
   rt::RunFiles files = kept_files(front);
   files.add(options);
@@ -178,7 +178,7 @@ void check_files(const CommandLine& line, const Front& front, const rt::AppOptio
     files.write("--bounds", bounds_file(line.bounds, output.name));
 }
 
-/// What the names of the files cannot hold is found before anything is computed.
+/// Rejects file formats that cannot store the output before anything is computed.
 void require_writable_outputs(const ir::Program& program, const rt::AppOptions& options) {
   ir::for_each_node(program.body, [&](const ir::Node& n) {
     const auto* const output = std::get_if<ir::Output>(&n.op);
@@ -227,7 +227,7 @@ int eval(const CommandLine& line) {
     print_error(fmt::format("{}{}\n", place, result.error->message));
     return 1;
   }
-  if (!flush_output()) return 1;  // as with executables, there is no file then
+  if (!flush_output()) return 1;  // no files are written then, as with executables
   make_bounds_folder(line.bounds);
   Writers writers;
   for (const std::string& name : result.output_order)

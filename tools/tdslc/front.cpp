@@ -34,7 +34,7 @@ passes::PipelineOptions pipeline_options(const CommandLine& line) {
                    : line.fusion == "none"          ? kNone
                                                     : kCost;
   if (line.stage == "algebra")
-    options.disabled.insert({"fuse_rows", "merge_rows", "epilogues"});  // one operator, one operation
+    options.disabled.insert({"fuse_rows", "merge_rows", "epilogues"});  // one operation per operator
   for (const std::string& name : line.disabled_passes) {
     if (!passes::is_pass(name)) {
       std::vector<std::string> names;
@@ -50,14 +50,14 @@ passes::PipelineOptions pipeline_options(const CommandLine& line) {
 
 namespace {
 
-/// Warnings of passes and lowering carry their id as text.
+/// Warnings of passes and lowering have their id as text.
 frontend::DiagnosticId known_id(const std::string& text) {
   const auto id = frontend::id_named(text);
   TDSL_CHECK(id.has_value(), "the warning [" + text + "] stands in diagnostics.def");
   return *id;
 }
 
-/// What -Wno-ID leaves out. Throws UsageError for what is no warning.
+/// Applies -Wno-ID. Throws UsageError if ID is not a warning.
 void allow_by_options(const CommandLine& line, frontend::DiagnosticSink& sink) {
   constexpr std::string_view kNo = "no-";
   for (const std::string& option : line.warnings) {
@@ -75,7 +75,7 @@ std::string read_program(const std::string& path) {
     throw UsageError("cannot read the program: " + *objection);
   struct stat status {};
   const bool found = ::stat(path.c_str(), &status) == 0;
-  // Opening a pipe waits for somebody who writes to it, unless it is open already.
+  // Opening a pipe blocks until it has a writer, except for inherited streams.
   if (found && !S_ISREG(status.st_mode) && (S_ISDIR(status.st_mode) || !rt::is_open_stream(path)))
     throw UsageError(
         fmt::format("cannot read {}: it is {}, not a regular file", path, rt::file_kind_name(status.st_mode)));
@@ -143,7 +143,7 @@ ir::Program differentiated(Front& front) {
 
 namespace {
 
-/// Lines of which the run is not to say that they gather: that is allowed, or has been said.
+/// Lines whose gather warnings are suppressed at run time: permitted by the program, or already reported.
 void silence(const frontend::DiagnosticSink& sink, const codegen::Steps& steps, codegen::FamilyProgram& families) {
   using frontend::DiagnosticId;
   for (const codegen::Step& step : steps) {

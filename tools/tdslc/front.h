@@ -17,50 +17,50 @@
 
 namespace tdsl::tools {
 
-/// The user's program cannot be compiled; everything has been printed. tdslc exits with 1.
+/// The user's program cannot be compiled; all messages have been printed. tdslc exits with 1.
 struct ProgramErrors {};
-/// A mistake on the command line (exit code 2).
+/// A command line error (exit code 2).
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A program on its way, and what messages about it need.
+/// A program in compilation, with the context of its messages.
 struct Front {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
-  ir::Program graph;      ///< as the frontend made it, derivatives included
+  ir::Program graph;      ///< from the frontend, including derivatives
   ir::Program optimised;  ///< after the passes
   passes::PassContext context;
   std::vector<ir::ForeignRef> foreigns;  ///< functions of C++ headers
   std::vector<std::string> headers;      ///< the user's C++ files
-  std::size_t shown = 0;                 ///< diagnostics of `sink` that have been printed
+  std::size_t shown = 0;                 ///< number of diagnostics in `sink` already printed
 };
 
 struct FrontOptions {
-  bool print = true;  ///< diagnostics go to stderr; else they wait in `Front::sink`
+  bool print = true;  ///< prints diagnostics to stderr; otherwise they remain in `Front::sink`
   bool run_passes = true;
-  std::function<void(const frontend::DeclaredName&)> declared = {};  ///< hears of every name and its type
+  std::function<void(const frontend::DeclaredName&)> declared = {};  ///< called for every declared name with its type
 };
 
-/// The text of a program. Throws UsageError.
+/// Text of a program. Throws UsageError.
 [[nodiscard]] std::string read_program(const std::string& path);
 
-/// Which passes run. Throws UsageError for one that does not exist.
+/// The selected passes. Throws UsageError for unknown passes.
 [[nodiscard]] passes::PipelineOptions pipeline_options(const CommandLine& line);
 /// Parses, checks and optimises line.program. Throws ProgramErrors.
 void compile_front(const CommandLine& line, const FrontOptions& options, Front& front);
-/// front.graph after the passes. Throws ProgramErrors for what one of them cannot do.
+/// front.graph after the passes. Throws ProgramErrors if a pass does not support it.
 [[nodiscard]] ir::Program run_passes(Front& front, const passes::PipelineOptions& options, bool print = true);
-/// front.graph with nodes in place of derivatives: what the evaluator runs. Throws ProgramErrors.
+/// front.graph with derivatives expanded: the evaluator's input. Throws ProgramErrors.
 [[nodiscard]] ir::Program differentiated(Front& front);
 
-/// Lowers to task families. Throws ProgramErrors for what is not supported yet.
+/// Lowers to task families. Throws ProgramErrors for unsupported constructs.
 [[nodiscard]] codegen::FamilyProgram lower(Front& front, bool print = true);
 
 /// Adds the warnings of the passes to the sink.
 void add_pass_warnings(Front& front);
-/// Prints what has come into the sink since the last time, in the order of the text.
+/// Prints the diagnostics added since the last call, in source order.
 void print_diagnostics(Front& front);
 
 /// "product" for "dir/product.tdsl".
@@ -69,10 +69,10 @@ void print_diagnostics(Front& front);
 [[nodiscard]] std::string emitted(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families,
                                   bool line_directives, const std::string& library = {});
 
-/// The files of the program's text as files that are not to be written.
+/// The program's source files, protected from being overwritten.
 [[nodiscard]] rt::RunFiles kept_files(const Front& front);
 
-/// "1.5 MB" style number for people: 3 digits, unit of 1000.
+/// Formats a number of bytes like "1.5 MB": 3 digits, decimal units.
 [[nodiscard]] std::string human_bytes(double bytes);
 [[nodiscard]] std::string human_count(double count);
 

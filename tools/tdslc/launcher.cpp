@@ -36,10 +36,10 @@ void refuse_absurd_start(std::int64_t ranks) {
 }
 
 std::vector<std::string> launcher_command(const codegen::Toolchain& toolchain, std::int64_t ranks, bool elsewhere) {
-  // Ranks use several threads and may be more than the cores: binding and slots are not the launcher's to decide.
+  // Ranks are multi-threaded and may outnumber the cores, so the launcher must not limit slots or bind.
   default_variable("OMPI_MCA_rmaps_base_oversubscribe", "1");
   default_variable("OMPI_MCA_hwloc_base_binding_policy", "none");
-  // Within a machine nothing else is of use; looking for a fabric takes 0.2 s of every start.
+  // Sufficient within a machine; searching for a fabric takes 0.2 s at every start.
   if (!elsewhere) default_variable("OMPI_MCA_pml", "ob1");
   if (::geteuid() == 0) {
     default_variable("OMPI_ALLOW_RUN_AS_ROOT", "1");

@@ -10,29 +10,29 @@
 
 namespace tdsl::tools {
 
-/// Sets a variable of this process (and so of the launcher) unless the user did.
+/// Sets an environment variable of this process, and so of the launcher, unless the user has set it.
 void default_variable(const char* name, const char* value);
 
-/// Whether the ranks may land on other machines: a batch system's allocation, or hosts given to Open MPI.
+/// True if ranks may run on other machines: in a batch allocation, or with hosts given to Open MPI.
 [[nodiscard]] bool other_hosts();
 
-/// Throws UsageError where so many ranks, all on this machine, would make it unusable: more than 64 for each core.
+/// Throws UsageError if this many local ranks would make the machine unusable: more than 64 per core.
 void refuse_absurd_start(std::int64_t ranks);
 
-/// What starts `ranks` ranks, to be followed by their program; sets the variables that the launcher is to find.
+/// The command that starts `ranks` ranks, to be followed by the program; also sets environment variables for the
+/// launcher.
 [[nodiscard]] std::vector<std::string> launcher_command(const codegen::Toolchain& toolchain, std::int64_t ranks,
                                                         bool elsewhere);
 
-/// Prefixes of a run's folders, none where ranks may be on other machines. The first is for the launcher's own files:
-/// launchers that begin and end at the same time make and remove the one they share by default, and now and then one of
-/// them fails over it. The second is for memory that ranks share, which Open MPI leaves behind when its launcher is
-/// killed.
+/// Prefixes of a run's folders; none if ranks may be on other machines. The first is for the launcher's own files:
+/// concurrent launchers create and remove the folder they share by default, which occasionally makes one of them fail.
+/// The second is for shared memory, which Open MPI leaves behind if its launcher is killed.
 [[nodiscard]] std::vector<std::string> session_folders(bool elsewhere);
 
-/// Where the ranks leave their signs: in memory if possible, so that no disk delays them.
+/// Folder of the ranks' liveness files: in memory if possible, to avoid disk delays.
 [[nodiscard]] const std::string& signs_folder(const codegen::WorkFolder& session);
 
-/// Variables that tell launcher and ranks where the folders are; what the user has set stays.
+/// Environment variables with the folders, for launcher and ranks; the user's settings are kept.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> session_variables(const codegen::WorkFolder& session);
 
 }  // namespace tdsl::tools

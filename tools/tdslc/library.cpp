@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where the three files go, and how their functions are called.
+/// Paths of the three files, and the prefix of their functions.
 struct LibraryName {
   fs::path folder;
   std::string name;
@@ -54,7 +54,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-/// `param_goes(name)`: where the value of a param is given.
+/// `param_goes(name)`: where a param's value is passed.
 template <class Where>
 std::string listed(const rt::ProgramDeclaration& d, const char* indent, const Where& param_goes) {
   std::string text;
@@ -156,7 +156,7 @@ std::string class_name(const std::string& name) {
     result += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
     upper = false;
   }
-  // What the module or Python has already.
+  // Names already used by the module or by Python.
   for (const char* taken : {"", "Box", "Error", "None", "True", "False"}) {
     if (result == taken) return result + "Program";
   }

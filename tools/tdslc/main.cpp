@@ -52,7 +52,7 @@ int compiler_bug(const std::exception& error) {
   return 3;
 }
 
-/// The exit code; messages have been printed.
+/// Returns the exit code; messages have been printed.
 int run_command(const std::vector<std::string>& arguments) {
   try {
     return dispatch(tdsl::tools::parse_command_line(arguments));
@@ -78,12 +78,12 @@ int run_command(const std::vector<std::string>& arguments) {
     return 1;
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) == 0) return compiler_bug(error);
-    errno = error.code().value();  // from fmt::print; main says it
+    errno = error.code().value();  // from fmt::print; reported by main
     return 1;
   } catch (const std::exception& error) { return compiler_bug(error); }
 }
 
-/// Launchers change to another folder before they look for it.
+/// Launchers change the working directory before they look for it.
 void make_temporary_folder_absolute() {
   const char* folder = std::getenv("TMPDIR");
   if (folder == nullptr || *folder == '\0' || *folder == '/') return;

@@ -20,24 +20,24 @@ namespace tdsl::tools {
 
 namespace {
 
-/// Every iteration needs what the other rank computed in the one before.
+/// Every iteration depends on the other rank's previous result.
 constexpr const char* kIterations = R"(param steps: i64 = 1000;
 let A = ones(2, 2) / 2.0;
 var x = ones(2);
 for k in 0..steps { x = A @ x; }
 output c = sum(x);
 )";
-/// With these a plan shares the work however little it is.
+/// With these constants a plan distributes even the smallest work.
 constexpr const char* kSharing = "latency = 1e-12\nexchange_overhead = 1e-12\ntask_overhead = 1e-12\nflop_rate = 1\n";
 constexpr int kSteps = 1000;
 constexpr int kRuns = 3;
 
 struct Iteration {
   double seconds = 0;
-  double tasks = 0;  ///< of a rank
+  double tasks = 0;  ///< per rank
 };
 
-/// The program's executable, and files of its runs.
+/// The program's executable, and the files of its runs.
 class SmallSteps {
  public:
   SmallSteps()
@@ -47,13 +47,13 @@ class SmallSteps {
     CommandLine line;
     line.command = Command::kBuild;
     line.program = file("iterations.tdsl");
-    line.disabled_passes = {"serial_loops"};  // the loop would be one task
+    line.disabled_passes = {"serial_loops"};  // otherwise the loop would be a single task
     codegen::write_text(line.program, kIterations);
     codegen::write_text(file("machine.conf"), kSharing);
     executable_ = build_program(line, toolchain_).path;
   }
 
-  /// Of several runs the quickest.
+  /// The fastest of several runs.
   [[nodiscard]] Iteration on(int ranks) {
     Iteration best = run(ranks);
     for (int k = 1; k < kRuns; ++k) {

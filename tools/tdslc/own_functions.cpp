@@ -35,8 +35,8 @@ std::string remark_of(const ir::ForeignDeclaration& d, const ir::ForeignFunction
   return text;
 }
 
-/// Macros that `a` leaves defined and that `b` has words for, in files that `a` does not include, without a definition
-/// of its own. All headers are compiled in one file.
+/// Rejects macros that `a` leaves defined and that occur in files of `b` not included by `a`, unless these define them.
+/// All headers are compiled in one file.
 void refuse_macros(const codegen::HeaderNames& a, const codegen::HeaderNames& b,
                    std::vector<ir::HeaderProblem>& problems) {
   for (const auto& [name, place] : a.macros) {

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A tree that gets its name only when it is whole.
+/// A source tree that gets its final name once it is complete.
 class ProjectFolder {
  public:
   explicit ProjectFolder(const std::string& path) : path_(fs::path(path).lexically_normal()) {
@@ -57,7 +57,7 @@ class ProjectFolder {
   void commit() {
     fs::permissions(temporary_, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
                                     fs::perms::others_read | fs::perms::others_exec);
-    fs::rename(temporary_, path_);  // over an empty folder, too
+    fs::rename(temporary_, path_);  // also replaces an empty folder
     temporary_.clear();
   }
 
@@ -65,7 +65,7 @@ class ProjectFolder {
   fs::path path_, temporary_;
 };
 
-/// A template with `@NAME@` and so on replaced.
+/// A template with `@NAME@` placeholders replaced.
 std::string filled(const std::string& path, const std::vector<std::pair<std::string, std::string>>& values) {
   std::string text = rt::read_text_file(path);
   for (const auto& [name, value] : values) {
@@ -96,7 +96,7 @@ void copy_runtime(const ProjectFolder& project, const codegen::Toolchain& toolch
   project.copy(runtime / "own/tile.h", "own/tdsl/tile.h");
 }
 
-/// Headers of the user, where the emitted file includes them from.
+/// Copies the user's headers to the paths from which the emitted file includes them.
 void copy_headers(const ProjectFolder& project, const CommandLine& line, const Front& front,
                   const codegen::Toolchain& toolchain) {
   const fs::path folder = include_folder(line, front);

@@ -7,8 +7,8 @@
 
 namespace tdsl::tools {
 
-/// Writes a source tree that builds the program without TDSL: the emitted file, the runtime, what they are built with.
-/// The folder must be new or empty; if something fails it is left as it was. Throws UsageError, codegen::OutputError.
+/// Writes a source tree that builds the program without TDSL: the emitted file, the runtime, and build files. The
+/// folder must be new or empty; on failure it is unchanged. Throws UsageError, codegen::OutputError.
 void write_project(const CommandLine& line, const Front& front, const std::string& emitted,
                    const codegen::Toolchain& toolchain);
 

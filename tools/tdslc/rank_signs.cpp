@@ -17,11 +17,11 @@ namespace tdsl::tools {
 
 namespace {
 
-/// What a rank that did not end by itself left behind.
+/// The liveness file of a rank that did not exit normally.
 struct Sign {
   int rank = 0;
-  int signal = 0;         ///< the one it caught; 0: it was gone before it could write
-  std::int64_t time = 0;  ///< when it caught it
+  int signal = 0;         ///< the signal caught; 0: the process ended before it could write
+  std::int64_t time = 0;  ///< when it was caught
 };
 
 std::vector<Sign> read_signs(const std::string& folder) {
@@ -61,8 +61,8 @@ std::string lost_ranks(const std::string& folder, int exit_code, const std::stri
     return fmt::format("rank {} was ended by {}", of.front().rank, signal_text(of.front().signal));
   };
 
-  // The launcher ends the others when one has ended: by signals that they catch and, where they are slow to do so, by
-  // SIGKILL. So a rank that caught the first one's signal tells more than one that is gone without a word.
+  // The launcher terminates the other ranks when one has ended: first with signals that they catch, then with SIGKILL.
+  // So a rank that caught the first signal is more informative than one that vanished.
   std::vector<Sign> caught, silent;
   for (const Sign& sign : signs) (sign.signal == 0 ? silent : caught).push_back(sign);
   std::ranges::sort(caught, {}, [&](const Sign& sign) { return std::pair(sign.signal != signal, sign.time); });

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Whether the file begins as --trace writes it. What cannot be read does not.
+/// True if the file begins like an output of --trace. False for unreadable files.
 bool begins_as_trace(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return false;
@@ -43,7 +43,7 @@ report::ReadTrace read_trace(const std::string& path, const json& statistics) {
   return trace;
 }
 
-/// The program's file: the one that is named, else the one it was built from if that is still there.
+/// Lines of the program's source: the file named, otherwise the one it was built from, if it still exists.
 std::string source_of(const CommandLine& line, const json& statistics) {
   if (!line.source.empty()) return line.source;
   const std::string path = statistics.value("source", std::string());
@@ -55,7 +55,7 @@ std::vector<std::string> source_lines(const CommandLine& line, const std::string
                                       const std::string& statistics_file) {
   if (path.empty()) return {};
   std::error_code error;
-  // A file that was changed after the run has other lines.
+  // A file modified after the run has different lines.
   if (line.source.empty() &&
       std::filesystem::last_write_time(path, error) > std::filesystem::last_write_time(statistics_file, error))
     return {};

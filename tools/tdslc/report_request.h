@@ -6,9 +6,9 @@
 
 namespace tdsl::tools {
 
-/// The planning options as the executable's own: one parser for both.
+/// Parses the planning options with the executable's own parser.
 [[nodiscard]] rt::AppOptions options_of(const CommandLine& line, const ir::Program& program);
-/// What `explain` is asked; sizes are those of the input files given.
+/// The report request of `explain`; sizes come from the given input files.
 [[nodiscard]] ReportRequest request_of(const CommandLine& line, const Front& front,
                                        const codegen::FamilyProgram& families, const rt::AppOptions& options);
 

@@ -25,7 +25,7 @@ namespace tdsl::tools {
 
 namespace {
 
-/// Passes on what the ranks print. Launchers do not mind when it cannot be written.
+/// Forwards the ranks' output, and detects write errors, which launchers ignore.
 class Relay {
  public:
   bool operator()(std::string_view text) {
@@ -40,14 +40,14 @@ class Relay {
     }
     return true;
   }
-  /// An errno value; 0: all was written.
+  /// An errno value; 0: all output was written.
   [[nodiscard]] int error() const { return error_; }
 
  private:
   int error_ = 0;
 };
 
-/// Whether the system has killed processes of this one's group for memory since this object was made.
+/// Detects processes of this control group killed for memory since construction.
 class MemoryKills {
  public:
   [[nodiscard]] bool any() const { return rt::count_kills(group_, rt::read_system_file) > before_; }
@@ -64,7 +64,7 @@ class MemoryKills {
   std::int64_t before_ = rt::count_kills(group_, rt::read_system_file);
 };
 
-/// Why there is no result, where neither ranks nor launcher have said so; else empty.
+/// Why there is no result, if neither ranks nor launcher have reported it; otherwise empty.
 std::string explanation(const codegen::ProcessResult& result, const std::string& launcher, const std::string& session,
                         const MemoryKills& kills) {
   if (result.signal != 0) return fmt::format("{} was ended by {}", launcher, signal_text(result.signal));
@@ -73,8 +73,7 @@ std::string explanation(const codegen::ProcessResult& result, const std::string&
   return kills.any() ? lost_ranks(session, result.exit_code, kills.reason()) : lost_ranks(session, result.exit_code);
 }
 
-/// Runs the launcher and waits. Interrupts are reported by this process, because launchers answer them each in their
-/// own way.
+/// Runs the launcher and waits. This process reports interrupts, because launchers handle them differently.
 int launch(const std::vector<std::string>& command, const std::string& trial, std::int64_t ranks) {
   default_variable("TDSL_SILENT_INTERRUPT", "1");
   codegen::WorkFolder session(session_folders(other_hosts()));
@@ -84,7 +83,7 @@ int launch(const std::vector<std::string>& command, const std::string& trial, st
       .command = command, .environment = session_variables(session), .folder = &session, .launcher = true};
   request.receive = std::ref(relay);
   const codegen::ProcessResult result = codegen::run_process(request);
-  if (codegen::interrupt_signal() != 0) return result.exit_code;  // the end of the folder is the end of this process
+  if (codegen::interrupt_signal() != 0) return result.exit_code;  // removing the folder ends this process
   if (result.exit_code == 127 && !result.output.empty()) throw codegen::ToolchainError(result.output);
   if (relay.error() != 0) {
     print_error(fmt::format("cannot write to standard output: {}\n", std::strerror(relay.error())));
@@ -98,7 +97,7 @@ int launch(const std::vector<std::string>& command, const std::string& trial, st
     return result.exit_code;
   }
   if (result.exit_code <= 128 && !signs.empty()) {
-    // Launchers that are told to end tell their ranks, and have an exit code of their own for that.
+    // Launchers that are signalled forward the signal to their ranks, and return their own exit code.
     if (const int signal = signal_of_all(signs, ranks); signal != 0) {
       print_error(fmt::format("{} was told to end, and ended the ranks by {}\n", command.front(), signal_text(signal)));
       return 128 + signal;
@@ -109,7 +108,7 @@ int launch(const std::vector<std::string>& command, const std::string& trial, st
   return result.exit_code;
 }
 
-/// Whether the program is to look for nan or inf (its --check).
+/// True if the program is to check for nan or inf (its --check).
 bool looks_at_numbers(const std::vector<std::string>& arguments) {
   constexpr std::string_view kOption = "--check";
   for (std::size_t k = 0; k < arguments.size(); ++k) {
@@ -126,7 +125,7 @@ bool looks_at_numbers(const std::vector<std::string>& arguments) {
   std::vector<char*> argv;
   for (std::string& s : command) argv.push_back(s.data());
   argv.push_back(nullptr);
-  // Not execvp, which gives to a shell what is no executable: an empty file would then count as success.
+  // Not execvp, which passes non-executables to a shell: an empty file would count as success.
   ::execv(argv[0], argv.data());
   throw codegen::ToolchainError(fmt::format("cannot start {}: {}", command.front(), std::strerror(errno)));
 }
@@ -137,7 +136,7 @@ int run(const CommandLine& line) {
   if (!line.oversubscribe) refuse_absurd_start(line.ranks.value_or(1));
   const codegen::Toolchain toolchain = codegen::read_toolchain(codegen::find_prefix());
   CommandLine asked = line;
-  // Every value with a name is then in blocks, which --check sees.
+  // Stores every named value in blocks, which are what --check inspects.
   if (asked.fusion.empty() && looks_at_numbers(asked.program_arguments)) asked.fusion = "none";
   const codegen::CompiledProgram program = build_program(asked, toolchain);
   std::vector<std::string> command;

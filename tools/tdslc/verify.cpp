@@ -26,12 +26,12 @@ namespace {
 
 constexpr std::int64_t kRankCounts[] = {1, 2, 3, 7};
 
-/// A file that an executable or the evaluator has written, as doubles or as integers.
+/// Output of an executable or the evaluator, as doubles or integers.
 struct Values {
   rt::ElementType type = rt::ElementType::kF64;
   std::vector<std::int64_t> shape;
   std::vector<double> floats;
-  std::vector<std::int64_t> integers;  ///< of integers and bools
+  std::vector<std::int64_t> integers;  ///< for integers and bools
 };
 
 Values read_values(const std::string& path) {
@@ -60,11 +60,11 @@ std::string element_text(const std::string& name, const std::vector<std::int64_t
   return shape.empty() ? name : fmt::format("{}[{}]", name, fmt::join(at, ", "));
 }
 
-/// What the evaluator says of an output.
+/// The evaluator's result for an output.
 struct Expected {
   std::string name;
   Values values;
-  std::vector<double> bounds;  ///< of floats
+  std::vector<double> bounds;  ///< error bounds of floating-point elements
 };
 
 bool agrees(double got, double want, double bound) {
@@ -72,7 +72,7 @@ bool agrees(double got, double want, double bound) {
   return got == want || std::abs(got - want) <= bound || std::isinf(bound);
 }
 
-/// A message about the elements that differ; empty if none does.
+/// Describes the differing elements; empty if there are none.
 std::string difference(const Expected& expected, const Values& got) {
   const Values& want = expected.values;
   if (got.type != want.type)
@@ -97,7 +97,7 @@ std::string difference(const Expected& expected, const Values& got) {
   return fmt::format("{} is {} ({} of {} elements differ)", place, values, wrong, all);
 }
 
-/// The greatest difference as a share of what is allowed; 0 where all is equal.
+/// The maximum difference relative to its bound; 0 if all are equal.
 double nearness(const Expected& expected, const Values& got) {
   double most = 0;
   for (std::size_t k = 0; k < got.floats.size(); ++k) {
@@ -173,7 +173,7 @@ class Verification {
     return 0;
   }
 
-  /// The launcher's code; what the program prints is not shown.
+  /// Returns the launcher's exit code; the program's output is suppressed.
   [[nodiscard]] int launch(std::int64_t ranks, const std::string& who) {
     std::vector<std::string> command;
     if (ranks > 1) command = launcher_command(toolchain_, ranks, other_hosts());
@@ -205,7 +205,7 @@ class Verification {
       good = same_bits(e.name, who, name) && good;
     }
     for (const Expected& e : expected_) {
-      std::error_code kept;  // until the folder goes
+      std::error_code kept;  // until the folder is removed
       if (who != first_) std::filesystem::remove(file(who, e.name), kept);
     }
     if (good)
@@ -216,7 +216,7 @@ class Verification {
     return good;
   }
 
-  /// With --reproducible: as of the first number of ranks.
+  /// With --reproducible: compares bits with those of the first number of ranks.
   [[nodiscard]] bool same_bits(const std::string& output, const std::string& who, const std::string& name) {
     if (!reproducible_) return true;
     if (first_.empty()) first_ = who;
@@ -239,7 +239,7 @@ class Verification {
   codegen::WorkFolder folder_;
   std::vector<Expected> expected_;
   bool reproducible_ = false;
-  std::string first_;  ///< the number of ranks whose bits all have with --reproducible
+  std::string first_;  ///< number of ranks of the reference run for --reproducible
 };
 
 }  // namespace

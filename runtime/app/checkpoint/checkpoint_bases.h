@@ -6,26 +6,25 @@
 
 #include "runtime/checkpoint/manifest.h"
 
-// Which tensors are in which base. Loop invariants are as they are from checkpoint to checkpoint, and may be most of
-// what there is. A tensor never changes (its successor has another number), so one that has a name at two boundaries in
-// a row has lasted an iteration and will probably last. It goes to the base of the next checkpoint, and later ones
+// Assigns tensors to bases. Loop invariants do not change between checkpoints and may be most of the data. A tensor is
+// immutable (its successor has another id), so one that is named at two consecutive boundaries has survived an
+// iteration and will probably survive the next one. It goes to the base of the next checkpoint, and later checkpoints
 // refer to it there.
 
 namespace tdsl::rt {
 
-/// Equal on all ranks, but for `Base::files`, which rank 0 knows.
+/// Equal on all ranks, except `Base::files`, which only rank 0 has.
 class CheckpointBases {
  public:
-  /// The program is at a boundary, or was when it was saved; tensors recorded from now on have this number and later
-  /// ones.
+  /// Called at each boundary, also at the one a saved run was at. Tensors recorded from now on have ids from `next` on.
   void at_boundary(plan::TensorId next) {
     before_ = last_;
     last_ = next;
   }
-  /// A run goes on in the directory of its checkpoint.
+  /// Continues in the directory of the checkpoint that the run resumes from.
   void goes_on(const checkpoint::Manifest& manifest) { take(manifest); }
-  /// Says of a tensor which base has its blocks, or that the one of this checkpoint will have them; returns whether
-  /// they are to be written.
+  /// Assigns the tensor to an earlier base, or to the base of this checkpoint. Returns whether its blocks must be
+  /// written.
   bool assign(checkpoint::LiveTensor& tensor, std::int64_t checkpoint) const {
     const auto found = tensors_.find(tensor.known.desc.id);
     if (found == tensors_.end()) {
@@ -36,7 +35,7 @@ class CheckpointBases {
     tensor.saved = found->second.saved;
     return false;
   }
-  /// Completes the manifest by the bases that its tensors refer to. `files`: those of its own base.
+  /// Adds the bases that the manifest's tensors refer to. `files`: those of this checkpoint's own base.
   void list(checkpoint::Manifest& manifest, const std::vector<checkpoint::FileSeal>& files) const {
     std::map<std::int64_t, std::vector<checkpoint::FileSeal>> referred;
     for (const checkpoint::LiveTensor& tensor : manifest.tensors) {
@@ -45,7 +44,7 @@ class CheckpointBases {
     manifest.bases.clear();
     for (auto& [number, list] : referred) manifest.bases.push_back({number, std::move(list)});
   }
-  /// The checkpoint has its name.
+  /// Called once the checkpoint has its final name.
   void take(const checkpoint::Manifest& manifest) {
     tensors_.clear();
     files_.clear();
@@ -60,8 +59,8 @@ class CheckpointBases {
     std::int64_t base = 0;
     plan::Distribution saved;
   };
-  plan::TensorId before_ = 0;  ///< numbers below were given before the boundary before this one
-  plan::TensorId last_ = 0;    ///< before this one
+  plan::TensorId before_ = 0;  ///< tensors with smaller ids existed at the boundary before the last
+  plan::TensorId last_ = 0;    ///< tensors with smaller ids existed at the last boundary
   std::map<plan::TensorId, Place> tensors_;
   std::map<std::int64_t, std::vector<checkpoint::FileSeal>> files_;
 };

@@ -9,7 +9,7 @@
 #include "runtime/plan/op_builder.h"
 #include "runtime/plan/value/plan_value.h"
 
-// The writing half of Note [Checkpoints].
+// Saving checkpoints; see Note [Checkpoints].
 
 namespace tdsl::rt {
 
@@ -23,7 +23,7 @@ constexpr std::size_t kKept = 2;
 
 }  // namespace
 
-/// Rank 0 makes the place for the files; why it could not.
+/// Rank 0 creates the folder for the files. Returns the error, empty if none.
 std::string Checkpoints::begin_files(bool with_base) {
   std::string error;
   if (execution_.setup.world.rank() == 0) {
@@ -36,7 +36,7 @@ std::string Checkpoints::begin_files(bool with_base) {
 
 bool Checkpoints::save(const record::Path& path) {
   const auto rank = static_cast<std::size_t>(execution_.setup.world.rank());
-  execution_.recorder.flush();  // everything has its place now, or waits for its first use
+  execution_.recorder.flush();  // every tensor is now placed, or deferred until its first use
   execution_.sink.check_numbers();
   ++number_;
   Manifest manifest = describe(path);
@@ -80,7 +80,7 @@ Manifest Checkpoints::describe(const record::Path& path) {
   return manifest;
 }
 
-/// What has a name, where it lies, and where its blocks are going to be or have been before.
+/// Lists all named tensors with their storage locations and the files that have or will have their blocks.
 void Checkpoints::list_tensors(Manifest& manifest) {
   const plan::Planner& planner = execution_.sink.planner();
   for (const auto& [id, state] : execution_.recorder.named()) {
@@ -101,8 +101,8 @@ void Checkpoints::list_tensors(Manifest& manifest) {
   }
 }
 
-/// The operation that saves a tensor where it lies. One that waits for its first use is made tile by tile, and waits
-/// on.
+/// The operation that saves a tensor at its storage location. A deferred tensor is generated tile by tile and stays
+/// deferred.
 plan::Op Checkpoints::saving(const LiveTensor& tensor, const std::shared_ptr<SavedBlocks>& blocks) {
   const plan::TensorDesc& desc = tensor.known.desc;
   EngineSink& sink = execution_.sink;
@@ -141,7 +141,7 @@ plan::Segment Checkpoints::saving(const Manifest& manifest, const Files& files) 
 
 namespace {
 
-/// What a rank says of its files when they are complete.
+/// A rank's report on its completed files.
 struct RankReport {
   std::array<checkpoint::FileSeal, 2> seals{};  ///< of the checkpoint and of the base
   std::string error{};
@@ -163,7 +163,7 @@ struct RankReport {
 
 }  // namespace
 
-/// Gives the checkpoint its name once every rank's file is complete; why it could not.
+/// Gives the checkpoint its final name once every rank's file is complete. Returns the error, empty if none.
 std::string Checkpoints::complete(Manifest& manifest, const Files& files) {
   RankReport mine;
   try {

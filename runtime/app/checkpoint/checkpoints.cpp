@@ -15,14 +15,14 @@ using checkpoint::Manifest;
 
 namespace {
 
-/// Without --checkpoint-every: every kEvery seconds, and at most a fiftieth of the time.
+/// Default without --checkpoint-every: every kEvery seconds, at most 1/kShare of the run time.
 constexpr double kEvery = 600, kShare = 50;
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// An operation without operands that makes the tensor.
+/// An operation without operands that generates the tensor.
 plan::Op source_of(plan::OpClass op_class, const plan::TensorDesc& tensor) {
   plan::OpBuilder op(op_class, tensor.name, 0, 0);
   for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
@@ -58,7 +58,7 @@ void Checkpoints::begin(const std::string& plan) {
   if (!resumed_) return;
   const Manifest& manifest = resumed_->blocks->manifest();
   earlier_seconds_ = manifest.seconds;
-  if (folder_ && facts_.last > 0) bases_.goes_on(manifest);  // in the same directory
+  if (folder_ && facts_.last > 0) bases_.goes_on(manifest);  // resuming in the same directory
   control.replay(manifest.path);
   execution_.sink.begin_replay();
   if (execution_.setup.world.rank() != 0 || execution_.setup.options.quiet) return;
@@ -67,7 +67,7 @@ void Checkpoints::begin(const std::string& plan) {
                resumed_->same_setting ? "" : ("; replanned" + resumed_->why_anew).c_str());
 }
 
-/// A loop that is one task has no boundary.
+/// Warns about loops that run as a single task: they have no boundaries.
 void Checkpoints::tell_long_loops() {
   const RunSetup& setup = execution_.setup;
   if (setup.world.rank() != 0 || setup.options.quiet) return;
@@ -113,7 +113,7 @@ void Checkpoints::at_boundary(const record::Path& path) {
 
 bool Checkpoints::is_due() const {
   const std::optional<double>& every = execution_.setup.options.checkpoint_every;
-  if (every == 0) return false;  // every boundary's turn comes anyway
+  if (every == 0) return false;  // 0 saves at every boundary anyway
   return seconds_since(saved_) >= every.value_or(std::max(kEvery, kShare * last_seconds_));
 }
 
@@ -124,8 +124,8 @@ void Checkpoints::warn(const std::string& reason) const {
   std::fprintf(stderr, "warning: no checkpoint was written: %s [checkpoint]\n", reason.c_str());
 }
 
-/// Where what is restored is at home: as then, or by the plan of now as what is made at its site. With another layout,
-/// fewer of its tiles may fit: none stays in memory.
+/// Storage location of a restored tensor: the saved one, or the one the current plan gives to results of its site. With
+/// a different layout fewer tiles may fit, so none is kept in memory.
 plan::Housing Checkpoints::home_of(const LiveTensor& tensor, const plan::Op& restoring) const {
   if (resumed_->same_setting) return tensor.housing;
   plan::Op made = restoring;

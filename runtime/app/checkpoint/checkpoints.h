@@ -15,75 +15,74 @@
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/record/path.h"
 
-// Note [Checkpoints]
-// At a boundary (record/path.h) every tensor that has a name is saved, unless a replay records it again: one kSave
-// operation each, done by owners, without messages and without copies, so that a save takes no memory; what is on disk
-// is read tile by tile, with room for one (plan/region/homes.h). What has not changed for an iteration goes to a base,
-// once (checkpoint_bases.h). When all that is recorded has been carried out the files are completed, and rank 0 writes
-// the manifest and gives the checkpoint its name (checkpoint/folder.h). Whatever fails until then is a warning, and the
-// run goes on.
+// Note [Checkpoints] At a boundary (record/path.h) every named tensor is saved, unless a replay records it again: one
+// kSave operation each, run by the owners, without messages or copies, so saving needs no extra memory. Tensors on disk
+// are read tile by tile, with a buffer for one tile (plan/region/homes.h). Tensors unchanged for an iteration go to a
+// base, once (checkpoint_bases.h). When all recorded operations have completed, the files are finished, rank 0 writes
+// the manifest, and the checkpoint gets its final name (checkpoint/folder.h). Any failure before that is a warning, and
+// the run continues.
 //
-// Resuming, the replay ends at the same boundary with the same names. Each is given its tensor by a kRestore operation,
-// or by the source that the replay has put by; outputs that had been written are written again. With the saved setting
-// (ranks, threads, options) every tensor lies where it lay, copies included, and the plan is the saved one, so the bits
-// are those of an undisturbed run. Otherwise tensors wait, as sources do, for what wants them first. They are at home
-// where the current plan has what is made at their sites.
+// On resume, the replay ends at the same boundary with the same names. Each name gets its tensor from a kRestore
+// operation, or from the source that the replay deferred; outputs already written are written again. With the saved
+// settings (ranks, threads, options) every tensor has its saved layout, copies included, and the plan is the saved one,
+// so results are bit-identical to those of an uninterrupted run. Otherwise tensors are deferred, like sources, until
+// their first use, and their storage locations are those the current plan gives to results of their sites.
 
 namespace tdsl::rt {
 
 struct Execution;
 
-/// Unwinds the program when it has been saved and is to end.
+/// Thrown to unwind the program after a checkpoint that ends the run.
 struct StoppedAtCheckpoint {};
 
-/// What a run needs to know beside its options. `identity` is complete on rank 0.
+/// Inputs of a run in addition to its options. `identity` is complete on rank 0 only.
 struct CheckpointFacts {
   checkpoint::Facts identity;
   checkpoint::Facts setting;
   std::int64_t last = 0;      ///< number of the last checkpoint in the directory
-  std::int64_t stop_at = -1;  ///< tests: the run stops at that boundary, counted from 1
-  std::string attempt;        ///< names what this run writes until it has its final name; the same on all ranks
+  std::int64_t stop_at = -1;  ///< for tests: the run stops at that boundary, counted from 1
+  std::string attempt;        ///< suffix of this run's temporary files; the same on all ranks
 };
 
 class Checkpoints : public record::PathWatcher {
  public:
   Checkpoints(Execution& execution, CheckpointFacts facts, std::optional<ResumePoint> resumed);
 
-  /// Before the program begins; with the plan that is imposed, or an empty text.
+  /// Called before the program starts, with the imposed plan or an empty text.
   void begin(const std::string& plan);
   void at_boundary(const record::Path& path) override;
   void replayed() override;
 
-  /// The plan that this run goes on with; null: it makes one of its own.
+  /// The saved plan to continue with; null if the run makes its own.
   [[nodiscard]] const std::string* earlier_plan() const;
   [[nodiscard]] bool replays() const;
-  /// Of the checkpoint that the run goes on from; null: it starts from the beginning.
+  /// Manifest of the checkpoint that the run resumes from; null for a fresh run.
   [[nodiscard]] const checkpoint::Manifest* resumed() const {
     return resumed_ ? &resumed_->blocks->manifest() : nullptr;
   }
-  /// The last one that was written.
+  /// Path of the last checkpoint written.
   [[nodiscard]] const std::string& newest() const { return newest_; }
 
  private:
   [[nodiscard]] bool is_due() const;
-  /// Collective: all ranks are at this boundary. Whether it was written; if not, rank 0 has warned.
+  /// Collective: all ranks are at this boundary. Returns whether a checkpoint was written; if not, rank 0 has warned.
   bool save(const record::Path& path);
   /// This rank's files of a checkpoint.
   struct Files {
     std::shared_ptr<SavedBlocks> own;
-    std::shared_ptr<SavedBlocks> base;  ///< null: nothing goes to a base
+    std::shared_ptr<SavedBlocks> base;  ///< null if no tensor goes to a base
   };
-  /// Collective; the error of any rank, empty: none.
+  /// Collective. Returns the error of any rank, empty if none.
   [[nodiscard]] std::string begin_files(bool with_base);
-  /// The manifest without the files' seals.
+  /// The manifest without file seals.
   [[nodiscard]] checkpoint::Manifest describe(const record::Path& path);
   void list_tensors(checkpoint::Manifest& manifest);
-  /// An operation that writes the tensor's blocks; all of a manifest.
+  /// An operation that writes the tensor's blocks; `tensor` is a manifest entry.
   [[nodiscard]] plan::Op saving(const checkpoint::LiveTensor& tensor, const std::shared_ptr<SavedBlocks>& blocks);
   [[nodiscard]] plan::Segment saving(const checkpoint::Manifest& manifest, const Files& files);
-  /// Collective, after all writing operations: seals, manifest, names. The error of any rank, empty: none.
+  /// Collective, after all save operations: seals, manifest, final names. Returns the error of any rank, empty if none.
   [[nodiscard]] std::string complete(checkpoint::Manifest& manifest, const Files& files);
-  /// Operations that the program does not record have numbers of their own.
+  /// Numbers for operations that the program does not record.
   [[nodiscard]] Index next_extra() { return (Index{1} << 47) + extra_++; }
   void tell_long_loops();
   void warn(const std::string& reason) const;
@@ -96,16 +95,16 @@ class Checkpoints : public record::PathWatcher {
   Execution& execution_;
   CheckpointFacts facts_;
   std::optional<ResumePoint> resumed_;
-  std::optional<checkpoint::Folder> folder_;  ///< where checkpoints go; none: this run only goes on from one
+  std::optional<checkpoint::Folder> folder_;  ///< where checkpoints are written; empty if the run only resumes from one
   std::string plan_;
   std::string newest_;
-  std::int64_t number_ = 0;  ///< of the last one
+  std::int64_t number_ = 0;  ///< of the last checkpoint
   CheckpointBases bases_;
   RunAhead run_ahead_;
   std::int64_t boundaries_ = 0;  ///< passed in this run
-  Index extra_ = 0;              ///< operations that the program did not record
-  double last_seconds_ = 0;      ///< that the last one took
-  double earlier_seconds_ = 0;   ///< of runs before this one
+  Index extra_ = 0;              ///< number of operations not recorded by the program
+  double last_seconds_ = 0;      ///< duration of the last checkpoint
+  double earlier_seconds_ = 0;   ///< run time of earlier attempts
   Clock::time_point began_ = Clock::now();
   Clock::time_point saved_ = Clock::now();
 };

@@ -37,7 +37,7 @@ std::string hexadecimal(std::uint64_t bits) {
   return text.data();
 }
 
-/// Size and hash of 16 pieces of 64 KiB, the first and the last one included.
+/// Size and hash of 16 pieces of 64 KiB, including the first and the last.
 std::string file_fact(const std::string& path) {
   const OpenFile file(path);
   Checksum sum;
@@ -52,7 +52,7 @@ std::string file_fact(const std::string& path) {
   return std::to_string(file.bytes()) + " bytes, hash " + hexadecimal(sum.value());
 }
 
-/// The same of a directory of tiles: all sizes, and what is in sixteen of its files.
+/// The same for a directory of tiles: all sizes, and the contents of 16 of its files.
 std::string directory_fact(const std::string& path) {
   std::vector<std::string> files;
   std::error_code error;
@@ -85,7 +85,7 @@ std::string text_of(const ScalarValue& value) {
   return std::visit([](auto x) { return format_scalar(x); }, value);
 }
 
-/// As if it had been given.
+/// The default, as if it had been given on the command line.
 std::string default_of(const ParamDeclaration& param) {
   if (!param.default_text) return "none";
   try {
@@ -139,13 +139,13 @@ Facts setting_of(const plan::PlanInputs& inputs, const AppOptions& options) {
 
 namespace {
 
-/// The system could not read a checkpoint, which says nothing of what is in it.
+/// A checkpoint could not be read because of a system error; its contents may be intact.
 std::string unreadable(const std::string& reason, const std::string& path) {
   return reason + "; `" + path +
          "` may be good, so no older checkpoint is used: start again when it can be read, or remove it";
 }
 
-/// Rank 0 goes through the checkpoints, the newest one first.
+/// Iterates over the checkpoints on rank 0, newest first.
 class Candidates {
  public:
   Candidates(std::string directory, const Facts& identity) : folder_(std::move(directory)), identity_(identity) {
@@ -153,7 +153,7 @@ class Candidates {
     found_any_ = !numbers_.empty();
   }
 
-  /// Path and manifest of the next one that can be read; empty: there are no more.
+  /// Path and manifest of the next readable checkpoint; empty at the end.
   std::pair<std::string, std::string> next() {
     while (!numbers_.empty()) {
       const std::string path = folder_.checkpoint(numbers_.back());
@@ -169,7 +169,7 @@ class Candidates {
   [[nodiscard]] bool found_any() const { return found_any_; }
 
  private:
-  /// Its text; empty: it is damaged, and passed over.
+  /// The manifest's text; empty if it is damaged and skipped.
   [[nodiscard]] std::string manifest_of(const std::string& path) const {
     const std::string file = Folder::manifest(path);
     std::string text;
@@ -201,11 +201,11 @@ class Candidates {
   bool found_any_ = false;
 };
 
-/// What a rank says of its share of the files.
+/// A rank's result of checking its share of the files.
 struct Finding {
   enum Kind : char { kGood = 'g', kDamaged = 'd', kAbsent = 'a', kTrouble = 't' };
   Kind kind = kGood;
-  std::string text;  ///< what is wrong; the path of a file that is not there
+  std::string text;  ///< the damage, or the path of a missing file
 };
 
 Finding verify_share(const std::string& path, const Manifest& manifest, int rank, int ranks) {
@@ -236,7 +236,7 @@ Finding verify_share(const std::string& path, const Manifest& manifest, int rank
   return {};
 }
 
-/// By rank.
+/// Texts indexed by rank.
 std::vector<std::string> all_texts(World& world, const std::string& mine) {
   std::vector<std::string> texts;
   for (const std::vector<std::byte>& text : world.access().all_gather(std::as_bytes(std::span(mine)))) {
@@ -245,7 +245,7 @@ std::vector<std::string> all_texts(World& world, const std::string& mine) {
   return texts;
 }
 
-/// Whether a rank sees a file that this one does not; which.
+/// A rank that sees a file missing on this rank, if any.
 std::optional<int> seen_by(World& world, const std::string& path) {
   std::error_code error;
   const std::vector<std::string> answers = all_texts(world, std::filesystem::exists(path, error) ? "y" : "n");
@@ -253,8 +253,8 @@ std::optional<int> seen_by(World& world, const std::string& path) {
   return found == answers.end() ? std::nullopt : std::optional(static_cast<int>(found - answers.begin()));
 }
 
-/// What is wrong with a checkpoint in all ranks' eyes; empty: nothing. Throws the same RunError on all if it cannot be
-/// known.
+/// Describes the damage found by any rank; empty if none. Throws the same RunError on all ranks if it cannot be
+/// determined.
 std::string damage_of(World& world, const std::string& path, const Finding& mine) {
   const std::vector<std::string> findings = all_texts(world, std::string(1, mine.kind) + mine.text);
   const auto first = [&findings](Finding::Kind kind) {
@@ -279,7 +279,7 @@ std::string damage_of(World& world, const std::string& path, const Finding& mine
   return {};
 }
 
-/// What rank 0 finds, on every rank.
+/// Broadcasts rank 0's findings.
 void agree(World& world, std::string& path, std::string& text, std::string& error, int& code) {
   std::string digits = std::to_string(code);
   for (std::string* const word : {&path, &text, &error, &digits}) world.access().broadcast(*word, 0);

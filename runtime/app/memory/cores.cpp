@@ -35,7 +35,7 @@ std::string list_text(const std::vector<int>& cores) {
   return text;
 }
 
-/// Hosts in order of their first rank, with the numbers of their ranks.
+/// Hosts in order of their first rank, each with its rank numbers.
 std::vector<std::pair<std::string, std::vector<std::size_t>>> by_host(const std::vector<RankCores>& ranks) {
   std::vector<std::pair<std::string, std::vector<std::size_t>>> hosts;
   std::map<std::string, std::size_t> number;
@@ -48,7 +48,7 @@ std::vector<std::pair<std::string, std::vector<std::size_t>>> by_host(const std:
 }
 
 std::string host_text(const std::vector<RankCores>& ranks, const std::vector<std::size_t>& here) {
-  std::vector<std::pair<std::vector<int>, std::size_t>> groups;  // cores, ranks on them
+  std::vector<std::pair<std::vector<int>, std::size_t>> groups;  // cores, number of ranks on them
   for (const std::size_t r : here) {
     const auto same = std::ranges::find(groups, ranks[r].allowed, &std::pair<std::vector<int>, std::size_t>::first);
     if (same == groups.end()) {
@@ -131,7 +131,7 @@ std::string cores_line(const std::vector<RankCores>& ranks, int threads) {
 
 namespace {
 
-/// The command line that gives every rank its cores, for the launcher in use.
+/// The launch command that gives every rank its own cores, for the launcher in use.
 std::string placed_command(const std::vector<RankCores>& ranks, int wanted, Launcher launcher,
                            const std::string& command) {
   const std::string size = std::to_string(ranks.size());
@@ -156,7 +156,7 @@ std::string placement_warning(const std::vector<RankCores>& ranks, int wanted, L
     std::set<int> usable;
     for (const std::size_t r : here) usable.insert(ranks[r].allowed.begin(), ranks[r].allowed.end());
     const std::size_t all = here.size() * threads;
-    if (all > online) continue;  // asked for: the cores are shared whatever the launcher does
+    if (all > online) continue;  // oversubscribed on request: no launcher option avoids shared cores
     for (const std::size_t r : here) {
       const std::vector<int>& allowed = ranks[r].allowed;
       if (allowed.size() >= threads) continue;

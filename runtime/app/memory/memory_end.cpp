@@ -17,12 +17,12 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Who cannot have that much has none left.
+/// Memory is exhausted if an allocation of this size fails.
 constexpr std::size_t kProbeBytes = std::size_t{64} << 20;
 
 struct sigaction abort_before {};
 
-/// Only async-signal-safe calls in here.
+/// Only async-signal-safe calls here.
 [[noreturn]] void end_without_memory() noexcept {
   constexpr char kMessage[] = "out of memory\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);

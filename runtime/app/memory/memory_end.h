@@ -1,13 +1,14 @@
 #pragma once
 
-// Memory that is used up where nobody can be told: in functions that do not throw, between threads, inside libraries.
+// Handling of memory exhaustion where no exception can be reported: in noexcept functions, on other threads, inside
+// libraries.
 
 namespace tdsl::rt {
 
-/// From now on a bad_alloc that nobody catches ends the process with a line instead of a trace.
+/// Makes an uncaught bad_alloc end the process with a one-line message instead of a trace.
 void catch_uncaught_bad_alloc();
-/// So do libraries that give up because memory is used up. Called when MPI is up: it has a handler of its own, which
-/// stays for other reasons.
+/// Does the same for libraries that abort when memory is exhausted. Call after MPI_Init: MPI installs its own handler,
+/// which stays in place for other causes.
 void catch_aborts_without_memory();
 
 }  // namespace tdsl::rt

@@ -28,11 +28,11 @@ namespace {
 
 constexpr std::size_t kMostCounters = 8;
 
-/// The processes of a run that see each other, by position; 0: not there yet, or ended by itself.
+/// Process ids of a run that see each other, by position; 0: not registered yet, or exited normally.
 using ProcessTable = std::atomic<pid_t>;
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
-/// All that a signal handler needs.
+/// State for the signal handler.
 struct KillWatch {
   std::array<int, kMostCounters> files{};
   std::size_t count = 0;
@@ -44,7 +44,7 @@ struct KillWatch {
   std::string message;
 };
 KillWatch* kill_watch = nullptr;
-/// Memory that others may map: of the first rank on a node all do.
+/// Shared memory descriptor; all processes of a node map that of the node's first rank.
 int shared_memory = -1;
 
 std::int64_t count_kills(const KillWatch& w) noexcept {
@@ -58,21 +58,22 @@ std::int64_t count_kills(const KillWatch& w) noexcept {
   return kills;
 }
 
-/// Whether a process is gone, or its parent has not taken its exit code yet. Async-signal-safe.
+/// True if a process is gone or a zombie. Async-signal-safe.
 bool has_ended(pid_t process) noexcept {
   std::array<char, 32> path{"/proc/"};
   char* end = std::to_chars(path.data() + 6, path.data() + 20, process).ptr;
   std::memcpy(end, "/stat", 6);
   const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return errno == ENOENT;
-  std::array<char, 128> text{};  // `PID (NAME) STATE`, with 15 characters of a name at most
+  std::array<char, 128> text{};  // `PID (NAME) STATE`; names have at most 15 characters
   const ssize_t length = ::read(file, text.data(), text.size() - 1);
   ::close(file);
   const char* name_end = length > 0 ? std::strrchr(text.data(), ')') : nullptr;
   return length <= 0 || (name_end != nullptr && (name_end[2] == 'Z' || name_end[2] == 'X'));
 }
 
-/// Whether one of the others is gone without a word. In the group there may be processes that are none of this run.
+/// True if another process of the run has vanished without unregistering. The group may also contain unrelated
+/// processes.
 bool has_lost_process(const KillWatch& w) noexcept {
   for (std::size_t k = 0; k < w.processes; ++k) {
     const pid_t process = w.table[k];
@@ -81,13 +82,13 @@ bool has_lost_process(const KillWatch& w) noexcept {
   return false;
 }
 
-/// A name that the system gives to one process of a node, and takes back when that ends.
+/// Claims an abstract socket name, which the kernel gives to one process per node and releases when that process ends.
 bool is_speaker(const KillWatch& w) noexcept {
   const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   return socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&w.speaker), sizeof w.speaker) == 0;
 }
 
-/// One process's part.
+/// One process's identity.
 struct RunPart {
   std::string place;  ///< host and process namespace
   pid_t process = 0;
@@ -109,8 +110,8 @@ RunPart decode_part(const std::string& text) {
   return part;
 }
 
-/// The table of the processes that this one sees, in the memory of the first of them. Without one nothing is known of
-/// others.
+/// Maps the table of the processes visible to this one, in the shared memory of the first of them. Without the table
+/// nothing is known about other processes.
 void join_table(KillWatch& w, const std::vector<std::string>& parts, int rank) {
   const RunPart mine = decode_part(parts[static_cast<std::size_t>(rank)]);
   std::optional<RunPart> first;
@@ -126,7 +127,7 @@ void join_table(KillWatch& w, const std::vector<std::string>& parts, int rank) {
   const int memory = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (memory < 0) return;
   const std::size_t bytes = w.processes * sizeof(ProcessTable);
-  // The first one may come last.
+  // The owner may be the last to arrive.
   void* const table = ::ftruncate(memory, static_cast<off_t>(bytes)) == 0
                           ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0)
                           : MAP_FAILED;
@@ -171,7 +172,7 @@ void watch_memory_kills(const std::string& run, const std::vector<std::string>& 
   }
   fresh->speaker.sun_family = AF_UNIX;
   const std::string name = "tdsl-" + run;
-  // After a zero byte: a name that no file system has.
+  // After a zero byte: an abstract name, not in any file system.
   std::memcpy(fresh->speaker.sun_path + 1, name.data(), std::min(name.size(), sizeof fresh->speaker.sun_path - 1));
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';

@@ -10,7 +10,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// The bytes of a line `NAME:   N kB` of a file of /proc; 0 if there is none.
+/// Bytes from a line `NAME:   N kB` of a /proc file; 0 if missing.
 std::int64_t kilobytes_of(const SystemFiles& files, const std::string& path, std::string_view name) {
   const auto text = files(path);
   if (!text) return 0;
@@ -24,7 +24,7 @@ std::int64_t kilobytes_of(const SystemFiles& files, const std::string& path, std
   return 0;
 }
 
-/// Limits that the ranks of a node share.
+/// Limits shared by the ranks of a node.
 struct NodeLimit {
   MemoryLimit limit;
   bool machine = false;
@@ -41,8 +41,8 @@ NodeLimit node_limit(const SystemFiles& files, const MemoryShare& share) {
   return least;
 }
 
-/// What may be used of `bytes`, of which `used` are in use: a share at least, since pages of libraries are counted for
-/// every rank.
+/// Usable part of `bytes` when `used` are in use. At least a fixed share, because library pages are counted for every
+/// rank.
 RankMemory usable(std::int64_t bytes, std::int64_t used) {
   RankMemory memory;
   memory.most = std::max<std::int64_t>({1, bytes / kPartForBlocks, bytes - used - kProcessBytes});

@@ -13,8 +13,8 @@ struct Counts {
   double bytes_received = 0, bytes_sent = 0, tasks = 0, flops = 0, disk_read = 0, disk_written = 0;
 };
 
-/// Operations of a point may be fractions, which tasks add in the order in which they end: each sum is off by half a
-/// bit per term at most, the prediction's, which has as many terms, likewise.
+/// Widens the range by rounding errors. Operations per point may be fractional, and tasks add them in completion order:
+/// measured and predicted sums each have an error of at most half an ulp per term.
 plan::Range with_rounding(const plan::Range& range, double terms) {
   const double share = 2 * (terms + 1) * std::numeric_limits<double>::epsilon();
   return {range.lo * (1 - share), range.hi * (1 + share)};
@@ -48,7 +48,7 @@ void check_counts(const Predictions& predictions, const std::vector<SiteStatisti
     compare(line, "bytes received", counts.bytes_received, prediction.cost.bytes_received);
     compare(line, "bytes sent", counts.bytes_sent, prediction.bytes_sent);
     compare(line, "bytes read from disk", counts.disk_read, prediction.cost.disk_read);
-    // What is dead when it is complete is not written.
+    // Results that are dead on completion are not written.
     compare(line, "bytes written to disk", counts.disk_written, {0, prediction.cost.disk_written.hi});
     const auto written = writes.find(site);
     if (written != writes.end() && prediction.cost.writes.hi > 0)

@@ -8,7 +8,7 @@ namespace {
 
 constinit std::uint32_t noted = 0;
 
-/// What this processor has of them.
+/// Instruction sets of this processor.
 std::uint32_t present() {
   std::uint32_t bits = ~std::uint32_t{0};
 #if defined(__x86_64__) && defined(__GNUC__)

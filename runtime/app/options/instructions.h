@@ -3,13 +3,12 @@
 #include <cstdint>
 #include <string>
 
-// An executable built for one machine (`tdslc build --native`) uses what that machine has. Emitted programs say what
-// that is before `main`, by a constant of their own compilation; the runtime, which runs everywhere, compares it with
-// the processor it finds.
+// Executables built for one machine (`tdslc build --native`) use all its instruction sets. An emitted program registers
+// the sets it was compiled for before `main`; the runtime, which is portable, compares them with the processor at hand.
 
 namespace tdsl::rt {
 
-/// Bits of instruction sets, in the order of their names in instructions.cpp.
+/// One bit per instruction set, in the order of the names in instructions.cpp.
 inline constexpr std::uint32_t kCompiledInstructions = 0u
 #ifdef __SSE4_2__
                                                        | 1u << 0
@@ -43,9 +42,9 @@ inline constexpr std::uint32_t kCompiledInstructions = 0u
 #endif
     ;
 
-/// The program uses these. Returns whether it uses any.
+/// Registers instruction sets that the program uses. Returns whether there are any.
 bool note_instructions(std::uint32_t bits);
-/// The names of what it uses and this processor lacks, with commas.
+/// Comma-separated names of the instruction sets that the program uses and this processor lacks.
 [[nodiscard]] std::string missing_instructions();
 
 }  // namespace tdsl::rt

@@ -12,7 +12,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// No machine has so much: version 1 says "no limit" by a number near 2^63.
+/// Larger than any machine's memory: cgroup version 1 expresses "no limit" as a number near 2^63.
 constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
 
 std::vector<std::string> words_of(const std::string& line) {
@@ -20,7 +20,7 @@ std::vector<std::string> words_of(const std::string& line) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-/// Where a hierarchy of groups is mounted, and which of its groups that is.
+/// Mount point of a cgroup hierarchy and the group at its root.
 struct Mount {
   std::string root;
   std::string point;
@@ -40,7 +40,7 @@ std::optional<Mount> mount_of(const std::string& mounts, std::string_view type, 
   return std::nullopt;
 }
 
-/// The path of this process's group: of the hierarchy `N:CONTROLLER:PATH`, or `0::PATH`.
+/// Path of this process's group, from `N:CONTROLLER:PATH` or `0::PATH`.
 std::optional<std::string> group_of(const std::string& groups, std::string_view controller) {
   std::istringstream lines(groups);
   for (std::string line; std::getline(lines, line);) {
@@ -53,8 +53,8 @@ std::optional<std::string> group_of(const std::string& groups, std::string_view 
   return std::nullopt;
 }
 
-/// The folders of a group and of those above it, as far as they are mounted. In a container the hierarchy may begin at
-/// its own group.
+/// Directories of a group and its ancestors, as far as they are mounted. In a container the hierarchy may begin at the
+/// container's own group.
 std::vector<std::string> folders_of(const Mount& mount, std::string group) {
   if (mount.root != "/" && group.starts_with(mount.root)) group.erase(0, mount.root.size());
   if (mount.root != "/" && group.starts_with("/..")) group.clear();
@@ -73,7 +73,7 @@ std::optional<std::int64_t> number_after(const std::string& text, std::string_vi
   const char* begin = text.data() + at + name.size() + (at == 0 ? 0 : 1);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
-  // What does not fit is no limit.
+  // A value out of range is no limit.
   if (error == std::errc::result_out_of_range) return kNoLimit;
   return error == std::errc() ? std::optional(value) : std::nullopt;
 }
@@ -101,7 +101,7 @@ MemoryGroup memory_group(const SystemFiles& files) {
       const std::string own = folders_of(*mount, *path).front();
       if (const auto text = files(own + "/memory.stat"))
         take(group, number_after(*text, "hierarchical_memory_limit ").value_or(0), own);
-      // Each group counts its own processes.
+      // Each group counts its own processes only.
       for (const std::string& folder : folders_of(*mount, *path))
         group.counters.push_back(folder + "/memory.oom_control");
     }
@@ -110,14 +110,14 @@ MemoryGroup memory_group(const SystemFiles& files) {
   const auto mount = mount_of(*mounts, "cgroup2", "");
   if (!path || !mount) return group;
   const std::vector<std::string> folders = folders_of(*mount, *path);
-  std::size_t ours = folders.size() - 1;  // the first group is everybody's
+  std::size_t ours = folders.size() - 1;  // the first group is shared by all
   for (std::size_t k = 0; k < folders.size(); ++k) {
     const std::int64_t before = group.limit.bytes;
     if (const auto text = files(folders[k] + "/memory.max"))
       take(group, number_after(*text, "").value_or(0), folders[k]);
     if (group.limit.bytes != before) ours = k + 1;
   }
-  // A group counts all kills below it: above the one with the limit they may be those of other jobs.
+  // A group counts all kills below it; above the group with the limit these may belong to other jobs.
   for (std::size_t k = 0; k < ours; ++k) group.counters.push_back(folders[k] + "/memory.events");
   return group;
 }

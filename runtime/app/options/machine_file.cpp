@@ -18,7 +18,7 @@ plan::Machine load_machine(const Environment& environment) {
   const std::string& path = environment.machine_file ? *environment.machine_file : environment.measured_machine_file;
   if (path.empty()) return {};
   struct stat status {};
-  // A pipe is waited for only where the user has named it.
+  // A pipe blocks on open, so it is accepted only where the user has named it.
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
       !(environment.machine_file && S_ISFIFO(status.st_mode))) {
     throw RunError("cannot read `" + path + "`, the machine's constants: it is not a regular file, but " +
@@ -39,7 +39,7 @@ plan::Machine load_machine(const Environment& environment) {
 }
 
 void price_writes(plan::Machine& machine, const std::map<std::string, std::string>& outputs) {
-  constexpr double kSharedWriteCall = 2e-4;  // a request, and a lock that moves from another node
+  constexpr double kSharedWriteCall = 2e-4;  // one request, and a lock transferred between nodes
   if (machine.write_call > 0) return;
   for (const auto& [name, path] : outputs) {
     if (is_shared_file_system(directory_of(file_behind(path)))) machine.write_call = kSharedWriteCall;

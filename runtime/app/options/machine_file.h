@@ -8,12 +8,11 @@
 
 namespace tdsl::rt {
 
-/// The constants for choosing plans: those of $TDSL_MACHINE, else those `tdslc doctor` has measured for this user, else
-/// the built-in ones. Throws RunError if a file cannot be read or says something else.
+/// Machine constants for planning: from $TDSL_MACHINE, else those `tdslc doctor` measured for this user, else the
+/// built-in ones. Throws RunError if a file cannot be read or parsed.
 [[nodiscard]] plan::Machine load_machine(const Environment& environment);
 
-/// Where the file of constants does not say what a piece costs that is written: much on the file systems that nodes
-/// share, if an output goes to one.
+/// Sets the cost of a write call if the machine file does not: high if an output goes to a shared file system.
 void price_writes(plan::Machine& machine, const std::map<std::string, std::string>& outputs);
 
 }  // namespace tdsl::rt

@@ -17,7 +17,7 @@ namespace {
 
 using plan::Index;
 
-/// Subscripts of an element, numbered row-major in its box.
+/// Subscripts of element `number`, counted row-major within its box.
 std::vector<Index> subscripts(const Box& box, Index number) {
   std::vector<Index> at(static_cast<std::size_t>(box.rank));
   for (int d = box.rank; d-- > 0;) {
@@ -32,8 +32,8 @@ bool is_sought(NumberKinds kinds, T value) {
   return (kinds.nan && std::isnan(value)) || (kinds.inf && std::isinf(value));
 }
 
-/// The number of the first such element of a row-major block, or -1. Finite blocks, which most are, are summed up: x *
-/// 0 is 0 of them alone.
+/// Row-major number of the first matching element of a block, or -1. Most blocks are finite, so they are tested by a
+/// sum first: only finite x have x * 0 == 0.
 template <class T>
 Index find_in(const T* data, Index size, NumberKinds kinds) {
   constexpr Index kRun = 4096;
@@ -161,8 +161,8 @@ std::string lines_text(const ProgramInfo& info, const std::vector<int>& places) 
 void NumberCheck::complete(Index operation, const plan::Op& op, int output, const Operand& dense,
                            const BlockPart& sized) {
   const plan::TensorDesc& desc = op.outputs[plan::idx(output)];
-  // Where partial results have no points they are the reduction's neutral element, inf of a minimum; they are looked at
-  // when they have met.
+  // Partial results hold the reduction's neutral element, e.g. inf for a minimum, where they have no points; they are
+  // checked once they are combined.
   if (plan::is_part(desc.id)) return;
   const std::optional<ElementType> type = element_type_named(desc.element.name);
   if (type != ElementType::kF32 && type != ElementType::kF64) return;

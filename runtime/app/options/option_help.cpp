@@ -14,7 +14,7 @@ bool is_builtin(const std::string& name) {
   return std::any_of(options.begin(), options.end(), [&](const BuiltinOption& o) { return o.name == name; });
 }
 
-/// `--lambda VALUE`, or `--set tile=VALUE` where a built-in option has taken the name.
+/// `--lambda VALUE`, or `--set tile=VALUE` if the name clashes with a built-in option.
 std::string spelled(const std::string& name, const std::string& value) {
   return is_builtin(name) ? "--set " + name + "=" + value : "--" + name + " " + value;
 }
@@ -44,11 +44,11 @@ std::string placeholder(OptionValue value) {
   return "";
 }
 
-/// A value of the type for an example.
+/// An example value of the param's type.
 std::string example_value(const ParamDeclaration& param) {
   if (param.default_text) {
     const std::string& text = *param.default_text;
-    // Not a default that is computed, such as `n / 2`.
+    // Excludes computed defaults such as `n / 2`.
     const bool number = std::isdigit(static_cast<unsigned char>(text[text.starts_with('-') ? 1 : 0])) != 0;
     const bool plain = text.find_first_of(" ()'\"*/") == std::string::npos;
     if (plain && (number || param.type == ElementType::kBool)) { return text; }

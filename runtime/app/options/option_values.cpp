@@ -18,7 +18,7 @@ namespace {
   throw RunError(std::string(what) + ": `" + std::string(text) + "` is not " + expected, ExitCode::kUsage);
 }
 
-/// Removes `_` between digits, as in literals of the language.
+/// Removes `_` between digits, as in TDSL literals.
 std::string without_separators(std::string_view text) {
   std::string digits;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -70,7 +70,7 @@ ScalarValue parse_float(std::string_view text, std::string_view what) {
   return value;
 }
 
-/// The factor of a size suffix, or 0 for an unknown one.
+/// Factor of a size suffix; 0 if unknown.
 double byte_factor(std::string_view suffix) {
   if (suffix.empty() || suffix == "B") { return 1; }
   static constexpr std::string_view kPrefixes = "KMGT";
@@ -86,12 +86,12 @@ std::string_view suffix_of(std::string_view size) {
   return size.substr(std::min(size.find_first_not_of("0123456789._"), size.size()));
 }
 
-/// A number of these units with two decimals, the least that is no less.
+/// The size in the suffix's unit, rounded up to two decimals.
 std::string hundredths(std::int64_t bytes, std::string_view suffix) {
   if (bytes <= 0) return "0";
   const double unit = byte_factor(suffix);
   std::array<char, 64> text{};
-  // Rounding of the division, of the text or of its reading may lose a byte.
+  // Rounding in the division, in printing or in parsing may lose a byte.
   for (double count = std::ceil(static_cast<double>(bytes) / unit * 100);; ++count) {
     const int length = std::snprintf(text.data(), text.size(), "%.2f", count / 100);
     std::string number(text.data(), static_cast<std::size_t>(length));
@@ -120,7 +120,7 @@ NumberKinds parse_number_kinds(std::string_view text, std::string_view what) {
   for (std::string_view rest = text;;) {
     const std::size_t comma = rest.find(',');
     const std::string_view word = rest.substr(0, comma);
-    // Subscripts are checked in every run: before it begins where they are affine, else where they are computed.
+    // Subscripts are always checked: affine ones before the run, computed ones during it.
     if (word != "nan" && word != "inf" && word != "bounds") fail_value(what, word, "nan, inf or bounds");
     kinds.nan |= word == "nan";
     kinds.inf |= word == "inf";
@@ -182,7 +182,7 @@ std::vector<std::int64_t> parse_tile(std::string_view text, std::string_view wha
 }
 
 std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> candidates) {
-  // Damerau-Levenshtein distance with adjacent transpositions, three rows at a time.
+  // Damerau-Levenshtein distance with adjacent transpositions, using three rows.
   const auto distance = [word](std::string_view other) {
     std::vector<std::size_t> before(other.size() + 1), previous(other.size() + 1), row(other.size() + 1);
     for (std::size_t j = 0; j <= other.size(); ++j) { previous[j] = j; }

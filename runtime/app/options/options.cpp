@@ -107,7 +107,7 @@ class OptionParser {
     if (!seen_.insert(kind + name).second) { fail_usage(kind + name + " is given twice"); }
   }
 
-  /// Gives a value to a param, input or output.
+  /// Assigns a value to a param, input or output.
   void assign(const std::string& name, const std::string& text, const std::string& what) {
     note_once("", name);
     if (const ParamDeclaration* param = find_named(program_.params, name)) {

@@ -15,14 +15,14 @@
 #include "runtime/plan/schedule.h"
 #include "runtime/types.h"
 
-/// The command line of an emitted executable: pure functions from declarations and arguments to a typed result.
-/// Mistakes are RunError with exit code 2.
+/// Command line of an emitted executable: pure functions from declarations and arguments to typed options. User errors
+/// are RunError with exit code 2.
 namespace tdsl::rt {
 
 /// A value of any scalar type.
 using ScalarValue = std::variant<bool, std::int32_t, std::int64_t, float, double>;
 
-/// What an option takes.
+/// Kind of value an option takes.
 enum class OptionValue {
   kDuration,
   kFlag,
@@ -48,13 +48,13 @@ struct BuiltinOption {
 /// The table of built-in options, in the order of `--help`.
 [[nodiscard]] std::span<const BuiltinOption> builtin_options();
 
-/// What --check looks for in computed floats.
+/// What --check looks for in computed floating-point values.
 struct NumberKinds {
   bool nan = false, inf = false;
   [[nodiscard]] bool any() const { return nan || inf; }
 };
 
-/// The command line, understood. Absent values mean "the planner's or program's choice".
+/// The parsed command line. An absent value leaves the choice to the planner or the program.
 struct AppOptions {
   std::vector<std::int64_t> tile;  ///< empty, one edge for all dimensions, or one per dimension; each >= 1
   std::optional<int> threads;      ///< per rank, >= 1
@@ -63,8 +63,8 @@ struct AppOptions {
   std::optional<std::string> stats_file;
   std::optional<std::int64_t> memory_bytes;  ///< per rank
   std::optional<std::int64_t> window_bytes;  ///< per rank
-  std::string memory_text, window_text;      ///< the two as given, whose unit messages use
-  std::optional<std::string> spill;          ///< directory for tensors that do not fit into memory, or "none"
+  std::string memory_text, window_text;      ///< both as given; messages use their unit
+  std::optional<std::string> spill;          ///< directory for spilled tensors, or "none"
   plan::Schedule schedule = plan::Schedule::kAuto;
   std::optional<std::string> use_plan_file;
   std::optional<std::string> save_plan_file;
@@ -76,9 +76,9 @@ struct AppOptions {
   std::optional<std::string> resume_directory;
   std::optional<std::string> trace_file;
   bool profile = false;
-  NumberKinds check{};  ///< what is looked for in computed floats
+  NumberKinds check{};  ///< checks of computed floating-point values
   bool progress = false;
-  int heartbeat = 15;  ///< seconds; 0: no rank is ever lost
+  int heartbeat = 15;  ///< seconds; 0 disables the detection of lost ranks
   bool dry_run = false;
   bool quiet = false;
   bool help = false;     ///< print help_text and exit with 0
@@ -95,7 +95,7 @@ struct AppOptions {
     const auto found = params.find(name);
     return found == params.end() ? default_value : std::get<T>(found->second);
   }
-  /// The value of a param that has no default (parse_options has checked that it is there).
+  /// The value of a param without default; parse_options has checked that it is given.
   template <Element T>
   [[nodiscard]] T param(const std::string& name) const {
     const auto found = params.find(name);
@@ -104,45 +104,46 @@ struct AppOptions {
   }
 };
 
-/// What must be present.
+/// Which values are mandatory.
 struct ParseRules {
-  bool inputs_required = true;  ///< false where --set stands in for files (`tdslc explain`)
-  bool params_required = true;  ///< false where calls give them (libraries)
+  bool inputs_required = true;  ///< false if --set can replace files (`tdslc explain`)
+  bool params_required = true;  ///< false if calls provide them (libraries)
 };
 
-/// Parses the arguments after the program's name. `--NAME VALUE` and `--NAME=VALUE`; a built-in wins over a program's
-/// name; `--set NAME=VALUE` always reaches the program's (for a name that is an input or output as well as a dimension
-/// an integer fixes the extent, anything else is the file). Only `--set` and `--place` may be repeated.
-/// With `--help` or `--version` nothing is required. Throws RunError(usage) with one message.
+/// Parses the arguments after the program's name. Accepts `--NAME VALUE` and `--NAME=VALUE`; a built-in option shadows
+/// a program's name; `--set NAME=VALUE` always reaches the program's (if the name is an input or output as well as a
+/// dimension, an integer sets the extent, anything else the file). Only `--set` and `--place` may be repeated. With
+/// `--help` or `--version` nothing is mandatory. Throws RunError(usage) with one message.
 [[nodiscard]] AppOptions parse_options(const ProgramDeclaration& program, std::span<const std::string> arguments,
                                        const ParseRules& rules = {});
 
-/// The text of `--help`: usage, the program's own options, the built-in ones, examples made from the declarations.
+/// Text of `--help`: usage, program options, built-in options, and examples generated from the declarations.
 [[nodiscard]] std::string help_text(const ProgramDeclaration& program);
 
-/// "nan", "inf" or both, separated by a comma; "bounds" asks for nothing more. `what` names the option in messages.
+/// Parses "nan", "inf" or both, comma-separated; "bounds" is accepted without effect. `what` names the option in
+/// messages.
 [[nodiscard]] NumberKinds parse_number_kinds(std::string_view text, std::string_view what);
-/// `512`, `512MiB`, `2G`, `1.5GiB`, `100MB`: K M G T and KiB MiB GiB TiB are powers of 1024, kB/KB MB GB TB of 1000.
-/// `what` names the option in messages.
+/// Parses `512`, `512MiB`, `2G`, `1.5GiB`, `100MB`: K M G T and KiB MiB GiB TiB are powers of 1024, kB/KB MB GB TB of
+/// 1000. `what` names the option in messages.
 [[nodiscard]] std::int64_t parse_bytes(std::string_view text, std::string_view what);
-/// The size as an option's value in the unit of `like`, which parse_bytes takes: `3.22GB` where `like` is `3GB`, a
-/// number of bytes where it has no unit. Rounded up, so that it is enough.
+/// The size as an option value in the unit of `like`, readable by parse_bytes: `3.22GB` for `3GB`, plain bytes if
+/// `like` has no unit. Rounded up, so that it is sufficient.
 [[nodiscard]] std::string option_size(std::int64_t bytes, std::string_view like);
-/// The option's value as it was given, `like`; where that is not known, in bytes.
+/// The option's value as given (`like`), or in bytes if that text is unknown.
 [[nodiscard]] inline std::string given_size(std::int64_t bytes, std::string_view like) {
   return like.empty() ? std::to_string(bytes) : std::string(like);
 }
-/// The size for a message: `3.22 GB` where `like` is `3GB`, `3.0 GiB` where it has no unit.
+/// The size for a message: `3.22 GB` if `like` is `3GB`, `3.0 GiB` if it has no unit.
 [[nodiscard]] std::string shown_size(std::int64_t bytes, std::string_view like);
-/// `600`, `600s`, `10m` or `2h`, in seconds.
+/// Parses `600`, `600s`, `10m` or `2h`; in seconds.
 [[nodiscard]] double parse_duration(std::string_view text, std::string_view what);
-/// `256` or `256,512`.
+/// Parses `256` or `256,512`.
 [[nodiscard]] std::vector<std::int64_t> parse_tile(std::string_view text, std::string_view what);
-/// A value of the given type: integers with optional `_` separators, floats also as `1e-3`, `inf`, `nan`, `3`; bools
-/// `true`, `false`, `1`, `0`. Out of range and trailing characters are errors.
+/// Parses a value of the given type: integers with optional `_` separators, floats also as `1e-3`, `inf`, `nan`, `3`;
+/// bools `true`, `false`, `1`, `0`. Values out of range and trailing characters are errors.
 [[nodiscard]] ScalarValue parse_scalar(ElementType type, std::string_view text, std::string_view what);
 
-/// The candidate closest to `word` by edit distance, if close enough to be a typing mistake.
+/// The candidate closest to `word` by edit distance, if close enough to be a typo.
 [[nodiscard]] std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace tdsl::rt

@@ -4,8 +4,8 @@
 
 namespace tdsl::rt {
 
-/// What is added to this rank's World::now() to have rank 0's, within half the time of the fastest of several messages
-/// there and back. Every rank calls it while nothing else is under way.
+/// Offset to add to this rank's World::now() to get rank 0's clock, accurate to half the fastest of several round
+/// trips. Collective; no other messages may be in flight.
 [[nodiscard]] double clock_offset(World& world);
 
 }  // namespace tdsl::rt

@@ -9,7 +9,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// What is read for other ranks at most: they ask once for what is not their own, and a relay does not read again.
+/// Upper bound on bytes read for other ranks: each rank requests remote data once, and a relay does not read again.
 double served_bytes(const plan::PlannedOp& op, const plan::TensorLookup& lookup, plan::Index rank,
                     const plan::Machine& machine) {
   plan::Op away = op.op;

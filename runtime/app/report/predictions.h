@@ -10,7 +10,7 @@
 
 namespace tdsl::rt {
 
-/// What the cost model foresees for this rank, summed per site as operations are planned.
+/// The cost model's predictions for this rank, summed per site as operations are planned.
 class Predictions {
  public:
   struct Site {
@@ -19,22 +19,22 @@ class Predictions {
     std::string kind;
     plan::Cost cost;
     plan::Range bytes_sent;
-    plan::Range bytes_from_other_nodes;  ///< of those received
-    plan::Estimate stored;               ///< elements of sized results, on all ranks
-    plan::Range stored_bytes;            ///< of their blocks, on this rank
+    plan::Range bytes_from_other_nodes;  ///< of the bytes received
+    plan::Estimate stored;               ///< elements of results with data-dependent size, on all ranks
+    plan::Range stored_bytes;            ///< bytes of their blocks, on this rank
   };
-  /// Predictions cost time: they are made only for --stats and --plan.
+  /// Predictions take time, so they are made only for --stats and --plan.
   void enable(int rank) {
     enabled_ = true;
     rank_ = rank;
     resident_ = plan::ResidentBytes(rank);
   }
-  /// `dead`: tensors that the operation is the last to mention.
+  /// `dead`: tensors whose last use is this operation.
   void add(const plan::PlannedOp& op, const plan::TensorLookup& lookup, const plan::PlanInputs& inputs,
            const std::vector<plan::TensorId>& dead);
-  /// A tensor that no operation of the segment mentions has lost its last name.
+  /// Call for a tensor that loses its last name without a use in the segment.
   void free(plan::TensorId id) { resident_.free(id); }
-  /// Bytes of blocks held at most if operations run one after the other.
+  /// Peak bytes of blocks if operations run one at a time.
   [[nodiscard]] double peak_block_bytes() const { return resident_.peak(); }
   [[nodiscard]] const std::map<int, Site>& sites() const { return sites_; }
 

@@ -27,7 +27,7 @@ ProfileLine& line_of(std::vector<ProfileLine>& lines, SourceLine place) {
   return line;
 }
 
-/// Names of what a line computes that are too long for a table are cut.
+/// Truncation length of computed names in the table.
 constexpr std::size_t kNamesShown = 40;
 
 std::string shown_names(const ProfileLine& line) {
@@ -61,7 +61,7 @@ Profile gather_profile(World& world, const std::vector<SiteStatistics>& sites, c
   Profile profile;
   profile.ranks = world.size();
   profile.threads = threads;
-  std::map<int, std::size_t> lines;  // of sites; every rank has all of them
+  std::map<int, std::size_t> lines;  // by site; equal on all ranks
   (void)line_of(profile.lines, {});
   lines[Front::kNowhere] = 0;
   for (const SiteStatistics& s : sites) {

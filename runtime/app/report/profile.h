@@ -8,21 +8,21 @@
 #include "runtime/engine/engine.h"
 #include "runtime/engine/mpi/mpi_world.h"
 
-// Where the time of a run went, by source line: --profile. See Front for what the seconds mean.
+// Run time by source line: --profile. Front defines the meaning of the seconds.
 
 namespace tdsl::rt {
 
-/// Of one line, means over ranks where they are seconds, sums where they are not.
+/// One source line: seconds are means over ranks, counts are sums.
 struct ProfileLine {
-  SourceLine place;                ///< unknown: while no step was open
-  std::vector<std::string> names;  ///< of what it computes
+  SourceLine place;                ///< unknown: time while no step was open
+  std::vector<std::string> names;  ///< of the values computed
   double wall = 0;
   double kernel = 0;             ///< per thread
   double waiting = 0;            ///< per thread
-  double disk = 0;               ///< of these, while something was read from disk or written there
-  double flops = 0;              ///< GFLOP/s are flops in the kernels' seconds
+  double disk = 0;               ///< waiting time during disk reads and writes
+  double flops = 0;              ///< GFLOP/s is flops per kernel second
   double bytes = 0;              ///< received
-  double read = 0, written = 0;  ///< bytes of disks
+  double read = 0, written = 0;  ///< bytes on disk
 };
 
 struct Profile {
@@ -32,11 +32,11 @@ struct Profile {
   std::vector<ProfileLine> lines;
 };
 
-/// Every rank's sites and what was between steps, gathered. All ranks call; the result is rank 0's alone.
+/// Gathers every rank's sites and the time between steps. Collective; valid on rank 0 only.
 [[nodiscard]] Profile gather_profile(World& world, const std::vector<SiteStatistics>& sites,
                                      const Front::Seconds& between, int threads,
                                      const std::function<SourceLine(int)>& place);
-/// A table, the lines that took longest first.
+/// A table, sorted by time, longest first.
 [[nodiscard]] std::string profile_text(const Profile& profile);
 
 }  // namespace tdsl::rt

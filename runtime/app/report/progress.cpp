@@ -12,7 +12,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Before that nobody believes an estimate of what is left.
+/// Estimates of remaining time are unreliable below this share.
 constexpr double kShareToForecast = 0.01;
 
 }  // namespace

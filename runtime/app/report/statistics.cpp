@@ -73,7 +73,7 @@ plan::Index peak_rss() {
 
 namespace {
 
-/// Gathered; whole on rank 0 only.
+/// Gathers the matrix; complete on rank 0 only.
 TrafficMatrix traffic_matrix(World& world, const std::vector<std::int64_t>& received_from) {
   TrafficMatrix matrix;
   const std::vector<int> rows = matrix_rows(world.topology().node_of_rank, matrix);

@@ -56,7 +56,7 @@ void raise_to(plan::Range& most, const plan::Range& r) {
   most.hi = std::max(most.hi, r.hi);
 }
 
-/// Sums over ranks; seconds are the slowest rank's, the begin is that of the first which has tasks.
+/// Sums over ranks, except: seconds are the slowest rank's, and the start is that of the earliest rank with tasks.
 SiteNumbers over_ranks(const std::vector<RankFigures>& ranks, int site) {
   SiteNumbers sum;
   for (const RankFigures& rank : ranks) {
@@ -104,7 +104,7 @@ void write_predicted(JsonWriter& json, const SiteNumbers& n) {
   range_field(json, "tasks", n.predicted_tasks);
   if (n.predicted_disk_read.hi > 0) range_field(json, "disk_read", n.predicted_disk_read);
   if (n.predicted_disk_written.hi > 0) range_field(json, "disk_written", n.predicted_disk_written);
-  // Of compressed tensors it is not known.
+  // Unknown for compressed tensors.
   if (n.predicted_writes.hi > 0 && n.predicted_writes.lo == n.predicted_writes.hi)
     range_field(json, "writes", n.predicted_writes);
   range_field(json, "seconds", n.predicted_seconds);
@@ -123,7 +123,7 @@ void write_measured(JsonWriter& json, const SiteNumbers& n) {
   json.end_object();
 }
 
-/// Where bytes went. One rank has none to tell of.
+/// Traffic between ranks; omitted for a single rank.
 void write_matrix(JsonWriter& json, const TrafficMatrix& matrix) {
   if (matrix.bytes.size() < 2) return;
   json.key("traffic").begin_object().field("row", matrix.by_node ? "nodes" : "ranks").field("per_row", matrix.per_row);
@@ -136,7 +136,7 @@ void write_matrix(JsonWriter& json, const TrafficMatrix& matrix) {
   json.end_array().end_object();
 }
 
-/// Of sized results: elements and bytes, and how much more the fullest rank has than all on average.
+/// Results with data-dependent size: elements, bytes, and the imbalance (maximum over mean).
 void write_stored(JsonWriter& json, const std::vector<RankFigures>& ranks, int site,
                   const Predictions::Site& prediction, bool measured) {
   if (prediction.stored.hi == 0) return;
@@ -153,7 +153,7 @@ void write_stored(JsonWriter& json, const std::vector<RankFigures>& ranks, int s
   json.end_object();
 }
 
-/// Of few ranks every statement's numbers are listed one by one.
+/// Up to this many ranks, per-rank numbers of every statement are listed.
 constexpr std::size_t kRanksListed = 16;
 
 void write_statements(JsonWriter& json, const std::vector<RankFigures>& ranks, const Predictions& known,
@@ -241,7 +241,7 @@ void write_rank(JsonWriter& json, const RankFigures& rank, std::size_t number, c
   json.end_object().end_object();
 }
 
-/// What the switch changed: predictions with and without it, and what was copied to give every rank the same strides.
+/// Effect of --reproducible: predictions with and without it, and bytes copied to give all ranks equal strides.
 void write_reproducible(JsonWriter& json, const std::vector<RankFigures>& ranks, bool measured) {
   plan::Range bytes, tasks, seconds, bytes_baseline, tasks_baseline, seconds_baseline;
   double packed = 0;
@@ -272,7 +272,7 @@ void write_reproducible(JsonWriter& json, const std::vector<RankFigures>& ranks,
   json.end_object();
 }
 
-/// What was said at the start.
+/// Messages printed at the start.
 void write_start(JsonWriter& json, const RunDescription& run) {
   json.field("source", run.source).field("memory_limit", run.memory_limit);
   const auto list = [&json](std::string_view name, const std::vector<std::string>& lines) {

@@ -15,10 +15,10 @@ namespace tdsl::rt {
 namespace {
 
 constexpr int kHalvings = 41;
-/// A thread has room for this many events at least, whatever its share.
+/// Minimum buffer size per thread, in events.
 constexpr std::size_t kLeastEvents = 4096;
 
-/// What a rank says of its buffers.
+/// A rank's event counts.
 struct TraceCounts {
   std::array<std::int64_t, kHalvings> left{};  ///< events after k halvings
   std::int64_t halvings = 0;
@@ -38,7 +38,7 @@ TraceCounts counts_of(const Trace& trace) {
   return counts;
 }
 
-/// The run ends on all ranks if rank 0 has failed.
+/// Ends the run on all ranks if rank 0 has failed.
 void agree(World& world, std::string error) {
   world.access().broadcast(error, 0);
   if (!error.empty()) throw RunError(error);
@@ -74,7 +74,7 @@ TraceFile::TraceFile(World& world, const std::string& path, int threads) : world
   trace_ = std::make_unique<Trace>(threads, kDiskThreads, std::max(kLeastEvents, kMostEvents / all), zero - offset_);
 }
 
-/// The events that are kept: for each thread their number, then they themselves.
+/// Retained events: per thread their number, then the events.
 std::vector<std::byte> TraceFile::encode(int halvings, std::size_t most, double drift) const {
   std::vector<std::byte> bytes;
   const auto put = [&bytes](const auto& value) {
@@ -111,7 +111,7 @@ void decode_threads(std::span<const std::byte> bytes, int rank, std::vector<Trac
 }  // namespace
 
 void TraceFile::write(TraceDescription run) {
-  world_.access().barrier();  // everybody's engine is over: messages are ours now
+  world_.access().barrier();  // all engines have finished, so no engine messages are in flight
   const double end = clock_offset(world_);
   const double lasted = world_.now() - begin_;
   const double drift = lasted > 0 ? (end - offset_) / lasted : 0;

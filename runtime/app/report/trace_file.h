@@ -13,16 +13,17 @@
 
 namespace tdsl::rt {
 
-/// The trace of a run, from its beginning to the file. Every rank makes one and calls the same functions.
+/// The trace of a run, from start to file. Collective: every rank constructs one and calls the same functions.
 class TraceFile {
  public:
-  static constexpr std::size_t kMostEvents = 1000000;  ///< on all ranks together
+  static constexpr std::size_t kMostEvents = 1000000;  ///< over all ranks
 
-  /// Rank 0 begins the file: what cannot be written is known before the run. Aligns the clocks.
+  /// Rank 0 creates the file, so that an unwritable path fails before the run. Synchronises the clocks.
   TraceFile(World& world, const std::string& path, int threads);
 
   [[nodiscard]] Trace& trace() { return *trace_; }
-  /// Gathers events on rank 0, which writes them. The file has its name when this returns. Throws the same everywhere.
+  /// Gathers events on rank 0, which writes them. The file has its final name on return. Throws the same error on all
+  /// ranks.
   void write(TraceDescription run);
 
  private:
@@ -30,14 +31,14 @@ class TraceFile {
   void write_file(const TraceDescription& run, const std::vector<TracedThread>& threads);
 
   World& world_;
-  double offset_ = 0;  ///< of the clock, at the beginning
-  double begin_ = 0;   ///< then, on the own clock
+  double offset_ = 0;  ///< clock offset at the start
+  double begin_ = 0;   ///< start time on the local clock
   std::unique_ptr<Trace> trace_;
-  std::optional<OutputFile> file_;  ///< on rank 0
+  std::optional<OutputFile> file_;  ///< rank 0 only
 };
 
-/// How often all halve so that no more than `most` events are left: `counts[h]` events are left after h halvings, of
-/// which nobody has less than `least`.
+/// The number of halvings after which at most `most` events remain: `counts[h]` events remain after h halvings.
+/// `least`: halvings that some rank has already done.
 [[nodiscard]] int common_halvings(const std::vector<std::int64_t>& counts, int least, std::int64_t most);
 
 }  // namespace tdsl::rt

@@ -15,10 +15,10 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Whoever asked, and the number of the request.
+/// The requesting rank and the number of the request.
 std::uint64_t key_of(int asking, std::uint64_t request) { return static_cast<std::uint64_t>(asking) << 24 | request; }
 
-/// Intervals that overlap get different lanes, few in all.
+/// Assigns overlapping intervals to different lanes, using few lanes.
 class Lanes {
  public:
   int lane(std::int64_t start, std::int64_t end) {
@@ -35,12 +35,12 @@ class Lanes {
   [[nodiscard]] int used() const { return used_; }
 
  private:
-  using Entry = std::pair<std::int64_t, int>;  ///< when it is free, which
+  using Entry = std::pair<std::int64_t, int>;  ///< end time, lane
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> free_;
   int used_ = 0;
 };
 
-/// An event and where it is drawn.
+/// An event with its lane.
 struct Drawn {
   TraceEvent event;
   int rank = 0;
@@ -95,10 +95,10 @@ class TraceJson {
   }
 
  private:
-  /// Of the thread that watches the run.
+  /// True for the watch thread.
   [[nodiscard]] bool is_watch(int thread) const { return run_.threads > 0 && thread == run_.threads; }
   [[nodiscard]] bool is_of_disk(int thread) const { return run_.threads > 0 && thread > run_.threads; }
-  /// What a thread of the disk has done may have been taken over by another one.
+  /// A disk operation may start on one thread and complete on another.
   [[nodiscard]] int lane_of(int thread, const TraceEvent& e) const {
     if (is_transfer(e)) return kDiskLane + static_cast<int>(e.peer_);
     return is_of_disk(thread) ? kDiskLane + thread - run_.threads - 1 : thread;
@@ -167,7 +167,7 @@ class TraceJson {
     std::array<char, 24> digits;
     text_.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
   }
-  /// Nanoseconds as microseconds.
+  /// Prints nanoseconds as microseconds.
   void microseconds(std::int64_t ns) {
     if (ns < 0) text_ += '-';
     ns = std::abs(ns);
@@ -221,7 +221,7 @@ class TraceJson {
       argument(is_transfer(e) ? "of" : "request", static_cast<std::int64_t>(e.request_));
   }
 
-  /// From the request to the answer, and on to the task that waited for it.
+  /// Draws arrows from request to reply to the task that waited for it.
   void arrows() {
     std::unordered_map<std::uint64_t, const Drawn*> answers, tasks;
     for (const Drawn& d : drawn_) {

@@ -8,11 +8,11 @@
 
 #include "runtime/engine/trace.h"
 
-// A trace as Chrome's and Perfetto's JSON. No MPI.
+// Writes a trace in the JSON format of Chrome and Perfetto. Free of MPI.
 
 namespace tdsl::rt {
 
-/// What a site is called.
+/// Display names of a site.
 struct TracedSite {
   std::string file;
   int line = 0;
@@ -35,13 +35,13 @@ struct TraceDescription {
   std::map<int, TracedSite> sites;
 };
 
-/// Threads below these numbers compute; those of the disk come next; messages, which overlap, lie side by side on lanes
-/// of their own.
+/// Lane numbers: compute threads come first, then disk threads from kDiskLane on, then messages, which overlap and get
+/// their own lanes.
 inline constexpr int kDiskLane = 9000;
 inline constexpr int kReceiveLane = 10000;
 inline constexpr int kSendLane = 20000;
 
-/// Hands the text to `write` piece by piece.
+/// Passes the text to `write` in pieces.
 void write_trace_json(const TraceDescription& run, const std::vector<TracedThread>& threads,
                       const std::function<void(std::string_view)>& write);
 

@@ -15,11 +15,10 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Least memory is found in at most this many steps; the result may be a little too large.
+/// Maximum number of steps in the search for the least memory; the result may be slightly too large.
 constexpr int kLeastSteps = 16;
 
-/// Operands and results that exceed the memory by this factor fit by no plan, and on no number of ranks that is worth a
-/// search.
+/// If operands and results exceed the memory by this factor, no plan fits, and no number of ranks worth searching for.
 constexpr double kHopeless = 64;
 
 class FitSearch {
@@ -49,7 +48,7 @@ class FitSearch {
     refuse(need, ranks_enough(need, most), most);
   }
 
-  /// What can be given as --memory at least.
+  /// Smallest sufficient values of --memory.
   EnoughMemory least_given() {
     EnoughMemory found{least(need_of(start_with(request_.inputs), request_.inputs)).bytes, std::nullopt};
     if (!request_.disk && !request_.in_file) return found;
@@ -68,15 +67,15 @@ class FitSearch {
   }
 
  private:
-  /// Numbers for the message are looked for only so long.
+  /// True once the time limit for computing the numbers in the message has passed.
   [[nodiscard]] bool late() const { return std::chrono::steady_clock::now() - begin_ > request_.patience; }
 
   [[nodiscard]] record::Start start_with(const plan::PlanInputs& inputs) const {
     return record::start_of(request_.program(inputs), inputs, request_.plan);
   }
 
-  /// --memory is kept whatever the data is; a limit of the system's by what is expected, and by watching what the run
-  /// holds.
+  /// --memory is enforced whatever the data; a system limit is checked against expected sizes, and watched during the
+  /// run.
   [[nodiscard]] plan::MemoryNeed need_of(const record::Start& start, const plan::PlanInputs& inputs) const {
     return given_ ? plan::certain_need(start.region, inputs, start.plan)
                   : plan::expected_need(start.region, inputs, start.plan);
@@ -96,8 +95,8 @@ class FitSearch {
     return plan::find_homes_and_room(start.region, inputs, start.plan, request);
   }
 
-  /// No plan fits with everything in memory. Whether one does with homes on disk and in files; else `disk_need_` says
-  /// what that would take.
+  /// Called when no plan fits in memory. Searches for one with tensors on disk and in input files; if there is none,
+  /// `disk_need_` has what that would take.
   bool find_homes(FittingStart& found, plan::Index most) {
     plan::PlanInputs lean = request_.inputs;
     lean.memory = most;
@@ -118,7 +117,7 @@ class FitSearch {
     return true;
   }
 
-  /// What disks change about the answer that it does not fit.
+  /// How spilling to disk changes the verdict, as text.
   [[nodiscard]] std::string disk_text() const {
     if (!request_.disk) return request_.no_disk.empty() ? "" : "; no tensor can be on disk: " + request_.no_disk;
     return disk_need_ ? "; with tensors on disk it needs " +
@@ -127,7 +126,7 @@ class FitSearch {
                       : "";
   }
 
-  /// The least memory that is enough on these ranks.
+  /// The least sufficient memory on these ranks.
   [[nodiscard]] plan::MemoryNeed least(plan::MemoryNeed need) const {
     plan::PlanInputs more = request_.inputs;
     for (int step = 0; step < kLeastSteps && !late(); ++step) {
@@ -140,9 +139,10 @@ class FitSearch {
   }
 
   [[nodiscard]] std::optional<plan::Index> ranks_enough(const plan::MemoryNeed& need, plan::Index most) const {
-    if (request_.plan.use || !request_.plan.place.empty()) return std::nullopt;  // what is imposed is for these ranks
+    if (request_.plan.use || !request_.plan.place.empty())
+      return std::nullopt;  // an imposed plan is for this number of ranks
     const plan::PlanInputs& inputs = request_.inputs;
-    // More ranks on a node share its memory: there are more nodes. --memory is each rank's own.
+    // Ranks on a node share its memory, so more ranks means more nodes. --memory is per rank.
     const plan::Index unit = given_ ? 1 : request_.ranks_of_node;
     const double shared =
         static_cast<double>(need.bytes - need.step) * static_cast<double>(inputs.ranks) / static_cast<double>(most);
@@ -178,7 +178,7 @@ class FitSearch {
     throw RunError(request_.place(need.line), text + disk_text(), ExitCode::kUsage);
   }
 
-  /// What a node has to have, in whole MiB. A process is not of the same size every time.
+  /// Memory a node needs, in whole MiB: process sizes vary from run to run.
   [[nodiscard]] std::string wanted(plan::Index bytes) const {
     const RankMemory& limit = request_.limit;
     const double most = static_cast<double>(bytes) / kUsableMemory;
@@ -192,7 +192,7 @@ class FitSearch {
   const StartRequest& request_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::optional<plan::MemoryNeed> disk_need_;
-  bool given_;  ///< --memory counts, no limit of the system's
+  bool given_;  ///< --memory applies, not a system limit
 };
 
 }  // namespace
@@ -215,7 +215,7 @@ std::string too_little_memory(const plan::MemoryNeed& need, plan::Index given, s
 }
 
 std::optional<plan::MemoryNeed> need_beyond_limit(const StartRequest& request, const std::string& plan) {
-  // The margin is for a process that is a few pages larger than the earlier one.
+  // The margin covers a process a few pages larger than the earlier one.
   const plan::Index most = request.limit.most;
   if (most == 0) return std::nullopt;
   std::shared_ptr<const plan::PlanValue> value;

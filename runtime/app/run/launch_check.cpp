@@ -25,7 +25,7 @@ std::string path_of_program() {
   return {path.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
 }
 
-/// FNV-1a over words, in four streams.
+/// FNV-1a over words, in four independent streams.
 std::uint64_t hash_of(const std::byte* bytes, std::size_t count) {
   constexpr std::uint64_t kPrime = 1099511628211u;
   std::array<std::uint64_t, 4> streams{14695981039346656037u, 1, 2, 3};

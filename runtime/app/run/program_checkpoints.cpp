@@ -22,20 +22,20 @@ namespace {
 
 constexpr const char* kFinished = "/finished";
 
-/// Seconds for a run that has just been ended; the lock of a host that is lost stays for as long as its file server
-/// waits for it.
+/// Time to wait for a run that was just ended, and for a lock held by a lost host, which its file server keeps until a
+/// timeout.
 constexpr std::chrono::seconds kEnding{10}, kLost{120};
 
-/// For as long as this process lives, nobody else saves there. The other ranks wait meanwhile, without the MPI token
-/// here: signs of life are given (Note [Vigil]).
+/// Locks the directory until this process exits, so that no other run saves there. The other ranks wait meanwhile; this
+/// one gives signs of life although it does not hold the MPI token (Note [Vigil]).
 void lock(const std::string& directory, bool goes_on, bool quiet) {
   const int fd = ::open((directory + "/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0) return;  // what follows says why
+  if (fd < 0) return;  // the error is reported later
   const auto begin = std::chrono::steady_clock::now();
   bool told = quiet;
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) break;  // a file system without locks
+    if (errno != EWOULDBLOCK) break;  // the file system does not support locks
     const auto waited = std::chrono::steady_clock::now() - begin;
     if (waited >= (goes_on ? kLost : kEnding))
       throw RunError("--checkpoint: another run is writing checkpoints to `" + directory + "`", ExitCode::kUsage);
@@ -49,7 +49,7 @@ void lock(const std::string& directory, bool goes_on, bool quiet) {
   }
 }
 
-/// Rank 0 makes the directory; two runs do not share one. Returns the number of its last checkpoint.
+/// Rank 0 creates the directory and locks it against other runs. Returns the number of its last checkpoint.
 std::int64_t prepare(const AppOptions& options) {
   const std::string& directory = *options.checkpoint_directory;
   const std::optional<std::string>& resumed = options.resume_directory;
@@ -66,8 +66,8 @@ std::int64_t prepare(const AppOptions& options) {
   return numbers.empty() ? 0 : numbers.back();
 }
 
-/// The run goes on from the directory, or starts from the beginning: what an attempt that was killed has left goes now,
-/// for this one may be over before it saves. A run that is refused before has removed nothing.
+/// Called once the run has resumed from the directory or started afresh: removes leftovers of killed attempts, since
+/// this run may end before it saves. A run that is rejected earlier removes nothing.
 void take_over(const std::string& directory, const std::string& attempt) {
   std::error_code ignored;
   std::filesystem::remove(directory + kFinished, ignored);
@@ -82,7 +82,7 @@ std::string name_of_attempt() {
 
 }  // namespace
 
-/// What is found out about checkpoints before the program is planned; nothing if the run has to do with none.
+/// Checkpoint state, determined before the program is planned; empty if the run neither saves nor resumes.
 std::optional<CheckpointStart> ProgramRun::find_checkpoint(RunSetup& setup) {
   if (options_.dry_run || (!options_.checkpoint_directory && !options_.resume_directory)) return std::nullopt;
   CheckpointStart start;
@@ -90,7 +90,7 @@ std::optional<CheckpointStart> ProgramRun::find_checkpoint(RunSetup& setup) {
   if (world_.rank() == 0) {
     try {
       std::error_code failed;
-      // The directory of --checkpoint is made: a script may give both options from the first attempt on.
+      // The directory of --checkpoint is created, so that a script can pass both options from the first attempt on.
       const auto place = [](const std::string& directory) {
         std::error_code ignored;
         const std::filesystem::path place = std::filesystem::weakly_canonical(directory, ignored);
@@ -110,7 +110,7 @@ std::optional<CheckpointStart> ProgramRun::find_checkpoint(RunSetup& setup) {
     } catch (const RunError& e) {
       error = e.what();
       code = std::to_string(e.exit_code());
-    } catch (const std::exception& e) {  // the other ranks wait for word
+    } catch (const std::exception& e) {  // the other ranks wait for rank 0's result
       error = std::string("checkpoints: ") + e.what();
       code = std::to_string(static_cast<int>(ExitCode::kRunTime));
     }
@@ -130,7 +130,7 @@ std::optional<CheckpointStart> ProgramRun::find_checkpoint(RunSetup& setup) {
   return start;
 }
 
-/// The run goes on by the saved plan, unless the current nodes are smaller and it does not fit them.
+/// Uses the saved plan, unless the current nodes have less memory and it does not fit.
 void ProgramRun::keep_earlier_plan(RunSetup& setup, ResumePoint& resumed) {
   const checkpoint::Manifest& manifest = resumed.blocks->manifest();
   RunSetup then = setup;
@@ -156,7 +156,7 @@ void ProgramRun::keep_earlier_plan(RunSetup& setup, ResumePoint& resumed) {
   if (resumed.same_setting) setup.plan_inputs = std::move(then.plan_inputs);
 }
 
-/// The program has ended where it was to be interrupted.
+/// Ends a run that was stopped at a checkpoint.
 int ProgramRun::end_checkpointed(const Execution& execution) {
   silence_interrupts();
   unlink_temporaries();
@@ -168,7 +168,7 @@ int ProgramRun::end_checkpointed(const Execution& execution) {
   return leave_together(static_cast<int>(ExitCode::kCheckpointed));
 }
 
-/// For scripts: the program is over, there is nothing to go on with.
+/// Marks the run as finished for scripts: there is nothing to resume.
 void ProgramRun::mark_finished() {
   if (!options_.checkpoint_directory || options_.dry_run) return;
   try {

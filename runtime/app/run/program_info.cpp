@@ -52,7 +52,7 @@ std::size_t ProgramInfo::rank_of_output(const std::string& name) const {
   const auto found =
       std::ranges::find_if(declaration_.outputs, [&](const TensorDeclaration& o) { return o.name == name; });
   TDSL_CHECK(found != declaration_.outputs.end(), "the program has the output " + name);
-  // Its type's text: `f64[n, max(n, m)]`.
+  // Rank of the type text, e.g. `f64[n, max(n, m)]`.
   std::size_t rank = 0;
   int depth = 0;
   for (const char c : found->type_text) {

@@ -11,14 +11,14 @@
 #include "runtime/check.h"
 #include "runtime/types.h"
 
-/// What a program declares: its command line depends on nothing else.
+/// Declarations of a program, which determine its command line.
 namespace tdsl::rt {
 
 /// `param NAME: TYPE = default;`
 struct ParamDeclaration {
   std::string name;
   ElementType type = ElementType::kF64;
-  std::optional<std::string> default_text;  ///< the default as written in the source; without it the param is required
+  std::optional<std::string> default_text;  ///< the default as written in the source; a param without one is required
 };
 
 /// `input NAME: TYPE[dims];` or `output NAME…;`
@@ -27,30 +27,29 @@ struct TensorDeclaration {
   std::string type_text;  ///< for `--help`, e.g. "f64[n, m]"
 };
 
-/// Everything of a program that its command line depends on. Names are unique among params, inputs and outputs
-/// together; a dimension may share its name with any of them.
+/// All declarations that the command line depends on. Names are unique among params, inputs and outputs; a dimension
+/// may share its name with any of them.
 struct ProgramDeclaration {
-  std::string name;         ///< of the program, e.g. "ridge"
+  std::string name;         ///< program name, e.g. "ridge"
   std::string source_file;  ///< e.g. "ridge.tdsl"
   std::string version;      ///< text of `--version`, one line
   std::vector<ParamDeclaration> params;
   std::vector<TensorDeclaration> inputs;
   std::vector<TensorDeclaration> outputs;
-  std::vector<std::string> dimensions;  ///< names that `--set` may fix
+  std::vector<std::string> dimensions;  ///< names that `--set` accepts
 };
 
-/// How an input's file is read.
+/// Properties of an input file.
 struct InputDeclaration {
   std::string name;
   ElementType type = ElementType::kF64;
   std::vector<std::string>
-      binds;  ///< per dimension: the dimension name bound here, or "": an expression, checked at run time
+      binds;  ///< per dimension: the dimension name bound by it, or "" for an expression, checked at run time
   int line = 0;
-  std::vector<bool> sparse;  ///< per dimension: whether it is stored sparse; empty: none is
+  std::vector<bool> sparse;  ///< per dimension: whether it is sparse; empty: all dense
 };
 
-/// What emitted programs say about themselves before they run. (Its functions are not inline: emitted code that
-/// declares things shall compile quickly.)
+/// Static description of an emitted program. (Functions are out of line to keep compile times of emitted code short.)
 class ProgramInfo {
  public:
   ProgramInfo();
@@ -59,32 +58,33 @@ class ProgramInfo {
   ProgramInfo& operator=(ProgramInfo&&) noexcept;
   ~ProgramInfo();
 
-  /// For messages, of a program with several files: its own, then imported ones. The text must outlive the program.
+  /// Adds a source file name for messages: the program's own first, then imported ones. The text must outlive the
+  /// program.
   void file(const char* name);
-  /// `default_text` is null for a param that is required.
+  /// `default_text` is null for a required param.
   void param(const char* name, ElementType type, const char* default_text = nullptr);
   void input(const char* name, const char* type_text, ElementType type, std::initializer_list<const char*> binds,
              int line, std::initializer_list<bool> sparse = {});
   void output(const char* name, const char* type_text, int line);
   void dimension(const char* name);
-  /// The program has several forms, among which sizes decide.
+  /// Declares that the program is multi-versioned, with variants selected by sizes.
   void chooses();
-  /// Kernels of the place compute values of other places, too, which are in no block.
+  /// Declares that kernels of the place also compute values of other places that are not stored in blocks.
   void computes(int place, std::initializer_list<int> inner);
 
   [[nodiscard]] const ProgramDeclaration& declaration() const { return declaration_; }
   [[nodiscard]] const std::vector<InputDeclaration>& inputs() const { return inputs_; }
-  /// Whether the input is stored sparse in some dimension.
+  /// True if any dimension of the input is sparse.
   [[nodiscard]] bool is_sparse(std::string_view input) const;
-  /// The line that says what the output is; 0 if there is no such output.
+  /// Line that declares the output; 0 if there is no such output.
   [[nodiscard]] int line_of_output(const std::string& name) const;
-  /// How many dimensions the output's type has; requires that there is such an output.
+  /// Rank of the output; requires that it exists.
   [[nodiscard]] std::size_t rank_of_output(const std::string& name) const;
   [[nodiscard]] const std::vector<const char*>& files() const { return files_; }
   [[nodiscard]] bool has_choices() const { return has_choices_; }
-  /// Places of values that are in no block: of the kernels of one place, or of all (0).
+  /// Places of values not stored in blocks: those computed by kernels of one place, or all (0).
   [[nodiscard]] std::vector<int> inner_places(int place = 0) const;
-  /// What the place that recorded operations name means.
+  /// Source position of a place number in recorded operations.
   [[nodiscard]] SourceLine at(int place) const;
 
  private:

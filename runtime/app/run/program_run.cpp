@@ -35,20 +35,20 @@ int ProgramRun::operator()(std::span<const std::string> command) {
     }
     keep_vigil();
     check_files();
-    // A signal that comes while inputs are read waits for the first boundary.
+    // A signal during input reading is handled at the first boundary.
     if (options_.checkpoint_directory && !options_.dry_run) catch_checkpoint_signals();
     if (world_.rank() == 0 && !options_.dry_run) {
       for (const auto& [name, path] : options_.outputs) remove_leftovers(file_behind(path));
     }
     inputs_.emplace(world_, info_, options_);
-  } catch (const RunError& error) {  // the same on every rank
+  } catch (const RunError& error) {  // same error on every rank
     return end_alike(error);
   } catch (const std::bad_alloc&) { return break_off(RunError("out of memory"), true); }
   phases_.read = watch_.lap();
   return run();
 }
 
-/// Over what ranks do together before the engine runs and after it.
+/// Monitors the collective phases before and after the engine runs.
 void ProgramRun::keep_vigil() {
   if (options_.heartbeat == 0 || world_.size() == 1 || !world_.uses_mpi()) return;
   vigil_.emplace(world_, options_.heartbeat, [&world = world_](int rank, int seconds) {
@@ -61,8 +61,8 @@ void ProgramRun::keep_vigil() {
   });
 }
 
-/// All ranks have done their work, and only MPI is left to end: whoever stops now is missed by a clock. Rank 0 speaks
-/// if it can.
+/// All ranks have finished their work and only MPI_Finalize remains: a timer detects ranks that hang in it. Rank 0
+/// reports them if it can.
 void ProgramRun::watch_the_end() {
   if (!vigil_) return;
   world_.access().barrier();
@@ -95,7 +95,7 @@ void ProgramRun::describe() {
       [&] { write_text(options_.help ? help_text(info_.declaration()) : info_.declaration().version + "\n"); });
 }
 
-/// An executable knows its program's files by their names alone.
+/// The executable knows its source files by name only.
 void ProgramRun::check_files() {
   on_first_rank([&] {
     RunFiles files(environment_);
@@ -105,16 +105,16 @@ void ProgramRun::check_files() {
   });
 }
 
-/// An error that is the same on every rank.
+/// Ends with an error that is the same on every rank.
 int ProgramRun::end_alike(const RunError& error) {
   silence_interrupts();
   if (world_.rank() == 0) print_error(error);
   return leave_together(error.exit_code());
 }
 
-/// Nothing is under way between ranks.
+/// Ends all ranks; no messages may be in flight.
 int ProgramRun::leave_together(int code) {
-  // mpirun comments on ranks that leave by themselves with another code than 0.
+  // mpirun prints a message if a rank exits with a non-zero code.
   const bool aborts = world_.size() > 1 && environment_.launcher == Launcher::kMpirun;
   if (aborts) world_.fall_silent();
   if (world_.size() > 1) world_.access().barrier();
@@ -133,7 +133,7 @@ int ProgramRun::run() {
     const bool written = options_.stats_file || options_.plan_file;
     if (kChecksCounts || written) owned->sink.enable_predictions(written && options_.reproducible);
     survey(*owned);
-  } catch (const RunError& error) {  // the same on every rank
+  } catch (const RunError& error) {  // same error on every rank
     return end_alike(error);
   } catch (const std::bad_alloc&) { return break_off(RunError("out of memory"), true); }
   const TraceScope traced(trace_ ? &trace_->trace().buffer(0) : nullptr);
@@ -165,7 +165,7 @@ int ProgramRun::run() {
     return 0;
   } catch (const RunError& error) {
     return break_off(error, !reported && world_.rank() == 0);
-  } catch (const std::bad_alloc&) {  // on this rank alone
+  } catch (const std::bad_alloc&) {  // on this rank only
     return break_off(RunError("out of memory"), true);
   }
 }
@@ -174,12 +174,12 @@ int ProgramRun::break_off(const RunError& error, bool prints) {
   silence_interrupts();
   if (prints) print_error(error);
   unlink_temporaries();
-  // Messages may be under way: MPI cannot be ended in good order any more.
+  // Messages may be in flight, so MPI cannot be finalized.
   if (world_.size() > 1) abort_all(error.exit_code());
   return error.exit_code();
 }
 
-/// The thread that gives signs of life calls MPI no more.
+/// Holds MPI access, so that the watch thread makes no more MPI calls.
 void ProgramRun::abort_all(int code) {
   const World::Access access = world_.access();
   world_.abort_all(code);
@@ -192,7 +192,7 @@ void ProgramRun::follow_progress(Execution& execution) {
   execution.sink.follow(progress_);
 }
 
-/// Beside the run, once a second.
+/// Watches the run from a separate thread, once a second.
 std::unique_ptr<Watch> ProgramRun::watch(Execution& execution) {
   if (options_.dry_run) return nullptr;
   WatchOptions options;
@@ -215,7 +215,7 @@ void ProgramRun::execute(Execution& execution) {
     stopped_ = true;
     execution.complete();
   } catch (const DryRunOver&) { complete = false; } catch (const ProgramError&) {
-    // What the program printed before comes first. Every rank fails here, so all of them can complete it.
+    // Output printed before the failure comes first. Every rank fails here, so completing it is safe.
     execution.complete();
     throw;
   }

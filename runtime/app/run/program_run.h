@@ -24,11 +24,11 @@
 #include "runtime/engine/watch/vigil.h"
 #include "runtime/plan/region/plan_request.h"
 
-// A run of a program on a rank that is up, for program_*.cpp and run_program.cpp only.
+// A run of a program on an initialised rank. For program_*.cpp and run_program.cpp only.
 
 namespace tdsl::rt {
 
-/// Seconds since the last look.
+/// Measures the seconds since the previous reading.
 class StopWatch {
  public:
   double lap() {
@@ -40,17 +40,17 @@ class StopWatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// What a run that has to do with checkpoints starts from.
+/// Start state of a run that saves or resumes.
 struct CheckpointStart {
   CheckpointFacts facts;
   std::optional<ResumePoint> resumed;
 };
 
-/// On standard error.
+/// Prints to standard error.
 void print_error(const RunError& error);
 
-/// Everything from options to exit code, on a rank that is up. *Collective*: all ranks call it, in the same order; what
-/// it throws or returns as an error is the same on all of them, unless said otherwise.
+/// Everything from options to exit code, on an initialised rank. *Collective*: all ranks make the call, in the same
+/// order; thrown and returned errors are the same on all ranks, unless noted otherwise.
 class ProgramRun {
  public:
   ProgramRun(World& world, const Environment& environment, const ProgramInfo& info,
@@ -59,59 +59,59 @@ class ProgramRun {
     phases_.start = start_seconds;
   }
 
-  /// Collective. `command`: the words of the command line. Returns the exit code, after messages have been printed;
-  /// with a code other than 0, several ranks under mpirun end here instead (World::abort_all). RunErrors do not leave
-  /// it.
+  /// Collective. `command`: the words of the command line. Prints all messages and returns the exit code; a non-zero
+  /// code on several ranks under mpirun ends the process here (World::abort_all). Catches all RunErrors.
   int operator()(std::span<const std::string> command);
 
  protected:
-  // The beginning. Collective, but for `warn`.
-  void check_launch();  ///< throws RunError (usage): different executables, processors without its instructions
-  void on_first_rank(const std::function<void()>& action);  ///< a RunError that rank 0 throws is thrown on all ranks
-  void check_files();  ///< throws RunError (usage): a written file would replace one that is read
-  void describe();     ///< --help, --version; throws RunError where that cannot be printed
-  void keep_vigil();   ///< from now on ranks that stop are missed
+  // Start. Collective, except `warn`.
+  void
+  check_launch();  ///< throws RunError (usage): different executables, or processors without the needed instructions
+  void on_first_rank(const std::function<void()>& action);  ///< a RunError thrown on rank 0 is rethrown on all ranks
+  void check_files();  ///< throws RunError (usage): an output file would overwrite an input
+  void describe();     ///< --help, --version; throws RunError if printing fails
+  void keep_vigil();   ///< starts the detection of hanging ranks
   [[nodiscard]] int end_alike(const RunError& error);  ///< rank 0 prints
-  [[nodiscard]] int leave_together(int code);          ///< with a barrier; nothing may be under way between ranks
+  [[nodiscard]] int leave_together(int code);          ///< with a barrier; no messages may be in flight
   [[nodiscard]] int break_off(const RunError& error,
-                              bool prints);  ///< on this rank, which ends the others; messages may be under way
+                              bool prints);  ///< prints on this rank and aborts the others; messages may be in flight
   void watch_the_end();
   void abort_all(int code);
   [[nodiscard]] RunSetup setup();  ///< throws RunError
   [[nodiscard]] RankMemory memory_limit(int threads);
   [[nodiscard]] Unfinished unfinished_outputs();
-  [[nodiscard]] plan::Machine machine();         ///< throws RunError: a file of constants that cannot be read
+  [[nodiscard]] plan::Machine machine();         ///< throws RunError if the machine file cannot be read
   [[nodiscard]] bool report_cores(int threads);  ///< rank 0 prints
   int run();
-  void warn(const std::string& text);  ///< on rank 0 only
+  void warn(const std::string& text);  ///< rank 0 only
 
-  // The plan. Throws RunError: what cannot be planned as asked, what does not fit.
-  [[nodiscard]] bool plans_as_asked() const;                          ///< the same on all ranks, without messages
+  // Planning. Throws RunError if the requested plan is impossible or does not fit.
+  [[nodiscard]] bool plans_as_asked() const;                          ///< the same on all ranks, without communication
   [[nodiscard]] bool is_planned_as_whole() const;                     ///< likewise
-  [[nodiscard]] plan::PlanRequest plan_request() const;               ///< on rank 0 only: reads --use-plan
+  [[nodiscard]] plan::PlanRequest plan_request() const;               ///< rank 0 only: reads --use-plan
   [[nodiscard]] StartRequest start_request(const RunSetup& setup);    ///< likewise
   [[nodiscard]] FittingStart find_plan(Execution& execution);         ///< likewise; writes --save-plan
-  [[nodiscard]] std::vector<std::string> spill_folders() const;       ///< without messages
+  [[nodiscard]] std::vector<std::string> spill_folders() const;       ///< without communication
   void open_disk(Execution& execution, const plan::PlanValue& plan);  ///< collective
   [[nodiscard]] std::string plan_text(Execution& execution);          ///< collective
   void survey(Execution& execution);                                  ///< collective
 
   // Checkpoints. Collective.
   [[nodiscard]] std::optional<CheckpointStart> find_checkpoint(
-      RunSetup& setup);  ///< throws RunError: another run's, or none that can be used
+      RunSetup& setup);  ///< throws RunError: another run's checkpoints, or none usable
   void keep_earlier_plan(RunSetup& setup,
-                         ResumePoint& resumed);  ///< throws RunError: a saved plan that cannot be followed
+                         ResumePoint& resumed);  ///< throws RunError: the saved plan cannot be followed
   [[nodiscard]] int end_checkpointed(const Execution& execution);
-  void mark_finished();  ///< rank 0 writes; a failure is a warning
+  void mark_finished();  ///< rank 0 writes; a failure only warns
 
-  // The run. Each rank by itself.
+  // Execution. Not collective.
   [[nodiscard]] std::unique_ptr<Watch> watch(Execution& execution);  ///< starts a thread; null for --dry-run
-  void follow_progress(Execution& execution);                        ///< on rank 0 only
-  void execute(Execution& execution);  ///< inside of Engine::run; throws ProgramError, RunError
+  void follow_progress(Execution& execution);                        ///< rank 0 only
+  void execute(Execution& execution);  ///< inside Engine::run; throws ProgramError, RunError
   void compare_counts(
-      const EngineSink& sink);  ///< throws RunError on the ranks whose counts differ, after printing it above rank 0
+      const EngineSink& sink);  ///< throws RunError on ranks whose counts differ; ranks other than 0 print it first
 
-  // The end. Collective; rank 0 writes and prints. Throws RunError: a file that cannot be written.
+  // End. Collective; rank 0 writes and prints. Throws RunError if a file cannot be written.
   void write_statistics(const EngineSink& sink);
   void print_profile(const EngineSink& sink);
   void write_trace(const EngineSink& sink);
@@ -126,18 +126,18 @@ class ProgramRun {
   AppOptions options_;
   std::optional<SessionInputs> inputs_;
   std::optional<SurveyFacts> survey_;
-  std::optional<NumberCheck> numbers_;  ///< of --check; outlives the engine
-  std::vector<std::string> start_up_;   ///< of rank 0, for --stats; whether or not it was printed
+  std::optional<NumberCheck> numbers_;  ///< for --check; outlives the engine
+  std::vector<std::string> start_up_;   ///< rank 0's start-up messages for --stats, printed or not
   std::vector<std::string> warnings_;
   Progress progress_;
   Store store_;
   std::optional<TraceFile> trace_;
   std::optional<SpillFile> disk_;      ///< outlives the engine
-  std::optional<EnoughMemory> least_;  ///< on rank 0, of a dry run
-  std::string spill_text_;             ///< on rank 0: what lies on disk, and what that costs
+  std::optional<EnoughMemory> least_;  ///< rank 0 only, for a dry run
+  std::string spill_text_;             ///< rank 0 only: the tensors on disk and their cost
   StopWatch watch_;
   Phases phases_;
-  RankMemory limit_;  ///< of the system's, where it counts; else its bytes are 0
+  RankMemory limit_;  ///< the system limit where it applies; otherwise bytes is 0
   plan::Index start_rss_ = peak_rss();
   bool stopped_ = false;  ///< at a checkpoint
   std::optional<Vigil> vigil_;

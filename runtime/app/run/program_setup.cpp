@@ -27,8 +27,8 @@ std::string host_name() {
   return ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
 }
 
-/// Threads per rank unless --threads says: what the job gives a task, or this rank's share of the node's cores; no more
-/// than the cores it is pinned to.
+/// Threads per rank without --threads: the job's cores per task, or this rank's share of the node's cores; at most the
+/// cores that the rank is pinned to.
 int default_threads(const World& world, const Environment& environment) {
   if (environment.omp_num_threads) return *environment.omp_num_threads;
   const int cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
@@ -40,7 +40,7 @@ int default_threads(const World& world, const Environment& environment) {
   return threads;
 }
 
-/// The processes this one can see, as the system names them; empty if it does not say.
+/// The PID namespace of this process; empty if unknown.
 std::string process_namespace() {
   std::array<char, 64> name;
   const ssize_t length = ::readlink("/proc/self/ns/pid", name.data(), name.size());
@@ -49,7 +49,7 @@ std::string process_namespace() {
 
 }  // namespace
 
-/// Before anything that different programs would do differently.
+/// Runs before anything that would differ between different programs.
 void ProgramRun::check_launch() {
   if (!world_.uses_mpi()) {
     if (const std::string missing = missing_instructions(); !missing.empty())
@@ -64,7 +64,7 @@ void ProgramRun::check_launch() {
 }
 
 RunSetup ProgramRun::setup() {
-  // The plan depends on the thread count, so all ranks take rank 0's.
+  // The plan depends on the thread count, so all ranks use rank 0's.
   std::string threads = std::to_string(options_.threads.value_or(default_threads(world_, environment_)));
   world_.access().broadcast(threads, 0);
   plan::PlanInputs plan;
@@ -123,8 +123,8 @@ RunSetup ProgramRun::setup() {
           numbers_ ? &*numbers_ : nullptr};
 }
 
-/// What the system lets a rank have, of all ranks the least, unless --memory says less. It may say more than the
-/// machine has, but not more than a limit that someone has set.
+/// The least system limit over all ranks, unless --memory is smaller. --memory may exceed physical memory, but not a
+/// configured limit.
 RankMemory ProgramRun::memory_limit(int threads) {
   rlimit addresses{};
   const bool bounded = ::getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY;
@@ -140,7 +140,7 @@ RankMemory ProgramRun::memory_limit(int threads) {
   return counts ? limit : RankMemory{};
 }
 
-/// A file without a name is reached through rank 0's descriptors, which are seen on its machine only.
+/// An unnamed file is reached through rank 0's descriptors, which are visible on its node only.
 Unfinished ProgramRun::unfinished_outputs() {
   if (world_.size() == 1) return Unfinished::kUnnamed;
   if (options_.outputs.empty() || world_.topology().node_count > 1) return Unfinished::kNamed;
@@ -152,7 +152,7 @@ Unfinished ProgramRun::unfinished_outputs() {
   return alike ? Unfinished::kUnnamed : Unfinished::kNamed;
 }
 
-/// Every rank plans with rank 0's constants.
+/// Every rank plans with rank 0's machine constants.
 plan::Machine ProgramRun::machine() {
   std::string text;
   std::string error;
@@ -169,14 +169,14 @@ plan::Machine ProgramRun::machine() {
   return plan::parse_machine(text);
 }
 
-/// On standard error, and remembered.
+/// Prints to standard error and stores the text for --stats.
 void ProgramRun::warn(const std::string& text) {
   warnings_.push_back(text);
   if (!options_.quiet) std::fprintf(stderr, "warning: %s\n", text.c_str());
 }
 
-/// One line in a job's log or on a terminal; a warning wherever the launcher has pinned ranks badly. Returns whether
-/// all processors are equal.
+/// Prints one line in a job's log or on a terminal, and a warning where the launcher has pinned ranks badly. Returns
+/// whether all processors are identical.
 bool ProgramRun::report_cores(int threads) {
   if (world_.size() == 1 && !world_.uses_mpi()) return true;
   const std::string mine = encode(cores_of_this_process());

@@ -7,7 +7,7 @@
 
 namespace tdsl::rt {
 
-/// Every rank by itself.
+/// Not collective.
 void ProgramRun::compare_counts(const EngineSink& sink) {
   try {
     check_counts(sink.predictions(), sink.engine().statistics(), sink.writes(),

@@ -14,7 +14,7 @@
 
 namespace tdsl::rt {
 
-/// Something about the plan is asked for by name.
+/// True if an option determines part of the plan.
 bool ProgramRun::plans_as_asked() const {
   return options_.use_plan_file || options_.save_plan_file || !options_.place.empty();
 }
@@ -31,7 +31,7 @@ plan::PlanRequest ProgramRun::plan_request() const {
 
 bool ProgramRun::is_planned_as_whole() const { return world_.size() > 1 || plans_as_asked() || info_.has_choices(); }
 
-/// What the program is planned from.
+/// Inputs for planning the program.
 StartRequest ProgramRun::start_request(const RunSetup& run) {
   StartRequest request;
   request.program = [this, &run](const plan::PlanInputs& inputs) -> record::Recording {
@@ -44,7 +44,7 @@ StartRequest ProgramRun::start_request(const RunSetup& run) {
     };
   };
   request.inputs = run.plan_inputs;
-  request.inputs.memory = options_.memory_bytes.value_or(0);  // a dry run plans as the run will
+  request.inputs.memory = options_.memory_bytes.value_or(0);  // a dry run plans like a real run
   request.memory_text = options_.memory_text;
   request.plan = plan_request();
   request.limit = limit_;
@@ -61,7 +61,7 @@ StartRequest ProgramRun::start_request(const RunSetup& run) {
   return request;
 }
 
-/// On rank 0: what the program will record, and its plan.
+/// On rank 0: surveys and plans the program.
 FittingStart ProgramRun::find_plan(Execution& execution) {
   StartRequest request = start_request(execution.setup);
   FittingStart found = fitting_start(request);
@@ -80,12 +80,13 @@ FittingStart ProgramRun::find_plan(Execution& execution) {
   survey_ = {start.region.hash, start.region.ops.size(), start.region.whole};
   execution.sink.expect(start.region);
   for (const std::string& warning : start.plans.warnings) { warn(warning + " [plan]"); }
-  // Before the program runs: a plan is of use also where the run fails, and what cannot be written is known at once.
+  // Written before the run: the plan is useful even if the run fails, and write errors show up early.
   if (options_.save_plan_file) write_text_file(*options_.save_plan_file, plan::print(start.saved));
   return found;
 }
 
-/// Of the plan that all ranks follow; empty: there is none. Rank 0 finds it, unless it is that of a run which goes on.
+/// Text of the plan that all ranks follow; empty if there is none. Rank 0 finds it, unless the run resumes with a saved
+/// plan.
 std::string ProgramRun::plan_text(Execution& execution) {
   if (const std::string* const earlier = execution.checkpoints ? execution.checkpoints->earlier_plan() : nullptr)
     return *earlier;
@@ -98,7 +99,7 @@ std::string ProgramRun::plan_text(Execution& execution) {
       const bool moved = !found.homes.homes.empty();
       if (found.start.plan != nullptr && (is_planned_as_whole() || moved)) {
         plan::PlanValue value = *found.start.plan;
-        // Homes of a plan file are those that less memory took.
+        // Storage locations in a plan file are those chosen for smaller memory.
         if (!moved) {
           value.memory = value.disk = value.reserve = 0;
           value.homes.clear();
@@ -124,7 +125,7 @@ std::string ProgramRun::plan_text(Execution& execution) {
   return text;
 }
 
-/// Folders for tensors that do not fit into memory, the best first: those that are made for it, then where results go.
+/// Candidate directories for spilled tensors, best first: dedicated scratch directories, then those of outputs.
 std::vector<std::string> ProgramRun::spill_folders() const {
   std::vector<std::string> folders = environment_.scratch;
   for (const auto& [name, path] : options_.outputs)
@@ -134,10 +135,10 @@ std::vector<std::string> ProgramRun::spill_folders() const {
   return folders;
 }
 
-/// Tensors have homes elsewhere: every rank makes its file, or none goes on.
+/// Tensors are spilled: every rank creates its file, or all fail.
 void ProgramRun::open_disk(Execution& execution, const plan::PlanValue& plan) {
   execution.sink.limit_memory(plan.memory, plan.homes);
-  std::string error;  // its exit code in front
+  std::string error;  // preceded by its exit code
   try {
     const SpillPlace place = spill_place(options_.spill, spill_folders());
     const bool writes = plan.disk > 0;
@@ -159,7 +160,7 @@ void ProgramRun::open_disk(Execution& execution, const plan::PlanValue& plan) {
   }
 }
 
-/// All ranks plan alike.
+/// All ranks follow the same plan.
 void ProgramRun::survey(Execution& execution) {
   const std::string text = plan_text(execution);
   if (!text.empty()) {

@@ -7,14 +7,14 @@
 
 namespace tdsl::rt {
 
-/// How far recording may be ahead of what is carried out: a checkpoint waits for all of it. A few seconds of boundaries
-/// at the speed at which they have been passed so far, and at least one.
+/// Limits how far recording runs ahead of execution, because a checkpoint waits for all recorded operations: a few
+/// seconds' worth of boundaries at the rate so far, at least one.
 class RunAhead {
  public:
   static constexpr double kSeconds = 10;
 
-  /// The program is at a boundary, with `submitted` operations of which `complete` are, `seconds` after it began.
-  /// Returns how many have to be complete before it goes on.
+  /// Called at a boundary, with `submitted` operations of which `complete` have finished, `seconds` after the start.
+  /// Returns how many must be complete before the program continues.
   plan::Index at_boundary(plan::Index submitted, plan::Index complete, double seconds) {
     open_.push_back(submitted);
     while (!open_.empty() && open_.front() <= complete) {
@@ -28,7 +28,7 @@ class RunAhead {
   }
 
  private:
-  std::deque<plan::Index> open_;  ///< boundaries before which something is not complete: operations submitted there
+  std::deque<plan::Index> open_;  ///< operations submitted at each boundary that is not complete yet
   plan::Index passed_ = 0;
 };
 

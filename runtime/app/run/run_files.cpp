@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whose directory the run makes.
+/// The option whose directory the run creates.
 constexpr const char* kCheckpoint = "--checkpoint";
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& reason) {
@@ -46,7 +46,7 @@ RunFiles::File RunFiles::look_at(const std::string& path) {
   return result;
 }
 
-/// Whether the file is somewhere below the folder.
+/// True if the file is below the folder, at any depth.
 bool RunFiles::lies_in(const File& file, const File& folder) {
   if (file.path.starts_with(folder.path + "/")) return true;
   if (!folder.folder) return false;
@@ -103,7 +103,7 @@ void RunFiles::write_text(const std::string& what, const std::string& path) {
   write(what, path);
 }
 
-/// Other files in the directory are the user's.
+/// Other files in the directory belong to the user.
 void RunFiles::keep_checkpoints(const std::string& directory) {
   std::error_code error;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {

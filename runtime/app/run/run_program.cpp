@@ -26,13 +26,13 @@ namespace tdsl::rt {
 
 namespace {
 
-/// From here on the program speaks for itself.
+/// From here on the program reports its own errors.
 void announce_start(const Environment& environment) {
   if (environment.session_folder) std::ofstream(*environment.session_folder + "/started") << '\n';
 }
 
-/// Whoever started the ranks may be the one to say it; the ranks tell each other in any case, because not all may know
-/// that.
+/// The launching process may report kills itself; the ranks exchange their data in any case, because not all of them
+/// know.
 void watch_kills(World& world, const Environment& environment) {
   const std::string mine = kill_watch_part();
   std::vector<std::string> parts;
@@ -46,7 +46,7 @@ void watch_kills(World& world, const Environment& environment) {
 void print_internal(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     std::fputs("out of memory\n", stderr);
-  } else if (dynamic_cast<const std::system_error*>(&error) != nullptr) {  // of std::thread
+  } else if (dynamic_cast<const std::system_error*>(&error) != nullptr) {  // from std::thread
     std::fprintf(stderr, "out of memory or threads: %s\n", error.what());
   } else {
     std::fprintf(stderr, "internal error of the runtime, please report it: %s\n", error.what());
@@ -75,7 +75,7 @@ int run_program(int argc, char** argv, const ProgramInfo& info, const std::funct
   try {
     if (launch == Launch::kRefused) throw LaunchError(refused_launch_message(environment, shown_command(command)));
     drop(unusable_transports(environment));
-    std::optional<LifeSign> sign;  // until MPI has ended
+    std::optional<LifeSign> sign;  // exists until MPI_Finalize has returned
     World world(environment);
     catch_aborts_without_memory();
     catch_foreign_signals(unlink_temporaries);
@@ -88,7 +88,7 @@ int run_program(int argc, char** argv, const ProgramInfo& info, const std::funct
       return ProgramRun(world, environment, info, program, watch.lap())(command);
     } catch (const RunError&) {
       throw;
-    } catch (const std::exception& error) {  // of this rank alone: the others may be waiting for it
+    } catch (const std::exception& error) {  // on this rank only: the others may be waiting for it
       if (world.size() == 1) throw;
       silence_interrupts();
       print_internal(error);

@@ -23,13 +23,13 @@ volatile std::sig_atomic_t outputs = 0;
 
 std::atomic_flag ending = ATOMIC_FLAG_INIT;
 
-// Only async-signal-safe calls in here.
+// Only async-signal-safe calls here.
 void end_process(int signal) {
-  if (ending.test_and_set()) return;  // another signal, perhaps in another thread
+  if (ending.test_and_set()) return;  // another signal is being handled, perhaps in another thread
   end_unkilled();
   mark_life_sign(signal);
   unlink_temporaries();
-  // A launcher that has lost a rank ends the others.
+  // A launcher terminates the remaining ranks when one is lost.
   const bool told = signal == SIGTERM && speaks_of_kills != 0 && report_memory_kill();
   if (speaks != 0 && signal != SIGPIPE && !told) {
     constexpr char kNone[] = "interrupted; no output file was written\n";
@@ -40,7 +40,7 @@ void end_process(int signal) {
   ::_exit(128 + signal);
 }
 
-/// Also sent when only the launcher's thread that started this process has ended.
+/// Also sent when only the launcher thread that started this process has exited.
 void end_orphan(int) {
   if (::getppid() == parent) return;
   end_unkilled();
@@ -67,7 +67,7 @@ volatile std::sig_atomic_t terms = 0;
 
 void ask_to_save(int signal) {
   if (signal == SIGTERM && terms > 0) end_process(signal);
-  // A launcher that has lost a rank ends the others, and without it nothing can be saved.
+  // A launcher terminates the remaining ranks when one is lost, and without that rank no checkpoint can be saved.
   if (signal == SIGTERM && speaks_of_kills != 0 && report_memory_kill()) {
     end_unkilled();
     mark_life_sign(signal);

@@ -7,8 +7,8 @@
 #include "runtime/base/number_format.h"
 #include "runtime/check.h"
 
-// The layout is that of NumPy 1.24's numpy/core/arrayprint.py with its default options: precision 8, threshold 1000,
-// three edge items, lines of 75 characters.
+// Layout of NumPy 1.24's numpy/core/arrayprint.py with default options: precision 8, threshold 1000, three edge items,
+// lines of 75 characters.
 
 namespace tdsl::rt {
 
@@ -21,7 +21,7 @@ std::string padded(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
-/// A number's text as sign and digits before the point, digits after it, and exponent with its letter and sign.
+/// A number's text split into sign and integer digits, fraction digits, and exponent with letter and sign.
 struct Parts {
   std::string whole, fraction, exponent;
 };
@@ -33,7 +33,7 @@ Parts split_text(std::string_view text) {
   return {std::string(text.substr(0, point)), std::string(fraction), std::string(text.substr(e))};
 }
 
-/// Scientific digits of the exact value, rounded to `decimals` after the point.
+/// Scientific notation of the exact value, rounded to `decimals` fraction digits.
 template <class T>
 std::string digits_of(T value, int decimals) {
   std::array<char, 64> buffer;
@@ -41,10 +41,10 @@ std::string digits_of(T value, int decimals) {
   return {buffer.data(), std::to_chars(buffer.data(), end, value, std::chars_format::scientific, decimals).ptr};
 }
 
-/// The shortest text of a number, rounded to 8 decimals at most and without trailing zeros.
+/// The shortest representation, rounded to at most 8 decimals, without trailing zeros.
 template <class T>
 Parts split_number(T value, std::chars_format format) {
-  std::array<char, 128> buffer;  // fixed only below 10^8
+  std::array<char, 128> buffer;  // fixed notation only below 10^8
   const auto end = buffer.data() + buffer.size();
   Parts parts = split_text({buffer.data(), std::to_chars(buffer.data(), end, value, format).ptr});
   if (parts.fraction.size() > static_cast<std::size_t>(kPrecision)) {
@@ -54,7 +54,7 @@ Parts split_number(T value, std::chars_format format) {
   return parts;
 }
 
-/// Texts of equal width for all shown elements of a floating array.
+/// Texts of equal width for all shown elements of a floating-point array.
 template <class T>
 class FloatingTexts {
  public:
@@ -79,7 +79,7 @@ class FloatingTexts {
   std::string operator()(T x) const {
     if (!std::isfinite(x)) { return padded(std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf", left_ + right_ + 1); }
     if (format_ == std::chars_format::scientific) {
-      // All digits are the value's own: a f32 shows what lies beyond its shortest text rather than zeros.
+      // All digits come from the exact value: an f32 is not padded with zeros beyond its shortest representation.
       Parts parts = split_text(digits_of(x, static_cast<int>(decimals_)));
       parts.exponent.insert(2, exponent_ - parts.exponent.size(), '0');
       return padded(parts.whole, left_) + "." + parts.fraction + parts.exponent;

@@ -19,7 +19,7 @@ std::optional<std::string> no_room_text(std::string_view name, ElementType type,
                                         std::int64_t memory, std::int64_t nodes, bool sparse) {
   if (memory == 0 || std::ranges::count(shape, 0) > 0) return std::nullopt;
   auto bytes = static_cast<std::int64_t>(element_size(type));
-  for (const std::int64_t extent : shape) bytes *= extent;  // a legal size
+  for (const std::int64_t extent : shape) bytes *= extent;  // a valid size
   if (bytes / nodes <= memory) return std::nullopt;
   return std::string(name) + " is " + (sparse ? "sparse " : "") + std::string(element_name(type)) + shape_text(shape) +
          ", stored dense here: " + format_bytes(bytes) + ", but " +

@@ -78,7 +78,7 @@ void EngineSink::segment(plan::Segment segment) {
   PlanningSink::segment(std::move(segment));
 }
 
-/// What has been spent in the planner since the last segment, as an event that ends now.
+/// Records the time spent in the planner since the last segment as an event that ends now.
 void EngineSink::trace_planning() {
   const double spent = planning_seconds() - std::exchange(traced_planning_, planning_seconds());
   if (thread_trace == nullptr) return;
@@ -107,12 +107,12 @@ void EngineSink::planned(const plan::PlannedSegment& segment) {
   }
 }
 
-/// Predicted seconds of this rank, for whoever wants to know.
+/// Passes this rank's predicted seconds to progress and long-loop reporting.
 void EngineSink::foresee(const plan::PlannedSegment& segment) {
   const plan::TensorLookup lookup = planner().lookup();
   const auto seconds = [&](const plan::PlannedOp& op) {
     if (op.op.op_class == plan::OpClass::kSave || op.op.op_class == plan::OpClass::kRestore)
-      return 0.0;  // no part of the program
+      return 0.0;  // not part of the program
     return plan::cost_of(op.op, op.plan, lookup, setup_.world.rank(), setup_.plan_inputs.machine,
                          setup_.plan_inputs.threads)
         .seconds.hi;
@@ -120,7 +120,7 @@ void EngineSink::foresee(const plan::PlannedSegment& segment) {
   for (const auto& op : segment.ops) {
     if (progress_ != nullptr) progress_->submitted(seconds(*op));
     if (!long_loop_ || op->op.op_class != plan::OpClass::kLoop || long_sites_.contains(op->op.site)) continue;
-    plan::Coord first;  // one rank runs it, perhaps another one than this
+    plan::Coord first;  // a loop runs on one rank, not necessarily this one
     first.rank = op->plan.space.rank();
     const plan::Cost cost = plan::cost_of(op->op, op->plan, lookup, op->plan.space.owner(first),
                                           setup_.plan_inputs.machine, setup_.plan_inputs.threads);
@@ -132,8 +132,8 @@ void EngineSink::foresee(const plan::PlannedSegment& segment) {
 
 namespace {
 
-/// An emitted kernel knows the recorded output's dimensions only: for partial results, whose tiles have one element in
-/// each part dimension, those dimensions are left out of what it sees.
+/// An emitted kernel knows only the dimensions of the recorded output. Tiles of partial results have extra part
+/// dimensions of extent one, which are hidden from the kernel.
 Kernel without_parts(const plan::Op& op, Kernel kernel) {
   int parts = 0;
   for (const plan::OutSubscript& subscript : op.out) parts += subscript.label == plan::kPartLabel ? 1 : 0;
@@ -197,13 +197,13 @@ void EngineSink::submit(const std::shared_ptr<const plan::PlannedOp>& planned,
   Engine::Lend lend;
   if (op.op_class == plan::OpClass::kLoad && setup_.arrays != nullptr && setup_.arrays->has_input(op.name)) {
     setup_.arrays->fetch(engine_, op.name, plan::distribution_of(op, planned->plan, op.outputs.front()));
-    // Kernels of sparse inputs write to their blocks once more.
+    // Kernels of sparse inputs write to their blocks, so these cannot borrow memory.
     if (!setup_.info.is_sparse(op.name)) lend = setup_.arrays->lender(setup_.store, op.name);
   }
   engine_.submit(planned, std::move(kernel), last_names, std::move(lend));
 }
 
-/// Of a dry run, for a caller who asks where arrays should be.
+/// In a dry run: notes preferred array locations for the caller.
 void EngineSink::note_places(const plan::PlannedSegment& segment) const {
   if (setup_.arrays == nullptr) return;
   for (const auto& planned : segment.ops) {
@@ -233,7 +233,8 @@ void EngineSink::check_memory() const {
   const plan::Index memory = setup_.options.memory_bytes.value_or(0);
   const plan::MemoryNeed& need = planner().needed_memory();
   if (memory == 0 || need.bytes <= memory) return;
-  // Of a program that is planned in parts, this one may come after others have run, and need less than the next one.
+  // If the program is planned in parts, this part may follow others that have run, and may need less memory than the
+  // next.
   const bool runs = engine_.operations().submitted > 0;
   throw RunError(
       setup_.info.at(need.line),
@@ -241,7 +242,7 @@ void EngineSink::check_memory() const {
       runs ? ExitCode::kRunTime : ExitCode::kUsage);
 }
 
-/// Rank 0 creates something that others open by its token. Null in a dry run.
+/// Rank 0 creates an object that the others open by its token. Null in a dry run.
 template <class Create, class Open>
 auto EngineSink::open_together(int line, const Create& create, const Open& open) -> decltype(create()) {
   decltype(create()) writer;
@@ -250,14 +251,14 @@ auto EngineSink::open_together(int line, const Create& create, const Open& open)
       writer = create();
     } catch (const RunError& error) { throw RunError(setup_.info.at(line), error.what(), error.code()); }
   }
-  if (dry_run()) return nullptr;  // the writer removes the file
+  if (dry_run()) return nullptr;  // the writer's destructor removes the file
   const std::string token = engine_.share(writer ? writer->token() : std::string());
   return writer ? std::move(writer) : open(token);
 }
 
 namespace {
 
-/// A tile of compressed blocks. Panels are along the first dimension: its elements are looked for once.
+/// A tile of compressed blocks. Panels are along the first dimension, so its elements are searched once.
 template <class T>
 void write_stored_tile(const TensorWriter& writer, const TaskArgs& args) {
   const Box& box = args.inputs[0].box;
@@ -342,7 +343,7 @@ std::vector<EntryWriter::Numbers> everyones(World& world, const EntryWriter::Num
   return all;
 }
 
-/// Steps that every rank does, each only while nothing has failed anywhere.
+/// Collective steps; each runs only if no earlier one has failed on any rank.
 class Together {
  public:
   explicit Together(World& world) : world_(world) {}
@@ -357,7 +358,7 @@ class Together {
       error_ = std::string("internal error of the runtime, please report it: ") + e.what();
     }
   }
-  /// Throws the first rank's error.
+  /// Throws the error of the first failing rank.
   void agree() {
     for (const std::vector<std::byte>& text : world_.access().all_gather(std::as_bytes(std::span(error_)))) {
       if (!text.empty()) throw RunError(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
@@ -433,8 +434,8 @@ void EngineSink::finish() {
   if (dry_run()) return;
   if (setup_.arrays != nullptr) setup_.arrays->deliver(engine_);
   for (const auto& output : entry_files_) output->gather(engine_, setup_.world.rank(), setup_.world.size());
-  // Ranks that still sort hear from those that are done: nobody leaves the engine, and its signs of life, before all
-  // can.
+  // Ranks that finish early wait for those still sorting: all ranks stay in the engine, which exchanges signs of life,
+  // until all can leave.
   if (!entry_files_.empty()) complete();
   TDSL_CHECK(engine_.live_blocks() == 0, std::to_string(engine_.live_blocks()) + " blocks are left at the end");
   TDSL_CHECK(setup_.store.live_buffers() == 0,

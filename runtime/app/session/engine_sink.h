@@ -30,7 +30,7 @@ namespace tdsl::rt {
 
 class Arrays;
 
-/// What a run is made of.
+/// Components of a run.
 struct RunSetup {
   World& world;
   Store& store;
@@ -40,73 +40,73 @@ struct RunSetup {
   plan::PlanInputs plan_inputs;
   EngineOptions engine_options;
   Unfinished unfinished = Unfinished::kNamed;
-  const NumberCheck* numbers = nullptr;  ///< watches the engine's blocks
-  Arrays* arrays = nullptr;              ///< of a caller, in place of files
+  const NumberCheck* numbers = nullptr;  ///< observes the engine's blocks
+  Arrays* arrays = nullptr;              ///< a caller's arrays, used instead of files
 };
 
-/// Where recorded operations run: planned, predicted, given their kernels, and submitted to the engine.
+/// Executes recorded operations: plans and predicts them, binds kernels, and submits them to the engine.
 class EngineSink : public record::PlanningSink {
  public:
   explicit EngineSink(const RunSetup& setup);
 
   void segment(plan::Segment segment) override;
-  /// The kernel of the operation that is recorded next, under that number.
+  /// Stores the kernel of the next recorded operation, under that number.
   void keep(plan::Index record, Kernel kernel) { kernels_.emplace(record, std::move(kernel)); }
 
-  /// Of an operation that has been recorded and not submitted.
+  /// The kernel of a recorded operation that has not been submitted.
   [[nodiscard]] const Kernel& kept(plan::Index record) const { return kernels_.at(record); }
 
-  /// What is recorded from now on has been carried out by an earlier run: sources of tensors that keep a name, and
-  /// writing to files, are put by.
+  /// Starts a replay: operations recorded from now on were executed by an earlier run. Sources of tensors that keep a
+  /// name, and output writes, are deferred.
   void begin_replay() { replayed_.emplace(); }
   struct Replayed {
     std::map<plan::TensorId, plan::Op> sources;
     std::vector<plan::Op> stores;
   };
-  /// From now on everything is carried out again. Returns what was put by.
+  /// Ends the replay; returns the deferred operations.
   [[nodiscard]] Replayed end_replay() { return *std::exchange(replayed_, std::nullopt); }
 
-  /// From now on predicted seconds of what is submitted are told.
+  /// Reports the predicted seconds of submitted operations to `progress`.
   void follow(Progress& progress) { progress_ = &progress; }
   [[nodiscard]] Progress* progress() const { return progress_; }
-  /// From now on loops that are one task and are predicted to take longer than `seconds` are told, each of them once.
+  /// Reports single-task loops predicted to take longer than `seconds`, each once.
   using LongLoop = std::function<void(const plan::Op& op, double seconds)>;
   void tell_long_loops(double seconds, LongLoop tell) {
     long_seconds_ = seconds;
     long_loop_ = std::move(tell);
   }
-  /// What is recorded from now on is compared with what a survey found.
+  /// Compares operations recorded from now on with a survey's region.
   void expect(const plan::Region& region);
-  /// Recorded operations that no survey has seen, of a rank that expects some.
+  /// Recorded operations that the survey did not find; requires `expect`.
   [[nodiscard]] plan::Index unsurveyed() const { return unsurveyed_; }
 
-  /// Predictions of this rank are made; with `baseline` also those without --reproducible.
+  /// Enables predictions for this rank; with `baseline` also those without --reproducible.
   void enable_predictions(bool baseline);
   [[nodiscard]] const Predictions& predictions() const { return predictions_; }
-  /// Predicted of this rank without --reproducible.
+  /// Predicted cost on this rank without --reproducible.
   [[nodiscard]] const std::optional<plan::Cost>& baseline_cost() const { return baseline_cost_; }
 
   [[nodiscard]] Engine& engine() { return engine_; }
   [[nodiscard]] const Engine& engine() const { return engine_; }
-  /// Whether operations are planned only, and the program ends where it needs a value.
+  /// True if operations are only planned, and the program ends where it needs a computed value.
   [[nodiscard]] bool dry_run() const { return setup_.options.dry_run; }
 
-  /// The kernel that writes tiles of the output to the caller's array; null in a dry run.
+  /// The kernel that writes output tiles to the caller's array; null in a dry run.
   [[nodiscard]] Kernel open_array(std::string_view name, const record::TensorState& value, int line);
-  /// The kernel that writes tiles of the output to a file, of the kind that its name says. Every rank calls it; null in
-  /// a dry run, once the file could be made.
+  /// The kernel that writes output tiles to a file, whose format follows from its name. Collective; null in a dry run,
+  /// after checking that the file can be created.
   [[nodiscard]] Kernel open_file(const std::string& path, const record::TensorState& value, record::Place place);
-  /// Flushes files to disk and gives them their names, all or none. Every rank calls it when the run is over.
+  /// Flushes files to disk and gives them their final names, all or none. Collective, at the end of the run.
   void commit_outputs();
-  /// What this rank has written to dense files, by site.
+  /// This rank's writes to dense files, by site.
   [[nodiscard]] std::map<int, WriteCount> writes() const;
 
-  /// With --check, waits for everything submitted and throws ProgramError if an element is what it looks for. Every
-  /// rank calls it.
+  /// With --check: waits for all submitted operations and throws ProgramError if an invalid element was found.
+  /// Collective.
   void check_numbers();
-  /// Waits until everything submitted is done. Every rank calls it.
+  /// Waits until all submitted operations have completed. Collective.
   void complete();
-  /// The same on every rank, and proves that no block is left.
+  /// Like complete(), and checks that no block is left. Collective.
   void finish();
 
  private:
@@ -124,11 +124,11 @@ class EngineSink : public record::PlanningSink {
 
   RunSetup setup_;
   Engine engine_;
-  std::unordered_map<plan::Index, Kernel> kernels_;  ///< by Op::record, until submitted
+  std::unordered_map<plan::Index, Kernel> kernels_;  ///< by Op::record, until submission
   struct Parts {
     plan::Combine combine = plan::Combine::kNone;
     std::vector<plan::PackedPiece> pieces;
-    Epilogue epilogue;  ///< where they have met
+    Epilogue epilogue;  ///< applied to the combined result
   };
   std::unordered_map<plan::TensorId, Parts> parts_;  ///< partial results and how they combine
   struct Output {
@@ -146,8 +146,8 @@ class EngineSink : public record::PlanningSink {
   std::optional<plan::Cost> baseline_cost_;
   Progress* progress_ = nullptr;
   double long_seconds_ = 0;
-  LongLoop long_loop_;                  ///< null: nobody wants to know
-  std::unordered_set<int> long_sites_;  ///< that have been told
+  LongLoop long_loop_;                  ///< null: not requested
+  std::unordered_set<int> long_sites_;  ///< already reported
 };
 
 }  // namespace tdsl::rt

@@ -7,31 +7,31 @@
 
 namespace tdsl::rt {
 
-/// What a rank's shares of files of entries take under `--memory`: all of them are read before the first is brought to
-/// its tiles, and then the entries of one are there twice (Note [Entries find their tiles]).
+/// Memory budget for files of entries under `--memory`: each rank reads its shares of all files before the first is
+/// redistributed to tiles, and during redistribution one file's entries exist twice (Note [Entries find their tiles]).
 class EntryMemory {
  public:
-  /// 0: as much as there is.
+  /// `memory` 0: unlimited.
   explicit EntryMemory(plan::Index memory) : memory_(memory) {}
 
-  /// Bytes for the entries of one more file; 0: any number.
+  /// Bytes available for the entries of one more file; 0: unlimited.
   [[nodiscard]] plan::Index room() const {
     if (memory_ == 0) return 0;
     return std::max<plan::Index>(1, std::min(memory_ - held_ - largest_, (memory_ - held_) / 2));
   }
-  /// They have been read, or counted.
+  /// Adds a file whose entries have been read, or only counted.
   void add(plan::Index bytes, bool fit) {
     held_ += bytes;
     largest_ = std::max(largest_, bytes);
     if (!fit) memory_ = 1;
   }
-  /// The least that this rank needs.
+  /// The least memory that this rank needs.
   [[nodiscard]] plan::Index least() const { return held_ + largest_; }
 
   void refuse(const InputDeclaration& input) {
     if (refused_ == nullptr) refused_ = &input;
   }
-  /// The first input whose entries do not fit on some rank.
+  /// The first input whose entries do not fit on some rank; null if all fit.
   [[nodiscard]] const InputDeclaration* refused() const { return refused_; }
 
  private:
@@ -41,7 +41,7 @@ class EntryMemory {
   const InputDeclaration* refused_ = nullptr;
 };
 
-/// Bytes of entries on a rank at the peak, of a file with `entries`, evenly shared and placed.
+/// Peak bytes of entries per rank for a file with `entries`, evenly divided before and after redistribution.
 [[nodiscard]] inline double entry_peak_bytes(double entries, double bytes_each, double ranks) {
   return 2.0 * entries * bytes_each / ranks;
 }

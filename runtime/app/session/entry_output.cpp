@@ -44,7 +44,7 @@ Entries nonzeros_of(const Operand& in, const EntryForm& form, Written written) {
   }
 }
 
-/// The same of compressed blocks.
+/// The same for compressed blocks.
 template <class T>
 Entries stored_of(const TaskArgs& args, const EntryForm& form) {
   Entries entries(form);
@@ -61,7 +61,7 @@ Entries stored_of(const TaskArgs& args, const EntryForm& form) {
   return entries;
 }
 
-/// Rows of rank r: near-equal ranges.
+/// First row of rank r when rows are divided nearly equally.
 Index first_row(Index rows, int rank, int ranks) {
   return static_cast<Index>(static_cast<__int128>(rows) * rank / ranks);
 }

@@ -11,19 +11,18 @@
 
 namespace tdsl::rt {
 
-/// A file of entries as a program's output. Tasks collect what the file has of the tiles where they lie; when the
-/// program is over, ranks exchange entries so that each has a range of rows, and write. The bytes do not depend on the
-/// number of ranks.
+/// A program output in a format of entries. Tasks collect the entries of the tiles they own; at the end ranks exchange
+/// entries so that each has a range of rows, and write. The bytes do not depend on the number of ranks.
 class EntryOutput {
  public:
   explicit EntryOutput(std::unique_ptr<EntryWriter> writer) : writer_(std::move(writer)) {}
 
   [[nodiscard]] EntryWriter& writer() { return *writer_; }
-  /// Takes the elements of a task's tile. Thread-safe.
+  /// Collects the elements of a task's tile. Thread-safe.
   void collect(const TaskArgs& args);
-  /// Every rank calls it once all tasks are over, inside the engine's run.
+  /// Exchanges entries. Collective, after all tasks, inside the engine's run.
   void gather(Engine& engine, int rank, int ranks);
-  /// Every rank calls it after the run. Throws what is this rank's alone.
+  /// Collective, after the run. May throw on this rank only.
   void write(const std::vector<EntryWriter::Numbers>& all, int rank) { second_ = writer_->write(all, rank); }
   [[nodiscard]] const EntryWriter::Numbers& first() const { return first_; }
   [[nodiscard]] const EntryWriter::Numbers& second() const { return second_; }

@@ -8,19 +8,19 @@
 
 namespace tdsl::rt {
 
-/// A box in panels of about 1 MiB, as it lies row-major: how dense files are read and written without a dense copy of a
-/// tile. Rows of the last dimension are never cut, so that a panel has at least one.
+/// Splits a box into row-major panels of about 1 MiB: dense files are read and written by panels, without a dense copy
+/// of a tile. Rows of the last dimension are never split, so a panel has at least one row.
 ///
-///     for (Panels panels(box, sizeof(T), 0); panels.next();) reader.read_box<T>(panels.lo(), panels.hi(), memory,
-///     panels.strides());
+///     for (Panels panels(box, sizeof(T), 0); panels.next();)
+///       reader.read_box<T>(panels.lo(), panels.hi(), memory, panels.strides());
 class Panels {
   using Index = plan::Index;
 
  public:
-  /// Dimensions behind `deepest` are whole in every panel.
+  /// Dimensions after `deepest` are never split.
   Panels(const plan::Box& box, Index element_bytes, int deepest) : box_(box) {
     constexpr Index kBytes = Index{1} << 20;
-    Index behind = 1;  // elements of the dimensions behind
+    Index behind = 1;  // elements per index of dimension d
     for (int d = box.rank - 1; d >= 0; --d) {
       lo_[plan::idx(d)] = box[d].lo;
       hi_[plan::idx(d)] = box[d].hi;
@@ -38,7 +38,7 @@ class Panels {
     for (int d = 0; d < cut_; ++d) hi_[plan::idx(d)] = lo_[plan::idx(d)] + 1;
   }
 
-  /// Goes to the first panel, then to the next one; false: there is none.
+  /// Advances to the next panel, at first to the first one; false at the end.
   [[nodiscard]] bool next() {
     if (cut_ < 0) return false;
     const auto c = plan::idx(cut_);
@@ -57,7 +57,7 @@ class Panels {
   [[nodiscard]] std::span<const Index> lo() const { return of_rank(lo_); }
   [[nodiscard]] std::span<const Index> hi() const { return of_rank(hi_); }
   [[nodiscard]] std::span<const Index> strides() const { return of_rank(strides_); }
-  /// Of the largest panel.
+  /// Number of elements of the largest panel.
   [[nodiscard]] Index elements() const { return elements_; }
 
  private:
@@ -68,7 +68,7 @@ class Panels {
 
   plan::Box box_;
   List lo_{}, hi_{}, strides_{};
-  int cut_ = -1;  ///< the dimension along which a panel is a part; those before it have one index in each
+  int cut_ = -1;  ///< the split dimension; each panel has one index in the dimensions before it
   Index height_ = 1;
   Index elements_ = 0;
   bool begun_ = false;

@@ -41,7 +41,7 @@ void fill_random(RandomKind kind, RandomStream stream, const std::vector<Index>&
   kind == RandomKind::kUniform ? fill_uniform(stream, block) : fill_normal(stream, block);
 }
 
-/// Nothing in a sparse tensor is -0.
+/// Sparse tensors never store -0.
 template <class T>
 void drop_negative_zeros(const Operand& out, std::size_t d, T* at) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -115,7 +115,7 @@ void Session::check_at_most(int line, Exact left, Exact right, std::string_view 
 }
 
 void Session::check_subscript(int line, Interval values, Index extent, std::string_view text) {
-  // There is at least one value. Sums that have wrapped around lie outside at one end.
+  // There is at least one value. Overflowed sums are outside at one end.
   const auto inside = [extent](Index value) { return value >= 0 && value < extent; };
   const Index last = scalar::subtract<Index>(values.hi, 1);
   if (impl_->surveys() || (inside(values.lo) && inside(last))) return;
@@ -258,7 +258,7 @@ void Session::loop(plan::OpBuilder& op, std::initializer_list<LoopResult> result
 }
 
 TensorHandle Session::record_contraction(plan::OpBuilder& op, ElementType type) {
-  // The planner may run the operation in another form (partial results): the sink binds the kernel to that form.
+  // The planner may split the operation into partial results; the sink binds the kernel to that variant.
   return record(op, type, nullptr);
 }
 
@@ -276,15 +276,16 @@ TensorHandle Session::record_input(std::string_view text, ElementType type, std:
   }
   impl_->require_size(name, type, shape, line);
   if (sparse) impl_->require_room(name, type, shape, line);
-  impl_->keep([&inputs, name, type, sparse](const TaskArgs& args) {  // EngineSink has another for files of entries
-    const TensorReader* const reader = inputs.dense(name);
-    TDSL_CHECK(reader != nullptr, "only dense files are read by the box");
-    visit_element_type(type, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      read_block<T>(*reader, args);
-      if (sparse) drop_negative_zeros(args.outputs[0], 0, reinterpret_cast<T*>(args.outputs[0].data));
-    });
-  });
+  impl_->keep(
+      [&inputs, name, type, sparse](const TaskArgs& args) {  // EngineSink uses a different kernel for files of entries
+        const TensorReader* const reader = inputs.dense(name);
+        TDSL_CHECK(reader != nullptr, "only dense files are read by the box");
+        visit_element_type(type, [&](auto tag) {
+          using T = typename decltype(tag)::type;
+          read_block<T>(*reader, args);
+          if (sparse) drop_negative_zeros(args.outputs[0], 0, reinterpret_cast<T*>(args.outputs[0].data));
+        });
+      });
   return impl_->recorder.load(name, type, shape, std::vector<Index>(tile), {site, line});
 }
 
@@ -295,7 +296,7 @@ TensorHandle Session::record_stored_input(std::string_view text, ElementType typ
   SessionInputs& inputs = impl_->setup.inputs;
   inputs.require_shape(name, shape, impl_->at(line));
   impl_->require_stored_size(name, type, shape, line);
-  // EngineSink has another for files of entries.
+  // EngineSink uses a different kernel for files of entries.
   if (const TensorReader* const reader = inputs.dense(name))
     impl_->keep(stored_panels_kernel(*reader, type));
   else

@@ -15,8 +15,8 @@
 #include "runtime/record/known.h"
 #include "runtime/types.h"
 
-// What emitted programs call. An emitted program records operations on whole tensors; the session plans them segment by
-// segment and the engine runs them asynchronously. Every rank runs the same program.
+// Interface of emitted programs. An emitted program records operations on whole tensors; the session plans them segment
+// by segment, and the engine runs them asynchronously. Every rank runs the same program.
 
 namespace tdsl::rt {
 
@@ -31,7 +31,7 @@ using record::kScalars;
 
 enum class RandomKind : std::uint8_t { kUniform, kNormal };
 
-/// An item of `print`: text, a scalar every rank knows, or a tensor. It only refers to text and tensor.
+/// An item of `print`: text, a scalar known to every rank, or a tensor. Holds references to text and tensor.
 class PrintItem {
  public:
   enum class Kind : std::uint8_t { kText, kBool, kI32, kI64, kF32, kF64, kTensor };
@@ -43,9 +43,9 @@ class PrintItem {
   PrintItem(double value) : kind_(Kind::kF64) { value_.f64 = value; }
   PrintItem(const TensorHandle& tensor) : kind_(Kind::kTensor) { value_.tensor = &tensor.state(); }
 
-  /// The tensor, or null.
+  /// The tensor; null for other items.
   [[nodiscard]] const record::TensorState* tensor() const { return kind_ == Kind::kTensor ? value_.tensor : nullptr; }
-  /// Of text and scalars.
+  /// The text of a text or scalar item.
   [[nodiscard]] std::string text() const;
 
  private:
@@ -61,7 +61,7 @@ class PrintItem {
   } value_;
 };
 
-/// What a loop that runs as one task gives: the tensor that shall name it, and the number of the read it starts from,
+/// A result of a loop that runs as one task: the tensor to be named by it, and the number of the read it starts from,
 /// or -1.
 struct LoopResult {
   template <Element T>
@@ -75,7 +75,7 @@ struct LoopResult {
   int continues;
 };
 
-/// What a statement computes, for people, and where it is recorded.
+/// The name a statement computes, for display, and its source position.
 struct Where {
   std::string_view name;
   int site;
@@ -85,18 +85,18 @@ struct Where {
 struct RowFlops {
   RowFlops(Index of_all, Index of_matrix_products = 0) : all(of_all), of_products(of_matrix_products) {}
   Index all;
-  Index of_products;  ///< those of them that BLAS does
+  Index of_products;  ///< the part done by BLAS
 };
-/// How partial results of a fused operator meet: all alike, or piece by piece.
+/// How partial results of a fused operator combine: uniformly, or piece by piece.
 struct Meeting {
   Meeting(plan::Combine alike) : all(alike) {}
   Meeting(std::initializer_list<plan::PackedPiece> list) : pieces(list) {}
   plan::Combine all = plan::Combine::kNone;
   std::vector<plan::PackedPiece> pieces;
 };
-/// Whether tasks have parts of an output dimension or all of it.
+/// Whether tasks have parts of an output dimension or the whole extent.
 enum class Cut : std::uint8_t { kParts, kWhole };
-/// A label and its values.
+/// A label and its range.
 struct Over {
   Over(std::string_view its_label, Index extent, Cut its_cut = Cut::kParts)
       : label(its_label), range{0, extent}, cut(its_cut) {}
@@ -107,8 +107,8 @@ struct Over {
   Interval range;
   Cut cut;
 };
-/// An operand and how it is subscripted by the labels, which are numbered from those of the output on. One that is
-/// moved here ends with the operation.
+/// An operand and its subscripts in terms of the labels, numbered from the output's labels on. A tensor moved into it
+/// dies with the operation.
 struct Read {
   Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts);
   Read(const Read&) = default;
@@ -125,7 +125,7 @@ class Session {
   /// `impl` must outlive the session.
   explicit Session(Impl& impl) : impl_(&impl) {}
 
-  // Values every rank knows.
+  // Values known to every rank.
 
   /// Extent bound by input files or --set.
   [[nodiscard]] Index dimension(std::string_view name) const;
@@ -133,35 +133,36 @@ class Session {
   [[nodiscard]] T param(std::string_view name, T default_value) const;
   template <Element T>
   [[nodiscard]] T param(std::string_view name) const;
-  /// Sizes that must agree. Where they do not the run stops with the message, in which `{left}` and `{right}` stand for
+  /// Checks that sizes agree; otherwise the run stops with the message, in which `{left}` and `{right}` are replaced by
   /// them.
   void check_equal(int line, Exact left, Exact right, std::string_view message);
   /// The same for `left <= right`.
   void check_at_most(int line, Exact left, Exact right, std::string_view message);
-  /// An affine subscript's values [lo, hi] against a dimension of `extent`, before data is computed.
+  /// Checks the values [lo, hi] of an affine subscript against a dimension of `extent`, before data is computed.
   void check_subscript(int line, Interval values, Index extent, std::string_view text);
-  /// Says once per line, unless --quiet, that more than 1 MiB is gathered on one of several ranks (without a routine:
-  /// on each that computes).
+  /// Warns once per line, unless --quiet, that more than 1 MiB is gathered on one of several ranks (without a routine:
+  /// on each computing rank).
   void gathers(int line, std::string_view routine, std::string_view operand, Index bytes);
-  /// Of this line `gathers` says nothing: the program allows it, or the compiler has said so.
+  /// Suppresses the warning of `gathers` for this line: the program permits the gather, or the compiler has warned
+  /// about it.
   void gathers_in_silence(int line);
-  /// assert on a value every rank knows.
+  /// assert on a value known to every rank.
   void check(int line, bool condition, std::string_view message);
 
-  // Recording. Results are lazy. `tile` is an annotation: block edges per dimension.
+  // Recording. Results are lazy. `tile`: block edges per dimension, from an annotation.
 
   template <Element T>
   [[nodiscard]] Tensor<T> input(std::string_view name, std::initializer_list<Index> shape, int site, int line,
                                 std::initializer_list<Index> tile = {}) {
     return Tensor<T>(record_input(name, element_type_of<T>, shape, site, line, tile));
   }
-  /// A matrix whose blocks hold stored elements only.
+  /// A matrix in compressed blocks.
   template <Element T>
   [[nodiscard]] Tensor<T> stored_input(std::string_view name, std::initializer_list<Index> shape, int site, int line,
                                        std::initializer_list<Index> tile = {}) {
     return Tensor<T>(record_stored_input(name, element_type_of<T>, shape, site, line, tile));
   }
-  /// Of the random numbers: `--seed`.
+  /// Seed of the random numbers: `--seed`.
   [[nodiscard]] std::uint64_t seed() const;
   template <Element T>
   [[nodiscard]] Tensor<T> random(RandomKind kind, std::string_view name, std::initializer_list<Index> shape,
@@ -169,7 +170,7 @@ class Session {
                                  std::initializer_list<Index> tile = {}) {
     return Tensor<T>(record_random(kind, name, element_type_of<T>, shape, call_site, iterations, site, line, tile));
   }
-  /// `sprandom`, with a dense result or with blocks that hold stored elements only.
+  /// `sprandom`, with a dense or a compressed result.
   [[nodiscard]] Tensor<double> sprandom(std::string_view name, std::initializer_list<Index> shape, double density,
                                         std::uint64_t call_site, std::initializer_list<Index> iterations, int site,
                                         int line, std::initializer_list<Index> tile = {});
@@ -177,7 +178,7 @@ class Session {
                                                double density, std::uint64_t call_site,
                                                std::initializer_list<Index> iterations, int site, int line,
                                                std::initializer_list<Index> tile = {});
-  /// Every element by itself; without operands a source. `flops`: per point.
+  /// An elementwise map; a source if it has no operands. `flops`: per point.
   template <Element T>
   [[nodiscard]] Tensor<T> map(const Where& where, std::initializer_list<Over> out, std::initializer_list<Read> reads,
                               double flops, EmittedKernel kernel) {
@@ -190,41 +191,40 @@ class Session {
                                  EmittedKernel kernel) {
     return Tensor<T>(record_reduction(element_type_of<T>, where, out, over, combine, reads, flops, kernel));
   }
-  /// A fused operator: rows of one label, which `out` has or which is reduced `over`; `flops` are those of one row.
+  /// A fused operator: rows of one label, which is in `out` or is reduced `over`; `flops` are per row.
   template <Element T>
   [[nodiscard]] Tensor<T> rows(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
                                Meeting meeting, std::initializer_list<Read> reads, RowFlops flops,
                                EmittedKernel kernel) {
     return Tensor<T>(record_rows(element_type_of<T>, where, out, over, meeting, reads, flops, kernel));
   }
-  /// A sum of products of the two reads (float), through BLIS.
+  /// A sum of products of the two reads (floating-point), computed by BLIS.
   template <Element T>
   [[nodiscard]] Tensor<T> contraction(const Where& where, std::initializer_list<Over> out,
                                       std::initializer_list<Over> over, std::initializer_list<Read> reads) {
     return Tensor<T>(record_product(element_type_of<T>, where, out, over, reads));
   }
-  /// The same, and its elements become what a map computes of them (plan::Op::epilogue): the map reads the product, and
-  /// behind it `others`.
+  /// The same, followed by a map over its elements (plan::Op::epilogue): the map reads the product, then `others`.
   template <Element T>
   [[nodiscard]] Tensor<T> contraction(const Where& where, std::initializer_list<Over> out,
                                       std::initializer_list<Over> over, std::initializer_list<Read> reads,
                                       std::initializer_list<Read> others, EmittedKernel epilogue) {
     return Tensor<T>(record_product(element_type_of<T>, where, out, over, reads, others, epilogue));
   }
-  /// A sum of products of three reads or more (float), which are contracted in the order that is best for their sizes
-  /// (record/sum_of_products.h). Its sites are those of `record::SumOfProducts::places`, from `where.site` on.
+  /// A sum of products of three or more reads (floating-point), contracted in the best order for their sizes
+  /// (record/sum_of_products.h). Its sites are those of `record::SumOfProducts::places`, starting at `where.site`.
   template <Element T>
   [[nodiscard]] Tensor<T> sum_of_products(const Where& where, std::initializer_list<Over> out,
                                           std::initializer_list<Over> over, std::initializer_list<Read> reads,
                                           std::initializer_list<Index> tile = {}) {
     return Tensor<T>(record_sum(element_type_of<T>, where, out, over, reads, tile));
   }
-  /// Any operation with an emitted kernel.
+  /// An arbitrary operation with an emitted kernel.
   template <Element T>
   [[nodiscard]] Tensor<T> compute(plan::OpBuilder& op, EmittedKernel kernel) {
     return Tensor<T>(record(op, element_type_of<T>, kernel.take()));
   }
-  /// Any sum of products.
+  /// An arbitrary sum of products.
   template <Element T>
   [[nodiscard]] Tensor<T> contraction(plan::OpBuilder& op) {
     return Tensor<T>(record_contraction(op, element_type_of<T>));
@@ -234,11 +234,11 @@ class Session {
     return Tensor<T>(record_epilogue(op, element_type_of<T>, epilogue));
   }
 
-  /// A library routine, whose results the call then holds. `make`: who has its kernels. (Emitted programs call
+  /// A library routine; its results are stored in `call`. `make` creates its kernels. (Emitted programs use
   /// runtime/routines/calls.h.)
   void routine(routines::Call& call, routines::MakeKernel make);
 
-  /// A loop as one task. Its results are whole tensors where it runs.
+  /// A loop as one task. Its results are whole tensors on the rank that runs it.
   void loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel);
 
   // Effects, in program order.
@@ -248,8 +248,8 @@ class Session {
   /// assert on a computed value.
   void check(int line, const Tensor<bool>& condition, std::string_view message, int site);
 
-  // Control. A value read here is known to every rank afterwards: everything recorded so far is planned, and the
-  // program waits for this scalar only.
+  // Control flow. A value read here becomes known to every rank: everything recorded so far is planned, and the program
+  // waits for this scalar only.
 
   template <Element T>
   [[nodiscard]] T read(const Tensor<T>& scalar, int site, int line) {
@@ -257,12 +257,13 @@ class Session {
     read_bytes(scalar, site, line, reinterpret_cast<std::byte*>(&value));
     return value;
   }
-  /// Half-open; `step` not 0; `body(i)`. Loops and branches without a mark follow from params and extents alone.
+  /// Half-open range; `step` is not 0; calls `body(i)`. Loops and branches without a mark depend on params and extents
+  /// only.
   void for_loop(Index begin, Index end, Index step, const std::function<void(Index)>& body) {
     for_loop(record::Known::kStart, begin, end, step, body);
   }
   void for_loop(record::Loop loop, Index begin, Index end, Index step, const std::function<void(Index)>& body);
-  /// `body(iteration number)` while `condition()`.
+  /// Calls `body(iteration number)` while `condition()` holds.
   void while_loop(const std::function<bool()>& condition, const std::function<void(Index)>& body) {
     while_loop(record::Known::kStart, condition, body);
   }
@@ -272,9 +273,9 @@ class Session {
   }
   void if_else(record::Known known, int site, bool condition, const std::function<void()>& then_branch,
                const std::function<void()>& else_branch);
-  /// The next operation has extents that come from computed data.
+  /// The next operation has extents that depend on computed data.
   void fence(int line);
-  /// Runs one of several forms with equal results: which one is a part of the plan.
+  /// Runs one of several variants with equal results; the plan selects it.
   template <class... Forms>
   void choose(int site, const Forms&... forms) {
     choose_of(site, {std::function<void()>(forms)...});
@@ -317,7 +318,7 @@ class Session {
   Impl* impl_;
 };
 
-/// The whole life of an executable: options, files' headers, start of the ranks, `program`, outputs renamed,
+/// The whole life of an executable: options, file headers, start of the ranks, `program`, renaming of outputs,
 /// statistics. Returns the exit code.
 [[nodiscard]] int run_program(int argc, char** argv, const ProgramInfo& info,
                               const std::function<void(Session&)>& program);

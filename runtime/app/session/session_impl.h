@@ -14,43 +14,43 @@
 #include "runtime/app/session/session.h"
 #include "runtime/record/control.h"
 
-// The session's insides, for session*.cpp and program_*.cpp only.
+// Implementation of the session, for session*.cpp and program_*.cpp only.
 
 namespace tdsl::rt {
 
-/// Unwinds the program when `--dry-run` comes to a place that needs computed values.
+/// Thrown to unwind the program when `--dry-run` reaches a statement that needs computed values.
 struct DryRunOver {};
 
-/// A program that records: what it asks about, where it records, and what steers it.
+/// State of a recording program: what it queries, where it records, and what controls it.
 struct Session::Impl {
   const RunSetup& setup;
   record::Recorder& recorder;
   record::Control& control;
-  EngineSink* sink;  ///< null in a survey: nothing is run
+  EngineSink* sink;  ///< null in a survey: nothing is executed
 
-  /// Values may be guesses, which say nothing of the program's mistakes.
+  /// True in a survey: values may be guesses, so checks on them must not fail.
   [[nodiscard]] bool surveys() const { return sink == nullptr; }
-  /// Keeps the kernel of what is recorded next.
+  /// Stores the kernel of the next recorded operation.
   void keep(Kernel kernel) const {
     if (sink != nullptr) sink->keep(recorder.next_record(), std::move(kernel));
   }
   [[nodiscard]] SourceLine at(int line) const { return setup.info.at(line); }
-  /// Throws the program's error of that line; every rank must fail here.
+  /// Throws the program's error at that line; every rank must fail here.
   [[noreturn]] void stop(int line, const std::string& message) const { throw ProgramError(at(line), message); }
 
-  /// Stops unless a tensor may be so large.
+  /// Stops if a tensor of this size is not allowed.
   void require_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
-  /// The same of a tensor whose blocks hold stored elements.
+  /// The same for a tensor in compressed blocks.
   void require_stored_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
-  /// Stops where a tensor that is stored dense, of a sparse one perhaps a copy, has more bytes than the machines'
-  /// memory, unless --memory says what there is.
+  /// Stops if a dense tensor, or a dense copy of a sparse one, exceeds the machines' memory, unless --memory gives a
+  /// limit.
   void require_room(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
 
-  Checkpoints* checkpoints = nullptr;   ///< null: the run cannot be interrupted and resumed
-  std::vector<TensorHandle> written{};  ///< outputs that have been written: whoever resumes the run writes them again
+  Checkpoints* checkpoints = nullptr;   ///< null: the run has no checkpoints
+  std::vector<TensorHandle> written{};  ///< outputs already written; a resumed run writes them again
 
-  std::set<std::pair<int, std::string>> gathered{};  ///< lines and routines that have been reported
-  std::set<int> silent{};                            ///< lines of which nothing is reported
+  std::set<std::pair<int, std::string>> gathered{};  ///< lines and routines already reported
+  std::set<int> silent{};                            ///< lines without reports
 };
 
 /// A run and its session.
@@ -70,13 +70,13 @@ struct Execution {
     impl.checkpoints = checkpoints.get();
   }
 
-  /// Carries out all that was recorded, prints above all; the program may go on. Every rank calls it.
+  /// Completes all recorded operations, including prints; the program may continue. Collective.
   void complete() {
     impl.written.clear();
     recorder.flush();
     sink.complete();
   }
-  /// The same, and proves that no block is left.
+  /// Like complete(), and checks that no block is left.
   void finish() {
     impl.written.clear();
     recorder.flush();
@@ -85,7 +85,7 @@ struct Execution {
   }
 };
 
-/// Text of rank 0 on standard output, at once. Throws RunError.
+/// Writes text on rank 0 to standard output immediately. Throws RunError.
 void write_text(const std::string& text);
 
 }  // namespace tdsl::rt

@@ -27,7 +27,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Every rank does something; the error of the first that fails is everybody's.
+/// Runs an action on every rank; all ranks throw the error of the first that fails.
 template <class Action>
 void together(World& world, const Action& action) {
   std::string error;
@@ -43,9 +43,9 @@ void together(World& world, const Action& action) {
   }
 }
 
-/// Sums over all ranks, on all of them.
+/// Sums over all ranks, available on all ranks.
 std::vector<Index> sums(World& world, const std::vector<Index>& mine) {
-  // A rank receives everybody's part: no more than 64 MiB at once.
+  // Each rank receives the parts of all ranks: at most 64 MiB at a time.
   const std::size_t most = std::max<std::size_t>(1, (std::size_t{1} << 23) / static_cast<std::size_t>(world.size()));
   std::vector<Index> all(mine.size(), 0);
   std::vector<Index> theirs;
@@ -110,7 +110,7 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
   }
 }
 
-/// What rank 0 found, as text for the others: identities and shapes in declaration order.
+/// Rank 0's results, as text for the others: identities and shapes in declaration order.
 std::string SessionInputs::encode_files(const ProgramInfo& info) const {
   std::ostringstream text;
   for (const InputDeclaration& input : info.inputs()) {
@@ -137,8 +137,8 @@ void SessionInputs::decode_files(const ProgramInfo& info, const std::string& tex
   TDSL_CHECK(!numbers.fail(), "a text made by encode_files");
 }
 
-/// On a rank of the same node the file must be rank 0's; nodes may have copies of their own, with as many bytes and of
-/// the same shape, if files say it. (That they hold the same is not looked at: it would take reading them everywhere.)
+/// On a rank of rank 0's node the file must be the same one; other nodes may have their own copies, with the same size
+/// and, if the format states it, the same shape. (Contents are not compared: that would mean reading all copies.)
 void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
   const bool same_node = world.topology().node == world.topology().node_of_rank[0];
   for (const InputDeclaration& input : info.inputs()) {
@@ -146,8 +146,7 @@ void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
     file.file.emplace(open_(input.name, file.path, input.type));
     const FileIdentity& identity = file.file->identity();
     const bool same_shape = file.at_least || file.file->shape().value_or(std::vector<Index>()) == file.shape;
-    // A file that is written to within the resolution of its time of change, or whose time is set back, still has
-    // another header.
+    // A file modified within the resolution of its mtime, or with its mtime reset, still has a different header.
     if (same_shape && (same_node ? identity == file.identity : identity.bytes == file.identity.bytes)) continue;
     const std::string sizes =
         " of " + std::to_string(identity.bytes) + " bytes, not " + std::to_string(file.identity.bytes);
@@ -159,7 +158,7 @@ void SessionInputs::open_again(const World& world, const ProgramInfo& info) {
   }
 }
 
-/// Ranks are in the order of their shares, so the first error is the first one of the file.
+/// Ranks are in the order of their shares, so the first error is the first one in the file.
 void SessionInputs::read_entries(World& world, const ProgramInfo& info, const AppOptions& options) {
   EntryMemory memory(options.memory_bytes.value_or(0));
   for (const InputDeclaration& input : info.inputs()) {
@@ -211,7 +210,7 @@ void SessionInputs::settle_entries(World& world, File& file) {
   file.entries = sums(world, {file.part.entries.count()}).front();
 }
 
-/// Of a sparse tensor, once its extents are known.
+/// For a sparse tensor whose extents are known.
 void SessionInputs::count_rows(World& world, File& file) {
   if (file.shape.empty() || file.shape[0] == 0) return;
   file.rows = row_counts_of(file.shape[0], sums(world, entries_by_bin(file.part.entries, file.shape[0])));
@@ -267,7 +266,7 @@ void SessionInputs::look_at_targets(const ProgramInfo& info, const AppOptions& o
   }
 }
 
-/// Binds the names that files with a shape bind, or those of files whose entries say what an extent is at least.
+/// Binds the names of dimensions from files with a shape, or with entries that give a lower bound of it.
 void SessionInputs::bind_files(const ProgramInfo& info, const std::map<std::string, File>& files, Bound& bound,
                                bool at_least) {
   for (const InputDeclaration& input : info.inputs()) {
@@ -275,7 +274,7 @@ void SessionInputs::bind_files(const ProgramInfo& info, const std::map<std::stri
     if (file.at_least != at_least) continue;
     for (std::size_t d = 0; d < input.binds.size(); ++d) {
       const std::string& name = input.binds[d];
-      if (name.empty() || file.shape.empty()) continue;  // not known before the file is read
+      if (name.empty() || file.shape.empty()) continue;  // unknown before the file is read
       const Index extent = file.shape[d];
       const std::string here = "dimension " + std::to_string(d) + " of " + input.name + " (`" + file.path + "`)";
       const auto [entry, first] = bound.emplace(name, Source{extent, here, at_least});

@@ -19,49 +19,48 @@ namespace tdsl::rt {
 
 using plan::Index;
 
-/// The input files of a run and the dimensions they bind. Rank 0 alone looks at the headers first, so that a mistake
-/// gives one message; then every rank opens the same files and keeps them open, so that what is read is what was
-/// checked. Files of entries are then read, every rank its share (Note [Entries find their tiles]).
+/// The input files of a run and the dimensions bound by them. Rank 0 checks the headers first, so that an error gives
+/// one message; then every rank opens the same files and keeps them open, so that the data read is the data checked.
+/// Files of entries are read at once, each rank its share (Note [Entries find their tiles]).
 class SessionInputs {
  public:
-  /// What is behind the name of a file (open_input).
+  /// Opens a file by name (open_input by default).
   using Open = std::function<InputFile(const std::string& input, const std::string& path, ElementType type)>;
-  /// Reads and checks all headers: types, ranks, dimensions bound twice, `--set`; and that the directories of output
-  /// files can be written, so that this is not found out after hours. Every rank calls it; a mistake throws the same
-  /// RunError on all.
+  /// Reads and checks all headers: types, ranks, dimensions bound twice, `--set`. Also checks that the directories of
+  /// output files are writable, so that this does not fail after hours. Collective; throws the same RunError on all
+  /// ranks.
   SessionInputs(World& world, const ProgramInfo& info, const AppOptions& options, Open open = open_input);
 
   /// The extent bound to the name.
   [[nodiscard]] Index dimension(std::string_view name) const;
-  /// Compares the file's extents with what the program computed for them; of a file that does not say its shape they
-  /// are bounds.
+  /// Compares the file's extents with those the program computed; if the file does not state its shape, they are upper
+  /// bounds.
   void require_shape(const std::string& input, const std::vector<Index>& shape, SourceLine place) const;
   /// The open file of a dense input, or null.
   [[nodiscard]] const TensorReader* dense(const std::string& input) const { return files_.at(input).file->dense(); }
-  /// Its elements are in a file in C order, where any box of them can be read at any time.
+  /// True if the input's elements are in C order in a file, so that any box can be read at any time.
   [[nodiscard]] bool in_order(const std::string& input) const;
-  /// How many elements of it are stored, as far as that is known before they are brought together: entries of its file,
-  /// else a guess.
+  /// Number of stored elements, as far as it is known before redistribution: the file's entries, else an estimate.
   [[nodiscard]] plan::Estimate stored(const std::string& input) const;
-  /// In which of `rows` rows they are; null: not known.
+  /// Their distribution over `rows` rows; null if unknown.
   [[nodiscard]] std::shared_ptr<const plan::RowCounts> row_counts(const std::string& input, Index rows) const {
     const std::shared_ptr<const plan::RowCounts>& known = files_.at(input).rows;
     return known && known->rows == rows ? known : nullptr;
   }
-  /// This rank's share of the entries of any other; they are given away.
+  /// Moves out this rank's share of the entries of an input that is not dense.
   [[nodiscard]] Entries take_entries(const std::string& input) { return std::move(files_.at(input).part.entries); }
 
  private:
   struct File {
     std::string path;
     std::vector<Index> shape;
-    bool at_least = false;  ///< the file does not say its shape: `shape` is what its entries reach, or what the program
-                            ///< has made of that
-    FileIdentity identity;  ///< of rank 0's
+    bool at_least = false;  ///< the file does not state its shape: `shape` is a lower bound from its entries, or the
+                            ///< extents the program computed
+    FileIdentity identity;  ///< rank 0's file
     std::optional<InputFile> file;
     EntryFile::Part part;                         ///< this rank's share of a file of entries
-    std::shared_ptr<const plan::RowCounts> rows;  ///< of a matrix that is sparse
-    std::optional<Index> entries;                 ///< of all ranks together, where they have been read
+    std::shared_ptr<const plan::RowCounts> rows;  ///< for a sparse matrix
+    std::optional<Index> entries;                 ///< total over all ranks, once read
   };
   [[nodiscard]] std::string encode_files(const ProgramInfo& info) const;
   void decode_files(const ProgramInfo& info, const std::string& text);
@@ -72,7 +71,7 @@ class SessionInputs {
   static void settle_entries(World& world, File& file);
   static void count_rows(World& world, File& file);
   void bind_dimensions(const ProgramInfo& info, const AppOptions& options);
-  /// What fixes a dimension, and how that is called.
+  /// The origin of a dimension's extent, with its name for messages.
   struct Source {
     Index extent;
     std::string text;

@@ -19,7 +19,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// `[[1.0 2.0] [3.0 4.0]]` on one line; the middle of a large tensor is left out.
+/// `[[1.0 2.0] [3.0 4.0]]` on one line, with the middle of a large tensor elided.
 template <class T>
 void append_elements(const std::vector<std::vector<Index>>& indices, std::size_t dimension, const T*& elements,
                      std::string& text) {
@@ -36,7 +36,7 @@ void append_elements(const std::vector<std::vector<Index>>& indices, std::size_t
   text += ']';
 }
 
-/// The few elements of an operand in compressed blocks.
+/// The few shown elements of an operand in compressed blocks.
 template <class T>
 std::unique_ptr<T[]> looked_up(const TaskArgs& args, std::size_t input) {
   const Box& box = args.inputs[input].box;
@@ -52,7 +52,7 @@ std::unique_ptr<T[]> looked_up(const TaskArgs& args, std::size_t input) {
   return elements;
 }
 
-/// The shown elements in C order, from the operation's inputs, of which the first corner is number `input`.
+/// The shown elements in C order, from the operation's inputs; `input` is the number of the first corner.
 template <class T>
 std::unique_ptr<T[]> gather(const record::SummaryCorners& corners, std::size_t input, const TaskArgs& args) {
   const std::vector<std::vector<Interval>>& runs = corners.runs();
@@ -72,7 +72,7 @@ std::unique_ptr<T[]> gather(const record::SummaryCorners& corners, std::size_t i
       for (std::size_t r = 0; r < choice[d]; ++r) before += runs[d][r].size();
       to.data += before * whole.stride[d] * static_cast<Index>(sizeof(T));
     }
-    std::unique_ptr<T[]> corner;  // of compressed blocks
+    std::unique_ptr<T[]> corner;  // for compressed blocks
     if (from.data == nullptr) {
       corner = looked_up<T>(args, input - 1);
       from = row_major(reinterpret_cast<std::byte*>(corner.get()), from.box);
@@ -82,7 +82,7 @@ std::unique_ptr<T[]> gather(const record::SummaryCorners& corners, std::size_t i
   return elements;
 }
 
-/// A tensor that a `print` shows, or text.
+/// A printed tensor, or text.
 struct PrintedItem {
   std::string text;
   bool computed = false;

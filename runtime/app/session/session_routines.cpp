@@ -6,7 +6,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// A session as routines see it.
+/// The session's interface for routines.
 class SessionCaller : public routines::Caller {
  public:
   SessionCaller(Session& session, Session::Impl& impl, routines::MakeKernel make)

@@ -10,7 +10,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Calls `f(row, column, value)` for the elements of the rows that are there.
+/// Calls `f(row, column, value)` for the elements of the given rows.
 template <class F>
 void for_each_in_rows(RandomStream stream, double density, Interval rows, Index columns, F&& f) {
   const auto width = static_cast<std::uint64_t>(columns);

@@ -73,7 +73,7 @@ std::vector<StoredBlocks::Meeting> StoredBlocks::meeting(const LiveTensor& tenso
 
 namespace {
 
-/// Reads the part of a saved box into memory.
+/// Reads part of a saved box into memory.
 class DensePart {
  public:
   DensePart(const checkpoint::RankFileReader& from, const SavedBlock& block, const Operand& to, Index element)
@@ -99,16 +99,16 @@ class DensePart {
 
  private:
   static constexpr Index kPieceBytes = Index{1} << 20;
-  /// Beyond kSparseBytes nothing is read of which less than one part in kWorth is wanted.
+  /// A read larger than kSparseBytes is split if less than 1/kWorth of it is needed.
   static constexpr Index kSparseBytes = Index{64} << 10, kWorth = 8;
 
-  /// Of the part's first element, from the operand's first one.
+  /// Offset of the part's first element from the operand's first.
   [[nodiscard]] static Index offset_in(const Operand& operand, const Box& part) {
     Index offset = 0;
     for (int d = 0; d < part.rank; ++d) offset += (part[d].lo - operand.box[d].lo) * operand.stride[plan::idx(d)];
     return offset;
   }
-  /// From the part's first element to its last, both included.
+  /// Span from the part's first to its last element, inclusive.
   [[nodiscard]] static Index extent_in(const Operand& operand, const Box& part) {
     Index last = 0;
     for (int d = 0; d < part.rank; ++d) last += (part[d].size() - 1) * operand.stride[plan::idx(d)];
@@ -126,7 +126,7 @@ class DensePart {
 
   const checkpoint::RankFileReader& from_;
   const SavedBlock& block_;
-  Operand stored_;  ///< without memory
+  Operand stored_;  ///< without data
   const Operand& to_;
   Index element_;
   std::vector<std::byte> piece_;
@@ -157,7 +157,7 @@ void StoredBlocks::read_sized(const LiveTensor& tensor, const TaskArgs& t) const
 
 namespace {
 
-/// Elements of a range of rows, from several blocks that lie side by side.
+/// Elements of a range of rows, from several blocks that are adjacent by columns.
 template <class T>
 class SizedRows {
  public:
@@ -203,11 +203,11 @@ class SizedRows {
 
 template <class T>
 void StoredBlocks::read_parts(const LiveTensor& tensor, const std::vector<Meeting>& blocks, const TaskArgs& t) const {
-  constexpr Index kPieceBytes = Index{256} << 10;  // what is found takes several times as much
+  constexpr Index kPieceBytes = Index{256} << 10;  // the elements read take several times as much memory
   const Box& box = t.outputs[0].box;
   StoredTile<T> tile(t);
   SizedRows<T> rows(box, tile);
-  std::vector<Interval> ranges{box[0]};  // the next one at the end
+  std::vector<Interval> ranges{box[0]};  // a stack: the next range is at the end
   while (!ranges.empty()) {
     const Interval range = ranges.back();
     ranges.pop_back();
@@ -302,7 +302,7 @@ Kernel SavedBlocks::kernel(const std::shared_ptr<SavedBlocks>& blocks, const pla
 
 namespace {
 
-/// The one block that a source makes.
+/// The single block of a source.
 class OneBlock : public BlockSink {
  public:
   [[nodiscard]] BlockPart before() const override { return {}; }

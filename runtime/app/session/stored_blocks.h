@@ -13,7 +13,7 @@
 
 namespace tdsl::rt {
 
-/// Bytes at a multiple of 64, as blocks are.
+/// Bytes aligned to 64, like blocks.
 class BlockBytes {
  public:
   explicit BlockBytes(Index bytes) : lines_(static_cast<std::size_t>(plan::ceil_div(bytes, kLine))) {}
@@ -27,9 +27,8 @@ class BlockBytes {
   std::vector<Line> lines_;
 };
 
-/// The blocks of a checkpoint. Which files hold those that meet a box follows from how the tensor lay when it was
-/// saved, so any number of ranks can read them: what meets the box only, in pieces of about 1 MiB, with few files open
-/// at a time.
+/// The blocks of a checkpoint. The files with the blocks that overlap a box follow from the saved layout of the tensor,
+/// so any number of ranks can read them: only the overlap, in pieces of about 1 MiB, with few files open at a time.
 class StoredBlocks : public std::enable_shared_from_this<StoredBlocks> {
  public:
   StoredBlocks(std::string checkpoint, checkpoint::Manifest manifest)
@@ -37,16 +36,16 @@ class StoredBlocks : public std::enable_shared_from_this<StoredBlocks> {
 
   [[nodiscard]] const std::string& checkpoint() const { return checkpoint_; }
   [[nodiscard]] const checkpoint::Manifest& manifest() const { return manifest_; }
-  /// The kernel that reads a task's output from them.
+  /// The kernel that reads a task's output from the saved blocks.
   [[nodiscard]] Kernel kernel(const checkpoint::LiveTensor& tensor) const;
 
  private:
   using Reader = std::shared_ptr<const checkpoint::RankFileReader>;
-  /// A block that meets a box.
+  /// A block that overlaps a box.
   struct Meeting {
-    Index rank = 0;  ///< whose file has it
+    Index rank = 0;  ///< the rank whose file has it
     checkpoint::SavedBlock block;
-    sparse::BlockHead head;  ///< of a sized one
+    sparse::BlockHead head;  ///< for a block of data-dependent size
   };
   [[nodiscard]] Reader file(const checkpoint::LiveTensor& tensor, Index rank) const;
   [[nodiscard]] std::vector<Meeting> meeting(const checkpoint::LiveTensor& tensor, const Box& box) const;
@@ -63,23 +62,23 @@ class StoredBlocks : public std::enable_shared_from_this<StoredBlocks> {
     Index rank = 0;
     Reader file;
   };
-  mutable std::vector<Open> open_;  ///< the one that was used last at the end
+  mutable std::vector<Open> open_;  ///< the most recently used one is last
 };
 
-/// How a tensor is saved that is nowhere yet: in tiles of 1 MiB at most, unless dimensions that are not cut are longer,
-/// dealt out to the ranks.
+/// Layout for saving a deferred tensor: tiles of at most 1 MiB (more if uncut dimensions are longer), distributed over
+/// the ranks.
 [[nodiscard]] plan::Distribution saved_tiles(const plan::TensorDesc& tensor, Index ranks);
 
-/// The kernel that writes a task's operand to a rank's file. What fails is noted, and nothing more is written.
+/// The kernel that writes a task's operand to a rank's file. The first error is kept, and nothing is written after it.
 class SavedBlocks {
  public:
   explicit SavedBlocks(const std::string& path);
 
   [[nodiscard]] static Kernel kernel(const std::shared_ptr<SavedBlocks>& blocks, const plan::TensorDesc& tensor);
-  /// The same of a tensor that is nowhere: `source` makes each tile, which is gone when it has been written.
+  /// The same for a deferred tensor: `source` generates each tile, which is freed once written.
   [[nodiscard]] static Kernel kernel(const std::shared_ptr<SavedBlocks>& blocks, const plan::TensorDesc& tensor,
                                      Kernel source);
-  /// Everything is written: the file's seal. Throws RunError, also for what failed before.
+  /// The seal of the completed file. Throws RunError, also for earlier errors.
   [[nodiscard]] checkpoint::FileSeal finish();
 
  private:

@@ -16,13 +16,13 @@ namespace tdsl::rt {
 
 namespace {
 
-/// A tile's entries in the order of rows, those of a row as in the file.
+/// A tile's entries in row order; entries of a row keep the file's order.
 class ByRow {
  public:
   ByRow(const EntryForm& form, std::span<const std::byte> entries, Interval rows)
       : form_(form), entries_(entries), rows_(rows) {
     order_.resize(entries.size() / form.bytes());
-    // Counting takes memory for every row: not where hardly any has an entry.
+    // Counting sort needs memory for every row, so it is used only if enough rows have entries.
     if (rows.size() <= 4 * static_cast<Index>(order_.size()) + 1024) {
       count();
     } else {
@@ -31,7 +31,7 @@ class ByRow {
     }
   }
 
-  /// Calls `f(numbers of its entries)` for rows that have some.
+  /// Calls `f(entry numbers)` for each non-empty row.
   template <class F>
   void for_each(F&& f) {
     for (std::size_t first = 0; first < order_.size();) {
@@ -45,7 +45,7 @@ class ByRow {
   [[nodiscard]] Index count_of_entries() const { return static_cast<Index>(order_.size()); }
   [[nodiscard]] const std::byte* entry(std::size_t k) const { return entries_.data() + k * form_.bytes(); }
   [[nodiscard]] Index at(std::size_t k, int dimension) const { return form_.coordinate(entry(k), dimension); }
-  /// Of entries of one row: their order by the subscripts behind the first.
+  /// Compares entries of one row by the subscripts after the first.
   [[nodiscard]] std::strong_ordering compare(std::size_t a, std::size_t b) const {
     for (int d = 1; d < form_.rank; ++d) {
       if (const auto order = at(a, d) <=> at(b, d); order != 0) return order;
@@ -92,7 +92,7 @@ void make_tile(const TileEntries& entries, const TaskArgs& t) {
   put_block(t.sink(), elements.entries());
 }
 
-/// Puts the elements of a panel, which begins at `lo` and lies row-major, into the tile.
+/// Adds the elements of a row-major panel starting at `lo` to the tile.
 template <class T>
 void put_panel(StoredTile<T>& tile, std::span<const Index> lo, std::span<const Index> hi, const T* element) {
   const std::size_t last = lo.size() - 1;
@@ -100,7 +100,7 @@ void put_panel(StoredTile<T>& tile, std::span<const Index> lo, std::span<const I
   std::ranges::copy(lo, at.begin());
   while (true) {
     for (std::size_t d = 0; d < last; ++d) tile.at(d, at[d]);
-    for (Index j = lo[last]; j < hi[last]; ++j) tile.put(j, add_entries(*element++, T{}));  // -0 is absent
+    for (Index j = lo[last]; j < hi[last]; ++j) tile.put(j, add_entries(*element++, T{}));  // -0 becomes absent
     std::size_t d = last;
     while (d > 0 && ++at[d - 1] == hi[d - 1]) {
       at[d - 1] = lo[d - 1];

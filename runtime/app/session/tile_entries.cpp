@@ -9,10 +9,10 @@ namespace tdsl::rt {
 namespace {
 
 constexpr std::size_t kMessageBytes = std::size_t{256} << 10;
-/// Owners of up to this many tiles are looked up instead of computed.
+/// Up to this many tiles, owners are looked up in a table instead of computed.
 constexpr Index kMostKnownTiles = Index{1} << 20;
 
-/// Who owns a tile, in all copies.
+/// Owners of a tile, copies included.
 class Owners {
  public:
   explicit Owners(const plan::Distribution& where) : where_(where) {
@@ -63,12 +63,12 @@ std::size_t TileEntries::slot_of(Index tile) const {
   return known_slots_.empty() ? slots_.at(tile) : known_slots_[static_cast<std::size_t>(tile)];
 }
 
-/// Sends entries to their owners and returns those of this rank's tiles, by source.
+/// Sends entries to their owners and returns those of this rank's tiles, by source rank.
 Engine::Received TileEntries::hand_out(Engine& engine, int rank, Entries share) const {
   Owners owners(where_);
   std::vector<std::vector<std::byte>> open(static_cast<std::size_t>(where_.ranks()));
   std::vector<std::vector<std::byte>> mine;
-  std::deque<std::pair<int, std::vector<std::byte>>> full;  // the oldest first: entries must keep their order
+  std::deque<std::pair<int, std::vector<std::byte>>> full;  // oldest first: entries must keep their order
   std::size_t chunk = 0;
   const auto close = [&](std::size_t owner) {
     if (static_cast<int>(owner) == rank) {

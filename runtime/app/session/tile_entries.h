@@ -14,22 +14,21 @@
 
 namespace tdsl::rt {
 
-// Note [Entries find their tiles]
-// A file of entries says nothing of which of them a tile needs, so tasks cannot read their boxes as they do of a dense
-// file. At start every rank parses its share of the file and keeps the entries, 16 bytes each. When the planner has
-// placed the tensor, every rank sends each entry to the owners of its tile, once, and sorts what it gets by tile:
-// entries keep the order of the file, because shares follow each other as ranks do, messages keep their order, and the
-// sort is stable. So duplicates are added in file order whatever the number of ranks. Nobody ever has more than its
-// share of the text's entries and those of its tiles, 32 bytes per entry at the peak.
+// Note [Entries find their tiles] A file of entries does not reveal which of them a tile needs, so tasks cannot read
+// their boxes from it as from a dense file. At start every rank parses its share of the file and keeps the entries, 16
+// bytes each. When the planner has placed the tensor, every rank sends each entry to the owners of its tile, once, and
+// sorts the entries it receives by tile. Entries keep the order of the file, because shares are in rank order, messages
+// are non-overtaking, and the sort is stable. So duplicates are added in file order on any number of ranks. No rank
+// holds more than its share of the entries and those of its tiles, 32 bytes per entry at the peak.
 
-/// The entries of the tiles that this rank owns of one tensor, tile by tile, in file order.
+/// The entries of the tiles of one tensor that this rank owns, tile by tile, in file order.
 class TileEntries {
  public:
-  /// Every rank calls it at the same place of the program, with its share of the file's entries, in the order of ranks.
+  /// Collective; takes this rank's share of the file's entries, in rank order.
   TileEntries(Engine& engine, int rank, plan::Distribution where, Entries share);
 
   [[nodiscard]] const EntryForm& form() const { return form_; }
-  /// Of the tile that the box is.
+  /// The entries of a tile, given its box.
   [[nodiscard]] std::span<const std::byte> entries_of(const Box& tile) const;
 
  private:
@@ -41,13 +40,13 @@ class TileEntries {
   EntryForm form_;
   plan::Distribution where_;
   std::size_t slot_count_ = 0;                    ///< owned tiles
-  std::vector<std::size_t> known_slots_;          ///< by number of the tile, where there are not too many tiles,
-  std::unordered_map<Index, std::size_t> slots_;  ///< else of the owned ones
-  std::vector<std::size_t> begins_;               ///< per slot, in entries; one more at the end
+  std::vector<std::size_t> known_slots_;          ///< by tile number, if there are few enough tiles
+  std::unordered_map<Index, std::size_t> slots_;  ///< otherwise, by owned tile number
+  std::vector<std::size_t> begins_;               ///< per slot, in entries; one extra at the end
   std::unique_ptr<std::byte[]> sorted_;
 };
 
-/// Writes the tile as a dense block: zeros, and the sum of the entries of each element.
+/// Writes the tile as a dense block: zeros, plus the sum of each element's entries.
 [[nodiscard]] Kernel dense_tile_kernel(std::shared_ptr<const TileEntries> entries);
 
 }  // namespace tdsl::rt

@@ -4,9 +4,9 @@
 
 namespace tdsl::rt {
 
-/// A rank's sign for whoever started it: the file rank-RANK in the session folder (TDSL_SESSION) while the rank lives.
-/// A rank that is killed leaves it empty; one that a signal ends leaves `SIGNAL NANOSECONDS` in it, with the time of
-/// the node's clock; one that ends by itself removes it. At most one per process.
+/// A rank's liveness file for the launching process: rank-RANK in the session folder (TDSL_SESSION), while the rank
+/// lives. A killed rank leaves it empty; a rank ended by a signal leaves `SIGNAL NANOSECONDS` in it, with the node's
+/// clock time; a rank that exits normally removes it. At most one per process.
 class LifeSign {
  public:
   LifeSign(const std::string& folder, int rank);
@@ -18,7 +18,7 @@ class LifeSign {
   std::string path_;
 };
 
-/// Writes the signal into this process's sign, if there is one. Async-signal-safe.
+/// Writes the signal into this process's liveness file, if there is one. Async-signal-safe.
 void mark_life_sign(int signal) noexcept;
 
 }  // namespace tdsl::rt

@@ -7,7 +7,7 @@
 namespace tdsl::rt {
 
 namespace {
-constexpr int kPatience = 100;  ///< looks before the core is left to others
+constexpr int kPatience = 100;  ///< polls before the core is yielded
 }
 
 ControlMessage await_message(World& world, int tag) {

@@ -13,7 +13,7 @@ namespace tdsl::rt {
 namespace {
 
 constexpr std::chrono::seconds kBeat{1};
-/// Ranks of which a line is printed.
+/// Maximum number of ranks with a line of their own.
 constexpr std::size_t kMostRanksShown = 64;
 
 }  // namespace

@@ -14,20 +14,21 @@ namespace tdsl::rt {
 
 struct WatchOptions {
   int rank = 0;
-  std::string program;                     ///< its name, for messages
-  plan::Index memory_bytes = 0;            ///< the limit; 0: none
-  Progress* progress = nullptr;            ///< of rank 0, outlives the watch; null: none is printed
-  TraceBuffer* trace = nullptr;            ///< what this thread sends and receives; null: nothing is traced
-  std::function<plan::Index()> iteration;  ///< that the program is in, for progress; called from the watch's thread
+  std::string program;           ///< program name, for messages
+  plan::Index memory_bytes = 0;  ///< the limit; 0: none
+  Progress* progress = nullptr;  ///< on rank 0; outlives the watch; null: no progress output
+  TraceBuffer* trace = nullptr;  ///< for messages of this thread; null: no tracing
+  std::function<plan::Index()>
+      iteration;  ///< current iteration of the program, for progress; called on the watch thread
 };
 
-/// A thread beside a run of the engine, awake once a second: it gives and takes signs of life, prints progress on
-/// standard error, and on SIGUSR2 (to any rank), or when nothing moves any more, where the ranks are.
+/// A thread that wakes once a second: it exchanges signs of life, prints progress on standard error, and prints the
+/// state of the ranks on SIGUSR2 (to any rank) or when the run makes no progress.
 class Watch {
  public:
-  /// Starts the thread, on every rank. The engine outlives it.
+  /// Starts the thread, on every rank. The engine must outlive it.
   Watch(Engine& engine, WatchOptions options);
-  /// Ends the thread, and the line of progress on a terminal.
+  /// Stops the thread, and ends the progress line on a terminal.
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -42,10 +43,10 @@ class Watch {
   Engine& engine_;
   WatchOptions options_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  bool terminal_ = false;  ///< progress is one line that is drawn again
+  bool terminal_ = false;  ///< progress is a single line that is redrawn
   bool drawn_ = false;
-  double next_line_ = 10;  ///< when a log gets its next one
-  double last_time_ = 0;   ///< of the line before
+  double next_line_ = 10;  ///< time of the next line in a log
+  double last_time_ = 0;   ///< time of the previous line
   RankStatus last_;
   std::mutex mutex_;
   std::condition_variable wake_;
@@ -53,7 +54,7 @@ class Watch {
   std::thread thread_;
 };
 
-/// The lines that say where ranks are, at most `most`: first the ranks that do not answer.
+/// At most `most` lines about the state of the ranks; ranks that do not respond come first.
 [[nodiscard]] std::string status_lines(const Engine::RollCall& call, std::size_t most);
 
 }  // namespace tdsl::rt

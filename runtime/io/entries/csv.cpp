@@ -19,13 +19,13 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Takes off what some programs write in front of UTF-8.
+/// Strips a UTF-8 byte order mark.
 std::string_view without_mark(const TextLines& lines, std::string_view line) {
   if (lines.offset() == 0 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
   return line;
 }
 
-/// The fields of a line; what is wrong with it is an error there.
+/// The fields of a line; throws an error for that line if it is malformed.
 std::vector<std::string> fields_of(const TextLines& lines, std::string_view line) {
   CsvFields fields(line);
   std::vector<std::string> found;
@@ -41,7 +41,7 @@ std::vector<std::string> fields_of(const TextLines& lines, std::string_view line
 
 using CsvNumber = Fields::Number;
 
-/// A field as a number of type T.
+/// Parses a field as a number of type T.
 template <Element T>
 CsvNumber parse_field(std::string_view field, T& value) {
   if constexpr (std::same_as<T, bool>) {
@@ -80,7 +80,7 @@ class CsvRows {
           std::int64_t column)
       : lines_(file, first, last), entries_(entries), columns_(columns), column_(column) {}
 
-  /// Returns how many rows there are; they count from 0.
+  /// Returns the number of rows; they are numbered from 0.
   std::int64_t read() {
     std::int64_t rows = 0;
     std::string_view line;
@@ -112,7 +112,7 @@ class CsvRows {
     T value{};
     const CsvNumber result = parse_field(field, value);
     if (result != CsvNumber::kGood) refuse(column, field, result);
-    // Of bools only what is true is an entry.
+    // For bools, only true elements are entries.
     if (std::same_as<T, bool> && !value) return;
     const EntryForm& form = entries_.form();
     std::byte* const entry = entries_.append();
@@ -208,7 +208,7 @@ EntryFile::Part CsvFile::read(ElementType type, std::int64_t part, std::int64_t 
   const auto bound = [&](std::int64_t p) {
     return data_offset_ + static_cast<std::int64_t>(static_cast<__int128>(bytes) * p / parts);
   };
-  // A row takes two bytes at least.
+  // A row takes at least two bytes.
   const Extents most = {file().bytes(), columns_};
   Part result{entries_to_read({rank(), type, EntryForm::needs_wide(most)}), {}};
   visit_element_type(type, [&](auto tag) {

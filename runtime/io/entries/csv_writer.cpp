@@ -18,7 +18,7 @@ void append_element(std::string& text, T value) {
   }
 }
 
-/// Adds the elements of rows one by one, with zeros for those that nobody gives.
+/// Adds the elements of rows one by one, with zeros for missing entries.
 template <Element T>
 class DenseRows {
  public:

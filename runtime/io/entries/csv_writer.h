@@ -6,8 +6,8 @@
 
 namespace tdsl::rt {
 
-/// Comma-separated values: a line per row, numbers as the shortest text that reads back, bools as 0 and 1. All elements
-/// are written, those that are not among the entries as 0.
+/// Comma-separated values: one line per row, numbers in their shortest round-trip representation, bools as 0 and 1. All
+/// elements are written; missing entries are 0.
 class CsvWriter : public EntryWriter {
  public:
   CsvWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape)

@@ -8,7 +8,7 @@ namespace tdsl::rt {
 void Entries::grow() {
   const auto bytes = static_cast<std::int64_t>(form_.bytes());
   room_ = kChunkBytes / bytes;
-  if (count_ >= most_) {  // no memory but one piece, over and over
+  if (count_ >= most_) {  // only counting: one piece is reused as scratch memory
     chunks_.clear();
   } else {
     room_ = std::min(room_, most_ - count_);
@@ -21,7 +21,7 @@ void Entries::widen() {
   EntryForm wide = form_;
   wide.wide = true;
   Entries result(wide);
-  // Of bytes that were too few for one more narrow entry as many as there can have been.
+  // Adjusts the limit from narrow to wide entries, rounding up.
   if (most_ != kAnyNumber)
     result.most_ =
         ((most_ + 1) * static_cast<std::int64_t>(form_.bytes()) - 1) / static_cast<std::int64_t>(wide.bytes());

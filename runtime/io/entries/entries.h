@@ -11,17 +11,17 @@
 #include "runtime/check.h"
 #include "runtime/types.h"
 
-/// What coordinate files hold: coordinates and values, in file order.
+/// Contents of coordinate files: coordinates and values, in file order.
 namespace tdsl::rt {
 
-/// How an entry lies in memory: its coordinates, 4 bytes each or 8 where a dimension needs them, padding to 8 bytes,
-/// and 8 bytes whose first ones are the value (none for bool, where an entry is true). 16 bytes for a matrix of fewer
-/// than 2^32 rows and columns.
+/// Memory layout of an entry: its coordinates, 4 bytes each or 8 if a dimension requires it, padding to 8 bytes, and 8
+/// bytes that begin with the value (none for bool, where every entry is true). 16 bytes for a matrix of fewer than 2^32
+/// rows and columns.
 struct EntryForm {
   int rank = 2;
   ElementType type = ElementType::kF64;
   bool wide = false;   ///< coordinates have 8 bytes
-  bool whole = false;  ///< no two entries have the same coordinates, and the tensor is dense: -0 stays what it is
+  bool whole = false;  ///< coordinates are unique and the tensor is dense: -0 is preserved
 
   [[nodiscard]] static bool needs_wide(std::span<const std::int64_t> shape) {
     for (const std::int64_t extent : shape) {
@@ -69,7 +69,7 @@ struct EntryForm {
   }
 };
 
-/// Entries of a tensor, or of a part of its file, in pieces of 1 MiB that can be given away one by one.
+/// Entries of a tensor, or of a part of its file, in pieces of 1 MiB that can be released one by one.
 class Entries {
  public:
   struct Chunk {
@@ -78,19 +78,19 @@ class Entries {
   };
 
   Entries() = default;
-  /// Of more bytes than `most_bytes` entries are counted, not kept; 0: any number is kept.
+  /// Beyond `most_bytes`, entries are counted but not kept; 0: no limit.
   explicit Entries(EntryForm form, std::int64_t most_bytes = 0)
       : form_(form), most_(most_bytes > 0 ? most_bytes / static_cast<std::int64_t>(form.bytes()) : kAnyNumber) {}
 
   [[nodiscard]] const EntryForm& form() const { return form_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] std::int64_t bytes() const { return count_ * static_cast<std::int64_t>(form_.bytes()); }
-  /// Whether all of them are here.
+  /// True if all entries are kept.
   [[nodiscard]] bool complete() const { return count_ <= most_; }
   [[nodiscard]] const std::vector<Chunk>& chunks() const { return chunks_; }
   [[nodiscard]] std::vector<Chunk>& chunks() { return chunks_; }
 
-  /// Room for one more, to be filled.
+  /// Space for one more entry, to be filled by the caller.
   [[nodiscard]] std::byte* append() {
     if (room_ == 0) grow();
     Chunk& last = chunks_.back();
@@ -98,7 +98,7 @@ class Entries {
     --room_;
     return last.data.get() + static_cast<std::size_t>(last.count++) * form_.bytes();
   }
-  /// Calls `f(entry)` for each, in order.
+  /// Calls `f(entry)` for each entry, in order.
   template <class F>
   void for_each(F&& f) const {
     for (const Chunk& chunk : chunks_) {
@@ -106,9 +106,9 @@ class Entries {
         f(static_cast<const std::byte*>(chunk.data.get()) + static_cast<std::size_t>(k) * form_.bytes());
     }
   }
-  /// The same entries with coordinates of 8 bytes.
+  /// Converts coordinates to 8 bytes.
   void widen();
-  /// They are those of a dense array, or are read into a sparse tensor.
+  /// Sets whether the entries are those of a dense array; false when they are read into a sparse tensor.
   void set_whole(bool whole) { form_.whole = whole; }
 
  private:
@@ -123,7 +123,7 @@ class Entries {
   std::vector<Chunk> chunks_;
 };
 
-/// The sum of two entries with the same coordinates, as the language adds; of bools, whether any is true.
+/// Combines two entries with the same coordinates: the sum as the language defines it; for bools, logical or.
 template <Element T>
 [[nodiscard]] T add_entries(T a, T b) {
   if constexpr (std::same_as<T, bool>) {
@@ -136,7 +136,7 @@ template <Element T>
   }
 }
 
-/// Adds the entry to a dense box of zeros: `to` is the element at coordinates `corner`, strides are in elements.
+/// Adds the entry to a dense box of zeros: `to` points to the element at coordinates `corner`; strides are in elements.
 template <Element T>
 void add_entry(const EntryForm& form, const std::byte* entry, T* to, std::span<const std::int64_t> corner,
                std::span<const std::int64_t> strides) {

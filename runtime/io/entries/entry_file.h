@@ -15,18 +15,17 @@
 
 namespace tdsl::rt {
 
-/// A file of entries, which ranks read in parts: part p of P, in file order. Errors name the file and, of a text, the
-/// line. Parts do not know each other: once all are read, `settle` compares what they have found.
+/// A file of entries, read by ranks in parts: part p of P, in file order. Errors name the file and, for text, the line.
+/// Parts are independent; once all are read, `settle` combines their results.
 class EntryFile {
  public:
   using Extents = std::vector<std::int64_t>;
 
-  /// What a part says of itself to the others.
+  /// What a part reports to the others.
   struct Tally {
-    std::int64_t lines = 0;  ///< entries that the file has there
-    Extents reach;           ///< per dimension: largest coordinate + 1; only of files that need not say their shape
-    std::vector<std::int64_t>
-        sums{};  ///< of an archive: checksums of the bytes that the part has read, and their numbers
+    std::int64_t lines = 0;            ///< number of entries in this part of the file
+    Extents reach;                     ///< per dimension: largest coordinate + 1; only for formats with optional shape
+    std::vector<std::int64_t> sums{};  ///< for archives: checksums of the bytes read by the part, and their numbers
   };
   struct Part {
     Entries entries;
@@ -40,19 +39,19 @@ class EntryFile {
   [[nodiscard]] const OpenFile& file() const { return file_; }
   [[nodiscard]] const std::string& path() const { return file_.path(); }
   [[nodiscard]] virtual int rank() const = 0;
-  /// From the header, if the file has one; else extents are known to be at least what the entries reach.
+  /// From the header, if it has one; otherwise extents are bounded below by the entries' coordinates.
   [[nodiscard]] virtual std::optional<Extents> shape() const = 0;
-  /// Whether the tensor may have larger extents than its entries reach: elements that are not listed are absent.
+  /// True if extents may exceed the entries' largest coordinates: elements not listed are absent.
   [[nodiscard]] virtual bool may_be_longer() const { return false; }
-  /// Throws unless the file's elements may be read as `to` by the program's input `name`.
+  /// Throws unless the file's elements can be read as `to` by the program's input `name`.
   virtual void require_type(ElementType to, std::string_view name) const = 0;
-  /// Of a part no more bytes of entries are kept; 0: all are.
+  /// Limits the bytes of entries kept per part; 0: no limit.
   void keep_at_most(std::int64_t bytes) { most_bytes_ = bytes; }
-  /// Reads a part. Requires require_type(type). Memory is that of the entries and a buffer; what a header promises
-  /// allocates nothing.
+  /// Reads a part. Requires require_type(type). Memory: the entries and a buffer; sizes in a header are never trusted
+  /// for allocation.
   [[nodiscard]] virtual Part read(ElementType type, std::int64_t part, std::int64_t parts) const = 0;
-  /// All parts' tallies are here, and their entries are complete: throws what is wrong with them together, makes
-  /// `mine`, which is number `part`, final, and returns the shape. Gives the same on every rank.
+  /// Requires complete entries and the tallies of all parts. Checks them against each other, throwing on
+  /// inconsistencies, makes `mine` (part number `part`) final, and returns the shape. Same result on every rank.
   [[nodiscard]] virtual Extents settle(std::span<const Tally> tallies, std::int64_t part, Part& mine) const = 0;
 
  protected:
@@ -64,9 +63,9 @@ class EntryFile {
   std::int64_t most_bytes_ = 0;
 };
 
-/// The whole file by one process: its shape and its entries.
+/// The shape and entries of a whole file, read by one process.
 [[nodiscard]] std::pair<EntryFile::Extents, Entries> read_whole(const EntryFile& file, ElementType type);
-/// From the header, else by reading the file.
+/// From the header, otherwise by reading the file.
 [[nodiscard]] EntryFile::Extents find_shape(const EntryFile& file);
 
 }  // namespace tdsl::rt

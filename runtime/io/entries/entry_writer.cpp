@@ -42,7 +42,7 @@ std::unique_ptr<EntryWriter> EntryWriter::create(const std::string& path, Elemen
                                                  std::span<const std::int64_t> shape, Unfinished unfinished) {
   require_writable_rank(path, shape.size());
   const FileKind kind = writable_kind(path);
-  // Kinds follow from names, so the file that a link leads to must have the same one.
+  // The format follows from the name, so the target of a symbolic link must have the same one.
   OutputFile file = OutputFile::create(path, unfinished);
   if (readable_kind(file.path()) != kind)
     throw RunError("cannot write `" + path + "`: it is a link to `" + file.path() + "`, a file of another kind");

@@ -13,13 +13,13 @@
 
 namespace tdsl::rt {
 
-/// The same entries, ascending by their coordinates, which are unique.
+/// The entries in ascending order of their coordinates, which must be unique.
 [[nodiscard]] Entries sorted(const Entries& entries);
 
-/// What of a dense array has to be among the entries that are written.
+/// Which elements of a dense array are written as entries.
 enum class Written : std::uint8_t {
   kNonzeros,
-  kAllButZeros,  ///< -0, too: a file that has all elements has its sign
+  kAllButZeros,  ///< -0 is written, because a file with all elements preserves its sign
 };
 template <Element T>
 [[nodiscard]] bool is_written(T value, Written written) {
@@ -28,9 +28,9 @@ template <Element T>
   return value != T(0);
 }
 
-/// A file of entries (`.mtx`, `.tns`, `.npz`) that all ranks write, each those of a range of rows; ranges ascend with
-/// ranks, so the bytes are the same for every number of ranks. The order of calls on every rank, where `gather` gives
-/// every rank's numbers:
+/// A file of entries (`.mtx`, `.tns`, `.npz`) written by all ranks. Each rank writes a range of rows, in rank order, so
+/// the bytes do not depend on the number of ranks. Call order on every rank, where `gather` returns every rank's
+/// numbers:
 ///
 ///     rank 0: w = create(path, type, shape)     others: w = open(token)
 ///     first = w->take(sorted entries, rows)
@@ -60,7 +60,7 @@ class EntryWriter {
 
   /// Which elements are entries.
   [[nodiscard]] virtual Written written() const { return Written::kNonzeros; }
-  /// Formats the entries; nothing is written yet.
+  /// Formats the entries; writes nothing yet.
   [[nodiscard]] virtual Numbers take(const Entries& entries, Rows rows) = 0;
   [[nodiscard]] virtual Numbers write(std::span<const Numbers> all, std::int64_t rank) = 0;
   virtual void finish(std::span<const Numbers> all) = 0;
@@ -77,10 +77,10 @@ class EntryWriter {
   std::vector<std::int64_t> shape_;
 };
 
-/// Writes the entries by one process.
+/// Writes the entries from a single process.
 void write_entries(EntryWriter& writer, const Entries& entries);
 
-/// The elements of a dense array in C order that are written.
+/// The entries to write for a dense array in C order.
 template <Element T>
 [[nodiscard]] Entries nonzeros(std::span<const std::int64_t> shape, std::span<const T> elements,
                                Written written = Written::kNonzeros) {

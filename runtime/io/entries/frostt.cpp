@@ -12,10 +12,10 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Behind the last field of a line, or in a line of its own.
+/// True after the last field of a line, or in a comment line.
 bool is_remark(const Fields& fields) { return fields.at_end() || fields.front() == '#'; }
 
-/// The extents of a first line `# tdsl shape 4 2 3`.
+/// Parses the extents in a first line `# tdsl shape 4 2 3`.
 EntryFile::Extents parse_shape(const TextLines& lines, std::string_view line) {
   Fields fields(line.substr(kFrosttShape.size()));
   EntryFile::Extents shape;
@@ -33,7 +33,7 @@ struct Head {
   std::optional<EntryFile::Extents> shape;
 };
 
-/// The rank is how many extents the shape has, or else how many subscripts the first entry has.
+/// The rank is the number of extents in the shape line, otherwise the number of subscripts of the first entry.
 Head read_head(const OpenFile& file) {
   TextLines lines(file, 0, file.bytes());
   std::string_view line;

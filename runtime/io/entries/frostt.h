@@ -4,12 +4,12 @@
 
 namespace tdsl::rt {
 
-/// How the first line of a FROSTT file begins that says the shape: ours do, and to other readers it is a comment.
+/// Prefix of the first line of a FROSTT file with a shape: our extension, a comment to other readers.
 inline constexpr std::string_view kFrosttShape = "# tdsl shape";
 
-/// A FROSTT file (`.tns`): a line per entry, subscripts from 1, then the value; `#` begins a comment. Where no first
-/// line says the shape, an extent is at least the largest subscript. Numbers are read as the input's type, whatever it
-/// is; of bools all are 1.
+/// A FROSTT file (`.tns`): one entry per line, 1-based subscripts followed by the value; `#` starts a comment. Without
+/// a shape line, extents are bounded below by the largest subscripts. Numbers are parsed as the input's type; for bools
+/// every value must be 1.
 class FrosttFile : public EntryFile {
  public:
   explicit FrosttFile(OpenFile file);

@@ -16,7 +16,7 @@ namespace {
 
 using Header = MatrixMarketHeader;
 
-/// The next word in lower case, or "" at the end.
+/// The next word in lower case; "" at the end.
 std::string take_word(Fields& fields) {
   std::string word(fields.word());
   std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -24,7 +24,7 @@ std::string take_word(Fields& fields) {
   return word;
 }
 
-/// `%%MatrixMarket matrix coordinate real general`.
+/// Parses `%%MatrixMarket matrix coordinate real general`.
 void parse_banner(const TextLines& lines, std::string_view line, Header& header) {
   Fields fields(line);
   if (take_word(fields) != "%%matrixmarket")
@@ -63,7 +63,7 @@ void parse_banner(const TextLines& lines, std::string_view line, Header& header)
 
 bool is_comment(const Fields& fields) { return fields.at_end() || fields.front() == '%'; }
 
-/// How many values an array has; saturates.
+/// Number of values in an array; saturates.
 std::int64_t array_values(const Header& header) {
   const __int128 n = header.rows;
   __int128 count = n * header.columns;
@@ -110,7 +110,7 @@ class PartReader {
   PartReader(const OpenFile& file, const Header& header, std::int64_t first, std::int64_t last, Entries& entries)
       : header_(header), lines_(file, first, last), entries_(entries), form_(entries.form()) {}
 
-  /// Returns how many lines had an entry.
+  /// Returns the number of lines with an entry.
   std::int64_t coordinates() {
     std::int64_t count = 0;
     std::string_view line;
@@ -130,7 +130,7 @@ class PartReader {
     return count;
   }
 
-  /// Values alone. Their place in the file is not known yet: entries count from 0.
+  /// Reads bare values. Their position in the file is not known yet, so entries are numbered from 0.
   std::int64_t values() {
     std::int64_t count = 0;
     std::string_view line;
@@ -193,7 +193,7 @@ class PartReader {
   }
 
  public:
-  /// The value at (j, i) of a skew matrix; the least integer is its own, and so is 0.
+  /// The value at (j, i) of a skew-symmetric matrix; negation maps the least integer and 0 to themselves.
   static T mirrored(T value) {
     if constexpr (std::is_same_v<T, bool>) {
       return value;
@@ -212,7 +212,7 @@ class PartReader {
   const EntryForm form_;
 };
 
-/// Where the values of an array lie: number k of the file is at (i, j), and one further down next.
+/// Position of an array's values: value k of the file is at (i, j), and the next one is a row below.
 struct ArrayPlace {
   const Header& header;
   std::int64_t i = 0;
@@ -224,13 +224,13 @@ struct ArrayPlace {
       i = h.rows == 0 ? 0 : k % h.rows;
       return;
     }
-    while (j < header.columns && k >= height()) {  // the file has half as many values as columns squared
+    while (j < header.columns && k >= height()) {  // cheap: the file has about columns^2 / 2 values
       k -= height();
       ++j;
     }
     i = top() + k;
   }
-  /// The first row of column j that the file has.
+  /// First row of column j stored in the file.
   [[nodiscard]] std::int64_t top() const {
     if (header.symmetry == Header::Symmetry::kGeneral) return 0;
     return header.symmetry == Header::Symmetry::kSymmetric ? j : j + 1;

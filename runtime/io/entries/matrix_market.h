@@ -4,7 +4,7 @@
 
 namespace tdsl::rt {
 
-/// The head of a Matrix Market file:
+/// Header of a Matrix Market file:
 ///
 ///     %%MatrixMarket matrix coordinate real symmetric
 ///     % comments
@@ -13,20 +13,20 @@ struct MatrixMarketHeader {
   enum class Field : std::uint8_t { kReal, kInteger, kPattern };
   enum class Symmetry : std::uint8_t { kGeneral, kSymmetric, kSkew };
 
-  bool coordinate = true;  ///< else an array: values column by column, of symmetric ones from the diagonal down, of
-                           ///< skew ones below it
+  bool coordinate = true;  ///< otherwise an array: values column by column; a symmetric matrix starts at the diagonal,
+                           ///< a skew-symmetric one below it
   Field field = Field::kReal;
   Symmetry symmetry = Symmetry::kGeneral;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t lines = 0;        ///< that the file has: announced, or following from the shape
-  std::int64_t size_offset = 0;  ///< of the line with the sizes, in bytes
-  std::int64_t data_offset = 0;  ///< of what follows it
+  std::int64_t lines = 0;        ///< number of data lines: stated, or implied by the shape
+  std::int64_t size_offset = 0;  ///< byte offset of the size line
+  std::int64_t data_offset = 0;  ///< byte offset of the line after it
 };
 
-/// A Matrix Market file (`.mtx`). Symmetric and skew matrices are expanded, entry by entry: (i, j), then (j, i).
-/// `pattern` is 1. Real numbers are read as f32 or f64, integers as any number: a decimal has no width, and is rounded
-/// once.
+/// A Matrix Market file (`.mtx`). Symmetric and skew-symmetric matrices are expanded entry by entry: (i, j), then (j,
+/// i). `pattern` values are 1. Real numbers are read as f32 or f64, integers as any numeric type: decimal text has no
+/// width and is rounded once.
 class MatrixMarketFile : public EntryFile {
  public:
   explicit MatrixMarketFile(OpenFile file);

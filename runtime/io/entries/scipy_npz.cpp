@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kMostHeaderBytes = 1 << 16;
 
-/// The dictionary at the beginning of a `.npy` member; returns how many bytes come before the elements.
+/// Reads the dictionary of a `.npy` member; returns the number of bytes before the elements.
 std::int64_t take_dictionary(ZipReader& reader, std::string& dictionary) {
   std::array<unsigned char, 8> mark{};
   reader.read(std::as_writable_bytes(std::span(mark)));
@@ -27,7 +27,7 @@ std::int64_t take_dictionary(ZipReader& reader, std::string& dictionary) {
   return (mark[6] == 1 ? 10 : 12) + length;
 }
 
-/// The numbers of an array, one after the other, from `first` on and before `last`.
+/// The numbers of an array in sequence, from `first` to before `last`.
 class NumberStream {
  public:
   NumberStream(const OpenFile& file, const ZipMember& member, const NpyHeader& header, std::int64_t first,
@@ -47,7 +47,7 @@ class NumberStream {
   }
   NumberStream(const OpenFile& file, const ZipMember& member, const NpyHeader& header)
       : NumberStream(file, member, header, 0, header.shape.front(), true) {}
-  /// Where the next element lies; it stays until the next call.
+  /// Pointer to the next element, valid until the next call.
   [[nodiscard]] const std::byte* next() {
     const auto size = static_cast<std::size_t>(header_.bytes);
     if (at_ == end_) {
@@ -78,7 +78,7 @@ class NumberStream {
  private:
   ZipReader reader_;
   const NpyHeader& header_;
-  std::int64_t left_;  ///< bytes that are still to be read
+  std::int64_t left_;  ///< bytes not read yet
   std::vector<std::byte> buffer_;
   std::size_t at_ = 0;
   std::size_t end_ = 0;
@@ -181,7 +181,7 @@ EntryFile::Part ScipyFile::read(ElementType type, std::int64_t part, std::int64_
           if (column < 0 || column >= columns_)
             indices.fail("column " + std::to_string(column) + " is not one of 0 to " + std::to_string(columns_ - 1));
           const T value = static_cast<T>(load_npy<From>(data.next(), data_.header.swapped));
-          if (std::same_as<T, bool> && value == T(0)) continue;  // an entry of a bool is true
+          if (std::same_as<T, bool> && value == T(0)) continue;  // every entry of a bool is true
           std::byte* const entry = result.entries.append();
           form.set_coordinate(entry, 0, row);
           form.set_coordinate(entry, 1, column);
@@ -202,8 +202,8 @@ EntryFile::Part ScipyFile::read(ElementType type, std::int64_t part, std::int64_
   return result;
 }
 
-/// Parts of a stored member are each read by one rank; a deflated one is read from the front, and its last part has
-/// checked it.
+/// Each part of a stored member is read by a single rank; a deflated member is read from its beginning, and its last
+/// part has checked it.
 void ScipyFile::check_sums(std::span<const Tally> tallies, const Array& array, std::size_t column) const {
   if (array.member.method != 0) return;
   uLong sum = 0;

@@ -6,8 +6,8 @@
 
 namespace tdsl::rt {
 
-/// A matrix as `scipy.sparse.save_npz` writes it in CSR format (`.npz`), compressed or not. Ranks read the archive's
-/// members each from the beginning, because compressed ones have no other way, and keep their share of the entries.
+/// A CSR matrix written by `scipy.sparse.save_npz` (`.npz`), compressed or not. Every rank reads the archive's members
+/// from the beginning, because compressed ones allow no random access, and keeps its share of the entries.
 class ScipyFile : public EntryFile {
  public:
   explicit ScipyFile(OpenFile file);
@@ -19,7 +19,7 @@ class ScipyFile : public EntryFile {
   [[nodiscard]] Extents settle(std::span<const Tally> tallies, std::int64_t part, Part& mine) const override;
 
  private:
-  /// An array of one dimension in the archive.
+  /// A one-dimensional array in the archive.
   struct Array {
     ZipMember member;
     NpyHeader header;

@@ -6,9 +6,9 @@
 
 namespace tdsl::rt {
 
-/// Matrix Market (coordinate, general) and FROSTT: a line per entry, subscripts from 1, numbers as the shortest text
-/// that reads back. Bools are a pattern, in FROSTT ones. The first line of a FROSTT file is a comment that says the
-/// shape.
+/// Matrix Market (coordinate, general) and FROSTT: one entry per line, 1-based subscripts, numbers in their shortest
+/// round-trip representation. Bools are written as a pattern, in FROSTT as ones. The first line of a FROSTT file is a
+/// comment with the shape.
 class TextEntryWriter : public EntryWriter {
  public:
   TextEntryWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape, bool matrix_market)

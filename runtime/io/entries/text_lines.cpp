@@ -28,7 +28,7 @@ TextLines::TextLines(const OpenFile& file, std::int64_t first, std::int64_t last
       last_(std::min(last, file.bytes())),
       buffer_bytes_(buffer_bytes),
       buffer_(std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(buffer_bytes) + 1)) {
-  // A line that begins before the range belongs to the range before, also where its end is the byte before ours.
+  // A line that begins before the range belongs to the previous range, even if it ends at the byte just before ours.
   buffer_offset_ = std::max<std::int64_t>(first - 1, 0);
   at_ = end_ = buffer_.get();
   line_offset_ = buffer_offset_;
@@ -65,7 +65,7 @@ bool TextLines::next(std::string_view& line) {
     searched = end_ - at_;
     if (buffer_offset_ + (end_ - buffer_.get()) < file_.bytes()) {
       refill();
-    } else {  // the last line has no end
+    } else {  // the last line has no terminator
       newline = end_;
       *newline = '\n';
     }

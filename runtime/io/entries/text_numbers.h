@@ -12,7 +12,7 @@
 
 #include "runtime/types.h"
 
-/// Fields of a line, separated by blanks and tabs.
+/// Parsing of fields separated by blanks and tabs.
 namespace tdsl::rt {
 
 [[nodiscard]] inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -24,7 +24,7 @@ class Fields {
 
   [[nodiscard]] bool at_end() const { return at_ == end_; }
   [[nodiscard]] char front() const { return *at_; }
-  /// The next field as text, for messages and words; empty at the end.
+  /// The next field as text, without taking it; empty at the end.
   [[nodiscard]] std::string_view word() const {
     const char* last = at_;
     while (last != end_ && !is_blank(*last)) ++last;
@@ -34,10 +34,10 @@ class Fields {
     at_ += word().size();
     skip_blanks();
   }
-  /// An unsigned integer of at most 18 digits; false, and nothing is taken, where the field is something else.
+  /// Takes an unsigned integer of at most 18 digits; if the field is anything else, returns false and takes nothing.
   [[nodiscard]] bool take_count(std::int64_t& value) {
     const char* p = at_;
-    std::uint64_t x = 0;  // of too many digits anything
+    std::uint64_t x = 0;  // arbitrary if there are too many digits
     while (p != end_ && static_cast<unsigned char>(*p - '0') < 10) x = x * 10 + static_cast<std::uint64_t>(*p++ - '0');
     if (p == at_ || p - at_ > 18 || !ends_at(p)) return false;
     value = static_cast<std::int64_t>(x);
@@ -45,8 +45,8 @@ class Fields {
     return true;
   }
   enum class Number : std::uint8_t { kGood, kMalformed, kTooLarge };
-  /// A number of type T in decimal: an integer, or anything `strtod` knows but hexadecimal; a float's value is the
-  /// nearest one to the text. Takes nothing unless it is good.
+  /// Takes a decimal number of type T: an integer, or anything `strtod` accepts except hexadecimal; floats are
+  /// correctly rounded. Takes nothing if the field is invalid.
   template <class T>
   [[nodiscard]] Number take_number(T& value) {
     const char* first = at_;
@@ -55,7 +55,7 @@ class Fields {
     if (error == std::errc::result_out_of_range) {
       if (!ends_at(last)) return Number::kMalformed;
       if constexpr (std::is_floating_point_v<T>) {
-        // from_chars does not say which side of the range was left.
+        // from_chars does not distinguish overflow from underflow.
         const double x = std::strtod(std::string(first, last).c_str(), nullptr);
         if (std::abs(x) < 1.0) {
           value = static_cast<T>(x);

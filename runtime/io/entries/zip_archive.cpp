@@ -34,7 +34,7 @@ std::uint64_t number(std::string_view bytes, std::size_t at, int size) {
   return x;
 }
 
-/// A size or offset, which must fit the file's arithmetic.
+/// Reads a size or offset, which must fit the file's arithmetic.
 std::int64_t size_in(const OpenFile& file, std::string_view bytes, std::size_t at, int size) {
   const std::uint64_t x = number(bytes, at, size);
   if (x > std::uint64_t{1} << 60) fail_archive(file, "a size in its directory is too large");
@@ -63,7 +63,7 @@ Directory find_directory(const OpenFile& file) {
   return directory;
 }
 
-/// Sizes that do not fit 32 bits are in an extra field, in a fixed order.
+/// Sizes that exceed 32 bits are in an extra field, in a fixed order.
 void read_wide_sizes(const OpenFile& file, std::string_view extra, ZipMember& member) {
   while (extra.size() >= 4) {
     const std::size_t size = number(extra, 2, 2);

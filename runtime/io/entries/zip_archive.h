@@ -18,15 +18,15 @@ struct ZipMember {
   std::string name;
   int method = 0;
   std::uint32_t crc = 0;
-  std::int64_t packed = 0;  ///< bytes in the archive
-  std::int64_t bytes = 0;   ///< of its contents
+  std::int64_t packed = 0;  ///< compressed size
+  std::int64_t bytes = 0;   ///< uncompressed size
   std::int64_t local_offset = 0;
 };
 
-/// The directory of an archive, 64-bit sizes included. Throws RunError naming the file where it is damaged.
+/// The directory of an archive, including 64-bit sizes. Throws a RunError that names the file if it is damaged.
 [[nodiscard]] std::vector<ZipMember> zip_members(const OpenFile& file);
 
-/// Reads a member from its beginning to its end. Memory is two buffers, whatever the archive promises.
+/// Reads a member sequentially. Memory: two buffers, independent of sizes stated in the archive.
 class ZipReader {
  public:
   ZipReader(const OpenFile& file, const ZipMember& member);
@@ -34,15 +34,15 @@ class ZipReader {
   ZipReader(const ZipReader&) = delete;
   ZipReader& operator=(const ZipReader&) = delete;
 
-  /// Bytes that are left.
+  /// Bytes not read yet.
   [[nodiscard]] std::int64_t left() const { return left_; }
-  /// Fills `bytes`; fewer are an error.
+  /// Fills `bytes`; a shorter member is an error.
   void read(std::span<std::byte> bytes);
-  /// Of a stored member nothing is read. The checksum begins anew behind what is jumped over.
+  /// Skips bytes; does not read them if the member is stored. Restarts the checksum after them.
   void skip(std::int64_t bytes);
-  /// Throws if all bytes of the contents were read and their checksum is not the directory's.
+  /// Throws if the whole contents were read and their checksum differs from the directory's.
   void check_sum() const;
-  /// Of the bytes that were read since the beginning or since some were jumped over.
+  /// Checksum of the bytes read since the beginning or the last skip.
   [[nodiscard]] std::uint32_t sum() const { return crc_; }
   [[nodiscard]] std::int64_t summed_bytes() const { return summed_; }
   template <class T>
@@ -58,7 +58,7 @@ class ZipReader {
 
   const OpenFile& file_;
   ZipMember member_;
-  std::int64_t at_ = 0;  ///< in the archive, of the next packed byte
+  std::int64_t at_ = 0;  ///< archive offset of the next packed byte
   std::int64_t packed_left_ = 0;
   std::int64_t left_ = 0;
   std::uint32_t crc_ = 0;

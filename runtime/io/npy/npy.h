@@ -12,63 +12,63 @@
 #include "runtime/io/tensor/tensor_file.h"
 #include "runtime/types.h"
 
-/// NumPy's `.npy` files, read and written in parallel: every rank touches its own boxes only, with no MPI in here.
-/// All errors the user can cause are thrown as RunError (exit code 1) and name the file.
+/// NumPy's `.npy` files, read and written in parallel: every rank accesses only its own boxes, without MPI. User errors
+/// are thrown as RunError (exit code 1) and name the file.
 namespace tdsl::rt {
 
-/// How the elements lie in a `.npy` file.
+/// Element layout of a `.npy` file.
 struct NpyHeader {
   char kind = 'f';       ///< 'b' bool, 'i' signed, 'u' unsigned, 'f' floating
-  int bytes = 8;         ///< of one element
-  bool swapped = false;  ///< stored in the other byte order than this machine's
-  bool fortran = false;  ///< first index fastest
+  int bytes = 8;         ///< element size
+  bool swapped = false;  ///< byte order differs from this machine's
+  bool fortran = false;  ///< column-major
   std::vector<std::int64_t> shape;
-  std::int64_t data_offset = 0;  ///< of the first element, from the start of the file
+  std::int64_t data_offset = 0;  ///< file offset of the first element
 
   [[nodiscard]] std::int64_t element_count() const;
-  /// The file's type in words: "bool", "i16", "u64", "f32".
+  /// Type name as in the language: "bool", "i16", "u64", "f32".
   [[nodiscard]] std::string type_name() const;
-  /// Whether the elements may be read as `to`. Widening follows NumPy's 'safe' casting: bool to anything, an
-  /// integer to any type that holds all its values, f32 to f64, and every integer to f64 (i64 and u64 round there, as
-  /// in NumPy). i32, i64, u32, u64 to f32 and f64 to f32 are narrowing.
+  /// True if the elements can be read as `to`. Widening follows NumPy's 'safe' casting: bool to anything, an integer to
+  /// any type that holds all its values, f32 to f64, and every integer to f64 (i64 and u64 are rounded, as in NumPy).
+  /// i32, i64, u32, u64 to f32 and f64 to f32 are narrowing.
   [[nodiscard]] bool widens_to(ElementType to) const;
 };
 
-/// The smallest type of the language that holds every value of such elements (u64 has only f64).
+/// The smallest TDSL type that holds all values of the elements (f64 for u64).
 [[nodiscard]] ElementType type_of(const NpyHeader& elements);
-/// Throws the error that names both types unless the elements widen to `to`. `name` is the input's name in the program,
-/// `path` the file's.
+/// Throws an error that names both types unless the elements widen to `to`. `name`: the program's input; `path`: the
+/// file.
 void require_widening(const NpyHeader& elements, ElementType to, std::string_view name, const std::string& path);
 
-/// Reads a box of elements that lie in an open file as the header says. Neighbouring rows are fetched with one pread of
-/// up to 4 MiB.
+/// Reads a box of elements from an open file laid out according to the header. Adjacent rows are combined into one
+/// pread of up to 4 MiB.
 void read_dense(int fd, const NpyHeader& header, const std::string& path, ElementType to, ExtentSpan lo, ExtentSpan hi,
                 void* dst, ExtentSpan strides);
-/// Converts elements that have been read, in C order, into memory of any strides. Their extents are hi - lo of a box.
+/// Converts elements in C order, already read, into strided memory. `extents`: hi - lo of the box.
 void scatter_dense(const std::byte* from, const NpyHeader& elements, ElementType to, ExtentSpan extents, void* dst,
                    ExtentSpan strides);
-/// The same for a box of them.
+/// The same for a box within the elements.
 void scatter_box(const std::byte* from, const NpyHeader& elements, ElementType to, ExtentSpan extents, ExtentSpan lo,
                  ExtentSpan hi, void* dst, ExtentSpan strides);
-/// Writes a box of elements of type `from` into a file where an array of that shape begins at `offset`, in C order.
+/// Writes a box of elements of type `from` into an array of the given shape in C order, which begins at `offset` in the
+/// file.
 WriteCount write_dense(int fd, ExtentSpan shape, std::int64_t offset, const std::string& path, ElementType from,
                        ExtentSpan lo, ExtentSpan hi, const void* src, ExtentSpan strides);
 
-/// Parses the dictionary of a header, e.g. `{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }`, without
-/// `data_offset`. `path` is only for messages.
+/// Parses a header's dictionary, e.g. `{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }`; does not set
+/// `data_offset`. `path` is for messages.
 [[nodiscard]] NpyHeader parse_npy_dictionary(std::string_view text, const std::string& path);
 
-/// The whole header NumPy would write for a C-order array, version 1.0: magic, dictionary, padding
-/// to a multiple of 64 bytes. The file continues with the elements.
+/// The complete header that NumPy writes for a C-order array, version 1.0: magic, dictionary, padding to a multiple of
+/// 64 bytes. The elements follow it.
 [[nodiscard]] std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> shape);
 
-/// One open `.npy` file. What is read is the file that was opened, also after another one has taken its name.
-/// Neighbouring rows are fetched with one pread of up to 4 MiB. A file that was written to after its header was read is
-/// an error: its elements may belong to different arrays.
+/// An open `.npy` file; stays on the opened file even if another one takes its name. Adjacent rows are combined into
+/// one pread of up to 4 MiB. A file modified after its header was read is an error, because its elements may be from
+/// different arrays.
 class NpyReader final : public TensorReader {
  public:
-  /// Opens the file, which must be a regular one, reads its header and checks that it has exactly the size it
-  /// announces.
+  /// Opens the file, which must be regular, reads its header, and checks that its size is exactly the one announced.
   explicit NpyReader(std::string path) : NpyReader(OpenFile(std::move(path))) {}
   explicit NpyReader(OpenFile file);
 
@@ -89,23 +89,23 @@ class NpyReader final : public TensorReader {
   NpyHeader header_;
 };
 
-/// One `.npy` file being written by all ranks. It has no name, or a temporary one in the target's directory, until rank
-/// 0 commits it. Bytes are the same for every number of ranks.
+/// A `.npy` file written by all ranks. It is unnamed, or has a temporary name in the target's directory, until rank 0
+/// commits it. The bytes do not depend on the number of ranks.
 class NpyWriter final : public TensorWriter {
  public:
-  /// Creates the file, reserves the space and writes the header. An unwritable directory, a target that is not a
-  /// regular file and a full disk are found here, before anything is computed. `--dry-run` creates and discards. A file
-  /// system without unnamed files gets a named one.
+  /// Creates the file, reserves space and writes the header. Detects an unwritable directory, a target that is not a
+  /// regular file, and a full disk before anything is computed. `--dry-run` creates and discards. On a file system
+  /// without unnamed files the file gets a temporary name.
   [[nodiscard]] static NpyWriter create(const std::string& path, ElementType type, std::span<const std::int64_t> shape,
                                         Unfinished unfinished = Unfinished::kUnnamed);
-  /// Opens the file another process created. Throws if it is not visible from here (no shared file system).
+  /// Opens a file created by another process. Throws if it is not visible here (no shared file system).
   [[nodiscard]] static NpyWriter open(std::string_view token);
 
   [[nodiscard]] std::string token() const override;
   [[nodiscard]] const std::string& path() const { return file_.path(); }
   [[nodiscard]] ElementType type() const override { return type_; }
   [[nodiscard]] const Extents& shape() const override { return shape_; }
-  /// As those of OutputFile.
+  /// See OutputFile.
   void sync() const override { file_.sync(); }
   void commit() override { file_.commit(); }
   void discard() noexcept { file_.discard(); }

@@ -10,7 +10,7 @@
 #include "runtime/check.h"
 #include "runtime/io/npy/npy.h"
 
-/// Elements as they are stored in `.npy` data.
+/// Element types in `.npy` data.
 namespace tdsl::rt {
 
 template <class T>

@@ -12,7 +12,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "file headers are written for little-endian machines");
 
-/// A reader of the few Python literals a header consists of.
+/// A parser for the Python literals used in headers.
 class DictionaryParser {
  public:
   DictionaryParser(std::string_view text, const std::string& path) : text_(text), path_(path) {}
@@ -151,7 +151,7 @@ NpyHeader parse_npy_dictionary(std::string_view text, const std::string& path) {
     throw RunError("`" + path + "` has " + std::to_string(header.shape.size()) + " dimensions; at most " +
                    std::to_string(kMaxRank) + " are supported");
   }
-  // Extents multiply to a size in bytes below 2^63 even when a zero hides the product.
+  // The product of the extents in bytes must be below 2^63, even if an extent of zero makes the actual size zero.
   std::int64_t bytes = header.bytes;
   for (const std::int64_t extent : header.shape) {
     if (extent != 0 && __builtin_mul_overflow(bytes, extent, &bytes)) {
@@ -170,7 +170,8 @@ std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> sha
     dictionary += (d + 1 < shape.size() || shape.size() == 1) ? "," : "";
   }
   dictionary += "), }";
-  // Rank 8 with 19-digit extents stays below 300 characters: version 1.0, whose length field has 16 bits, always fits.
+  // Rank 8 with 19-digit extents stays below 300 characters, so the 16-bit length field of version 1.0 is always
+  // sufficient.
   constexpr std::size_t kPrefix = 10, kAlignment = 64;
   const std::size_t unpadded = kPrefix + dictionary.size() + 1;
   dictionary.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');

@@ -16,9 +16,9 @@ namespace tdsl::rt {
 namespace {
 
 constexpr std::int64_t kReadBufferBytes = std::int64_t{4} << 20;
-// Rows closer together than this are fetched with one read that includes the gap.
+// Rows separated by at most this gap are read together, including the gap.
 constexpr std::int64_t kGapBytes = std::int64_t{16} << 10;
-// Rows of at least this size that need no conversion go straight into the destination.
+// Rows of at least this size that need no conversion are read directly into the destination.
 constexpr std::int64_t kDirectReadBytes = std::int64_t{256} << 10;
 
 constexpr std::size_t kRowsPerRead = 16384;
@@ -52,7 +52,7 @@ NpyHeader read_header(int fd, const std::string& path, std::int64_t file_bytes) 
   return header;
 }
 
-/// `f64[4, 5]`, with the file's own type.
+/// `f64[4, 5]`, with the type in the file.
 std::string described(const NpyHeader& header) {
   std::string text = header.type_name() + "[";
   for (std::size_t d = 0; d < header.shape.size(); ++d) {
@@ -69,7 +69,7 @@ void convert_row(const std::byte* from, bool swapped, To* to, std::int64_t strid
   }
 }
 
-/// Collects neighbouring rows and fetches each group with one read.
+/// Groups adjacent rows and reads each group with one call.
 template <class From, class To>
 class RowFetcher {
  public:
@@ -155,7 +155,7 @@ ElementType type_of(const NpyHeader& elements) {
 bool NpyHeader::widens_to(ElementType to) const {
   if (kind == 'b' || to == ElementType::kF64) { return true; }
   if (kind == 'f') { return to == ElementType::kF32 && bytes == 4; }
-  // An unsigned integer needs one bit more than a signed one of its size.
+  // An unsigned integer needs one bit more than a signed one of the same size.
   const int bits = 8 * bytes - (kind == 'i' ? 1 : 0);
   switch (to) {
     case ElementType::kI32: return bits <= 31;

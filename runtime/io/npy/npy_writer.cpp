@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kWriteBufferBytes = std::int64_t{4} << 20;
 constexpr std::int64_t kDirectWriteBytes = std::int64_t{64} << 10;
 
-/// Packs neighbouring rows and writes each group with one call.
+/// Packs adjacent rows and writes each group with one call.
 template <class T>
 class RowWriter {
  public:

@@ -12,9 +12,9 @@ namespace tdsl::rt {
 
 namespace {
 
-constexpr std::int64_t kLocalHeaderBytes = 30 + 20;  // and the name; sizes are in the extra field, 8 bytes each
+constexpr std::int64_t kLocalHeaderBytes = 30 + 20;  // plus the name; sizes are in the extra field, 8 bytes each
 
-/// Little-endian numbers of a zip archive.
+/// A zip record of little-endian numbers.
 class Record {
  public:
   Record& u16(std::uint64_t x) { return put(x, 2); }
@@ -33,7 +33,7 @@ class Record {
   }
 };
 
-/// zlib takes sizes of 32 bits.
+/// zlib takes 32-bit sizes.
 std::uint64_t crc_of(std::uint64_t crc, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const std::size_t n = std::min<std::size_t>(bytes.size(), std::size_t{1} << 30);

@@ -7,9 +7,9 @@
 
 namespace tdsl::rt {
 
-/// What `scipy.sparse.save_npz(…, compressed=False)` writes of a CSR matrix: a zip archive with indices, indptr,
-/// format, shape and data as
-/// `.npy` members. Members are stored, so that ranks write their parts of each where they belong.
+/// A CSR matrix in the format of `scipy.sparse.save_npz(…, compressed=False)`: a zip archive with indices, indptr,
+/// format, shape and data as `.npy` members. Members are stored uncompressed, so that ranks write their parts of each
+/// directly at their final offsets.
 class NpzWriter : public EntryWriter {
  public:
   NpzWriter(OutputFile file, ElementType type, std::vector<std::int64_t> shape)
@@ -22,15 +22,15 @@ class NpzWriter : public EntryWriter {
  private:
   struct Member {
     std::string name;
-    std::string head;               ///< of the .npy, and all of it of small members
-    std::int64_t bytes = 0;         ///< of what follows it
-    std::int64_t local_offset = 0;  ///< of its local header
+    std::string head;               ///< .npy header; for small members the whole contents
+    std::int64_t bytes = 0;         ///< bytes after the head
+    std::int64_t local_offset = 0;  ///< offset of its local header
     [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(head.size()) + bytes; }
     [[nodiscard]] std::int64_t data_offset() const;
   };
   void lay_out(std::int64_t entries);
 
-  bool wide_ = false;  ///< indices have 8 bytes
+  bool wide_ = false;  ///< 8-byte indices
   std::vector<Member> members_;
   std::vector<std::byte> indices_, data_;
   std::vector<std::int64_t> row_counts_;

@@ -9,16 +9,16 @@
 
 namespace tdsl::rt {
 
-/// A run of elements that is contiguous in a file.
+/// A run of elements contiguous in a file.
 struct FileRow {
-  std::int64_t file_index = 0;     ///< of its first element, counted in elements from the first of the file
+  std::int64_t file_index = 0;     ///< of its first element, in elements from the first in the file
   std::int64_t memory_offset = 0;  ///< of its first element, in elements
   std::int64_t count = 0;
-  std::int64_t memory_stride = 1;  ///< between neighbours, in elements
+  std::int64_t memory_stride = 1;  ///< between adjacent elements, in elements
 };
 
-/// The rows of a box of a dense file, in the order they lie in the file. A row runs along the file's fastest dimension,
-/// and over whole rows that follow each other in memory, too.
+/// The rows of a box of a dense file, in file order. A row runs along the file's fastest dimension, and over several
+/// whole rows if they are also consecutive in memory.
 class BoxRows {
  public:
   /// `shape`, `lo`, `hi` and `strides` (of memory) have one entry per dimension. Checks 0 <= lo <= hi <= shape.
@@ -44,7 +44,7 @@ class BoxRows {
     if (first_.count == 0) { rows_ = 0; }
   }
 
-  /// Calls `f(FileRow)` for every row that is not empty.
+  /// Calls `f(FileRow)` for every non-empty row.
   template <class F>
   void for_each(F&& f) const {
     std::array<std::int64_t, kMaxRank> x{};
@@ -63,7 +63,7 @@ class BoxRows {
   }
 
  private:
-  /// Rows that follow each other in the file and in memory become one.
+  /// Merges rows that are consecutive both in the file and in memory.
   void join_rows() {
     while (rank_ > 1 && extent_[0] == file_stride_[1] && memory_stride_[1] == extent_[0] * memory_stride_[0]) {
       extent_[0] *= extent_[1];

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kPieceBytes = std::int64_t{4} << 20;
 
-/// As HDF5 understands it: one slash before every name, none at the end.
+/// Normalised as in HDF5: one slash before every name, none at the end.
 std::string normal_dataset(std::string_view name) {
   std::string normal;
   while (!name.empty()) {
@@ -33,8 +33,8 @@ std::string normal_dataset(std::string_view name) {
   throw RunError("`" + path + "` cannot be read: " + what);
 }
 
-/// In the installation that TDSL_HOME names, else where the executable looks for libraries: in the one that has built
-/// it.
+/// Searches the installation named by TDSL_HOME, otherwise the executable's library path, i.e. the installation that
+/// built it.
 void* load_plugin() {
   const char* const name = "libtdsl_hdf5.so";
   if (const char* const home = std::getenv("TDSL_HOME")) {
@@ -71,8 +71,8 @@ NpyHeader header_of(const Hdf5Layout& layout, const std::string& path) {
   return header;
 }
 
-/// What is read at once where the library reads: whole chunks, as many as fit, more along the last dimensions. A chunk
-/// is unpacked whole.
+/// Extents of one read through the library: whole chunks, because a chunk is decompressed as a whole; as many as fit,
+/// preferably along the last dimensions.
 Extents piece_of(const Hdf5Layout& layout) {
   Extents piece = layout.chunk;
   if (piece.empty()) piece.assign(layout.shape.size(), 1);
@@ -120,7 +120,7 @@ Hdf5Reader::Hdf5Reader(const std::string& path) : path_(path), file_(hdf5_name(p
   piece_ = piece_of(dataset_->layout());
 }
 
-/// A box within one piece.
+/// Reads a box within one piece.
 void Hdf5Reader::read_piece(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) const {
   Extents extents(lo.size());
   auto bytes = static_cast<std::size_t>(header_.bytes);
@@ -135,8 +135,8 @@ void Hdf5Reader::read_piece(ElementType to, ExtentSpan lo, ExtentSpan hi, void* 
   scatter_dense(elements.get(), header_, to, extents, dst, strides);
 }
 
-/// A part, from `lo` to `hi`, of the chunk that begins at `first`: only its bytes are the library's. False if it is not
-/// stored.
+/// Reads the part from `lo` to `hi` of the chunk that begins at `first`; the library only supplies its bytes. False if
+/// the chunk is not stored.
 bool Hdf5Reader::read_packed(ElementType to, ExtentSpan first, ExtentSpan lo, ExtentSpan hi, void* dst,
                              ExtentSpan strides) const {
   const Hdf5Layout& layout = dataset_->layout();

@@ -11,19 +11,19 @@
 #include "runtime/io/tensor/hdf5_plugin.h"
 #include "runtime/io/tensor/tensor_file.h"
 
-// Datasets of HDF5 files, `results.h5:/run/C`. Every rank reads and writes its own part, without MPI-IO and without
-// waiting for others.
+// Datasets of HDF5 files, `results.h5:/run/C`. Every rank reads and writes its own part, without MPI-IO and
+// independently of the others.
 
 namespace tdsl::rt {
 
 struct Hdf5Name {
   std::string file;
-  std::string dataset;  ///< `/run/C`; empty if the path names none
+  std::string dataset;  ///< `/run/C`; empty if the path has none
 };
-/// Nothing if the path names no HDF5 file (`.h5` or `.hdf5`).
+/// Empty if the path does not name an HDF5 file (`.h5` or `.hdf5`).
 [[nodiscard]] std::optional<Hdf5Name> hdf5_name(const std::string& path);
 
-/// Loads the library at the first call. Throws RunError, for the user of `path`, where it is not found.
+/// Loads the library on first use. Throws a RunError for `path` if it is not found.
 [[nodiscard]] const Hdf5Plugin& hdf5_plugin(const std::string& path);
 
 class Hdf5Reader final : public TensorReader {
@@ -49,17 +49,17 @@ class Hdf5Reader final : public TensorReader {
   std::string path_;
   OpenFile file_;
   std::unique_ptr<const Hdf5Dataset> dataset_;
-  NpyHeader header_;  ///< of the dataset as if it were one array
-  Extents piece_;     ///< edges of what is read at once
+  NpyHeader header_;  ///< of the dataset as if it were contiguous
+  Extents piece_;     ///< extents of one read
 };
 
-/// Datasets of one file have one temporary file, and the first that is committed gives it its name: all of them must
-/// have been synced.
+/// The datasets of one file share a temporary file. The first commit gives the file its name, so all datasets must be
+/// synced before.
 class Hdf5Writer final : public TensorWriter {
  public:
-  /// Rank 0: datasets that this process has not committed yet share the file.
+  /// On rank 0. Shares the file with datasets that this process has not committed yet.
   [[nodiscard]] static std::shared_ptr<Hdf5Writer> create(const std::string& path, ElementType type, ExtentSpan shape);
-  /// Null unless the token is an Hdf5Writer's.
+  /// Null unless the token is from an Hdf5Writer.
   [[nodiscard]] static std::shared_ptr<Hdf5Writer> open(std::string_view token);
 
   [[nodiscard]] std::string token() const override;
@@ -82,8 +82,8 @@ class Hdf5Writer final : public TensorWriter {
   std::int64_t offset_ = 0;
 };
 
-/// A file is replaced whole: throws RunError where that would lose a dataset that none of a run's outputs writes, or
-/// where two of them have one place. `outputs` are the paths of all, of other kinds too.
+/// A file is replaced as a whole: throws RunError if that would lose a dataset not written by the run's outputs, or if
+/// two outputs name the same dataset. `outputs`: paths of all outputs of the run, in any format.
 void require_hdf5_target(const std::string& path, std::span<const std::string> outputs);
 
 }  // namespace tdsl::rt

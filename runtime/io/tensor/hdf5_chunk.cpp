@@ -20,8 +20,8 @@ std::vector<std::byte> inflated(const std::vector<std::byte>& bytes, std::size_t
   return whole;
 }
 
-/// The first bytes of all elements are stored first, then the second ones, and so on; what is no whole element comes
-/// last.
+/// Reverses the shuffle filter: the first bytes of all elements are stored first, then the second ones, and so on; an
+/// incomplete element is at the end.
 std::vector<std::byte> unshuffled(const std::vector<std::byte>& bytes, std::size_t width) {
   std::vector<std::byte> elements(bytes);
   const std::size_t count = bytes.size() / width;

@@ -7,8 +7,8 @@
 
 namespace tdsl::rt {
 
-/// Undoes the filters of a chunk, the last one first, but for those with a bit in `skipped`. Afterwards it has so many
-/// bytes. Throws std::runtime_error, whose text does not name the file, for what is not packed so.
+/// Reverses the filters of a chunk, last to first, except those with a bit in `skipped`. The result must have `size`
+/// bytes. Throws std::runtime_error, without the file's name, if the data is invalid.
 void unpack_chunk(std::vector<std::byte>& bytes, const Hdf5Layout& layout, unsigned skipped, std::size_t size);
 
 }  // namespace tdsl::rt

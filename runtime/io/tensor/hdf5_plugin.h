@@ -7,28 +7,28 @@
 #include <string>
 #include <vector>
 
-// What libtdsl_hdf5.so (runtime/hdf5) does for us. Linking libhdf5 would cost every program 30 ms at its start, so it
-// is loaded when a file's name asks for it. The library is serial: it reads and writes what describes datasets;
-// elements are read and written at their places in the file wherever it can say where they are.
+// Interface of libtdsl_hdf5.so (runtime/hdf5). Linking libhdf5 would cost every program 30 ms at start, so it is loaded
+// when a file name requires it. The library is serial and handles metadata; elements are read and written directly at
+// their file offsets wherever these are known.
 
 namespace tdsl::rt {
 
-/// How the elements of a dataset are stored.
+/// Storage layout of a dataset.
 struct Hdf5Layout {
   char kind = 'f';  ///< as in NpyHeader
   int bytes = 8;
   bool swapped = false;
   std::vector<std::int64_t> shape;
-  std::int64_t offset = -1;         ///< in the file, of elements in C order; -1: they are not stored so
-  std::vector<std::int64_t> chunk;  ///< edges of chunks; empty: there are none
+  std::int64_t offset = -1;         ///< file offset of elements in C order; -1: not contiguous
+  std::vector<std::int64_t> chunk;  ///< chunk extents; empty: not chunked
   std::vector<std::int64_t>
-      chunk_offsets;  ///< of chunks in C order, -1 where the library has to read one; empty: nothing is known of any
+      chunk_offsets;  ///< of chunks in C order, -1 for a chunk that must be read through the library; empty: unknown
   enum class Filter : std::uint8_t { kShuffle, kDeflate };
-  bool packed = false;  ///< chunks can be had as they are stored (`read_chunk`), which is whole, after these filters
-  std::vector<Filter> filters;  ///< in the order in which they were applied
+  bool packed = false;          ///< raw chunks are available (`read_chunk`): whole chunks, to which these filters apply
+  std::vector<Filter> filters;  ///< in order of application
 };
 
-/// A dataset open for reading. What fails throws std::runtime_error, whose text does not name the file.
+/// A dataset open for reading. Errors are std::runtime_error without the file's name.
 class Hdf5Dataset {
  public:
   Hdf5Dataset() = default;
@@ -37,11 +37,10 @@ class Hdf5Dataset {
   virtual ~Hdf5Dataset() = default;
 
   [[nodiscard]] const Hdf5Layout& layout() const { return layout_; }
-  /// Reads a box that is not empty, in C order and this machine's byte order. One thread of the process at a time is in
-  /// the library.
+  /// Reads a non-empty box, in C order and native byte order. Calls into the library are serialised within the process.
   virtual void read(std::span<const std::int64_t> lo, std::span<const std::int64_t> hi, std::byte* to) const = 0;
-  /// Of a `packed` dataset: the bytes of the chunk that begins there, and a bit for every filter that was not applied
-  /// to it. False if it is not stored.
+  /// For a `packed` dataset: the raw bytes of the chunk that begins at `first`, and a bit for every filter that was not
+  /// applied to it. False if the chunk is not stored.
   virtual bool read_chunk(std::span<const std::int64_t> first, std::vector<std::byte>& stored,
                           unsigned& skipped) const = 0;
 
@@ -56,18 +55,18 @@ class Hdf5Plugin {
   Hdf5Plugin& operator=(const Hdf5Plugin&) = delete;
   virtual ~Hdf5Plugin() = default;
 
-  /// `file` may be an open descriptor's name in /proc.
+  /// `file` may be a descriptor's name in /proc.
   [[nodiscard]] virtual std::unique_ptr<const Hdf5Dataset> open(const std::string& file,
                                                                 const std::string& dataset) const = 0;
-  /// The names of a file's datasets, from the root on; nothing where it is no HDF5 file.
+  /// Full names of a file's datasets; empty if it is not an HDF5 file.
   [[nodiscard]] virtual std::vector<std::string> datasets(const std::string& file) const = 0;
-  /// Adds a dataset, with the groups on its way, to a file, which is made empty where it is the `first`. Its elements
-  /// are all there, in C order, and have no values yet: returns where they begin.
+  /// Adds a dataset, creating its parent groups, to a file, which is truncated for the `first` dataset. Space for its
+  /// elements is allocated contiguously in C order but not initialised; returns its offset.
   virtual std::int64_t create(const std::string& file, bool first, const std::string& dataset, char kind, int bytes,
                               std::span<const std::int64_t> shape) const = 0;
 };
 
-/// The one function of the library. Its name changes with what is above.
+/// The library's only exported function. Its name changes with the interface above.
 extern "C" __attribute__((visibility("default"))) const Hdf5Plugin* tdsl_hdf5_plugin_2();
 
 }  // namespace tdsl::rt

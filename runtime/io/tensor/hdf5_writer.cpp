@@ -14,15 +14,14 @@
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/tensor/hdf5.h"
 
-// Note [Datasets are written past the library]
-// Rank 0 has the library add a dataset whose elements lie in one piece, and closes the file before anybody writes: what
-// describes datasets is on its place, and the library will not touch it again. From then on all ranks write elements
-// where they belong, as in a .npy file. Another dataset of the run goes behind the others, while their elements are
-// being written.
+// Note [Datasets are written past the library] Rank 0 creates a dataset with contiguous elements through the library,
+// and closes the file before any rank writes: the metadata is then complete, and the library does not modify it again.
+// After that all ranks write elements directly at their offsets, as in a .npy file. Further datasets of the run are
+// appended while elements are being written.
 
 namespace tdsl::rt {
 
-/// Made by rank 0, or opened by another.
+/// Created by rank 0, or opened by another rank.
 struct Hdf5Writer::Target {
   explicit Target(OutputFile output) : file(std::move(output)) {}
   OutputFile file;
@@ -49,7 +48,7 @@ std::string whole_path(const std::string& file) {
   return error ? file : whole.string();
 }
 
-/// Files that this process writes, by their names.
+/// Files being written by this process, by name.
 std::weak_ptr<Hdf5Writer::Target>& target_slot(const std::string& file) {
   static std::map<std::string, std::weak_ptr<Hdf5Writer::Target>>& targets =
       *new std::map<std::string, std::weak_ptr<Hdf5Writer::Target>>();
@@ -66,7 +65,7 @@ std::shared_ptr<Hdf5Writer> Hdf5Writer::create(const std::string& path, ElementT
   std::weak_ptr<Target>& slot = target_slot(name.file);
   std::shared_ptr<Target> target = slot.lock();
   const bool first = target == nullptr || target->committed;
-  // The library opens nothing that has no name.
+  // The library can only open named files.
   if (first) target = std::make_shared<Target>(OutputFile::create(name.file, Unfinished::kNamed));
   const std::shared_ptr<Hdf5Writer> w(new Hdf5Writer());
   const int fd = target->file.fd();

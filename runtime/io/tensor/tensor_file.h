@@ -12,14 +12,14 @@
 #include "runtime/io/output_file.h"
 #include "runtime/types.h"
 
-/// Dense tensors that can be read and written box by box, by any number of threads and ranks at once: `.npy` files,
-/// datasets of HDF5 files, directories of tiles, arrays of a program that calls. There is no MPI in here.
+/// Dense tensors that any number of threads and ranks can read and write box by box: `.npy` files, datasets of HDF5
+/// files, directories of tiles, arrays of a calling program. Free of MPI.
 namespace tdsl::rt {
 
 using Extents = std::vector<std::int64_t>;
 using ExtentSpan = std::span<const std::int64_t>;
 
-/// A tensor that is open for reading. Immutable after construction.
+/// A tensor open for reading. Immutable after construction.
 class TensorReader {
  public:
   TensorReader() = default;
@@ -28,19 +28,18 @@ class TensorReader {
   virtual ~TensorReader() = default;
 
   [[nodiscard]] virtual const std::string& path() const = 0;
-  /// As it was when the header was read.
+  /// At the time the header was read.
   [[nodiscard]] virtual const FileIdentity& identity() const = 0;
   /// Empty for a scalar.
   [[nodiscard]] virtual const Extents& shape() const = 0;
-  /// The smallest type of the language that holds every value of the file (u64 has only f64).
+  /// The smallest TDSL type that holds all values in the file (f64 for u64).
   [[nodiscard]] virtual ElementType type() const = 0;
   [[nodiscard]] virtual bool widens_to(ElementType to) const = 0;
-  /// Throws the error that names both types unless `widens_to(to)`. `name` is the input's name in the program.
+  /// Throws an error that names both types unless `widens_to(to)`. `name`: the program's input.
   virtual void require_widening(ElementType to, std::string_view name) const = 0;
 
-  /// Reads the half-open box [lo, hi) into `dst`: element lo + x goes to `dst[sum(x[d] * strides[d])]`. `strides` are
-  /// in elements and may be in any order. Requires widens_to(element_type_of<T>) and 0 <= lo <= hi <= shape.
-  /// Thread-safe.
+  /// Reads the half-open box [lo, hi) into `dst`: element lo + x is stored at `dst[sum(x[d] * strides[d])]`. `strides`
+  /// are in elements, in any order. Requires widens_to(element_type_of<T>) and 0 <= lo <= hi <= shape. Thread-safe.
   template <Element T>
   void read_box(ExtentSpan lo, ExtentSpan hi, T* dst, ExtentSpan strides) const {
     read(element_type_of<T>, lo, hi, dst, strides);
@@ -53,13 +52,13 @@ class TensorReader {
   virtual void read(ElementType to, ExtentSpan lo, ExtentSpan hi, void* dst, ExtentSpan strides) const = 0;
 };
 
-/// What a process has written to a tensor: calls of the system, and their bytes.
+/// System calls and bytes that a process has written to a tensor.
 struct WriteCount {
   std::int64_t calls = 0, bytes = 0;
 };
 
-/// A tensor being written by all ranks. It gets its name when rank 0 commits it, so a failed run leaves an existing
-/// target untouched and no partial one. The order of calls:
+/// A tensor written by all ranks. It gets its final name when rank 0 commits it, so a failed run leaves an existing
+/// target untouched and no partial one. Order of calls:
 ///
 ///     rank 0: w = create_tensor(path, type, shape, …)     others: w = open_tensor(token broadcast by rank 0)
 ///     all:    w->write_box(...) any number of times; w->sync()
@@ -72,24 +71,24 @@ class TensorWriter {
   TensorWriter& operator=(const TensorWriter&) = delete;
   virtual ~TensorWriter() = default;
 
-  /// All another rank needs for `open_tensor`, as bytes to broadcast.
+  /// The bytes another rank needs for `open_tensor`, to be broadcast.
   [[nodiscard]] virtual std::string token() const = 0;
   [[nodiscard]] virtual ElementType type() const = 0;
   [[nodiscard]] virtual const Extents& shape() const = 0;
 
   /// Writes the half-open box [lo, hi) from `src` (strides in elements, as in TensorReader::read_box). T must be the
-  /// tensor's type. Thread-safe; boxes written at the same time must not overlap.
+  /// tensor's type. Thread-safe; boxes written concurrently must not overlap.
   template <Element T>
   void write_box(ExtentSpan lo, ExtentSpan hi, const T* src, ExtentSpan strides) const {
     write(element_type_of<T>, lo, hi, src, strides);
   }
-  /// Forces this process's writes to disk; reports errors the system had delayed.
+  /// Flushes this process's writes to disk; reports delayed write errors.
   virtual void sync() const = 0;
-  /// Gives the tensor its name. Only the creator; all ranks must have synced.
+  /// Gives the tensor its final name. Creator only; all ranks must have synced.
   virtual void commit() = 0;
-  /// What the other ranks do once the creator has committed.
+  /// For the other ranks, after the commit.
   virtual void release() noexcept = 0;
-  /// By this process so far. Nothing where no file is written.
+  /// By this process so far. Zero if no file is written.
   [[nodiscard]] WriteCount written() const { return {count_->calls.load(), count_->bytes.load()}; }
 
  protected:
@@ -108,10 +107,10 @@ class TensorWriter {
   std::unique_ptr<Count> count_ = std::make_unique<Count>();
 };
 
-/// A writer of the kind that the name says. What cannot be written there is found out here.
+/// A writer in the format given by the name. Detects targets that cannot be written.
 [[nodiscard]] std::shared_ptr<TensorWriter> create_tensor(const std::string& path, ElementType type, ExtentSpan shape,
                                                           Unfinished unfinished);
-/// The same one, on another rank.
+/// Opens the same tensor on another rank.
 [[nodiscard]] std::shared_ptr<TensorWriter> open_tensor(std::string_view token);
 
 }  // namespace tdsl::rt

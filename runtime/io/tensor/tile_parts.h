@@ -8,13 +8,13 @@
 
 namespace tdsl::rt {
 
-/// The part of a box that one tile has.
+/// The intersection of a box with one tile.
 struct TilePart {
-  std::array<std::int64_t, kMaxRank> tile{}, lo{}, hi{};  ///< lo and hi from the tile's first element on
+  std::array<std::int64_t, kMaxRank> tile{}, lo{}, hi{};  ///< lo and hi are relative to the tile
   std::int64_t offset = 0;                                ///< of the part in the caller's memory, in elements
 };
 
-/// Calls f with every tile that meets the box, in C order. Tiles have positive edges.
+/// Calls f for every tile that overlaps the box, in C order. Tile extents are positive.
 template <class F>
 void for_each_tile(ExtentSpan tile, ExtentSpan lo, ExtentSpan hi, ExtentSpan strides, const F& f) {
   const std::size_t rank = lo.size();

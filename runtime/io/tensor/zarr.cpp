@@ -73,7 +73,7 @@ std::string fill_of(const JsonValue& object, const std::string& path) {
   return text;
 }
 
-/// Whether a number can be an element: of floats any can, of whole numbers those in range.
+/// True if a number is valid for the element type: any for floats, those in range for integers.
 template <class T>
 bool is_value_of(const std::string& text) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -87,7 +87,7 @@ bool is_value_of(const std::string& text) {
   }
 }
 
-/// The fill value as an element of the file, then as what it is read as.
+/// The fill value, converted to the file's type and then to the type read.
 template <class To>
 To filled(const ZarrLayout& layout) {
   To value{};
@@ -149,7 +149,7 @@ ZarrLayout parse_zarray(std::string_view text, const std::string& path) {
     no_zarr(path, "its chunks do not fit its shape");
   const std::string order = string_of(head, "order", "C");
   const std::string tuple = tuple_text(tile, ", ") + (tile.size() == 1 ? "," : "");
-  // As NumPy describes the elements of a file.
+  // The dtype has the syntax of NumPy's headers.
   layout.tile = parse_npy_dictionary("{'descr': '" + string_of(head, "dtype", "?") + "', 'fortran_order': " +
                                          (order == "F" ? "True" : "False") + ", 'shape': (" + tuple + "), }",
                                      path);
@@ -249,7 +249,7 @@ void ZarrWriter::write(ElementType from, ExtentSpan lo, ExtentSpan hi, const voi
   for_each_tile(tile_, lo, hi, strides, [&](const TilePart& part) {
     const std::string name = tile_name(part, rank, '.');
     const std::string path = temporary_ + "/" + name;
-    // Whoever comes first makes the file as long as it will be: to make it so again changes nothing.
+    // Any rank may be the first to extend the file to its full size; repeating it has no effect.
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) fail_file(path, "cannot write", errno);
     const struct Closing {

@@ -10,27 +10,27 @@
 #include "runtime/io/npy/npy.h"
 #include "runtime/io/tensor/tensor_file.h"
 
-// Directories of tiles, as Zarr (version 2) has them: NAME.zarr/.zarray says what the array is, and every tile is a
-// file of its elements, uncompressed, called by its coordinates (`3.0`). Tiles at the end are as large as all others. A
-// tile that is not there is filled with a value.
+// Directories of tiles in the Zarr format (version 2): NAME.zarr/.zarray describes the array, and every tile is an
+// uncompressed file of elements, named by its coordinates (`3.0`). Edge tiles have full size. A missing tile is filled
+// with the fill value.
 
 namespace tdsl::rt {
 
-/// What `.zarray` says.
+/// Contents of `.zarray`.
 struct ZarrLayout {
   Extents shape;
   NpyHeader tile;          ///< of a tile's file: its shape is the tile's
   std::string fill = "0";  ///< a number, `NaN`, `Infinity` or `-Infinity`
-  char separator = '.';    ///< in the names of tiles
+  char separator = '.';    ///< in tile names
 
   [[nodiscard]] std::int64_t tile_bytes() const { return tile.element_count() * tile.bytes; }
 };
 
-/// Throws RunError for what is no Zarr array, or one that cannot be read. `path` is for messages.
+/// Throws RunError if the text is not a Zarr array or uses unsupported features. `path` is for messages.
 [[nodiscard]] ZarrLayout parse_zarray(std::string_view text, const std::string& path);
-/// The text of `.zarray`, as the zarr package writes it.
+/// Text of `.zarray`, in the format of the zarr package.
 [[nodiscard]] std::string zarray_text(ElementType type, ExtentSpan shape, ExtentSpan tile);
-/// Edges of the tiles that we write: halved, the longest first, until a tile has 8 MiB at most.
+/// Tile extents for writing: halved, longest first, until a tile has at most 8 MiB.
 [[nodiscard]] Extents zarr_tile(ElementType type, ExtentSpan shape);
 
 class ZarrReader final : public TensorReader {
@@ -54,12 +54,12 @@ class ZarrReader final : public TensorReader {
   ZarrLayout layout_;
 };
 
-/// The directory has a temporary name until rank 0 commits it. Several ranks may write parts of one tile.
+/// The directory has a temporary name until rank 0 commits it. Several ranks may write parts of the same tile.
 class ZarrWriter final : public TensorWriter {
  public:
-  /// Replaces what is a Zarr array already, and nothing else.
+  /// Replaces only existing Zarr arrays.
   [[nodiscard]] static std::shared_ptr<ZarrWriter> create(const std::string& path, ElementType type, ExtentSpan shape);
-  /// Null unless the token is a ZarrWriter's.
+  /// Null unless the token is from a ZarrWriter.
   [[nodiscard]] static std::shared_ptr<ZarrWriter> open(std::string_view token);
   ~ZarrWriter() override;
 
@@ -78,7 +78,7 @@ class ZarrWriter final : public TensorWriter {
   ElementType type_ = ElementType::kF64;
   Extents shape_, tile_;
   int slot_ = -1;  ///< in the table of temporaries
-  int lock_ = -1;  ///< of the creator: what is locked is in use
+  int lock_ = -1;  ///< the creator's lock, which marks the directory as in use
   mutable std::mutex mutex_;
   mutable std::set<std::string> written_;  ///< tiles
 };

@@ -19,7 +19,7 @@
 #include "runtime/io/temporary_name.h"
 #include "runtime/io/tensor/zarr.h"
 
-// The life of a directory of tiles that is written: named, synced, given its name.
+// Life cycle of a tile directory being written: temporary name, sync, final name.
 
 namespace tdsl::rt {
 
@@ -85,7 +85,7 @@ std::shared_ptr<ZarrWriter> ZarrWriter::create(const std::string& path, ElementT
   w->shape_.assign(shape.begin(), shape.end());
   w->tile_ = zarr_tile(type, shape);
   const std::string temporary = temporary_name(target);
-  // Before it exists, so that no signal finds it unregistered.
+  // Registered before creation, so that a signal never finds it unregistered.
   w->slot_ = register_temporary(temporary);
   if (::mkdir(temporary.c_str(), 0777) != 0) fail_file(path, "cannot write", errno);
   w->temporary_ = temporary;
@@ -136,8 +136,9 @@ void ZarrWriter::commit() {
   } else if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0) {
     std::error_code ignored;
     std::filesystem::remove_all(temporary_, ignored);
-  } else {  // a file system that cannot exchange: for a moment there is neither
-    const std::string old = path_ + ".before-" + std::to_string(::getpid());  // no leftover that another run removes
+  } else {  // no atomic exchange on this file system: for a moment neither version exists
+    const std::string old =
+        path_ + ".before-" + std::to_string(::getpid());  // not a name that another run removes as a leftover
     if (::rename(path_.c_str(), old.c_str()) != 0) fail_file(path_, "cannot write", errno);
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
       const int error = errno;

@@ -12,8 +12,8 @@ namespace tdsl::rt::routines {
 
 using record::TensorHandle;
 
-/// The program that calls a routine: where it records, what steers it, and what it knows of the run. An executable's
-/// session, or the walk of `tdslc explain`.
+/// The program that calls a routine: its recorder, its parameters, and its knowledge of the run. Either an executable's
+/// session, or the interpreter of `tdslc explain`.
 class Caller {
  public:
   Caller() = default;
@@ -21,17 +21,17 @@ class Caller {
   Caller& operator=(const Caller&) = delete;
   virtual ~Caller() = default;
 
-  /// Throws RunError for a result that no tensor may be as large as.
+  /// Throws RunError if the result exceeds the maximum size of a tensor.
   [[nodiscard]] virtual TensorHandle record(plan::OpBuilder& op, ElementType type, const KernelCall& kernel) = 0;
   [[nodiscard]] virtual record::Control& control() = 0;
-  /// The value of a scalar; nothing where it is not known before the program runs.
+  /// The value of a scalar; empty if it is not known before the program runs.
   [[nodiscard]] virtual std::optional<double> read(const TensorHandle& scalar, record::Place place) = 0;
 
-  /// Whether a routine with `bytes` of operands runs in its distributed form.
+  /// Whether a routine with `bytes` of operands runs in its distributed variant.
   [[nodiscard]] virtual bool distributes(Index bytes) const = 0;
-  /// Whether a tall QR is tried as Q = A R^-1.
+  /// Whether a tall QR is first tried as Q = A R^-1.
   [[nodiscard]] virtual bool indirect_qr(Index rows, Index columns, Index blocks) const = 0;
-  /// `bytes` of an operand are received by one rank: the program says so where that is much.
+  /// Called if one rank receives `bytes` of an operand; warns if that is much.
   virtual void gathers(std::string_view routine, std::string_view operand, Index bytes, int line) = 0;
 };
 

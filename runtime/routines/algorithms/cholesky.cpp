@@ -47,7 +47,7 @@ class Cholesky : private Steps {
     return compute(corner, element(), KernelName::kCholesky);
   }
 
-  /// X of X C' = `panel`.
+  /// Solves X C' = `panel` for X.
   TensorHandle divided(const TensorHandle& panel, const TensorHandle& corner) {
     const Index width = corner.extent(0);
     OpBuilder below = op(OpClass::kMap, "below", 4);

@@ -12,7 +12,7 @@ using plan::DimAccess;
 using plan::OpBuilder;
 using plan::OpClass;
 
-/// Blocks of a line whose running sums are formed by themselves.
+/// Maximum number of independently summed blocks per line.
 constexpr Index kLineBlocks = 64;
 
 class Cumsum : private Steps {
@@ -75,8 +75,8 @@ class Cumsum : private Steps {
 
   Sizes shape_;
   std::size_t axis_;
-  Index height_ = 1;  ///< elements of a block
-  Index count_ = 0;   ///< blocks of a line
+  Index height_ = 1;  ///< elements per block
+  Index count_ = 0;   ///< blocks per line
 };
 
 }  // namespace

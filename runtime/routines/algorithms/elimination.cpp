@@ -47,8 +47,8 @@ TensorHandle Elimination::rows_now(const TensorHandle& panel, Index m, Index wid
   return compute(rows, ElementType::kI64, KernelName::kRowNumbers, {width});
 }
 
-/// Rows below the pivots are eliminated; in the pivots' own rows, whose multipliers stand left of the diagonal only,
-/// the same product is the forward substitution that leaves U.
+/// Eliminates the rows below the pivots. In the pivot rows, which have multipliers only left of the diagonal, the same
+/// product is the forward substitution that yields U.
 TensorHandle Elimination::negative_factors(const TensorHandle& panel, Index m, const Block& b) {
   OpBuilder factors = op(OpClass::kMap, "negative", 6);
   factors.out("i", m).out("j", b.width);

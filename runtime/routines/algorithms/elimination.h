@@ -4,19 +4,19 @@
 
 namespace tdsl::rt::routines {
 
-/// Gaussian elimination with partial pivoting, which lu and solve share.
+/// Gaussian elimination with partial pivoting, shared by lu and solve.
 class Elimination : protected Steps {
  protected:
   using Steps::Steps;
 
-  /// L and U in one matrix, rows where they were: row p[i] is row i of both.
+  /// L and U in one matrix with unpermuted rows: row p[i] is row i of both.
   struct Eliminated {
     TensorHandle s;
     TensorHandle p;
   };
-  /// Of the first `columns` columns of s. `stops`: a zero pivot ends the run. Recording places 1 to 10.
+  /// Eliminates the first `columns` columns of s. `stops`: a zero pivot ends the run. Uses recording places 1 to 10.
   [[nodiscard]] Eliminated eliminate(TensorHandle s, Index columns, bool stops);
-  /// Y of D Y = `right`, a triangular system by columns; `lower` is the kernel.
+  /// Solves D Y = `right` for Y, a triangular system distributed by columns; `kernel` selects the triangle.
   [[nodiscard]] TensorHandle solved(int place, std::string_view name, KernelName kernel, const TensorHandle& corner,
                                     const TensorHandle& right);
 

@@ -10,10 +10,10 @@ namespace tdsl::rt::routines {
 
 using plan::Index;
 
-/// Kernels that routines need, by name: `tdslc explain` records routines too, but has no kernels. What each computes is
-/// said where it is (runtime/routines/kernels).
+/// Names of the kernels used by routines: `tdslc explain` records routines too, but has no kernels.
+/// runtime/routines/kernels documents what each computes.
 enum class KernelName : std::uint8_t {
-  kContraction,  ///< none of its own: the planner's
+  kContraction,  ///< the planner's own, no kernel needed
   // Matrices on one rank.
   kCholesky,
   kInverse,
@@ -50,7 +50,7 @@ enum class KernelName : std::uint8_t {
   kLastTransposed,
   kDistanceFromUnit,
   kProductOfLast,
-  // Along lines.
+  // Line kernels.
   kCumsum,
   kBlockSums,
   kExclusiveSums,
@@ -59,14 +59,14 @@ enum class KernelName : std::uint8_t {
   kArgsort,
   kTopkValues,
   kTopkPositions,
-  // Elements of lines.
+  // Line elements.
   kPaddedBlocks,
   kInOneRow,
   kOrigins,
   kPick,
 };
 
-/// A kernel, the element type it is made for (of its operands), and its numbers.
+/// A kernel, its element type (that of its operands), and its numeric arguments.
 struct KernelCall {
   KernelName name = KernelName::kContraction;
   ElementType type = ElementType::kF64;

@@ -14,7 +14,7 @@ using plan::fixed;
 using plan::OpBuilder;
 using plan::OpClass;
 
-/// Comparisons of one element on its way to its place.
+/// Estimated comparisons per element.
 constexpr double kSortFlops = 40;
 
 class OneRank : private Steps {
@@ -76,7 +76,7 @@ class OneRank : private Steps {
     caller_.gathers(name_of(call_.routine), operand(0).state().desc.name, operand_bytes(), call_.site.line);
   }
 
-  // --- Along lines
+  // --- Routines along lines
 
   void lines(Sizes shape) {
     switch (call_.routine) {
@@ -105,7 +105,7 @@ class OneRank : private Steps {
     result(k).tensor = compute(line, type, kernel, {call_.axis});
   }
 
-  // --- Of matrices
+  // --- Routines on matrices
 
   [[nodiscard]] Sizes solution_shape(Index columns) {
     Sizes shape = operand(1).state().desc.shape;
@@ -113,7 +113,7 @@ class OneRank : private Steps {
     return shape;
   }
 
-  /// One task; its operands are read whole and end here.
+  /// A single task; its operands are read whole and released.
   TensorHandle one_task(std::string_view name, KernelName kernel, const Sizes& shape, double flops) {
     OpBuilder task = op(OpClass::kMap, name, first_);
     for (std::size_t d = 0; d < shape.size(); ++d)
@@ -129,7 +129,7 @@ class OneRank : private Steps {
     result(0).tensor = one_task(name(0, name_of(call_.routine)), kernel, shape, flops);
   }
 
-  /// Several results in one, see kernels/matrix.h.
+  /// Several results packed in one output, see kernels/matrix.h.
   TensorHandle packed(KernelName kernel, const Sizes& shape, double flops) {
     const std::string& operand_name = operand(0).state().desc.name;
     const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
@@ -143,14 +143,14 @@ class OneRank : private Steps {
   void unpack_matrix(std::size_t k, const TensorHandle& all, Corner corner, Index rows, Index columns) {
     if (result(k).wanted) result(k).tensor = part(place_of(k), name(k, "part"), rows, columns, all, corner);
   }
-  /// A vector that is a row of `all`.
+  /// A vector stored as a row of `all`.
   void unpack_row(std::size_t k, const TensorHandle& all, Index row, Index size) {
     if (!result(k).wanted) return;
     OpBuilder copy = op(OpClass::kMap, name(k, "part"), place_of(k));
     copy.out("i", size).read(all.id(), {fixed(row, row + 1), at(0)}).flops(0).divisible();
     result(k).tensor = compute(copy, element(), KernelName::kRow, {row});
   }
-  /// Row numbers that are a column of `all`.
+  /// Row numbers stored as a column of `all`.
   void unpack_rows(std::size_t k, const TensorHandle& all, Index size, Index column) {
     if (!result(k).wanted) return;
     OpBuilder copy = op(OpClass::kMap, name(k, "rows"), place_of(k));

@@ -15,13 +15,13 @@ using plan::OpClass;
 using plan::whole;
 using record::Known;
 
-/// Blocks of rows of a tall matrix: more than ranks that such a matrix is worth.
+/// Maximum number of row blocks of a tall matrix: more than the number of ranks such a matrix is worth.
 constexpr Index kRowBlocks = 64;
 
 class Qr : private Steps {
  public:
   Qr(Caller& caller, Call& call) : Steps(caller, call), m_(operand(0).extent(0)), n_(operand(0).extent(1)) {
-    // All R together are a quarter of A at most.
+    // Limits the total size of all R to a quarter of A.
     const Index squares = m_ / std::max<Index>(n_, 1);
     const Index few = std::max(squares / 4, std::min<Index>(squares, 2));
     const Index groups = std::max<Index>(std::min(kRowBlocks, few), 1);
@@ -37,7 +37,7 @@ class Qr : private Steps {
   }
 
  private:
-  /// R of each block, and Q and R of all these stacked: blocks of n x n rows, the last one R.
+  /// R of each block, then QR of the stacked R: n x n blocks, of which the last is R.
   TensorHandle tree(int place, const TensorHandle& a) {
     OpBuilder factors = op(OpClass::kMap, "stacked", place);
     factors.out("g", count_).out("i", n_).uncut().out("j", n_).uncut();
@@ -68,8 +68,8 @@ class Qr : private Steps {
     result(1).tensor = compute(r, element(), KernelName::kLast, {count_});
   }
 
-  /// Q1 = A R^-1, and the same of Q1, which mends what the condition of A has cost. Where that is too much (R2 is not
-  /// near the unit matrix) the direct form follows.
+  /// Q1 = A R^-1, then the same for Q1, which restores the orthogonality lost to the condition of A. If the loss is too
+  /// large (R2 is not close to the identity), falls back to the direct variant.
   void indirectly(TensorHandle& joined) {
     TensorHandle q = over_r(2, operand(0), joined, "near_q");
     TensorHandle again = tree(4, q);
@@ -86,7 +86,7 @@ class Qr : private Steps {
     });
   }
 
-  /// `a` times the inverse of the tree's R.
+  /// `a` times the inverse of the R from the tree.
   TensorHandle over_r(int place, const TensorHandle& a, const TensorHandle& joined, std::string_view name) {
     OpBuilder transpose = op(OpClass::kMap, "r_transposed", place);
     transpose.out("i", n_).out("j", n_).read(joined.id(), {last(), at(1), at(0)}).flops(0).divisible();
@@ -127,8 +127,8 @@ class Qr : private Steps {
 
   Index m_;
   Index n_;
-  Index height_ = 0;  ///< rows of a block; the last may be shorter
-  Index count_ = 0;   ///< blocks
+  Index height_ = 0;  ///< rows per block; the last may be shorter
+  Index count_ = 0;   ///< number of blocks
 };
 
 }  // namespace

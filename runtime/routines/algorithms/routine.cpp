@@ -9,18 +9,18 @@ namespace tdsl::rt::routines {
 
 namespace {
 
-/// With this many lines each rank has lines enough of its own.
+/// With at least this many lines, distributing whole lines keeps all ranks busy.
 constexpr Index kFewLines = 64;
 
 struct Traits {
   std::string_view name;
-  int places;       ///< of both forms
-  int first_alone;  ///< the first place of the form on one rank
+  int places;       ///< of both variants
+  int first_alone;  ///< first place of the single-rank variant
   void (*distributed)(Caller&, Call&) = nullptr;
   int branches = 0;
 };
 
-/// By Routine.
+/// Indexed by Routine.
 constexpr std::array<Traits, 13> kTraits = {{
     {"cumsum", 4, 3, distributed_cumsum, 1},
     {"sort", 1, 0},
@@ -52,13 +52,13 @@ class Choice : private Steps {
   }
 
  private:
-  /// Whether the distributed form is meant for such sizes.
+  /// Whether the sizes are suitable for the distributed variant.
   [[nodiscard]] bool suits() {
     const std::vector<Index>& shape = operand(0).state().desc.shape;
     if (call_.routine == Routine::kQr) return shape[0] >= 2 * shape[1];
     if (call_.routine == Routine::kTopk) return shape.size() == 1 && has_topk_by_blocks(shape[0], call_.count);
     if (call_.routine == Routine::kCumsum) {
-      Index lines = 1;  // many lines are shared among ranks as they are
+      Index lines = 1;  // many lines are distributed as they are
       for (std::size_t d = 0; d < shape.size(); ++d) lines *= d == static_cast<std::size_t>(call_.axis) ? 1 : shape[d];
       return shape.size() == 1 || lines < kFewLines;
     }

@@ -4,15 +4,15 @@
 
 namespace tdsl::rt::routines {
 
-/// Where a program calls a routine. The routine's recording places are numbered from `first` on, its branches on data
-/// from `branch` on: so many numbers are the call's own.
+/// The call site of a routine. Recording places of the routine are numbered from `first`, its data-dependent branches
+/// from `branch`; the call reserves all these numbers.
 struct Site {
   Site(int first_place, int its_line, record::Known sizes = record::Known::kStart, int first_branch = 0)
       : first(first_place), line(its_line), known(sizes), branch(first_branch) {}
 
   int first;
   int line;
-  record::Known known;  ///< what is known of the operands' sizes before the program runs
+  record::Known known;  ///< what is known about the operands' sizes before the run
   int branch;
 };
 

@@ -43,7 +43,7 @@ class Solve : private Elimination {
     const TensorHandle open = picked_rows(13, "open", e.p, rows.lo, rows.width, y, 0, y.extent(1));
     const TensorHandle corner = picked_rows(14, "corner", e.p, rows.lo, rows.width, e.s, rows.lo, rows.width);
     const TensorHandle found = solved(15, "found", KernelName::kBackwardColumns, corner, open);
-    // In rows that are solved this leaves numbers that nobody reads.
+    // Rows that are already solved receive values that are never read.
     const TensorHandle change = negative(16, found);
     OpBuilder product = op(OpClass::kContraction, "y", 17);
     product.out("i", y.extent(0)).out("j", y.extent(1)).reduce("l", rows.width).base(y.id());

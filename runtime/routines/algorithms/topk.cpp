@@ -13,14 +13,14 @@ using plan::OpClass;
 using plan::whole;
 
 constexpr Index kMostBlocks = 64;
-/// Comparisons of one element on its way to its place.
+/// Estimated comparisons per element.
 constexpr double kFlops = 40;
 
-/// How many blocks have their k largest in a quarter of the vector.
+/// Number of blocks for which the k largest of each make up a quarter of the vector.
 Index blocks_of(Index n, Index k) { return n / (4 * std::max<Index>(k, 1)); }
 
-/// Note [Largest of the largest]. Within a block equal elements stand in order, and so do blocks: among the candidates,
-/// too, the first of equals comes first.
+/// Note [Largest of the largest]. Equal elements are in order within a block, and blocks are in order, so among equal
+/// candidates the first element comes first.
 class Topk : private Steps {
  public:
   Topk(Caller& caller, Call& call) : Steps(caller, call), n_(operand(0).extent(0)), k_(call.count) {
@@ -49,7 +49,7 @@ class Topk : private Steps {
   }
 
  private:
-  /// Behind the last element stands what loses against every element before it.
+  /// Pads the last block with a value that compares below every element.
   TensorHandle padded_blocks() {
     OpBuilder blocks = op(OpClass::kMap, "blocks", 0);
     blocks.out("g", groups_).out("j", height_).read(operand(0).id(), {at({{0, height_}, {1, 1}})}).flops(3).divisible();
@@ -83,8 +83,8 @@ class Topk : private Steps {
   Index n_;
   Index k_;
   Index groups_ = 1;
-  Index height_ = 0;  ///< elements of a block
-  Index each_ = 0;    ///< candidates of a block
+  Index height_ = 0;  ///< elements per block
+  Index each_ = 0;    ///< candidates per block
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ blas::Matrix<const T> given(const Operand& operand) {
   return {reinterpret_cast<const T*>(operand.data), operand.stride[0], 1};
 }
 
-/// Copies the rows and columns of operand 1 (or 0) that the task's output has, and solves there.
+/// Copies the rows and columns of operand 1 (or 0) that belong to the task's output, and solves in place.
 template <class T>
 void solve_in_place(const TaskArgs& t, std::size_t triangle, std::size_t right, Triangle kind, bool from_left) {
   const Operand& out = t.outputs[0];
@@ -68,7 +68,7 @@ Kernel lu_panel(SourceLine place, Index lo, bool must_be_regular) {
     if (m >= Index{1} << std::numeric_limits<T>::digits) throw RunError(place, "lu has at most 2^24 rows in f32");
     std::vector<Index> p(at(m));
     for (Index i = 0; i < m; ++i) p[at(i)] = before(i);
-    // The rows that are left, in the order in which they stand: LAPACK's own order, ties included.
+    // The remaining rows in their current order, so that pivot ties are resolved as in LAPACK.
     Columns<T> a(m - lo, b);
     for_each_element(a.rows, b, [&](Index i, Index j) { a(i, j) = column(p[at(lo + i)], j); });
     std::vector<lapack_int> pivots(at(b));
@@ -110,7 +110,7 @@ Kernel block_q(Index height) {
     const Operand& joined = t.inputs[1];
     for (Index lo = rows.lo; lo < rows.hi; lo = (lo / height + 1) * height) {
       const Index g = lo / height;
-      // A task has whole blocks: the operation's tiles are their height.
+      // A task has whole blocks, because the operation's tile height is the block height.
       Columns<T> block = rows_of<T>(t.inputs[0], plan::intersect({g * height, (g + 1) * height}, rows));
       static_cast<void>(reduce_to_q(block));
       const Index k = std::min(block.rows, n);

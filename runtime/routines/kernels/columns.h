@@ -9,13 +9,13 @@
 #include "runtime/kernels/task.h"
 #include "runtime/routines/kernels/lapack.h"
 
-// Matrices between a task's row-major operands and LAPACK's column-major ones. For the sources of this folder only.
+// Conversion between a task's row-major operands and LAPACK's column-major matrices. Internal to this folder.
 
 namespace tdsl::rt::routines::kernels {
 
 [[nodiscard]] inline std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
-/// A column-major matrix, as LAPACK wants it.
+/// A column-major matrix for LAPACK.
 template <class T>
 struct Columns {
   Index rows = 0;
@@ -28,12 +28,11 @@ struct Columns {
   T* data() { return elements.data(); }
   [[nodiscard]] lapack_int m() const { return static_cast<lapack_int>(rows); }
   [[nodiscard]] lapack_int n() const { return static_cast<lapack_int>(columns); }
-  /// Leading dimension: LAPACK wants at least 1.
+  /// Leading dimension, which LAPACK requires to be at least 1.
   [[nodiscard]] lapack_int lead() const { return std::max<lapack_int>(1, m()); }
 };
 
-/// Calls f(i, j) for all i < rows, j < columns, square by square, so that both sides of a transposition stay in the
-/// cache.
+/// Calls f(i, j) for all i < rows, j < columns, in square blocks, so that both sides of a transposition stay in cache.
 template <class F>
 void for_each_element(Index rows, Index columns, const F& f) {
   constexpr Index kEdge = 32;
@@ -46,30 +45,30 @@ void for_each_element(Index rows, Index columns, const F& f) {
   }
 }
 
-/// The whole of an operand; a vector is one column, of more dimensions all but the last are rows.
+/// A whole operand; a vector is one column; with more than two dimensions, all but the last form the rows.
 template <class T>
 Columns<T> read(const Operand& operand, SourceLine place) {
   const int rank = operand.box.rank;
   const Index columns = rank == 1 ? 1 : operand.box[rank - 1].size();
   Index rows = 1;
   for (int d = 0; d < std::max(1, rank - 1); ++d) rows *= operand.box[d].size();
-  // Packed outputs and workspaces are counted in LAPACK's integers too.
+  // Sizes of packed outputs and workspaces are LAPACK integers too.
   constexpr Index kLargest = std::numeric_limits<lapack_int>::max() / 4;
   if (rows > kLargest || columns > kLargest)
     throw RunError(place, "a matrix factorised on one rank has at most 2^29 rows and columns");
   Columns<T> result(rows, columns);
   const T* data = reinterpret_cast<const T*>(operand.data);
-  // Boxes are dense: a row follows its predecessor in all leading dimensions.
+  // Boxes are dense, so rows are equidistant across all leading dimensions.
   const Index stride = rank == 1 ? operand.stride[0] : operand.stride[at(rank - 2)];
   for_each_element(rows, columns, [&](Index i, Index j) { result(i, j) = data[i * stride + j]; });
   return result;
 }
 
-/// Writes element(i, j) for i < rows, j < columns to the output from (row, column) on.
+/// Writes element(i, j) for i < rows, j < columns to the output, starting at (row, column).
 template <class T, class F>
 void write(const Operand& out, Index row, Index column, Index rows, Index columns, const F& element) {
   T* data = reinterpret_cast<T*>(out.data);
-  // As in read(): of more than two dimensions all but the last are rows.
+  // As in read(): with more than two dimensions, all but the last form the rows.
   const Index stride = out.box.rank == 0 ? 0 : out.stride[at(std::max(0, out.box.rank - 2))];
   for_each_element(rows, columns, [&](Index i, Index j) { data[(row + i) * stride + column + j] = element(i, j); });
 }
@@ -85,7 +84,8 @@ void write(const Operand& out, Index row, Index column, const Columns<T>& m) {
   stop(place, routine, "the matrix is singular");
 }
 
-/// Q in place of the matrix (its first k columns) if wanted, R separately, diag(R) >= 0; k = min(rows, columns).
+/// If requested, Q overwrites the matrix (its first k columns); R is separate, with diag(R) >= 0; k = min(rows,
+/// columns).
 template <class T>
 Columns<T> reduce_to_q(Columns<T>& a, bool wants_q = true) {
   const Index k = std::min(a.rows, a.columns);

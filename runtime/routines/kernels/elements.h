@@ -2,12 +2,12 @@
 
 #include "runtime/kernels/task.h"
 
-// Kernels of routines that compute element by element: what moves blocks of a matrix about, and what takes results
-// apart. Numbers are in the order of KernelCall::numbers; T is the operands' element type.
+// Elementwise kernels of routines: copying of submatrices, and unpacking of results. Arguments are in the order of
+// KernelCall::numbers; T is the operands' element type.
 
 namespace tdsl::rt::routines::kernels {
 
-// --- Of matrices (float or double)
+// --- Matrices (float or double)
 
 /// out(i + row, j + column) = in(i + from_row, j + from_column)
 template <class T>
@@ -17,7 +17,7 @@ template <class T>
 [[nodiscard]] Kernel negate();
 template <class T>
 [[nodiscard]] Kernel zeros();
-/// Above the diagonal, in place.
+/// Zeroes the elements above the diagonal, in place.
 template <class T>
 [[nodiscard]] Kernel zeros_above();
 /// The factors of packed L and U.
@@ -25,34 +25,34 @@ template <class T>
 [[nodiscard]] Kernel unit_lower();
 template <class T>
 [[nodiscard]] Kernel upper();
-/// Operand 1 (a vector or a matrix) right of the n columns of operand 0.
+/// Concatenation: operand 1 (a vector or a matrix) to the right of the n columns of operand 0.
 template <class T>
 [[nodiscard]] Kernel beside(Index n);
-/// Vectors: the first column, a row.
+/// A vector: the first column, or a row.
 template <class T>
 [[nodiscard]] Kernel first_column();
 template <class T>
 [[nodiscard]] Kernel row(Index row);
 
-/// Of a panel of lu_panel: the negative factors left of the diagonal, else 0. Operand 0 is the column of places,
-/// operand 1 the factors.
+/// For a panel of lu_panel: the negative factors left of the diagonal, 0 elsewhere. Operand 0 is the column of
+/// positions, operand 1 the factors.
 template <class T>
 [[nodiscard]] Kernel negative_factors(Index width, Index lo);
-/// out(i, j) = operand 1(operand 0(first + i), column + j), of the rows that the task's panel has; to be combined by
-/// max.
+/// out(i, j) = operand 1(operand 0(first + i), column + j), for the rows in the task's panel; partial results are
+/// combined by max.
 template <class T>
 [[nodiscard]] Kernel pick_rows(Index first, Index column);
 
-// Matrices that are the last of a stack: number `last` of the operand's first dimension.
+// Operations on the last matrix of a stack: number `last` along the operand's first dimension.
 
 template <class T>
 [[nodiscard]] Kernel last(Index last);
 template <class T>
 [[nodiscard]] Kernel last_transposed(Index last);
-/// The sum of squares of its differences from the unit matrix.
+/// Squared Frobenius distance from the identity.
 template <class T>
 [[nodiscard]] Kernel distance_from_unit(Index last);
-/// The product of the last matrices of two stacks.
+/// Product of the last matrices of two stacks.
 template <class T>
 [[nodiscard]] Kernel product_of_last(Index last);
 
@@ -60,21 +60,21 @@ template <class T>
 
 [[nodiscard]] Kernel count();
 [[nodiscard]] Kernel copy_rows();
-/// Those in a column of a matrix of T.
+/// Row numbers stored in a column of a matrix of T.
 template <class T>
 [[nodiscard]] Kernel row_numbers(Index column);
 
-// --- Of lines (any element type)
+// --- Lines (any element type)
 
-/// out(g, j) is element g * height + j of n; behind them what loses against every element.
+/// out(g, j) is element g * height + j of n; padded with a value that compares below every element.
 template <class T>
 [[nodiscard]] Kernel padded_blocks(Index height, Index n);
-/// A matrix of `each` columns, row after row.
+/// Concatenates the rows of a matrix with `each` columns.
 template <class T>
 [[nodiscard]] Kernel in_one_row(Index each);
-/// The same of positions within blocks of `height` elements, as positions in the line.
+/// The same for positions within blocks of `height` elements, converted to positions in the line.
 [[nodiscard]] Kernel origins(Index each, Index height);
-/// out(j) = operand 1(operand 0(j)), of the elements that the task's panel has; to be combined by max.
+/// out(j) = operand 1(operand 0(j)), for the elements in the task's panel; partial results are combined by max.
 [[nodiscard]] Kernel pick();
 
 }  // namespace tdsl::rt::routines::kernels

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-// LAPACK's routines by name for both float types: `lapack::getrf(m, n, a, lda, pivots)`. Matrices are column-major;
-// results are LAPACK's `info`. The Fortran names, which every LAPACK has; its C interface is missing beside OpenBLAS.
-// Workspaces are the caller's; a size of -1 asks for the best one, which comes back in work[0].
+// LAPACK routines, overloaded for both float types: `lapack::getrf(m, n, a, lda, pivots)`. Matrices are column-major;
+// the result is LAPACK's `info`. Calls the Fortran symbols, which every LAPACK provides; OpenBLAS packages lack the C
+// interface. Callers provide workspaces; a size of -1 queries the optimal size, which is returned in work[0].
 
 namespace tdsl::rt::routines::kernels {
 
@@ -13,7 +13,7 @@ using lapack_int = std::int32_t;  ///< Fortran's INTEGER
 
 namespace lapack {
 
-/// Of a CHARACTER argument, behind all others.
+/// Hidden length of a CHARACTER argument, passed after all others.
 using TextLength = std::size_t;
 
 #define TDSL_LAPACK_NAMES(p)                                                                                           \

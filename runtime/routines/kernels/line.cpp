@@ -12,7 +12,7 @@ using plan::idx;
 
 namespace {
 
-/// One line in memory: element k at data[k * stride].
+/// A line in memory: element k is data[k * stride].
 template <class T>
 struct Line {
   T* data = nullptr;
@@ -35,7 +35,7 @@ void for_each_line(const TaskArgs& t, int axis, const F& f) {
     To* to = reinterpret_cast<To*>(out.data);
     for (int d = 0; d < rank; ++d) {
       if (d == axis) continue;
-      // The operand's box begins where the output's does.
+      // The operand's box begins at the output's corner.
       from += (place[idx(d)] + out.box[d].lo - in.box[d].lo) * in.stride[idx(d)];
       to += place[idx(d)] * out.stride[idx(d)];
     }
@@ -51,7 +51,7 @@ void for_each_line(const TaskArgs& t, int axis, const F& f) {
   }
 }
 
-/// Whether x comes before y; nan comes after everything.
+/// Strict order of x before y; nan is last.
 template <class T, bool kDescending>
 bool before(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -60,7 +60,8 @@ bool before(T x, T y) {
   return kDescending ? x > y : x < y;
 }
 
-/// The positions of the first `count` elements in order; equal elements by position, which makes the order total.
+/// Positions of the first `count` elements in sorted order; equal elements are ordered by position, so the order is
+/// total.
 template <class T, bool kDescending>
 void find_order(const Line<const T>& line, Index count, std::vector<Index>& positions) {
   positions.resize(static_cast<std::size_t>(line.length));
@@ -164,7 +165,7 @@ Kernel block_cumsum(int axis, Index height) {
     const Interval here = t.outputs[0].box[axis];
     const Operand& before = t.inputs[1];
     for_each_line<T, T>(t, axis, [&](const Line<const T>& from, const Line<T>& to) {
-      // The line's place in operand 1 is its place in the output, but for the axis.
+      // The line has the same position in operand 1 as in the output, except along the axis.
       Index offset = to.data - reinterpret_cast<T*>(t.outputs[0].data);
       const T* start = reinterpret_cast<const T*>(before.data);
       for (int d = 0; d < t.outputs[0].box.rank; ++d) {
@@ -190,7 +191,7 @@ Kernel block_cumsum(int axis, Index height) {
 template <class T>
 Kernel sort(int axis) {
   return [axis](const TaskArgs& t) {
-    // Not std::vector<bool>: its elements are no objects.
+    // Not std::vector<bool>, whose elements are not objects.
     std::vector<std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>> line;
     for_each_line<T, T>(t, axis, [&](const Line<const T>& from, const Line<T>& to) {
       line.resize(static_cast<std::size_t>(from.length));

@@ -6,7 +6,7 @@ namespace tdsl::rt::routines::kernels {
 
 namespace {
 
-/// It loses against every element before it.
+/// A value that compares below every element.
 template <class T>
 constexpr T padding() {
   if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::quiet_NaN();
@@ -49,7 +49,7 @@ Kernel pick() {
     const auto from = t.in<std::int64_t, 1>(1);
     const auto out = t.out<std::int64_t, 1>();
     if (t.fresh) fill<std::int64_t>(t.outputs[0], std::numeric_limits<std::int64_t>::min());
-    if (t.labels[1].empty()) return;  // nothing was fetched
+    if (t.labels[1].empty()) return;  // no elements were fetched
     for (Index j = t.lo(0); j < t.hi(0); ++j) {
       if (t.lo(1) <= places(j) && places(j) < t.hi(1)) out(j) = from(places(j));
     }

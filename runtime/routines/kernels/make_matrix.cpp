@@ -9,7 +9,7 @@ namespace {
 
 template <class T>
 Kernel matrix_kernel(KernelName name, const std::vector<Index>& n, SourceLine place) {
-  using namespace kernels;  // NOLINT: they have the names of the calls
+  using namespace kernels;  // NOLINT: kernels have the names of the calls
   switch (name) {
     case KernelName::kContraction: return nullptr;
     case KernelName::kCholesky: return kernels::cholesky<T>(place);

@@ -19,16 +19,16 @@ void require_finite(const Columns<T>& a, SourceLine place, const char* routine) 
   if (!finite) stop(place, routine, "the matrix has elements that are not finite");
 }
 
-/// LAPACK counts its workspace in 32 bits, and does not say when that is not enough.
+/// LAPACK computes workspace sizes in 32 bits without checking for overflow.
 void require_workspace(double elements, SourceLine place, const char* routine) {
   if (elements > static_cast<double>(std::numeric_limits<lapack_int>::max()))
     stop(place, routine, "the matrix is too large for the 32-bit integers of LAPACK");
 }
 
-/// The size LAPACK answered to a workspace query.
+/// The size returned by a LAPACK workspace query.
 template <class T>
 lapack_int asked(T answer) {
-  // f32 answers are rounded: a little more does no harm.
+  // f32 results are rounded, so a small margin is added.
   return static_cast<lapack_int>(static_cast<double>(answer) *
                                  (1 + 4 * static_cast<double>(std::numeric_limits<T>::epsilon()))) +
          1;
@@ -49,7 +49,8 @@ Factored<T> factored(Columns<T> a) {
   return f;
 }
 
-/// 1 or -1: what makes the largest component positive; of components equal up to sqrt(eps) the first counts.
+/// 1 or -1: the sign that makes the largest component positive; among components equal up to sqrt(eps), the first
+/// decides.
 template <class T>
 T sign_of(const T* vector, Index size) {
   T largest = 0;
@@ -119,7 +120,7 @@ Kernel least_squares(SourceLine place) {
     require_finite(a, place, "lstsq");
     require_finite(b, place, "lstsq");
     const Index k = std::min(a.rows, a.columns);
-    // LAPACK takes b and leaves x in one array of max(m, n) rows.
+    // LAPACK reads b from and returns x in one array of max(m, n) rows.
     Columns<T> x(std::max<Index>({a.rows, a.columns, 1}), b.columns);
     for (Index j = 0; j < b.columns; ++j) {
       for (Index i = 0; i < b.rows; ++i) x(i, j) = b(i, j);
@@ -210,7 +211,7 @@ template <class T>
 Kernel eigh(SourceLine place) {
   return [place](const TaskArgs& t) {
     Columns<T> a = read<T>(t.inputs[0], place);
-    // What stands above the diagonal does not count.
+    // Elements above the diagonal are ignored.
     for (Index j = 0; j < a.columns; ++j) std::fill(&a(0, j), &a(0, j) + j, T(0));
     require_finite(a, place, "eigh");
     std::vector<T> w(at(std::max<Index>(1, a.rows)));

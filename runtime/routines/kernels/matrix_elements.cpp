@@ -10,7 +10,7 @@ namespace tdsl::rt::routines::kernels {
 
 namespace {
 
-/// Calls f(i, j) for every point of the task's first two labels; no call depends on another.
+/// Calls f(i, j) for every point of the task's first two labels; calls are independent.
 template <class F>
 void for_each_point(const TaskArgs& t, const F& f) {
   const Interval columns = t.labels[1];
@@ -125,7 +125,7 @@ Kernel pick_rows(Index first, Index column) {
     const auto from = t.in<T, 2>(1);
     const auto out = t.out<T, 2>();
     if (t.fresh) fill<T>(t.outputs[0], -std::numeric_limits<T>::infinity());
-    if (t.labels[1].empty() || t.labels[2].empty()) return;  // nothing was fetched
+    if (t.labels[1].empty() || t.labels[2].empty()) return;  // no elements were fetched
     for (Index i = t.lo(0); i < t.hi(0); ++i) {
       const Index r = rows(first + i);
       if (r < t.lo(2) || r >= t.hi(2)) continue;

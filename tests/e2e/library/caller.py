@@ -39,7 +39,7 @@ def alone():
         for _ in range(2):
             c = program(A=a, B=b)["C"]
             assert type(c) is np.ndarray and np.allclose(c, a @ b, rtol=1e-13)
-        # Strides of any kind, integers that widen, an array to be written to.
+        # Arbitrary strides, widening integers, and a given output array.
         before = a.copy()
         c = program(A=a.T[::-1].T[::2], B=np.asfortranarray(b)[::-1])["C"]
         assert np.allclose(c, a.T[::-1].T[::2] @ b[::-1], rtol=1e-13)
@@ -50,7 +50,7 @@ def alone():
         assert program(outputs=[], A=a, B=b) == {}
         square = np.arange(9.0).reshape(3, 3)
         squared = square @ square
-        program({"C": square}, A=square, B=square)  # what is read is not written meanwhile
+        program({"C": square}, A=square, B=square)  # inputs must not be outputs
         assert np.array_equal(square, squared)
         halves = [product.Box(a[:30], (0, 0), a.shape), product.Box(a[30:], (30, 0), a.shape)]
         assert np.allclose(program(A=halves, B=b)["C"], a @ b, rtol=1e-13)
@@ -84,7 +84,7 @@ def alone():
 
 
 def params():
-    """Of the program, or of one call."""
+    """Params of the program, or of one call."""
     given = arguments(9, 4)
     with kinds.Kinds(alpha=0.25) as program:
         raises(ValueError, "param steps (i64) is missing", lambda: program(**given))
@@ -94,7 +94,7 @@ def params():
         raises(ValueError, "steps", lambda: program(**given, steps=1.5))
         raises(TypeError, "no input threads; inputs: X, K, L, B, S, s; params: alpha, steps; options of the command line go to Kinds(...)", lambda: program(**given, threads=2))
         assert program.layout("Y", steps=1, **{name: np.shape(value) for name, value in given.items()}) == [((0, 0), (9, 4))]
-        # As from C.
+        # Like a caller in C.
         keep = []
         array = kinds._described("alpha", kinds._boxes(0.5), "f64", False, keep)
         code = kinds._library.kinds_run(program._handle, array, 1, None, 0)
@@ -107,7 +107,7 @@ def params():
 
 
 def go_on_after_failures(program):
-    """A failed assertion ends a call, and only that."""
+    """A failed assertion ends the call only."""
     for rows in (50, 7, 50):
         given = arguments(rows, 3)
         raises(kinds.Error, "kinds.tdsl:10: assertion failed: K sums to at least 0", lambda: program(**dict(given, K=np.full(rows, -1, np.int32))))
@@ -124,7 +124,7 @@ def with_mpi():
     a, b = random.random((70, 50)), random.random((50, 90))
     c = a @ b
     with product.Product(world, threads=1) as program:
-        # Whole arrays everywhere, then each rank a band of its own; results by rows, then as the rank wants them.
+        # Whole arrays on all ranks, then a band per rank; results by rows, then as requested by the rank.
         band = slice(70 * rank // ranks, 70 * (rank + 1) // ranks)
         for given in (a, product.Box(a[band], (band.start, 0), a.shape)):
             result = program(A=given, B=b)["C"]
@@ -140,7 +140,7 @@ def with_mpi():
         raises(ValueError, "rank 1 gives other arrays", lambda: program(A=a[: 70 - rank], B=b))
         raises(ValueError, "disagree about dimension m", lambda: program(A=a, B=a))
         assert np.allclose(program(A=a, B=b)["C"].array, c[band], rtol=1e-13)
-    # A failing run ends with the same message everywhere, MPI goes on, and so does the program.
+    # A failing run ends with the same message on all ranks; MPI and the program remain usable.
     with kinds.Kinds(world, steps=3) as failing:
         go_on_after_failures(failing)
     assert world.allreduce(1) == ranks

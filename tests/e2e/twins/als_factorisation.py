@@ -1,4 +1,4 @@
-"""Alternating conjugate gradients on the known entries of a matrix, a row of a factor at a time in the Hessian."""
+"""Alternating conjugate gradients on the known entries of a matrix; the Hessian is applied row by row of a factor."""
 import numpy as np
 
 

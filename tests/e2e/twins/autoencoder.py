@@ -7,7 +7,7 @@ def sigmoid(x):
 
 
 def layers(X, weights, biases):
-    """What goes into each layer, and what comes out of the last."""
+    """The input of each layer, and the output of the last."""
     values = [X]
     for W, b in zip(weights[:-1], biases[:-1]):
         values.append(sigmoid(values[-1] @ W + b))

@@ -1,4 +1,4 @@
-"""Conjugate gradients with a dense matrix made of the diagonals."""
+"""Conjugate gradients with a dense matrix built from the diagonals."""
 import numpy as np
 
 

@@ -1,4 +1,4 @@
-"""The formula of Black and Scholes; the estimate, whose paths NumPy does not know, has to lie near it."""
+"""The Black-Scholes formula; the estimate, whose random paths NumPy does not reproduce, must be close to it."""
 import math
 
 import numpy as np

@@ -1,9 +1,9 @@
-"""Levels by SciPy, and by hand of two small graphs."""
+"""Levels by SciPy, and by hand for two small graphs."""
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-# Of the karate club from its instructor, node 0: neighbours, theirs, and the last eight.
+# The karate club from its instructor, node 0: neighbours, their neighbours, and the last eight.
 KARATE = [0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 3, 3, 2, 1, 3, 1, 3, 1, 3, 3, 2, 2, 3, 2, 2, 3, 2, 1, 2, 2]
 
 
@@ -11,7 +11,7 @@ def twin(a):
     n = len(a.A)
     hops = csgraph.shortest_path(sp.csr_matrix(a.A), unweighted=True, indices=a.source)
     level = np.where(np.isinf(hops), -1, hops).astype(np.int64)
-    if n == 7:  # 0 to 1 and 2, both to 3, that to 5; 4 has no way to it and 6 no links
+    if n == 7:  # 0 to 1 and 2, both to 3, which is linked to 5; 4 has no path to it and 6 no edges
         assert level.tolist() == [0, 1, 1, 2, -1, 3, -1]
     if n == 34:
         assert level.tolist() == KARATE

@@ -1,4 +1,4 @@
-"""Conjugate gradients. The number of steps is an integer and has to agree exactly."""
+"""Conjugate gradients. The number of steps is an integer and must be equal."""
 import numpy as np
 
 

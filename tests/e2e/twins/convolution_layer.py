@@ -1,4 +1,4 @@
-"""A strided convolution with a rim of zeros, and max pooling."""
+"""A strided convolution with zero padding, and max pooling."""
 import numpy as np
 
 

@@ -1,4 +1,4 @@
-"""The functions of extern_functions.hpp, operation by operation: exact operands have exact results."""
+"""The functions of extern_functions.hpp, operation by operation: results for exact operands are exact."""
 from math import erf
 
 import numpy as np

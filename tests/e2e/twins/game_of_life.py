@@ -1,4 +1,4 @@
-"""The game of life by rolled boards."""
+"""The game of life with rolled boards."""
 import numpy as np
 
 

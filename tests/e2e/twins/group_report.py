@@ -1,4 +1,4 @@
-"""Figures per group and rows beyond a limit, group by group."""
+"""Statistics per group, and rows beyond a limit, group by group."""
 import numpy as np
 
 

@@ -1,4 +1,4 @@
-"""Counts per bin and figures per group."""
+"""Counts per bin and statistics per group."""
 import numpy as np
 
 

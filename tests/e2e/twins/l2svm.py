@@ -1,4 +1,4 @@
-"""L2-regularised squared hinge loss: Fletcher-Reeves directions, Newton's method for the length of a step."""
+"""L2-regularised squared hinge loss: Fletcher-Reeves directions, Newton's method for the step length."""
 import numpy as np
 
 

@@ -1,4 +1,4 @@
-"""L-BFGS with its pairs in a list, the oldest first."""
+"""L-BFGS with its pairs in a list, oldest first."""
 import numpy as np
 
 

@@ -1,4 +1,4 @@
-"""Logistic regression by L-BFGS with its pairs in a list, the oldest first, and a line search along halved steps."""
+"""Logistic regression by L-BFGS with its pairs in a list, oldest first, and a backtracking line search with halved steps."""
 import numpy as np
 
 

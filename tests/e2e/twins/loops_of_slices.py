@@ -1,4 +1,4 @@
-"""What the loops of slices compute, from the language page."""
+"""The loops of slices from the language page."""
 import numpy as np
 
 

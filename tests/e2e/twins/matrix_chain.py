@@ -1,4 +1,4 @@
-"""Matrix chains, from the right (as parenthesised by a person who knows the sizes)."""
+"""Matrix chains, multiplied from the right (the best order for the given sizes)."""
 
 
 def twin(a):

@@ -1,4 +1,4 @@
-"""Multinomial logistic regression by a trust region and Steihaug's conjugate gradients, the Hessian written out."""
+"""Multinomial logistic regression by a trust region method with Steihaug's conjugate gradients and an explicit Hessian."""
 import numpy as np
 
 

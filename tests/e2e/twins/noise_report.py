@@ -1,4 +1,4 @@
-"""What the log says, by NumPy; of the random numbers only which rows they chose is taken over."""
+"""The log's contents by NumPy; the rows chosen by random numbers are taken from the program."""
 import numpy as np
 
 

@@ -1,4 +1,4 @@
-"""The exact gelu; factors of 4 x 4 blocks without pivoting, by elimination."""
+"""The exact gelu; unpivoted LU factors of 4 x 4 blocks by elimination."""
 from math import erf
 
 import numpy as np

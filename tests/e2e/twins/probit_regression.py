@@ -1,4 +1,4 @@
-"""Probit regression by Fisher's scoring with conjugate gradients, the normal distribution by math.erfc."""
+"""Probit regression by Fisher scoring with conjugate gradients; the normal distribution by math.erfc."""
 import math
 
 import numpy as np
@@ -6,7 +6,7 @@ import numpy as np
 
 def twin(a):
     penalty = getattr(a, "lambda")
-    tail = np.vectorize(lambda x: 0.5 * math.erfc(x / math.sqrt(2)), otypes=[float])  # of the normal distribution beyond x
+    tail = np.vectorize(lambda x: 0.5 * math.erfc(x / math.sqrt(2)), otypes=[float])  # upper tail of the normal distribution
 
     def density(x):
         return np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)

@@ -1,4 +1,4 @@
-"""Conjugate gradients on dense matrices, with a mask of what is known."""
+"""Conjugate gradients on dense matrices, with a mask of the known entries."""
 import numpy as np
 
 

@@ -1,4 +1,4 @@
-"""Shortest paths between all pairs: after each squaring, paths of up to twice as many edges."""
+"""All-pairs shortest paths: each squaring doubles the maximum number of edges."""
 import numpy as np
 
 

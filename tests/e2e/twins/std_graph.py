@@ -1,9 +1,9 @@
-"""What std.graph promises, by NumPy."""
+"""The functions of std.graph by NumPy."""
 import numpy as np
 
 
 def closure(start, combine, pick):
-    """Floyd and Warshall's, over any two operations."""
+    """Floyd-Warshall over a given semiring."""
     D = start.copy()
     for k in range(len(D)):
         D = pick(D, combine(D[:, k:k + 1], D[k:k + 1, :]))

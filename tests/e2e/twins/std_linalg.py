@@ -1,4 +1,4 @@
-"""What std.linalg promises, by NumPy."""
+"""The functions of std.linalg by NumPy."""
 import numpy as np
 
 

@@ -1,4 +1,4 @@
-"""What std.nn promises, by NumPy."""
+"""The functions of std.nn by NumPy."""
 import math
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What std.signal promises, by NumPy."""
+"""The functions of std.signal by NumPy."""
 import numpy as np
 
 

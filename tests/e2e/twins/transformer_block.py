@@ -1,4 +1,4 @@
-"""A transformer's block, head by head."""
+"""A transformer block, head by head."""
 import numpy as np
 
 

@@ -1,4 +1,4 @@
-"""Triangles by SciPy's products, and by hand of two small graphs."""
+"""Triangles by SciPy's products, and by hand for two small graphs."""
 import numpy as np
 import scipy.sparse as sp
 
@@ -10,7 +10,7 @@ def twin(a):
     around = np.asarray(on_edge.sum(axis=1)).reshape(n) // 2
     triangles = around.sum() // 3
     degree = a.A.sum(axis=1)
-    if n == 6:  # 0, 1, 2 and 1, 2, 3, with the edge 1, 2 in both; 4 hangs on 3, and 5 is alone
+    if n == 6:  # 0, 1, 2 and 1, 2, 3, sharing edge 1, 2; 4 is attached to 3, and 5 is isolated
         assert triangles == 2 and around.tolist() == [1, 2, 2, 1, 0, 0]
     if n == 34:  # the karate club has 45
         assert triangles == 45

@@ -1,4 +1,4 @@
-"""A network with wide input and several labels an example, in matrices."""
+"""A network with wide input and several labels per example, in matrix form."""
 import numpy as np
 
 

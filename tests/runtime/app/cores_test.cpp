@@ -35,7 +35,7 @@ TEST_CASE("cores: one line says where ranks and threads sit") {
 TEST_CASE("cores: a good placement has no warning") {
   CHECK(warned({on("a", {0, 1}), on("a", {2, 3}), on("b", {0, 1}), on("b", {2, 3})}, 2).empty());
   CHECK(warned({on("a", {0, 1, 2, 3, 4, 5, 6, 7}), on("a", {0, 1, 2, 3, 4, 5, 6, 7})}, 4).empty());
-  // More ranks than cores were asked for.
+  // Oversubscribed on request.
   CHECK(warned({on("a", {0, 1}, 2), on("a", {0, 1}, 2), on("a", {0, 1}, 2)}, 1).empty());
 }
 

@@ -19,7 +19,7 @@ std::string npy(const std::string& shape) {
   return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n" + std::string(24 * 8, '\0');
 }
 
-/// Writes other bytes into the file and sets its times back: it is the same file by inode, size and time of change.
+/// Overwrites the file and resets its times: by inode, size and mtime it is the same file.
 void rewrite(const std::string& path, const std::string& bytes) {
   struct stat before {};
   REQUIRE(::stat(path.c_str(), &before) == 0);

@@ -40,7 +40,7 @@ TEST_CASE("launch: processors have the instructions") {
   CHECK(launch_error({running("a", "/p", 1), running("b", "/p", 1, "AVX2, FMA")}) ==
         "the processor of rank 1 on b lacks AVX2, FMA, which this executable uses: rebuild without --native, or build "
         "on that node");
-  // These tests were compiled for this processor.
+  // This test was compiled for this processor.
   note_instructions(kCompiledInstructions);
   CHECK(missing_instructions().empty());
 }
@@ -63,7 +63,7 @@ TEST_CASE("launch: what a run can live with") {
   e.slurm_tasks = 8;
   CHECK(launch_warnings(kTwo, e, 1, "./p") ==
         std::vector<std::string>{"2 ranks run, but the job has room for 8: start with mpirun -n 8 ./p"});
-  CHECK(launch_warnings(kTwo, e, 4, "./p").empty());  // two ranks that use all cores
+  CHECK(launch_warnings(kTwo, e, 4, "./p").empty());  // two ranks using all cores
 }
 
 TEST_CASE("launch: settings that keep ranks from each other, or from the fast network") {

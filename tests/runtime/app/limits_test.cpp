@@ -43,7 +43,7 @@ TEST_CASE("limits: in version 2 every group above has one of its own") {
       {"/sys/fs/cgroup/system.slice/slurmstepd.scope/job_3/memory.max", "1048576000\n"}};
   CHECK(group_in(files).limit.bytes == 1048576000);
   CHECK(group_in(files).limit.source.ends_with("slurmstepd.scope/job_3"));
-  // Kills are counted as far as the group with the limit: above it are other jobs.
+  // Kills are counted up to the group with the limit: groups above it contain other jobs.
   REQUIRE(group_in(files).counters.size() == 4);
   CHECK(group_in(files).counters.back() == "/sys/fs/cgroup/system.slice/slurmstepd.scope/job_3/memory.events");
   files.erase("/proc/self/mountinfo");

@@ -19,8 +19,8 @@ namespace {
 
 enum class End { kUnkilled, kKilled, kNone };
 
-/// Two processes of a run, of which the second one ends so. Whether the first one blames the system for it, where that
-/// has killed so many processes of the group.
+/// Two processes of a run, of which the second ends as given. Whether the first attributes this to the kernel after the
+/// given number of kills in the group.
 bool blames(End end, int kills) {
   const tdsl::tests::TemporaryFolder folder;
   const std::string counter = folder / "memory.oom_control";
@@ -41,7 +41,7 @@ bool blames(End end, int kills) {
     text += '\n';
     [[maybe_unused]] const auto written = ::write(fd, text.data(), text.size());
   };
-  // One line: the next one may be there already.
+  // Reads one line: the next one may have arrived already.
   const auto hear = [](int fd) {
     std::string text;
     for (char c = 0; ::read(fd, &c, 1) == 1 && c != '\n';) text += c;
@@ -65,7 +65,7 @@ bool blames(End end, int kills) {
     tell(to_second[1], "end");
     ::waitpid(second, nullptr, 0);
   }
-  // What it says goes nowhere.
+  // Discards its standard error.
   const int standard_error = ::dup(2);
   const int nowhere = ::open("/dev/null", O_WRONLY);
   ::dup2(nowhere, 2);

@@ -31,7 +31,7 @@ RankMemory memory_in(const Files& files, const MemoryShare& share) {
       share);
 }
 
-/// A machine of 4 GiB, on which this process has 40 MiB of 500 MiB of addresses.
+/// A machine of 4 GiB, on which this process uses 40 MiB of 500 MiB of address space.
 Files machine() {
   return {{"/proc/meminfo", "MemTotal:        4194304 kB\nMemFree:          100000 kB\n"},
           {"/proc/self/status", "Name:\tproduct\nVmPeak:\t  600000 kB\nVmSize:\t  512000 kB\nVmRSS:\t   40960 kB\n"}};
@@ -64,7 +64,7 @@ TEST_CASE("memory: a rank has its part of the least limit, less what is resident
   CHECK(four.source ==
         "the limit of the control group /sys/fs/cgroup/memory/slurm/uid_7/job_12/step_0 is 2.0 GiB for 4 ranks");
   CHECK(memory_in(with_group(8192 * kMiB), {.ranks = 4}).machine);
-  // Small shares: pages that ranks share are counted for each of them, so something is left.
+  // Small shares: pages shared by ranks are counted for each of them, so a minimum remains.
   CHECK(memory_in(with_group(100 * kMiB), {.ranks = 4}).most == 25 * kMiB / 8);
   CHECK(memory_in({}, {}).bytes == 0);
 }
@@ -85,7 +85,7 @@ TEST_CASE("memory: what Slurm says, and the address space of a process") {
   CHECK(job.most == (500 - 104) * kMiB);
   CHECK(job.source == "the memory of the Slurm job on a node is 1000.0 MiB for 2 ranks");
 
-  // Each process has addresses of its own, which threads need as well.
+  // Each process has its own address space, which threads also use.
   const RankMemory addresses = memory_in(machine(), {.ranks = 2, .threads = 3, .address_space = 1000 * kMiB});
   CHECK(addresses.most == (1000 - 500 - 2 * 72 - 64) * kMiB);
   CHECK(addresses.ranks == 1);
@@ -104,7 +104,7 @@ namespace {
 
 constexpr Index kEdge = 512, kMatrix = kEdge * kEdge * 8;
 
-/// C = A @ B, and its product with B in line 4, after which nothing is needed any more.
+/// C = A @ B, and its product with B in line 4, after which both are dead.
 record::Recording product(const plan::PlanInputs& /*inputs*/) {
   return [](record::Recorder& recorder, record::Control& /*control*/) {
     const auto source = [&](const char* name, int site) {
@@ -160,7 +160,7 @@ TEST_CASE("memory: a limit that does not bind changes nothing, one that binds ma
     CHECK(enough.memory == 0);
     if (ranks == 1) continue;
     CHECK(plan::print(enough.start.saved) == plan::print(unlimited.start.saved));
-    // What is owned is what it is; received panels can be thinner.
+    // Owned blocks are fixed; received panels can be thinner.
     const Index tight = (3 * kMatrix / ranks + need.bytes) / 2;
     CHECK(fitting_start(request_on(ranks, tight)).memory == tight);
   }
@@ -185,7 +185,7 @@ TEST_CASE("memory: a saved plan is kept as long as it fits the current limit") {
     REQUIRE(beyond);
     CHECK(beyond->bytes == need);
     if (ranks == 1) continue;
-    // A plan that was made within less is kept on a node of less.
+    // A plan made within less memory is kept on a smaller node.
     const Index tight = (3 * kMatrix / ranks + need) / 2;
     const FittingStart lean = fitting_start(request_on(ranks, tight));
     StartRequest now = request_on(ranks, tight);
@@ -218,7 +218,7 @@ TEST_CASE("memory: what does not fit is refused with the operation, the least me
   CHECK(text.find("does not fit into memory: it needs at least ") != std::string::npos);
   CHECK(text.find("which may have 4.0 MiB, as the limit is small; give at least ") != std::string::npos);
   CHECK(text.find(" such nodes with ") != std::string::npos);
-  // The least is enough, and a byte less is not.
+  // The reported minimum is sufficient, and a byte less is not.
   const std::size_t at = text.rfind("with ") + 5;
   const Index ranks = std::stoll(text.substr(at));
   StartRequest more = request_on(ranks, 2 * kMatrix);

@@ -21,7 +21,7 @@ std::string summary(const std::vector<std::int64_t>& shape, const std::vector<T>
   return text.substr(text.find('\n') + 1);
 }
 
-/// The elements a summary shows of the array whose element at flat index k is k.
+/// The elements that a summary shows of an array whose element at flat index k is k.
 template <class T>
 std::vector<T> counting(const std::vector<std::int64_t>& shape) {
   std::vector<T> elements{0};

@@ -54,7 +54,7 @@ TEST_CASE("program options in both spellings") {
 
 namespace {
 
-/// The message for files of a run, or "".
+/// The message about a run's files, or "".
 std::string collision(const AppOptions& options) {
   try {
     RunFiles files{Environment{}};
@@ -127,7 +127,7 @@ TEST_CASE("files of a run: nothing that is read is replaced, under whatever name
   CHECK(
       contains(with(x, {"--save-plan", fs::read_symlink("/proc/self/exe").string()}), "it is the running executable"));
   CHECK(contains(with(x, {"--trace", folder / "ridge.tdsl"}), "it is the program itself"));
-  CHECK(with(x, {"--trace", folder / "there/ridge.tdsl"}).empty());  // is new
+  CHECK(with(x, {"--trace", folder / "there/ridge.tdsl"}).empty());  // a new file
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   for (const char* option : {"--stats", "--plan", "--save-plan"}) {
     CHECK(contains(with(x, {option, folder / "pipe"}), "pipe`: it is a pipe (FIFO), not a regular file"));
@@ -226,7 +226,7 @@ TEST_CASE("sizes") {
   for (const char* bad : {"", "G", "-1", "5X", "5Gi B", "1e3", "0", "1..5", "99999999T"}) {
     CHECK_THROWS_AS((void)parse_bytes(bad, "x"), RunError);
   }
-  // Answers have the unit of the option, and are enough.
+  // Suggested sizes have the option's unit and are sufficient.
   CHECK(option_size(3221225473, "3GB") == "3.23GB");
   CHECK(option_size(3221225472, "3GiB") == "3.00GiB");
   CHECK(option_size(3221225473, "1.5G") == "3.01G");

@@ -13,7 +13,7 @@ using plan::Index;
 
 namespace {
 
-/// Offsets in the box, in the order in which panels have them.
+/// Offsets within the box, in the order of the panels.
 std::vector<Index> visited(const Box& box, Index element_bytes, int deepest, Index& largest) {
   std::vector<Index> offsets;
   for (rt::Panels panels(box, element_bytes, deepest); panels.next();) {
@@ -41,7 +41,7 @@ std::vector<Index> visited(const Box& box, Index element_bytes, int deepest, Ind
 }  // namespace
 
 TEST_CASE("panels: every element of a box once, row-major, in as much memory as rows of the last dimension need") {
-  constexpr Index kElementBytes = 1 << 17;  // eight in a panel
+  constexpr Index kElementBytes = 1 << 17;  // eight per panel
   std::mt19937 random(5);
   for (int round = 0; round < 2000; ++round) {
     Box box;

@@ -7,7 +7,7 @@
 #include "runtime/app/session/tile_entries.h"
 #include "tests/runtime/simulated_world.h"
 
-// Entries find the owners of their tiles, on simulated ranks with any schedule of messages.
+// Redistribution of entries to the owners of their tiles, on simulated ranks with arbitrary message schedules.
 
 namespace tdsl::tests {
 
@@ -63,7 +63,7 @@ std::vector<Distribution> distributions(std::mt19937& random, int ranks, Index r
   return list;
 }
 
-/// What is wrong on a rank.
+/// Number of errors on a rank.
 int check_tiles(const rt::TileEntries& tiles, const std::vector<Listed>& file, const Distribution& where, int rank) {
   int wrong = 0;
   where.for_each_owned(rank, [&](const plan::Coord& tile) {
@@ -97,7 +97,7 @@ TEST_CASE("tile entries: every owner has its tiles' entries in file order, whate
     const int ranks = 1 + k % 7;
     CAPTURE(ranks);
     const Index rows = 1 + static_cast<Index>(random() % 12), columns = 1 + static_cast<Index>(random() % 12);
-    // Some files give several messages per pair of ranks.
+    // Some files are large enough for several messages per pair of ranks.
     const std::vector<Listed> file =
         random_file(random, rows, columns, k % 6 == 5 ? 150'000 : static_cast<int>(random() % 60));
     for (const Distribution& where : distributions(random, ranks, rows, columns)) {

@@ -83,7 +83,7 @@ TEST_CASE("trace: Chrome's JSON, with arrows from a request to its answer and it
   threads[1].rank = 1;
   threads[1].events = {TraceEvent(TraceKind::kSend, 3000, 1e-6).peer(0).site(4).bytes(64).request(9),
                        TraceEvent(TraceKind::kWait, -1500, 2e-6)};
-  // The second thread of the disk has taken over what the first one has written.
+  // The second disk thread has completed an operation of the first.
   threads.push_back({1,
                      3,
                      {TraceEvent(TraceKind::kDiskWrite, 4000, 2e-6).peer(0).site(4).bytes(128).request(4),
@@ -96,7 +96,7 @@ TEST_CASE("trace: Chrome's JSON, with arrows from a request to its answer and it
       R"~(12)","args":{"site":4,"op":0,"panel":0,"request":9,"bytes":32}})~");
   has(R"~({"ph":"X","pid":0,"tid":10000,"ts":1,"dur":4,"cat":"receive","name":"C (line )~"
       R"~(12)","args":{"site":4,"peer":1,"op":0,"panel":0,"request":9,"bytes":64}})~");
-  has(R"~("tid":10001,"ts":2,)~");  // overlaps the other one
+  has(R"~("tid":10001,"ts":2,)~");  // overlaps the previous one
   has(R"~({"ph":"X","pid":1,"tid":20000,"ts":3,"dur":1,"cat":"send")~");
   has(R"~({"ph":"X","pid":1,"tid":0,"ts":-1.500,"dur":2,"cat":"wait","name":"wait","args":{}})~");
   has(R"~({"ph":"C","pid":0,"tid":0,"ts":7,"cat":"memory","name":"block bytes","args":{"bytes":96}})~");
@@ -107,7 +107,7 @@ TEST_CASE("trace: Chrome's JSON, with arrows from a request to its answer and it
       R"~(12)","args":{"site":4,"of":4,"bytes":128}})~");
   has(R"~({"ph":"X","pid":1,"tid":9001,"ts":9,"dur":1,"cat":"control",)~");
   has(R"~({"ph":"M","name":"thread_name","pid":1,"tid":9001,"args":{"name":"disk 1"}})~");
-  CHECK(text.find("\"id\":10,") == std::string::npos);  // its answer is not in the trace, and no task waited for it
+  CHECK(text.find("\"id\":10,") == std::string::npos);  // its reply is not in the trace, and no task waited for it
 }
 
 TEST_CASE("profile: a table, the line that took longest first; what the disk did only if there is one") {
@@ -133,7 +133,7 @@ namespace {
 
 struct Seen {
   Index tasks = 0, received = 0, sent = 0;
-  std::map<std::tuple<int, int, std::uint64_t>, Index> asked, answered;  ///< bytes by who asked, whom, and number
+  std::map<std::tuple<int, int, std::uint64_t>, Index> asked, answered;  ///< bytes by requester, owner and number
 };
 
 /// One rank of a random program, traced.

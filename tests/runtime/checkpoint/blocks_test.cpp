@@ -1,4 +1,4 @@
-// Blocks of checkpoints are read as other ranks want them.
+// Checkpoint blocks are read with other layouts.
 
 #include <doctest/doctest.h>
 
@@ -56,14 +56,14 @@ NaiveMatrix<double> without_stored_zeros(NaiveMatrix<double> m) {
   return m;
 }
 
-/// `ranks` in a grid of so many columns; tiles go round.
+/// `ranks` in a grid with the given number of columns; tiles are distributed cyclically.
 Distribution tiles_of(Index rows, Index columns, Index ranks, Index row_tiles, Index column_tiles) {
   return Distribution::grid(
       ranks, {plan::Tiling::near_equal(rows, row_tiles), plan::Tiling::near_equal(columns, column_tiles)},
       {{{{ranks, 1, 1}}, 1, 0}, {}});
 }
 
-/// Where blocks of a kernel under test arrive.
+/// Receives the blocks of a kernel under test.
 class ArrivedBlock : public rt::BlockSink {
  public:
   [[nodiscard]] rt::BlockPart before() const override { return {}; }
@@ -75,7 +75,7 @@ class ArrivedBlock : public rt::BlockSink {
   Index held = 0;
 };
 
-/// Writes a checkpoint of one tensor: `write(file, box)` puts the block of a tile.
+/// Writes a checkpoint of one tensor: `write(file, box)` writes the block of a tile.
 template <class Write>
 std::shared_ptr<const rt::StoredBlocks> written(const tests::TemporaryFolder& place, LiveTensor live,
                                                 const Write& write) {
@@ -93,7 +93,7 @@ std::shared_ptr<const rt::StoredBlocks> written(const tests::TemporaryFolder& pl
   return std::make_shared<const rt::StoredBlocks>(place / "ck/ck-000009", std::move(manifest));
 }
 
-/// The kernel reads this box.
+/// Reads this box with the kernel.
 void read_box(const rt::StoredBlocks& blocks, rt::Operand& out, rt::BlockSink* sink) {
   rt::TaskArgs t;
   t.outputs = {&out, 1};
@@ -219,7 +219,7 @@ TEST_CASE("checkpoint: what lasts goes to a base once, and the base lasts as lon
   const Folder folder(place / "ck");
   folder.prepare();
   rt::CheckpointBases bases;
-  std::vector<std::int64_t> written_to;  // by checkpoint: where tensor 2 is written, -1: nowhere
+  std::vector<std::int64_t> written_to;  // by checkpoint: where tensor 2 is written, -1: not written
   const auto save = [&](std::int64_t number, const std::vector<plan::TensorId>& named, plan::TensorId next,
                         bool succeeds = true) {
     bases.at_boundary(next);
@@ -243,7 +243,7 @@ TEST_CASE("checkpoint: what lasts goes to a base once, and the base lasts as lon
     folder.prune(2, "a", "");
   };
   const auto has_base = [&](std::int64_t number) { return std::filesystem::exists(folder.base(number)); };
-  save(1, {1, 2, 5}, 6);         // nothing has lasted yet
+  save(1, {1, 2, 5}, 6);         // no tensor has survived an iteration yet
   save(2, {1, 2, 7}, 8, false);  // the disk is full
   save(3, {1, 2, 9}, 10);
   save(4, {1, 2, 9, 11}, 12);
@@ -251,7 +251,7 @@ TEST_CASE("checkpoint: what lasts goes to a base once, and the base lasts as lon
   CHECK_FALSE(has_base(2));
   CHECK((has_base(3) && has_base(4)));
   {
-    rt::CheckpointBases later;  // of a run that goes on
+    rt::CheckpointBases later;  // of a resumed run
     later.goes_on(checkpoint::parse_manifest(place.read("ck/ck-000004/manifest")));
     std::swap(bases, later);
   }

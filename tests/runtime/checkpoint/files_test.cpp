@@ -36,7 +36,7 @@ Box box_of(std::vector<plan::Interval> dims) {
   return box;
 }
 
-/// Of a checkpoint of nothing, with these bases.
+/// Manifest of an empty checkpoint with these bases.
 std::string manifest_of(std::int64_t number, std::vector<std::int64_t> bases) {
   Manifest manifest;
   manifest.number = number;
@@ -45,7 +45,7 @@ std::string manifest_of(std::int64_t number, std::vector<std::int64_t> bases) {
   return print(manifest);
 }
 
-/// As another version may have written it: nothing but the first line is known.
+/// As if written by another version: only the first line is known.
 std::string of_version(const std::string& version, std::string manifest) {
   manifest.replace(0, manifest.find('\n'), "tdsl-checkpoint " + version);
   return manifest.insert(manifest.find('\n'), "\nwhatever that has");
@@ -200,8 +200,8 @@ TEST_CASE("checkpoint: a manifest reads back as it was, and any changed byte is 
   CHECK(back.files_of(0) == m.files);
   CHECK(back.files_of(11) == m.bases[0].files);
   CHECK(back.path.records(0));
-  CHECK_FALSE(back.path.records(2));   // in the loop that is over
-  CHECK_FALSE(back.path.records(43));  // by the loop that is not
+  CHECK_FALSE(back.path.records(2));   // in the finished loop
+  CHECK_FALSE(back.path.records(43));  // in the unfinished loop
   CHECK(back.find(42) != nullptr);
   CHECK(back.find(43) == nullptr);
   for (std::size_t k = 0; k < text.size(); ++k) {
@@ -242,13 +242,13 @@ TEST_CASE("checkpoint: a directory keeps the last ones, whole ones only") {
   CHECK_THROWS_AS(folder.commit(4, "b", "another"), rt::RunError);
   CHECK(place.read("ck/ck-000004/manifest") == manifest_of(4, {}));
   folder.give_up(4, "b");
-  folder.begin(9, "c");  // is left behind
+  folder.begin(9, "c");  // remains unfinished
   folder.begin(5, "d");
   folder.commit(5, "d", manifest_of(5, {}));
   folder.prune(2, "d", "");
   CHECK(folder.numbers() == std::vector<std::int64_t>{4, 5});
   CHECK_FALSE(std::filesystem::exists(folder.unfinished(9, "c")));
-  // A base comes and goes with its checkpoint.
+  // A base is removed with its checkpoint.
   folder.begin(6, "e", true);
   std::filesystem::remove(folder.unfinished_base(6, "e"));
   CHECK_THROWS_AS(folder.commit(6, "e", "text 6", true), rt::RunError);
@@ -259,7 +259,7 @@ TEST_CASE("checkpoint: a directory keeps the last ones, whole ones only") {
   folder.give_up(5, "e");
   CHECK_FALSE(std::filesystem::exists(folder.base(6)));
   CHECK(std::filesystem::exists(folder.base(5)));
-  // A manifest that cannot be read may refer to any base; one that is not there refers to none.
+  // An unreadable manifest may refer to any base; a missing one refers to none.
   std::filesystem::remove(Folder::manifest(folder.checkpoint(4)));
   std::filesystem::create_directory(Folder::manifest(folder.checkpoint(4)));
   folder.begin(9, "f");
@@ -269,7 +269,7 @@ TEST_CASE("checkpoint: a directory keeps the last ones, whole ones only") {
   std::filesystem::remove(Folder::manifest(folder.checkpoint(4)));
   folder.prune(2, "g", "");
   CHECK_FALSE(std::filesystem::exists(folder.base(5)));
-  // Nor does a damaged one say to which it refers.
+  // A damaged one may refer to any base too.
   std::filesystem::create_directory(folder.base(5));
   change_byte(Folder::manifest(folder.checkpoint(5)), 30);
   folder.sweep("g");
@@ -317,15 +317,14 @@ TEST_CASE("checkpoint: a file that is not there is damage, one that cannot be lo
 
 namespace {
 
-/// Ranks that pass boundaries at speeds of their own, with messages that arrive when they like, those of a pair in
-/// order.
+/// Ranks pass boundaries at different speeds; messages are delayed arbitrarily, but in order per pair of ranks.
 class Agreement {
  public:
   Agreement(unsigned seed, int ranks, int length) : random_(seed), length_(length) {
     for (int r = 0; r < ranks; ++r) ranks_.push_back(std::make_unique<rt::Boundaries>(r, ranks));
     states_.resize(ranks_.size());
   }
-  /// By rank: boundaries and what was done there.
+  /// By rank: boundaries and the actions there.
   std::vector<std::map<int, rt::Wish>> run(int wishes) {
     while (step(wishes)) {}
     std::vector<std::map<int, rt::Wish>> done;
@@ -359,7 +358,7 @@ class Agreement {
       over = over && s.passed == length_;
       if (s.passed < length_ && !(s.arrived && ranks_[static_cast<std::size_t>(r)]->waits())) moves.emplace_back(r, -1);
     }
-    REQUIRE((over || !moves.empty()));  // else they wait for each other
+    REQUIRE((over || !moves.empty()));  // otherwise there is a deadlock
     if (moves.empty()) return false;
     const auto [a, b] = moves[random_() % moves.size()];
     if (b >= 0) {
@@ -407,7 +406,7 @@ TEST_CASE("checkpoint: ranks agree on a boundary that none of them has passed") 
 TEST_CASE("checkpoint: recording is a few seconds ahead of what is carried out, or one iteration") {
   rt::RunAhead slow;  // an iteration of four operations takes 6 s
   CHECK(slow.at_boundary(4, 0, 0) == 0);
-  CHECK(slow.at_boundary(8, 0, 0.1) == 4);  // of two that are open the older one is waited for
+  CHECK(slow.at_boundary(8, 0, 0.1) == 4);  // of two open boundaries the older one is waited for
   CHECK(slow.at_boundary(12, 4, 6) == 8);
   CHECK(slow.at_boundary(16, 8, 12) == 12);
   rt::RunAhead fast;  // an iteration takes 0.1 s

@@ -1,4 +1,4 @@
-// Programs of a toy language are interrupted at every boundary and go on from what a manifest says.
+// Programs of a toy language are interrupted at every boundary and resumed from a manifest.
 
 #include <doctest/doctest.h>
 
@@ -27,13 +27,13 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   return h ^ h >> 32;
 }
 
-/// Carries operations out: the value of a tensor is a number made of those of its operands.
+/// Executes operations: the value of a tensor is a number computed from those of its operands.
 struct ToySink : Sink {
   std::map<TensorId, std::uint64_t> values;
   std::vector<std::uint64_t> shown;
   std::map<int, std::uint64_t> written;
   bool replays = false;
-  std::map<TensorId, plan::Op> sources;  // put by
+  std::map<TensorId, plan::Op> sources;  // deferred
   std::vector<plan::Op> stores;
 
   void run(const plan::Op& op) {
@@ -63,7 +63,7 @@ struct Statement {
   std::vector<Statement> body, other;
 };
 
-/// Outputs are statements of the program, not of loops and branches.
+/// Outputs are statements at the top level, not in loops and branches.
 std::vector<Statement> random_block(std::mt19937& random, int depth, int& site, bool top = false) {
   std::vector<Statement> block;
   const int count = 2 + static_cast<int>(random() % 4);
@@ -81,7 +81,7 @@ std::vector<Statement> random_block(std::mt19937& random, int depth, int& site, 
   return block;
 }
 
-/// A program under way. What loops carry: three tensors, which may be one, and scalars of several types.
+/// A running program. Loops carry three tensors, which may coincide, and scalars of several types.
 class Toy {
  public:
   Toy(Recorder& recorder, PathControl& control, ToySink& sink) : recorder_(recorder), control_(control), sink_(sink) {}
@@ -167,7 +167,7 @@ class Toy {
   bool flag_ = false;
 };
 
-/// What is kept of a run that was interrupted.
+/// The saved state of an interrupted run.
 struct Interrupted {
   std::string path;
   std::map<TensorId, std::uint64_t> saved;
@@ -179,7 +179,7 @@ struct Stop {};
 
 class ToyRun : public PathWatcher {
  public:
-  /// Stops at boundary `stop`, counted over all runs; never: -1.
+  /// Stops at boundary `stop`, counted over all runs; -1: never.
   ToyRun(const std::vector<Statement>& program, int stop, const Interrupted* from) : stop_(stop), from_(from) {
     if (from_ != nullptr) boundary_ = from_->boundary, sink_.shown = from_->shown;
     Recorder recorder(sink_);

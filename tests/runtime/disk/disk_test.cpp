@@ -17,7 +17,7 @@
 
 namespace {
 
-/// Errors of calls that these tests stand in for; 0: the system is asked.
+/// Injected errors of system calls; 0: the real call.
 std::atomic<int> sync_error = 0, reserve_error = 0;
 std::atomic<int> pages_dropped = 0, reservations = 0;
 
@@ -29,7 +29,7 @@ long answer(const std::atomic<int>& error, long number, long fd, long a, long b,
 
 }  // namespace
 
-// In place of the C library's, for the whole executable.
+// Overrides the C library's function, for the whole executable.
 extern "C" int sync_file_range(int fd, off64_t offset, off64_t bytes, unsigned flags) {
   return static_cast<int>(answer(sync_error, SYS_sync_file_range, fd, offset, bytes, flags));
 }
@@ -54,7 +54,7 @@ plan::Box box_between(std::vector<std::pair<Index, Index>> bounds) {
   return box;
 }
 
-/// Everything that is recorded may be at home on disk, or mostly; equal on all ranks.
+/// Random storage locations, including the disk for all or most sites; equal on all ranks.
 std::map<int, plan::Housing> random_homes(std::uint32_t seed) {
   std::mt19937 random(seed);
   std::map<int, plan::Housing> homes;
@@ -64,7 +64,7 @@ std::map<int, plan::Housing> random_homes(std::uint32_t seed) {
   return homes;
 }
 
-/// A program, and what it makes of a disk.
+/// A program's results, and its disk use.
 struct Spilled {
   Index wrong = 0;
   Index written = 0, read = 0;
@@ -73,7 +73,7 @@ struct Spilled {
   Index needed_memory = 0;
 };
 
-/// What is kept free for peers: two blocks of these programs.
+/// Reserved for peers: two blocks of these programs.
 constexpr Index kReserve = 2 * 17 * 17 * 8;
 
 Spilled simulate_disk(int ranks, std::uint32_t seed, std::uint64_t schedule, const RunSettings& settings,
@@ -108,8 +108,8 @@ Spilled simulate_disk(int ranks, std::uint32_t seed, std::uint64_t schedule, con
   return sum;
 }
 
-/// The same in little memory: a plan for less says what it needs, and what is found with that may need a little more
-/// again.
+/// The same with little memory: a plan within less memory reports its need, and the plan found for that may need
+/// slightly more.
 Spilled simulate_disk_in_little_memory(int ranks, std::uint32_t seed, std::uint64_t schedule,
                                        const RunSettings& settings) {
   Index memory = 1;
@@ -154,14 +154,14 @@ TEST_CASE("disk: extents are used again") {
   a.reset();
   const rt::ExtentRef d = extents.take(4096);
   CHECK(d->offset() == 0);
-  b.reset();  // beside what is left of a
+  b.reset();  // merges with the rest of a
   const rt::ExtentRef e = extents.take(8192);
   CHECK(e->offset() == 4096);
   c.reset();
   const rt::ExtentRef f = extents.take(20000);
   CHECK(f->offset() == 12288);
   CHECK(extents.used_bytes() == extents.end());
-  // What random programs leave behind is one gap.
+  // After random operations the free space is a single gap.
   std::mt19937 random(7);
   {
     std::vector<rt::ExtentRef> many;
@@ -180,7 +180,7 @@ TEST_CASE("disk: a file gives back what was written") {
   if (rt::World(rt::read_environment()).size() > 1) return;
   const TemporaryFolder folder;
   rt::SpillFile file(folder / "", 1 << 20, true);
-  CHECK(std::filesystem::is_empty(folder / ""));  // it has no name
+  CHECK(std::filesystem::is_empty(folder / ""));  // it is unnamed
   std::mt19937 random(11);
   rt::Store store;
   const auto wait_for = [&file](std::size_t requests) {
@@ -216,7 +216,7 @@ TEST_CASE("disk: a file gives back what was written") {
     CHECK(wrong == 0);
   }
   CHECK(file.extents().used_bytes() == 0);
-  // More than there can be is refused at once.
+  // An impossible size is rejected immediately.
   CHECK_THROWS_AS(rt::SpillFile(folder / "", Index{1} << 58, true), rt::RunError);
   CHECK_THROWS_AS(rt::SpillFile(folder / "missing", 0, true), rt::RunError);
 }
@@ -225,7 +225,7 @@ TEST_CASE("disk: what the cache has leaves it once it is on disk, and not before
   if (rt::World(rt::read_environment()).size() > 1) return;
   const TemporaryFolder folder;
   const std::vector<std::byte> block(5000, std::byte{7});
-  // What the write says, and how often the cache was told to let go, by then and when it had been read.
+  // The error of the write, and the number of cache drops after the write and after the read.
   struct Outcome {
     std::string error;
     int written = 0, read = 0;
@@ -282,7 +282,7 @@ TEST_CASE("disk: where nothing can be reserved, what is free must do for all ran
   const std::string refused = run_error_of([&] { static_cast<void>(rt::SpillFile(folder / "", free / 2, true, 4)); });
   reserve_error = 0;
   CHECK(refused.find("that each of 4 ranks of a node keeps on disk in `") != std::string::npos);
-  // Too much for one rank alone: what all keep is said, too.
+  // Too much for the ranks together: the total is reported too.
   const std::string each =
       run_error_of([&] { static_cast<void>(rt::SpillFile(folder / "", Index{1} << 60, true, 2)); });
   CHECK(each.find("the 1.0 EiB that each of 2 ranks of a node keeps") != std::string::npos);
@@ -306,7 +306,7 @@ TEST_CASE("disk: what there is no room for takes nothing from other programs") {
 
 TEST_CASE("disk: random programs with random homes in simulation") {
   if (rt::World(rt::read_environment()).size() > 1) return;
-  // TDSL_TEST_SIMULATIONS=FIRST:LAST runs other seeds.
+  // TDSL_TEST_SIMULATIONS=FIRST:LAST selects other seeds.
   std::uint32_t first = 1;
   std::uint32_t last = 40;
   if (const char* range = std::getenv("TDSL_TEST_SIMULATIONS")) std::sscanf(range, "%u:%u", &first, &last);
@@ -325,7 +325,7 @@ TEST_CASE("disk: random programs with random homes in simulation") {
       const Spilled free = simulate_disk(ranks, seed, seed, settings);
       CHECK(free.wrong == 0);
       written += free.written;
-      if (settings.tile != std::vector<Index>{1}) {  // thousands of steps, one after the other
+      if (settings.tile != std::vector<Index>{1}) {  // thousands of sequential steps
         const Spilled tight = simulate_disk_in_little_memory(ranks, seed, seed + 1, settings);
         CHECK(tight.wrong == 0);
         CHECK(tight.peak_bytes <= tight.needed_memory + kReserve);
@@ -375,7 +375,7 @@ TEST_CASE("disk: an input stays in its file") {
   writer.write_box<float>(std::array<Index, 2>{0, 0}, std::array<Index, 2>{kRows, kColumns}, elements.data(),
                           std::array<Index, 2>{kColumns, 1});
   writer.commit();
-  // A A' with elements that are wider than the file's.
+  // A A' with elements wider than the file's.
   const auto product = [&](rt::World* world, rt::Disk* disk, Index resident) {
     auto found = values<double>();
     RunSettings settings;

@@ -6,7 +6,7 @@
 #include "tests/runtime/engine/harness.h"
 #include "tests/runtime/simulated_world.h"
 
-// Tensors of which several groups of ranks have a copy each.
+// Tensors with copies on several groups of ranks.
 
 namespace tdsl::tests {
 
@@ -15,7 +15,7 @@ namespace {
 constexpr Index kRanks = 8;
 constexpr Index kRows = 20, kColumns = 12;
 
-/// From now on the program's sites lie as the lines say; axes a and b are 4 and 2 ranks apart, c is the next rank.
+/// Imposes a layout given as lines; axes a and b have rank strides 4 and 2, c has stride 1.
 void impose(TestSession& session, const std::string& lines) {
   const std::string head = "tdsl plan 1\nprogram \"test\" region 0 ranks 8 schedule none\nmesh a:2/4 b:2/2 c:2/1\n";
   session.inside().sink.impose(
@@ -23,7 +23,7 @@ void impose(TestSession& session, const std::string& lines) {
   session.inside().sink.enable_predictions(false);
 }
 
-/// A source at a site of its own, of numbers whose sums depend on the order.
+/// A source at its own site, with numbers whose sums depend on the order.
 Tensor<double> uneven(TestSession& session, Index rows, Index columns, int site) {
   plan::OpBuilder op(plan::OpClass::kSource, "S", site, site);
   op.out("i", rows).out("j", columns);
@@ -36,7 +36,7 @@ Tensor<double> uneven(TestSession& session, Index rows, Index columns, int site)
   });
 }
 
-/// `program` on simulated ranks, what it predicts checked against what is counted.
+/// Runs `program` on simulated ranks, and compares predictions with counts.
 void simulate(std::uint64_t seed, const RunSettings& settings, const std::function<void(TestSession&)>& program) {
   Simulation simulation(kRanks, seed);
   simulation.run([&](rt::World& world) {
@@ -75,7 +75,7 @@ TEST_CASE("engine: copies of a result are equal bit for bit, wherever their oper
       const Tensor<double> c = session.contraction<double>(op);
       products.push_back(values<double>());
       session.collect(c, products.back(), 900);
-      // Half of its rows get what rows elsewhere add up to.
+      // Half of its rows are updated with sums of other rows.
       plan::OpBuilder update(plan::OpClass::kReduce, "U", 4, 4);
       update.label("i", {0, n / 2}).label("j", {0, n}).label("k", {0, n});
       update.write({n, n}, {{0, 2, 0}, {1, 1, 0}}).base(c.id());
@@ -93,7 +93,7 @@ TEST_CASE("engine: copies of a result are equal bit for bit, wherever their oper
       updated.push_back(values<double>());
       session.collect(u, updated.back(), 901);
     });
-    // What every rank has read was of its own copy.
+    // Every rank has read its own copy.
     for (const auto* found : {&products, &updated}) {
       REQUIRE(found->size() == kRanks);
       for (const auto& copy : *found)

@@ -14,8 +14,7 @@
 #include "runtime/emitted.h"
 #include "tests/runtime/random_plan.h"
 
-// Programs recorded as emitted code records them, run on all ranks of the test, with their tensors brought to every
-// rank.
+// Runs programs, recorded as by emitted code, on all ranks of the test, and gathers their tensors on every rank.
 
 namespace tdsl::tests {
 
@@ -30,23 +29,23 @@ struct RunSettings {
   Index window = 0;
   std::uint64_t delay_seed = 0;
   Index small_box = rt::EngineOptions{}.small_box;
-  std::uint64_t plan_seed = 0;  ///< not 0: every operation has a random layout
-  bool check_counts = true;     ///< of such a run: what is counted is what was predicted
+  std::uint64_t plan_seed = 0;  ///< if not 0, every operation has a random layout
+  bool check_counts = true;     ///< also for random layouts: counts must equal predictions
   rt::World* world = nullptr;   ///< of a simulation; null: the launcher's
-  /// What the program declares, and its command line.
+  /// Sets the program's declarations and command line.
   std::function<void(rt::ProgramInfo&, rt::AppOptions&)> declare = [](rt::ProgramInfo&, rt::AppOptions&) {};
-  /// Of a Setup that is complete: for what the fields above do not reach.
+  /// Modifies the complete RunSetup: for settings without a field here.
   std::function<void(rt::RunSetup&)> adjust = [](rt::RunSetup&) {};
-  std::shared_ptr<void> beside = nullptr;  ///< what a run that failed needs until it is let go
+  std::shared_ptr<void> beside = nullptr;  ///< objects that a failed run needs until it is released
 };
 
-/// What a finished run leaves behind.
+/// Results of a finished run.
 struct RunResult {
   std::vector<rt::SiteStatistics> sites;
   Index peak_bytes = 0;
   rt::Silence silence;
   Index largest_step = 0;
-  Index needed_memory = 0;  ///< says the planner, under a limit
+  Index needed_memory = 0;  ///< as reported by the planner, with a limit
   Index largest_buffer = 0;
 };
 
@@ -54,7 +53,7 @@ class TestSession : public rt::Session {
  public:
   explicit TestSession(rt::Execution& inside) : Session(inside.impl), inside_(inside) {}
 
-  /// Fills `values` with all elements of the tensor (C order) on every rank once the run is over.
+  /// Fills `values` with all elements of the tensor (C order) on every rank after the run.
   template <rt::Element T>
   void collect(const Tensor<T>& tensor, std::shared_ptr<std::vector<T>> values, int site = 900) {
     const record::TensorState& state = tensor.state();
@@ -77,7 +76,7 @@ class TestSession : public rt::Session {
   std::vector<rt::TensorHandle> kept_;
 };
 
-/// A run: everything that messages under way may refer to.
+/// A run: everything that messages in flight may refer to.
 struct Machinery {
   std::shared_ptr<void> beside;
   std::unique_ptr<rt::World> launched;
@@ -89,13 +88,13 @@ struct Machinery {
   std::unique_ptr<TestSession> session;
 };
 
-/// Runs that failed: their messages may still arrive, so they are kept until the process ends.
+/// Failed runs: their messages may still arrive, so they are kept until the process ends.
 inline std::vector<std::unique_ptr<Machinery>>& failed_runs() {
   static auto* const runs = new std::vector<std::unique_ptr<Machinery>>();
   return *runs;
 }
 
-/// Runs the program to its end on every rank and checks that nothing is left over.
+/// Runs the program on every rank and checks that no block is left.
 inline RunResult run(const RunSettings& settings, const std::function<void(TestSession&)>& program) {
   auto m = std::make_unique<Machinery>();
   m->beside = settings.beside;
@@ -152,7 +151,7 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
   return result;
 }
 
-/// A tensor with the given value at every index, computed where the plan wants it: `value(i, j, …)`.
+/// A tensor with the given value at every index, computed according to the plan: `value(i, j, …)`.
 template <class T>
 Tensor<T> matrix(TestSession& session, const std::string& name, Index rows, Index columns,
                  std::function<T(Index, Index)> value) {

@@ -31,7 +31,7 @@ std::vector<std::byte> bytes_of(const std::string& text) {
   return {view.begin(), view.end()};
 }
 
-/// Waits until `count` operations have ended; returns their cookies, received ones first.
+/// Waits until `count` operations have completed; returns their cookies, receives first.
 std::vector<std::uint64_t> wait_for(World::Access& access, std::size_t count) {
   std::vector<Completion> done;
   while (done.size() < count) { access.test_some(done); }

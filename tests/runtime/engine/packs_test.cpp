@@ -1,7 +1,7 @@
 #include "runtime/plan/steps/tree.h"
 #include "tests/runtime/engine/harness.h"
 
-// Small boxes of a batch share a message.
+// Small boxes of a batch are packed into one message.
 
 namespace tdsl::tests {
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kAgain = 31;
 
-/// Every rank takes all of a matrix that is complete everywhere: what that site received.
+/// Every rank reads a whole matrix that is already complete: statistics of the receiving site.
 rt::SiteStatistics take_all(Index n, Index tile) {
   const auto found = values<double>();
   const RunResult result = run({1, {tile}}, [&](TestSession& session) {
@@ -40,11 +40,11 @@ TEST_CASE("engine: small boxes share messages") {
   const Index ranks = rt::World(rt::read_environment()).size();
   const rt::SiteStatistics all = take_all(24, 1);
   const Index boxes = all.bytes_received / static_cast<Index>(sizeof(double));
-  // One per owner: its boxes were complete when its batch of requests came.
+  // One message per owner: its boxes were complete when the batch of requests arrived.
   CHECK(boxes >= (ranks - 1) * 24 * 24 / (2 * ranks));
   if (ranks <= plan::kLeastTree) {
     CHECK(all.messages == ranks - 1);
-  } else {  // in trees relays answer when they have the boxes
+  } else {  // relays in a tree reply when they have the boxes
     CHECK(all.messages <= boxes);
   }
 }

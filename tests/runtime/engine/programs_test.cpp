@@ -4,7 +4,7 @@
 
 #include "tests/runtime/engine/harness.h"
 
-// Programs beyond products, as the compiler records them: neighbours, reductions in parts, updates in place, loops.
+// Programs other than products, as recorded by the compiler: stencils, partial reductions, in-place updates, loops.
 
 namespace tdsl::tests {
 
@@ -31,7 +31,7 @@ Tensor<double> jacobi_step(TestSession& session, const Tensor<double>& u) {
   });
 }
 
-/// s = sum[i](x[i]) or another reduction of a vector, as one scalar.
+/// A reduction of a vector to one scalar, such as s = sum[i](x[i]).
 template <class F>
 Tensor<double> reduce(TestSession& session, const Tensor<double>& x, plan::Combine combine, double identity,
                       F combine_two) {
@@ -203,7 +203,7 @@ TEST_CASE("engine: every window down to the smallest gives the same product") {
       CHECK(*c == *expected);
       window *= 2;
     } catch (const rt::RunError& error) {
-      // The refusal names the smallest legal value.
+      // The error names the least legal value.
       const std::string text = error.what();
       CAPTURE(text);
       REQUIRE(error.exit_code() == 2);

@@ -6,7 +6,7 @@
 #include "runtime/kernels/progress.h"
 #include "tests/runtime/engine/harness.h"
 
-// Long kernels let the engine talk, and no bit depends on it.
+// Long kernels let the engine make progress, without changing any bit.
 
 namespace tdsl::tests {
 
@@ -23,7 +23,7 @@ std::vector<T> random_values(Index count, unsigned seed) {
   return list;
 }
 
-/// How often the hook is called during C += A B; the bits are those without a hook.
+/// Number of hook calls during C += A B; the bits must equal those without a hook.
 template <class T>
 int calls_during_product(Index m, Index n, Index k, bool transposed) {
   const std::vector<T> a = random_values<T>(m * k, 1);
@@ -75,7 +75,7 @@ TEST_CASE("progress: BLIS calls the hook, and its bits stay") {
     CHECK(calls_during_product<double>(3001, 257, 301, transposed) > 10);
     CHECK(calls_during_product<double>(20000, 17, 130, transposed) > 0);
     CHECK(calls_during_product<float>(19, 20000, 130, transposed) > 0);
-    calls_during_product<double>(70, 65, 33, transposed);  // too short to talk: only its bits count
+    calls_during_product<double>(70, 65, 33, transposed);  // too short for hook calls: only its bits are checked
     CHECK(calls_during_matrix_vector<double>(1111, 9000, transposed) > 1);
     CHECK(calls_during_matrix_vector<float>(9001, 1000, transposed) > 1);
   }
@@ -131,7 +131,7 @@ TEST_CASE("progress: an emitted kernel of many points is called in pieces") {
   const auto found = values<double>();
   run({1, {rows, columns}}, [&](TestSession& session) {
     plan::OpBuilder op(plan::OpClass::kMap, "M", 1, 1);
-    // The first and the last row are not written: they are what the kernel makes of a fresh tile.
+    // The first and last rows are not written; they keep the initial values of a fresh tile.
     op.label("i", {0, rows - 2}).label("j", {0, columns});
     op.write({rows, columns}, {{0, 1, 1}, {1, 1, 0}});
     const Tensor<double> x = session.compute<double>(op, [calls](const TaskArgs& args) {

@@ -6,7 +6,8 @@
 
 #include "tests/runtime/engine/harness.h"
 
-// Random programs against a sequential evaluation. Values are small integers, so that every order of summation agrees.
+// Random programs compared with a sequential evaluation. Values are small integers, so that every summation order
+// agrees.
 
 namespace tdsl::tests {
 
@@ -23,13 +24,13 @@ struct Dense {
 
 inline double small(double x) { return x - 7 * std::floor(x / 7); }
 
-/// A value of the program: what the engine has and what it should be.
+/// A value of the program: the engine's tensor and its expected contents.
 struct Value {
   Tensor<double> tensor;
   Dense expected;
 };
 
-/// Records random operations and evaluates them at once. Every rank draws the same numbers.
+/// Records random operations and evaluates them immediately. Every rank draws the same numbers.
 class RandomProgram {
  public:
   RandomProgram(std::uint32_t seed, TestSession& session) : random_(seed), session_(session) {}
@@ -152,7 +153,7 @@ class RandomProgram {
     }
   }
 
-  /// X[i, k] X[k, j] of the same tensor: boxes fetched for one operand serve the other.
+  /// X[i, k] X[k, j] of the same tensor: boxes fetched for one operand are reused for the other.
   void self_product() {
     const Value x = any();
     const Index n = std::min(x.expected.rows, x.expected.columns);
@@ -172,7 +173,7 @@ class RandomProgram {
     reduce_values(session_.contraction<double>(op), std::move(d));
   }
 
-  /// Keeps the numbers small, so that they stay exact.
+  /// Keeps the numbers small, so that they remain exact.
   void reduce_values(Tensor<double> x, Dense expected) {
     plan::OpBuilder op(plan::OpClass::kMap, "M", 14, 14);
     op.out("i", expected.rows).out("j", expected.columns).read(x.id(), {plan::at(0), plan::at(1)});
@@ -220,7 +221,7 @@ class RandomProgram {
          std::move(d));
   }
 
-  /// X[2 i + c, j] = X[…] + Y[0, 0] for some i, on a copy that often is the only holder.
+  /// X[2 i + c, j] = X[…] + Y[0, 0] for some i, on a copy that is often the only reference.
   void update() {
     const auto place = static_cast<std::size_t>(draw(0, static_cast<int>(values_.size()) - 1));
     const Value y = any();
@@ -281,7 +282,7 @@ inline Index run_random(std::uint32_t seed, RunSettings settings, RunResult* abo
   return wrong;
 }
 
-/// The least legal window that a refusal names; 0: the error says something else.
+/// The least legal window named by an error; 0: another error.
 inline Index legal_window(const rt::RunError& error) {
   const std::string asks = "smallest legal value is --window ";
   const std::string text = error.what();
@@ -289,8 +290,7 @@ inline Index legal_window(const rt::RunError& error) {
   return at == std::string::npos ? 0 : std::stoll(text.substr(at + asks.size()));
 }
 
-/// The same with the least window from `window` on that is legal: another window is another plan, which says what it
-/// needs.
+/// The same with the least legal window not below `window`: another window gives another plan, with another need.
 inline Index run_in_least_window(std::uint32_t seed, RunSettings settings, Index window) {
   while (true) {
     settings.window = window;

@@ -6,7 +6,7 @@
 namespace tdsl::tests {
 
 TEST_CASE("engine: random programs agree with a sequential evaluation") {
-  // TDSL_TEST_PROGRAMS=FIRST:LAST runs other seeds.
+  // TDSL_TEST_PROGRAMS=FIRST:LAST selects other seeds.
   std::uint32_t first = 1;
   std::uint32_t last = 40;
   if (const char* range = std::getenv("TDSL_TEST_PROGRAMS")) std::sscanf(range, "%u:%u", &first, &last);
@@ -23,7 +23,7 @@ TEST_CASE("engine: random programs agree with a sequential evaluation") {
     try {
       RunResult about;
       wrong = run_random(seed, settings, &about);
-      // The same in a small window: what one step of the first plan needs.
+      // The same with a small window: the need of the first plan's largest step.
       wrong += run_in_least_window(seed, settings, std::max<Index>(about.largest_step, 1));
     } catch (const rt::RunError& error) { FAIL_CHECK(std::string(error.what())); }
     CHECK(wrong == 0);

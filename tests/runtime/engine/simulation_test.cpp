@@ -17,7 +17,7 @@ namespace {
 
 struct Cluster {
   int ranks = 1;
-  int ranks_per_node = 0;  ///< 0: one node
+  int ranks_per_node = 0;  ///< 0: a single node
 };
 
 struct Simulated {
@@ -27,7 +27,7 @@ struct Simulated {
   Index peak_bytes = 0;
 };
 
-/// One run of the program of `seed`; `schedule` decides about the network.
+/// One run of the program of `seed`; `schedule` seeds the network.
 Simulated simulate(const Cluster& cluster, std::uint32_t seed, std::uint64_t schedule, const RunSettings& settings) {
   Simulation simulation(cluster.ranks, schedule, cluster.ranks_per_node);
   Simulated sum;
@@ -43,7 +43,7 @@ Simulated simulate(const Cluster& cluster, std::uint32_t seed, std::uint64_t sch
   return sum;
 }
 
-/// The same in the least legal window from the largest step of the first plan on.
+/// The same with the least legal window not below the largest step of the first plan.
 Simulated simulate_in_least_window(const Cluster& cluster, std::uint32_t seed, std::uint64_t schedule,
                                    RunSettings settings, Index window) {
   while (true) {
@@ -58,7 +58,7 @@ Simulated simulate_in_least_window(const Cluster& cluster, std::uint32_t seed, s
   }
 }
 
-/// The same in the least memory: a plan for less says what it needs.
+/// The same with the least memory: a plan within less memory reports its need.
 Simulated simulate_in_least_memory(const Cluster& cluster, std::uint32_t seed, std::uint64_t schedule,
                                    RunSettings settings) {
   Index memory = 1;
@@ -80,7 +80,7 @@ Simulated simulate_in_least_memory(const Cluster& cluster, std::uint32_t seed, s
 
 TEST_CASE("engine: random programs in simulation") {
   if (rt::World(rt::read_environment()).size() > 1) return;  // once is enough
-  // TDSL_TEST_SIMULATIONS=FIRST:LAST runs other seeds.
+  // TDSL_TEST_SIMULATIONS=FIRST:LAST selects other seeds.
   std::uint32_t first = 1;
   std::uint32_t last = 100;
   if (const char* range = std::getenv("TDSL_TEST_SIMULATIONS")) std::sscanf(range, "%u:%u", &first, &last);
@@ -131,7 +131,7 @@ TEST_CASE("engine: random owner tables in simulation") {
       const Simulated free =
           simulate({cluster.ranks, cluster.ranks % 2 == 0 ? cluster.ranks_per_node : 0}, seed, seed, settings);
       CHECK(free.wrong == 0);
-      // Chunks of ranks' lists.
+      // Chunks of the ranks' lists.
       CHECK(simulate_in_least_window({cluster.ranks, 0}, seed, seed + 1, settings, 1).wrong == 0);
     } catch (const std::exception& error) { FAIL_CHECK(std::string(error.what())); }
   }
@@ -139,7 +139,7 @@ TEST_CASE("engine: random owner tables in simulation") {
 
 namespace {
 
-/// What every rank sent, and received from other nodes, counted and predicted.
+/// Bytes each rank sent, and received from other nodes, counted and predicted.
 struct Sent {
   std::vector<Index> counted;
   std::vector<plan::Range> predicted;
@@ -173,7 +173,7 @@ Sent sent(const Cluster& cluster, const RunSettings& settings, const std::functi
   return result;
 }
 
-/// i - j, not a source: those may be computed on every rank that uses them.
+/// i - j, not a source, because sources may be computed on every rank that uses them.
 Tensor<double> computed(TestSession& session, Index rows, Index columns) {
   const Tensor<double> source =
       matrix<double>(session, "S", rows, columns, [](Index i, Index j) { return static_cast<double>(i - j); });
@@ -198,7 +198,7 @@ void check_prediction(const Sent& sent) {
   }
 }
 
-/// C = A B of these sizes, and a use of C.
+/// C = A B with these sizes, and a use of C.
 void product(TestSession& session, const Tensor<double>& a, const Tensor<double>& b,
              const std::array<Index, 3>& sizes) {
   const auto [m, n, k] = sizes;
@@ -273,7 +273,7 @@ TEST_CASE("engine: what enters a node and what is sent in it is predicted") {
         product(session, computed(session, sizes[0], sizes[2]), computed(session, sizes[2], sizes[1]), sizes);
       }));
     }
-    // A box of one rank goes to everybody: it enters every other node once.
+    // A box needed by all ranks enters every other node once.
     constexpr Index n = 20;
     RunSettings one_tile;
     one_tile.tile = {1000};
@@ -305,7 +305,7 @@ TEST_CASE("engine: the ranks of a node share a product as a square does") {
   if (rt::World(rt::read_environment()).size() > 1) return;
   constexpr Index n = 160;
   RunSettings settings;
-  // Bytes alone choose the grid.
+  // Makes bytes alone determine the grid.
   settings.adjust = [](rt::RunSetup& setup) {
     setup.plan_inputs.machine.latency = setup.plan_inputs.machine.task_overhead = 0;
   };
@@ -315,7 +315,7 @@ TEST_CASE("engine: the ranks of a node share a product as a square does") {
     };
     product(session, source("A"), source("B"), {n, n, n});
   });
-  // 2 x 2 of the 4 x 4 ranks: half of A and half of B, of which the node has a quarter. In row-major order it would be
+  // 2 x 2 of the 4 x 4 ranks: half of A and half of B, of which the node owns a quarter. In row-major order it would be
   // 3/4 n^2.
   for (std::size_t node = 0; node < 4; ++node) {
     const auto first = all.entered.begin() + static_cast<std::ptrdiff_t>(4 * node);

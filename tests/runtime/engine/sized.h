@@ -7,15 +7,15 @@
 
 #include "tests/runtime/engine/random.h"
 
-// Random programs on sized tensors. Blocks are of this test's own making: a head, the stored elements with their
-// subscripts, and bytes that mean nothing, so that sizes are what the test wants.
+// Random programs on tensors of data-dependent size. Blocks have a format of this test: a head, the stored elements
+// with their subscripts, and filler bytes, so that sizes can be chosen freely.
 
 namespace tdsl::tests::sized {
 
 using rt::BlockPart;
 using rt::BlockSink;
 
-/// No more bytes than a dense block takes for an element, so that full blocks lie in their estimates, too.
+/// No larger than a dense block's element, so that full blocks are within their estimates too.
 struct Entry {
   std::uint16_t i = 0, j = 0;
   float value = 0;
@@ -34,11 +34,11 @@ inline std::uint64_t hash_of(std::initializer_list<Index> numbers) {
   return h;
 }
 
-/// How large blocks are and what is said of them.
+/// Block sizes and their estimates.
 struct Sizes {
-  Index filler = 0;    ///< at most so many bytes per block
-  bool wrong = false;  ///< estimates say nothing of the truth
-  Index fails = 0;     ///< one of so many tasks
+  Index filler = 0;    ///< maximum filler bytes per block
+  bool wrong = false;  ///< estimates are unrelated to actual sizes
+  Index fails = 0;     ///< one of this many tasks fails
 };
 
 inline Index filler_of(const Sizes& sizes, const plan::Box& box, Index salt) {
@@ -65,7 +65,7 @@ inline void write(BlockSink& sink, const Entries& entries, Index filler) {
   std::memset(to, 0x5a, static_cast<std::size_t>(filler));
 }
 
-/// The entries of a block, whose bytes must be as they were written.
+/// Reads the entries of a block, whose bytes must be as written.
 inline void read(const BlockPart& part, Entries& to) {
   if (part.data == nullptr) {
     TDSL_CHECK(part.bytes == 0, "an absent block has no bytes");
@@ -95,7 +95,7 @@ inline Entries read(const rt::Operand& operand) {
   return entries;
 }
 
-/// A value of the program: what the engine has and what it should be.
+/// A value of the program: the engine's tensor and its expected contents.
 struct SizedValue {
   Tensor<double> tensor;
   Dense expected;
@@ -126,7 +126,7 @@ class RandomSized {
   [[nodiscard]] std::vector<SizedValue>& values() { return values_; }
   [[nodiscard]] std::vector<Value>& dense() { return dense_; }
 
-  /// Brings a sized tensor to every rank.
+  /// Gathers a tensor of data-dependent size on every rank.
   void collect(const Tensor<double>& tensor, std::shared_ptr<std::vector<double>> to) {
     const std::vector<Index> shape = tensor.state().desc.shape;
     to->assign(static_cast<std::size_t>(shape[0] * shape[1]), 0.0);
@@ -143,7 +143,7 @@ class RandomSized {
   Index extent() { return draw(0, 9) == 0 ? 1 : draw(2, 17); }
   const SizedValue& any() { return values_[static_cast<std::size_t>(draw(0, static_cast<int>(values_.size()) - 1))]; }
 
-  /// The operation makes `d`, about which it says something.
+  /// Records the operation that computes `d`, with estimates of its size.
   Tensor<double> compute(plan::OpBuilder& op, const Dense& d, rt::Kernel kernel) {
     double stored = 0;
     for (const double x : d.elements) stored += x != 0 ? 1 : 0;
@@ -155,7 +155,7 @@ class RandomSized {
     return session_.compute<double>(op, std::move(kernel));
   }
   void keep(Tensor<double> tensor, Dense expected) { values_.push_back({std::move(tensor), std::move(expected)}); }
-  /// Of the block that is made next, on all ranks.
+  /// Writes the next block, on all ranks.
   auto writer() {
     return [sizes = sizes_, salt = static_cast<Index>(++salt_)](const TaskArgs& t, const Entries& entries) {
       const std::uint64_t chosen = hash_of({t.out_box[0].lo, t.out_box[1].lo, salt, 77});
@@ -272,7 +272,7 @@ class RandomSized {
     }
   }
 
-  /// X[2 i + c, j] += 1 where it is stored, on a copy that often is the only holder.
+  /// X[2 i + c, j] += 1 where it is stored, on a copy that is often the only reference.
   void update() {
     const auto place = static_cast<std::size_t>(draw(0, static_cast<int>(values_.size()) - 1));
     const SizedValue x = values_[place];
@@ -318,7 +318,7 @@ class RandomSized {
     keep(std::move(tensor), std::move(d));
   }
 
-  /// A dense result: row sums, which sized results use in turn.
+  /// A dense result, row sums, which later operations use in turn.
   void sums() {
     const SizedValue x = any();
     Dense d(x.expected.rows, 1);
@@ -373,7 +373,7 @@ class RandomSized {
   std::vector<rt::TensorHandle> kept_;
 };
 
-/// What the wrapper counted lies where it was predicted.
+/// Counts must be within predictions.
 inline void check_sized_counts(TestSession& session) {
   rt::EngineSink& sink = session.inside().sink;
   const std::vector<rt::SiteStatistics> counted = sink.engine().statistics();
@@ -393,7 +393,7 @@ inline void check_sized_counts(TestSession& session) {
              "as much enters a node as predicted");
 }
 
-/// The number of wrong elements. What is counted is compared with what is predicted, unless estimates are wrong.
+/// The number of wrong elements. Counts are compared with predictions, unless estimates are wrong.
 inline Index run_sized(std::uint32_t seed, const Sizes& sizes, RunSettings settings, RunResult* about = nullptr) {
   std::vector<Dense> expected;
   std::vector<std::shared_ptr<std::vector<double>>> found;

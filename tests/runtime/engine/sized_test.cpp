@@ -10,7 +10,7 @@
 #include "tests/runtime/engine/sized.h"
 #include "tests/runtime/simulated_world.h"
 
-// Blocks whose size is known only when they are complete: over MPI, and on simulated ranks under many schedules.
+// Blocks of data-dependent size, over MPI and on simulated ranks under many schedules.
 
 namespace tdsl::tests {
 
@@ -69,7 +69,7 @@ SizedRun simulate_sized_in_least_memory(const SizedCluster& cluster, std::uint32
       setup.plan_inputs.memory = memory;
       setup.engine_options.memory_bytes = memory;
     };
-    // Too little is refused by the planner of emitted programs; here it runs all the same.
+    // The planner of emitted programs rejects insufficient memory; this test runs anyway.
     Index needed = 0;
     try {
       SizedRun result = simulate_sized(cluster, seed, schedule, sizes, settings);
@@ -86,7 +86,7 @@ SizedRun simulate_sized_in_least_memory(const SizedCluster& cluster, std::uint32
   }
 }
 
-/// Lets go of runs that failed, once nothing of them is under way; returns how many. Their stores must be empty then.
+/// Releases failed runs without messages in flight; returns their number. Their stores must be empty then.
 std::size_t bury_failed_runs() {
   std::size_t runs = 0;
   for (const auto& m : failed_runs()) {
@@ -101,7 +101,7 @@ std::size_t bury_failed_runs() {
 
 bool is_alone() { return rt::World(rt::read_environment()).size() == 1; }
 
-/// What every rank received when all took one block of so many bytes, which rank 0 has.
+/// Traffic of every rank when all of them receive one block of the given size from rank 0.
 std::vector<rt::Traffic> take_block(const SizedCluster& cluster, Index bytes, Index small_box) {
   Simulation simulation(cluster.ranks, 7, cluster.ranks_per_node);
   simulation.run([&](rt::World& world) {
@@ -158,7 +158,7 @@ TEST_CASE("engine: sized blocks arrive") {
 
 TEST_CASE("engine: sized blocks in simulation") {
   if (!is_alone()) return;  // once is enough
-  // TDSL_TEST_SIZED=FIRST:LAST runs other seeds.
+  // TDSL_TEST_SIZED=FIRST:LAST selects other seeds.
   std::uint32_t first = 1;
   std::uint32_t last = 6;
   if (const char* range = std::getenv("TDSL_TEST_SIZED")) std::sscanf(range, "%u:%u", &first, &last);
@@ -241,8 +241,7 @@ TEST_CASE("engine: the size of a block decides how it is sent") {
 TEST_CASE("engine: what is larger than it was said to be waits for the steps before it") {
   if (!is_alone()) return;
   static constexpr Index kWindow = 4000, kBytes = 100000;
-  // A value goes forth and back between two ranks; meanwhile the last step, which is admitted early, is offered a large
-  // block.
+  // A value moves back and forth between two ranks; meanwhile the last step, admitted early, is offered a large block.
   const auto most_before_the_last = [](std::uint64_t seed, Index window) {
     Index most = 0;
     Simulation simulation(2, seed);
@@ -360,7 +359,7 @@ TEST_CASE("engine: a sized tensor is copied block by block") {
       for (const rt::SiteStatistics& site : result.sites) {
         if (site.site == 2) tasks += site.tasks;
       }
-      CHECK(tasks == 4 + 16);  // its row of tiles, and all of the copy
+      CHECK(tasks == 4 + 16);  // its row of tiles, and the whole copy
     });
   }
 }

@@ -17,7 +17,7 @@ TEST_CASE("store: freed large buffers are reused, and what is kept stays within 
   CHECK(a->data() == first);
   CHECK(store.kept_bytes() == 0);
   a.reset();
-  // Another size does not find it, and both together would be more than was ever live.
+  // A different size does not reuse it, and both together would exceed the maximum ever live.
   rt::BufferRef b = store.allocate(kLarge / 2);
   CHECK(store.kept_bytes() + store.live_bytes() <= store.peak_bytes());
   b.reset();

@@ -6,7 +6,7 @@
 #include "tests/runtime/engine/harness.h"
 #include "tests/runtime/simulated_world.h"
 
-// Signs of life, what ranks say of themselves, and progress.
+// Signs of life, status of ranks, and progress.
 
 namespace tdsl::tests {
 
@@ -36,13 +36,13 @@ TEST_CASE("watching: a silent neighbour is lost, unless this rank slept itself")
   CHECK(heart.tick(20) == 2);
   CHECK(heart.where(2) == "h3: line 7, `C`: waits for memory");
   CHECK(heart.silence(2, 20) == 15);
-  CHECK(!heart.tick(40));  // stopped for 20 seconds
+  CHECK(!heart.tick(40));  // suspended for 20 seconds
   for (double now = 41; now < 55; ++now) CHECK(!heart.tick(now));
   CHECK(heart.tick(55).has_value());
 
   Heartbeat patient(0, 2, 0, 0);
   for (double now = 1; now < 100; ++now) CHECK(!patient.tick(now));
-  // Children of a silent parent take turns.
+  // Children of a silent parent alternate.
   Heartbeat first(1, 40, 15, 12), third(3, 40, 15, 12);
   for (const double now : {14.0, 16.0, 18.0, 20.0, 22.0, 24.0, 26.0}) CHECK((!first.tick(now) && !third.tick(now)));
   CHECK(first.tick(27.1).has_value());
@@ -54,11 +54,11 @@ TEST_CASE("watching: a pulse speaks for all ranks below, a standstill is told on
   const Pulse own{5, true, "h1: idle"};
   CHECK(rt::decode_pulse(rt::encode(own)) == own);
   Heartbeat heart(1, 40, 15, 0);   // its children are 17 to 32
-  CHECK(!heart.sum(own, 0).idle);  // nobody below has spoken
+  CHECK(!heart.sum(own, 0).idle);  // no descendant has reported
   heart.hear(0, {1000, false, ""}, 1);
   for (int child = 17; child <= 32; ++child) heart.hear(child, {2, true, ""}, 1);
   CHECK(heart.sum(own, 2) == Pulse{37, true, "h1: idle"});
-  CHECK(!heart.sum(own, 5).idle);  // what they said is old
+  CHECK(!heart.sum(own, 5).idle);  // their report is outdated
   heart.hear(20, {3, false, ""}, 2);
   CHECK(heart.sum(own, 2) == Pulse{38, false, "h1: idle"});
 
@@ -91,7 +91,7 @@ TEST_CASE("watching: ranks say where they are, and rank 0 hears from all") {
         session.collect(x, found);
         session.inside().recorder.flush();
         if (world.rank() == 0) engine.ask_statuses("asked");
-        if (world.rank() == 3) engine.ask_statuses("asked");  // perhaps while that goes on
+        if (world.rank() == 3) engine.ask_statuses("asked");  // perhaps during the operation
         std::optional<rt::Engine::RollCall> call;
         while (engine.share(world.rank() == 0 && (call = engine.statuses()) ? "done" : "more") == "more") {}
         engine.wait_all();
@@ -143,12 +143,12 @@ TEST_CASE("watching: progress is the share of predicted seconds") {
   status.finished = 3;
   CHECK(progress.share(status) == 1);
 
-  rt::Progress later;  // goes on from a checkpoint after 30 s of 40
+  rt::Progress later;  // resumes from a checkpoint after 30 s of 40
   later.go_on(30, 40);
   CHECK(later.share(rt::RankStatus{}) == 0.75);
   later.submitted(5);
   CHECK(later.recorded() == 35);
-  rt::Progress anew;  // by a plan that takes twice as long
+  rt::Progress anew;  // with a plan that takes twice as long
   anew.expect(80);
   anew.go_on(30, 40);
   CHECK(anew.recorded() == 60);

@@ -21,7 +21,7 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-/// The file in so many parts as one array.
+/// The file, read in the given number of parts, as one array.
 template <class T>
 std::pair<Extents, std::vector<T>> csv_array(const std::string& path, std::int64_t parts = 1) {
   const InputFile input(path);
@@ -87,7 +87,7 @@ TEST_CASE("csv: a file of numbers is a matrix, of one column a vector") {
   CHECK(csv_array<std::int64_t>(folder.write("v.csv", "\n7\n8\n")) ==
         std::pair{Extents{2}, std::vector<std::int64_t>{7, 8}});
   CHECK(csv_array<double>(folder.write("head.csv", "x\n")) == std::pair{Extents{0}, std::vector<double>{}});
-  // Years are names where a column is asked for.
+  // Years are column names if a column is requested.
   CHECK(csv_array<std::int64_t>(folder.write("years.csv", "2019,2020\n1,2\n") + ":2020").second ==
         std::vector<std::int64_t>{2});
 }
@@ -132,7 +132,7 @@ TEST_CASE("csv: what is written reads back, whoever writes which rows") {
         }).find("hold vectors and matrices") != std::string::npos);
   CHECK(run_error_of([&] { static_cast<void>(write("m.csv:a", {6})); }).find("single columns can only be read") !=
         std::string::npos);
-  // Two writers of the same rows.
+  // Two writers of different rows.
   const std::vector<EntryWriter::Rows> rows = {{0, 1}, {1, 3}};
   const Extents shape = {3, 2};
   const auto first = EntryWriter::create(folder / "two.csv", ElementType::kF64, shape);
@@ -152,7 +152,7 @@ TEST_CASE("csv: what is written reads back, whoever writes which rows") {
   second->file().release();
   first->file().commit();
   CHECK(folder.read("two.csv") == folder.read("m.csv"));
-  // Signs of zeros and nan stay.
+  // Signs of zeros and nan are preserved.
   elements = {-0.0, 0, 1, -std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), -0.0};
   const std::vector<double> again = csv_array<double>(write("s.csv", {3, 2})).second;
   CHECK(folder.read("s.csv") == "-0,0\n1,-nan\nnan,-0\n");

@@ -33,7 +33,7 @@ struct Listed {
   friend bool operator==(const Listed&, const Listed&) = default;
 };
 
-/// The file in so many parts, put together again.
+/// The file, read in the given number of parts and concatenated.
 template <class T>
 Listed<T> list(const std::string& path, std::int64_t parts = 1) {
   const InputFile input(path);
@@ -64,7 +64,7 @@ Listed<double> naive_matrix_market(const std::string& text) {
   return {found.shape, found.entries};
 }
 
-/// A file that is right, with the liberties that the format allows.
+/// A valid file that uses the freedom of the format.
 std::string random_matrix_market(std::mt19937& random) {
   const auto below = [&](std::int64_t n) { return std::uniform_int_distribution<std::int64_t>(0, n - 1)(random); };
   const bool coordinate = below(2) == 0;
@@ -103,7 +103,7 @@ std::string random_matrix_market(std::mt19937& random) {
     for (std::int64_t k = 0; k < count; ++k) data += noise() + value() + end;
   }
   text += end + data;
-  if (below(3) == 0 && !data.empty()) text.erase(text.size() - end.size());  // the last line has no end
+  if (below(3) == 0 && !data.empty()) text.erase(text.size() - end.size());  // the last line has no terminator
   return text;
 }
 
@@ -239,7 +239,7 @@ TEST_CASE("io entries: what does not fit is counted, and takes the memory of a p
   for (int k = 1; k <= 9; ++k) {
     matrix += std::to_string(k) + " 1 0.5\n";
     tensor +=
-        "1 " + std::to_string(k == 6 ? (std::int64_t{1} << 40) : k) + " 0.5\n";  // entries become wider on the way
+        "1 " + std::to_string(k == 6 ? (std::int64_t{1} << 40) : k) + " 0.5\n";  // entries become wider in the middle
     table += std::to_string(k) + ",1\n";
   }
   const std::vector<std::pair<std::string, std::int64_t>> files = {
@@ -263,7 +263,7 @@ TEST_CASE("io entries: what does not fit is counted, and takes the memory of a p
       CHECK(some.chunks().size() <= 2);
     }
   }
-  // Of two files the second may take what is left beside the first, once more for the larger of them.
+  // The second of two files may use the memory left by the first, with another copy of the larger one.
   EntryMemory memory(1000);
   CHECK(memory.room() == 500);
   memory.add(300, true);
@@ -365,12 +365,12 @@ TEST_CASE("io entries: every byte of an archive's arrays counts in a checksum, i
   for (const ZipMember& member : zip_members(file)) {
     const auto end = static_cast<std::size_t>(member.local_offset + 50 + static_cast<std::int64_t>(member.name.size()) +
                                               member.bytes);
-    // The last bit of the last value: of shapes and pointers it is a number that does not fit, of others none can tell
-    // but the checksum.
+    // Flips the last bit of the last value: in shapes and pointers this gives an invalid number; elsewhere only the
+    // checksum detects it.
     const bool checked_alone = member.name == "data.npy" || member.name == "format.npy";
     for (const std::size_t from_end : {std::size_t{1}, std::size_t{8}}) {
       std::string damaged = whole;
-      const std::size_t at = member.name == "format.npy" ? end - 4 : end - from_end;  // a blank of its header
+      const std::size_t at = member.name == "format.npy" ? end - 4 : end - from_end;  // a blank in its header
       damaged[at] = static_cast<char>(damaged[at] ^ 1);
       const std::string bad = folder.write("b.npz", damaged);
       CAPTURE(member.name);

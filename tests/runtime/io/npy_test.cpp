@@ -24,7 +24,7 @@ using Extents = std::vector<std::int64_t>;
 
 namespace {
 
-/// A directory of this process alone, removed at the end.
+/// A directory used by this process only, removed at the end.
 class Directory {
  public:
   Directory() {
@@ -59,7 +59,7 @@ void write_file(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
 }
 
-/// A `.npy` file of version 1, 2 or 3 from its dictionary and the bytes of its elements.
+/// A `.npy` file of version 1, 2 or 3 with the given dictionary and element bytes.
 std::string npy(const std::string& dictionary, const std::string& data, char version = 1) {
   std::string length{static_cast<char>(dictionary.size() & 0xFF), static_cast<char>(dictionary.size() >> 8)};
   if (version > 1) { length += std::string(2, '\0'); }
@@ -317,7 +317,7 @@ TEST_CASE("the bytes written do not depend on the boxes") {
   };
   const std::string whole = write("a.npy", {{0, 5, 0, 7}});
   CHECK(whole == npy_header_bytes(ElementType::kI32, shape) + bytes_of(values));
-  CHECK(calls == 1);  // rows that follow each other in memory
+  CHECK(calls == 1);  // rows that are contiguous in memory
   CHECK(write("b.npy", {{0, 2, 0, 3}, {2, 5, 0, 3}, {0, 5, 3, 7}}) == whole);
   CHECK(calls == 10);
   unfinished = Unfinished::kNamed;
@@ -357,7 +357,7 @@ TEST_CASE("a file not committed leaves nothing, and an older one stays") {
     CHECK(content_of(dir / "a.npy") == "old");
   }
   NpyWriter writer = NpyWriter::create(dir / "a.npy", ElementType::kF64, Extents{100}, Unfinished::kNamed);
-  unlink_temporaries();  // what a signal handler does
+  unlink_temporaries();  // as in a signal handler
   CHECK(dir.file_count() == 1);
   writer.discard();
   CHECK(dir.file_count() == 1);
@@ -395,7 +395,7 @@ TEST_CASE("outputs that cannot be written are found at once") {
   CHECK(dir.file_count() == 2);
   write_file(dir / "read_only.npy", "old");
   ::chmod((dir / "read_only.npy").c_str(), 0400);
-  if (::geteuid() != 0) {  // nothing is read-only to root
+  if (::geteuid() != 0) {  // root can write to everything
     CHECK(contains(create_error(dir / "read_only.npy", {1}), "Permission denied"));
   }
 }

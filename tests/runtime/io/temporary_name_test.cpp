@@ -11,7 +11,7 @@ using namespace tdsl::rt;
 
 namespace {
 
-/// Names of a job, for the length of a test.
+/// Sets the job for names, during a test.
 struct OfJob {
   explicit OfJob(const std::string& job, int rank = 0) { name_temporaries(job, rank); }
   ~OfJob() { name_temporaries("", 0); }
@@ -41,7 +41,7 @@ TEST_CASE("what a killed attempt of the same job left is removed, and nothing el
     remove_leftovers(folder / "C.npy");
     CHECK_FALSE(std::filesystem::exists(folder / ".C.npy.tmp-123-0"));
     CHECK_FALSE(std::filesystem::exists(folder / ".C.npy.tmp-123-5-2"));
-    CHECK(std::filesystem::exists(folder / ".C.npy.tmp-123-0-2"));  // is being written
+    CHECK(std::filesystem::exists(folder / ".C.npy.tmp-123-0-2"));  // being written
   }
   CHECK_FALSE(std::filesystem::exists(folder / ".C.npy.tmp-123-0-2"));
   for (const char* name : {".C.npy.tmp-12-0", ".C.npy.tmp-1234-0", ".D.npy.tmp-123-0", "C.npy"})

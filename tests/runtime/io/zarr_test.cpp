@@ -107,13 +107,13 @@ TEST_CASE("zarr: what is written by boxes on several writers is read by boxes") 
     left->write_box<std::int32_t>({}, {}, &seven, {});
     if (folder.entries() != 2) CHECK(false);
   }
-  CHECK(folder.entries() == 1);  // nobody committed it
+  CHECK(folder.entries() == 1);  // not committed
   {
     const auto lost = rt::create_tensor(folder / "b.zarr", rt::ElementType::kF64, shape, rt::Unfinished::kNamed);
     const auto theirs = rt::open_tensor(lost->token());
     theirs->write_box<double>(rt::Extents{0, 0}, shape, values.data(), rt::Extents{1500, 1});
     REQUIRE(folder.entries() == 2);
-    rt::unlink_temporaries();  // as a rank that ends because another one has failed
+    rt::unlink_temporaries();  // as on a rank that exits because another one has failed
     CHECK(folder.entries() == 1);
     CHECK_THROWS_AS(theirs->write_box<double>(rt::Extents{0, 0}, shape, values.data(), rt::Extents{1500, 1}),
                     rt::RunError);
@@ -143,7 +143,7 @@ TEST_CASE("zarr: types, orders, separators and fill values of others") {
   integers.replace(integers.find("\"C\""), 3, "\"F\"");
   integers.replace(integers.find("\"NaN\""), 5, "-3");
   put(path + "/.zarray", integers);
-  put(path + "/0.0", std::string("\0\1\0\2\0\3\0\4\0\5\0\6", 12));  // columns first
+  put(path + "/0.0", std::string("\0\1\0\2\0\3\0\4\0\5\0\6", 12));  // column-major
   read();
   CHECK(found[0] == 1);
   CHECK(found[4] == 2);

@@ -26,7 +26,7 @@ std::vector<SimdLevel> levels_here() {
   return levels;
 }
 
-/// Floats with zeros of both signs, one in `rarity` / 2 nan or inf.
+/// Floats with zeros of both signs; one in `rarity` / 2 is nan or inf.
 std::vector<double> special_values(std::mt19937& random, std::size_t count, unsigned rarity) {
   std::vector<double> values(count);
   for (double& x : values) {
@@ -39,7 +39,7 @@ std::vector<double> special_values(std::mt19937& random, std::size_t count, unsi
   return values;
 }
 
-/// A vector without a special case for bool.
+/// A vector without the special case for bool.
 template <class T>
 struct Elements {
   std::size_t count;
@@ -48,7 +48,7 @@ struct Elements {
   T& operator[](Index i) const { return data[static_cast<std::size_t>(i)]; }
 };
 
-/// `numbers`: nullptr, or what may take the place of `combine` in blocks without nan and inf.
+/// `numbers`: nullptr, or a replacement for `combine` in blocks without nan and inf.
 template <class T, class Combine, class Numbers = std::nullptr_t>
 void compare(Index m, Index n, Interval k, Interval l, T start, const Combine& combine,
              const Numbers& numbers = nullptr, unsigned rarity = 40) {

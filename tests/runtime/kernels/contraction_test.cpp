@@ -17,7 +17,7 @@ namespace {
 using plan::Index;
 using plan::Interval;
 
-/// A tensor of small integers, so that every order of summation gives the same value.
+/// A tensor of small integers, so that every summation order gives the same value.
 struct Data {
   std::vector<double> elements;
   rt::Operand operand;
@@ -280,7 +280,7 @@ TEST_CASE(
 
 namespace {
 
-/// 2 c + bias[last label] + first label, where it stands: a point that is visited twice or not at all shows.
+/// 2 c + bias[last label] + first label, in place: reveals points that are visited twice or not at all.
 rt::Kernel doubling() {
   return [](const rt::TaskArgs& t) {
     CHECK(t.inputs.size() == 2);
@@ -304,8 +304,8 @@ rt::Kernel doubling() {
   };
 }
 
-/// Two panels of k, of which the last completes the block; the block is not at 0. C[b, i, j] with `batch`, else C[i,
-/// j].
+/// Two panels of k, of which the last completes the block; the block does not start at 0. C[b, i, j] with `batch`,
+/// otherwise C[i, j].
 void check_epilogue(std::mt19937& random, Index m, Index n, Index k, bool left_turned, bool right_turned, bool batch) {
   CAPTURE(m);
   CAPTURE(n);

@@ -7,7 +7,7 @@
 #include "runtime/kernels/product/blas_call.h"
 #include "runtime/kernels/product/pack.h"
 
-// Packed operands are copies, and products of small integers, which no order of the sum can round, are exact at every
+// Packed operands are copies, and products of small integers, whose sums are exact in any order, are exact for every
 // size and layout.
 
 namespace tdsl::tests {
@@ -65,14 +65,15 @@ struct Layout {
   Index elements;
 };
 
-/// Rows after rows (0), columns after columns (1), and rows in every second element of wider ones (2).
+/// Row-major (0), column-major (1), and row-major with element stride 2 (2).
 Layout layout_of(int kind, Index rows, Index columns) {
   if (kind == 0) return {columns, 1, rows * columns};
   if (kind == 1) return {1, rows, rows * columns};
   return {2 * columns + 3, 2, rows * (2 * columns + 3)};
 }
 
-/// C = A B or C += A B in three layouts of each; some rows of C against a plain loop, and nothing beside C is written.
+/// C = A B or C += A B with three layouts of each operand; some rows of C are compared with a plain loop, and nothing
+/// outside C is written.
 template <class T>
 void check_product(Index m, Index n, Index k, int kind, bool accumulate) {
   CAPTURE(m);
@@ -114,7 +115,7 @@ void check_products() {
   check_product<T>(700, 256, 900, 0, false);  // several blocks of rows and slabs of the sum
   check_product<T>(256, 4200, 256, 0, true);  // several slabs of columns
   check_product<T>(4200, 256, 256, 9, false);
-  check_product<T>(255, 300, 290, 0, false);  // not packed by us
+  check_product<T>(255, 300, 290, 0, false);  // not packed by our code
 }
 
 }  // namespace

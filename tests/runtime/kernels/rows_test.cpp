@@ -38,8 +38,8 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-/// Dot products of `count` rows of n elements, and their scaled sum, at every level and at two places in memory; near
-/// what long double gives.
+/// Dot products of `count` rows of n elements, and their scaled sum, at every SIMD level and two alignments; close to
+/// the results in long double.
 template <class T>
 void check_rows(std::mt19937& random, Index n, Index count) {
   const Index stride = n + 3;

@@ -17,7 +17,7 @@ namespace {
 using plan::Index;
 using plan::Interval;
 
-/// A tensor of small integers, so that every order of summation gives the same value.
+/// A tensor of small integers, so that every summation order gives the same value.
 template <class T>
 struct Elements {
   std::vector<T> values;
@@ -29,7 +29,7 @@ struct Elements {
   }
 };
 
-/// `ijk,jr,kr->ir` on a task in the middle of the labels: blocks begin at some element, not the first.
+/// `ijk,jr,kr->ir` on a task in the middle of the label space: blocks do not start at the first element.
 template <class T>
 void check_products(const std::string& text, std::mt19937& random, bool fresh) {
   const std::size_t arrow = text.find("->");

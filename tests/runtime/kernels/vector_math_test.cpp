@@ -24,7 +24,7 @@ using rt::SimdLevel;
 namespace math = rt::math;
 namespace scalar = rt::scalar;
 
-// A loop with the function, as kernels have it.
+// A loop that calls the function, as in kernels.
 #define TDSL_LOOP(function)                                                   \
   struct Loop_##function {                                                    \
     static constexpr const char* name = #function;                            \
@@ -53,7 +53,7 @@ TDSL_LOOP(erf)
 TDSL_LOOP(sigmoid)
 #undef TDSL_LOOP
 
-/// Both branches of a select, of which one calls a function.
+/// Both branches of a select, one of which calls a function.
 struct Chosen {
   template <class T>
   [[gnu::always_inline]] static void run(T* y, const T* x, Index n) {
@@ -62,7 +62,7 @@ struct Chosen {
   }
 };
 
-/// A sum of what a function gives.
+/// A sum of function results.
 struct Summed {
   template <class T>
   [[gnu::always_inline]] static void run(T* y, const T* x, Index n) {
@@ -79,7 +79,7 @@ void run_at([[maybe_unused]] SimdLevel level, T* y, const T* x, Index n) {
   Work::run(y, x, n);
 }
 
-/// How many numbers lie between the two; equal numbers of different signs lie far apart.
+/// Number of representable values between the two; equal magnitudes of different sign are far apart.
 template <class T>
 double distance(T a, T b) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
@@ -104,7 +104,7 @@ std::vector<T> special_values() {
   return values;
 }
 
-/// Of all magnitudes, and many where functions bend.
+/// All magnitudes, and many where functions have high curvature.
 template <class T>
 std::vector<T> points(std::size_t count) {
   std::mt19937_64 random(7);
@@ -118,7 +118,7 @@ std::vector<T> points(std::size_t count) {
   return values;
 }
 
-/// The largest result that vector forms give for certain (they may overflow before libm does).
+/// The largest result guaranteed by the vectorised forms (they may overflow before libm does).
 template <class T>
 constexpr T kCertain = std::numeric_limits<T>::max() * static_cast<T>(1 - 2e-6);
 
@@ -129,10 +129,10 @@ void check_near_library(double most) {
   run_at<Loop>(rt::simd_level(), y.data(), x.data(), static_cast<Index>(x.size()));
   for (std::size_t i = 0; i < x.size(); ++i) {
     const T expected = Loop::library(x[i]);
-    // Of what is not normal, the last 8 numbers.
+    // 8 ulp for subnormal results.
     const double slack = std::fabs(expected) < 4 * std::numeric_limits<T>::min() ? 8 : most;
     const bool overflows = std::fabs(expected) > kCertain<T> && std::isfinite(x[i]) && std::fabs(y[i]) > kCertain<T>;
-    // Where the exponential in it overflows, sigmoid is zero.
+    // If its exponential overflows, sigmoid is zero.
     const bool vanishes = std::string(Loop::name) == "sigmoid" && y[i] == T{0} && expected * kCertain<T> <= T{1};
     if (!overflows && !vanishes && distance(expected, y[i]) > slack) {
       FAIL_CHECK(std::string(Loop::name) << "(" << x[i] << ") is " << y[i] << ", libm says " << expected);
@@ -141,7 +141,7 @@ void check_near_library(double most) {
   }
 }
 
-/// All lengths and places in memory at every level: the bits are those of one element after the other.
+/// All lengths and alignments at every SIMD level: the bits equal those of one element at a time.
 template <class Work, class T>
 void check_same_bits(const std::string& name) {
   const std::vector<T> x = points<T>(128);
@@ -189,7 +189,7 @@ TEST_CASE("vector math: every function is near libm's, and has the same bits wit
   check_function<Loop_tan>();
   check_function<Loop_tanh>();
   check_function<Loop_erf>();
-  check_function<Loop_sigmoid>(4);  // the exponential's 2, an addition and a division
+  check_function<Loop_sigmoid>(4);  // 2 for the exponential, an addition and a division
 }
 
 TEST_CASE("vector math: selects and sums have the same bits with all vectors") {

@@ -9,7 +9,7 @@
 #include "runtime/sparse/joint_levels.h"
 #include "tests/runtime/sparse/random.h"
 
-// Vectors and tensors of three dimensions walked together, against naive maps.
+// Joint iteration over vectors and tensors of rank three and more, compared with naive maps.
 
 using namespace tdsl::rt::sparse;
 using namespace tdsl::tests;
@@ -132,8 +132,8 @@ struct Tensors {
   }
 };
 
-/// The walk has visited what `needed` says in order, with the values of the first `count` tensors, and beside it
-/// nothing but zeros.
+/// Checks that the iteration visits the elements of `needed` in order, with the values of the first `count` tensors,
+/// and otherwise only zeros.
 template <int R, class Needed>
 void check(const LevelFound<R>& found, const Tensors<R>& t, Interval range, int count, const Needed& needed) {
   std::map<LevelAt<R>, LevelValues> by_place;

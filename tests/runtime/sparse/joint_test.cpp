@@ -7,7 +7,7 @@
 #include "runtime/sparse/joint.h"
 #include "tests/runtime/sparse/random.h"
 
-// Several matrices walked together, against naive maps.
+// Joint iteration over several matrices, compared with naive maps.
 
 using namespace tdsl::rt::sparse;
 using namespace tdsl::tests;
@@ -23,7 +23,7 @@ T value_at(const NaiveMatrix<T>& m, std::pair<Index, Index> at) {
   return found == m.end() ? T(0) : found->second;
 }
 
-/// What a walk visits, with 0 where nothing is stored; checks that it ascends.
+/// The visited elements, with 0 for those not stored; checks that they ascend.
 template <class Walk>
 Found visited(const Walk& walk, Interval rows) {
   Found found;
@@ -61,8 +61,8 @@ struct Matrices {
   TiledMatrix<std::int64_t> d;
 };
 
-/// Checks that the walk has visited what `needed` says, with the values of the first `count` matrices, and nothing
-/// beside it but zeros.
+/// Checks that the iteration visits the elements of `needed`, with the values of the first `count` matrices, and
+/// otherwise only zeros.
 template <class Needed>
 void check_visited(const Found& found, const Matrices& m, Interval rows, int count, const Needed& needed) {
   for (Index i = rows.lo; i < rows.hi; ++i) {
@@ -118,7 +118,7 @@ TEST_CASE("sparse joint walks: unions, intersections and what lies beside one, i
 }
 
 TEST_CASE("sparse joint walks: far columns are merged, near ones marked, with the same result") {
-  // In one of the two rows beyond what is marked.
+  // One of the two rows extends beyond the marked columns.
   constexpr Index kColumns = Index{1} << 24;
   NaiveMatrix<double> a;
   NaiveMatrix<float> b;
@@ -163,7 +163,7 @@ TEST_CASE("sparse joint walks: inf, nan and -0 arrive as they are, one walk insi
   CHECK(std::get<1>(found[2]) == 0.0);
   CHECK(!std::signbit(std::get<1>(found[2])));
   CHECK(std::isnan(std::get<2>(found[2])));
-  // The marks of the outer row stay while the inner one is walked.
+  // The outer row's marks persist while the inner one is iterated.
   int pairs = 0;
   along(pa, pb).rows({0, 2}, [&](const auto& outer) {
     outer.each([&](Index j, double, float y) {

@@ -10,7 +10,7 @@
 #include "runtime/sparse/build.h"
 #include "runtime/sparse/parts.h"
 
-// Random sparse matrices, as a naive map and as blocks in tiles.
+// Random sparse matrices, as a naive map and as tiled blocks.
 
 namespace tdsl::tests {
 
@@ -21,7 +21,7 @@ using rt::sparse::Level;
 template <class T>
 using NaiveMatrix = std::map<std::pair<Index, Index>, T>;
 
-/// A matrix cut into tiles, each its own block; pieces of blocks in some places.
+/// A matrix cut into tiles, each a separate block; sometimes pieces of blocks.
 template <class T>
 struct TiledMatrix {
   Index rows = 0;
@@ -60,7 +60,7 @@ rt::sparse::BlockMemory block_of(const NaiveMatrix<T>& naive, const rt::sparse::
                            as_stored);
 }
 
-/// Kinds of blocks are random where sizes allow it.
+/// Level kinds are random where sizes allow it.
 template <class T>
 TiledMatrix<T> tiled(std::mt19937_64& random, Index rows, Index columns, NaiveMatrix<T> naive, int most_cuts) {
   TiledMatrix<T> m{rows, columns, std::move(naive), {}, {}};
@@ -88,7 +88,7 @@ T random_value(std::mt19937_64& random) {
   if constexpr (std::is_same_v<T, bool>) {
     return true;
   } else {
-    return static_cast<T>(static_cast<int>(random() % 9) - 4);  // stored zeros, too
+    return static_cast<T>(static_cast<int>(random() % 9) - 4);  // including stored zeros
   }
 }
 

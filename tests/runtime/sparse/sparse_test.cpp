@@ -21,7 +21,7 @@ const double kDensities[] = {0, 1e-6, 0.01, 0.5, 1};
 const auto kAdd = [](auto a, auto b) { return a + b; };
 const auto kTimes = [](auto a, auto b) { return a * b; };
 
-/// Everything that `rows` gives.
+/// Everything visited by `rows`.
 template <class T>
 NaiveMatrix<T> by_rows(const Parts<T, 2>& parts, Interval rows) {
   NaiveMatrix<T> found;
@@ -60,7 +60,7 @@ Interval random_interval(std::mt19937_64& random, Index extent) {
   return {std::min(a, b), std::max(a, b)};
 }
 
-/// The piece as its receiver has it.
+/// The piece after its transfer.
 BlockMemory received(const BlockHead& block, OuterRange outer) {
   const Piece piece = piece_of(block, outer);
   if (piece.head.bytes == 0) return nullptr;
@@ -103,7 +103,7 @@ void check_matrix(std::mt19937_64& random, const TiledMatrix<T>& m) {
   }
 }
 
-/// A product with a vector both ways, of doubles that are small integers: exact.
+/// Products with a vector on both sides; doubles are small integers, hence exact.
 template <class T>
 void check_vectors(const TiledMatrix<T>& m) {
   const Parts<T, 2> parts(m.parts);
@@ -296,7 +296,8 @@ TEST_CASE_TEMPLATE("sparse kernels: rows that are added leave in order, without 
       std::map<Index, T> expected;
       for (Index k = 0; k < elements; ++k) {
         const auto j = static_cast<Index>(random() % static_cast<std::uint64_t>(columns));
-        const auto value = static_cast<T>(std::is_same_v<T, bool> ? random() % 2 : random() % 3 - 1);  // sums of 0 too
+        const auto value =
+            static_cast<T>(std::is_same_v<T, bool> ? random() % 2 : random() % 3 - 1);  // including sums of 0
         into.add(j, value);
         if constexpr (std::is_same_v<T, bool>)
           expected[j] = expected[j] || value;

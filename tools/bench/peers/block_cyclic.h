@@ -6,7 +6,7 @@
 
 #include "matrix_file.h"
 
-// Grids of ranks and block-cyclic matrices of ScaLAPACK.
+// Process grids and block-cyclic matrices for ScaLAPACK.
 
 extern "C" {
 void Cblacs_get(int, int, int*);
@@ -26,7 +26,7 @@ struct Grid {
   int context = 0, rows = 1, columns = 1, row = 0, column = 0;
 };
 
-/// A rank's part of a matrix: column-major, local (i, j) is global (global_row(i), global_column(j)).
+/// A rank's part of a matrix: column-major; local (i, j) is global (global_row(i), global_column(j)).
 struct Part {
   int rows = 0, columns = 0, block = 1;
   int descriptor[9] = {};
@@ -61,7 +61,7 @@ struct Part {
   Grid grid_;
 };
 
-/// Rows times columns of ranks.
+/// Creates a rows x columns process grid.
 inline Grid make_grid(int rows, int columns) {
   Grid grid;
   Cblacs_get(0, 0, &grid.context);
@@ -70,7 +70,7 @@ inline Grid make_grid(int rows, int columns) {
   return grid;
 }
 
-/// c = a b + beta c, of the leading rows x columns, summed over `sum`.
+/// c = a b + beta c for the leading rows x columns, summed over `sum`.
 inline void multiply(const Part& a, const Part& b, double beta, Part& c, int rows, int sum, int columns) {
   const int one = 1;
   const double alpha = 1;

@@ -1,6 +1,6 @@
-// bytes BYTES: two or four ranks in a square exchange what a product makes them exchange: every rank receives half of
-// BYTES from its neighbour in the row and half from that in the column, in messages of at most 4 MiB. Prints the
-// seconds of the slowest.
+// bytes BYTES: two or four ranks in a square grid exchange the data of a distributed matrix product: every rank
+// receives half of BYTES from its neighbour in the row and half from that in the column, in messages of at most 4 MiB.
+// Prints the seconds of the slowest rank.
 #include <mpi.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   std::vector<char> out(static_cast<std::size_t>(bytes), 1);
   std::vector<char> in(static_cast<std::size_t>(bytes));
   double slowest = 0;
-  for (int round = 0; round < 2; ++round) {  // the first opens connections
+  for (int round = 0; round < 2; ++round) {  // the first round opens connections
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
     std::vector<MPI_Request> requests;

@@ -1,4 +1,4 @@
-"""What is compared of large results: each row times fixed numbers, none of which is 0."""
+"""Digest for comparing large results: the product of each row with fixed nonzero numbers."""
 import numpy as np
 
 

@@ -1,5 +1,5 @@
-"""The micro-benchmarks and algorithms of the paper on fused operators, as users of array libraries write them; see workloads.py. `keep(...)`: values
-that are computed now and stay where they are; `largest`: of every row; `normal`: the logarithm of the normal distribution."""
+"""The micro-benchmarks and algorithms of the paper on fused operators, as typical users of array libraries write them; see workloads.py. `keep(...)`:
+values computed now and kept; `largest`: maximum of each row; `normal`: logarithm of the normal density."""
 import numpy as np
 
 
@@ -151,7 +151,7 @@ def kmeans(lib, a, p):
     clusters = lib.array(np.arange(len(C)))
 
     def distances(C):
-        """Without what all centres have in common."""
+        """Distances without the terms that are equal for all centres."""
         return lib.array((C * C).sum(1)) - 2 * (X @ lib.array(C.T.copy()))
 
     nearest = None

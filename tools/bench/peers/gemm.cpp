@@ -1,6 +1,6 @@
-// gemm TYPE N K M A.npy B.npy w.npy r.bin [new]: C = A B through the BLAS it is linked with; prints the product's
-// seconds. Operands have been touched and the library has been called before; so has the result been touched, the
-// peer's best case, unless it is to lie in new memory, as any first result does.
+// gemm TYPE N K M A.npy B.npy w.npy r.bin [new]: C = A B with the BLAS it is linked with; prints the seconds of the
+// product. Operands are in memory and the library is warmed up. The result's pages are touched too, which is the peer's
+// best case, unless `new` requests fresh memory, as for any first result.
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-"""gemm_dask.py CHUNK A.npy B.npy w.npy r.bin: C = A B by Dask's threads in square chunks; prints the product's seconds."""
+"""gemm_dask.py CHUNK A.npy B.npy w.npy r.bin: C = A B with Dask's threads and square chunks; prints the seconds of the product."""
 import json
 import os
 import sys

@@ -1,4 +1,4 @@
-"""gemm_numpy.py A.npy B.npy w.npy r.bin: C = A B by NumPy with the BLAS it finds; prints the product's seconds."""
+"""gemm_numpy.py A.npy B.npy w.npy r.bin: C = A B with NumPy and its BLAS; prints the seconds of the product."""
 import json
 import sys
 import time

@@ -1,4 +1,4 @@
-"""gemm_torch.py A.npy B.npy w.npy r.bin: C = A B by PyTorch; prints the product's seconds."""
+"""gemm_torch.py A.npy B.npy w.npy r.bin: C = A B with PyTorch; prints the seconds of the product."""
 import json
 import os
 import sys

@@ -1,6 +1,6 @@
-// kernels CASE REPEATS OUT ROWS COLUMNS K FILES...: the cases of `bench kernels` as the loops that a person writes who
-// wants them fast, compiled with -Ofast -march=native, and the bounds that no program passes: reading the operands,
-// copying them, or the products alone. Operands have been read before. Prints the seconds of a step.
+// kernels CASE REPEATS OUT ROWS COLUMNS K FILES...: the cases of `bench kernels` as hand-optimised loops, compiled with
+// -Ofast -march=native, and lower bounds on the time of any program: reading the operands, copying them, or computing
+// only the products. Operands are in memory. Prints the seconds per step.
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ struct Case {
 
 constexpr Index kRows = 256;
 constexpr Index kPiece =
-    1 << 16;  ///< elements that a thread takes at once: on a busy machine equal shares would wait for the slower
+    1 << 16;  ///< chunk size per thread: on a busy machine equal shares would wait for the slower thread
 
 /// Sums f(first, last) over pieces of [0, count).
 template <class F>
@@ -37,7 +37,7 @@ double sum_of_pieces(Index count, const F& f) {
   return sum;
 }
 
-/// C (m x n) = A (m x k) B or A B'; rows are shared by the threads, in blocks.
+/// C (m x n) = A (m x k) B or A B'; blocks of rows are distributed over the threads.
 void product(Index m, Index n, Index k, const double* a, const double* b, bool transposed, double* c) {
 #pragma omp parallel for schedule(dynamic)
   for (Index i = 0; i < m; i += kRows) {
@@ -50,7 +50,7 @@ void product(Index m, Index n, Index k, const double* a, const double* b, bool t
   }
 }
 
-/// Reads `count` numbers and nothing else.
+/// Only reads `count` numbers.
 double read(const double* x, Index count) {
   return sum_of_pieces(count, [x](Index first, Index last) {
     double sum = 0;
@@ -71,7 +71,7 @@ Vector copy(const Case& c, Vector& to) {
   return {to[0]};
 }
 
-/// X' X in blocks of rows, as a Gram matrix whose weights would go into the packing.
+/// X' X in blocks of rows, like a Gram matrix whose weights are applied during packing.
 Vector gram(const Case& c) {
   Vector total(static_cast<std::size_t>(c.d * c.d));
 #pragma omp parallel
@@ -132,7 +132,7 @@ Vector aggregates(const Case& c, bool largest) {
   return {r};
 }
 
-/// X' f(i, X r), a row at a time.
+/// X' f(i, X r), one row at a time.
 template <class F>
 Vector rows_twice(const Case& c, const Vector& r, const F& f) {
   Vector total(static_cast<std::size_t>(c.d));
@@ -235,8 +235,7 @@ Vector kmeans(const Case& c) {
   return r;
 }
 
-/// C(i, j) = combine over k of f(a(i, k), b(k, j)): four rows at a time in tiles that stay in cache, b with
-/// neighbouring columns.
+/// C(i, j) = combine over k of f(a(i, k), b(k, j)): four rows at a time in cache-sized tiles, unit stride in b.
 template <class F>
 void tiles(Index m, Index n, Index depth, const double* a, const double* b, double start, double* c, const F& combine) {
   constexpr Index kDepth = 128, kColumns = 512;
@@ -319,7 +318,8 @@ int main(int argc, char** argv) {
   if (argc < 8) peer::stop("usage: kernels CASE REPEATS OUT ROWS COLUMNS K FILES...");
   const auto number = [&](int at) { return static_cast<Index>(std::strtol(argv[at], nullptr, 10)); };
   Case c{static_cast<int>(number(2)), number(4), number(5), number(6), {}};
-  // The elements of an operand are told from its file; they are touched, and lie in memory of this process.
+  // An operand's size follows from its file. Operands are copied to the process's memory, so that their pages are
+  // touched.
   std::vector<Vector> memory;
   for (int file = 7; file < argc; ++file) {
     std::size_t count = 0;
@@ -329,7 +329,7 @@ int main(int argc, char** argv) {
   for (const Vector& operand : memory) c.in.push_back(operand.data());
   const std::string name = argv[1];
   if (!memory.empty())
-    static_cast<void>(read(memory.front().data(), static_cast<Index>(memory.front().size())));  // threads are there
+    static_cast<void>(read(memory.front().data(), static_cast<Index>(memory.front().size())));  // starts the threads
   Vector scores, out;
   if (name == "one_product" || name == "two_products")
     scores.assign(static_cast<std::size_t>(c.n * c.n), 1.0), out.assign(static_cast<std::size_t>(c.n * c.d), 1.0);

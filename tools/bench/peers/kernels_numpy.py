@@ -1,4 +1,4 @@
-"""kernels_numpy.py CASE REPEATS OUT FILES...: a case of `bench kernels` as NumPy's users write it; prints the seconds of a step."""
+"""kernels_numpy.py CASE REPEATS OUT FILES...: a case of `bench kernels` as typical NumPy users write it; prints the seconds per step."""
 import json
 import sys
 import time
@@ -78,7 +78,7 @@ def attention(Q, K, V):
 def kmeans(X, start):
     r = start
     for _ in range(REPEATS):
-        squares = np.sum(r * r, axis=1) - 2 * (X @ r.T)  # of X alike in all columns
+        squares = np.sum(r * r, axis=1) - 2 * (X @ r.T)  # X's own term is the same in all columns
         nearest = squares.argmin(axis=1)
         members = np.bincount(nearest, minlength=len(r))
         sums = np.stack([np.bincount(nearest, X[:, j], len(r)) for j in range(X.shape[1])], axis=1)

@@ -1,4 +1,4 @@
-"""min_plus_numpy.py A.npy B.npy w.npy r.bin: C[i,j] = min over l of A[i,l] + B[l,j], a row at a time; prints the seconds."""
+"""min_plus_numpy.py A.npy B.npy w.npy r.bin: C[i,j] = min over l of A[i,l] + B[l,j], one row at a time; prints the seconds."""
 import json
 import sys
 import time

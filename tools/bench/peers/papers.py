@@ -1,6 +1,6 @@
-"""papers.py LIBRARY WORKLOAD FOLDER JSON: a workload of workloads.py by NumPy, PyTorch or Dask on the inputs in FOLDER. The JSON has `arrays`
-(names), `params`, and for Dask `chunks` (input -> chunk lengths) and `address`, or `threads` of this process. Prints the seconds of a second run;
-writes FOLDER/answer.bin. With `waits` it prints {} after a first run, then computes and prints once for every line it reads."""
+"""papers.py LIBRARY WORKLOAD FOLDER JSON: runs a workload of workloads.py with NumPy, PyTorch or Dask on the inputs in FOLDER. The JSON has
+`arrays` (names), `params`, and for Dask `chunks` (input -> chunk lengths) and `address`, or `threads` of this process. Prints the seconds of the
+second run; writes FOLDER/answer.bin. With `waits` it prints {} after a first run, then computes and prints once per line of input."""
 import gc
 import json
 import os
@@ -49,11 +49,11 @@ class NumPy:
         return np.maximum(x, 0)
 
     def largest(self, x):
-        """Of every row."""
+        """Row-wise."""
         return x.max(1, keepdims=True)
 
     def normal(self, x):
-        """The logarithm of the normal distribution."""
+        """Logarithm of the normal density."""
         from scipy.special import log_ndtr
         return log_ndtr(x)
 
@@ -125,7 +125,7 @@ class PyTorch:
 
 
 class Dask(NumPy):
-    """`address`: of a scheduler, all of whose workers compute; else `threads` of this process do."""
+    """`address`: of a scheduler whose workers compute; otherwise `threads` of this process do."""
 
     def __init__(self, request):
         import dask
@@ -145,7 +145,7 @@ class Dask(NumPy):
         self.client.wait_for_workers(request["workers"])
 
     def load(self, path, name):
-        """Every worker reads its chunks before anything is timed."""
+        """Every worker reads its chunks before timing starts."""
         shape, chunks = np.load(path, mmap_mode="r").shape, tuple(self.chunks[name])
         blocks = self.da.map_blocks(read_block, path, chunks=self.da.core.normalize_chunks(chunks, shape), dtype=np.float64, meta=np.empty((0,) * len(shape)))
         blocks = blocks.persist()
@@ -164,7 +164,7 @@ class Dask(NumPy):
         return values
 
     def forget(self):
-        """Until no worker holds anything: what has the same expression is not computed again as long as one does, and chunks stay where they were sent."""
+        """Waits until the workers hold nothing: while they do, equal expressions are not recomputed, and chunks stay where they were sent."""
         gc.collect()
         for _ in range(100 if self.client else 0):
             if not any(self.client.has_what().values()):
@@ -174,7 +174,7 @@ class Dask(NumPy):
             raise SystemExit("Dask holds results that nobody wants")
 
     def keep(self, *values):
-        """What later steps start from, or every step would compute all before it again."""
+        """Computes the starting values of later steps; otherwise every step would recompute all preceding ones."""
         values = self.dask.persist(*values)
         self.wait(values)
         return values
@@ -197,7 +197,7 @@ def read_block(path, block_info=None):
 
 
 def timed(lib, workload, folder, request):
-    """Seconds and results of a run on inputs that are read anew."""
+    """Seconds and results of a run on freshly read inputs."""
     lib.forget()
     arrays = {name: lib.load(str(folder / f"{name}.npy"), name) for name in request["arrays"]}
     start = time.perf_counter()
@@ -206,7 +206,7 @@ def timed(lib, workload, folder, request):
 
 
 def wait(lib, library, workload, folder, request):
-    """Inputs are read and the workload has run when the first line is printed."""
+    """When the first line is printed, inputs have been read and the workload has run once."""
     arrays = {name: lib.load(str(folder / f"{name}.npy"), name) for name in request["arrays"]}
     lib.finish(workload(lib, arrays, request["params"]))
     print("{}", flush=True)

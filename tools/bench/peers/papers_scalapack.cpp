@@ -1,6 +1,6 @@
 // papers_scalapack ROWS COLUMNS NB WORKLOAD FOLDER SIZES...: `product` n k m (C = A B) or `chain` s t u (R = A B + C (D
-// E)) by PDGEMM on a ROWS x COLUMNS grid of ranks in blocks of NB. Prints the slowest rank's seconds of a second run;
-// writes FOLDER/answer.bin.
+// E)) with PDGEMM on a ROWS x COLUMNS process grid in blocks of NB. Prints the slowest rank's seconds for the second
+// run; writes FOLDER/answer.bin.
 #include <mpi.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ Part part_of(const peer::Grid& grid, const std::string& folder, const char* name
   return part;
 }
 
-/// The slowest rank's seconds of the second of two runs.
+/// The slowest rank's seconds for the second of two runs.
 template <class F>
 double timed(F&& f) {
   double seconds = 0;
@@ -34,7 +34,7 @@ double timed(F&& f) {
   return seconds;
 }
 
-/// Every row times the numbers of digest.py.
+/// Multiplies every row by the numbers of digest.py.
 void report(double seconds, Part& result, int rows, const std::string& folder) {
   std::vector<double> mine(static_cast<std::size_t>(rows), 0.0), all(static_cast<std::size_t>(rows));
   for (int j = 0; j < result.columns; ++j) {

@@ -1,4 +1,4 @@
-// ping_pong TURNS: two ranks send eight bytes to and fro. Prints the seconds of one way.
+// ping_pong TURNS: two ranks exchange eight bytes back and forth. Prints the one-way latency in seconds.
 #include <mpi.h>
 
 #include <cstdio>
@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   double value = 1;
   double seconds = 0;
-  for (int round = 0; round < 2; ++round) {  // the first opens connections
+  for (int round = 0; round < 2; ++round) {  // the first round opens connections
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
     for (long turn = 0; turn < turns; ++turn) {

@@ -1,5 +1,5 @@
-// scalapack ROWS COLUMNS NB N K M A.npy B.npy w.npy r.bin: C = A B by PDGEMM on a ROWS x COLUMNS grid of ranks in its
-// own block-cyclic layout with blocks of NB; prints the slowest rank's seconds.
+// scalapack ROWS COLUMNS NB N K M A.npy B.npy w.npy r.bin: C = A B with PDGEMM on a ROWS x COLUMNS process grid in
+// block-cyclic layout with blocks of NB; prints the slowest rank's seconds.
 
 #include <mpi.h>
 

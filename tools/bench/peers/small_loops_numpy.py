@@ -1,4 +1,4 @@
-"""small_loops_numpy.py NAME FOLDER STEPS: the loops of programs/NAME.tdsl as one writes them with NumPy."""
+"""small_loops_numpy.py NAME FOLDER STEPS: the loops of programs/NAME.tdsl as typical NumPy code."""
 import json
 import sys
 import time

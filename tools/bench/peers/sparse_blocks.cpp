@@ -1,5 +1,5 @@
-// sparse_blocks CASE REPEATS FILE.npz: a case of `bench sparse` through runtime/sparse on blocks in memory, one thread.
-// Prints JSON: the least processor seconds of a step after a first one, and a digest of the result.
+// sparse_blocks CASE REPEATS FILE.npz: a case of `bench sparse` with runtime/sparse on blocks in memory,
+// single-threaded. Prints JSON: the minimum CPU seconds per step after a warm-up, and a digest of the result.
 
 #include <time.h>
 
@@ -28,7 +28,7 @@ Matrix read(const std::string& path) {
   const EntryForm form = entries.form();
   std::vector<std::uint32_t> at;
   std::vector<double> values;
-  entries.for_each([&](const std::byte* entry) {  // CSR with sorted columns: as blocks want them
+  entries.for_each([&](const std::byte* entry) {  // CSR with sorted columns, as required by blocks
     at.push_back(static_cast<std::uint32_t>(form.coordinate(entry, 0)));
     at.push_back(static_cast<std::uint32_t>(form.coordinate(entry, 1)));
     values.push_back(form.value<double>(entry));
@@ -44,7 +44,7 @@ Matrix read(const std::string& path) {
   return m;
 }
 
-/// On a busy machine steadier than time; all competitors have one thread.
+/// More stable than wall time on a busy machine; all competitors are single-threaded.
 double processor_seconds() {
   timespec t{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);

@@ -1,7 +1,7 @@
-// sparse_papers CASE REPEATS OUT K FILES...: the papers' sparse programs as the loops that a person writes who wants
-// them fast, over CSR on all cores. Matrices come as `.raw` files of rows, columns, entries, pointers, columns (64 bits
-// each) and values, dense operands as .npy of K columns. Prints the seconds and processor seconds of all steps, after a
-// first one; the answer is the digest of digest.py.
+// sparse_papers CASE REPEATS OUT K FILES...: the papers' sparse programs as hand-optimised loops over CSR on all cores.
+// Matrices are `.raw` files of rows, columns, entries, pointers, columns (64 bits each) and values; dense operands are
+// .npy with K columns. Prints the wall and CPU seconds of all steps after a warm-up; the answer is the digest of
+// digest.py.
 
 #include <omp.h>
 
@@ -17,7 +17,7 @@ namespace {
 using Index = std::ptrdiff_t;
 using Vector = std::vector<double>;
 
-constexpr Index kRows = 64;  ///< rows that a thread takes at once
+constexpr Index kRows = 64;  ///< rows per chunk of a thread
 
 struct Matrix {
   Index rows = 0, columns = 0;
@@ -56,7 +56,7 @@ double dot(const double* a, const double* b, Index k) {
   return sum;
 }
 
-/// Each element of row i of x that y has too: f(value of x, value of y, column).
+/// Intersects row i of x with y: f(value of x, value of y, column).
 template <class F>
 void both(const Matrix& x, const Matrix& y, Index i, const F& f) {
   Index a = x.at[i], b = y.at[i];
@@ -102,7 +102,7 @@ Vector multi_aggregate(const Case& c) {
   return {r, t};
 }
 
-/// to += the sum of every thread's own vector, which `f` fills.
+/// to += the sum of all threads' private vectors, which `f` fills.
 template <class F>
 void add_from_threads(Vector& to, const F& f) {
 #pragma omp parallel
@@ -199,7 +199,7 @@ int main(int argc, char** argv) {
     Vector r = compute(c);
     const double seconds = peer::now() - start;
     const double cpu = static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC;
-    for (double& value : r) value *= 3;  // the digest of vectors and numbers: 2 + cos(0) times each
+    for (double& value : r) value *= 3;  // the digest of vectors and scalars: 2 + cos(0) times each
     std::FILE* const answer = std::fopen(argv[3], "wb");
     if (answer == nullptr || std::fwrite(r.data(), sizeof(double), r.size(), answer) != r.size())
       peer::stop(std::string("cannot write ") + argv[3]);

@@ -1,5 +1,5 @@
-"""sparse_papers_scipy.py FORM CASE REPEATS ANSWER PARAMS OPERANDS...: the papers' sparse programs by SciPy, matrices and vectors in memory.
-FORM: sparse, or dense where results that fill up or masks are arrays. Prints the seconds of all steps as JSON."""
+"""sparse_papers_scipy.py FORM CASE REPEATS ANSWER PARAMS OPERANDS...: the papers' sparse programs with SciPy, operands in memory.
+FORM: sparse, or dense if filled-in results or masks are arrays. Prints the seconds of all steps as JSON."""
 import json
 import pathlib
 import sys
@@ -13,11 +13,11 @@ from digest import digest  # noqa: E402
 
 form, case, repeats, answer, params = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], json.loads(sys.argv[5])
 operands = [sp.load_npz(path).tocsr() if path.endswith(".npz") else np.load(path) for path in sys.argv[6:]]
-GATHERED = 1 << 22  # numbers of U and V that are gathered at once: those of all elements would be larger than memory
+GATHERED = 1 << 22  # elements of U and V gathered at a time: all of them would exceed memory
 
 
 def sampled(x, u, v):
-    """Elements of U V' where x is stored, in its order."""
+    """Elements of U V' where x has stored elements, in x's order."""
     rows, result = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr)), np.empty(x.nnz)
     count = max(1, GATHERED // u.shape[1])
     for first in range(0, x.nnz, count):

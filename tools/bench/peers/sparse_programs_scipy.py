@@ -1,5 +1,5 @@
-"""sparse_programs_scipy.py CASE REPEATS ANSWER A.npz OPERANDS.npy...: what the programs of `bench sparse_programs` compute, by SciPy.
-Prints the seconds of a step as JSON, operands in memory."""
+"""sparse_programs_scipy.py CASE REPEATS ANSWER A.npz OPERANDS.npy...: the programs of `bench sparse_programs` with SciPy.
+Prints the seconds per step as JSON, operands in memory."""
 import json
 import sys
 import time
@@ -42,7 +42,7 @@ def loss_step():
 
     def step(r):
         p = u * (1.0 + r * 1e-12)
-        total, part = 0.0, 1 << 16  # in parts: all gathered rows at once are larger than memory
+        total, part = 0.0, 1 << 16  # in chunks: all gathered rows at once would exceed memory
         for first in range(0, a.nnz, part):
             i, j = rows[first:first + part], columns[first:first + part]
             total += np.sum(a.data[first:first + part] * np.log(np.einsum("ek,ek->e", p[i], v[j]) + 1.0))
@@ -51,7 +51,7 @@ def loss_step():
 
 
 def of_matrices(operation):
-    """The answer is taken where time is not."""
+    """The answer is computed outside the timed part."""
     def step(r):
         step.result = operation(a, operands[0])
         return r

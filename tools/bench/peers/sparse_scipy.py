@@ -1,4 +1,4 @@
-"""sparse_scipy.py CASE REPEATS FILE.npz: a case of `bench sparse` by SciPy. Prints JSON as sparse_blocks.cpp does."""
+"""sparse_scipy.py CASE REPEATS FILE.npz: a case of `bench sparse` with SciPy. Prints JSON like sparse_blocks.cpp."""
 import json
 import sys
 import time

@@ -1,5 +1,5 @@
-"""The papers' workloads as users of array libraries write them. `lib` brings what the libraries call differently: einsum, relu, sigmoid, log,
-log1p, share (of what is true), where, tensordot; `now(...)`: values that steer the program, as NumPy arrays."""
+"""The papers' workloads as typical users of array libraries write them. `lib` hides differences between the libraries: einsum, relu, sigmoid, log,
+log1p, share (fraction of true elements), where, tensordot; `now(...)`: values for control flow, as NumPy arrays."""
 import numpy as np
 
 
@@ -47,7 +47,7 @@ def nearest(lib, a, p):
 
 
 def train(lib, a, p):
-    """The weights after training, and what the network then says."""
+    """The weights after training, and the network's predictions."""
     X, Y, V1, V2 = a["X"], a["Y"], a["W1"], a["W2"]
     for _ in range(p["steps"]):
         A = lib.relu(X @ V1)

@@ -52,7 +52,7 @@ std::string mesh_text(const plan::Mesh& mesh) {
 
 std::string algebra_text(const codegen::FamilyProgram& families, const ReportRequest& request) {
   codegen::Bodies bodies;
-  // The chosen plan, or, where every operation is planned by itself, the best one that is a value.
+  // The chosen plan or, if operations are planned individually, the best plan that is a value.
   plan::PlanRequest whole = request.plan;
   if (whole.schedule == plan::Schedule::kGreedy) whole.schedule = plan::Schedule::kAuto;
   const record::Start start = record::start_of(codegen::recording_of(families, request.walk), request.inputs, whole);
@@ -62,7 +62,7 @@ std::string algebra_text(const codegen::FamilyProgram& families, const ReportReq
       std::ranges::find_if(plans.alternatives, [](const plan::Alternative& a) { return a.plan != nullptr; });
   const plan::PlanValue* plan = found == plans.alternatives.end() ? nullptr : found->plan.get();
   const bool placed = plan != nullptr && !plan->mesh.axes.empty();
-  // Both forms have the plan's blocks.
+  // Both variants use the plan's blocks.
   codegen::RelationRequest sites{placed ? plan : nullptr, 1};
   const codegen::Relations physical = codegen::relations_of(region, bodies, sites);
   const codegen::Relations logical = placed ? codegen::relations_of(region, bodies, {plan, 1, false}) : physical;

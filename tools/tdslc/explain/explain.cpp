@@ -30,10 +30,10 @@ namespace tdsl::tools {
 
 namespace {
 
-/// Ranks whose totals are shown without --rank: all of a small run, the first of a large one.
+/// Number of ranks with totals shown by default: all of a small run, the first of a large one.
 constexpr std::int64_t kFewRanks = 16;
 
-/// What `--set A.stored=N` says of an input A.
+/// Parses `--set A.stored=N` for an input A.
 std::optional<std::pair<std::string, double>> stored_in(const std::string& setting, const ir::Program& program) {
   static constexpr std::string_view kStored = ".stored";
   const std::size_t equals = setting.find('=');
@@ -86,7 +86,7 @@ std::string reading_of(const std::string& input, const std::string& path, const 
       ranks, human_count(static_cast<double>(entries.count())), path, entries.form().bytes());
 }
 
-/// Of compressed tensors how much is stored, and where, unless that was given. Reads their files.
+/// Counts and locates the stored elements of compressed inputs by reading their files, unless --set gives the number.
 void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk,
                   std::vector<std::string>& reading) {
   for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
@@ -95,7 +95,7 @@ void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& 
     const rt::InputFile opened(file->second);
     if (opened.entries() == nullptr) continue;
     auto [shape, entries] = rt::read_whole(*opened.entries(), element_type_of(input.type.scalar));
-    for (const auto& [v, name] : families.declarations.dimensions) {  // what the entries reach may be less
+    for (const auto& [v, name] : families.declarations.dimensions) {  // the shape implied by the entries may be smaller
       const auto value = input.type.shape[0].as_value();
       if (value && v == *value && walk.dimensions.contains(name))
         shape[0] = std::max(shape[0], walk.dimensions.at(name));
@@ -106,12 +106,12 @@ void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& 
   }
 }
 
-/// Extents that the headers of the given files bind. Of files that may be longer (`at_least`) it is what the entries
-/// reach, where nothing else says more.
+/// Binds extents from headers of the given files. If a file only gives a lower bound (`at_least`), its entries' shape
+/// is used unless another source fixes the extent.
 void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& options, codegen::WalkRequest& walk,
                 bool at_least) {
   std::map<std::string, std::int64_t>& dimensions = walk.dimensions;
-  std::set<std::string> open;  // names that such files alone have bound
+  std::set<std::string> open;  // names bound by such files only
   for (const codegen::Declarations::Tensor& input : families.declarations.inputs) {
     const auto file = options.inputs.find(input.name);
     if (file == options.inputs.end()) continue;
@@ -140,8 +140,8 @@ void bind_files(const codegen::FamilyProgram& families, const rt::AppOptions& op
   }
 }
 
-/// Dimensions nobody gave are as long as the first one given with --set, so that `--set n=...` alone explains a
-/// program. Returns what was assumed, as one sentence, or nothing.
+/// Dimensions that are not set get the value of the first --set, so that `--set n=...` alone explains a program.
+/// Returns the assumption as a sentence, or an empty text.
 std::string assume_missing(const codegen::FamilyProgram& families, const rt::AppOptions& options,
                            std::map<std::string, std::int64_t>& dimensions) {
   std::string assumed;
@@ -169,7 +169,7 @@ plan::PlanRequest plan_request_of(const rt::AppOptions& options, const std::stri
   return plan;
 }
 
-/// Any box of the input's file can be read at any time. A file that is not given is taken for one in C order.
+/// True if any box of the input's file can be read at any time. Inputs without a file are assumed to be in C order.
 bool is_in_order(const std::map<std::string, std::string>& files, const std::string& input) {
   const auto file = files.find(input);
   if (file == files.end()) return true;
@@ -251,7 +251,7 @@ std::string remarks_of(const Front& front) {
   return text;
 }
 
-/// Files beside the answer.
+/// Output files besides the answer.
 struct Written {
   std::string save_plan, plan;
 };
@@ -268,7 +268,7 @@ std::string answer_of(const CommandLine& line, const Front& front, const codegen
                    : text_of(report, line, front) + (line.why.empty() ? remarks_of(front) : "");
 }
 
-/// What the run would record, in the forms it would choose.
+/// The operations a run would record, with the variants it would select.
 plan::Region region_of(const codegen::FamilyProgram& families, const ReportRequest& request) {
   const record::Recording program = codegen::recording_of(families, request.walk);
   return families.chooses ? record::start_of(program, request.inputs, request.plan).region : record::survey(program);
@@ -299,7 +299,7 @@ int explain(const CommandLine& line) {
   run_files.add(options);
   const ReportRequest request = request_of(line, front, families, options);
   if (!line.stage.empty()) {
-    // A stage without operations shows nothing: say why, as the plan does.
+    // A stage without operations prints nothing: explain why, as the plan does.
     const plan::Region region = region_of(families, request);
     if (region.ops.empty() && !region.whole) {
       print_error(region.fence + "\n");

@@ -5,7 +5,7 @@
 
 namespace tdsl::tools {
 
-/// A file of --plan or --stats. Throws UsageError.
+/// Reads a --plan or --stats file. Throws UsageError.
 [[nodiscard]] nlohmann::json read_figures(const std::string& path);
 
 }  // namespace tdsl::tools

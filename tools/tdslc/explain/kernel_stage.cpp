@@ -17,14 +17,14 @@ namespace tdsl::tools {
 
 namespace {
 
-/// An emitted operation, by its first record.
+/// An emitted operation, identified by its first record.
 struct KernelRow {
   std::shared_ptr<const codegen::OpTemplate> op;
   std::shared_ptr<const codegen::KernelTemplate> kernel;
   std::shared_ptr<const codegen::FusedTemplate> fused;
   std::shared_ptr<const codegen::OperationStep> epilogue;
   std::vector<double> read_bytes;    ///< by operand
-  std::vector<double> member_bytes;  ///< of a nest: what the operator's value would take, stored
+  std::vector<double> member_bytes;  ///< for a nest: bytes of each operator's value if it were stored
   double written_bytes = 0;
   int line = 0;
   double flops = 0;
@@ -66,7 +66,7 @@ class KernelObserver : public codegen::OperationObserver {
     for (const ir::Label& l : member.compute.out) all *= number(l.end - l.begin, host);
     return all;
   }
-  /// Of the elements that the operation reads, all tasks together.
+  /// Elements read by the operation, summed over tasks.
   [[nodiscard]] double touched(const codegen::AccessTemplate& read, const codegen::OpTemplate& op,
                                const codegen::HostEvaluator& host) const {
     const ir::Type& type = program_.type(read.tensor);

@@ -6,9 +6,8 @@
 
 namespace tdsl::tools {
 
-/// The emitted kernels that run with these sizes: what each computes, and of a nest every operator; what it reads,
-/// writes and computes, in bytes and floating-point operations of one run of the operation, all ranks together. Then
-/// the program's forms with the seconds predicted of each.
+/// The emitted kernels used for these sizes: what each computes, including every operator of a nest, and its reads,
+/// writes and flops per execution, summed over ranks. Then the program's variants with their predicted seconds.
 [[nodiscard]] std::string kernels_text(const codegen::FamilyProgram& families, const ReportRequest& request);
 
 }  // namespace tdsl::tools

@@ -42,7 +42,7 @@ ordered_json statements_of(const PlanReport& report) {
   return statements;
 }
 
-/// What is known of the plan of the whole program.
+/// The whole-program plan.
 ordered_json whole_of(const PlanReport& report) {
   const WholePlan& whole = *report.whole;
   ordered_json json = {{"exact", whole.exact},

@@ -6,13 +6,13 @@
 #include "tools/tdslc/explain/plan_report.h"
 #include "tools/tdslc/front.h"
 
-// What `explain` prints of a report: text, JSON, and a graph for Graphviz.
+// Output formats of `explain`: text, JSON, and Graphviz.
 
 namespace tdsl::tools {
 
 [[nodiscard]] std::string text_of(const PlanReport& report, const CommandLine& line, const Front& front);
 [[nodiscard]] std::string json_of(const PlanReport& report, const Front& front);
-/// Sites and what they read, in Graphviz's language; what is read from a kept copy is dashed.
+/// Sites and their operands as a Graphviz graph; reads of retained copies are dashed.
 [[nodiscard]] std::string dot_of(const PlanReport& report, const Front& front);
 
 }  // namespace tdsl::tools

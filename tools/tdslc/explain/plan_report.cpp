@@ -17,16 +17,16 @@ namespace tdsl::tools {
 
 namespace {
 
-/// An operation does not fit the memory limit: its plan would be what exceeds the limit least, in steps of single
-/// elements.
+/// Thrown if an operation does not fit the memory limit: its plan would be the one that exceeds the limit least, with
+/// steps of single elements.
 struct Misfit {
   plan::MemoryNeed need;
 };
 
-/// Of more ranks some stand for all where stored elements are counted.
+/// Number of ranks sampled for counting stored elements.
 constexpr plan::Index kRanksCounted = 1024;
 
-/// Adds up what is planned. Throws Misfit.
+/// Sums up planned operations. Throws Misfit.
 class Reporter : public record::PlanningSink {
  public:
   explicit Reporter(const ReportRequest& request) : PlanningSink(request.inputs), request_(request) {
@@ -56,7 +56,7 @@ class Reporter : public record::PlanningSink {
     if (!known) report_.notes.push_back(entry);
   }
 
-  /// From now on operations are planned as was found out before, in `seconds`.
+  /// Plans operations according to `start`, which was found in `seconds`.
   void choose(record::Start start, double seconds) {
     plan::ProgramPlans& plans = start.plans;
     if (request_.time_plan) report_.planning_seconds = seconds;
@@ -84,7 +84,7 @@ class Reporter : public record::PlanningSink {
   }
 
  private:
-  /// What the executables' --plan writes.
+  /// Predictions in the format of the executables' --plan.
   [[nodiscard]] std::string predictions_text() const {
     rt::RunDescription run;
     run.program = request_.plan.program;
@@ -193,7 +193,7 @@ class Reporter : public record::PlanningSink {
     if (row.stored > 0) row.imbalance = most * static_cast<double>(op.plan.space.ranks()) / row.stored;
   }
 
-  /// What the whole-program plan says of the row, and the runner-up on the first row of its site.
+  /// Adds the whole-program layout to the row, and the runner-up to the first row of its site.
   void add_layout(PlanRow& row) {
     if (report_.alternatives.empty() || chosen_plan() == nullptr) return;
     const auto decided = chosen_plan()->at.find(row.site);
@@ -257,7 +257,7 @@ class Reporter : public record::PlanningSink {
   PlanReport report_;
   std::map<int, RunnerUp> next_;  ///< by site
   std::vector<plan::ResidentBytes> resident_;
-  std::vector<rt::Predictions> predictions_;  ///< of every rank, where they are wanted
+  std::vector<rt::Predictions> predictions_;  ///< per rank, if requested
   std::optional<record::BaselineSink> baseline_;
 };
 
@@ -281,7 +281,7 @@ PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest&
   record::Recorder recorder(reporter);
   record::Forms forms;
   if (program.chooses || record::plans_are_wanted(request.plan, request.inputs)) {
-    const std::clock_t begin = std::clock();  // of the processor: planning is sequential, and other programs may run
+    const std::clock_t begin = std::clock();  // CPU time: planning is sequential, and other programs may be running
     record::Start start = record::start_of(codegen::recording_of(program, request.walk), request.inputs, request.plan);
     const double taken = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     if (start.plan != nullptr) forms.at = start.plan->forms;
@@ -296,7 +296,7 @@ PlanReport report_of(const codegen::FamilyProgram& program, const ReportRequest&
 
 namespace {
 
-/// Whether the program fits --memory on `ranks` ranks.
+/// True if the program fits --memory on `ranks` ranks.
 bool fits_on(const codegen::FamilyProgram& program, ReportRequest request, std::int64_t ranks) {
   const bool one_node = request.inputs.ranks_per_node == request.inputs.ranks;
   request.inputs.ranks = ranks;
@@ -312,13 +312,13 @@ bool fits_on(const codegen::FamilyProgram& program, ReportRequest request, std::
   } catch (const Misfit&) { return false; }
 }
 
-/// The smallest number of ranks above the given one on which the program fits. Nodes stay full.
+/// The smallest larger number of ranks on which the program fits. Nodes remain full.
 std::optional<std::int64_t> enough_ranks(const codegen::FamilyProgram& program, const ReportRequest& request,
                                          const plan::MemoryNeed& need) {
   const plan::PlanInputs& inputs = request.inputs;
-  // What is imposed is for these ranks.
+  // An imposed plan is for this number of ranks.
   if (request.plan.use || !request.plan.place.empty()) return std::nullopt;
-  // Memory that is shared without loss: where even that takes many ranks, trying them takes too long.
+  // Lower bound assuming that memory is divided perfectly; if it is large, trying would take too long.
   const double shared = static_cast<double>(need.bytes - need.step) * static_cast<double>(inputs.ranks) /
                         static_cast<double>(inputs.memory);
   const std::int64_t unit = inputs.ranks_per_node < inputs.ranks ? inputs.ranks_per_node : 1;
@@ -326,7 +326,8 @@ std::optional<std::int64_t> enough_ranks(const codegen::FamilyProgram& program, 
                             shared);
 }
 
-/// The program with homes on disk and in files, if it fits so. As a run finds them (runtime/app/run/fitting_start.cpp).
+/// The report with tensors on disk and in input files, if the program fits that way; the same search as in a run
+/// (runtime/app/run/fitting_start.cpp).
 std::optional<PlanReport> spilled_report(const codegen::FamilyProgram& program, ReportRequest request) {
   if (!request.spill) return std::nullopt;
   plan::PlanInputs& inputs = request.inputs;
@@ -350,7 +351,7 @@ PlanReport make_report(const codegen::FamilyProgram& program, const ReportReques
     return report_of(program, request);
   } catch (const Misfit& misfit) {
     if (std::optional<PlanReport> spilled = spilled_report(program, request)) return std::move(*spilled);
-    // What each operation needs, until all fit: the least memory is the last of these.
+    // Raises the memory to the need of each operation that does not fit; the last value is the least sufficient memory.
     PlanReport report;
     report.ranks = request.inputs.ranks;
     report.threads = request.inputs.threads;

@@ -17,36 +17,36 @@
 
 namespace tdsl::tools {
 
-/// One planned operation as `explain` shows it, summed over the times it runs.
+/// A planned operation as shown by `explain`, summed over its executions.
 struct PlanRow {
   int site = 0;
   int line = 0;
   int part = 0;
   std::string name;
   std::string kind;
-  std::string layout;       ///< as the plan of the whole program says; empty: decided for this operation alone
-  std::string next;         ///< the runner-up: how the site would be decided else,
-  double next_bytes = 0;    ///< what the busiest rank would receive more in all
-  double next_seconds = 0;  ///< and by how many seconds the program is predicted to be slower
+  std::string layout;       ///< from the whole-program plan; empty: decided for this operation alone
+  std::string next;         ///< the runner-up decision for the site
+  double next_bytes = 0;    ///< its additional bytes received by the busiest rank
+  double next_seconds = 0;  ///< its predicted slowdown of the program in seconds
   std::string plan;         ///< distribution, tiles, panels
   std::string why;
   std::int64_t times = 0;
-  double stored = 0;        ///< elements of a compressed result, as expected,
-  double stored_bytes = 0;  ///< and bytes of its blocks on all ranks,
-  double imbalance = 0;     ///< elements of the fullest rank for one of all ranks on average; 0: not known
+  double stored = 0;        ///< expected elements of a compressed result
+  double stored_bytes = 0;  ///< bytes of its blocks on all ranks
+  double imbalance = 0;     ///< elements of the fullest rank over the mean; 0: unknown
   plan::CostSummary summary;
 };
 
-/// What one rank does, as the engine's enumerator lists it.
+/// Work of one rank, from the engine's enumerator.
 struct RankReport {
   std::int64_t rank = 0;
   std::int64_t tasks = 0;
-  std::int64_t messages = 0;  ///< boxes asked for
+  std::int64_t messages = 0;  ///< number of requested boxes
   std::int64_t steps = 0;
   double bytes_received = 0;
   double predicted_bytes = 0;
   double predicted_flops = 0;
-  double peak_bytes = 0;  ///< owned blocks and the largest step
+  double peak_bytes = 0;  ///< owned blocks plus the largest step
 };
 
 struct PlanReport {
@@ -55,27 +55,25 @@ struct PlanReport {
   std::uint64_t plan_hash = 0;
   std::int64_t largest_step = 0;
   plan::MemoryNeed memory;        ///< under --memory
-  std::int64_t memory_limit = 0;  ///< --memory in bytes, of a program that does not fit
-  std::string memory_text;        ///< --memory as given, whose unit is that of sizes beside it
+  std::int64_t memory_limit = 0;  ///< --memory in bytes, if the program does not fit
+  std::string memory_text;        ///< --memory as given; sizes are printed in its unit
   plan::Machine machine;
-  std::optional<plan::FoundHomes> homes;  ///< of a program that fits because not everything is at home in memory
-  bool fits = true;                       ///< else `memory` is the least that is enough, and nothing else is known
+  std::optional<plan::FoundHomes> homes;  ///< set if the program only fits with tensors outside memory
+  bool fits = true;  ///< if false, `memory` is the least sufficient memory, and nothing else is valid
   std::vector<PlanRow> rows;
-  double bytes_received = 0;  ///< of all ranks
+  double bytes_received = 0;  ///< sum over ranks
   double seconds = 0;
-  std::optional<std::pair<double, double>> baseline;  ///< the two without --reproducible
-  std::vector<plan::Alternative>
-      alternatives;  ///< the plans of the whole program that were compared, the chosen one first
-  std::optional<double>
-      planning_seconds;  ///< what surveying and planning the whole program took, if that was asked for
+  std::optional<std::pair<double, double>> baseline;  ///< both values without --reproducible
+  std::vector<plan::Alternative> alternatives;        ///< whole-program plans that were compared, chosen one first
+  std::optional<double> planning_seconds;  ///< time for surveying and planning the whole program, if requested
   std::optional<WholePlan> whole;
-  std::optional<WhyReport> why;  ///< if a site was asked about
+  std::optional<WhyReport> why;  ///< if requested for a site
   std::optional<std::int64_t>
-      enough_ranks;      ///< of a program that does not fit: the smallest number of ranks that was found to be enough
-  std::string found;     ///< how the chosen one was found
-  plan::PlanValue plan;  ///< the chosen one, for --save-plan
-  std::string predictions;           ///< of all ranks, as executables write them
-  std::vector<RankReport> per_rank;  ///< the ranks asked for
+      enough_ranks;                  ///< if the program does not fit: the smallest sufficient number of ranks found
+  std::string found;                 ///< how the chosen plan was found
+  plan::PlanValue plan;              ///< the chosen plan, for --save-plan
+  std::string predictions;           ///< of all ranks, in the format of executables
+  std::vector<RankReport> per_rank;  ///< the requested ranks
   std::vector<std::pair<codegen::SourceRange, std::string>> notes;
 };
 
@@ -83,24 +81,25 @@ struct ReportRequest {
   plan::PlanInputs inputs;
   plan::PlanRequest plan;
   std::string memory_text;   ///< --memory as given
-  std::string why;           ///< name or number of a site whose values are wanted
+  std::string why;           ///< name or number of a site whose candidate values are requested
   bool predictions = false;  ///< as text, for `tdslc compare`
   bool time_plan = false;
   codegen::WalkRequest walk;
-  bool saves = false;                                     ///< the run would write checkpoints or go on from one
-  bool spill = true;                                      ///< tensors may have homes on disk or in their files
-  std::function<bool(const std::string& input)> in_file;  ///< of the input's file any box can be read at any time
-  std::vector<std::int64_t> ranks;                        ///< whose totals are wanted
-  bool enumerate = false;                                 ///< list their tasks and boxes one by one
-  std::string assumption;                                 ///< what was taken for granted, for the notes
-  std::vector<std::string> reading;  ///< what files of entries take while they are read, for the notes
+  bool saves = false;  ///< the run would save or resume from checkpoints
+  bool spill = true;   ///< tensors may be stored on disk or in their files
+  std::function<bool(const std::string& input)>
+      in_file;                       ///< true if any box of the input's file can be read at any time
+  std::vector<std::int64_t> ranks;   ///< ranks whose totals are requested
+  bool enumerate = false;            ///< lists their tasks and boxes individually
+  std::string assumption;            ///< the assumption made, for the notes
+  std::vector<std::string> reading;  ///< memory for reading files of entries, for the notes
 };
 
-/// What is asked about homes: they count --memory, which holds whatever the data is.
+/// Request for storage locations under --memory, which is enforced whatever the data.
 [[nodiscard]] plan::HomeRequest home_request(const ReportRequest& request);
 
-/// Walks the program and plans it as a run on the request's ranks would; nothing is executed. Throws rt::RunError:
-/// options, plan files and inputs that are wrong. Too little memory is no error: the report says so.
+/// Interprets and plans the program like a run on the requested ranks; nothing is executed. Throws rt::RunError for
+/// invalid options, plan files and inputs. Insufficient memory is not an error but part of the report.
 [[nodiscard]] PlanReport make_report(const codegen::FamilyProgram& program, const ReportRequest& request);
 
 }  // namespace tdsl::tools

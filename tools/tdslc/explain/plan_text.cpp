@@ -24,7 +24,7 @@ std::string notes_of(const PlanReport& report, const Front& front) {
   return text;
 }
 
-/// The answer where no plan keeps to --memory.
+/// The output if no plan fits --memory.
 std::string misfit_of(const PlanReport& report, const CommandLine& line, const Front& front) {
   const plan::MemoryNeed& need = report.memory;
   const std::string limit = rt::given_size(report.memory_limit, report.memory_text);
@@ -42,7 +42,7 @@ std::string misfit_of(const PlanReport& report, const CommandLine& line, const F
   return text + notes_of(report, front);
 }
 
-/// Items of a line: the first few of many.
+/// Maximum number of items per line.
 constexpr std::size_t kItemsShown = 6;
 
 std::string list_of(const std::vector<std::string>& items) {
@@ -73,7 +73,7 @@ std::string schedule_of(const PlanReport& report) {
                      how.empty() ? "" : fmt::format(" ({})", fmt::join(how, "; ")));
 }
 
-/// The chosen plan in one line, beside those of other schedules.
+/// The chosen plan in one line, compared with other schedules.
 std::string totals_of(const PlanReport& report) {
   if (report.alternatives.empty()) return {};
   std::string text = "busiest rank: ";
@@ -128,7 +128,7 @@ std::string rows_of(const PlanReport& report) {
   return text;
 }
 
-/// All values of a site.
+/// All candidate values of a site.
 std::string why_text_of(const WhyReport& why) {
   std::string text = fmt::format("{} ({}, line {}, site {})", why.name, why.kind, why.line, why.site);
   if (why.values.empty()) return text + ": nothing is chosen here\n";

@@ -11,12 +11,12 @@ namespace tdsl::tools {
 
 namespace {
 
-/// Runner-ups are found for regions of up to this many operations.
+/// Runner-ups are computed for regions of at most this size.
 constexpr std::size_t kRunnerUpOperations = 200;
-/// Values of a site that --why shows.
+/// Number of candidate values shown by --why.
 constexpr std::size_t kValuesShown = 48;
 
-/// Only of a plan that was searched for it is known what else there was.
+/// Alternatives are known only for a plan found by search.
 bool is_searched(const plan::ProgramPlans& plans) {
   const std::string& name = plans.alternatives.front().name;
   return plans.found && (name == "search" || name == "placed");
@@ -55,7 +55,7 @@ std::vector<WholePlan::Node> nodes_of(const plan::Region& region, const plan::Pl
   return nodes;
 }
 
-/// The limit that a value breaks, if any.
+/// The limit that a value violates, if any.
 std::string broken_by(const plan::SiteValue& value, const plan::Region& region, bool limited) {
   if (!value.possible) return "the rest cannot be planned around it";
   if (value.fits || value.worst < 0) return {};

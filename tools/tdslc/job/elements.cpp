@@ -31,17 +31,17 @@ double bytes_of_file(const fs::path& path) {
   return bytes;
 }
 
-/// Without a slash at the end: its parent is the directory that it is in.
+/// Strips a trailing slash, so that the parent is the containing directory.
 std::string directory_name(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
 }
 
-/// Options without which an element's plan is the same, besides the names of outputs.
+/// Options, besides the names of outputs, that do not affect an element's plan.
 constexpr std::string_view kWithoutSize[] = {"seed",  "stats",     "plan",       "save-plan",        "trace",
                                              "check", "heartbeat", "checkpoint", "checkpoint-every", "resume"};
 
-/// The arguments that sizes depend on, as one text.
+/// The arguments that affect sizes, as one text.
 std::string size_key(const std::vector<std::string>& arguments, const std::set<std::string>& without) {
   std::string key;
   for (std::size_t k = 0; k < arguments.size(); ++k) {
@@ -59,7 +59,7 @@ std::string size_key(const std::vector<std::string>& arguments, const std::set<s
   return key;
 }
 
-/// The nodes are the same for all elements, hence what is theirs.
+/// All elements use the same nodes, so per-node settings must agree.
 void check_same(const std::vector<rt::AppOptions>& elements, const char* name, const auto& value) {
   for (const rt::AppOptions& options : elements) {
     if (value(options) == value(elements.front())) continue;

@@ -13,14 +13,14 @@ namespace tdsl::tools {
 
 namespace {
 
-/// By site: its first iteration and the middle one that stands for the others, together.
+/// Execution count by site: its first iteration plus the middle one, which represents the others.
 std::map<int, double> times_of(const plan::Region& region) {
   std::map<int, double> times;
   for (const plan::RegionOp& recorded : region.ops) times[recorded.op.site] += recorded.weight;
   return times;
 }
 
-/// The weights of loops, in groups whose neighbours differ by 1 at most: first and last of each.
+/// Execution counts of loops, grouped so that neighbours differ by at most 1: first and last of each group.
 std::vector<std::pair<double, double>> weight_groups(const std::map<int, double>& times) {
   std::vector<double> weights;
   for (const auto& [site, count] : times) {
@@ -44,7 +44,7 @@ std::vector<LoopPart> loop_parts(plan::Region region, double seconds,
   for (const auto& [least, most] : weight_groups(times)) {
     LoopPart part{.least = least, .most = most};
     std::vector<std::pair<plan::RegionOp*, double>> weights;
-    // Without one iteration: what it takes is missing, while what does not depend on weights (loading) cancels out.
+    // Removes one iteration: the difference is its time, while parts that do not depend on weights (loading) cancel.
     for (plan::RegionOp& recorded : region.ops) {
       const double count = times.at(recorded.op.site);
       if (count < least || count > most) continue;

@@ -6,24 +6,25 @@
 
 #include "runtime/plan/region/region.h"
 
-// How long iterations of a program's loops take.
+// Duration of loop iterations.
 
 namespace tdsl::tools {
 
-/// Statements that run about equally often: a body, or a body and the condition of its `while`, which runs once more.
+/// Statements that execute about equally often: a loop body, or a body with the condition of its `while`, which
+/// executes once more.
 struct LoopPart {
-  double least = 0, most = 0;  ///< how often
-  double iteration = 0;        ///< seconds of one
-  int first = 0, last = 0;     ///< lines; 0: of none
+  double least = 0, most = 0;  ///< execution count
+  double iteration = 0;        ///< seconds per iteration
+  int first = 0, last = 0;     ///< lines; 0: none
 };
 
-/// Parts of the region that run more than once. `seconds_of` is linear in the weights; `seconds` is what it says of the
-/// region.
+/// The parts of the region that execute more than once. `seconds_of` must be linear in the weights; `seconds` is its
+/// value for the region.
 [[nodiscard]] std::vector<LoopPart> loop_parts(plan::Region region, double seconds,
                                                const std::function<double(const plan::Region&)>& seconds_of);
-/// Seconds between two tops of iterations, at most.
+/// Upper bound on the seconds between two iteration starts.
 [[nodiscard]] double longest_iteration(const std::vector<LoopPart>& parts);
-/// What takes longest in all: `200 times what is in lines 8 to 12, 51 s each`; empty without loops.
+/// The part with the longest total time: `200 times what is in lines 8 to 12, 51 s each`; empty without loops.
 [[nodiscard]] std::string loop_text(const std::vector<LoopPart>& parts);
 
 }  // namespace tdsl::tools

@@ -14,10 +14,10 @@ namespace tdsl::tools {
 
 namespace {
 
-/// So often in a row a job is queued again although nothing was saved.
+/// Number of consecutive requeues without a new checkpoint.
 constexpr int kFruitlessRequeues = 3;
 
-/// A comment's text on one line.
+/// A comment reduced to one line.
 std::string comment(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
@@ -27,14 +27,14 @@ std::string comment(std::string text) {
 
 std::string counted(std::int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
-/// The profile's folder for tensors on disk; empty: it is of no use here.
+/// The profile's spill folder; empty if it is not needed.
 std::string spill_folder(const ScriptRequest& r) {
   return r.size.disk_megabytes > 0 && !r.spill_given ? r.site.spill_dir : std::string();
 }
 
 bool has_variables(const std::string& folder) { return folder.find('$') != std::string::npos; }
 
-/// `TMPDIR` of `$TMPDIR` and `${TMPDIR}`; empty: the folder is more than a variable.
+/// `TMPDIR` for `$TMPDIR` and `${TMPDIR}`; empty if the folder is more than a variable.
 std::string only_variable(const std::string& folder) {
   if (!folder.starts_with('$')) return {};
   std::string name = folder.substr(1);
@@ -45,8 +45,8 @@ std::string only_variable(const std::string& folder) {
   return std::ranges::all_of(name, is_of_name) ? name : std::string();
 }
 
-/// Hosts may have other values of variables than the one that runs the script. Where the only one is not set, the
-/// program looks for a folder itself.
+/// Variables are expanded on each node, because they may differ from those of the host that runs the script. If the
+/// folder is a single unset variable, the program selects a folder itself.
 std::string spilling_task(const std::string& folder) {
   const std::string name = only_variable(folder);
   const std::string option =
@@ -54,7 +54,7 @@ std::string spilling_task(const std::string& folder) {
   return fmt::format("sh -c 'exec \"$0\" \"$@\" {}' ", option);
 }
 
-/// What the program is given besides the user's arguments.
+/// Arguments added to the user's.
 std::string own_arguments(const ScriptRequest& r) {
   std::string text;
   if (r.size.program_memory > 0) text += fmt::format(" --memory {}", r.size.program_memory);
@@ -113,7 +113,7 @@ class ScriptWriter {
     times(e);
   }
 
-  /// Of a node's own disk.
+  /// Requirements for node-local disk.
   [[nodiscard]] std::string disk() const {
     if (r_.size.disk_megabytes == 0) return {};
     const std::string node =
@@ -122,7 +122,7 @@ class ScriptWriter {
     return node + fmt::format(" of {} (--tmp)", binary_bytes(static_cast<double>(r_.site.scratch)));
   }
 
-  /// What whoever is killed for memory can do.
+  /// Advice for jobs killed for memory.
   [[nodiscard]] std::string more_memory() const {
     if (const std::int64_t twice = 2 * r_.size.node_megabytes; twice <= r_.site.memory >> 20)
       return fmt::format("tdslc submit --mem {}M asks for twice as much", twice);
@@ -202,7 +202,7 @@ class ScriptWriter {
     text_ += "    exit 2\nfi\n";
   }
 
-  /// Of the element of an array that this job is; it has them as "$@".
+  /// Sets "$@" to the arguments of this job's array element.
   void arguments() {
     if (!is_array()) return;
     text_ += "case $SLURM_ARRAY_TASK_ID in\n";
@@ -223,7 +223,7 @@ class ScriptWriter {
     const JobShape& shape = r_.size.shape;
     if (r_.site.launcher == JobLauncher::kSrun)
       return fmt::format("srun --mpi={} --kill-on-bad-exit=1 --cpu-bind=cores", r_.site.mpi);
-    // Keep-alive: a node that is lost is noticed within seconds. A rank that is told to end has time for it.
+    // Keep-alive: a lost node is detected within seconds. Ranks have time to shut down when signalled.
     return fmt::format(
         "mpirun -q{} --map-by ppr:{}:node:PE={} --bind-to core \\\n    --mca oob_tcp_keepalive_time 3 --mca "
         "oob_tcp_keepalive_intvl 1"
@@ -238,7 +238,7 @@ class ScriptWriter {
         job_name(r_.checkpoint), job);
     text_ += "rm -f \"$ck/.launcher\" \"$ck/.launcher.told\" \"$ck/.code\"\nrun=$ck/.launcher\n";
     text_ += "[ -z \"$told\" ] || touch \"$run.told\"  # the signal has come already: nothing is started\n";
-    // What `wait` returns after a signal differs between shells, and Bash may have lost the code by then.
+    // The result of `wait` after a signal differs between shells, and Bash may have lost the exit code by then.
     text_ += "( sh -c 'echo $$ >\"$0\"; [ ! -e \"$0.told\" ] || exit 138; exec \"$@\"' \"$run\" \\\n    " + launch() +
              "\n    echo $? >\"$ck/.code\" ) &\n";
     text_ += "while kill -0 $! 2>/dev/null; do wait $!; done  # a signal ends `wait`, too\n";
@@ -249,9 +249,9 @@ class ScriptWriter {
     again(job);
   }
 
-  /// Queues the job again when something came between that was not the program's mistake: after progress always,
-  /// without it only where the next attempt may come further, and not for ever. A line of the file stands for such an
-  /// attempt and names the checkpoint from which it began, so those before a newer one count no more.
+  /// Requeues the job after interruptions that are not program errors: always after progress; without progress only if
+  /// the next attempt may get further, and a limited number of times. Each line of the file records such an attempt
+  /// with its initial checkpoint, so lines before a newer checkpoint no longer count.
   void again(const std::string& job) {
     text_ += "case $code in\n";
     text_ +=

@@ -17,7 +17,7 @@ namespace {
 
 [[noreturn]] void site_error(const std::string& text) { throw rt::RunError(text, rt::ExitCode::kUsage); }
 
-/// What may stand in an `#SBATCH` line without quotes.
+/// True for values allowed in an `#SBATCH` line without quotes.
 bool is_plain(std::string_view value) {
   return std::ranges::all_of(value, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -35,7 +35,7 @@ class SiteReader {
   SiteReader(Site& site, std::string place, std::string value)
       : site_(site), place_(std::move(place)), value_(std::move(value)) {}
 
-  /// False: there is no such key.
+  /// False if the key is unknown.
   bool set(std::string_view key) {
     if (key == "partition")
       site_.partition = plain();
@@ -86,7 +86,7 @@ class SiteReader {
     if (!is_printable(value_)) wrong("text without control characters");
     return value_;
   }
-  /// It stands between double quotes in a shell's line.
+  /// Must be valid between double quotes in a shell line.
   [[nodiscard]] std::string folder() const {
     const bool plain = std::ranges::all_of(value_, [](char c) {
       return c == '$' || c == '{' || c == '}' || (c != '(' && c != ')' && is_plain({&c, 1}));
@@ -122,10 +122,10 @@ class SiteReader {
   std::string value_;
 };
 
-/// One partition of sinfo's answer; of nodes that differ, the least.
+/// A partition from sinfo's output; minimum over differing nodes.
 struct Partition {
   std::string name;
-  bool runs = false;  ///< of the nodes that can run jobs; false: there are none, and it is of all
+  bool runs = false;  ///< describes nodes that can run jobs; false: there are none, and it describes all nodes
   bool is_default = false, up = false, hardware_threads = false;
   std::int64_t nodes = 0, most_nodes = 0, cores = 0, sockets = 0, megabytes = 0, max_time = 0;
   std::optional<std::int64_t> disk_megabytes = std::nullopt;
@@ -133,22 +133,22 @@ struct Partition {
 
 std::int64_t least(std::int64_t before, std::int64_t now) { return before == 0 ? now : std::min(before, now); }
 
-/// sinfo marks a minimum of several by `+`.
+/// sinfo appends `+` to the minimum of differing values.
 std::int64_t sinfo_number(std::string_view text) {
   if (text.ends_with('+')) text.remove_suffix(1);
   return number_in(text).value_or(0);
 }
 
-/// Of nodes in a state, now or once their jobs have ended: not of those that are down, drained, reserved or do not
-/// answer (`*`).
+/// True if nodes in this state can run jobs, now or after their current jobs: not if they are down, drained, reserved
+/// or unresponsive (`*`).
 bool can_run_jobs(std::string_view state) {
-  if (state.empty()) return true;  // not known
+  if (state.empty()) return true;  // unknown
   constexpr std::string_view kStates[] = {"idle", "mix", "alloc", "comp", "plan", "plnd"};
   return !state.ends_with('*') &&
          std::ranges::any_of(kStates, [&](std::string_view good) { return state.starts_with(good); });
 }
 
-/// The upper end of `1-4`, `4` or `1-infinite`; 0: none.
+/// The upper end of `1-4`, `4` or `1-infinite`; 0 if unlimited.
 std::int64_t most_nodes_in(std::string_view range) {
   if (const std::size_t dash = range.find('-'); dash != std::string_view::npos) range.remove_prefix(dash + 1);
   const bool thousands = range.ends_with('K');
@@ -168,13 +168,13 @@ std::vector<Partition> partitions_of(std::string_view nodes) {
     if (known == partitions.end()) known = partitions.insert(known, Partition{.name = name});
     const bool runs = can_run_jobs(further(10));
     if (known->runs && !runs) continue;
-    if (runs && !known->runs) *known = Partition{.name = name, .runs = true};  // what others have does not count
+    if (runs && !known->runs) *known = Partition{.name = name, .runs = true};  // nodes that cannot run jobs are ignored
     known->is_default = is_default;
     known->most_nodes = most_nodes_in(further(11));
     known->up = field[8] == "up";
     known->nodes += sinfo_number(field[1]);
     known->sockets = least(known->sockets, std::max<std::int64_t>(1, sinfo_number(field[3])));
-    // CPUs may be hardware threads; a rank's thread has a core.
+    // CPUs may be hardware threads; TDSL uses one thread per core.
     const std::int64_t cores = sinfo_number(field[3]) * sinfo_number(field[4]);
     known->cores = least(known->cores, std::min(sinfo_number(field[2]), cores > 0 ? cores : sinfo_number(field[2])));
     known->hardware_threads |= sinfo_number(field[5]) > 1;
@@ -185,7 +185,7 @@ std::vector<Partition> partitions_of(std::string_view nodes) {
   return partitions;
 }
 
-/// The value of a line `name = value` of Slurm's configuration.
+/// The value of a line `name = value` in Slurm's configuration.
 std::string setting(std::string_view configuration, std::string_view name) {
   for (const std::string_view line : parts_of(configuration, '\n')) {
     const std::size_t equals = line.find('=');
@@ -289,7 +289,7 @@ Site propose_site(std::string_view nodes, std::string_view plugins, std::string_
   site.nodes = chosen->most_nodes > 0 ? std::min(chosen->nodes, chosen->most_nodes) : chosen->nodes;
   site.cores = std::max<std::int64_t>(1, chosen->cores);
   site.sockets = std::min(chosen->sockets, site.cores);
-  // --cpus-per-task then counts cores.
+  // Makes --cpus-per-task count cores.
   if (chosen->hardware_threads) site.options.emplace_back("--threads-per-core=1");
   site.memory = chosen->megabytes << 20;
   const auto most = number_in(setting(configuration, "MaxMemPerNode"));

@@ -18,7 +18,7 @@ namespace {
 
 std::int64_t quotient_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// One rank per socket with its cores, unless ranks or threads are given.
+/// One rank per socket, using all its cores, unless ranks or threads are given.
 std::int64_t ranks_of_node(const Site& site, const JobWishes& wishes) {
   std::int64_t most = site.sockets;
   if (wishes.threads) {
@@ -28,7 +28,7 @@ std::int64_t ranks_of_node(const Site& site, const JobWishes& wishes) {
   }
   if (!wishes.ranks) return most;
   if (!wishes.nodes) return std::min(most, *wishes.ranks);
-  // Ranks and nodes are given: perhaps more than one per socket.
+  // If ranks and nodes are given, there may be more than one rank per socket.
   const std::int64_t needed = quotient_up(*wishes.ranks, *wishes.nodes);
   if (needed * wishes.threads.value_or(1) > site.cores) {
     size_error(fmt::format("-n {} --nodes {}: {} ranks on a node of {} cores", *wishes.ranks, *wishes.nodes, needed,
@@ -47,7 +47,7 @@ JobShape shape_of(const Site& site, const JobWishes& wishes, std::int64_t nodes)
   return shape;
 }
 
-/// Bytes of blocks that a rank may have.
+/// Bytes of blocks available per rank.
 std::int64_t limit_of_rank(const Site& site, const JobWishes& wishes, const JobShape& shape) {
   const double node =
       wishes.node_memory ? static_cast<double>(*wishes.node_memory) : kMemoryShare * static_cast<double>(site.memory);
@@ -61,7 +61,7 @@ std::int64_t limit_of_rank(const Site& site, const JobWishes& wishes, const JobS
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes));
 }
 
-/// Tries numbers of nodes.
+/// Searches for the number of nodes.
 class NodeSearch {
  public:
   NodeSearch(const Site& site, const JobWishes& wishes, const JobEstimator& estimate)
@@ -77,7 +77,7 @@ class NodeSearch {
     return found_;
   }
 
-  /// The fewest nodes: doubled until the program fits, then halved in.
+  /// The fewest nodes: doubling until the program fits, then bisection.
   JobSize fewest() {
     std::int64_t low = 0, high = 1;
     while (!fits(high)) {
@@ -114,7 +114,7 @@ class NodeSearch {
   }
   [[nodiscard]] std::int64_t allowed() const { return wishes_.rank_memory.value_or(found_.rank_limit); }
 
-  /// Fills found_. The plan is made without a limit, and again under what there is if that does not fit.
+  /// Sets found_. Plans without a limit, and within the available memory if that plan does not fit.
   bool fits(std::int64_t nodes) {
     found_ = {};
     found_.shape = shape_of(site_, wishes_, nodes);
@@ -135,11 +135,11 @@ class NodeSearch {
     return fit;
   }
 
-  /// What does not fit any other way is planned with tensors on disk.
+  /// If nothing else fits, plans with tensors on disk.
   bool spill() {
     if (!found_.estimate.spills) return false;
     found_.estimate.fits = true;
-    // Where the disk is waited for is not known by loop.
+    // Time spent waiting for the disk is not known by loop.
     if (found_.estimate.seconds > 0)
       found_.estimate.iteration *= std::max(1.0, found_.estimate.spill_seconds / found_.estimate.seconds);
     found_.estimate.seconds = found_.estimate.spill_seconds;
@@ -179,7 +179,7 @@ void settle_memory(const JobWishes& wishes, JobSize& size) {
       std::ceil((wishes.node_memory ? static_cast<double>(*wishes.node_memory) : node) / 1048576.0));
 }
 
-/// Only tensors that memory has no room for are on disk.
+/// Disk is used only for tensors that do not fit into memory.
 void settle_disk(const Site& site, JobSize& size) {
   if (!size.estimate.spills || !(size.estimate.disk > 0)) return;
   const double node = kDiskMargin * size.estimate.disk * static_cast<double>(size.shape.ranks_per_node);
@@ -221,13 +221,13 @@ void settle_time(const Site& site, const JobWishes& wishes, JobSize& size) {
   size.requeues = static_cast<std::int64_t>(std::ceil(size.high / static_cast<double>(size.seconds))) - 1;
 }
 
-/// A run that is told to end goes on to the next boundary, with what has been recorded ahead, and saves; a save may be
-/// under way.
+/// A run that is told to stop continues to the next boundary, completes the operations recorded ahead, and saves;
+/// another checkpoint may be in progress.
 void settle_signal(const Site& site, const JobWishes& wishes, JobSize& size) {
   if (!wishes.checkpoints) return;
   constexpr double kRecordedAhead = 10, kLeastLead = 120;
   const double saved =
-      size.estimate.peak + (size.estimate.spills ? size.estimate.disk : 0);  // what is on disk is saved, too
+      size.estimate.peak + (size.estimate.spills ? size.estimate.disk : 0);  // spilled tensors are saved too
   const double save = saved * static_cast<double>(size.shape.ranks) / site.write_rate;
   size.wanted_lead = std::max(kLeastLead, 2 * kSlower * size.estimate.iteration + kRecordedAhead + 2 * save);
   const double lead = std::min(size.wanted_lead, kMostLead);
@@ -236,8 +236,8 @@ void settle_signal(const Site& site, const JobWishes& wishes, JobSize& size) {
         "--checkpoint: a job of {} is too short: the end of an iteration and two checkpoints take {}: give --time",
         rough_time(static_cast<double>(size.seconds)), rough_time(lead)));
   }
-  // The lead has room for an iteration that is slower than predicted, and for one that has just begun to be saved.
-  // Without that:
+  // The lead has a margin for an iteration slower than predicted and for a checkpoint just begun. The minimum without
+  // margins:
   if (const double least = size.estimate.iteration + save; least > kMostLead) {
     size_error(
         fmt::format("--checkpoint: an iteration and a checkpoint take {}, and Slurm tells a job that its time ends at "
@@ -262,7 +262,7 @@ JobEstimate greater_of(const JobEstimate& a, const JobEstimate& b) {
   both.iteration = std::max(a.iteration, b.iteration);
   both.read_bytes = std::max(a.read_bytes, b.read_bytes);
   both.written_bytes = std::max(a.written_bytes, b.written_bytes);
-  // What a number of iterations would not tell is the harder one.
+  // Unknown times that a number of iterations cannot resolve take precedence.
   if (!other.unknown.empty() && (both.unknown.empty() || (both.counts && !other.counts)))
     both.unknown = other.unknown, both.counts = other.counts;
   return both;

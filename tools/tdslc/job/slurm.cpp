@@ -15,10 +15,10 @@ namespace tdsl::tools {
 
 namespace {
 
-/// Questions in a row that Slurm may leave without an answer.
+/// Number of consecutive failed queries that are tolerated.
 constexpr int kMostFailures = 20;
 
-/// `Key=value` words of one line; values end at a blank.
+/// The value of a `Key=value` word; values end at a blank.
 std::string field(std::string_view line, std::string_view key) {
   const std::string begin = std::string(key) + "=";
   for (std::size_t at = line.find(begin); at != std::string_view::npos; at = line.find(begin, at + 1)) {
@@ -29,19 +29,19 @@ std::string field(std::string_view line, std::string_view key) {
   return {};
 }
 
-/// A path may have blanks: it ends where the next word `Key=` begins.
+/// A path may contain blanks: it ends before the next `Key=`.
 std::string path_field(std::string_view line, std::string_view key) {
   const std::size_t begin = line.find(" " + std::string(key) + "=");
   if (begin == std::string_view::npos) return {};
   const std::string_view value = line.substr(begin + key.size() + 2);
-  // What follows it depends on Slurm's version.
+  // The key that follows depends on Slurm's version.
   static const std::regex next(" [A-Za-z]+(/[A-Za-z]+)?=");
   std::cmatch found;
   const bool ends = std::regex_search(value.data(), value.data() + value.size(), found, next);
   return std::string(trimmed(ends ? value.substr(0, static_cast<std::size_t>(found.position())) : value));
 }
 
-/// `7:0`: an exit code and a signal.
+/// Parses `7:0`: an exit code and a signal.
 void set_codes(JobState& state, std::string_view codes) {
   const std::size_t colon = codes.find(':');
   state.code = static_cast<int>(number_in(codes.substr(0, colon)).value_or(0));
@@ -95,7 +95,7 @@ std::vector<JobState> accounted_states(std::string_view printed) {
     JobState s;
     const std::size_t element = fields[0].find('_');
     if (element != std::string_view::npos) s.element = fields[0].substr(element + 1);
-    s.state = fields[1].substr(0, fields[1].find(' '));  // CANCELLED by USER
+    s.state = fields[1].substr(0, fields[1].find(' '));  // e.g. CANCELLED by USER
     set_codes(s, fields[2]);
     states.push_back(std::move(s));
   }
@@ -106,7 +106,7 @@ std::string submit_script(const CommandRunner& run, const std::string& script) {
   const codegen::ProcessResult result = run({"sbatch", "--parsable", "--", script});
   const std::optional<std::string> number = result.exit_code == 0 ? job_number(result.output) : std::nullopt;
   if (number) return *number;
-  // At most its last three lines: the last one is the reason, those before it say more.
+  // At most the last three lines: the last one is the reason, the preceding ones add details.
   std::string_view said = trimmed(result.output);
   std::size_t begin = said.size();
   for (int lines = 0; lines < 3 && begin != std::string_view::npos && begin > 0; ++lines)
@@ -135,7 +135,7 @@ std::vector<JobState> JobFollower::asked_states() {
 
 bool JobFollower::look() {
   const std::vector<JobState> states = asked_states();
-  // Elements that wait together have other names when they start.
+  // Pending elements are reported as a group, under a different name than when they run.
   if (!states.empty()) std::erase_if(states_, [](const auto& entry) { return !entry.second.ended(); });
   for (const JobState& state : states) {
     states_[state.element] = state;
@@ -149,7 +149,7 @@ bool JobFollower::ended() const {
 }
 
 void JobFollower::tell(const JobState& state) {
-  // Elements that wait are one until they start.
+  // Pending elements are reported as one.
   if (!state.log.empty() && (state.element.empty() || number_in(state.element)) && state.state != "PENDING") {
     logs_.try_emplace(state.log, Log{state.element.empty() ? "" : "[" + state.element + "] ", 0, {}});
   }

@@ -10,50 +10,50 @@
 
 #include "tools/build/process.h"
 
-// Slurm's commands, which run without a shell, and their answers.
+// Slurm's commands, run without a shell, and parsers of their output.
 
 namespace tdsl::tools {
 
-/// Runs a command and gives its exit code and what it printed.
+/// Runs a command; returns its exit code and output.
 using CommandRunner = std::function<codegen::ProcessResult(const std::vector<std::string>& command)>;
 
-/// The job's number in what `sbatch --parsable` printed.
+/// The job number in the output of `sbatch --parsable`.
 [[nodiscard]] std::optional<std::string> job_number(std::string_view printed);
 
-/// What `scontrol show job -o` says of a job, or of an element of an array.
+/// State of a job or array element from `scontrol show job -o`.
 struct JobState {
   std::string state;    ///< RUNNING, COMPLETED, ...
-  std::string element;  ///< of an array; several that wait: `2-5`; empty: no array
-  std::string reason;   ///< why it waits
-  std::string log;      ///< its output's file
+  std::string element;  ///< of an array; a pending group: `2-5`; empty: not an array
+  std::string reason;   ///< why it is pending
+  std::string log;      ///< output file
   int code = 0, signal = 0;
   std::int64_t restarts = 0;
 
   [[nodiscard]] bool ended() const;
-  /// The exit code for whoever waits: the job's own, 128 + a signal's number, or 1 for what ended it otherwise.
+  /// Exit code for `--wait`: the job's own, 128 + signal number, or 1 for any other failure.
   [[nodiscard]] int exit_code() const;
 };
-/// One per line that describes a job; empty where nothing does.
+/// One per line that describes a job; others are ignored.
 [[nodiscard]] std::vector<JobState> job_states(std::string_view printed);
-/// The same of what `sacct -n -X -P -o JobID,State,ExitCode` says, which remembers jobs for longer.
+/// The same for `sacct -n -X -P -o JobID,State,ExitCode`, which keeps jobs longer.
 [[nodiscard]] std::vector<JobState> accounted_states(std::string_view printed);
 
-/// Submits a script; the job's number. Throws rt::RunError with sbatch's last lines if Slurm refuses.
+/// Submits a script; returns the job number. Throws rt::RunError with sbatch's last lines if Slurm rejects it.
 [[nodiscard]] std::string submit_script(const CommandRunner& run, const std::string& script);
 
-/// Follows jobs until they have ended.
+/// Follows a job's elements until they have ended.
 class JobFollower {
  public:
   using Print = std::function<void(std::string_view)>;
-  /// `print`: lines of logs; `say`: what happens to the job.
+  /// `print`: called with log lines; `say`: with state changes.
   JobFollower(CommandRunner run, std::string job, Print print, Print say)
       : run_(std::move(run)), job_(std::move(job)), print_(std::move(print)), say_(std::move(say)) {}
 
-  /// Looks once. True when all have ended. Throws rt::RunError when Slurm has forgotten the job.
+  /// Polls once. Returns true when all elements have ended. Throws rt::RunError if Slurm no longer knows the job.
   [[nodiscard]] bool look();
-  /// Passes on what has come into the logs since.
+  /// Passes on new log output.
   void read_logs();
-  /// The greatest exit code.
+  /// The maximum exit code.
   [[nodiscard]] int exit_code() const;
 
  private:
@@ -70,9 +70,9 @@ class JobFollower {
   CommandRunner run_;
   std::string job_;
   Print print_, say_;
-  std::map<std::string, JobState> states_;   ///< by element; those that have ended stay, also when Slurm forgets them
+  std::map<std::string, JobState> states_;   ///< by element; ended ones are kept even if Slurm forgets them
   std::map<std::string, Log> logs_;          ///< by file
-  std::map<std::string, std::string> told_;  ///< by element
+  std::map<std::string, std::string> told_;  ///< last reported state, by element
   int failures_ = 0;
 };
 

@@ -13,7 +13,7 @@ namespace tdsl::tools {
 
 namespace {
 
-/// Slurm's arrays have 1001 elements unless the site says otherwise.
+/// Slurm allows 1001 array elements by default.
 constexpr std::size_t kMostElements = 1000;
 
 [[noreturn]] void sweep_error(const std::string& text) { throw rt::RunError(text, rt::ExitCode::kUsage); }
@@ -28,15 +28,15 @@ bool gives(const std::vector<std::string>& arguments, const std::string& option)
                              [&](const std::string& a) { return a == option || a.starts_with(option + "="); });
 }
 
-/// One name for what is one file, as far as names tell.
+/// A canonical path, equal for equal files as far as names show.
 std::string plain_path(const std::string& path) {
   std::error_code error;
   const std::filesystem::path whole =
-      std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);  // of what is not there, too
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);  // also for missing files
   return error ? std::filesystem::path(path).lexically_normal().string() : whole.string();
 }
 
-/// What tells the element apart, such as `w-0.1.npy` for w.npy.
+/// A file name that is unique to the element, such as `w-0.1.npy` for w.npy.
 std::string named_after(const std::string& path, const SweepElement& element) {
   const std::filesystem::path p(path);
   std::string name = p.stem().string();

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-// Sweeps: one program with several values of its options, as elements of a job array.
+// Sweeps: one program with several option values, as the elements of a job array.
 
 namespace tdsl::tools {
 
@@ -18,24 +18,24 @@ struct Sweep {
 /// Throws rt::RunError (usage).
 [[nodiscard]] Sweep parse_sweep(const std::string& text);
 
-/// Arguments of the program, and what they differ in.
+/// A program's arguments, and the swept values among them.
 struct SweepElement {
   std::vector<std::string> arguments;
   std::vector<std::pair<std::string, std::string>> values;  ///< names and values of the sweep
 };
 
-/// Every combination of the values, the last sweep fastest: the arguments with `{NAME}` replaced, then `--NAME VALUE`.
-/// Without sweeps the arguments alone. Throws rt::RunError (usage) for a name that is swept twice or given as well, and
-/// for too many elements.
+/// All combinations of the values, the last sweep fastest: the arguments with `{NAME}` replaced, followed by `--NAME
+/// VALUE`. Without sweeps only the arguments. Throws rt::RunError (usage) for a name that is swept twice or also given,
+/// and for too many elements.
 [[nodiscard]] std::vector<SweepElement> sweep_elements(const std::vector<Sweep>& sweeps,
                                                        const std::vector<std::string>& arguments);
 
-/// Files of an element, by the option that names them.
+/// An element's files, by the option that names them.
 struct ElementFiles {
   std::vector<std::pair<std::string, std::string>> read, written;
 };
-/// Throws rt::RunError (usage) if two elements write one file, or one writes what another one reads; names the option,
-/// and what to put into the file's name.
+/// Throws rt::RunError (usage) if two elements write the same file, or one writes another's input; names the option,
+/// and suggests what to add to the file name.
 void check_files(const std::vector<SweepElement>& elements, const std::vector<ElementFiles>& files);
 
 }  // namespace tdsl::tools

@@ -8,18 +8,18 @@
 
 namespace tdsl::tools {
 
-/// Without blanks at both ends.
+/// Strips blanks from both ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
-/// The parts between separators; one part of a text without any.
+/// Splits at separators; a text without any is one part.
 [[nodiscard]] std::vector<std::string_view> parts_of(std::string_view text, char separator);
-/// A whole non-negative number; nothing for anything else.
+/// Parses a non-negative integer; otherwise empty.
 [[nodiscard]] std::optional<std::int64_t> number_in(std::string_view text);
 
-/// A word as a POSIX shell takes it: plain, or in single quotes.
+/// Quotes a word for POSIX shells if necessary.
 [[nodiscard]] std::string shell_quoted(std::string_view word);
 [[nodiscard]] std::string shell_quoted(const std::vector<std::string>& words);
 
-/// Slurm's forms of a time limit: `M`, `M:S`, `H:M:S`, `D-H`, `D-H:M`, `D-H:M:S`, in seconds; 0: `infinite`,
+/// Parses Slurm's time limits `M`, `M:S`, `H:M:S`, `D-H`, `D-H:M`, `D-H:M:S`, in seconds; 0 for `infinite` and
 /// `UNLIMITED`.
 [[nodiscard]] std::optional<std::int64_t> seconds_in(std::string_view text);
 /// `HH:MM:SS` or `D-HH:MM:SS`.

@@ -20,15 +20,15 @@ namespace tdsl::tools {
 
 namespace {
 
-/// Nodes that ranks fill, as the planner wants them: of 7 ranks on nodes of 2 every rank is on its own, which is the
-/// dearer case.
+/// Ranks per node for the planner, which assumes full nodes: with 7 ranks on nodes of 2, every rank gets a node of its
+/// own, which is the more expensive case.
 std::int64_t even_ranks_per_node(const JobShape& shape) {
   std::int64_t even = std::min(shape.ranks_per_node, shape.ranks);
   while (shape.ranks % even != 0) --even;
   return even;
 }
 
-/// Operands of the operations that write files.
+/// Total size of the operands of file writes.
 double bytes_written(const plan::Region& region) {
   std::map<plan::TensorId, double> bytes;
   double sum = 0;
@@ -43,7 +43,7 @@ double bytes_written(const plan::Region& region) {
   return sum;
 }
 
-/// Whether it fits with tensors on disk.
+/// Checks whether the program fits with tensors on disk.
 void look_for_homes(const record::Start& start, const plan::PlanInputs& inputs, const ReportRequest& request,
                     const std::string& folder, JobEstimate& estimate) {
   const plan::FoundHomes homes = plan::find_homes_and_room(start.region, inputs, start.plan, home_request(request));
@@ -61,7 +61,7 @@ JobEstimator estimator_of(const CommandLine& line, const Front& front, const cod
   CommandLine asked = line;
   asked.ranks = 1;
   const rt::AppOptions options = options_of(asked, front.graph);
-  // Once for all shapes: sparse inputs are read for it.
+  // Created once for all shapes, because it reads sparse inputs.
   ReportRequest once = request_of(asked, front, families, options);
   once.plan.compare = false;
   once.saves = once.saves || line.job.checkpoint;
@@ -87,7 +87,7 @@ JobEstimator estimator_of(const CommandLine& line, const Front& front, const cod
       if (start.plan != nullptr) forms.at = start.plan->forms;
       start.region = record::survey(program, forms, *trips);
     }
-    // A limit that nothing comes near: what is needed is counted under a limit only, and the plan stays as it is.
+    // A limit too large to matter: the need is computed only under a limit, and the plan does not change.
     if (limit == 0) inputs.memory = std::numeric_limits<plan::Index>::max();
     const plan::PlanPrice price = plan::price_of(start.region, inputs, start.plan);
     JobEstimate estimate;

@@ -25,7 +25,7 @@ std::string variable(const char* name) {
 
 bool is_there(const std::string& path) { return !path.empty() && ::access(path.c_str(), F_OK) == 0; }
 
-/// What the command prints; empty if `may_fail` and it does.
+/// Output of the command; empty if it fails and `may_fail` is set.
 std::string printed_by(const std::vector<std::string>& command, bool may_fail) {
   const codegen::ProcessResult result = codegen::run_process({.command = command, .capture = true});
   if (result.exit_code == 0) return result.output;
@@ -67,7 +67,7 @@ int doctor_site(const CommandLine& line) {
   if (!line.output.empty()) {
     const std::filesystem::path folder = std::filesystem::path(line.output).parent_path();
     std::error_code error;
-    if (!folder.empty()) std::filesystem::create_directories(folder, error);  // else writing says what is wrong
+    if (!folder.empty()) std::filesystem::create_directories(folder, error);  // an error shows up when writing
     codegen::write_text(line.output, site_text(proposed("")));
     return 0;
   }

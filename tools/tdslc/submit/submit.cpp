@@ -33,7 +33,7 @@ namespace tdsl::tools {
 
 namespace {
 
-/// A program's options in the words of its own parser. Throws rt::RunError as the executable would.
+/// The elements' options, parsed by the program's own parser. Throws rt::RunError like the executable.
 std::vector<rt::AppOptions> parsed_elements(const std::vector<SweepElement>& elements, const ir::Program& program) {
   const rt::ProgramDeclaration declared = declaration_of(program);
   std::vector<rt::AppOptions> parsed;
@@ -44,7 +44,7 @@ std::vector<rt::AppOptions> parsed_elements(const std::vector<SweepElement>& ele
   return parsed;
 }
 
-/// What would end the job after its time in the queue.
+/// Detects folder problems that would otherwise end the job after its time in the queue.
 void check_folders(const ElementFiles& files) {
   for (const auto& [option, file] : files.written) {
     if (option == "checkpoint" && std::filesystem::is_directory(file) && ::access(file.c_str(), W_OK | X_OK) == 0)
@@ -74,7 +74,7 @@ JobWishes wishes_of(const CommandLine& line, const rt::AppOptions& options) {
   return wishes;
 }
 
-/// The size on which every planned element fits.
+/// A size on which every planned element fits.
 JobSize size_of(const CommandLine& line, const Front& front, const codegen::FamilyProgram& families,
                 const ScriptRequest& request, const PlannedElements& planned, const JobWishes& wishes) {
   std::vector<JobEstimator> estimators;
@@ -98,7 +98,7 @@ std::string file_bytes(const std::string& path) {
   return std::move(bytes).str();
 }
 
-/// A file of another kind stays.
+/// Refuses to replace files that are not scripts of `submit`.
 void check_replaceable(const std::string& script) {
   std::ifstream in(script);
   std::string first, second;
@@ -112,7 +112,7 @@ codegen::ProcessResult run_command(const std::vector<std::string>& command) {
   return codegen::run_process({.command = command, .capture = true});
 }
 
-/// Follows the job's log; its exit code.
+/// Follows the job's log; returns its exit code.
 int follow(const std::string& job) {
   JobFollower follower(
       run_command, job,
@@ -129,7 +129,7 @@ int follow(const std::string& job) {
       follower.read_logs();
     }
   }
-  std::this_thread::sleep_for(300ms);  // what other nodes have written may come late
+  std::this_thread::sleep_for(300ms);  // files written by other nodes may become visible late
   follower.read_logs();
   return follower.exit_code();
 }
