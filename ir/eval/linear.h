@@ -4,7 +4,7 @@
 #include <vector>
 
 // Dense linear algebra for the evaluator: plain textbook algorithms in f64, sequential, optimised for readability and
-// trust rather than speed. Error bounds are the caller's responsibility (eval_factorise.cpp).
+// trust rather than speed. Error bounds are the caller's responsibility (ir/eval/factorise.cpp).
 namespace tdsl::ir::eval {
 
 /// Row-major.

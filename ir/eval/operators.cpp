@@ -1,7 +1,7 @@
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"
 
-// The operators of expressions: runtime/kernels/scalar_math.h supplies the values, eval_bounds.h the bounds.
+// The operators of expressions: runtime/kernels/scalar_math.h supplies the values, bounds.h the bounds.
 
 namespace tdsl::ir::eval {
 
