@@ -43,7 +43,7 @@ class Lowering {
     for (const ir::Node& n : r.nodes) node(n);
   }
 
-  /// Compressed tensors are loaded, drawn, walked and carried.
+  /// Compressed tensors can be loaded, drawn, iterated over and carried by loops.
   void check_compressed(const ir::Node& n) const {
     const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };
     if (holds.operator()<ir::Input>() || holds.operator()<ir::Compute>() || holds.operator()<ir::Output>() ||
@@ -106,7 +106,7 @@ class Lowering {
 
   Declarations& declarations() { return builder_.program().declarations; }
 
-  /// The step that makes `v` mentions its extents and tile: they come to the host before it.
+  /// The step that defines `v` uses its extents and tile: these are moved to the host first.
   void fix_shape(ValueId v, SourceRange range) {
     ir::Type type = builder_.type(v);
     for (Extent& e : type.shape) e = builder_.rewritten(e, range);
@@ -121,7 +121,7 @@ class Lowering {
     builder_.add(n.range, RandomStep{n.results[0], std::move(resolved), builder_.new_site()});
   }
 
-  /// Declares a loop's variables with their initial values; arguments and results live in them.
+  /// Declares a loop's variables with their initial values; arguments and results are stored in them.
   std::vector<ValueId> carried(const ir::Node& n, const std::vector<ValueId>& inits,
                                const std::vector<ValueId>& arguments) {
     std::vector<ValueId> variables;
@@ -134,7 +134,7 @@ class Lowering {
     return variables;
   }
 
-  /// `v` as the kind of value that `variable` is.
+  /// `v` converted to the kind (host or tensor) of `variable`.
   ValueId like(ValueId variable, ValueId v, SourceRange range) {
     return builder_.is_host(variable) ? builder_.on_host(v, range) : builder_.as_tensor(v, range);
   }
@@ -186,7 +186,7 @@ class Lowering {
     builder_.add(n.range, std::move(step));
   }
 
-  /// The region's steps, which end with the assignments of what it yields.
+  /// The region's steps, followed by the assignments of its yields.
   Steps side(const ir::Node& n, const ir::Region& r) {
     return builder_.nested([&] {
       region(r);
@@ -224,7 +224,7 @@ class Lowering {
     builder_.add(n.range, std::move(step));
   }
 
-  /// Whether a loop is one task; what every rank knows it also computes.
+  /// True if a loop is one task; loops over values known on every rank run on every rank.
   [[nodiscard]] bool on_tasks(const ir::Node& n) {
     return ir::is_marked_serial(n) && !runs_on_host(program_, n, builder_.program().host);
   }

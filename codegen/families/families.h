@@ -21,13 +21,13 @@
 #include "runtime/plan/op.h"
 #include "runtime/record/known.h"
 
-// Form (c) of the IR: task families with symbolic extents. A FamilyProgram is what the emitted program does, step by
-// step: host arithmetic that every rank repeats, and recorded operations on tensors. The emitter prints it as C++;
-// `tdslc explain` walks it with numbers. Both therefore agree on every access, owner and message.
+// Form (c) of the IR: task families with symbolic extents. A FamilyProgram describes the emitted program step by step:
+// host arithmetic repeated on every rank, and recorded operations on tensors. The emitter prints it as C++; `tdslc
+// explain` interprets it with numbers. So both agree on every access, owner and message.
 //
-// Values. Every value is *host* (a C++ scalar that every rank knows) or a *tensor* (a handle; rank 0 included). Extents
-// and expressions mention values; all mentioned values of an Extent are host. A value is assigned by one step, except
-// carried values of loops and results of branches, which are variables: the steps that assign them say so.
+// Values. Every value is *host* (a C++ scalar known on every rank) or a *tensor* (a handle; including rank 0). Extents
+// and expressions refer to values; all values in an Extent are host values. A value is assigned by a single step,
+// except carried values of loops and results of branches, which are variables: the steps that assign them are marked.
 
 namespace tdsl::codegen {
 
@@ -36,7 +36,7 @@ using ir::Extent;
 using ir::SourceRange;
 using ir::ValueId;
 
-/// A correct program that this version cannot compile: "not supported yet", with its place.
+/// A correct program that this version cannot compile: "not supported yet", with its location.
 class NotSupported : public std::runtime_error {
  public:
   NotSupported(SourceRange range, const std::string& message) : std::runtime_error(message), range_(range) {}
@@ -46,7 +46,7 @@ class NotSupported : public std::runtime_error {
   SourceRange range_;
 };
 
-/// A slow path the user should know of. `id` is the bracketed name, e.g. "gathered".
+/// A warning about a slow path. `id` is the bracketed name, e.g. "gathered".
 struct FamilyWarning {
   std::string id;
   SourceRange range;
@@ -67,8 +67,8 @@ struct DimTemplate {
 struct AccessTemplate {
   ValueId tensor;
   std::vector<DimTemplate> dims;
-  std::string text;         ///< `A[i, j]`, of the first read it stands for
-  bool compressed = false;  ///< of what is stored by its elements
+  std::string text;         ///< `A[i, j]`, of the first read with this template
+  bool compressed = false;  ///< the tensor is stored compressed
 };
 /// plan::OutSubscript. The coefficient is a number; `label` may be plan::kNoLabel or plan::kAnyLabel.
 struct OutTemplate {
@@ -78,11 +78,11 @@ struct OutTemplate {
 };
 struct LabelTemplate {
   enum class Kind : std::uint8_t {
-    kOut,    ///< an output dimension by itself
-    kWhole,  ///< the same, never cut
+    kOut,    ///< an output dimension
+    kWhole,  ///< an output dimension that is never cut
     kPlain,  ///< reaches the output through `OpTemplate::write`
     kReduce,
-    kGather,  ///< a reduce label whose values come from data (plan::LabelDesc::from_data)
+    kGather,  ///< a reduce label with data-dependent values (plan::LabelDesc::from_data)
   } kind = Kind::kOut;
   std::string name;
   Extent begin;
@@ -95,7 +95,7 @@ struct OpTemplate {
   std::string name;
   int site = 0;
   std::vector<LabelTemplate> labels;  ///< numbered as in the Compute
-  bool writes = false;                ///< whether `shape` and `out` are given (left subscripts)
+  bool writes = false;                ///< true if `shape` and `out` are given (store subscripts)
   std::vector<Extent> shape;
   std::vector<OutTemplate> out;
   std::vector<AccessTemplate> reads;
@@ -107,20 +107,19 @@ struct OpTemplate {
   };
   std::vector<Piece> pieces;  ///< see plan::Op
   double flops_per_point = 0;
-  std::optional<Extent> flops_per_row;  ///< of a fused operator, instead: of one value of its shared label
-  Extent product_flops_per_row;         ///< those of them that BLAS computes
+  std::optional<Extent> flops_per_row;  ///< replaces the former in a fused operator: per value of its shared label
+  Extent product_flops_per_row;         ///< the part computed by BLAS
   std::vector<Extent> tile;
   bool divisible = false;  ///< see plan::Op
   bool overwrites = false;
-  std::vector<ValueId> visits;  ///< compressed tensors of whose stored elements the points that are visited are made;
-                                ///< the first one's rows are cut
-  std::vector<ValueId> visits_either;  ///< instead: what one of several has stored is visited
-  /// Compressed, with no other coordinates than what is visited has (of `visits` the first); or than the points that
-  /// are visited.
+  std::vector<ValueId> visits;  ///< compressed tensors whose stored elements determine the visited points; the rows of
+                                ///< the first one are cut
+  std::vector<ValueId> visits_either;  ///< alternative: visits points stored in any one of several tensors
+  /// The result is compressed, with a subset of the coordinates of the visited tensor (the first of `visits`), or of
+  /// the visited points.
   enum class StoredResult : std::uint8_t { kNo, kLikeVisited, kOfPoints } stored = StoredResult::kNo;
-  std::vector<ValueId>
-      stored_within;        ///< compressed tensors of no other coordinates than which a compressed result has some
-  bool compresses = false;  ///< the result is compressed, from all points
+  std::vector<ValueId> stored_within;  ///< compressed tensors whose coordinates contain those of a compressed result
+  bool compresses = false;             ///< the result is compressed from all points
   /// plan::PointBound with a symbolic number.
   struct PointBound {
     int label = 1;
@@ -128,53 +127,53 @@ struct OpTemplate {
     std::int64_t row = 0;
     Extent constant;
   };
-  std::vector<PointBound> bounds;    ///< of a compressed matrix: elements outside are absent; if it `compresses`, only
+  std::vector<PointBound> bounds;    ///< for a compressed matrix: elements outside are absent; if it `compresses`, only
                                      ///< points within are visited
-  bool fills_bounds = false;         ///< and as far as is known, each of these has an element
-  std::vector<ValueId> elements_of;  ///< the result is compressed, with elements of these in other places
+  bool fills_bounds = false;         ///< every point within is assumed to have an element
+  std::vector<ValueId> elements_of;  ///< the result is compressed, with these tensors' elements at other positions
   bool epilogue = false;             ///< see plan::Op
   bool in_any_order =
-      false;  ///< a sum of products that is recorded in the order which is best (runtime/record/sum_of_products.h)
+      false;  ///< a sum of products, recorded in the best contraction order (runtime/record/sum_of_products.h)
 };
 
-/// What the kernel of an operation computes. Empty for contractions.
+/// The kernel of an operation. Empty for contractions.
 struct KernelTemplate {
-  ir::Compute compute;  ///< one body; reads mention families' values; combine only together with the same monoid
+  ir::Compute compute;  ///< a single body; reads refer to family values; `combine` only together with the same monoid
   ir::Scalar type = ir::Scalar::kF64;      ///< of the result
-  std::optional<ir::StoredWalk> walk;      ///< instead of all points
-  std::set<const ir::ExprNode*> bounding;  ///< parts of the guard that OpTemplate::bounds say
-  std::vector<ir::Rearranged>
-      rearranged;  ///< parts of the result, each from the operand with its number; no other kernel then
-  /// The operand (index into OpTemplate::reads) that every Read of a tensor refers to.
+  std::optional<ir::StoredWalk> walk;      ///< replaces iteration over all points
+  std::set<const ir::ExprNode*> bounding;  ///< conjuncts of the guard that are covered by OpTemplate::bounds
+  std::vector<ir::Rearranged> rearranged;  ///< parts of the result, each copied from the operand with that number;
+                                           ///< there is no other kernel then
+  /// The operand (index into OpTemplate::reads) of every Read of a tensor.
   std::unordered_map<const ir::ExprNode*, int> operand;
-  /// Subscripts to be checked where they are evaluated: per Read one entry per dimension, the extent to check against
-  /// or nothing. Reads without any check are absent.
+  /// Run-time subscript checks: per Read one entry per dimension, with the extent to check against or nothing. Reads
+  /// without any check are absent.
   std::unordered_map<const ir::ExprNode*, std::vector<std::optional<Extent>>> checked;
-  /// Reads that are inside where they are evaluated, as conditions around them tell.
+  /// Reads that are in bounds wherever they are evaluated, as implied by enclosing conditions.
   std::unordered_set<const ir::ExprNode*> trusted;
-  /// Values that are at least 0 and less than where the range of an index variable ends, `mod(c, max(n, 1))`, and c if
-  /// it is a small number.
+  /// Periodic indices: values in [0, end of an index variable's range), `mod(c, max(n, 1))`, with c if it is a small
+  /// constant.
   std::map<ValueId, std::optional<std::int64_t>> turns;
-  /// Gathers (see Note [Gathers]): per read the label of each dimension that is subscripted by data, or -1.
+  /// Gathers (see Note [Gathers]): per read, the label of each dimension with a data-dependent subscript, or -1.
   std::unordered_map<const ir::ExprNode*, std::vector<int>> gathers;
-  /// Scatters: per left subscript the extent it is checked against where it is computed, or nothing for plain ones.
-  /// Empty otherwise.
+  /// Scatters: per store subscript, the extent it is checked against when computed, or nothing for plain ones. Empty
+  /// otherwise.
   std::vector<std::optional<Extent>> scattered;
 };
 
-/// What the kernel of a fused operator computes: the Computes of an ir::Fused. The last one is the result, or all that
-/// close are, packed one behind the other into a tensor of one dimension.
+/// The kernel of a fused operator: the Computes of an ir::Fused. The result is the last one, or, if packed, all closing
+/// ones concatenated into a one-dimensional tensor.
 struct FusedTemplate {
   struct Member {
     ValueId value;
     ir::Compute compute;
     ir::Scalar type = ir::Scalar::kF64;  ///< of the value
-    std::vector<std::int32_t> shared;    ///< which of its labels
+    std::vector<std::int32_t> shared;    ///< its shared labels
     SourceRange range;
-    std::optional<Extent> place = std::nullopt;  ///< of a packed result: its first element there
+    std::optional<Extent> place = std::nullopt;  ///< in a packed result: position of its first element
   };
   std::vector<Member> members;
-  /// The operand (index into OpTemplate::reads) that every Read of a tensor from outside refers to.
+  /// The operand (index into OpTemplate::reads) of every Read of an outside tensor.
   std::unordered_map<const ir::ExprNode*, int> operand;
 };
 
@@ -209,16 +208,16 @@ struct OperationStep {
   ValueId target;
   std::shared_ptr<const OpTemplate> op;
   std::shared_ptr<const KernelTemplate> kernel;
-  std::shared_ptr<const FusedTemplate> fused = nullptr;  ///< instead of the kernel, which is empty then
-  /// What a contraction's elements become where it has left them (ir::Fused::epilogue): a map whose first operand is
-  /// the product, and whose others are those of `op` behind the product's two.
+  std::shared_ptr<const FusedTemplate> fused = nullptr;  ///< replaces the kernel, which is then empty
+  /// Epilogue of a contraction (ir::Fused::epilogue): a map applied to completed elements, whose first operand is the
+  /// product and whose other operands follow the product's two in `op`.
   std::shared_ptr<const OperationStep> epilogue = nullptr;
 };
-/// A call of a library routine (runtime/routines/algorithms), which records operations by itself.
+/// A call of a library routine (runtime/routines/algorithms), which records its own operations.
 struct RoutineStep {
   struct Operand {
     ValueId tensor;
-    bool ends = false;  ///< it is not used again
+    bool ends = false;  ///< true: this is its last use
   };
   struct Result {
     ValueId target;
@@ -229,56 +228,56 @@ struct RoutineStep {
   std::vector<Result> results;
   std::int64_t axis = 0;
   Extent count;                                 ///< topk: how many
-  std::vector<ValueId> sizes;                   ///< what the operands' extents depend on, host or not
-  int site = 0;                                 ///< the first of its own
+  std::vector<ValueId> sizes;                   ///< values that the operands' extents depend on, host or not
+  int site = 0;                                 ///< the first of its own sites
   record::Known known = record::Known::kStart;  ///< of the sizes
-  int branch = 0;                               ///< the first of its own, if it has any
+  int branch = 0;                               ///< the first of its own branch sites, if any
 };
-/// A chain of matrix products, multiplied in the order of fewest multiplications (runtime/record/chain.h).
+/// A chain of matrix products, evaluated in the order with the fewest multiplications (runtime/record/chain.h).
 struct ChainStep {
   ValueId target;
   std::vector<ir::Chain::Factor> factors;
   std::vector<Extent> sizes;
   std::vector<Extent> tile;
   std::string name;
-  int site = 0;  ///< the first of as many as there are products
+  int site = 0;  ///< the first of one site per product
 };
-/// A serial loop (ir/analysis/serial_loop.h) or a kernel of the user's: one operation of one task, which reads tensors
-/// whole.
+/// A serial loop (ir/analysis/serial_loop.h) or a user kernel: one operation with a single task, which reads whole
+/// tensors.
 struct LoopStep {
   struct Result {
     ValueId target;
-    int carried = 0;     ///< its number among what the loop carries
-    int continues = -1;  ///< the read whose elements it starts from
+    int carried = 0;     ///< its position among the loop's carried values
+    int continues = -1;  ///< the read that initialises it
   };
   std::shared_ptr<const ir::Node> loop;
-  ir::ForeignRef kernel = nullptr;   ///< instead of a loop
+  ir::ForeignRef kernel = nullptr;   ///< replaces the loop
   std::vector<ValueId> arguments;    ///< of the kernel: host values and tensors
-  std::map<ValueId, ValueId> outer;  ///< values from outside the loop: the host value or tensor each of them is
-  std::map<ValueId, Extent> sizes;   ///< those that are host integers, as polynomials over host values
+  std::map<ValueId, ValueId> outer;  ///< values from outside the loop, mapped to host values or tensors
+  std::map<ValueId, Extent> sizes;   ///< outer values that are host integers, as polynomials over host values
   std::vector<AccessTemplate> reads;
   std::vector<Result> results;
   std::string name;
   int site = 0;
   Extent flops;          ///< an estimate
-  bool ordered = false;  ///< it holds assertions: effects, in program order
+  bool ordered = false;  ///< contains assertions: effects, in program order
 };
-/// The value of a rank-0 tensor becomes known to every rank.
+/// Makes the value of a rank-0 tensor known on every rank.
 struct ControlReadStep {
   ValueId target;
   ValueId tensor;
   int site = 0;
 };
-/// `declare`: the target is a new variable, else an existing one of an outer place. `move`: the source is not used
-/// again.
+/// `declare`: the target is a new variable, otherwise an existing one of an outer scope. `move`: the last use of the
+/// source.
 struct CopyStep {
   ValueId target;
   ValueId source;
   bool declare = false;
   bool move = false;
 };
-/// Work on one rank reads an operand whole; without a routine, each rank that computes does, or without an operand
-/// holds a result whole. The run says so where the bytes are many.
+/// One rank reads a whole operand; without a routine, each computing rank does, or without an operand, one rank holds a
+/// whole result. The run warns if it is large.
 struct GathersStep {
   std::string routine;
   std::string operand;
@@ -288,8 +287,7 @@ struct GathersStep {
 struct DeclareStep {
   ValueId target;
 };
-/// An affine subscript that is evaluated whenever all labels have values: `low .. high` (inclusive) against a
-/// dimension.
+/// Bounds check of an affine subscript when all labels have values: `low .. high` (inclusive) against a dimension.
 struct SubscriptStep {
   AffineForm subscript;
   std::vector<LabelTemplate> labels;
@@ -318,15 +316,15 @@ struct IfStep {
   Steps then_steps;
   Steps else_steps;
   record::Known known = record::Known::kStart;
-  int site = 0;  ///< of a branch that is not known at start
+  int site = 0;  ///< of a branch that is unknown at start
 };
-/// One of several forms with equal results, which the plan says.
+/// One of several equivalent forms, selected by the plan.
 struct ChooseStep {
   std::vector<Steps> forms;
-  std::vector<std::string> names;  ///< for people
+  std::vector<std::string> names;  ///< for messages
   int site = 0;
 };
-/// The next step that records has extents that come from computed data.
+/// The extents of the next recording step depend on computed data.
 struct FenceStep {};
 struct PrintStep {
   std::vector<std::variant<std::string, ValueId>> items;
@@ -345,7 +343,7 @@ struct OutputStep {
   ValueId value;  ///< a tensor
   int site = 0;
 };
-/// The program's last use of a tensor has been recorded.
+/// Follows the last recorded use of a tensor.
 struct ReleaseStep {
   ValueId value;
 };
@@ -359,7 +357,7 @@ struct Step {
   StepOp op;
 };
 
-/// What the command line of the executable is made from, in the order of the source.
+/// The source of the executable's command line, in source order.
 struct Declarations {
   struct Param {
     std::string name;
@@ -384,24 +382,24 @@ struct FamilyProgram {
   std::vector<bool> host;             ///< parallel to values
   Declarations declarations;
   Steps steps;
-  int sites = 0;         ///< recording places, choices, and branches not known at start are numbered 1 … sites
+  int sites = 0;         ///< recording sites, choices, and branches unknown at start are numbered 1 … sites
   bool chooses = false;  ///< there are choices
   std::vector<FamilyWarning> warnings;
   std::set<std::pair<std::uint32_t, std::uint32_t>> silent =
-      {};  ///< files and lines of which the run does not say that they gather
+      {};  ///< files and lines for which the gather warning is suppressed
 
   [[nodiscard]] const ir::ValueInfo& info(ValueId v) const { return values[static_cast<std::size_t>(v.id)]; }
   [[nodiscard]] const ir::Type& type(ValueId v) const { return info(v).type; }
   [[nodiscard]] bool is_host(ValueId v) const { return host[static_cast<std::size_t>(v.id)]; }
 };
 
-/// Lowers an index graph (after the passes). Equal computations in different spellings give equal operations.
-/// Throws NotSupported.
+/// Lowers an index graph (after the passes). Different spellings of one computation give equal operations. Throws
+/// NotSupported.
 [[nodiscard]] FamilyProgram lower(const ir::Program& program);
 
-/// Calls `f(ValueId)` for every value a step itself uses, nested steps included (their targets are not uses).
+/// Calls `f(ValueId)` for every value that a step uses, including nested steps (targets are not uses).
 void for_each_use(const FamilyProgram& program, const Step& step, const std::function<void(ValueId)>& f);
-/// The steps inside a step, list by list.
+/// The nested step lists of a step.
 void for_each_list(const Step& step, const std::function<void(const Steps&)>& f);
 /// The values a step defines or assigns.
 [[nodiscard]] std::vector<ValueId> targets_of(const Step& step);

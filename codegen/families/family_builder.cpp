@@ -110,7 +110,7 @@ std::optional<ValueId> FamilyBuilder::hoist(const Expr& e) {
   if (fails) return std::nullopt;
   const ValueId target = new_value({e->type, {}, {}}, "", e->range, true);
   add(e->range, HostStep{target, e});
-  // Carried variables get new values only at the end of a scope, where the memo ends too.
+  // Carried variables are updated only at the end of a scope, where the memo ends too.
   scopes_.back().hoisted.emplace_back(e, target);
   return target;
 }
@@ -162,7 +162,7 @@ Expr FamilyBuilder::expression(const Extent& e, SourceRange range) {
 
 Expr FamilyBuilder::atom_expression(const Extent::Atom& atom, SourceRange range) {
   if (atom.kind == Extent::Atom::Kind::kValue) return ir::read(ir::Scalar::kI64, atom.value, {});
-  // A value of its own: a subscript that divides would not be affine.
+  // A separate value: a subscript with a division would not be affine.
   const ir::BinaryOp op = atom.kind == Extent::Atom::Kind::kQuotient ? ir::BinaryOp::kDiv : ir::BinaryOp::kRem;
   const Expr value = ir::binary(op, expression(atom.numerator, range), expression(atom.denominator, range));
   const ValueId v = new_value({ir::Scalar::kI64, {}, {}}, "size", range, true);

@@ -11,14 +11,14 @@
 
 namespace tdsl::codegen {
 
-/// Collects the steps of a FamilyProgram. Knows which variable every value of the index graph lives in, and brings
-/// values to where they are needed: data scalars to the host by a control read, host scalars into tensors.
+/// Collects the steps of a FamilyProgram. Maps every value of the index graph to its variable, and moves values to
+/// where they are needed: data scalars to the host by a control read, host scalars into tensors.
 class FamilyBuilder {
  public:
   explicit FamilyBuilder(const ir::Program& program);
 
   [[nodiscard]] FamilyProgram& program() { return result_; }
-  /// What is lowered.
+  /// The program being lowered.
   [[nodiscard]] const ir::Program& source() const { return source_; }
   [[nodiscard]] const ir::Type& type(ValueId v) const { return result_.type(v); }
   [[nodiscard]] bool is_host(ValueId v) const { return result_.is_host(v); }
@@ -31,46 +31,46 @@ class FamilyBuilder {
   ValueId new_value(ir::Type type, std::string name, SourceRange range, bool host);
   void warn(std::string id, SourceRange range, std::string message);
 
-  /// `v` lives in the variable of `representative` from now on.
+  /// Stores `v` in the variable of `representative` from now on.
   void alias(ValueId v, ValueId representative) { alias_[v] = representative; }
   [[nodiscard]] ValueId resolve(ValueId v) const;
 
   void add(SourceRange range, StepOp op);
-  /// The steps `f` adds, in a scope of their own: what it brings to the host is known only there.
+  /// The steps that `f` adds, in a separate scope: values it moves to the host are known only there.
   [[nodiscard]] Steps nested(const std::function<void()>& f);
 
-  /// The host value of a scalar; a control read at this place if it is data.
+  /// The host value of a scalar; inserts a control read if it is data.
   [[nodiscard]] ValueId on_host(ValueId v, SourceRange range);
-  /// The tensor that holds `v`; a rank-0 tensor made at this place if it is a host value.
+  /// The tensor that holds `v`; inserts a rank-0 tensor if it is a host value.
   [[nodiscard]] ValueId as_tensor(ValueId v, SourceRange range);
   /// A host value for a label-free expression (see Hoist).
   [[nodiscard]] std::optional<ValueId> hoist(const Expr& e);
-  /// Quotients and remainders in a size that is needed here anyway become host values, which `hoist` finds though they
-  /// may fail.
+  /// Turns quotients and remainders of a required size into host values, which `hoist` then finds although they may
+  /// fail.
   void hoist_quotients(const Extent& size, SourceRange range);
-  /// The quotient or remainder that a value of `hoist_quotients` is; of others the value.
+  /// The quotient or remainder represented by a value of `hoist_quotients`; other values are returned unchanged.
   [[nodiscard]] Extent size_behind(ValueId v) const;
 
-  /// What a host value is, of those that are computed by one step and hold what it gives them; else null.
+  /// The defining expression of a host value that is assigned by exactly one step; else null.
   [[nodiscard]] Expr definition(ValueId v) const;
   void define(ValueId v, Expr value) { definitions_.emplace(v, std::move(value)); }
 
-  /// What the tensor takes if it is stored dense.
+  /// Bytes of the tensor if stored densely.
   [[nodiscard]] Extent bytes_of(ValueId tensor, SourceRange range);
   /// The polynomial as an expression over host values.
   [[nodiscard]] Expr expression(const Extent& e, SourceRange range);
 
-  /// Resolves every value; data scalars in subscripts come to the host.
+  /// Resolves every value; moves data scalars in subscripts to the host.
   [[nodiscard]] Expr rewritten(const Expr& e);
   [[nodiscard]] Extent rewritten(const Extent& e, SourceRange range);
-  /// The same for an expression that is a subscript itself.
+  /// The same for an expression that is itself a subscript.
   [[nodiscard]] Expr rewritten_subscript(const Expr& e) { return in_subscript(rewritten(e)); }
 
  private:
   [[nodiscard]] Expr in_subscript(const Expr& e);
   [[nodiscard]] Expr atom_expression(const Extent::Atom& atom, SourceRange range);
 
-  /// What has been brought to the other side in one scope.
+  /// Values moved to the other side (host or tensor) within one scope.
   struct Scope {
     std::map<ValueId, ValueId> on_host;
     std::map<ValueId, ValueId> as_tensor;
@@ -82,7 +82,7 @@ class FamilyBuilder {
   std::map<ValueId, ValueId> alias_;
   std::vector<Scope> scopes_;
   std::map<ValueId, Expr> definitions_;
-  std::map<ValueId, Extent> sizes_;  ///< by values of hoist_quotients
+  std::map<ValueId, Extent> sizes_;  ///< keyed by values of hoist_quotients
   Steps* current_ = nullptr;
 };
 

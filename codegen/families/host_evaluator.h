@@ -8,7 +8,7 @@
 
 namespace tdsl::codegen {
 
-/// The host values of a FamilyProgram as numbers. A value may be unknown: it depends on data.
+/// The host values of a FamilyProgram as numbers. Data-dependent values are unknown.
 class HostEvaluator {
  public:
   explicit HostEvaluator(const FamilyProgram& program);
@@ -16,7 +16,7 @@ class HostEvaluator {
   void set(ValueId v, const ir::Literal& value);
   void set_unknown(ValueId v) { known_.erase(v); }
   [[nodiscard]] std::optional<ir::Literal> get(ValueId v) const;
-  /// The value of a host expression; nothing if something in it is unknown. Throws rt::RunError if it fails.
+  /// The value of a host expression; nothing if any operand is unknown. Throws rt::RunError if evaluation fails.
   [[nodiscard]] std::optional<ir::Literal> evaluate(const Expr& e, SourceRange place) const;
   /// Throws std::domain_error for a division by 0.
   [[nodiscard]] std::optional<std::int64_t> evaluate(const Extent& e) const;
@@ -24,7 +24,7 @@ class HostEvaluator {
 
  private:
   [[nodiscard]] bool knows(const Extent& e) const;
-  ir::Program types_;  ///< values only: what expressions need
+  ir::Program types_;  ///< values only: all that expressions need
   std::map<ValueId, ir::Array> known_;
 };
 

@@ -9,8 +9,8 @@ namespace {
 using ir::match;
 using ir::ValueId;
 
-/// Starts from "every scalar is a host value" and takes back what is not, until nothing changes: so values carried by
-/// loops stay host values unless something makes them data.
+/// A fixpoint that starts with every scalar as a host value and removes those that are not: values carried by loops
+/// stay host values unless something makes them data.
 class Classifier {
  public:
   explicit Classifier(const ir::Program& program) : program_(program) {
@@ -79,7 +79,7 @@ class Classifier {
         },
         [&](const ir::Choose& c) {
           for (const ir::Region& r : c.regions) region(r);
-          data(c);  // which form runs says nothing about host values
+          data(c);  // the choice of a form does not affect host values
         },
         [&](const ir::Fused& f) {
           for (const ir::Node& member : f.body.nodes) {
@@ -91,7 +91,7 @@ class Classifier {
         [](const ir::Gradient&) {});
   }
 
-  /// The variable is data if its initial or any later value is; that says nothing about the values themselves.
+  /// The variable is data if its initial or any later value is; this implies nothing about those values.
   void carried(ValueId init, const Carried& c) {
     if (!host(init) || !host(c.yield)) set_data(c.argument);
     if (!host(c.argument)) set_data(c.result);

@@ -6,11 +6,11 @@
 
 namespace tdsl::codegen {
 
-/// Which values of the program are *host* values: rank 0 and dependent only on params, dimensions, loop variables,
-/// iteration numbers, extents and other host values, through loops and branches too. One flag per value.
+/// The program's *host* values: rank 0 and dependent only on params, dimensions, loop variables, iteration numbers,
+/// extents and other host values, including through loops and branches. One flag per value.
 [[nodiscard]] std::vector<bool> host_values(const ir::Program& program);
 
-/// Whether the Compute is plain scalar arithmetic, given that its operands are host values: rank 0, nothing reduced.
+/// True if the Compute is plain scalar arithmetic, given that its operands are host values: rank 0, no reduction.
 [[nodiscard]] bool is_scalar_arithmetic(const ir::Compute& compute);
 
 }  // namespace tdsl::codegen

@@ -16,18 +16,17 @@ namespace {
 using ir::match;
 using record::Known;
 
-/// How late a host value is known. 0: at start. 1, 2, …: it changes with the loop of that depth. Then:
-constexpr int kLost = 1000;       ///< left by a loop that a survey cuts short
+/// How late a host value becomes known. 0: at start. 1, 2, …: it changes with the loop at that depth. Then:
+constexpr int kLost = 1000;       ///< result of a loop that a survey cuts short
 constexpr int kData = kLost + 1;  ///< computed from data
 
-// Note [Levels of host values]
-// The pass interprets the program abstractly: walking the steps in order, it knows at each of them the level of every
-// host variable. A loop's body is walked until the levels at its beginning are stable. Variables that outlive a branch
-// are as late as its condition. What a loop leaves in a variable is as late as what the loop used, where the loop
-// computes scalars alone and a survey therefore runs it to its end; a survey stops other loops after two iterations, so
-// what they leave is lost to it.
+// Note [Levels of host values] The pass is an abstract interpretation: it visits the steps in order and tracks the
+// level of every host variable. A loop body is visited until the levels at its beginning are stable. Variables that
+// outlive a branch are as late as its condition. The results of a loop that computes scalars alone are as late as its
+// inputs, because a survey runs it to its end; surveys stop other loops after two iterations, so their results are
+// lost.
 
-/// Whether a step, or one inside it, records an operation.
+/// True if a step, or one inside it, records an operation.
 bool records(const FamilyProgram& program, const Step& s);
 bool records(const FamilyProgram& program, const Steps& steps) {
   return std::ranges::any_of(steps, [&](const Step& s) { return records(program, s); });
@@ -52,7 +51,7 @@ bool records(const FamilyProgram& program, const Step& s) {
       [](const OutputStep&) { return true; }, [](const ReleaseStep&) { return false; });
 }
 
-/// Host variables of outer places that the step's inside assigns.
+/// Host variables of outer scopes that are assigned inside the step.
 std::set<ValueId> assigned_in(const FamilyProgram& program, const Step& step) {
   std::set<ValueId> assigned;
   std::set<ValueId> own;
@@ -118,7 +117,7 @@ class Knowledge {
         [](ReleaseStep&) {});
   }
 
-  /// Of the extents of what the step itself records.
+  /// Level of the extents of operations that the step itself records.
   [[nodiscard]] int extents_level(const Step& s) const {
     int latest = 0;
     const auto see = [&](const Extent& e) { latest = std::max(latest, level(e)); };
@@ -150,7 +149,7 @@ class Knowledge {
   void routine(RoutineStep& r) {
     if (!marking_) return;
     r.known = known(sizes_level(r));
-    // Branches on data are a routine's own.
+    // Branches on data are internal to the routine.
     const bool on_data = r.kind == ir::Routine::Kind::kQr;
     if (r.known == Known::kStart && !on_data) return;
     r.branch = program_.sites + 1;
@@ -184,7 +183,7 @@ class Knowledge {
     w.known = does_record ? record::Loop(condition == kData ? Known::kData : Known::kStart) : record::kScalars;
   }
 
-  /// `pass` walks the loop once and returns how late it is known how often it runs.
+  /// `pass` visits the loop once and returns the level of its trip count.
   void loop(const Step& s, bool does_record, const std::function<int()>& pass) {
     const std::set<ValueId> assigned = assigned_in(program_, s);
     int outside = 0;
@@ -227,7 +226,7 @@ class Knowledge {
     for (const ValueId v : assigned_in(program_, s)) level(v) = std::max(level(v), condition);
   }
 
-  /// Puts fences before late steps; returns whether every way through the list has passed one.
+  /// Inserts fences before late steps; returns whether every path through the list has passed one.
   bool fences(Steps& list, bool fenced) {
     Steps result;
     for (Step& s : list) {
@@ -257,7 +256,7 @@ class Knowledge {
   }
 
   FamilyProgram& program_;
-  std::vector<int> level_;  ///< by value, here and now
+  std::vector<int> level_;  ///< by value, at the current step
   int depth_ = 0;
   bool marking_ = true;
   std::set<const Step*> late_;  ///< steps with late extents

@@ -124,7 +124,7 @@ class Walk::Body {
       stored.elements = {std::min(stored.elements.lo, all), std::min(stored.elements.expected, all),
                          std::min(stored.elements.hi, all)};
       if (stored.rows && stored.rows->rows != extents[0])
-        stored.rows = nullptr;  // something else made the matrix longer than its file
+        stored.rows = nullptr;  // another operand made the matrix longer than its file
     } else if (stored.elements.hi > 0) {
       (*note_)(place_, fmt::format("no file says how many elements of `{}` are stored: {:.0f} are assumed, {:.2g} %, "
                                    "and in peaks all; --set {}.stored=N says otherwise",
@@ -150,7 +150,7 @@ class Walk::Body {
     return *value;
   }
 
-  /// What `f` computes of sizes; a division by 0 in it is the program's error.
+  /// Evaluates `f` on sizes; a division by 0 is an error of the program.
   template <class F>
   auto computed(const F& f) const -> decltype(f()) {
     try {
@@ -228,7 +228,7 @@ class Walk::Body {
     });
   }
 
-  /// The walk as routines see it.
+  /// The walk as seen by routines.
   class RoutineCaller : public rt::routines::Caller {
    public:
     explicit RoutineCaller(Body& walk) : walk_(walk) {}
@@ -301,7 +301,7 @@ class Walk::Body {
     assign(c.target, value_read(element_type(c.target)));
   }
 
-  /// Of the control read recorded last, if it is known.
+  /// Value of the last recorded control read, if known.
   [[nodiscard]] std::optional<ir::Literal> value_read(record::ElementType type) const {
     std::array<std::byte, sizeof(double)> value{};
     if (!control_->read(type, std::span(value).first(element_size(type)))) return std::nullopt;
@@ -338,7 +338,7 @@ class Walk::Body {
     if (!holds) fail(rt::with_sizes(c.check.message, *left, *right));
   }
 
-  /// Whether a bool scalar is known and true.
+  /// True if a bool scalar is known to be true.
   [[nodiscard]] bool is_true(ValueId v) const {
     const std::optional<ir::Literal> value = host_.get(v);
     return value && std::holds_alternative<bool>(*value) && std::get<bool>(*value);
@@ -415,13 +415,13 @@ void Walk::observe(OperationObserver* observer) { body_->observe(observer); }
 
 namespace {
 
-/// Iterations of one loop that are followed; loops over scalars, whose values are needed later, are followed further.
+/// Limit on the iterations followed per loop; loops over scalars, whose values are needed later, are followed further.
 constexpr plan::Index kShownIterations = 1000;
 constexpr plan::Index limit_of(record::Loop loop) {
   return loop.records ? kShownIterations : record::kScalarIterations;
 }
 
-/// The program as it is written, as far as that can be known.
+/// Runs the program as written, as far as its values are known.
 class ShownControl : public record::Control {
  public:
   ShownControl(const Walk& walk, record::Recorder& recorder, const Note& note, const record::Forms& forms)

@@ -16,49 +16,48 @@
 
 namespace tdsl::codegen {
 
-/// What is known of a compressed input.
+/// Known properties of a compressed input.
 struct StoredInput {
   plan::Estimate elements;
-  std::shared_ptr<const plan::RowCounts> rows{};  ///< null: not known
+  std::shared_ptr<const plan::RowCounts> rows{};  ///< null: unknown
 };
 
-/// What the executable would be given.
+/// The inputs the executable would receive.
 struct WalkRequest {
   plan::Index ranks = 1;
   plan::Index deciding_ranks = 1;  ///< plan::PlanInputs::deciding_ranks
   std::map<std::string, ir::Literal> params;
   std::map<std::string, std::int64_t> dimensions;
-  std::set<std::string> files;                ///< outputs that go to a file
-  std::set<std::string> row_files;            ///< of them, those in C order
-  std::map<std::string, StoredInput> stored;  ///< of others it is guessed
+  std::set<std::string> files;                ///< outputs written to a file
+  std::set<std::string> row_files;            ///< those written in C order
+  std::map<std::string, StoredInput> stored;  ///< other inputs are estimated
   plan::Factorise factorise = plan::Factorise::kAuto;
 };
 using Note = std::function<void(SourceRange, const std::string&)>;
 
 class HostEvaluator;
-/// Is told what recorded operations compute.
+/// Observes the computations of recorded operations.
 class OperationObserver {
  public:
   virtual ~OperationObserver() = default;
-  /// An emitted operation: the tensor it makes, what it computes, and the numbers that host values have there.
+  /// An emitted operation: its result tensor, its step, and the current host values.
   virtual void emitted(plan::TensorId made, const OperationStep& step, const HostEvaluator& host) = 0;
-  /// A product, or a sum of products, of all that the operation reads, as one of several orders has it.
+  /// A product, or a sum of products, of all operands of the operation, in one of several contraction orders.
   virtual void product(plan::TensorId made, const plan::Op& op, ir::Scalar type) = 0;
 };
 
-/// Records what the executable would, with numbers for sizes, and computes nothing.
+/// Records the executable's operations, with numbers for sizes, and computes nothing.
 class Walk {
  public:
   Walk(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder);
   ~Walk();
 
-  /// Walks the program once. `note`: what the run would say of slow paths.
-  /// Throws rt::RunError for sizes that clash, and for sizes and loop bounds that depend on data where `control` gives
-  /// no value.
+  /// Walks the program once. `note`: receives the run's messages about slow paths. Throws rt::RunError for conflicting
+  /// sizes, and for data-dependent sizes and loop bounds if `control` gives no value.
   void run(record::Control& control, const Note& note);
-  /// The step that is being walked.
+  /// Location of the current step.
   [[nodiscard]] SourceRange place() const;
-  /// Null: nobody is told.
+  /// Null: no observer.
   void observe(OperationObserver* observer);
 
  private:
@@ -66,11 +65,11 @@ class Walk {
   std::unique_ptr<Body> body_;
 };
 
-/// The program as `explain` shows it: loops that record are followed for up to 1000 iterations; of what depends on
-/// data, one iteration of a loop and the first branch. A note says so, and which form of several runs.
+/// The program as `explain` shows it: recording loops are followed for up to 1000 iterations; data-dependent loops for
+/// one iteration, data-dependent branches into the first branch. Notes report this, and the selected forms.
 void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder,
                    const Note& note, const record::Forms& forms = {});
-/// What the executable surveys of itself. Refers to its arguments.
+/// The recording that the executable would survey. Keeps references to its arguments.
 [[nodiscard]] record::Recording recording_of(const FamilyProgram& program, const WalkRequest& request,
                                              OperationObserver* observer = nullptr);
 

@@ -26,7 +26,7 @@ std::vector<Steps*> nested_of(Step& step) {
   return {};
 }
 
-/// Whether leaving the step out changes nothing but the value it defines. Files are still checked without InputStep.
+/// True if removing the step only removes the value it defines. Files are still checked without InputStep.
 bool removable(const Step& step) {
   if (const auto* h = std::get_if<HostStep>(&step.op)) return !may_fail(h->value);
   if (const auto* o = std::get_if<OperationStep>(&step.op)) {
@@ -35,7 +35,7 @@ bool removable(const Step& step) {
     const ir::Compute& c = o->kernel->compute;
     return o->kernel->checked.empty() && !may_fail(c.bodies.front()) && (!c.guard || !may_fail(c.guard));
   }
-  if (const auto* r = std::get_if<RoutineStep>(&step.op)) return ir::is_line(r->kind);  // others refuse some matrices
+  if (const auto* r = std::get_if<RoutineStep>(&step.op)) return ir::is_line(r->kind);  // others reject some matrices
   return std::holds_alternative<ChainStep>(step.op) || std::holds_alternative<DimensionStep>(step.op) ||
          std::holds_alternative<ParamStep>(step.op) || std::holds_alternative<RandomStep>(step.op);
 }
@@ -53,7 +53,7 @@ bool remove_unused(Steps& steps, const std::set<ValueId>& used) {
     }
     auto* loop = std::get_if<LoopStep>(&s.op);
     if (loop == nullptr || loop->kernel != nullptr) continue;
-    // Tensors are the loop's memory; scalars that end with it are nobody's business.
+    // Tensors are the loop's memory; unused scalar results are dropped.
     std::erase_if(loop->results,
                   [&](const LoopStep::Result& r) { return r.continues < 0 && !used.contains(r.target); });
   }
@@ -71,8 +71,8 @@ class Releases {
  public:
   explicit Releases(const FamilyProgram& program) : program_(program) {}
 
-  /// `carried`: variables of an enclosing loop that the end of `steps` assigns anew. `ending`: tensors of outer places
-  /// that nobody uses after `steps`, a branch.
+  /// `carried`: variables of an enclosing loop that are reassigned at the end of `steps`. `ending`: tensors of outer
+  /// scopes that are dead after `steps`, a branch.
   void run(Steps& steps, const std::vector<ValueId>& carried, const std::vector<ValueId>& ending) const {
     std::map<ValueId, std::size_t> last;
     for (std::size_t k = 0; k < steps.size(); ++k) {
@@ -94,7 +94,7 @@ class Releases {
         run(w->condition, {}, {});
         run(w->body, w->carried, {});
       } else if (auto* i = std::get_if<IfStep>(&s.op)) {
-        // What a branch uses last ends inside it, in the other branch at once.
+        // A tensor last used in one branch is released inside it, and at the start of the other branch.
         const std::vector<ValueId> gone = std::exchange(after[k], {});
         run(i->then_steps, {}, gone);
         run(i->else_steps, {}, gone);
@@ -109,7 +109,7 @@ class Releases {
   }
 
  private:
-  /// A tensor that a step of this list defines.
+  /// A tensor defined by a step of this list.
   [[nodiscard]] bool local(const Steps& steps, ValueId v) const {
     if (program_.is_host(v)) return false;
     return std::ranges::any_of(steps, [&](const Step& s) {
@@ -126,7 +126,7 @@ class Releases {
                        [&](const Step& s) { return std::holds_alternative<CopyStep>(s.op) && defines(s, v); });
   }
 
-  /// A routine releases its operands by itself; one that is given twice ends behind it.
+  /// A routine releases its own operands; an operand passed twice is released after it.
   static void give_away(RoutineStep& routine, std::vector<ValueId>& gone) {
     for (RoutineStep::Operand& o : routine.operands) {
       const auto same = [&](const RoutineStep::Operand& other) { return other.tensor == o.tensor; };

@@ -4,11 +4,11 @@
 
 namespace tdsl::codegen {
 
-/// Removes host arithmetic, tensors and reads that nothing uses and that cannot stop the run.
+/// Removes unused host arithmetic, tensors and reads that cannot fail at run time.
 void drop_unused(FamilyProgram& program);
 
-/// Adds a ReleaseStep after the last use of every tensor, or lets the copy that is its last use take it over (`move`).
-/// Values carried by a loop are released inside the body as soon as the iteration has used them for the last time.
+/// Adds a ReleaseStep after the last use of every tensor, or marks the copy that is its last use as a move (`move`).
+/// Values carried by a loop are released inside the body right after the iteration's last use.
 void add_releases(FamilyProgram& program);
 
 }  // namespace tdsl::codegen

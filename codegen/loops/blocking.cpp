@@ -22,7 +22,7 @@ class Splitter {
  public:
   Splitter(const IsOperand& is_operand, Blocking& into) : is_operand_(is_operand), into_(into) {}
 
-  /// Whether the expression is a function of x and y values, which are collected.
+  /// True if the expression is a function of x and y values, which are collected.
   bool split(const Expr& e) {
     const std::set<int> labels = labels_in(e);
     if (!varies(e, labels)) return true;
@@ -34,7 +34,7 @@ class Splitter {
   }
 
  private:
-  /// What the loops outside of rows, columns and sums fix is left in place.
+  /// Parts fixed by loops other than rows, columns and sums are left in place.
   [[nodiscard]] bool varies(const Expr& e, const std::set<int>& labels) const {
     const bool loops =
         std::ranges::any_of(labels, [&](int l) { return std::ranges::find(into_.outer, l) == into_.outer.end(); });
@@ -58,7 +58,7 @@ class Splitter {
   Blocking& into_;
 };
 
-/// What is known of a float where x and y values are neither nan nor inf.
+/// Known properties of a float, provided x and y values are neither nan nor inf.
 enum class Known : std::uint8_t { kNothing, kNoNan, kFinite };
 
 Known known_of(const Expr& e, const Blocking& blocks) {
@@ -107,7 +107,7 @@ std::optional<Blocking> blocking(const ir::Compute& compute, Blocking labels, co
 }
 
 std::optional<Blocking> blocking(const OpTemplate& op, const KernelTemplate& kernel) {
-  // Values are computed for whole blocks, guards notwithstanding: every read must be inside everywhere.
+  // Values are computed for whole blocks, ignoring guards: every read must be in bounds everywhere.
   const bool everywhere =
       kernel.checked.empty() && kernel.trusted.empty() && kernel.gathers.empty() && kernel.scattered.empty();
   if (!kernel.compute.monoid || !everywhere) return std::nullopt;

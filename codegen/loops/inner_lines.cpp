@@ -8,7 +8,7 @@ namespace {
 
 SourcePlace place_of(const SourceRange& range) { return {range.file, range.line}; }
 
-/// Parts of an expression that goes over several lines.
+/// True if one range covers the other, for expressions that span several lines.
 bool covers(const SourceRange& range, const SourceRange& part) {
   return range.file == part.file && range.line <= part.line && part.line <= std::max(range.line, range.end_line);
 }
@@ -31,7 +31,8 @@ class InnerLines {
       lines[place_of(operation)].insert(place_of(inner));
   }
 
-  /// Of a `result` that is no reduction the whole expression counts as its line, wherever a function has it from.
+  /// For a `result` without reduction the whole expression belongs to its line, even if parts come from a function
+  /// elsewhere.
   void values(const SourceRange& place, const ir::Compute& compute, bool result) {
     for (const Expr& body : compute.bodies) {
       ir::for_each_node(body, [&](const ir::ExprNode& e) {

@@ -16,8 +16,8 @@ struct SourcePlace {
   friend auto operator<=>(const SourcePlace&, const SourcePlace&) = default;
 };
 
-/// Of kernels that compute floating-point values of other lines than their operation's, which no block ever holds:
-/// those lines, by the operation's.
+/// For kernels that compute floating-point values of other lines than their operation's, which never exist as blocks:
+/// those lines, by the operation's line.
 [[nodiscard]] std::map<SourcePlace, std::set<SourcePlace>> inner_lines(const FamilyProgram& program);
 
 }  // namespace tdsl::codegen

@@ -42,8 +42,8 @@ nest::TaskRange KernelNestBuilder::within_bounds(int label, Body& before) {
   return range;
 }
 
-/// The bound along the rows. A value that may be any integer is taken to be at most as large as changes nothing, and
-/// leaves room to add to it.
+/// The bound along the rows. A value that may be any integer is clamped so that the bound is unchanged and adding to it
+/// cannot overflow.
 ir::Expr KernelNestBuilder::line(const OpTemplate::PointBound& bound) const {
   constexpr std::int64_t kLargest = std::int64_t{1} << 59;
   Extent sum = bound.constant;

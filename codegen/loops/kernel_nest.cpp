@@ -41,14 +41,14 @@ KernelNest KernelNestBuilder::run() {
         order_.into_scalar ? scalar_reduction() : loops(order_.labels, 0, true, [&] { return point(); });
   }
   result_.nest.fresh = first_values();
-  // Without output labels no loop is empty where the tile is not written.
+  // Without output labels, no loop is empty if the tile is not written.
   result_.nest.only_hit = op_.writes && compute_.out.empty();
   return std::move(result_);
 }
 
 void KernelNestBuilder::add_captures() {
   std::set<ValueId> values;
-  // Sizes of tensors may mention integers that are no host values where these tensors are made.
+  // Sizes of tensors may contain integers that are not host values when these tensors are created.
   const auto add_all = [&](const Extent& e) {
     std::ranges::for_each(e.values(), [&](ValueId v) { values.insert(v); });
   };

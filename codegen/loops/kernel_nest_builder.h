@@ -17,7 +17,7 @@
 
 namespace tdsl::codegen {
 
-/// One operation's kernel on its way to a nest. The parts live in one file each.
+/// Builds the nest of one operation's kernel. Each part has its own file.
 class KernelNestBuilder {
  public:
   explicit KernelNestBuilder(const KernelNestRequest& request);
@@ -32,9 +32,9 @@ class KernelNestBuilder {
 
   // --- Variables, expressions: kernel_nest.cpp
 
-  /// Host values in the order of their numbers, which decides how sizes are written.
+  /// Host values in numerical order, which determines how sizes are printed.
   void add_captures();
-  /// Where a range ends, a dimension, or what turns within one.
+  /// True for the end of a range, a dimension, or a periodic index within one.
   [[nodiscard]] bool is_size(ValueId v) const;
 
   void add_indices();
@@ -48,7 +48,7 @@ class KernelNestBuilder {
   ValueId local(std::string name, ir::Scalar type) { return nest::added_local(result_.nest, std::move(name), type); }
   Expr local_read(ValueId v) const { return nest::scalar_read(result_.nest, v); }
 
-  // --- Expressions of the program as those of the nest
+  // --- Translation of program expressions to the nest
 
   [[nodiscard]] Extent of_nest(const Extent& e) const;
   [[nodiscard]] std::vector<Extent> of_nest(std::vector<Extent> shape) const;
@@ -57,10 +57,10 @@ class KernelNestBuilder {
 
   Expr read(const Expr& e, const ir::Read& r);
 
-  /// The variable that a read means: of every operand one, and one for every read whose subscripts are checked.
+  /// The variable of a read: one per operand, and one per read with checked subscripts.
   ValueId operand(const Expr& e, const ir::Read& r);
 
-  /// Of a subscript, for messages.
+  /// Text of a subscript, for messages.
   [[nodiscard]] std::string subscript_text(const Expr& e, ValueId tensor) const;
 
   nest::Named named(Expr value);
@@ -78,7 +78,8 @@ class KernelNestBuilder {
   [[nodiscard]] LabelTemplate::Kind kind(int label) const { return op_.labels[static_cast<std::size_t>(label)].kind; }
 
   static nest::Statement loop(int label, nest::Walk over, nest::Order order, Body body);
-  /// Loops over `labels` from number `depth` on around what `body` gives; with `mark` the innermost may run as vectors.
+  /// Loops over `labels` from number `depth` on around the result of `body`; with `mark` the innermost may be
+  /// vectorised.
   template <class Inner>
   Body loops(const std::vector<int>& labels, std::size_t depth, bool mark, const Inner& body) {
     if (depth == labels.size()) return body();
@@ -95,13 +96,13 @@ class KernelNestBuilder {
     return bounded ? with_points(std::move(result)) : result;
   }
 
-  /// A task over no points may have no operands, not even for bounds.
+  /// A task without points may have no operands, not even for bounds.
   Body with_points(Body body) {
     return where_points(std::move(body), [this](int l) {
       return kind(l) == LabelTemplate::Kind::kReduce || kind(l) == LabelTemplate::Kind::kGather;
     });
   }
-  /// The last parts of a reduction may have no panels; the task has no operands then, not even for its guard.
+  /// The last parts of a reduction may have no panels, and then no operands, not even for the guard.
   Body with_panels(Body body) {
     return where_points(std::move(body), [this](int l) { return kind(l) == LabelTemplate::Kind::kGather; });
   }
@@ -115,10 +116,10 @@ class KernelNestBuilder {
     return {statement(nest::If{std::move(points), std::move(body)})};
   }
 
-  /// What the loop over a label runs over: the task's range, and where the guard bounds a reduce label by what is fixed
-  /// around the loop, a part of it. `before`: computes such bounds.
+  /// The range of a loop over a label: the task's range, narrowed where the guard bounds a reduce label by
+  /// loop-invariant values. `before`: computes such bounds.
   TaskRange narrowed(int label, Body& before);
-  /// The same of a matrix that is compressed from all points: what is outside of its bounds is absent.
+  /// The same for a matrix compressed from all points: elements outside its bounds are absent.
   TaskRange within_bounds(int label, Body& before);
   [[nodiscard]] Expr line(const OpTemplate::PointBound& bound) const;
 
@@ -133,10 +134,10 @@ class KernelNestBuilder {
 
   Body guarded(Body body);
 
-  /// Where the point goes is computed and checked; the element is changed if it lies in this task's tile.
+  /// Computes and checks the point's target; the element is updated if it is in this task's tile.
   Body scatter();
 
-  /// Where the point's operand lies is computed and checked; the point counts if that is in this task's interval.
+  /// Computes and checks the position of the point's operand; the point counts if it is in this task's interval.
   template <class Inner>
   Body located(const Inner& body) {
     if (kernel_.gathers.empty()) return body();
@@ -166,13 +167,12 @@ class KernelNestBuilder {
   Body where_stored(std::span<const int> labels, const std::function<Body()>& inner);
   Body into_total(ValueId total, const std::vector<int>& labels);
 
-  /// Adds or multiplies up along the last label through the runtime's partial results, which become vectors; nothing
-  /// where that cannot be.
+  /// A sum or product along the last label using the runtime's partial results, which vectorise; nothing if impossible.
   std::optional<Body> line_sum(ValueId total, int label);
 
   Body blocked(const Blocking& blocks);
 
-  /// Gives elements their first values where the loops only add to them or do not reach them all.
+  /// Initialises elements that the loops only update or do not all reach.
   Body first_values();
 
   // --- Loops over stored elements: kernel_stored.cpp
@@ -200,15 +200,15 @@ class KernelNestBuilder {
   std::map<ValueId, ValueId> captures_;
   std::map<int, ValueId> operands_;
   std::map<const ir::ExprNode*, ValueId> checked_;
-  std::map<std::size_t, int> targets_;  ///< computed left subscripts, by dimension
+  std::map<std::size_t, int> targets_;  ///< computed store subscripts, by dimension
   ValueId target_;
   LoopOrder order_;
-  std::size_t total_at_ = 0;  ///< of a walk: how many loops are outside of what a reduction runs into
-  std::vector<std::vector<nest::Let>> outer_values_;  ///< of a walk, by loop: what is read once per iteration
+  std::size_t total_at_ = 0;  ///< in sparse iteration: number of loops outside the reduction's target
+  std::vector<std::vector<nest::Let>> outer_values_;  ///< in sparse iteration, per loop: values read once per iteration
   std::map<const ir::ExprNode*, ValueId> outer_value_;
-  std::map<std::pair<int, int>, ValueId> outer_value_of_operand_;  ///< by its number, and the label
-  std::set<int> open_;                                             ///< labels of the loops around
-  std::set<const ir::ExprNode*> observed_;  ///< parts of the guard that loops observe by their bounds
+  std::map<std::pair<int, int>, ValueId> outer_value_of_operand_;  ///< by operand number and label
+  std::set<int> open_;                                             ///< labels of the enclosing loops
+  std::set<const ir::ExprNode*> observed_;                         ///< conjuncts of the guard enforced by loop bounds
 };
 
 }  // namespace tdsl::codegen

@@ -10,7 +10,7 @@ namespace {
 
 using ir::match;
 
-/// The coefficient of `v` in a polynomial; nothing if it stands in a product, a quotient or a remainder.
+/// The coefficient of `v` in a polynomial; nothing if it occurs in a product, a quotient or a remainder.
 std::optional<std::int64_t> coefficient_of(ValueId v, const Extent& e) {
   std::int64_t coefficient = 0;
   for (const auto& [monomial, factor] : e.terms()) {
@@ -37,7 +37,7 @@ std::optional<std::int64_t> coefficient_of(ValueId v, const Extent& e) {
 
 namespace {
 
-/// What stands for an index variable in polynomials: a value that no program has.
+/// The pseudo value of an index variable in polynomials, distinct from all program values.
 ValueId label_value(std::int32_t label) { return {-2 - label}; }
 
 }  // namespace
@@ -72,7 +72,7 @@ void LoopBounds::leave(const std::vector<ir::Label>& labels) {
 }
 
 std::optional<Extent> LoopBounds::polynomial(ValueId v) const {
-  // Values are made of values that are used often: each is looked at once.
+  // Values are built from shared values: each is examined once.
   const auto known = known_.find(v);
   return known != known_.end() ? known->second : known_.emplace(v, found_polynomial(v)).first->second;
 }
@@ -137,7 +137,7 @@ void LoopBounds::enter(const std::vector<ir::Label>& labels, std::size_t first) 
   known_.clear();
 }
 
-/// Every index where the polynomial is least, the innermost first: its range may depend on the others.
+/// Evaluates at each index's minimum, innermost first: its range may depend on the others.
 bool LoopBounds::nonnegative(Extent e) const {
   for (auto loop = loops_.rbegin(); loop != loops_.rend(); ++loop) {
     const auto coefficient = coefficient_of(loop->index, e);
@@ -151,7 +151,7 @@ bool LoopBounds::nonnegative(Extent e) const {
   return constant && *constant >= 0;
 }
 
-/// Where this place is reached every range around holds a point.
+/// At this point every enclosing range is nonempty.
 bool LoopBounds::positive(const Extent& size) const {
   const auto at_least_one = [](const Extent& e) {
     const auto number = e.constant();

@@ -14,7 +14,7 @@ using ir::Monoid;
 
 namespace {
 
-/// Whether the guard decides for each point of the reduction.
+/// True if the guard is evaluated for each point of the reduction.
 bool selects_points(const ir::Compute& c) { return ir::mentions_labels(c.guard, c.out.size()); }
 
 }  // namespace
@@ -198,7 +198,7 @@ LoopNestBuilder::Value LoopNestBuilder::reduction(const ir::Compute& c, std::siz
   const bool position = locates(m);
   const bool selects = selects_points(c);
   const ir::Scalar s = c.bodies[k]->type;
-  // A reduction over nothing by the user monoid that combines leaves the element.
+  // An empty reduction by the same user monoid as `combine` leaves the element unchanged.
   const bool leaves = m.kind == Monoid::Kind::kUser && c.combine && ir::equal(m, *c.combine);
   const ValueId held = leaves || (selects && (c.base || c.fill))
                            ? nest::added_local(result_.nest, "held", ir::Scalar::kBool)

@@ -6,7 +6,7 @@
 #include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
 
-// What loops that run as one task do along lines of tensors: checks in front of them, sums of partial sums.
+// Operations along lines of tensors in single-task loops: hoisted checks, partial sums.
 
 namespace tdsl::codegen {
 
@@ -14,7 +14,7 @@ using ir::Monoid;
 
 namespace {
 
-/// Calls `f` on what is evaluated whenever the expression is: not the branches of a choice.
+/// Calls `f` on all parts that are evaluated unconditionally, excluding branches of a choice.
 void for_each_evaluated(const Expr& e, const std::function<void(const ir::ExprNode&)>& f) {
   f(*e);
   if (const auto* s = std::get_if<ir::Select>(&e->op)) return for_each_evaluated(s->condition, f);
@@ -23,7 +23,7 @@ void for_each_evaluated(const Expr& e, const std::function<void(const ir::ExprNo
   for (const Expr& child : ir::children(*e)) for_each_evaluated(child, f);
 }
 
-/// Whether the operation itself can stop the run.
+/// True if the operation itself can stop the run.
 bool may_stop(const ir::ExprNode& e) {
   if (std::holds_alternative<ir::Apply>(e.op)) return true;
   if (const auto* c = std::get_if<ir::Cast>(&e.op)) return ir::is_integer(e.type) && ir::is_float(c->operand->type);
@@ -33,7 +33,7 @@ bool may_stop(const ir::ExprNode& e) {
           b->op == ir::BinaryOp::kMod || b->op == ir::BinaryOp::kPow);
 }
 
-/// The label that a subscript counts along, with the rest; labels are pseudo values (ir/graph/affine.h).
+/// The label that a subscript runs along, and the remainder; labels are pseudo values (ir/graph/affine.h).
 struct Along {
   std::int32_t label = -1;
   ir::LinearForm form;
@@ -52,8 +52,7 @@ std::optional<Along> along(const Expr& subscript, std::size_t labels) {
   return result;
 }
 
-/// How far apart in memory the elements are that an expression reads as the label counts: the same one, neighbours, or
-/// far.
+/// Memory stride of an expression's reads as the label increases: none, next element, or far.
 enum class LineStep : std::uint8_t { kNone, kNext, kFar };
 LineStep line_step(const ir::Read& r, std::int32_t label) {
   LineStep step = LineStep::kNone;
@@ -106,7 +105,7 @@ void LoopNestBuilder::check_ahead(const ir::Node& n, const ir::Compute& c, std::
     if (const auto* r = std::get_if<ir::Read>(&e.op); r != nullptr && !r->subscripts.empty())
       check(r->tensor, r->subscripts, e.range);
   });
-  // A tensor of other extents in this iteration gets them later.
+  // A tensor with different extents in this iteration is resized later.
   if (!c.left.empty() && !changes_size(n.results[k]))
     check(n.results[k], c.left, c.left[0]->range.known() ? c.left[0]->range : n.range);
   label_names_.clear();
@@ -179,7 +178,7 @@ bool LoopNestBuilder::accumulates_lines(const ir::Compute& c, std::size_t k) {
 
 void LoopNestBuilder::accumulated(const ir::Node& n, const ir::Compute& c, std::size_t k) {
   const ValueId v = n.results[k];
-  // A tensor that begins here takes the sums themselves, unless they have bounds of their own or meet something.
+  // A tensor created here accumulates the sums itself, unless it has bounds of its own or is combined with old values.
   const bool direct =
       !c.base && c.left.empty() && !c.combine && !c.fill && c.bodies[k]->type == program_.type(v).scalar;
   const ValueId next = direct ? variable(v) : staging(n, c, k);

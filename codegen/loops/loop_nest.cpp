@@ -53,7 +53,7 @@ LoopNest LoopNestBuilder::run() {
   return std::move(result_);
 }
 
-/// Host values in the order of their numbers, which decides how sizes are written.
+/// Host values in numerical order, which determines how sizes are printed.
 void LoopNestBuilder::add_captures() {
   std::set<ValueId> values;
   for (const auto& [outside, here] : step_.outer) {

@@ -13,7 +13,7 @@
 
 namespace tdsl::codegen {
 
-/// One serial loop on its way to a nest. The parts live in one file each.
+/// Builds the nest of one serial loop. Each part has its own file.
 class LoopNestBuilder {
  public:
   explicit LoopNestBuilder(const LoopNestRequest& request);
@@ -27,19 +27,19 @@ class LoopNestBuilder {
   // --- Variables, values, elements: loop_nest.cpp
   void add_captures();
   [[nodiscard]] bool is_tensor(ValueId v) const { return program_.type(v).rank() > 0; }
-  /// The nest's variable that holds a value of the loop, or one from outside.
+  /// The nest's variable for a value of the loop, or one from outside.
   ValueId variable(ValueId v);
   ValueId variable_inside(ValueId v);
   ValueId outer(ValueId v);
   ValueId capture(ValueId here);
   ValueId operand(ValueId here);
-  /// A scalar where it is used.
+  /// The expression of a scalar's value.
   Expr value(ValueId v);
-  /// The constant that the value is, or null.
+  /// The value as a constant, or null.
   [[nodiscard]] Expr constant_of(ValueId v) const;
-  /// With constants where their values are read.
+  /// The expression with constants substituted for reads of their values.
   [[nodiscard]] Expr spelled(const Expr& e) const;
-  /// As an expression of the nest: what is read of tensors is bounded unless it is inside.
+  /// The expression in terms of the nest: reads of tensors are bounded unless they are in bounds.
   Expr of_nest(const Expr& e);
   Extent of_nest(const Extent& e);
   std::vector<Extent> of_nest(std::vector<Extent> shape);
@@ -47,7 +47,7 @@ class LoopNestBuilder {
   /// The tensor's variable, or a view of it that bounds these subscripts.
   ValueId view(ValueId tensor, const std::vector<Expr>& subscripts, const ir::SourceRange& range);
   [[nodiscard]] std::string subscript_text(ValueId tensor, const Expr& subscript) const;
-  /// Whether the tensor has other extents in other iterations.
+  /// True if the tensor's extents vary between iterations.
   [[nodiscard]] bool changes_size(ValueId v) const;
   [[nodiscard]] std::string name(ValueId v) const;
 
@@ -63,19 +63,19 @@ class LoopNestBuilder {
   }
   void count_uses();
   void region(const ir::Region& r);
-  /// A condition that only the branch after it mentions is written there.
+  /// A condition used only by the branch that follows is inlined there.
   bool is_condition_of(const ir::Node& n, const ir::Node& next);
   void node(const ir::Node& n);
-  /// Gives a variable that several values share its place, unless it has one.
+  /// Declares a variable shared by several values, unless already declared.
   void declare(ValueId v);
-  /// `changes`: what follows may give the variable another value.
+  /// `changes`: the variable may be reassigned later.
   void assign(ValueId v, Expr x, bool changes = false);
   void copy(ValueId v, ValueId from);
-  /// `targets = sources`, all at once; what is one variable already needs nothing.
+  /// `targets = sources`, in parallel; values in the same variable need no assignment.
   void assign_all(const std::vector<ValueId>& targets, const std::vector<ValueId>& sources);
-  /// What a loop carries begins with `inits`; tensors of the outermost loop are there already.
+  /// Initialises carried variables with `inits`; tensors of the outermost loop are already in place.
   void begin(const ir::Node& n, const std::vector<ValueId>& arguments, const std::vector<ValueId>& inits);
-  /// The region, and then `targets = its yields`, which is no line of the program.
+  /// The region followed by `targets = its yields`, which has no source line.
   void region_giving(const ir::Region& r, const std::vector<ValueId>& targets);
   void for_loop(const ir::Node& n, const ir::For& f);
   void while_loop(const ir::Node& n, const ir::While& w);
@@ -84,59 +84,58 @@ class LoopNestBuilder {
   void check(const ir::Check& c);
 
   // --- Computes: loop_computes.cpp
-  /// A value; `held`: the bool under which there is one (a guard that may hold nowhere), or no variable.
+  // A value; `held`: the bool that tells if there is one (a guard may hold nowhere), or no variable.
   struct Value {
     Expr value;
     ValueId held;
   };
   void compute(const ir::Node& n, const ir::Compute& c);
-  /// Constants are written where they are used.
+  /// Constants are inlined at their uses.
   bool constant(const ir::Node& n, const ir::Compute& c);
   void scalar(const ir::Node& n, const ir::Compute& c, std::size_t k);
   /// `L[i, j] = value`, for every point.
   void tensor(const ir::Node& n, const ir::Compute& c, std::size_t k);
-  /// All values before the first of them is stored.
+  /// Computes all values before storing the first.
   void staged(const ir::Node& n, const ir::Compute& c, std::size_t k);
   void store_point(const ir::Node& n, const ir::Compute& c, std::size_t k, const Value& x);
-  /// The position of a point among those of the statement.
+  /// The position of a point within the statement.
   std::vector<Expr> position(const ir::Compute& c);
-  /// Loops over index variables around what `f` adds; they are numbered behind those of the loops around.
+  /// Loops over index variables around the statements that `f` adds; numbered after those of the enclosing loops.
   void loops(const std::vector<ir::Label>& labels, const std::function<void()>& f);
   void open_labels(const std::vector<ir::Label>& labels);
   void close_labels(std::size_t first);
   [[nodiscard]] nest::For loop_over(const ir::Label& l, int index, Body body);
-  /// Zero, `fill` or the identity: what a value is when nothing is computed.
+  /// Zero, `fill` or the identity: the value if nothing is computed.
   Expr untouched(const ir::Compute& c, ir::Scalar s);
-  /// What `change` adds, under the guard if that selects no points of a reduction.
+  /// The statements added by `change`, under the guard unless it selects points of a reduction.
   void where_selected(const ir::Compute& c, const std::function<void()>& change);
   /// `target = value` or `target = combine(target, value)`, if there is a value.
   void store(const ir::Compute& c, Place target, const Value& x);
-  /// The expression, behind names for what it computes several times.
+  /// The expression, preceded by locals for common subexpressions.
   Expr named(const Expr& e);
   Value computed(const ir::Compute& c, std::size_t k);
   Value reduction(const ir::Compute& c, std::size_t k, ValueId total);
-  /// Memory for the values of all points of the statement, sized.
+  /// A sized buffer for the values of all points of the statement.
   ValueId staging(const ir::Node& n, const ir::Compute& c, std::size_t k);
 
   // --- Lines of tensors: loop_lines.cpp
-  /// Checks in front of the loops what an index variable runs through there.
+  // Hoists subscript checks along an index variable out of the loops.
   void check_ahead(const ir::Node& n, const ir::Compute& c, std::size_t k);
   [[nodiscard]] bool is_checked_ahead(ValueId tensor, std::size_t dimension, const Expr& subscript) const;
-  /// Whether the order of the reduction's steps is free: none can fail, and the operator is associative and
-  /// commutative.
+  /// True if the reduction may be reordered: no step can fail, and the operator is associative and commutative.
   bool reduces_lines(const ir::Compute& c, std::size_t k);
-  /// The reduction over the last index variable, through the runtime's partial results.
+  /// The reduction over the last index variable, using the runtime's partial results.
   void line_reduction(const ir::Compute& c, std::size_t k, ValueId total);
-  /// Whether the expression reads neighbours in memory as the index variable counts.
+  /// True if the expression reads contiguous elements as the index variable increases.
   static bool is_line(const Expr& e, std::int32_t label);
-  /// Sums of many elements at once, the reduction's index variable outside: where lines lie along the result, not along
-  /// the sum.
+  /// Accumulates many elements at once, with the reduction's index variable outermost: if contiguous lines run along
+  /// the result, not along the sum.
   bool accumulates_lines(const ir::Compute& c, std::size_t k);
   void accumulated(const ir::Node& n, const ir::Compute& c, std::size_t k);
-  /// The sum as products of a line and what it is scaled by, or nothing.
+  /// The sum as products of a line and a scale factor, or nothing.
   std::optional<nest::AddProducts> added_products(const ir::Compute& c, const Expr& body, const Place& element);
 
-  /// A subscript that needs no check where it is evaluated.
+  /// A subscript that needs no check at its use.
   struct Checked {
     ValueId tensor;
     std::size_t dimension;
@@ -152,18 +151,18 @@ class LoopNestBuilder {
   LoopNest result_;
   Body top_;
   Body* body_ = &top_;
-  ir::SourceRange place_;                 ///< of statements that are added
-  std::map<ValueId, ValueId> inside_;     ///< variables of the nest, by the loop's
+  ir::SourceRange place_;                 ///< location of added statements
+  std::map<ValueId, ValueId> inside_;     ///< variables of the nest, by value of the loop
   std::map<ValueId, ValueId> captures_;   ///< by host value
   std::map<ValueId, ValueId> operands_;   ///< by tensor or data scalar from outside
-  std::map<std::string, ValueId> views_;  ///< by what they bound
+  std::map<std::string, ValueId> views_;  ///< by bounded subscripts
   std::map<ValueId, Expr> constants_;
-  std::map<ValueId, Expr> inlined_;  ///< conditions written where they are used
+  std::map<ValueId, Expr> inlined_;  ///< conditions inlined at their uses
   std::set<ValueId> declared_;
-  std::vector<Checked> checked_;          ///< of the statement at hand
-  std::vector<int> labels_;               ///< index variables of the loops around, as the nest's
+  std::vector<Checked> checked_;          ///< of the current statement
+  std::vector<int> labels_;               ///< index variables of the enclosing loops, as numbered in the nest
   std::vector<std::string> label_names_;  ///< and in the program
-  std::map<ValueId, int> uses_;           ///< mentions in the loop
+  std::map<ValueId, int> uses_;           ///< number of uses in the loop
 };
 
 }  // namespace tdsl::codegen

@@ -6,7 +6,7 @@ namespace tdsl::codegen {
 
 namespace {
 
-/// Whether stepping the label by one leaves the read where it is or moves it to the next element in memory.
+/// True if incrementing the label leaves the read in place or advances it to the next element in memory.
 bool reads_in_order(const OpTemplate& op, const KernelTemplate& kernel, int label) {
   for (const AccessTemplate& access : op.reads) {
     if (access.compressed) continue;
@@ -72,14 +72,14 @@ LoopOrder loop_order(const OpTemplate& op, const KernelTemplate& kernel) {
     if (reads_in_order(op, kernel, label)) result.in_order.insert(label);
   }
   if (!kernel.scattered.empty()) {
-    // Points meet in the order of the program.
+    // Points are combined in program order.
     result.labels.insert(result.labels.end(), reduce.begin(), reduce.end());
     result.in_order.clear();
     return result;
   }
   const int row = row_label(op);
   if (reduce.empty()) {
-    // A label that leads other output dimensions too (a diagonal) does not run along a row.
+    // A label that also indexes other output dimensions (a diagonal) does not run along a row.
     const auto uses = std::ranges::count_if(op.out, [&](const OutTemplate& o) { return o.label == row; });
     if (row < 0 || uses > 1) result.in_order.clear();
     return result;

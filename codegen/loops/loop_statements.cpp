@@ -10,17 +10,17 @@ namespace tdsl::codegen {
 
 namespace {
 
-/// What a loop carries; its first argument is the index.
+/// The carried values of a loop; its first argument is the index.
 std::vector<ValueId> carried(const std::vector<ValueId>& arguments) { return {arguments.begin() + 1, arguments.end()}; }
 
-/// The expression that is all the node computes, or null.
+/// The only expression that the node computes, or null.
 Expr only_expression(const ir::Node& n) {
   const auto* c = std::get_if<ir::Compute>(&n.op);
   const bool plain = c != nullptr && is_scalar_arithmetic(*c) && !c->guard && !c->base && c->bodies.size() == 1;
   return plain ? c->bodies[0] : Expr();
 }
 
-/// The expression the region consists of, or null.
+/// The expression that the region consists of, or null.
 Expr only_expression(const ir::Region& r) {
   const bool only = r.nodes.size() == 1 && r.nodes[0].results.size() == 1 && r.nodes[0].results[0] == r.yields[0];
   return only ? only_expression(r.nodes[0]) : Expr();
@@ -77,7 +77,7 @@ void LoopNestBuilder::assign_all(const std::vector<ValueId>& targets, const std:
   for (std::size_t k = 0; k < targets.size(); ++k) {
     if (variables_.variable(targets[k]) != variables_.variable(sources[k])) moves.emplace_back(targets[k], sources[k]);
   }
-  // What an earlier assignment overwrites is kept before all of them.
+  // Values overwritten by an earlier assignment are saved first.
   std::vector<Expr> scalars(moves.size());
   std::vector<ValueId> tensors(moves.size());
   for (std::size_t k = 0; k < moves.size(); ++k) {

@@ -13,7 +13,7 @@ using ir::Procedure;
 using ir::ValueId;
 using ProcedureStatements = Procedure::Statements;
 
-/// How often variables are read and assigned.
+/// Counts of a variable's reads and assignments.
 struct Mentions {
   std::map<std::int32_t, int> reads;
   std::map<std::int32_t, int> assignments;
@@ -26,7 +26,7 @@ struct Mentions {
   void add(const ProcedureStatements& list) {
     for (const Procedure::Statement& s : list) add(s);
   }
-  /// Counting is neither, but a mention.
+  /// A count is neither, but still a use.
   void add(const Procedure::Statement& s) {
     ir::match(
         s.op,
@@ -72,7 +72,7 @@ bool mentions_variable(const Part& part, std::int32_t v) {
   return m.contains(v);
 }
 
-/// Whether all mentions are inside one block of the statement, which can declare the variable.
+/// True if all uses are inside one block of the statement, which can declare the variable.
 bool is_inner(const Procedure::Statement& s, std::int32_t v) {
   return ir::match(
       s.op, [](const Procedure::Assign&) { return false; },
@@ -106,7 +106,7 @@ class ProcedureNestBuilder {
     }
     mentions_.add(procedure_.body);
     mentions_.add(procedure_.result);
-    // The result is one more use of what the statements declare.
+    // The result is an additional use of the statements' variables.
     nest_.body = block(procedure_.body, procedure_.result);
     nest_.body.push_back(made(nest::Return{of_nest(procedure_.result)}));
     return std::move(nest_);
@@ -126,7 +126,7 @@ class ProcedureNestBuilder {
     });
   }
 
-  /// Declares what its statements share; the rest is declared where it is assigned first, or further inside.
+  /// Declares variables shared by its statements; others are declared at their first assignment, or further inside.
   Body block(const ProcedureStatements& statements, const Expr& behind = {}) {
     std::map<std::int32_t, std::vector<std::size_t>> places;
     for (std::size_t k = 0; k < statements.size(); ++k) {
@@ -194,14 +194,14 @@ class ProcedureNestBuilder {
   }
 
   void count(const Procedure::Count& c, Body& into) {
-    // A variable that lives on, or is assigned as well, is none that counts.
+    // A variable that is used after the loop, or also assigned, cannot be its counter.
     const bool first = declared_.insert(c.variable).second;
     const bool own = first && !mentions_.assignments.contains(c.variable);
     if (first && !own) into.push_back(made(nest::Var{variable(c.variable), {}}));
     const std::string& name = nest_.variables[static_cast<std::size_t>(c.variable)].name;
     nest::Count loop{
         own ? variable(c.variable) : local(name, ir::Scalar::kI64), of_nest(c.begin), of_nest(c.end), c.step, {}};
-    // The end is evaluated once, whatever the body assigns.
+    // The end is evaluated once, even if the body assigns its variables.
     if (!std::holds_alternative<ir::Constant>(c.end->op)) {
       const ValueId end = local(nest_.variable(loop.local).name + "_end", ir::Scalar::kI64);
       into.push_back(made(nest::Let{end, loop.end}));

@@ -7,8 +7,8 @@
 
 namespace tdsl::codegen {
 
-/// The procedure as the nest of the function `name`: variables are declared as far inside as they are used. It is none
-/// of the user's (`foreign`).
+/// The procedure as the nest of the function `name`: variables are declared in the innermost possible block. Not for
+/// user functions (`foreign`).
 [[nodiscard]] nest::Nest build_nest(const ir::Procedure& procedure, const std::string& name);
 
 }  // namespace tdsl::codegen

@@ -30,7 +30,7 @@ Regions regions_of(const ir::Node& loop) {
   return {{&w.condition, &w.body}, w.inits};
 }
 
-/// Calls `f` on everything that the loop and the nodes in it define and mention.
+/// Calls `f` on everything that the loop and its nodes define and use.
 void for_each_value(const ir::Program& program, const ir::Node& loop, const std::function<void(ValueId)>& defined,
                     const std::function<void(ValueId)>& mentioned) {
   const auto region = [&](const ir::Region& r) {
@@ -48,7 +48,7 @@ void for_each_value(const ir::Program& program, const ir::Node& loop, const std:
   for (const ir::Region* r : regions_of(loop).all) ir::for_each_node(*r, node);
 }
 
-/// Values from outside, in the order of their numbers.
+/// Values from outside, in numerical order.
 std::set<ValueId> outer_values(const ir::Program& program, const ir::Node& loop) {
   std::set<ValueId> defined;
   std::set<ValueId> mentioned;
@@ -88,7 +88,7 @@ class LoopLowering {
   }
 
  private:
-  /// Host integers as polynomials, through what the program computes them from.
+  /// Host integers as polynomials, through their definitions in the program.
   void sizes(LoopStep& step) const {
     std::map<ValueId, Extent> known;
     ir::for_each_node(program_.body, [&](const ir::Node& n) {
@@ -115,7 +115,7 @@ class LoopLowering {
     }
   }
 
-  /// What carries on from an operand; initial values of scalars are operands like others.
+  /// Results initialised from an operand; initial values of scalars are operands like others.
   void results(LoopStep& step) {
     for (std::size_t k = 0; k < regions_.inits.size(); ++k) {
       const ValueId target = loop_.results[k];
@@ -131,7 +131,7 @@ class LoopLowering {
     }
   }
 
-  /// Tensors that are read only, and scalars that are data.
+  /// Read-only tensors, and scalars that are data.
   void operands(LoopStep& step) {
     std::set<ValueId> inits;
     std::set<ValueId> in_body;
@@ -166,7 +166,8 @@ class LoopLowering {
     return f == nullptr ? "while" : "for " + name_of(builder_.program(), f->body.arguments[0]);
   }
 
-  /// Operations of one run of the node. A `while`, and loops and sums whose bounds are data, count as one iteration.
+  /// Operations of one run of the node. A `while`, and loops and sums with data-dependent bounds, count as one
+  /// iteration.
   Extent flops(const ir::Node& n, LoopBounds& bounds) {
     const auto region = [&](const ir::Region& r) {
       Extent sum;
@@ -200,7 +201,7 @@ class LoopLowering {
     return {};
   }
 
-  /// Without what only data tell.
+  /// The part that does not depend on data.
   Extent host_part(const Extent& e) const {
     return e.substitute([&](ValueId v) -> std::optional<Extent> {
       return builder_.is_host(v) ? std::nullopt : std::optional(Extent(1));

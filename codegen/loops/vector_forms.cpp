@@ -6,10 +6,10 @@ namespace tdsl::codegen {
 
 namespace {
 
-/// Calls in both branches of a select that are worth leaving out neither.
+/// Limit on library calls in both branches of a select for computing both.
 constexpr int kMostCalls = 4;
 
-/// Whether every subscript is a label that stays inside the dimension.
+/// True if every subscript is a label that stays within the dimension.
 bool reads_inside(const ir::Read& r, const std::vector<Extent>& shape, const LabelCovers& covers) {
   for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
     const auto* i = std::get_if<ir::IndexRef>(&r.subscripts[d]->op);

@@ -6,25 +6,25 @@
 
 #include "codegen/families/families.h"
 
-// What decides whether compilers make vectors of the loop around an expression (runtime/kernels/vector_math.h).
+// Conditions for compilers to vectorise the loop around an expression (runtime/kernels/vector_math.h).
 
 namespace tdsl::codegen {
 
-/// Whether the function is one of the C++ library, which has a vector form.
+/// True if the function is a C++ library function with a vector version.
 [[nodiscard]] bool is_library_function(ir::UnaryOp op);
-/// How many calls of library functions the expression holds.
+/// Number of library calls in the expression.
 [[nodiscard]] int library_calls(const Expr& e);
 
-/// Whether computing this node, by itself, can stop the run.
+/// True if computing this node can itself stop the run.
 [[nodiscard]] bool may_fail(const ir::ExprNode& node);
 
-/// Whether a label takes only subscripts of a dimension of that extent.
+/// True if all values of a label are valid subscripts of a dimension of that extent.
 using LabelCovers = std::function<bool(std::int32_t label, const Extent& extent)>;
 
-/// Whether both branches may be computed at every point, and one of them taken afterwards: neither can stop the run nor
-/// reads outside a tensor, and one of them calls a library function, for which alone this pays.
+/// True if both branches may be computed at every point and one of them selected afterwards: neither can stop the run
+/// nor reads out of bounds, and one of them calls a library function, without which this does not pay off.
 [[nodiscard]] bool computes_both(const ir::Select& select, const FamilyProgram& program, const LabelCovers& covers);
-/// The dimensions of what a Read reads; null for scalars, which can be read anywhere.
+/// The dimensions of the tensor a Read accesses; null for scalars, which can be read anywhere.
 using ReadShape = std::function<const std::vector<Extent>*(ValueId)>;
 [[nodiscard]] bool computes_both(const ir::Select& select, const ReadShape& shape, const LabelCovers& covers);
 

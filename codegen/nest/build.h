@@ -6,11 +6,11 @@
 #include "codegen/lower/common_parts.h"
 #include "codegen/nest/nest.h"
 
-// What the builders of nests share.
+// Shared by the nest builders.
 
 namespace tdsl::nest {
 
-/// The expression with parts replaced, outer ones first; `replacement` gives null for what stays.
+/// The expression with parts replaced, outer ones first; `replacement` returns null for unchanged parts.
 template <class F>
 [[nodiscard]] Expr with_parts(const Expr& e, const F& replacement, bool subscripts) {
   if (Expr other = replacement(e)) return other;
@@ -20,7 +20,7 @@ template <class F>
   return ir::with_children(e, parts);
 }
 
-/// A value, behind names for what it computes several times.
+/// A value, preceded by locals for its common subexpressions.
 struct Named {
   std::vector<Let> lets;
   Expr value;
@@ -36,7 +36,7 @@ inline ValueId added(Nest& nest, Variable variable) {
 inline ValueId added_local(Nest& nest, std::string name, ir::Scalar type) {
   return added(nest, {Variable::Role::kLocal, std::move(name), {type, {}, {}}});
 }
-/// A scalar variable where it is read.
+/// A read of a scalar variable.
 [[nodiscard]] inline Expr scalar_read(const Nest& nest, ValueId v) {
   return ir::read(nest.variable(v).type.scalar, v, {});
 }

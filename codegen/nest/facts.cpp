@@ -29,14 +29,14 @@ bool mentions(const Place& place, int index) {
   return found;
 }
 
-/// A constant divisor by which division neither fails nor overflows.
+/// A constant divisor for which division neither fails nor overflows.
 bool divides_safely(const ir::Binary& b) {
   const auto* c = std::get_if<ir::Constant>(&b.right->op);
   const auto* value = c == nullptr ? nullptr : std::get_if<std::int64_t>(&c->value);
   return (b.op == ir::BinaryOp::kDiv || b.op == ir::BinaryOp::kRem) && value != nullptr && *value != 0 && *value != -1;
 }
 
-/// Whether an element of a compressed operand is read at the index: in a loop over it, a search.
+/// True if an element of a compressed operand is read at the index; inside a loop over that operand, this is a search.
 bool looks_up(const Nest& nest, int index, const Expr& e) {
   bool found = false;
   ir::for_each_node(e, [&](const ir::ExprNode& n) {
@@ -55,7 +55,7 @@ bool stops(const Nest& nest, const ir::ExprNode& node) {
 
 const std::string kOfTask = "a statement of a task";
 
-/// Why a statement keeps the iterations of the loop around it apart.
+/// Why a statement prevents vectorisation of the enclosing loop.
 std::string obstacle(int index, const Statement& s) {
   const auto carried = [&](const Place& to) {
     return mentions(to, index) ? std::string() : std::string("an element that all iterations write");

@@ -6,29 +6,29 @@
 
 #include "codegen/nest/nest.h"
 
-// What printer, verifier and builder ask about nests.
+// Queries on nests for printer, verifier and builder.
 
 namespace tdsl::nest {
 
 /// Calls `f` for every statement, outer ones first.
 void for_each_statement(const Body& body, const std::function<void(const Statement&)>& f);
-/// Calls `f` for every expression of a statement itself, subscripts included; parts that are missing are left out.
+/// Calls `f` for every expression of the statement itself, including subscripts; missing parts are skipped.
 void for_each_expr(const Statement& statement, const std::function<void(const Expr&)>& f);
 
-/// What the body's expressions read.
+/// The values read by the body's expressions.
 [[nodiscard]] std::set<ValueId> values_read(const Nest& nest);
 
-/// Whether evaluating the expression may stop the run: by arithmetic, a procedure, or a bounded subscript.
+/// True if evaluating the expression may stop the run: by arithmetic, a procedure, or a bounded subscript.
 [[nodiscard]] bool may_stop(const Nest& nest, const Expr& e);
-/// Why the iterations of a loop over this body cannot run together; empty if they can. `index`: the loop's.
+/// Why a loop over this body cannot be vectorised; empty if it can. `index`: the loop's.
 [[nodiscard]] std::string not_simd(const Nest& nest, int index, const Body& body);
 
-/// What local constants stand for.
+/// The definitions of local constants.
 using Definitions = std::map<ValueId, Expr>;
 [[nodiscard]] Definitions definitions_of(const Nest& nest);
-/// The expression without local constants.
+/// The expression with local constants expanded.
 [[nodiscard]] Expr expanded(const Definitions& definitions, const Expr& e);
-/// Whether both branches of a select are computed, so that the loop around it becomes vectors
+/// True if both branches of a select are computed, so that the enclosing loop vectorises
 /// (codegen/loops/vector_forms.h).
 [[nodiscard]] bool takes_both(const Nest& nest, const Definitions& definitions, const ir::Select& select);
 

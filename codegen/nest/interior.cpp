@@ -14,24 +14,24 @@ namespace {
 
 using ir::BinaryOp;
 
-/// Points at an end of a range that count as few.
+/// Limit on the points at an end of a range that count as few.
 constexpr std::int64_t kFew = 64;
-/// No range of an index ends behind it.
+/// Upper bound on the end of every index range.
 constexpr std::int64_t kBeyond = std::int64_t{1} << 62;
 
 /// `index < at`, or the opposite.
 struct Threshold {
   Extent at;
-  bool before = true;      ///< the condition holds before `at`, else from there on
+  bool before = true;      ///< true: the condition holds before `at`; false: from `at` on
   bool saturated = false;  ///< `at` is one past a value that may be the largest integer
 };
 
-/// What a comparison is in the loop.
+/// How a comparison is decided within the loop.
 struct Decision {
   Expr comparison;
-  bool interior = false;  ///< it has the value `expected` inside
+  bool interior = false;  ///< it has the value `expected` in the interior
   bool expected = false;
-  ValueId side;  ///< else the local that has its value, or if not `expected` the opposite
+  ValueId side;  ///< else a local that holds its value, negated if not `expected`
 };
 
 class Splitter {
@@ -52,7 +52,7 @@ class Splitter {
   }
 
  private:
-  // --- Conditions that choose what is read or whether anything is written
+  // --- Conditions that decide which elements are read or whether any is written
 
   void find_conditions(const Statement& s) {
     if (const auto* branch = std::get_if<If>(&s.op)) {
@@ -103,11 +103,11 @@ class Splitter {
     if (!form) return;
     const bool small = stays_small(*left) && stays_small(*right);
     if (form->coefficient == 0) {
-      // The index may stand on both sides.
+      // The index may occur on both sides.
       if (!ir::mentions_label(expanded(definitions_, e), loop_.index)) decide_outside(e, b.op, form->rest, small);
       return;
     }
-    // The index may be compared with any value, without arithmetic.
+    // The index may be compared with any value without arithmetic.
     if (std::abs(form->coefficient) != 1 || !(small || (left->as_value() && right->as_value()))) return;
     const Extent at = form->coefficient == 1 ? Extent(0) - form->rest : form->rest;
     if (b.op == BinaryOp::kEq || b.op == BinaryOp::kNe) {
@@ -117,7 +117,7 @@ class Splitter {
     }
   }
 
-  /// Of `index op at`, or if not `forward` of `at op index`.
+  /// The threshold of `index op at`, or if not `forward` of `at op index`.
   static Threshold threshold(BinaryOp op, bool forward, const Extent& at, bool may_be_large) {
     const bool less = op == BinaryOp::kLt || op == BinaryOp::kLe;
     const bool before = less == forward;
@@ -127,7 +127,7 @@ class Splitter {
     return {past ? at + Extent(1) : at, before, past && may_be_large};
   }
 
-  /// A condition that holds on one side of a place in the index's range.
+  /// A condition that holds on one side of a threshold in the index's range.
   void decide_threshold(const Expr& e, const Threshold& t) {
     const Index& index = nest_.index(loop_.index);
     if (is_few(t.at - index.begin)) {
@@ -161,7 +161,7 @@ class Splitter {
     if (!is_at_most(nest_.index(loop_.index).end, at))
       keep_outermost(to_, at, [](const Extent& a, const Extent& b) { return is_at_most(b, a); });
   }
-  /// Adds a bound unless another one implies it, and drops those that it implies.
+  /// Adds a bound unless another one implies it, and drops those it implies.
   template <class Implied>
   static void keep_outermost(std::vector<Extent>& bounds, const Extent& at, const Implied& implied) {
     if (std::ranges::any_of(bounds, [&](const Extent& known) { return implied(at, known); })) return;
@@ -186,7 +186,7 @@ class Splitter {
     bounds_interior(e, expected);
   }
 
-  /// A condition that the loop's index has no part in: `rest op 0`.
+  /// A condition independent of the loop's index: `rest op 0`.
   void decide_outside(const Expr& e, BinaryOp op, const Extent& rest, bool small) {
     const Expr condition = expanded(definitions_, e);
     if (const std::optional<Outside> outside = outside_of(op, rest)) {
@@ -198,8 +198,8 @@ class Splitter {
       decisions_.push_back({e, false, true, *side});
   }
   struct Outside {
-    bool expected;        ///< the value at all but a few points of a loop around
-    bool always = false;  ///< at all of them
+    bool expected;        ///< the value at all but a few points of an enclosing loop
+    bool always = false;  ///< at all of its points
   };
   [[nodiscard]] std::optional<Outside> outside_of(BinaryOp op, const Extent& rest) const {
     if (op == BinaryOp::kEq || op == BinaryOp::kNe) return Outside{op == BinaryOp::kNe};
@@ -215,7 +215,7 @@ class Splitter {
     return std::nullopt;
   }
 
-  /// Whether the distance is at most kFew, but for tiny ranges.
+  /// True if the distance is at most kFew, except in tiny ranges.
   [[nodiscard]] bool is_few(const Extent& distance) const {
     const auto few = [](const Extent& e) {
       const auto points = e.constant();
@@ -249,13 +249,13 @@ class Splitter {
 
   // --- Arithmetic
 
-  /// Whether it is made of indices and of what the function takes.
+  /// True if it consists of indices and the function's parameters.
   [[nodiscard]] bool is_known(const Extent& e) const {
     return std::ranges::all_of(
         e.values(), [this](ValueId v) { return is_index(v) || nest_.variable(v).role == Variable::Role::kCapture; });
   }
   static bool is_index(ValueId v) { return v.id <= ir::label_value(0).id; }
-  /// Whether sums with another such polynomial do not wrap around.
+  /// True if sums with another such polynomial do not wrap around.
   [[nodiscard]] bool stays_small(const Extent& e) const {
     return ir::is_small_sum(e, [this](const Extent& product) {
       const auto value = product.as_value();
@@ -311,7 +311,7 @@ class Splitter {
     if (b == nullptr || !ir::is_logical(b->op)) return e;
     return ir::binary(b->op, decided(b->left), decided(b->right));
   }
-  /// Its value inside.
+  /// Its value in the interior.
   [[nodiscard]] std::optional<bool> expected_of(const Expr& e) const {
     if (const Decision* d = decision_of(e)) return d->interior ? std::optional(d->expected) : std::nullopt;
     if (const auto* u = std::get_if<ir::Unary>(&e->op); u != nullptr && u->op == ir::UnaryOp::kNot) {
@@ -320,7 +320,7 @@ class Splitter {
     }
     const auto* b = std::get_if<ir::Binary>(&e->op);
     if (b == nullptr || !ir::is_logical(b->op)) return std::nullopt;
-    // What decides alone, and otherwise the value of both.
+    // The operand that decides alone; otherwise both are needed.
     const bool strong = b->op == BinaryOp::kOr;
     const auto left = expected_of(b->left), right = expected_of(b->right);
     if (left == strong || right == strong) return strong;

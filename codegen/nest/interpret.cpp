@@ -164,7 +164,7 @@ class Interpreter {
     const Value next = value(e);
     const Value old = load(v, at);
     const ir::Scalar type = array(v).type;
-    // One expression for each monoid and type.
+    // One expression per monoid and type.
     Expr& both = combinations_[{&with, type}];
     if (!both) both = ir::combined(with, ir::argument(type, 0), ir::argument(type, 1));
     CompiledExpr& c = compiled(both);
@@ -199,7 +199,7 @@ class Interpreter {
     for (const Statement& s : statements) statement(s);
   }
 
-  /// Where what has no place fails.
+  /// Location of failures in expressions without one.
   [[nodiscard]] const ir::SourceRange& here() const { return place_.known() ? place_ : nest_.place; }
 
   void statement(const Statement& s) {
@@ -219,7 +219,7 @@ class Interpreter {
         },
         [&](const Store& w) {
           Value x = value(w.value);
-          // What is 0 is not stored, whatever its sign.
+          // Zeros of either sign are not stored.
           if (nest_.variable(w.to.variable).compressed && x.real.value == 0) x.real.value = 0;
           store(w.to.variable, position(w.to), x);
         },
@@ -273,7 +273,7 @@ class Interpreter {
          [&] { each(p.along, interval(p.line), [&] { update(p.to.variable, position(p.to), with, product); }); });
   }
 
-  /// The first of the best ones, or the first nan.
+  /// Keeps the first of the best values, or the first nan.
   void offer(const Offer& o) {
     const Value x = value(o.value);
     const double number = ir::is_float(o.value->type) ? x.real.value : static_cast<double>(x.whole.value);
@@ -368,7 +368,7 @@ class Interpreter {
       if (all ? std::all_of(s.fibres.begin(), last, holds) : std::any_of(s.fibres.begin(), last, holds)) body(f.body);
     });
   }
-  /// Whether something is stored of the fibre's operand below the indices.
+  /// True if the fibre's operand stores an element below the indices.
   [[nodiscard]] bool holds_something(const Fibre& fibre, int index) {
     const ir::Array& a = array(fibre.operand);
     std::size_t first = 0, count = 1;
@@ -432,7 +432,7 @@ class Interpreter {
     });
   }
 
-  /// Row, column, and then the indices along which it reduces.
+  /// Row, column, and then the reduced indices.
   void blocked(const BlockedReduction& b, std::size_t depth) {
     if (depth < b.along.size() + 2) {
       const int index = depth == 0 ? b.row : depth == 1 ? b.column : b.along[depth - 2];
@@ -450,8 +450,8 @@ class Interpreter {
   std::vector<std::int64_t> indices_;
   std::vector<Interval> intervals_;
   ValueId result_;
-  ir::Array returned_;              ///< by a function
-  std::map<ValueId, double> best_;  ///< of positions
+  ir::Array returned_;              ///< return value of a function
+  std::map<ValueId, double> best_;  ///< best value so far, by position variable
   std::map<const AddProducts*, Expr> products_;
   std::uint64_t seed_ = 0;
   ir::SourceRange place_;  ///< of the last statement that has one

@@ -8,12 +8,12 @@
 #include "ir/analysis/stored_walk.h"
 #include "ir/graph/graph.h"
 
-// Loop nests: what a task does, as typed imperative statements. A nest is built from the operation
-// (codegen/loops/kernel_nest.h), verified, printed as C++, and interpreted in tests. The task gives an interval for
-// each of the nest's first indices, the operands' elements in its boxes, and the results' tiles.
+// Loop nests: the body of a task as typed imperative statements. A nest is built from the operation
+// (codegen/loops/kernel_nest.h), verified, printed as C++, and interpreted in tests. The task supplies an interval for
+// each of the nest's leading indices, the operands' elements in its boxes, and the results' tiles.
 //
 // Expressions are those of the index graph: `IndexRef` k is index k of the nest, `Read` of value k its variable k;
-// extents mention variables, too.
+// extents also refer to variables.
 
 namespace tdsl::nest {
 
@@ -21,7 +21,7 @@ using ir::Expr;
 using ir::Extent;
 using ir::ValueId;
 
-/// A subscript that is compared with the dimension wherever it is evaluated; outside, the run stops.
+/// A subscript that is checked against the dimension wherever it is evaluated; if it is out of bounds, the run stops.
 struct Bound {
   int dimension = 0;
   Extent extent;
@@ -29,47 +29,46 @@ struct Bound {
   ir::SourceRange place;
 };
 
-/// What expressions read and statements write.
+/// A location that expressions read and statements write.
 struct Variable {
   enum class Role : std::uint8_t {
-    kCapture,    ///< a scalar that the function takes, the same in all tasks
-    kParameter,  ///< a scalar that a function of scalars takes and may change
-    kOperand,    ///< elements that tasks read
-    kResult,     ///< elements that tasks write
+    kCapture,    ///< a scalar parameter of the function, the same in all tasks
+    kParameter,  ///< a parameter of a scalar function, which may modify it
+    kOperand,    ///< elements read by tasks
+    kResult,     ///< elements written by tasks
     kLocal,      ///< a scalar inside the function, or a tensor that lives as long as the task
-    kView,       ///< another variable's elements, with subscripts that are bounded
-    kPosition,   ///< where the best of offered values lies
+    kView,       ///< an alias of another variable's elements with bounded subscripts
+    kPosition,   ///< the position of the best offered value
   } role = Role::kLocal;
   std::string name;
   ir::Type type;
-  int number = 0;  ///< of the operand; reads that are bounded differently are variables of the same operand
-  std::vector<Bound> bounds{};   ///< of an operand, by dimension
-  std::vector<Extent> origin{};  ///< of a result: the subscripts of its first element; none: zeros
-  bool continued = false;        ///< a result whose elements have values before the nest runs
-  std::optional<ValueId> of{};   ///< of a view: the variable
-  bool resized = false;          ///< a local tensor that has no extents before it is given some
-  bool compressed =
-      false;  ///< an operand or a result of rank 2 whose blocks hold stored elements only; what is not stored is 0
-  bool size = false;  ///< a capture: an integer of which sums and differences of a few do not wrap around, in tasks
-                      ///< that have points
-  /// A capture in the range of an index: near its begin, or near its end, but where the range is tiny.
+  int number = 0;  ///< of the operand; reads with different bounds are different variables of the same operand
+  std::vector<Bound> bounds{};   ///< for an operand, by dimension
+  std::vector<Extent> origin{};  ///< for a result: the subscripts of its first element; empty: zeros
+  bool continued = false;        ///< a result whose elements are initialised before the nest runs
+  std::optional<ValueId> of{};   ///< for a view: the viewed variable
+  bool resized = false;          ///< a local tensor whose extents are set by a Resize
+  bool compressed = false;  ///< an operand or result of rank 2 whose blocks hold only stored elements; all others are 0
+  bool size = false;  ///< a capture: an integer for which sums and differences of a few such values do not overflow, in
+                      ///< tasks with points
+  /// A capture within the range of an index: near its begin, or near its end, except for tiny ranges.
   enum class Turn : std::uint8_t { kNone, kFew, kAllButFew } turn = Turn::kNone;
 };
 
-/// An index variable. Those of the task come first, with the range over which all tasks together run.
+/// An index variable. Those of the task come first, with their range over all tasks.
 struct Index {
   std::string name;
-  bool of_task = true;  ///< else it is a subscript that a Check computes
+  bool of_task = true;  ///< false: a subscript computed by a Check
   Extent begin;
   Extent end;
 };
 
 /// The task's interval of the index, or a part of it.
 struct TaskRange {
-  std::optional<ValueId> begin;  ///< an integer local instead of where the task's interval begins
+  std::optional<ValueId> begin;  ///< an integer local that replaces the begin of the task's interval
   std::optional<ValueId> end;
 };
-/// `0..%1`: what a loop runs over in tasks that read tensors whole.
+/// `0..%1`: the range of a loop in tasks that read whole tensors.
 struct Range {
   Extent begin;
   Extent end;
@@ -79,26 +78,26 @@ struct Place {
   ValueId variable;
   std::vector<Expr> subscripts;
 };
-/// `%1[i, *]`: one level of a compressed operand, at indices that run around it. `%1[*]`: its outermost.
+/// `%1[i, *]`: one level of a compressed operand, at the indices of enclosing loops. `%1[*]`: its outermost level.
 struct Fibre {
   ValueId operand;
   std::vector<int> outer;
   friend bool operator==(const Fibre&, const Fibre&) = default;
 };
-/// `stored %1[i, *] or %2[i, *] ahead %3[j]`: subscripts in the task's interval of the index below which one of the
-/// operands holds something, ascending; at least all below which something is not 0. `and`: below which all of them do;
-/// `with`: below which the first does. In it a read of the operands at the indices of all their levels is the element's
-/// value, 0 where one has none; other reads of compressed operands are lookups. Of several operands all levels are
-/// walked together.
+/// `stored %1[i, *] or %2[i, *] ahead %3[j]`: subscripts in the task's interval of the index at which one of the
+/// operands stores something, ascending; at least all those with a nonzero element. `and`: at which all of them do;
+/// `with`: at which the first does. Within the loop, a read of the operands at the indices of all their levels is the
+/// element's value, 0 if not stored; other reads of compressed operands are lookups. Several operands are co-iterated
+/// over all levels.
 struct Stored {
   std::vector<Fibre> fibres;
   ir::StoredLoop::Meet meet = ir::StoredLoop::Meet::kAny;
-  std::vector<Place> ahead{};  ///< of one operand: elements, or of a compressed operand what lies at its outermost
-                               ///< index, to be fetched before the loop gets to their index
+  std::vector<Place> ahead{};  ///< for a single operand: elements, or the contents at the outermost index of a
+                               ///< compressed operand, to prefetch before the loop reaches their index
 };
 /// `or`, `and`, `with`.
 [[nodiscard]] std::string_view name_of(ir::StoredLoop::Meet meet);
-/// What a loop runs over.
+/// The iteration space of a loop.
 using Walk = std::variant<TaskRange, Range, Stored>;
 
 struct Statement;
@@ -106,22 +105,22 @@ using Body = std::vector<Statement>;
 
 /// How the iterations of a loop may run.
 enum class Order : std::uint8_t { kSerial, kSimd };
-/// `side %7 until sub(%0, %1)`: a boolean local that is true before the index gets there. `side %7 if ge(i, %1)`: one
-/// that is the same in all iterations.
+/// `side %7 until sub(%0, %1)`: a boolean local that is true before the index reaches the bound. `side %7 if ge(i,
+/// %1)`: one that is loop-invariant.
 struct Side {
   ValueId local;
   Expr until;
   Expr condition;  ///< either this or `until`
 };
-/// Parts of a loop's range in which boolean locals are constant, so that what depends on them is chosen when the loop
-/// is compiled.
+/// Parts of a loop's range in which boolean locals are constant, so that code depending on them is specialised at
+/// compile time.
 struct Parts {
   std::vector<Side> sides;
-  /// `inside %8 from 1 to sub(%0, 1) where ge(i, 1)`: a local that is true but for some iterations at the ends, which
-  /// run one by one. `from` and `to` may stand several times.
+  /// `inside %8 from 1 to sub(%0, 1) where ge(i, 1)`: a local that is true except for some iterations at the ends,
+  /// which are not vectorised. `from` and `to` may be repeated.
   std::optional<ValueId> inside;
   std::vector<Expr> from, to;
-  Expr where;  ///< nothing is inside where it does not hold; may be null
+  Expr where;  ///< there is no interior unless it holds; may be null
 };
 /// `for i over task simd { … }`
 struct For {
@@ -136,14 +135,14 @@ struct Let {
   ValueId local;
   Expr value;
 };
-/// `start %5 from %2[i] fresh 0.0`: a local that changes. It begins as the element, or in the first task of a result's
-/// tile as the value.
+/// `start %5 from %2[i] fresh 0.0`: a mutable local. It is initialised to the element, or in the first task of a
+/// result's tile to the value.
 struct Start {
   ValueId local;
   Place from;
-  Expr fresh;  ///< null: as the element in any case
+  Expr fresh;  ///< null: always initialised to the element
 };
-/// `narrow %6 = begin of k over task by %1[i]`: where a loop begins (ends) that observes `value <= k` (`k < value`).
+/// `narrow %6 = begin of k over task by %1[i]`: the begin (end) of a loop subject to `value <= k` (`k < value`).
 struct Narrow {
   ValueId local;
   int index = 0;
@@ -151,21 +150,21 @@ struct Narrow {
   bool begins = false;
   Expr value;
   bool past = false;  ///< one past the value
-  bool safe = true;   ///< the value may be computed where there is nothing to loop over
+  bool safe = true;   ///< the value may be computed even if the loop is empty
 };
-/// `check at0 = %3[i] in %0 "p[i]` of `x"`: the index is the value from here on; outside of 0..extent the run stops.
+/// `check at0 = %3[i] in %0 "p[i]` of `x"`: sets the index to the value; if it is outside 0..extent, the run stops.
 struct Check {
   int index = 0;
   Expr value;
   Bound bound;
 };
-/// `var %5 = 0.0`: a local that changes; without a value it begins as zero.
+/// `var %5 = 0.0`: a mutable local; without a value it is zero.
 struct Var {
   ValueId local;
   Expr value;  ///< may be null
 };
-/// `count %5 from 0 to %1 by 2 { … }`: the local is a constant of every iteration. Bounds are evaluated once, and the
-/// end is not reached.
+/// `count %5 from 0 to %1 by 2 { … }`: the local is constant within an iteration. Bounds are evaluated once; the end is
+/// exclusive.
 struct Count {
   ValueId local;
   Expr begin;
@@ -173,18 +172,18 @@ struct Count {
   std::int64_t step = 1;  ///< not 0
   Body body;
 };
-/// `repeat { … } while e { … }`: the first block runs, then, where the condition holds, the second, and all again.
+/// `repeat { … } while e { … }`: repeats the first block and then, while the condition holds, the second.
 struct While {
   Body before;
   Expr condition;
   Body body;
 };
-/// `require e "text"`: stops the run where the condition does not hold.
+/// `require e "text"`: stops the run unless the condition holds.
 struct Require {
   Expr condition;
   std::string message;
 };
-/// `return e`: the value of a function of scalars; its last statement.
+/// `return e`: the value of a scalar function; its last statement.
 struct Return {
   Expr value;
 };
@@ -199,16 +198,16 @@ struct Update {
   ir::Monoid with;
   Expr value;
 };
-/// `if nonempty [0..%1] { … }`: whether the ranges hold something.
+/// `if nonempty [0..%1] { … }`: true if the ranges are nonempty.
 struct Nonempty {
   std::vector<Range> ranges;
 };
-/// `if points k, l { … }`: whether the task's intervals hold something.
+/// `if points k, l { … }`: true if the task's intervals are nonempty.
 struct HasPoints {
   std::vector<int> indices;
 };
-/// `if mine g, at0 of 0 { … }`: whether computed indices lie in the task's interval, or in a dimension of the result's
-/// tile.
+/// `if mine g, at0 of 0 { … }`: true if computed indices are within the task's interval, or within a dimension of the
+/// result's tile.
 struct IsMine {
   struct Member {
     int index = 0;
@@ -221,7 +220,7 @@ struct If {
   Body body;
   Body otherwise{};
 };
-/// `lanes sum %5 along k over task { let … yield %1[k] }`: a sum or product along one index into a local, through the
+/// `lanes sum %5 along k over task { let … yield %1[k] }`: a sum or product along one index into a local, using the
 /// runtime's partial results (rt::lanes).
 struct LineReduction {
   ValueId local;
@@ -231,8 +230,8 @@ struct LineReduction {
   std::vector<Let> lets;
   Expr value;
 };
-/// A reduction into a block of rows and columns that stays in registers (rt::blocked_reduction). x values do not depend
-/// on the column, y values do not on the row. Of a sum of products, products are added without a rounding in between.
+/// A reduction into a block of rows and columns held in registers (rt::blocked_reduction). x values do not depend on
+/// the column, y values do not on the row. A sum of products may use fused multiply-adds.
 struct BlockedReduction {
   Place to;
   int row = 0;
@@ -240,34 +239,34 @@ struct BlockedReduction {
   std::vector<int> along;
   std::vector<Let> x, y;
   ir::Monoid with;
-  Expr value;            ///< of locals
-  Expr guard;            ///< of locals; may be null
-  bool numbers = false;  ///< a minimum or maximum that is no nan where no x or y is nan or inf
+  Expr value;            ///< in terms of locals
+  Expr guard;            ///< in terms of locals; may be null
+  bool numbers = false;  ///< a minimum or maximum that is not nan if no x or y is nan or inf
 };
-// --- Of tasks that read tensors whole, and change them
+// --- Statements of tasks that read and modify whole tensors
 
-/// `copy %3 to %5`: all elements, into other memory of the same extents.
+/// `copy %3 to %5`: copies all elements to another tensor with the same extents.
 struct Copy {
   ValueId from;
   ValueId to;
 };
-/// `keep %6 = %3`: a copy that is a tensor of its own.
+/// `keep %6 = %3`: a copy as a separate tensor.
 struct Keep {
   ValueId local;
   ValueId from;
 };
-/// `resize %5`: the local tensor gets the extents that its type has here; its elements are anything.
+/// `resize %5`: sets the local tensor's extents to those of its type at this point; its elements are unspecified.
 struct Resize {
   ValueId local;
 };
-/// `inside first + k * 2, k in 0..n, of dimension 1 of %3 "what"`: stops the run at the first subscript on the line
-/// that is outside.
+/// `inside first + k * 2, k in 0..n, of dimension 1 of %3 "what"`: stops the run at the first subscript of the line
+/// that is out of bounds.
 struct CheckLine {
   ValueId tensor;
   Extent first;
   std::int64_t step = 1;
   Extent count;
-  Bound bound;  ///< the dimension, and what messages say
+  Bound bound;  ///< the dimension, and the text for messages
 };
 /// `lines sum %5 along k in 0..n { yield %1[k] }`: a reduction along one index into a local, by the rules of
 /// runtime/kernels/rows.h.
@@ -277,10 +276,10 @@ struct RowReduction {
   int index = 0;
   Range over;
   Expr value;
-  bool dot = false;  ///< a sum of products of two lines without gaps
+  bool dot = false;  ///< a dot product of two contiguous lines
 };
-/// `products %5[j] along k in 0..n line j in 0..m { scale … yield … }`: to[j] += scale(k) * value(k, j), k by k; lines
-/// have no gaps.
+/// `products %5[j] along k in 0..n line j in 0..m { scale … yield … }`: to[j] += scale(k) * value(k, j) for one k after
+/// the other; lines are contiguous.
 struct AddProducts {
   Place to;
   int index = 0;
@@ -290,26 +289,26 @@ struct AddProducts {
   Expr scale;
   Expr value;
 };
-/// `locate argmin %5 of f64`: nothing has been offered yet, and the position is -1.
+/// `locate argmin %5 of f64`: resets the position to -1, with no value offered yet.
 struct Locate {
   ValueId local;
   ir::Monoid::Kind kind = ir::Monoid::Kind::kArgMin;
   ir::Scalar of = ir::Scalar::kF64;
 };
-/// `offer %5 e at k`: the position is the index if the value is better than those before.
+/// `offer %5 e at k`: sets the position to the index if the value is better than all previous ones.
 struct Offer {
   ValueId local;
   Expr value;
   int index = 0;
 };
-/// `draw %5 uniform 7 [%1]`: a constant, the random number of a call site and of iterations.
+/// `draw %5 uniform 7 [%1]`: a constant, the random number of a call site and iterations.
 struct Draw {
   ValueId local;
   ir::Random::Kind kind = ir::Random::Kind::kUniform;
   std::uint64_t site = 0;
   std::vector<Expr> iterations;
 };
-/// `sizes %0 equal %1 "text"`: stops the run where, under the guard, the relation does not hold.
+/// `sizes %0 equal %1 "text"`: stops the run if, under the guard, the relation does not hold.
 struct RequireSizes {
   ir::Check::Relation relation = ir::Check::Relation::kEqual;
   Extent left;
@@ -318,7 +317,7 @@ struct RequireSizes {
   std::string message;
 };
 
-/// `fill %2 0.0`: all elements of the result's tile.
+/// `fill %2 0.0`: sets all elements of the result's tile.
 struct Fill {
   ValueId result;
   Expr value;
@@ -329,14 +328,14 @@ struct Statement {
                While, Require, Return, Copy, Keep, Resize, CheckLine, RowReduction, AddProducts, Locate, Offer, Draw,
                RequireSizes>
       op;
-  ir::SourceRange place{};  ///< of failures in expressions without a place
+  ir::SourceRange place{};  ///< location of failures in expressions without one
 };
 
-/// What the nest becomes.
+/// The kind of function that the nest becomes.
 enum class Form : std::uint8_t {
-  kKernel,    ///< what a task does: failures are collected, and the run stops when the task has ended
-  kFunction,  ///< a function of scalars that gives a scalar: what fails stops the run at once
-  kTask,      ///< what one task does on whole tensors, in any number of statements: what fails stops the run at once
+  kKernel,    ///< a task body: failures are collected, and the run stops after the task
+  kFunction,  ///< a function of scalars that returns a scalar: a failure stops the run at once
+  kTask,      ///< the body of one task on whole tensors, with any number of statements: a failure stops the run at once
 };
 
 struct Nest {
@@ -347,10 +346,10 @@ struct Nest {
   Body body;
   Form form = Form::kKernel;
   bool only_hit = false;    ///< the body runs only in tasks that write an element of their tile
-  ir::SourceRange place{};  ///< of failures without a place
+  ir::SourceRange place{};  ///< location of failures without one
 
   [[nodiscard]] const Variable& variable(ValueId v) const { return variables[static_cast<std::size_t>(v.id)]; }
-  /// The variable that a view shows, else the variable itself.
+  /// The variable viewed by a view, else the variable itself.
   [[nodiscard]] ValueId viewed(ValueId v) const { return variable(v).of.value_or(v); }
   [[nodiscard]] const Index& index(int k) const { return indices[static_cast<std::size_t>(k)]; }
 };

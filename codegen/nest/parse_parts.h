@@ -10,7 +10,7 @@
 
 namespace tdsl::nest {
 
-/// Reads what nests are made of, without blocks.
+/// Parses the parts of nests other than blocks.
 class PartParser : protected ir::ExprParser {
  protected:
   explicit PartParser(std::string_view text) : ExprParser(text) {}
@@ -26,11 +26,11 @@ class PartParser : protected ir::ExprParser {
   ValueId known_value();
   Place place();
   TaskRange task_range();
-  /// Behind `over`.
+  /// After `over`.
   Walk walk();
   bool more_fibres(Stored& stored);
   Range extents();
-  /// Behind the word.
+  /// After the keyword.
   Let let();
   Expr yield();
 

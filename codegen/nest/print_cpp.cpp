@@ -25,7 +25,7 @@ Printer::Printer(const Nest& nest, const codegen::ExprEmitter::ProcedureName& pr
   expr_.set_procedures(procedures);
   if (nest.form == Form::kKernel)
     expr_.use_vector_math([this](const ir::Select& s) { return takes_both(nest_, definitions_, s); });
-  // The bits are those of the same statements as operations.
+  // Bitwise equal to the same statements as operations.
   if (nest.form == Form::kTask) expr_.use_vector_math([](const ir::Select&) { return false; });
 }
 
@@ -90,7 +90,7 @@ PrintedNest Printer::function() {
 PrintedNest Printer::task(const SourceLine& source_line) {
   source_line_ = source_line;
   last_line_ = nest_.place.line;
-  // Of tensors that are called alike, results have the name.
+  // If tensors have the same name, results keep it.
   for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
     if (nest_.variables[k].role == Role::kResult && nest_.variables[k].type.rank() > 0)
       static_cast<void>(local_name({static_cast<std::int32_t>(k)}));
@@ -122,7 +122,7 @@ std::vector<std::string> Printer::claim_names() {
   for (const Variable& v : nest_.variables) {
     if (v.role == Role::kCapture) static_cast<void>(table_.claim(v.name));
   }
-  // Loops of tasks follow each other, and their indices have the same names.
+  // Loops of a task follow each other and reuse index names.
   const bool task = nest_.form == Form::kTask;
   if (task) static_cast<void>(table_.claim("seed"));
   std::vector<std::string> names;

@@ -12,10 +12,10 @@ using Role = Variable::Role;
 
 namespace {
 
-/// Whether the loop is over the whole interval of the task.
+/// True if the loop covers the whole interval of the task.
 bool is_whole(const TaskRange& range) { return !range.begin && !range.end; }
 
-/// What is inside of loops over indices `next` and so on, in order. A loop of vectors sets `vectors`.
+/// The body inside loops over indices `next` and so on, in order. A vector loop sets `vectors`.
 const Body* inside_loops(const Body& body, int& next, bool& vectors) {
   const For* f = body.size() == 1 ? std::get_if<For>(&body.front().op) : nullptr;
   if (f == nullptr) return &body;
@@ -26,7 +26,7 @@ const Body* inside_loops(const Body& body, int& next, bool& vectors) {
   return inside_loops(f->body, next, vectors);
 }
 
-/// Splits names off the one statement behind them.
+/// Separates leading lets from the single statement after them.
 const Statement* behind_lets(const Body& body, std::vector<Let>& lets) {
   for (std::size_t k = 0; k + 1 < body.size(); ++k) {
     const auto* let = std::get_if<Let>(&body[k].op);
@@ -36,7 +36,7 @@ const Statement* behind_lets(const Body& body, std::vector<Let>& lets) {
   return body.empty() ? nullptr : &body.back();
 }
 
-/// `total += …` inside of further loops.
+/// `total += …` inside further loops.
 std::optional<Point> sum_of(const Statement& s, int& next) {
   bool vectors = false;
   const Body one{s};

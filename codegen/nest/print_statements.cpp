@@ -222,7 +222,7 @@ Statements Printer::start(const Start& s) {
 std::string Printer::narrow(const Narrow& n) {
   const auto [begin, end] = bounds(n.index, n.within);
   std::string value = expr_.text(n.value);
-  // The largest integer has none past it.
+  // Avoids overflow for the largest integer.
   if (n.past) value = fmt::format("std::min<Index>({}, {} - 1) + 1", value, end);
   const std::string& side = n.begins ? begin : end;
   std::string text = fmt::format("std::{}<Index>({}, {})", n.begins ? "max" : "min", side, value);
@@ -279,7 +279,7 @@ Statements Printer::blocked(const BlockedReduction& b) {
   blocks.column = b.column;
   blocks.reduce = b.along;
   blocks.numbers = b.numbers;
-  // Of every value its expression, and the places where it stands.
+  // The expression of every value, and its locations.
   const auto values = [&](const std::vector<Let>& lets) {
     codegen::Blocking::Values result;
     for (const Let& let : lets) {

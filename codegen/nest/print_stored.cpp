@@ -24,13 +24,13 @@ bool is_index(const Expr& e, int index) {
   return label != nullptr && label->label == index;
 }
 
-/// A level of an operand that a loop over the index walks.
+/// A level of an operand that a loop over the index iterates over.
 struct OpenFibre {
   int number = 0;
   std::vector<int> outer;
   int index = 0;
 
-  /// Whether the subscripts are those of the element where the walk is.
+  /// True if the subscripts are those of the current element.
   [[nodiscard]] bool is_element(const std::vector<Expr>& subscripts) const {
     if (subscripts.size() != outer.size() + 1) return false;
     for (std::size_t d = 0; d < outer.size(); ++d) {
@@ -38,14 +38,14 @@ struct OpenFibre {
     }
     return is_index(subscripts.back(), index);
   }
-  /// Whether the fibre lies below the element of this one where its walk is.
+  /// True if the fibre is below this fibre's current element.
   [[nodiscard]] bool is_above(const OpenFibre& below) const {
     return number == below.number && below.outer.size() == outer.size() + 1 && below.outer.back() == index &&
            std::equal(outer.begin(), outer.end(), below.outer.begin());
   }
 };
 
-/// Whether a body needs an index by name, other than to say which element of a walked operand is meant.
+/// True if a body uses an index by name, other than to select the current element of an operand being iterated over.
 class Mentions {
  public:
   Mentions(const Nest& nest, std::vector<OpenFibre> open) : nest_(nest), open_(std::move(open)) {}
@@ -103,7 +103,7 @@ bool updates_result(const Nest& nest, const Body& body) {
   return found;
 }
 
-/// What the loop over the index walks, if it walks one level.
+/// The single level that the loop over the index iterates over, if any.
 const Fibre* found_walk(const Body& body, int index) {
   const Fibre* found = nullptr;
   for_each_statement(body, [&](const Statement& s) {
@@ -119,15 +119,15 @@ bool mentions(const Expr& e, int index) {
          std::ranges::any_of(ir::children(*e), [&](const Expr& part) { return mentions(part, index); });
 }
 
-/// Whether computing it once more costs nothing: elements and their products.
+/// True if recomputing it is free: elements and their products.
 bool is_light(const Expr& e) {
   const bool part = std::holds_alternative<ir::Binary>(e->op) || std::holds_alternative<ir::Read>(e->op) ||
                     std::holds_alternative<ir::Constant>(e->op) || std::holds_alternative<ir::IndexRef>(e->op);
   return part && std::ranges::all_of(ir::children(*e), is_light);
 }
 
-/// What a loop over elements adds to a row of a dense result, which stays meanwhile: a loop along the row, and in it
-/// the one sum.
+/// A sum over stored elements into a row of a dense result, which stays in cache: a loop along the row that contains
+/// only the sum.
 struct RowSum {
   const For* along = nullptr;
   const Update* update = nullptr;
@@ -154,7 +154,7 @@ std::optional<RowSum> row_sum(const Nest& nest, const For& f, const Stored& over
   return RowSum{along, update};
 }
 
-/// `a` of A, else `value`.
+/// `a` for A, else `value`.
 std::string element_name(const std::string& tensor) {
   if (tensor.size() != 1 || std::isupper(static_cast<unsigned char>(tensor.front())) == 0) return "value";
   return std::string(1, static_cast<char>(std::tolower(static_cast<unsigned char>(tensor.front()))));
@@ -182,7 +182,7 @@ std::string Printer::stored_element(const ir::ExprNode& node, const std::vector<
   return fmt::format("{}({})", row, subscripts.back());
 }
 
-/// Whether the row of a matrix stays while a loop in between runs, in which it is looked up.
+/// True if the row of a matrix stays fixed while an inner loop looks up elements in it.
 bool Printer::stays(const std::vector<Expr>& subscripts) const {
   if (subscripts.size() != 2) return false;
   const auto depth_of = [&](const Expr& e) {
@@ -196,7 +196,7 @@ bool Printer::stays(const std::vector<Expr>& subscripts) const {
                      [&](const Walked& walk) { return walk.index != walks_[row].index; });
 }
 
-/// Where an index begins, rows are marked in which further loops look elements up.
+/// At the begin of an index, marks rows in which inner loops look up elements.
 void Printer::add_marks(const For& f, Statements& body) const {
   for (const auto& [key, name] : marked_) {
     if (key.second == f.index)
@@ -204,7 +204,7 @@ void Printer::add_marks(const For& f, Statements& body) const {
   }
 }
 
-/// Whether the body needs the loop's index by name.
+/// True if the body uses the loop's index by name.
 bool Printer::mentions_index(const For& f) const {
   std::vector<OpenFibre> open;
   for (const Walked& walk : walks_) open.push_back({walk.number, walk.outer, walk.index});
@@ -217,7 +217,7 @@ Statements Printer::stored(const For& f, const Stored& over) {
   return fibre.outer.size() + 1 == rank ? stored_row(f, over) : stored_rows(f, over);
 }
 
-/// Whether the loop runs over all rows of a compressed result.
+/// True if the loop covers all rows of a compressed result.
 bool Printer::runs_over_rows(const For& f) const {
   if (nest_.form != Form::kKernel || !result().compressed || !std::holds_alternative<TaskRange>(f.over)) return false;
   return std::ranges::any_of(nest_.body, [&](const Statement& s) { return std::get_if<For>(&s.op) == &f; });
@@ -236,8 +236,8 @@ std::string Printer::rows_text(const Stored& over) {
                      fmt::join(tensors, ", "));
 }
 
-/// A level with others below: `A.rows(range_i, [&](const auto& row)` of a matrix, `A.walk(range_i, [&](const auto&
-/// row)` and `row.walk([&](const auto& fibre)` of what has more dimensions.
+/// A level with others below: `A.rows(range_i, [&](const auto& row)` for a matrix, `A.walk(range_i, [&](const auto&
+/// row)` and `row.walk([&](const auto& fibre)` for more dimensions.
 Statements Printer::stored_rows(const For& f, const Stored& over) {
   const Fibre& fibre = over.fibres.front();
   const bool outermost = fibre.outer.empty();
@@ -319,7 +319,7 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
                 std::move(loop), "});")};
 }
 
-/// The row where a walk over rows is, or any row: `B_row(k)`.
+/// The current row of an iteration over rows, or any row: `B_row(k)`.
 std::string Printer::row_text(const Fibre& fibre) {
   const Variable& operand = nest_.variable(fibre.operand);
   const auto above = std::ranges::find_if(walks_, [&](const Walked& walk) {
@@ -331,7 +331,7 @@ std::string Printer::row_text(const Fibre& fibre) {
   return fmt::format("{}({})", finder(operand.number, row), index_name(row));
 }
 
-/// What gives rows of an operand at an index in any order.
+/// The finder for rows of an operand at an index in any order.
 const std::string& Printer::finder(int number, int outer) {
   std::string& name = finders_[{number, outer}];
   if (name.empty()) name = table_.claim(view_name(operand(number)) + "_rows");
@@ -356,7 +356,7 @@ Statements Printer::accumulated_row(const For& f, Statements body) {
       std::move(body), "});")};
 }
 
-/// `[&](Index j) { rt::fetch_ahead(x(j)); }, `; of rows `rt::rows_ahead<double>(range_f.size()), [&](Index j) {
+/// `[&](Index j) { rt::fetch_ahead(x(j)); }, `; for rows `rt::rows_ahead<double>(range_f.size()), [&](Index j) {
 /// rt::fetch_ahead(&B(j, range_f.lo), range_f.size()); }, `
 std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::string& j) {
   std::string text, distance;
@@ -384,7 +384,7 @@ std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::stri
   return text.empty() ? text : fmt::format("{}[&](Index {}) {{ {}}}, ", distance, j, text);
 }
 
-/// Of a compressed result: from its tile's tensor's first element.
+/// For a compressed result: relative to the first element of its tile's tensor.
 std::string Printer::put_subscript(std::size_t dimension, const std::string& index) {
   const std::vector<Extent>& origin = result().origin;
   if (dimension >= origin.size() || origin[dimension] == Extent(0)) return index;

@@ -6,11 +6,11 @@
 #include "codegen/nest/nest.h"
 #include "codegen/print/emit_expr.h"
 
-// How statements of tasks on whole tensors call the runtime (runtime/kernels/elements.h, rows.h).
+// Runtime calls for statements of tasks on whole tensors (runtime/kernels/elements.h, rows.h).
 
 namespace tdsl::nest {
 
-/// What the parts of a statement are in C++.
+/// C++ spellings of a statement's parts.
 struct Spelling {
   const Nest& nest;
   codegen::ExprEmitter& expr;
@@ -20,7 +20,7 @@ struct Spelling {
   std::function<std::string(const ir::SourceRange&)> line;  ///< of failures
 };
 
-/// `{n, m}` of a tensor, where its extents are known.
+/// `{n, m}` for a tensor with known extents.
 [[nodiscard]] std::string extents_text(const Spelling& s, ValueId tensor);
 /// `Interval{0, n}`
 [[nodiscard]] std::string interval_text(const Spelling& s, const Range& r);
@@ -31,7 +31,7 @@ struct Spelling {
 [[nodiscard]] std::string print(const Spelling& s, const Draw& d);
 [[nodiscard]] std::string print(const Spelling& s, const RequireSizes& r, const ir::SourceRange& place);
 
-/// `const auto A = rt::elements_in<double, 2>(t, 0);`, or where a tensor that lives as long as the task is declared;
+/// `const auto A = rt::elements_in<double, 2>(t, 0);`, or the declaration of a tensor that lives as long as the task;
 /// empty for other variables.
 [[nodiscard]] std::string declaration(const Spelling& s, ValueId v);
 

@@ -17,15 +17,15 @@
 
 namespace tdsl::nest {
 
-/// The nest as one expression of a point: the statement in the middle of loops over all indices in order.
+/// The nest as one expression of a point: the innermost statement in loops over all indices in order.
 struct Point {
   std::vector<Let> lets;
-  const Store* store = nullptr;  ///< none: a sum
+  const Store* store = nullptr;  ///< null: a sum
   Expr value;
   bool vectors = false;
 };
 
-/// One nest on its way to C++. The parts live in one file each.
+/// Prints one nest as C++. Each part has its own file.
 class Printer {
  public:
   Printer(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures);
@@ -36,7 +36,7 @@ class Printer {
 
   PrintedNest task(const SourceLine& source_line);
 
-  /// What has been mentioned and lives as long as a task: operands and results by their numbers, then locals.
+  /// Used variables that live as long as a task: operands and results by number, then locals.
   [[nodiscard]] std::vector<ValueId> declared_first() const;
 
   std::optional<PrintedPoint> point(const Point& p);
@@ -44,22 +44,22 @@ class Printer {
  private:
   // --- Names
 
-  /// Claims the names of what the function takes before those of indices, which are free to differ.
+  /// Claims the function's parameter names before those of indices, which can be changed.
   std::vector<std::string> claim_names();
 
-  /// The name holds until the loop ends.
+  /// The name is valid until the loop ends.
   std::string open_index(int k);
   void close_index(int k) { table_.release(index_name(k)); }
   [[nodiscard]] const std::string& index_name(int k) const { return expr_.labels()[static_cast<std::size_t>(k)]; }
 
-  /// Of an integer in sizes.
+  /// Name of an integer in sizes.
   std::string size_name(ValueId v);
   std::string captured(ValueId v);
   [[nodiscard]] std::string parameter(ValueId v) const;
 
   [[nodiscard]] std::string_view type_text(ValueId v) const { return codegen::cpp_type(nest_.variable(v).type.scalar); }
   const std::string& local_name(ValueId v);
-  /// Of a local that is set here.
+  /// Name of a local defined here.
   const std::string& set_local(ValueId v, std::string name) { return locals_[v] = std::move(name); }
 
   std::string view_name(const Variable& operand);
@@ -75,7 +75,7 @@ class Printer {
   [[nodiscard]] std::string line_of(const ir::SourceRange& place) const {
     return codegen::place_text(place.known() ? place : place_.known() ? place_ : nest_.place);
   }
-  /// One Faults for each line, so that a kernel fused from several names the right one.
+  /// One Faults per source line, so that a fused kernel reports the right one.
   std::string faults_name(const ir::SourceRange& place);
 
   // --- Elements
@@ -86,15 +86,15 @@ class Printer {
 
   std::string place_text(const Place& place);
 
-  /// Of a tensor that the task changes.
+  /// Element of a tensor that the task modifies.
   std::string task_place(const Place& place);
 
   std::string let_text(const Let& let);
 
-  /// An integer constant needs no type where it is assigned or compared with an integer.
+  /// An integer constant needs no type if it is assigned to or compared with an integer.
   std::string assigned(const Expr& e);
 
-  /// Of functions of scalars: kernels hold nothing that is not read.
+  /// For scalar functions; kernels contain no unused parts.
   [[nodiscard]] std::string_view unread(ValueId v) const {
     return nest_.form != Form::kFunction || read_.contains(v) ? "" : "[[maybe_unused]] ";
   }
@@ -109,7 +109,7 @@ class Printer {
 
   codegen::Statements repeat(const While& w);
 
-  /// Where a loop over the range begins and ends.
+  /// Begin and end of a loop over the range.
   std::pair<std::string, std::string> bounds(int index, const TaskRange& range);
 
   codegen::Statements extent_loop(const For& f, const Range& over);
@@ -138,7 +138,7 @@ class Printer {
   // --- Stored elements: print_stored.cpp
 
   [[nodiscard]] std::string stored_declaration(int number, const std::string& name) const;
-  /// The element where a walk is, or a lookup.
+  /// The current element of a sparse iteration, or a lookup.
   std::string stored_element(const ir::ExprNode& node, const std::vector<std::string>& subscripts);
   [[nodiscard]] bool mentions_index(const For& f) const;
   codegen::Statements stored(const For& f, const Stored& over);
@@ -156,7 +156,7 @@ class Printer {
   std::string put(const Store& s);
   std::string add_element(const Update& u);
 
-  /// `In<double, 1> x`, `Index i`, `double rate`: those that are not mentioned have no names.
+  /// `In<double, 1> x`, `Index i`, `double rate`: unused ones are unnamed.
   std::vector<std::string> parameters_of(const Point& p);
 
   PrintedNest finished(std::string text);
@@ -166,24 +166,24 @@ class Printer {
   codegen::NameTable table_;
   PrintedNest printed_;
   std::map<ValueId, std::string> locals_;
-  std::map<int, std::string> views_;                         ///< by number of the operand
+  std::map<int, std::string> views_;                         ///< by operand number
   std::map<int, std::string> ranges_;                        ///< by index
-  std::vector<std::pair<std::string, std::string>> faults_;  ///< place as emitted, variable
-  /// A loop over a level of an operand that runs.
+  std::vector<std::pair<std::string, std::string>> faults_;  ///< emitted location, variable
+  /// An active loop over a level of an operand.
   struct Walked {
-    int number = 0;          ///< of the operand
+    int number = 0;          ///< operand number
     std::vector<int> outer;  ///< indices of the levels above
     int index = 0;
-    std::string name;   ///< of what is below, or of the element
-    bool read = false;  ///< whether the element is mentioned
+    std::string name;   ///< of the level below, or of the element
+    bool read = false;  ///< true if the element is used
   };
   std::vector<Walked> walks_;
-  std::map<std::pair<int, int>, std::string> finders_;  ///< of rows, by number of the operand and index
-  std::map<std::pair<int, int>, std::string> marked_;   ///< rows in which elements are looked up, alike
-  std::string sums_;                                    ///< of a row of a compressed result that is updated
+  std::map<std::pair<int, int>, std::string> finders_;  ///< of rows, by operand number and index
+  std::map<std::pair<int, int>, std::string> marked_;   ///< likewise, rows in which elements are looked up
+  std::string sums_;                                    ///< of an updated row of a compressed result
   std::string out_name_;
-  std::set<ValueId> read_;  ///< of functions and tasks
-  std::set<ValueId> kept_;  ///< tensors that are declared where they are copied
+  std::set<ValueId> read_;  ///< for functions and tasks
+  std::set<ValueId> kept_;  ///< tensors declared at their copy
   SourceLine source_line_;
   std::uint32_t last_line_ = 0;
   ir::SourceRange place_;  ///< of the last statement that has one

@@ -92,7 +92,7 @@ class Verifier {
            v.type.rank() > 0;
   }
 
-  /// A function ends with its value.
+  /// A function ends with a return.
   void returns() {
     int count = 0;
     for_each_statement(nest_.body, [&](const Statement& s) { count += std::holds_alternative<Return>(s.op) ? 1 : 0; });
@@ -101,7 +101,7 @@ class Verifier {
       problem("a function returns once, at its end, and nothing else returns");
   }
 
-  /// Sizes are made of what the function takes and, in tasks that read tensors whole, of integers.
+  /// Sizes consist of parameters and, in tasks on whole tensors, of integers.
   void extent(const Extent& e) {
     for (const ValueId v : e.values()) {
       if (nest_.form == Form::kTask && exists(v) && nest_.variable(v).type.rank() == 0 &&
@@ -120,7 +120,7 @@ class Verifier {
 
   // --- Expressions
 
-  /// Whether the expression is one of that type whose parts are in scope.
+  /// Checks that the expression has that type and that its parts are in scope.
   void expr(const Expr& e, std::optional<Scalar> wanted) {
     if (!e) return problem("an expression is missing");
     const std::size_t before = problems_.size();
@@ -142,11 +142,11 @@ class Verifier {
     if (local && !defined_.contains(v)) problem("%{} is read before it is defined", v.id);
     sized(nest_.viewed(v));
   }
-  /// A tensor that is resized has extents here.
+  /// A resized tensor has extents from here on.
   void sized(ValueId v) {
     if (exists(v) && nest_.variable(v).resized && !sized_.contains(v)) problem("%{} has no extents yet", v.id);
   }
-  /// The extent where a statement stands.
+  /// An extent at the current statement.
   void extent_here(const Extent& e) {
     extent(e);
     for (const ValueId v : e.values()) {
@@ -157,7 +157,7 @@ class Verifier {
     extent_here(r.begin);
     extent_here(r.end);
   }
-  /// Whether it is a tensor of a task that statements change.
+  /// True if it is a task's tensor that statements modify.
   [[nodiscard]] bool changes(ValueId v) const {
     if (!exists(v)) return false;
     const Variable& variable = nest_.variable(nest_.viewed(v));
@@ -178,7 +178,7 @@ class Verifier {
     if (l.value) define(l.local, l.value->type);
   }
 
-  /// The type of what lies there.
+  /// The type of the element or local.
   std::optional<Scalar> place(const Place& p, bool needs_value) {
     const bool result = has_role(p.variable, Role::kResult) || changes(p.variable);
     if (!result && !(changing_.contains(p.variable) && defined_.contains(p.variable))) {
@@ -189,7 +189,7 @@ class Verifier {
       problem("%{} has rank {}", p.variable.id, nest_.variable(p.variable).type.rank());
     for (const Expr& s : p.subscripts) expr(s, Scalar::kI64);
     if (result) sized(nest_.viewed(p.variable));
-    const bool absent = nest_.variable(p.variable).compressed;  // begins as 0
+    const bool absent = nest_.variable(p.variable).compressed;  // initially 0
     if (result && needs_value && !absent && nest_.form != Form::kTask && !nest_.variable(p.variable).continued &&
         !filled_.contains(p.variable))
       problem("%{} is updated, and has no first values", p.variable.id);
@@ -210,7 +210,7 @@ class Verifier {
     }
   }
 
-  /// What a block defines ends with it.
+  /// Definitions are scoped to their block.
   void body(const Body& statements) {
     const std::set<int> indices = indices_;
     const std::set<ValueId> defined = defined_;
@@ -250,7 +250,7 @@ class Verifier {
         },
         [&](const Count& c) { count(c); },
         [&](const While& w) {
-          // What the first block defines holds in the condition and the second.
+          // Definitions of the first block are visible in the condition and the second block.
           const std::set<ValueId> defined = defined_;
           for (const Statement& before : w.before) statement(before);
           expr(w.condition, Scalar::kBool);
@@ -302,7 +302,7 @@ class Verifier {
       problem("%{} cannot be copied to %{}", from.id, to.id);
   }
 
-  /// A statement with loops of its own over these indices.
+  /// A statement that contains its own loops over these indices.
   template <class F>
   void loops(std::initializer_list<std::pair<int, const Range*>> list, const F& f) {
     for (const auto& [k, over] : list) {
@@ -361,7 +361,7 @@ class Verifier {
       problem("the loop of vectors over {} holds {}", nest_.index(f.index).name, reason);
   }
 
-  /// In front of the loop, so without its index.
+  /// Evaluated before the loop, so without its index.
   void parts(const Parts& p) {
     const auto all = [this](const std::vector<Expr>& list) {
       std::ranges::for_each(list, [this](const Expr& e) { bound(e, Scalar::kI64); });
@@ -456,13 +456,13 @@ class Verifier {
 
   const Nest& nest_;
   ir::Program values_;
-  std::set<int> indices_;      ///< that run here
-  std::set<ValueId> defined_;  ///< locals, here
+  std::set<int> indices_;      ///< in scope here
+  std::set<ValueId> defined_;  ///< locals in scope here
   std::set<ValueId> ever_defined_;
-  std::set<ValueId> changing_;  ///< locals that are no constants
+  std::set<ValueId> changing_;  ///< mutable locals
   std::set<ValueId> filled_;
   std::set<ValueId> sized_;            ///< tensors that have been resized
-  std::map<ValueId, Scalar> located_;  ///< of positions, what they are positions of
+  std::map<ValueId, Scalar> located_;  ///< per position variable: type of the offered values
   std::vector<std::string> problems_;
 };
 

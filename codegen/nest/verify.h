@@ -7,13 +7,13 @@
 
 namespace tdsl::nest {
 
-/// Every violated invariant as one sentence; empty if the nest is well formed:
-/// - scopes: indices are used inside their loops or behind their checks, locals behind their definitions, results only
-/// written;
-/// - types of expressions, and of what is written; ranks;
-/// - results that are updated have values before: from a fill, or because they are continued;
-/// - in loops of vectors nothing may stop the run, and no iteration needs another one;
-/// - of compressed tensors, what verify_stored says.
+/// One sentence per violated invariant; empty if the nest is well formed:
+///   - scopes: indices are used inside their loops or after their checks, locals after their definitions, results are
+///     only written;
+///   - types of expressions and of writes; ranks;
+///   - updated results are initialised: by a fill, or because they are continued;
+///   - vector loops contain nothing that may stop the run, and their iterations are independent;
+///   - compressed tensors: see verify_stored.
 [[nodiscard]] std::vector<std::string> verify(const Nest& nest);
 
 }  // namespace tdsl::nest

@@ -97,7 +97,7 @@ class StoredVerifier {
                 name(index));
     }
   }
-  /// Of several operands all levels are walked together.
+  /// Several operands are co-iterated over all levels.
   void together(const For& f, const Stored& stored) {
     const auto lies_below = [&](const For& open, const Stored& above) {
       return std::ranges::equal(above.fibres, stored.fibres, [&](const Fibre& a, const Fibre& b) {
@@ -182,7 +182,7 @@ class StoredVerifier {
     if (exists(v) && nest_.variable(v).compressed)
       problem("%{} is compressed, and written other than by its elements", v.id);
   }
-  /// Elements that are not visited have a value, too.
+  /// Unvisited elements need a value too.
   void first_values(ValueId v) {
     const bool walks =
         std::ranges::any_of(loops_, [](const For* open) { return std::holds_alternative<Stored>(open->over); });

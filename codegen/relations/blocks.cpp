@@ -13,7 +13,7 @@ using plan::TensorId;
 
 namespace {
 
-/// Extents that are cut into single elements where shares do not divide them.
+/// Extents up to this are cut into single elements if shares do not divide them.
 constexpr Index kFewElements = 32;
 
 std::optional<int> plain_label(const plan::DimAccess& d, const plan::Op& op, Index extent) {

@@ -11,8 +11,8 @@
 
 namespace tdsl::codegen {
 
-/// Why an operation is no expression of the algebra; nothing if it is one: every label runs over whole dimensions,
-/// subscripts are labels, and partial results may meet.
+/// Why an operation is not an expression of the algebra; nothing if it is: every label covers whole dimensions,
+/// subscripts are labels, and partial results can be combined.
 [[nodiscard]] std::optional<std::string> opaque_because(const plan::Op& op,
                                                         const std::map<plan::TensorId, plan::TensorDesc>& tensors);
 
@@ -23,21 +23,20 @@ struct Placed {
   std::optional<plan::Layout> copy;
   std::vector<int> readers;
 };
-/// What the plan says of the operation; nothing where it says nothing that fits.
+/// The plan's decision for the operation; nothing if it has no applicable one.
 [[nodiscard]] std::optional<Placed> placed_by(const plan::PlanValue& plan, const plan::Op& op);
 
-/// Into how many blocks every dimension is cut. Dimensions that one label runs over are cut alike, into as many blocks
-/// as the plan's shares of any of them need; where an extent is no multiple of that, into single elements if they are
-/// few.
+/// The number of blocks of every dimension. Dimensions indexed by one label are cut alike, into as many blocks as the
+/// plan's shares of any of them need; if an extent is not divisible, into single elements if they are few.
 class RelationBlocks {
  public:
-  /// Without a plan, `blocks` per dimension where that divides it.
+  /// Without a plan, `blocks` per dimension if that divides the extent.
   RelationBlocks(const plan::Region& region, const plan::PlanValue* plan, plan::Index blocks);
 
   struct Cut {
     plan::Index blocks = 1;
     plan::Index size = 1;
-    bool padded = false;  ///< the last block is smaller than `size`, which the algebra cannot say
+    bool padded = false;  ///< the last block is smaller than `size`, which the algebra cannot express
   };
   [[nodiscard]] Cut of(plan::TensorId tensor, std::size_t dim) const;
 

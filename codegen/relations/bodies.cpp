@@ -17,7 +17,7 @@ namespace {
 
 using Index = plan::Index;
 
-/// A host value that is not known: there is no body.
+/// Thrown for an unknown host value: there is no body.
 struct Unknown {};
 
 /// Rewrites the expressions of a kernel.
@@ -50,7 +50,7 @@ class Renumbering {
     }
     return ir::read(e->type, ValueId{operand->second}, std::move(labels), e->range);
   }
-  /// A read of the element that is written.
+  /// A read of the element that is being written.
   Expr base(const Expr& e, const ir::Read& r) const {
     if (!op_.base || r.tensor != *op_.base) throw Unknown{};
     return ir::read(e->type, ValueId{static_cast<std::int32_t>(op_.reads.size())}, r.subscripts, e->range);
@@ -88,7 +88,7 @@ class BodyObserver : public OperationObserver {
     try {
       bodies_.emplace(made, body_of(program_, step, host));
     } catch (const Unknown&) {
-      // The operation stays without one.
+      // The operation has no body then.
     }
   }
 
@@ -125,14 +125,14 @@ plan::Region survey_with_bodies(const FamilyProgram& program, const WalkRequest&
 
 namespace {
 
-/// Calls f for every label that is a number in the expression.
+/// Calls f for every label used as a number in the expression.
 void for_each_number(const Expr& e, const std::function<void(int)>& f) {
   if (!e || std::holds_alternative<ir::Read>(e->op)) return;
   if (const auto* i = std::get_if<ir::IndexRef>(&e->op)) f(i->label);
   for (const Expr& part : ir::children(*e)) for_each_number(part, f);
 }
 
-/// The expression with numbers of labels read from operands.
+/// The expression with numeric uses of labels read from operands.
 Expr counted_by(const Expr& e, const std::vector<int>& counted) {
   if (!e || std::holds_alternative<ir::Read>(e->op)) return e;
   if (const auto* i = std::get_if<ir::IndexRef>(&e->op)) {
@@ -169,7 +169,7 @@ ir::Type type_of(ir::Scalar scalar, const std::vector<Index>& shape) {
   return type;
 }
 
-/// The body over the extents, with `operands` values before it.
+/// The body over the extents, preceded by `operands` values.
 ir::Compute over(const Body& body, const std::vector<Index>& extents, const std::vector<int>& counted) {
   ir::Compute compute = body.compute;
   compute.bodies = {counted_by(compute.bodies.front(), counted)};

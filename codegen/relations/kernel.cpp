@@ -56,7 +56,7 @@ bool collect_factors(const Expr& e, Product& product) {
          collect_factors(b->right, product);
 }
 
-/// A letter for every label: its name, if that is one letter and no other label's.
+/// A letter for every label: its name, if that is a single, unique letter.
 std::string letters_of(const std::vector<std::string>& names) {
   std::string letters;
   std::set<char> used;
@@ -129,7 +129,7 @@ std::optional<Kind> zip_of(ir::BinaryOp op) {
   }
 }
 
-/// Of one or two arrays that have the result's labels.
+/// For one or two arrays that have the result's labels.
 std::optional<Kernels> element_wise(const Expr& e, const BlockWork& work) {
   if (work.reduces() || !std::ranges::all_of(work.operands, [&](const LabelList& list) { return list == work.result; }))
     return std::nullopt;

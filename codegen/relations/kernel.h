@@ -9,23 +9,23 @@
 
 namespace tdsl::codegen {
 
-/// Labels of an operation, one per dimension of something.
+/// Labels of an operation, one per dimension.
 using LabelList = std::vector<int>;
 
-/// What an operation does to one block of each operand.
+/// The work of an operation on one block of each operand.
 struct BlockWork {
-  std::vector<LabelList> operands;  ///< of each array
+  std::vector<LabelList> operands;  ///< per array
   LabelList result;
-  std::vector<plan::Index> extents;              ///< of a block along each label
+  std::vector<plan::Index> extents;              ///< of a block, per label
   std::vector<std::string> names;                ///< of labels
-  plan::Combine combine = plan::Combine::kNone;  ///< of the labels that the result lacks
+  plan::Combine combine = plan::Combine::kNone;  ///< for labels missing in the result
   [[nodiscard]] bool reduces() const;
 };
 
-/// The algebra's kernels for a body: products, sums, element-wise arithmetic and rearrangements. Nothing for all
-/// others, which are calls.
+/// The algebra's kernels for a body: products, sums, element-wise arithmetic and rearrangements. Nothing for others,
+/// which become calls.
 [[nodiscard]] std::optional<ir::algebra::Kernels> kernels_of(const Body& body, const BlockWork& work);
-/// How blocks that agree in the labels kept meet.
+/// The kernel that combines blocks with equal kept labels.
 [[nodiscard]] ir::algebra::Kernel meeting(plan::Combine combine);
 
 }  // namespace tdsl::codegen

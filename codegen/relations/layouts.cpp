@@ -22,7 +22,7 @@ std::optional<ir::algebra::Layout> on_sites(const plan::Layout& layout, const st
     if (!used.contains(axis)) unused.push_back(axis);
   }
   for (std::size_t d = 0; d < slots.size(); ++d) {
-    // Results of a loop that is one task have dimensions of their own, which nothing cuts.
+    // Results of a single-task loop have their own dimensions, which are never cut.
     const bool cut = slots[d] < layout.cut.size() && !layout.cut[slots[d]].empty();
     if (cut) cuts.push_back({axes_of(layout.cut[slots[d]]), {static_cast<int>(d)}});
   }

@@ -22,7 +22,7 @@ namespace {
 
 using Relation = algebra::Expr;
 
-/// An operand, or a result on its way: the labels of its key dimensions and of each array of its blocks.
+/// An operand or intermediate result: the labels of its key dimensions and of each array of its blocks.
 struct Labelled {
   Relation value;
   LabelList keys;
@@ -48,10 +48,10 @@ class Translation {
   }
 
  private:
-  // --- Relations and where they are
+  // --- Relations and their placement
   [[nodiscard]] std::size_t axes() const { return plan_->mesh.axes.size(); }
   [[nodiscard]] algebra::Layout loose() const { return algebra::Layout::loose(static_cast<int>(axes())); }
-  /// Of the output of an operation that reduces nothing across sites; loose where the plan cannot say.
+  /// The layout of an output of an operation without reduction across sites; loose if the plan cannot express it.
   std::optional<algebra::Layout> layout_of(const std::optional<Placed>& placed, std::size_t rank) const {
     if (plan_ == nullptr) return std::nullopt;
     if (!placed) return loose();
@@ -81,7 +81,7 @@ class Translation {
     for (int k = 2; !names_.insert(unused).second; ++k) unused = fmt::format("{} ({})", name, k);
     return unused;
   }
-  /// The relation where a reader of this site finds it.
+  /// The relation as placed for a reader at this site.
   Relation operand(TensorId id, int site) const {
     const auto copy = copies_.find(id);
     if (copy != copies_.end() && std::ranges::count(copy->second.readers, site) > 0) return copy->second.value;
@@ -147,7 +147,7 @@ class Translation {
     if (body == bodies_.end() || !made_.padded.empty()) return;
     made_.inputs.emplace(name, source_tuples(op, body->second));
   }
-  /// What a source without operands computes.
+  /// The tuples computed by a source without operands.
   algebra::Tuples source_tuples(const plan::Op& op, const Body& body) {
     std::vector<Index> extents;
     std::vector<int> counted(op.labels.size(), -1);
@@ -177,7 +177,7 @@ class Translation {
       if (!known) made_.program.results.push_back({name, made_.tensors.at(id)});
     }
   }
-  /// Where a region has no effects.
+  /// Results of a region without effects.
   void unread() {
     std::set<TensorId> read;
     for (const plan::RegionOp& recorded : region_.ops) {
@@ -194,7 +194,7 @@ class Translation {
   }
 
   void opaque(const plan::Op& op, const std::optional<Placed>& placed, RelationStep& step) {
-    // An operation that reads everything on one site or on all has its operands brought there; others fetch parts of
+    // An operation that reads everything on one site or on all has its operands moved there; others fetch parts of
     // them.
     const auto whole = [](const plan::Access& access) {
       return std::ranges::all_of(access.dims, [](const plan::DimAccess& d) { return d.whole; });
@@ -218,7 +218,7 @@ class Translation {
     const TensorId id = op.outputs[0].id;
     const auto found = bodies_.find(id);
     const Body* body = found == bodies_.end() ? nullptr : &found->second;
-    Body reduction;  // without what it is added to
+    Body reduction;  // without the base it is added to
     if (body != nullptr && !op.reduce.empty() && op.base >= 0) {
       reduction = *body;
       reduction.compute.base.reset();
@@ -244,7 +244,7 @@ class Translation {
     keep(id, value, placed, step);
   }
 
-  /// The operands' labels and extents of blocks; operands are filled in by `joined`.
+  /// The operands' labels and block extents; operands are filled in by `joined`.
   BlockWork work_of(const plan::Op& op) {
     BlockWork work;
     const TensorId id = op.outputs[0].id;
@@ -271,7 +271,7 @@ class Translation {
     return work;
   }
 
-  /// Where an operand with these labels is needed.
+  /// The layout required of an operand with these labels.
   std::optional<algebra::Layout> needed(const plan::Op& op, const LabelList& labels,
                                         const std::optional<Placed>& placed) const {
     if (plan_ == nullptr) return std::nullopt;
@@ -287,7 +287,7 @@ class Translation {
     return on_sites(placed->work, slots, axes());
   }
 
-  /// The numbers 0, 1, .. of a label as a relation that every site can make.
+  /// The numbers 0, 1, .. of a label as a relation that every site can generate.
   Labelled index(const plan::Op& op, int label, const std::optional<Placed>& placed) {
     const Index blocks = keys_[static_cast<std::size_t>(label)],
                 size = op.labels[static_cast<std::size_t>(label)].range.size();
@@ -298,8 +298,8 @@ class Translation {
     return {value, {label}, {{label}}};
   }
 
-  /// All operands joined, the body's kernel applied to each combination of blocks, and labels aggregated that the
-  /// result lacks.
+  /// Joins all operands, applies the body's kernel to each combination of blocks, and aggregates labels missing in the
+  /// result.
   Relation joined(const plan::Op& op, const Body* body, BlockWork work, const std::optional<Placed>& placed,
                   RelationStep& step) {
     std::vector<Labelled> operands;
@@ -312,7 +312,7 @@ class Translation {
     const algebra::Kernels kernels = kernels_for(op, body, work, counted);
     Labelled all = operands[0];
     for (std::size_t k = 1; k < operands.size(); ++k) {
-      algebra::Kernels by{algebra::Kernel{}};  // pairs, until all are there
+      algebra::Kernels by{algebra::Kernel{}};  // pairs, until all are joined
       if (k + 1 == operands.size()) by = kernels;
       all = pair(all, operands[k], by, work, k + 1 == operands.size());
     }
@@ -324,7 +324,8 @@ class Translation {
     return pool_.aggregate(all.value, std::move(keep), meeting(op.combine));
   }
 
-  /// Index relations for labels that count, or that no operand has. Gives the operand of each counting label.
+  /// Adds index relations for labels used as numbers, or missing in all operands. Returns the operand of each counting
+  /// label.
   std::vector<int> add_indices(const plan::Op& op, const Body* body, const std::optional<Placed>& placed,
                                std::vector<Labelled>& operands, BlockWork& work) {
     std::set<int> missing(work.result.begin(), work.result.end());
@@ -363,7 +364,7 @@ class Translation {
     }
     return {call};
   }
-  /// One name for one function of blocks.
+  /// Unique name per function of blocks.
   std::string call_name(const plan::Op& op, const Body* body, const BlockWork& work) {
     const std::string function = body == nullptr ? op.name : body->text;
     std::string text = function;
@@ -373,7 +374,7 @@ class Translation {
     known->second = {unused_name(function), op.outputs[0].id};
     return known->second.first;
   }
-  /// Whether two operations that are described alike compute the same, host values included.
+  /// True if two operations with equal descriptions compute the same, including host values.
   bool same_function(const plan::Op& op, TensorId other) const {
     const auto a = bodies_.find(op.outputs[0].id), b = bodies_.find(other);
     if (a == bodies_.end() || b == bodies_.end()) return a == b;
@@ -434,8 +435,8 @@ class Translation {
   std::map<TensorId, plan::TensorDesc> tensors_;
   std::map<TensorId, Copy> copies_;
   std::set<std::string> names_;
-  std::map<std::string, std::pair<std::string, TensorId>> calls_;  ///< names, by what is called and the blocks' extents
-  std::vector<Index> keys_;                                        ///< blocks along each label of the operation at hand
+  std::map<std::string, std::pair<std::string, TensorId>> calls_;  ///< names, by description and block extents
+  std::vector<Index> keys_;                                        ///< blocks along each label of the current operation
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace tdsl::ir::algebra {
 
 namespace {
 
-/// The sites that hold one of the tuples of a key, of which there is one for every coordinate along loose axes.
+/// The sites that hold one of the tuples of a key; there is one tuple per coordinate along the loose axes.
 class Holders {
  public:
   Holders(const RelationType& type, const Sites& sites)

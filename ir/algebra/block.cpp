@@ -126,7 +126,7 @@ Array summed(const Array& a, int dim) {
 
 Block scalars(double value, double position) { return {Array{{}, {value}}, Array{{}, {position}}}; }
 
-/// The least of (value, position) pairs; equal values by their positions.
+/// The smallest (value, position) pair; ties are broken by position.
 Block least(const std::vector<double>& values, const std::vector<double>& positions) {
   std::size_t best = 0;
   for (std::size_t k = 1; k < values.size(); ++k) {

@@ -19,11 +19,10 @@ using Block = std::vector<Array>;
 [[nodiscard]] Block zero_block(const BlockType& type);
 [[nodiscard]] Array array_of(Bounds bounds, std::vector<double> elements);
 
-/// What kernels `call("name", ..)` compute.
+/// Implementations of kernels `call("name", ..)`.
 using Calls = std::map<std::string, std::function<Block(const Block&)>>;
 
-/// The kernel's result. The operands must have types it takes; throws AlgebraError for a call that `calls` does not
-/// know.
+/// The kernel's result. The operands must have admissible types; throws AlgebraError for a call missing in `calls`.
 [[nodiscard]] Block apply(const Kernel& kernel, const Block& operands, const Calls& calls);
 [[nodiscard]] Block apply(const Kernels& kernels, Block operands, const Calls& calls);
 

@@ -6,7 +6,7 @@ namespace tdsl::ir::algebra {
 
 namespace {
 
-/// The pieces of one key that there are: one per coordinate along the loose axes, as far as tuples go round.
+/// The number of pieces per key: one per coordinate along the loose axes, limited by the number of tuples.
 Index pieces_of(const RelationType& type, const Mesh& mesh) {
   if (!type.pieces) return 1;
   Index coordinates = 1;

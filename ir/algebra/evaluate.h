@@ -12,21 +12,21 @@
 
 namespace tdsl::ir::algebra {
 
-/// The tuples that one place holds; of a relation as a whole, every key once.
+/// The tuples on one site; in a whole relation, every key occurs once.
 using Tuples = std::multimap<Key, Block>;
 
-/// What inputs hold, by name, and what called kernels compute.
+/// Contents of inputs by name, and implementations of called kernels.
 struct Data {
   std::map<std::string, Tuples> inputs;
   Calls calls{};
 };
 
-/// The tuples of an input. Throws AlgebraError if there are none or if their keys are not those of its type.
+/// The tuples of an input. Throws AlgebraError if they are missing or have other keys than its type.
 [[nodiscard]] const Tuples& input_of(const Node& node, const Data& data);
-/// The operator on the tuples of one place. Relations are small: keys are matched by sorting.
+/// Applies the operator to the tuples of one site. Relations are small: keys are matched by sorting.
 [[nodiscard]] Tuples apply(const Node& node, std::span<const Tuples* const> operands, const Calls& calls);
 
-/// What the expression means: its value where all tuples are in one place, so that bcast and shuf do nothing.
+/// The meaning of an expression: its value with all tuples in one place, so that bcast and shuf are identities.
 [[nodiscard]] Tuples evaluate(const Expr& e, const Data& data);
 
 }  // namespace tdsl::ir::algebra

@@ -20,7 +20,7 @@ Expr Pool::make(Op op, std::vector<Expr> operands) {
   const std::size_t needed = std::holds_alternative<Input>(op) ? 0 : std::holds_alternative<Join>(op) ? 2 : 1;
   TDSL_CHECK(operands.size() == needed || std::holds_alternative<Opaque>(op),
              "an operator has as many operands as it takes");
-  // bcast does not say on how many axes; its operand does.
+  // bcast does not give the number of axes; its operand does.
   const OpText text = op_text(op, operands);
   std::string name = text.word + " " + text.parameters;
   for (const Expr& e : operands) name += fmt::format(" %{}", e->id);

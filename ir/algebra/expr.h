@@ -16,13 +16,13 @@
 #include "ir/algebra/relation.h"
 #include "ir/graph/expr.h"
 
-// Form (b) of the IR: tensor relations and what is done to them (Yuan et al., Tensor Relational Algebra, sections 2 and
-// 3; flatMap as in TensorPlanner, section II).
+// Form (b) of the IR: tensor relations and their operators (Yuan et al., Tensor Relational Algebra, sections 2 and 3;
+// flatMap as in TensorPlanner, section II).
 //
-// Meaning. A relation is a set of tuples (key, block), each key once. Expressions are pure. There is one set of
-// operators for both algebras: over inputs without a layout they are those of the tensor relational algebra; over
-// inputs with one they are the local operators of the implementation algebra, each tuple of a result is where its
-// operands' tuples are, and only Redistribute moves tuples. What every operator computes is defined by evaluate.h.
+// Meaning. A relation is a set of tuples (key, block) with unique keys. Expressions are pure. Both algebras use the
+// same operators: over inputs without a layout they are those of the tensor relational algebra; over inputs with one
+// they are the local operators of the implementation algebra, each result tuple is on the site of its operands' tuples,
+// and only Redistribute moves tuples. evaluate.h defines the result of every operator.
 
 namespace tdsl::ir::algebra {
 
@@ -41,8 +41,8 @@ class Expr {
   const Node* node_ = nullptr;
 };
 
-/// `input "A" keys [4, 4] where k0 <= k1 block [2, 2] part [0]`: a relation given from outside, with every key below
-/// `frontier` that `where` accepts.
+/// `input "A" keys [4, 4] where k0 <= k1 block [2, 2] part [0]`: an external relation, with every key below `frontier`
+/// that `where` accepts.
 struct Input {
   std::string name;
   Key frontier;
@@ -50,9 +50,9 @@ struct Input {
   BlockType block;
   std::optional<Layout> layout;
 };
-/// `join %0, %1 on [1], [0] by matmul then relu rekey [k0, k2]`: for every pair of tuples whose keys agree at the
-/// joined dimensions, `by` and `then` of their blocks, under the left key with what the right one adds, then `keys` of
-/// that.
+/// `join %0, %2 on [1], [0] by matmul then relu rekey [k0, k2]`: for every pair of tuples whose keys agree at the
+/// joined dimensions, `by` and `then` of their blocks, under `keys` of the left key extended by the unjoined dimensions
+/// of the right one.
 struct Join {
   Dims left;
   Dims right;
@@ -81,15 +81,15 @@ struct Tile {
   int dim = 0;
   Index size = 1;
 };
-/// `concat %3 key 1 dim 0`: the inverse; blocks that differ in key dimension `key` only, laid along block dimension
-/// `dim` in the order of their keys.
+/// `concat %3 key 1 dim 0`: the inverse; concatenates blocks whose keys differ only in dimension `key`, along block
+/// dimension `dim` in key order.
 struct Concat {
   int key = 0;
   int dim = 0;
 };
-/// `flatmap %3 count 2 where t <= k0 keys [k0, t] slice 1 size 4 by relu`: for t from 0 to count - 1, where `where` of
-/// key and t holds, a tuple with key `keys` and `by` of the block or, with a slice, of its piece number t. All
-/// operators on one relation but aggregation and concatenation are flatMaps (as_flat_map).
+/// `flatmap %3 count 2 where t <= k0 keys [k0, t] slice 1 size 4 by relu`: for t from 0 to count - 1 for which `where`
+/// of key and t holds, a tuple with key `keys` and `by` of the block or, with a slice, of its piece number t. All
+/// operators on one relation except aggregation and concatenation are flatMaps (as_flat_map).
 struct FlatMap {
   struct Slice {
     int dim = 0;
@@ -101,13 +101,13 @@ struct FlatMap {
   std::optional<Slice> slice;
   Kernels by;
 };
-/// `bcast %3`: to every site. `shuf %3 part [0, 2]`, `shuf %3 mesh ab part [0:a]`: to the sites that the layout says.
+/// `bcast %3`: to every site. `shuf %3 part [0, 2]`, `shuf %3 mesh ab part [0:a]`: to the sites given by the layout.
 struct Redistribute {
   Layout to;
 };
-/// `opaque %3, %4 "solve" keys [4] block [25] part [0]`: something that is no expression of this algebra. `name` is
-/// called (Calls) with the operands as whole arrays; what it gives is cut into blocks again. It fetches its operands by
-/// itself, wherever they are: what that moves is not counted.
+/// `opaque %3, %4 "solve" keys [4] block [25] part [0]`: a function outside this algebra. `name` is called (Calls) with
+/// the operands as whole arrays; its result is cut into blocks again. It fetches its operands from any site; that
+/// traffic is not counted.
 struct Opaque {
   std::string name;
   Key frontier;
@@ -118,12 +118,12 @@ struct Opaque {
 using Op = std::variant<Input, Join, Aggregate, Map, Filter, Tile, Concat, FlatMap, Redistribute, Opaque>;
 
 struct Node {
-  int id = 0;  ///< operands have smaller ones
+  int id = 0;  ///< larger than those of its operands
   Op op;
   std::vector<Expr> operands;
   RelationType type;
-  std::vector<std::string> problems;  ///< why its tuples are not what the type says, one sentence each
-  bool sound = true;                  ///< neither it nor any operand has problems
+  std::vector<std::string> problems;  ///< why its tuples may differ from its type, one sentence each
+  bool sound = true;                  ///< neither it nor any operand, transitively, has problems
 };
 
 template <class T>
@@ -136,8 +136,8 @@ struct IdsHash {
   [[nodiscard]] std::size_t operator()(const std::vector<int>& ids) const noexcept;
 };
 
-/// Owns expressions and keeps one node of each. Makers throw AlgebraError for an expression that has no type; what can
-/// only be wrong about tuples and sites is noted in Node::problems (see verify.h).
+/// Owns expressions, with one node per distinct expression. Makers throw AlgebraError for an expression without a type;
+/// violations that concern only tuples and sites are recorded in Node::problems (see verify.h).
 class Pool {
  public:
   Pool() = default;
@@ -147,7 +147,7 @@ class Pool {
   Expr make(Op op, std::vector<Expr> operands);
 
   Expr input(Input input) { return make(std::move(input), {}); }
-  /// With the result's keys as they are.
+  /// With the result's keys unchanged.
   Expr join(Expr left, Expr right, Dims left_dims, Dims right_dims, Kernel by, Kernels then = {});
   Expr aggregate(Expr e, Dims keep, Kernel by, Kernels then = {}) {
     return make(Aggregate{std::move(keep), std::move(by), std::move(then)}, {e});
@@ -160,32 +160,32 @@ class Pool {
   Expr shuf(Expr e, Dims dims);
   Expr redistribute(Expr e, Layout to) { return make(Redistribute{std::move(to)}, {e}); }
 
-  /// The node's operator over other operands.
+  /// The node's operator applied to other operands.
   Expr with_operands(const Node& node, std::vector<Expr> operands);
-  /// `root` with `replacement` everywhere in place of `target`.
+  /// `root` with all occurrences of `target` replaced by `replacement`.
   Expr replace(Expr root, Expr target, Expr replacement);
-  /// The same expression with each operand of each node rebuilt by `f(node, new operands)`, operands first.
+  /// Rebuilds the expression bottom-up with `f(node, new operands)`.
   Expr rebuild(Expr root, const std::function<Expr(const Node&, std::vector<Expr>)>& f);
 
  private:
   std::deque<Node> nodes_;
   std::unordered_map<std::string, Expr> known_;
-  /// with_operands by ids, which is faster than the text of an operator.
+  /// cache of with_operands by ids, which is faster than by the text of an operator
   std::unordered_map<std::vector<int>, Expr, IdsHash> rebuilt_;
 };
 
-/// All nodes below the roots, each once, operands first, from left to right: an order that does not depend on the pool.
+/// All nodes reachable from the roots, each once, operands first, from left to right: an order independent of the pool.
 [[nodiscard]] std::vector<Expr> nodes_of(std::span<const Expr> roots);
 
-/// A join's key before `keys`: the left key, and the right key's values at the dimensions that are not joined. Gives
-/// for every dimension of the right key its position there.
+/// A join's key before `keys` is the left key followed by the right key's values at unjoined dimensions. Returns, for
+/// every dimension of the right key, its position there.
 [[nodiscard]] Dims right_positions(const Join& join, std::size_t left_arity, std::size_t right_arity);
-/// The positions of a key of the given arity that `dims` leaves out.
+/// The positions of a key of the given arity that are not in `dims`.
 [[nodiscard]] Dims without(std::size_t arity, const Dims& dims);
-/// Map, Filter or Tile as the flatMap that gives the same tuples; nothing for other operators.
+/// Map, Filter or Tile as an equivalent flatMap; nothing for other operators.
 [[nodiscard]] std::optional<FlatMap> as_flat_map(const Expr& e);
 
-/// Named results of a computation, which share what they have in common.
+/// Named results of a computation, which share common subexpressions.
 struct Program {
   struct Result {
     std::string name;

@@ -18,10 +18,10 @@ namespace {
 
 using Kind = Kernel::Kind;
 
-/// How a kernel treats elements.
+/// How a kernel processes elements.
 enum class Way : std::uint8_t {
   kMap,        ///< one array, element by element
-  kRearrange,  ///< copies elements of one array to other places
+  kRearrange,  ///< copies elements of one array to other positions
   kFold,       ///< sums elements of one array
   kZip,        ///< two arrays, element by element
   kProduct,    ///< multiplies arrays and sums
@@ -32,12 +32,12 @@ struct Properties {
   std::string_view name;
   Way way = Way::kOther;
   bool linear = false;      ///< f(a + b) = f(a) + f(b)
-  bool increasing = false;  ///< of maps: a <= b gives f(a) <= f(b)
+  bool increasing = false;  ///< for maps: a <= b implies f(a) <= f(b)
   bool aggregates = false;
   bool keeps_zero = true;
 };
 
-// In the order of Kernel::Kind. `scale` increases for factors that are not negative.
+// In the order of Kernel::Kind. `scale` is increasing for nonnegative factors.
 constexpr std::array<Properties, 23> kProperties = {{
     {"relu", Way::kMap, false, true, false, true},
     {"relugrad", Way::kMap, false, true, false, true},
@@ -70,7 +70,7 @@ const Properties& properties_of(const Kernel& k) { return kProperties[static_cas
   throw AlgebraError(fmt::format("{} of {}: {}", kernel_text(kernel), block_text(operands), reason));
 }
 
-/// Extents of 1 stretch.
+/// Extents of 1 are broadcast.
 Bounds zipped(const Kernel& kernel, const BlockType& operands, std::size_t left, std::size_t right) {
   const Bounds& a = operands[left];
   const Bounds& b = operands[right];
@@ -109,7 +109,7 @@ BlockType product_result(const Kernel& kernel, const BlockType& operands) {
   return {result};
 }
 
-/// Kernels that take one array.
+/// Kernels with one operand array.
 Bounds single_result(const Kernel& kernel, const BlockType& operands) {
   if (operands.size() != 1) misfit(kernel, operands, "one array is needed");
   Bounds bounds = operands[0];

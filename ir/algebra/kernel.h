@@ -12,23 +12,24 @@ namespace tdsl::ir::algebra {
 
 /// The extents of one dense array; rank 0 is a scalar.
 using Bounds = std::vector<Index>;
-/// What the tuples of a relation hold: one array, or several (a pair, a value with its position).
+/// The block type of a relation's tuples: one array, or several (a pair, a value with its position).
 using BlockType = std::vector<Bounds>;
 /// The number of floats in a block.
 [[nodiscard]] Index floats_of(const BlockType& block);
 /// `[2, 3]`, of several `[2, 3] [2]`.
 [[nodiscard]] std::string block_text(const BlockType& block);
 
-/// A function from the arrays of a block, or of the two blocks of a join one after the other, to the arrays of a block.
+/// A function from the arrays of a block, or of the two blocks of a join concatenated, to the arrays of a block.
 ///   relu relugrad sigmoid neg scale(c) shift(c)   element by element; relugrad is 1 where the element is positive
 ///   transpose diag sum(d)                         of a matrix; its diagonal; the sum along block dimension d
-///   add sub mul min max                           element by element, extents of 1 stretched; of 2n arrays, array i
-///   with n + i matmul matmul_tn matmul_nt                    products of two matrices, of which one may be read
-///   transposed einsum("ij,jf->if")                           a product of any number of arrays, summed over the labels
-///   left out pair item(i)                                  all arrays as they are; one of them argmin minindex
-///   (values, positions) -> (least value, its position), ties to the least
-///                                                 position; the lesser of two such pairs
-///   call("name", [2, 3], [2])                     a function known by name and result only
+///   add sub mul min max                           element by element, extents of 1 broadcast; of 2n arrays, array i
+///                                                 with n + i
+///   matmul matmul_tn matmul_nt                    products of two matrices, one of which may be read transposed
+///   einsum("ij,jf->if")                           a product of any number of arrays, summed over the omitted labels
+///   pair item(i)                                  all arrays unchanged; one of them
+///   argmin minindex                               (values, positions) -> (least value, its position), ties to the
+///                                                 least position; the lesser of two such pairs
+///   call("name", [2, 3], [2])                     a function with known name and result type only
 struct Kernel {
   enum class Kind : std::uint8_t {
     kRelu,
@@ -70,7 +71,7 @@ using Kernels = std::vector<Kernel>;
 [[nodiscard]] std::string kernels_text(const Kernels& kernels);
 [[nodiscard]] std::string_view name_of(Kernel::Kind kind);
 
-/// The type of the result. Throws AlgebraError where the operands do not fit.
+/// The type of the result. Throws AlgebraError if the operands are incompatible.
 [[nodiscard]] BlockType result_of(const Kernel& kernel, const BlockType& operands);
 [[nodiscard]] BlockType result_of(const Kernels& kernels, const BlockType& operands);
 
@@ -84,17 +85,18 @@ struct Labels {
 
 // Properties. "Zero" is a block whose elements are all 0.
 
-/// May aggregate: its result has the operands' type, and neither order nor grouping matters. Calls are trusted.
+/// Usable in an aggregation: its result has the operands' type and is independent of order and grouping. Calls are
+/// trusted.
 [[nodiscard]] bool aggregates(const Kernel& kernel);
-/// A zero operand leaves the other one as it is.
+/// A zero operand leaves the other one unchanged.
 [[nodiscard]] bool zero_is_identity(const Kernel& kernel);
 /// Zero for zero operands.
 [[nodiscard]] bool keeps_zero(const Kernel& kernel);
 [[nodiscard]] bool keeps_zero(const Kernels& kernels);
-/// Zero as soon as one operand is zero.
+/// Zero if any operand is zero.
 [[nodiscard]] bool zero_annihilates(const Kernel& kernel);
-/// f(op(a, b)) = op(f(a), f(b)) for all blocks a and b of one type. Known for the cases that `distributes` lists; false
-/// where it is not known.
+/// f(op(a, b)) = op(f(a), f(b)) for all blocks a and b of one type. Known for the cases listed in `distributes`; false
+/// if unknown.
 [[nodiscard]] bool distributes(const Kernel& f, const Kernel& op);
 [[nodiscard]] bool distributes(const Kernels& f, const Kernel& op);
 

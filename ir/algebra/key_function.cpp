@@ -11,12 +11,12 @@ namespace tdsl::ir::algebra {
 
 namespace {
 
-/// `replace` puts other integers in the place of key values.
+/// `replace` substitutes integers for key values.
 Extent with_values(const Extent& e, const std::function<Extent(int)>& replace) {
   return e.substitute([&](ValueId v) { return std::optional<Extent>(replace(v.id)); });
 }
 
-/// The part of `e` with positive coefficients, or, negated, the rest of it.
+/// The part of `e` with positive coefficients, or, negated, the remainder.
 Extent part_of(const Extent& e, bool positive) {
   Extent sum;
   for (const auto& [monomial, coefficient] : e.terms()) {
@@ -41,7 +41,7 @@ Comparison normalised(const Comparison& c) {
   const Extent difference = c.left - c.right;
   Comparison result{c.relation, part_of(difference, true), part_of(difference, false)};
   const bool symmetric = c.relation == Comparison::Relation::kEqual || c.relation == Comparison::Relation::kNotEqual;
-  // The side without key values stands on the right; else the text decides.
+  // A side without key values goes on the right; otherwise the text order decides.
   const auto rank = [](const Extent& e) { return std::tuple(e.constant().has_value(), plain_text(e)); };
   if (symmetric && rank(result.right) < rank(result.left)) std::swap(result.left, result.right);
   return result;
@@ -158,7 +158,7 @@ std::string KeyPrinter::text(const Extent& e) const {
   std::string text = e.to_string([this](ValueId v) {
     return static_cast<std::size_t>(v.id) == arity_ ? std::string("t") : fmt::format("k{}", v.id);
   });
-  // The text form's % begins the next line.
+  // In the text form % begins a new line.
   for (std::size_t at = text.find('%'); at != std::string::npos; at = text.find('%')) text.replace(at, 1, " mod ");
   return text;
 }

@@ -9,14 +9,14 @@
 #include "ir/graph/extent.h"
 
 // Functions and conditions on keys are integer arithmetic over the key's values, written k0, k1, .. in the text form;
-// in a flatMap `t` counts the results of one tuple and is the value after the last key dimension. `/` truncates, `mod`
-// is the remainder.
+// in a flatMap, `t` numbers the results of one tuple and follows the last key dimension. `/` truncates, `mod` is the
+// remainder.
 
 namespace tdsl::ir::algebra {
 
 /// The value of key dimension `dim`.
 [[nodiscard]] Extent key_value(int dim);
-/// The integer that `e` is at `key`. Throws std::domain_error on division by 0.
+/// The value of `e` at `key`. Throws std::domain_error on division by 0.
 [[nodiscard]] Index value_at(const Extent& e, const Key& key);
 
 /// A new key from a key: `[2*k0 + k1]`, `[k1, k0]`.
@@ -28,9 +28,9 @@ struct KeyFunction {
   [[nodiscard]] static KeyFunction select(const Dims& dims);
   [[nodiscard]] bool is_identity(std::size_t arity) const { return *this == identity(arity); }
   [[nodiscard]] Key operator()(const Key& key) const;
-  /// The first position of the result that is dimension `dim`, unchanged.
+  /// The first position of the result that equals dimension `dim` unchanged.
   [[nodiscard]] std::optional<int> passes(int dim) const;
-  /// The greatest key value mentioned, or -1.
+  /// The largest key dimension used, or -1.
   [[nodiscard]] int last_dim() const;
 
   friend bool operator==(const KeyFunction& a, const KeyFunction& b) = default;
@@ -38,14 +38,14 @@ struct KeyFunction {
 /// `outer` after `inner`.
 [[nodiscard]] KeyFunction compose(const KeyFunction& outer, const KeyFunction& inner);
 
-/// `left relation right`, in a normal form: both sides hold what has a positive coefficient there.
+/// `left relation right`, in normal form: on both sides all coefficients are positive.
 struct Comparison {
   enum class Relation : std::uint8_t { kEqual, kNotEqual, kLess, kAtMost } relation = Relation::kEqual;
   Extent left;
   Extent right;
 };
 
-/// All of some comparisons of a key's values: `k0 == k1 and k1 < 3`. Empty: true.
+/// A conjunction of comparisons of a key's values: `k0 == k1 and k1 < 3`. Empty: true.
 class Predicate {
  public:
   Predicate() = default;
@@ -56,7 +56,7 @@ class Predicate {
   [[nodiscard]] bool always() const { return all_.empty(); }
   /// The key dimensions it depends on, in increasing order.
   [[nodiscard]] Dims dims() const;
-  /// The predicate on the key before `f`: what it says of f(key).
+  /// The predicate composed with `f`: holds for a key if this one holds for f(key).
   [[nodiscard]] Predicate before(const KeyFunction& f) const;
 
   friend Predicate operator&&(const Predicate& a, const Predicate& b);
@@ -65,7 +65,7 @@ class Predicate {
   std::vector<Comparison> all_;
 };
 
-/// Writes integers over key values; dimension number `arity` is called `t`, if there is one.
+/// Prints integers over key values; dimension number `arity`, if present, is called `t`.
 class KeyPrinter {
  public:
   explicit KeyPrinter(std::size_t arity) : arity_(arity) {}

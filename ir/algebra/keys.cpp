@@ -50,7 +50,7 @@ void for_each_below(const Key& frontier, const std::function<void(const Key&)>& 
 }
 
 KeySet KeySet::below(Key frontier) {
-  // An empty set is bounded by zeros only.
+  // The frontier of an empty set is all zeros.
   if (volume(frontier) == 0) std::ranges::fill(frontier, 0);
   KeySet set;
   set.frontier_ = std::move(frontier);

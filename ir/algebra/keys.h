@@ -20,7 +20,7 @@ using Dims = std::vector<int>;
 [[nodiscard]] std::string dims_text(const Dims& dims);
 /// 0, 1, .., n - 1.
 [[nodiscard]] Dims all_dims(std::size_t n);
-/// Where `dim` stands in `dims`, or nothing.
+/// The position of `dim` in `dims`, or nothing.
 [[nodiscard]] std::optional<int> position_of(const Dims& dims, int dim);
 [[nodiscard]] bool subset(const Dims& inner, const Dims& outer);
 /// The key's values at `dims`, in their order.
@@ -39,7 +39,7 @@ class KeySet {
   [[nodiscard]] const Key& frontier() const { return frontier_; }
   [[nodiscard]] std::size_t arity() const { return frontier_.size(); }
   [[nodiscard]] bool full() const { return some_ == nullptr; }
-  /// The number of keys that are there, not of those below the frontier.
+  /// The number of existing keys, excluding holes.
   [[nodiscard]] Index count() const;
   [[nodiscard]] bool contains(const Key& key) const;
   void for_each(const std::function<void(const Key&)>& f) const;

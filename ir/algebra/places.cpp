@@ -20,7 +20,7 @@ std::uint64_t hash_of(const Key& values, std::uint64_t seed) {
   return hash;
 }
 
-/// Round robin: along the first dimension alone every coordinate comes equally often.
+/// Round robin: along the first dimension alone all coordinates are equally frequent.
 std::uint64_t round_robin(const Key& values) {
   std::uint64_t sum = 0;
   for (std::size_t k = 0; k < values.size(); ++k) sum += (2 * k + 1) * static_cast<std::uint64_t>(values[k]);
@@ -61,7 +61,7 @@ Index Places::share_of(const Cut& cut, const Key& key) const {
     number = number * extent + key[static_cast<std::size_t>(dim)];
     keys *= extent;
   }
-  // The last share that begins at this key or before it.
+  // The last share that begins at or before this key.
   return ((number + 1) * shares - 1) / keys;
 }
 

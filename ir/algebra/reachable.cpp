@@ -15,8 +15,8 @@ bool is_plan(const Expr& e, const Expr& original) {
          (e->type.holes_are_zero || !original->type.holes_are_zero);
 }
 
-/// The node over other operands, which are settled: with R2-1 everywhere at once. It never costs more, and without it
-/// shuffles could pile up for ever.
+/// The node over other, already settled operands: applies R2-1 exhaustively. It never costs more, and without it
+/// shuffles could accumulate without bound.
 Expr settled(Pool& pool, const Node& node, std::vector<Expr> operands) {
   const auto* at = std::get_if<Redistribute>(&node.op);
   if (at != nullptr && as<Redistribute>(operands[0]) != nullptr) operands[0] = operands[0]->operands[0];
@@ -24,7 +24,7 @@ Expr settled(Pool& pool, const Node& node, std::vector<Expr> operands) {
   return pool.with_operands(node, std::move(operands));
 }
 
-/// A plan in which nodes are replaced, one at a time.
+/// A plan in which nodes are replaced one at a time.
 class Replaced {
  public:
   Replaced(Pool& pool, const Expr& plan) : pool_(pool), nodes_(nodes_of(std::span(&plan, 1))) {
@@ -37,7 +37,7 @@ class Replaced {
   }
 
   [[nodiscard]] const std::vector<Expr>& nodes() const { return nodes_; }
-  /// The plan with `by` instead of node number `at`. Only what depends on it is made again.
+  /// The plan with node number `at` replaced by `by`. Only its dependents are rebuilt.
   [[nodiscard]] Expr with(std::size_t at, const Expr& by) {
     std::vector<Expr> now = nodes_;
     now[at] = by;
@@ -57,7 +57,7 @@ class Replaced {
   std::vector<std::vector<std::size_t>> operands_;
 };
 
-/// What rules make of nodes, found once for all the plans that have them in common.
+/// Results of rules on nodes, computed once for all plans that share them.
 class Replacements {
  public:
   Replacements(Pool& pool, std::span<const Rule* const> rules) : pool_(pool), rules_(rules) {}

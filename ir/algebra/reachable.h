@@ -8,30 +8,30 @@
 
 namespace tdsl::ir::algebra {
 
-/// A plan and how it was found.
+/// A plan and its derivation.
 struct Found {
   Expr plan;
-  int from = -1;  ///< the position of the plan that `rule` turned into this one; -1: the given expression
+  int from = -1;  ///< index of the plan from which `rule` derived this one; -1: the given expression
   std::string_view rule;
 };
 
 struct Reachable {
-  std::vector<Found> plans;  ///< the given expression first, then in the order of the number of steps to it
-  bool complete = true;      ///< the limit did not cut the search off
+  std::vector<Found> plans;  ///< the given expression first, then by number of steps
+  bool complete = true;      ///< false: the limit stopped the search
 };
 
-/// The plans equal to `e`, a verified expression on sites, that rules applied anywhere in it give. All are verified: a
-/// plan in which some operator relied on a layout that a rule has changed is none. R2-1 is applied at once to whatever
-/// another rule gives; it is no step of its own there.
+/// The plans equal to `e`, a verified expression on sites, that result from applying rules anywhere in it. All are
+/// verified: a plan with an operator that relied on a layout changed by a rule is discarded. R2-1 is applied
+/// immediately to the result of every other rule and is not a separate step.
 [[nodiscard]] Reachable reachable(Pool& pool, const Expr& e, std::size_t limit = 20000);
 [[nodiscard]] Reachable reachable(Pool& pool, const Expr& e, std::size_t limit, std::span<const Rule* const> with);
 
-/// The reachable plan with the least paper_cost on one axis of `sites`; of several, the one found first.
+/// The reachable plan with the least paper_cost on one axis of `sites`; ties go to the one found first.
 struct Cheapest {
   Expr plan;
   Index cost = 0;
   std::vector<std::string_view> steps;  ///< the rules that lead to it
-  std::size_t plans = 0;                ///< how many were compared
+  std::size_t plans = 0;                ///< number of compared plans
   bool complete = true;
 };
 [[nodiscard]] Cheapest cheapest(Pool& pool, const Expr& e, Index sites, std::size_t limit = 20000);

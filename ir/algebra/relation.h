@@ -8,17 +8,17 @@
 
 namespace tdsl::ir::algebra {
 
-/// Several tuples of one key stand for their aggregation by `by`: what a local aggregation leaves where the tuples of a
-/// group lie on several sites.
+/// Several tuples with one key represent their aggregation by `by`: the result of a local aggregation if the tuples of
+/// a group are on several sites.
 struct Pieces {
   Kernel by;
-  Index most = 1;  ///< the most pieces of one key, however many sites there are
+  Index most = 1;  ///< the most pieces of one key, for any number of sites
   friend bool operator==(const Pieces& a, const Pieces& b) = default;
 };
 
-/// The type of a relation: which keys it holds, of what type its blocks are and, once sites are known, where tuples
-/// lie. A key below the frontier that is not there stands for a zero block as long as `holes_are_zero`; else its block
-/// is unknown (sigmoid of a zero block is no zero block) and no operator may rely on it.
+/// The type of a relation: its keys, the type of its blocks and, once sites are known, the places of its tuples. A
+/// missing key below the frontier represents a zero block if `holes_are_zero`; otherwise its block is unknown (sigmoid
+/// of a zero block is not zero) and no operator may rely on it.
 struct RelationType {
   KeySet keys;
   BlockType block;

@@ -2,7 +2,7 @@
 
 #include "ir/algebra/rules.h"
 
-// R1-1 to R1-7: where conditions on keys and kernels stand. No tuple moves.
+// R1-1 to R1-7: positions of conditions on keys and of kernels. No tuple moves.
 
 namespace tdsl::ir::algebra {
 
@@ -10,7 +10,7 @@ namespace {
 
 using Results = std::vector<Expr>;
 
-/// The operand, if `e` is a T over it.
+/// The operand, if `e` is an operator T on it.
 template <class T>
 const T* over(const Expr& e, Expr& operand) {
   const T* op = as<T>(e);
@@ -18,7 +18,7 @@ const T* over(const Expr& e, Expr& operand) {
   return op;
 }
 
-/// A map that leaves keys as they are.
+/// A map that leaves keys unchanged.
 const Map* map_of_blocks(const Expr& e, Expr& operand) {
   const Map* map = over<Map>(e, operand);
   return map != nullptr && map->keys.is_identity(operand->type.keys.arity()) ? map : nullptr;

@@ -4,8 +4,8 @@
 #include "ir/algebra/check/infer.h"
 #include "ir/algebra/rules.h"
 
-// R2-1 to R2-7: where tuples move. A layout may change where no consumer relies on it, which only the consumers' own
-// types can tell (reachable.h rebuilds and checks them).
+// R2-1 to R2-7: redistributions. A layout may change if no consumer relies on it, which only the consumers' types
+// reveal (reachable.h rebuilds and checks them).
 
 namespace tdsl::ir::algebra {
 
@@ -19,7 +19,7 @@ const Redistribute* moved(const Expr& e, Expr& operand) {
   return op;
 }
 
-/// A shuffle and nothing else: every tuple goes to one site.
+/// A pure shuffle: every tuple goes to one site.
 bool is_shuffle(const Layout& to) { return to.is_once(); }
 
 /// Without the redistribution on top, if there is one.
@@ -66,7 +66,7 @@ void swap_with_map(Pool& pool, const Expr& e, Results& results) {
     results.push_back(pool.redistribute(pool.make(e->op, {r}), at->to));
 }
 
-/// Whether every group of `keep` is on one site (or, with copies, whole at each).
+/// True if every group of `keep` is on one site (or, with copies, complete at each).
 bool groups_are_together(const RelationType& type, const Dims& keep) {
   return !type.pieces && type.layout->loose_axes().empty() && subset(type.layout->cut_dims(), keep);
 }
@@ -99,7 +99,7 @@ void join_in_other_ways(Pool& pool, const Expr& e, Results& results) {
   const Expr right = bare(e->operands[1]);
   results.push_back(pool.make(*join, {pool.bcast(left), right}));
   results.push_back(pool.make(*join, {left, pool.bcast(right)}));
-  // By all joined dimensions, as printed, or by some of them.
+  // By all joined dimensions, as printed, or by a subset.
   const std::size_t subsets = std::size_t{1} << std::min<std::size_t>(join->left.size(), 8);
   for (std::size_t chosen = 1; chosen < subsets; ++chosen) {
     Dims left_dims;

@@ -101,7 +101,7 @@ Tuples gathered(const std::vector<Tuples>& held) {
 
 std::string misplaced(const std::vector<Tuples>& held, const RelationType& type, const Sites& sites) {
   const Places places(*type.layout, type.keys.frontier(), sites);
-  std::map<Key, Index> tuples;  // of each key, copies not counted
+  std::map<Key, Index> tuples;  // number of tuples per key, excluding copies
   for (std::size_t site = 0; site < held.size(); ++site) {
     const std::size_t first = places.first_copy(site);
     if (held[site] != held[first]) return fmt::format("sites {} and {} should hold copies", first, site);

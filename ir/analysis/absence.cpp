@@ -16,7 +16,7 @@ bool is_constant_other_than(const Expr& e, std::int64_t value) {
   return whole != nullptr && *whole != value;
 }
 
-/// One expression with the meaning of sparse types written out.
+/// Rewrites one expression so that the semantics of sparse types is explicit.
 class WrittenOut {
  public:
   explicit WrittenOut(const Program& program) : finder_(program, Products::kImplied) {}
@@ -48,7 +48,7 @@ class WrittenOut {
     return right ? binary(BinaryOp::kAbsentMul, b.right, b.left, same->range) : same;
   }
   Expr quotient(const Binary& before, const Binary& b, const Expr& same) {
-    // Only a divisor of 0 makes a difference to integers.
+    // For integers only a divisor of 0 makes a difference.
     const bool harmless = !is_float(same->type) && is_constant_other_than(b.right, 0);
     return wins(before.left) && !harmless ? binary(BinaryOp::kAbsentDiv, b.left, b.right, same->range) : same;
   }
@@ -56,7 +56,7 @@ class WrittenOut {
   SupportFinder finder_;
 };
 
-/// Whether the value cannot be -0.
+/// True if the value is never -0.
 bool has_no_negative_zero(const Program& program, const Expr& e) {
   const auto clean = [&](const Expr& part) { return has_no_negative_zero(program, part); };
   if (!is_float(e->type)) return true;
@@ -66,7 +66,7 @@ bool has_no_negative_zero(const Program& program, const Expr& e) {
   if (const auto* u = std::get_if<Unary>(&e->op))
     return u->op == UnaryOp::kAbs || u->op == UnaryOp::kExp || (u->op == UnaryOp::kSqrt && clean(u->operand));
   if (const auto* s = std::get_if<Select>(&e->op)) return clean(s->when_true) && clean(s->when_false);
-  // A tiny f64 below 0 is -0 as f32.
+  // A tiny negative f64 becomes -0 as f32.
   if (const auto* c = std::get_if<Cast>(&e->op))
     return !(e->type == Scalar::kF32 && c->operand->type == Scalar::kF64) && clean(c->operand);
   const auto* b = std::get_if<Binary>(&e->op);
@@ -112,7 +112,7 @@ class AbsenceWriter {
     for (Expr& subscript : c.left) subscript = written.of(subscript);
   }
 
-  /// `S[left] *= e` for a sparse S: what the points bring is multiplied first, and then its elements by that.
+  /// `S[left] *= e` for a sparse S: first the points' contributions are multiplied, then S's elements by the result.
   void multiply(Node n, bool both, std::vector<Node>& into) {
     auto& c = std::get<Compute>(n.op);
     const ValueId base = *std::exchange(c.base, std::nullopt);
@@ -137,7 +137,7 @@ class AbsenceWriter {
     const auto picks = [](const std::optional<Monoid>& m) {
       return !m || m->kind == Kind::kMin || m->kind == Kind::kMax;
     };
-    // A sum begins at 0, or at an element of the base.
+    // A sum starts at 0, or at an element of the base.
     const bool needless = !type.has_sparse() || !is_float(type.scalar) ||
                           (sums(c.monoid) && (picks(c.combine) || sums(c.combine))) || (!c.monoid && sums(c.combine));
     if (!needless && picks(c.monoid) && picks(c.combine)) {

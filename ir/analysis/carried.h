@@ -6,13 +6,13 @@
 
 namespace tdsl::ir {
 
-/// What a loop or branch carries under one name.
+/// A variable carried by a loop or branch.
 struct CarriedVariable {
-  std::vector<ValueId> sources;  ///< a loop's initial value and yield, what the regions of a branch or choice yield
-  std::vector<ValueId> names;    ///< a loop's arguments and its result, the result of a branch
+  std::vector<ValueId> sources;  ///< a loop's initial value and yield; the yields of a branch's or choice's regions
+  std::vector<ValueId> names;    ///< a loop's arguments and its result; the result of a branch
 };
 
-/// Of nodes that are neither loops nor branches nor choices: nothing.
+/// Empty for nodes other than loops, branches and choices.
 [[nodiscard]] std::vector<CarriedVariable> carried_by(const Node& node);
 
 }  // namespace tdsl::ir

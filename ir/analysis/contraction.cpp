@@ -123,7 +123,7 @@ std::optional<LabelSet> shifted_labels(const Read& r) {
 
 namespace {
 
-/// Sets of index variables: those of the result, and of all that may be summed over.
+/// Sets of index variables: those of the result, and all that may be summed over.
 struct LabelSets {
   LabelSet of_result = 0;
   LabelSet inner = 0;
@@ -134,7 +134,8 @@ std::optional<LabelSets> label_sets(std::size_t outs, std::size_t reduces) {
   return LabelSets{of_result, ((LabelSet{1} << (outs + reduces)) - 1) & ~of_result};
 }
 
-/// The index variables of two factors by where they stand; nothing if they make no contraction. `units` need not occur.
+/// Classifies the index variables of two factors by where they occur; nothing if they are not a contraction. `units`
+/// need not occur.
 std::optional<Contraction> contracted(LabelSet left, LabelSet right, const LabelSets& sets, LabelSet units) {
   Contraction c;
   c.rows = left & ~right;

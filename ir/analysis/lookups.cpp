@@ -6,7 +6,7 @@ namespace tdsl::ir {
 
 namespace {
 
-/// Operands below a mebibyte are fetched whole.
+/// Operands smaller than 1 MiB are fetched whole.
 bool is_small_operand(const Type& type) {
   double bytes = static_cast<double>(size_of(type.scalar));
   for (const Extent& e : type.shape) {
@@ -75,7 +75,7 @@ class LookupFinder {
   std::vector<Lookup> list_;
 };
 
-/// Whether partial results of the operator can be combined.
+/// True if partial results of the operator can be combined.
 bool combines_parts(const Monoid& m) {
   return m.kind != Monoid::Kind::kArgMin && m.kind != Monoid::Kind::kArgMax && m.kind != Monoid::Kind::kUser;
 }
@@ -89,14 +89,14 @@ std::vector<Lookup> lookups_of(const Compute& c, const TypeOf& type, const Hoist
 const Lookup* lookup_in_panels(const Compute& c, const std::vector<Lookup>& list) {
   const Lookup* only = nullptr;
   for (const Lookup& lookup : list) {
-    // Fetched whole wherever it stands.
+    // Always fetched whole.
     if (lookup.inner && lookup.conditional) continue;
     if (only != nullptr) return nullptr;
     only = &lookup;
   }
   if (only == nullptr || only->conditional || only->place != Lookup::Place::kBody) return nullptr;
   if (c.monoid) return combines_parts(*c.monoid) ? only : nullptr;
-  // An element that no point gives is what panels begin with.
+  // Panels begin with the value of an element that no point writes.
   const Scalar type = c.bodies.front()->type;
   const bool begins_alike = c.guard ? c.fill && equal(c.fill, identity_of(found_once(type), type)) : !c.fill;
   return c.left.empty() && !c.base && !c.combine && begins_alike ? only : nullptr;

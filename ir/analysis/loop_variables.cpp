@@ -6,10 +6,9 @@
 
 namespace tdsl::ir {
 
-// Note [Needed at the same time]
-// The region is walked backwards with the set of values that are still needed. A value that is defined meets all of
-// them. What a loop's body needs from outside is needed to the end of the body, since the next iteration needs it
-// again.
+// Note [Needed at the same time] A backward liveness analysis: a value interferes with all values live at its
+// definition. Values from outside that a loop body needs are live to the end of the body, since the next iteration
+// needs them again.
 
 LoopVariables::LoopVariables(const Program& program, const Node& loop) : program_(program), loop_(loop) {
   enter(loop);
@@ -53,7 +52,7 @@ void LoopVariables::enter(const Region& region) {
   for (const Node& n : region.nodes) enter(n);
 }
 
-/// All at once, after which `live` is needed (which may name some of them).
+/// Defines all values at once, before `live` (which may include some of them).
 void LoopVariables::define(const std::vector<ValueId>& values, Live& live) {
   for (const ValueId v : values) live.erase(v);
   for (const ValueId v : values) {
@@ -87,13 +86,12 @@ LoopVariables::Live LoopVariables::read_while_written(const Node& node) const {
   Live result;
   const auto* c = std::get_if<Compute>(&node.op);
   if (c == nullptr) return result;
-  // The second result is computed when the first one is there.
+  // The second result is computed while the first is already live.
   if (node.results.size() > 1) {
     for (const ValueId v : operands_of(program_, node)) result.insert(v);
   }
   if (c->out.empty()) return result;
-  // Which element a point writes: of a left side that names every label once, and nothing else, no other point writes
-  // it.
+  // Each point is the only writer of its element if the store subscripts use every label exactly once and nothing else.
   std::vector<Expr> own = c->left;
   if (own.empty()) {
     for (std::size_t l = 0; l < c->out.size(); ++l) own.push_back(index_ref(static_cast<std::int32_t>(l)));
@@ -104,7 +102,7 @@ LoopVariables::Live LoopVariables::read_while_written(const Node& node) const {
     if (i != nullptr) labels.insert(i->label);
   }
   const bool filled_first = !c->base && (c->guard || c->combine || !c->left.empty());
-  // Without a left side the element's position counts from where the label begins.
+  // Without store subscripts, an element's position is relative to the label's begin.
   const bool shifted =
       c->left.empty() && std::ranges::any_of(c->out, [](const Label& l) { return l.begin != Extent(0); });
   const bool plain = labels.size() == own.size() && labels.size() == c->out.size() && !filled_first && !shifted;
@@ -123,7 +121,7 @@ LoopVariables::Live LoopVariables::read_while_written(const Node& node) const {
   for (const Expr& e : c->bodies) look(e);
   for (const Expr& e : c->left) look(e);
   look(c->guard);
-  // What it reads of its base is read before it is overwritten.
+  // Elements of the base are read before they are overwritten.
   if (c->base && node.results.size() == 1 && update_order(*c) != UpdateOrder::kCopied) result.erase(*c->base);
   return result;
 }
@@ -174,7 +172,7 @@ void LoopVariables::walk_while(const Node& node, const While& loop, Live& live) 
   live.insert(loop.inits.begin(), loop.inits.end());
 }
 
-/// What the regions mention and do not define.
+/// Values used but not defined by the regions.
 LoopVariables::Live LoopVariables::free_values(const std::vector<const Region*>& regions) const {
   Live used;
   Live defined;
@@ -208,7 +206,7 @@ void LoopVariables::merge_all(const Node& node) {
     for (std::size_t k = 0; k < inits.size(); ++k) {
       merge(arguments[k + 1], node.results[k]);
       merge(arguments[k + 1], yields[k]);
-      // What the outermost loop starts from is copied before it.
+      // Initial values of the outermost loop are copied before it.
       if (&node != &loop_) merge(inits[k], arguments[k + 1]);
     }
   };

@@ -9,33 +9,33 @@
 
 namespace tdsl::ir {
 
-/// Which values of a loop may live in one variable, when it runs as a sequence of assignments. A loop argument, what
-/// its iterations yield and the loop's result want to be one variable, as do a branch's result and what both branches
-/// yield, and an updated tensor and its base. They are, unless the older value is still read after the newer one is
-/// there.
+/// Determines which values of a loop may share a variable when the loop runs as a sequence of assignments. A loop
+/// argument, its yields and the loop's result should share one, and so should a branch's result and both branches'
+/// yields, and an updated tensor and its base. They do, unless the older value is still read after the newer one is
+/// defined.
 ///
-///     %7 = for … with (%5) do (%6, %7) { %8 = compute [] (…) left [%6] base %7   yield %8 }      one variable: %7, %8
-///     and the result
+///     %7 = for … with (%5) do (%6, %7) { %8 = compute [] (…) left [%6] base %7   yield %8 }
+///         one variable: %7, %8 and the result
 class LoopVariables {
  public:
   /// `loop` holds a For or While.
   /// Both must outlive this.
   LoopVariables(const Program& program, const Node& loop);
 
-  /// The value that stands for the variable of `v`; `v` itself for values from outside the loop.
+  /// The representative of the variable of `v`; `v` itself for values from outside the loop.
   [[nodiscard]] ValueId variable(ValueId v) const;
-  /// Whether several values share the variable of `v`.
+  /// True if several values share the variable of `v`.
   [[nodiscard]] bool is_shared(ValueId v) const;
-  /// Whether every value of the variable is computed and used within one iteration: no loop carries it, no branch gives
-  /// it.
+  /// True if every value of the variable is computed and used within one iteration: it is neither carried by a loop nor
+  /// the result of a branch.
   [[nodiscard]] bool is_temporary(ValueId v) const;
-  /// Two tensors that should be one variable but are needed at the same time, so that one of them is copied.
+  /// Two tensors that should share a variable but are live at the same time, so that one of them is copied.
   struct Clash {
     ValueId older;
     ValueId newer;
   };
   [[nodiscard]] const std::optional<Clash>& tensor_clash() const { return clash_; }
-  /// Whether the value is defined by the loop or inside it.
+  /// True if the value is defined by the loop or inside it.
   [[nodiscard]] bool is_inside(ValueId v) const { return parent_.contains(v); }
 
  private:
@@ -46,7 +46,7 @@ class LoopVariables {
   void define(const std::vector<ValueId>& values, Live& live);
   void walk(const Region& region, Live& live);
   void walk(const Node& node, Live& live);
-  /// Tensors of which the node still reads elements when it has written others.
+  /// Tensors that the node still reads after it has begun to write others.
   [[nodiscard]] Live read_while_written(const Node& node) const;
   void walk_for(const Node& node, const For& loop, Live& live);
   void walk_while(const Node& node, const While& loop, Live& live);
@@ -61,7 +61,7 @@ class LoopVariables {
   std::map<ValueId, ValueId> parent_;
   std::map<ValueId, std::vector<ValueId>> members_;  ///< by representative
   Live carried_;                                     ///< arguments and results of loops, results of branches
-  std::map<ValueId, Live> meets_;                    ///< values needed at the same time
+  std::map<ValueId, Live> meets_;                    ///< interference: values live at the same time
   std::optional<Clash> clash_;
 };
 

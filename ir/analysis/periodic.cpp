@@ -11,7 +11,7 @@ std::optional<Periodic> periodic_of(const Expr& e, const std::vector<Label>& lab
     return std::nullopt;
   const Periodic found{sum->terms[0].label, sum->constant, divisor->constant, b->left, b->right};
   if (!provably_inside(Affine{{{found.label, Extent(1)}}, {}}, labels, found.extent)) return std::nullopt;
-  // `%` keeps the sign of a negative sum, which is then no subscript.
+  // `%` keeps the sign of a negative sum, which is then an invalid subscript.
   const Extent first = labels[static_cast<std::size_t>(found.label)].begin + found.constant;
   if (b->op == BinaryOp::kRem && first.constant().value_or(-1) < 0) return std::nullopt;
   return found;

@@ -7,7 +7,8 @@
 
 namespace tdsl::ir {
 
-/// `mod(i + c, n)` or `(i + c) % n`, where i is known to be in 0 .. n - 1: a subscript that wraps around once.
+/// `mod(i + c, n)` or `(i + c) % n` with i known to be in 0 .. n - 1: a periodic subscript that wraps around at most
+/// once.
 struct Periodic {
   std::int32_t label = 0;
   Extent constant;

@@ -76,7 +76,7 @@ class RearrangedParts {
 
   // --- Conditions on one index variable
 
-  /// Narrows the ranges to where the condition has the value.
+  /// Narrows the ranges to the points at which the condition has the value.
   bool limit(const Expr& condition, bool value, Rearranged& here) {
     if (const auto* u = std::get_if<Unary>(&condition->op); u != nullptr && u->op == UnaryOp::kNot)
       return limit(u->operand, !value, here);
@@ -133,7 +133,7 @@ bool at_least(const Extent& a, std::int64_t least) {
   return known && *known >= least;
 }
 
-/// Whether the subscript is in 0..extent wherever the ranges of the index variables say.
+/// True if the subscript is within 0..extent over the index variables' ranges.
 bool is_inside(const Rearranged::Subscript& s, const Extent& extent, const Label& label,
                const Rearranged::Range& range) {
   if (s.around) return true;

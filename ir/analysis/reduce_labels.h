@@ -6,9 +6,9 @@
 
 namespace tdsl::ir {
 
-/// Out labels that are not `kept` become reduce labels, those of the operator by which elements are combined: points
-/// that meet in one element are a reduction. There are no reduce labels yet. Returns, by new number, the labels as they
-/// were called.
+/// Turns out labels that are not `kept` into reduce labels, with the operator that combines elements: points that write
+/// the same element become a reduction. Requires that there are no reduce labels yet. Returns, by new number,
+/// references to the old labels.
 std::vector<Expr> reduce_labels(Compute& c, const std::vector<bool>& kept);
 
 }  // namespace tdsl::ir

@@ -12,7 +12,7 @@ namespace tdsl::ir {
 
 namespace {
 
-/// Reductions over up to this many points are not worth the ranks' while.
+/// Reductions over up to this many points are not worth distributing.
 constexpr std::int64_t kFewPoints = 64;
 
 class SerialCheck {
@@ -100,7 +100,7 @@ class SerialCheck {
     if ((c.base || !c.left.empty()) && n.results.size() > 1) refuse(n.range, "it changes several tensors at once");
   }
 
-  /// Whether different points surely go to different elements.
+  /// True if different points certainly write different elements.
   static bool places_once(const Compute& c) {
     for (std::size_t label = 0; label < c.out.size(); ++label) {
       const auto own = [&](const Expr& e) { return is_label_and_constant(e, static_cast<std::int32_t>(label)); };
@@ -128,7 +128,7 @@ class SerialCheck {
     return points <= kFewPoints;
   }
 
-  /// Whether the reduction reads elements of a tensor that the loop carries.
+  /// True if the reduction reads elements of a tensor that the loop carries.
   [[nodiscard]] bool reads_written(const Compute& c) const {
     bool found = false;
     for (const Expr& e : c.bodies) {

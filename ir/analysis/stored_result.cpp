@@ -15,7 +15,7 @@ bool is_zero_fill(const Expr& e) {
   return c != nullptr && std::visit([](auto x) { return x == decltype(x){}; }, c->value);
 }
 
-/// Whether the read is a lookup, which is gathered (passes/legalise/gathers.h).
+/// True if the read is a lookup, which is gathered (passes/legalise/gathers.h).
 bool looks_up(const Compute& c, const Read& r) {
   for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
     if (is_data_subscript(r, d, read_scalar) && !periodic_of(r.subscripts[d], c.out, read_scalar)) return true;
@@ -23,7 +23,7 @@ bool looks_up(const Compute& c, const Read& r) {
   return false;
 }
 
-/// Element by element in order, from dense operands that are not looked up.
+/// Computes elements in order, from dense operands without lookups.
 bool computes_points(const Program& program, const Compute& c) {
   const bool from_zero = std::ranges::all_of(c.out, [](const Label& l) { return l.begin == Extent(0); });
   if (c.bodies.size() != 1 || c.out.size() != 2 || !from_zero || !c.reduce.empty() || c.monoid || !c.left.empty() ||

@@ -6,12 +6,12 @@
 
 namespace tdsl::ir {
 
-/// How a compressed matrix comes to be.
+/// How a compressed matrix is computed.
 enum class StoredBy : std::uint8_t {
-  kNone,           ///< it is not compressed, or nothing makes compressed matrices of this kind
-  kWalk,           ///< by a walk over stored elements of operands (ir/analysis/stored_walk.h)
-  kRearrangement,  ///< its elements are those of compressed matrices in other places (ir/analysis/rearrangement.h)
-  kPoints,         ///< all points are computed from what is dense, and zeros are left out
+  kNone,           ///< it is dense, or no mechanism creates such a compressed matrix
+  kWalk,           ///< by sparse iteration over stored elements of operands (ir/analysis/stored_walk.h)
+  kRearrangement,  ///< its elements are those of compressed matrices at other positions (ir/analysis/rearrangement.h)
+  kPoints,         ///< all points are computed from dense operands, and zeros are dropped
 };
 [[nodiscard]] StoredBy storage_of(const Program& program, const Node& node);
 

@@ -6,11 +6,11 @@
 
 #include "ir/graph/graph.h"
 
-// Computes whose loops can go over stored elements of compressed operands instead of over all points.
+// Sparse iteration: Computes whose loops can visit the stored elements of compressed operands instead of all points.
 
 namespace tdsl::ir {
 
-/// Reads of a compressed tensor with one list of subscripts, each a bare index variable (out labels first, then reduce
+/// Reads of a compressed tensor with the same subscripts, each a plain index variable (out labels first, then reduce
 /// labels).
 struct StoredOperand {
   ValueId tensor;
@@ -18,52 +18,54 @@ struct StoredOperand {
   friend bool operator==(const StoredOperand&, const StoredOperand&) = default;
 };
 
-/// A loop over one index variable that visits what is stored. Outer dimensions of the operands named run in loops
-/// around it: an operand is located there, and its next level is walked.
+/// A loop over one index variable that visits stored elements. The operands' outer dimensions are iterated by enclosing
+/// loops: these locate the operand, and this loop iterates over its next level.
 struct StoredLoop {
-  /// What is visited of several operands, ascending.
+  /// How the stored elements of several operands are merged, ascending.
   enum class Meet : std::uint8_t {
-    kAny,   ///< where one of them has something
-    kAll,   ///< where all of them have
-    kFirst  ///< where the first one has; the others are there with what lies beside it
+    kAny,   ///< union
+    kAll,   ///< intersection
+    kFirst  ///< coordinates of the first one; the others are located there
   };
   std::int32_t label = 0;
-  std::vector<int> over;  ///< numbers of operands
+  std::vector<int> over;  ///< operand numbers
   Meet meet = Meet::kAny;
 };
 
-/// Loops over stored elements. An operand whose labels all run, and of which no loop walks the last level, is looked
-/// up.
+/// Loops over stored elements. An operand whose labels are all iterated, but whose last level no loop iterates over, is
+/// looked up.
 struct StoredWalk {
   enum class Result : std::uint8_t {
     kDense,
-    /// Compressed, and what is not visited is 0: its labels are those of the outermost loops, so that each of its
-    /// elements comes once, in order.
+    /// Compressed, with unvisited elements 0: its labels are those of the outermost loops, so each of its elements is
+    /// produced once, in order.
     kInOrder,
-    /// Compressed, and what is not visited is 0: its rows come in order, and what comes in a row is combined.
+    /// Compressed, with unvisited elements 0: rows are produced in order, and elements within a row are accumulated.
     kAccumulated,
   };
-  std::vector<StoredOperand> operands;  ///< the first is the driver, of which all levels are walked: its rows are cut
-  std::vector<StoredLoop> loops;        ///< outermost first; other labels run over their whole range, inside
-  std::vector<int> masks;  ///< numbers of operands that are looked up, and without whose elements nothing counts
+  std::vector<StoredOperand> operands;  ///< the first is the driver, all of whose levels are iterated: its rows are cut
+  std::vector<StoredLoop> loops;        ///< outermost first; other labels are dense inner loops
+  std::vector<int>
+      masks;  ///< numbers of operands that are looked up and without whose elements a point contributes nothing
   Result result = Result::kDense;
 
   [[nodiscard]] const StoredOperand& driver() const { return operands.front(); }
   [[nodiscard]] std::int32_t row() const { return driver().labels.front(); }
   [[nodiscard]] bool has_loop(std::int32_t label) const;
-  /// Whether more is visited than the driver's elements.
+  /// True if more than the driver's elements are visited.
   [[nodiscard]] bool is_union() const;
 };
 
-/// Whether the Compute reads the tensor, and only where loops get: as the walk's operands say, or at the coordinates of
+/// True if the Compute reads the tensor, and only at coordinates covered by loops: those of the walk's operands or of
 /// the driver.
 [[nodiscard]] bool reads_walked(const Compute& compute, const StoredWalk& walk, ValueId tensor);
 
-/// The walk that visits every point which can change the compute's result: where what a loop walks is absent, the
-/// support of guard and body (ir/analysis/support.h) is false. Nothing if there is none, or the compute stores in a way
-/// that a walk cannot follow: left sides, bases, values combined with what is there, fills other than 0, positions of
-/// optima, subscripts that depend on data. Of several operands that would do as the driver, the one whose walk gets to
-/// most others; if none would do, as few as possible with the same subscripts do together.
+/// The sparse iteration that visits every point which can change the Compute's result: where the elements iterated over
+/// are absent, the support of guard and body (ir/analysis/support.h) is false. Nothing if there is none, or if the
+/// Compute stores in an unsupported way: store subscripts, bases, combination with old values, fills other than 0,
+/// positions of optima, data-dependent subscripts. Among several possible drivers, the one whose iteration covers the
+/// most other operands; if there is none, the smallest sufficient set of operands with the same subscripts is
+/// co-iterated.
 [[nodiscard]] std::optional<StoredWalk> stored_walk(const Program& program, const Compute& compute);
 
 }  // namespace tdsl::ir

@@ -13,7 +13,7 @@
 namespace tdsl::ir {
 
 /// A monotone formula over an expression's sparse reads, each of them true where the element read is not 0. Where the
-/// formula is false the expression's value is certainly 0. An expression *carries absence* if its support mentions a
+/// formula is false, the expression's value is certainly 0. An expression *carries absence* if its support contains a
 /// read: its 0 then wins as factor or numerator, even against inf and nan.
 ///
 ///     A[i, k] * B[k, j]       all(0, 1)          A[i, j] + D[i, j]   always
@@ -21,37 +21,37 @@ namespace tdsl::ir {
 struct Support {
   enum class Kind : std::uint8_t {
     kNever,   ///< the value is 0 everywhere
-    kAlways,  ///< nothing is known
-    kValue,   ///< `sparse(x)` of a dense x: carries absence, but says nothing about where x is 0
+    kAlways,  ///< may be nonzero anywhere
+    kValue,   ///< `sparse(x)` of a dense x: carries absence, but without information on where x is 0
     kRead,
     kAll,
     kAny
   } kind = Kind::kAlways;
-  int read = -1;               ///< of kRead and kValue: its number in SupportFinder::reads()
-  std::vector<Support> parts;  ///< of kAll and kAny: at least two, none of them kNever, kAlways or of the same kind
+  int read = -1;               ///< for kRead and kValue: its number in SupportFinder::reads()
+  std::vector<Support> parts;  ///< for kAll and kAny: at least two, none of them kNever, kAlways or of the same kind
 
   friend bool operator==(const Support&, const Support&) = default;
 };
 [[nodiscard]] bool carries_absence(const Support& s);
-/// `all(0, any(1, 2))`; `name` says what a read is called.
+/// `all(0, any(1, 2))`; `name` gives the name of a read.
 [[nodiscard]] std::string text_of(const Support& s, const std::function<std::string(int)>& name);
 [[nodiscard]] Support all_of(std::vector<Support> parts);
 [[nodiscard]] Support any_of(std::vector<Support> parts);
-/// The formula's value where exactly the reads marked `present` are not 0.
+/// The formula's value if exactly the reads marked `present` are not 0.
 [[nodiscard]] bool holds(const Support& s, const std::vector<bool>& present);
 
-/// What products of floats mean: before `with_explicit_absence` every factor that carries absence wins, as the language
-/// page says; after it the operator says which one does.
+/// Semantics of float products: before `with_explicit_absence` every factor that carries absence wins (see the language
+/// page); afterwards only the operator decides.
 enum class Products : std::uint8_t { kImplied, kExplicit };
 
-/// The supports of expressions over the same reads. Equal reads have one number.
+/// The supports of expressions over a common list of reads. Equal reads share a number.
 class SupportFinder {
  public:
   SupportFinder(const Program& program, Products products) : program_(program), products_(products) {}
 
   /// A null expression is true everywhere.
   [[nodiscard]] const Support& of(const Expr& e);
-  /// Sparse reads and, of kValue, the `sparse(x)`, in the order in which they were met.
+  /// Sparse reads and, for kValue, the `sparse(x)`, in order of first occurrence.
   [[nodiscard]] const std::vector<Expr>& reads() const { return reads_; }
 
  private:
@@ -68,16 +68,16 @@ class SupportFinder {
   std::map<const ExprNode*, std::pair<Expr, Support>> known_;
 };
 
-/// The points of the compute that can change its result: guard and body where a body of 0 contributes nothing, else the
-/// guard. `reads`: what the numbers mean.
+/// The points of the Compute that can change its result: guard and body if a body of 0 contributes nothing, else the
+/// guard. `reads`: the meaning of the numbers.
 [[nodiscard]] Support support_of(const Program& program, const Compute& compute, std::vector<Expr>* reads = nullptr,
                                  Products products = Products::kExplicit);
-/// Whether a point with a body of 0 leaves everything as it would be without it.
+/// True if a zero value does not change the result.
 [[nodiscard]] bool zero_contributes_nothing(const Compute& compute);
-/// Gives results of computes from value number `first` on the storage that is inferred, where no type, variable or
-/// routine asks for dense: what `differentiate` has added.
+/// Gives results of Computes from value number `first` the inferred storage, unless a type, variable or routine
+/// requires dense: for values added by `differentiate`.
 void infer_storage(Program& program, std::size_t first);
-/// Which dimensions of the result are stored sparse if no type says so; empty if none is.
+/// The dimensions of the result stored sparse unless a type prescribes storage; empty if none is.
 [[nodiscard]] std::vector<bool> inferred_sparse(const Program& program, const Compute& compute, Products products);
 
 }  // namespace tdsl::ir

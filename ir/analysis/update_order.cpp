@@ -40,7 +40,7 @@ class Updates {
   }
 
  private:
-  /// Whether a point may write an element of the base that another one reads in the expression.
+  /// True if a point may write an element of the base that another point reads in the expression.
   [[nodiscard]] bool disturbs(const Expr& e) const {
     if (!e) return false;
     bool found = false;
@@ -51,12 +51,12 @@ class Updates {
     return found;
   }
 
-  /// Whether a point may turn out to have no value.
+  /// True if a point may have no value.
   [[nodiscard]] bool may_leave() const {
     return mentions_labels(c_.guard, c_.out.size()) || (c_.monoid && c_.monoid->kind == Monoid::Kind::kUser);
   }
 
-  /// Whether it is the element that the point, and no other one, writes.
+  /// True if the element is written by this point and by no other.
   [[nodiscard]] bool is_own(const std::vector<Expr>& subscripts) const {
     return std::ranges::equal(subscripts, own_, [](const Expr& a, const Expr& b) { return equal(a, b); }) &&
            writes_once();
@@ -74,7 +74,7 @@ class Updates {
     return true;
   }
 
-  /// Whether no point writes the element: some subscript is outside of all that are written.
+  /// True if no point writes the element: some subscript is outside all written ones.
   [[nodiscard]] bool is_apart(const std::vector<Expr>& subscripts) const {
     for (std::size_t d = 0; d < subscripts.size(); ++d) {
       const auto here = hull(subscripts[d]);
@@ -109,7 +109,7 @@ class Updates {
   }
 
   const Compute& c_;
-  std::vector<Expr> own_;  ///< where a point goes
+  std::vector<Expr> own_;  ///< the element that a point writes
 };
 
 }  // namespace

@@ -4,10 +4,10 @@
 
 namespace tdsl::ir {
 
-/// `x ** 2` of a float, which is x * x to compilers.
+/// `x ** 2` of a float, which compilers turn into x * x.
 [[nodiscard]] bool is_square(const Binary& b);
 
-/// Whether compilers turn the operator into vector instructions on every processor.
+/// True if compilers vectorise the operator on every processor.
 [[nodiscard]] bool has_vector_form(const ExprNode& node);
 
 }  // namespace tdsl::ir

@@ -48,7 +48,7 @@ void Activity::add(const Node& node) {
           }
         }
       },
-      // Passes make them after derivatives have been expanded.
+      // Passes create them after derivatives have been expanded.
       [](const Chain&) {}, [](const Choose&) {}, [](const Fused&) {},
       [&](const For& f) { add_carried(f.inits, f.body.arguments, f.body.yields, node.results, f.body); },
       [&](const While& w) { add_carried(w.inits, w.body.arguments, w.body.yields, node.results, w.body); },
@@ -61,7 +61,7 @@ void Activity::add(const Node& node) {
         }
       },
       [](const Print&) {}, [](const Assert&) {}, [](const Check&) {}, [](const Output&) {},
-      // Gradients of earlier lines have been expanded; one that could not be is an error already.
+      // Gradients of earlier lines have been expanded; failures have been reported.
       [](const Gradient&) {});
 }
 

@@ -6,7 +6,7 @@
 
 namespace tdsl::ir {
 
-/// The float values that depend smoothly on some given ones. Loops are walked until nothing changes.
+/// The float values that depend smoothly on some given ones. Loops are iterated to a fixpoint.
 class Activity {
  public:
   explicit Activity(const Program& program) : program_(program) {}
@@ -15,7 +15,7 @@ class Activity {
   void add(const Node& node);
   void add(const Region& region);
   [[nodiscard]] bool contains(ValueId v) const { return active_.contains(v); }
-  /// Whether the float expression depends smoothly on an active value.
+  /// True if the float expression depends smoothly on an active value.
   [[nodiscard]] bool depends(const Expr& e) const;
 
  private:

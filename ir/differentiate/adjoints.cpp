@@ -10,7 +10,7 @@ namespace tdsl::ir {
 
 namespace {
 
-/// The value when `body` reads all of it in order and it has exactly that type, which is dense.
+/// The value if `body` reads all of it in order and it has exactly that type, which is dense.
 std::optional<ValueId> whole_read(const Program& program, const Expr& body, const Type& type) {
   const auto* r = std::get_if<Read>(&body->op);
   if (r == nullptr || body->type != type.scalar || !(program.type(r->tensor).shape == type.shape) ||
@@ -198,7 +198,7 @@ ValueId Adjoints::updated(ValueId v, Contribution update, std::optional<ValueId>
   const Type type = type_of(v);
   Compute& c = update.compute;
   if (!c.reduce.empty()) {
-    // First the sums, then where they go.
+    // First the sums, then their scatter.
     Compute sums;
     sums.out = c.out;
     sums.reduce = std::move(c.reduce);

@@ -53,7 +53,7 @@ class ComputeAdjoint {
 
   [[nodiscard]] bool sums_elements() const { return compute_.combine && compute_.combine->kind == Kind::kSum; }
 
-  /// `X[i] *= v`: where no two points meet it is the assignment of `X[i] * v`.
+  /// `X[i] *= v`: if all points write distinct elements, it is the assignment of `X[i] * v`.
   void resolve_combination() {
     if (!compute_.combine || sums_elements()) return;
     if (!meets_once()) {
@@ -73,7 +73,7 @@ class ComputeAdjoint {
     compute_.combine.reset();
   }
 
-  /// Whether every label stands alone in some left subscript.
+  /// True if every label is by itself some store subscript.
   [[nodiscard]] bool meets_once() const {
     std::vector<bool> alone(compute_.out.size(), false);
     for (const Expr& e : compute_.left) {
@@ -93,7 +93,8 @@ class ComputeAdjoint {
     return subscripts;
   }
 
-  /// The derivative by a single element is read before the element is cleared, so that the tensor can change in place.
+  /// The derivative with respect to a single element is read before the element is cleared, so that the tensor can be
+  /// updated in place.
   void take_element() {
     const bool single = compute_.out.empty() && !compute_.left.empty() && !compute_.guard;
     if (single && !adjoint_.uniform && !meeting_ && !sums_elements())
@@ -101,7 +102,7 @@ class ComputeAdjoint {
                       writer_.filled({type_.scalar, {}, {}}, adjoint_.at(type_, compute_.left), "adjoint", range_), {});
   }
 
-  /// What was not overwritten goes to the base.
+  /// Elements that were not overwritten contribute to the base.
   void base_adjoint() {
     if (sums_elements()) return adjoints_.add(*compute_.base, adjoint_, range_);
     if (meeting_) {
@@ -133,7 +134,7 @@ class ComputeAdjoint {
     const Expr upstream = meeting_          ? product_of(given, meeting_->point)
                           : compute_.monoid ? through_reduction(given)
                                             : given;
-    // Where the value of the body is stored it is read.
+    // If the value of the body is stored, it is read.
     const bool stored = !compute_.monoid && !compute_.combine;
     const Expr own = stored ? read(type_.scalar, result_, position()) : Expr();
     ExprDerivative derivative([this](ValueId v) { return activity_.contains(v); }, own,
@@ -141,7 +142,8 @@ class ComputeAdjoint {
     for (const Partial& p : derivative.partials(compute_.bodies[0], upstream)) contribute(p);
   }
 
-  /// The derivative of the reduction by its body at one point, times `upstream`, that by its result.
+  /// The derivative of the reduction with respect to its body at one point, times `upstream`, the derivative of its
+  /// result.
   Expr through_reduction(const Expr& upstream) {
     switch (compute_.monoid->kind) {
       case Kind::kSum: return upstream;
@@ -169,7 +171,7 @@ class ComputeAdjoint {
     return stored(std::move(c), scalar, suffix);
   }
 
-  /// Emits a Compute without left side over the first labels and reads its element at the point.
+  /// Emits a Compute without store subscripts over the first labels and reads its element at the point.
   Expr stored(Compute c, Scalar scalar, const std::string& suffix) {
     Type type{scalar, {}, {}};
     std::vector<Expr> subscripts;
@@ -186,7 +188,7 @@ class ComputeAdjoint {
     return mentions_labels(compute_.guard, compute_.out.size()) ? Expr() : compute_.guard;
   }
 
-  /// The product of the other factors, which is not result / factor where a factor is 0.
+  /// The product of the other factors, which is not result / factor if a factor is 0.
   Expr through_product(const Expr& upstream) {
     const Expr& factor = compute_.bodies[0];
     const Scalar s = factor->type;
@@ -201,7 +203,7 @@ class ComputeAdjoint {
     return product_of(upstream, select(is_zero, only, plain));
   }
 
-  /// Equal optima share: each gets its part.
+  /// Equal optima share the derivative.
   Expr through_extremum(const Expr& upstream) {
     // Note [Optima]. The first optimum is found by argmin or argmax, and only others are compared with the result: so a
     // rounding difference between two evaluations of the body cannot leave a point without an optimum.
@@ -242,7 +244,7 @@ class ComputeAdjoint {
     return stored(std::move(c), scalar, suffix);
   }
 
-  /// Stores a derivative that two operands need, where the points are no more than the elements of an operand.
+  /// Stores a derivative that two operands need, if the points are no more numerous than the elements of an operand.
   Expr share(const Expr& value, const Expr& condition) {
     bool as_large = false;
     for_each_node(compute_.bodies[0], [&](const ExprNode& n) {
@@ -297,8 +299,8 @@ class ComputeAdjoint {
   Adjoints& adjoints_;
   std::vector<Label> labels_;
   Adjoint adjoint_;
-  Expr element_;                          ///< the derivative by the one element that is written; may be null
-  std::optional<MeetingSlopes> meeting_;  ///< where several points meet in an element other than by `+=`
+  Expr element_;                          ///< the derivative with respect to the single written element; may be null
+  std::optional<MeetingSlopes> meeting_;  ///< if several points are combined in an element other than by `+=`
 };
 
 }  // namespace

@@ -9,19 +9,19 @@
 
 namespace tdsl::ir {
 
-/// A construct on the way to the loss that has no derivative here.
+/// A construct between the variables and the loss that has no derivative here.
 struct NotDifferentiable {
   SourceRange range;
   std::string message;        ///< "a reduction by the monoid 'add' cannot be differentiated"
-  SourceRange gradient = {};  ///< of the Gradient
+  SourceRange gradient = {};  ///< location of the Gradient
 };
 
-/// Adds to the adjoints of what the node reads, given those of its results:
+/// Adds to the adjoints of the node's operands, given those of its results:
 ///
 ///     adjoint(T)[subscripts] += sum over the points of adjoint(result) * d body / d read
 ///
 /// for every differentiable read. A product gives products, a stencil a stencil, a gather a scatter. Values of the
-/// forward pass are read, not computed again. Throws NotDifferentiable.
+/// forward pass are read, not recomputed. Throws NotDifferentiable.
 void add_adjoints(const Node& node, const Compute& compute, const ExtentFacts& facts, const Activity& activity,
                   NodeWriter& writer, Adjoints& adjoints);
 

@@ -24,7 +24,7 @@ class Expander {
   }
 
  private:
-  /// A region around the Gradient, and how many of its nodes come before it.
+  /// An enclosing region of the Gradient, and the number of its preceding nodes.
   struct Level {
     Region* region = nullptr;
     std::size_t count = 0;
@@ -36,7 +36,7 @@ class Expander {
     return found;
   }
 
-  // The nodes of enclosing regions stay where they are until their own visit ends: preludes wait in `preludes_`.
+  // The nodes of enclosing regions are not moved until their own visit ends: preludes wait in `preludes_`.
   void visit(Region& region) {
     if (!holds_gradient(region)) return;
     const std::size_t own = levels_.size();
@@ -57,7 +57,7 @@ class Expander {
     levels_.pop_back();
   }
 
-  /// What loops of this region need in front of them, by the loop's first result.
+  /// Nodes to insert before loops of this region, by the loop's first result.
   void insert_preludes(Region& region) {
     std::map<ValueId, std::vector<Node>> waiting = std::move(preludes_.back());
     preludes_.pop_back();
@@ -119,8 +119,8 @@ class Expander {
     return static_cast<std::size_t>(std::ranges::find(gradient.wrt, gradient.wrt[k]) - gradient.wrt.begin());
   }
 
-  /// What depends on the variables where the loss is computed. What a loop carries from earlier iterations counts if it
-  /// depends on variables of outside.
+  /// Values at the loss that depend on the variables. Values carried from earlier iterations count if they depend on
+  /// variables from outside.
   Activity activity_of(const Gradient& gradient) {
     Activity activity(program_);
     carried_.clear();
@@ -135,7 +135,7 @@ class Expander {
     return activity;
   }
 
-  /// The arguments of `inner`, a region of the outer region's node number `position`.
+  /// The arguments of `inner`, a region of node number `position` of the outer region.
   void add_carried(const Region& outer, std::size_t position, const Region& inner, Activity& activity) {
     Activity whole = activity;
     whole.add(outer.nodes[position]);

@@ -14,9 +14,9 @@ namespace tdsl::ir {
 /// becomes
 ///     %4:f64[%0] = compute [i in 0..%0] (%2[i])
 ///
-/// Loops that the loss goes through may get further carried values (Note [Loops] in ir/differentiate/regions.h).
-/// Gradients are expanded in program order, so a loss may depend on earlier derivatives. What has no derivative is
-/// added to `problems`, one per Gradient at most; the program is then not to be used.
+/// Loops that contribute to the loss may get further carried values (Note [Loops] in ir/differentiate/regions.h).
+/// Gradients are expanded in program order, so a loss may depend on earlier derivatives. Constructs without a
+/// derivative are added to `problems`, at most one per Gradient; the program is then invalid.
 [[nodiscard]] Program differentiate(Program program, std::vector<NotDifferentiable>& problems);
 
 }  // namespace tdsl::ir

@@ -70,7 +70,7 @@ class ElementNames {
     }
     std::vector<Expr> parts = children(*e);
     const auto* b = std::get_if<Binary>(&e->op);
-    // Only what is always evaluated: the condition of a choice, the left side of && and ||.
+    // Only operands that are always evaluated: the condition of a choice, the left side of && and ||.
     const bool first_only = std::holds_alternative<Select>(e->op) || (b != nullptr && is_logical(b->op));
     for (std::size_t k = 0; k < (first_only ? 1 : parts.size()); ++k) parts[k] = named(parts[k], range);
     return with_children(e, parts);
@@ -81,7 +81,7 @@ class ElementNames {
   Activity& activity_;
   std::set<ValueId> changing_;
   std::vector<ValueId> elements_;
-  std::vector<std::pair<Expr, ValueId>> here_;  ///< of the statement at hand
+  std::vector<std::pair<Expr, ValueId>> here_;  ///< of the current statement
   std::vector<Node>* before_ = nullptr;
 };
 

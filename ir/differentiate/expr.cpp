@@ -12,7 +12,7 @@ namespace tdsl::ir {
 
 namespace {
 
-/// Functions whose value only jumps.
+/// Piecewise constant functions.
 bool is_step(UnaryOp op) {
   switch (op) {
     case UnaryOp::kFloor:
@@ -26,7 +26,7 @@ bool is_step(UnaryOp op) {
   }
 }
 
-/// Operations that are worth storing their result rather than doing them twice.
+/// Number of operations; above a threshold results are stored rather than recomputed.
 int cost(const Expr& e) {
   if (std::holds_alternative<Read>(e->op)) return 0;
   if (std::holds_alternative<Apply>(e->op)) return 1000;
@@ -101,7 +101,7 @@ void ExprDerivative::visit(const Expr& e, Expr upstream, const Expr& condition) 
       [](const Argument&) {}, [&](const Unary& u) { visit_unary(e, u, upstream, condition); },
       [&](const Binary& b) { visit_binary(e, b, upstream, condition); },
       [&](const Select& s) {
-        // A check of a subscript is one of the derivative too, which may be all that the program keeps.
+        // A subscript check also applies to the derivative, which may be the only remaining computation.
         if (within_of(e))
           return visit(s.when_true, select(s.condition, upstream, cast(upstream->type, s.when_false), e->range),
                        condition);

@@ -32,7 +32,7 @@ class FactorisationAdjoint : RoutineAdjointWriter {
   [[nodiscard]] static Expr diagonal() { return binary(BinaryOp::kEq, label(0), label(1)); }
   [[nodiscard]] static Expr difference(const Expr& a, const Expr& b) { return sum_of(a, negation_of(b)); }
 
-  /// The product of matrices X and Y, either of them read transposed.
+  /// The product of matrices X and Y, each optionally transposed.
   ValueId times(ValueId x, bool x_turned, ValueId y, bool y_turned) {
     const Type& a = type_of(x);
     const Type& b = type_of(y);
@@ -42,7 +42,7 @@ class FactorisationAdjoint : RoutineAdjointWriter {
     return product(type, a.shape[x_turned ? 0 : 1], product_of(left, right));
   }
 
-  /// The rule is for matrices with `columns relation rows`: what is known differs now, the rest when the run is there.
+  /// The rule is for matrices with `columns relation rows`: checked now as far as known, otherwise at run time.
   void require(Check::Relation relation, const std::string& otherwise) {
     const Extent m = type_of(operand()).shape[0];
     const Extent n = type_of(operand()).shape[1];
@@ -93,7 +93,7 @@ class FactorisationAdjoint : RoutineAdjointWriter {
     const ValueId both = tensor(matrix_type(k, k), difference(at(first, 0, 1), at(second, 0, 1)));
     const Expr symmetric = select(binary(BinaryOp::kGe, label(0), label(1)), at(both, 0, 1), at(both, 1, 0));
     const ValueId moved = times(q, false, tensor(matrix_type(k, k), symmetric), false);
-    // (dQ + Q S) inv(R)' = (inv(R) (dQ + Q S)')'; R is square where the run goes on.
+    // (dQ + Q S) inv(R)' = (inv(R) (dQ + Q S)')'; R is square if the run passes the check.
     const ValueId right = tensor(matrix_type(k, m), sum_of(at(of_q, 1, 0), at(moved, 1, 0)));
     const ValueId square = tensor(matrix_type(k, k), at(r, 0, 1));
     const ValueId solution = routine(Routine::Kind::kSolve, {square, right}, matrix_type(k, m));
@@ -115,7 +115,8 @@ class FactorisationAdjoint : RoutineAdjointWriter {
     contribute(a, lower_half(sum_of(at(x, 0, 1), at(x, 1, 0))));
   }
 
-  /// X' Y - Y' X over the gaps of the squares of s, where X has orthonormal columns: how singular vectors turn.
+  /// X' Y - Y' X divided by the gaps of the squares of s, where X has orthonormal columns: the rotation of singular
+  /// vectors.
   ValueId turning(ValueId inner, ValueId s) {
     const auto squared = [&](std::int32_t l) { return product_of(at(s, {label(l)}), at(s, {label(l)})); };
     const Expr skew = difference(at(inner, 0, 1), at(inner, 1, 0));
@@ -158,7 +159,7 @@ class FactorisationAdjoint : RoutineAdjointWriter {
     return type_of(v).rank() == 1 ? at(v, {label(row)}) : at(v, row, number);
   }
 
-  /// The sum over the right sides of x[i, c] y[j, c].
+  /// The sum of x[i, c] y[j, c] over the right-hand sides.
   Expr outer(ValueId x, ValueId y) {
     const Type type = type_of(operand());
     const Expr term = product_of(column(x, 0, 2), column(y, 1, 2));
@@ -166,7 +167,7 @@ class FactorisationAdjoint : RoutineAdjointWriter {
     return at(product(type, type_of(x).shape[1], term), 0, 1);
   }
 
-  /// A b, A' b and differences from them, for one or several columns.
+  /// A b, A' b and residuals, for one or several columns.
   ValueId applied(bool turned, ValueId v, ValueId from) {
     const ValueId a = operand();
     const Type type = type_of(from);

@@ -21,7 +21,8 @@ class Meeting {
   MeetingSlopes slopes() { return compute_.combine->kind == Kind::kProd ? of_product() : of_extremum(); }
 
  private:
-  /// The values once: two evaluations of an expression may differ in the last bit, and optima are told by equality.
+  /// Stores the values once: two evaluations of an expression may differ in the last bit, and optima are identified by
+  /// equality.
   void store_values() {
     Compute c;
     c.out = compute_.out;
@@ -44,7 +45,7 @@ class Meeting {
   }
   [[nodiscard]] Expr met(ValueId tensor, Scalar s) const { return read(s, tensor, compute_.left); }
 
-  /// The tensor that begins as `start` and in which what the points bring meets.
+  /// The tensor initialised to `start`, with the points' contributions combined into it.
   ValueId combined(Kind kind, Scalar scalar, const Expr& start, const Expr& brought, const std::string& suffix) {
     Type type = type_;
     type.scalar = scalar;
@@ -71,7 +72,7 @@ class Meeting {
             where(element_is, quotient_of(one, element_of(optima, s)))};
   }
 
-  /// The product of the other factors, which is not the product / factor where a factor is 0.
+  /// The product of the other factors, which is not the product / factor if a factor is 0.
   MeetingSlopes of_product() {
     const Scalar s = type_.scalar;
     const auto is_zero = [&](const Expr& factor) { return binary(BinaryOp::kEq, factor, float_constant(s, 0.0)); };

@@ -10,7 +10,7 @@ namespace tdsl::ir {
 
 namespace {
 
-/// Which label of the point each dimension determines, and what follows from that.
+/// Determines the label that each dimension fixes, and the resulting placement.
 class Placer {
  public:
   Placer(const ExtentFacts& facts, const std::vector<Expr>& subscripts, const Type& tensor,
@@ -48,7 +48,7 @@ class Placer {
   bool read_subscripts() {
     for (const Expr& s : subscripts_) {
       auto form = facts_.affine(s);
-      // A number that is no polynomial can still select a row.
+      // A non-polynomial number can still select a row.
       if (!form && !mentions_labels(s)) form = AffineExpr{};
       const bool ring = !form;
       if (ring) form = on_ring(s, forms_.size());
@@ -62,7 +62,7 @@ class Placer {
     return true;
   }
 
-  /// `a` of `mod(a, n)` where n is the dimension's extent and a is ± one label that runs once around the ring.
+  /// `a` in `mod(a, n)` if n is the dimension's extent and a is ± one label that covers the period once.
   [[nodiscard]] std::optional<AffineExpr> on_ring(const Expr& subscript, std::size_t d) const {
     const auto* b = std::get_if<Binary>(&subscript->op);
     if (b == nullptr || (b->op != BinaryOp::kMod && b->op != BinaryOp::kRem)) return std::nullopt;
@@ -95,7 +95,7 @@ class Placer {
       if (forms_[d].coefficients.size() < 2) continue;
       std::int32_t best = -1;
       for (const auto& [label, coefficient] : forms_[d].coefficients) {
-        // With `3 * i + j` most elements would look at many points that are not theirs.
+        // With `3 * i + j` most elements would iterate over many points that do not read them.
         if (coefficient != 1 && coefficient != -1) return false;
         const bool free = !taken_[static_cast<std::size_t>(label)] && !elsewhere(label, d);
         if (free && (best < 0 || is_longer(label, best))) best = label;
@@ -106,7 +106,7 @@ class Placer {
     return true;
   }
 
-  /// Whether a left subscript would not be a new label, and so might leave the tensor where the read is not evaluated.
+  /// True if a store subscript would not be a new label, and might be out of bounds where the read is not evaluated.
   [[nodiscard]] bool writes_anywhere() const {
     return std::ranges::any_of(forms_, [](const AffineExpr& form) {
       if (form.coefficients.size() != 1) return form.coefficients.empty();
@@ -132,7 +132,7 @@ class Placer {
     return !of_a && of_b;
   }
 
-  /// Numbers the new labels: one per dimension that has labels, then what is summed over.
+  /// Numbers the new labels: one per dimension that has labels, then the summed ones.
   void number_labels() {
     result_.labels.resize(labels_.size());
     own_.resize(subscripts_.size());
@@ -174,7 +174,7 @@ class Placer {
   }
   void require(const Expr& condition) { result_.guard = conjunction_of(result_.guard, condition); }
 
-  /// `a * l + c`: the element t is read at l = t - c or c - t. With another `a` l stays the label.
+  /// `a * l + c`: the element t is read at l = t - c or c - t. With another `a`, l stays the label.
   void single_label(std::size_t d) {
     if (forms_[d].coefficients.size() != 1 || pivots_[d] < 0) return;
     const std::int64_t a = forms_[d].coefficients.begin()->second;
@@ -238,7 +238,7 @@ class Placer {
     require(binary(BinaryOp::kLt, point, expr_of(label(d).end)));
   }
 
-  /// `A[i, i]`: the second subscript must be what the first says.
+  /// `A[i, i]`: the second subscript must equal the value fixed by the first.
   void repeated_label(std::size_t d) {
     if (forms_[d].coefficients.empty() || pivots_[d] >= 0) return;
     require(binary(BinaryOp::kEq, own_[d], with_labels(subscripts_[d], result_.labels)));
@@ -252,7 +252,7 @@ class Placer {
   std::vector<AffineExpr> forms_;
   std::vector<bool> rings_;           ///< per dimension: the subscript is its form modulo the extent
   std::vector<std::int32_t> pivots_;  ///< per dimension: the label it determines, or -1
-  std::vector<bool> taken_;           ///< per label: some dimension determines it
+  std::vector<bool> taken_;           ///< per label: true if some dimension determines it
   std::vector<Expr> own_;             ///< per dimension: its new label, or null
   Placement result_;
   bool partial_ = false;

@@ -7,8 +7,8 @@
 
 namespace tdsl::ir {
 
-/// The points of a Compute seen from an element that they read: how `adjoint[subscripts(point)] += value(point)` for
-/// all points becomes a Compute over the elements.
+/// The points of a Compute from the perspective of an element they read: how `adjoint[subscripts(point)] +=
+/// value(point)` for all points becomes a Compute over the elements.
 ///
 ///     x[i + k] for i in 0..n, k in 0..3   becomes   out [t], reduce [k], i = t - k, guard 0 <= t - k < n
 ///
@@ -16,15 +16,15 @@ namespace tdsl::ir {
 struct Placement {
   std::vector<Label> out;
   std::vector<Label> reduce;
-  std::vector<Expr> left;    ///< empty: `out` is all of the tensor, in order
+  std::vector<Expr> left;    ///< empty: `out` covers the whole tensor, in order
   std::vector<Expr> labels;  ///< the point's labels in terms of `out` and `reduce`
-  Expr guard;                ///< on top of the Compute's own; may be null
-  bool combines = false;     ///< several points of `out` may meet in one element (a scatter; `reduce` is empty)
+  Expr guard;                ///< in addition to the Compute's own; may be null
+  bool combines = false;     ///< several points of `out` may add to one element (a scatter; `reduce` is empty)
 };
 
 /// `labels`: of the reading Compute, out labels first. `is_protected`: the read is not evaluated at every point, so its
-/// subscripts may leave the tensor elsewhere; what protects it must then be part of the new Compute's guard where that
-/// has left subscripts.
+/// subscripts may be out of bounds elsewhere; the protecting condition must then be part of the new Compute's guard if
+/// that has store subscripts.
 [[nodiscard]] Placement place(const ExtentFacts& facts, const std::vector<Expr>& subscripts, const Type& tensor,
                               const std::vector<Label>& labels, bool is_protected);
 

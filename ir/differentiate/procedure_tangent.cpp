@@ -9,10 +9,10 @@ namespace tdsl::ir {
 
 namespace {
 
-// Note [Tangents]
-// A procedure is differentiated forwards: beside every float variable x there is dx, its derivative by one parameter,
-// and dx is computed just before x from the old values. Conditions and bounds are the procedure's own, so loops that
-// end by their data are differentiated too; where a condition flips, the derivative is that of the branch taken.
+// Note [Tangents] A procedure is differentiated in forward mode: every float variable x gets a variable dx, its
+// derivative with respect to one parameter, computed just before x from the old values. Conditions and bounds are the
+// procedure's own, so loops with data-dependent termination are differentiated too; where a condition flips, the
+// derivative is that of the branch taken.
 class Tangent {
  public:
   Tangent(const Procedure& procedure, std::size_t parameter)
@@ -67,14 +67,14 @@ class Tangent {
             statements(b.else_part, branch.else_part);
             into.push_back({s.range, std::move(branch)});
           },
-          // The procedure itself has been applied, and has stopped the run if it had to.
+          // The procedure itself has been applied before, and has stopped the run if a requirement failed.
           [](const Procedure::Require&) {});
     }
   }
 
-  /// The derivative of `e` by the parameter: each variable's share times that variable's own.
+  /// The derivative of `e` with respect to the parameter: the chain rule over its variables.
   [[nodiscard]] Expr tangent(const Expr& e) const {
-    // ExprDerivative knows reads of tensors: variable k stands as the read of value k.
+    // ExprDerivative handles reads of tensors: variable k is represented as the read of value k.
     const Expr reads = rewrite(e, [](const Expr& x) {
       const auto* a = std::get_if<Argument>(&x->op);
       return a == nullptr ? x : read(x->type, ValueId{a->position}, {});

@@ -138,7 +138,7 @@ void ReverseWalk::loop(Node& node, For& f, std::vector<Node>& prelude) {
   std::vector<Node> first;
   NodeWriter before(program, first);
   Renaming names;
-  // Where nothing is handed from iteration to iteration, sums may be built in the forward order, too.
+  // If iterations are independent, sums may also be accumulated in forward order.
   const Extent begin = context_.facts.of_value(f.begin);
   const Extent end = context_.facts.of_value(f.end);
   const bool forwards = carried.empty();
@@ -208,7 +208,7 @@ void ReverseWalk::while_loop(Node& node, While& w, std::vector<Node>& prelude) {
   const Type number{Scalar::kI64, {}, {}};
   const auto counter = [&] { return program.new_value(number, "iterations", node.range); };
   const std::size_t own = w.inits.size();
-  // The loop as it is, but for a fixed number of iterations. The copy is taken before the original counts.
+  // The same loop with a fixed number of iterations. The copy is taken before the original gets a counter.
   For f;
   f.step = 1;
   f.inits = w.inits;
@@ -298,7 +298,7 @@ void ReverseWalk::branch(Node& node, If& i) {
   If reversed{i.condition, {}, {}};
   reversed.then_region = reversed_branch(node, i.then_region, outer, given);
   reversed.else_region = reversed_branch(node, i.else_region, outer, given);
-  // What both branches leave alone needs no choice.
+  // Values that both branches leave unchanged need no branch.
   std::vector<ValueId>& taken = reversed.then_region.yields;
   std::vector<ValueId>& other = reversed.else_region.yields;
   for (std::size_t k = outer.size(); k-- > 0;) {

@@ -11,28 +11,28 @@
 
 namespace tdsl::ir {
 
-/// What all parts of one `grad` share.
+/// Data shared by all parts of one `grad`.
 struct GradientContext {
   Program& program;
   const ExtentFacts& facts;
   Activity& activity;
 };
 
-/// Nodes to be put in front of the region's node number `position`.
+/// Nodes to insert before node number `position` of the region.
 struct Prelude {
   std::size_t position = 0;
   std::vector<Node> nodes;
 };
 void insert(Region& region, std::vector<Prelude> preludes);
 
-/// Walks nodes backwards and writes the nodes that compute adjoints.
+/// Traverses nodes backwards and emits the nodes that compute adjoints.
 ///
-/// Note [Loops]. A loop is differentiated by a loop in the opposite direction, which carries the adjoints of what the
-/// loop carries and of what its body reads from outside. What the reversed body needs of the forward iteration it
-/// computes again, from the values carried at the iteration's begin, which the forward loop keeps in a tensor with a
-/// leading dimension, the tape (ir/differentiate/tape.h). Only what is needed is kept and computed: a loop that adds up
-/// products keeps nothing. A branch is differentiated by a branch under the same condition. A `while` loop also counts
-/// its iterations; it is run once more as a loop of that length, and that one is differentiated.
+/// Note [Loops]. A loop is differentiated by a loop in the opposite direction, which carries the adjoints of the loop's
+/// carried values and of the outside values read in its body. The reversed body recomputes the forward values it needs
+/// from the values carried at the beginning of the iteration, which the forward loop stores in a tensor with a leading
+/// dimension, the tape (ir/differentiate/tape.h). Only needed values are stored and recomputed: a loop that accumulates
+/// products stores nothing. A branch is differentiated by a branch under the same condition. A `while` loop also counts
+/// its iterations; it is run again as a loop of that length, which is then differentiated.
 class ReverseWalk {
  public:
   ReverseWalk(const GradientContext& context, std::vector<Node>& nodes)
@@ -41,24 +41,24 @@ class ReverseWalk {
   ReverseWalk& operator=(const ReverseWalk&) = delete;
 
   [[nodiscard]] Adjoints& adjoints() { return adjoints_; }
-  /// The first `count` nodes of the region, the last one first. Loops among them may get tapes, whose preludes are for
-  /// the caller to insert. Throws NotDifferentiable.
+  /// Processes the first `count` nodes of the region, from the last to the first. Loops among them may get tapes, whose
+  /// preludes the caller inserts. Throws NotDifferentiable.
   [[nodiscard]] std::vector<Prelude> walk(Region& region, std::size_t count);
 
  private:
   void loop(Node& node, For& f, std::vector<Node>& prelude);
   void while_loop(Node& node, While& w, std::vector<Node>& prelude);
   void branch(Node& node, If& i);
-  /// Adjoints that an iteration hands on as it got them need not be carried: returns which, with their initial values.
+  /// Adjoints that an iteration passes on unchanged need not be carried: returns their positions and initial values.
   static std::vector<std::pair<std::size_t, ValueId>> drop_unchanged(Program& program, For& reversed,
                                                                      std::vector<std::size_t>& carried,
                                                                      std::vector<ValueId>& results);
   [[nodiscard]] Region reversed_branch(const Node& node, Region& forward, const std::vector<ValueId>& outer,
                                        const std::vector<std::optional<ValueId>>& given);
   [[nodiscard]] bool any_adjoint(const Node& node) const;
-  /// What the results that have adjoints depend on inside the node's regions.
+  /// Values inside the node's regions on which results with adjoints depend.
   [[nodiscard]] std::set<ValueId> relevant(const Node& node) const;
-  /// The active values of the surroundings among those.
+  /// The active outside values among those.
   [[nodiscard]] std::vector<ValueId> captured(const Node& node) const;
   ValueId scalar(const Expr& e, const std::string& name, const SourceRange& range);
 

@@ -55,7 +55,7 @@ class RoutineAdjoint : RoutineAdjointWriter {
     contribute(operand, at(sums, mirrored(type)));
   }
 
-  /// argsort says where sorted elements come from; argsort of that, where elements go.
+  /// argsort gives the sources of sorted elements; argsort of that gives their destinations.
   void sorted() {
     const ValueId operand = routine_.operands[0];
     Type places = type_of(operand);
@@ -126,7 +126,7 @@ class RoutineAdjoint : RoutineAdjointWriter {
     const ValueId given = adjoints_.tensor(l);
     const Type type = type_of(a);
     const Expr zero = float_constant(type.scalar, 0.0);
-    // Above the diagonal the factor is 0 whatever A is.
+    // Above the diagonal the factor is 0 for any A.
     const Expr used = select(binary(BinaryOp::kGe, label(0), label(1)), at(given, {label(0), label(1)}), zero);
     const ValueId triangle = tensor(type, used);
     const Expr term = product_of(at(l, {label(2), label(0)}), at(triangle, {label(2), label(1)}));

@@ -10,8 +10,8 @@
 
 namespace tdsl::ir {
 
-/// What the adjoints of routines are written with: matrices by their elements. Labels 0 and 1 are the row and column of
-/// what is made, label 2 is summed over.
+/// Writes the adjoints of routines as matrices by elements. Labels 0 and 1 are the row and column of the result, label
+/// 2 is summed over.
 class RoutineAdjointWriter {
  public:
   RoutineAdjointWriter(const Node& node, const Routine& routine, const Activity& activity, NodeWriter& writer,
@@ -67,8 +67,8 @@ class RoutineAdjointWriter {
     adjoints_.add(v, std::move(c), false, node_.range);
   }
 
-  /// `body` below the diagonal, half of it on the diagonal, 0 above: the derivative by a symmetric matrix of which only
-  /// the lower triangle is read, given both halves' sum.
+  /// `body` below the diagonal, half of it on the diagonal, 0 above: the derivative with respect to a symmetric matrix
+  /// of which only the lower triangle is read, given the sum of both halves.
   [[nodiscard]] static Expr lower_half(const Expr& body) {
     const Expr zero = float_constant(body->type, 0.0);
     const Expr half = product_of(float_constant(body->type, 0.5), body);

@@ -43,7 +43,7 @@ ValueId Tape::keep(ValueId value) {
   store.bodies = {read(type.scalar, value, NodeWriter::plain_subscripts(type.rank()))};
   store.left = NodeWriter::plain_subscripts(type.rank());
   store.left.insert(store.left.begin(), number(f.body.arguments[0]));
-  // What is read from the tape carries absence as the value did.
+  // Values read from the tape carry absence like the stored value.
   if (type.has_sparse()) type.sparse.insert(type.sparse.begin(), false);
   type.shape.insert(type.shape.begin(), count_);
   const Expr zero = type.scalar == Scalar::kBool ? constant(type.scalar, false)
@@ -82,7 +82,7 @@ void recompute(Program& program, const Region& forward, Region& reversed, Renami
   for (const Node& n : forward.nodes) {
     if (!n.results.empty() && needed.contains(n.results[0])) again.push_back(cloned(program, n, names));
   }
-  // A node with several results may have been needed for others than the known ones.
+  // A node with several results may be needed for results other than the known ones.
   for (const auto& [from, to] : known) names[from] = to;
   for (Node& n : reversed.nodes) rename(program, n, names);
   for (ValueId& v : reversed.yields) {

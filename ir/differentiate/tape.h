@@ -10,18 +10,18 @@
 
 namespace tdsl::ir {
 
-/// Values that a loop carries into each iteration or out of it, kept for the reversed loop: a further carried tensor
-/// `[iterations, shape…]` of which each iteration writes its own part.
+/// Values carried into or out of each iteration of a loop, stored for the reversed loop: a further carried tensor
+/// `[iterations, shape…]` of which each iteration writes its own slice.
 class Tape {
  public:
-  /// `node` is the loop; it gets new carried values. `prelude`: goes before it.
+  /// `node` is the loop, which gets new carried values. `prelude` is inserted before it.
   Tape(Program& program, const ExtentFacts& facts, Node& node, std::vector<Node>& prelude);
 
-  /// How many iterations the loop has.
+  /// The loop's trip count.
   [[nodiscard]] const Extent& count() const { return count_; }
   /// The number of the iteration with that index, from 0.
   [[nodiscard]] Expr number(ValueId index) const;
-  /// Keeps an argument or a yield of the body; the result is the tensor after the loop.
+  /// Stores an argument or a yield of the body; returns the tensor after the loop.
   ValueId keep(ValueId value);
 
  private:
@@ -32,13 +32,13 @@ class Tape {
   Extent count_;
 };
 
-/// The part of a forward region that a reversed region needs again, under new names.
+/// Recomputation of the part of a forward region that a reversed region needs, under new names.
 ///
-/// Appends to `reversed.nodes`' front copies of the nodes of `forward` that `reversed` mentions, directly or not, and
-/// renames what it mentions. `names` says what already stands for values of `forward`: its arguments and what was kept.
+/// Prepends to `reversed.nodes` copies of the nodes of `forward` that `reversed` uses, directly or not, and renames
+/// these uses. `names` maps values of `forward` that are already available: its arguments and stored values.
 void recompute(Program& program, const Region& forward, Region& reversed, Renaming names);
-/// The values defined by `forward` itself (arguments and results of its nodes) that `reversed` and recomputing for it
-/// need, where `known` stands for some of them.
+/// The values defined by `forward` itself (arguments and results of its nodes) that `reversed` and its recomputation
+/// need, given the available `known` ones.
 [[nodiscard]] std::set<ValueId> needed_of(const Program& program, const Region& forward, const Region& reversed,
                                           const Renaming& known);
 

@@ -9,7 +9,7 @@ namespace tdsl::ir {
 
 namespace {
 
-/// Whether the expression is that extent.
+/// True if the expression is that extent.
 bool is_extent(const ExtentFacts& facts, const Expr& e, const Extent& extent) {
   const auto form = facts.affine(e);
   return form && form->coefficients.empty() && facts.same(form->offset, extent);
@@ -20,7 +20,7 @@ const Binary* binary_of(const Expr& e, BinaryOp op) {
   return b != nullptr && b->op == op ? b : nullptr;
 }
 
-/// The position that the subscripts take apart; null if they do something else.
+/// The row-major position that the subscripts decompose; null if they do not.
 Expr position_of(const ExtentFacts& facts, const std::vector<Expr>& subscripts, const Type& tensor) {
   if (subscripts.size() == 1) return subscripts[0];
   const auto* last = subscripts.empty() ? nullptr : binary_of(subscripts.back(), BinaryOp::kRem);
@@ -34,7 +34,7 @@ Expr position_of(const ExtentFacts& facts, const std::vector<Expr>& subscripts, 
   return equal(rest, subscripts[0]) ? last->left : Expr();
 }
 
-/// The labels whose row-major position `e` is, outermost first; empty if it is something else.
+/// The labels whose row-major position `e` is, outermost first; empty if it is not one.
 std::vector<std::int32_t> labels_of_position(const ExtentFacts& facts, const Expr& e,
                                              const std::vector<Label>& labels) {
   std::vector<std::int32_t> found;

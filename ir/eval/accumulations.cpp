@@ -7,7 +7,7 @@ namespace tdsl::ir::eval {
 
 namespace {
 
-/// The operands to which a sum or difference adds something.
+/// The operands to which a sum or difference adds terms.
 std::vector<Expr> added_to(const Expr& e) {
   const auto* b = std::get_if<Binary>(&e->op);
   if (b == nullptr) return {};
@@ -42,7 +42,7 @@ class Search {
     }
   }
 
-  /// Whether `v` is `begin` with something added; the additions are noted.
+  /// True if `v` is `begin` plus further terms; records the additions.
   bool leads(ValueId v, ValueId begin, std::map<ValueId, ValueId>& steps) const {
     if (v == begin) return true;
     const auto place = defined_.find(v);

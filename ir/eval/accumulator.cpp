@@ -12,7 +12,7 @@ namespace {
 
 namespace scalar = rt::scalar;
 
-/// The position of the lowest set bit of a finite x != 0: x is a multiple of 2^grain, of no higher power.
+/// The position of the lowest set bit of a finite x != 0: the largest g such that x is a multiple of 2^g.
 int grain_of(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const int exponent = static_cast<int>((bits >> 52U) & 0x7ffU);
@@ -98,7 +98,7 @@ Real RealAccumulator::result() const {
       const bool exact = value_.bound == 0 && grain_ >= 0 && std::fabs(v) <= std::ldexp(1.0, digits_of(type_));
       return {v, exact ? 0 : detail::known(value_.bound + detail::rounding(v, n * epsilon_of(type_), !special_terms_))};
     }
-    // Another tree of combinations has other intermediate roundings, of the same size.
+    // A different combination tree has different intermediate roundings, of the same size.
     case Monoid::Kind::kUser: return {v, 2 * value_.bound};
     default: return value_;
   }

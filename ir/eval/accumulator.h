@@ -9,8 +9,8 @@ namespace tdsl::ir::eval {
 
 class CompiledExpr;
 
-/// The elements of one monoid meeting one after the other, in index order and in the element type, together with a
-/// bound that covers every other order. Starts empty; the identity is never combined.
+/// Combines the elements of one monoid one after the other, in index order and in the element type, with a bound that
+/// covers every other order. Starts empty; the identity is never combined.
 class RealAccumulator {
  public:
   RealAccumulator() = default;
@@ -20,7 +20,7 @@ class RealAccumulator {
 
   /// A term of a reduction: -0.0 counts as 0.0 in sums, minima and maxima.
   void add(Real term);
-  /// A term as it is: what an element held before, or that of a running sum.
+  /// A term used unchanged: the old value of an element, or a term of a running sum.
   void meet(Real term);
   [[nodiscard]] bool empty() const { return count_ == 0; }
   /// Must not be empty.
@@ -40,7 +40,7 @@ class RealAccumulator {
   bool special_terms_ = false;  ///< an infinite or nan term was added
 };
 
-/// How far `old + term`, which is `now`, may land from it as part of a sum of more terms that are added in any order.
+/// Error bound for `old + term`, rounded to `now`, as part of a longer sum whose terms are added in any order.
 [[nodiscard]] double reordering(Scalar type, double old, double now);
 
 class WholeAccumulator {
@@ -68,7 +68,7 @@ class PositionAccumulator {
 
   void add(Real term, std::int64_t position);
   void add(Whole term, std::int64_t position);
-  /// -1 if empty; open if the bounds allow another winner.
+  /// -1 if empty; open if the bounds allow a different winner.
   [[nodiscard]] Whole result() const;
 
  private:
@@ -78,7 +78,7 @@ class PositionAccumulator {
   std::int64_t best_whole_ = 0;
   std::int64_t position_ = -1;
   bool started_ = false;
-  /// The most extreme value that a term other than the best may take elsewhere.
+  /// The most extreme value that any other term may take in another evaluation.
   double rival_ = 0;
   bool has_rival_ = false;
 };

@@ -7,10 +7,10 @@
 
 #include "runtime/kernels/scalar_math.h"
 
-// Floating-point operations with running error bounds. `bound` says how far another legal evaluation may land from
-// `value`: another order of summation, fused multiply-adds, vector versions of library functions. It grows by the
-// operands' bounds (through end points or Lipschitz constants) and by the operation's own rounding unless that is
-// exact. Infinity: the value is open.
+// Floating-point operations with running error bounds. `bound` limits the distance between `value` and the result of
+// any other legal evaluation: another summation order, fused multiply-adds, vector versions of library functions. It
+// grows by the operands' bounds (through end points or Lipschitz constants) and by the operation's own rounding unless
+// that is exact. Infinity: the value is open.
 namespace tdsl::ir::eval {
 
 inline constexpr double kOpen = std::numeric_limits<double>::infinity();
@@ -26,12 +26,12 @@ struct Whole {
   double bound = 0;
 };
 
-/// Units in the last place by which library functions may differ between scalar and vector versions: those are good to
-/// 4 ulp each, rounded up.
+/// Assumed difference in ulps between scalar and vector versions of library functions: both are accurate to 4 ulp,
+/// rounded up.
 inline constexpr double kLibraryUlps = 8;
-/// Where results are not normal, the smallest numbers by which they may differ.
+/// Assumed difference for subnormal results, in units of the smallest positive number.
 inline constexpr double kLibraryDenormals = 8;
-/// Vector versions may overflow that part of the largest number early (vector_math.h).
+/// Vector versions may overflow early, within this fraction of the largest number (vector_math.h).
 inline constexpr double kEarlyOverflow = 2e-6;
 inline constexpr double kPowerUlps = 16;
 
@@ -40,19 +40,19 @@ inline constexpr double kEpsilon = static_cast<double>(std::numeric_limits<T>::e
 
 namespace detail {
 
-/// nan, from inf - inf or 0 * inf on bounds, means that nothing is known.
+/// nan, from inf - inf or 0 * inf on bounds, means unknown.
 inline double known(double bound) { return bound == bound ? bound : kOpen; }
 
-/// |x| * bound, where an exact operand contributes nothing however large the other is.
+/// |x| * bound, where an exact operand contributes nothing even if the other is infinite.
 inline double scaled(double x, double bound) { return bound == 0 ? 0 : std::fabs(x) * bound; }
 
-/// The own rounding of a finite result. A result that overflowed may be finite in another order.
+/// The rounding error of a finite result. A result that overflowed may be finite in another order.
 inline double rounding(double result, double ulps_times_epsilon, bool finite_operands) {
   if (std::isfinite(result)) return std::fabs(result) * ulps_times_epsilon;
   return finite_operands && std::isinf(result) ? kOpen : 0;
 }
 
-/// The own rounding of a library function.
+/// The rounding error of a library function.
 template <class T>
 double library_rounding(double result, double operand) {
   const double own = rounding(result, kLibraryUlps * kEpsilon<T>, std::isfinite(operand));
@@ -124,7 +124,7 @@ Real divide(Real a, Real b) {
   return {quotient, detail::known((a.bound + detail::scaled(quotient, b.bound)) / room + own)};
 }
 
-/// fmod: exact where the whole quotient is certain.
+/// fmod: exact if the integer quotient is certain.
 template <class T>
 Real remainder(Real a, Real b) {
   const double r = static_cast<double>(rt::scalar::remainder(detail::as<T>(a.value), detail::as<T>(b.value)));
@@ -172,7 +172,7 @@ template <class T>
 Real power(Real a, Real b) {
   const double result = static_cast<double>(rt::scalar::power(detail::as<T>(a.value), detail::as<T>(b.value)));
   const bool finite = detail::finite(a, b) && a.value != 0;
-  // Small whole powers of whole numbers are exact in every evaluation.
+  // Small integer powers of integers are exact in every evaluation.
   const bool exact = a.value == std::nearbyint(a.value) && b.value >= 0 && b.value == std::nearbyint(b.value) &&
                      std::fabs(result) < 1 / kEpsilon<T>;
   const double own = exact ? 0 : detail::rounding(result, kPowerUlps * kEpsilon<T>, finite);
@@ -262,7 +262,7 @@ Real tan(Real a) {
   return {result, one_branch ? detail::known(std::max(high - result, result - low) + own) : kOpen};
 }
 
-/// Whether the bounds leave the order of `a` and `b` open.
+/// True if the bounds leave the order of `a` and `b` open.
 inline bool order_open(Real a, Real b) {
   const double sum = a.bound + b.bound;
   if (sum == 0) return false;
@@ -270,7 +270,7 @@ inline bool order_open(Real a, Real b) {
   return std::fabs(a.value - b.value) <= sum;
 }
 
-/// Rounding to f32, as a cast does it: the same everywhere if the operand is.
+/// Rounding to f32, as in a cast: equal in all evaluations if the operand is exact.
 inline Real to_f32(Real a) {
   const double result = static_cast<double>(static_cast<float>(a.value));
   if (a.bound == 0) return {result, 0};

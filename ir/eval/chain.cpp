@@ -12,7 +12,7 @@ namespace tdsl::ir::eval {
 
 namespace {
 
-/// A factor, whatever the order of its tensor's dimensions.
+/// A factor, for any order of its tensor's dimensions.
 class Factor {
  public:
   Factor(const Array& array, bool transposed) : array_(array) {

@@ -50,7 +50,7 @@ bool same_value(const Cell& a, const Cell& b) { return a.real.value == b.real.va
 
 bool is_position(Kind kind) { return kind == Kind::kArgMin || kind == Kind::kArgMax; }
 
-/// Whatever accumulates the values of one element.
+/// Accumulates the values of one element.
 class Accumulator {
  public:
   Accumulator(Kind kind, Scalar type, CompiledExpr* combine)
@@ -83,7 +83,7 @@ class Accumulator {
   PositionAccumulator position_;
 };
 
-/// A row-major walk over label ranges.
+/// Row-major iteration over label ranges.
 class Ranges {
  public:
   void add(std::int64_t begin, std::int64_t end) {
@@ -172,7 +172,7 @@ class ComputeEvaluator {
     }
   }
 
-  /// What an element holds that no point writes, and what a reduction over nothing gives.
+  /// The values of elements that no point writes, and of empty reductions.
   void prepare_constants(std::size_t k) {
     Cell identity;
     if (compute_.monoid) identity = constant_cell(identity_of(*compute_.monoid, bodies_[k].type()));
@@ -217,7 +217,7 @@ class ComputeEvaluator {
     for (std::size_t k = 0; k < bodies_.size(); ++k) {
       std::vector<std::int64_t> shape = environment_.shape(node_.results[k], node_.range, true);
       if (compute_.base) {
-        // In place only where no point can see what another wrote.
+        // In place only if no point can see another point's write.
         const bool movable = base_dies && (out_.at_most_one_point() || !reads_base());
         auto array = movable ? environment_.take(*compute_.base) : environment_.share(*compute_.base);
         if (array->shape != shape) stop(node_.range, "the shapes of the variable and of its new value differ");
@@ -282,7 +282,7 @@ class ComputeEvaluator {
     write(taint);
   }
 
-  /// Reduces at the current out point into `values_`; false if the guard selects no point at all.
+  /// Reduces at the current out point into `values_`; false if the guard selects no point.
   bool reduce_point(double& taint) {
     accumulating_.clear();
     for (CompiledExpr& body : bodies_) {
@@ -311,7 +311,7 @@ class ComputeEvaluator {
     return held && !(leaves_if_empty_ && reduce_.empty());
   }
 
-  /// Where the current out point goes; open subscripts could go anywhere.
+  /// The element written by the current out point; open subscripts could select any.
   std::size_t position(std::size_t k, double& taint) {
     const Array& array = *results_[k];
     std::int64_t at = 0;
@@ -378,7 +378,7 @@ class ComputeEvaluator {
     place->second.add(value);
   }
 
-  /// The current out point might be written elsewhere, though it is not here.
+  /// The current out point might write another element in another evaluation.
   void spoil() {
     if (!left_.empty()) {
       all_open_ = true;
@@ -413,7 +413,7 @@ class ComputeEvaluator {
   std::optional<CompiledExpr> monoid_combine_;
   std::optional<CompiledExpr> element_combine_;
   bool accumulates_ = false;      ///< `x[i] = x[i] + e`, in a loop
-  bool leaves_if_empty_ = false;  ///< a reduction over nothing has nothing to combine
+  bool leaves_if_empty_ = false;  ///< an empty reduction has no value to combine
   std::vector<Cell> identities_;
   std::vector<Cell> untouched_;
   std::vector<bool> starts_empty_;

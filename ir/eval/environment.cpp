@@ -52,7 +52,7 @@ std::vector<std::int64_t> Environment::shape(ValueId v, const SourceRange& place
   std::vector<std::int64_t> extents;
   for (const Extent& e : program_.type(v).shape) {
     extents.push_back(extent(e, place));
-    // A range that ends before it begins is empty; a declared size below 0 is a mistake.
+    // A range that ends before it begins is empty; a negative declared size is an error.
     if (computed) extents.back() = std::max<std::int64_t>(extents.back(), 0);
     if (extents.back() < 0) {
       stop(place, fmt::format("dimension {} of {} has the negative extent {}", extents.size() - 1,

@@ -10,15 +10,15 @@
 
 namespace tdsl::ir::eval {
 
-/// The values that are defined at the current place of the evaluation. Arrays are shared between names and changed in
-/// place only by their sole holder.
+/// The values defined at the current point of the evaluation. Arrays are shared between names and changed in place only
+/// by their sole owner.
 class Environment {
  public:
   explicit Environment(const Program& program) : program_(program), slots_(program.values.size()) {}
 
   [[nodiscard]] const Array& get(ValueId v) const;
   [[nodiscard]] std::shared_ptr<Array> share(ValueId v) const;
-  /// Moves the array out: the value is not defined any more.
+  /// Moves the array out: the value becomes undefined.
   [[nodiscard]] std::shared_ptr<Array> take(ValueId v);
   void set(ValueId v, std::shared_ptr<Array> array);
   void release(ValueId v) { slot(v).reset(); }
@@ -28,7 +28,7 @@ class Environment {
   /// The value of an extent; stops at `place` on a division by zero.
   [[nodiscard]] std::int64_t extent(const Extent& e, const SourceRange& place);
   [[nodiscard]] rt::Exact exact(const Extent& e, const SourceRange& place);
-  /// The shape of a value about to be defined; an extent below 0 is an empty range if the value is computed over
+  /// The shape of a value about to be defined; a negative extent is an empty range if the value is computed over
   /// ranges, else it stops at `place`.
   [[nodiscard]] std::vector<std::int64_t> shape(ValueId v, const SourceRange& place, bool computed = false);
   [[nodiscard]] const Program& program() const { return program_; }
@@ -44,14 +44,14 @@ class Environment {
 
 /// An array of the shape with all elements 0.
 [[nodiscard]] Array zeros(Scalar type, std::vector<std::int64_t> shape);
-/// The array with larger extents, and 0 in what it did not have.
+/// The array with larger extents, new elements being 0.
 [[nodiscard]] Array extended(const Array& array, const std::vector<std::int64_t>& shape);
 /// A rank-0 integer or bool.
 [[nodiscard]] std::shared_ptr<Array> whole_scalar(Scalar type, std::int64_t value);
 /// Sets the bound of one element; allocates the bounds when the first is not 0.
 void set_bound(Array& array, std::size_t position, double bound);
 
-/// Evaluates a Compute node. `base_dies`: nothing after the node reads its base, so that it may change it in place.
+/// Evaluates a Compute node. `base_dies`: the node is the last reader of its base, so it may change it in place.
 [[nodiscard]] std::vector<std::shared_ptr<Array>> evaluate_compute(Environment& environment, const Node& node,
                                                                    const Compute& compute, bool base_dies);
 

@@ -86,7 +86,7 @@ class Interpreter {
     }
   }
 
-  /// Runs a region over arguments and gives its yields; nothing of it stays behind.
+  /// Runs a region with arguments and returns its yields; its values are discarded.
   std::vector<ArrayRef> region(const Region& r, std::vector<ArrayRef> arguments) {
     TDSL_CHECK(arguments.size() == r.arguments.size(), "a region's arguments differ in number");
     for (std::size_t k = 0; k < arguments.size(); ++k) environment_.set(r.arguments[k], std::move(arguments[k]));
@@ -105,13 +105,13 @@ class Interpreter {
     return std::ranges::find(last, v) != last.end();
   }
 
-  /// Whether the node's regions read the value themselves.
+  /// True if the node's regions read the value themselves.
   [[nodiscard]] bool captured(const Node& n, ValueId v) const {
     const auto found = lifetimes_.captured.find(&n);
     return found != lifetimes_.captured.end() && found->second.contains(v);
   }
 
-  /// The initial values of a loop; those that die with it are handed over, so that the body may change them in place.
+  /// The initial values of a loop; those that die with it are moved, so that the body may change them in place.
   std::vector<ArrayRef> initial(const Node& n, const std::vector<ValueId>& inits) {
     std::vector<ArrayRef> arrays;
     for (const ValueId v : inits) arrays.push_back(environment_.share(v));
@@ -121,7 +121,7 @@ class Interpreter {
     return arrays;
   }
 
-  /// `open`: rounding decides which way control went, so that the results may be any.
+  /// `open`: rounding decided a branch, so the results are arbitrary.
   void define(const Node& n, std::vector<ArrayRef> arrays, bool open = false) {
     TDSL_CHECK(arrays.size() == n.results.size(), "results differ in number");
     for (std::size_t k = 0; k < arrays.size(); ++k)
@@ -231,14 +231,14 @@ class Interpreter {
     return std::make_shared<Array>(literal_array(type, *p.default_value));
   }
 
-  /// The file's contents; what is wrong with it is told with the input's line.
+  /// The file's contents; errors are reported at the input's line.
   Array read(const Node& n, const Input& i, Scalar type) {
     try {
       return options_.input(i.name, type);
     } catch (const std::runtime_error& error) { stop(n.range, error.what()); }
   }
 
-  /// Reads an input once: its shape may be asked for before its own node.
+  /// Reads an input once: its shape may be needed before its own node.
   ArrayRef input(const Node& n, const Input& i) {
     const auto found = inputs_.find(i.name);
     if (found != inputs_.end()) return found->second;
@@ -252,7 +252,7 @@ class Interpreter {
     const std::size_t stored = is_float(type.scalar) ? array->floats.size() : array->integers.size();
     TDSL_CHECK(stored == static_cast<std::size_t>(array->size()), "an input's shape fits its elements");
     if (type.has_sparse()) {
-      // Nothing in a sparse tensor is -0.
+      // Sparse tensors never contain -0.
       for (double& x : array->floats) x += 0.0;
     }
     return inputs_.emplace(i.name, array).first->second;
@@ -276,13 +276,13 @@ class Interpreter {
     return array;
   }
 
-  /// Where the input's data comes from: " in 'x.npy'", or " ('x.npy')" behind its name; nothing if that is not known.
+  /// The origin of the input's data: " in 'x.npy'", or " ('x.npy')" after its name; empty if unknown.
   [[nodiscard]] std::string origin(const std::string& input, bool behind_name = false) const {
     const std::string text = options_.origin ? options_.origin(input) : "";
     return text.empty() ? "" : behind_name ? " (`" + text + "`)" : " in `" + text + "`";
   }
 
-  /// A dimension's extent and the input it was read from; empty: it was given.
+  /// A dimension's extent and the input that determined it; empty: it was given.
   struct Bound {
     std::int64_t extent = 0;
     std::string text;
@@ -292,7 +292,7 @@ class Interpreter {
     const auto given = options_.dimensions.find(name);
     if (given != options_.dimensions.end()) return Bound{given->second, ""};
     std::optional<Bound> exact;
-    std::optional<Bound> least;  // of files that do not say their shape
+    std::optional<Bound> least;  // from files without an explicit shape
     for_each_node(program_.body, [&](const Node& other) {
       const auto* i = std::get_if<Input>(&other.op);
       if (exact || i == nullptr) return;
@@ -316,7 +316,7 @@ class Interpreter {
     return found->extent;
   }
 
-  /// Stops if the input's shape differs from that of another input, or from what was given, in a named dimension.
+  /// Stops if the input's shape disagrees in a named dimension with that of another input, or with a given extent.
   void disagreement(const Node& n, const Input& i, const std::vector<std::int64_t>& shape, bool at_least) {
     const Type& type = program_.type(n.results.at(0));
     for (std::size_t k = 0; k < type.rank(); ++k) {
@@ -340,7 +340,7 @@ class Interpreter {
     const Array& density = environment_.get(r.iterations.back());
     rt::for_each_drawn(rt::random_stream(options_.seed, r.site, iterations), density.floats.at(0), 0, a.floats.size(),
                        [&](std::uint64_t index, double value) { a.floats[index] = value; });
-    // Another density draws others.
+    // A different density draws different elements.
     for (std::size_t k = 0; k < a.floats.size() && !density.bounds.empty() && density.bounds[0] != 0; ++k)
       set_bound(a, k, 1.0);
     a.nonnegative = true;

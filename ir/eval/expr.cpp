@@ -78,7 +78,7 @@ void CompiledExpr::compile_read(const Program& program, const Read& r, const Val
   for (const Expr& s : r.subscripts) step.subscripts.push_back(compile(program, s, values));
 }
 
-/// Which results cannot become negative.
+/// Determines which results cannot be negative.
 void CompiledExpr::find_properties(const ExprNode& node, Step& step) const {
   const auto child = [&](std::size_t k) -> const Step& { return nodes_[step.operands[k]]; };
   if (const auto* c = std::get_if<Constant>(&node.op)) {

@@ -18,33 +18,33 @@ struct Stop {
 };
 [[noreturn]] void stop(const SourceRange& range, const std::string& message);
 
-/// Gives the array of a value that is defined at this place.
+/// Returns the array of a value that is defined at this point.
 using ValueSource = std::function<const Array&(ValueId)>;
 
 class CompiledProcedure;
 
-/// What a variable of a procedure or an operand of a user monoid holds: floats in `real`, the rest in `whole`.
+/// A variable of a procedure or an operand of a user monoid: floats in `real`, all others in `whole`.
 struct Slot {
   Real real;
   Whole whole;
 };
 
-/// An expression prepared for evaluation at many points: a flat list of nodes, tensors resolved, walked by a switch.
-/// The arrays it reads must stay in place while it is used.
+/// An expression prepared for evaluation at many points: a flat list of nodes with resolved tensors, interpreted by a
+/// switch. The arrays it reads must not move while it is used.
 class CompiledExpr {
  public:
-  /// `place`: the range of errors in nodes without one.
+  /// `place`: the source range of errors in nodes without one.
   CompiledExpr(const Program& program, const Expr& e, const ValueSource& values, const SourceRange& place);
 
-  /// Whether the result is a float (else an integer or bool).
+  /// True if the result is a float (else an integer or bool).
   [[nodiscard]] bool is_real() const { return is_float(nodes_[root_].type); }
   [[nodiscard]] Scalar type() const { return nodes_[root_].type; }
-  /// Whether no evaluation can give a negative value, whatever its rounding.
+  /// True if no evaluation can give a negative value, whatever its rounding.
   [[nodiscard]] bool nonnegative() const { return nodes_[root_].nonnegative; }
-  /// The value at a point given by the values of the labels. Throws Stop.
+  /// The value at the point with these label values. Throws Stop.
   [[nodiscard]] Real real(const std::int64_t* labels) { return labels_ = labels, real_at(root_); }
   [[nodiscard]] Whole whole(const std::int64_t* labels) { return labels_ = labels, whole_at(root_); }
-  /// Where arguments are found from now on.
+  /// Sets the arguments for subsequent evaluations.
   void set_arguments(const Slot* arguments) { arguments_ = arguments; }
   /// A user monoid's combination, with `$0` = a and `$1` = b.
   [[nodiscard]] Real combine(Real a, Real b);
@@ -56,7 +56,7 @@ class CompiledExpr {
     Code code = Code::kConstant;
     Scalar type = Scalar::kF64;
     std::uint8_t op = 0;
-    bool nonnegative = false;  ///< whatever the rounding
+    bool nonnegative = false;  ///< for any rounding
     std::int32_t label = 0;    ///< or the argument's position
     double real = 0;
     std::int64_t whole = 0;
@@ -83,7 +83,7 @@ class CompiledExpr {
   [[nodiscard]] Whole comparison(const Step& s);
   [[nodiscard]] Whole logical(const Step& s);
   [[nodiscard]] Slot applied(const Step& s);
-  /// The position of the element that a read means; `bound` is open if a subscript is.
+  /// The position of the element to read; `bound` is open if a subscript is.
   [[nodiscard]] std::int64_t locate(const Step& s, double& bound);
 
   std::vector<Step> nodes_;
@@ -93,11 +93,11 @@ class CompiledExpr {
   Slot combined_[2];
 };
 
-/// Checks 0 <= subscript < extent and stops with a message that names both and the dimension.
+/// Checks 0 <= subscript < extent; otherwise stops with a message that names both and the dimension.
 void check_subscript(std::int64_t subscript, std::int64_t extent, std::size_t dimension, const std::string& tensor,
                      const SourceRange& range);
 
-/// The value of an expression that reads no tensor and mentions no label or argument; none of others. Throws Stop.
+/// The value of an expression without tensors, labels and arguments; nothing for others. Throws Stop.
 [[nodiscard]] std::optional<Literal> value_of_constant(const Program& program, const Expr& e, const SourceRange& place);
 
 }  // namespace tdsl::ir::eval

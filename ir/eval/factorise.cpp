@@ -6,13 +6,13 @@
 #include "ir/eval/routine.h"
 #include "ir/graph/check.h"
 
-// Note [Bounds of factorisations]
-// Every algorithm worth using is backward stable: what it computes is exact for a matrix A + E with |E| <= e, a small
-// multiple of the rounding unit times |A| (for LU: times | |L| |U| |, which holds the growth). The operands' own bounds
-// add to e. First-order perturbation theory then says how far results may move, with the condition measured on the
-// factors at hand; where it says nothing useful (q = e |A^-1| >= 1/4, clustered singular values, near ties between
-// pivots), results are open. Norms are Frobenius norms. Sources: Higham, Accuracy and Stability of Numerical
-// Algorithms, chapters 7, 9, 10, 19; Stewart and Sun, Matrix Perturbation Theory, chapters III to V.
+// Note [Bounds of factorisations] Every algorithm in practical use is backward stable: its result is exact for a matrix
+// A + E with |E| <= e, a small multiple of the rounding unit times |A| (for LU: times | |L| |U| |, which includes the
+// growth). The operands' own bounds add to e. First-order perturbation theory then bounds the change of results, with
+// the condition measured on the computed factors; where it gives no useful bound (q = e |A^-1| >= 1/4, clustered
+// singular values, near ties between pivots), results are open. Norms are Frobenius norms. Sources: Higham, Accuracy
+// and Stability of Numerical Algorithms, chapters 7, 9, 10, 19; Stewart and Sun, Matrix Perturbation Theory, chapters
+// III to V.
 
 namespace tdsl::ir::eval {
 
@@ -21,7 +21,7 @@ namespace {
 /// Backward errors are at most this many rounding units times the larger dimension, relative to |A|.
 constexpr double kUnits = 32;
 
-/// A matrix operand: its elements, what is known about their errors, and the rounding unit of its type.
+/// A matrix operand: its elements, their error bounds, and the rounding unit of its type.
 struct Operand {
   Matrix matrix;
   double error = 0;  ///< norm of the elements' bounds
@@ -47,7 +47,7 @@ Operand operand_of(const Array& a) {
   return result;
 }
 
-/// Only the lower triangle counts: what stands above becomes its mirror image.
+/// Uses only the lower triangle: the upper one becomes its mirror image.
 Operand symmetric(Operand a) {
   for (std::int64_t i = 0; i < a.matrix.rows; ++i) {
     for (std::int64_t j = i + 1; j < a.matrix.columns; ++j) a.matrix(i, j) = a.matrix(j, i);
@@ -61,14 +61,14 @@ void put(Array& result, std::size_t position, double value, double bound) {
   set_bound(result, position, std::isfinite(value) && bound == bound ? bound : kOpen);
 }
 
-/// Writes a matrix (or a vector of one column) whose elements may all be off by `bound`.
+/// Writes a matrix (or a vector of one column) with the error bound `bound` for all elements.
 void put(Array& result, const Matrix& m, double bound) {
   const double unit = result.type == Scalar::kF32 ? kEpsilon<float> : kEpsilon<double>;
   for (std::size_t k = 0; k < m.elements.size(); ++k)
     put(result, k, m.elements[k], bound + unit * std::fabs(m.elements[k]));
 }
 
-/// `bound` amplified by q = e |A^-1|; open where first-order theory does not hold.
+/// `bound` amplified by q = e |A^-1|; open if first-order theory does not hold.
 double amplified(double bound, double q) { return q < 0.25 ? bound / (1 - 2 * q) : kOpen; }
 
 /// e of the note for elimination with partial pivoting.
@@ -104,7 +104,7 @@ void lu(const Operand& a, const std::vector<std::shared_ptr<Array>>& results) {
   const double l_inverse = inverse_norm(leading(f.l, k, k));
   const double u_inverse = inverse_norm(leading(f.u, k, k));
   const double q = e * l_inverse * u_inverse;
-  // The square part, then the rows below it (L2 = A2 U1^-1) and the columns beside it (U2 = L1^-1 A2).
+  // The square part, then the rows below it (L2 = A2 U1^-1) and the columns next to it (U2 = L1^-1 A2).
   const double l_bound = 2 * norm(f.l) * q;
   const double u_bound = 2 * norm(f.u) * q;
   const double l_all = l_bound + (a.matrix.rows > k ? 2 * u_inverse * (e + norm(f.l) * u_bound) : 0);
@@ -168,7 +168,7 @@ void inv(const Node& node, const Routine& routine, const Operand& a, Array& resu
   put(result, x, amplified(2 * norm(x) * q, q));
 }
 
-/// |det(A + E) - det A| <= n |E| (|A| + |E|)^(n - 1) (Bhatia), or what the condition says if that is less.
+/// |det(A + E) - det A| <= n |E| (|A| + |E|)^(n - 1) (Bhatia), or the condition-based bound if that is smaller.
 void det(const Operand& a, Array& result) {
   const LuFactors f = lu(a.matrix);
   const auto n = static_cast<double>(a.matrix.rows);
@@ -182,15 +182,15 @@ void det(const Operand& a, Array& result) {
   put(result, 0, value, (n == 0 ? 0 : std::min(general, conditioned)) + rounding);
 }
 
-/// Which sign makes the largest component of column j positive. Of components that are equal up to the square root of
-/// the rounding unit the first counts, so that ties do not hang on roundings. `spread`: how far components may be off;
-/// `certain` becomes false if another sign may be chosen.
+/// The sign that makes the largest component of column j positive. Among components equal up to the square root of the
+/// rounding unit the first counts, so that ties do not depend on rounding. `spread`: error bound of components;
+/// `certain` becomes false if another sign is possible.
 double sign_of_column(const Matrix& m, std::int64_t j, double epsilon, double spread, bool& certain) {
   double largest = 0;
   for (std::int64_t i = 0; i < m.rows; ++i) largest = std::max(largest, std::fabs(m(i, j)));
   const double threshold = largest * (1 - std::sqrt(epsilon));
   double sign = 0;
-  double first = 0;  // of the components that may be chosen elsewhere
+  double first = 0;  // the largest among components that another evaluation may select
   for (std::int64_t i = 0; i < m.rows; ++i) {
     const double size = std::fabs(m(i, j));
     const double own = m(i, j) < 0 ? -1 : 1;
@@ -203,7 +203,7 @@ double sign_of_column(const Matrix& m, std::int64_t j, double epsilon, double sp
   return sign == 0 ? 1 : sign;
 }
 
-/// How far a unit vector may turn when its value is `gap` away from all others.
+/// Bound on the rotation of a unit vector whose value is `gap` away from all others.
 double turn(double e, double gap) { return gap > 8 * e ? 4 * e / (gap - 2 * e) : kOpen; }
 
 void put_column(Array& result, const Matrix& m, std::int64_t j, double sign, double bound, bool as_row) {
@@ -213,7 +213,7 @@ void put_column(Array& result, const Matrix& m, std::int64_t j, double sign, dou
   }
 }
 
-/// The distance of values[j] to the nearest other one.
+/// The distance between values[j] and the nearest other value.
 double gap_of(const std::vector<double>& values, std::int64_t j) {
   const auto at = static_cast<std::size_t>(j);
   double gap = kOpen;
@@ -233,7 +233,7 @@ void svd(const Node& node, const Routine& routine, const Operand& a,
     const double own = f.s[static_cast<std::size_t>(j)];
     const double u_bound = turn(e, a.matrix.rows > a.matrix.columns ? std::min(gap, own) : gap);
     const double v_bound = turn(e, a.matrix.columns > a.matrix.rows ? std::min(gap, own) : gap);
-    // One sign for both vectors: it is certain if U's is, and if their signs hang together at all.
+    // One sign for both vectors: certain if U's sign is certain and the two signs are coupled.
     bool certain = own > 2 * e && u_bound < kOpen;
     const double sign = sign_of_column(f.u, j, a.epsilon, u_bound, certain);
     put_column(*results[0], f.u, j, sign, certain ? u_bound : kOpen, false);
@@ -256,7 +256,7 @@ void eigh(const Node& node, const Routine& routine, const Operand& given,
   }
 }
 
-/// The least-squares solution of least norm; singular values below max(m, n) eps s0 count as 0 (NumPy's rule).
+/// The minimum-norm least-squares solution; singular values below max(m, n) eps s0 count as 0 (NumPy's rule).
 void lstsq(const Node& node, const Routine& routine, const Operand& a, const Operand& b, Array& result) {
   require_finite(node, routine, a);
   require_finite(node, routine, b);

@@ -6,7 +6,7 @@
 
 namespace tdsl::ir {
 
-/// What a run says when the program's assertion fails.
+/// The run's message for a failed assertion of the program.
 [[nodiscard]] inline std::string failure_text(const Assert& assertion) {
   if (assertion.implied) return assertion.message;
   return assertion.message.empty() ? "assertion failed" : "assertion failed: " + assertion.message;

@@ -16,7 +16,7 @@ namespace tdsl::ir::eval {
 
 namespace {
 
-/// Calls `f` with a value of the C++ type that stands for the element type.
+/// Calls `f` with a value of the C++ type of the element type.
 template <class F>
 auto with_cpp_type(Scalar type, const F& f) {
   switch (type) {
@@ -30,7 +30,7 @@ auto with_cpp_type(Scalar type, const F& f) {
   return f(double{});
 }
 
-/// The elements of an array as C++ holds them.
+/// The elements of an array in C++ representation.
 std::vector<std::max_align_t> packed(const Array& array) {
   const auto count = static_cast<std::size_t>(array.size());
   const std::size_t bytes = count * static_cast<std::size_t>(size_of(array.type));
@@ -75,7 +75,7 @@ bool is_exact(const Array& a) {
 }  // namespace
 
 Slot call_foreign(const Foreign& function, const std::vector<Slot>& arguments, const SourceRange& place) {
-  // A union of all element types per place.
+  // Each entry is large enough for every element type.
   std::vector<std::array<std::byte, sizeof(double)>> values(arguments.size() + 1);
   std::vector<void*> places;
   bool exact = true;

@@ -9,13 +9,13 @@
 
 namespace tdsl::ir::eval {
 
-// Nothing is known of how a user's function passes rounding on: the bounds of its results are 0 where its operands are
-// exact, else open. A signal that ends the function stops the program at `place`, where it is called.
+// How a user function propagates rounding is unknown: the bounds of its results are 0 if its operands are exact, else
+// open. A signal in the function stops the program at `place`, the location of the call.
 
 /// The result of a `fn` for these arguments, one per parameter.
 [[nodiscard]] Slot call_foreign(const Foreign& function, const std::vector<Slot>& arguments, const SourceRange& place);
 
-/// Runs a kernel: one operand per `in`, one result per `out`, which have their types and shapes already.
+/// Runs a kernel: one operand per `in`, one result per `out`, already with their types and shapes.
 void run_foreign(const Foreign& kernel, const std::vector<const Array*>& operands,
                  const std::vector<std::shared_ptr<Array>>& results, const SourceRange& place);
 

@@ -8,7 +8,7 @@ class Finder {
  public:
   explicit Finder(const Program& program) : program_(program) {}
 
-  /// Every value that the region's nodes or yields mention, at any depth.
+  /// Every value used by the region's nodes or yields, at any depth.
   std::set<ValueId> region(const Region& r) {
     std::set<ValueId> own(r.arguments.begin(), r.arguments.end());
     for (const Node& n : r.nodes) own.insert(n.results.begin(), n.results.end());

@@ -8,11 +8,11 @@
 
 namespace tdsl::ir::eval {
 
-/// When values are needed for the last time.
+/// Last uses of values.
 struct Lifetimes {
-  /// For every node, the values of its own region that nothing after it uses (its own results included).
+  /// For every node, the values of its own region that are dead after it (including its own results).
   std::unordered_map<const Node*, std::vector<ValueId>> last;
-  /// For every node with regions, the outer values that these mention.
+  /// For every node with regions, the outer values used in these.
   std::unordered_map<const Node*, std::set<ValueId>> captured;
 };
 [[nodiscard]] Lifetimes find_lifetimes(const Program& program);

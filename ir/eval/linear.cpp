@@ -11,7 +11,7 @@ namespace tdsl::ir::eval {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Sweeps of Jacobi's methods: they converge quadratically, after six to ten.
+/// Limit on Jacobi sweeps: convergence is quadratic, usually within six to ten.
 constexpr int kSweeps = 60;
 
 void swap_rows(Matrix& a, std::int64_t i, std::int64_t j) {
@@ -160,10 +160,9 @@ LuFactors lu(const Matrix& a) {
   return f;
 }
 
-// Note [Certain pivots]
-// After k steps with pivots P, the elements that compete for the next pivot are those of the Schur complement
-// S = C - B A11^-1 D. An error E of A moves S by at most |E| (1 + |B A11^-1|) (1 + |A11^-1 D|) in first order.
-// Gauss-Jordan elimination on the whole matrix has exactly these two products at hand in its tableau after k steps.
+// Note [Certain pivots] After k steps with pivots P, the candidates for the next pivot are elements of the Schur
+// complement S = C - B A11^-1 D. An error E of A changes S by at most |E| (1 + |B A11^-1|) (1 + |A11^-1 D|) in first
+// order. Gauss-Jordan elimination on the whole matrix has exactly these two products in its tableau after k steps.
 bool pivots_are_certain(const Matrix& a, double error, bool exact) {
   Matrix w = a;                                             // rows < k: A11^-1 D in columns >= k; rows >= k: S
   Matrix multipliers(a.rows, std::min(a.rows, a.columns));  // rows >= k: B A11^-1 in columns < k
@@ -178,7 +177,7 @@ bool pivots_are_certain(const Matrix& a, double error, bool exact) {
         for (std::int64_t j = 0; j < k; ++j) beside = std::hypot(beside, multipliers(i, j));
       }
     }
-    // The first column of an exact matrix is what it is.
+    // The first column of an exact matrix is exact.
     const bool given = k == 0 && exact;
     const double reach = given ? 0 : 4 * error * (1 + above) * (1 + beside);
     const std::int64_t chosen = pivot_row(w, k);
@@ -190,7 +189,8 @@ bool pivots_are_certain(const Matrix& a, double error, bool exact) {
     const double pivot = w(k, k);
     if (!(std::fabs(pivot) > reach)) return false;
     for (std::int64_t j = k; j < a.columns; ++j) w(k, j) /= pivot;
-    // B A11^-1 for one more pivot: the new column is that of S over the pivot, the old ones lose their share.
+    // B A11^-1 for one more pivot: the new column is that of S divided by the pivot, the old ones are reduced by their
+    // share.
     Matrix row(1, k);
     for (std::int64_t j = 0; j < k; ++j) row(0, j) = multipliers(k, j);
     for (std::int64_t i = 0; i < a.rows; ++i) {

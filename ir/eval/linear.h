@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-// Dense linear algebra for the evaluator: plain textbook algorithms in f64, sequential, meant to be read and trusted,
-// not to be fast. Error bounds are the caller's business (eval_factorise.cpp).
+// Dense linear algebra for the evaluator: plain textbook algorithms in f64, sequential, optimised for readability and
+// trust rather than speed. Error bounds are the caller's responsibility (ir/eval/factorise.cpp).
 namespace tdsl::ir::eval {
 
 /// Row-major.
@@ -30,7 +30,7 @@ struct Matrix {
 [[nodiscard]] double norm(const Matrix& a);
 
 /// Row p[i] of A is row i of L U; L is unit lower trapezoidal (m, k), U upper trapezoidal (k, n), k = min(m, n). The
-/// pivot is the first element of largest magnitude in its column. A column without a non-zero pivot is left as it is.
+/// pivot is the first element of largest magnitude in its column. A column without a nonzero pivot is left unchanged.
 struct LuFactors {
   std::vector<std::int64_t> p;
   Matrix l;
@@ -40,13 +40,13 @@ struct LuFactors {
 };
 [[nodiscard]] LuFactors lu(const Matrix& a);
 
-/// Whether partial pivoting chooses the same rows when the factorisation has a backward error of `error` in norm; false
-/// also when that cannot be told. `exact`: the elements themselves have no error.
+/// True if partial pivoting chooses the same rows under a backward error of `error` in norm; false also if that is
+/// unknown. `exact`: the elements themselves have no error.
 [[nodiscard]] bool pivots_are_certain(const Matrix& a, double error, bool exact);
 
 /// The inverse by Gauss-Jordan elimination with partial pivoting; empty (0, 0) if a pivot is exactly 0.
 [[nodiscard]] Matrix inverse(const Matrix& a);
-/// The norm of the inverse; infinite if there is none.
+/// The norm of the inverse; infinite if singular.
 [[nodiscard]] double inverse_norm(const Matrix& a);
 
 /// The lower factor of the lower triangle; `positive` is false if it is not positive definite.

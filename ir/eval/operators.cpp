@@ -1,7 +1,7 @@
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"
 
-// The operators of expressions: runtime/kernels/scalar_math.h gives the values, eval_bounds.h the bounds.
+// The operators of expressions: runtime/kernels/scalar_math.h supplies the values, bounds.h the bounds.
 
 namespace tdsl::ir::eval {
 
@@ -119,11 +119,10 @@ Real CompiledExpr::real_unary(const Step& s) {
 
 namespace {
 
-/// Whether another legal evaluation may find 0 here.
+/// True if another legal evaluation may give 0 here.
 bool may_be_zero(Real a) { return std::isnan(a.bound) || std::fabs(a.value) <= a.bound; }
 
-/// What is left of a product or quotient if the factor or numerator `a` may be absent, which is another value than
-/// `whole`.
+/// The result of a product or quotient if the factor or numerator `a` may be absent, which differs from `whole`.
 Real unless_absent(Real whole, Real a) {
   if (a.value == 0 && a.bound == 0) return {0, 0};
   const bool open = may_be_zero(a) && !std::isfinite(whole.value);

@@ -50,7 +50,7 @@ CompiledProcedure::Steps CompiledProcedure::compiled(const Procedure::Statements
 
 Slot CompiledProcedure::call(std::vector<Slot> arguments) {
   if (procedure_->foreign) return call_foreign(*procedure_->foreign, arguments, place_);
-  // A procedure does not apply itself, but its own variables are in use while it runs.
+  // Procedures are not recursive, but their variables are in use during a call.
   slots_ = std::move(arguments);
   slots_.resize(procedure_->variables.size());
   open_ = 0;

@@ -11,10 +11,10 @@ namespace tdsl::ir::eval {
 /// A procedure prepared for many calls.
 class CompiledProcedure {
  public:
-  /// `place`: the range of errors in nodes without one.
+  /// `place`: the source range of errors in nodes without one.
   CompiledProcedure(ProcedureRef procedure, const SourceRange& place);
 
-  /// The result; its bound is open where a condition on the way was. Throws Stop.
+  /// The result; its bound is open if a condition on its path was. Throws Stop.
   [[nodiscard]] Slot call(std::vector<Slot> arguments);
 
  private:

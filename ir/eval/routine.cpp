@@ -58,11 +58,12 @@ void cumsum(const Array& a, Array& result, std::size_t axis) {
   }
 }
 
-/// The positions of a line in order, equal elements by position, nan last; and what the elements' bounds leave open.
+/// The positions of a line in sorted order, equal elements by position, nan last; and the uncertainty from the
+/// elements' bounds.
 struct Order {
   std::vector<std::int64_t> positions;
-  double reach = 0;     ///< how far each sorted element may be off: a sorted line moves no more than its elements do
-  bool settled = true;  ///< whether the positions are certain
+  double reach = 0;     ///< error bound of each sorted element: sorting does not amplify the elements' errors
+  bool settled = true;  ///< true if the positions are certain
 };
 
 Order order_of(const Array& a, const Line& line, bool descending) {
@@ -95,7 +96,7 @@ Order order_of(const Array& a, const Line& line, bool descending) {
   return order;
 }
 
-/// The first elements of the sorted lines, as many as `values` or `positions` have; either may be absent.
+/// The first elements of the sorted lines, as many as `values` or `positions` hold; either may be absent.
 void sorted(const Array& a, std::size_t axis, bool descending, Array* values, Array* positions) {
   const std::vector<Line> from = lines_of(a.shape, axis);
   const std::vector<Line> to = lines_of((values != nullptr ? values : positions)->shape, axis);

@@ -12,7 +12,7 @@ namespace tdsl::ir::eval {
 [[nodiscard]] std::vector<std::shared_ptr<Array>> evaluate_routine(Environment& environment, const Node& node,
                                                                    const Routine& routine);
 
-/// The factorisations and solvers (Routine::is_line is false). `results` have their types and shapes already.
+/// The factorisations and solvers (Routine::is_line is false). `results` already have their types and shapes.
 void evaluate_factorisation(const Node& node, const Routine& routine, const std::vector<const Array*>& operands,
                             const std::vector<std::shared_ptr<Array>>& results);
 

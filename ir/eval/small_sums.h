@@ -7,14 +7,14 @@
 
 namespace tdsl::ir {
 
-/// A number that no sum with sizes takes out of 64 bits.
+/// A number that cannot overflow 64 bits in a sum with sizes.
 [[nodiscard]] inline bool is_small_number(std::int64_t number) {
   constexpr std::int64_t kMost = std::int64_t{1} << 32;
   return -kMost <= number && number <= kMost;
 }
 
-/// Whether `e` is a sum of a small number and of sizes, each once with either sign: it and the difference with another
-/// one do not wrap around. `is_size(product)`: of a product of values.
+/// True if `e` is a sum of a small number and of sizes, each once with either sign: neither it nor its difference to
+/// another such sum wraps around. `is_size(product)`: for a product of values.
 template <class IsSize>
 [[nodiscard]] bool is_small_sum(const Extent& e, const IsSize& is_size) {
   return std::ranges::all_of(e.terms(), [&](const auto& term) {

@@ -23,9 +23,9 @@ std::string float_text(T value) {
       std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
   const std::string_view scientific(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
   const int exponent = std::atoi(std::string(scientific.substr(scientific.find('e') + 1)).c_str());
-  // Python's choice between both notations.
+  // Python's choice between the two notations.
   if (exponent < -4 || exponent >= 16) return std::string(scientific);
-  // `fixed` gives all digits of a whole number, of which those that read back may be fewer.
+  // `fixed` prints all digits of an integer, although fewer may suffice to read it back.
   std::string digits(scientific.substr(0, scientific.find('e')));
   std::erase(digits, '.');
   const std::size_t before_point = static_cast<std::size_t>(std::max(exponent, 0)) + (std::signbit(value) ? 2 : 1);
@@ -47,7 +47,7 @@ std::string element_text(const Array& a, std::size_t position) {
   return "";
 }
 
-/// Arrays above this many elements show the ends of each dimension only, as the executables do.
+/// Arrays above this many elements show only the ends of each dimension, as the executables do.
 constexpr std::int64_t kFullElements = 1000;
 constexpr std::int64_t kEdge = 3;
 

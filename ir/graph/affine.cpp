@@ -14,7 +14,7 @@ namespace {
 
 struct Atoms {
   bool labels = false;
-  bool quotients = false;  ///< of what has no labels
+  bool quotients = false;  ///< of label-free expressions
 };
 
 std::optional<Extent> polynomial(const Expr& e, Atoms atoms) {
@@ -37,7 +37,7 @@ std::optional<Extent> polynomial(const Expr& e, Atoms atoms) {
   const Atoms inside{atoms.labels && !divides, atoms.quotients};
   const auto left = polynomial(b->left, inside);
   const auto right = left ? polynomial(b->right, inside) : std::nullopt;
-  // A sum of hundreds of scalars is no size, and is looked at from each of its operators.
+  // A sum of hundreds of scalars is not a size, and would be examined again from each of its operators.
   constexpr std::size_t kMostTerms = 64;
   if (!right || left->terms().size() + right->terms().size() > kMostTerms) return std::nullopt;
   switch (b->op) {
@@ -230,7 +230,7 @@ std::optional<QuotientForm> quotient_of(const Expr& e, const Hoist& hoist) {
 bool is_data_subscript(const Read& read, std::size_t d, const Hoist& hoist) {
   const Expr& e = read.subscripts[d];
   if (affine_of(e, hoist) || quotient_of(e, hoist)) return false;
-  // i % m beside i / m: what a task's quotients leave open is at most the rows at its ends.
+  // i % m next to i / m: the quotients of a task leave at most the rows at its ends undetermined.
   bool reads = false;
   for_each_node(e, [&](const ExprNode& n) {
     const auto* r = std::get_if<Read>(&n.op);

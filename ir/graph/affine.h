@@ -12,24 +12,24 @@ namespace tdsl::ir {
 /// The polynomial a label-free i64 expression computes: constants, rank-0 reads, + - * and negation. Nothing otherwise.
 [[nodiscard]] std::optional<Extent> extent_of(const Expr& e);
 
-/// As extent_of, with index variables: label k stands in the polynomial as the pseudo value label_value(k).
+/// Like extent_of, with index variables: label k is represented by the pseudo value label_value(k).
 [[nodiscard]] std::optional<Extent> polynomial_of(const Expr& e);
 [[nodiscard]] constexpr ValueId label_value(std::int32_t label) { return {-2 - label}; }
-/// As polynomial_of; quotients and remainders of sizes count as sizes.
+/// Like polynomial_of; quotients and remainders of sizes count as sizes.
 [[nodiscard]] std::optional<Extent> subscript_polynomial(const Expr& e);
-/// Whether no term is a product of atoms.
+/// True if no term is a product of atoms.
 [[nodiscard]] bool is_linear(const Extent& e);
 
 /// An i64 expression with the value of `e`; its atoms become rank-0 reads, pseudo values index variables. The constant
 /// comes last.
 [[nodiscard]] Expr expr_of_polynomial(const Extent& e);
 
-/// `coefficient * v + rest`, where `rest` does not mention v.
+/// `coefficient * v + rest`, where `rest` does not contain v.
 struct LinearForm {
   std::int64_t coefficient = 0;
   Extent rest;
 };
-/// Splits `e` in this way; nothing if v occurs in a product with another atom, a quotient or a remainder.
+/// Splits `e` accordingly; nothing if v occurs in a product with another atom, a quotient or a remainder.
 [[nodiscard]] std::optional<LinearForm> linear_in(const Extent& e, ValueId v);
 
 [[nodiscard]] bool mentions(const Extent& e, ValueId v);
@@ -47,10 +47,10 @@ struct Affine {
   friend bool operator==(const Affine& a, const Affine& b) { return a.terms == b.terms && a.constant == b.constant; }
 };
 
-/// The value that a label-free i64 expression is, for those that are no polynomials of values; nothing if there is none
-/// (it reads data, or computing it could fail where the program never does).
+/// The value of a label-free i64 expression that is not a polynomial of values; nothing if there is none (it reads
+/// data, or computing it could fail where the program does not).
 using Hoist = std::function<std::optional<ValueId>(const Expr&)>;
-/// A Hoist of programs: an integer scalar that is read. What is no polynomial of such scalars is no value then.
+/// A Hoist for programs: accepts only reads of integer scalars; other expressions have no value.
 [[nodiscard]] std::optional<ValueId> read_scalar(const Expr& e);
 
 /// The subscript as an affine form over the labels, or nothing.
@@ -62,19 +62,19 @@ struct QuotientForm {
   Extent divisor;
 };
 [[nodiscard]] std::optional<QuotientForm> quotient_of(const Expr& e, const Hoist& hoist);
-/// Whether dimension `d` of the read is subscripted by data: neither affine, nor a quotient, nor the remainder that
-/// goes with a quotient in an earlier dimension (a reshape).
+/// True if dimension `d` of the read has a data-dependent subscript: neither affine, nor a quotient, nor the remainder
+/// that matches a quotient in an earlier dimension (a reshape).
 [[nodiscard]] bool is_data_subscript(const Read& read, std::size_t d, const Hoist& hoist);
 
-/// Whether evaluating the expression can stop the run (integer division, narrowing casts, negative powers).
+/// True if evaluating the expression can stop the run (integer division, narrowing casts, negative powers).
 [[nodiscard]] bool may_fail(const Expr& e);
 
-/// Smallest and largest value of an affine form where every label has at least one value.
+/// Smallest and largest value of an affine form, provided every label has at least one value.
 struct AffineHull {
   Extent low;
   Extent high;  ///< inclusive
 };
-/// `labels` have `begin` and `end`. Nothing if the sign of a coefficient is not known at compile time.
+/// `labels` have `begin` and `end`. Nothing if the sign of a coefficient is unknown at compile time.
 template <class Labels>
 [[nodiscard]] std::optional<AffineHull> hull_of(const Affine& form, const Labels& labels) {
   AffineHull hull{form.constant, form.constant};
@@ -90,7 +90,7 @@ template <class Labels>
   return hull;
 }
 
-/// Whether 0 <= form < extent for all values of the labels follows at compile time.
+/// True if 0 <= form < extent for all values of the labels is provable at compile time.
 template <class Labels>
 [[nodiscard]] bool provably_inside(const Affine& form, const Labels& labels, const Extent& extent) {
   const std::optional<AffineHull> hull = hull_of(form, labels);
@@ -99,13 +99,13 @@ template <class Labels>
   const auto room = (extent - Extent(1) - hull->high).constant();
   return low && *low >= 0 && room && *room >= 0;
 }
-/// The same of 0 <= numerator / divisor < extent.
+/// The same for 0 <= numerator / divisor < extent.
 template <class Labels>
 [[nodiscard]] bool provably_inside(const QuotientForm& form, const Labels& labels, const Extent& extent) {
   return provably_inside(form.numerator, labels, extent * form.divisor);
 }
 
-/// Whether the subscripts are sums of index variables, each times a positive number or sizes, and of sizes, and no
+/// True if the subscripts are sums of index variables, each times a positive number or sizes, and of sizes, and no
 /// index variable occurs twice.
 [[nodiscard]] bool reads_each_label_once(const Read& r);
 

@@ -33,7 +33,7 @@ void rename_shapes(Program& program, const std::vector<ValueId>& values, const R
   }
 }
 
-/// New values for what is defined; their shapes still mention old ones.
+/// New values for the definitions; their shapes still refer to old ones.
 void renew(Program& program, std::vector<ValueId>& values, Renaming& names) {
   for (ValueId& v : values) {
     const ValueInfo info = program.info(v);

@@ -19,7 +19,7 @@ Expr make(SourceRange range, Scalar type, ExprOp op) {
   return Expr(std::make_shared<const ExprNode>(ExprNode{range, type, std::move(op)}));
 }
 
-/// The literal as an element of type `s` holds it: rounded to f32 or wrapped to i32.
+/// The literal as stored in an element of type `s`: rounded to f32 or wrapped to i32.
 Literal stored(Scalar s, Literal value) {
   if (s == Scalar::kF32) return static_cast<double>(static_cast<float>(std::get<double>(value)));
   if (s == Scalar::kI32) return std::int64_t{static_cast<std::int32_t>(std::get<std::int64_t>(value))};
@@ -72,7 +72,7 @@ std::optional<Literal> fold_integers(BinaryOp op, std::int64_t a, std::int64_t b
   }
 }
 
-/// IEEE arithmetic, which a run repeats exactly. `Real` is the element type.
+/// IEEE arithmetic, reproduced exactly at run time. `Real` is the element type.
 template <class Real>
 std::optional<Literal> fold_floats(BinaryOp op, double a, double b) {
   const Real x = static_cast<Real>(a);
@@ -118,7 +118,7 @@ std::optional<Literal> fold_cast(Scalar to, Scalar from, const Literal& value) {
     if (is_float(from)) return value;
     const std::int64_t whole =
         from == Scalar::kBool ? std::int64_t{std::get<bool>(value)} : std::get<std::int64_t>(value);
-    // Through double an i64 would be rounded twice on its way to f32.
+    // Via double, an i64 would be rounded twice on its way to f32.
     return to == Scalar::kF32 ? Literal(static_cast<double>(static_cast<float>(whole)))
                               : Literal(static_cast<double>(whole));
   }
@@ -127,7 +127,7 @@ std::optional<Literal> fold_cast(Scalar to, Scalar from, const Literal& value) {
   }
   if (from == Scalar::kBool) return Literal(std::int64_t{std::get<bool>(value)});
   if (is_integer(from)) return value;
-  // The run stops where a float does not fit; only what certainly fits is folded.
+  // The run stops if a float does not fit; only values that certainly fit are folded.
   const double truncated = std::trunc(std::get<double>(value));
   const double limit = to == Scalar::kI32 ? 2147483647.0 : 9007199254740992.0;
   if (!(std::abs(truncated) <= limit)) return std::nullopt;

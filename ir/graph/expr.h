@@ -13,7 +13,7 @@
 
 namespace tdsl::ir {
 
-/// Calls the arm of `arms` that takes the held alternative. There is no catch-all: a forgotten node does not compile.
+/// Calls the arm of `arms` for the held alternative. There is no catch-all: a missing arm is a compile error.
 template <class... Arms>
 struct Overload : Arms... {
   using Arms::operator()...;
@@ -28,7 +28,7 @@ decltype(auto) match(Variant&& v, Arms&&... arms) {
 struct ExprNode;
 
 /// A scalar expression evaluated once per point of an index space; immutable, shared. Rewrites return the same handle
-/// when nothing changed. Integer arithmetic wraps; see runtime/kernels/scalar_math.h for the meaning of every operator.
+/// when nothing changed. Integer arithmetic wraps; runtime/kernels/scalar_math.h defines every operator.
 class Expr {
  public:
   Expr() = default;
@@ -51,7 +51,7 @@ struct IndexRef {
   std::int32_t label = 0;
 };
 /// `%4[i, j + 1]`: one element of a tensor; no subscripts for a rank-0 value. Subscripts are i64 expressions; they are
-/// evaluated, and must be in bounds, only where the element is needed (guards, branches and ranges protect).
+/// evaluated, and must be in bounds, only where the element is needed (protected by guards, branches and ranges).
 struct Read {
   ValueId tensor;
   std::vector<Expr> subscripts;
@@ -95,8 +95,8 @@ struct ExprNode {
   ExprOp op;
 };
 
-// Factories: infer the type and check the operands' types (TDSL_CHECK). They fold constants only where the result is
-// exactly what the run would give.
+// Factories: infer the type and check the operands' types (TDSL_CHECK). They fold constants only if the result is
+// exactly that of the run.
 [[nodiscard]] Expr constant(Scalar type, Literal value, SourceRange range = {});
 [[nodiscard]] Expr constant_i64(std::int64_t value, SourceRange range = {});
 [[nodiscard]] Expr index_ref(std::int32_t label, SourceRange range = {});
@@ -106,24 +106,24 @@ struct ExprNode {
 /// Both operands must have the same type (but see kPow).
 [[nodiscard]] Expr binary(BinaryOp op, Expr left, Expr right, SourceRange range = {});
 [[nodiscard]] Expr select(Expr condition, Expr when_true, Expr when_false, SourceRange range = {});
-/// The operand itself when it already has the type.
+/// The operand itself if it already has the type.
 [[nodiscard]] Expr cast(Scalar type, Expr operand, SourceRange range = {});
 
-/// Structural equality; source ranges do not count.
+/// Structural equality, ignoring source ranges.
 [[nodiscard]] bool equal(const Expr& a, const Expr& b);
 /// Structural hash consistent with equal().
 [[nodiscard]] std::size_t hash(const Expr& e);
 /// Calls `f(const ExprNode&)` on every node, parents before children.
 template <class F>
 void for_each_node(const Expr& e, const F& f);
-/// Bottom-up rewrite: children first, then `f(expr)` on the rebuilt node, which returns it or a replacement.
-/// Shares unchanged parts.
+/// Bottom-up rewrite: children first, then `f(expr)` on the rebuilt node, which returns it or a replacement. Shares
+/// unchanged parts.
 template <class F>
 [[nodiscard]] Expr rewrite(const Expr& e, const F& f);
 
 /// The direct children, in order.
 [[nodiscard]] std::vector<Expr> children(const ExprNode& node);
-/// The same node over other children (same number); the same handle if none differs.
+/// The same node with other children (same number); the same handle if none differs.
 [[nodiscard]] Expr with_children(const Expr& e, const std::vector<Expr>& children);
 
 template <class F>

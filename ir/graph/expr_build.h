@@ -7,11 +7,11 @@
 #include "ir/graph/expr.h"
 #include "ir/graph/extent.h"
 
-// Expressions put together with the obvious simplifications, for code that writes index graphs.
+// Expression constructors with the obvious simplifications, for code that builds index graphs.
 
 namespace tdsl::ir {
 
-// Float arithmetic for derivatives: 0 and 1 disappear, so `0 * inf` is 0 here.
+// Float arithmetic for derivatives: 0 and 1 are folded, so `0 * inf` is 0 here.
 [[nodiscard]] Expr float_constant(Scalar type, double value);
 [[nodiscard]] bool is_float_constant(const Expr& e, double value);
 [[nodiscard]] Expr sum_of(const Expr& a, const Expr& b);
@@ -25,14 +25,14 @@ namespace tdsl::ir {
 [[nodiscard]] Expr conjunction_of(const Expr& a, const Expr& b);
 /// An extent as an i64 expression.
 [[nodiscard]] Expr expr_of(const Extent& e);
-/// `a + b`, `a - b`, `c * a` of i64 expressions; zeros and ones disappear.
+/// `a + b`, `a - b`, `c * a` of i64 expressions; zeros and ones are folded.
 [[nodiscard]] Expr index_sum(const Expr& a, const Expr& b);
 [[nodiscard]] Expr index_difference(const Expr& a, const Expr& b);
 [[nodiscard]] Expr index_product(std::int64_t c, const Expr& a);
 
 /// Replaces label `i` by `replacements[i]`.
 [[nodiscard]] Expr with_labels(const Expr& e, const std::vector<Expr>& replacements);
-/// Whether `e` mentions the label, or one from `first` on. A null expression mentions none.
+/// True if `e` uses the label, or one from `first` on. False for a null expression.
 [[nodiscard]] bool mentions_label(const Expr& e, std::int32_t label);
 [[nodiscard]] bool mentions_labels(const Expr& e, std::size_t first = 0);
 

@@ -15,7 +15,7 @@ using Atom = Extent::Atom;
 using AtomRef = Extent::AtomRef;
 using Monomial = Extent::Monomial;
 
-// Coefficients wrap like the i64 arithmetic they stand for.
+// Coefficients wrap like the i64 arithmetic they represent.
 std::int64_t wrap_add(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -35,7 +35,7 @@ int order(const Atom& a, const Atom& b) {
   return first != 0 ? first : order(a.denominator, b.denominator);
 }
 
-/// Higher degrees come first, so that the constant term is printed last.
+/// Higher degrees come first, so the constant term is printed last.
 int order(const Monomial& a, const Monomial& b) {
   if (a.size() != b.size()) return a.size() > b.size() ? -1 : 1;
   for (std::size_t k = 0; k < a.size(); ++k) {
@@ -75,14 +75,14 @@ void collect_values(const Extent& e, std::set<ValueId>& values) {
   }
 }
 
-/// Whether every coefficient of `a` is a multiple of `divisor`, which is not 0.
+/// True if every coefficient of `a` is a multiple of `divisor`, which is not 0.
 bool divides(const Extent& a, std::int64_t divisor) {
   return std::ranges::all_of(a.terms(), [&](const auto& t) { return remainder_of(t.second, divisor) == 0; });
 }
 
 std::string print_atom(const Atom& atom, const std::function<std::string(ValueId)>& name);
 
-/// `n`, `7` or a parenthesised sum or product: what may stand beside `*`, `/` and `%`.
+/// `n`, `7` or a parenthesised sum or product: an operand of `*`, `/` and `%`.
 std::string print_operand(const Extent& e, const std::function<std::string(ValueId)>& name) {
   const auto constant = e.constant();
   if (e.as_value() || (constant && *constant >= 0)) return e.to_string(name);

@@ -35,26 +35,26 @@ class Extent {
   friend Extent operator+(const Extent& a, const Extent& b);
   friend Extent operator-(const Extent& a, const Extent& b);
   friend Extent operator*(const Extent& a, const Extent& b);
-  /// Truncating quotient and C's remainder; simplified when both are constant or a constant divisor divides every
-  /// coefficient (never by a symbolic divisor: a division by 0 must stay one).
-  /// The divisor may be 0 only at run time, where evaluate() throws std::domain_error.
+  /// Truncating quotient and C's remainder; simplified if both are constant or a constant divisor divides every
+  /// coefficient (never by a symbolic divisor: a division by 0 must stay one). The divisor can be 0 only at run time,
+  /// when evaluate() throws std::domain_error.
   [[nodiscard]] static Extent quotient(const Extent& a, const Extent& b);
   [[nodiscard]] static Extent remainder(const Extent& a, const Extent& b);
 
   friend bool operator==(const Extent& a, const Extent& b);
 
   [[nodiscard]] std::optional<std::int64_t> constant() const;
-  /// The value when the extent is exactly one atom that is a value, with coefficient 1.
+  /// The value if the extent is exactly one atom that is a value, with coefficient 1.
   [[nodiscard]] std::optional<ValueId> as_value() const;
-  /// All values the extent mentions, without repetition, in increasing order.
+  /// All values used in the extent, without repetition, in increasing order.
   [[nodiscard]] std::vector<ValueId> values() const;
-  /// Wraps like the i64 arithmetic it stands for.
+  /// Wraps like the i64 arithmetic it represents.
   [[nodiscard]] std::int64_t evaluate(const std::function<std::int64_t(ValueId)>& value) const;
   /// The same without wrapping, except inside quotients and remainders.
   [[nodiscard]] rt::Exact evaluate_exactly(const std::function<std::int64_t(ValueId)>& value) const;
-  /// Replaces values by extents (identity for those `f` returns nullopt for).
+  /// Replaces values by extents (values with result nullopt stay).
   [[nodiscard]] Extent substitute(const std::function<std::optional<Extent>(ValueId)>& f) const;
-  /// Human and text form, e.g. `2*n + 1`; `name` prints a value.
+  /// Human-readable and text form, e.g. `2*n + 1`; `name` prints a value.
   [[nodiscard]] std::string to_string(const std::function<std::string(ValueId)>& name) const;
   [[nodiscard]] const Terms& terms() const { return terms_; }
 
@@ -63,7 +63,7 @@ class Extent {
   Terms terms_;
 };
 
-/// What makes up an extent: a value, or quotient/remainder of two extents.
+/// The constituent of an extent: a value, or quotient/remainder of two extents.
 struct Extent::Atom {
   enum class Kind : std::uint8_t { kValue, kQuotient, kRemainder } kind = Kind::kValue;
   ValueId value;
@@ -73,8 +73,8 @@ struct Extent::Atom {
 
 /// The degree of the polynomial; a quotient or remainder counts as one atom.
 [[nodiscard]] std::size_t degree_of(const Extent& e);
-/// The product, unless it would have so many terms or factors that it says nothing to anyone: sizes that are products
-/// of products, `let b = a * a; let c = b * b; …`, grow exponentially.
+/// The product, unless it would have too many terms or factors to be useful: sizes that are products of products, `let
+/// b = a * a; let c = b * b; …`, grow exponentially.
 [[nodiscard]] std::optional<Extent> product_if_small(const Extent& a, const Extent& b);
 /// `e.substitute(f)` under the same condition.
 [[nodiscard]] std::optional<Extent> substitute_if_small(const Extent& e,
@@ -82,8 +82,8 @@ struct Extent::Atom {
 
 enum class ExtentOrder : std::uint8_t { kEqual, kDifferent, kUnknown };
 
-/// Compile-time comparison of two sizes (language page, section 3): equal polynomials agree; a constant non-zero
-/// difference, or two different dimension names standing alone, are different; all else is decided at run time.
+/// Compile-time comparison of two sizes (language page, section 3): equal polynomials agree; a constant nonzero
+/// difference, or two different dimension names by themselves, are different; all else is decided at run time.
 /// `is_dimension` tells which values are dimension names.
 [[nodiscard]] ExtentOrder compare(const Extent& a, const Extent& b, const std::function<bool(ValueId)>& is_dimension);
 

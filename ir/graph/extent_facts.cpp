@@ -8,8 +8,7 @@ namespace {
 
 AffineExpr constant_form(Extent offset) { return {{}, std::move(offset)}; }
 
-/// Nothing where a coefficient leaves 64 bits: what follows from coefficients holds for numbers that do not wrap
-/// around.
+/// Nothing if a coefficient exceeds 64 bits: conclusions from coefficients hold for numbers that do not wrap around.
 std::optional<AffineExpr> scaled_exactly(const AffineExpr& a, std::int64_t factor) {
   AffineExpr result{{}, a.offset * Extent(factor)};
   for (const auto& [label, coefficient] : a.coefficients) {
@@ -20,7 +19,7 @@ std::optional<AffineExpr> scaled_exactly(const AffineExpr& a, std::int64_t facto
   return result;
 }
 
-/// The same.
+/// The same for a sum.
 std::optional<AffineExpr> added(AffineExpr a, const AffineExpr& b) {
   a.offset = a.offset + b.offset;
   for (const auto& [label, coefficient] : b.coefficients) {

@@ -9,38 +9,38 @@
 
 namespace tdsl::ir {
 
-/// A C++ function of the user's (`extern "kernels.hpp" { … }`), as calls of it need it:
+/// A user's C++ function (`extern "kernels.hpp" { … }`), as needed for calls:
 ///
-///     fn gelu(x: f64) -> f64;                          double gelu(double x)
-///     kernel lu_block(A: in f64[b, b], L: out f64[b, b]);   void lu_block(tdsl::Tile<const double, 2> A,
-///     tdsl::Tile<double, 2> L)
+///     fn gelu(x: f64) -> f64;
+///         double gelu(double x)
+///     kernel lu_block(A: in f64[b, b], L: out f64[b, b]);
+///         void lu_block(tdsl::Tile<const double, 2> A, tdsl::Tile<double, 2> L)
 ///
-/// It has no effects: for the same operands it gives the same results.
+/// It has no effects: equal operands give equal results.
 struct Foreign {
   struct Parameter {
     std::string name;
     Scalar type = Scalar::kF64;
-    std::size_t rank = 0;  ///< 0: a scalar, by value, or of an output by reference
+    std::size_t rank = 0;  ///< 0: a scalar, by value, or by reference for an output
     bool is_output = false;
-    bool fresh = true;  ///< of an output: its elements are zero before the call; else the call writes all of them and
-                        ///< reads none before
+    bool fresh = true;  ///< for an output: its elements are zero before the call; otherwise the call writes all of them
+                        ///< and reads none before
   };
-  /// Runs it on memory of the caller's: of every parameter, in order, the elements in row-major order and the extents;
-  /// of a `fn` the result comes last.
+  /// Runs it on the caller's memory: for every parameter, in order, the elements in row-major order and the extents;
+  /// for a `fn` the result comes last.
   using Entry = void (*)(void* const* places, const std::int64_t* const* extents);
 
-  std::string header;  ///< as emitted code includes it: relative to the program's folder
+  std::string header;  ///< as included by emitted code: relative to the program's folder
   std::string name;
   std::vector<Parameter> parameters;
   bool is_kernel = false;
-  Scalar result = Scalar::kF64;  ///< of a `fn`
-  bool may_stop = true;          ///< a call may never end, or trap
-  double operations = 1;         ///< of one call, a whole number: of a kernel per element of its largest operand
+  Scalar result = Scalar::kF64;  ///< for a `fn`
+  bool may_stop = true;          ///< a call may not terminate, or may trap
+  double operations = 1;         ///< per call, an integer: for a kernel per element of its largest operand
 
-  /// The compiled function: given by whoever evaluates a program before it does so (no part of the meaning, and never
-  /// copied to text).
+  /// The compiled function: set before a program is evaluated (not part of the meaning, and not printed).
   mutable Entry entry = nullptr;
-  /// What keeps `entry` valid.
+  /// Keeps `entry` valid.
   mutable std::shared_ptr<void> library = nullptr;
 };
 using ForeignRef = std::shared_ptr<const Foreign>;

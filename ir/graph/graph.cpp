@@ -47,7 +47,7 @@ Expr small_constant(Scalar s, int value) {
   return constant(s, std::int64_t{value});
 }
 
-/// Collects values in order of first mention.
+/// Collects values in order of first occurrence.
 class Mentions {
  public:
   void add(ValueId v) {

@@ -15,12 +15,12 @@
 #include "ir/graph/source.h"
 #include "ir/graph/value.h"
 
-// The index graph, form (a) of the IR. Loops, whole-tensor operations and index notation all arrive here.
+// The index graph, form (a) of the IR: the common representation of loops, whole-tensor operations and index notation.
 //
 // Meaning. A program is a region: nodes run in order; each defines its result values once (SSA). A value is a whole
-// tensor of a fixed shape; rank 0 is a scalar. Variables of the source do not exist here: an assignment defines a new
-// value, loops and branches carry values explicitly. Effects (Print, Assert, Output) happen in order.
-// The meaning of every node is what ir/eval/eval computes; nothing here mentions blocks or ranks.
+// tensor of a fixed shape; rank 0 is a scalar. There are no source variables: an assignment defines a new value, and
+// loops and branches carry values explicitly. Effects (Print, Assert, Output) happen in order. ir/eval/eval defines the
+// meaning of every node; blocks and ranks do not exist at this level.
 
 namespace tdsl::ir {
 
@@ -33,19 +33,19 @@ struct Type {
   [[nodiscard]] bool has_sparse() const { return std::ranges::count(sparse, true) > 0; }
 };
 
-/// Whether the same dimensions are stored sparse.
+/// True if the same dimensions are stored sparse.
 [[nodiscard]] bool same_storage(const Type& a, const Type& b);
 
 struct ValueInfo {
   Type type;
-  std::string name;  ///< the source's name, or empty
+  std::string name;  ///< the source name, or empty
   SourceRange range;
   std::vector<Extent> tile{};  ///< `tile (512, 256)`: block edges per dimension; empty: the planner's choice
-  bool compressed = false;  ///< its blocks hold stored elements only (passes/sparse/storage); never set of what has no
-                            ///< sparse dimension
+  bool compressed =
+      false;  ///< its blocks hold only stored elements (passes/sparse/storage); never set without a sparse dimension
 };
 
-/// How values meet in a reduction or an `op=`. Combination is in index order.
+/// The operator that combines values in a reduction or an `op=`, in index order.
 struct Monoid {
   enum class Kind : std::uint8_t { kSum, kProd, kMin, kMax, kAny, kAll, kArgMin, kArgMax, kUser };
   Kind kind = Kind::kSum;
@@ -59,7 +59,7 @@ struct Monoid {
 [[nodiscard]] Expr identity_of(const Monoid& m, Scalar s);
 [[nodiscard]] std::string_view name_of(Monoid::Kind kind);
 
-/// An index variable and the half-open range it runs over.
+/// An index variable and its half-open range.
 struct Label {
   std::string name;
   Extent begin;
@@ -68,31 +68,32 @@ struct Label {
 
 /// The one computing node. For every point of `out` whose guard (over out and reduce labels) holds:
 ///   value(out) = monoid over all points of `reduce` (in row-major index order) whose guard holds of body
-/// (without reduce labels: body itself). Where it goes:
-///   left empty: result[out - begin] has exactly the extents of the out labels; a point whose guard never holds is what
-///     `base` has there, without base `fill` if given, else (with reduce labels) the identity, else 0; `combine` as
+/// (without reduce labels: body itself). It is stored as follows:
+///   left empty: result[out - begin] has exactly the extents of the out labels; a point whose guard never holds gets
+///   the
+///     value of `base`, without base `fill` if given, else (with reduce labels) the identity, else 0; `combine` as
 ///     below;
 ///   left given: result[left(out)], other elements keep `base` or, without base, `fill`, else 0. With `combine`, the
-///     element becomes combine(old, value), several points may meet, in row-major order of out; without, each element
-///     is written at most once (run-time error).
-/// base is read as it was before the node: bodies may read it too. kArgMin/kArgMax: exactly one reduce label, the
-/// result is i64, the label's value of the first optimum (first NaN if any), -1 if empty.
+///     element becomes combine(old, value), several points may write one element, in row-major order of out; without,
+///     each element is written at most once (run-time error).
+/// All reads of base see its old value, also those in bodies. kArgMin/kArgMax: exactly one reduce label, the result is
+/// i64, the label's value of the first optimum (first NaN if any), -1 if empty.
 struct Compute {
   std::vector<Label> out;
   std::vector<Label> reduce;
   std::vector<Expr> bodies;      ///< one per result; labels are numbered out first, then reduce
-  Expr guard;                    ///< bool; may be null. A guard that mentions no reduce label selects points of out
+  Expr guard;                    ///< bool; may be null. A guard without reduce labels selects points of out
   std::optional<Monoid> monoid;  ///< present exactly if `reduce` is not empty
   std::vector<Expr> left;
   std::optional<ValueId> base;
   std::optional<Monoid> combine;
   Expr fill;  ///< constant; may be null
-  /// A sum of products of three float tensors or more, which are contracted in an order that is chosen where sizes are
-  /// known: changes nothing but the rounding. No part of the meaning.
+  /// A sum of products of at least three float tensors, contracted in an order chosen when sizes are known: only
+  /// affects rounding. Not part of the meaning.
   bool in_any_order = false;
 };
 
-/// `n` of an input's type: bound by files or `--set`. Result: i64, rank 0.
+/// `n` of an input's type: determined by files or `--set`. Result: i64, rank 0.
 struct Dimension {
   std::string name;
 };
@@ -101,18 +102,18 @@ struct Param {
   std::string name;
   std::optional<Literal> default_value;
   std::optional<ValueId> computed_default;
-  std::string default_text;  ///< the computed default as it is written in the source, for help texts
+  std::string default_text;  ///< the computed default as written in the source, for help texts
 };
-/// The param's default as help texts show it; none for a required option.
+/// The param's default for help texts; nothing for a required option.
 [[nodiscard]] std::optional<std::string> default_text(const Param& p);
 /// `input X: f64[n, d];` The result's type is the declared one.
 struct Input {
   std::string name;
 };
 /// Random numbers by global index. `site` identifies the call site (language page, section 6); iterations are the
-/// numbers of the enclosing loops' iterations, rank-0 i64 values, outermost first. Type as declared on the result.
-/// kSparse: a matrix whose elements are there with a probability, the last one of `iterations`, an f64 scalar, and then
-/// uniform.
+/// iteration numbers of the enclosing loops, rank-0 i64 values, outermost first. The result has its declared type.
+/// kSparse: a matrix whose elements are stored with a given probability, the last one of `iterations`, an f64 scalar,
+/// and then uniform.
 struct Random {
   enum class Kind : std::uint8_t { kUniform, kNormal, kSparse } kind = Kind::kUniform;
   std::uint64_t site = 0;
@@ -121,19 +122,20 @@ struct Random {
 
 [[nodiscard]] std::string_view name_of(Random::Kind kind);
 
-/// A library routine over whole tensors. Routines along lines (`is_line`) work on every line of their one operand along
-/// `axis` by itself; the others are factorisations and solvers of float matrices.
+/// A library routine over whole tensors. Routines along lines (`is_line`) process every line of their one operand along
+/// `axis` independently; the others are factorisations and solvers of float matrices.
 ///   cumsum  running sums                              sort, argsort  ascending, stable, nan last
-///   topk    (values, positions) of the k = extent of the results' axis largest, descending, nan last; equal ones by
-///   position solve (A, b)   b and x vectors or matrices          cholesky (A)   lower factor; reads A's lower triangle
+///   topk    (values, positions) of the k = extent of the results' axis largest, descending, nan last; ties by position
+///   solve (A, b)   b and x vectors or matrices          cholesky (A)   lower factor; reads A's lower triangle
 ///   lu (A)         (p i64[m], L[m, k], U[k, n]) with A[p[i], j] = (L U)[i, j], k = min(m, n), partial pivoting
 ///   qr (A)         (Q[m, k], R[k, n]), diag(R) >= 0     svd (A)        (U[m, k], s[k], V'[k, n]), s descending
 ///   eigh (A)       (w[n], V[n, n]), w ascending; reads A's lower triangle
-///   inv (A)        det (A)                              lstsq (A, b)   least norm among least squares
-///   foreign (…)    a kernel of the user's (foreign.h): operands are its `in`s in order, those of rank 0 by value,
-///   results its `out`s
-/// Of each column of U and of eigh's V the component of largest magnitude is positive (the first of those that are
-/// equal up to the square root of the rounding unit). A singular or not positive definite operand stops the run.
+///   inv (A)        det (A)                              lstsq (A, b)   minimum-norm least-squares solution
+///   foreign (…)    a user kernel (foreign.h): operands are its `in`s in order, those of rank 0 by value, results its
+///                  `out`s
+/// In each column of U and of eigh's V the component of largest magnitude is positive (the first of those that are
+/// equal up to the square root of the rounding unit). An operand that is singular or not positive definite stops the
+/// run.
 struct Routine {
   enum class Kind : std::uint8_t {
     kCumsum,
@@ -152,23 +154,23 @@ struct Routine {
     kForeign
   } kind = Kind::kCumsum;
   std::vector<ValueId> operands;
-  std::int64_t axis = 0;         ///< of routines along lines
-  ForeignRef foreign = nullptr;  ///< of kForeign
+  std::int64_t axis = 0;         ///< for routines along lines
+  ForeignRef foreign = nullptr;  ///< for kForeign
 };
 [[nodiscard]] std::string_view name_of(Routine::Kind kind);
 [[nodiscard]] bool is_line(Routine::Kind kind);
 
-/// The product of at least three matrices, F0 F1 … of `sizes[0]` x `sizes[1]`, `sizes[1]` x `sizes[2]`, … elements: of
-/// a larger tensor the first ones; a transposed factor is read as [column, row]. The last one may be a vector (a tensor
-/// of rank 1; the last size is 1), and then the result is one. Multiplied from left to right. Every other order is as
-/// good, changes nothing but the rounding of float sums, and may be taken where sizes are known.
+/// The product of at least three matrices, F0 F1 … of `sizes[0]` x `sizes[1]`, `sizes[1]` x `sizes[2]`, … elements, the
+/// leading part of larger tensors; a transposed factor is read as [column, row]. The last factor may be a vector (a
+/// tensor of rank 1; the last size is 1), and then so is the result. Defined from left to right. Any other order only
+/// changes the rounding of float sums and may be chosen when sizes are known.
 struct Chain {
   struct Factor {
     ValueId tensor;
     bool transposed = false;
   };
   std::vector<Factor> factors;
-  std::vector<Extent> sizes;  ///< one more than factors
+  std::vector<Extent> sizes;  ///< one more than the number of factors
 };
 
 struct Node;
@@ -187,9 +189,9 @@ struct For {
   std::int64_t step = 1;
   std::vector<ValueId> inits;
   Region body;
-  bool serial = false;  ///< runs as one task, see serial_loop.h; no part of the meaning
+  bool serial = false;  ///< runs as one task, see serial_loop.h; not part of the meaning
 };
-/// condition: arguments the carried values, yields one bool. body: arguments [iteration number (i64, from 0),
+/// condition: arguments are the carried values, yields one bool. body: arguments [iteration number (i64, from 0),
 /// carried...], yields carried.
 struct While {
   std::vector<ValueId> inits;
@@ -203,19 +205,18 @@ struct If {
   Region then_region;
   Region else_region;
 };
-/// Regions without arguments that yield the same values, but for the rounding of re-associated float sums. The first
-/// one is what the node means; which one runs is decided where sizes are known. At least one region; none holds
-/// effects.
+/// Regions without arguments that yield the same values up to the rounding of re-associated float sums. The first one
+/// defines the meaning; the selection is made when sizes are known. At least one region; none contains effects.
 struct Choose {
   std::vector<Region> regions;
-  std::vector<std::string> names;  ///< of the forms, for people
+  std::vector<std::string> names;  ///< of the forms, for messages
 };
-/// Operators in one loop nest. It means what its nodes, all of them Computes, mean one after the other; what is not
-/// yielded never exists as a whole tensor. All nodes run over the index variables `shared` together: `labels[m][f]` is
-/// the label of node m that is number f of them. An out label there makes the node's value *aligned*: the others read
-/// it at that index variable alone, so that a part of it is complete when they need it. A reduce label *closes* the
-/// value: no other node reads it. With an `epilogue` it is two nodes that share all index variables of the result, in
-/// order: a product of matrices, and what is computed of each of its elements where the product has left it.
+/// Operators in one loop nest. Its meaning is that of its nodes, all of them Computes, one after the other; values that
+/// are not yielded never exist as whole tensors. All nodes share the index variables `shared`: `labels[m][f]` is the
+/// label of node m for shared variable f. If it is an out label, the node's value is *aligned*: the others read it only
+/// at that index variable, so the part they need is complete. A reduce label *closes* the value: no other node reads
+/// it. With an `epilogue` there are two nodes that share all index variables of the result, in order: a matrix product,
+/// and a map applied to each of its completed elements.
 struct Fused {
   bool epilogue = false;
   std::vector<Label> shared;
@@ -228,29 +229,29 @@ struct Print {
 struct Assert {
   ValueId condition;
   std::string message;
-  bool implied = false;  ///< by what a statement means, not written as such: the message stands alone
+  bool implied = false;  ///< implied by a statement, not written explicitly: the message is printed alone
 };
-/// A condition on sizes, checked as soon as both sides are known; where it does not hold the run stops with `message`.
+/// A condition on sizes, checked as soon as both sides are known; if it fails, the run stops with `message`.
 struct Check {
   enum class Relation : std::uint8_t { kEqual, kAtMost } relation = Relation::kEqual;
   Extent left;
   Extent right;
-  std::string message;           ///< `{left}` and `{right}` stand for the values
-  std::optional<ValueId> guard;  ///< a rank-0 bool: only where it is true does the condition matter
+  std::string message;           ///< `{left}` and `{right}` are replaced by the values
+  std::optional<ValueId> guard;  ///< a rank-0 bool: the condition is checked only if it is true
 
-  /// Whether it may be checked earlier than written, even if the place is never reached: sizes that must agree may, a
-  /// slice's bounds may not.
+  /// True if it may be checked earlier than written, even if its statement is never reached: sizes that must agree may,
+  /// a slice's bounds may not.
   [[nodiscard]] bool may_move() const { return relation == Relation::kEqual && !guard; }
 };
-/// `output w;`: the value at this place under this name.
+/// `output w;`: the current value under this name.
 struct Output {
   std::string name;
   ValueId value;
 };
 
 /// `grad(loss, W1, W2)`: the derivatives of a float scalar with respect to `wrt`, float values that were visible where
-/// `loss` was computed; results of their types. Only the frontend makes it, `differentiate`, the first pass, replaces
-/// it by ordinary nodes: no other pass and no evaluator meets one.
+/// `loss` was computed; results have their types. Created only by the frontend and replaced by ordinary nodes in
+/// `differentiate`, the first pass: no other pass and no evaluator sees one.
 struct Gradient {
   ValueId loss;
   std::vector<ValueId> wrt;
@@ -276,12 +277,12 @@ struct Program {
   ValueId new_value(Type type, std::string value_name, SourceRange range);
 };
 
-/// Whether the scalar depends on params and dimensions only, through arithmetic outside of loops and branches.
+/// True if the scalar depends on params and dimensions only, through arithmetic outside loops and branches.
 [[nodiscard]] bool known_at_start(const Program& program, ValueId v);
 
 /// Calls `f(const Node&)` for every node, outer nodes before their regions', in program order.
 void for_each_node(const Region& region, const std::function<void(const Node&)>& f);
-/// Every value a node mentions as operand (expressions, extents of labels and of its result types, inits), not those
+/// Every value a node uses as operand (expressions, extents of labels and of its result types, inits), excluding those
 /// used only inside nested regions.
 [[nodiscard]] std::vector<ValueId> operands_of(const Program& program, const Node& node);
 

@@ -29,7 +29,7 @@ std::vector<T> joined(std::vector<T> a, const std::vector<T>& b) {
   return a;
 }
 
-/// Both, or nothing if one of them says nothing.
+/// Both, or nothing if one of them is empty.
 std::vector<Inequality> both(std::vector<Inequality> a, const std::vector<Inequality>& b) {
   return a.empty() || b.empty() ? std::vector<Inequality>{} : joined(std::move(a), b);
 }
@@ -88,7 +88,7 @@ std::vector<Inequality> Inequalities::simple(const Expr& a, const Expr& b, std::
   return {plus(difference(scaled(*left, sign), *right), Extent(more))};
 }
 
-/// The parts of a condition that are inequalities.
+/// The conjuncts of a condition that are inequalities.
 std::vector<Expr> Inequalities::known(const Expr& condition) const {
   std::vector<Expr> parts = conjuncts(condition);
   std::erase_if(parts, [this](const Expr& part) { return of(part).empty(); });

@@ -7,7 +7,7 @@
 #include "ir/graph/extent_facts.h"
 #include "ir/graph/graph.h"
 
-// What conditions say of index variables, as affine inequalities.
+// Affine inequalities on index variables implied by conditions.
 
 namespace tdsl::ir {
 
@@ -19,26 +19,25 @@ using Inequality = AffineExpr;
 /// The form plus an extent.
 [[nodiscard]] AffineExpr plus(AffineExpr a, const Extent& e);
 
-/// The parts of a condition, all of which must hold where it does, in the order in which they are evaluated; none of a
-/// null condition.
+/// The conjuncts of a condition in evaluation order; empty for a null condition.
 [[nodiscard]] std::vector<Expr> conjuncts(const Expr& e);
 
-/// What comparisons of sizes and index variables say.
+/// Extracts inequalities from comparisons of sizes and index variables.
 class Inequalities {
  public:
-  /// Which conditions count.
+  /// Which conditions are considered.
   enum class Of : std::uint8_t {
     kOrder,    ///< `<`, `<=`, `>`, `>=`
-    kEquality  ///< `==` too, and comparisons whose truth is a number or an element
+    kEquality  ///< also `==`, and comparisons whose truth value is used as a number or an element
   };
   /// The affine form of an i64 expression, or nothing.
   using Form = std::function<std::optional<AffineExpr>(const Expr&)>;
   Inequalities(Form form, Of which) : form_(std::move(form)), which_(which) {}
 
-  /// The condition as inequalities that hold where it does, and only there; none if it says anything else. `abs(i - j)
-  /// <= b`: `i - j - b <= 0` and `j - i - b <= 0`.
+  /// The condition as an equivalent set of inequalities; empty if it cannot be expressed so. `abs(i - j) <= b`: `i - j
+  /// - b <= 0` and `j - i - b <= 0`.
   [[nodiscard]] std::vector<Inequality> of(const Expr& condition) const;
-  /// Conditions outside of which the expression is 0, as far as `of` says something of them.
+  /// Conditions outside of which the expression is 0, as far as `of` can express them.
   [[nodiscard]] std::vector<Expr> around(const Expr& e) const;
 
  private:

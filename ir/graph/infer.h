@@ -6,12 +6,12 @@
 
 namespace tdsl::ir {
 
-/// The type of `op` over an operand of type `a`; nothing if the operator is not defined there. Arithmetic on bools is
-/// not defined: it is widened to i64 before it reaches the IR. floor, ceil and round of integers are the identity.
+/// The type of `op` on an operand of type `a`; nothing if the operator is undefined there. Arithmetic on bools is
+/// undefined: they are widened to i64 before they reach the IR. floor, ceil and round of integers are the identity.
 [[nodiscard]] std::optional<Scalar> result_type(UnaryOp op, Scalar a);
-/// The type of `op` over operands of types `a` and `b`. They must agree, except for kPow of a float and an i64.
+/// The type of `op` on operands of types `a` and `b`. They must agree, except for kPow of a float and an i64.
 [[nodiscard]] std::optional<Scalar> result_type(BinaryOp op, Scalar a, Scalar b);
-/// Whether `literal` holds the alternative that constants of type `s` use.
+/// True if `literal` holds the alternative that constants of type `s` use.
 [[nodiscard]] bool holds(Scalar s, const Literal& literal);
 
 }  // namespace tdsl::ir

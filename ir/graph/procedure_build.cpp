@@ -12,7 +12,7 @@ namespace tdsl::ir {
 
 namespace {
 
-/// The region as the body of a loop that runs once and gives `result`, which is what LoopVariables understands.
+/// Wraps the region as the body of a loop that runs once and yields `result`, as LoopVariables requires.
 Node as_loop(Program& program, const Region& region, ValueId result) {
   const Type number{Scalar::kI64, {}, {}};
   For loop;
@@ -25,7 +25,7 @@ Node as_loop(Program& program, const Region& region, ValueId result) {
   return {{}, {program.new_value(program.type(result), "", {})}, std::move(loop)};
 }
 
-/// Whether the node is `value = expression`.
+/// Matches a node of the form `value = expression`.
 const Compute* assignment(const Program& program, const Node& node) {
   const auto* c = std::get_if<Compute>(&node.op);
   const bool plain = c != nullptr && c->out.empty() && c->reduce.empty() && c->left.empty() && !c->guard && !c->base &&
@@ -49,7 +49,7 @@ class ProcedureBuilder {
   }
 
   std::optional<Procedure> run() {
-    // What comes from outside is found first: the parameters are the first variables.
+    // Captured values come first: the parameters are the first variables.
     const bool scalars = capture(region_);
     made_.parameters = made_.variables.size();
     if (!scalars) return std::nullopt;
@@ -71,7 +71,7 @@ class ProcedureBuilder {
     made_.variables.push_back({program_.info(v).name, program_.type(v).scalar});
   }
 
-  /// False if something is not work on scalars.
+  /// False if anything is not scalar work.
   bool capture(const Region& region) {
     const auto outer = [&](ValueId v) {
       if (program_.type(v).rank() != 0) return false;
@@ -128,7 +128,7 @@ class ProcedureBuilder {
     into.push_back({range, Procedure::Assign{variable, std::move(value)}});
   }
 
-  /// All at once: what an earlier assignment overwrites is kept before.
+  /// Parallel assignment: values overwritten by an earlier assignment are saved first.
   void assign_all(const std::vector<ValueId>& targets, const std::vector<ValueId>& sources, std::size_t first,
                   const SourceRange& range, Procedure::Statements& into) {
     std::vector<Expr> values;
@@ -175,7 +175,7 @@ class ProcedureBuilder {
     }
   }
 
-  /// What leads from the variables to the loss is a procedure itself, whose tangents are the derivatives.
+  /// The computation from the variables to the loss is itself a procedure, whose tangents are the derivatives.
   void gradient(const Node& n, const Gradient& g, Procedure::Statements& into) {
     Region path;
     for (const Node& earlier : region_.nodes) {
@@ -244,7 +244,7 @@ class ProcedureBuilder {
   void branch(const Node& n, const If& i, Procedure::Statements& into) {
     Procedure::Branch made;
     made.condition = reading(i.condition);
-    // `c = e; if c` is `if e`: nothing else reads a condition's value, which has no name.
+    // `c = e; if c` is `if e`: a condition's value has no name and no other reader.
     const auto* variable = std::get_if<Argument>(&made.condition->op);
     const auto* last = into.empty() ? nullptr : std::get_if<Procedure::Assign>(&into.back().op);
     if (variable != nullptr && last != nullptr && last->variable == variable->position && mentions(i.condition) == 1) {
@@ -258,7 +258,7 @@ class ProcedureBuilder {
     if (!made.then_part.empty() || !made.else_part.empty()) into.push_back({n.range, std::move(made)});
   }
 
-  /// How often the value is read.
+  /// Number of reads of the value.
   std::size_t mentions(ValueId v) {
     if (mentions_.empty()) {
       const auto region = [&](const Region& r) {

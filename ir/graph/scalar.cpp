@@ -61,7 +61,7 @@ Scalar promote(Scalar a, Scalar b) {
   if (is_float(a) == is_float(b)) return std::max(a, b);
   const Scalar real = is_float(a) ? a : b;
   const Scalar whole = is_float(a) ? b : a;
-  // An f32 does not hold all integers of 32 bits, so NumPy goes to f64.
+  // An f32 cannot represent all 32-bit integers, so NumPy promotes to f64.
   return whole == Scalar::kBool ? real : Scalar::kF64;
 }
 
@@ -102,7 +102,7 @@ std::optional<Scalar> result_type(BinaryOp op, Scalar a, Scalar b) {
   if (a != b) return std::nullopt;
   if (is_logical(op)) return a == Scalar::kBool ? std::optional(a) : std::nullopt;
   if (is_comparison(op)) return Scalar::kBool;
-  // Integers have nothing that 0 could lose against.
+  // Integers have no inf or nan that could win against 0.
   if (op == BinaryOp::kAbsentMul || op == BinaryOp::kMutualMul) return is_float(a) ? std::optional(a) : std::nullopt;
   return a != Scalar::kBool ? std::optional(a) : std::nullopt;
 }

@@ -15,7 +15,7 @@ enum class Scalar : std::uint8_t { kBool, kI32, kI64, kF32, kF64 };
 [[nodiscard]] std::int64_t size_of(Scalar s);
 /// The name in the language: `f64`.
 [[nodiscard]] std::string_view name_of(Scalar s);
-/// The C++ type emitted for it: `double`, `std::int64_t`, `bool`.
+/// The emitted C++ type: `double`, `std::int64_t`, `bool`.
 [[nodiscard]] std::string_view cpp_type_of(Scalar s);
 /// NumPy's promotion for mixed arithmetic; two bools give bool (arithmetic on them widens to i64 first).
 [[nodiscard]] Scalar promote(Scalar a, Scalar b);
@@ -23,8 +23,8 @@ enum class Scalar : std::uint8_t { kBool, kI32, kI64, kF32, kF64 };
 /// A scalar constant; the alternative follows the type: bool | integer (both widths) | float (both widths).
 using Literal = std::variant<bool, std::int64_t, double>;
 
-/// kSparse and kDense change no value: whether their result carries absence (support.h). Only the frontend makes them,
-/// `with_explicit_absence` replaces them.
+/// kSparse and kDense do not change values, only whether their result carries absence (support.h). Created only by the
+/// frontend, replaced by `with_explicit_absence`.
 enum class UnaryOp : std::uint8_t {
   kNeg,
   kNot,
@@ -53,7 +53,7 @@ enum class UnaryOp : std::uint8_t {
 
 /// kDiv truncates on integers; kRem is C's % and fmod; kMod has the sign of the divisor; kMin and kMax propagate NaN;
 /// kAnd and kOr short-circuit. In a product an absent factor wins against inf and nan: kAbsentMul is 0 where its left
-/// operand is 0, kMutualMul where either is, kAbsentDiv where the numerator is; else they are kMul and kDiv.
+/// operand is 0, kMutualMul where either is, kAbsentDiv where the numerator is; elsewhere they equal kMul and kDiv.
 enum class BinaryOp : std::uint8_t {
   kAdd,
   kSub,
@@ -84,8 +84,8 @@ constexpr BinaryOp kLastBinaryOp = BinaryOp::kAbsentDiv;
 [[nodiscard]] std::string_view name_of(BinaryOp op);
 [[nodiscard]] constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
 [[nodiscard]] constexpr bool is_logical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
-/// Whether operands of the result's type may change places: of floats that are equal, -0.0 and 0.0, `min` and `max`
-/// give the first.
+/// True if operands of the result's type may be swapped: for equal floats, -0.0 and 0.0, `min` and `max` return the
+/// first.
 [[nodiscard]] constexpr bool is_commutative(BinaryOp op, Scalar result) {
   if (op == BinaryOp::kMin || op == BinaryOp::kMax) return !is_float(result);
   return op == BinaryOp::kAdd || op == BinaryOp::kMul || op == BinaryOp::kEq || op == BinaryOp::kNe ||

@@ -19,7 +19,7 @@ Expr is_inside(const Expr& subscript, const Expr& extent) {
 ProcedureRef check_of(const std::string& message, const SourceRange& place) {
   const Expr subscript = argument(Scalar::kI64, 0);
   Procedure p;
-  // Procedures of one text are one function of the emitted program, and the text holds no places.
+  // Procedures with equal text become one function of the emitted program, and the text has no locations.
   p.name = place.file == 0 ? fmt::format("subscript_{}", place.line)
                            : fmt::format("subscript_{}_{}", place.file, place.line);
   p.range = place;
@@ -44,7 +44,7 @@ const Apply* check_in(const Expr& e) {
   return apply != nullptr && is_check(*apply->procedure) ? apply : nullptr;
 }
 
-/// The call in the branch that gives no value, which may have been converted several times.
+/// The call in the failing branch, possibly converted several times.
 const Apply* refusal_of(const Select& s) {
   const Expr* e = &s.when_false;
   while (const auto* cast = std::get_if<Cast>(&(*e)->op)) e = &cast->operand;

@@ -87,7 +87,7 @@ std::string_view TextCursor::number_text() {
   };
   if (at(end) == '-') ++end;
   digits();
-  // In `0..n` the point belongs to the range.
+  // In `0..n` the dots belong to the range.
   if (at(end) == '.' && is_digit(at(end + 1))) {
     ++end;
     digits();

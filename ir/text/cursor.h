@@ -10,8 +10,8 @@
 
 namespace tdsl::ir {
 
-/// Reads the tokens of the text form. Blank space, line ends included, only separates. Every failed expectation throws
-/// std::runtime_error("line:column: message").
+/// Reads the tokens of the text form. White space, including line ends, only separates tokens. Every failed expectation
+/// throws std::runtime_error("line:column: message").
 class TextCursor {
  public:
   explicit TextCursor(std::string_view text) : text_(text) {}
@@ -20,10 +20,10 @@ class TextCursor {
   [[nodiscard]] bool at_end();
   /// The next character after blanks, 0 at the end.
   [[nodiscard]] char peek();
-  /// Consumes `token` if it comes next (a word only as a whole word).
+  /// Consumes `token` if it is next (a word only as a whole word).
   bool accept(std::string_view token);
   void expect(std::string_view token);
-  /// Whether an identifier comes next.
+  /// True if an identifier is next.
   [[nodiscard]] bool at_word();
   [[nodiscard]] std::string word();
   [[nodiscard]] std::string string();
@@ -31,7 +31,7 @@ class TextCursor {
   [[nodiscard]] std::uint64_t natural();
   /// A literal written without its type: `true`, `-3`, `2.5`, `-inf`, `nan`.
   [[nodiscard]] Literal literal();
-  /// Whether a number (with sign), `true`, `false`, `inf` or `nan` comes next.
+  /// True if a number (with sign), `true`, `false`, `inf` or `nan` is next.
   [[nodiscard]] bool at_literal();
 
  private:
@@ -42,7 +42,7 @@ class TextCursor {
   std::size_t position_ = 0;
 };
 
-/// Reads the name of one of the kinds up to `last`; `what` names their family in the message when there is none such.
+/// Reads the name of one of the kinds up to `last`; `what` names their family in the message if there is no such kind.
 template <typename Kind>
 Kind named_kind(TextCursor& cursor, Kind last, std::string_view what) {
   const std::string name = cursor.word();

@@ -6,7 +6,7 @@ namespace tdsl::ir {
 
 namespace {
 
-/// Recursive descent over the text form.
+/// Recursive-descent parser of the text form.
 class TextParser : ExprParser {
  public:
   explicit TextParser(std::string_view text) : ExprParser(text) {}
@@ -40,7 +40,7 @@ class TextParser : ExprParser {
     return r;
   }
 
-  /// `%7:f64[%0] "x" @…`. Without a place of its own the value gets the node's, which comes later in the text.
+  /// `%7:f64[%0] "x" @…`. Without a location of its own the value gets the node's, which follows later in the text.
   ValueId definition() {
     const ValueId v = value();
     if (program_.values.size() <= static_cast<std::size_t>(v.id)) {

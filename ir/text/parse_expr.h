@@ -11,11 +11,11 @@
 
 namespace tdsl::ir {
 
-/// Reads what text_of(const Foreign&) writes.
+/// Parses the output of text_of(const Foreign&).
 [[nodiscard]] ForeignRef parse_foreign(TextCursor& cursor);
 
-/// Reads the parts of a node in the text form: values, types, extents, expressions. Nodes are built exactly as written,
-/// without folding.
+/// Parses the parts of a node in the text form: values, types, extents, expressions. Nodes are built exactly as
+/// written, without folding.
 class ExprParser {
  protected:
   explicit ExprParser(std::string_view text) : cursor_(text) {}
@@ -44,7 +44,7 @@ class ExprParser {
   Expr label_named(const std::string& name);
   Expr call(const std::string& name);
   Expr expr();
-  /// What `text_of` a procedure writes.
+  /// Parses the output of `text_of` for a procedure.
   Expr application();
   Procedure::Statements statements();
   Procedure::Statement statement();
@@ -53,8 +53,8 @@ class ExprParser {
   std::vector<Label> label_list();
 
   TextCursor cursor_;
-  Program program_;                  ///< what has been read so far
-  std::vector<std::string> labels_;  ///< the index variables of the node being read
+  Program program_;                  ///< the part parsed so far
+  std::vector<std::string> labels_;  ///< index variables of the current node
 };
 
 }  // namespace tdsl::ir

@@ -29,7 +29,7 @@ namespace {
 std::string value_text(ValueId v) { return fmt::format("%{}", v.id); }
 std::string extent_text(const Extent& e) { return e.to_string(value_text); }
 
-/// Shortest text that reads back, always recognisable as a float.
+/// Shortest text that reads back exactly, always recognisable as a float.
 std::string float_text(double value, bool single) {
   std::string text = single ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
   if (text.find_first_of(".eni") == std::string::npos) text += ".0";
@@ -92,7 +92,7 @@ class ExprPrinter {
   }
 
  private:
-  /// By name where that is unambiguous, else `#2`.
+  /// By name if unambiguous, else `#2`.
   [[nodiscard]] std::string label_text(std::int32_t label) const {
     const auto index = static_cast<std::size_t>(label);
     if (index < labels_.size() && is_identifier(labels_[index]) && std::ranges::count(labels_, labels_[index]) == 1) {
@@ -144,7 +144,7 @@ class ProgramPrinter {
     return result + "[" + joined(dimensions, [](const std::string& s) { return s; }) + "]";
   }
 
-  /// `%7:f64[%0] "x"`, with the place only where it is not the node's.
+  /// `%7:f64[%0] "x"`, with the location only if it differs from the node's.
   [[nodiscard]] std::string definition(ValueId v, const SourceRange& place) const {
     if (!v.valid() || static_cast<std::size_t>(v.id) >= program_.values.size()) return value_text(v) + ":?";
     const ValueInfo& info = program_.info(v);

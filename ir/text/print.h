@@ -13,7 +13,7 @@ namespace tdsl::ir {
 [[nodiscard]] std::string print(const Program& program, const Expr& e, const std::vector<std::string>& labels);
 /// The text in quotes, escaped.
 [[nodiscard]] std::string quoted(const std::string& text);
-/// Reads the text form. Throws std::runtime_error("line:column: message").
+/// Parses the text form. Throws std::runtime_error("line:column: message").
 [[nodiscard]] Program parse(std::string_view text);
 
 }  // namespace tdsl::ir

@@ -8,11 +8,11 @@
 
 namespace tdsl::ir {
 
-/// What an expression may mention at its place.
+/// What an expression may refer to.
 struct ExprContext {
   std::size_t labels = 0;           ///< index variables 0 … labels - 1 may be used
-  std::optional<Scalar> argument;   ///< the type of `$0` and `$1`; none where they may not be used
-  bool reads = true;                ///< whether tensors may be read
+  std::optional<Scalar> argument;   ///< the type of `$0` and `$1`; nothing if they may not be used
+  bool reads = true;                ///< true if tensors may be read
   std::vector<Scalar> arguments{};  ///< in a procedure: the types of its variables
 };
 

@@ -77,7 +77,7 @@ class RoutineVerifier {
     if (top) result(1, Scalar::kI64, shape);
   }
 
-  /// The extent k = min(m, n) as the first result's type has it.
+  /// The extent k = min(m, n) in the first result's type.
   [[nodiscard]] Extent thin(std::size_t of_result, std::size_t dimension) const {
     const Type& type = program_.type(node_.results[of_result]);
     return dimension < type.rank() ? type.shape[dimension] : Extent(0);

@@ -21,7 +21,7 @@ bool same_type(const Type& a, const Type& b) {
   return a.scalar == b.scalar && a.shape == b.shape && same_storage(a, b);
 }
 
-/// Whether two extents can be equal at run time as far as their difference tells.
+/// True if two extents can be equal at run time, as far as their difference shows.
 bool may_agree(const Extent& a, const Extent& b) { return (a - b).constant().value_or(0) == 0; }
 
 bool may_agree(const std::vector<Extent>& a, const std::vector<Extent>& b) {
@@ -202,7 +202,7 @@ class Verifier {
     }
   }
 
-  /// The values of what is carried are stored alike; parts of a task are dense.
+  /// Carried values have the same storage; parts of a task are dense.
   void carried(const Node& n) {
     for (const CarriedVariable& variable : carried_by(n)) {
       const auto compressed = [&](ValueId v) { return known(v) && program_.info(v).compressed; };
@@ -324,7 +324,7 @@ class Verifier {
     for (const std::string& problem : found) require(false, problem);
   }
 
-  /// `type`: that of the values that meet.
+  /// `type`: that of the combined values.
   void monoid(const Monoid& m, Scalar type) {
     const bool logical = m.kind == Monoid::Kind::kAny || m.kind == Monoid::Kind::kAll;
     require(!logical || type == Scalar::kBool, "any and all reduce bools");
@@ -369,7 +369,7 @@ class Verifier {
     for (std::size_t k = 0; k < n.results.size(); ++k) compute_result(c, c.bodies[k], program_.type(n.results[k]));
   }
 
-  /// Of float tensors, each subscripted by different index variables that count from 0.
+  /// Over float tensors, each subscripted by distinct index variables that start at 0.
   static bool is_sum_of_products(const Compute& c) {
     const bool plain = c.left.empty() && !c.base && !c.guard && !c.combine && c.bodies.size() == 1 && c.monoid &&
                        c.monoid->kind == Monoid::Kind::kSum;
@@ -377,7 +377,7 @@ class Verifier {
     return plain && is_float(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) &&
            std::ranges::all_of(c.reduce, from_zero) && factors_of(c.bodies[0]).value_or(0) >= 3;
   }
-  /// How many; nothing if it is no product of tensors.
+  /// Their number; nothing if it is not a product of tensors.
   static std::optional<int> factors_of(const Expr& e) {
     if (const auto* product = std::get_if<Binary>(&e->op)) {
       const auto left = factors_of(product->left), right = factors_of(product->right);

@@ -8,7 +8,7 @@
 
 namespace tdsl::ir {
 
-/// Whether a program may hold Gradient nodes: only between the frontend and the pass `differentiate`.
+/// Whether a program may contain Gradient nodes: only between the frontend and the pass `differentiate`.
 enum class Gradients : std::uint8_t { kRefused, kAllowed };
 
 /// Every violated invariant of the index graph as one sentence naming the node; empty if the program is well formed:

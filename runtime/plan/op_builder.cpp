@@ -12,7 +12,7 @@ namespace tdsl::plan {
 
 namespace {
 
-/// The element at `constant`; none at the largest integer, which is outside of every dimension.
+/// The element at `constant`; empty for the largest integer, which is out of range in every dimension.
 Interval element_at(Index constant) {
   return {constant, constant == std::numeric_limits<Index>::max() ? constant : constant + 1};
 }
@@ -108,7 +108,7 @@ OpBuilder& OpBuilder::pieces(std::vector<PackedPiece> list) {
 }
 
 OpBuilder& OpBuilder::flops(double per_point) {
-  op_.flops_per_point = std::max(per_point, 0.0) * visited_;  // estimates by polynomials may fall below
+  op_.flops_per_point = std::max(per_point, 0.0) * visited_;  // polynomial estimates may be negative
   return *this;
 }
 
@@ -169,7 +169,7 @@ OpBuilder& OpBuilder::stored(Storage storage, const Estimate& elements) {
 
 namespace {
 
-/// Of what one of two matrices with the same rows has stored, at most; null if it is unknown of one of them.
+/// Upper bound of the stored elements of two matrices with the same rows; null if unknown for either.
 std::shared_ptr<const RowCounts> united(const std::shared_ptr<const RowCounts>& a,
                                         const std::shared_ptr<const RowCounts>& b) {
   if (a == nullptr || b == nullptr || a->rows != b->rows || a->before.size() != b->before.size()) return nullptr;
@@ -243,7 +243,7 @@ OpBuilder& OpBuilder::stored_as_guessed() {
 
 OpBuilder& OpBuilder::stored_at_visited() {
   const double all = all_of(*within_);
-  const Estimate elements{0, all, all};  // what is computed may be 0
+  const Estimate elements{0, all, all};  // computed elements may be 0
   stored(compressed(op_.shape, elements), elements);
   op_.outputs.back().rows = within_;
   return *this;
@@ -276,8 +276,8 @@ OpBuilder& OpBuilder::visits(const std::vector<const TensorDesc*>& walked) {
   return *this;
 }
 
-/// Of the points that were visited so far, a share is. Few digits, so that what is counted task by task and what is
-/// predicted of a rank are the same number.
+/// Reduces the visited points to a share of those visited so far. Rounded to few digits, so that task-by-task sums
+/// equal the prediction for a rank.
 void OpBuilder::visit(double share) {
   constexpr int kDigits = 16;
   int exponent = 0;

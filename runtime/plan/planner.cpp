@@ -31,17 +31,17 @@ void append_housing(std::string& text, const Housing& housing) {
 
 constexpr std::size_t kDecisionsKept = 4096;
 
-/// Elements of what a partial operation's results combine to.
+/// Elements of the combined result of a partial operation.
 Index recorded_elements(const Op& partial) {
   Index n = 1;
   for (std::size_t d = 0; d < partial.shape.size(); ++d) n *= partial.out[d].label == kPartLabel ? 1 : partial.shape[d];
   return n;
 }
 
-/// Bytes; bounds on what data decides may be beyond 64 bits.
+/// Bytes as an integer; bounds on data-dependent figures may exceed 64 bits.
 Index whole(double bytes) { return bytes < static_cast<double>(kMostVolume) ? static_cast<Index>(bytes) : kMostVolume; }
 
-/// The layouts that are new with a candidate.
+/// The layouts that a candidate introduces.
 std::vector<const Distribution*> spaces_of(const Candidate& c) {
   std::vector<const Distribution*> spaces{&c.plan.space};
   for (const auto& [id, where] : c.leaves) spaces.push_back(&where);
@@ -57,10 +57,10 @@ bool same_tiles(const Distribution& a, const Distribution& b) {
 
 }  // namespace
 
-/// What was decided for one signature.
+/// The decision for one signature.
 struct Planner::Choice {
   Candidate candidate;
-  std::vector<std::pair<std::size_t, Distribution>> leaves;  ///< by position in reads; reads.size() is the base
+  std::vector<std::pair<std::size_t, Distribution>> leaves;  ///< by position in reads; reads.size() denotes the base
 };
 
 void PlanInputs::settle_nodes() {
@@ -149,7 +149,7 @@ PlannedSegment Planner::plan(Segment segment) {
   result.ops = plan_ops(std::move(segment.ops), segment.dropped);
   for (SettledOp& settled : segment.settled) settle(std::move(settled), result.ops);
   std::vector<TensorId> ended = std::move(segment.dropped);
-  // A copy ends with its original's last name, or with its own last use after that.
+  // A copy dies with its original's last name, or after its own last use if that is later.
   for (std::size_t k = 0, names = ended.size(); k < names; ++k) {
     const auto copy = copies_.find(ended[k]);
     if (copy == copies_.end()) continue;
@@ -265,7 +265,7 @@ void Planner::place_source(TensorId tensor, const Distribution& where, Planned& 
   keep_copy(made, out);
 }
 
-/// Makes the copy that the plan keeps of a tensor which has just been placed.
+/// Creates the copy that the plan keeps of a tensor that was just placed.
 void Planner::keep_copy(const Op& made, Planned& out) {
   const KeptCopy* kept = imposed_ == nullptr || made.outputs.size() != 1 ? nullptr : imposed_->copy_of(made);
   if (kept == nullptr) return;
@@ -291,7 +291,7 @@ void Planner::settle(SettledOp settled, Planned& out) {
   plan.why = "where it was";
   if (settled.readers.empty()) {
     house(settled.op, plan);
-    // There is room for one block that comes from the disk or goes there.
+    // Leaves room for one block in transit to or from disk.
     if (moves_blocks(settled.op, plan, lookup())) plan.super_block.assign(settled.op.shape.size(), 1);
     return emit(std::move(settled.op), plan, 0, {}, out);
   }
@@ -307,7 +307,7 @@ const Planner::Copy* Planner::kept_copy(TensorId original) const {
   return found == copies_.end() ? nullptr : &found->second;
 }
 
-/// Lets the operation read kept copies. A source that waits is placed, and copied, for its first reader.
+/// Redirects the operation's reads to kept copies. A waiting source is placed, and copied, for its first reader.
 void Planner::use_copies(Op& op, Planned& out) {
   if (imposed_ == nullptr) return;
   for (Access& access : op.reads) {
@@ -335,7 +335,7 @@ std::string Planner::signature(const Op& op) const {
                       {[this](TensorId id) { return placed(id); }, [this](TensorId id) { return waiting_source(id); }});
 }
 
-/// What a rank keeps in memory meanwhile, apart from the results; of these what goes to disk counts below zero.
+/// Bytes a rank holds during the operation, excluding results; operands on disk are subtracted.
 double Planner::held_beside(const Candidate& c, bool frees_base, const TensorLookup& tensors,
                             const ResidentBytes& resident) const {
   double held = resident.live();
@@ -347,8 +347,8 @@ double Planner::held_beside(const Candidate& c, bool frees_base, const TensorLoo
   return held;
 }
 
-/// By how much the operation exceeds the memory limit on the worst rank, run after everything before it; negative:
-/// room.
+/// Bytes by which the operation, run after everything before it, exceeds the memory limit on the worst rank; negative:
+/// free memory.
 double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& tensors) const {
   double worst = -9e18;
   resident_.for_each(spaces_of(c), [&](const ResidentBytes& resident) {
@@ -365,7 +365,7 @@ double Planner::excess(const Candidate& c, bool frees_base, const TensorLookup& 
   return worst;
 }
 
-/// Smaller steps while the operation does not fit the memory limit.
+/// Reduces step sizes while the operation exceeds the memory limit.
 void Planner::fit_memory(Candidate& c, bool frees_base, const TensorLookup& tensors) const {
   if (moves_blocks(c.op, c.plan, tensors)) {
     double room = static_cast<double>(inputs_.window > 0 ? std::min(inputs_.window, inputs_.memory) : inputs_.memory);
@@ -383,8 +383,7 @@ void Planner::fit_memory(Candidate& c, bool frees_base, const TensorLookup& tens
   fit_steps(c.op, c.plan, tensors, std::max(1.0, step - above), inputs_);
 }
 
-/// What a plan with partial results costs beside making them: each owner of a slab of the result pulls it from every
-/// part's rank.
+/// Extra time for combining partial results: each owner of a slab of the result pulls it from every part's rank.
 double Planner::seconds_to_combine(const Op& op, const Op& partial, double seconds) const {
   const auto bytes_of = [](const Op& made) {
     double bytes = 0;
@@ -403,7 +402,7 @@ double Planner::seconds_to_combine(const Op& op, const Op& partial, double secon
     const double alike = seconds_of({all_bytes / share, 1, false, 0, 0}, machine);
     seconds += seconds_of({all_bytes / share, 1, true, far, far * std::min(share, per_node)}, machine) - alike;
   }
-  // Partial results are held beside operands and result, as the window is.
+  // Partial results are held in addition to operands and result, like the window.
   double owned = out_bytes;
   for (const Access& access : op.reads) {
     const PlacedTensor* operand = placed(access.tensor);
@@ -413,7 +412,7 @@ double Planner::seconds_to_combine(const Op& op, const Op& partial, double secon
   return all_bytes / ranks > allowed ? seconds * 1e3 : seconds;
 }
 
-/// Tensors as they would be with the candidate's layouts of sources that wait.
+/// Tensor lookup that includes the candidate's layouts for waiting sources.
 TensorLookup Planner::lookup_with(const Candidate& c) const {
   auto assumed = std::make_shared<std::unordered_map<TensorId, PlacedTensor>>();
   for (const auto& [id, where] : c.leaves)
@@ -424,8 +423,7 @@ TensorLookup Planner::lookup_with(const Candidate& c) const {
   };
 }
 
-/// Makes the candidate's steps fit the memory limit and says what it costs; `alone`: there is nothing to compare it
-/// with.
+/// Fits the candidate's steps into the memory limit and returns its price; `alone`: there are no other candidates.
 Planner::Price Planner::price(Candidate& c, const Op& op, bool frees_base, bool alone) const {
   const TensorLookup tensors = lookup_with(c);
   if (!c.partial) house(c.op, c.plan);
@@ -452,7 +450,7 @@ Operands Planner::operands() const {
   return known;
 }
 
-/// The operation as the plan says, if it says something that can be done.
+/// The operation as the plan prescribes, if the prescription is feasible.
 std::optional<Candidate> Planner::decided(const Op& op, bool may_split, bool frees_base) {
   if (imposed_ == nullptr) return std::nullopt;
   const Layout* layout = imposed_->layout_for(op);
@@ -460,7 +458,7 @@ std::optional<Candidate> Planner::decided(const Op& op, bool may_split, bool fre
   std::optional<Candidate> c = realise(op, *layout, inputs_, operands());
   if (!c || (c->partial && !may_split)) {
     const bool in_place =
-        op.base >= 0 && placed(op.base) != nullptr;  // results lie where their bases do, as decided for these
+        op.base >= 0 && placed(op.base) != nullptr;  // results share the layout of their bases, as decided for those
     if (!in_place) ++unplanned_;
     return std::nullopt;
   }
@@ -469,7 +467,7 @@ std::optional<Candidate> Planner::decided(const Op& op, bool may_split, bool fre
   return c;
 }
 
-/// The cheapest candidate; of equal ones the first. What exceeds the memory limit least comes before what is fast.
+/// The cheapest candidate; ties go to the first. Candidates are ordered by excess over the memory limit, then by time.
 Candidate Planner::cheapest(const Op& op, bool may_split, bool frees_base) const {
   std::vector<Candidate> candidates = candidates_for(op, inputs_, operands());
   std::optional<Price> least;
@@ -490,8 +488,8 @@ Candidate Planner::cheapest(const Op& op, bool may_split, bool frees_base) const
   return std::move(candidates[best]);
 }
 
-/// Sources that are best loaded as one block: a loop works on whole operands, and nothing else is to share the work on
-/// these.
+/// Sources that are best loaded as one block: a loop works on whole operands, and no other operation would share the
+/// work on them.
 std::vector<TensorId> Planner::wanted_whole(const Op& op, const Dead& dead) const {
   std::vector<TensorId> whole;
   if (op.op_class != OpClass::kLoop || inputs_.ranks > 1 || !inputs_.tile.empty()) return whole;
@@ -545,7 +543,7 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
   const TensorLookup tensors = lookup_with(c);
   if (!moves_blocks(c.op, c.plan, tensors))
     fit_steps(c.op, c.plan, tensors, step_limit(c.op, tensors, inputs_), inputs_);
-  // A loop whose subscripts change with its iterations has a decision for each: they are made again rather than kept.
+  // A loop whose subscripts change per iteration needs a new decision each time: these are recomputed rather than kept.
   if (memo_.size() >= kDecisionsKept) memo_.clear();
   memo_.emplace(key, choice);
   return choice;
@@ -553,11 +551,11 @@ std::shared_ptr<const Planner::Choice> Planner::choose(const Op& op, bool may_sp
 
 void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
   use_copies(op, out);
-  Dead dead = named_dead;  // with the copies of what is dead
+  Dead dead = named_dead;  // including copies of dead tensors
   for (const TensorId id : named_dead) {
     if (const auto copy = copies_.find(id); copy != copies_.end()) dead.push_back(copy->second.id);
   }
-  // Partial results have one output and start from nothing; those of sized blocks would have to be merged.
+  // Partial results have a single output and no base; partial results in sized blocks would have to be merged.
   if (op.outputs.size() != 1 || op.base >= 0 || op.outputs.front().sized()) op.combine = Combine::kNone;
   const std::shared_ptr<const Choice> choice = choose(op, true, dead);
   for (const auto& [position, where] : choice->leaves) {
@@ -569,18 +567,18 @@ void Planner::plan_op(Op op, const Dead& named_dead, Planned& out) {
     keep_copy(made, out);
     return;
   }
-  // The chosen operation, on this occurrence's operands.
+  // The chosen operation, applied to this occurrence's operands.
   Op partial = choice->candidate.op;
   partial.reads.assign(op.own_reads().begin(), op.own_reads().end());
   partial.name = op.name;
   partial.line = op.line;
   partial.site = op.site;
   partial.record = op.record;
-  partial.flops_per_point = op.flops_per_point;  // estimates that are near each other share decisions
+  partial.flops_per_point = op.flops_per_point;  // similar estimates share decisions
   partial.outputs.front().id = next_part_++;
   partial.outputs.front().name = "parts of " + op.outputs.front().name;
   Op combination = combination_of(op, partial);
-  // What nobody needs after the sum is needed no more by its combination.
+  // Operands that are dead after the sum are not needed by its combination.
   Dead operands;
   Dead rest_dead{partial.outputs.front().id};
   const auto waits = [&](TensorId id) {

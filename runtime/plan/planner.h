@@ -20,49 +20,49 @@ class Imposed;
 struct Candidate;
 struct Operands;
 
-/// So many ranks stand for all where nothing else is said.
+/// Default number of ranks sampled for pricing.
 inline constexpr Index kSampledRanks = 64;
 
-/// All a plan depends on beside the program and its extents.
+/// All inputs of planning besides the program and its extents.
 struct PlanInputs {
   Index ranks = 1;
   Index ranks_per_node = 1;  ///< rank r is on node r / ranks_per_node; all ranks: one node
   int threads = 1;
-  std::vector<Index> tile;    ///< --tile: empty = planner's choice; one number = every edge; else per dimension
-  Index memory = 0;           ///< --memory: limit per rank of all blocks in bytes; 0: none
-  Index window = 0;           ///< --window in bytes; 0: what the budget leaves
-  bool reproducible = false;  ///< tiles, panels and partial results depend on extents only
-  bool alike = true;          ///< all ranks have equal processors: redundant work gives equal bits
-  double share_cap = 1.2;     ///< without --memory a rank may own this many times its share of what lives together,
-  Index least_slack = Index{64} << 20;  ///< or its share and this many bytes
-  std::map<int, Housing> homes;         ///< by site, of an operation's results; others are in memory
+  std::vector<Index> tile;    ///< --tile: empty: the planner chooses; one number: every edge; else per dimension
+  Index memory = 0;           ///< --memory: limit per rank on the bytes of all blocks; 0: none
+  Index window = 0;           ///< --window in bytes; 0: the rest of the memory budget
+  bool reproducible = false;  ///< tiles, panels and partial results depend on extents alone
+  bool alike = true;          ///< all ranks have identical processors: redundant work gives bitwise equal results
+  double share_cap = 1.2;     ///< without --memory a rank may own this multiple of its share of the live tensors,
+  Index least_slack = Index{64} << 20;  ///< or its share plus this many bytes
+  std::map<int, Housing> homes;         ///< by site, for an operation's results; unlisted ones are stored in memory
   Machine machine;
-  Index sample = kSampledRanks;  ///< about how many ranks stand for all where operations are priced
+  Index sample = kSampledRanks;  ///< approximate number of ranks sampled for pricing
 
-  /// One node: what holds within a node holds everywhere. Afterwards `ranks_per_node` is 1, no nodes, or a proper
-  /// divisor of the ranks.
+  /// On a single node, within-node constants apply everywhere. Afterwards `ranks_per_node` is 1 (nodes ignored) or a
+  /// proper divisor of the number of ranks.
   void settle_nodes();
-  /// Where the operation's results are at home.
+  /// The storage location of the operation's results.
   [[nodiscard]] Housing housing_of(const Op& op) const;
-  /// Whether seconds depend on which ranks share a node.
+  /// True if predicted time depends on which ranks share a node.
   [[nodiscard]] bool tells_nodes() const { return ranks_per_node > 1 && machine.tells_nodes(); }
-  /// The number of ranks by which a routine chooses between forms that are different sums.
+  /// The number of ranks that a routine uses to choose between variants with different summation orders.
   [[nodiscard]] Index deciding_ranks() const { return reproducible ? 4 : ranks; }
 };
 
-/// The most that one operation needs on a rank: blocks that live then, its result, and its largest step.
+/// The largest memory need of a single operation on a rank: live blocks, its result, and its largest step.
 struct MemoryNeed {
   Index bytes = 0;
-  Index step = 0;    ///< of them, received or copied together by one step
-  std::string name;  ///< the operation's
+  Index step = 0;    ///< the part that one step receives or assembles
+  std::string name;  ///< name of the operation
   int line = 0;
-  Index disk = 0;        ///< most that lies on disk at once
-  Index operation = -1;  ///< of the region, where one was planned
+  Index disk = 0;        ///< peak bytes on disk
+  Index operation = -1;  ///< its number in the region, if a region was planned
 };
 
 /// Plans a program segment by segment, identically on every rank: decides partition, tiles and owners of each
 /// operation's output and registers them. Sources (constants, random numbers, file inputs) wait until a segment uses
-/// them, so that they are placed where the plan wants them.
+/// them, so that they are placed where they are needed.
 class Planner {
  public:
   explicit Planner(PlanInputs inputs);
@@ -70,49 +70,50 @@ class Planner {
   Planner& operator=(Planner&&) noexcept;
   ~Planner();
 
-  /// From now on sites are placed as the plan says; those it does not decide, and operations that cannot carry what it
-  /// says, by themselves.
+  /// Imposes a plan from now on. Sites without a decision, and operations that cannot follow theirs, are planned
+  /// individually.
   void impose(std::unique_ptr<Imposed> plan);
-  /// Before anything is planned: everything is planned within `bytes` per rank (PlanInputs::memory).
+  /// Before any planning: limits every rank to `bytes` (PlanInputs::memory).
   void limit_memory(Index bytes, std::map<int, Housing> homes = {});
-  /// A kRestore operation is going to make the tensor, which an earlier run made at that site; it gets this home.
+  /// Announces that a kRestore operation will create the tensor, which an earlier run created at that site, with this
+  /// storage location.
   void restores(TensorId tensor, int site, const Housing& housing) { origins_[tensor] = {site, housing}; }
-  /// Where the program makes the tensor; 0: that is not known.
+  /// The site that creates the tensor; 0: unknown.
   [[nodiscard]] int site_of(TensorId tensor) const;
-  /// Operations at decided sites that could not be placed as decided.
+  /// Number of operations at decided sites that could not be placed as decided.
   [[nodiscard]] Index unplanned() const { return unplanned_; }
   [[nodiscard]] const PlanInputs& inputs() const { return inputs_; }
-  /// Plans the operations of a segment in order, and says where the names of tensors end, those of partial results
-  /// included. Sources nobody uses yet are kept back; one that loses its last name before is forgotten.
+  /// Plans the operations of a segment in order, and determines where names of tensors end, including those of partial
+  /// results. Unused sources are held back; a source that loses its last name before its first use is dropped.
   PlannedSegment plan(Segment segment);
-  /// Drops what is known of a tensor whose blocks are gone.
+  /// Drops all records of a tensor whose blocks have been freed.
   void erase(TensorId tensor);
   [[nodiscard]] const PlacedTensor& tensor(TensorId id) const;
   [[nodiscard]] bool planned(TensorId id) const { return tensors_.contains(id); }
   [[nodiscard]] TensorLookup lookup() const;
-  /// The copy that is kept of a tensor, and the sites that read it.
+  /// The kept copy of a tensor, and the sites that read it.
   struct Copy {
     TensorId id = -1;
     std::vector<int> readers;
   };
-  /// Null: none is kept.
+  /// Null if there is no copy.
   [[nodiscard]] const Copy* kept_copy(TensorId original) const;
-  /// The source that makes the tensor once something uses it; null: it is made.
+  /// The source that will create the tensor on first use; null if it already exists.
   [[nodiscard]] const Op* waiting_source(TensorId tensor) const;
   /// Hash of every decision so far; equal on all ranks.
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
-  /// The largest footprint of a single step so far; `--window` below it is refused with this number.
+  /// The largest footprint of a single step so far; a smaller `--window` is rejected with this number.
   [[nodiscard]] Index largest_step() const { return largest_step_; }
-  /// Under a memory limit: the least that the operations so far need, run one after the other.
+  /// Under a memory limit: the minimum needed by the operations so far, run one after the other.
   [[nodiscard]] const MemoryNeed& needed_memory() const { return needed_; }
-  /// The same: the most that a rank holds between two of them.
+  /// Under a memory limit: the most that a rank holds between two operations.
   [[nodiscard]] Index held_between() const { return held_between_; }
 
  private:
   struct Choice;
   using Planned = std::vector<std::shared_ptr<const PlannedOp>>;
 
-  using Dead = std::vector<TensorId>;  ///< tensors that an operation is the last to need
+  using Dead = std::vector<TensorId>;  ///< tensors whose last use is this operation
 
   [[nodiscard]] Planned plan_ops(std::vector<Op> ops, const std::vector<TensorId>& dropped);
   [[nodiscard]] std::optional<Op> forget_source(TensorId tensor);
@@ -128,7 +129,7 @@ class Planner {
   void forget_disk(TensorId tensor);
   void use_copies(Op& op, Planned& out);
   void settle(SettledOp settled, Planned& out);
-  /// What choosing compares.
+  /// Criteria for choosing between candidates.
   struct Price {
     double excess = 0;   ///< bytes above the memory limit
     double seconds = 0;  ///< predicted
@@ -142,15 +143,15 @@ class Planner {
                                    const ResidentBytes& resident) const;
   [[nodiscard]] double excess(const Candidate& candidate, bool frees_base, const TensorLookup& tensors) const;
   void fit_memory(Candidate& candidate, bool frees_base, const TensorLookup& tensors) const;
-  [[nodiscard]] const PlacedTensor* placed(TensorId id) const;   ///< null: a source that waits
-  [[nodiscard]] const TensorDesc& described(TensorId id) const;  ///< of a source that waits
+  [[nodiscard]] const PlacedTensor* placed(TensorId id) const;   ///< null: a waiting source
+  [[nodiscard]] const TensorDesc& described(TensorId id) const;  ///< descriptor, also of a waiting source
   [[nodiscard]] TensorLookup lookup_with(const Candidate& candidate) const;
   [[nodiscard]] std::string signature(const Op& op) const;
 
   PlanInputs inputs_;
   TensorId next_part_ = kFirstPart;
   std::unordered_map<TensorId, PlacedTensor> tensors_;
-  std::vector<Op> waiting_;  ///< sources not used yet, in recording order
+  std::vector<Op> waiting_;  ///< unused sources, in recording order
   std::uint64_t hash_ = 1469598103934665603ULL;
   Index largest_step_ = 0;
   ResidentRanks resident_;  ///< only under a memory limit
@@ -158,15 +159,15 @@ class Planner {
   Index held_between_ = 0;
   struct Origin {
     int site = 0;
-    Housing restored{};  ///< of what is restored
+    Housing restored{};  ///< location of the restored tensor
   };
   std::unordered_map<TensorId, Origin> origins_;
-  std::unordered_map<TensorId, double> on_disk_;  ///< bytes of the rank that has most
+  std::unordered_map<TensorId, double> on_disk_;  ///< bytes on the rank that has the most
   double disk_now_ = 0;
   std::unique_ptr<Imposed> imposed_;
   Index unplanned_ = 0;
-  std::unordered_map<TensorId, Copy> copies_;  ///< kept, by their originals
-  /// Decisions by everything they depend on, so that the next iteration of a loop builds nothing new.
+  std::unordered_map<TensorId, Copy> copies_;  ///< kept copies, by original
+  /// Decisions keyed by everything they depend on, so that later loop iterations reuse them.
   std::unordered_map<std::string, std::shared_ptr<const Choice>> memo_;
 };
 

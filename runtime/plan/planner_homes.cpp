@@ -1,4 +1,4 @@
-// Where the planner's tensors are at home, and what lies on disk.
+// Storage locations of the planner's tensors, and disk usage.
 
 #include <algorithm>
 
@@ -15,14 +15,14 @@ int Planner::site_of(TensorId tensor) const {
   return source != nullptr ? source->site : 0;
 }
 
-/// What is restored is told apart from what is made.
+/// Restored tensors have the location recorded for them.
 Housing Planner::housing_of(const Op& op) const {
   if (op.op_class != OpClass::kRestore) return inputs_.housing_of(op);
   const auto found = origins_.find(op.outputs.front().id);
   return found != origins_.end() ? found->second.restored : Housing{};
 }
 
-/// What lies by a table stays in memory.
+/// Tensors placed by an owner table stay in memory.
 void Planner::house(const Op& op, OpPlan& plan) const {
   plan.housing = plan.space.kind() == Distribution::Kind::kTable ? Housing{} : housing_of(op);
 }
@@ -42,7 +42,7 @@ void Planner::note_disk(const PlannedOp& op, const Dead& dead) {
   for (const TensorId id : dead) forget_disk(id);
 }
 
-/// Its extents are free again.
+/// Releases the tensor's extents on disk.
 void Planner::forget_disk(TensorId tensor) {
   const auto found = on_disk_.find(tensor);
   if (found == on_disk_.end()) return;

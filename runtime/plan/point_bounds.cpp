@@ -10,14 +10,15 @@ PointBound up_to(int label, Index row, Index constant) { return {label, false, r
 
 namespace {
 
-/// A bound of the column as a function of the row. In floating point: constants may be as large as integers are.
+/// A linear bound on the column as a function of the row. Floating point, because constants may be as large as integers
+/// allow.
 struct BoundingLine {
   double slope = 0;
   double constant = 0;
   [[nodiscard]] double at(double row) const { return slope * row + constant; }
 };
 
-/// The columns that lines from below and from above leave in a row.
+/// The columns of a row that satisfy the lower and upper bounding lines.
 class Columns {
  public:
   explicit Columns(Index columns) : below_{{0, 0}}, above_{{0, static_cast<double>(columns) - 1}} {}
@@ -32,8 +33,8 @@ class Columns {
     for (const BoundingLine& line : above_) last = std::min(last, line.at(row));
     return std::max(0.0, last - first + 1);
   }
-  /// Rows in [first, last], ascending, between two of which the number changes by the same from row to row: lines cross
-  /// elsewhere.
+  /// Rows in [first, last], ascending, between which the count is linear in the row: bounding lines cross only at these
+  /// rows.
   [[nodiscard]] std::vector<double> pieces(double first, double last) const {
     std::vector<BoundingLine> lines = below_;
     lines.insert(lines.end(), above_.begin(), above_.end());
@@ -41,7 +42,7 @@ class Columns {
     for (const BoundingLine& a : lines) {
       for (const BoundingLine& b : lines) {
         if (a.slope <= b.slope) continue;
-        // Where they cross at a row, that row may belong to neither side: 0, 0, 1, 2.
+        // If lines cross exactly at a row, that row may belong to neither side: 0, 0, 1, 2.
         const double row = (b.constant - a.constant) / (a.slope - b.slope);
         for (const double next : {std::ceil(row), std::floor(row) + 1}) {
           if (first < next && next < last) ends.push_back(next);

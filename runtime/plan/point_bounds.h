@@ -4,11 +4,11 @@
 
 #include "runtime/plan/storage.h"
 
-// Points of a matrix that a condition allows, counted without visiting them.
+// Points of a matrix that satisfy a condition, counted in closed form.
 
 namespace tdsl::plan {
 
-/// A bound of label 0, the row, by a number, or of label 1, the column, by a line along the rows: `label >= row * i +
+/// A bound on label 0, the row, by a number, or on label 1, the column, by a line over the rows: `label >= row * i +
 /// constant`, or `<=`.
 struct PointBound {
   int label = 1;
@@ -21,8 +21,8 @@ struct PointBound {
 /// `label <= row * i + constant`.
 [[nodiscard]] PointBound up_to(int label, Index row, Index constant);
 
-/// The points of a matrix with these extents that lie within all bounds, by rows. Exact below 2^53; takes as long as
-/// there are bins, at most 2048.
+/// The points of a matrix with these extents that satisfy all bounds, by rows. Exact below 2^53; time is proportional
+/// to the number of bins, at most 2048.
 [[nodiscard]] RowCounts points_within(Index rows, Index columns, const std::vector<PointBound>& bounds);
 
 }  // namespace tdsl::plan

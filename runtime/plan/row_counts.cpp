@@ -7,7 +7,7 @@ namespace tdsl::plan {
 
 namespace {
 
-/// With few digits, so that sums over tasks and what is predicted of a rank are the same number.
+/// Rounded to few digits, so that sums over tasks equal the prediction for a rank.
 double rounded(double x) {
   constexpr int kDigits = 16;
   int exponent = 0;
@@ -15,7 +15,7 @@ double rounded(double x) {
   return std::ldexp(std::round(std::ldexp(digits, kDigits)), exponent - kDigits);
 }
 
-/// The label of the rows that the access takes whole; -1: it does otherwise.
+/// The label that indexes the rows of the access alone; -1: none.
 int row_label(const Access& access) {
   if (access.dims.size() != 2 || !access.dims[1].whole) return -1;
   const DimAccess& dim = access.dims[0];

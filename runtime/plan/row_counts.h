@@ -6,23 +6,23 @@
 
 namespace tdsl::plan {
 
-/// Elements of a sized matrix that are stored in a range of its rows, from RowCounts, which the tensor has. What is
-/// counted twice is stored once.
+/// Stored elements of a sized matrix in a range of its rows, from the tensor's RowCounts. Elements counted twice are
+/// stored once.
 [[nodiscard]] Estimate stored_in_rows(const TensorDesc& tensor, Interval rows);
 
-/// Counted elements before a row. Inside a bin rows are taken to be alike.
+/// Counted elements before a row, assuming equal rows within a bin.
 [[nodiscard]] Index counted_before(const RowCounts& counts, Index row);
 
-/// The matrix over whose rows an operation goes along one of its labels, if it is known where in them the elements are:
-/// its points are not spread evenly along that label. Of several matrices, the first that is read.
+/// The matrix whose rows an operation iterates over along one of its labels, if the row distribution of its elements is
+/// known: the operation's points are not uniform along that label. With several such matrices, the first one read.
 class VisitedRows {
  public:
   VisitedRows() = default;
   VisitedRows(const Op& op, const TensorLookup& tensors);
 
-  [[nodiscard]] int label() const { return label_; }  ///< -1: there is none
-  /// Floating-point operations where the label has the values of disjoint intervals, and the others `others` points
-  /// together.
+  [[nodiscard]] int label() const { return label_; }  ///< -1: none
+  /// Floating-point operations if the label takes the values of disjoint intervals and the other labels have `others`
+  /// points together.
   [[nodiscard]] double flops(const std::vector<Interval>& values, double others) const;
 
  private:
@@ -31,8 +31,8 @@ class VisitedRows {
   double per_element_ = 0;
 };
 
-/// Of a task with these intervals of labels, which has `points` points: where they are at stored elements, those that
-/// its rows have.
+/// Flops of a task with these label intervals and `points` points; if the points are at stored elements, those in its
+/// rows.
 [[nodiscard]] double flops_of_points(const Op& op, const VisitedRows& visited, const std::vector<Interval>& labels,
                                      double points);
 

@@ -7,14 +7,14 @@
 
 namespace tdsl::plan {
 
-/// How a program's plan is found.
+/// Strategy for finding a program's plan.
 enum class Schedule : std::uint8_t {
-  kAuto,       ///< the cheapest predicted of all that fit into memory
-  kSearch,     ///< the cheapest layouts together (region/plan_search.h)
-  kEinDecomp,  ///< the same layouts, decided path after path: EinDecomp's linearisation, by exact costs
+  kAuto,       ///< the cheapest predicted among all that fit in memory
+  kSearch,     ///< jointly optimal layouts (region/plan_search.h)
+  kEinDecomp,  ///< the same layouts, decided path by path: EinDecomp's linearisation, with exact costs
   kPattern,    ///< TensorPlanner's patterns of tasks (workflow/pattern.h)
   kLshs,       ///< NumS's simulated loads (workflow/lshs.h)
-  kGreedy,     ///< every operation by itself, when it is recorded
+  kGreedy,     ///< every operation individually, when it is recorded
 };
 [[nodiscard]] const char* name_of(Schedule schedule);
 [[nodiscard]] std::optional<Schedule> schedule_named(std::string_view name);

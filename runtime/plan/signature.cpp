@@ -10,16 +10,16 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Whether how much is stored is an estimate that may be another one in a loop's next iteration; what is counted by
-/// rows is not.
+/// True if the number of stored elements is an estimate, which may change in the next iteration of a loop; counts by
+/// rows are exact.
 bool is_estimated(const TensorDesc& tensor) { return tensor.sized() && tensor.rows == nullptr; }
 
-/// The power of four, so that what fills up in a loop is planned again at most 16 times or so.
+/// Rounded to a power of four, so that a tensor that fills up in a loop is replanned at most about 16 times.
 void append_power(std::string& text, double x) {
   append_number(text, x > 0 ? static_cast<Index>(std::floor(std::log2(x) / 2)) : -1000);
 }
 
-/// As in append_storage, to a power of four where it is estimated.
+/// Like append_storage, with estimates rounded to a power of four.
 void append_stored(std::string& text, const TensorDesc& tensor) {
   if (!is_estimated(tensor)) return append_storage(text, tensor);
   TensorDesc rounded = tensor;
@@ -67,7 +67,7 @@ void append_subscripts(std::string& text, const Access& access) {
   }
 }
 
-/// Operands by what is known of them; the same tensor again by where it stood first.
+/// Texts of operands; a repeated tensor refers to its first occurrence.
 class OperandTexts {
  public:
   explicit OperandTexts(const KnownOperands& operands) : operands_(operands) {}

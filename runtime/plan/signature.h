@@ -5,16 +5,15 @@
 
 #include "runtime/plan/op_plan.h"
 
-// Everything a decision depends on, as text: equal texts, equal plans. Names of tensors and lines are no part of it, so
-// that the next iteration of a loop finds the decisions of the one before.
+// Text of everything a decision depends on: equal texts have equal plans. Tensor names and lines are excluded, so that
+// the next iteration of a loop reuses earlier decisions.
 
 namespace tdsl::plan {
 
-/// How an operation's operands are found: placed ones by what is known of them, sources that wait by the operation that
-/// makes them.
+/// Lookup of an operation's operands: placed ones by descriptor, waiting sources by the operation that creates them.
 struct KnownOperands {
   std::function<const PlacedTensor*(TensorId)> placed;  ///< null: not placed yet
-  std::function<const Op*(TensorId)> waiting;           ///< null: does not wait
+  std::function<const Op*(TensorId)> waiting;           ///< null: not a waiting source
 };
 
 /// Appends a number and a separator.
@@ -23,7 +22,7 @@ void append_number(std::string& text, Index x);
 [[nodiscard]] std::string signature_of(const Distribution& distribution);
 [[nodiscard]] std::string signature_of(const Op& op, const KnownOperands& operands);
 
-/// How a sized tensor is stored and how much; nothing of others.
+/// The storage and number of elements of a sized tensor; nothing for dense ones.
 void append_storage(std::string& text, const TensorDesc& tensor);
 
 }  // namespace tdsl::plan

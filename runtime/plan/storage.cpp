@@ -16,9 +16,9 @@ constexpr double kHeadBytes = 128;
 constexpr double kAlignment = 64;  ///< of every array in a block
 constexpr double kPositionBytes = 8;
 constexpr double kCoordinateBytes = 4;
-/// From this share of its elements on a block is stored densely.
+/// A block is stored densely if at least this share of its elements is nonzero.
 constexpr double kDenseShare = 0.4;
-/// A block lists its rows if fewer than this share of them have something.
+/// A block compresses its rows if fewer than this share of them are nonempty.
 constexpr double kListedShare = 0.9;
 
 }  // namespace
@@ -49,7 +49,7 @@ Estimate guessed_stored(const std::vector<Index>& shape) {
 }
 
 Estimate drawn_stored(const std::vector<Index>& shape, double density) {
-  constexpr double kDeviations = 10;  // never seen
+  constexpr double kDeviations = 10;  // practically impossible to exceed
   const double all = volume_of(shape);
   const double mean = all * std::clamp(density, 0.0, 1.0);
   const double around = kDeviations * std::sqrt(mean * (1 - std::clamp(density, 0.0, 1.0))) +
@@ -64,7 +64,7 @@ double stored_share(const TensorDesc& tensor) {
 
 Tiling RowCounts::cut(Index tiles) const {
   if (tiles <= 1 || bins() <= 0 || rows <= 0 || rows > kMostBlockExtent) return Tiling::near_equal(rows, tiles);
-  constexpr double kRow = 1.5;  // 3 ns against 2 ns of an element
+  constexpr double kRow = 1.5;  // 3 ns per row, 2 ns per element
   const Tiling bin = Tiling::near_equal(rows, bins());
   tiles = std::min(tiles, rows);
   const auto work = [&](Index b) {
@@ -77,7 +77,7 @@ Tiling RowCounts::cut(Index tiles) const {
   for (Index t = 1; t < tiles; ++t) {
     const double wanted = all * static_cast<double>(t) / static_cast<double>(tiles);
     while (b < bins() && work(b + 1) <= wanted) ++b;
-    // Inside a bin rows are taken to be alike.
+    // Rows within a bin are assumed equal.
     const Interval here = b < bins() ? bin.tile(b) : Interval{rows, rows};
     const double share = b < bins() ? (wanted - work(b)) / (work(b + 1) - work(b)) : 0;
     const Index end = here.lo + static_cast<Index>(std::round(share * static_cast<double>(here.size())));
@@ -98,7 +98,7 @@ BlockFormula::BlockFormula(const Storage& storage, Index element_bytes, const st
   const auto element = static_cast<double>(storage.values ? element_bytes : 0);
   dense_each_ = static_cast<double>(storage.values ? element_bytes : 1);
   fixed_ = kHeadBytes + kAlignment * static_cast<double>(2 * storage.levels.size() + 1);
-  // Entries of the level before: so many whatever is stored, and so many for every stored element.
+  // Entries of the previous level: a constant part, and a part per stored element.
   double certain = 1, per_element = 0;
   for (std::size_t l = 0; l < storage.levels.size(); ++l) {
     const std::size_t d = l < storage.order.size() ? static_cast<std::size_t>(storage.order[l]) : l;
@@ -122,16 +122,16 @@ BlockFormula::BlockFormula(const Storage& storage, Index element_bytes, const st
   least_each_ = storage.values ? element : 1;
 }
 
-/// At most, behind `rows` rows: all of them if at least 90 % have something, else those that do.
+/// Upper bound for `rows` rows: all of them if at least 90 % are nonempty, else the nonempty ones.
 double BlockFormula::pointers_of(double rows, double stored) const {
   const double listed = pointers_ + kCoordinateBytes;
   return std::min(rows * std::max(pointers_, kListedShare * listed),
                   stored * std::max(pointers_ / kListedShare, listed));
 }
 
-/// At most, where nobody knows which of the blocks are stored densely: of elements x in such ones dense_each_ / 0.4 *
-/// x, and of the others y bytes each_ * y + pointers_of(y). That is concave in x, so its maximum is at an end or where
-/// all rows have pointers.
+/// Upper bound if it is unknown which blocks are stored densely: x elements in dense blocks take dense_each_ / 0.4 * x
+/// bytes, and y elements in the others each_ * y + pointers_of(y). The sum is concave in x, so its maximum is at an end
+/// or where all rows have pointers.
 double BlockFormula::most_inside(double blocks, double stored) const {
   const double rows = blocks * rows_;
   const double all_rows = pointers_of(rows, std::numeric_limits<double>::infinity());
@@ -151,15 +151,14 @@ double BlockFormula::expected_pointers(double stored) const {
 
 Estimate BlockFormula::bytes(const Estimate& blocks, const Estimate& stored) const {
   const double present = std::min(blocks.expected, stored.expected);
-  const double most =
-      blocks.hi * fixed_ + most_inside(blocks.hi, stored.hi);  // nothing in a block: a head, or no block
+  const double most = blocks.hi * fixed_ + most_inside(blocks.hi, stored.hi);  // an empty block has a head or is absent
   const double expected =
       present == 0 ? 0 : present * (fixed_ + expected_pointers(stored.expected / present)) + each_ * stored.expected;
   return {least_each_ * stored.lo, std::min(expected, most), most};
 }
 
 Estimate BlockFormula::one(const Estimate& stored) const {
-  const double limit = kDenseShare * volume_;  // from here on it is dense
+  const double limit = kDenseShare * volume_;  // above this it is dense
   const auto compressed = [&](double elements) { return each_ * elements + pointers_of(rows_, elements); };
   const double inside = stored.hi < limit ? compressed(stored.hi) : std::max(compressed(limit), dense_each_ * volume_);
   const Estimate any = bytes(Estimate::exactly(1), stored);
@@ -180,11 +179,11 @@ double TensorDesc::mean_bytes() const {
 
 namespace {
 
-/// Of `elements`, stored or not, those that are; the same ones may be met several times.
+/// The stored elements among `elements`; an element may be counted several times.
 Estimate stored_inside(const TensorDesc& tensor, const Estimate& elements, double times) {
   const double all = volume_of(tensor.shape);
   if (all == 0) return {};
-  // What lies elsewhere may hold nothing, or be all there is.
+  // The remaining elements may store nothing, or everything.
   const double least = times > 1 ? 0 : std::max(0.0, tensor.stored.lo - std::max(0.0, all - elements.lo));
   const double most = std::min(tensor.stored.hi * times, elements.hi);
   return {least, std::min(tensor.stored.expected * (elements.expected / all), most), most};

@@ -117,7 +117,7 @@ std::vector<ContractionPath> Contractions::of_three() const {
 
 namespace {
 
-/// Calls f(a, b) for all pairs of disjoint sets, of which `a` has the lowest factor of both.
+/// Calls f(a, b) for all pairs of disjoint sets in which `a` has the lowest factor of both.
 template <class F>
 void for_each_contraction(std::size_t n, const F& f) {
   for (Contractions::Set set = 1; set < Contractions::Set{1} << n; ++set) {

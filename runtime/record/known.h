@@ -8,15 +8,14 @@ namespace tdsl::record {
 
 class TensorHandle;
 
-/// What is known of a condition or of a loop's range before the program runs.
+/// When a condition or a loop's range becomes known.
 enum class Known : std::uint8_t {
-  kStart,  ///< it follows from params, extents and the machine alone
-  kLoop,   ///< it changes with the iterations of a loop around it or before it
-  kData,   ///< it comes from computed data
+  kStart,  ///< depends on params, extents and the machine alone
+  kLoop,   ///< changes with the iterations of an enclosing or earlier loop
+  kData,   ///< depends on computed data
 };
 
-/// A variable of the program that a loop carries from iteration to iteration: a tensor, or a scalar that every rank
-/// knows.
+/// A variable that a loop carries between iterations: a tensor, or a scalar known on every rank.
 class CarriedRef {
  public:
   enum class Kind : std::uint8_t { kTensor, kBool, kI32, kI64, kF32, kF64 };
@@ -29,7 +28,7 @@ class CarriedRef {
 
   [[nodiscard]] bool is_tensor() const { return kind_ == Kind::kTensor; }
   [[nodiscard]] TensorHandle& tensor() const { return *static_cast<TensorHandle*>(at_); }
-  /// Of a scalar.
+  /// The bits of a scalar.
   [[nodiscard]] std::uint64_t bits() const;
   void set_bits(std::uint64_t bits) const;
 
@@ -39,26 +38,25 @@ class CarriedRef {
 };
 using Carried = std::initializer_list<CarriedRef>;
 
-/// What is known of a loop.
+/// Static properties of a loop.
 struct Loop {
   constexpr Loop(Known known) : range(known) {}  // NOLINT: a loop that records is described by its range alone
-  /// A loop of the program: all that its iterations hand on is what it carries. The list must live as long as the loop
-  /// runs.
+  /// A program loop whose iterations pass on only the carried variables. The list must outlive the loop.
   constexpr Loop(Known known, Carried variables)
       : range(known), has_boundaries(true), carried(variables.begin(), variables.size()) {}
-  /// A loop that computes scalars only.
+  /// A loop that computes only scalars.
   [[nodiscard]] static constexpr Loop of_scalars() {
     Loop loop(Known::kStart);
     loop.records = false;
     return loop;
   }
 
-  Known range;                  ///< of a `while`: its condition; kData or not
-  bool records = true;          ///< false: it computes scalars that every rank knows, and nothing else
+  Known range;                  ///< for a `while`: its condition; kData or not
+  bool records = true;          ///< false: it only computes scalars known on every rank
   bool has_boundaries = false;  ///< the program may be interrupted at the top of its iterations
   std::span<const CarriedRef> carried{};
 };
-/// A loop that computes scalars only.
+/// A loop that computes only scalars.
 inline constexpr Loop kScalars = Loop::of_scalars();
 
 }  // namespace tdsl::record

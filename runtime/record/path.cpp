@@ -82,7 +82,7 @@ const PathEvent& PathControl::next_event(bool is_loop) {
   return events[cursor_++];
 }
 
-/// A loop that was over.
+/// Skips a loop that had finished.
 void PathControl::skip(const Loop& loop) {
   const PathEvent& over = next_event(true);
   TDSL_CHECK(over.begin == recorder_.numbers(), "a replay records what was recorded before");
@@ -90,7 +90,7 @@ void PathControl::skip(const Loop& loop) {
   recorder_.set_numbers(over.end);
 }
 
-/// A loop that was under way.
+/// Enters a loop that was in progress.
 void PathControl::enter(const Loop& loop) {
   ++depth_;
   cursor_ = 0;
@@ -123,8 +123,7 @@ std::vector<CarriedValue> PathControl::values(const Loop& loop, const std::vecto
 
 void PathControl::restore(const Loop& loop, const std::vector<CarriedValue>& values) {
   TDSL_CHECK(values.size() == loop.carried.size(), "a loop carries what it carried");
-  std::vector<TensorHandle> tensors(
-      values.size());  // before any of their names goes: variables may have changed places
+  std::vector<TensorHandle> tensors(values.size());  // before any names are released: variables may have been swapped
   for (std::size_t k = 0; k < values.size(); ++k) {
     if (values[k].tensor != nullptr) tensors[k] = recorder_.name(values[k].tensor->desc, values[k].tensor->type);
   }

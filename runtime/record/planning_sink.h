@@ -11,30 +11,30 @@
 
 namespace tdsl::record {
 
-/// Plans what is recorded, and forgets tensors that have ended once `planned` has seen them.
+/// Plans recorded segments, and drops dead tensors after `planned` has seen them.
 class PlanningSink : public Sink {
  public:
   explicit PlanningSink(plan::PlanInputs inputs) : planner_(std::move(inputs)) {}
-  /// Layouts that are asked for from now on.
+  /// Imposes a plan's layouts from now on.
   void impose(std::unique_ptr<plan::Imposed> plan) { planner_.impose(std::move(plan)); }
 
-  /// Before anything is recorded.
+  /// Call before anything is recorded.
   void limit_memory(plan::Index bytes, std::map<int, plan::Housing> homes = {}) {
     planner_.limit_memory(bytes, std::move(homes));
   }
 
-  /// What a kRestore operation is going to make (Planner::restores).
+  /// Announces the result of a kRestore operation (Planner::restores).
   void restores(plan::TensorId tensor, int site, const plan::Housing& housing) {
     planner_.restores(tensor, site, housing);
   }
 
   void segment(plan::Segment segment) override;
   [[nodiscard]] const plan::Planner& planner() const { return planner_; }
-  /// Spent in the planner so far.
+  /// Time spent in the planner so far.
   [[nodiscard]] double planning_seconds() const { return planning_seconds_; }
 
  protected:
-  /// Every segment with its plans; the planner still knows all tensors that it mentions or ends.
+  /// Called with every planned segment; the planner still knows all tensors used or ended in it.
   virtual void planned(const plan::PlannedSegment& segment) = 0;
 
  private:
@@ -42,8 +42,8 @@ class PlanningSink : public Sink {
   double planning_seconds_ = 0;
 };
 
-/// The operations of a `--reproducible` run as they would be planned without the switch, and without a memory limit:
-/// only for predictions, which say what the switch costs.
+/// Plans the operations of a `--reproducible` run as without that option and without a memory limit: used only to
+/// predict the cost of the option.
 class BaselineSink : public PlanningSink {
  public:
   using Visitor = std::function<void(const plan::PlannedOp&, const plan::TensorLookup&, const plan::PlanInputs&)>;

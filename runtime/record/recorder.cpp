@@ -99,10 +99,10 @@ TensorHandle Recorder::source(std::string_view name, ElementType type, std::vect
 TensorHandle Recorder::record(plan::Op op, ElementType type) {
   plan::TensorDesc desc = new_tensor(type, op.shape, op.name);
   desc.tile = op.tile;
-  if (!op.outputs.empty()) {  // the builder says how it is stored
+  if (!op.outputs.empty()) {  // the builder determines the storage
     desc.storage = std::move(op.outputs.front().storage);
     desc.uncut = op.uncut;
-    desc.storage.values = type != ElementType::kBool;  // whatever the matrix has that it is like
+    desc.storage.values = type != ElementType::kBool;  // independent of the matrix it resembles
     desc.stored = op.outputs.front().stored;
     desc.rows = std::move(op.outputs.front().rows);
   }

@@ -12,71 +12,72 @@
 
 namespace tdsl::record {
 
-/// Recorded operations are handed on at the latest when this many are waiting.
+/// Recorded operations are flushed at the latest when this many are pending.
 inline constexpr std::size_t kSegmentLimit = 256;
 
-/// Where the program records something.
+/// A recording site of the program.
 struct Place {
   int site = 0;  ///< plan::Op::site
   int line = 0;
 };
 
-/// What a loop that runs as one task gives.
+/// An output of a loop that runs as one task.
 struct LoopOutput {
   std::string name;
   ElementType type = ElementType::kF64;
   std::vector<Index> shape;
-  int continues = -1;  ///< the read whose elements it starts from
+  int continues = -1;  ///< the read that initialises it
 };
 
-/// Turns what a program does into segments of operations: numbers tensors and operations, follows the names of tensors,
-/// and hands everything to a sink. Executables and `tdslc explain` record through it, so both give the same segments.
-/// Kernels are no part of what is recorded: who has some keeps them under Op::record.
+/// Converts the program's actions into segments of operations: numbers tensors and operations, tracks tensor names, and
+/// passes segments to a sink. Executables and `tdslc explain` both record through it, so they produce the same
+/// segments. Kernels are not recorded: their owner stores them under Op::record.
 class Recorder {
  public:
-  /// The sink, and this recorder, must outlive all handles it gives. Tensors are numbered from `first_tensor` on.
+  /// The sink and this recorder must outlive all handles. Tensors are numbered from `first_tensor`.
   explicit Recorder(Sink& sink, plan::TensorId first_tensor = 0) : sink_(sink), next_tensor_(first_tensor) {}
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// The number that the next operation gets: its kernel must be known before it is recorded, because recording may
-  /// hand it on.
+  /// The number of the next operation: its kernel must be registered before it is recorded, because recording may flush
+  /// it.
   [[nodiscard]] Index next_record() const { return next_record_; }
 
   /// Tensors without operands: read from a file, or generated. `tile`: an annotation, or empty.
   [[nodiscard]] TensorHandle load(std::string_view name, ElementType type, std::vector<Index> shape,
                                   std::vector<Index> tile, Place place);
-  /// Read into compressed blocks, whose columns are never cut; `stored`: elements, and `rows`, if that is known, where.
+  /// Reads compressed blocks whose columns are never cut; `stored`: number of elements; `rows`: their distribution, if
+  /// known.
   [[nodiscard]] TensorHandle load_stored(std::string_view name, ElementType type, std::vector<Index> shape,
                                          const plan::Estimate& stored, std::shared_ptr<const plan::RowCounts> rows,
                                          std::vector<Index> tile, Place place);
-  /// Generated as compressed blocks, whose columns are never cut.
+  /// Generates compressed blocks whose columns are never cut.
   [[nodiscard]] TensorHandle stored_source(std::string_view name, ElementType type, std::vector<Index> shape,
                                            const plan::Estimate& stored, std::vector<Index> tile, Place place);
   [[nodiscard]] TensorHandle source(std::string_view name, ElementType type, std::vector<Index> shape,
                                     std::vector<Index> tile, Place place);
-  /// The operation's result, a tensor of the operation's shape.
+  /// Records an operation; the result is a tensor of the operation's shape.
   [[nodiscard]] TensorHandle record(plan::Op op, ElementType type);
-  /// A loop as one task. Its results are whole tensors where it runs.
+  /// Records a loop as one task. Its results are whole tensors on the rank that runs it.
   [[nodiscard]] std::vector<TensorHandle> loop(plan::Op op, std::vector<LoopOutput> outputs);
-  /// A scalar on every rank, to steer control. Hands on everything recorded so far.
+  /// Makes a scalar available on every rank for control flow. Flushes all recorded operations.
   [[nodiscard]] TensorHandle control(const TensorHandle& scalar, Place place);
-  /// Brings the elements that summaries of the tensors show to one rank: their corners, tensor by tensor. Effects hand
-  /// on everything recorded so far.
+  /// Gathers the elements shown in summaries of the tensors, their corners, on one rank, tensor by tensor. Effects
+  /// flush all recorded operations.
   void collect(std::string_view name, std::span<const TensorState* const> tensors, Place place);
   /// Writes the tensor to a file.
   void store(std::string_view name, const TensorHandle& tensor, Place place, bool in_rows = false);
 
-  /// Hands on what was recorded and which names are gone.
+  /// Passes recorded operations and released names to the sink.
   void flush();
-  /// Names that have gone since the last segment did not go: an error is unwinding the program.
+  /// Reverts names released since the last segment: an error is unwinding the program.
   void forget_drops() { segment_.dropped.clear(); }
-  /// The tensor's last handle is gone.
+  /// Called when the tensor's last handle is released.
   void drop(plan::TensorId tensor) noexcept;
 
-  // For programs that can be interrupted and resumed (path.h).
+  // Support for programs that can be interrupted and resumed (path.h).
 
-  /// What is recorded next gets these numbers.
+  /// The numbers of the next recorded tensor and operation.
   struct Numbers {
     plan::TensorId tensor = 0;
     Index record = 0;
@@ -84,12 +85,12 @@ class Recorder {
   };
   [[nodiscard]] Numbers numbers() const { return {next_tensor_, next_record_}; }
   void set_numbers(Numbers numbers);
-  /// Keeps account of the tensors that have names from now on.
+  /// Tracks named tensors from now on.
   void follow_names() { follows_names_ = true; }
   [[nodiscard]] const std::map<plan::TensorId, TensorState*>& named() const { return named_; }
-  /// One more name of a tensor; of one that has none, as if it had been recorded.
+  /// Adds a name to a tensor; if it has none, as if it had just been recorded.
   [[nodiscard]] TensorHandle name(const plan::TensorDesc& desc, ElementType type);
-  /// Hands on a segment of operations that the program does not record, after all it has recorded.
+  /// Passes on a segment of operations not recorded by the program, after flushing everything recorded.
   void hand_on(plan::Segment segment);
 
  private:
@@ -104,7 +105,7 @@ class Recorder {
   plan::TensorId next_tensor_ = 0;
   Index next_record_ = 0;
   bool follows_names_ = false;
-  std::map<plan::TensorId, TensorState*> named_;  ///< if they are followed
+  std::map<plan::TensorId, TensorState*> named_;  ///< if names are tracked
 };
 
 }  // namespace tdsl::record

@@ -4,7 +4,7 @@
 
 namespace tdsl::record {
 
-/// Takes what is recorded, segment by segment, in program order.
+/// Receives recorded segments in program order.
 class Sink {
  public:
   virtual ~Sink() = default;

@@ -10,10 +10,10 @@ namespace tdsl::record {
 
 namespace {
 
-/// A place with several forms.
+/// A site with several forms.
 struct FormPlace {
   int forms = 1;
-  std::vector<double> flops;  ///< by form, over all its iterations
+  std::vector<double> flops;  ///< per form, over all its iterations
 };
 using Places = std::map<int, FormPlace>;
 
@@ -40,7 +40,7 @@ class FormChoice {
   }
 
  private:
-  /// What the file says of places that the program has. Of a file that cannot be read is said when the plan is made.
+  /// Adopts the file's choices for sites of this program. Unreadable files are reported when the plan is made.
   void take_forms(const plan::PlanFile& file) {
     try {
       for (const auto& [site, form] : plan::parse_plan(file.text).forms) {
@@ -50,7 +50,7 @@ class FormChoice {
     } catch (const std::runtime_error&) {}
   }
 
-  /// Every place takes the form with the fewest operations, the first of several.
+  /// Selects the form with the fewest operations at every site; ties go to the first.
   void fewest_flops(const plan::Region& first) {
     note(first);
     int most = 1;
@@ -73,7 +73,8 @@ class FormChoice {
     for (const auto& [key, flops] : sums) places_[key.first].flops[static_cast<std::size_t>(key.second)] = flops;
   }
 
-  /// Whether a plan of the region fits, and its seconds: estimated by the search on one mesh, as there are many forms.
+  /// Whether a plan of the region fits, and its predicted time: estimated by a search on one mesh, because there are
+  /// many forms.
   [[nodiscard]] std::pair<bool, double> price(const plan::Region& region) {
     if (inputs_.ranks > 1) {
       const plan::FoundPlan found =
@@ -113,14 +114,14 @@ class FormChoice {
     }
   }
 
-  static constexpr double kUnknown = 1e300;  ///< of a form that no survey came to
+  static constexpr double kUnknown = 1e300;  ///< of a form that no survey reached
 
   const Recording& program_;
   const plan::PlanInputs& inputs_;
   const plan::PlanRequest& request_;
   Places places_;
   Forms forms_;
-  plan::CostTables tables_;  ///< of all trials
+  plan::CostTables tables_;  ///< shared by all trials
 };
 
 }  // namespace

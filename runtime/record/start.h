@@ -6,23 +6,22 @@
 #include "runtime/plan/region/plan_request.h"
 #include "runtime/record/survey.h"
 
-// Note [Forms]
-// Where a program has several forms with equal results (Control::choose), sizes decide which one runs. All places take
-// their first form in a first survey, their second in the next one, and so on: that gives the floating-point operations
-// of every form. The one with the fewest is taken. That is all under `--schedule=greedy`, and under `--reproducible`,
-// where bits must not depend on ranks.
+// Note [Forms] If a program has several equivalent forms (Control::choose), sizes decide which one runs. All sites take
+// their first form in a first survey, their second in the next one, and so on, which gives the floating-point
+// operations of every form. The cheapest is selected. This is the final choice under `--schedule=greedy`, and under
+// `--reproducible`, where bits must not depend on the number of ranks.
 //
-// Else predicted seconds decide: place by place, those with the most operations first, each other form is tried while
-// the others stay as they are. The program with it is surveyed and searched for a plan on one mesh, without copies, and
-// the form is kept if that is faster. At most kFormTrials are tried, fewer of large programs.
+// Otherwise predicted time decides: site by site, those with the most operations first, each alternative form is tried
+// with all others fixed. The program with that form is surveyed and planned by a search on one mesh, without copies,
+// and the form is kept if it is faster. At most kFormTrials are tried, fewer for large programs.
 
 namespace tdsl::record {
 
 inline constexpr int kFormTrials = 16;
-/// Records that are surveyed and planned for the sake of forms, all trials together.
+/// Limit on the records surveyed and planned for comparing forms, over all trials.
 inline constexpr std::size_t kTriedRecords = 4096;
 
-/// What is predicted of the program with one form at a place, and with those that were the best so far everywhere else.
+/// Prediction for the program with one form at a site and the best forms so far at all others.
 struct FormPrice {
   int site = 0;
   int form = 0;
@@ -30,20 +29,20 @@ struct FormPrice {
   double seconds = 0;
 };
 
-/// What is found out about a program before it runs.
+/// Everything determined about a program before it runs.
 struct Start {
-  plan::Region region;                          ///< with the forms that were chosen
-  plan::ProgramPlans plans;                     ///< for the region, as requested; none where they are not wanted
-  std::shared_ptr<const plan::PlanValue> plan;  ///< to be followed: layouts and forms; null: nothing was decided
-  std::vector<FormPrice> prices;                ///< of the forms that were tried
-  plan::PlanValue saved;  ///< the same, for --save-plan; without decisions if every operation is planned by itself
+  plan::Region region;                          ///< with the selected forms
+  plan::ProgramPlans plans;                     ///< requested plans of the region; empty if none are wanted
+  std::shared_ptr<const plan::PlanValue> plan;  ///< layouts and forms to follow; null: no decisions
+  std::vector<FormPrice> prices;                ///< of the tried forms
+  plan::PlanValue saved;  ///< the same, for --save-plan; without decisions if every operation is planned individually
 };
 
-/// Whether the program is planned as a whole.
+/// True if the program is planned as a whole.
 [[nodiscard]] bool plans_are_wanted(const plan::PlanRequest& request, const plan::PlanInputs& inputs);
 
-/// Surveys the program, chooses among its forms (a plan file says which) and plans it. A function of its arguments
-/// alone. Throws rt::RunError (usage) for what cannot be had.
+/// Surveys the program, chooses its forms (a plan file may prescribe them) and plans it. A pure function of its
+/// arguments. Throws rt::RunError (usage) if a request cannot be satisfied.
 [[nodiscard]] Start start_of(const Recording& program, const plan::PlanInputs& inputs,
                              const plan::PlanRequest& request);
 

@@ -27,12 +27,12 @@ ProductLabels labels_of(const plan::Op& whole) {
 /// A factor or an intermediate result.
 struct SumOperand {
   plan::TensorId tensor = -1;
-  std::vector<int> labels;  ///< of the whole sum, per dimension
+  std::vector<int> labels;  ///< labels of the whole sum, per dimension
   Contractions::Set set = 0;
   TensorHandle handle{};  ///< of an intermediate result
 };
 
-/// One form: contracts the factors two by two along a path.
+/// Records one form: contracts the factors pairwise along a path.
 class PathRecording {
  public:
   PathRecording(const SumOfProducts& sum, const Contractions& contractions, const SumRecording& recording)
@@ -49,7 +49,7 @@ class PathRecording {
   }
 
  private:
-  /// Labels that nothing else has are summed at once.
+  /// Sums the labels that occur in no other operand.
   void sum_alone(std::size_t k) {
     SumOperand& factor = operands_[k];
     if (contractions_.kept(factor.set) == contractions_.labels_of(k)) return;
@@ -68,7 +68,7 @@ class PathRecording {
                            contraction_number(contractions_.factors(), x.set, y.set));
     SumOperand result = recorded({&x, &y}, name, site, set);
     text_.push_back("(" + text + ")");
-    // Names of intermediate results end here.
+    // Intermediate results lose their names here.
     operands_[a].handle.release();
     operands_[b].handle.release();
     operands_.push_back(std::move(result));
@@ -107,7 +107,7 @@ class PathRecording {
     return {id, out, set, std::move(handle)};
   }
 
-  /// As the kernels want it: products of two matrices, or of more dimensions, go through BLIS.
+  /// The kernels' classification: products of two matrices, or of tensors with more dimensions, use BLIS.
   static plan::OpClass class_of(const std::vector<const SumOperand*>& operands, const std::vector<int>& out,
                                 const std::vector<int>& summed) {
     if (summed.empty()) return plan::OpClass::kMap;
@@ -119,9 +119,9 @@ class PathRecording {
     return operands.size() == 2 && !batch ? plan::OpClass::kContraction : plan::OpClass::kReduce;
   }
 
-  /// The labels that are left, those of the result together and those summed later together, so that a product over
-  /// several of them is one of matrices. Last are those of the kind that the last factor's last label is of: neighbours
-  /// in memory stay that.
+  /// The remaining labels, grouped into those of the result and those summed later, so that a product over several
+  /// labels is a matrix product. The last group is the one that contains the last label of the last factor, which keeps
+  /// neighbours contiguous in memory.
   std::vector<int> kept_in_order(Contractions::Set set) const {
     const Contractions::Labels kept = contractions_.kept(set);
     const int outs = sum_.whole.out_rank();

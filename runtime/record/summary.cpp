@@ -11,7 +11,7 @@ using plan::Interval;
 
 namespace {
 
-/// NumPy prints larger arrays in part.
+/// NumPy abbreviates larger arrays.
 constexpr Index kThreshold = 1000;
 
 /// Maximal runs of consecutive numbers.

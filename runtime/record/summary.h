@@ -9,27 +9,27 @@
 
 namespace tdsl::record {
 
-/// A summary shows this many elements at either end of a dimension it cuts.
+/// A summary shows this many elements at either end of an abbreviated dimension.
 inline constexpr plan::Index kSummaryEdge = 3;
 
-/// Which indices of each dimension a summary shows: all when the array has at most 1000 elements or the dimension at
+/// The indices of each dimension that a summary shows: all if the array has at most 1000 elements or the dimension at
 /// most 6, else the first and last three. The elements to collect are the product of these lists.
 [[nodiscard]] std::vector<std::vector<plan::Index>> summary_indices(std::span<const plan::Index> shape);
 
-/// The boxes that hold the elements a summary of a tensor shows: its corners.
+/// The boxes that contain the elements shown in a tensor's summary: its corners.
 class SummaryCorners {
  public:
   SummaryCorners() = default;
   explicit SummaryCorners(std::span<const plan::Index> shape);
 
-  /// Per dimension the maximal runs of shown indices: one interval, or the first and the last elements.
+  /// Per dimension, the maximal runs of shown indices: one interval, or the first and the last elements.
   [[nodiscard]] const std::vector<std::vector<plan::Interval>>& runs() const { return runs_; }
-  /// Calls f(choice) for every corner, a choice of one run per dimension; last dimension fastest.
+  /// Calls f(choice) for every corner, a choice of one run per dimension; the last dimension varies fastest.
   template <class F>
   void for_each(F&& f) const;
   /// One access per corner, in the order of for_each.
   [[nodiscard]] std::vector<std::vector<plan::DimAccess>> accesses() const;
-  /// Shown elements.
+  /// Number of shown elements.
   [[nodiscard]] plan::Index count() const;
 
  private:

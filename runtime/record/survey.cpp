@@ -37,7 +37,7 @@ void SurveyControl::weighted(double weight, const std::function<void()>& pass) {
 
 namespace {
 
-/// How often a loop runs, whatever its bounds: differences of these may exceed 64 bits.
+/// Trip count for any bounds: differences of these may exceed 64 bits.
 Index trip_count(Index begin, Index end, Index step) {
   __extension__ using Wide = __int128;
   const Wide distance = step > 0 ? Wide{end} - begin : Wide{begin} - end;
@@ -88,7 +88,7 @@ void SurveyControl::while_loop(Loop loop, const Condition& condition, const Body
     });
   }
   sink_.guess();
-  // A condition from data says nothing here; another one may end the loop.
+  // A data-dependent condition is no help here; another one may end the loop.
   bool runs = true;
   const auto ask = [&] { runs = condition() || loop.range == Known::kData; };
   const auto iterate = [&](double weight, Index iteration) {
@@ -109,7 +109,7 @@ void SurveyControl::while_loop(Loop loop, const Condition& condition, const Body
 void SurveyControl::if_else(Known known, int site, bool condition, const Branch& then_branch,
                             const Branch& else_branch) {
   bool taken = condition;
-  // Nothing is recorded in a loop over scalars, and it may never end if its branches go one way.
+  // A loop over scalars records nothing, and with branches fixed to one way it may never end.
   if (known != Known::kStart && scalar_loops_ == 0) {
     const auto [way, first] = ways_.try_emplace(site);
     if (first) {
@@ -164,7 +164,7 @@ SurveyOver run_once(const Recording& program, plan::Region& region, int run, Bra
   } catch (const SurveyOver& over) { end = over; } catch (const std::exception& error) {
     end.reason = error.what();
   }
-  // What was named at the end of a region lives on behind it: unwinding ends no lives.
+  // Tensors with names at the end of a region stay alive: unwinding does not end lifetimes.
   if (!end.reason.empty()) recorder.forget_drops();
   recorder.flush();
   return end;

@@ -9,22 +9,22 @@ using plan::Index;
 using rt::ElementType;
 class Recorder;
 
-/// One recorded tensor and how many handles name it.
+/// A recorded tensor and the number of its handles.
 struct TensorState {
   Recorder* recorder = nullptr;
   plan::TensorDesc desc;
   ElementType type = ElementType::kF64;
   int handles = 0;
-  bool source = false;  ///< made from nothing: read from a file, or generated
+  bool source = false;  ///< without operands: read from a file, or generated
 };
 
-/// A name for a recorded tensor. Copies name the same tensor; its life ends with the last handle and the last recorded
-/// use. (Not inline, and without shared_ptr: emitted code that names tensors shall compile quickly. Only the thread
-/// that records touches handles.)
+/// A name of a recorded tensor. Copies name the same tensor; it dies with the last handle and the last recorded use.
+/// (Neither inline nor a shared_ptr, so that emitted code with tensor handles compiles quickly. Handles are only used
+/// by the recording thread.)
 class TensorHandle {
  public:
   TensorHandle() = default;
-  /// Takes part in the state's count.
+  /// Adds a reference to the state.
   explicit TensorHandle(TensorState* state);
   TensorHandle(const TensorHandle& other);
   TensorHandle(TensorHandle&& other) noexcept;
@@ -35,7 +35,7 @@ class TensorHandle {
   [[nodiscard]] plan::TensorId id() const;
   [[nodiscard]] Index extent(int d) const;
   [[nodiscard]] const TensorState& state() const { return *state_; }
-  /// What planning knows of it.
+  /// The planner's descriptor of the tensor.
   [[nodiscard]] const plan::TensorDesc& desc() const { return state_->desc; }
   /// Drops this name.
   void release() noexcept;

@@ -137,10 +137,10 @@ Inferred infer_op(const Redistribute& redistribute, const RelationType& operand)
   return result;
 }
 
-/// Whether some group of tuples lacks members; the groups' keys.
+/// Finds groups of tuples with missing members; keyed by group.
 struct Groups {
   std::vector<Key> keys;
-  std::optional<std::string> lacking;  ///< the first such group, in words
+  std::optional<std::string> lacking;  ///< the first such group, as text
 };
 Groups groups_of(const KeySet& keys, const Dims& keep) {
   const Index whole = volume(values_at(keys.frontier(), without(keys.arity(), keep)));

@@ -14,16 +14,16 @@ struct Inferred {
   std::vector<std::string> problems;
 };
 
-/// The type of an operator's result. Problems are what makes the result differ from what the operator means: two tuples
-/// with one key, an absent block whose value is used but not known, joined tuples on different sites, partial results
-/// taken for whole ones. Throws AlgebraError where there is no type.
+/// The type of an operator's result. Problems are reasons why the result may differ from the operator's meaning: two
+/// tuples with one key, an absent block whose value is used but unknown, joined tuples on different sites, partial
+/// results used as complete ones. Throws AlgebraError if there is no type.
 [[nodiscard]] Inferred infer(const Op& op, std::span<const RelationType* const> operands);
 
-/// How many pieces of a group a local aggregation may leave: the greatest number of sites that the tuples of one group
-/// can lie on, however many sites there are.
+/// Upper bound on the pieces of a group that a local aggregation may leave: the most sites that can hold tuples of one
+/// group, for any number of sites.
 [[nodiscard]] Index most_pieces(const RelationType& operand, const Dims& keep);
-/// The layout of tuples that are joined where they are, over the join's key before `Join::keys`, and the reasons why
-/// some pair may not meet.
+/// The layout of tuples joined in place, over the join's key before `Join::keys`, and the reasons why some pairs may be
+/// on different sites.
 [[nodiscard]] Layout joined_layout(const Join& join, const RelationType& left, const RelationType& right,
                                    std::vector<std::string>& problems);
 

@@ -34,13 +34,13 @@ KeySet joined_keys(const Join& join, const KeySet& left, const KeySet& right) {
   return KeySet::of(std::move(keys), left.arity() + rest.size());
 }
 
-/// Whether the holes of joined keys are zero blocks.
+/// True if holes in the joined keys are zero blocks.
 bool joined_holes_are_zero(const Join& join, const KeySet& keys, const RelationType& left, const RelationType& right) {
   if (keys.full()) return true;
   if (!left.holes_are_zero || !right.holes_are_zero || !keeps_zero(join.then)) return false;
   if (zero_annihilates(join.by)) return true;
   if (!keeps_zero(join.by)) return false;
-  // A block without a partner would meet a zero block, of which nothing is known here.
+  // A block without a partner would be joined with a zero block, about which nothing is known here.
   const Dims right_at = right_positions(join, left.keys.arity(), right.keys.arity());
   bool zero = true;
   for_each_below(keys.frontier(), [&](const Key& key) {

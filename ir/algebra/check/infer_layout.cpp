@@ -9,7 +9,7 @@ namespace tdsl::ir::algebra {
 
 Index most_pieces(const RelationType& operand, const Dims& keep) {
   const Layout& layout = *operand.layout;
-  Dims telling;  // the dimensions left out whose values may tell sites apart
+  Dims telling;  // omitted dimensions whose values may distinguish sites
   if (!layout.loose_axes().empty()) {
     telling = without(operand.keys.arity(), keep);
   } else {
@@ -27,7 +27,7 @@ Index most_pieces(const RelationType& operand, const Dims& keep) {
 
 namespace {
 
-/// Whether two cuts give tuples the same coordinate along an axis of both.
+/// True if two cuts give tuples the same coordinate along an axis of both.
 bool same_along(const Cut& a, const Cut& b, int axis) {
   const auto prefix = [&](const Cut& cut) {
     return std::vector<int>(cut.axes.begin(), std::ranges::find(cut.axes, axis));
@@ -56,11 +56,11 @@ Layout joined_layout(const Join& join, const RelationType& left, const RelationT
     const Cut* a = stays.cut_of(axis);
     const Cut* b = moved.cut_of(axis);
     meet = meet && (a == nullptr || b == nullptr || same_along(*a, *b, axis));
-    // Of two cuts that agree so far, the one by more axes is both.
+    // If two cuts agree so far, the one by more axes covers both.
     const Cut* finer = a == nullptr || (b != nullptr && b->axes.size() > a->axes.size()) ? b : a;
     if (finer != nullptr && finer->axes.front() == axis) cuts.push_back(*finer);
   }
-  // One operand's cut goes on with some axis, the other's with another one: no cut says where both are.
+  // If the operands' cuts continue with different axes, no single cut describes both.
   for (int axis = 0; axis < stays.axes(); ++axis) {
     const auto has_axis = [&](const Cut& c) { return position_of(c.axes, axis).has_value(); };
     const bool cut = stays.cut_of(axis) != nullptr || moved.cut_of(axis) != nullptr;

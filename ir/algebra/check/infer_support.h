@@ -8,19 +8,19 @@
 
 #include "ir/algebra/check/infer.h"
 
-// What the inference of several operators has in common. The require functions throw AlgebraError.
+// Common parts of type inference. The require functions throw AlgebraError.
 
 namespace tdsl::ir::algebra {
 
 void require(bool condition, const std::string& message);
-/// Dimensions that exist, each once.
+/// Requires distinct, existing dimensions.
 void require_dims(const Dims& dims, std::size_t arity, std::string_view what);
-/// That only the first `values` key values are mentioned.
+/// Requires that only the first `values` key values are used.
 void require_keys(const KeyFunction& keys, std::size_t values);
 void require_predicate(const Predicate& where, std::size_t values);
 void require_layout(const Layout& layout, std::size_t arity);
 
-/// Keys of results, with a problem for the first that comes twice.
+/// Keys of results; reports a problem for the first duplicate.
 class NewKeys {
  public:
   explicit NewKeys(std::size_t arity) : arity_(arity) {}
@@ -34,13 +34,13 @@ class NewKeys {
   bool twice_ = false;
 };
 [[nodiscard]] KeySet rekeyed(const KeySet& keys, const KeyFunction& f, std::vector<std::string>& problems);
-/// What each dimension of a key becomes in the result of `f`.
+/// The result dimension that each key dimension becomes under `f`.
 [[nodiscard]] std::vector<std::optional<int>> passed(const KeyFunction& f, std::size_t arity);
 
-/// Whether the result's holes are zero blocks, where `before` says whether the operand's are and `by` is applied to its
-/// blocks. Holes that only the new keys make are zero blocks.
+/// True if the result's holes are zero blocks, given that the operand's are (`before`) and that `by` is applied to its
+/// blocks. Holes only in the new keys are zero blocks.
 [[nodiscard]] bool holes_stay_zero(const KeySet& result, const KeySet& operand, bool before, const Kernels& by);
-/// Notes a problem if `by` may not be applied to partial results.
+/// Reports a problem if `by` may not be applied to partial results.
 void require_pieces(const RelationType& type, const Kernels& by, std::vector<std::string>& problems);
 
 [[nodiscard]] Inferred infer_join(const Join& join, const RelationType& left, const RelationType& right);

@@ -10,7 +10,7 @@ namespace tdsl::ir::algebra {
 
 namespace {
 
-/// Comments as blanks, so that places stay.
+/// Replaces comments by blanks, so that positions are unchanged.
 std::string without_comments(std::string_view text) {
   std::string result(text);
   bool quoted = false;

@@ -9,7 +9,7 @@
 
 namespace tdsl::ir::algebra {
 
-/// Reads the parts of an operator in the text form: positions, kernels, layouts, integers over key values.
+/// Parses the parts of an operator in the text form: positions, kernels, layouts, integers over key values.
 class PartParser {
  protected:
   explicit PartParser(std::string_view text) : cursor_(text) {}
@@ -21,14 +21,14 @@ class PartParser {
   Dims dims();
   double number();
   Kernel kernel();
-  /// `relu then scale(2)` behind `word`, or nothing.
+  /// `relu then scale(2)` after `word`, or nothing.
   Kernels kernels(std::string_view word);
-  /// The layout that comes next, if one does.
+  /// The layout at the cursor, if any.
   std::optional<Layout> layout();
   /// With `arity`, `t` is the value after that many key values.
   KeyFunction key_function(std::optional<std::size_t> arity = {});
   Predicate predicate(std::optional<std::size_t> arity = {});
-  /// A predicate behind `where`, or one that always holds.
+  /// A predicate after `where`, or one that always holds.
   Predicate where(std::optional<std::size_t> arity = {});
 
   TextCursor cursor_;

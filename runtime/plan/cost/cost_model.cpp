@@ -12,10 +12,10 @@
 #include "runtime/plan/cost/work_rate.h"
 #include "runtime/plan/row_counts.h"
 
-// Note [Counting in closed form]
-// What a rank needs of an operand is, in every dimension, a list of element intervals (one per owned tile of the label
-// that indexes it), and what it owns is a list likewise. Needed and owned sets are products over dimensions, so volumes
-// are products of measures and what is received is |needed| - |needed and owned|.
+// Note [Counting in closed form] In every dimension, the elements a rank needs of an operand form a list of intervals
+// (one per owned tile of the label that indexes the dimension), and so do the elements it owns. The needed and owned
+// sets are products over dimensions, so volumes are products of measures, and the received volume is |needed| - |needed
+// and owned|.
 
 namespace tdsl::plan {
 
@@ -27,14 +27,13 @@ struct Need {
   std::vector<Intervals> lists;  ///< per dimension, one per tile combination
   Range received;                ///< elements
   Range pieces;
-  double read = 0;  ///< elements read once per super-block, wherever they lie
-  double per_panel =
-      0;         ///< upper bound of elements that are not in memory here and that one panel of one super-block holds
-  Range loaded;  ///< elements of own blocks that are away
+  double read = 0;       ///< elements read once per super-block, local or remote
+  double per_panel = 0;  ///< upper bound of the non-resident elements that one panel of one super-block holds
+  Range loaded;          ///< non-resident elements of own blocks
   bool exact = true;
 };
 
-/// Super-blocks that fetch the access again: those along output dimensions whose label it does not mention.
+/// Super-blocks that fetch the access again: those along output dimensions whose label the access does not use.
 Index repeats(const RankView& v, const Access& access) {
   Index n = 1;
   for (int d = 0; d < v.op.out_rank(); ++d) {
@@ -61,7 +60,7 @@ Index cut_count(const Intervals& list, const Tiling& tiling) {
     for (const Interval& i : list) n += intersect(i, {0, tiling.extent()}).empty() ? 0 : 1;
     return n;
   }
-  Interval tile;  // the last one that was met: the next interval often lies in it, too
+  Interval tile;  // the last tile found: the next interval often falls into it too
   for (const Interval& i : list) {
     if (!i.empty() && i.lo >= tile.lo && i.hi <= tile.hi) {
       ++n;
@@ -79,8 +78,8 @@ bool only(const DimAccess& dim, int label) {
          dim.terms[0].label == label;
 }
 
-/// Whether boxes stay for later panels: they go with their panel only if every reduce label with several panels is
-/// alone in some subscript, the same one in all accesses to the tensor.
+/// True if boxes are kept for later panels. They are freed with their panel only if every reduce label with several
+/// panels is the sole label of some subscript, the same one in all accesses to the tensor.
 bool kept_over_panels(const Op& op, const OpPlan& plan, const Access& access, const TensorLookup& tensors) {
   const bool sized = tensors(access.tensor).desc.sized();  // panels may share a block
   for (std::size_t k = 0; k < op.reduce.size(); ++k) {
@@ -97,7 +96,7 @@ bool kept_over_panels(const Op& op, const OpPlan& plan, const Access& access, co
   return false;
 }
 
-/// Upper bound of the elements of one operand dimension that are held at once; of whole tiles if they are given.
+/// Upper bound of the elements of one operand dimension held at once; whole tiles if `whole` is given.
 double longest_need(const RankView& v, const DimAccess& dim, bool kept, const Tiling* whole) {
   double least = 9e18;
   if (dim.whole || dim.divisor != 1 || dim.terms.size() != 1) return least;
@@ -172,8 +171,9 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
     pieces_all *= static_cast<double>(cut_count(list, where.tiling(d)));
     pieces_own *= static_cast<double>(cut_count(owned_parts, where.tiling(d)));
     disjoint = disjoint && equal_or_disjoint(list, {});
-    // Tiles of different super-blocks may need the very same interval: i + a for (i, a) = (2, 1) and (3, 0).
-    // So may whole blocks, and what the border leaves of neighbourhoods: of i + {0, 1} for i = -1 and 0 one element.
+    // Tiles of different super-blocks may need exactly the same interval: i + a for (i, a) = (2, 1) and (3, 0). The
+    // same holds for whole blocks and for neighbourhoods clipped at the border: i + {0, 1} for i = -1 and 0 is one
+    // element.
     const bool cut_alike =
         dim.offset.size() > 1 && dim.terms.size() == 1 && list.size() < v.label[idx(dim.terms.front().label)].size();
     if (v.super_blocks > 1 && (dim.terms.size() > 1 || dim.divisor > 1 || sized || cut_alike)) disjoint = false;
@@ -214,7 +214,7 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
   return need;
 }
 
-/// What two accesses to one tensor fetch once instead of twice.
+/// Elements that two accesses to one tensor share and fetch once.
 double shared_elements(const Need& a, const Need& b, const PlacedTensor& tensor, Index rank, bool& exact) {
   double all = 1, own = 1;
   std::vector<Intervals> shared;
@@ -233,7 +233,7 @@ double shared_elements(const Need& a, const Need& b, const PlacedTensor& tensor,
   return all - (by_table ? measure_owned(tensor.distribution, rank, shared) : own);
 }
 
-/// What two accesses to one tensor load once instead of twice.
+/// Elements that two accesses to one tensor share and load from storage once.
 double shared_away(const Need& a, const Need& b, const PlacedTensor& tensor, Index rank) {
   double away = 1;
   for (std::size_t d = 0; d < a.lists.size(); ++d) {
@@ -245,7 +245,7 @@ double shared_away(const Need& a, const Need& b, const PlacedTensor& tensor, Ind
   return away;
 }
 
-/// Own pieces of one tensor that are away: each once per super-block, whichever accesses touch it.
+/// Own non-resident pieces of one tensor: each is loaded once per super-block, whichever accesses use it.
 Range loaded_elements(const std::vector<Need>& needs, const RankView& v, const PlacedTensor& tensor, Index rank) {
   Range loaded;
   if (tensor.housing.home == Home::kMemory) return loaded;
@@ -264,12 +264,12 @@ Range loaded_elements(const std::vector<Need>& needs, const RankView& v, const P
   return loaded;
 }
 
-/// Adds what is received; returns the bytes of operands read once per super-block, wherever they lie.
+/// Adds received elements; returns the bytes of operands read once per super-block, local or remote.
 double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Index rank) {
   double read = 0;
   std::map<TensorId, std::vector<Need>> by_tensor;
   for (const Access& access : v.op.reads) {
-    // The same subscripts again ask for the same pieces.
+    // Identical subscripts request the same pieces.
     const auto first = std::find_if(v.op.reads.begin(), v.op.reads.end(), [&](const Access& a) {
       return a.tensor == access.tensor && a.dims == access.dims;
     });
@@ -296,8 +296,8 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
       if (exact) {
         received = {std::max(0.0, received.lo - once), received.hi - once};
       } else if (once > 0) {
-        // Shared within a super-block only, or in pieces cut differently: each access alone is the least that is
-        // certain.
+        // Shared within a super-block only, or in pieces cut differently: the largest single access is the guaranteed
+        // minimum.
         received.lo = std::max(needs[0].received.lo, needs[1].received.lo);
       }
       if (once > 0) pieces.lo = 0;
@@ -314,7 +314,7 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
                                           {received.lo, received.hi, received.hi}, static_cast<double>(v.super_blocks));
     cost.bytes_received += {came.lo, came.hi};
     cost.bytes_expected += came.expected;
-    const double blocks = loaded.hi > 0 ? panel : std::min(panel, pieces.hi);  // at once
+    const double blocks = loaded.hi > 0 ? panel : std::min(panel, pieces.hi);  // held at once
     const Estimate step = bytes_of_blocks(tensor.desc, tensor.distribution, {0, blocks, blocks}, {0, panel, panel});
     cost.step_bytes += {0, step.expected, step.hi};
   }
@@ -328,7 +328,7 @@ double flops_in(const RankView& v, const VisitedRows& visited) {
   return visited.flops(rows, points / static_cast<double>(total(rows)));
 }
 
-/// What a rank does of an operation whose tiles lie by a table: exactly, tile by tile. Returns what add_reads does.
+/// A rank's cost for an operation placed by an owner table: exact, tile by tile. Returns the same as add_reads.
 double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
   double panels = 1, owned = 0, tiles = 0, tasks = 0, flops = 0;
   const VisitedRows visited(op, tensors);
@@ -349,7 +349,7 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   cost.tasks = {tasks, tasks};
   cost.flops = {flops, flops};
   const Wanted wanted = wanted_by(op, plan, tensors, rank);
-  // Where tiles lie by a table, what is loaded is not counted piece by piece: at most everything.
+  // With owner tables, loads are not counted piece by piece: the upper bound is the whole operand.
   const auto is_away = [&](TensorId id) { return id >= 0 && tensors(id).housing.home != Home::kMemory; };
   if (std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& access) { return is_away(access.tensor); }) ||
       is_away(op.base)) {
@@ -387,8 +387,7 @@ double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const Tens
   return wanted.read_bytes;
 }
 
-/// Bytes of a tensor with the shape of the results, in the blocks that a rank works on in one super-block and that are
-/// away.
+/// Bytes of the non-resident blocks that a rank works on in one super-block, for a tensor shaped like the results.
 double away_in_super_block(const RankView& v, const Distribution& where, const Housing& housing, Index element_bytes,
                            Index rank) {
   auto bytes = static_cast<double>(element_bytes);
@@ -400,7 +399,7 @@ double away_in_super_block(const RankView& v, const Distribution& where, const H
   return bytes;
 }
 
-/// What goes to disk of the results, and comes from there of the base.
+/// Disk traffic of results (written) and of the base (read).
 void add_homes(Cost& cost, const RankView& v, const TensorLookup& tensors, Index rank) {
   const Distribution& space = v.plan.space;
   const Housing& housing = v.plan.housing;
@@ -423,7 +422,7 @@ void add_homes(Cost& cost, const RankView& v, const TensorLookup& tensors, Index
   cost.step_bytes += Estimate::exactly(step);
 }
 
-/// The same where they are a product of intervals.
+/// The cost where owned tiles are a product of intervals.
 double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
   const RankView v = view_of(op, plan, rank);
   double owned = 1, tiles = 1, hit = 1;
@@ -450,7 +449,7 @@ double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLoo
   if (!v.works) return 0;
   double flops = flops_in(v, VisitedRows(op, tensors));
   if (op.op_class == OpClass::kLoad && plan.housing.home == Home::kFile && op.out_rank() > 0 && tiles > 0) {
-    // What stays in its file has no tasks.
+    // A tensor that stays in its file has no tasks.
     const auto rows = static_cast<double>(v.owned_out[0].size());
     const double loaded = std::min(rows, static_cast<double>(plan.housing.resident_tiles));
     cost.tasks = {tiles / rows * loaded, tiles / rows * loaded};
@@ -461,7 +460,7 @@ double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLoo
   return add_reads(cost, v, tensors, rank);
 }
 
-/// A later panel makes a sized block anew, beside what it is so far.
+/// A later panel rebuilds a sized block while the previous version is still held.
 double doubled_blocks(const Op& op, const OpPlan& plan) {
   bool again = false;
   for (std::size_t k = 0; k < op.reduce.size(); ++k) again = again || panel_count(op, plan, k) > 1;
@@ -476,7 +475,7 @@ double doubled_blocks(const Op& op, const OpPlan& plan) {
   return bytes;
 }
 
-/// The longest boxes of operands that the view's tasks may have to copy together.
+/// The largest operand boxes that the view's tasks may have to assemble.
 double assembled_in(const RankView& v, const TensorLookup& tensors) {
   double bytes = 0;
   for (std::size_t a = 0; a < v.op.reads.size(); ++a) {
@@ -501,7 +500,7 @@ double assembled_in(const RankView& v, const TensorLookup& tensors) {
   return v.works ? bytes + doubled_blocks(v.op, v.plan) : 0;
 }
 
-/// What a rank writes to a file in C order. Of what is compressed it is not known in how many pieces.
+/// The pieces a rank writes to a file in C order. For compressed tensors the number of pieces is unknown.
 void add_writes(Cost& cost, const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
   if (!op.in_rows) return;
   const TensorDesc& tensor = tensors(op.reads.front().tensor).desc;
@@ -542,7 +541,7 @@ Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Inde
 
 Range messages_of(const Cost& cost) {
   constexpr double kMessageBytes = 1 << 30;
-  // Sized blocks may be absent, all of them.
+  // All sized blocks may be absent.
   return {cost.boxes.lo > 0 && cost.bytes_received.lo > 0 ? 1.0 : 0.0,
           cost.boxes.hi + 2 * std::floor(cost.bytes_received.hi / kMessageBytes)};
 }

@@ -6,12 +6,12 @@
 #include "runtime/plan/op_plan.h"
 #include "runtime/plan/planner.h"
 
-// Predictions in closed form over distributions. Nothing here calls the enumerator (steps.h) or Distribution's owner
-// map: the run's counters and these figures share no code.
+// Cost predictions in closed form over distributions. Nothing here calls the enumerator (steps.h) or Distribution's
+// owner map, so predictions and the run's counters share no code.
 
 namespace tdsl::plan {
 
-/// A figure known exactly (lo == hi) or within bounds (data-dependent parts).
+/// A figure known exactly (lo == hi) or bounded (data-dependent).
 struct Range {
   double lo = 0;
   double hi = 0;
@@ -22,48 +22,48 @@ struct Range {
   }
 };
 
-/// What one rank does for one planned operation.
+/// Work and traffic of one rank for one planned operation.
 struct Cost {
   Range received_elements;
-  Range boxes;  ///< pieces asked for
+  Range boxes;  ///< requested pieces
   Range bytes_received;
-  double bytes_expected = 0;  ///< of them
+  double bytes_expected = 0;  ///< expected value of the received bytes
   Range flops;
   Range tasks;
-  Estimate step_bytes;         ///< remote boxes held at once by one step, those kept for later panels included
+  Estimate step_bytes;         ///< remote boxes held at once by one step, including those kept for later panels
   Range output_bytes;          ///< owned output
-  double output_expected = 0;  ///< of it
-  Range disk_read;             ///< bytes of own pieces that are away
-  Range disk_written;          ///< bytes of own output blocks that go to disk
-  Range writes;                ///< pieces that go to a file in C order
-  double file_bytes = 0;       ///< of them
-  double away_bytes = 0;  ///< most of one super-block's output blocks, of those that go away when they are complete
+  double output_expected = 0;  ///< expected value of output_bytes
+  Range disk_read;             ///< bytes of own non-resident pieces
+  Range disk_written;          ///< bytes of own output blocks written to disk
+  Range writes;                ///< pieces written to a file in C order
+  double file_bytes = 0;       ///< bytes of these pieces
+  double away_bytes = 0;  ///< largest total, over super-blocks, of output blocks that are written out once complete
   Range seconds;          ///< predicted
 };
 
-/// Messages that bring the boxes: one each, but small ones may share, and a message carries no more than 1 GiB.
+/// Messages that carry the boxes: one each, but small boxes may share a message, and a message carries at most 1 GiB.
 [[nodiscard]] Range messages_of(const Cost& cost);
 
 /// Exact cost of the planned operation for one rank.
 [[nodiscard]] Cost cost_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank,
                            const Machine& machine, int threads);
 
-/// Upper bound of the bytes that one task copies together because an operand lies in several blocks or pieces.
+/// Upper bound of the bytes one task copies to assemble operands that span several blocks or pieces.
 [[nodiscard]] double assembled_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank);
 
-/// The ranks that stand for all `ranks`: beyond `most` an even spread that includes the first and the last.
+/// Ranks sampled for pricing: all, or if there are more than `most`, an even spread including the first and the last.
 [[nodiscard]] std::vector<Index> rank_sample(Index ranks, Index most = kSampledRanks);
-/// With those that may be alone with the work: at both ends of a grid that has a home, or with the most tiles of a
-/// table.
+/// Also includes ranks that may do all the work alone: both ends of a grid with a home rank, or the ranks with the most
+/// tiles of an owner table.
 [[nodiscard]] std::vector<Index> rank_sample(const Distribution& space, Index most = kSampledRanks);
 
-/// Over the ranks that stand for all: maxima and means.
+/// Maxima and means over the sampled ranks.
 struct CostSummary {
   double max_bytes = 0, mean_bytes = 0;
   double max_flops = 0, mean_flops = 0;
   double max_step = 0, expected_step = 0;
   double max_seconds = 0;
-  double max_writes = 0, file_bytes = 0;  ///< of the rank with the most pieces to write
+  double max_writes = 0, file_bytes = 0;  ///< of the rank that writes the most pieces
 };
 [[nodiscard]] CostSummary summarise(const Op& op, const OpPlan& plan, const TensorLookup& tensors,
                                     const Machine& machine, int threads, Index most = kSampledRanks);

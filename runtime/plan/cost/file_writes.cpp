@@ -9,7 +9,7 @@ namespace tdsl::plan {
 
 namespace {
 
-/// The last dimension that is cut: behind it a tile has all of the tensor, so that its elements along it are one piece.
+/// The last cut dimension: a tile covers all later dimensions completely, so its elements along it are contiguous.
 int last_cut(const Distribution& tiles) {
   int d = tiles.rank() - 1;
   while (d > 0 && tiles.tiling(d).tiles() <= 1) --d;

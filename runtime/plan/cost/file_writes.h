@@ -4,9 +4,10 @@
 
 namespace tdsl::plan {
 
-/// In how many pieces a rank's tiles lie in a file in C order, each tile by itself. In closed form.
+/// Number of contiguous pieces that a rank's tiles occupy in a file in C order, each tile counted separately. In closed
+/// form.
 [[nodiscard]] double file_writes(const Distribution& tiles, Index rank);
-/// Of the rank with the most, among those that stand for all.
+/// The largest such number over the sampled ranks.
 [[nodiscard]] double most_file_writes(const Distribution& tiles, Index sample);
 
 }  // namespace tdsl::plan

@@ -28,7 +28,8 @@ LastUses last_uses(const std::vector<std::shared_ptr<const PlannedOp>>& segment,
 }
 
 bool reads_where_it_writes(const Op& op, const Access& access) {
-  // A reduction comes to an element once for every value of its reduce labels, and still reads what it has overwritten.
+  // A reduction visits an element once per value of its reduce labels, so it would read elements it has already
+  // overwritten.
   if (!op.reduce.empty() || access.dims.size() != op.out.size()) return false;
   for (std::size_t d = 0; d < op.out.size(); ++d) {
     const OutSubscript& out = op.out[d];
@@ -44,7 +45,7 @@ bool reads_where_it_writes(const Op& op, const Access& access) {
 bool updates_in_place(const Op& op, const OpPlan& plan) {
   Index panels = 1;
   for (const Tiling& reduced : plan.reduce) panels *= std::max<Index>(reduced.tiles(), 1);
-  if (!op.outputs.empty() && op.outputs.front().sized()) return false;  // old and new blocks are there at once
+  if (!op.outputs.empty() && op.outputs.front().sized()) return false;  // old and new blocks coexist
   return op.base >= 0 && std::all_of(op.reads.begin(), op.reads.end(), [&](const Access& access) {
            return access.tensor != op.base || (panels == 1 && reads_where_it_writes(op, access));
          });

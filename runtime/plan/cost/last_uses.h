@@ -8,30 +8,29 @@
 
 namespace tdsl::plan {
 
-/// Where the lives of dropped tensors end within a segment.
+/// The operations at which dropped tensors die within a segment.
 struct LastUses {
-  std::vector<std::vector<TensorId>> after;  ///< per planned operation: tensors that it is the last to mention
-  std::vector<TensorId> unused;              ///< mentioned by none of them
+  std::vector<std::vector<TensorId>> after;  ///< per planned operation: tensors whose last use it is
+  std::vector<TensorId> unused;              ///< used by none of them
 };
-/// `dropped`: tensors that lost their last name by the end of the segment; the order is kept.
+/// `dropped`: tensors that lost their last name by the end of the segment; their order is preserved.
 [[nodiscard]] LastUses last_uses(const std::vector<std::shared_ptr<const PlannedOp>>& segment,
                                  const std::vector<TensorId>& dropped);
 
-/// The access reads exactly the element the operation writes, and nothing reads it after it is written.
+/// True if the access reads exactly the element the operation writes and no later read uses that element.
 [[nodiscard]] bool reads_where_it_writes(const Op& op, const Access& access);
-/// Nothing but the task of the same tile reads a block of the base, element by element: the last operation to need the
-/// base overwrites it.
+/// True if each block of the base is read only by the task of the same tile, element by element: the last operation to
+/// use the base overwrites it.
 [[nodiscard]] bool updates_in_place(const Op& op, const OpPlan& plan);
 
-/// Bytes of blocks that one rank holds while operations run one after the other: what it owns of live tensors, and the
-/// widest step of the running operation.
+/// Bytes of the blocks that one rank holds while operations run one after the other: its blocks of live tensors plus
+/// the largest step of the running operation.
 class ResidentBytes {
  public:
   explicit ResidentBytes(Index rank) : rank_(rank) {}
-  /// The operation runs; `step_bytes` is the largest footprint of one of its steps; then `dead` are freed. Returns what
-  /// was held at most meanwhile.
+  /// Runs the operation, whose steps hold up to `step_bytes`, then frees `dead`. Returns the peak.
   double run(const PlannedOp& op, double step_bytes, const std::vector<TensorId>& dead);
-  /// So many bytes of a tensor are there from now on.
+  /// Adds `bytes` of a tensor that stay allocated from now on.
   void hold(TensorId id, double bytes);
   void free(TensorId id);
   [[nodiscard]] Index rank() const { return rank_; }

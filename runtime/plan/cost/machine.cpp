@@ -80,7 +80,7 @@ std::string machine_text(const Machine& machine) {
   std::string text =
       "# Constants of this machine for choosing plans: seconds, bytes and floating-point operations per second.\n";
   for (const auto& [name, member] : kConstants) {
-    if (machine.*member == 0) continue;  // as between nodes, or nothing
+    if (machine.*member == 0) continue;  // zero: the value between nodes applies
     std::array<char, 32> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), machine.*member).ptr;
     text += std::string(name) + " = " + std::string(digits.data(), end) + "\n";

@@ -8,7 +8,7 @@ namespace {
 
 using Lists = std::vector<Intervals>;
 
-/// Adds a member's intervals to those of all, dimension by dimension.
+/// Adds a member's intervals to the union, dimension by dimension.
 void unite(Lists& all, const Lists& more) {
   all.resize(more.size());
   for (std::size_t d = 0; d < more.size(); ++d) {
@@ -30,7 +30,7 @@ Lists common_lists(const Lists& a, const Lists& b) {
   return both;
 }
 
-/// What is needed and nobody here owns.
+/// Elements needed but not owned by any member.
 double lacking(const std::vector<Lists>& needs, const Lists& own, bool owned) {
   const auto outside = [&](const Lists& need) {
     return volume_of(need) - (owned ? volume_of(common_lists(need, own)) : 0);
@@ -79,7 +79,7 @@ using counting::Intervals;
 
 namespace {
 
-/// A rank's needs of a tensor, one per different access, and what it owns.
+/// A rank's needs of a tensor, one per distinct access, and its owned elements.
 counting::Member member_of(const counting::RankView& v, const PlacedTensor& tensor, TensorId id, Index rank) {
   counting::Member member;
   const Distribution& where = tensor.distribution;
@@ -110,7 +110,7 @@ Traffic traffic_of(const Op& op, const OpPlan& plan, const TensorLookup& tensors
   const Index first = rank / plan.ranks_per_node * plan.ranks_per_node;
   std::vector<counting::RankView> views;
   for (Index r = first; r < first + plan.ranks_per_node; ++r) views.push_back(counting::view_of(op, plan, r));
-  double once = 0;  // bytes that the rank lacks
+  double once = 0;  // bytes missing on the rank
   std::vector<TensorId> seen;
   for (const Access& access : op.reads) {
     if (std::find(seen.begin(), seen.end(), access.tensor) != seen.end()) continue;

@@ -6,27 +6,26 @@
 #include "runtime/plan/cost/machine.h"
 #include "runtime/plan/cost/rank_view.h"
 
-// Bytes that enter a node: a box that several of its ranks need comes once (steps/tree.h). The ranks of a node are a
-// box of a layout's coordinates, so what they need and own together is a product over dimensions, as it is for one
-// rank.
+// Bytes that enter a node: a box that several of its ranks need enters once (steps/tree.h). The ranks of a node form a
+// box of the layout's coordinates, so their needed and owned sets are products over dimensions, as for a single rank.
 
 namespace tdsl::plan::counting {
 
-/// What one rank of a node needs and owns of a tensor, as intervals per dimension.
+/// The needed and owned elements of one rank of a node for one tensor, as intervals per dimension.
 struct Member {
-  std::vector<std::vector<Intervals>> needs;  ///< one entry per access; empty: it needs nothing
+  std::vector<std::vector<Intervals>> needs;  ///< one entry per access; empty: needs nothing
   std::vector<Intervals> own;
   bool owns = true;
 };
 
-/// Elements that come from other nodes.
+/// Elements received from other nodes.
 struct Entering {
   double all = 0;
-  std::vector<double> by;  ///< the part that each member fetches itself: in proportion to what it needs of it
+  std::vector<double> by;  ///< share that each member fetches itself, in proportion to its needs
 };
 
-/// `share_copy(a, b)`: whether two members read from the same copy. Needs of more than two accesses count each by
-/// itself.
+/// `share_copy(a, b)`: whether two members read from the same copy. Needs of more than two accesses are counted
+/// separately.
 [[nodiscard]] Entering entering(const std::vector<Member>& node,
                                 const std::function<bool(std::size_t, std::size_t)>& share_copy);
 

@@ -18,7 +18,8 @@ Index total(const Intervals& list) {
 void tidy(Intervals& list) {
   const auto before = [](const Interval& a, const Interval& b) { return a.lo != b.lo ? a.lo < b.lo : a.hi < b.hi; };
   std::erase_if(list, [](const Interval& i) { return i.empty(); });
-  if (!std::is_sorted(list.begin(), list.end(), before)) std::sort(list.begin(), list.end(), before);  // most are
+  if (!std::is_sorted(list.begin(), list.end(), before))
+    std::sort(list.begin(), list.end(), before);  // usually already sorted
   list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
@@ -60,7 +61,7 @@ bool equal_or_disjoint(const Intervals& a, const Intervals& b) {
              return y.lo < x.hi || y.empty();
            }) == list.end();
   };
-  if (b.empty() && apart(a)) return true;  // most lists are in order
+  if (b.empty() && apart(a)) return true;  // most lists are sorted
   Intervals both = a;
   both.insert(both.end(), b.begin(), b.end());
   tidy(both);
@@ -72,11 +73,11 @@ bool equal_or_disjoint(const Intervals& a, const Intervals& b) {
 
 namespace {
 
-/// The rank's number, counted from the first of the grid.
+/// The rank number relative to the grid's first rank.
 Index in_grid(const Distribution& x, Index rank) { return ((rank - x.home()) % x.ranks() + x.ranks()) % x.ranks(); }
 
-/// The grid coordinate whose digits along the axes are those of the rank's number; nothing where the axes are no digits
-/// of one number.
+/// The grid coordinate whose digits along the axes are those of the rank number; nothing if the axes are not digits of
+/// one number.
 std::optional<Index> coordinate_of(const std::vector<GridAxis>& axes, Index offset) {
   Index coordinate = 0, size = 1, reach = 1;
   for (const GridAxis& axis : axes) {
@@ -117,7 +118,7 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
   };
   const Index p = x.ranks();
   switch (x.kind()) {
-    case Distribution::Kind::kTable:  // no product: tile_pieces.h
+    case Distribution::Kind::kTable:  // not a product: tile_pieces.h
     case Distribution::Kind::kReplicated: add(0, tiles); return list;
     case Distribution::Kind::kColumnMap: {
       const Index columns = x.columns().columns;
@@ -143,7 +144,7 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
   const GridDim& dim = x.grid_dims()[idx(d)];
   Index size = 1;
   for (const GridAxis& axis : dim.axes) size *= axis.size;
-  if (const std::optional<Index> mine = coordinate_of(dim.axes, offset)) {  // every `size` th run of q tiles
+  if (const std::optional<Index> mine = coordinate_of(dim.axes, offset)) {  // every `size`-th run of q tiles
     const Index first = ((*mine - dim.shift) % size + size) % size;
     list.reserve(static_cast<std::size_t>(tiles / size + 1));
     for (Index start = first * dim.q; start < tiles; start += size * dim.q) add(start, start + dim.q);
@@ -159,7 +160,7 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
 }
 
 Interval preimage(const OutSubscript& s, Interval elements) {
-  // Labels l with coefficient * l + constant in the interval, by rounding inwards.
+  // Labels l with coefficient * l + constant in the interval, rounding inwards.
   const auto down = [](Index a, Index b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
   const Index lo = elements.lo - s.constant;
   const Index hi = elements.hi - 1 - s.constant;
@@ -170,7 +171,7 @@ Interval preimage(const OutSubscript& s, Interval elements) {
 
 namespace {
 
-/// The view of tiles whose elements are a product of these lists, per output dimension.
+/// The view of tiles whose elements are a product of these lists, one per output dimension.
 RankView view_of_product(const Op& op, const OpPlan& plan, std::vector<Intervals> owned_out) {
   RankView v{op, plan, std::move(owned_out), std::vector<Intervals>(op.labels.size()), {}, {}, true, true, 1, {}};
   std::vector<bool> bound(op.labels.size(), false);
@@ -297,7 +298,7 @@ Intervals touched(const RankView& v, const DimAccess& dim, Index extent) {
 Intervals whole_tiles(const Intervals& list, const Tiling& tiling) {
   Intervals tiles;
   Index next = 0;
-  for (const Interval& i : list) {  // tidy: in order of their beginnings, but not of their ends
+  for (const Interval& i : list) {  // tidy: sorted by begin, not by end
     const Interval met = tiling.tiles_meeting(i);
     for (Index t = std::max(met.lo, next); t < met.hi; ++t) tiles.push_back(tiling.tile(t));
     next = std::max(next, met.hi);

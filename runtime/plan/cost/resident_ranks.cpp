@@ -24,7 +24,7 @@ bool follows(const std::vector<ResidentBytes>& followed, Index rank) {
 
 ResidentRanks::ResidentRanks(Index ranks) : spread_(rank_sample(ranks)), followed_(spread_.begin(), spread_.end()) {}
 
-/// With all that lives.
+/// A new ResidentBytes that already holds all live tensors.
 ResidentBytes ResidentRanks::resident(Index rank) const {
   ResidentBytes bytes(rank);
   for (const auto& [id, tensor] : live_) {

@@ -9,21 +9,21 @@
 
 namespace tdsl::plan {
 
-/// ResidentBytes of the ranks that stand for all (cost_model.h, rank_sample): of many ranks a spread, and those that
-/// may be alone with an operation's work, or with a tensor as long as it lives.
+/// ResidentBytes of the sampled ranks (cost_model.h, rank_sample): a spread of all ranks, plus those that may do an
+/// operation's work alone, or own a tensor alone as long as it is live.
 class ResidentRanks {
  public:
-  ResidentRanks() = default;  ///< follows nobody
+  ResidentRanks() = default;  ///< tracks no rank
   explicit ResidentRanks(Index ranks);
 
   [[nodiscard]] bool empty() const { return spread_.empty(); }
-  /// Those that are followed now, in ascending order.
+  /// The ranks tracked now, in ascending order.
   [[nodiscard]] const std::vector<ResidentBytes>& followed() const { return followed_; }
-  /// Calls f for these and for those that may be alone with what lies so.
+  /// Calls f for these ranks and for those that may be the sole owners under the given distributions.
   void for_each(const std::vector<const Distribution*>& spaces,
                 const std::function<void(const ResidentBytes&)>& f) const;
-  /// The operation runs, with steps of these bytes on a rank; then `dead` are freed. Returns the rank that held most
-  /// meanwhile, and how much.
+  /// Runs the operation with these step bytes per rank, then frees `dead`. Returns the rank with the highest peak, and
+  /// that peak.
   struct Most {
     double held = 0;
     double step = 0;
@@ -36,8 +36,8 @@ class ResidentRanks {
     Distribution where;
     Housing housing;
     Index element_bytes = 0;
-    std::shared_ptr<const TensorDesc> desc;  ///< of a sized one, or one with blocks away; null of others
-    std::vector<Index> alone;                ///< ranks that are followed because of it
+    std::shared_ptr<const TensorDesc> desc;  ///< null unless the tensor is sized or has non-resident blocks
+    std::vector<Index> alone;                ///< ranks tracked because of it
   };
   [[nodiscard]] ResidentBytes resident(Index rank) const;
   void follow(const Distribution& space, std::vector<Index>& alone);
@@ -46,7 +46,7 @@ class ResidentRanks {
 
   std::vector<Index> spread_;
   std::vector<ResidentBytes> followed_;
-  std::map<Index, int> reasons_;  ///< to follow ranks beyond the spread
+  std::map<Index, int> reasons_;  ///< reference counts of ranks tracked beyond the spread
   std::map<TensorId, Live> live_;
 };
 

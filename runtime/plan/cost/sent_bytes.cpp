@@ -10,13 +10,13 @@
 
 #include "runtime/plan/cost/tile_pieces.h"
 
-// Note [Counting what is sent]
-// Along one dimension of an operand, every piece (a touched interval inside one tile) has a set of ranks that want it
-// and a set of ranks that own its tile. Few such pairs of sets differ: pieces with equal ones are a class with a
-// length. Boxes are products of pieces, so their classes are products of classes: who wants the box and who owns it are
-// intersections. Of an operand with copies only this rank's fibre is looked at: nothing goes from one to another. Of
-// sized blocks that are sent their number and their elements are counted, which bound the bytes. Where the operation or
-// an operand lies by a table there are no products: the pieces of all ranks are listed, if tasks are not too many.
+// Note [Counting sent bytes] Along one operand dimension, every piece (an accessed interval inside one tile) has a set
+// of ranks that request it and a set of ranks that own its tile. Only a few such pairs of sets are distinct: pieces
+// with equal pairs form a class with a length. Boxes are products of pieces, so their classes are products of classes:
+// the requesters and owners of a box are intersections. For an operand with copies only this rank's fibre matters:
+// fibres exchange nothing. For sized blocks the number of sent blocks and their elements are counted, which bounds the
+// bytes. If the operation or an operand is placed by an owner table there are no products: the pieces of all ranks are
+// listed, unless there are too many tasks.
 
 namespace tdsl::plan {
 
@@ -54,11 +54,11 @@ class Ranks {
   std::vector<std::uint64_t> words_;
 };
 
-/// Pieces of a dimension that the same ranks want and own.
+/// Pieces of a dimension with the same requesters and owners.
 using Classes = std::map<std::pair<Ranks, Ranks>, double>;
 
-/// Copies that a rank sends in a tree that `count` ranks hang in beside its root: of them `before` come between the
-/// root and this rank, going up from the root and round.
+/// Copies that a rank sends in a tree with `count` ranks below the root; `before` of them are between the root and this
+/// rank in ascending cyclic order.
 Index copies(Index count, bool is_root, Index before) {
   constexpr Index kDirect = 4;
   if (count < kDirect) return is_root ? count : 0;
@@ -68,10 +68,10 @@ Index copies(Index count, bool is_root, Index before) {
   return sent;
 }
 
-/// Of boxes: how many, or their elements.
+/// Number of boxes, or of their elements.
 struct Carried {
   double sent = 0;
-  double most_copies = 1;  ///< of one box
+  double most_copies = 1;  ///< of a single box
   double from_other_nodes = 0;
 };
 struct CarriedBytes {
@@ -79,7 +79,7 @@ struct CarriedBytes {
   Range from_other_nodes;
 };
 
-/// More tasks are not listed.
+/// Limit on listed tasks.
 constexpr double kListedTasks = 1 << 20;
 
 class Carrier {
@@ -92,7 +92,7 @@ class Carrier {
         p_(plan.space.ranks()),
         per_node_(plan.ranks_per_node > 1 ? plan.ranks_per_node : p_) {}
 
-  /// Nothing where boxes are no products, or meet in different steps.
+  /// Nothing if boxes are not products, or are fetched in different steps.
   [[nodiscard]] std::optional<CarriedBytes> bytes() {
     const auto by_table = [](const Distribution& where) { return where.kind() == Distribution::Kind::kTable; };
     bool tables = by_table(plan_.space);
@@ -123,7 +123,7 @@ class Carrier {
     return {piece.tensor, piece.block, std::move(bounds), piece.super_block, piece.panel};
   }
 
-  /// The groups in which this rank is, or whose piece it owns.
+  /// The groups that include this rank or whose piece it owns.
   [[nodiscard]] std::optional<CarriedBytes> listed_bytes() const {
     std::map<TensorId, std::vector<OwnTiles>> tiles;  // per tensor and rank
     for (const Access& access : op_.reads) {
@@ -172,7 +172,7 @@ class Carrier {
     return sum;
   }
 
-  /// Of a piece that is one block's.
+  /// Bytes of a piece within one block.
   [[nodiscard]] Range bytes_of(const WantedPiece& piece) const {
     const TensorDesc& tensor = tensors_(piece.tensor).desc;
     if (!tensor.sized()) return {piece.bytes, piece.bytes};
@@ -204,8 +204,8 @@ class Carrier {
     return std::any_of(op_.reduce.begin(), op_.reduce.end(),
                        [label](const ReduceLabel& r) { return r.label == label; });
   }
-  /// Every label in one dimension at most, and those summed over alone in theirs: then a piece is wanted in one panel
-  /// only.
+  /// True if every label occurs in at most one dimension and reduce labels are the sole label of theirs: then a piece
+  /// is requested in one panel only.
   [[nodiscard]] bool simple(const Access& access) const {
     std::vector<int> uses(op_.labels.size(), 0);
     for (const DimAccess& dim : access.dims) {
@@ -219,7 +219,7 @@ class Carrier {
     return true;
   }
 
-  /// Panels may share a block: ranks that want it meet in different steps.
+  /// False if panels may share a block: its requesters fetch it in different steps.
   [[nodiscard]] bool in_one_step(const Access& access) const {
     for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
       if (panel_count(op_, plan_, k) > 1 &&
@@ -233,7 +233,7 @@ class Carrier {
     return true;
   }
 
-  /// False when they cannot be told.
+  /// Returns false if the bytes cannot be determined.
   [[nodiscard]] bool add_bytes(const Access& access, CarriedBytes& sum) const {
     const PlacedTensor& tensor = tensors_(access.tensor);
     const Distribution& where = tensor.distribution;
@@ -266,7 +266,7 @@ class Carrier {
     return true;
   }
 
-  /// Their lengths, or how many they are.
+  /// Lengths of the classes, or numbers of pieces.
   [[nodiscard]] std::optional<Classes> classes_of(const DimAccess& dim, const PlacedTensor& tensor, int d,
                                                   bool count) const {
     const Distribution& where = tensor.distribution;
@@ -296,7 +296,7 @@ class Carrier {
     return classes;
   }
 
-  /// False when a box has not exactly one owner.
+  /// Returns false if a box does not have exactly one owner.
   [[nodiscard]] bool add_boxes(const std::vector<Classes>& dims, std::size_t d, const Ranks& wanting,
                                const Ranks& owning, double volume, Carried& elements) const {
     const Index wanted = wanting.count();
@@ -318,14 +318,14 @@ class Carrier {
     return true;
   }
 
-  /// What this rank does with a box that it owns or wants.
+  /// This rank's part in sending a box that it owns or requests.
   struct Place {
     Index sent = 0;       ///< copies
     bool enters = false;  ///< its own copy comes from another node
   };
   [[nodiscard]] Place place_of_me(const Ranks& wanting, Index owner) const {
-    Ranks first_of_node(p_);  // of nodes that are not the owner's: they have the box from outside
-    Index root = owner;       // of the tree in this node
+    Ranks first_of_node(p_);  // on nodes other than the owner's: they receive the box from outside
+    Index root = owner;       // root of the tree in this node
     for (Index node = 0; node * per_node_ < p_; ++node) {
       if (node == owner / per_node_) continue;
       for (Index k = 0; k < per_node_; ++k) {
@@ -341,8 +341,8 @@ class Carrier {
     if (root == me_) place.sent += sent_in_tree(first_of_node, {0, p_}, owner);
     return place;
   }
-  /// Copies that this rank sends to those of `members` that are in `round` and not the root: it is one of them or the
-  /// root itself.
+  /// Copies that this rank sends to the `members` within `round`, excluding the root; the rank is a member or the root
+  /// itself.
   [[nodiscard]] Index sent_in_tree(const Ranks& members, Interval round, Index root) const {
     Index count = 0;
     Index before = 0;
@@ -359,7 +359,7 @@ class Carrier {
   const TensorLookup& tensors_;
   Index me_;
   Index p_;
-  Index per_node_;  ///< all ranks if there are no nodes
+  Index per_node_;  ///< all ranks if nodes are ignored
   std::vector<RankView> views_;
 };
 
@@ -369,7 +369,7 @@ Range sent_bytes(const Op& op, const OpPlan& plan, const TensorLookup& tensors, 
   const Index p = plan.space.ranks();
   if (p == 1 || op.reads.empty()) return {};
   if (const std::optional<CarriedBytes> bytes = Carrier(op, plan, tensors, rank).bytes()) return bytes->sent;
-  // No more than what all others receive.
+  // At most the total received by all others.
   double most = 0;
   for (Index r = 0; r < p; ++r) most += r == rank ? 0 : cost_of(op, plan, tensors, r, machine, 1).bytes_received.hi;
   return {0, most};

@@ -6,13 +6,13 @@
 #include "runtime/plan/op.h"
 #include "runtime/plan/space/layout.h"
 
-// Boxes that ranks have under a layout, before anything is cut into tiles. Numbers of tiles are multiples of the
-// coordinates they are shared by, so these are the real boxes; bytes found from them equal those of the planned
-// operation (plan_overlap tests).
+// Boxes that ranks have under a layout before dimensions are cut into tiles. Numbers of tiles are multiples of the
+// numbers of coordinates that share them, so these are the actual boxes; bytes computed from them equal those of the
+// planned operation (plan_overlap tests).
 
 namespace tdsl::plan::counting {
 
-/// A box per rank of a sample. A tensor of rank 0 is one point; a rank without a part has `has[r]` false.
+/// A box per sampled rank. A tensor of rank 0 is one point; `has[r]` is false for a rank without a part.
 struct Boxes {
   std::size_t dims = 0;
   std::vector<Interval> at;  ///< rank-major
@@ -21,36 +21,36 @@ struct Boxes {
   [[nodiscard]] const Interval& of(std::size_t rank, std::size_t d) const { return at[rank * dims + d]; }
 };
 
-/// What is cut: extents, and per dimension the tiles that are given (`--tile`, annotations, `--reproducible`), if any.
+/// The space to cut: extents, and per dimension the prescribed tiles (`--tile`, annotations, `--reproducible`), if any.
 struct CutSpace {
   std::vector<Index> extents;
   std::vector<std::optional<Tiling>> tilings;
 };
 
-/// The elements of coordinate c of `coordinates` near-equal shares; whole tiles if the tiling is given.
+/// The elements of coordinate c out of `coordinates` near-equal shares; whole tiles if the tiling is prescribed.
 [[nodiscard]] Interval share(const std::optional<Tiling>& tiling, Index extent, Index coordinates, Index c);
 
-/// What the ranks have of a space under a layout.
+/// The ranks' boxes of a space under a layout.
 [[nodiscard]] Boxes shares_of(const CutSpace& space, const Layout& layout, const Mesh& mesh,
                               const std::vector<Index>& ranks);
 
-/// What the ranks need of an operand when they have `work` of the operation's task space (output dimensions, then
+/// The boxes of an operand that ranks need for their part `work` of the operation's task space (output dimensions, then
 /// reduce labels).
 [[nodiscard]] Boxes needs_of(const Op& op, const Access& access, const std::vector<Index>& shape, const Boxes& work);
 
 /// Points of the operation's label space in the rank's part of the task space.
 [[nodiscard]] double points_of(const Op& op, const Boxes& work, std::size_t rank);
 
-/// Elements of an operand of this shape that the rank's points touch, overhangs included.
+/// Elements of an operand of this shape that the rank's points access, including overhangs.
 [[nodiscard]] double touched_elements(const Op& op, const Access& access, const std::vector<Index>& shape,
                                       const Boxes& work, std::size_t rank);
 
-/// Per rank what is in both; nothing where one of them has nothing.
+/// The intersection per rank; empty where either box is empty.
 [[nodiscard]] Boxes common_boxes(const Boxes& a, const Boxes& b);
 [[nodiscard]] double volume(const Boxes& boxes, std::size_t rank);
-/// Elements of both boxes of a rank.
+/// Elements in both boxes of a rank.
 [[nodiscard]] double common_volume(const Boxes& a, const Boxes& b, std::size_t rank);
-/// Elements of all three.
+/// Elements in all three boxes.
 [[nodiscard]] double common_volume(const Boxes& a, const Boxes& b, const Boxes& c, std::size_t rank);
 
 }  // namespace tdsl::plan::counting

@@ -10,7 +10,7 @@ namespace tdsl::plan::counting {
 
 namespace {
 
-/// Row-major coordinates one after the other; false after the last.
+/// Advances row-major coordinates; false after the last.
 bool advance(std::vector<Index>& at, const std::vector<Interval>& range) {
   for (std::size_t d = at.size(); d-- > 0;) {
     if (++at[d] < range[d].hi) return true;
@@ -71,7 +71,7 @@ bool reads_along(const Access& access, int label) {
   });
 }
 
-/// A piece in a super-block.
+/// Hash of a piece within a super-block.
 struct WantedPieceHash {
   std::size_t operator()(const WantedPiece& piece) const noexcept {
     std::uint64_t h = static_cast<std::uint64_t>(piece.tensor) * 0x9e3779b97f4a7c15ULL +
@@ -88,7 +88,7 @@ struct SamePiece {
   }
 };
 
-/// Gathers what one rank wants.
+/// Collects the pieces that one rank requests.
 class Wanting {
  public:
   Wanting(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank)
@@ -109,7 +109,8 @@ class Wanting {
   }
 
  private:
-  /// What the access touches for the tile, panel by panel, unless another tile with the same labels did so.
+  /// Adds the pieces that the access needs for the tile, panel by panel, unless another tile with the same labels
+  /// already did.
   void add_access(std::size_t a, const RankView& tile, Index super_block) {
     const Access& access = op_.reads[a];
     std::vector<Index> key{static_cast<Index>(a), super_block};
@@ -182,13 +183,13 @@ class Wanting {
   const TensorLookup& tensors_;
   std::map<TensorId, OwnTiles> own_;
   std::set<std::vector<Index>> seen_;
-  std::unordered_map<WantedPiece, Index, WantedPieceHash, SamePiece> panels_;  ///< the first that needs a piece
+  std::unordered_map<WantedPiece, Index, WantedPieceHash, SamePiece> panels_;  ///< the first panel that needs a piece
   Index most_;
   bool exact_ = true;
   double read_ = 0;
 };
 
-/// Adds up over the rank's tiles of a table what `along(list, tile)` gives, multiplied over dimensions.
+/// Sums, over the rank's tiles in an owner table, the product over dimensions of `along(list, tile)`.
 template <class F>
 double over_own_tiles(const Distribution& table, Index rank, const std::vector<Intervals>& lists, F&& along) {
   double sum = 0;
@@ -222,7 +223,7 @@ double points_in(const RankView& view) {
     points *= static_cast<double>(view.op.labels[l].from_data ? static_cast<Index>(view.label[l].size())
                                                               : total(view.label[l]));
   }
-  // Every tile along a dimension that may be written anywhere runs over all points.
+  // Along a dimension with data-dependent writes, every tile iterates over all points.
   for (int d = 0; d < view.op.out_rank(); ++d)
     points *= view.op.out[idx(d)].label == kAnyLabel ? static_cast<double>(view.hit[idx(d)]) : 1.0;
   return points;

@@ -12,7 +12,7 @@ using counting::Boxes;
 
 namespace {
 
-/// Elements of one or two boxes together, on a rank.
+/// Elements of the union of one or two boxes on a rank.
 double united(const std::vector<Boxes>& needs, std::size_t r) {
   double elements = 0;
   for (const Boxes& need : needs) elements += counting::volume(need, r);
@@ -20,7 +20,7 @@ double united(const std::vector<Boxes>& needs, std::size_t r) {
   return elements;
 }
 
-/// The same, inside what the rank owns.
+/// The same, restricted to the rank's own elements.
 double united_own(const std::vector<Boxes>& needs, const Boxes& own, std::size_t r) {
   double elements = 0;
   for (const Boxes& need : needs) elements += counting::common_volume(need, own, r);
@@ -28,18 +28,19 @@ double united_own(const std::vector<Boxes>& needs, const Boxes& own, std::size_t
   return elements;
 }
 
-/// The tiles that a column map cuts a dimension into: ranks of neighbouring columns share no cut but those of both.
+/// The tiles that a column map cuts a dimension into: neighbouring columns have only their outer cuts in common.
 Index column_cuts(const ColumnMap& map, Index ranks, std::size_t d) {
   const Index low = ranks / map.columns;
   if (d == static_cast<std::size_t>(map.row_dim)) return ranks % map.columns == 0 ? low : low * (low + 1);
   return d == static_cast<std::size_t>(map.column_dim) ? ranks : 1;
 }
 
-/// How many boxes of others a rank's box meets: one an owner, except where a column map cuts them further.
+/// Number of other owners' boxes that a rank's box overlaps: one per owner, except where a column map cuts them
+/// further.
 double other_owners(const OwnedBoxes& own, const Boxes& need, std::size_t r) {
   if (!need.has[r]) return 0;
   if (own.layout.whole())
-    return counting::common_volume(need, own.boxes, r) > 0 ? 0 : 1;  // results of loops have shapes of their own
+    return counting::common_volume(need, own.boxes, r) > 0 ? 0 : 1;  // results of loops have their own shapes
   double owners = 1;
   for (std::size_t d = 0; d < need.dims; ++d) {
     const Index shares = own.layout.columns ? column_cuts(*own.layout.columns, own.mesh.ranks(), d)
@@ -53,7 +54,7 @@ double other_owners(const OwnedBoxes& own, const Boxes& need, std::size_t r) {
   return !own.layout.columns && counting::common_volume(need, own.boxes, r) > 0 ? owners - 1 : owners;
 }
 
-/// Of what a rank owns of a result, elements of the part it has made itself.
+/// Elements of a rank's part of a result to which the rank itself contributes.
 double ready_elements(const Boxes& own, const Boxes& work, std::size_t r) {
   if (!work.has[r]) return 0;
   double elements = 1;
@@ -68,15 +69,14 @@ std::vector<counting::Intervals> lists_of(const Boxes& boxes, std::size_t r) {
   return lists;
 }
 
-/// Whether two ranks have equal coordinates along the axes that a layout repeats: what they read comes from the same
-/// copy.
+/// True if two ranks have equal coordinates along the repeat axes of a layout: they read from the same copy.
 bool same_fibre(const std::vector<GridAxis>& repeat, Index a, Index b) {
   return std::all_of(repeat.begin(), repeat.end(),
                      [&](const GridAxis& axis) { return a / axis.stride % axis.size == b / axis.stride % axis.size; });
 }
 
-/// What the ranks of the sample receive where nodes are told apart, without messages. `received`: elements; `where`:
-/// the layout of what is read; `member(r)`: what rank r of the sample needs and owns of it.
+/// Traffic of the sampled ranks if nodes are distinguished, without messages. `received`: elements; `where`: the
+/// operand's layout; `member(r)`: elements that sampled rank r needs and owns.
 template <class F>
 std::vector<Traffic> node_traffic(const std::vector<double>& received, const OwnedBoxes& own, const Layout& where,
                                   const PlanInputs& inputs, F&& member) {
@@ -98,8 +98,8 @@ std::vector<Traffic> node_traffic(const std::vector<double>& received, const Own
   return traffic;
 }
 
-/// The same for partial results of layout `made`, the parts being further dimensions: an owner needs all of them and
-/// has made one.
+/// The same for partial results of layout `made`, with the parts as further dimensions: an owner needs all of them and
+/// has computed one.
 std::vector<Traffic> meeting_traffic(const OwnedBoxes& own, const Boxes& work, const Layout& made, double parts,
                                      const PlanInputs& inputs) {
   std::vector<double> received;
@@ -132,7 +132,7 @@ std::vector<Traffic> receiving_traffic(const OwnedBoxes& own, const std::vector<
   });
 }
 
-/// Bringing what is needed, where ranks lack `lacking` elements.
+/// Time to fetch operands if ranks lack `lacking` elements.
 double seconds_to_get(const OwnedBoxes& own, const std::vector<Boxes>& needs, const std::vector<double>& lacking,
                       const PlanInputs& inputs) {
   double most = 0;
@@ -233,7 +233,7 @@ double ReceivingTable::seconds(std::size_t layout, std::size_t need) {
   const std::size_t boxes = needs_[need].size();
   for (std::size_t k = 0; k < boxes + (boxes == 2 ? 1 : 0); ++k) {
     common_->of(layout, first_[need] + k, volumes_);
-    const double sign = k < boxes ? 1 : -1;  // what both need is counted twice
+    const double sign = k < boxes ? 1 : -1;  // elements that both need would be counted twice
     for (std::size_t r = 0; r < lacking_.size(); ++r) lacking_[r] -= sign * volumes_[r];
   }
   return seconds_to_get(own_[layout], needs_[need], lacking_, inputs_);

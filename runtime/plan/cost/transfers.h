@@ -8,8 +8,8 @@
 #include "runtime/plan/cost/shares.h"
 #include "runtime/plan/planner.h"
 
-// Predicted seconds of whole-program planning: what an operation costs under layouts, before it is cut into tiles. The
-// busiest of the ranks counts.
+// Predicted seconds for whole-program planning: the cost of an operation under layouts, before it is cut into tiles.
+// The busiest rank counts.
 
 namespace tdsl::plan {
 
@@ -20,28 +20,29 @@ struct OwnedBoxes {
   const Mesh& mesh;
   const TensorDesc& tensor;
   const std::vector<Index>&
-      ranks;  ///< whose boxes these are; where nodes are told apart, all ranks of some nodes, node by node
+      ranks;  ///< the ranks of these boxes; if nodes are distinguished, all ranks of some nodes, node by node
 };
 
 [[nodiscard]] bool same_boxes(const std::vector<counting::Boxes>& a, const std::vector<counting::Boxes>& b);
 
-/// The tasks of a rank: one, except where a column map cuts its part further.
+/// The tasks of a rank: one, unless a column map cuts its part further.
 [[nodiscard]] double tasks_of(const Layout& layout, const Mesh& mesh);
 
-/// A tensor; null: not known.
+/// A tensor's descriptor; null: unknown.
 using DescOf = std::function<const TensorDesc*(TensorId)>;
-/// Computing the ranks' parts of the task space, tasks left out.
+/// Time to compute the ranks' parts of the task space, without task overhead.
 [[nodiscard]] double seconds_to_compute(const Op& op, const counting::Boxes& work, const PlanInputs& inputs,
                                         const DescOf& desc_of);
 
-/// Bringing the needed boxes of one operand, one entry per access to it: elements that two accesses need come once.
+/// Time to receive the needed boxes of one operand, one entry per access to it; elements that two accesses need are
+/// received once.
 [[nodiscard]] double seconds_to_receive(const OwnedBoxes& own, const std::vector<counting::Boxes>& needs,
                                         const PlanInputs& inputs);
 
-/// The same of many layouts of an operand and many needs of it.
+/// The same for many layouts of an operand and many needs.
 class ReceivingTable {
  public:
-  /// Boxes, layouts and needs are kept as references.
+  /// Keeps references to boxes, layouts and needs.
   ReceivingTable(const std::vector<OwnedBoxes>& own, const std::vector<std::vector<counting::Boxes>>& needs,
                  const PlanInputs& inputs);
   [[nodiscard]] double seconds(std::size_t layout, std::size_t need);
@@ -50,22 +51,23 @@ class ReceivingTable {
   const std::vector<OwnedBoxes>& own_;
   const std::vector<std::vector<counting::Boxes>>& needs_;
   const PlanInputs& inputs_;
-  std::vector<std::size_t> first_;           ///< per need: its first box among those that are compared
+  std::vector<std::size_t> first_;           ///< per need: its first box among the compared boxes
   std::vector<std::vector<double>> needed_;  ///< per need and rank: elements
-  std::vector<counting::Boxes> both_;        ///< what two accesses need
+  std::vector<counting::Boxes> both_;        ///< intersections of the needs of two accesses
   std::optional<counting::CommonVolumes> common_;
   std::vector<double> lacking_, volumes_;
 };
 
-/// `parts` partial results, made by `work` under the layout `made` of the task space, meet where the result lies.
+/// Time to combine `parts` partial results, computed by `work` under the layout `made` of the task space, at the
+/// result's owners.
 [[nodiscard]] double seconds_to_meet(const Op& op, const OwnedBoxes& own, const counting::Boxes& work,
                                      const Layout& made, Index parts, const PlanInputs& inputs);
-/// The same where it is known how many elements of what a rank owns of the result it has made a part of itself.
+/// The same, given the number of elements of its part of the result to which each rank itself contributed.
 [[nodiscard]] double seconds_to_meet(const Op& op, const OwnedBoxes& own, const counting::Boxes& work,
                                      const std::vector<double>& ready, const Layout& made, Index parts,
                                      const PlanInputs& inputs);
 
-/// Bytes of partial results on the busiest rank, per layout of the work; 0 where the reduction is not split.
+/// Bytes of partial results on the busiest rank, per work layout; 0 if the reduction is not split.
 [[nodiscard]] std::vector<double> partial_bytes(const Op& op, const std::vector<Layout>& works,
                                                 const std::vector<counting::Boxes>& boxes);
 

@@ -7,7 +7,7 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Floating-point operations per second of emitted loops, of BLAS's rate.
+/// Flop rate of emitted loops as a fraction of the BLAS rate.
 constexpr double kLoopRate = 0.2;
 /// Rows of a block around a product (runtime/kernels/rows.h).
 constexpr double kBlockRows = 128;

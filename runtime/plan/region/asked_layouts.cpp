@@ -20,7 +20,7 @@ std::string_view text_within(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-/// Commas between dimensions are blanks in the text of a layout.
+/// In a layout's text, commas between dimensions are equivalent to blanks.
 std::string with_blanks(std::string_view text) {
   std::string out(text_within(text));
   if (!out.starts_with("columns ")) std::replace(out.begin(), out.end(), ',', ' ');
@@ -62,7 +62,7 @@ std::optional<Shares> parse_shares(std::string_view text, const std::vector<std:
   return shares;
 }
 
-/// All ways to give axes of the mesh to slots that make these shares.
+/// All assignments of mesh axes to slots that give these shares.
 std::vector<Layout> with_shares(const Mesh& mesh, const Shares& shares) {
   std::vector<Layout> layouts = spread_layouts(mesh, shares.slots);
   std::erase_if(layouts, [&](const Layout& layout) {

@@ -9,17 +9,17 @@
 
 #include "runtime/plan/region/choices.h"
 
-// Layouts that somebody asks for: `--place NAME=LAYOUT`, and the lines of a plan file.
+// User-requested layouts: `--place NAME=LAYOUT` and the lines of a plan file.
 
 namespace tdsl::plan {
 
-/// The operations that decide what a site can have: the largest of each site with results, by site.
+/// For each site with results, its largest operation, which determines the possible layouts.
 [[nodiscard]] std::map<int, const Op*> deciding_operations(const Region& region);
-/// Whether the recorder says where the operation runs, so that nothing is to be chosen.
+/// True if the recorder fixes where the operation runs, so that there is no choice.
 [[nodiscard]] bool is_fixed(const Op& op);
 
-/// The layout of the operation's task space without axes that its extents cannot carry, the least significant first.
-/// `dropped` hears of each: the slot's number and the axis. A column map that does not fit is nothing.
+/// The layout of the operation's task space without the axes that its extents cannot carry, dropping the least
+/// significant first; `dropped` receives the slot number and axis of each. Nothing if a column map does not fit.
 struct DroppedAxis {
   std::size_t slot = 0;
   std::int8_t axis = 0;
@@ -27,12 +27,12 @@ struct DroppedAxis {
 [[nodiscard]] std::optional<Layout> fitting_layout(const Op& op, Layout layout, const Mesh& mesh,
                                                    const PlanInputs& inputs, std::vector<DroppedAxis>& dropped);
 
-/// Sites called by what they compute, or by their number: of a region.
+/// Looks up sites of a region by the name of their result or by number.
 class SiteNames {
  public:
   explicit SiteNames(const Region& region) : ops_(deciding_operations(region)) {}
-  /// The site of the name. Throws rt::RunError (usage): none has it, or several, which are listed with their numbers.
-  /// `option`: what the message begins with.
+  /// The site with that name. Throws rt::RunError (usage) if no site or several have it; ambiguous sites are listed by
+  /// number. `option`: prefix of the message.
   [[nodiscard]] int find(std::string_view name, const std::string& option) const;
   [[nodiscard]] const Op& op(int site) const { return *ops_.at(site); }
 
@@ -41,19 +41,19 @@ class SiteNames {
 };
 
 /// `X=i0:a,i1:b` (axes of the mesh), `X=i0:2,i1:2` (numbers of shares), `X=everywhere`, `17=i:2,k:2 -> k:4`: layouts of
-/// the task spaces of sites, and, behind an arrow, where partial results meet.
+/// sites' task spaces and, after the arrow, of the combined result.
 class AskedLayouts {
  public:
-  /// Throws rt::RunError (usage) for what no mesh of these ranks can have.
+  /// Throws rt::RunError (usage) for layouts that no mesh of these ranks allows.
   AskedLayouts(const Region& region, const PlanInputs& inputs, const std::vector<std::string>& texts);
-  /// What the sites have to choose from; nothing if the mesh lacks axes that are asked for.
+  /// The sites' remaining choices; nothing if the mesh lacks a requested axis.
   [[nodiscard]] std::optional<std::map<int, SiteLayouts>> on(const Mesh& mesh) const;
-  /// Of axes, and shares, that extents cannot carry.
+  /// Warnings for axes and shares that the extents cannot carry.
   [[nodiscard]] std::vector<std::string> warnings(const Mesh& mesh) const;
 
  private:
   struct Asked {
-    std::string text;  ///< of the option, for messages
+    std::string text;  ///< text of the option, for messages
     int site = 0;
     const Op* op = nullptr;
     std::string work, result;

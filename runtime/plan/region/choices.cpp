@@ -14,7 +14,7 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Groups of sites whose results lie alike, by union and find.
+/// Groups of sites whose results share a layout (union-find).
 class Groups {
  public:
   explicit Groups(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
@@ -36,20 +36,20 @@ double points_of_results(const Op& op) {
 
 Index result_elements(const Op& op) { return static_cast<Index>(std::min(points_of_results(op), 9e18)); }
 
-/// The result may be on every rank.
+/// True if the result is small enough to be replicated.
 bool small_result(const Op& op) { return op.op_class != OpClass::kLoad && result_elements(op) <= kRedundantElements; }
 
-/// The work may be done on every rank, or on one.
+/// True if the work is small enough to be done on every rank, or on one.
 bool small_work(const Op& op) {
-  // A point of a fused operator is a row's share of many.
+  // A point of a fused operator is one row's share of many operations.
   const double points = points_of(op) * (op.by_rows ? std::max(1.0, op.flops_per_point / 2) : 1.0);
   return small_result(op) && points <= kRedundantPoints && points_of(op) * op.flops_per_point <= kRedundantFlops;
 }
 
-/// More numbers of columns are not tried.
+/// Limit on the column counts tried.
 constexpr std::size_t kColumnCounts = 8;
 
-/// Layouts of the ranks' column maps, for rank counts without a good grid.
+/// Adds column maps, for rank counts without a good grid.
 void add_column_maps(std::vector<Layout>& layouts, const Op& op, const PlanInputs& inputs, std::size_t slots) {
   const Index p = inputs.ranks;
   if (p < 4 || inputs.reproducible || op.shape.size() != 2 || !inputs.tile.empty() || !op.tile.empty()) return;
@@ -60,7 +60,7 @@ void add_column_maps(std::vector<Layout>& layouts, const Op& op, const PlanInput
   for (Index columns = 2; columns * columns <= 2 * p; ++columns) {
     if (p % columns != 0) counts.push_back(columns);
   }
-  // Of many those that are about equally far from one another, as ratios, the last one included.
+  // If there are many, picks some at about equal ratios, including the last.
   std::vector<Index> few;
   const double ratio = counts.size() <= kColumnCounts
                            ? 1
@@ -78,10 +78,10 @@ void add_column_maps(std::vector<Layout>& layouts, const Op& op, const PlanInput
   }
 }
 
-/// Layouts of more than this are those of a mesh with fewer axes.
+/// Beyond this many layouts, axes of the mesh are merged.
 constexpr std::size_t kMostLayouts = 512;
 
-/// The last axis behind the one before it, always: as if they were one.
+/// True if the last axis always directly follows the one before it, as if they were one.
 bool keeps_together(const Layout& layout, std::int8_t axis) {
   return std::all_of(layout.cut.begin(), layout.cut.end(), [axis](const Axes& axes) {
     const auto at = std::find(axes.begin(), axes.end(), axis),
@@ -107,7 +107,7 @@ void add_whole(std::vector<Layout>& layouts, std::size_t slots, bool repeated, I
   if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end()) layouts.push_back(layout);
 }
 
-/// Where the recorder wants an operation.
+/// Layout of an operation whose place the recorder fixes.
 Layout fixed_layout(const Op& op) {
   return {std::vector<Axes>(op.shape.size()), op.replicated, std::max<Index>(op.home, 0), std::nullopt};
 }
@@ -181,13 +181,13 @@ class ChoiceBuilder {
       if (may_repeat(op, inputs_)) add_whole(layouts, slots, true, 0);
       add_whole(layouts, slots, false, 0);
     }
-    // What is read from a file has one owner per element: a rank may read all of a small one.
+    // Data read from a file has one owner per element; a small result may be loaded by a single rank.
     if (op.op_class == OpClass::kLoad && result_elements(op) <= kSmallOperand) add_whole(layouts, slots, false, 0);
     if (one_task && inputs_.ranks > 1) add_whole(layouts, slots, false, home_of(op, inputs_.ranks));
     return layouts;
   }
 
-  /// Sites that share a place have the layouts that all of them can have.
+  /// Sites that share a place keep only the layouts that all of them allow.
   void restrict_place(PlaceChoices& place, const std::vector<Layout>& other) const {
     std::vector<Place> both;
     for (const Place& p : place.places) {
@@ -199,7 +199,7 @@ class ChoiceBuilder {
     place.places = std::move(both);
   }
 
-  /// What was asked for takes the place of all other choices.
+  /// Requested layouts replace all other choices.
   void take_asked(SiteChoices& site) {
     const auto asked = limits_.asked.find(site.site);
     if (asked == limits_.asked.end() || site.fixed) return;
@@ -213,7 +213,7 @@ class ChoiceBuilder {
     const SiteLayouts& layouts = asked->second;
     if (!site.splits || !layouts.results.empty()) places.clear();
     for (const Layout& layout : layouts.results) add(layout);
-    // Where a reduction is not split its result lies where the work is done.
+    // Unless a reduction is split, its result is placed where the work is done.
     for (const Layout& layout : layouts.works) {
       const bool split = std::any_of(layout.cut.begin() + static_cast<std::ptrdiff_t>(slots), layout.cut.end(),
                                      [](const Axes& axes) { return !axes.empty(); });
@@ -222,11 +222,11 @@ class ChoiceBuilder {
     if (site.splits) site.works = layouts.works;
   }
 
-  /// A tensor that is read several times, by one operation that is run again or by several, may have a copy for its
+  /// A tensor that is read repeatedly, by several operations or by one that runs again, may have a copy for its
   /// readers.
   void add_copies() {
     std::vector<double> reads(choices_.places.size(), 0);
-    std::vector<bool> whole(choices_.places.size(), false);  // bases and loops are read where they lie
+    std::vector<bool> whole(choices_.places.size(), false);  // bases and loop operands are read in place
     for (const RegionOp& recorded : region_.ops) {
       const bool effect = recorded.op.op_class == OpClass::kStore || recorded.op.op_class == OpClass::kCollect;
       std::vector<std::size_t> seen;
@@ -248,7 +248,7 @@ class ChoiceBuilder {
           op.outputs.size() != 1)
         continue;
       add_copies_of(idx(site.place), op);
-      whole[idx(site.place)] = true;  // once, where several sites share a place
+      whole[idx(site.place)] = true;  // once, if several sites share a place
     }
   }
 
@@ -322,7 +322,8 @@ bool may_repeat(const Op& op, const PlanInputs& inputs) {
 }
 
 std::vector<Index> most_shares(const Op& op, const PlanInputs& inputs, bool reduced) {
-  const bool combined = !reduced && may_split(op);  // what a kernel needs whole, the sum of partial results does not
+  const bool combined =
+      !reduced && may_split(op);  // a kernel may need whole dimensions that the sum of partial results does not
   const counting::CutSpace space = task_space(op, inputs);
   std::vector<Index> most;
   const auto shares = [&](std::size_t slot) {

@@ -8,7 +8,7 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Entries that are kept between networks: 128 MiB.
+/// Limit on entries retained between networks: 128 MiB.
 constexpr Index kKeptEntries = Index{1} << 24;
 
 void append(std::string& text, const Layout& layout) {

@@ -8,33 +8,33 @@
 #include "runtime/plan/cost/shares.h"
 #include "runtime/plan/region/choices.h"
 
-// Tables of costs, remembered by what they depend on. Most operations of a program resemble another one, most programs
-// with one form resemble those with another: shapes, subscripts and choices decide, not names.
+// Memoised cost tables. Many operations of a program, and many programs that differ in one variant, have equal costs:
+// these depend on shapes, subscripts and choices, not on names.
 
 namespace tdsl::plan {
 
-/// What one operation receives of one operand.
+/// Costs of receiving one operand of one operation.
 struct ReadingCosts {
-  std::vector<std::vector<counting::Boxes>> needs;         ///< different ones, of many ways to work
-  std::vector<std::size_t> need_of;                        ///< per way to work
-  std::unordered_map<Index, std::vector<double>> seconds;  ///< per layout of the operand (by its number) and need
+  std::vector<std::vector<counting::Boxes>> needs;         ///< distinct needs over all work layouts
+  std::vector<std::size_t> need_of;                        ///< per work layout
+  std::unordered_map<Index, std::vector<double>> seconds;  ///< per operand layout (by number) and need
 };
 
 class CostTables {
  public:
   using Table = std::vector<double>;
 
-  /// The table of this name, made if it is new. Valid until trim().
+  /// The table of this name, computed if new. Valid until trim().
   const Table& table(const std::string& name, const std::function<Table()>& make);
-  /// Of this name, empty if it is new. Valid until trim().
+  /// The reading costs of this name, empty if new. Valid until trim().
   [[nodiscard]] ReadingCosts& reading(const std::string& name) { return readings_[name]; }
-  /// Counts what was found out for a reading.
+  /// Counts entries computed for a reading.
   void count(std::size_t entries);
-  /// A number for a text, the same for the same text.
+  /// An id for a text; equal texts have equal ids.
   [[nodiscard]] Index number_of(const std::string& text);
-  /// Entries that were made so far: what networks cost to build, counted.
+  /// Entries computed so far: the cost of building networks.
   [[nodiscard]] Index made() const { return made_; }
-  /// Forgets tables when they have become many.
+  /// Drops tables once there are too many.
   void trim();
 
  private:
@@ -45,9 +45,10 @@ class CostTables {
   Index kept_ = 0;  ///< entries
 };
 
-/// What the costs of an operation depend on beside layouts: labels, subscripts, shapes, element sizes and given tiles.
+/// Everything besides layouts that an operation's costs depend on: labels, subscripts, shapes, element sizes and
+/// prescribed tiles.
 [[nodiscard]] std::string cost_text(const Op& op);
-/// Layouts by what they say.
+/// Text of a layout, as a key.
 [[nodiscard]] std::string cost_text(const Layout& layout);
 [[nodiscard]] std::string cost_text(const std::vector<Layout>& layouts);
 [[nodiscard]] std::string cost_text(const std::vector<Place>& places);

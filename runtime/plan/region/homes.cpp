@@ -15,13 +15,13 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Where a tensor of the region is made and used.
+/// The lifetime of a tensor of the region.
 struct Life {
   std::size_t made = 0;
   int site = 0;
   std::vector<std::size_t> uses;  ///< operations, in order
-  std::size_t end = 0;            ///< the last operation at which it lives
-  bool source = false;            ///< made when it is first used
+  std::size_t end = 0;            ///< the last operation at which it is live
+  bool source = false;            ///< created on first use
 };
 
 /// Attempts at a plan with room for its own largest block.
@@ -91,8 +91,8 @@ class HomeSearch {
     return request_.certain ? certain_need(region_, inputs_, plan_) : expected_need(region_, inputs_, plan_);
   }
 
-  /// Of what lives at the operation and can be moved, the site of the tensor with the largest bytes x distance to its
-  /// next use.
+  /// Among the movable tensors live at the operation, the site of the one with the largest bytes x distance to its next
+  /// use.
   [[nodiscard]] std::optional<int> next_to_move(std::size_t operation) const {
     std::optional<int> best;
     double most = 0;
@@ -103,7 +103,8 @@ class HomeSearch {
       const auto next =
           std::find_if(life.uses.begin(), life.uses.end(), [&](std::size_t use) { return use >= operation; });
       const bool now = life.made == operation || (next != life.uses.end() && *next == operation);
-      if (now && region_.ops[operation].op.op_class == OpClass::kLoop) continue;  // it has everything at once
+      if (now && region_.ops[operation].op.op_class == OpClass::kLoop)
+        continue;  // a loop needs all of its operands at once
       const std::size_t at = now ? operation : next != life.uses.end() ? *next : region_.ops.size();
       const double bytes = static_cast<double>(region_.ops[life.made].op.outputs.front().bytes());
       const double score = bytes * static_cast<double>(1 + at - operation);
@@ -112,7 +113,7 @@ class HomeSearch {
     return best;
   }
 
-  /// Gives tensors made at the site a home away from memory, if they can have one.
+  /// Moves tensors created at the site out of memory, if possible.
   bool move(int site) {
     for (const RegionOp& recorded : region_.ops) {
       const Op& op = recorded.op;
@@ -127,7 +128,7 @@ class HomeSearch {
     return false;
   }
 
-  /// As the tensor lies where nothing but its home is different.
+  /// The tensor's placement if only its storage location changes.
   [[nodiscard]] bool stays_in_file(const Op& load) const {
     if (load.op_class != OpClass::kLoad || !request_.in_file) return false;
     Planner planner = planner_of();
@@ -155,8 +156,7 @@ class HomeSearch {
     return planner;
   }
 
-  /// What the region costs with the homes as they are; without a known need as if sized blocks were as large as they
-  /// may be.
+  /// Price of the region under the current locations; if no need is given, sized blocks count at their upper bound.
   [[nodiscard]] FoundHomes result(MemoryNeed need, bool fits) const {
     FoundHomes found;
     found.fits = fits;
@@ -203,7 +203,7 @@ class HomeSearch {
     tensors.push_back({op.op.site, op.op.line, op.op.name, op.plan.housing, most});
   }
 
-  /// The most that lies on disk between two operations and is not made again by whoever goes on.
+  /// Peak bytes on disk between two operations, excluding tensors that a restart recomputes.
   [[nodiscard]] double saved_bytes(const std::vector<MovedTensor>& tensors) const {
     std::map<std::size_t, double> changes;  // by operation
     for (const Life& life : lives_) {
@@ -220,7 +220,7 @@ class HomeSearch {
     return most;
   }
 
-  /// The rows of tiles that a rank has of the tensor.
+  /// The rows of tiles that a rank owns of the tensor.
   [[nodiscard]] Index tile_rows(int site) const {
     Planner planner = planner_of();
     Index rows = 0;
@@ -235,7 +235,7 @@ class HomeSearch {
     return rows;
   }
 
-  /// Rows of tiles come back into memory, by halves of what is left, while everything fits and is faster so.
+  /// Moves rows of tiles back into memory, by halving the remainder, while everything fits and gets faster.
   void keep_what_fits(FoundHomes& best) {
     std::optional<FoundHomes> better;
     double least = best.seconds;
@@ -260,7 +260,7 @@ class HomeSearch {
   std::shared_ptr<const PlanValue> plan_;
   const HomeRequest& request_;
   std::vector<Life> lives_;
-  std::set<std::pair<Index, int>> useless_;  ///< operations and sites of which nothing is gained there
+  std::set<std::pair<Index, int>> useless_;  ///< pairs of operation and site without a gain
 };
 
 }  // namespace
@@ -272,7 +272,7 @@ FoundHomes find_homes(const Region& region, const PlanInputs& inputs, const std:
 
 namespace {
 
-/// With room for so many blocks of those that are not in memory.
+/// Finds locations with room for this many non-resident blocks.
 FoundHomes find_homes_beside(Index blocks, const Region& region, const PlanInputs& inputs,
                              const std::shared_ptr<const PlanValue>& plan, const HomeRequest& request) {
   PlanInputs lean = inputs;

@@ -17,16 +17,16 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Up to this many ranks beyond the given one all numbers are tried in turn.
+/// Up to this many ranks above the given number, every number is tried.
 constexpr Index kRanksTriedInTurn = 16;
 
-/// What one rank holds, sized blocks as large as expected.
+/// Bytes that one rank holds, with sized blocks at their expected size.
 class ExpectedBytes {
  public:
   explicit ExpectedBytes(Index rank) : rank_(rank) {}
 
   [[nodiscard]] Index rank() const { return rank_; }
-  /// Returns what is held while the operation runs.
+  /// Returns the bytes held while the operation runs.
   double run(const PlannedOp& op, double step, const std::vector<TensorId>& dead) {
     if (updates_in_place(op.op, op.plan) && std::ranges::find(dead, op.op.base) != dead.end()) free(op.op.base);
     for (const TensorDesc& output : op.op.outputs) {
@@ -53,7 +53,7 @@ class ExpectedBytes {
   double live_ = 0;
 };
 
-/// What one step receives and copies together.
+/// Expected bytes that one step receives and assembles.
 double expected_step(const PlannedOp& op, const TensorLookup& tensors, Index rank, const PlanInputs& inputs) {
   const Cost cost = cost_of(op.op, op.plan, tensors, rank, inputs.machine, inputs.threads);
   const double received = received_at_once(op.op, op.plan, cost, tensors, rank, inputs).expected;
@@ -128,7 +128,7 @@ double most_need(const Region& region, int threads) {
       live.erase(found);
     }
   }
-  // Held, received, partial results of the threads and what these copy together.
+  // Held and received blocks, partial results per thread, and the copies each thread assembles.
   return most * (2 + 2 * threads);
 }
 

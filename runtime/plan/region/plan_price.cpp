@@ -14,12 +14,12 @@ namespace tdsl::plan {
 
 namespace {
 
-/// What ranks hold while the operations of a region run one after the other.
+/// Bytes that ranks hold while the operations of a region run one after the other.
 class HeldBytes {
  public:
   explicit HeldBytes(std::vector<Index> ranks) : ranks_(std::move(ranks)) { begin_run(); }
 
-  /// Tensors of one survey run have nothing to do with those of another.
+  /// Tensors of different survey runs are independent.
   void begin_run() { held_ = {ranks_.begin(), ranks_.end()}; }
   void add(const RegionOp& recorded, const PlannedSegment& planned) {
     for (std::size_t k = 0; k < planned.ops.size(); ++k) {
@@ -36,7 +36,7 @@ class HeldBytes {
   double peak_ = 0;
 };
 
-/// The ranks that stand for all, for every operation.
+/// The sampled ranks, for every operation.
 std::vector<Index> sample_of(const std::vector<PlannedSegment>& planned, Index most) {
   std::set<Index> sample;
   for (const PlannedSegment& segment : planned) {
@@ -48,7 +48,7 @@ std::vector<Index> sample_of(const std::vector<PlannedSegment>& planned, Index m
   return {sample.begin(), sample.end()};
 }
 
-/// What one rank receives and does.
+/// Totals of one rank's traffic and work.
 struct RankTotal {
   double received = 0;
   double messages = 0;

@@ -8,20 +8,20 @@
 
 namespace tdsl::plan {
 
-/// What a region costs under a plan, found from the planned operations themselves.
+/// The cost of a region under a plan, computed from the planned operations themselves.
 struct PlanPrice {
   double seconds = 0;         ///< sum over operations of weight times the busiest rank's seconds
-  double bytes_received = 0;  ///< of the rank that receives most in all
+  double bytes_received = 0;  ///< on the rank that receives the most in total
   double mean_received = 0;
-  double tasks = 0;         ///< of the rank with most
-  double messages = 0;      ///< to the rank with most
-  double peak_bytes = 0;    ///< results and partial results of the busiest rank where they are most, steps left out
-  double needed_bytes = 0;  ///< under a memory limit (PlanInputs::memory): the least that is enough, steps included
+  double tasks = 0;         ///< on the rank with the most
+  double messages = 0;      ///< to the rank with the most
+  double peak_bytes = 0;    ///< peak of results and partial results on the busiest rank, without steps
+  double needed_bytes = 0;  ///< under a memory limit (PlanInputs::memory): the minimum that suffices, including steps
   Index largest_step = 0;   ///< the smallest legal --window
 };
 
-/// Plans every operation of the region, as the plan says (null: each by itself), and adds up what the cost model says
-/// of it.
+/// Plans every operation of the region as the plan prescribes (null: individually) and sums the cost model's
+/// predictions.
 [[nodiscard]] PlanPrice price_of(const Region& region, const PlanInputs& inputs,
                                  const std::shared_ptr<const PlanValue>& plan);
 

@@ -12,7 +12,7 @@ namespace {
 
 [[noreturn]] void refuse_plan(const std::string& message) { throw rt::RunError(message, rt::ExitCode::kUsage); }
 
-/// Makes a file's plan one of this program.
+/// Adapts a plan from a file to this program.
 class FilePlan {
  public:
   FilePlan(const PlanFile& file, const Region& region, const PlanInputs& inputs, std::vector<std::string>& warnings)
@@ -44,19 +44,19 @@ class FilePlan {
   void check_form(int site, int form) const {
     const auto choice = std::ranges::find(region_.choices, site, &RegionChoice::site);
     const std::string number = "site " + std::to_string(site);
-    if (choice == region_.choices.end() && !region_.whole) return;  // behind what a survey sees
+    if (choice == region_.choices.end() && !region_.whole) return;  // not covered by the survey
     if (choice == region_.choices.end()) fail(read_.lines.at(site), number + " has no forms in this program");
     if (form >= choice->forms)
       fail(read_.lines.at(site), number + " has forms 0 to " + std::to_string(choice->forms - 1));
   }
 
-  /// False: the decision cannot be had here.
+  /// Returns false if the decision is impossible here.
   bool check_site(int site, Decision& decision) {
     const std::size_t line = read_.lines.at(site);
     const std::string number = "site " + std::to_string(site);
     const auto found = ops_.find(site);
     if (found == ops_.end()) {
-      if (!region_.whole) return true;  // behind what a survey sees
+      if (!region_.whole) return true;  // not covered by the survey
       fail(line, number + " is none of this program, or not reached with these parameters");
     }
     const Op& op = *found->second;
@@ -83,7 +83,7 @@ class FilePlan {
     return layout && layout->repeated;
   }
 
-  /// The layout without what this program's extents cannot carry; false if that is all of it.
+  /// Drops the parts of the layout that this program's extents cannot carry; false if nothing remains.
   bool fit(std::size_t line, const Op& op, const std::vector<std::string>& names, std::string& text) {
     const Mesh& mesh = read_.plan.mesh;
     const std::optional<Layout> layout = parse_layout(text, names, mesh.axes.size());
@@ -121,7 +121,7 @@ class FilePlan {
   PlanText read_;
 };
 
-/// Plans of the file or of the asked layouts come before those of schedules, which do not know what is imposed.
+/// Plans from the file or the requested layouts precede those of schedules, which ignore imposed decisions.
 ProgramPlans imposed_plans(const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
   ProgramPlans plans;
   if (request.compare && inputs.ranks > 1) plans = plan_program(region, inputs, Schedule::kAuto);
@@ -145,7 +145,7 @@ ProgramPlans imposed_plans(const Region& region, const PlanInputs& inputs, const
   return plans;
 }
 
-/// Plans of the schedule, and those of others behind them.
+/// Plans of the schedule, followed by those of other schedules.
 ProgramPlans scheduled_plans(const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
   ProgramPlans plans =
       plan_program(region, inputs, request.schedule, request.compare ? Compare::kAll : Compare::kNothing);

@@ -6,37 +6,37 @@
 
 #include "runtime/plan/region/schedules.h"
 
-// What executables and `tdslc explain` are asked about a program's plan: a schedule, a plan file, or layouts of some
-// sites.
+// Planning options of executables and `tdslc explain`: a schedule, a plan file, or layouts of some sites.
 
 namespace tdsl::plan {
 
-/// A plan as it was saved.
+/// A saved plan.
 struct PlanFile {
   std::string path;  ///< for messages
   std::string text;
 };
 
 struct PlanRequest {
-  std::string program;  ///< its name
+  std::string program;  ///< name of the program
   Schedule schedule = Schedule::kAuto;
-  std::optional<PlanFile> use;     ///< imposes all it says
-  std::vector<std::string> place;  ///< imposes a site each (asked_layouts.h); the rest is searched around them
-  bool always = false;             ///< plans are wanted also where every operation is planned by itself
-  bool compare = false;            ///< other schedules are found and priced, too
+  std::optional<PlanFile> use;  ///< imposes all its decisions
+  std::vector<std::string>
+      place;             ///< each imposes the layout of one site (asked_layouts.h); the others are searched around them
+  bool always = false;   ///< produce a plan even if every operation is planned individually
+  bool compare = false;  ///< also find and price the plans of other schedules
 };
 
-/// The plan of the file for this region. Axes that an extent cannot carry are dropped, and warned of. Throws
-/// rt::RunError (usage), with the line of the file: a plan of another program, number of ranks or kind of site, or none
-/// that can be read.
+/// Reads the file's plan for this region. Axes that an extent cannot carry are dropped with a warning. Throws
+/// rt::RunError (usage), with the line number, if the plan is for another program, number of ranks or kind of site, or
+/// is malformed.
 [[nodiscard]] PlanValue plan_of_file(const PlanFile& file, const std::string& program, const Region& region,
                                      const PlanInputs& inputs, std::vector<std::string>& warnings);
 
-/// The plans of a region as requested, the chosen one first; plans carry the program's name. A function of its
-/// arguments alone. Throws rt::RunError (usage).
+/// The requested plans of a region, the chosen one first; plans carry the program's name. A pure function of its
+/// arguments. Throws rt::RunError (usage).
 [[nodiscard]] ProgramPlans plans_for(const Region& region, const PlanInputs& inputs, const PlanRequest& request);
 
-/// The chosen plan as it is saved: without decisions if every operation is planned by itself.
+/// The chosen plan for saving: without decisions if every operation is planned individually.
 [[nodiscard]] PlanValue saved_plan(const ProgramPlans& plans, const Region& region, const PlanInputs& inputs,
                                    const PlanRequest& request);
 

@@ -10,7 +10,7 @@ namespace tdsl::plan {
 
 namespace {
 
-/// The largest sum of live tensors at any operation, divided by the ranks: what a rank must hold at least.
+/// The peak of live bytes divided by the number of ranks: the minimum that a rank must hold.
 double share_of(const Region& region, Index ranks) {
   std::map<TensorId, double> bytes;
   for (const RegionOp& recorded : region.ops) {
@@ -55,7 +55,7 @@ std::vector<Mesh> few_of(std::vector<Mesh> meshes, Index ranks) {
       sum += std::log(static_cast<double>(axis.size)) * std::log(static_cast<double>(axis.size));
     return sum;
   };
-  // How far the best two sides are from equal, as a ratio.
+  // Aspect ratio of the most square two-way split.
   const auto two_sides = [&](const Mesh& mesh) {
     double best = static_cast<double>(ranks);
     for (const MeshAxis& axis : mesh.axes) {
@@ -74,27 +74,26 @@ std::vector<Mesh> few_of(std::vector<Mesh> meshes, Index ranks) {
   return meshes;
 }
 
-/// The work of a search, at least a constant and a number of readings of its tables: little where a mesh is one of
-/// several, more for the best one. Ten times as much finds plans that are 0.01 % faster.
+/// Work limit of a search: at least a constant and a multiple of its table entries; small for one of several meshes,
+/// larger for the best mesh. A tenfold limit finds plans that are 0.01 % faster.
 SearchLimits search_limits(const Network& network, bool last) {
   SearchLimits limits;
   limits.work = std::max(Index{1} << (last ? 24 : 22), (last ? 32 : 16) * network.entries());
   return limits;
 }
 
-/// Tables of more entries are read a few times only.
+/// Larger tables are read only a few times.
 constexpr Index kManyEntries = Index{1} << 22;
 
-/// How often multipliers change. What starts from something that fits is there to find something better, if that is
-/// easy.
+/// Number of multiplier updates. A search that starts from a feasible plan only looks for easy improvements.
 int solves_of(const Network& network, bool fits) {
   return fits || network.entries() > kManyEntries ? 6 : MemoryLimits{}.solves;
 }
 
-/// Layouts of a tensor that are tried with copies.
+/// Number of layouts per tensor tried with copies.
 constexpr std::size_t kCopiedLayouts = 4;
 
-/// The cheapest values of a variable while all others stay.
+/// The cheapest values of a variable with all others fixed.
 std::vector<int> cheapest_beside(const Network& network, int variable, const Assignment& x) {
   std::vector<double> cost = network.own(variable);
   for (const int e : network.edges_of(variable)) {
@@ -110,7 +109,7 @@ std::vector<int> cheapest_beside(const Network& network, int variable, const Ass
   return values;
 }
 
-/// The search of one mesh.
+/// The search on one mesh.
 class MeshSearch {
  public:
   MeshSearch(const Region& region, const PlanInputs& inputs, Mesh mesh, double cap, double share, bool linearise,
@@ -123,7 +122,7 @@ class MeshSearch {
         linearise_(linearise),
         tables_(tables) {}
 
-  /// Once for every kind of choices; those of the first are among those of the next, and numbered alike. Returns
+  /// Called once per kind of choices; earlier choices are a subset of later ones, with the same numbers. Returns
   /// whether a better plan was found.
   bool try_choices(const ChoiceLimits& choices) {
     const RegionNetwork network(region_, inputs_, mesh_, choices, &tables_);
@@ -135,7 +134,7 @@ class MeshSearch {
     limits.cap = cap_;
     limits.solves = solves_of(network.network(), !start_.empty() && best_.fits);
     limits.share = std::max(share_, 1.0);
-    // Copies are numbered behind what there is without them.
+    // Copies are numbered after the choices without copies.
     const FittingSolution found = solve_within(network.network(), limits, start_, network.arcs(),
                                                search_limits(network.network(), choices.copies));
     work_ += found.solution.work;
@@ -161,14 +160,14 @@ class MeshSearch {
       copied_.push_back(cheapest_beside(network.network(), static_cast<int>(k), start_));
     return true;
   }
-  /// Copies of tensors that lie as they do now, or as would cost little more.
+  /// Tries copies of tensors under their current layout, or ones that cost little more.
   bool try_copies() {
     ChoiceLimits choices = best_.choices;
     choices.copies = true;
     choices.copied = copied_;
     return !start_.empty() && try_choices(choices);
   }
-  /// What fits before what does not, then what is fast.
+  /// Feasible before infeasible, then by time.
   [[nodiscard]] bool better_than(const MeshSearch& other) const {
     if (start_.empty() || other.start_.empty()) return !start_.empty() && other.start_.empty();
     if (best_.fits != other.best_.fits) return best_.fits;
@@ -176,7 +175,7 @@ class MeshSearch {
   }
   [[nodiscard]] FoundPlan found() const { return best_; }
   [[nodiscard]] Index work() const { return work_; }
-  /// The linearisation and what it costs; kForbidden: there is none.
+  /// The linearised plan and its cost; kForbidden: there is none.
   [[nodiscard]] const std::pair<double, PlanValue>& line() const { return line_; }
 
  private:
@@ -237,7 +236,7 @@ MeshPlans search_meshes(const Region& region, const PlanInputs& inputs, const Se
   }
   std::vector<FoundPlan>& found = plans.found;
   for (const MeshSearch* s : order) found.push_back(s->found());
-  // Copies are searched for on the best mesh alone.
+  // Copies are searched on the best mesh alone.
   if (options.copies && order.front()->try_copies()) found.insert(found.begin(), order.front()->found());
   std::erase_if(found, [](const FoundPlan& plan) { return plan.plan.at.empty(); });
   for (const MeshSearch& s : searches) plans.work += s.work();

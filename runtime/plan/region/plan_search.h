@@ -8,47 +8,48 @@
 
 namespace tdsl::plan {
 
-/// A plan for a whole region, with what was found out on the way.
+/// A plan for a whole region, with results of the search.
 struct FoundPlan {
   PlanValue plan;
   double seconds = 0;     ///< predicted, by the model of region_network.h
-  bool exact = false;     ///< shown to be the cheapest
+  bool exact = false;     ///< proven to be the cheapest
   bool fits = true;       ///< within the memory limit
-  double peak_bytes = 0;  ///< owned and partial bytes of the busiest rank where they are most
+  double peak_bytes = 0;  ///< peak of owned and partial bytes on the busiest rank
   double limit_bytes = 0;
-  // What the plan is the choice of, for questions about it (site_values.h).
+  // The choices the plan was selected from, for later queries (site_values.h).
   ChoiceLimits choices;
   Assignment values;
 };
 
 struct SearchOptions {
-  bool copies = true;                   ///< kept copies are among the choices
-  const AskedLayouts* asked = nullptr;  ///< what some sites have to choose from
-  std::size_t most_meshes = 4;          ///< fewer for an estimate
-  bool linearise = false;               ///< the cheapest linearisation is wanted, too
-  CostTables* tables = nullptr;         ///< of other searches with the same inputs
+  bool copies = true;                   ///< choices include kept copies
+  const AskedLayouts* asked = nullptr;  ///< choices restricted by the user
+  std::size_t most_meshes = 4;          ///< smaller for an estimate
+  bool linearise = false;               ///< also return the cheapest linearisation
+  CostTables* tables = nullptr;         ///< shared by searches with the same inputs
 };
 
-/// The plans of several meshes.
+/// Plans for several meshes.
 struct MeshPlans {
-  std::vector<FoundPlan> found;  ///< the cheapest plan of every mesh, the best one first, with copies and then without
-  std::optional<PlanValue> linearised;  ///< what EinDecomp's linearisation gives, on its best mesh; none where values
-                                        ///< along some path forbid those of another
-  Index work = 0;                       ///< table entries read by all searches
+  std::vector<FoundPlan> found;  ///< the cheapest plan of every mesh, the best first, with copies and then without
+  std::optional<PlanValue>
+      linearised;  ///< EinDecomp's linearisation on its best mesh; none if values along some path exclude each other
+  Index work = 0;  ///< table entries read by all searches
 };
 
-/// What a rank may own of a region's results: `--memory`, else a little more than its share of what lives together.
+/// Limit on the bytes a rank may own of a region's results: `--memory`, else slightly more than its share of the live
+/// tensors.
 [[nodiscard]] double memory_limit(const Region& region, const PlanInputs& inputs);
 
-/// A few of many meshes: the most even ones, and one that splits into two near-equal sides if they do not.
+/// A selection of meshes: the most even ones, plus one with two near-equal sides if none of them has these.
 [[nodiscard]] std::vector<Mesh> few_meshes(Index ranks, Index ranks_per_node);
 
-/// The cheapest plan for the region within memory, over all meshes; an empty one if no mesh has what is asked. A
-/// function of its arguments alone: work is bounded by counting.
+/// The cheapest plan for the region within memory, over all meshes; an empty one if no mesh allows the requested
+/// layouts. A pure function of its arguments: work is bounded by counting.
 [[nodiscard]] FoundPlan search(const Region& region, const PlanInputs& inputs, const SearchOptions& options);
 
-/// The same of every mesh. The model of region_network.h knows no tiles: where they matter another one than the first
-/// can be faster.
+/// The plans of every mesh. The model of region_network.h ignores tiles: if they matter, a plan other than the first
+/// may be faster.
 [[nodiscard]] MeshPlans search_meshes(const Region& region, const PlanInputs& inputs, const SearchOptions& options);
 
 }  // namespace tdsl::plan

@@ -11,7 +11,7 @@
 
 namespace tdsl::plan {
 
-/// The operations as they are planned with nothing alive but what later ones read; `after` is called behind each.
+/// Plans operations one by one, keeping alive only tensors that later ones read; calls `after` following each.
 [[nodiscard]] inline std::vector<PlannedSegment> plan_one_by_one(const Region& region, Planner& planner,
                                                                  const std::function<void()>& after = nullptr) {
   std::vector<PlannedSegment> planned;
@@ -29,8 +29,8 @@ namespace tdsl::plan {
   return planned;
 }
 
-/// Tensors that end with an operation of the region: the recorded ones with the last of the operations it was planned
-/// as, copies with their originals, partial results with their combination.
+/// Tensors that die at an operation of the region: recorded tensors after the last of its planned operations, copies
+/// with their originals, partial results with their combination.
 class RegionEnds {
  public:
   [[nodiscard]] std::vector<TensorId> after(const RegionOp& recorded, const PlannedSegment& planned, std::size_t k) {

@@ -8,8 +8,8 @@
 
 namespace tdsl::plan {
 
-/// The predicted seconds of one rank for all operations of the region, as often as they run, planned as `inputs` and
-/// `plan` (null: each by itself) say.
+/// The predicted seconds of one rank for all operations of the region, weighted by execution count, planned by `inputs`
+/// and `plan` (null: individually).
 [[nodiscard]] double seconds_on(const Region& region, const PlanInputs& inputs,
                                 const std::shared_ptr<const PlanValue>& plan, Index rank);
 

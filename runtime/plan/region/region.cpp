@@ -40,7 +40,7 @@ class RegionHash {
   }
 
  private:
-  /// Tensors by the order of their appearance: their numbers are the recorder's affair.
+  /// Tensors are numbered by first appearance: their ids are internal to the recorder.
   void add_tensor(TensorId id) {
     hash_.add(numbers_.try_emplace(id, static_cast<Index>(numbers_.size())).first->second);
   }

@@ -11,31 +11,32 @@ namespace tdsl::plan {
 /// One recorded operation of a region.
 struct RegionOp {
   Op op;
-  double weight = 1;                ///< how often it runs
-  int run = 0;                      ///< of the survey (runtime/record/survey.h); tensors belong to one run
-  std::vector<TensorId> last_uses;  ///< tensors that it is the last to mention; others live on behind the region
+  double weight = 1;                ///< execution count
+  int run = 0;                      ///< run of the survey (runtime/record/survey.h); tensors belong to one run
+  std::vector<TensorId> last_uses;  ///< tensors whose last use it is; others outlive the region
 };
 
-/// A place where one of several forms with equal results was recorded, once per iteration that was surveyed.
+/// A site where one of several equivalent variants was recorded, once per surveyed iteration.
 struct RegionChoice {
   int site = 0;
-  int form = 0;  ///< the one that was recorded
+  int form = 0;  ///< the recorded variant
   int forms = 1;
   double weight = 1;
-  double flops = 0;  ///< of what was recorded there, weighted
+  double flops = 0;  ///< weighted flops recorded there
 };
 
 /// Floating-point operations of all tasks together.
 [[nodiscard]] double flops_of(const Op& op);
 
-/// What a program records, or its first part: what can be planned before it runs. Loops are in it by two iterations.
+/// The recorded operations of a program or of its first part: everything that can be planned before it runs. Loops are
+/// represented by two iterations.
 struct Region {
   std::vector<RegionOp> ops;  ///< in program order, run by run
   std::vector<RegionChoice> choices;
-  bool whole = false;      ///< whether it reaches the end of the program
-  std::string fence;       ///< else why it does not
-  bool guessed = false;    ///< how often some loop runs comes from data: weights are guesses
-  std::uint64_t hash = 0;  ///< of everything a plan depends on; names and lines are left out
+  bool whole = false;      ///< the region reaches the end of the program
+  std::string fence;       ///< otherwise: why it ends early
+  bool guessed = false;    ///< some loop count is data-dependent: weights are guesses
+  std::uint64_t hash = 0;  ///< of everything a plan depends on; excludes names and lines
 };
 
 [[nodiscard]] std::uint64_t hash_of(const Region& region);

@@ -15,7 +15,7 @@ using counting::Boxes;
 
 namespace {
 
-/// The most ranks that are looked at because something may lie there alone.
+/// Limit on ranks sampled because a tensor may be on one of them alone.
 constexpr std::size_t kSampledHomes = 8;
 
 }  // namespace
@@ -37,7 +37,7 @@ std::vector<Index> mesh_sample(const Mesh& mesh, bool whole_nodes) {
     }
     if (!all) middle += axis.size / 2 * axis.stride;
   }
-  // Beside the corners one that has neighbours on all sides; with its node.
+  // Besides the corners, one rank with neighbours on all sides, with its node.
   const std::size_t corners = ranks.size();
   for (std::size_t k = 0; k < corners; ++k) {
     const bool first_node = std::all_of(mesh.axes.begin(), mesh.axes.end(), [&](const MeshAxis& axis) {
@@ -76,7 +76,7 @@ RegionNetwork::RegionNetwork(const Region& region, const PlanInputs& inputs, Mes
 void RegionNetwork::choose_ranks() {
   ranks_ = mesh_sample(mesh_, inputs_.tells_nodes());
   if (inputs_.tells_nodes()) return;
-  // Those that may be alone with something.
+  // Ranks that may be sole owners.
   std::set<Index> homes;
   for (const PlaceChoices& place : choices_.places) {
     for (const Place& p : place.places) {
@@ -87,7 +87,8 @@ void RegionNetwork::choose_ranks() {
   ranks_ = {homes.begin(), homes.end()};
 }
 
-/// Whether one operation costs what the other does wherever it runs: most operations of a loop's second iteration do.
+/// True if two operations have equal costs under every placement: usually so for the operations of a loop's second
+/// iteration.
 bool RegionNetwork::costs_alike(const Op& a, const Op& b) const {
   const auto range = [](const LabelDesc& label) { return std::pair(label.range.lo, label.range.hi); };
   if (a.site != b.site || a.shape != b.shape || a.flops_per_point != b.flops_per_point ||
@@ -104,7 +105,7 @@ bool RegionNetwork::costs_alike(const Op& a, const Op& b) const {
   });
 }
 
-/// Per operation the weight of all that cost alike, at the first of them; 0 at the others.
+/// For each set of operations with equal costs, the total weight at the first; 0 at the others.
 std::vector<double> RegionNetwork::merged_weights() const {
   std::vector<double> weights(region_.ops.size(), 0);
   for (const SiteChoices& site : choices_.sites) {
@@ -129,7 +130,7 @@ std::vector<Layout> RegionNetwork::works(std::size_t site) const {
 }
 
 void RegionNetwork::add_variables() {
-  std::string setting;  // what all tables depend on
+  std::string setting;  // common key of all tables
   for (const MeshAxis& axis : mesh_.axes) append_number(setting, axis.size), append_number(setting, axis.stride);
   for (const Index rank : ranks_) append_number(setting, rank);
   const std::string list = std::to_string(tables_.number_of(setting)) + ':';
@@ -153,7 +154,7 @@ std::vector<Boxes> RegionNetwork::work_boxes(const Op& op, const std::vector<Lay
   const counting::CutSpace space = task_space(op, inputs_);
   std::vector<Boxes> boxes;
   for (Layout layout : layouts) {
-    layout.cut.resize(space.extents.size());  // where a reduction is not split, layouts are those of its result
+    layout.cut.resize(space.extents.size());  // unless a reduction is split, layouts are those of its result
     boxes.push_back(counting::shares_of(space, layout, mesh_, ranks_));
   }
   return boxes;
@@ -188,7 +189,7 @@ const RegionNetwork::PlacedBoxes& RegionNetwork::placed_boxes(const SiteChoices&
 RegionNetwork::PlacedBoxes RegionNetwork::place_boxes(const Op& op, const TensorDesc& tensor,
                                                       const std::vector<Place>& places) const {
   counting::CutSpace space = task_space(op, inputs_);
-  const bool whole = op.op_class == OpClass::kLoop;  // outputs of shapes of their own, each one block
+  const bool whole = op.op_class == OpClass::kLoop;  // outputs have their own shapes, each a single block
   space.extents = tensor.shape;
   space.tilings.resize(tensor.shape.size());
   if (whole) std::fill(space.tilings.begin(), space.tilings.end(), std::nullopt);
@@ -212,7 +213,7 @@ RegionNetwork::PlacedBoxes RegionNetwork::place_boxes(const Op& op, const Tensor
 
 void RegionNetwork::add_operation(std::size_t k, double weight) {
   const Op& op = region_.ops[k].op;
-  // Effects take tensors from where they lie.
+  // Effects read tensors in place.
   if (op.op_class == OpClass::kStore || op.op_class == OpClass::kCollect || op.outputs.empty()) return;
   const std::size_t site = site_number_.at(op.site);
   Worked work = worked(op, site);
@@ -311,7 +312,7 @@ void RegionNetwork::add_reads(Worked& work, std::span<const Access> reads, int r
   }
 }
 
-/// What the ways to work need of an operand. Many need the same: each need is priced once.
+/// Needs of an operand per work layout. Many coincide: each distinct need is priced once.
 void RegionNetwork::find_needs(Worked& work, const std::vector<Index>& shape,
                                const std::vector<const Access*>& accesses, ReadingCosts& costs) const {
   find_boxes(work);
@@ -325,14 +326,14 @@ void RegionNetwork::find_needs(Worked& work, const std::vector<Index>& shape,
   }
 }
 
-/// Seconds to receive one operand: its places x ways to work.
+/// Seconds to receive one operand: its places x work layouts.
 CostTables::Table RegionNetwork::reading_table(Worked& work, const Producer& producer,
                                                const std::vector<const Access*>& accesses, ReadingCosts& costs) {
   const SiteChoices& from = choices_.sites[producer.site];
   const TensorDesc& tensor = *producer.desc;
   if (costs.need_of.empty()) find_needs(work, tensor.shape, accesses, costs);
   const PlacedBoxes& boxes = placed_boxes(from, tensor);
-  std::vector<OwnedBoxes> own;  // of new layouts
+  std::vector<OwnedBoxes> own;  // boxes of new layouts
   std::vector<Index> numbers;
   for (std::size_t l = 0; l < boxes.boxes.size(); ++l) {
     if (costs.seconds.contains(boxes.numbers[l])) continue;
@@ -361,11 +362,11 @@ void RegionNetwork::add_results(Worked& work, double weight) {
   const int place = choices_.sites[work.site].place;
   CostTables::Table table = tables_.table("m|" + std::to_string(place_list_[idx(place)]) + '|' + work.name,
                                           [&] { return meeting_table(work); });
-  for (double& cost : table) cost *= weight;  // what is forbidden stays so
+  for (double& cost : table) cost *= weight;  // forbidden entries stay forbidden
   network_.add(work_variable_[work.site], place, std::move(table));
 }
 
-/// Seconds until partial results have met: ways to work x places of the result.
+/// Seconds to combine partial results: work layouts x places of the result.
 CostTables::Table RegionNetwork::meeting_table(Worked& work) {
   find_boxes(work);
   const Op& op = work.op;
@@ -384,7 +385,7 @@ CostTables::Table RegionNetwork::meeting_table(Worked& work) {
     for (auto axes = reduced; axes != layout.cut.end(); ++axes) parts *= coordinates(mesh_, *axes);
     Layout made = layout;
     made.cut.resize(op.shape.size());
-    std::vector<double> seconds(boxes.boxes.size(), -1);  // found where it is wanted
+    std::vector<double> seconds(boxes.boxes.size(), -1);  // computed on demand
     for (std::size_t v = 0; v < places.size(); ++v) {
       double& cost = table[w * places.size() + v];
       if (parts == 1) {
@@ -432,7 +433,7 @@ void RegionNetwork::add_memory() {
       run = recorded.run;
     }
     const bool source = op.is_source();
-    if (!source) {  // a source lies nowhere before its first use
+    if (!source) {  // a source has no place before its first use
       for (const Access& access : op.reads) enter(access.tensor);
       if (op.base >= 0) enter(op.base);
       for (const TensorDesc& output : op.outputs) enter(output.id);
@@ -460,7 +461,7 @@ void RegionNetwork::add_memory() {
   }
 }
 
-/// Sites that receive less from the copy of this one's result than from the result itself.
+/// Sites that receive less from the copy of this site's result than from the result itself.
 std::vector<int> RegionNetwork::readers_of_copy(std::size_t site, const Assignment& x) const {
   const SiteChoices& from = choices_.sites[site];
   const Place& place = choices_.places[idx(from.place)].places[idx(x[idx(from.place)])];

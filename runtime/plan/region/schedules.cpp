@@ -23,7 +23,7 @@ constexpr std::array<std::pair<std::string_view, Schedule>, 6> kSchedules{{{"aut
                                                                            {"lshs", Schedule::kLshs},
                                                                            {"greedy", Schedule::kGreedy}}};
 
-/// Where the values along some path forbid those of another, there is no plan.
+/// No plan if values along some path exclude each other.
 std::optional<PlanValue> by_linearisation(const Region& region, const PlanInputs& inputs) {
   std::optional<PlanValue> plan;
   double least = kForbidden;
@@ -43,7 +43,7 @@ Workflow scheduled_by_pattern(const Region& region, const PlanInputs& inputs, In
   return workflow;
 }
 
-/// The node grid is what a user of NumS gives: here all nodes in one dimension or in two near-equal ones, whichever is
+/// In NumS the user gives the node grid; here it is all nodes in one dimension or in two near-equal ones, whichever is
 /// cheaper.
 Workflow scheduled_by_lshs(const Region& region, const PlanInputs& inputs, Index most_tasks) {
   const bool in_nodes =
@@ -71,7 +71,7 @@ Workflow scheduled_by_lshs(const Region& region, const PlanInputs& inputs, Index
   return std::move(*best);
 }
 
-/// A plan, if there is one, and how it was found.
+/// A plan, if any, and how it was found.
 struct Found {
   std::optional<PlanValue> plan;
   std::string note;
@@ -79,16 +79,16 @@ struct Found {
 
 Found linearisation(std::optional<PlanValue> plan) { return {std::move(plan), "by linearisation"}; }
 
-/// Plans whose predicted seconds differ by less are equally fast: fewer bytes decide.
+/// Plans whose predicted times differ by less than this factor count as equally fast; the one with fewer bytes wins.
 constexpr double kAsFast = 1.01;
 
-/// Of two equally fast plans the one that receives less, or as much and holds less.
+/// Tie-break between equally fast plans: the one that receives less, then the one that holds less.
 bool holds_less(const PlanPrice& a, const PlanPrice& b) {
   const auto held = [](const PlanPrice& price) { return price.peak_bytes + static_cast<double>(price.largest_step); };
   return a.bytes_received != b.bytes_received ? a.bytes_received < b.bytes_received : held(a) < held(b);
 }
 
-/// The fastest of prices; of those as fast the one that receives least, of those the one that holds least.
+/// The fastest of prices; ties go to the one that receives least, then to the one that holds least.
 std::size_t fastest_of(const std::vector<PlanPrice>& prices) {
   double fastest = std::numeric_limits<double>::infinity();
   for (const PlanPrice& price : prices) fastest = std::min(fastest, price.seconds);
@@ -100,7 +100,7 @@ std::size_t fastest_of(const std::vector<PlanPrice>& prices) {
   return best;
 }
 
-/// The fastest that fits; if none does, the one that holds least.
+/// The fastest that fits; if none fits, the one that holds least.
 std::size_t best_of(const std::vector<Alternative>& alternatives) {
   std::vector<std::size_t> fitting;
   std::vector<PlanPrice> prices;
@@ -118,10 +118,10 @@ bool places_tasks(const Alternative& a) {
   return a.name == name_of(Schedule::kPattern) || a.name == name_of(Schedule::kLshs);
 }
 
-/// What `auto` takes. Schedules of single tasks may give every block another owner, and many small messages, whose
-/// latencies the engine hides and the model adds up: they are taken only where they also receive and hold no more than
-/// the best of the others, steps included. A step that takes its operands from many blocks at once puts them together
-/// first, which the model does not see.
+/// The choice of `auto`. Task schedules may give every block a different owner, and many small messages, whose
+/// latencies the engine hides but the model adds up: they are chosen only if they also receive and hold no more than
+/// the best of the others, steps included. A step that takes operands from many blocks has to assemble them first,
+/// which the model ignores.
 std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
   std::vector<std::size_t> regular, rest;
   for (std::size_t k = 0; k < alternatives.size(); ++k) (places_tasks(alternatives[k]) ? rest : regular).push_back(k);
@@ -141,24 +141,25 @@ std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
   return regular[best_of(few)];
 }
 
-/// Regions of more operations are priced for one found plan only.
+/// Above this number of operations only one found plan is priced.
 constexpr std::size_t kPricedOften = 400;
-/// Found plans of other meshes that are so much slower by the search's model are not priced: it is closer than that.
+/// Plans of other meshes that the search's model predicts to be slower by this factor are not priced: the model is more
+/// accurate than that.
 constexpr double kFarBehind = 1.5;
-/// What few ranks find no more than this factor as slow as the fastest is compared by more of them.
+/// Plans within this factor of the fastest, priced on few ranks, are compared again on more ranks.
 constexpr double kNearlyAsFast = 1.1;
-/// This many ranks stand for all where plans are compared; fewer for programs of many operations.
+/// Number of ranks sampled when comparing plans; the smaller one for programs with many operations.
 constexpr Index kComparedRanks = 16, kFewRanks = 4;
 constexpr std::size_t kManyOperations = 200;
 
-/// The best of the searched plans, if there is one; how it was found is left in `plans`.
+/// The best of the searched plans, if any; `plans` receives how it was found.
 std::optional<Alternative> best_found(const Region& region, const PlanInputs& inputs, std::vector<FoundPlan> found,
                                       ProgramPlans& plans) {
   if (found.empty()) return std::nullopt;
   const bool any = std::any_of(found.begin(), found.end(), [](const FoundPlan& f) { return f.fits; });
   std::erase_if(found, [any](const FoundPlan& f) { return f.fits != any; });
   if (region.ops.size() > kPricedOften) found.resize(1);
-  // The first one may have copies, of which the model thinks best: the second counts.
+  // The first may have copies, about which the model is most optimistic: the second is the reference.
   const double most = kFarBehind * found[found.size() > 1 ? 1 : 0].seconds;
   std::erase_if(found, [most, any](const FoundPlan& f) { return any && f.seconds > most; });
   std::vector<Alternative> weighed;
@@ -196,7 +197,7 @@ bool in_window(const Alternative& plan, const PlanInputs& inputs) {
   return inputs.window == 0 || plan.price.largest_step <= inputs.window;
 }
 
-/// What a schedule other than the search has found, priced.
+/// Prices the plan of a schedule other than the search.
 Alternative weigh_found(Schedule schedule, Found found, const Region& region, const PlanInputs& inputs) {
   std::shared_ptr<const PlanValue> plan;
   if (found.plan && !found.plan->at.empty()) {
@@ -206,14 +207,13 @@ Alternative weigh_found(Schedule schedule, Found found, const Region& region, co
   return weigh(name_of(schedule), std::move(plan), std::move(found.note), region, inputs);
 }
 
-/// The plans that are wanted, in the order of the schedules.
+/// The requested plans, in the order of the schedules.
 ProgramPlans price_all(const Region& region, const PlanInputs& inputs, Schedule asked, Compare others) {
   ProgramPlans plans;
   std::optional<PlanValue> linearised;
   for (const auto& [name, schedule] : kSchedules) {
     if (schedule == Schedule::kAuto || (schedule != asked && others == Compare::kNothing)) continue;
-    // Under --reproducible what is decided for owners must change no cut, which only the greedy plan is known to keep
-    // to.
+    // Under --reproducible, choosing owners must not change cuts; only the greedy plan is known to preserve them.
     if (inputs.reproducible && schedule != Schedule::kGreedy) {
       if (schedule == asked) plans.refused = std::string(name) + ": not supported with --reproducible";
       continue;
@@ -228,7 +228,7 @@ ProgramPlans price_all(const Region& region, const PlanInputs& inputs, Schedule 
           plans.alternatives.push_back(std::move(*found));
         continue;
       }
-      const bool known = schedule == Schedule::kEinDecomp && others == Compare::kAll;  // the search has been there
+      const bool known = schedule == Schedule::kEinDecomp && others == Compare::kAll;  // already found by the search
       Found found = known ? linearisation(std::move(linearised))
                           : found_by(schedule, region, inputs, schedule == asked ? kWorkflowTasks : kAutoTasks);
       plans.alternatives.push_back(weigh_found(schedule, std::move(found), region, inputs));
@@ -240,7 +240,7 @@ ProgramPlans price_all(const Region& region, const PlanInputs& inputs, Schedule 
   return plans;
 }
 
-/// The alternative of a schedule, or the end.
+/// The alternative of a schedule, or the end iterator.
 std::vector<Alternative>::iterator named(std::vector<Alternative>& all, Schedule schedule) {
   return std::find_if(all.begin(), all.end(), [schedule](const Alternative& a) { return a.name == name_of(schedule); });
 }
@@ -317,15 +317,14 @@ ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, Schedu
   const bool free = schedule == Schedule::kAuto;
   const bool compares = free || others == Compare::kAll;
   const bool many = region.ops.size() > kManyOperations;
-  // Plans are compared by what few ranks do; those that are nearly as fast as the fastest are looked at more closely,
-  // and those that give every block an owner of its own, whose busiest rank may be any. Of many operations that takes
-  // seconds.
+  // Plans are first compared on few ranks; nearly fastest ones are compared on more, and so are those that give every
+  // block its own owner, whose busiest rank may be any. With many operations that takes seconds.
   PlanInputs few = inputs, well = inputs;
   if (many) well.sample = std::min(inputs.sample, 2 * kFewRanks);
   if (compares) few.sample = std::min(inputs.sample, many ? kFewRanks : kComparedRanks);
   ProgramPlans plans = price_all(region, few, schedule, compares ? Compare::kAll : Compare::kNothing);
   std::vector<Alternative>& all = plans.alternatives;
-  std::set<std::string> priced;  // by all ranks that are looked at
+  std::set<std::string> priced;  // on all sampled ranks
   const auto price_well = [&](Alternative& a) {
     if (few.sample < inputs.ranks && few.sample < well.sample && priced.insert(a.name).second)
       a = weigh(a.name, a.plan, a.note, region, well);

@@ -11,13 +11,13 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Table entries that planning the rest around one value may read.
+/// Limit on table entries read to plan the rest around one value.
 constexpr Index kWorkPerValue = Index{1} << 25;
 
-/// Values that are tried until one fits.
+/// Number of values tried until one fits.
 constexpr std::size_t kTried = 4;
 
-/// Costs of the variable's values while all others stay.
+/// Costs of the variable's values with all others fixed.
 std::vector<double> costs_beside(const Network& network, int variable, const Assignment& x) {
   std::vector<double> cost = network.own(variable);
   for (const int e : network.edges_of(variable)) {
@@ -27,7 +27,7 @@ std::vector<double> costs_beside(const Network& network, int variable, const Ass
   return cost;
 }
 
-/// Layouts that differ in the order of axes, or in the number of a rank, are one to people.
+/// Layouts that differ only in the order of axes or in the number of a rank look alike to users.
 bool look_alike(const Mesh& mesh, const Layout& a, const Layout& b) {
   if (a.repeated != b.repeated || a.columns.has_value() != b.columns.has_value() || a.cut.size() != b.cut.size())
     return false;
@@ -67,7 +67,7 @@ std::optional<std::size_t> SiteValues::number_of(int site) const {
   return static_cast<std::size_t>(known - sites.begin());
 }
 
-/// Other values of the site's work and of where its result lies, cheapest first.
+/// Other values of the site's work and result layout, cheapest first.
 std::vector<SiteValues::Candidate> SiteValues::candidates(std::size_t site) const {
   std::vector<int> variables{network_.work_variable(site)};
   const int place = network_.place_variable(network_.choices().sites[site]);
@@ -103,7 +103,7 @@ SiteValue SiteValues::chosen(std::size_t site) const {
 SiteValue SiteValues::valued(std::size_t site, const Candidate& candidate) const {
   const Network& network = network_.network();
   const int variable = candidate.variable;
-  // The network with this value alone; all other variables keep theirs, numbered as they are.
+  // The network with this value fixed; all other variables keep their values and numbers.
   std::vector<std::vector<int>> kept;
   for (int v = 0; v < network.variables(); ++v) {
     kept.push_back({});
@@ -135,7 +135,7 @@ SiteValue SiteValues::valued(std::size_t site, const Candidate& candidate) const
   return value;
 }
 
-/// The layouts of the work and of where its result lies.
+/// The layouts of the work and of its result.
 std::vector<Layout> SiteValues::layouts_of(std::size_t site, const Assignment& x) const {
   const SiteChoices& s = network_.choices().sites[site];
   const Place& place = network_.choices().places[idx(s.place)].places[idx(x[idx(s.place)])];

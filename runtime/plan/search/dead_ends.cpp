@@ -8,10 +8,10 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Differences of sums below this share of them are rounding.
+/// Differences of sums below this relative size are rounding errors.
 constexpr double kRounding = 1e-12;
 
-/// The tables at one variable, cut to the values that are left: what is compared when its values are.
+/// The tables at one variable, restricted to the remaining values: the data for comparing its values.
 class Neighbourhood {
  public:
   Neighbourhood(const Network& network, const std::vector<std::vector<int>>& kept, int variable)
@@ -31,11 +31,11 @@ class Neighbourhood {
 
   [[nodiscard]] std::size_t values() const { return values_; }
   [[nodiscard]] Index entries() const { return entries_; }
-  /// No choice of the neighbours allows the value.
+  /// True if the neighbours' choices never allow the value.
   [[nodiscard]] bool impossible(std::size_t s) const { return least_[s] == kForbidden; }
 
-  /// Value s, which is possible, costs no less than q whatever the neighbours do; if it may be as cheap, q is the
-  /// earlier one.
+  /// True if the possible value s never costs less than q, whatever the neighbours choose; if costs may be equal, q
+  /// must come first.
   [[nodiscard]] bool beaten(std::size_t s, std::size_t q, Index& work) const {
     const double enough = q < s ? 0 : kRounding * least_[s];
     const auto loses = [&](double difference) { return q < s ? difference >= enough : difference > enough; };
@@ -44,8 +44,7 @@ class Neighbourhood {
     for (const Table& table : tables_) bound += table.bound(s, q);
     work += static_cast<Index>(2 * tables_.size());
     if (!loses(bound)) return false;
-    // The bound is replaced, table by table, by the exact least difference; -infinity where q is forbidden and s is
-    // not.
+    // The bound is refined, table by table, to the exact least difference; -infinity if q is forbidden and s is not.
     double exact = own_[s] - own_[q];
     for (const Table& table : tables_) {
       const double least = table.least_difference(s, q);
@@ -61,25 +60,25 @@ class Neighbourhood {
   struct Table {
     std::size_t columns = 0;
     std::vector<double> cost;        ///< values of the variable x values of the neighbour
-    std::vector<double> low;         ///< per row its least entry
-    std::vector<std::size_t> where;  ///< and the column of it
+    std::vector<double> low;         ///< per row, its least entry
+    std::vector<std::size_t> where;  ///< and the column of that entry
     std::vector<std::size_t> worst;  ///< the column of the greatest entry
 
-    /// No less than least_difference(s, q): the differences in the columns where it is likely to be found.
+    /// Upper bound of least_difference(s, q), from the two columns most likely to hold the minimum.
     [[nodiscard]] double bound(std::size_t s, std::size_t q) const {
       const double at_low = low[s] - cost[q * columns + where[s]];
       const double at_worst = cost[s * columns + worst[q]] - cost[q * columns + worst[q]];
       return at_worst < at_low ? at_worst
-                               : at_low;  // where both are forbidden the difference is no number, and not less
+                               : at_low;  // if both are forbidden the difference is NaN, which compares as not less
     }
-    /// Over columns that allow s.
+    /// Minimum over the columns that allow s.
     [[nodiscard]] double least_difference(std::size_t s, std::size_t q) const {
       const double* a = cost.data() + s * columns;
       const double* b = cost.data() + q * columns;
       double least = kForbidden;
       for (std::size_t u = 0; u < columns; ++u) {
         const double difference = a[u] - b[u];
-        least = difference < least ? difference : least;  // no number is not less
+        least = difference < least ? difference : least;  // NaN compares as not less
       }
       return least;
     }
@@ -105,7 +104,7 @@ class Neighbourhood {
   std::size_t values_;
   std::vector<double> own_;
   std::vector<Table> tables_;
-  std::vector<double> least_;  ///< per value: what it costs if every neighbour does what suits it
+  std::vector<double> least_;  ///< per value: its cost if every neighbour makes its cheapest choice
   Index entries_ = 0;
 };
 
@@ -164,17 +163,18 @@ class DeadEndSearch {
     return lost;
   }
 
-  /// A living value that beats s, or s itself.
+  /// A remaining value that beats s, or s itself.
   std::size_t dead_end(const Neighbourhood& around, std::size_t s, const std::vector<bool>& dead) {
     for (std::size_t q = 0; q < around.values() && work_ < limit_; ++q) {
       if (q == s || dead[q]) continue;
-      // Of values that are all impossible the first one stays.
+      // If all values are impossible, the first one stays.
       if (around.impossible(s) ? q < s || !around.impossible(q) : around.beaten(s, q, work_)) return q;
     }
     return s;
   }
 
-  /// Per original value its number in the reduced network, or that of the value at the end of the chain of better ones.
+  /// Per original value: its number in the reduced network, or that of the value at the end of the chain of values that
+  /// beat it.
   [[nodiscard]] std::vector<int> heirs(int v) const {
     const std::vector<int>& kept = kept_[idx(v)];
     std::vector<int> heir;

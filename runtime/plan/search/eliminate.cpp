@@ -13,7 +13,7 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Sizes are counted up to here, which no memory holds; times the values of a variable they are still numbers.
+/// Sizes saturate here, beyond any memory; multiplied by the values of a variable they still fit 64 bits.
 constexpr Index kTooMany = Index{1} << 40;
 
 /// Which variables share a table while others are eliminated.
@@ -21,7 +21,7 @@ class InteractionGraph {
  public:
   InteractionGraph(const Network& network, Index limit)
       : network_(network), limit_(std::min(limit, kTooMany - 1)), neighbours_(idx(network.variables())) {
-    // Variables with one value join nothing.
+    // Variables with one value add no edges.
     for (const Network::Edge& edge : network.edges()) {
       if (network.values(edge.first) == 1 || network.values(edge.second) == 1) continue;
       neighbours_[idx(edge.first)].push_back(edge.second);
@@ -35,7 +35,7 @@ class InteractionGraph {
 
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
   [[nodiscard]] int next() const { return waiting_.begin()->variable; }
-  /// Entries of the table over a variable and its neighbours, which is filled to eliminate it.
+  /// Entries of the table over a variable and its neighbours, which is filled to eliminate the variable.
   [[nodiscard]] Index table(int v) const { return message(v) * network_.values(v); }
 
   [[nodiscard]] bool too_large(int v) const { return table(v) > limit_; }
@@ -63,7 +63,7 @@ class InteractionGraph {
   };
 
   [[nodiscard]] Turn turn(int v) const { return {too_large(v), message(v), v}; }
-  /// Entries of the table over the neighbours, which is left.
+  /// Entries of the table over the neighbours, which remains.
   [[nodiscard]] Index message(int v) const {
     Index size = 1;
     for (const int u : neighbours_[idx(v)]) size = std::min(kTooMany, size * network_.values(u));
@@ -76,11 +76,12 @@ class InteractionGraph {
   std::set<Turn> waiting_;
 };
 
-/// A term of a bucket's sum: an entry per coordinates in some of the bucket's dimensions, and value of its variable.
+/// A term of a bucket's sum: one entry per combination of coordinates in some of the bucket's dimensions and value of
+/// its variable.
 struct BucketTerm {
   const double* cost = nullptr;
-  Index step = 0;                              ///< between values of the bucket's variable
-  std::vector<std::pair<int, Index>> strides;  ///< dimension, and the distance of its values
+  Index step = 0;                              ///< stride between values of the bucket's variable
+  std::vector<std::pair<int, Index>> strides;  ///< dimension and stride of its values
   int inner = -1;                              ///< the innermost dimension
   int child = -1;                              ///< the bucket whose message it is
 
@@ -91,16 +92,16 @@ struct BucketTerm {
   }
 };
 
-/// What is known of a variable when it is eliminated.
+/// State of a variable when it is eliminated.
 struct Bucket {
   int variable = 0;
-  std::vector<int> scope;  ///< its neighbours then; the one eliminated next is the last
+  std::vector<int> scope;  ///< its neighbours at that time; the one eliminated next is last
   std::vector<int> sizes;  ///< of the scope
   std::vector<BucketTerm> terms;
   std::vector<double> message;  ///< row-major over the scope
 };
 
-/// The variables in the order of their elimination, each with the tables and messages that end at it.
+/// The variables in elimination order, each with the tables and messages that end at it.
 class BucketTree {
  public:
   BucketTree(const Network& network, const std::vector<int>& order)
@@ -127,7 +128,7 @@ class BucketTree {
   }
 
   /// From the roots down. `through[b]`: per entry of a message, the least total cost with these values of its scope;
-  /// what the other tables add to the message is their difference.
+  /// the contribution of the other tables is the difference to the message.
   [[nodiscard]] Marginals marginals() const {
     const double least = network_.cost(best());
     Marginals result;
@@ -151,8 +152,8 @@ class BucketTree {
     }
   }
 
-  /// Calls visit(entry of the message, coordinates, costs per value of the variable). Sums are kept per dimension, so
-  /// that for most entries only the terms of the innermost one are added.
+  /// Calls visit(entry of the message, coordinates, costs per value of the variable). Partial sums are kept per
+  /// dimension, so that most entries add only the terms of the innermost one.
   template <class Visit>
   void for_each_entry(const Bucket& bucket, Visit&& visit) const {
     const int dims = static_cast<int>(bucket.scope.size());
@@ -176,7 +177,7 @@ class BucketTree {
     }
   }
 
-  /// Collects what ends at the bucket and makes its message.
+  /// Collects the terms that end at the bucket and computes its message.
   void fill(std::size_t b) {
     Bucket& bucket = buckets_[b];
     find_scope(b);
@@ -203,7 +204,7 @@ class BucketTree {
 
   void find_scope(std::size_t b) {
     Bucket& bucket = buckets_[b];
-    std::set<int, std::greater<>> places;  // what is eliminated last is the outermost dimension
+    std::set<int, std::greater<>> places;  // the variable eliminated last is the outermost dimension
     for (const int e : network_.edges_of(bucket.variable)) {
       places.insert(place_[idx(network_.view(e, bucket.variable).other)]);
     }
@@ -251,9 +252,9 @@ class BucketTree {
   }
 
   const Network& network_;
-  std::vector<int> place_;  ///< of a variable in the order; -1: it has one value
+  std::vector<int> place_;  ///< position of a variable in the order; -1: it has only one value
   std::vector<Bucket> buckets_;
-  std::vector<std::vector<int>> children_;  ///< of a bucket: those whose messages end at it
+  std::vector<std::vector<int>> children_;  ///< per bucket: the buckets whose messages end at it
 };
 
 }  // namespace

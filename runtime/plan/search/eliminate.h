@@ -8,47 +8,47 @@
 // Variable elimination (bucket elimination): the exact minimum. A variable v is replaced by a table over its
 // neighbours,
 //
-//     message(neighbours) = min over values of v of (own costs of v + tables between v and the neighbours + earlier
-//     messages at v),
+//     message(neighbours) = min over values of v of (own costs of v + tables between v and the neighbours
+//                                                    + earlier messages at v),
 //
-// which makes the neighbours each other's. Time and memory are those of the tables: small where the network is nearly a
-// tree, as programs mostly are, and exponential in its width otherwise, so that the sizes are found first and too large
-// ones refused.
+// which makes them neighbours of each other. Time and memory are proportional to the tables: small if the network is
+// nearly a tree, as for most programs, otherwise exponential in its width; so the sizes are computed first, and
+// elimination is refused if they are too large.
 
 namespace tdsl::plan {
 
-/// The largest table, over a variable and its neighbours, that elimination is to fill.
+/// The largest table, over a variable and its neighbours, that elimination may fill.
 inline constexpr Index kTableLimit = Index{1} << 22;
 
-/// In which order variables are eliminated, and what that takes.
+/// An elimination order and its cost.
 struct EliminationOrder {
   std::vector<int>
-      variables;       ///< those with two values or more, unless a table exceeds the limit: then those before it
-  Index largest = 0;   ///< entries of the largest table, the one that exceeds the limit included
-  Index entries = 0;   ///< of all tables: the work
-  Index messages = 0;  ///< of those over the neighbours alone, which are kept: the memory
+      variables;       ///< all with two values or more, unless a table exceeds the limit: then only those before it
+  Index largest = 0;   ///< entries of the largest table, including one that exceeds the limit
+  Index entries = 0;   ///< entries of all tables: the work
+  Index messages = 0;  ///< entries of the messages, which are kept: the memory
   bool fits = false;
 };
 
-/// Always the variable next that leaves the least table, of equal ones the first. Variables whose own table has more
-/// than `limit` entries wait; where only such are left, the order ends.
+/// Greedy: the next variable is the one that leaves the smallest table, ties by number. Variables whose own table has
+/// more than `limit` entries wait; if only such variables remain, the order ends.
 [[nodiscard]] EliminationOrder elimination_order(const Network& network, Index limit = kTableLimit);
 
-/// The minimum, and the first values that give it from the last eliminated variable to the first. The cost is
-/// kForbidden if no assignment is allowed. `order` fits.
+/// The minimum; among equal assignments, the first values from the last eliminated variable to the first. The cost is
+/// kForbidden if no assignment is allowed. `order` must be complete.
 [[nodiscard]] Answer eliminate(const Network& network, const EliminationOrder& order);
 
-/// The same in the order above; nothing if that does not fit `limit`.
+/// The same in the order above; nothing if it exceeds `limit`.
 [[nodiscard]] std::optional<Answer> eliminate(const Network& network, Index limit = kTableLimit);
 
 /// Costs per variable and value.
 using Marginals = std::vector<std::vector<double>>;
 
-/// Min-marginals: the least cost of an assignment with the value. Twice the work of elimination and its memory. `order`
-/// fits.
+/// Min-marginals: the least cost of an assignment with the given value. Twice the work and memory of elimination.
+/// `order` must be complete.
 [[nodiscard]] Marginals min_marginals(const Network& network, const EliminationOrder& order);
 
-/// The same in the order above; nothing if that does not fit `limit`.
+/// The same in the order above; nothing if it exceeds `limit`.
 [[nodiscard]] std::optional<Marginals> min_marginals(const Network& network, Index limit = kTableLimit);
 
 }  // namespace tdsl::plan

@@ -8,10 +8,10 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Gains below this share of the cost are rounding.
+/// Gains below this relative size are rounding errors.
 constexpr double kLeastGain = 1e-12;
 
-/// What a change of some variables adds.
+/// The effect of changing some variables.
 struct Change {
   int forbidden = 0;
   double excess = 0;
@@ -114,7 +114,7 @@ class FittingMoves {
     return false;
   }
 
-  /// Those that share a table or a point with v.
+  /// Finds variables that share a table or a point with v.
   void find_partners(int v) {
     partners_.clear();
     seen_by_[idx(v)] = v;
@@ -130,7 +130,7 @@ class FittingMoves {
     }
   }
 
-  /// A second change that makes both together a gain.
+  /// Looks for a second change that makes both together a gain.
   bool change_partner(const Change& first) {
     for (const int u : partners_) {
       for (int value = 0; value < network_.values(u); ++value) {
@@ -149,8 +149,8 @@ class FittingMoves {
   Index work_ = 0;
   std::vector<double> held_;                  ///< per point
   std::vector<std::vector<HeldTerm>> terms_;  ///< per variable
-  std::vector<int> partners_;                 ///< of the variable that is being changed
-  std::vector<int> seen_by_;                  ///< per variable: whose partner it was last
+  std::vector<int> partners_;                 ///< of the variable being changed
+  std::vector<int> seen_by_;                  ///< per variable: the last variable it was a partner of
   double least_gain_ = 0;
 };
 

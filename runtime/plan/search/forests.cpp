@@ -9,11 +9,11 @@ namespace tdsl::plan {
 
 namespace {
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the distributions of <random> differ between libraries.
+/// SplitMix64 (Steele, Lea, Flood 2014), because the distributions of <random> differ between libraries.
 class SplitMix {
  public:
   explicit SplitMix(std::uint64_t seed) : state_(seed) {}
-  /// Below `n`.
+  /// A number below `n`.
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(((next() >> 32) * n) >> 32); }
 
  private:
@@ -38,7 +38,7 @@ class ForestChooser {
     touched_by_.resize(shuffled_.size());
   }
 
-  /// Chooses another forest.
+  /// Chooses a new forest.
   void next() {
     for (std::size_t k = shuffled_.size(); k > 1; --k) {
       std::swap(shuffled_[k - 1], shuffled_[random_.below(static_cast<std::uint32_t>(k))]);
@@ -68,7 +68,7 @@ class ForestChooser {
     return v;
   }
 
-  /// Two of the chosen neighbours are in one tree.
+  /// True if two of the chosen neighbours are in one tree.
   bool closes_cycle(int v) {
     for (const int e : network_.edges_of(v)) {
       const int u = network_.view(e, v).other;
@@ -116,7 +116,7 @@ class ForestChooser {
   std::vector<int> parent_edge_;
 };
 
-/// Sets the variables of a forest to their best values while the others keep theirs.
+/// Sets the variables of a forest to their best values with all others fixed.
 class ForestProgram {
  public:
   explicit ForestProgram(const Network& network) : network_(network), sums_(idx(network.variables())) {}
@@ -156,7 +156,7 @@ class ForestProgram {
     work_ += static_cast<Index>(sum.size());
   }
 
-  /// Adds to the parent's sums, per value of it, the least that the subtree costs with it.
+  /// Adds to the parent's sums, per value of the parent, the least cost of the subtree.
   void pass_up(const Network::View& up, const std::vector<double>& sum) {
     const std::size_t parents = idx(up.others);
     least_.assign(parents, kForbidden);
@@ -182,7 +182,7 @@ class ForestProgram {
   Index work_ = 0;
 };
 
-/// Forbidden entries cost more than all others together, so that the fewer of them, the cheaper.
+/// Forbidden entries cost more than all others together, so fewer of them are always cheaper.
 Network with_penalties(const Network& network) {
   const auto greatest = [](const std::vector<double>& cost) {
     double most = 0;
@@ -205,7 +205,7 @@ Network with_penalties(const Network& network) {
   return result;
 }
 
-/// Rounds until the limits end them, or until the assignment is allowed in `real` and that is all that is wanted.
+/// Runs rounds until the limits are reached, or until the assignment is allowed in `real` if that is the only goal.
 void improve(const Network& network, const Network* real, const ForestLimits& limits, Answer& answer) {
   ForestChooser forest(network, limits.seed);
   ForestProgram program(network);

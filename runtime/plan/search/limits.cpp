@@ -11,11 +11,11 @@ namespace tdsl::plan {
 
 namespace {
 
-constexpr double kFirstMultiplier = 0.02;  ///< of the cost per share
+constexpr double kFirstMultiplier = 0.02;  ///< fraction of the cost per share
 constexpr double kGrow = 2;
-constexpr double kGrowAtLast = 16;  ///< in the last third of the solves, if nothing has fitted
+constexpr double kGrowAtLast = 16;  ///< growth in the last third of the solves if nothing has fitted yet
 constexpr double kShrink = 0.7;
-constexpr double kRoundedBound = 1e-12;  ///< a share of the bound
+constexpr double kRoundedBound = 1e-12;  ///< relative rounding error of the bound
 
 /// The geometric mean of the positive costs: a scale for networks whose cheapest assignment is free.
 double typical_cost(const Network& network) {
@@ -58,7 +58,7 @@ class MultiplierSearch {
 
  private:
   void solve_once() {
-    // The first solve is the last one of most programs, and has half of the work; the others share the rest.
+    // For most programs the first solve is also the last, so it gets half of the work; the others share the rest.
     const Index left = search_.work - best_.solution.work;
     const Index work = best_.solves == 0 ? left / 2 : left / std::max(1, limits_.solves - best_.solves);
     SearchLimits search = search_;
@@ -80,7 +80,7 @@ class MultiplierSearch {
     adjust(solution.values);
   }
 
-  /// Own costs with those of the bytes.
+  /// Adds the byte costs to the own costs.
   void price() {
     std::vector<std::vector<double>> own;
     for (int v = 0; v < network_.variables(); ++v) own.push_back(network_.own(v));
@@ -94,8 +94,8 @@ class MultiplierSearch {
     for (int v = 0; v < network_.variables(); ++v) priced_.set_own(v, std::move(own[idx(v)]));
   }
 
-  /// What the multipliers charge for memory that is full at each point. The priced minimum less this is no more than
-  /// the cost of anything that fits.
+  /// The total that multipliers charge for the full limits. The priced minimum minus this is a lower bound on the cost
+  /// of any feasible assignment.
   [[nodiscard]] double credit() const {
     double sum = 0;
     for (std::size_t p = 0; p < multipliers_.size(); ++p)
@@ -108,7 +108,7 @@ class MultiplierSearch {
     return best_.fits && best_.solution.cost <= bound_ + kRoundedBound * std::abs(bound_);
   }
 
-  /// Of the given start, the last solution and the best one so far.
+  /// The cheapest of the given start, the last solution and the best one so far.
   [[nodiscard]] Assignment cheapest_start() const {
     Assignment cheapest = best_.solution.values;
     for (const Assignment& start : starts_) {
@@ -164,10 +164,10 @@ class MultiplierSearch {
   const SearchLimits& search_;
   Network priced_;
   std::vector<double> multipliers_;  ///< cost of a byte, per point
-  std::vector<Assignment> starts_;   ///< the given one and the last solution; empty: none
-  bool nothing_binds_ = false;       ///< what was found without multipliers fits
-  double bound_ = -kForbidden;       ///< nothing that fits costs less
-  FittingSolution best_;             ///< its work, solves and largest table are those of the search so far
+  std::vector<Assignment> starts_;   ///< the given start and the last solution; empty: none
+  bool nothing_binds_ = false;       ///< the solution without multipliers fits
+  double bound_ = -kForbidden;       ///< lower bound on feasible costs
+  FittingSolution best_;             ///< work, solves and largest table are totals of the search so far
 };
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Consumers and producers per variable, and an order in which they come after their producers.
+/// Consumers and producers per variable, and an order with producers before consumers.
 class ArcOrder {
  public:
   ArcOrder(int variables, const std::vector<Arc>& arcs) : consumers_(idx(variables)) {
@@ -36,7 +36,7 @@ class ArcOrder {
   }
 
  private:
-  /// Depth first; a variable is appended after all that it leads to.
+  /// Depth first; a variable is appended after everything reachable from it.
   void walk_from(int start, std::vector<bool>& seen) {
     std::vector<std::pair<int, std::size_t>> stack{{start, 0}};
     seen[idx(start)] = true;
@@ -72,7 +72,7 @@ class Linearisation {
   }
 
  private:
-  /// Of the undecided variables.
+  /// The longest path through undecided variables.
   [[nodiscard]] std::vector<int> longest_path() const {
     std::vector<int> length(decided_.size(), 0);
     std::vector<int> next(decided_.size(), -1);
@@ -95,7 +95,7 @@ class Linearisation {
     return path;
   }
 
-  /// Dynamic programming from the consumer at the end to the producer at the beginning.
+  /// Dynamic programming from the path's last consumer back to its first producer.
   void decide(const std::vector<int>& path) {
     std::vector<std::vector<double>> rest;  // per variable of the path and value: the least cost from there to the end
     for (std::size_t k = 0; k < path.size(); ++k) rest.push_back(costs_beside_path(path[k], k > 0 ? path[k - 1] : -1));
@@ -112,7 +112,7 @@ class Linearisation {
     for (const int v : path) decided_[idx(v)] = true;
   }
 
-  /// A variable's own costs, those with variables of earlier paths, and the least of those with other producers than
+  /// A variable's own costs, those with variables of earlier paths, and the least costs with producers other than
   /// `before`.
   [[nodiscard]] std::vector<double> costs_beside_path(int v, int before) {
     std::vector<double> costs = network_.own(v);
@@ -128,7 +128,7 @@ class Linearisation {
     return costs;
   }
 
-  /// Adds the costs of an edge whose other variable has its value; -1: there is none.
+  /// Adds the costs of an edge to a variable that is already decided; -1: no edge.
   void add_edge(int edge, int v, std::vector<double>& costs) {
     if (edge < 0) return;
     const Network::View view = network_.view(edge, v);
@@ -137,7 +137,7 @@ class Linearisation {
     answer_.work += static_cast<Index>(costs.size());
   }
 
-  /// Of the edge's costs with a value of v, and `rest` per value of the other variable.
+  /// The least cost of the edge with a value of v, plus `rest` per value of the other variable.
   [[nodiscard]] double least_after(int edge, int v, int value, const std::vector<double>& rest) {
     double least = kForbidden;
     answer_.work += static_cast<Index>(rest.size());

@@ -9,7 +9,7 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Costs compare: NaN is none.
+/// Costs must be comparable: NaN is rejected.
 void check_costs(const std::vector<double>& cost) {
   TDSL_CHECK(std::all_of(cost.begin(), cost.end(), [](double c) { return c >= 0; }),
              "a cost is negative or not a number");

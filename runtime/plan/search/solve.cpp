@@ -11,7 +11,7 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Per value: its own cost, and the least of every table with it.
+/// Per value: its own cost plus the least entry of every table with it.
 std::vector<double> local_costs(const Network& network, int v) {
   std::vector<double> costs = network.own(v);
   for (const int e : network.edges_of(v)) {
@@ -63,7 +63,7 @@ class Search {
   [[nodiscard]] Index left() const { return limits_.work - best_.work; }
   [[nodiscard]] bool affordable(Index work) const { return work <= left(); }
 
-  /// Takes the values if they are cheaper.
+  /// Accepts the values if they are cheaper.
   void offer(const Assignment& values) {
     const double cost = network_.cost(values);
     if (cost >= best_.cost) return;
@@ -71,7 +71,7 @@ class Search {
     best_.cost = cost;
   }
 
-  /// Elimination, if the tables are small enough.
+  /// Variable elimination, if the tables are small enough.
   bool eliminated() {
     const EliminationOrder order = elimination_order(network_, std::min(limits_.table, left()));
     best_.largest_table = order.largest;
@@ -120,7 +120,7 @@ class Search {
 
 Solution solve(const Network& network, const Assignment& start, const std::vector<Arc>& arcs,
                const SearchLimits& limits) {
-  // Pairs of values are cheap to drop and dear to keep: a quarter of the work at most.
+  // Dropping values is cheap compared with keeping them: at most a quarter of the work.
   const DeadEnds smaller = without_dead_ends(network, limits.work / 4);
   SearchLimits rest = limits;
   rest.work -= smaller.work;

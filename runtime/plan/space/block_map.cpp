@@ -7,7 +7,7 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Ranks from one coordinate of a dimension to the next, in a grid whose last dimension is fastest.
+/// Distance in ranks between neighbouring coordinates of a dimension, in a grid whose last dimension varies fastest.
 std::vector<Index> strides_of(const std::vector<Index>& grid) {
   std::vector<Index> strides(grid.size(), 1);
   for (std::size_t d = grid.size(); d-- > 1;) strides[d - 1] = strides[d] * grid[d];
@@ -23,7 +23,7 @@ bool next_block(std::vector<Index>& at, const std::vector<Index>& blocks) {
   return false;
 }
 
-/// After how many blocks the owners along a dimension repeat, beginning with the first block of the others.
+/// The period, in blocks, of the owners along a dimension, at the first block of the other dimensions.
 Index period_along(const BlockMap& map, std::size_t d) {
   const Index stride = strides_of(map.blocks)[d];
   for (Index c = 1; c < map.blocks[d]; ++c) {
@@ -32,7 +32,7 @@ Index period_along(const BlockMap& map, std::size_t d) {
   return map.blocks[d];
 }
 
-/// From the owner of the first block to that of the next one along a dimension; 0: there is none.
+/// Distance in ranks between the owners of the first two blocks along a dimension; 0 if there is only one block.
 Index step_along(const BlockMap& map, std::size_t d, Index ranks) {
   if (map.blocks[d] == 1) return 0;
   return (map.owners[static_cast<std::size_t>(strides_of(map.blocks)[d])] - map.owners.front() + ranks) % ranks;
@@ -53,7 +53,7 @@ std::string joined(const std::vector<Index>& numbers) {
   return text;
 }
 
-/// A text taken apart from the left.
+/// A left-to-right parser of a text.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -71,7 +71,7 @@ class Reader {
     rest_.remove_prefix(static_cast<std::size_t>(result.ptr - rest_.data()));
     return value;
   }
-  /// At most `most` positive numbers: `3x4`.
+  /// Parses at most `most` positive numbers: `3x4`.
   std::optional<std::vector<Index>> numbers(std::size_t most) {
     std::vector<Index> list;
     do {
@@ -147,17 +147,17 @@ BlockMap block_map(std::vector<Index> blocks, std::vector<std::int32_t> owners, 
   const std::size_t rank = table.blocks.size();
   if (rank == 0 || table.owners.empty()) return table;
   BlockMap cyclic{table.blocks, std::vector<Index>(rank, 1), table.owners.front()};
-  Index used = 1;  // by the dimensions behind d
+  Index used = 1;  // ranks used by the dimensions after d
   for (std::size_t d = rank; d-- > 0; used *= cyclic.over[d]) {
     const Index wanted = step_along(table, d, ranks);
-    // A dimension with fewer blocks than ranks along it does not show how many those are.
+    // A dimension with fewer blocks than ranks does not reveal its number of ranks.
     for (std::size_t e = d + 1; e < rank && wanted > used; ++e) {
       const Index inside = used / cyclic.over[e];
       if (cyclic.over[e] == table.blocks[e] && wanted % inside == 0) {
         cyclic.over[e] = wanted / inside;
         used = wanted;
       }
-      if (cyclic.over[e] > 1) break;  // the dimensions before it depend on it
+      if (cyclic.over[e] > 1) break;  // earlier dimensions depend on it
     }
     cyclic.over[d] = period_along(table, d);
   }

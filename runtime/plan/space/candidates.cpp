@@ -49,7 +49,7 @@ void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, co
                          : ceil_div(extent, inputs.tile.empty() ? 1 : inputs.tile.front()));
   }
   const std::size_t before = list.size();
-  // As many ranks as can share the work; fewer only where the extents are too small.
+  // As many ranks as can share the work; fewer only if the extents are too small.
   for (Index p = inputs.ranks; p >= 1 && list.size() == before; --p) {
     std::vector<Index> now;
     factorise(p, limits, 0, 3, now, [&](const std::vector<Index>& factors) {
@@ -61,7 +61,8 @@ void add_grids(std::vector<Candidate>& list, const PlacementBuilder& builder, co
   }
 }
 
-/// A loop runs where an operand is whole already, or at a place of its own. Scalars alone are computed by every rank.
+/// A loop runs where an operand is already whole, or on a rank of its own. A loop over scalars alone runs on every
+/// rank.
 void add_loop_places(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op,
                      const PlanInputs& inputs, const Operands& operands) {
   const auto is_scalar = [](const Access& access) { return access.dims.empty(); };
@@ -88,31 +89,31 @@ void add_column_maps(std::vector<Candidate>& list, const PlacementBuilder& build
   if (p < 4 || op.out_rank() != 2 || op.base >= 0 || op.out[0].label < 0 || op.out[1].label < 0) return;
   if (op.is_uncut(0) || op.is_uncut(1)) return;
   for (Index columns = 2; columns * columns <= 2 * p; ++columns) {
-    if (p / columns < 1 || (p % columns == 0)) continue;  // even heights are grids
+    if (p / columns < 1 || (p % columns == 0)) continue;  // equal column heights are grids
     if (op.shape[0] < p || op.shape[1] < p || !op.tile.empty() || !inputs.tile.empty()) continue;
     list.push_back(builder.column_map(0, 1, columns));
     list.push_back(builder.column_map(1, 0, columns));
   }
 }
 
-/// Below so many pieces on a rank nothing is gathered, nor are pieces of this size.
+/// With fewer pieces per rank, or pieces of at least this size, rows are not gathered.
 constexpr double kFewWrites = 256;
 constexpr double kLongWrite = 1 << 20;
-/// What a task writes of whole rows, if there is memory for it; with less than the least nothing is gathered.
+/// Target size of the whole rows that a task writes, memory permitting; below the minimum rows are not gathered.
 constexpr Index kSlabBytes = Index{4} << 20, kLeastSlab = Index{256} << 10;
 
 /// Note [Rows are gathered for long writes]
-/// A rank's tiles of a file in C order may be very many short pieces, between those of other ranks: parallel file
-/// systems take each for a request, and lock what is around it. A store has a second placement then, as slabs of whole
-/// rows, of which ranks receive what they do not have: ordinary boxes, planned, predicted and within --memory as all
-/// others are.
+/// A rank's tiles of a file in C order may be very many short pieces interleaved with those of other ranks: parallel
+/// file systems treat each as a request and lock the surrounding range. Such a store gets a second candidate placement,
+/// in slabs of whole rows, for which ranks receive the elements they lack as ordinary boxes: planned, predicted and
+/// counted against --memory like all others.
 std::optional<Distribution> rows_to_write(const PlacedTensor& value, const Distribution& where,
                                           const PlanInputs& inputs) {
   const double writes = most_file_writes(where, inputs.sample);
   const double bytes =
       static_cast<double>(value.desc.bytes()) / static_cast<double>(std::min(inputs.ranks, where.tile_count()));
   if (writes < kFewWrites || bytes / writes >= kLongWrite) return std::nullopt;
-  Index slab = kSlabBytes;  // received, and copied together by every thread
+  Index slab = kSlabBytes;  // received, and assembled by every thread
   if (inputs.window > 0) slab = std::min(slab, inputs.window / 4);
   if (inputs.memory > 0) slab = std::min(slab, inputs.memory / 64);
   if (slab < kLeastSlab) return std::nullopt;
@@ -192,7 +193,7 @@ Op copy_of(const Op& op, const TensorDesc& tensor) {
   const std::vector<std::string> names = result_names(op);
   for (int d = 0; d < static_cast<int>(tensor.shape.size()); ++d) {
     copy.out.push_back({d, 1, 0});
-    // Results of loops have shapes of their own.
+    // Results of loops have their own shapes.
     copy.labels.push_back(
         {idx(d) < names.size() ? names[idx(d)] : "dimension " + std::to_string(d), {0, tensor.shape[idx(d)]}});
     access.dims.push_back({{{d, 1}}, {0, 1}, false});
@@ -267,7 +268,7 @@ std::vector<Candidate> candidates_for(const Op& op, const PlanInputs& inputs, co
     std::optional<Candidate> c = builder.inherit(access, *placed);
     if (c) list.push_back(std::move(*c));
   }
-  // A small result of large operands is no reason to bring them to one rank.
+  // A small result is no reason to gather large operands on one rank.
   const auto small = [&](const Access& access) {
     const PlacedTensor* placed = operands.placed(access.tensor);
     return (placed != nullptr ? placed->desc : operands.describe(access.tensor)).elements() <= kSmallOperand;

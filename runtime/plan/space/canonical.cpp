@@ -14,17 +14,17 @@ using parts::plain_dim;
 
 namespace {
 
-/// A tensor is cut into about this many tiles, as far as they are worth a task.
+/// Approximate number of tiles per tensor, as long as each is worth a task.
 constexpr Index kTiles = 144;
 constexpr Index kLeastTileElements = 1 << 16;
-/// Results of fewer tiles are computed in about this many partial results.
+/// Results with fewer tiles are computed as about this many partial results.
 constexpr Index kShares = 24;
-constexpr double kLeastPoints = 1 << 18;  ///< of an operation whose sum is worth splitting
+constexpr double kLeastPoints = 1 << 18;  ///< minimum points of an operation whose sum is worth splitting
 
-/// 1, 2, 4, 6, 12, 24, 48, …: numbers that most numbers of ranks divide well.
+/// 1, 2, 4, 6, 12, 24, 48, …: numbers that are divisible by most numbers of ranks.
 Index finer(Index tiles) { return tiles == 1 || tiles == 2 ? 2 * tiles : tiles == 4 ? 6 : 2 * tiles; }
 
-/// The longest edge is cut first; dimensions of one extent are cut alike, so that a transpose meets its own tiles.
+/// The longest edge is cut first; dimensions with equal extents are cut alike, so that the tiles of a transpose match.
 std::vector<Index> tile_counts(const std::vector<Index>& shape) {
   double elements = 1;
   for (const Index extent : shape) elements *= static_cast<double>(extent);
@@ -62,7 +62,7 @@ std::vector<Tiling> tiles_of_operand(const Operands& operands, TensorId id, cons
   return tilings;
 }
 
-/// The finest tiling among `own` and the operands' dimensions that are the label; the first of equals.
+/// The finest tiling among `own` and the operands' dimensions indexed by the label; ties go to the first.
 Tiling finest(const Op& op, int label, Tiling own, const std::vector<Index>& tile, const Operands& operands) {
   for (const Access& access : op.own_reads()) {
     const PlacedTensor* placed = operands.placed(access.tensor);
@@ -96,7 +96,7 @@ Tiling cut_label(const Op& op, std::size_t k, const std::vector<Index>& tile, co
   const Index extent = op.labels[idx(label)].range.size();
   const bool small_gather =
       op.labels[idx(label)].from_data && parts::gathered_bytes(op, label, operands) < kGatherWhole;
-  // Elements that do not commute meet in row-major order of the labels: only the first label may be cut.
+  // Non-commutative combinations need row-major order of the labels: only the first label may be cut.
   const bool in_order = k > 0 && op.combine == Combine::kNone && op.op_class == OpClass::kReduce;
   if (small_gather || in_order) return Tiling::near_equal(extent, 1);
   const Tiling theirs = finest(op, label, Tiling::near_equal(extent, std::min<Index>(extent, 1)), tile, operands);
@@ -112,8 +112,8 @@ double elements_of(const std::vector<Index>& shape) {
   return n;
 }
 
-/// A result of few tiles is computed as partial results of the label with the most panels, so that many ranks and
-/// threads have work; together they are no larger than the operands.
+/// A result with few tiles is computed as partial results of the label with the most panels, so that many ranks and
+/// threads have work; together the parts are no larger than the operands.
 void split_sum(const Op& op, Cuts& cuts, const std::vector<Index>& tile, const Operands& operands) {
   if (op.combine == Combine::kNone || op.base >= 0 || op.replicated || op.home >= 0 || op.reduce.empty() ||
       op.most_split_labels() == 0)

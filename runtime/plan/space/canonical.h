@@ -4,8 +4,8 @@
 
 #include "runtime/plan/space/candidates.h"
 
-// Where operations are cut under `--reproducible`: functions of extents, types, annotations and --tile alone, whatever
-// the ranks, threads and memory. Only owners depend on ranks then, so every task is the same task everywhere.
+// Cuts of operations under `--reproducible`: functions of extents, types, annotations and --tile alone, independent of
+// ranks, threads and memory. Only owners depend on ranks, so every task is the same task everywhere.
 
 namespace tdsl::plan {
 
@@ -20,11 +20,11 @@ struct Cuts {
   std::vector<Reduction> reduce;  ///< per reduce label
 };
 
-/// Of the operation as recorded. Operands that are placed keep their cuts, which are canonical by induction.
+/// Cuts of the operation as recorded. Placed operands keep their cuts, which are canonical by induction.
 [[nodiscard]] Cuts canonical_cuts(const Op& op, const std::vector<Index>& tile, const Operands& operands);
 
-/// Of a tensor nobody has placed: its annotation, else --tile, else as its shape says (of a sized one cut_extents).
-/// `extents`: what is cut.
+/// Tiles of a tensor that is not placed yet: its annotation, else --tile, else derived from its shape (for a sized
+/// tensor, cut_extents). `extents`: the extents to cut.
 [[nodiscard]] std::vector<Tiling> canonical_tiles(const std::vector<Index>& shape, const std::vector<Index>& annotation,
                                                   const std::vector<Index>& tile, const std::vector<Index>& extents);
 

@@ -25,7 +25,7 @@ Index rank_part(const GridDim& dim, Index coordinate) {
   return part;
 }
 
-/// Row-major numbers of the tiles of a box that is not empty.
+/// Row-major numbers of the tiles of a nonempty box.
 template <class F>
 void for_each_number(const std::vector<Tiling>& tilings, const TileBox& box, F&& f) {
   Coord at;
@@ -203,7 +203,7 @@ void Distribution::for_each_owner(const TileBox& box, const std::function<void(I
     for (Index r : found) f(r);
     return;
   }
-  // Distinct coordinates of different dimensions never meet in one rank twice: axes have disjoint strides.
+  // Coordinates of different dimensions never produce the same rank twice: axes have disjoint strides.
   std::vector<Index> ranks{home_};
   for (const GridAxis& axis : repeat_) {
     const std::size_t before = ranks.size();
@@ -248,9 +248,9 @@ std::vector<Index> Distribution::owned_along(Index rank, int d) const {
     case Kind::kGrid: break;
   }
   const GridDim& dim = grid_[idx(d)];
-  // Which coordinate would this rank have here? Axes partition the rank number, so each is found from its stride.
+  // The coordinate that this rank would have: axes partition the rank number, so each follows from its stride.
   const Index offset = (rank - home_ % ranks_ + ranks_) % ranks_;
-  // A rank that no coordinates of other dimensions and copies reach owns nothing.
+  // A rank that is not reachable from coordinates of other dimensions and copies owns nothing.
   Index rebuilt = fibre(rank);
   for (const GridDim& other : grid_) {
     for (const GridAxis& axis : other.axes) rebuilt += offset / axis.stride % axis.size * axis.stride;

@@ -17,15 +17,15 @@
 //                     j tiles  0 1 2 0 1
 //                  i tile 0    0 1 2 0 1
 //                  i tile 1    3 4 5 3 4
-//               Ranks that differ along `repeat` axes alone each have a copy. 2 x 2 x 2 ranks, i and j cut, one axis
-//               (stride 1) to repeat:
+//               Ranks that differ only along `repeat` axes each have a copy. 2 x 2 x 2 ranks, i and j cut, one repeat
+//               axis (stride 1):
 //                     j tiles  0   1
-//                  i tile 0   0,1 2,3      ranks 0 2 4 6 have one copy among them, ranks 1 3 5 7 the other:
+//                  i tile 0   0,1 2,3      ranks 0 2 4 6 share one copy, ranks 1 3 5 7 the other:
 //                  i tile 1   4,5 6,7      each copy is a *fibre*, and a rank reads from the owner in its own
 //   ColumnMap   two dimensions, p ranks in C columns of floor(p/C) or ceil(p/C) ranks, each column as wide as its share
 //               (in tiles): rows are cut anew in every column.
 //   Replicated  every rank owns every tile.
-//   Table       declared: an owner per tile, for irregular parts (owner_table.h; shared, immutable).
+//   Table       an explicit owner per tile, for irregular parts (owner_table.h; shared, immutable).
 
 namespace tdsl::plan {
 
@@ -68,7 +68,7 @@ class Distribution {
   enum class Kind : std::uint8_t { kGrid, kColumnMap, kReplicated, kTable };
 
   Distribution() = default;
-  /// `repeat`: axes of which every coordinate has a copy (size and stride; div is 1).
+  /// `repeat`: axes with a copy per coordinate (size and stride; div is 1).
   [[nodiscard]] static Distribution grid(Index ranks, std::vector<Tiling> tilings, std::vector<GridDim> dims,
                                          Index home = 0, std::vector<GridAxis> repeat = {});
   /// Everything on one rank.
@@ -87,28 +87,27 @@ class Distribution {
   [[nodiscard]] const std::vector<GridAxis>& repeat() const { return repeat_; }
   [[nodiscard]] const ColumnMap& columns() const { return columns_; }
   [[nodiscard]] Index home() const { return home_; }
-  /// Of a kTable.
+  /// The table of a kTable.
   [[nodiscard]] const OwnerTable& owners() const { return *table_.shared; }
   [[nodiscard]] Index tile_count() const;
 
-  /// How many ranks own each tile.
+  /// Number of ranks that own each tile.
   [[nodiscard]] Index copies() const;
-  /// Which copy the rank reads from and may own a part of: ranks with equal coordinates along the repeat axes have
-  /// equal numbers (for kReplicated: no two ranks; without copies: all).
+  /// The copy that the rank reads from and may own a part of: ranks with equal coordinates along the repeat axes have
+  /// equal numbers (for kReplicated every rank has its own; without copies all are equal).
   [[nodiscard]] Index fibre(Index rank) const;
-  /// The same tiles, owned by the ranks of the first copy alone.
+  /// The same tiles, owned only by the ranks of the first copy.
   [[nodiscard]] Distribution one_copy() const;
 
   /// The rank that owns the tile in the fibre of `me`; for kReplicated `me`.
   [[nodiscard]] Index owner(const Coord& tile, Index me = 0) const;
   [[nodiscard]] bool owns(Index rank, const Coord& tile) const { return owner(tile, rank) == rank; }
-  /// Every rank that owns at least one tile of the box, of all copies, once each, in increasing order of discovery
-  /// (deterministic).
+  /// Every rank that owns at least one tile of the box, of all copies, once each, in deterministic order of discovery.
   void for_each_owner(const TileBox& box, const std::function<void(Index)>& f) const;
-  /// Tiles of dimension d that `rank` owns when the owned set is a product of per-dimension lists (all kinds but
-  /// kTable), in increasing order. The owned tiles of the rank are the product of these lists.
+  /// Tiles of dimension d that `rank` owns, in increasing order, if the owned set is a product over dimensions (all
+  /// kinds but kTable). The rank's tiles are the product of these lists.
   [[nodiscard]] std::vector<Index> owned_along(Index rank, int d) const;
-  /// Of a table: the numbers of the rank's tiles in a box, in no particular order.
+  /// For a table: the numbers of the rank's tiles in a box, in no particular order.
   void for_each_owned_in(const TileBox& box, Index rank, const std::function<void(Index)>& f) const;
   /// Calls f for each owned tile in row-major order of tile coordinates.
   void for_each_owned(Index rank, const std::function<void(const Coord&)>& f) const;
@@ -120,7 +119,7 @@ class Distribution {
   [[nodiscard]] Box box(const Coord& tile) const;  ///< the tile's elements
   [[nodiscard]] TileBox all_tiles() const;
 
-  /// One line for people: `grid i:2 x j:3 of 4x6 tiles, 2 copies`, with the given dimension names.
+  /// One line for messages: `grid i:2 x j:3 of 4x6 tiles, 2 copies`, with the given dimension names.
   [[nodiscard]] std::string describe(const std::vector<std::string>& names) const;
   friend bool operator==(const Distribution&, const Distribution&) = default;
 
@@ -142,7 +141,7 @@ class Distribution {
   std::vector<GridDim> grid_;
   std::vector<GridAxis> repeat_;
   ColumnMap columns_;
-  /// Equal tables are equal wherever they are.
+  /// Tables compare by content.
   struct SharedTable {
     std::shared_ptr<const OwnerTable> shared;
     friend bool operator==(const SharedTable& a, const SharedTable& b) {

@@ -8,7 +8,7 @@ namespace tdsl::plan {
 
 namespace {
 // Products of an extent and a tile count exceed 64 bits only for absurd inputs, but they must not overflow silently.
-// Divisions of 128 bits take several times as long as those of 64, and planning does millions.
+// 128-bit divisions take several times as long as 64-bit ones, and planning does millions.
 __extension__ using Wide = __int128;
 
 Index scaled(Index t, Index n, Index tiles) {
@@ -78,7 +78,7 @@ Index Tiling::longest() const {
     for (std::size_t t = 1; t < ends_->size(); ++t) longest = std::max(longest, (*ends_)[t] - (*ends_)[t - 1]);
     return longest;
   }
-  // The last tile has as many units as any, and the short one.
+  // The last tile has as many units as any other and includes the short unit.
   const Index most = ceil_div(units(), tiles_);
   const Index with_most = units() % tiles_ == 0 ? tiles_ : units() % tiles_;
   return with_most > 1 ? most * unit_ : std::max(tile(tiles_ - 1).size(), (most - 1) * unit_);

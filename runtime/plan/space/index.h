@@ -9,12 +9,12 @@
 
 namespace tdsl::plan {
 
-/// Elements, tiles, bytes, ranks in arithmetic: always 64 bits.
+/// Counts of elements, tiles, bytes and ranks: always 64 bits.
 using Index = std::int64_t;
 inline constexpr int kMaxRank = 8;   ///< dimensions of a tensor
 inline constexpr int kMaxDims = 24;  ///< dimensions of a task space: out dimensions and reduce labels
 
-/// A dimension, a label or a rank as a subscript of a container.
+/// A dimension, label or rank as a container subscript.
 [[nodiscard]] inline std::size_t idx(int d) { return static_cast<std::size_t>(d); }
 
 [[nodiscard]] inline Index floor_div(Index a, Index b) {
@@ -23,13 +23,13 @@ inline constexpr int kMaxDims = 24;  ///< dimensions of a task space: out dimens
 }
 [[nodiscard]] inline Index ceil_div(Index a, Index b) { return -floor_div(-a, b); }
 
-/// Of numbers not below 0; the largest number instead of one that 64 bits do not hold.
+/// Product of nonnegative numbers, saturating at the largest 64-bit integer.
 [[nodiscard]] inline Index product(Index a, Index b) {
   Index result = 0;
   return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<Index>::max() : result;
 }
 
-/// Elements that a box has at most, in arithmetic.
+/// Saturation limit for the number of elements of a box.
 inline constexpr Index kMostVolume = Index{1} << 62;
 
 /// Half-open range of element or tile numbers; empty if lo >= hi.
@@ -47,7 +47,7 @@ struct Box {
   int rank = 0;
   std::array<Interval, kMaxRank> dim{};
 
-  /// Elements; kMostVolume where they are more.
+  /// Number of elements; saturates at kMostVolume.
   [[nodiscard]] Index volume() const {
     Index v = 1;
     for (int d = 0; d < rank; ++d) v = std::min(product(v, dim[static_cast<std::size_t>(d)].size()), kMostVolume);
@@ -85,27 +85,28 @@ struct Coord {
   const Index& operator[](int d) const { return at[static_cast<std::size_t>(d)]; }
 };
 
-/// How one dimension of `extent` elements is cut into `tiles` tiles. Near-equal: tile t is
-/// [t n / T, (t+1) n / T); with a `unit`, tiles are near-equal numbers of whole units but for the last unit, which may
-/// be short. Fixed (`edge` > 0): tile t is [t edge, min((t+1) edge, n)), a short last tile. At cuts: tile t ends at
-/// ends[t]. An empty dimension has no tiles.
+/// The cut of one dimension of `extent` elements into `tiles` tiles. Near-equal: tile t is [t n / T, (t+1) n / T); with
+/// a `unit`, tiles are near-equal numbers of whole units, except that the last unit may be short. Fixed (`edge` > 0):
+/// tile t is [t edge, min((t+1) edge, n)), with a short last tile. At cuts: tile t ends at ends[t]. An empty dimension
+/// has no tiles.
 class Tiling {
  public:
   Tiling() = default;
   [[nodiscard]] static Tiling near_equal(Index extent, Index tiles, Index unit = 1);
   [[nodiscard]] static Tiling fixed(Index extent, Index edge);
-  /// Tiles that end there: ascending, above 0, the last one the extent. Lists are kept for good, each once.
+  /// Tiles with the given ends: ascending, above 0, the last one the extent. Distinct lists are interned and never
+  /// freed.
   [[nodiscard]] static Tiling at(const std::vector<Index>& ends);
 
   [[nodiscard]] Index extent() const { return extent_; }
   [[nodiscard]] Index tiles() const { return tiles_; }
   [[nodiscard]] Index unit() const { return unit_; }
-  /// Where tiles end that are cut at places of their own; null of others.
+  /// The ends of tiles with explicit cuts; null for others.
   [[nodiscard]] const std::vector<Index>* ends() const { return ends_; }
   [[nodiscard]] Interval tile(Index t) const;
   /// The tile holding element x (0 <= x < extent).
   [[nodiscard]] Index tile_of(Index x) const;
-  /// Tiles that meet the element range (clipped to the dimension); empty if none.
+  /// Tiles that overlap the element range (clipped to the dimension); empty if none.
   [[nodiscard]] Interval tiles_meeting(Interval elements) const;
   /// The longest tile.
   [[nodiscard]] Index longest() const;
@@ -116,7 +117,7 @@ class Tiling {
   Index tiles_ = 0;
   Index edge_ = 0;  ///< 0: near-equal
   Index unit_ = 1;
-  const std::vector<Index>* ends_ = nullptr;  ///< equal lists are one
+  const std::vector<Index>* ends_ = nullptr;  ///< interned: equal lists are the same pointer
 
   [[nodiscard]] Index units() const { return ceil_div(extent_, unit_); }
 };

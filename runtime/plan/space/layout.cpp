@@ -27,7 +27,7 @@ Index coordinate(const Mesh& mesh, const Axes& axes, Index rank) {
 
 namespace {
 
-/// Some dimension is cut along the axis.
+/// True if some dimension is cut along the axis.
 bool is_cut_along(const Layout& layout, std::size_t axis) {
   return std::any_of(layout.cut.begin(), layout.cut.end(), [axis](const Axes& axes) {
     return std::find(axes.begin(), axes.end(), static_cast<std::int8_t>(axis)) != axes.end();
@@ -68,7 +68,8 @@ std::vector<Layout> spread_layouts(const Mesh& mesh, const std::vector<Index>& m
   std::vector<Layout> found;
   Index ranks_used = 0;
   std::vector<Axes> cut(most.size());
-  // Every axis goes to a place within a dimension's list, or nowhere: lists of all orders, each once.
+  // Every axis is inserted at some position of a dimension's list, or dropped: this gives lists in all orders, each
+  // once.
   const std::function<void(std::size_t, Index)> give = [&](std::size_t axis, Index used) {
     if (axis == mesh.axes.size()) {
       if (used < ranks_used) return;

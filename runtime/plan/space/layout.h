@@ -12,19 +12,19 @@
 
 namespace tdsl::plan {
 
-/// Axes of the mesh along which a dimension is cut, most significant first. The order is part of the layout: of 2 x 2
-/// ranks, `ab` gives the quarters of a dimension to ranks 0 1 2 3, `ba` to ranks 0 2 1 3.
+/// Axes of the mesh along which a dimension is cut, most significant first. The order matters: on 2 x 2 ranks, `ab`
+/// gives the quarters of a dimension to ranks 0 1 2 3, `ba` to ranks 0 2 1 3.
 using Axes = std::vector<std::int8_t>;
 
-/// Who has which part of a tensor, or does which part of an operation's task space, without saying how it is cut into
-/// tiles: every dimension is cut in as many near-equal shares as its axes have coordinates.
-///   - no axis anywhere: all of it on rank `home`, or, `repeated`, on every rank;
-///   - axes in no dimension: only ranks with coordinate 0 along them have a part, or, `repeated`, every coordinate
-///   along them has a copy
-///     (or does the same work): of 2 x 2 x 2 ranks, `i0:a i1:b repeated` gives each quarter of a matrix to two ranks;
+/// The part of a tensor, or of an operation's task space, that each rank has, independent of tiles: every dimension is
+/// cut into as many near-equal shares as its axes have coordinates.
+///   - no axes: all of it on rank `home`, or, if `repeated`, on every rank;
+///   - unassigned axes: only ranks with coordinate 0 along them have a part, or, if `repeated`, every coordinate along
+///     them has a copy (or does the same work): on 2 x 2 x 2 ranks, `i0:a i1:b repeated` gives each quarter of a
+///     matrix to two ranks;
 ///   - `columns`: a column map instead of axes;
-///   - `map`: blocks dealt out one by one. That of an operation's task space may leave out reduce labels, which are not
-///   split then.
+///   - `map`: an explicit map of blocks to ranks. A map of an operation's task space may omit reduce labels, which are
+///     then not split.
 struct Layout {
   std::vector<Axes> cut;  ///< one entry per dimension
   bool repeated = false;
@@ -32,34 +32,34 @@ struct Layout {
   std::optional<ColumnMap> columns;
   std::optional<BlockMap> map{};
 
-  [[nodiscard]] bool whole() const;  ///< all of it is at one place
+  [[nodiscard]] bool whole() const;  ///< all of it is in one place
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-/// Ranks along a dimension.
+/// Number of ranks along a dimension.
 [[nodiscard]] Index coordinates(const Mesh& mesh, const Axes& axes);
 /// The rank's coordinate along a dimension.
 [[nodiscard]] Index coordinate(const Mesh& mesh, const Axes& axes, Index rank);
-/// Whether the rank has a part at all.
+/// True if the rank has a part at all.
 [[nodiscard]] bool takes_part(const Mesh& mesh, const Layout& layout, Index rank);
-/// As a dimension of a distribution: its axes; q is left at 1.
+/// A distribution's dimension with these axes; q is left at 1.
 [[nodiscard]] GridDim grid_dim(const Mesh& mesh, const Axes& axes);
 /// The axes along which a distribution with this layout has copies: none unless it is `repeated`.
 [[nodiscard]] std::vector<GridAxis> repeat_axes(const Mesh& mesh, const Layout& layout);
 
-/// Every way to give all axes to dimensions, `most[d]` being the most shares that dimension d has, every order of the
-/// axes of a dimension included. Where extents are too small for all axes, the ways that use the most ranks; never
-/// empty (all of it on rank 0).
+/// All assignments of all axes to dimensions, with at most `most[d]` shares of dimension d and every order of the axes
+/// of a dimension. If extents are too small for all axes, the assignments that use the most ranks; never empty (at
+/// least all of it on rank 0).
 [[nodiscard]] std::vector<Layout> spread_layouts(const Mesh& mesh, const std::vector<Index>& most);
 
-/// Layouts of copies: every way to give some axes, but not all, to dimensions, in ascending order, with a copy for
-/// every coordinate along the others; `everywhere` first.
+/// Layouts of copies: all assignments of some but not all axes to dimensions, in ascending order, with a copy for every
+/// coordinate along the others; `everywhere` first.
 [[nodiscard]] std::vector<Layout> copy_layouts(const Mesh& mesh, const std::vector<Index>& most);
 
 /// `i0:ab i1:c`, `i0:ab repeated`, `everywhere`, `home 3`, `columns 2 (i0, i1)`, and maps as block_map.h prints them:
 /// axes are called a, b, c.
 [[nodiscard]] std::string text_of(const Layout& layout, const std::vector<std::string>& names);
-/// Reads what text_of printed for dimensions of these names; nothing if the text is malformed.
+/// Parses the output of text_of for dimensions of these names; nothing if the text is malformed.
 [[nodiscard]] std::optional<Layout> parse_layout(std::string_view text, const std::vector<std::string>& names,
                                                  std::size_t mesh_axes);
 

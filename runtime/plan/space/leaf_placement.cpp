@@ -14,7 +14,7 @@ using parts::reduced_dim;
 
 namespace {
 
-/// Coordinates of a whole grid.
+/// Number of coordinates of a whole grid.
 Index dims_size(const std::vector<GridDim>& dims) {
   Index size = 1;
   for (const GridDim& dim : dims) size *= dim.size();
@@ -175,7 +175,7 @@ Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, Index colum
     if (d == row || d == column) continue;
     (row < 0 ? row : column) = d;
   }
-  // The map's balance needs tiles in multiples of its heights and of p.
+  // The map's balance needs tiles in multiples of its column heights and of p.
   std::vector<std::optional<Tiling>> fitted = tiling;
   const Index low = inputs_.ranks / columns;
   const Index heights = inputs_.ranks % columns == 0 ? low : low * (low + 1);
@@ -200,7 +200,7 @@ void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distributio
   for (int o = 0; o < space.rank() && !tiny; ++o) {
     const GridDim& lacking = space.grid_dims()[idx(o)];
     if (used[idx(o)] || lacking.axes.empty() || tensor.shape.empty()) continue;
-    // The longest dimension relative to how often it is already cut.
+    // The longest dimension relative to its existing cuts.
     std::size_t best = 0;
     for (std::size_t d = 1; d < dims.size(); ++d) {
       const bool longer = tensor.shape[d] / dims[d].size() > tensor.shape[best] / dims[best].size();

@@ -5,8 +5,8 @@
 #include "runtime/plan/space/placement_parts.h"
 #include "runtime/plan/space/tiles.h"
 
-// Placements by block maps. Blocks are near-equal cuts, or of equal work where that is known, and so are tiles: a
-// number of tiles that is a multiple of the number of blocks cuts blocks into whole tiles.
+// Placements by block maps. Blocks are near-equal cuts, or cuts of equal work if the work is known, and so are tiles:
+// with a multiple of the number of blocks, each block consists of whole tiles.
 
 namespace tdsl::plan {
 
@@ -16,7 +16,7 @@ bool names_ranks(const BlockMap& map, Index ranks) {
   return std::all_of(map.owners.begin(), map.owners.end(), [ranks](std::int32_t owner) { return owner < ranks; });
 }
 
-/// A dimension of a cyclic map of which every block is `q` tiles.
+/// A dimension of a cyclic map with `q` tiles per block.
 GridDim cyclic_dim(const BlockMap& map, std::size_t slot, Index q) {
   GridDim dim;
   if (map.over[slot] == 1) return dim;
@@ -73,7 +73,7 @@ std::optional<std::vector<ReduceChoice>> PlacementBuilder::reduce_by(const Block
       continue;
     }
     Tiling tiling = panels(k, blocks == 1 ? 1 : blocks * wanted);
-    if (blocks > 1 && tiling.tiles() % blocks != 0) {  // an operand is cut otherwise
+    if (blocks > 1 && tiling.tiles() % blocks != 0) {  // an operand has a different cut
       tiling = even_panels(op_.reduce[k].label, blocks * wanted);
     }
     if (tiling.tiles() % blocks != 0 || (tiling.tiles() == 0 && blocks > 1)) return std::nullopt;
@@ -128,11 +128,11 @@ std::optional<Distribution> PlacementBuilder::source_by(const BlockMap& map, con
     if (!tensor.tile.empty() && !tensor.is_uncut(d)) tilings[d] = Tiling::fixed(tensor.shape[d], tensor.tile[d]);
     const Index tiles = tilings[d].tiles(), blocks = map.blocks[d];
     if (tiles % blocks == 0 || !tensor.tile.empty()) continue;
-    if (!inputs_.tile.empty() || cuts_) {  // the reader's tiles are not what the tensor's would be
+    if (!inputs_.tile.empty() || cuts_) {  // the reader's tiles differ from the tensor's own
       tilings[d] = own[d];
       continue;
     }
-    // Whole tiles of the reader, unless that makes far more of them.
+    // Whole tiles of the reader, unless that gives far more of them.
     const Index both = std::lcm(tiles, blocks);
     tilings[d] = even(tensor, d, both <= 2 * std::max(tiles, blocks) ? both : ceil_div(tiles, blocks) * blocks);
   }

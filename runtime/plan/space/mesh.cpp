@@ -21,7 +21,7 @@ std::vector<Sizes> factorisations(Index n, std::size_t most) {
     if (now.size() == most) return;
     for (Index f = least; f <= rest; ++f) {
       if (rest % f != 0) continue;
-      if (f != rest && f * f > rest) {  // what is left would be smaller than f
+      if (f != rest && f * f > rest) {  // the remainder would be smaller than f
         f = rest - 1;
         continue;
       }
@@ -34,7 +34,7 @@ std::vector<Sizes> factorisations(Index n, std::size_t most) {
   return all;
 }
 
-/// Whether some factors of `fine`, multiplied in groups, give `coarse`.
+/// True if some grouping of the factors of `fine` multiplies to `coarse`.
 bool coarsens(Sizes coarse, const Sizes& fine) {
   if (coarse.size() >= fine.size()) return false;
   const std::function<bool(std::size_t)> place = [&](std::size_t k) {
@@ -50,7 +50,7 @@ bool coarsens(Sizes coarse, const Sizes& fine) {
   return place(0);
 }
 
-/// Factorisations of `between` and of `inside` together.
+/// Factorisations of `between` and of `inside`.
 struct Split {
   Sizes between;
   Sizes inside;

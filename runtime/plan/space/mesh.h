@@ -6,17 +6,17 @@
 
 namespace tdsl::plan {
 
-/// An axis of the mesh: `size` coordinates, each `stride` ranks from the next.
+/// An axis of the mesh: `size` coordinates, `stride` ranks apart.
 struct MeshAxis {
   Index size = 1;
   Index stride = 1;
-  bool inside_node = false;  ///< ranks that differ along this axis only are on one node
+  bool inside_node = false;  ///< ranks that differ only along this axis share a node
   friend bool operator==(const MeshAxis&, const MeshAxis&) = default;
 };
 
 /// All ranks as a box of coordinates: a rank is the sum of its coordinates times their axes' strides. 12 ranks as 2 x 2
-/// x 3 have axes {2, 6}, {2, 3}, {3, 1}. Layouts give axes to dimensions (layout.h), so rows, grids and replicated
-/// forms are all assignments of axes.
+/// x 3 have axes {2, 6}, {2, 3}, {3, 1}. Layouts assign axes to dimensions (layout.h), so row, grid and replicated
+/// layouts are all assignments of axes.
 struct Mesh {
   std::vector<MeshAxis> axes;
 
@@ -27,13 +27,13 @@ struct Mesh {
   friend bool operator==(const Mesh&, const Mesh&) = default;
 };
 
-/// The most axes a mesh has.
+/// Limit on the axes of a mesh.
 inline constexpr std::size_t kMeshAxes = 3;
 
-/// Meshes of `ranks` ranks with at most kMeshAxes axes that are no coarsening of another: 16 ranks are 2 x 2 x 4 (which
-/// has 4 x 4 and 2 x 8 among its assignments), 64 ranks are 2 x 2 x 16, 2 x 4 x 8 and 4 x 4 x 4. One rank has a mesh
-/// without axes. Where ranks fill several nodes (`ranks_per_node` > 1 divides `ranks`), every axis lies within nodes or
-/// between them, those within having the smaller strides. Sizes ascend, between nodes first; the order of the meshes is
+/// Meshes of `ranks` ranks with at most kMeshAxes axes that do not coarsen another mesh: 16 ranks are 2 x 2 x 4 (whose
+/// assignments include 4 x 4 and 2 x 8), 64 ranks are 2 x 2 x 16, 2 x 4 x 8 and 4 x 4 x 4. One rank has a mesh without
+/// axes. If ranks fill several nodes (`ranks_per_node` > 1 divides `ranks`), every axis is within nodes or between
+/// them, and axes within nodes have the smaller strides. Sizes ascend, between nodes first; the order of the meshes is
 /// fixed.
 [[nodiscard]] std::vector<Mesh> meshes_of(Index ranks, Index ranks_per_node);
 

@@ -26,7 +26,7 @@ std::vector<Index> node_grid(const std::vector<Index>& factors, Index ranks_per_
   std::vector<Index> now(factors.size(), 1);
   std::vector<Index> best;
   double least = 0;
-  // The last axes first, and the largest divisors first: of equal ones the first stays.
+  // The last axes first, and the largest divisors first; ties go to the first.
   const std::function<void(std::size_t, Index)> choose = [&](std::size_t left, Index ranks) {
     if (left == 0) {
       if (ranks != 1) return;
@@ -49,7 +49,7 @@ std::vector<Index> node_grid(const std::vector<Index>& factors, Index ranks_per_
 
 std::vector<std::vector<GridAxis>> grid_axes(const std::vector<Index>& factors, const std::vector<Index>& inner) {
   std::vector<std::vector<GridAxis>> axes(factors.size());
-  Index near = 1;  // strides of ranks in a node, and of nodes
+  Index near = 1;  // strides of ranks within a node, and of nodes
   Index far = 1;
   for (const Index g : inner) far *= g;
   for (std::size_t k = factors.size(); k-- > 0;) {

@@ -71,10 +71,9 @@ Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const
   return fits ? wanted : 1;
 }
 
-// Note [Parts of large results]
-// Every part is a result more that is filled and added. That is nothing beside long sums, but the product of a sparse
-// matrix's transpose with a vector adds a few times to an element: a thread has one part of such a result then, and
-// under a memory limit that the parts would fill there are none.
+// Note [Parts of large results] Every part is an additional result to initialise and add. That is negligible next to
+// long sums, but the product of a transposed sparse matrix with a vector makes only a few additions per element: such a
+// result gets one part per thread, and none if the parts would fill a memory limit.
 Index PlacementBuilder::parts_per_thread(Index ranks_used) const {
   double elements = 1;
   for (const Index extent : op_.shape) elements *= static_cast<double>(extent);
@@ -96,10 +95,10 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
   if (cuts_) return cuts_->reduce[k].tiling;
   const int label = op_.reduce[k].label;
   const bool small = op_.labels[idx(label)].from_data && gathered_bytes(op_, label, operands_) < kGatherWhole;
-  // Each panel of a gather runs over all points.
+  // Each panel of a gather iterates over all points.
   if (small || (op_.labels[idx(label)].from_data && inputs_.ranks == 1))
     return Tiling::near_equal(op_.labels[idx(label)].range.size(), 1);
-  // Elements that do not commute meet in row-major order of the labels: only the first label may be cut.
+  // Non-commutative combinations need row-major order of the labels: only the first label may be cut.
   if (k > 0 && op_.combine == Combine::kNone && op_.op_class == OpClass::kReduce) {
     return Tiling::near_equal(op_.labels[idx(label)].range.size(), 1);
   }
@@ -114,8 +113,8 @@ Tiling PlacementBuilder::panels(std::size_t k, Index multiple) const {
 
 Tiling PlacementBuilder::even_panels(int label, Index multiple) const {
   const Index extent = op_.labels[idx(label)].range.size();
-  Index counted = extent;  // no more rows than elements
-  bool dense = false;      // something has an element for every value
+  Index counted = extent;  // at most one row per element
+  bool dense = false;      // some operand has an element for every value
   for (const Access& access : op_.reads) {
     const PlacedTensor* const placed = operands_.placed(access.tensor);
     const TensorDesc& tensor = placed != nullptr ? placed->desc : operands_.describe(access.tensor);
@@ -153,7 +152,7 @@ const RowCounts* PlacementBuilder::counts_along(int label) const {
 }
 
 void PlacementBuilder::share_cuts(Draft& draft) const {
-  if (cuts_ || draft.map != nullptr) return;  // equal extents are cut alike; a map says how
+  if (cuts_ || draft.map != nullptr) return;  // equal extents have equal cuts; a map prescribes its own
   const auto twins = [&](std::size_t d, std::size_t e) {
     for (const Access& a : op_.reads) {
       for (const Access& b : op_.reads) {
@@ -341,7 +340,7 @@ Candidate PlacementBuilder::spread(Draft draft, const std::vector<Index>& out_sh
   if (multiple > 4096) multiple = 1;
   std::vector<Index> shares;
   for (const GridDim& dim : reduce_dims) shares.push_back(dim.size()), split_shares *= dim.size();
-  // Panels cut as the operands are overlap better, but each of them is a task more.
+  // Panels aligned with the operands' tiles overlap better, but each costs a task.
   const double tile_points =
       points_of(op_) / static_cast<double>(std::max<Index>(tile_count(draft.tilings), 1) * split_shares);
   if (tile_points / static_cast<double>(multiple) < static_cast<double>(kPanelPoints)) multiple = 1;
@@ -356,7 +355,7 @@ Candidate PlacementBuilder::spread(Draft draft, const std::vector<Index>& out_sh
     }
     const Index shares_and_parts = std::lcm(multiple, factor) * (factor > 1 ? wanted : 1);
     Tiling tiling = panels(k, shares_and_parts);
-    if (factor > 1 && tiling.tiles() % factor != 0 && inputs_.tile.empty()) {  // an operand is cut otherwise
+    if (factor > 1 && tiling.tiles() % factor != 0 && inputs_.tile.empty()) {  // an operand has a different cut
       tiling = even_panels(op_.reduce[k].label, shares_and_parts);
     }
     ReduceChoice choice{tiling, 0, {}};
@@ -390,7 +389,7 @@ void PlacementBuilder::adopt_tiles(Draft& draft) const {
       const Tiling& tiling = operand->distribution.tiling(d);
       if (dim.axes != draft.dims[o].axes || dim.shift != 0) continue;
       if (op_.op_class == OpClass::kContraction && tiling.longest() > 2 * longest_edge(s.label)) continue;
-      // Parts may be in larger tiles than their sum.
+      // Parts may have larger tiles than their sum.
       if (op_.op_class == OpClass::kCombine && draft.dims[o].axes.empty() && tiling.tiles() < draft.tilings[o].tiles())
         continue;
       largest[o] = operand->desc.elements();
@@ -457,7 +456,8 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
   const Distribution& from = operand.distribution;
   if (cuts_ && from.kind() != Distribution::Kind::kGrid) return std::nullopt;
   if (from.kind() != Distribution::Kind::kGrid && from.kind() != Distribution::Kind::kColumnMap) return std::nullopt;
-  if (from.copies() > 1) return std::nullopt;  // ranks of all copies but one would sit idle, or all repeat the work
+  if (from.copies() > 1)
+    return std::nullopt;  // ranks of all copies but one would be idle, or all would repeat the work
   Draft draft;
   draft.home = from.home();
   draft.tilings = out_tilings(std::vector<Index>(op_.shape.size(), 1), inputs_.threads, 1);
@@ -511,7 +511,7 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
     draft.reduce.push_back(std::move(choice));
   }
   for (int d = 0; d < from.rank(); ++d) {
-    // Ranks that differ only along a dimension the result lacks would repeat work or sit idle.
+    // Ranks that differ only along a dimension missing in the result would repeat work or be idle.
     if (split_dim(d) && taken[idx(d)] < 0) return std::nullopt;
   }
   if (from.kind() == Distribution::Kind::kColumnMap) {
@@ -555,7 +555,7 @@ std::vector<Tiling> PlacementBuilder::out_tilings(const std::vector<Index>& mult
   request.thinnest = stream_.thinnest;
   request.bytes = stream_.bytes;
   request.flops = stream_.flops;
-  // A reduction that cannot be made in parts has nothing but its output to be shared by.
+  // A reduction that cannot be split can only be parallelised over its output.
   const bool whole = op_.combine == Combine::kNone || op_.base >= 0;
   for (const ReduceLabel& r : op_.reduce) {
     const Index extent = op_.labels[idx(r.label)].range.size();

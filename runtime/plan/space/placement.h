@@ -8,19 +8,19 @@
 #include "runtime/plan/space/canonical.h"
 #include "runtime/plan/space/task_size.h"
 
-// Builds single candidates: one kind of placement each, with tiles, panels, parts and the layout of operands that have
-// no place yet.
+// Builds single candidates: one kind of placement each, with tiles, panels, parts and the layouts of operands that are
+// not placed yet.
 
 namespace tdsl::plan {
 
-/// A reduce label's cut: its tiles, and when partial results are made, tiles per part and the parts' grid.
+/// The cut of a reduce label: its tiles, and for partial results, tiles per part and the parts' grid.
 struct ReduceChoice {
   Tiling tiling;
   Index per_part = 0;  ///< 0: not split into parts
   GridDim grid;
 };
 
-/// A placement before it becomes a plan.
+/// A placement under construction.
 struct Draft {
   std::vector<Tiling> tilings;  ///< of the recorded output
   std::vector<GridDim> dims;
@@ -30,96 +30,95 @@ struct Draft {
   Index home = 0;
   std::vector<GridAxis> repeat;
   const BlockMap* map =
-      nullptr;  ///< owners of blocks, of which tiles are whole parts; instead of `dims`, if it is a table
+      nullptr;  ///< an owner per block, with tiles as whole parts of blocks; replaces `dims` if it is a table
 };
 
 class PlacementBuilder {
  public:
   PlacementBuilder(const Op& op, const PlanInputs& inputs, const Operands& operands);
-  /// The only cuts there are under `--reproducible`.
+  /// The prescribed cuts under `--reproducible`.
   [[nodiscard]] const std::optional<Cuts>& cuts() const { return cuts_; }
 
-  /// Partial results per rank worth having so that all threads have work.
+  /// Partial results worth creating per rank so that all threads have work.
   [[nodiscard]] Index parts_wanted(Index output_tiles, Index ranks_used) const;
-  /// How many of them for each thread.
+  /// Number of parts per thread.
   [[nodiscard]] Index parts_per_thread(Index ranks_used) const;
-  /// Tiles of a reduce label: those of an operand already placed, else chosen.
+  /// Tiles of a reduce label: those of a placed operand, else chosen.
   [[nodiscard]] Tiling panels(std::size_t k, Index multiple) const;
-  /// Tiles of a label whatever its operands have; of equal work where it is known where that is.
+  /// Tiles of a label independent of its operands; of equal work if the row distribution is known.
   [[nodiscard]] Tiling even_panels(int label, Index multiple) const;
   /// Longest edge of a task along a label.
   [[nodiscard]] Index longest_edge(int label) const { return longest_[idx(label)]; }
-  /// Two output dimensions that subscript the same dimension of one operand (X X') get the same cuts: with nested or
-  /// overlapping boxes elements would travel to a rank twice.
+  /// Two output dimensions that index the same dimension of one operand (X X') get equal cuts: nested or overlapping
+  /// boxes would send elements to a rank twice.
   void share_cuts(Draft& draft) const;
   [[nodiscard]] Candidate build(Draft draft, std::string why) const;
   /// The canonical cut of a reduce label, its parts over `grid` (of parts).
   [[nodiscard]] ReduceChoice canonical(std::size_t k, GridDim grid) const;
-  /// How a placed operand's ranks along one dimension go over to another tiling of the same extent.
+  /// Maps a placed operand's ranks along one dimension to another tiling of the same extent.
   [[nodiscard]] static GridDim carried(GridDim dim, const Tiling& from, const Tiling& to);
   [[nodiscard]] std::vector<ReduceChoice> unsplit(Index output_tiles, Index ranks_used, Index multiple) const;
   /// Everything on one rank.
   [[nodiscard]] Candidate single(Index home, std::string why) const;
   /// A grid with these numbers of ranks along output dimensions and reduce labels.
   [[nodiscard]] Candidate grid(const std::vector<Index>& out_factor, const std::vector<Index>& reduce_factor) const;
-  /// A layout of the task space over the mesh, if extents and given tiles carry it.
+  /// A layout of the task space over the mesh, if extents and prescribed tiles can carry it.
   [[nodiscard]] std::optional<Candidate> realise(const Layout& work, const Mesh& mesh) const;
-  /// The same for blocks dealt out one by one.
+  /// The same for a block map.
   [[nodiscard]] std::optional<Candidate> realise(const BlockMap& work) const;
-  /// A tensor under a layout over the mesh, with tiles as `like` has them where that fits.
+  /// A tensor under a layout over the mesh, with the tiles of `like` where they fit.
   [[nodiscard]] Distribution lay_out(const TensorDesc& tensor, const Layout& layout, const Distribution& like) const {
     return annotated(as_wanted(layout, like, tensor), tensor);
   }
   /// The column map over two output dimensions.
   [[nodiscard]] Candidate column_map(int row_dim, int column_dim, Index columns) const;
-  /// The placement of one of the operands, carried over to the output (and to parts of reduce labels).
+  /// The placement of an operand, carried over to the output (and to parts of reduce labels).
   [[nodiscard]] std::optional<Candidate> inherit(const Access& access, const PlacedTensor& operand) const;
-  /// Exactly the placement of a tensor of the same shape.
+  /// The placement of a tensor of the same shape, unchanged.
   [[nodiscard]] Candidate same_as(const Distribution& d, std::string why) const;
-  /// Tilings of the output whose dimension d is spread over `multiple[d]` coordinates: an uncut dimension has one tile.
+  /// Tilings of the output with dimension d spread over `multiple[d]` coordinates; an uncut dimension has one tile.
   [[nodiscard]] std::vector<Tiling> out_tilings(const std::vector<Index>& multiple, int threads, Index spread) const;
   [[nodiscard]] static Index tile_count(const std::vector<Tiling>& tilings);
-  /// How many ranks of a node lie along each axis of a grid: the reduce labels' axes, then the output dimensions'. All
-  /// 1 if the grid does not fill several nodes.
+  /// Number of ranks of a node along each axis of a grid: the reduce labels' axes, then the output dimensions'. All 1
+  /// if the grid does not fill several nodes.
   [[nodiscard]] std::vector<Index> ranks_in_node(const std::vector<Index>& factors) const;
   [[nodiscard]] std::string name_of_dim(std::size_t d) const;
 
  private:
-  /// The tiles of these tilings as the map has the blocks that they are parts of: `dims` says which dimension of the
-  /// map is a tile's, or -1.
+  /// Owners of these tilings' tiles according to the map's blocks, of which they are parts: `dims` gives the map
+  /// dimension of each tile dimension, or -1.
   [[nodiscard]] Distribution by_table(const BlockMap& map, std::vector<Tiling> tilings,
                                       const std::vector<int>& dims) const;
-  /// Reduce labels cut as the map's blocks beyond the output's dimensions; nothing if they cannot be.
+  /// Reduce labels cut like the map's blocks beyond the output's dimensions; nothing if impossible.
   [[nodiscard]] std::optional<std::vector<ReduceChoice>> reduce_by(const BlockMap& map, Index output_tiles) const;
-  /// The layout wanted for a source by a map; nothing if given tiles are no parts of its blocks.
+  /// The layout wanted for a source under a map; nothing if prescribed tiles do not divide its blocks.
   [[nodiscard]] std::optional<Distribution> source_by(const BlockMap& map, const Distribution& leaf,
                                                       const TensorDesc& tensor) const;
   /// Cuts reduce labels and makes a candidate: `draft` has tiles and axes of the output; `shares` and `dims` (whose q
   /// is left open) are those of reduce labels.
   [[nodiscard]] Candidate spread(Draft draft, const std::vector<Index>& out_shares,
                                  const std::vector<GridDim>& reduce_dims, std::string why) const;
-  /// Takes over the tiles of the largest operand that lies along the output's axes as the output does.
+  /// Adopts the tiles of the largest operand that is distributed along the output's axes like the output.
   void adopt_tiles(Draft& draft) const;
   void place_leaves(Candidate& c) const;
-  /// The layout wanted for a source, with tiles as the candidate would have them.
+  /// The layout wanted for a source, with the candidate's tiles.
   [[nodiscard]] Distribution as_wanted(const Layout& wanted, const Distribution& leaf, const TensorDesc& tensor) const;
-  /// Where an operand without a place would best lie for this candidate: as the labels that index it, axes it lacks
-  /// spread over its longest dimension that is free.
   /// The wanted layout with the tiles that the tensor's annotation asks for.
   [[nodiscard]] Distribution annotated(Distribution wanted, const TensorDesc& tensor) const;
+  /// The best layout of an unplaced operand for this candidate: like the labels that index it, with unused axes spread
+  /// over its longest free dimension.
   [[nodiscard]] Distribution leaf(const Candidate& c, const Access& access, const TensorDesc& tensor) const;
-  /// A large source whose first use is on one rank: along its longest dimension (with canonical cuts, the one with the
-  /// most tiles) over all ranks.
+  /// A large source whose first use is on one rank: spread over all ranks along its longest dimension (with canonical
+  /// cuts, the one with the most tiles).
   [[nodiscard]] Distribution spread_rows(const TensorDesc& tensor,
                                          const std::vector<std::optional<Tiling>>& known) const;
   [[nodiscard]] Distribution column_leaf(const TensorDesc& tensor, Index columns,
                                          const std::vector<std::optional<Tiling>>& tiling, int row, int column) const;
   void spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,
                      std::vector<std::optional<Tiling>>& tiling, std::vector<GridDim>& dims) const;
-  /// Where the elements are in the rows that the label counts, if a compressed operand's or result's rows are cut by it
-  /// alone; else null.
+  /// The row distribution for the label, if it alone indexes the rows of a compressed operand or result; else null.
   [[nodiscard]] const RowCounts* counts_along(int label) const;
-  /// So many tiles of a dimension of a tensor: of equal work where it is known where that is.
+  /// `tiles` tiles of a dimension of a tensor; of equal work if the row distribution is known.
   [[nodiscard]] static Tiling even(const TensorDesc& tensor, std::size_t d, Index tiles);
   [[nodiscard]] std::vector<Tiling> tilings_for(const TensorDesc& tensor,
                                                 const std::vector<std::optional<Tiling>>& known) const;

@@ -6,7 +6,7 @@
 
 namespace tdsl::plan::parts {
 
-/// The operand's dimension that is exactly `label` over the operand's whole extent, or -1.
+/// The operand's dimension that is indexed by exactly `label` over its whole extent, or -1.
 [[nodiscard]] inline int plain_dim(const Op& op, const Access& access, int label, const TensorDesc& operand) {
   const Interval range = op.labels[idx(label)].range;
   for (std::size_t d = 0; d < access.dims.size(); ++d) {
@@ -20,8 +20,8 @@ namespace tdsl::plan::parts {
   return -1;
 }
 
-/// The same for a reduce label, whose tiles are those of the dimension: neighbours of a shorter range may reach all of
-/// it too.
+/// The same for a reduce label whose tiles are those of the dimension; neighbours of a shorter range may also cover the
+/// whole extent.
 [[nodiscard]] inline int reduced_dim(const Op& op, const Access& access, int label, const TensorDesc& operand) {
   const int d = plain_dim(op, access, label, operand);
   return d >= 0 && operand.shape[idx(d)] == op.labels[idx(label)].range.size() ? d : -1;
@@ -32,7 +32,7 @@ namespace tdsl::plan::parts {
          std::any_of(dim.terms.begin(), dim.terms.end(), [&](const Affine::Term& t) { return t.label == label; });
 }
 
-/// Bytes of the largest operand that is subscripted by the label.
+/// Bytes of the largest operand that is indexed by the label.
 [[nodiscard]] inline double gathered_bytes(const Op& op, int label, const Operands& operands) {
   double most = 0;
   for (const Access& access : op.reads) {
@@ -46,12 +46,12 @@ namespace tdsl::plan::parts {
   return most;
 }
 
-/// How many reduce labels are split, of which each has its number of coordinates.
+/// Number of split reduce labels, given each label's number of coordinates.
 [[nodiscard]] inline int split_labels(const std::vector<Index>& coordinates) {
   return static_cast<int>(std::count_if(coordinates.begin(), coordinates.end(), [](Index c) { return c > 1; }));
 }
 
-/// Consecutive tiles per coordinate so that every coordinate gets its share of a row of tiles.
+/// Consecutive tiles per coordinate, so that every coordinate gets its share of a row of tiles.
 [[nodiscard]] inline Index contiguous(const Tiling& tiling, Index coordinates) {
   return std::max<Index>(1, ceil_div(tiling.tiles(), coordinates));
 }

@@ -8,8 +8,8 @@ namespace tdsl::plan {
 
 namespace {
 
-/// The coordinates of all ranks that have a part, those of dimension `first` changing most slowly: neighbours along it
-/// stay neighbours.
+/// The coordinates of all ranks that have a part, with dimension `first` varying slowest: neighbours along it stay
+/// neighbours.
 std::vector<GridAxis> all_axes(const Distribution& where, std::size_t first) {
   if (where.kind() != Distribution::Kind::kGrid) return {{where.ranks(), 1, 1}};
   std::vector<GridAxis> axes;
@@ -31,7 +31,7 @@ std::optional<Distribution> row_slabs(const TensorDesc& tensor, const Distributi
   if (where.kind() == Distribution::Kind::kReplicated || tensor.shape.empty() || tensor.elements() == 0)
     return std::nullopt;
   GridDim cut;
-  std::size_t d = 0;  // that is cut: those before it have tiles of one element, those behind it are whole
+  std::size_t d = 0;  // the first cut dimension: those before it have tiles of one element, those after it are whole
   for (; d < tensor.shape.size(); ++d) {
     cut.axes = all_axes(where, d);
     if (tensor.shape[d] >= cut.size()) break;

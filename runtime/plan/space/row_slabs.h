@@ -6,9 +6,9 @@
 
 namespace tdsl::plan {
 
-/// Who writes what of a tensor that lies as `where` says, if every rank that has a part of it writes whole rows:
-/// neighbouring ones, in tiles of about so many bytes. The ranks that have a part of a row are those that write near
-/// it. Nothing if no dimension is long enough for that, or one rank has everything.
+/// Writers of whole rows for a tensor distributed as `where`: every rank with a part writes neighbouring rows, in tiles
+/// of about `tile_bytes` bytes. The ranks with a part of a row are the ones that write close to it. Nothing if no
+/// dimension is long enough, or one rank has everything.
 [[nodiscard]] std::optional<Distribution> row_slabs(const TensorDesc& tensor, const Distribution& where,
                                                     Index tile_bytes);
 

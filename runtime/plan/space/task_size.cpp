@@ -16,7 +16,7 @@ const TensorDesc& described(const Operands& operands, TensorId id) {
   return placed != nullptr ? placed->desc : operands.describe(id);
 }
 
-/// The labels of a block: of an operand or of the result.
+/// The labels of a block of an operand or of the result.
 using BlockLabels = std::vector<int>;
 
 std::vector<BlockLabels> blocks_of(const Op& op) {
@@ -37,7 +37,7 @@ std::vector<BlockLabels> blocks_of(const Op& op) {
   return blocks;
 }
 
-/// The read with the most elements; null: there is none.
+/// The read with the most elements; null if there are no reads.
 const Access* largest_read(const Op& op, const Operands& operands) {
   const Access* largest = nullptr;
   for (const Access& access : op.own_reads()) {
@@ -89,7 +89,7 @@ std::vector<Index> longest_reduced(const Op& op, const Operands& operands, Index
 Index largest_block(const Op& op, const PlanInputs& inputs) {
   Index bytes = std::numeric_limits<Index>::max();
   if (op.outputs.empty()) return kProductBlock;
-  // Two operands, while those of the next step arrive; beside them a memory limit has the tensors.
+  // Two operands, double-buffered; the rest of a memory limit is for the tensors.
   if (inputs.window > 0) bytes = std::min(bytes, inputs.window / 4);
   if (inputs.memory > 0) bytes = std::min(bytes, inputs.memory / (16 * inputs.threads));
   return std::min(kProductBlock, bytes / op.outputs.front().element.bytes);
@@ -114,7 +114,7 @@ Stream stream_of(const Op& op, const Operands& operands) {
       op.combine != Combine::kNone && op.base < 0 && !op.reduce.empty() && op.most_split_labels() > 0;
   const DimAccess* last = largest->dims.empty() ? nullptr : &largest->dims.back();
   for (const OutSubscript& s : op.out) {
-    // Rows stay whole, or long, because memory is read as it lies.
+    // Rows stay whole, or long, for contiguous memory access.
     const bool along_rows = largest->dims.size() > 1 && s.label >= 0 && parts::mentions(*last, s.label);
     const bool never = s.label < 0 || (along_rows && may_split);
     stream.thinnest.push_back(never ? std::numeric_limits<Index>::max() : along_rows ? kShortRow : kFewRows);

@@ -10,13 +10,12 @@ namespace tdsl::plan {
 
 namespace {
 
-// Note [Tiles for threads]
-// Threads take whole tasks, so a rank is busy to the end only with several tasks for each thread: at least four tiles,
-// in a number that the threads share evenly if it can be had by small factors. Panels multiply the tasks but run in
-// order. Less is worth a task where memory bounds the work: what counts are the bytes and operations of a task, not its
-// elements.
+// Note [Tiles for threads] Threads execute whole tasks, so a rank stays busy to the end only with several tasks per
+// thread: at least four tiles, in a number that small factors make divisible by the threads if possible. Panels
+// multiply the tasks but run in order. For memory-bound work smaller tasks are worthwhile: the bytes and flops of a
+// task count, not its elements.
 
-/// Into how many pieces to cut next, so that `tiles` become a multiple of `threads`.
+/// The next number of pieces to cut, so that `tiles` becomes a multiple of `threads`.
 Index next_cut(Index tiles, Index threads) {
   const Index rest = threads / std::gcd(threads, tiles);
   for (Index factor = 2; factor <= 7; ++factor) {
@@ -25,21 +24,19 @@ Index next_cut(Index tiles, Index threads) {
   return 2;
 }
 
-/// Into how many tiles a coordinate's share may be cut: planning takes time and memory in proportion to a dimension's
-/// tiles.
+/// Limit on the tiles of a coordinate's share: planning takes time and memory in proportion to a dimension's tiles.
 Index most_cuts(Index multiple) { return std::max<Index>(1, kMostTiles / multiple); }
 
-constexpr Index kLargeTileUnits = 4;  ///< a tile that is no shorter than this many units is cut at whole ones
+constexpr Index kLargeTileUnits = 4;  ///< a tile of at least this many units is cut at whole units
 
-/// Whether each of `pieces` of a tile is worth a task where memory bounds the work, cut along a dimension where it has
-/// `edge`.
+/// True if each of `pieces` of a tile of memory-bound work, cut along a dimension with `edge`, is worth a task.
 bool is_worth_tasks(const TileRequest& request, Index elements, std::size_t dimension, Index edge, Index pieces) {
   if (dimension >= request.thinnest.size() || edge / pieces < request.thinnest[dimension]) return false;
   const double each = static_cast<double>(elements) / static_cast<double>(pieces);
   return each * request.bytes >= kTaskBytes || each * request.flops >= kTaskFlops;
 }
 
-/// Tiles per coordinate and dimension: cut the longest share until tiles are small enough and there are enough of them.
+/// Tiles per coordinate and dimension: cuts the longest share until tiles are small enough and numerous enough.
 std::vector<Index> cuts(const TileRequest& request, Index most) {
   std::vector<Index> cut(request.shape.size(), 1);
   const auto edge = [&](std::size_t d) { return ceil_div(request.shape[d], request.multiple[d] * cut[d]); };
@@ -130,7 +127,7 @@ Tiling choose_panels(Index extent, Index multiple, Index longest, const std::vec
 std::vector<Index> cut_extents(const TensorDesc& tensor) {
   std::vector<Index> extents = tensor.shape;
   if (!tensor.sized()) return extents;
-  // No more rows than elements: blocks list them.
+  // At most one row per element: blocks list their rows.
   double left = std::max(1.0, tensor.stored.expected);
   for (std::size_t d = 0; d < extents.size(); ++d) {
     if (tensor.is_uncut(d)) continue;

@@ -7,43 +7,42 @@
 
 namespace tdsl::plan {
 
-/// How many tiles each dimension is cut into, given how many coordinates it is spread over: each coordinate's share is
-/// a whole number of tiles. `multiple[d]` (>= 1) must divide the result where the extent allows it.
+/// Number of tiles per dimension, given the number of coordinates it is spread over: each coordinate's share is a whole
+/// number of tiles. `multiple[d]` (>= 1) must divide the result where the extent allows it.
 struct TileRequest {
   std::vector<Index> shape;
   std::vector<Index> multiple;
   bool contraction = false;
   int threads = 1;
   Index spread = 1;  ///< ranks that share the tiles
-  Index unit = 1;    ///< a large tile's edges are whole numbers of it
-  Index depth =
-      1;  ///< points reduced for an element that only its own task can reduce: much work makes a small tile worth one
-  std::vector<bool> uncut = {};     ///< dimensions that stay whole, whatever the request says; empty: none
+  Index unit = 1;    ///< the edges of a large tile are multiples of this
+  Index depth = 1;   ///< reduced points per element, if only the element's own task can do the reduction: a small tile
+                     ///< with much work is worth a task
+  std::vector<bool> uncut = {};     ///< dimensions that always stay whole; empty: none
   std::vector<Index> longest = {};  ///< longest edges of a product's tiles per dimension; empty: kContractionEdge
   std::vector<Index> thinnest =
-      {};            ///< of work bound by memory: edges that are still worth a task per dimension; empty: other work
-  double bytes = 0;  ///< of operands that are read for an element of such work
-  double flops = 0;  ///< and operations
+      {};            ///< memory-bound work: smallest edges worth a task, per dimension; empty: other work
+  double bytes = 0;  ///< operand bytes read per element of such work
+  double flops = 0;  ///< and operations per element
   std::vector<Index> extents =
-      {};  ///< of what is cut, where `shape` says only how fine (cut_extents); empty: the shape
+      {};  ///< actual extents, if `shape` only determines granularity (cut_extents); empty: the shape
 };
 
-/// The tilings of a tensor (or of a task space's output): an annotation wins, then --tile, then the request. `edges` is
-/// the annotation (may be empty).
+/// The tilings of a tensor (or of a task space's output): an annotation takes precedence, then --tile, then the
+/// request. `edges` is the annotation (may be empty).
 [[nodiscard]] std::vector<Tiling> choose_tiles(const TileRequest& request, const std::vector<Index>& edges,
                                                const PlanInputs& inputs);
 
-/// Elements of the largest block where tensors have homes on disk or in files: a small part of the memory, so that
-/// there is a choice of what is there. Else kMapTileElements.
+/// Elements of the largest block if tensors are stored on disk or in files: a small part of the memory, which leaves a
+/// choice of resident blocks. Otherwise kMapTileElements.
 [[nodiscard]] Index moved_block(const PlanInputs& inputs);
 
 /// The tiling of a reduce label of `extent`: --tile's first edge, else near-equal panels of at most `longest` elements,
-/// whose number is a multiple of `multiple`.
+/// with a multiple of `multiple` panels.
 [[nodiscard]] Tiling choose_panels(Index extent, Index multiple, Index longest, const std::vector<Index>& tile);
 
-/// The lcm of the edges of the micro-tile of a product's kernels: a tile that is not made of whole ones computes zeros
-/// at its ends. Shares of several ranks are as equal as can be instead, and reproducible tiles depend on the shape
-/// alone.
+/// The lcm of the micro-tile edges of a product's kernels: other tiles compute padding zeros at their ends. If several
+/// ranks share a dimension, equal shares take precedence, and reproducible tiles depend on the shape alone.
 [[nodiscard]] Index tile_unit(const PlanInputs& inputs, Index element_bytes);
 
 inline constexpr Index kMostTiles = 1 << 20;     ///< of a dimension or label, unless an edge is given
@@ -51,26 +50,26 @@ inline constexpr Index kContractionEdge = 1024;  ///< longest edge of a product'
 inline constexpr Index kProductBlock =
     1 << 20;  ///< a longer edge makes no block of an operand or result larger than this many elements
 inline constexpr Index kMapTileElements = 1 << 20;
-inline constexpr Index kSmallOperand = 1 << 16;       ///< elements: operations on so little may go to one rank
-inline constexpr double kGatherWhole = 1 << 20;       ///< operands of a gather below these bytes are fetched whole
+inline constexpr Index kSmallOperand = 1 << 16;       ///< elements: an operation on this little may run on one rank
+inline constexpr double kGatherWhole = 1 << 20;       ///< operands of a gather below this many bytes are fetched whole
 inline constexpr Index kSmallTileElements = 1 << 14;  ///< smaller tiles are not worth a task
-inline constexpr Index kSmallTilePoints = 1 << 22;    ///< … unless this many points are computed for it
-inline constexpr Index kPanelPoints = 1 << 20;        ///< a panel with fewer points is not cut for the sake of overlap
-inline constexpr Index kThinTile = 64;                ///< … and its longest edge is no shorter
-inline constexpr double kTaskBytes = 1 << 18;         ///< a task bound by memory is worth its start if it reads so much
-inline constexpr double kTaskFlops = 1 << 18;         ///< … or computes so much
+inline constexpr Index kSmallTilePoints = 1 << 22;    ///< … unless at least this many points are computed for it
+inline constexpr Index kPanelPoints = 1 << 20;        ///< a panel with fewer points is not cut for overlap
+inline constexpr Index kThinTile = 64;                ///< … and its longest edge is at least this
+inline constexpr double kTaskBytes =
+    1 << 18;  ///< a memory-bound task is worth its overhead if it reads this many bytes
+inline constexpr double kTaskFlops = 1 << 18;  ///< … or computes this many flops
 inline constexpr double kStreamPoints =
-    32;  ///< points per element of operands and result: with fewer, memory bounds the work
-inline constexpr double kShareOfParts = 0.25;  ///< of a memory limit may be partial results for threads
-inline constexpr double kFlopsOfPart =
-    32;  ///< for each of its elements are worth a partial result beyond one for every thread
-inline constexpr Index kFewRows = 8;     ///< of a streamed operand are worth a task
-inline constexpr Index kShortRow = 512;  ///< … and so much of every row
+    32;  ///< points per element of operands and result: below this, work is memory-bound
+inline constexpr double kShareOfParts = 0.25;  ///< share of a memory limit that threads' partial results may use
+inline constexpr double kFlopsOfPart = 32;  ///< flops per element that justify more than one partial result per thread
+inline constexpr Index kFewRows = 8;        ///< rows of a streamed operand that are worth a task
+inline constexpr Index kShortRow = 512;     ///< … with at least this many elements of every row
 
-/// Extents by which to decide how fine to cut a tensor: those of a sized one count as much as is stored along them.
+/// Effective extents that determine tile granularity: for a sized tensor, scaled by its stored elements.
 [[nodiscard]] std::vector<Index> cut_extents(const TensorDesc& tensor);
 
-/// The tensor as one tile.
+/// The tensor as a single tile.
 [[nodiscard]] std::vector<Tiling> whole_tiles(const TensorDesc& tensor);
 
 }  // namespace tdsl::plan

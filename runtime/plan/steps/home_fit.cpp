@@ -6,22 +6,21 @@
 
 #include "runtime/plan/cost/cost_model.h"
 
-// Note [Shapes of moves]
-// A super-block of s x s tiles of a product C = A B reads s tiles of A and of B per panel, and of n x n tiles each
-// operand n / s times: the larger it is, the fewer bytes come from the disk, and the more it holds.
+// Note [Shapes of moves] A super-block of s x s tiles of a product C = A B reads s tiles of A and of B per panel, and
+// each operand of n x n tiles n / s times: larger super-blocks read fewer bytes from disk but hold more.
 //
 //     super-block 2 x 2, panel 1:      A . . . .    B . b . .    C . . . .       holds 4 tiles of C, 2 of A, 2 of B
 //                                        . a . .      . b . .      . c c .       and 4 more that arrive for panel 2
 //                                        . a . .      . . . .      . c c .
 //
-// All shapes along each dimension that give different numbers of super-blocks are priced in closed form, of very many
-// an even choice.
+// All shapes along each dimension that give distinct numbers of super-blocks are priced in closed form; if there are
+// too many, an even selection.
 
 namespace tdsl::plan {
 
 namespace {
 
-/// Shapes tried along a dimension, of few dimensions and of more.
+/// Number of shapes tried along a dimension, for few dimensions and for more.
 constexpr std::size_t kManyEdges = 8, kFewEdges = 5;
 
 class MoveFit {
@@ -75,7 +74,7 @@ class MoveFit {
     for (const Index rank : ranks_) {
       const Cost cost = cost_of(op_, plan_, tensors_, rank, inputs_.machine, inputs_.threads);
       const double copies = inputs_.threads * assembled_bytes(op_, plan_, tensors_, rank);
-      // Ahead of the running step the next one's pieces arrive.
+      // The pieces of the next step arrive during the running step.
       shape.footprint = std::max(shape.footprint, cost.step_bytes.hi + cost.away_bytes + copies);
       ahead_ = std::max(ahead_, cost.step_bytes.hi);
       shape.seconds = std::max(shape.seconds, cost.seconds.hi);
@@ -83,7 +82,7 @@ class MoveFit {
     return shape;
   }
 
-  /// Takes the best shape, or if none fits that with the smallest footprint. Returns whether it fits.
+  /// Takes the best shape that fits, or else the one with the smallest footprint. Returns whether it fits.
   bool choose() {
     std::optional<Shape> best, ahead, least;
     const auto better = [](const Shape& a, const std::optional<Shape>& b) {
@@ -108,8 +107,8 @@ class MoveFit {
     return best.has_value();
   }
 
-  /// Twice as many panels along the first reduction where that is possible. Not under --reproducible: they would be
-  /// other sums.
+  /// Doubles the panels along the first reduction that allows it. Not under --reproducible: panels change the summation
+  /// order.
   bool thinner() {
     if (inputs_.reproducible) return false;
     for (std::size_t k = 0; k < op_.reduce.size(); ++k) {

@@ -7,12 +7,12 @@
 
 namespace tdsl::plan {
 
-/// Whether blocks are loaded for the operation, or leave memory when it has made them.
+/// True if blocks are loaded for the operation, or are written out once it has made them.
 [[nodiscard]] bool moves_blocks(const Op& op, const OpPlan& plan, const TensorLookup& tensors);
 
-/// Of an operation that moves blocks: the shape of super-blocks with the least predicted seconds, hence the fewest
-/// bytes to and from the disk, of those that fit `room` bytes, if possible with the next step's pieces beside them.
-/// Panels become thinner only where no shape fits.
+/// For an operation that moves blocks: the shape of super-blocks with the least predicted time, hence the fewest disk
+/// bytes, among those that fit `room` bytes, if possible with the next step's pieces resident too. Panels become
+/// thinner only if no shape fits.
 void fit_moves(const Op& op, OpPlan& plan, const TensorLookup& tensors, double room, const PlanInputs& inputs);
 
 }  // namespace tdsl::plan

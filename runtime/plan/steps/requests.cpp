@@ -17,11 +17,10 @@ using arithmetic::solve;
 
 // --- the inverse map ------------------------------------------------------------------------------------------------
 
-// Note [Inverse map]
-// Which ranks ask for parts of a block? Output dimensions and reduce labels an access mentions (the relevant ones) are
-// enumerated: only few of their tiles can touch the block. Along the other output dimensions every tile that is hit
-// needs the same box, so there only the distinct owners count, and the super-blocks that make them fetch again. Of a
-// tensor with copies a block of one copy is asked for by the ranks of its own fibre.
+// Note [Inverse map] Which ranks request parts of a block? The relevant output dimensions and reduce labels, those the
+// access uses, are enumerated: only a few of their tiles can overlap the block. Along the other output dimensions every
+// hit tile needs the same box, so only the distinct owners matter, and the super-blocks that make them fetch it again.
+// For a tensor with copies, a block of one copy is requested by the ranks of its own fibre.
 
 namespace {
 bool mentions(const Access& access, int label) {
@@ -40,11 +39,11 @@ struct TaskSpace::Relevance {
   std::vector<bool> reduce;  ///< per reduce label
 };
 
-/// One combination of relevant tiles whose access box meets the block.
+/// A combination of relevant tiles whose access box overlaps the block.
 struct TaskSpace::Candidate {
-  TileBox tiles;            ///< relevant dimensions: one tile; others: the tiles that are hit
-  std::vector<bool> fixed;  ///< per output dimension: relevant
-  Index panel = 0;          ///< the first in which a task touches the piece
+  TileBox tiles;            ///< relevant dimensions: one tile; others: all hit tiles
+  std::vector<bool> fixed;  ///< per output dimension: true if relevant
+  Index panel = 0;          ///< the first panel whose task accesses the piece
   Piece piece;
 };
 
@@ -56,7 +55,8 @@ TaskSpace::Relevance TaskSpace::relevance(const Access& access) const {
   }
   for (std::size_t d = 0; d < op_.out.size(); ++d) {
     const OutSubscript& s = op_.out[d];
-    // A label written in two dimensions (a diagonal) or with gaps makes hit tiles no range: enumerate those dimensions.
+    // Hit tiles are not a range if a label is written in two dimensions (a diagonal) or with gaps: those dimensions are
+    // enumerated.
     if (s.label >= 0)
       r.out[d] = mentions(access, s.label) || uses[idx(s.label)] > 1 || s.coefficient > 1 || s.coefficient < -1;
   }
@@ -76,13 +76,13 @@ std::vector<Interval> TaskSpace::values_touching(const Access& access, int label
     const Interval wanted = arithmetic::undivided(block[d], dim.divisor);
     for (std::size_t t = 0; t < dim.terms.size(); ++t) {
       if (dim.terms[t].label != label || dim.terms[t].coefficient == 0) continue;
-      Interval rest = dim.offset;  // hull of everything that is added to this term
+      Interval rest = dim.offset;  // hull of all other summands of the subscript
       for (std::size_t o = 0; o < dim.terms.size(); ++o) {
         const Interval part = scale(dim.terms[o].coefficient, op_.labels[idx(dim.terms[o].label)].range);
         if (o != t) rest = {rest.lo + part.lo, rest.hi + part.hi - 1};
       }
       Interval values = solve(dim.terms[t].coefficient, {wanted.lo - rest.hi + 1, wanted.hi - rest.lo});
-      // The block lies in a gap of a strided access: the hull of the values on both sides covers it.
+      // The block is in a gap of a strided access: the hull of the values on both sides covers it.
       if (values.empty()) values = {values.lo - 1, values.lo + 1};
       touching.push_back(intersect(values, range));
     }
@@ -106,7 +106,7 @@ void TaskSpace::for_each_candidate(const Access& access, const Coord& block,
   const int out_rank = op_.out_rank();
   const int dims = op_.space_rank();
 
-  // Range of every dimension of the task space; irrelevant output dimensions keep the tiles that are hit.
+  // Range of every dimension of the task space; irrelevant output dimensions keep their hit tiles.
   std::array<Interval, kMaxDims> range{};
   std::array<bool, kMaxDims> enumerate{};
   for (int d = 0; d < out_rank; ++d) {
@@ -128,7 +128,7 @@ void TaskSpace::for_each_candidate(const Access& access, const Coord& block,
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     const int d = out_rank + static_cast<int>(k);
     const Interval label = op_.labels[idx(op_.reduce[k].label)].range;
-    if (label.empty()) return;  // no points, nothing is read
+    if (label.empty()) return;  // no points, so nothing is read
     if (const int part_dim = op_.reduce[k].part_dim; part_dim >= 0) {
       // Parts beyond the last tile are empty.
       Interval& parts = range[idx(part_dim)];
@@ -148,7 +148,7 @@ void TaskSpace::for_each_candidate(const Access& access, const Coord& block,
   for (int d = 0; d < dims; ++d) {
     if (range[idx(d)].empty()) return;
   }
-  // Labels that are neither written nor reduced do not exist; all others get their interval from a tile or stay whole.
+  // Every existing label is written or reduced and gets its interval from a tile, or stays whole.
   Coord at_tile;
   at_tile.rank = dims;
   for (int d = 0; d < dims; ++d) at_tile[d] = range[idx(d)].lo;
@@ -251,14 +251,14 @@ void TaskSpace::for_each_request(TensorId tensor, const Coord& block, Index me,
     ++accesses;
     for (const DimAccess& dim : access.dims)
       overlapping = overlapping || dim.terms.size() > 1 || dim.offset.size() > 1 || dim.divisor != 1;
-    // Dimensions enumerated for the sake of what is written repeat the box.
+    // Dimensions enumerated because of the output subscripts repeat the box.
     const Relevance relevant = relevance(access);
     for (std::size_t d = 0; d < op_.out.size(); ++d) {
       overlapping = overlapping || (relevant.out[d] && op_.out[d].label >= 0 && !mentions(access, op_.out[d].label));
     }
   }
   const Index copy = placed.distribution.fibre(me);
-  // The same box asked for through two accesses, or by two neighbouring tiles, travels once per super-block.
+  // The same box requested through two accesses, or by two neighbouring tiles, is sent once per super-block.
   const bool distinct_needed = accesses > 1 || overlapping;
   using Key = std::tuple<Index, Index, std::array<Interval, kMaxRank>>;
   const auto less = [](const Key& a, const Key& b) {
@@ -291,12 +291,12 @@ void TaskSpace::for_each_request(TensorId tensor, const Coord& block, Index me,
   }
 }
 
-// --- who wants a piece in the same step ------------------------------------------------------------------------------
+// --- ranks that request a piece in the same step ---------------------------------------------------------------------
 
-/// Fetches of pieces of one block: the first panel that needs a piece, per rank and super-block.
+/// The fetches of pieces of one block: per rank and super-block, the first panel that needs a piece.
 class TaskSpace::Wanted {
  public:
-  /// With `only`, of that piece alone.
+  /// With `only`, restricted to that piece.
   Wanted(const TaskSpace& space, TensorId tensor, const Coord& block, Index owner, const Piece* only) {
     const Distribution& where = space.tensors_(tensor).distribution;
     const Index copy = where.fibre(owner);

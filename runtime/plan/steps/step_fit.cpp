@@ -8,17 +8,16 @@
 
 namespace tdsl::plan {
 
-// Note [Window]
-// The remote boxes of one step must fit half the window (so that the next step's can arrive meanwhile), or, with the
-// operands that are copied together, the whole window when the user has set it. First the panels get thinner: no byte
-// is fetched twice. Then output tiles are taken in super-blocks, which fetches some boxes again; the cost model counts
-// that.
+// Note [Window] The remote boxes of one step must fit half the window (so that the next step's can arrive meanwhile)
+// or, together with assembled operands, the whole window if the user has set it. First the panels get thinner: no byte
+// is fetched twice. Then output tiles are grouped into super-blocks, which fetches some boxes again; the cost model
+// accounts for that.
 
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 
-/// One operation whose steps shrink.
+/// Shrinks the steps of one operation.
 class StepFit {
  public:
   StepFit(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit, const PlanInputs& inputs)
@@ -47,7 +46,7 @@ class StepFit {
   }
 
  private:
-  /// Copied operands count where the user says what a step may hold; --memory adds them itself.
+  /// Assembled operands count if the user limits a step with --window; --memory adds them itself.
   [[nodiscard]] double largest_step() const {
     if (inputs_.window > 0) return plan::largest_step(op_, plan_, tensors_, inputs_);
     const CostSummary cost = summarise(op_, plan_, tensors_, inputs_.machine, inputs_.threads, inputs_.sample);
@@ -60,7 +59,7 @@ class StepFit {
     return count;
   }
 
-  /// Every tile in two.
+  /// Halves every tile.
   [[nodiscard]] static Tiling halves(const Tiling& old) {
     std::vector<Index> ends;
     for (Index t = 0; t < old.tiles(); ++t) {
@@ -71,7 +70,7 @@ class StepFit {
     return Tiling::at(ends);
   }
 
-  /// Twice as many panels along reduction `k`, if that helps.
+  /// Doubles the panels along reduction `k`, if that helps.
   bool halve_panels(std::size_t k) {
     const Tiling old = plan_.reduce[k];
     if (op_.reduce[k].part_dim >= 0 || old.longest() <= 1) return false;
@@ -87,8 +86,8 @@ class StepFit {
     return true;
   }
 
-  /// The most tiles that a rank (of many: one of a spread) owns along each dimension; of a table, in its list, as the
-  /// first number.
+  /// The most tiles that a rank (sampled if there are many) owns along each dimension; for an owner table, the length
+  /// of its list, as the first number.
   [[nodiscard]] std::vector<Index> most_tiles() const {
     std::vector<Index> most(op_.shape.size(), 1);
     const Index stride = std::max<Index>(1, inputs_.ranks / 64);
@@ -114,7 +113,7 @@ class StepFit {
   double largest_;
 };
 
-/// All operands together are so much smaller that no step comes near the limit, boxes that overlap included.
+/// True if all operands together are so small that no step approaches the limit, even with overlapping boxes.
 bool is_small(const Op& op, const TensorLookup& tensors, double limit) {
   constexpr double kOverlap = 8;
   double bytes = 0;
@@ -164,7 +163,7 @@ Estimate received_at_once(const Op& op, const OpPlan& plan, const Cost& cost, co
 void fit_steps(const Op& op, OpPlan& plan, const TensorLookup& tensors, double limit, const PlanInputs& inputs) {
   if (inputs.window == 0 && is_small(op, tensors, limit)) return;
   StepFit fit(op, plan, tensors, limit, inputs);
-  // Thinner panels are other sums.
+  // Thinner panels change the summation order.
   if (!inputs.reproducible) fit.thinner_panels();
   fit.super_blocks();
 }

@@ -106,12 +106,12 @@ Coord TaskSpace::panel(const Coord& tile, Index number) const {
   return p;
 }
 
-// Note [Own panels first]
-// In a product on a 2 x 2 grid rank (1, 1) owns the second half of what it sums over. If everybody began at the first
-// panel it would wait for both operands' panels at once and only then be quick. So every rank begins where most is its
-// own, and what the others own arrives meanwhile. The order of a tile's panels, and with it every bit, is still a
-// function of the plan. Not where a box may go down a tree: relays need one order of steps on all ranks. A panel is a
-// small part of what is received then, and the wait for the first is short.
+// Note [Own panels first] In a product on a 2 x 2 grid, rank (1, 1) owns the second half of the summed range. If all
+// ranks began at the first panel, it would wait for both operands' panels at once and only then proceed at full speed.
+// So every rank begins at the panel with the largest own share, and remote panels arrive meanwhile. The order of a
+// tile's panels, and with it every bit, is still a function of the plan. Not applied if a box may be forwarded in a
+// tree: relays need the same order of steps on all ranks. A panel is a small part of the received data then, and the
+// wait for the first is short.
 Index TaskSpace::first_panel(Index rank) const {
   if (op_.op_class != OpClass::kContraction || plan_.packs() || panels_ == 1 || op_.reduce.size() != 1 ||
       op_.reduce[0].part_dim >= 0)
@@ -129,10 +129,10 @@ Index TaskSpace::first_panel(Index rank) const {
       if (!mentioned) sharing *= plan_.space.grid_dims()[idx(d)].size();
     }
     if (sharing >= least_tree) return 0;
-    // In A @ A a box has takers through both accesses.
+    // In A @ A a box is requested through both accesses.
     const auto is_same = [&](const Access& other) { return other.tensor == access.tensor; };
     if (std::count_if(op_.reads.begin(), op_.reads.end(), is_same) > 1 && plan_.space.ranks() > least_tree) return 0;
-    if (tensors_(access.tensor).desc.sized()) return 0;  // its blocks stay for later panels
+    if (tensors_(access.tensor).desc.sized()) return 0;  // its blocks are kept for later panels
     const Distribution& where = tensors_(access.tensor).distribution;
     for (int d = 0; d < where.rank(); ++d) {
       const DimAccess& dim = access.dims[idx(d)];
@@ -178,7 +178,7 @@ bool TaskSpace::hit(const Coord& tile) const {
     const Interval elements = plan_.space.tiling(d).tile(tile[d]);
     if (s.label == kNoLabel && (s.constant < elements.lo || s.constant >= elements.hi)) return false;
     if (s.label < 0) continue;
-    // A label written in several dimensions (a diagonal) must suit all of them.
+    // A label written in several dimensions (a diagonal) must satisfy all of them.
     Interval values = intersect(op_.labels[idx(s.label)].range, label_interval_of(d, elements));
     for (int other = 0; other < d; ++other) {
       if (op_.out[idx(other)].label != s.label) continue;
@@ -271,8 +271,8 @@ Index TaskSpace::sized_output_bytes(const Coord& tile) const {
 bool TaskSpace::kept_across_panels(const Access& access) const {
   // Panels may share a block of a sized tensor.
   if (panels_ > 1 && tensors_(access.tensor).desc.sized()) return true;
-  // Panels of a reduce label need different boxes only if some dimension is subscripted by that label alone, and alike
-  // in all accesses to the tensor: X[k, i] * X[k, j] yes, A[k] * A[k + 1] no.
+  // Panels of a reduce label need different boxes only if that label is the sole label of some dimension's subscript,
+  // equally in all accesses to the tensor: X[k, i] * X[k, j] yes, A[k] * A[k + 1] no.
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     if (panels_of(k) <= 1) continue;
     bool distinguished = false;
@@ -358,7 +358,7 @@ StepCursor::StepCursor(const TaskSpace& space, const TensorLookup& tensors, Inde
   first_panel_ = space_.first_panel(rank_);
 }
 
-/// What stays in its file is not loaded.
+/// Tensors that stay in their file are not loaded.
 void StepCursor::begin_super_block() {
   tiles_ = space_.super_block(rank_, super_block_);
   const OpPlan& plan = space_.plan();
@@ -396,7 +396,7 @@ bool StepCursor::next(Step& step) {
   const Op& op = space_.op();
   std::vector<bool> keep;
   for (const Access& access : op.reads) keep.push_back(space_.kept_across_panels(access));
-  // What is loaded of the base in the first panel, an access may read in a later one.
+  // The part of the base loaded in the first panel may be read by an access in a later one.
   const std::vector<bool> keep_base(op.reads.size(), space_.panels() > 1);
   for (Index number : tiles_) {
     Task task;

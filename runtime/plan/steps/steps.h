@@ -7,18 +7,18 @@
 
 #include "runtime/plan/op_plan.h"
 
-// The enumerator: tasks, steps and messages of one planned operation on one rank. The engine executes what it lists and
-// `explain` prints it. It keeps no state beyond the step it is at.
+// The enumerator: tasks, steps and messages of one planned operation on one rank. The engine executes this list and
+// `explain` prints it. Its only state is the current step.
 //
-// Steps. A rank's owned output tiles are cut into super-blocks; inside a super-block the steps are the reduce tiles
-// (panels) in row-major order, or in small products from another one on and round. A step's name is (super-block,
-// panel); no task of a step needs a result of another task of the same step on another rank. Remote boxes are listed in
-// the first step of the super-block that needs them and kept until the last.
+// Steps. A rank's owned output tiles are cut into super-blocks; the steps of a super-block are the reduce tiles
+// (panels) in row-major order, in small products starting cyclically from another panel. A step is identified by
+// (super-block, panel); no task of a step needs a result of another task of the same step on another rank. Remote boxes
+// are listed in the first step of the super-block that needs them and kept until the last.
 
 namespace tdsl::plan {
 
-/// A box of a tensor inside one of its blocks: what one request asks for. Of a sized tensor all of the block: boxes
-/// that are accessed decide which blocks are needed. (Ranges of the outermost level are to come: for_each_piece and
+/// A box of a tensor inside one of its blocks: the unit of a request. For a sized tensor always the whole block:
+/// accessed boxes decide which blocks are needed. (Ranges of the outermost level are future work: for_each_piece and
 /// for_each_candidate make pieces.)
 struct Piece {
   TensorId tensor = -1;
@@ -35,21 +35,23 @@ struct Task {
   Coord panel;        ///< tile number per reduce label
   bool first = true;  ///< first panel of this output tile
   bool last = true;   ///< last panel: the output block is complete afterwards
-  bool hit = true;    ///< false: the operation writes no element of this tile; it keeps its base (one task, no panels)
+  bool hit = true;  ///< false: the operation writes no element of this tile, which keeps its base (one task, no panels)
 };
 
-/// One piece a step waits for that is not in this rank's memory.
+/// A piece that a step waits for because it is not in this rank's memory.
 struct Fetch {
   Piece piece;
-  Index owner = 0;  ///< this rank itself: the block is away, on disk or in its file
+  Index owner = 0;  ///< this rank itself: the block is on disk or in its file
   Estimate bytes;
-  bool keep = false;  ///< also used by later panels: keep until the super-block ends; else only this step uses it
+  bool keep =
+      false;  ///< true: kept until the super-block ends, because later panels use it; false: only this step uses it
 };
 
-/// What of `within`, a box of the operand, a task with these label intervals touches (the hull, in each dimension).
+/// The part of `within`, a box of the operand, that a task with these label intervals accesses (the hull, in each
+/// dimension).
 [[nodiscard]] Box touched_box(const Access& access, const std::vector<Interval>& labels, const Box& within);
 
-/// Geometry of one operation: intervals, boxes, panels. Cheap to build; refers to its arguments.
+/// Geometry of one operation: intervals, boxes, panels. Cheap to construct; keeps references to its arguments.
 class TaskSpace {
  public:
   TaskSpace(const Op& op, const OpPlan& plan, const TensorLookup& tensors);
@@ -58,11 +60,11 @@ class TaskSpace {
   [[nodiscard]] const OpPlan& plan() const { return plan_; }
 
   [[nodiscard]] Box out_box(const Coord& tile) const { return plan_.space.box(tile); }
-  /// Interval of every label for the task (possibly empty where the output tile is not hit).
+  /// Interval of every label for the task (may be empty if the output tile is not hit).
   [[nodiscard]] std::vector<Interval> label_intervals(const Coord& tile, const Coord& panel) const;
-  /// Elements of the operand touched by a task with these label intervals.
+  /// Elements of the operand accessed by a task with these label intervals.
   [[nodiscard]] Box access_box(const Access& access, const std::vector<Interval>& labels) const;
-  /// Whether the operation writes any element of the output tile (constant subscripts and label ranges considered).
+  /// True if the operation writes any element of the output tile (given constant subscripts and label ranges).
   [[nodiscard]] bool hit(const Coord& tile) const;
   /// Points of the label space a task computes; 1 without labels.
   [[nodiscard]] Index points(const std::vector<Interval>& labels) const;
@@ -72,7 +74,7 @@ class TaskSpace {
   /// Number of panels of every output tile (product over reduce labels; 1 without).
   [[nodiscard]] Index panels() const { return panels_; }
   [[nodiscard]] Coord panel(const Coord& tile, Index number) const;
-  /// The panel a rank begins with; the others follow, after the last comes number 0. Note [Own panels first]
+  /// The panel a rank begins with; the others follow cyclically. Note [Own panels first]
   [[nodiscard]] Index first_panel(Index rank) const;
 
   /// Super-blocks of `rank`, in order, each as row-major output tile numbers.
@@ -80,20 +82,20 @@ class TaskSpace {
   [[nodiscard]] std::vector<Index> super_block(Index rank, Index number) const;
   /// Bytes of all outputs' blocks of one output tile.
   [[nodiscard]] Estimate output_bytes(const Coord& tile) const;
-  /// Of the sized ones at most. A later panel makes them anew, beside what they are so far.
+  /// Upper bound for the sized outputs. A later panel rebuilds them while the previous version is held.
   [[nodiscard]] Index sized_output_bytes(const Coord& tile) const;
-  /// Whether later panels of the same super-block may need the same boxes of this access again.
+  /// True if later panels of the same super-block may need the same boxes of this access again.
   [[nodiscard]] bool kept_across_panels(const Access& access) const;
 
-  /// The inverse map: every remote request for a piece of this block of `tensor`: f(requesting rank, piece, times),
-  /// where `times` counts super-blocks that fetch it again. Requests of one rank and super-block for the same piece are
-  /// one. `me`, an owner of the block, is left out, as are ranks that read from another owner's copy.
+  /// The inverse map: calls f(requesting rank, piece, times) for every remote request for a piece of this block of
+  /// `tensor`; `times` counts super-blocks that fetch it again. Requests of one rank and super-block for the same piece
+  /// are merged. `me`, an owner of the block, is excluded, as are ranks that read from another owner's copy.
   void for_each_request(TensorId tensor, const Coord& block, Index me,
                         const std::function<void(Index, const Piece&, Index)>& f) const;
 
-  /// Who fetches the piece in its step (super_block, panel), ascending; `owner` of the block is left out.
+  /// The ranks that fetch the piece in step (super_block, panel), ascending, excluding `owner` of the block.
   [[nodiscard]] std::vector<Index> ranks_wanting(const Piece& piece, Index owner, Index super_block, Index panel) const;
-  /// The same for all pieces of a block: f(piece, ranks) once per step that fetches the piece.
+  /// The same for all pieces of a block: calls f(piece, ranks) once per step that fetches the piece.
   void for_each_wanted(TensorId tensor, const Coord& block, Index owner,
                        const std::function<void(const Piece&, const std::vector<Index>&)>& f) const;
 
@@ -102,8 +104,9 @@ class TaskSpace {
   struct Relevance;
   struct Candidate;
   [[nodiscard]] Relevance relevance(const Access& access) const;
-  /// Label values of which a tile must meet each listed interval for its access box to touch the block (necessary, not
-  /// sufficient). One interval per subscript: a tile's box is a rectangle even where the label runs along its diagonal.
+  /// Label values such that a tile must overlap each listed interval for its access box to touch the block (necessary,
+  /// not sufficient). One interval per subscript: a tile's box is a rectangle even if the label runs along its
+  /// diagonal.
   [[nodiscard]] std::vector<Interval> values_touching(const Access& access, int label, const Box& block) const;
   [[nodiscard]] Interval tiles_writing(int dim, Interval label_values) const;
   [[nodiscard]] Interval label_interval_of(int dim, Interval elements) const;
@@ -112,7 +115,7 @@ class TaskSpace {
   void for_each_candidate(const Access& access, const Coord& block,
                           const std::function<void(const Candidate&)>& f) const;
   [[nodiscard]] std::vector<Index> chunks_along(Index rank, int dim) const;
-  /// Of a table: chunks of the rank's list with tiles of the candidate.
+  /// For an owner table: chunks of the rank's list that contain tiles of the candidate.
   [[nodiscard]] std::vector<Index> chunks_of_list(Index rank, const Candidate& candidate) const;
   [[nodiscard]] std::vector<Index> super_blocks_needing(Index rank, const Candidate& candidate) const;
 
@@ -122,17 +125,17 @@ class TaskSpace {
   Index panels_ = 1;
 };
 
-/// One step of a rank: its tasks, and the pieces that must be there first.
+/// One step of a rank: its tasks, and the pieces they wait for.
 struct Step {
   Index super_block = 0;
-  Index panel = 0;  ///< its number, which is not how many came before
+  Index panel = 0;  ///< its number, independent of the execution order
   std::vector<Task> tasks;
   std::vector<Fetch>
-      fetch;  ///< remote pieces and own ones that are away, first needed here, each once, in order of first use
+      fetch;  ///< remote pieces and own non-resident ones first needed in this step, each once, in order of first use
   Estimate fetch_bytes;
   Estimate output_bytes;  ///< output blocks that begin in this step
   Index assembled_bytes =
-      0;  ///< what one task copies together at most: operands in several blocks or pieces; with sized blocks made anew
+      0;  ///< the most that one task assembles: operands in several blocks or pieces; includes rebuilt sized blocks
   bool ends_super_block = false;
 };
 
@@ -151,10 +154,10 @@ class StepCursor {
   const TaskSpace& space_;
   const TensorLookup& tensors_;
   Index rank_;
-  std::unordered_map<TensorId, Index> first_away_;  ///< of tensors that have blocks away
+  std::unordered_map<TensorId, Index> first_away_;  ///< of tensors with non-resident blocks
   Index super_blocks_;
   Index super_block_ = 0;
-  Index panel_ = 0;  ///< how many panels of this super-block came before
+  Index panel_ = 0;  ///< position in the order of this super-block's panels
   Index first_panel_ = 0;
   std::vector<Index> tiles_;
   std::unordered_set<Piece, PieceHash> fetched_;  ///< pieces of the current super-block already listed

@@ -34,7 +34,7 @@ namespace tdsl::plan::arithmetic {
   return {lo, hi};
 }
 
-/// Super-blocks along a dimension of which a rank owns `owned` tiles.
+/// Number of super-blocks along a dimension in which a rank owns `owned` tiles.
 [[nodiscard]] inline Index chunk_count(Index owned, Index edge) {
   return edge <= 0 || owned == 0 ? 1 : ceil_div(owned, edge);
 }

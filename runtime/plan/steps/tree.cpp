@@ -10,7 +10,7 @@ namespace tdsl::plan {
 
 namespace {
 
-/// The tree over the owner and the ranks, wherever they are.
+/// Position in the tree over the owner and the ranks, ignoring nodes.
 TreePlace place_among(const std::vector<Index>& ranks, Index owner, Index me) {
   if (static_cast<Index>(ranks.size()) < kLeastTree) return {owner, me == owner ? ranks : std::vector<Index>{}};
   const Index count = static_cast<Index>(ranks.size());
@@ -32,12 +32,12 @@ TreePlace place_among(const std::vector<Index>& ranks, Index owner, Index me) {
   return place;
 }
 
-/// Children of the owner in such a tree.
+/// Number of children of the owner in such a tree.
 Index children_among(Index ranks) {
   return ranks < kLeastTree ? ranks : static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(ranks)));
 }
 
-/// f(node, those of the ranks that are on it), for every node that has any.
+/// Calls f(node, the ranks on it) for every node with any of the ranks.
 template <class F>
 void for_each_node(const std::vector<Index>& ranks, Index ranks_per_node, F&& f) {
   for (auto first = ranks.begin(); first != ranks.end();) {
@@ -58,8 +58,8 @@ Index leader_of(std::span<const Index> mates, Index owner, Index ranks_per_node)
 
 TreePlace place_in_tree(const std::vector<Index>& ranks, Index owner, Index me, Index ranks_per_node) {
   if (ranks_per_node <= 1) return place_among(ranks, owner, me);
-  std::vector<Index> leaders;  // of nodes that are not the owner's
-  std::vector<Index> mates;    // who asks the head of my node, the owner or a leader
+  std::vector<Index> leaders;  // of nodes other than the owner's
+  std::vector<Index> mates;    // ranks that request from the head of this node, the owner or a leader
   Index head = owner;
   for_each_node(ranks, ranks_per_node, [&](Index node, std::span<const Index> there) {
     const bool with_owner = node == owner / ranks_per_node;

@@ -10,22 +10,21 @@
 
 namespace tdsl::plan {
 
-/// A copy of a result that is kept beside it as long as it lives.
+/// A copy of a result, kept as long as the result lives.
 struct KeptCopy {
   Layout layout;             ///< of the result's dimensions
   std::vector<int> readers;  ///< sites that read it instead of the original
 };
 
-/// What the planner asks before it chooses by itself: layouts for operations, equal on all ranks.
+/// Interface through which the planner asks for imposed layouts of operations, equal on all ranks.
 class Imposed {
  public:
   virtual ~Imposed() = default;
   [[nodiscard]] virtual const Mesh& mesh() const = 0;
-  /// The layout of the operation's task space: output dimensions, then reduce labels (of a combination of partial
-  /// results: where the result lies). Null if nothing was decided for its site, or nothing that can be read for its
-  /// dimensions.
+  /// The layout of the operation's task space: output dimensions, then reduce labels (for a combination of partial
+  /// results: the layout of the result). Null if its site has no decision, or none valid for its dimensions.
   [[nodiscard]] virtual const Layout* layout_for(const Op& op) = 0;
-  /// The copy of the operation's output, the combination's where partial results meet; null: none.
+  /// The copy of the operation's output, or of the combination's if there are partial results; null if none.
   [[nodiscard]] virtual const KeptCopy* copy_of(const Op& op) = 0;
 };
 
@@ -40,7 +39,7 @@ class ImposedPlan : public Imposed {
 
  private:
   std::shared_ptr<const PlanValue> plan_;
-  std::map<std::pair<int, bool>, std::optional<Layout>> resolved_;  ///< by site, and whether of a combination
+  std::map<std::pair<int, bool>, std::optional<Layout>> resolved_;  ///< by site, and whether it is a combination
   std::map<int, std::optional<KeptCopy>> copies_;                   ///< by site
 };
 

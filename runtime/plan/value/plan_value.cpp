@@ -27,7 +27,7 @@ std::string hex(std::uint64_t x) {
   return {digits.data(), end};
 }
 
-/// A line of the text, taken apart from the left.
+/// A left-to-right parser of a line.
 class Line {
  public:
   Line(std::string_view text, std::size_t number) : rest_(text), number_(number) {}
@@ -85,7 +85,7 @@ class Line {
 
 constexpr Index kMostRanks = Index{1} << 20;
 
-/// `a:2/6 b:2/3 c:3/1*` after the word mesh: size / stride, with a star for axes inside nodes.
+/// `a:2/6 b:2/3 c:3/1*` after the word mesh: size / stride, with a star for axes within nodes.
 Mesh parse_mesh(Line& line) {
   Mesh mesh;
   while (!line.ended()) {
@@ -111,7 +111,7 @@ Mesh parse_mesh(Line& line) {
     mesh.axes.push_back(axis);
     if (mesh.axes.size() > kMeshAxes) line.fail("a mesh has at most three axes");
   }
-  // Every rank has coordinates of its own: each axis takes its steps across those with smaller strides.
+  // Ranks must have unique coordinates: each axis strides over those with smaller strides.
   std::vector<MeshAxis> ascending = mesh.axes;
   std::stable_sort(ascending.begin(), ascending.end(),
                    [](const MeshAxis& a, const MeshAxis& b) { return a.stride < b.stride; });

@@ -28,16 +28,16 @@ std::vector<double> softmax(const std::vector<Index>& cluster) {
 
 double whole_if_near(double x) { return std::abs(x - std::round(x)) < 1e-9 ? std::round(x) : x; }
 
-/// Where a tensor of the region is cut.
+/// The known cuts of the region's tensors.
 using KnownCuts = std::unordered_map<TensorId, std::vector<Tiling>>;
 
-/// A dimension that is subscripted by the label alone.
+/// A dimension indexed by the label alone.
 bool follows(const DimAccess& dim, int label) {
   return !dim.whole && dim.divisor == 1 && dim.terms.size() == 1 && dim.terms[0].label == label &&
          dim.terms[0].coefficient == 1;
 }
 
-/// The most blocks along a label in any operand; 0: no operand says.
+/// The most blocks along a label in any operand; 0: no operand determines it.
 Index blocks_of_operands(const Op& op, int label, const KnownCuts& known) {
   Index most = 0;
   for (const Access& access : op.reads) {
@@ -50,7 +50,7 @@ Index blocks_of_operands(const Op& op, int label, const KnownCuts& known) {
   return most;
 }
 
-/// The tiles that must be, if any: by annotation, `--tile` or `--reproducible`.
+/// The prescribed tiles, if any: by annotation, `--tile` or `--reproducible`.
 std::vector<std::optional<Tiling>> given_tiles(const Op& op, const PlanInputs& inputs) {
   std::vector<std::optional<Tiling>> given = task_space(op, inputs).tilings;
   if (!inputs.reproducible) return given;
@@ -137,7 +137,7 @@ std::vector<BlockCut> block_cuts(const Region& region, const PlanInputs& inputs,
       std::vector<Tiling>& tilings = known[output.id];
       tilings = cuts.back().out;
       if (op.op_class != OpClass::kLoop) continue;
-      tilings.clear();  // results of shapes of their own, each one block
+      tilings.clear();  // results with their own shapes, each a single block
       for (const Index extent : output.shape) tilings.push_back(Tiling::near_equal(extent, 1));
     }
   }

@@ -10,14 +10,14 @@ namespace tdsl::plan {
 
 namespace {
 
-/// Messages within a node, of those between nodes.
+/// Cost of messages within a node relative to those between nodes.
 constexpr double kWithinNode = 0.1;
 constexpr std::uint64_t kSeed = 1;
 
 /// Tasks' results, and intermediate sums of Reduces.
 using Object = std::size_t;
 
-/// What ranks hold, receive and send.
+/// Simulated memory, inbound and outbound load of the ranks.
 class Cluster {
  public:
   Cluster(const NodeGrid& grid, std::size_t objects) : workers_(grid.workers), holders_(objects), bytes_(objects, 0) {
@@ -43,7 +43,7 @@ class Cluster {
       raise(loads_.memory, most_memory_, r, bytes);
   }
 
-  /// The ranks with one of the operands, ascending.
+  /// The ranks that hold at least one of the operands, ascending.
   [[nodiscard]] std::vector<std::int32_t> ranks_with_one(const std::vector<Object>& operands) {
     std::vector<std::int32_t> ranks;
     for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -57,13 +57,13 @@ class Cluster {
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     return ranks;
   }
-  /// Forgets what that has found.
+  /// Resets the results of ranks_with_one.
   void forget(const std::vector<std::int32_t>& ranks) {
     for (const std::int32_t rank : ranks) has_[index(rank)].clear();
   }
 
-  /// The objective if the operands, of which the rank is known to have some, were brought to it and a result of `bytes`
-  /// made there.
+  /// The objective if the operands, some of which the rank holds, were sent to it and a result of `bytes` created
+  /// there.
   [[nodiscard]] double after(const std::vector<Object>& operands, double bytes, std::int32_t rank) {
     double arriving = 0, received = 0, most_out = most_out_;
     sent_.clear();
@@ -112,12 +112,12 @@ class Cluster {
   }
 
   Index workers_;
-  std::vector<std::vector<std::int32_t>> holders_;  ///< who made an object comes first
+  std::vector<std::vector<std::int32_t>> holders_;  ///< the creator of an object comes first
   std::vector<double> bytes_;
   ClusterLoads loads_;
   double most_memory_ = 0, most_in_ = 0, most_out_ = 0;
   std::vector<std::pair<std::int32_t, double>> sent_;
-  std::vector<std::vector<std::size_t>> has_;  ///< per rank, of the operands under way
+  std::vector<std::vector<std::size_t>> has_;  ///< per rank, its operands of the current task
 };
 
 class Lshs {
@@ -189,14 +189,14 @@ class Lshs {
     return blocks;
   }
 
-  /// The one summand of a Reduce is its last operation.
+  /// With a single summand, that summand's task is the Reduce's last operation.
   void pin(TaskNumber n, std::int32_t rank) {
     pinned_[static_cast<std::size_t>(n)] = rank;
     const WorkflowTask& task = workflow_.task(n);
     if (task.kind == TaskKind::kReduce && task.inputs == 1) pin(workflow_.inputs_of(task).front().task, rank);
   }
 
-  /// Loads are there from the beginning.
+  /// Loads exist from the beginning.
   void create() {
     waiting_.assign(workflow_.tasks.size(), 0);
     readers_.resize(workflow_.tasks.size());
@@ -230,7 +230,7 @@ class Lshs {
     return list;
   }
 
-  /// One operation of a vertex; true if it was the last.
+  /// Runs one operation of a vertex; true if it was the last.
   bool step(TaskNumber n) {
     WorkflowTask& task = workflow_.task(n);
     const auto object = static_cast<Object>(n);
@@ -272,7 +272,7 @@ class Lshs {
   [[nodiscard]] std::int32_t best_rank(const std::vector<Object>& operands, double bytes, Object result) {
     const std::vector<std::int32_t> candidates = cluster_.ranks_with_one(operands);
     if (candidates.empty())
-      return static_cast<std::int32_t>(static_cast<Index>(result) % grid_.ranks());  // nothing says where
+      return static_cast<std::int32_t>(static_cast<Index>(result) % grid_.ranks());  // unconstrained
     std::int32_t best = candidates.front();
     double least = cluster_.after(operands, bytes, best);
     for (std::size_t k = 1; k < candidates.size(); ++k) {
@@ -283,7 +283,7 @@ class Lshs {
     return best;
   }
 
-  /// The next two summands: of one rank, else of one node, else the first two, in the order of ranks.
+  /// The next two summands: on one rank if possible, else on one node, else the first two, in rank order.
   std::vector<Object> take_two(std::vector<Object>& left) const {
     std::stable_sort(left.begin(), left.end(),
                      [&](Object a, Object b) { return cluster_.maker(a) < cluster_.maker(b); });
@@ -317,10 +317,10 @@ class Lshs {
   const NodeGrid& grid_;
   Workflow& workflow_;
   Cluster cluster_;
-  std::vector<std::int32_t> pinned_;  ///< per task: where it must run
-  std::vector<int> waiting_;          ///< per task: inputs that are not there
+  std::vector<std::int32_t> pinned_;  ///< per task: the rank it must run on
+  std::vector<int> waiting_;          ///< per task: inputs that do not exist yet
   std::vector<std::vector<TaskNumber>> readers_;
-  std::vector<std::vector<Object>> sums_;  ///< per Reduce: what is left to add
+  std::vector<std::vector<Object>> sums_;  ///< per Reduce: remaining summands
   std::vector<TaskNumber> frontier_;
   std::uint64_t state_ = kSeed;
 };

@@ -11,7 +11,7 @@ namespace tdsl::plan {
 
 namespace {
 
-/// How often the blocks that stand at one place of the Pairs are read by an operation's Applies.
+/// Number of reads, by an operation's Applies, of the blocks in one position of the Pairs.
 struct Readers {
   bool left_once = true;
   bool right_once = true;
@@ -64,7 +64,7 @@ class PatternSchedule {
     return processes;
   }
 
-  /// The same process for all tasks of a block of the result.
+  /// Assigns the same process to all tasks of a result block.
   template <class F>
   [[nodiscard]] Processes by_block(const WorkflowOp& tasks, F&& process_of_block) const {
     std::vector<std::int32_t> of_block;
@@ -75,7 +75,7 @@ class PatternSchedule {
     return processes;
   }
 
-  /// The Applies of every block of the result, in the order of their panels.
+  /// The Applies of every block of the result, in panel order.
   [[nodiscard]] std::vector<std::vector<TaskNumber>> applies_of(const WorkflowOp& tasks) const {
     std::vector<std::vector<TaskNumber>> applies(tasks.result.size());
     for (TaskNumber n = tasks.first; n < tasks.end; ++n) {
@@ -122,7 +122,7 @@ class PatternSchedule {
   }
 
   [[nodiscard]] Processes least_loaded_operands(const WorkflowOp& tasks) const {
-    // What a block adds counts for the next one, roughly: as much as it reads.
+    // A block's load counts for the next one approximately, by the bytes it reads.
     std::map<std::int32_t, Index> given;
     const std::vector<std::vector<TaskNumber>> applies = applies_of(tasks);
     return by_block(tasks, [&](Index block) {
@@ -143,7 +143,7 @@ class PatternSchedule {
     });
   }
 
-  /// The process that has most of what the Applies read; `otherwise` if they read nothing that lies somewhere.
+  /// The process that holds most of the Applies' operands; `otherwise` if none of them is placed.
   [[nodiscard]] std::int32_t largest_share(const std::vector<TaskNumber>& applies, std::int32_t otherwise) const {
     std::map<std::int32_t, double> bytes;
     for (const TaskNumber apply : applies) {
@@ -185,7 +185,7 @@ class PatternSchedule {
     return processes;
   }
 
-  /// A task without inputs is its own.
+  /// A task without inputs is its own first input.
   [[nodiscard]] TaskInput first_input(TaskNumber n) const {
     const std::span<const TaskInput> inputs = workflow_.inputs_of(workflow_.task(n));
     return inputs.empty() ? TaskInput{n, 0} : inputs.front();
@@ -198,7 +198,7 @@ class PatternSchedule {
   Index single_blocks_ = 0;
 };
 
-/// Of many coordinates; well spread.
+/// A well-distributed hash of several coordinates.
 Index hashed(const std::vector<Index>& block) {
   std::uint64_t h = 1469598103934665603ULL;
   for (const Index c : block) h = (h ^ static_cast<std::uint64_t>(c)) * 1099511628211ULL;

@@ -18,7 +18,7 @@ std::vector<Index> block_counts(const std::vector<Tiling>& cut) {
   return counts;
 }
 
-/// A layout with these owners of blocks, row-major.
+/// A layout with these block owners, row-major.
 Layout layout_by(std::vector<Index> blocks, std::vector<std::int32_t> owners, std::size_t dimensions, Index ranks) {
   Layout layout;
   layout.cut.resize(dimensions);
@@ -31,7 +31,7 @@ Layout layout_by(std::vector<Index> blocks, std::vector<std::int32_t> owners, st
   return layout;
 }
 
-/// The tasks of one operation, as a decision.
+/// Converts the tasks of one operation into a decision.
 class SiteTasks {
  public:
   SiteTasks(const Op& op, const Workflow& workflow, std::size_t k, Index ranks)
@@ -52,7 +52,7 @@ class SiteTasks {
     const std::vector<std::int32_t> processes = of_applies();
     const std::vector<Index> parts = fewest_parts(processes);
     if (std::all_of(parts.begin(), parts.end(),
-                    [](Index n) { return n == 1; })) {  // the result stays where it was made
+                    [](Index n) { return n == 1; })) {  // the result stays where it was computed
       const std::size_t panels = processes.size() / owners.size();
       for (std::size_t k = 0; k < owners.size(); ++k) owners[k] = processes[k * panels];
       decision.work = lies(owners);
@@ -73,14 +73,14 @@ class SiteTasks {
       if (task.kind == TaskKind::kApply)
         processes[static_cast<std::size_t>(task.block * panels + task.panel)] = task.process;
     }
-    for (std::size_t k = 0; k < processes.size(); ++k) {  // blocks that nothing writes have one Apply
+    for (std::size_t k = 0; k < processes.size(); ++k) {  // blocks that are never written have one Apply
       if (processes[k] == kNobody)
         processes[k] = processes[k / static_cast<std::size_t>(panels) * static_cast<std::size_t>(panels)];
     }
     return processes;
   }
 
-  /// Per reduce label, into how many equal runs of its blocks it must be cut so that all of a run has one process.
+  /// Per reduce label, the number of equal runs of its blocks such that each run has a single process.
   [[nodiscard]] std::vector<Index> fewest_parts(const std::vector<std::int32_t>& processes) const {
     std::vector<Index> parts;
     const std::vector<Index> panels = block_counts(tasks_.cut.reduce);
@@ -95,7 +95,7 @@ class SiteTasks {
     return parts;
   }
 
-  /// Blocks along one label, `inner` apart, in runs of `run`.
+  /// True if blocks along one label, `inner` apart, have one process per run of `run` blocks.
   [[nodiscard]] static bool runs_are_alike(const std::vector<std::int32_t>& processes, Index blocks, Index inner,
                                            Index run) {
     for (Index k = 0; k < static_cast<Index>(processes.size()); ++k) {

@@ -7,11 +7,11 @@
 
 namespace tdsl::plan {
 
-/// A scheduled workflow as a plan: every site as the heaviest of its operations, of equals the last. Results lie where
-/// the tasks that give their blocks ran; dealt out in turn if that says it, else by a table. Applies that ran elsewhere
-/// make partial results: each reduce label is cut into the fewest equal runs of blocks that have one process each, and
-/// a table says who computes which part of which block. Parts meet where the result lies, all at once: not pairwise, as
-/// a schedule may have it.
+/// A scheduled workflow as a plan: every site follows the heaviest of its operations, the last among equals. Results
+/// are placed where the tasks that create their blocks ran; as a cyclic map if possible, else by an owner table.
+/// Applies that ran elsewhere compute partial results: each reduce label is split into the fewest equal runs of blocks
+/// with a single process each, and a table assigns the parts of blocks. Parts are combined at the result's owner, all
+/// at once, not pairwise as in some schedules.
 [[nodiscard]] PlanValue plan_of(const Region& region, const PlanInputs& inputs, const Workflow& workflow,
                                 std::string schedule);
 

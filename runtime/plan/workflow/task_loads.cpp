@@ -31,7 +31,7 @@ std::vector<double> TaskLoads::added_by(std::size_t op, const Processes& process
       for (const TaskInput& block : workflow_.blocks_of(task)) receive(process, block.task, block.bytes);
       continue;
     }
-    // Neighbours of one process are summed before they are sent.
+    // Neighbours on one process are summed before they are sent.
     std::int32_t before = process;
     for (const TaskInput& part : workflow_.inputs_of(task)) {
       if (process_of(part.task) != before) receive(process, part.task, part.bytes);

@@ -21,10 +21,10 @@ std::vector<Index> coordinates_in(const std::vector<Tiling>& cut, Index number) 
   return at;
 }
 
-/// A tensor whose blocks are known.
+/// A tensor with known blocks.
 struct Blocks {
   PlacedTensor tensor;  ///< its distribution says how it is cut
-  std::size_t op = 0;   ///< of the region, that gives it
+  std::size_t op = 0;   ///< the operation of the region that creates it
 };
 
 class WorkflowBuilder {
@@ -145,7 +145,7 @@ class WorkflowBuilder {
     return add(apply, paired);
   }
 
-  /// The tasks that give the blocks of a box; those that are listed are needed a second time.
+  /// The tasks that create the blocks of a box; bytes of tasks already listed accumulate.
   void add_blocks(TensorId tensor, const TaskSpace& space, const Box& box, std::vector<TaskInput>& list) const {
     const auto found = blocks_.find(tensor);
     if (found == blocks_.end()) return;
@@ -185,7 +185,7 @@ class WorkflowBuilder {
     return task;
   }
 
-  /// So many more tasks will be added, and Pairs.
+  /// Checks that this many more tasks, including Pairs, stay within the limit.
   void make_room(Index tasks) const {
     if (static_cast<Index>(workflow_.tasks.size()) + tasks <= most_) return;
     throw NoPlan("the task workflow has more than " + std::to_string(most_) + " tasks; a larger --tile gives fewer");

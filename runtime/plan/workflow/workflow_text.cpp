@@ -12,7 +12,7 @@ std::string list_of(const std::vector<Index>& numbers) {
   return text + "]";
 }
 
-/// `C[0, 1]`, of one of several summands `C[0, 1] panel [2]`.
+/// `C[0, 1]`, or for one of several summands `C[0, 1] panel [2]`.
 std::string made_by(const Workflow& workflow, const Region& region, const WorkflowTask& task) {
   const Op& op = region.ops[static_cast<std::size_t>(task.op)].op;
   std::string text = op.name + list_of(workflow.block_coordinates(task));
@@ -34,7 +34,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-/// Colours that neighbours tell apart; ranks beyond them begin anew.
+/// Distinguishable colours for neighbouring ranks; further ranks reuse them cyclically.
 constexpr std::array kColours = {"#8dd3c7", "#ffffb3", "#bebada", "#fb8072", "#80b1d3", "#fdb462",
                                  "#b3de69", "#fccde5", "#d9d9d9", "#bc80bd", "#ccebc5", "#ffed6f"};
 
