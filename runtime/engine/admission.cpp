@@ -146,7 +146,7 @@ bool Engine::State::fits(const OperationRun& operation) const {
     loads += fetch.bytes;
     --remote;
   }
-  if (!slots.certainly_available(remote + ungranted)) return false;
+  if (!in_flight.slots.certainly_available(remote + ungranted)) return false;
   const Index loaded = loads.expected_bytes();
   return window_has(step.fetch_bytes.expected_bytes() - loaded, loaded, step.output_bytes.expected_bytes() + copies,
                     operation.op().run_ahead);
@@ -255,13 +255,14 @@ void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
     if (tensor.sized()) {
       slot = expect_sized(piece, source, fetch.bytes);
     } else if (piece->buffer->bytes() < options.small_box) {
-      slot = static_cast<Index>(enter({piece, source, -1, nullptr, 0, nullptr}));
+      slot = static_cast<Index>(in_flight.enter({.piece = piece, .source = source}));
     } else {
-      TDSL_CHECK(slots.available(source) > 0, "a step has more pieces of one rank than there are message tags");
-      const int tag = slots.take(source);
+      TDSL_CHECK(in_flight.slots.available(source) > 0,
+                 "a step has more pieces of one rank than there are message tags");
+      const int tag = in_flight.slots.take(source);
       slot = tag;
-      const std::uint64_t cookie = enter({piece, source, tag, nullptr, 0, nullptr});
-      enqueue(PostReceive{source, tag, site, element_bytes, piece, cookie});
+      const std::uint64_t cookie = in_flight.enter({.piece = piece, .source = source, .slot = tag});
+      outbox.enqueue(PostReceive{source, tag, site, element_bytes, piece, cookie});
     }
     Request request{fetch.piece.tensor, fetch.piece.block, fetch.piece.box, me};
     request.slot = slot;
@@ -285,8 +286,7 @@ void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
     }
     operation.pieces.emplace(fetch.piece, std::move(piece));
   }
-  for (const auto& [source, requests] : batches)
-    enqueue(PostControl{source, wire::kRequests, wire::encode_requests(requests)});
+  for (const auto& [source, requests] : batches) outbox.tell(source, wire::kRequests, wire::encode_requests(requests));
 }
 
 void Engine::State::create_task(OperationRun& operation, const plan::Task& task, Index step) {

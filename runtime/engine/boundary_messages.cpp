@@ -14,7 +14,7 @@ void Engine::State::send_boundary(const Boundaries::Message& message) {
   const std::vector<std::byte> bytes = wire::encode_note(
       {static_cast<Index>(message.kind) * 4 + static_cast<Index>(message.wish), std::to_string(message.number)});
   for (int rank = 0; rank < world.size(); ++rank) {
-    if (rank != me && (rank == 0 || !to_first)) enqueue(PostControl{rank, wire::kBoundary, bytes});
+    if (rank != me && (rank == 0 || !to_first)) outbox.tell(rank, wire::kBoundary, bytes);
   }
 }
 

@@ -11,15 +11,12 @@
 namespace tdsl::rt {
 
 Engine::State::State(World& w, Store& s, plan::TensorLookup outside, EngineOptions o)
-    : world(w),
-      store(s),
+    : Context(w, s, std::move(o)),
       register_lookup(std::move(outside)),
       lookup([this](plan::TensorId id) -> const plan::PlacedTensor& { return tensors.at(id).placed; }),
-      options(std::move(o)),
-      me(w.rank()),
       delays(options.delay_seed == 0 ? 0 : options.delay_seed + static_cast<std::uint64_t>(w.rank())),
-      tensors(w.rank()),
-      slots(w.size(), w.max_tag()),
+      outbox(*this),
+      in_flight(*this),
       boundaries(w.rank(), w.size()) {}
 
 Engine::Engine(World& world, Store& store, plan::TensorLookup lookup, EngineOptions options)
@@ -125,8 +122,7 @@ std::string Engine::share(std::string text) {
   }
   {
     const Lock lock(s.mutex);
-    for (int rank = 1; rank < s.world.size(); ++rank)
-      s.enqueue(PostControl{rank, wire::kShare, wire::encode_note({number, text})});
+    s.outbox.tell_others(wire::kShare, wire::encode_note({number, text}));
   }
   s.poll();
   return text;
@@ -139,10 +135,10 @@ void Engine::finish() {
   s.waits_for = "the other ranks, at the end";
   {
     const Lock lock(s.mutex);
-    s.barrier_over = false;
-    s.enqueue(PostBarrier{});
+    s.in_flight.barrier_over = false;
+    s.outbox.enqueue(PostBarrier{});
   }
-  s.work_until([&s] { return s.barrier_over && s.in_flight.empty() && s.transfers.empty(); });
+  s.work_until([&s] { return s.in_flight.barrier_over && s.in_flight.empty() && s.transfers.empty(); });
   TDSL_CHECK(s.relayed_pieces == 0, "every relay has served its children");
   TDSL_CHECK(s.announced.empty() && s.ungranted == 0 && s.offers.empty(),
              "every sized block has gone where it was asked for");

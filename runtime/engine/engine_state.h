@@ -22,6 +22,7 @@
 #include "runtime/engine/boundaries.h"
 #include "runtime/engine/delays.h"
 #include "runtime/engine/engine.h"
+#include "runtime/engine/in_flight.h"
 #include "runtime/engine/open_steps.h"
 #include "runtime/engine/operation.h"
 #include "runtime/engine/outbox.h"
@@ -38,23 +39,13 @@ namespace tdsl::rt {
 /// Unwinds the program's thread after the run has failed; Engine::run turns it into the run's RunError.
 struct RunStopped {};
 
-using Lock = std::unique_lock<std::mutex>;
-
-struct Engine::State {
+struct Engine::State : Context {
   State(World& w, Store& s, plan::TensorLookup outside, EngineOptions o);
 
-  World& world;
-  Store& store;
   plan::TensorLookup register_lookup;  ///< the planner's, for tensors being registered
   plan::TensorLookup lookup;           ///< ours: lives as long as an operation needs the tensor
-  EngineOptions options;
-  const int me;
-  const double began = world.now();
   Delays delays;
-
-  mutable std::mutex mutex;
   std::condition_variable wake;
-  TensorTable tensors;
 
   // admission.cpp: from submitted operations to tasks.
   void submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names,
@@ -143,13 +134,10 @@ struct Engine::State {
   void take_relay_request(const Request& request);
   void forward(Relay& relay, const Request& request);
   void end_forward(Relay& relay);
-  void send(const Request& request, const Operand& box, Index element_bytes, std::uint64_t cookie);
   void take_pack(const ControlMessage& message);
   std::unordered_map<plan::TensorId, std::vector<Request>> early_requests;  ///< for tensors we have not heard of yet
   std::unordered_map<RelayKey, Relay, RelayKeyHash> relays;
   Index relayed_pieces = 0;  ///< relays that hold one
-
-  void join_pack(const Request& request, Index bytes, const PostPack::Entry& entry);
 
   // sized.cpp: blocks whose size is known when they are complete.
   struct Offer {
@@ -166,12 +154,9 @@ struct Engine::State {
   void require_memory(const RemotePiece& piece, Index more) const;
   [[noreturn]] void stop_for_memory(const plan::Op& op, Index bytes) const;
   [[nodiscard]] std::string memory_text() const;
-  void tell_sizes();
-  std::unordered_map<std::uint64_t, Offer> offers;       ///< sizes told to peers that have not granted them, by cookie
-  std::set<std::pair<Index, Index>> announced;           ///< sized pieces that wait to be granted: step and name
-  Index ungranted = 0;                                   ///< sized pieces that are not there yet and have no receive
-  std::map<int, std::vector<wire::Size>> sizes_to_tell;  ///< by rank, until the next poll
-  std::map<int, std::vector<wire::Go>> goes_to_tell;
+  std::unordered_map<std::uint64_t, Offer> offers;  ///< sizes told to peers that have not granted them, by cookie
+  std::set<std::pair<Index, Index>> announced;      ///< sized pieces that wait to be granted: step and name
+  Index ungranted = 0;                              ///< sized pieces that are not there yet and have no receive
 
   // homes.cpp: blocks that are not in memory.
   struct Transfer {
@@ -208,37 +193,11 @@ struct Engine::State {
   void take_completion(const Completion& completion);
   void arrive(RemotePiece& piece);
   void take_message(const ControlMessage& message);
-  struct Sent {
-    double when = 0;  ///< it was decided
-    int peer = 0;
-    int site = 0;
-    std::uint32_t request = 0;
-    Index bytes = 0;
-  };
-  struct InFlight {
-    std::shared_ptr<RemotePiece> piece;  ///< a receive
-    int source = 0;
-    int slot = 0;                      ///< its tag; -1: it comes in a pack
-    TensorInstance* tensor = nullptr;  ///< a send
-    Index block = 0;
-    BufferRef buffer;
-    Relay* relay = nullptr;      ///< a send to a child
-    std::optional<Sent> sent{};  ///< an answer, if it is traced
-    bool served = false;         ///< an answer from disk
-  };
-  static constexpr std::uint64_t kBarrierCookie = 0;
   void poll_in_kernel() noexcept;
   std::atomic<double> last_poll{0};  ///< when it began
   Silence silence;
-  void enqueue(Posting posting);
-  [[nodiscard]] std::uint64_t enter(InFlight in_flight);
-  std::vector<Posting> outbox;
-  std::atomic<bool> outbox_filled{false};
-  std::map<std::pair<int, int>, std::size_t> open_packs;  ///< by rank and site: the youngest pack in the outbox
-  std::unordered_map<std::uint64_t, InFlight> in_flight;
-  std::uint64_t next_cookie = kBarrierCookie + 1;
-  Slots slots;
-  bool barrier_over = false;
+  Outbox outbox;
+  InFlight in_flight;
   std::map<Index, std::string> shared_texts;  ///< by sequence number
   Index shares = 0;
 
@@ -257,12 +216,11 @@ struct Engine::State {
   class IdleTime;
   void move_front();
   void note_request(RemotePiece& piece, const OperationRun& operation, int source);
-  void note_answer(std::uint64_t cookie, const Request& request, Index bytes);
   [[nodiscard]] TraceEvent traced(TraceKind kind, double start, double end) const;
   void trace_task(const TaskRun& task, double start, double end);
   void trace_memory(double now);
   void trace_received(const RemotePiece& piece);
-  void trace_sent(const Sent& sent);
+  void trace_sent(const InFlight::Sent& sent);
   void trace_control(const PostControl& posting, double start);
   void compare_clocks();
   void trace_transfer(const Transfer& transfer, const DiskCompletion& completion);
@@ -321,8 +279,6 @@ struct Engine::State {
   std::atomic<bool> failed{false};  ///< this rank has stopped working
   std::optional<Failure> verdict;   ///< what all ranks end with
   Failure own_failure;              ///< that rank 0 has been told
-
-  [[nodiscard]] double now() const { return world.now() - began; }
 };
 
 /// A thread that has nothing to run, from begin() to end(). All under the lock.

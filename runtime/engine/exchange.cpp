@@ -33,7 +33,7 @@ Engine::Received Engine::exchange(const Outgoing& next) {
   const Index number = s.exchange_count++;
   const auto post = [&](int target, bool last, std::span<const std::byte> bytes) {
     const Lock lock(s.mutex);
-    s.enqueue(PostControl{target, wire::kExchange, wire::encode_part(number, last, bytes)});
+    s.outbox.tell(target, wire::kExchange, wire::encode_part(number, last, bytes));
   };
   int target = 0;
   std::vector<std::byte> bytes;

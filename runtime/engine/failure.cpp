@@ -40,7 +40,7 @@ void Engine::State::fail(std::exception_ptr error) noexcept {
     report(std::move(failure));
   } else {
     own_failure = failure;
-    enqueue(PostControl{0, wire::kFailure, wire::encode_note({static_cast<Index>(failure.code), failure.text})});
+    outbox.tell(0, wire::kFailure, wire::encode_note({static_cast<Index>(failure.code), failure.text}));
   }
   wake.notify_all();
 }
@@ -51,8 +51,7 @@ void Engine::State::report(Failure failure) {
   failed = true;
   verdict = std::move(failure);
   if (options.report) options.report(RunError(verdict->text, verdict->code));
-  const wire::Note note{static_cast<Index>(verdict->code), verdict->text};
-  for (int rank = 1; rank < world.size(); ++rank) enqueue(PostControl{rank, wire::kAbort, wire::encode_note(note)});
+  outbox.tell_others(wire::kAbort, wire::encode_note({static_cast<Index>(verdict->code), verdict->text}));
   wake.notify_all();
 }
 

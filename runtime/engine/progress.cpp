@@ -47,16 +47,6 @@ std::vector<std::byte> packed(const PostPack& pack) {
 
 }  // namespace
 
-std::uint64_t Engine::State::enter(InFlight flight) {
-  in_flight.emplace(next_cookie, std::move(flight));
-  return next_cookie++;
-}
-
-void Engine::State::enqueue(Posting posting) {
-  outbox.push_back(std::move(posting));
-  outbox_filled = true;
-}
-
 void Engine::State::post(World::Access& access, const Posting& posting) {
   std::visit(Overloaded{[&](const PostReceive& p) {
                           access.irecv(p.source, p.slot,
@@ -82,7 +72,7 @@ void Engine::State::post(World::Access& access, const Posting& posting) {
                           access.send_control(p.target, p.tag, p.bytes);
                           if (thread_trace != nullptr) trace_control(p, start);
                         },
-                        [&](const PostBarrier&) { access.ibarrier(kBarrierCookie); }},
+                        [&](const PostBarrier&) { access.ibarrier(InFlight::kBarrierCookie); }},
              posting);
 }
 
@@ -93,8 +83,8 @@ bool Engine::State::poll() {
     auto access = world.try_access();
     if (!access) return moved;
     moved = poll_once(*access) || moved;
-    // Whoever enqueued while we held the MPI token could not get it: look again.
-  } while (outbox_filled);
+    // A thread that enqueued meanwhile could not get the MPI token.
+  } while (outbox.filled());
   return moved;
 }
 
@@ -116,10 +106,7 @@ bool Engine::State::poll_once(World::Access& access) {
   {
     const Lock lock(mutex);
     last_poll = now();
-    tell_sizes();
-    std::swap(postings, outbox);
-    open_packs.clear();
-    outbox_filled = false;
+    postings = outbox.take();
   }
   for (const Posting& posting : postings) post(access, posting);
   std::vector<Completion> completions;
@@ -157,16 +144,13 @@ bool Engine::State::poll_once(World::Access& access) {
 }
 
 void Engine::State::take_completion(const Completion& completion) {
-  if (completion.cookie == kBarrierCookie) {
-    barrier_over = true;
+  if (completion.cookie == InFlight::kBarrierCookie) {
+    in_flight.barrier_over = true;
     return;
   }
-  const auto found = in_flight.find(completion.cookie);
-  TDSL_CHECK(found != in_flight.end(), "a message that completes was started");
-  InFlight flight = std::move(found->second);
-  in_flight.erase(found);
+  InFlight::Message flight = in_flight.take(completion.cookie);
   if (completion.received) {
-    slots.give_back(flight.source, flight.slot);
+    in_flight.slots.give_back(flight.source, flight.slot);
     arrive(*flight.piece);
     return;
   }

@@ -37,12 +37,11 @@ Operand as_bytes(const BufferRef& block) {
 void Engine::State::offer(const Request& request, const BufferRef& block, std::uint64_t cookie) {
   const Index bytes = bytes_of(block);
   if (bytes == 0 || bytes < options.small_box) {
-    join_pack(request, bytes, {request.slot, 1, as_bytes(block), bytes, cookie});
+    outbox.join_pack(request, bytes, {request.slot, 1, as_bytes(block), bytes, cookie});
     return;
   }
   offers.emplace(cookie, Offer{request, block});
-  sizes_to_tell[request.rank].push_back({request.slot, bytes, static_cast<Index>(cookie)});
-  outbox_filled = true;
+  outbox.announce(request.rank, {request.slot, bytes, static_cast<Index>(cookie)});
 }
 
 /// The receive of something we have offered waits.
@@ -52,7 +51,7 @@ void Engine::State::take_go(const wire::Go& go) {
   Offer offered = std::move(found->second);
   offers.erase(found);
   offered.request.slot = go.tag;
-  enqueue(PostSend{offered.request, 1, as_bytes(offered.block), static_cast<std::uint64_t>(go.offer)});
+  outbox.enqueue(PostSend{offered.request, 1, as_bytes(offered.block), static_cast<std::uint64_t>(go.offer)});
 }
 
 // --- the rank that wants it
@@ -63,7 +62,7 @@ Index Engine::State::expect_sized(const std::shared_ptr<RemotePiece>& piece, int
   piece->reserved = options.memory_bytes > 0 ? counted_bytes(bytes) : 0;
   reserved_bytes += piece->reserved;
   ++ungranted;
-  return static_cast<Index>(enter({piece, source, -1, nullptr, 0, nullptr}));
+  return static_cast<Index>(in_flight.enter({.piece = piece, .source = source}));
 }
 
 /// Its size is known and its memory there, if it has any.
@@ -75,9 +74,7 @@ void Engine::State::settle(RemotePiece& piece, Index bytes) {
 }
 
 void Engine::State::take_size(const wire::Size& size) {
-  const auto found = in_flight.find(static_cast<std::uint64_t>(size.slot));
-  TDSL_CHECK(found != in_flight.end() && found->second.piece != nullptr, "a block that is offered was asked for");
-  RemotePiece& piece = *found->second.piece;
+  RemotePiece& piece = *in_flight.receive(size.slot).piece;
   piece.announced = size.bytes;
   piece.offer = size.offer;
   announced.emplace(piece.step, size.slot);
@@ -88,7 +85,7 @@ void Engine::State::grant() {
   bool behind = false;
   for (auto next = announced.begin(); next != announced.end() && !failed;) {
     const auto cookie = static_cast<std::uint64_t>(next->second);
-    InFlight& flight = in_flight.at(cookie);
+    InFlight::Message& flight = in_flight.receive(next->second);
     const std::shared_ptr<RemotePiece> piece = flight.piece;
     if (!may_grant(*piece, flight.source, behind)) {
       behind = true;
@@ -96,11 +93,12 @@ void Engine::State::grant() {
       continue;
     }
     next = announced.erase(next);
-    TDSL_CHECK(slots.available(flight.source) > 0, "a step has more pieces of one rank than there are message tags");
+    TDSL_CHECK(in_flight.slots.available(flight.source) > 0,
+               "a step has more pieces of one rank than there are message tags");
     settle(*piece, piece->announced);
-    flight.slot = slots.take(flight.source);
-    enqueue(PostReceive{flight.source, flight.slot, piece->site, 1, piece, cookie});
-    goes_to_tell[flight.source].push_back({piece->offer, flight.slot});
+    flight.slot = in_flight.slots.take(flight.source);
+    outbox.enqueue(PostReceive{flight.source, flight.slot, piece->site, 1, piece, cookie});
+    outbox.grant(flight.source, {piece->offer, flight.slot});
   }
 }
 
@@ -112,7 +110,7 @@ bool Engine::State::may_grant(const RemotePiece& piece, int source, bool behind)
     require_memory(piece, more_memory);
     return true;
   }
-  if (slots.available(source) == 0) return false;
+  if (in_flight.slots.available(source) == 0) return false;
   const bool in_memory = options.memory_bytes == 0 || more_memory <= 0;
   if (more <= 0 && in_memory) return true;
   if (behind) return false;
@@ -136,14 +134,6 @@ void Engine::State::stop_for_memory(const plan::Op& op, Index bytes) const {
 std::string Engine::State::memory_text() const {
   if (options.memory_source.empty()) return "--memory " + std::to_string(options.memory_bytes);
   return "the " + std::to_string(options.memory_bytes) + " that a rank may have, as " + options.memory_source;
-}
-
-/// What has gathered for each rank becomes a message.
-void Engine::State::tell_sizes() {
-  for (const auto& [rank, sizes] : std::exchange(sizes_to_tell, {}))
-    enqueue(PostControl{rank, wire::kSizes, wire::encode_sizes(sizes)});
-  for (const auto& [rank, goes] : std::exchange(goes_to_tell, {}))
-    enqueue(PostControl{rank, wire::kGo, wire::encode_goes(goes)});
 }
 
 }  // namespace tdsl::rt

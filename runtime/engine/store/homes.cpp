@@ -160,11 +160,11 @@ void Engine::State::end_transfer(const Transfer& transfer) {
       break;
     case Transfer::Kind::kServe: {
       // `sends` has counted it since it was asked for.
-      InFlight flight{nullptr, 0, 0, &tensor, transfer.block, transfer.buffer};
-      flight.served = true;
-      const std::uint64_t cookie = enter(std::move(flight));
-      note_answer(cookie, transfer.request, transfer.buffer->bytes());
-      send(transfer.request, row_major(transfer.buffer->data(), transfer.request.box), tensor.element_bytes(), cookie);
+      const std::uint64_t cookie = in_flight.enter_answer(
+          {.tensor = &tensor, .block = transfer.block, .buffer = transfer.buffer, .served = true}, transfer.request,
+          transfer.buffer->bytes());
+      outbox.send(transfer.request, row_major(transfer.buffer->data(), transfer.request.box), tensor.element_bytes(),
+                  cookie);
       return;
     }
   }

@@ -43,11 +43,6 @@ void Engine::State::note_request(RemotePiece& piece, const OperationRun& operati
   if (options.trace != nullptr) piece.asked = now();
 }
 
-void Engine::State::note_answer(std::uint64_t cookie, const Request& request, Index bytes) {
-  if (options.trace != nullptr)
-    in_flight.at(cookie).sent = Sent{now(), request.rank, request.site, request.number, bytes};
-}
-
 /// Seconds of the engine's become those of the common clock.
 TraceEvent Engine::State::traced(TraceKind kind, double start, double end) const {
   return {kind, options.trace->at(began + start), end - start};
@@ -81,7 +76,7 @@ void Engine::State::trace_received(const RemotePiece& piece) {
                         .request(piece.request));
 }
 
-void Engine::State::trace_sent(const Sent& sent) {
+void Engine::State::trace_sent(const InFlight::Sent& sent) {
   if (thread_trace == nullptr) return;
   thread_trace->add(traced(TraceKind::kSend, sent.when, now())
                         .peer(sent.peer)

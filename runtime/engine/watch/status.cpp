@@ -56,10 +56,8 @@ void Engine::State::explain(const TaskRun& task, RankStatus& status) {
       if (part.remote != nullptr && !part.remote->arrived) {
         status.waiting = Waiting::kPiece;
         status.tensor = name_of(id);
-        const auto flight =
-            std::ranges::find_if(in_flight, [&](const auto& entry) { return entry.second.piece == part.remote; });
-        status.source =
-            flight == in_flight.end() ? (part.remote->source == me ? -1 : part.remote->source) : flight->second.source;
+        const int source = part.remote->source;
+        status.source = in_flight.source_of(part.remote).value_or(source == me ? -1 : source);
         return true;
       }
       if (part.local != nullptr && !part.local->complete) {
@@ -83,8 +81,8 @@ RankStatus Engine::State::status() {
     status.flops += site.flops;
   }
   status.finished = unfinished.empty() ? submitted : unfinished.front()->number;
-  const bool sends = std::ranges::any_of(in_flight, [](const auto& entry) { return entry.second.piece == nullptr; });
-  status.busy = running > 0 || !ready.empty() || sends || !transfers.empty() || outbox_filled || program_works;
+  status.busy =
+      running > 0 || !ready.empty() || in_flight.any_send() || !transfers.empty() || outbox.filled() || program_works;
   if (unfinished.empty()) {
     status.waiting = program_works ? Waiting::kProgram : Waiting::kRanks;
     status.name = waits_for;

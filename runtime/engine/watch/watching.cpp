@@ -38,8 +38,7 @@ std::optional<int> Engine::State::beat(const RankStatus& own) {
   if (heart) {
     lost = heart->tick(now());
     pulse = heart->sum(std::move(pulse), now());
-    for (const int rank : heart->neighbours())
-      enqueue(PostControl{rank, wire::kPulse, wire::encode_note({0, encode(pulse)})});
+    for (const int rank : heart->neighbours()) outbox.tell(rank, wire::kPulse, wire::encode_note({0, encode(pulse)}));
   }
   if (me == 0) look_for_standstill(pulse);
   return lost;
@@ -66,13 +65,12 @@ bool Engine::State::begin_roll(const std::string& reason, bool deadlock) {
   roll.call = {reason, std::vector<std::string>(static_cast<std::size_t>(world.size())), deadlock};
   roll.call.answers.front() = whereabouts(status());
   roll.missing = world.size() - 1;
-  for (int rank = 1; rank < world.size(); ++rank)
-    enqueue(PostControl{rank, wire::kAsk, wire::encode_note({roll.number, {}})});
+  outbox.tell_others(wire::kAsk, wire::encode_note({roll.number, {}}));
   return true;
 }
 
 void Engine::State::answer_roll(Index number) {
-  enqueue(PostControl{0, wire::kStatus, wire::encode_note({number, whereabouts(status())})});
+  outbox.tell(0, wire::kStatus, wire::encode_note({number, whereabouts(status())}));
 }
 
 void Engine::State::take_answer(int rank, Index number, std::string text) {
@@ -109,7 +107,7 @@ void Engine::ask_statuses(const std::string& reason) {
   if (s.me == 0) {
     s.begin_roll(reason, false);
   } else {
-    s.enqueue(PostControl{0, wire::kAsk, wire::encode_note({0, reason})});
+    s.outbox.tell(0, wire::kAsk, wire::encode_note({0, reason}));
   }
 }
 
