@@ -326,7 +326,7 @@ void Engine::State::create_task(OperationRun& operation, const plan::Task& task,
   }
   wait_for_panel(run);
   if (op.ordered) wait_for_effect(run);
-  if (run.missing == 0) make_ready(run);
+  if (run.missing == 0) ready.push(run);
 }
 
 Input Engine::State::find_input(TaskRun& task, plan::TensorId id, const Box& box) {
@@ -384,7 +384,7 @@ void Engine::State::wait_for_effect(TaskRun& task) {
 }
 
 void Engine::State::finish_operation(OperationRun& operation) {
-  for (TaskRun* task : operation.waiting_effects) satisfy(*task);
+  for (TaskRun* task : operation.waiting_effects) ready.satisfy(*task);
   unfinished.erase(operation.self);
 }
 

@@ -17,6 +17,7 @@ Engine::State::State(World& w, Store& s, plan::TensorLookup outside, EngineOptio
       delays(options.delay_seed == 0 ? 0 : options.delay_seed + static_cast<std::uint64_t>(w.rank())),
       outbox(*this),
       in_flight(*this),
+      failure(*this, outbox, ready),
       boundaries(w.rank(), w.size()) {}
 
 Engine::Engine(World& world, Store& store, plan::TensorLookup lookup, EngineOptions options)
@@ -52,11 +53,11 @@ void Engine::run(const std::function<void()>& program) {
         program();
       } catch (const RunStopped&) {
         // The failure is known already.
-      } catch (...) { s.fail(std::current_exception()); }
-      if (s.failed) s.settle_failure();
+      } catch (...) { s.failure.fail(std::current_exception()); }
+      if (s.failure.failed()) s.failure.settle([&s] { s.poll(); });
       const Lock lock(s.mutex);
       s.stopping = true;
-      s.wake.notify_all();
+      s.ready.wake_all();
     }
   }
   if (s.options.disk != nullptr) {
@@ -65,12 +66,13 @@ void Engine::run(const std::function<void()>& program) {
   }
   s.stopping = false;
   s.front.settle(s.now());
-  if (s.verdict) throw RunError(s.verdict->text, s.verdict->code);
+  if (const auto& verdict = s.failure.verdict()) throw RunError(verdict->text, verdict->code);
 }
 
 bool Engine::failed_alike() const {
   const Lock lock(state_->mutex);
-  return state_->verdict && state_->verdict->agreed && state_->verdict->code != kLostRank;
+  const std::optional<Failure::Verdict>& verdict = state_->failure.verdict();
+  return verdict && verdict->agreed && verdict->code != kLostRank;
 }
 
 void Engine::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,

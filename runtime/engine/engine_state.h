@@ -22,10 +22,12 @@
 #include "runtime/engine/boundaries.h"
 #include "runtime/engine/delays.h"
 #include "runtime/engine/engine.h"
+#include "runtime/engine/failure.h"
 #include "runtime/engine/in_flight.h"
 #include "runtime/engine/open_steps.h"
 #include "runtime/engine/operation.h"
 #include "runtime/engine/outbox.h"
+#include "runtime/engine/ready_queue.h"
 #include "runtime/engine/store/tensor_table.h"
 #include "runtime/engine/watch/heartbeat.h"
 #include "runtime/engine/wire.h"
@@ -45,7 +47,6 @@ struct Engine::State : Context {
   plan::TensorLookup register_lookup;  ///< the planner's, for tensors being registered
   plan::TensorLookup lookup;           ///< ours: lives as long as an operation needs the tensor
   Delays delays;
-  std::condition_variable wake;
 
   // admission.cpp: from submitted operations to tasks.
   void submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names,
@@ -94,9 +95,6 @@ struct Engine::State : Context {
   std::uint64_t next_order = 0;
 
   // tasks.cpp: a task's life.
-  void satisfy(TaskRun& task);
-  void make_ready(TaskRun& task);
-  [[nodiscard]] TaskRun* pop_ready();
   void run_task(Lock& lock, TaskRun& task);
   void complete(TaskRun& task);
   void release_input(Input& input);
@@ -122,10 +120,10 @@ struct Engine::State : Context {
   void show_outputs(const TaskRun& task, const Call& call) const;
   void count(const TaskRun& task, double start, double end, bool kernel);
 
-  struct Younger {
-    bool operator()(const TaskRun* a, const TaskRun* b) const { return a->order > b->order; }
-  };
-  std::priority_queue<TaskRun*, std::vector<TaskRun*>, Younger> ready;
+  ReadyQueue ready;
+  Outbox outbox;
+  InFlight in_flight;
+  Failure failure;
   std::map<int, SiteStatistics> sites;
 
   // answers.cpp: requests of peers.
@@ -196,8 +194,6 @@ struct Engine::State : Context {
   void poll_in_kernel() noexcept;
   std::atomic<double> last_poll{0};  ///< when it began
   Silence silence;
-  Outbox outbox;
-  InFlight in_flight;
   std::map<Index, std::string> shared_texts;  ///< by sequence number
   Index shares = 0;
 
@@ -263,22 +259,7 @@ struct Engine::State : Context {
   bool polling = false;   ///< a thread has taken on the polling of an idle rank
   bool was_idle = false;  ///< since `idle_since` no poll moved anything and no task ran
   double idle_since = 0;  ///< when that began
-  int sleeping = 0;
   bool stopping = false;  ///< the program has returned
-
-  // failure.cpp: the abort channel.
-  struct Failure {
-    std::string text;
-    ExitCode code = ExitCode::kRunTime;
-    bool agreed = true;  ///< every rank ends with it; false: some ranks did not answer
-  };
-  void fail(std::exception_ptr error) noexcept;
-  void report(Failure failure);
-  void settle_failure();
-  [[nodiscard]] static Failure describe(const std::exception_ptr& error);
-  std::atomic<bool> failed{false};  ///< this rank has stopped working
-  std::optional<Failure> verdict;   ///< what all ranks end with
-  Failure own_failure;              ///< that rank 0 has been told
 };
 
 /// A thread that has nothing to run, from begin() to end(). All under the lock.
@@ -302,8 +283,9 @@ void Engine::State::work_until(Done done) {
     Lock lock(mutex);
     IdleTime waiting(*this);
     program_works = false;
-    while (!done() && !failed) {
-      if (TaskRun* task = pop_ready()) {
+    while (!done() && !failure.failed()) {
+      if (TaskRun* task = ready.pop()) {
+        was_idle = false;
         waiting.end();
         run_task(lock, *task);
       } else {
@@ -314,9 +296,9 @@ void Engine::State::work_until(Done done) {
     program_works = true;
   } catch (...) {
     // A task's failure is this rank's alone; only what the program itself throws is known to all.
-    fail(std::current_exception());
+    failure.fail(std::current_exception());
   }
-  if (failed) throw RunStopped{};
+  if (failure.failed()) throw RunStopped{};
 }
 
 }  // namespace tdsl::rt

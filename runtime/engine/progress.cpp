@@ -98,7 +98,7 @@ void Engine::State::poll_in_kernel() noexcept {
     const Lock lock(mutex);
     ++silence.polls;
     silence.longest = std::max(silence.longest, time - before);
-  } catch (...) { fail(std::current_exception()); }
+  } catch (...) { failure.fail(std::current_exception()); }
 }
 
 bool Engine::State::poll_once(World::Access& access) {
@@ -122,7 +122,7 @@ bool Engine::State::poll_once(World::Access& access) {
   if (postings.empty() && completions.empty() && messages.empty()) {
     if (drained) {  // an exchange may wait for that
       const Lock lock(mutex);
-      if (sleeping > 0) wake.notify_all();
+      ready.wake_all();
     }
     return false;
   }
@@ -139,7 +139,7 @@ bool Engine::State::poll_once(World::Access& access) {
   for (const Completion& completion : completions) take_completion(completion);
   for (const ControlMessage& message : messages) take_message(message);
   admit();
-  if (sleeping > 0) wake.notify_all();
+  ready.wake_all();
   return true;
 }
 
@@ -172,12 +172,8 @@ void Engine::State::take_completion(const Completion& completion) {
 }
 
 void Engine::State::arrive(RemotePiece& piece) {
-  piece.arrived = true;
   if (thread_trace != nullptr && piece.source != me) trace_received(piece);
-  for (TaskRun* task : std::exchange(piece.waiting, {})) {
-    task->last_request = piece.request;
-    satisfy(*task);
-  }
+  ready.arrive(piece);
   if (piece.relay == nullptr) return;
   for (const Request& request : std::exchange(piece.relay->waiting, {})) forward(*piece.relay, request);
 }
@@ -219,17 +215,7 @@ void Engine::State::take_message(const ControlMessage& message) {
       return;
     }
     case wire::kFailure:
-    case wire::kAbort: {
-      wire::Note note = wire::decode_note(message.bytes);
-      Failure failure{std::move(note.text), static_cast<ExitCode>(note.number)};
-      if (message.tag == wire::kFailure) {
-        report(std::move(failure));
-      } else {
-        verdict = std::move(failure);
-        failed = true;
-      }
-      return;
-    }
+    case wire::kAbort: failure.take(message); return;
     default: TDSL_CHECK(false, "a control message has a known tag");
   }
 }

@@ -83,7 +83,7 @@ void Engine::State::take_size(const wire::Size& size) {
 /// Grants what may come, the oldest step's first.
 void Engine::State::grant() {
   bool behind = false;
-  for (auto next = announced.begin(); next != announced.end() && !failed;) {
+  for (auto next = announced.begin(); next != announced.end() && !failure.failed();) {
     const auto cookie = static_cast<std::uint64_t>(next->second);
     InFlight::Message& flight = in_flight.receive(next->second);
     const std::shared_ptr<RemotePiece> piece = flight.piece;

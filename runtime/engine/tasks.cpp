@@ -16,23 +16,6 @@ constexpr double kPollEvery = 10e-6;
 
 }  // namespace
 
-void Engine::State::satisfy(TaskRun& task) {
-  if (--task.missing == 0) make_ready(task);
-}
-
-void Engine::State::make_ready(TaskRun& task) {
-  ready.push(&task);
-  if (sleeping > 0) wake.notify_one();
-}
-
-TaskRun* Engine::State::pop_ready() {
-  if (ready.empty()) return nullptr;
-  TaskRun* const task = ready.top();
-  ready.pop();
-  was_idle = false;
-  return task;
-}
-
 void Engine::State::run_task(Lock& lock, TaskRun& task) {
   Call call;
   prepare(task, call);
@@ -111,7 +94,7 @@ void Engine::State::complete(TaskRun& task) {
       if (!output_box(task, k).empty()) complete_block(*operation.outputs[k], task.out_number);
     }
   }
-  if (task.next_panel != nullptr) satisfy(*task.next_panel);
+  if (task.next_panel != nullptr) ready.satisfy(*task.next_panel);
   if (const auto last = operation.last_panel.find(task.out_number);
       last != operation.last_panel.end() && last->second == &task) {
     operation.last_panel.erase(last);
@@ -121,7 +104,7 @@ void Engine::State::complete(TaskRun& task) {
   operation.tasks.erase(task.self);
   if (operation.over()) finish_operation(operation);
   admit();
-  if (sleeping > 0) wake.notify_all();
+  ready.wake_all();
 }
 
 void Engine::State::release_input(Input& input) {
@@ -138,7 +121,7 @@ void Engine::State::complete_block(TensorInstance& tensor, Index number) {
   Block& block = tensors.block(tensor, number);
   block.complete = true;
   --tensor.incomplete;
-  for (TaskRun* task : std::exchange(block.waiting_tasks, {})) satisfy(*task);
+  for (TaskRun* task : std::exchange(block.waiting_tasks, {})) ready.satisfy(*task);
   for (const Request& request : std::exchange(block.waiting_requests, {})) answer(tensor, request);
   if (tensor.placed.housing.home != plan::Home::kMemory && tensor.away(tensor.placed.distribution.coord(number)))
     write_back(tensor, number);

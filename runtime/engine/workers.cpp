@@ -17,8 +17,9 @@ void Engine::State::work() {
       Lock lock(mutex);
       IdleTime waiting(*this);
       while (!stopping) {
-        TaskRun* const task = failed ? nullptr : pop_ready();
+        TaskRun* const task = failure.failed() ? nullptr : ready.pop();
         if (task != nullptr) {
+          was_idle = false;
           waiting.end();
           run_task(lock, *task);
         } else {
@@ -27,16 +28,14 @@ void Engine::State::work() {
         }
       }
       return;
-    } catch (...) { fail(std::current_exception()); }
+    } catch (...) { failure.fail(std::current_exception()); }
   }
 }
 
 /// One thread of an idle rank polls, the others sleep. Called with the lock, returns with it.
 void Engine::State::idle(Lock& lock) {
-  if ((world.size() == 1 && !asks_disk) || polling || failed) {
-    ++sleeping;
-    wake.wait(lock);
-    --sleeping;
+  if ((world.size() == 1 && !asks_disk) || polling || failure.failed()) {
+    ready.sleep(lock);
     return;
   }
   polling = true;
@@ -58,7 +57,7 @@ void Engine::State::idle(Lock& lock) {
   polling = false;
   was_idle = !moved && ready.empty();
   // If this thread leaves for a task, somebody else must poll.
-  if (sleeping > 0 && !ready.empty()) wake.notify_all();
+  if (!ready.empty()) ready.wake_all();
 }
 
 }  // namespace tdsl::rt

@@ -110,7 +110,7 @@ void Engine::State::on_disk_completion(int thread) noexcept {
   try {
     take_disk();
     poll();
-  } catch (...) { fail(std::current_exception()); }
+  } catch (...) { failure.fail(std::current_exception()); }
 }
 
 bool Engine::State::take_disk() {
@@ -123,14 +123,14 @@ bool Engine::State::take_disk() {
     const Transfer transfer = std::move(found->second);
     transfers.erase(found);
     if (transfers.empty()) front.use_disk(now(), false);
-    if (failed) continue;
+    if (failure.failed()) continue;
     if (thread_trace != nullptr) trace_transfer(transfer, completion);
     if (!completion.error.empty()) stop_for_disk(transfer, completion.error);
     end_transfer(transfer);
   }
-  if (failed) return true;
+  if (failure.failed()) return true;
   admit();
-  if (sleeping > 0) wake.notify_all();
+  ready.wake_all();
   return true;
 }
 
@@ -156,7 +156,7 @@ void Engine::State::end_transfer(const Transfer& transfer) {
       break;
     case Transfer::Kind::kLoad:
       --block.transfers;
-      arrive(*transfer.piece);
+      ready.arrive(*transfer.piece);
       break;
     case Transfer::Kind::kServe: {
       // `sends` has counted it since it was asked for.

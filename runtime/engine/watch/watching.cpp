@@ -88,7 +88,7 @@ void Engine::beat() {
     std::string last;
     {
       const Lock lock(s.mutex);
-      if (s.failed || s.stopping) return;
+      if (s.failure.failed() || s.stopping) return;
       lost = s.beat(own);
       if (lost) {
         last = "no sign of life from rank " + std::to_string(*lost) + " for " +
@@ -98,7 +98,7 @@ void Engine::beat() {
     }
     s.poll();
     if (lost) throw RunError(last, kLostRank);
-  } catch (...) { s.fail(std::current_exception()); }
+  } catch (...) { s.failure.fail(std::current_exception()); }
 }
 
 void Engine::ask_statuses(const std::string& reason) {
@@ -120,6 +120,6 @@ std::optional<Engine::RollCall> Engine::statuses() {
   return std::move(s.roll.call);
 }
 
-void Engine::stop(const RunError& error) { state_->fail(std::make_exception_ptr(error)); }
+void Engine::stop(const RunError& error) { state_->failure.fail(std::make_exception_ptr(error)); }
 
 }  // namespace tdsl::rt
