@@ -56,12 +56,7 @@ void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel ker
   }
   // Sized blocks are replaced, not written over.
   operation->base_read_in_place = operation->base_read_in_place && !operation->sized_output;
-  // A rank without tasks may send for the operation all the same.
-  SiteStatistics& site = sites[description.site];
-  site.site = description.site;
-  site.line = description.line;
-  site.kind = name_of(description.op_class);
-  if (site.name.empty()) site.name = description.name;
+  profile.add(description);
   expect_requests(*operation);
   unfinished.push_back(operation);
   operation->self = std::prev(unfinished.end());
@@ -104,6 +99,13 @@ void Engine::State::admit() {
   grant();
   admit_steps();
   move_front();
+}
+
+/// The front is the site of the least unfinished step, or of the step that waits for room.
+void Engine::State::move_front() {
+  int site = open_steps.least_site(Front::kNowhere);
+  if (site == Front::kNowhere && !to_admit.empty()) site = to_admit.front()->op().site;
+  if (site != profile.front.site()) profile.front.move(now(), site);
 }
 
 void Engine::State::admit_steps() {
@@ -250,7 +252,11 @@ void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
                            fetched_bytes, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
     piece->step = step;
     piece->site = site;
-    note_request(*piece, operation, source);
+    piece->source = source;
+    piece->request = ++requests_made;
+    piece->operation = static_cast<std::uint32_t>(operation.number);
+    piece->panel = operation.step.panel;
+    if (options.trace != nullptr) piece->asked = now();
     Index slot = -1;
     if (tensor.sized()) {
       slot = expect_sized(piece, source, fetch.bytes);

@@ -176,7 +176,7 @@ Operand Engine::State::find_operand(const TaskRun& task, std::size_t k, const Bo
     return blocks;
   }
   const bool packed = must_pack(task, input);
-  if (packed) packed_bytes += box.volume() * input.element_bytes;
+  if (packed) profile.packed_bytes += box.volume() * input.element_bytes;
   const bool overwritten = call.taken != nullptr && !task.operation->pointwise_base[k];
   for (const InputPart& part : input.parts) {
     if (plan::contains(part.box, box) && !packed && !(overwritten && part.local == call.taken)) {

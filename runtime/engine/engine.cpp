@@ -18,6 +18,7 @@ Engine::State::State(World& w, Store& s, plan::TensorLookup outside, EngineOptio
       outbox(*this),
       in_flight(*this),
       failure(*this, outbox, ready),
+      tracer(*this),
       boundaries(w.rank(), w.size()) {}
 
 Engine::Engine(World& world, Store& store, plan::TensorLookup lookup, EngineOptions options)
@@ -32,7 +33,7 @@ void Engine::use_disk(Disk& disk, plan::Index serve_reserve) {
     s.options.disk = &disk;
     s.options.serve_reserve = serve_reserve;
     s.asks_disk = disk.must_be_asked();
-    if (s.options.trace != nullptr) s.compare_clocks();
+    if (s.options.trace != nullptr) s.tracer.compare_clocks();
   }
   disk.tell([&s](int thread) { s.on_disk_completion(thread); });
 }
@@ -65,7 +66,7 @@ void Engine::run(const std::function<void()>& program) {
     s.options.disk->tell(nullptr);
   }
   s.stopping = false;
-  s.front.settle(s.now());
+  s.profile.front.settle(s.now());
   if (const auto& verdict = s.failure.verdict()) throw RunError(verdict->text, verdict->code);
 }
 
@@ -150,30 +151,30 @@ void Engine::finish() {
 std::vector<SiteStatistics> Engine::statistics() const {
   const Lock lock(state_->mutex);
   std::vector<SiteStatistics> list;
-  for (const auto& [number, site] : state_->sites) {
+  for (const auto& [number, site] : state_->profile.sites) {
     SiteStatistics& entry = list.emplace_back(site);
     const Traffic traffic = state_->world.statement_traffic(number);
     entry.bytes_received = traffic.bytes_received;
     entry.bytes_sent = traffic.bytes_sent;
     entry.messages = traffic.messages_received;
-    entry.front = state_->front.at(number);
+    entry.front = state_->profile.front.at(number);
   }
   return list;
 }
 
 Front::Seconds Engine::between_steps() const {
   const Lock lock(state_->mutex);
-  return state_->front.at(Front::kNowhere);
+  return state_->profile.front.at(Front::kNowhere);
 }
 
 Silence Engine::silence() const {
   const Lock lock(state_->mutex);
-  return state_->silence;
+  return state_->profile.silence;
 }
 
 plan::Index Engine::packed_bytes() const {
   const Lock lock(state_->mutex);
-  return state_->packed_bytes;
+  return state_->profile.packed_bytes;
 }
 
 Engine::DiskFigures Engine::disk() const {

@@ -30,6 +30,8 @@
 #include "runtime/engine/ready_queue.h"
 #include "runtime/engine/store/tensor_table.h"
 #include "runtime/engine/watch/heartbeat.h"
+#include "runtime/engine/watch/profile.h"
+#include "runtime/engine/watch/tracer.h"
 #include "runtime/engine/wire.h"
 #include "runtime/plan/steps/tree.h"
 
@@ -82,12 +84,10 @@ struct Engine::State : Context {
   std::deque<OperationRun*> to_admit;                   ///< those with steps to admit, in order
   Index unfinished_tasks = 0;
   OpenSteps open_steps;
-  Front front;
   Index loaded_bytes = 0;  ///< pieces of own blocks that are away, of admitted steps
   Index fetched_bytes =
       0;  ///< receive buffers of admitted steps; sized ones that are not there yet as large as expected
   Index reserved_bytes = 0;  ///< under a memory limit, for sized pieces that are not granted yet: counted_bytes
-  Index packed_bytes = 0;
   Index promised_bytes =
       0;  ///< output blocks of admitted tasks that have not begun; sized ones until they are complete
   Index largest_assembly = 0;  ///< what a task of the admitted steps copies together at most
@@ -118,13 +118,13 @@ struct Engine::State : Context {
   [[nodiscard]] bool may_take_over(const TaskRun& task, const Block& block) const;
   void assemble(const TaskRun& task, Call& call);
   void show_outputs(const TaskRun& task, const Call& call) const;
-  void count(const TaskRun& task, double start, double end, bool kernel);
 
   ReadyQueue ready;
   Outbox outbox;
   InFlight in_flight;
   Failure failure;
-  std::map<int, SiteStatistics> sites;
+  Tracer tracer;
+  Profile profile;
 
   // answers.cpp: requests of peers.
   void take_request(const Request& request);
@@ -157,26 +157,18 @@ struct Engine::State : Context {
   Index ungranted = 0;                              ///< sized pieces that are not there yet and have no receive
 
   // homes.cpp: blocks that are not in memory.
-  struct Transfer {
-    enum class Kind { kWrite, kLoad, kServe } kind = Kind::kWrite;
-    TensorInstance* tensor = nullptr;
-    Index block = 0;
-    BufferRef buffer;
-    std::shared_ptr<RemotePiece> piece;  ///< of a load
-    Request request;                     ///< that is served
-  };
   void leave_in_file(TensorInstance& tensor, const OperationRun& operation);
   void write_back(TensorInstance& tensor, Index number);
   void load_piece(TensorInstance& tensor, const std::shared_ptr<RemotePiece>& piece, Index number);
   void serve();
-  void begin_read(Transfer transfer, const Box& box);
-  std::uint64_t enter_transfer(Transfer transfer);
+  void begin_read(DiskTransfer transfer, const Box& box);
+  std::uint64_t enter_transfer(DiskTransfer transfer);
   bool take_disk();
-  void end_transfer(const Transfer& transfer);
+  void end_transfer(const DiskTransfer& transfer);
   void on_disk_completion(int thread) noexcept;
   std::atomic<bool> asks_disk{false};  ///< polls take what the disk has done; else it tells
-  [[noreturn]] void stop_for_disk(const Transfer& transfer, const std::string& error) const;
-  std::unordered_map<std::uint64_t, Transfer> transfers;
+  [[noreturn]] void stop_for_disk(const DiskTransfer& transfer, const std::string& error) const;
+  std::unordered_map<std::uint64_t, DiskTransfer> transfers;
   std::uint64_t next_transfer = 0;
   Index writes = 0;         ///< under way
   Index sends_of_away = 0;  ///< answers from buffers of blocks that are away by now
@@ -192,8 +184,7 @@ struct Engine::State : Context {
   void arrive(RemotePiece& piece);
   void take_message(const ControlMessage& message);
   void poll_in_kernel() noexcept;
-  std::atomic<double> last_poll{0};  ///< when it began
-  Silence silence;
+  std::atomic<double> last_poll{0};           ///< when it began
   std::map<Index, std::string> shared_texts;  ///< by sequence number
   Index shares = 0;
 
@@ -208,21 +199,8 @@ struct Engine::State : Context {
   std::atomic<std::size_t> control_backlog{
       0};  ///< control messages that MPI has not taken over, when it was last asked
 
-  // seeing.cpp: profile and trace.
-  class IdleTime;
   void move_front();
-  void note_request(RemotePiece& piece, const OperationRun& operation, int source);
-  [[nodiscard]] TraceEvent traced(TraceKind kind, double start, double end) const;
-  void trace_task(const TaskRun& task, double start, double end);
-  void trace_memory(double now);
-  void trace_received(const RemotePiece& piece);
-  void trace_sent(const InFlight::Sent& sent);
-  void trace_control(const PostControl& posting, double start);
-  void compare_clocks();
-  void trace_transfer(const Transfer& transfer, const DiskCompletion& completion);
-  double disk_zero = 0;  ///< now() when the disk's clock is at 0
   std::uint32_t requests_made = 0;
-  double memory_traced = -1;  ///< when
   // boundaries.cpp
   void send_boundary(const Boundaries::Message& message);
   void take_boundary(const ControlMessage& message);
@@ -262,26 +240,11 @@ struct Engine::State : Context {
   bool stopping = false;  ///< the program has returned
 };
 
-/// A thread that has nothing to run, from begin() to end(). All under the lock.
-class Engine::State::IdleTime {
- public:
-  explicit IdleTime(State& state) : state_(state) {}
-  ~IdleTime() { end(); }
-  void begin();
-  void end();
-
- private:
-  State& state_;
-  double since_ = kNever;
-  int site_ = Front::kNowhere;
-  static constexpr double kNever = -1;
-};
-
 template <class Done>
 void Engine::State::work_until(Done done) {
   try {
     Lock lock(mutex);
-    IdleTime waiting(*this);
+    IdleTime waiting(*this, profile, tracer);
     program_works = false;
     while (!done() && !failure.failed()) {
       if (TaskRun* task = ready.pop()) {

@@ -70,7 +70,7 @@ void Engine::State::post(World::Access& access, const Posting& posting) {
                           delays.pause();
                           const double start = thread_trace != nullptr ? now() : 0;
                           access.send_control(p.target, p.tag, p.bytes);
-                          if (thread_trace != nullptr) trace_control(p, start);
+                          if (thread_trace != nullptr) tracer.control(p, start);
                         },
                         [&](const PostBarrier&) { access.ibarrier(InFlight::kBarrierCookie); }},
              posting);
@@ -96,8 +96,8 @@ void Engine::State::poll_in_kernel() noexcept {
   try {
     poll();
     const Lock lock(mutex);
-    ++silence.polls;
-    silence.longest = std::max(silence.longest, time - before);
+    ++profile.silence.polls;
+    profile.note_silence(time - before);
   } catch (...) { failure.fail(std::current_exception()); }
 }
 
@@ -154,7 +154,7 @@ void Engine::State::take_completion(const Completion& completion) {
     arrive(*flight.piece);
     return;
   }
-  if (flight.sent) trace_sent(*flight.sent);
+  if (flight.sent) tracer.sent(*flight.sent);
   if (flight.relay != nullptr) {
     end_forward(*flight.relay);
     return;
@@ -172,7 +172,7 @@ void Engine::State::take_completion(const Completion& completion) {
 }
 
 void Engine::State::arrive(RemotePiece& piece) {
-  if (thread_trace != nullptr && piece.source != me) trace_received(piece);
+  if (thread_trace != nullptr && piece.source != me) tracer.received(piece);
   ready.arrive(piece);
   if (piece.relay == nullptr) return;
   for (const Request& request : std::exchange(piece.relay->waiting, {})) forward(*piece.relay, request);

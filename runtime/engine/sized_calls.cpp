@@ -68,7 +68,7 @@ void Engine::State::end_sized(TaskRun& task, Call& call) {
     if (call.sinks[k] == nullptr) continue;
     BufferRef& buffer = tensors.block(*task.operation->outputs[k], task.out_number).buffer;
     buffer = call.sinks[k]->take();
-    SiteStatistics& site = sites.at(task.operation->op().site);
+    SiteStatistics& site = profile.sites.at(task.operation->op().site);
     site.stored += call.sinks[k]->elements();
     if (call.sinks[k]->elements() > 0) site.stored_bytes += buffer->bytes();
   }

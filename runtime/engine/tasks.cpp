@@ -46,9 +46,9 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
   call.assemblies.clear();
   lock.lock();
   --running;
-  silence.longest = std::max(silence.longest, end - std::max(start, last_poll.load()));
-  count(task, start, end, !call.runs.empty());
-  if (thread_trace != nullptr) trace_task(task, start, end);
+  profile.note_silence(end - std::max(start, last_poll.load()));
+  profile.count(task, start, end, !call.runs.empty());
+  if (thread_trace != nullptr) tracer.task(task, start, end);
   end_sized(task, call);
   complete(task);
   if ((world.size() == 1 && !asks_disk) || (!ready.empty() && end - last_poll < kPollEvery)) return;
@@ -64,21 +64,6 @@ void Engine::State::show_outputs(const TaskRun& task, const Call& call) const {
     options.watch->complete(operation.number, operation.op(), static_cast<int>(k), call.outputs[k],
                             sized ? call.sinks[k]->made() : BlockPart{});
   }
-}
-
-void Engine::State::count(const TaskRun& task, double start, double end, bool kernel) {
-  const OperationRun& operation = *task.operation;
-  const plan::Op& op = operation.op();
-  SiteStatistics& site = sites.at(op.site);
-  if (site.tasks++ == 0) site.first_start = start;
-  site.first_start = std::min(site.first_start, start);
-  site.last_end = std::max(site.last_end, end);
-  site.kernel_seconds += end - start;
-  if (!kernel) return;
-  ++site.kernels;
-  if (task.task.hit)
-    site.flops += plan::flops_of_points(op, operation.visited, task.labels,
-                                        static_cast<double>(operation.space.points(task.labels)));
 }
 
 void Engine::State::complete(TaskRun& task) {

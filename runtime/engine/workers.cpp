@@ -15,7 +15,7 @@ void Engine::State::work() {
   while (true) {
     try {
       Lock lock(mutex);
-      IdleTime waiting(*this);
+      IdleTime waiting(*this, profile, tracer);
       while (!stopping) {
         TaskRun* const task = failure.failed() ? nullptr : ready.pop();
         if (task != nullptr) {

@@ -54,10 +54,10 @@ void Engine::State::write_back(TensorInstance& tensor, Index number) {
   block.extent = options.disk->extents().take(block.buffer->bytes());
   ++block.transfers;
   ++writes;
-  sites.at(tensor.site).disk_written += block.buffer->bytes();
+  profile.sites.at(tensor.site).disk_written += block.buffer->bytes();
   const std::span<const std::byte> bytes(block.buffer->data(), static_cast<std::size_t>(block.buffer->bytes()));
   options.disk->write(block.extent->offset(), bytes,
-                      enter_transfer({Transfer::Kind::kWrite, &tensor, number, block.buffer, nullptr, {}}));
+                      enter_transfer({DiskTransfer::Kind::kWrite, &tensor, number, block.buffer, nullptr, {}}));
 }
 
 void Engine::State::load_piece(TensorInstance& tensor, const std::shared_ptr<RemotePiece>& piece, Index number) {
@@ -67,7 +67,7 @@ void Engine::State::load_piece(TensorInstance& tensor, const std::shared_ptr<Rem
     block.waiting_loads.push_back(piece);
     return;
   }
-  begin_read({Transfer::Kind::kLoad, &tensor, number, piece->buffer, piece, {}}, piece->box);
+  begin_read({DiskTransfer::Kind::kLoad, &tensor, number, piece->buffer, piece, {}}, piece->box);
 }
 
 /// Requests of peers, as many at a time as there is room for.
@@ -78,23 +78,23 @@ void Engine::State::serve() {
     BufferRef buffer = store.allocate(request.box.volume() * tensor->element_bytes());
     ++serving;
     serving_bytes += buffer->bytes();
-    begin_read({Transfer::Kind::kServe, tensor, request.block, std::move(buffer), nullptr, request}, request.box);
+    begin_read({DiskTransfer::Kind::kServe, tensor, request.block, std::move(buffer), nullptr, request}, request.box);
   }
 }
 
-std::uint64_t Engine::State::enter_transfer(Transfer transfer) {
-  if (transfers.empty()) front.use_disk(now(), true);
+std::uint64_t Engine::State::enter_transfer(DiskTransfer transfer) {
+  if (transfers.empty()) profile.front.use_disk(now(), true);
   transfers.emplace(next_transfer, std::move(transfer));
   return next_transfer++;
 }
 
-void Engine::State::begin_read(Transfer transfer, const Box& box) {
+void Engine::State::begin_read(DiskTransfer transfer, const Box& box) {
   TensorInstance& tensor = *transfer.tensor;
   const Block& block = tensors.block(tensor, transfer.block);
   const Index offset = block.extent != nullptr ? block.extent->offset() : 0;
   const Box whole = tensor.box_of(transfer.block);
   const BufferRef buffer = transfer.buffer;
-  if (transfer.kind == Transfer::Kind::kLoad) sites.at(transfer.piece->site).disk_read += buffer->bytes();
+  if (transfer.kind == DiskTransfer::Kind::kLoad) profile.sites.at(transfer.piece->site).disk_read += buffer->bytes();
   const std::uint64_t cookie = enter_transfer(std::move(transfer));
   if (tensor.read_file) {
     // The transfer holds the buffer: a request of the disk's may live a little longer than its completion.
@@ -120,11 +120,11 @@ bool Engine::State::take_disk() {
   for (const DiskCompletion& completion : done) {
     const auto found = transfers.find(completion.cookie);
     TDSL_CHECK(found != transfers.end(), "a transfer that completes was begun");
-    const Transfer transfer = std::move(found->second);
+    const DiskTransfer transfer = std::move(found->second);
     transfers.erase(found);
-    if (transfers.empty()) front.use_disk(now(), false);
+    if (transfers.empty()) profile.front.use_disk(now(), false);
     if (failure.failed()) continue;
-    if (thread_trace != nullptr) trace_transfer(transfer, completion);
+    if (thread_trace != nullptr) tracer.transfer(transfer, completion);
     if (!completion.error.empty()) stop_for_disk(transfer, completion.error);
     end_transfer(transfer);
   }
@@ -134,31 +134,31 @@ bool Engine::State::take_disk() {
   return true;
 }
 
-void Engine::State::stop_for_disk(const Transfer& transfer, const std::string& error) const {
+void Engine::State::stop_for_disk(const DiskTransfer& transfer, const std::string& error) const {
   const bool in_file = transfer.tensor->read_file != nullptr;
   throw RunError("`" + transfer.tensor->placed.desc.name + "`, " +
                  (in_file ? "which stays in its file: " : "of which blocks are on disk: ") + error);
 }
 
-void Engine::State::end_transfer(const Transfer& transfer) {
+void Engine::State::end_transfer(const DiskTransfer& transfer) {
   TensorInstance& tensor = *transfer.tensor;
   Block& block = tensors.block(tensor, transfer.block);
   switch (transfer.kind) {
-    case Transfer::Kind::kWrite:
+    case DiskTransfer::Kind::kWrite:
       --writes;
       --block.transfers;
       block.away = true;
       block.buffer.reset();
       sends_of_away += block.sends;
       for (const std::shared_ptr<RemotePiece>& piece : std::exchange(block.waiting_loads, {})) {
-        begin_read({Transfer::Kind::kLoad, &tensor, transfer.block, piece->buffer, piece, {}}, piece->box);
+        begin_read({DiskTransfer::Kind::kLoad, &tensor, transfer.block, piece->buffer, piece, {}}, piece->box);
       }
       break;
-    case Transfer::Kind::kLoad:
+    case DiskTransfer::Kind::kLoad:
       --block.transfers;
       ready.arrive(*transfer.piece);
       break;
-    case Transfer::Kind::kServe: {
+    case DiskTransfer::Kind::kServe: {
       // `sends` has counted it since it was asked for.
       const std::uint64_t cookie = in_flight.enter_answer(
           {.tensor = &tensor, .block = transfer.block, .buffer = transfer.buffer, .served = true}, transfer.request,

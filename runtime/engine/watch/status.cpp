@@ -76,7 +76,7 @@ void Engine::State::explain(const TaskRun& task, RankStatus& status) {
 RankStatus Engine::State::status() {
   RankStatus status;
   status.live_bytes = store.live_bytes();
-  for (const auto& [number, site] : sites) {
+  for (const auto& [number, site] : profile.sites) {
     status.tasks += site.tasks;
     status.flops += site.flops;
   }
