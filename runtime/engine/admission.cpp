@@ -16,10 +16,6 @@ constexpr std::size_t kMaxToAdmit = 64;
 /// An operation of one task weighs 4 KiB with its plan, and the holes that finished ones leave double it.
 constexpr std::size_t kMaxUnfinished = 128;
 
-/// Without --window, receive buffers may take a sixth of what the rank's own blocks take, and at least this much (or
-/// the operation's own bound).
-constexpr Index kLeastWindow = Index{64} << 20;
-
 }  // namespace
 
 void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,
@@ -131,10 +127,10 @@ bool Engine::State::fits(const OperationRun& operation) const {
   const bool least = unfinished_tasks == 0;
   const Index copies = options.threads * std::max(least ? 0 : largest_assembly, step.assembled_bytes);
   if (options.memory_bytes > 0) {
-    const Index more = counted_bytes(step.fetch_bytes) + counted_bytes(step.output_bytes) + copies;
-    if (!memory_has(more)) {
+    const Index more = footprint.counted(step.fetch_bytes) + footprint.counted(step.output_bytes) + copies;
+    if (!footprint.memory_has(more)) {
       if (!least || peers_hold_memory(operation) || disk_holds_memory()) return false;
-      require_room(operation, more);
+      footprint.require_room(operation.op(), more);
     }
   }
   // The least unfinished step is always admitted, else nothing would move; Note [Trees] says why it may wait for
@@ -150,35 +146,8 @@ bool Engine::State::fits(const OperationRun& operation) const {
   }
   if (!in_flight.slots.certainly_available(remote + ungranted)) return false;
   const Index loaded = loads.expected_bytes();
-  return window_has(step.fetch_bytes.expected_bytes() - loaded, loaded, step.output_bytes.expected_bytes() + copies,
-                    operation.op().run_ahead);
-}
-
-bool Engine::State::memory_has(Index more) const {
-  return store.live_bytes() + std::max<Index>(options.serve_reserve - serving_bytes, 0) + promised_bytes +
-             reserved_bytes + more <=
-         options.memory_bytes;
-}
-
-/// Ends the run where the system would: the operation runs alone, and what it needs is more than there is.
-void Engine::State::require_room(const OperationRun& operation, Index more) const {
-  const Index held = store.live_bytes() + promised_bytes + reserved_bytes;
-  if (options.most_bytes == 0 || held + more <= options.most_bytes) return;
-  throw RunError(options.place ? options.place(operation.op().line) : SourceLine{},
-                 "`" + operation.op().name + "` needs " + std::to_string(more) + " bytes beside the " +
-                     std::to_string(held) + " that this rank holds: more than " + memory_text());
-}
-
-/// Whether so much more may be received and held otherwise.
-bool Engine::State::window_has(Index fetched, Index loaded, Index others, Index own_bound) const {
-  if (options.window_bytes > 0)
-    return fetched_bytes + loaded_bytes + output_bytes + fetched + loaded + others <= options.window_bytes;
-  // What is read ahead may fill --memory: it was asked for because memory is short, and there is nothing else to keep
-  // there.
-  if (options.memory_bytes == 0 && loaded > 0 && loaded_bytes + loaded > kLeastWindow) return false;
-  // Beside blocks of its own a rank holds a sixth of them in received boxes.
-  const Index share = std::max<Index>(store.live_bytes() - fetched_bytes - loaded_bytes, 0) / 6;
-  return fetched == 0 || fetched_bytes + fetched <= std::max(own_bound > 0 ? own_bound : kLeastWindow, share);
+  return footprint.window_has(step.fetch_bytes.expected_bytes() - loaded, loaded,
+                              step.output_bytes.expected_bytes() + copies, operation.op().run_ahead);
 }
 
 // Note [Memory]
@@ -235,8 +204,8 @@ void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
     TensorInstance& tensor = tensors.at(fetch.piece.tensor);
     const Index element_bytes = tensor.element_bytes();
     if (fetch.owner == me) {
-      auto piece = std::make_shared<RemotePiece>(loaded_bytes, store.allocate(fetch.piece.box.volume() * element_bytes),
-                                                 fetch.piece.box);
+      auto piece = std::make_shared<RemotePiece>(
+          footprint.loaded, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
       piece->step = step;
       piece->site = site;
       piece->source = me;
@@ -246,10 +215,11 @@ void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
     }
     const plan::TreePlace place = place_in_tree(operation, fetch);
     const int source = static_cast<int>(place.parent);
-    auto piece = tensor.sized()
-                     ? std::make_shared<RemotePiece>(fetched_bytes, fetch.bytes.expected_bytes(), fetch.piece.box)
-                     : std::make_shared<RemotePiece>(
-                           fetched_bytes, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
+    auto piece =
+        tensor.sized()
+            ? std::make_shared<RemotePiece>(footprint.fetched, fetch.bytes.expected_bytes(), fetch.piece.box)
+            : std::make_shared<RemotePiece>(footprint.fetched, store.allocate(fetch.piece.box.volume() * element_bytes),
+                                            fetch.piece.box);
     piece->step = step;
     piece->site = site;
     piece->source = source;
@@ -309,8 +279,8 @@ void Engine::State::create_task(OperationRun& operation, const plan::Task& task,
   ++unfinished_tasks;
   if (task.first) {
     const plan::Estimate bytes = operation.space.output_bytes(task.tile);
-    promised_bytes += counted_bytes(bytes);
-    output_bytes += bytes.expected_bytes();
+    footprint.promised += footprint.counted(bytes);
+    footprint.output += bytes.expected_bytes();
   }
   const plan::Op& op = operation.op();
   run.labels = operation.space.label_intervals(task.tile, task.panel);

@@ -207,7 +207,7 @@ bool Engine::State::must_pack(const TaskRun& task, const Input& input) const {
 void Engine::State::begin_outputs(TaskRun& task, Call& call) {
   const OperationRun& operation = *task.operation;
   call.fresh = operation.op().base < 0;
-  if (!operation.sized_output) promised_bytes -= counted_bytes(operation.space.output_bytes(task.task.tile));
+  if (!operation.sized_output) footprint.promised -= footprint.counted(operation.space.output_bytes(task.task.tile));
   if (!operation.op().continues.empty()) return begin_continued(task, call);
   for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
     TensorInstance& output = *operation.outputs[k];

@@ -19,6 +19,7 @@ Engine::State::State(World& w, Store& s, plan::TensorLookup outside, EngineOptio
       in_flight(*this),
       failure(*this, outbox, ready),
       tracer(*this),
+      footprint(*this),
       boundaries(w.rank(), w.size()) {}
 
 Engine::Engine(World& world, Store& store, plan::TensorLookup lookup, EngineOptions options)

@@ -23,6 +23,7 @@
 #include "runtime/engine/delays.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/failure.h"
+#include "runtime/engine/footprint.h"
 #include "runtime/engine/in_flight.h"
 #include "runtime/engine/open_steps.h"
 #include "runtime/engine/operation.h"
@@ -57,14 +58,6 @@ struct Engine::State : Context {
   void admit();
   void admit_steps();
   [[nodiscard]] bool fits(const OperationRun& operation) const;
-  [[nodiscard]] bool memory_has(Index more) const;
-  /// Of blocks whose size is not known yet.
-  [[nodiscard]] Index counted_bytes(const plan::Estimate& bytes) const {
-    return options.most_bytes > 0 ? bytes.expected_bytes() : bytes.most_bytes();
-  }
-  void require_room(const OperationRun& operation, Index more) const;
-  static constexpr Index kNoOwnBound = 0;
-  [[nodiscard]] bool window_has(Index fetched, Index loaded, Index others, Index own_bound) const;
   [[nodiscard]] bool peers_hold_memory(const OperationRun& next) const;
   [[nodiscard]] bool disk_holds_memory() const;
   void admit_step(OperationRun& operation);
@@ -84,14 +77,7 @@ struct Engine::State : Context {
   std::deque<OperationRun*> to_admit;                   ///< those with steps to admit, in order
   Index unfinished_tasks = 0;
   OpenSteps open_steps;
-  Index loaded_bytes = 0;  ///< pieces of own blocks that are away, of admitted steps
-  Index fetched_bytes =
-      0;  ///< receive buffers of admitted steps; sized ones that are not there yet as large as expected
-  Index reserved_bytes = 0;  ///< under a memory limit, for sized pieces that are not granted yet: counted_bytes
-  Index promised_bytes =
-      0;  ///< output blocks of admitted tasks that have not begun; sized ones until they are complete
   Index largest_assembly = 0;  ///< what a task of the admitted steps copies together at most
-  Index output_bytes = 0;      ///< output blocks of admitted steps, until they are complete
   std::uint64_t next_order = 0;
 
   // tasks.cpp: a task's life.
@@ -124,6 +110,7 @@ struct Engine::State : Context {
   InFlight in_flight;
   Failure failure;
   Tracer tracer;
+  Footprint footprint;
   Profile profile;
 
   // answers.cpp: requests of peers.
@@ -150,8 +137,6 @@ struct Engine::State : Context {
   void grant();
   [[nodiscard]] bool may_grant(const RemotePiece& piece, int source, bool behind) const;
   void require_memory(const RemotePiece& piece, Index more) const;
-  [[noreturn]] void stop_for_memory(const plan::Op& op, Index bytes) const;
-  [[nodiscard]] std::string memory_text() const;
   std::unordered_map<std::uint64_t, Offer> offers;  ///< sizes told to peers that have not granted them, by cookie
   std::set<std::pair<Index, Index>> announced;      ///< sized pieces that wait to be granted: step and name
   Index ungranted = 0;                              ///< sized pieces that are not there yet and have no receive
@@ -174,7 +159,6 @@ struct Engine::State : Context {
   Index sends_of_away = 0;  ///< answers from buffers of blocks that are away by now
   std::deque<std::pair<TensorInstance*, Request>> to_serve;
   Index serving = 0;  ///< of them, whose pieces are read or sent
-  Index serving_bytes = 0;
 
   // progress.cpp: MPI.
   bool poll();

@@ -161,7 +161,7 @@ void Engine::State::take_completion(const Completion& completion) {
   }
   if (flight.served) {
     --serving;
-    serving_bytes -= bytes_of(flight.buffer);
+    footprint.serving -= bytes_of(flight.buffer);
     flight.buffer.reset();
     serve();
   }

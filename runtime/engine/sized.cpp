@@ -59,8 +59,8 @@ void Engine::State::take_go(const wire::Go& go) {
 
 /// Asks for a sized block, which has no receive yet; returns the name by which it will be offered.
 Index Engine::State::expect_sized(const std::shared_ptr<RemotePiece>& piece, int source, const plan::Estimate& bytes) {
-  piece->reserved = options.memory_bytes > 0 ? counted_bytes(bytes) : 0;
-  reserved_bytes += piece->reserved;
+  piece->reserved = options.memory_bytes > 0 ? footprint.counted(bytes) : 0;
+  footprint.reserved += piece->reserved;
   ++ungranted;
   return static_cast<Index>(in_flight.enter({.piece = piece, .source = source}));
 }
@@ -69,7 +69,7 @@ Index Engine::State::expect_sized(const std::shared_ptr<RemotePiece>& piece, int
 void Engine::State::settle(RemotePiece& piece, Index bytes) {
   if (bytes > 0) piece.buffer = store.allocate(bytes);
   piece.count(bytes);
-  reserved_bytes -= std::exchange(piece.reserved, 0);
+  footprint.reserved -= std::exchange(piece.reserved, 0);
   --ungranted;
 }
 
@@ -114,26 +114,15 @@ bool Engine::State::may_grant(const RemotePiece& piece, int source, bool behind)
   const bool in_memory = options.memory_bytes == 0 || more_memory <= 0;
   if (more <= 0 && in_memory) return true;
   if (behind) return false;
-  return (more <= 0 || window_has(more, 0, 0, kNoOwnBound)) && (in_memory || memory_has(more_memory));
+  return (more <= 0 || footprint.window_has(more, 0, 0, 0)) && (in_memory || footprint.memory_has(more_memory));
 }
 
 /// Stops the run if the only step under way needs more than there is.
 void Engine::State::require_memory(const RemotePiece& piece, Index more) const {
-  if (options.memory_bytes == 0 || more <= 0 || open_steps.count() > 1 || piece.waiting.empty() || memory_has(more))
+  if (options.memory_bytes == 0 || more <= 0 || open_steps.count() > 1 || piece.waiting.empty() ||
+      footprint.memory_has(more))
     return;
-  stop_for_memory(piece.waiting.front()->operation->op(), piece.announced);
-}
-
-void Engine::State::stop_for_memory(const plan::Op& op, Index bytes) const {
-  const std::string text = "`" + op.name + "` needs a block of " + std::to_string(bytes) + " bytes beside the " +
-                           std::to_string(store.live_bytes()) + " that this rank holds: more than " + memory_text();
-  throw RunError(options.place ? options.place(op.line) : SourceLine{}, text);
-}
-
-/// The limit, as messages say it.
-std::string Engine::State::memory_text() const {
-  if (options.memory_source.empty()) return "--memory " + std::to_string(options.memory_bytes);
-  return "the " + std::to_string(options.memory_bytes) + " that a rank may have, as " + options.memory_source;
+  footprint.stop_for_block(piece.waiting.front()->operation->op(), piece.announced);
 }
 
 }  // namespace tdsl::rt

@@ -73,8 +73,8 @@ void Engine::State::complete(TaskRun& task) {
   if (task.task.last) {
     operation.last_panel.erase(task.out_number);
     const plan::Estimate bytes = operation.space.output_bytes(task.task.tile);
-    output_bytes -= bytes.expected_bytes();
-    if (operation.sized_output) promised_bytes -= counted_bytes(bytes);
+    footprint.output -= bytes.expected_bytes();
+    if (operation.sized_output) footprint.promised -= footprint.counted(bytes);
     for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
       if (!output_box(task, k).empty()) complete_block(*operation.outputs[k], task.out_number);
     }

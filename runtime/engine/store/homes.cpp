@@ -77,7 +77,7 @@ void Engine::State::serve() {
     to_serve.pop_front();
     BufferRef buffer = store.allocate(request.box.volume() * tensor->element_bytes());
     ++serving;
-    serving_bytes += buffer->bytes();
+    footprint.serving += buffer->bytes();
     begin_read({DiskTransfer::Kind::kServe, tensor, request.block, std::move(buffer), nullptr, request}, request.box);
   }
 }
@@ -174,7 +174,7 @@ void Engine::State::end_transfer(const DiskTransfer& transfer) {
 /// Whether memory is about to be given back by the disk, or by peers that have asked for what has gone there since or
 /// is read for them alone.
 bool Engine::State::disk_holds_memory() const {
-  return writes > 0 || sends_of_away > 0 || serving_bytes > options.serve_reserve;
+  return writes > 0 || sends_of_away > 0 || footprint.serving > options.serve_reserve;
 }
 
 }  // namespace tdsl::rt
