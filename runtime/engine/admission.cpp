@@ -92,7 +92,7 @@ void Engine::State::expect_requests(OperationRun& operation) {
 }
 
 void Engine::State::admit() {
-  grant();
+  if (!failure.failed()) sized.grant(open_steps);
   admit_steps();
   move_front();
 }
@@ -144,7 +144,7 @@ bool Engine::State::fits(const OperationRun& operation) const {
     loads += fetch.bytes;
     --remote;
   }
-  if (!in_flight.slots.certainly_available(remote + ungranted)) return false;
+  if (!in_flight.slots.certainly_available(remote + sized.ungranted())) return false;
   const Index loaded = loads.expected_bytes();
   return footprint.window_has(step.fetch_bytes.expected_bytes() - loaded, loaded,
                               step.output_bytes.expected_bytes() + copies, operation.op().run_ahead);
@@ -229,7 +229,7 @@ void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
     if (options.trace != nullptr) piece->asked = now();
     Index slot = -1;
     if (tensor.sized()) {
-      slot = expect_sized(piece, source, fetch.bytes);
+      slot = sized.expect(piece, source, fetch.bytes);
     } else if (piece->buffer->bytes() < options.small_box) {
       slot = static_cast<Index>(in_flight.enter({.piece = piece, .source = source}));
     } else {

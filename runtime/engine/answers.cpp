@@ -37,7 +37,7 @@ void Engine::State::answer(TensorInstance& tensor, const Request& request) {
   const Index bytes = tensor.sized() ? bytes_of(block.buffer) : request.box.volume() * tensor.element_bytes();
   const std::uint64_t cookie =
       in_flight.enter_answer({.tensor = &tensor, .block = request.block, .buffer = block.buffer}, request, bytes);
-  if (tensor.sized()) return offer(request, block.buffer, cookie);
+  if (tensor.sized()) return sized.offer(request, block.buffer, cookie);
   const Operand whole = row_major(block.buffer->data(), tensor.box_of(request.block));
   outbox.send(request, part_of(whole, request.box, tensor.element_bytes()), tensor.element_bytes(), cookie);
 }
@@ -55,7 +55,7 @@ void Engine::State::take_relay_request(const Request& request) {
 
 void Engine::State::forward(Relay& relay, const Request& request) {
   const std::uint64_t cookie = in_flight.enter_answer({.relay = &relay}, request, bytes_of(relay.piece->buffer));
-  if (relay.sized) return offer(request, relay.piece->buffer, cookie);
+  if (relay.sized) return sized.offer(request, relay.piece->buffer, cookie);
   outbox.send(request, row_major(relay.piece->buffer->data(), relay.piece->box), relay.element_bytes, cookie);
 }
 
@@ -73,7 +73,7 @@ void Engine::State::take_pack(const ControlMessage& message) {
   for (const wire::PackEntry& entry : wire::decode_pack_head(bytes)) {
     static_cast<void>(in_flight.receive(entry.slot));
     const std::shared_ptr<RemotePiece> piece = in_flight.take(static_cast<std::uint64_t>(entry.slot)).piece;
-    if (entry.bytes >= 0) settle(*piece, entry.bytes);
+    if (entry.bytes >= 0) sized.settle(*piece, entry.bytes);
     const auto size = static_cast<std::size_t>(bytes_of(piece->buffer));
     TDSL_CHECK(size <= bytes.size(), "a pack holds the boxes it names");
     if (size > 0) std::memcpy(piece->buffer->data(), bytes.data(), size);

@@ -17,9 +17,10 @@ Engine::State::State(World& w, Store& s, plan::TensorLookup outside, EngineOptio
       delays(options.delay_seed == 0 ? 0 : options.delay_seed + static_cast<std::uint64_t>(w.rank())),
       outbox(*this),
       in_flight(*this),
+      footprint(*this),
+      sized(*this, footprint, outbox, in_flight),
       failure(*this, outbox, ready),
       tracer(*this),
-      footprint(*this),
       boundaries(w.rank(), w.size()) {}
 
 Engine::Engine(World& world, Store& store, plan::TensorLookup lookup, EngineOptions options)
@@ -144,8 +145,7 @@ void Engine::finish() {
   }
   s.work_until([&s] { return s.in_flight.barrier_over && s.in_flight.empty() && s.transfers.empty(); });
   TDSL_CHECK(s.relayed_pieces == 0, "every relay has served its children");
-  TDSL_CHECK(s.announced.empty() && s.ungranted == 0 && s.offers.empty(),
-             "every sized block has gone where it was asked for");
+  TDSL_CHECK(s.sized.over(), "every sized block has been sent to its requesters");
   TDSL_CHECK(s.early_requests.empty(), "every request is for a tensor that all ranks compute");
 }
 

@@ -29,6 +29,7 @@
 #include "runtime/engine/operation.h"
 #include "runtime/engine/outbox.h"
 #include "runtime/engine/ready_queue.h"
+#include "runtime/engine/sized_transfers.h"
 #include "runtime/engine/store/tensor_table.h"
 #include "runtime/engine/watch/heartbeat.h"
 #include "runtime/engine/watch/profile.h"
@@ -108,9 +109,10 @@ struct Engine::State : Context {
   ReadyQueue ready;
   Outbox outbox;
   InFlight in_flight;
+  Footprint footprint;
+  SizedTransfers sized;
   Failure failure;
   Tracer tracer;
-  Footprint footprint;
   Profile profile;
 
   // answers.cpp: requests of peers.
@@ -123,23 +125,6 @@ struct Engine::State : Context {
   std::unordered_map<plan::TensorId, std::vector<Request>> early_requests;  ///< for tensors we have not heard of yet
   std::unordered_map<RelayKey, Relay, RelayKeyHash> relays;
   Index relayed_pieces = 0;  ///< relays that hold one
-
-  // sized.cpp: blocks whose size is known when they are complete.
-  struct Offer {
-    Request request;
-    BufferRef block;
-  };
-  void offer(const Request& request, const BufferRef& block, std::uint64_t cookie);
-  void take_go(const wire::Go& go);
-  [[nodiscard]] Index expect_sized(const std::shared_ptr<RemotePiece>& piece, int source, const plan::Estimate& bytes);
-  void settle(RemotePiece& piece, Index bytes);
-  void take_size(const wire::Size& size);
-  void grant();
-  [[nodiscard]] bool may_grant(const RemotePiece& piece, int source, bool behind) const;
-  void require_memory(const RemotePiece& piece, Index more) const;
-  std::unordered_map<std::uint64_t, Offer> offers;  ///< sizes told to peers that have not granted them, by cookie
-  std::set<std::pair<Index, Index>> announced;      ///< sized pieces that wait to be granted: step and name
-  Index ungranted = 0;                              ///< sized pieces that are not there yet and have no receive
 
   // homes.cpp: blocks that are not in memory.
   void leave_in_file(TensorInstance& tensor, const OperationRun& operation);

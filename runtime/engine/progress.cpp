@@ -185,10 +185,10 @@ void Engine::State::take_message(const ControlMessage& message) {
       return;
     case wire::kPack: take_pack(message); return;
     case wire::kSizes:
-      for (const wire::Size& size : wire::decode_sizes(message.bytes)) take_size(size);
+      for (const wire::Size& size : wire::decode_sizes(message.bytes)) sized.take_size(size);
       return;
     case wire::kGo:
-      for (const wire::Go& go : wire::decode_goes(message.bytes)) take_go(go);
+      for (const wire::Go& go : wire::decode_goes(message.bytes)) sized.take_go(go);
       return;
     case wire::kExchange: take_exchange(message); return;
     case wire::kBoundary: take_boundary(message); return;

@@ -111,7 +111,7 @@ BufferRef Engine::State::Sink::allocate(Index bytes) const {
 void Engine::State::check_block(const TaskRun& task, Index bytes) const {
   const Lock lock(mutex);
   const bool alone = open_steps.count() == 1 && open_steps.least() == task.step;
-  if (alone && announced.empty()) footprint.stop_for_block(task.operation->op(), bytes);
+  if (alone && !sized.any_announced()) footprint.stop_for_block(task.operation->op(), bytes);
 }
 
 }  // namespace tdsl::rt
