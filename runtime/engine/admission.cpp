@@ -47,7 +47,7 @@ void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel ker
     TDSL_CHECK(options.disk != nullptr || operation->outputs.back()->placed.housing.home == plan::Home::kMemory,
                "there is a disk for what is at home there");
     if (operation->outputs.back()->placed.housing.home == plan::Home::kFile)
-      leave_in_file(*operation->outputs.back(), *operation);
+      disk.leave_in_file(*operation->outputs.back(), *operation);
     operation->sized_output = operation->sized_output || output.sized();
   }
   // Sized blocks are replaced, not written over.
@@ -129,7 +129,7 @@ bool Engine::State::fits(const OperationRun& operation) const {
   if (options.memory_bytes > 0) {
     const Index more = footprint.counted(step.fetch_bytes) + footprint.counted(step.output_bytes) + copies;
     if (!footprint.memory_has(more)) {
-      if (!least || peers_hold_memory(operation) || disk_holds_memory()) return false;
+      if (!least || peers_hold_memory(operation) || disk.hold_memory()) return false;
       footprint.require_room(operation.op(), more);
     }
   }
@@ -209,7 +209,7 @@ void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
       piece->step = step;
       piece->site = site;
       piece->source = me;
-      load_piece(tensor, piece, fetch.piece.block);
+      disk.load(tensor, piece, fetch.piece.block);
       operation.pieces.emplace(fetch.piece, std::move(piece));
       continue;
     }

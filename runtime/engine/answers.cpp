@@ -30,10 +30,7 @@ void Engine::State::answer(TensorInstance& tensor, const Request& request) {
   Block& block = tensors.block(tensor, request.block);
   --block.requests;
   ++block.sends;
-  if (block.away) {
-    to_serve.emplace_back(&tensor, request);
-    return serve();
-  }
+  if (block.away) return disk.serve(tensor, request);
   const Index bytes = tensor.sized() ? bytes_of(block.buffer) : request.box.volume() * tensor.element_bytes();
   const std::uint64_t cookie =
       in_flight.enter_answer({.tensor = &tensor, .block = request.block, .buffer = block.buffer}, request, bytes);

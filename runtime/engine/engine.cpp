@@ -15,12 +15,13 @@ Engine::State::State(World& w, Store& s, plan::TensorLookup outside, EngineOptio
       register_lookup(std::move(outside)),
       lookup([this](plan::TensorId id) -> const plan::PlacedTensor& { return tensors.at(id).placed; }),
       delays(options.delay_seed == 0 ? 0 : options.delay_seed + static_cast<std::uint64_t>(w.rank())),
+      tracer(*this),
       outbox(*this),
       in_flight(*this),
       footprint(*this),
       sized(*this, footprint, outbox, in_flight),
+      disk(*this, footprint, profile),
       failure(*this, outbox, ready),
-      tracer(*this),
       boundaries(w.rank(), w.size()) {}
 
 Engine::Engine(World& world, Store& store, plan::TensorLookup lookup, EngineOptions options)
@@ -136,14 +137,14 @@ std::string Engine::share(std::string text) {
 void Engine::finish() {
   State& s = *state_;
   wait_all();
-  if (s.world.size() == 1) return s.work_until([&s] { return s.transfers.empty(); });
+  if (s.world.size() == 1) return s.work_until([&s] { return s.disk.empty(); });
   s.waits_for = "the other ranks, at the end";
   {
     const Lock lock(s.mutex);
     s.in_flight.barrier_over = false;
     s.outbox.enqueue(PostBarrier{});
   }
-  s.work_until([&s] { return s.in_flight.barrier_over && s.in_flight.empty() && s.transfers.empty(); });
+  s.work_until([&s] { return s.in_flight.barrier_over && s.in_flight.empty() && s.disk.empty(); });
   TDSL_CHECK(s.relayed_pieces == 0, "every relay has served its children");
   TDSL_CHECK(s.sized.over(), "every sized block has been sent to its requesters");
   TDSL_CHECK(s.early_requests.empty(), "every request is for a tensor that all ranks compute");

@@ -30,6 +30,7 @@
 #include "runtime/engine/outbox.h"
 #include "runtime/engine/ready_queue.h"
 #include "runtime/engine/sized_transfers.h"
+#include "runtime/engine/store/disk_transfers.h"
 #include "runtime/engine/store/tensor_table.h"
 #include "runtime/engine/watch/heartbeat.h"
 #include "runtime/engine/watch/profile.h"
@@ -60,7 +61,6 @@ struct Engine::State : Context {
   void admit_steps();
   [[nodiscard]] bool fits(const OperationRun& operation) const;
   [[nodiscard]] bool peers_hold_memory(const OperationRun& next) const;
-  [[nodiscard]] bool disk_holds_memory() const;
   void admit_step(OperationRun& operation);
   void fetch_pieces(OperationRun& operation, Index step);
   [[nodiscard]] plan::TreePlace place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const;
@@ -107,13 +107,14 @@ struct Engine::State : Context {
   void show_outputs(const TaskRun& task, const Call& call) const;
 
   ReadyQueue ready;
+  Tracer tracer;
+  Profile profile;
   Outbox outbox;
   InFlight in_flight;
   Footprint footprint;
   SizedTransfers sized;
+  DiskTransfers disk;
   Failure failure;
-  Tracer tracer;
-  Profile profile;
 
   // answers.cpp: requests of peers.
   void take_request(const Request& request);
@@ -126,27 +127,12 @@ struct Engine::State : Context {
   std::unordered_map<RelayKey, Relay, RelayKeyHash> relays;
   Index relayed_pieces = 0;  ///< relays that hold one
 
-  // homes.cpp: blocks that are not in memory.
-  void leave_in_file(TensorInstance& tensor, const OperationRun& operation);
-  void write_back(TensorInstance& tensor, Index number);
-  void load_piece(TensorInstance& tensor, const std::shared_ptr<RemotePiece>& piece, Index number);
-  void serve();
-  void begin_read(DiskTransfer transfer, const Box& box);
-  std::uint64_t enter_transfer(DiskTransfer transfer);
+  // progress.cpp: MPI.
+  bool poll();
   bool take_disk();
   void end_transfer(const DiskTransfer& transfer);
   void on_disk_completion(int thread) noexcept;
-  std::atomic<bool> asks_disk{false};  ///< polls take what the disk has done; else it tells
-  [[noreturn]] void stop_for_disk(const DiskTransfer& transfer, const std::string& error) const;
-  std::unordered_map<std::uint64_t, DiskTransfer> transfers;
-  std::uint64_t next_transfer = 0;
-  Index writes = 0;         ///< under way
-  Index sends_of_away = 0;  ///< answers from buffers of blocks that are away by now
-  std::deque<std::pair<TensorInstance*, Request>> to_serve;
-  Index serving = 0;  ///< of them, whose pieces are read or sent
-
-  // progress.cpp: MPI.
-  bool poll();
+  std::atomic<bool> asks_disk{false};  ///< polls take completed transfers; false: the disk's threads do
   bool poll_once(World::Access& access);
   void post(World::Access& access, const Posting& posting);
   void take_completion(const Completion& completion);

@@ -101,6 +101,57 @@ void Engine::State::poll_in_kernel() noexcept {
   } catch (...) { failure.fail(std::current_exception()); }
 }
 
+/// Called by a thread of the disk, without the lock.
+void Engine::State::on_disk_completion(int thread) noexcept {
+  const TraceScope traced(options.trace != nullptr ? &options.trace->of_disk(thread) : nullptr);
+  try {
+    take_disk();
+    poll();
+  } catch (...) { failure.fail(std::current_exception()); }
+}
+
+bool Engine::State::take_disk() {
+  std::vector<DiskCompletion> done;
+  const Lock lock(mutex);
+  if (options.disk->test_some(done) == 0) return false;
+  for (const DiskCompletion& completion : done) {
+    const DiskTransfer transfer = disk.take(completion.cookie);
+    if (failure.failed()) continue;
+    if (thread_trace != nullptr) tracer.transfer(transfer, completion);
+    if (!completion.error.empty()) {
+      const bool in_file = transfer.tensor->read_file != nullptr;
+      throw RunError("`" + transfer.tensor->placed.desc.name + "`, " +
+                     (in_file ? "which stays in its file: " : "of which blocks are on disk: ") + completion.error);
+    }
+    end_transfer(transfer);
+  }
+  if (failure.failed()) return true;
+  admit();
+  ready.wake_all();
+  return true;
+}
+
+void Engine::State::end_transfer(const DiskTransfer& transfer) {
+  TensorInstance& tensor = *transfer.tensor;
+  switch (transfer.kind) {
+    case DiskTransfer::Kind::kWrite: disk.end_write(transfer); break;
+    case DiskTransfer::Kind::kLoad:
+      --tensors.block(tensor, transfer.block).transfers;
+      ready.arrive(*transfer.piece);
+      break;
+    case DiskTransfer::Kind::kServe: {
+      // `sends` has counted it since the request.
+      const std::uint64_t cookie = in_flight.enter_answer(
+          {.tensor = &tensor, .block = transfer.block, .buffer = transfer.buffer, .served = true}, transfer.request,
+          transfer.buffer->bytes());
+      outbox.send(transfer.request, row_major(transfer.buffer->data(), transfer.request.box), tensor.element_bytes(),
+                  cookie);
+      return;
+    }
+  }
+  tensors.free_if_unheld(tensor, transfer.block);
+}
+
 bool Engine::State::poll_once(World::Access& access) {
   std::vector<Posting> postings;
   {
@@ -159,15 +210,10 @@ void Engine::State::take_completion(const Completion& completion) {
     end_forward(*flight.relay);
     return;
   }
-  if (flight.served) {
-    --serving;
-    footprint.serving -= bytes_of(flight.buffer);
-    flight.buffer.reset();
-    serve();
-  }
+  if (flight.served) disk.end_serve(std::move(flight.buffer));
   Block& block = flight.tensor->blocks.at(flight.block);
   --block.sends;
-  if (block.away && !flight.served) --sends_of_away;
+  if (block.away && !flight.served) disk.end_send_of_away();
   tensors.free_if_unheld(*flight.tensor, flight.block);
 }
 

@@ -82,7 +82,7 @@ RankStatus Engine::State::status() {
   }
   status.finished = unfinished.empty() ? submitted : unfinished.front()->number;
   status.busy =
-      running > 0 || !ready.empty() || in_flight.any_send() || !transfers.empty() || outbox.filled() || program_works;
+      running > 0 || !ready.empty() || in_flight.any_send() || !disk.empty() || outbox.filled() || program_works;
   if (unfinished.empty()) {
     status.waiting = program_works ? Waiting::kProgram : Waiting::kRanks;
     status.name = waits_for;

@@ -5,7 +5,7 @@
 #include "runtime/engine/in_flight.h"
 #include "runtime/engine/operation.h"
 #include "runtime/engine/outbox.h"
-#include "runtime/engine/store/disk_transfers.h"
+#include "runtime/engine/store/disk_transfer.h"
 #include "runtime/engine/trace.h"
 
 namespace tdsl::rt {
