@@ -53,42 +53,13 @@ void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel ker
   // Sized blocks are replaced, not written over.
   operation->base_read_in_place = operation->base_read_in_place && !operation->sized_output;
   profile.add(description);
-  expect_requests(*operation);
+  answers.expect(*operation);
   unfinished.push_back(operation);
   operation->self = std::prev(unfinished.end());
   to_admit.push_back(operation.get());
-  for (const plan::TensorDesc& output : description.outputs) {
-    const auto early = early_requests.find(output.id);
-    if (early == early_requests.end()) continue;
-    const std::vector<Request> requests = std::move(early->second);
-    early_requests.erase(early);
-    for (const Request& request : requests) take_request(request);
-  }
+  for (const plan::TensorDesc& output : description.outputs) answers.take_early(output.id);
   for (const plan::TensorId id : last_names) tensors.drop_name(id);
   admit();
-}
-
-/// What peers will ask of our blocks for this operation.
-void Engine::State::expect_requests(OperationRun& operation) {
-  if (world.size() == 1) return;
-  const Index ranks_per_node = operation.planned->plan.ranks_per_node;
-  for (TensorInstance* tensor : operation.operands) {
-    const plan::Distribution& distribution = tensor->placed.distribution;
-    if (distribution.kind() == plan::Distribution::Kind::kReplicated) continue;
-    distribution.for_each_owned(me, [&](const plan::Coord& tile) {
-      Index expected = 0;
-      if (world.size() > plan::least_tree(ranks_per_node)) {
-        operation.space.for_each_wanted(tensor->id(), tile, me,
-                                        [&](const plan::Piece&, const std::vector<Index>& ranks) {
-                                          expected += plan::children_of_owner(ranks, me, ranks_per_node);
-                                        });
-      } else {
-        operation.space.for_each_request(tensor->id(), tile, me,
-                                         [&](Index, const plan::Piece&, Index times) { expected += times; });
-      }
-      if (expected > 0) tensors.block(*tensor, distribution.linear(tile)).requests += expected;
-    });
-  }
 }
 
 void Engine::State::admit() {
@@ -133,9 +104,8 @@ bool Engine::State::fits(const OperationRun& operation) const {
       footprint.require_room(operation.op(), more);
     }
   }
-  // The least unfinished step is always admitted, else nothing would move; Note [Trees] says why it may wait for
-  // relays.
-  if (least && (options.window_bytes == 0 || relayed_pieces == 0)) return true;
+  // The least unfinished step is always admitted, else nothing would move; it may wait for relays (Note [Trees]).
+  if (least && (options.window_bytes == 0 || relays.holding() == 0)) return true;
   if (unfinished_tasks + static_cast<Index>(step.tasks.size()) > kMaxTasks && !least) return false;
   plan::Estimate loads;
   Index remote = static_cast<Index>(step.fetch.size());
@@ -156,7 +126,7 @@ bool Engine::State::fits(const OperationRun& operation) const {
 // which nothing of this rank precedes, may wait for memory only while such peers hold some: their steps are older than
 // this one and do not wait for it.
 bool Engine::State::peers_hold_memory(const OperationRun& next) const {
-  if (relayed_pieces > 0) return true;
+  if (relays.holding() > 0) return true;
   const auto awaited = [](const TensorInstance& tensor) {
     return std::any_of(tensor.blocks.begin(), tensor.blocks.end(),
                        [](const auto& entry) { return entry.second.requests > 0 || entry.second.sends > 0; });
@@ -171,7 +141,7 @@ void Engine::State::admit_step(OperationRun& operation) {
   plan::Step& step = operation.step;
   largest_assembly = std::max(unfinished_tasks == 0 ? 0 : largest_assembly, step.assembled_bytes);
   const Index number = open_steps.begin(static_cast<Index>(step.tasks.size()), operation.op().site);
-  fetch_pieces(operation, number);
+  fetches.fetch(operation, number);
   for (const plan::Task& task : step.tasks) create_task(operation, task, number);
   if (step.ends_super_block) {
     operation.pieces.clear();
@@ -180,89 +150,6 @@ void Engine::State::admit_step(OperationRun& operation) {
   for (const plan::Fetch& fetch : step.fetch) {
     if (!fetch.keep) operation.pieces.erase(fetch.piece);
   }
-}
-
-// Note [Trees]
-// A piece that many ranks (or several of another node) fetch in the same step (operation, super-block, panel) is asked
-// for not of its owner but of the parent in its tree, which fetches it in that same step and keeps it until its
-// children have it. The least step may have to wait for such copies under --window and --memory; README.md says why
-// they are always asked for ("Why trees do not deadlock").
-plan::TreePlace Engine::State::place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const {
-  const Index ranks_per_node = operation.planned->plan.ranks_per_node;
-  if (world.size() <= plan::least_tree(ranks_per_node)) return {fetch.owner, {}};
-  const plan::Step& step = operation.step;
-  const std::vector<Index> wanting =
-      operation.space.ranks_wanting(fetch.piece, fetch.owner, step.super_block, step.panel);
-  return plan::place_in_tree(wanting, fetch.owner, me, ranks_per_node);
-}
-
-/// Receives first, then one batch of requests per owner or relay.
-void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
-  std::map<int, std::vector<Request>> batches;
-  const int site = operation.op().site;
-  for (const plan::Fetch& fetch : operation.step.fetch) {
-    TensorInstance& tensor = tensors.at(fetch.piece.tensor);
-    const Index element_bytes = tensor.element_bytes();
-    if (fetch.owner == me) {
-      auto piece = std::make_shared<RemotePiece>(
-          footprint.loaded, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
-      piece->step = step;
-      piece->site = site;
-      piece->source = me;
-      disk.load(tensor, piece, fetch.piece.block);
-      operation.pieces.emplace(fetch.piece, std::move(piece));
-      continue;
-    }
-    const plan::TreePlace place = place_in_tree(operation, fetch);
-    const int source = static_cast<int>(place.parent);
-    auto piece =
-        tensor.sized()
-            ? std::make_shared<RemotePiece>(footprint.fetched, fetch.bytes.expected_bytes(), fetch.piece.box)
-            : std::make_shared<RemotePiece>(footprint.fetched, store.allocate(fetch.piece.box.volume() * element_bytes),
-                                            fetch.piece.box);
-    piece->step = step;
-    piece->site = site;
-    piece->source = source;
-    piece->request = ++requests_made;
-    piece->operation = static_cast<std::uint32_t>(operation.number);
-    piece->panel = operation.step.panel;
-    if (options.trace != nullptr) piece->asked = now();
-    Index slot = -1;
-    if (tensor.sized()) {
-      slot = sized.expect(piece, source, fetch.bytes);
-    } else if (piece->buffer->bytes() < options.small_box) {
-      slot = static_cast<Index>(in_flight.enter({.piece = piece, .source = source}));
-    } else {
-      TDSL_CHECK(in_flight.slots.available(source) > 0,
-                 "a step has more pieces of one rank than there are message tags");
-      const int tag = in_flight.slots.take(source);
-      slot = tag;
-      const std::uint64_t cookie = in_flight.enter({.piece = piece, .source = source, .slot = tag});
-      outbox.enqueue(PostReceive{source, tag, site, element_bytes, piece, cookie});
-    }
-    Request request{fetch.piece.tensor, fetch.piece.block, fetch.piece.box, me};
-    request.slot = slot;
-    request.site = site;
-    request.number = piece->request;
-    const RelayKey key{operation.number, operation.step.super_block, fetch.piece};
-    if (place.parent != fetch.owner) {
-      request.operation = key.operation;
-      request.super_block = key.super_block;
-    }
-    batches[source].push_back(request);
-    if (!place.children.empty()) {
-      Relay& relay = relays[key];
-      relay.key = key;
-      relay.piece = piece;
-      relay.element_bytes = element_bytes;
-      relay.sized = tensor.sized();
-      relay.unserved = static_cast<Index>(place.children.size());
-      piece->relay = &relay;
-      ++relayed_pieces;
-    }
-    operation.pieces.emplace(fetch.piece, std::move(piece));
-  }
-  for (const auto& [source, requests] : batches) outbox.tell(source, wire::kRequests, wire::encode_requests(requests));
 }
 
 void Engine::State::create_task(OperationRun& operation, const plan::Task& task, Index step) {

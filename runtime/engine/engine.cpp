@@ -21,6 +21,8 @@ Engine::State::State(World& w, Store& s, plan::TensorLookup outside, EngineOptio
       footprint(*this),
       sized(*this, footprint, outbox, in_flight),
       disk(*this, footprint, profile),
+      fetches(*this, footprint, outbox, in_flight, sized, disk, relays),
+      answers(*this, outbox, in_flight, sized, disk, relays),
       failure(*this, outbox, ready),
       boundaries(w.rank(), w.size()) {}
 
@@ -145,9 +147,9 @@ void Engine::finish() {
     s.outbox.enqueue(PostBarrier{});
   }
   s.work_until([&s] { return s.in_flight.barrier_over && s.in_flight.empty() && s.disk.empty(); });
-  TDSL_CHECK(s.relayed_pieces == 0, "every relay has served its children");
+  TDSL_CHECK(s.relays.holding() == 0, "every relay has served its children");
   TDSL_CHECK(s.sized.over(), "every sized block has been sent to its requesters");
-  TDSL_CHECK(s.early_requests.empty(), "every request is for a tensor that all ranks compute");
+  TDSL_CHECK(!s.answers.any_early(), "every request is for a tensor that all ranks compute");
 }
 
 std::vector<SiteStatistics> Engine::statistics() const {

@@ -19,10 +19,12 @@
 
 #include "runtime/check.h"
 #include "runtime/disk/disk.h"
+#include "runtime/engine/answers.h"
 #include "runtime/engine/boundaries.h"
 #include "runtime/engine/delays.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/failure.h"
+#include "runtime/engine/fetches.h"
 #include "runtime/engine/footprint.h"
 #include "runtime/engine/in_flight.h"
 #include "runtime/engine/open_steps.h"
@@ -56,14 +58,11 @@ struct Engine::State : Context {
   // admission.cpp: from submitted operations to tasks.
   void submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names,
               Lend lend);
-  void expect_requests(OperationRun& operation);
   void admit();
   void admit_steps();
   [[nodiscard]] bool fits(const OperationRun& operation) const;
   [[nodiscard]] bool peers_hold_memory(const OperationRun& next) const;
   void admit_step(OperationRun& operation);
-  void fetch_pieces(OperationRun& operation, Index step);
-  [[nodiscard]] plan::TreePlace place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const;
   Index submitted = 0;  ///< operations
   [[nodiscard]] Index complete_operations() const {
     return unfinished.empty() ? submitted : unfinished.front()->number;
@@ -114,18 +113,10 @@ struct Engine::State : Context {
   Footprint footprint;
   SizedTransfers sized;
   DiskTransfers disk;
+  Relays relays;
+  Fetches fetches;
+  Answers answers;
   Failure failure;
-
-  // answers.cpp: requests of peers.
-  void take_request(const Request& request);
-  void answer(TensorInstance& tensor, const Request& request);
-  void take_relay_request(const Request& request);
-  void forward(Relay& relay, const Request& request);
-  void end_forward(Relay& relay);
-  void take_pack(const ControlMessage& message);
-  std::unordered_map<plan::TensorId, std::vector<Request>> early_requests;  ///< for tensors we have not heard of yet
-  std::unordered_map<RelayKey, Relay, RelayKeyHash> relays;
-  Index relayed_pieces = 0;  ///< relays that hold one
 
   // progress.cpp: MPI.
   bool poll();
@@ -137,6 +128,7 @@ struct Engine::State : Context {
   void post(World::Access& access, const Posting& posting);
   void take_completion(const Completion& completion);
   void arrive(RemotePiece& piece);
+  void take_pack(const ControlMessage& message);
   void take_message(const ControlMessage& message);
   void poll_in_kernel() noexcept;
   std::atomic<double> last_poll{0};           ///< when it began
@@ -155,7 +147,6 @@ struct Engine::State : Context {
       0};  ///< control messages that MPI has not taken over, when it was last asked
 
   void move_front();
-  std::uint32_t requests_made = 0;
   // boundaries.cpp
   void send_boundary(const Boundaries::Message& message);
   void take_boundary(const ControlMessage& message);

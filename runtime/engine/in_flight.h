@@ -27,6 +27,7 @@ class Slots {
   /// Whether `count` more receives have tags, from any sources.
   [[nodiscard]] bool certainly_available(Index count) const { return taken_ + count <= limit_; }
   [[nodiscard]] int take(int source) {
+    TDSL_CHECK(available(source) > 0, "a step has at most as many pieces of one rank as there are message tags");
     const auto s = static_cast<std::size_t>(source);
     ++taken_;
     if (free_[s].empty()) return static_cast<int>(next_[s]++);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
@@ -139,15 +140,7 @@ void Engine::State::end_transfer(const DiskTransfer& transfer) {
       --tensors.block(tensor, transfer.block).transfers;
       ready.arrive(*transfer.piece);
       break;
-    case DiskTransfer::Kind::kServe: {
-      // `sends` has counted it since the request.
-      const std::uint64_t cookie = in_flight.enter_answer(
-          {.tensor = &tensor, .block = transfer.block, .buffer = transfer.buffer, .served = true}, transfer.request,
-          transfer.buffer->bytes());
-      outbox.send(transfer.request, row_major(transfer.buffer->data(), transfer.request.box), tensor.element_bytes(),
-                  cookie);
-      return;
-    }
+    case DiskTransfer::Kind::kServe: return answers.answer(transfer);  // `sends` counts it since the request
   }
   tensors.free_if_unheld(tensor, transfer.block);
 }
@@ -206,10 +199,7 @@ void Engine::State::take_completion(const Completion& completion) {
     return;
   }
   if (flight.sent) tracer.sent(*flight.sent);
-  if (flight.relay != nullptr) {
-    end_forward(*flight.relay);
-    return;
-  }
+  if (flight.relay != nullptr) return relays.end_send(*flight.relay);
   if (flight.served) disk.end_serve(std::move(flight.buffer));
   Block& block = flight.tensor->blocks.at(flight.block);
   --block.sends;
@@ -221,13 +211,28 @@ void Engine::State::arrive(RemotePiece& piece) {
   if (thread_trace != nullptr && piece.source != me) tracer.received(piece);
   ready.arrive(piece);
   if (piece.relay == nullptr) return;
-  for (const Request& request : std::exchange(piece.relay->waiting, {})) forward(*piece.relay, request);
+  for (const Request& request : std::exchange(piece.relay->waiting, {})) answers.forward(*piece.relay, request);
+}
+
+void Engine::State::take_pack(const ControlMessage& message) {
+  std::span<const std::byte> bytes = message.bytes;
+  for (const wire::PackEntry& entry : wire::decode_pack_head(bytes)) {
+    static_cast<void>(in_flight.receive(entry.slot));
+    const std::shared_ptr<RemotePiece> piece = in_flight.take(static_cast<std::uint64_t>(entry.slot)).piece;
+    if (entry.bytes >= 0) sized.settle(*piece, entry.bytes);
+    const auto size = static_cast<std::size_t>(bytes_of(piece->buffer));
+    TDSL_CHECK(size <= bytes.size(), "a pack holds the boxes it names");
+    if (size > 0) std::memcpy(piece->buffer->data(), bytes.data(), size);
+    bytes = bytes.subspan(size);
+    arrive(*piece);
+  }
+  TDSL_CHECK(bytes.empty(), "a pack holds nothing but the boxes it names");
 }
 
 void Engine::State::take_message(const ControlMessage& message) {
   switch (message.tag) {
     case wire::kRequests:
-      for (const Request& request : wire::decode_requests(message.bytes, message.source)) take_request(request);
+      for (const Request& request : wire::decode_requests(message.bytes, message.source)) answers.take(request);
       return;
     case wire::kPack: take_pack(message); return;
     case wire::kSizes:

@@ -107,7 +107,7 @@ void Engine::State::complete_block(TensorInstance& tensor, Index number) {
   block.complete = true;
   --tensor.incomplete;
   for (TaskRun* task : std::exchange(block.waiting_tasks, {})) ready.satisfy(*task);
-  for (const Request& request : std::exchange(block.waiting_requests, {})) answer(tensor, request);
+  for (const Request& request : std::exchange(block.waiting_requests, {})) answers.answer(tensor, request);
   if (tensor.placed.housing.home != plan::Home::kMemory && tensor.away(tensor.placed.distribution.coord(number)))
     disk.write_back(tensor, number);
   tensors.free_if_unheld(tensor, number);
