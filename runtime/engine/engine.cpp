@@ -12,8 +12,6 @@ namespace tdsl::rt {
 
 Engine::State::State(World& w, Store& s, plan::TensorLookup outside, EngineOptions o)
     : Context(w, s, std::move(o)),
-      register_lookup(std::move(outside)),
-      lookup([this](plan::TensorId id) -> const plan::PlacedTensor& { return tensors.at(id).placed; }),
       delays(options.delay_seed == 0 ? 0 : options.delay_seed + static_cast<std::uint64_t>(w.rank())),
       tracer(*this),
       outbox(*this),
@@ -23,6 +21,10 @@ Engine::State::State(World& w, Store& s, plan::TensorLookup outside, EngineOptio
       disk(*this, footprint, profile),
       fetches(*this, footprint, outbox, in_flight, sized, disk, relays),
       answers(*this, outbox, in_flight, sized, disk, relays),
+      admission(*this, footprint, in_flight, sized, disk, relays),
+      operations(*this, ready, std::move(outside)),
+      tasks(*this, footprint, ready, operations, answers, disk),
+      calls(*this, footprint, profile, [this](const TaskRun& task, Index bytes) { check_block(task, bytes); }),
       failure(*this, outbox, ready),
       boundaries(w.rank(), w.size()) {}
 
@@ -93,16 +95,16 @@ void Engine::release(plan::TensorId tensor) {
 }
 
 void Engine::wait_all() {
-  state_->work_until([this] { return state_->unfinished.empty(); });
+  state_->work_until([this] { return state_->operations.oldest() == nullptr; });
 }
 
 Engine::Count Engine::operations() const {
   const Lock lock(state_->mutex);
-  return {state_->submitted, state_->complete_operations()};
+  return {state_->operations.submitted(), state_->operations.complete()};
 }
 
 void Engine::wait_for(plan::Index operations) {
-  state_->work_until([this, operations] { return state_->complete_operations() >= operations; });
+  state_->work_until([this, operations] { return state_->operations.complete() >= operations; });
 }
 
 void Engine::wait(plan::TensorId tensor) {

@@ -19,8 +19,10 @@
 
 #include "runtime/check.h"
 #include "runtime/disk/disk.h"
+#include "runtime/engine/admission.h"
 #include "runtime/engine/answers.h"
 #include "runtime/engine/boundaries.h"
+#include "runtime/engine/call.h"
 #include "runtime/engine/delays.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/failure.h"
@@ -29,11 +31,13 @@
 #include "runtime/engine/in_flight.h"
 #include "runtime/engine/open_steps.h"
 #include "runtime/engine/operation.h"
+#include "runtime/engine/operations.h"
 #include "runtime/engine/outbox.h"
 #include "runtime/engine/ready_queue.h"
 #include "runtime/engine/sized_transfers.h"
 #include "runtime/engine/store/disk_transfers.h"
 #include "runtime/engine/store/tensor_table.h"
+#include "runtime/engine/tasks.h"
 #include "runtime/engine/watch/heartbeat.h"
 #include "runtime/engine/watch/profile.h"
 #include "runtime/engine/watch/tracer.h"
@@ -51,59 +55,17 @@ struct RunStopped {};
 struct Engine::State : Context {
   State(World& w, Store& s, plan::TensorLookup outside, EngineOptions o);
 
-  plan::TensorLookup register_lookup;  ///< the planner's, for tensors being registered
-  plan::TensorLookup lookup;           ///< ours: lives as long as an operation needs the tensor
   Delays delays;
 
-  // admission.cpp: from submitted operations to tasks.
   void submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names,
               Lend lend);
   void admit();
-  void admit_steps();
-  [[nodiscard]] bool fits(const OperationRun& operation) const;
-  [[nodiscard]] bool peers_hold_memory(const OperationRun& next) const;
   void admit_step(OperationRun& operation);
-  Index submitted = 0;  ///< operations
-  [[nodiscard]] Index complete_operations() const {
-    return unfinished.empty() ? submitted : unfinished.front()->number;
-  }
-  void create_task(OperationRun& operation, const plan::Task& task, Index step);
-  [[nodiscard]] Input find_input(TaskRun& task, plan::TensorId tensor, const Box& box);
-  void wait_for_panel(TaskRun& task);
-  void wait_for_effect(TaskRun& task);
-  void finish_operation(OperationRun& operation);
-
-  std::list<std::shared_ptr<OperationRun>> unfinished;  ///< all submitted operations that are not over
-  std::deque<OperationRun*> to_admit;                   ///< those with steps to admit, in order
-  Index unfinished_tasks = 0;
-  OpenSteps open_steps;
-  Index largest_assembly = 0;  ///< what a task of the admitted steps copies together at most
-  std::uint64_t next_order = 0;
 
   // tasks.cpp: a task's life.
   void run_task(Lock& lock, TaskRun& task);
   void complete(TaskRun& task);
-  void release_input(Input& input);
-  void complete_block(TensorInstance& tensor, Index number);
-  struct Call;
-  void prepare(TaskRun& task, Call& call);
-  [[nodiscard]] Operand find_operand(const TaskRun& task, std::size_t k, const Box& box, Call& call);
-  [[nodiscard]] bool must_pack(const TaskRun& task, const Input& input) const;
-  [[nodiscard]] Operand find_blocks(const Input& input, Call& call) const;
-  void begin_outputs(TaskRun& task, Call& call);
-  void begin_sized(TaskRun& task, Call& call);
-  void end_sized(TaskRun& task, Call& call);
-  class Sink;
-  [[nodiscard]] bool replaces_alone(const TaskRun& task, const Block& block) const;
   void check_block(const TaskRun& task, Index bytes) const;
-  void begin_continued(TaskRun& task, Call& call);
-  [[nodiscard]] static Box output_box(const TaskRun& task, std::size_t k);
-  [[nodiscard]] static bool is_last_holder(const OperationRun& operation, const TensorInstance& tensor,
-                                           const Block& block, plan::Index own_uses);
-  [[nodiscard]] const Block* replaced_block(const TaskRun& task) const;
-  [[nodiscard]] bool may_take_over(const TaskRun& task, const Block& block) const;
-  void assemble(const TaskRun& task, Call& call);
-  void show_outputs(const TaskRun& task, const Call& call) const;
 
   ReadyQueue ready;
   Tracer tracer;
@@ -116,6 +78,10 @@ struct Engine::State : Context {
   Relays relays;
   Fetches fetches;
   Answers answers;
+  Admission admission;
+  Operations operations;
+  Tasks tasks;
+  KernelCalls calls;
   Failure failure;
 
   // progress.cpp: MPI.
@@ -146,7 +112,6 @@ struct Engine::State : Context {
   std::atomic<std::size_t> control_backlog{
       0};  ///< control messages that MPI has not taken over, when it was last asked
 
-  void move_front();
   // boundaries.cpp
   void send_boundary(const Boundaries::Message& message);
   void take_boundary(const ControlMessage& message);

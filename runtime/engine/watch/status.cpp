@@ -80,15 +80,15 @@ RankStatus Engine::State::status() {
     status.tasks += site.tasks;
     status.flops += site.flops;
   }
-  status.finished = unfinished.empty() ? submitted : unfinished.front()->number;
+  status.finished = operations.complete();
   status.busy =
       running > 0 || !ready.empty() || in_flight.any_send() || !disk.empty() || outbox.filled() || program_works;
-  if (unfinished.empty()) {
+  if (operations.oldest() == nullptr) {
     status.waiting = program_works ? Waiting::kProgram : Waiting::kRanks;
     status.name = waits_for;
     return status;
   }
-  const OperationRun& operation = *unfinished.front();
+  const OperationRun& operation = *operations.oldest();
   status.line = operation.op().line;
   status.name = operation.op().name;
   const auto tasks = static_cast<double>(operation.tasks.size());
