@@ -69,7 +69,7 @@ void Engine::State::post(World::Access& access, const Posting& posting) {
                         },
                         [&](const PostControl& p) {
                           delays.pause();
-                          const double start = thread_trace != nullptr ? now() : 0;
+                          const double start = thread_trace != nullptr ? context.now() : 0;
                           access.send_control(p.target, p.tag, p.bytes);
                           if (thread_trace != nullptr) tracer.control(p, start);
                         },
@@ -78,10 +78,10 @@ void Engine::State::post(World::Access& access, const Posting& posting) {
 }
 
 bool Engine::State::poll() {
-  bool moved = asks_disk && take_disk();
-  if (world.size() == 1) return moved;
+  bool moved = polls.includes_disk && take_disk();
+  if (context.single()) return moved;
   do {
-    auto access = world.try_access();
+    auto access = context.world.try_access();
     if (!access) return moved;
     moved = poll_once(*access) || moved;
     // A thread that enqueued meanwhile could not get the MPI token.
@@ -91,12 +91,12 @@ bool Engine::State::poll() {
 
 /// Called by a kernel, without the lock.
 void Engine::State::poll_in_kernel() noexcept {
-  const double before = last_poll;
-  const double time = now();
+  const double before = polls.last;
+  const double time = context.now();
   if (time - before < kPollInKernel) return;
   try {
     poll();
-    const Lock lock(mutex);
+    const Lock lock(context.mutex);
     ++profile.silence.polls;
     profile.note_silence(time - before);
   } catch (...) { failure.fail(std::current_exception()); }
@@ -104,7 +104,7 @@ void Engine::State::poll_in_kernel() noexcept {
 
 /// Called by a thread of the disk, without the lock.
 void Engine::State::on_disk_completion(int thread) noexcept {
-  const TraceScope traced(options.trace != nullptr ? &options.trace->of_disk(thread) : nullptr);
+  const TraceScope traced(context.options.trace != nullptr ? &context.options.trace->of_disk(thread) : nullptr);
   try {
     take_disk();
     poll();
@@ -113,8 +113,8 @@ void Engine::State::on_disk_completion(int thread) noexcept {
 
 bool Engine::State::take_disk() {
   std::vector<DiskCompletion> done;
-  const Lock lock(mutex);
-  if (options.disk->test_some(done) == 0) return false;
+  const Lock lock(context.mutex);
+  if (context.options.disk->test_some(done) == 0) return false;
   for (const DiskCompletion& completion : done) {
     const DiskTransfer transfer = disk.take(completion.cookie);
     if (failure.failed()) continue;
@@ -137,19 +137,19 @@ void Engine::State::end_transfer(const DiskTransfer& transfer) {
   switch (transfer.kind) {
     case DiskTransfer::Kind::kWrite: disk.end_write(transfer); break;
     case DiskTransfer::Kind::kLoad:
-      --tensors.block(tensor, transfer.block).transfers;
+      --context.tensors.block(tensor, transfer.block).transfers;
       ready.arrive(*transfer.piece);
       break;
     case DiskTransfer::Kind::kServe: return answers.answer(transfer);  // `sends` counts it since the request
   }
-  tensors.free_if_unheld(tensor, transfer.block);
+  context.tensors.free_if_unheld(tensor, transfer.block);
 }
 
 bool Engine::State::poll_once(World::Access& access) {
   std::vector<Posting> postings;
   {
-    const Lock lock(mutex);
-    last_poll = now();
+    const Lock lock(context.mutex);
+    polls.last = context.now();
     postings = outbox.take();
   }
   for (const Posting& posting : postings) post(access, posting);
@@ -162,10 +162,10 @@ bool Engine::State::poll_once(World::Access& access) {
     messages.push_back(std::move(*message));
   }
   const std::size_t backlog = access.pending_control();
-  const bool drained = control_backlog.exchange(backlog) > backlog;
+  const bool drained = polls.backlog.exchange(backlog) > backlog;
   if (postings.empty() && completions.empty() && messages.empty()) {
     if (drained) {  // an exchange may wait for that
-      const Lock lock(mutex);
+      const Lock lock(context.mutex);
       ready.wake_all();
     }
     return false;
@@ -173,7 +173,7 @@ bool Engine::State::poll_once(World::Access& access) {
   // Taking a message may fail, and what follows it would be lost; how the run ends must not be.
   std::ranges::stable_partition(
       messages, [](const ControlMessage& m) { return m.tag == wire::kAbort || m.tag == wire::kFailure; });
-  const Lock lock(mutex);
+  const Lock lock(context.mutex);
   for (const Posting& posting : postings) {
     const auto* const pack = std::get_if<PostPack>(&posting);
     if (pack == nullptr) continue;
@@ -204,11 +204,11 @@ void Engine::State::take_completion(const Completion& completion) {
   Block& block = flight.tensor->blocks.at(flight.block);
   --block.sends;
   if (block.away && !flight.served) disk.end_send_of_away();
-  tensors.free_if_unheld(*flight.tensor, flight.block);
+  context.tensors.free_if_unheld(*flight.tensor, flight.block);
 }
 
 void Engine::State::arrive(RemotePiece& piece) {
-  if (thread_trace != nullptr && piece.source != me) tracer.received(piece);
+  if (thread_trace != nullptr && piece.source != context.me) tracer.received(piece);
   ready.arrive(piece);
   if (piece.relay == nullptr) return;
   for (const Request& request : std::exchange(piece.relay->waiting, {})) answers.forward(*piece.relay, request);
@@ -234,39 +234,21 @@ void Engine::State::take_message(const ControlMessage& message) {
     case wire::kRequests:
       for (const Request& request : wire::decode_requests(message.bytes, message.source)) answers.take(request);
       return;
-    case wire::kPack: take_pack(message); return;
+    case wire::kPack: return take_pack(message);
     case wire::kSizes:
       for (const wire::Size& size : wire::decode_sizes(message.bytes)) sized.take_size(size);
       return;
     case wire::kGo:
       for (const wire::Go& go : wire::decode_goes(message.bytes)) sized.take_go(go);
       return;
-    case wire::kExchange: take_exchange(message); return;
-    case wire::kBoundary: take_boundary(message); return;
-    case wire::kShare: {
-      wire::Note note = wire::decode_note(message.bytes);
-      shared_texts.emplace(note.number, std::move(note.text));
-      return;
-    }
-    case wire::kPulse:
-      if (heart) heart->hear(message.source, decode_pulse(wire::decode_note(message.bytes).text), now());
-      return;
-    case wire::kAsk: {
-      const wire::Note note = wire::decode_note(message.bytes);
-      if (me == 0) {
-        begin_roll(note.text, false);
-      } else {
-        answer_roll(note.number);
-      }
-      return;
-    }
-    case wire::kStatus: {
-      wire::Note note = wire::decode_note(message.bytes);
-      take_answer(message.source, note.number, std::move(note.text));
-      return;
-    }
+    case wire::kExchange: return exchanges.take_message(message);
+    case wire::kShare: return exchanges.take_shared(message);
+    case wire::kBoundary: return send_boundary(outbox, boundaries.take(decode_boundary(message)));
+    case wire::kPulse: return watching.take_pulse(message);
+    case wire::kAsk: return watching.take_ask(status(), message);
+    case wire::kStatus: return watching.take_status(message);
     case wire::kFailure:
-    case wire::kAbort: failure.take(message); return;
+    case wire::kAbort: return failure.take(message);
     default: TDSL_CHECK(false, "a control message has a known tag");
   }
 }

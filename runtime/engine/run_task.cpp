@@ -28,13 +28,13 @@ void show_outputs(BlockWatch& watch, const TaskRun& task, const Call& call) {
 void Engine::State::run_task(Lock& lock, TaskRun& task) {
   Call call;
   calls.prepare(task, call);
-  task.running_since = now();
-  ++running;
+  task.running_since = context.now();
+  ++workers.running;
   lock.unlock();
   delays.pause();
-  const double start = now();
+  const double start = context.now();
   std::optional<progress::Scope> talks;
-  if (world.size() > 1) talks.emplace([](void* state) { static_cast<State*>(state)->poll_in_kernel(); }, this);
+  if (!context.single()) talks.emplace([](void* state) { static_cast<State*>(state)->poll_in_kernel(); }, this);
   call.assemble();
   for (const Call::Run& run : call.runs) {
     TaskArgs args;
@@ -49,25 +49,25 @@ void Engine::State::run_task(Lock& lock, TaskRun& task) {
     args.sinks = call.sink_list;
     call_kernel(*task.operation, args);
   }
-  if (options.watch != nullptr && task.task.last) show_outputs(*options.watch, task, call);
-  const double end = now();
+  if (context.options.watch != nullptr && task.task.last) show_outputs(*context.options.watch, task, call);
+  const double end = context.now();
   talks.reset();
   call.assemblies.clear();
   lock.lock();
-  --running;
-  profile.note_silence(end - std::max(start, last_poll.load()));
+  --workers.running;
+  profile.note_silence(end - std::max(start, polls.last.load()));
   profile.count(task, start, end, !call.runs.empty());
   if (thread_trace != nullptr) tracer.task(task, start, end);
   calls.end_sized(task, call);
   complete(task);
-  if ((world.size() == 1 && !asks_disk) || (!ready.empty() && end - last_poll < kPollEvery)) return;
+  if ((context.single() && !polls.includes_disk) || (!ready.empty() && end - polls.last < kPollEvery)) return;
   lock.unlock();
   poll();
   lock.lock();
 }
 
 void Engine::State::check_block(const TaskRun& task, Index bytes) const {
-  const Lock lock(mutex);
+  const Lock lock(context.mutex);
   const bool alone = admission.steps().count() == 1 && admission.steps().least() == task.step;
   if (alone && !sized.any_announced()) footprint.stop_for_block(task.operation->op(), bytes);
 }
@@ -85,7 +85,7 @@ void Engine::State::complete(TaskRun& task) {
 void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,
                            const std::vector<plan::TensorId>& last_names, Lend lend) {
   work_until([this] { return operations.have_room(); });
-  const Lock lock(mutex);
+  const Lock lock(context.mutex);
   OperationRun& operation = operations.enter(std::move(op), std::move(kernel), std::move(lend));
   for (TensorInstance* output : operation.outputs) {
     if (output->placed.housing.home == plan::Home::kFile) disk.leave_in_file(*output, operation);
@@ -93,7 +93,7 @@ void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel ker
   profile.add(operation.op());
   answers.expect(operation);
   for (const plan::TensorDesc& output : operation.op().outputs) answers.take_early(output.id);
-  for (const plan::TensorId id : last_names) tensors.drop_name(id);
+  for (const plan::TensorId id : last_names) context.tensors.drop_name(id);
   admit();
 }
 
@@ -106,7 +106,7 @@ void Engine::State::admit() {
   // The front is the site of the least unfinished step, or of the step that waits for room.
   int site = admission.steps().least_site(Front::kNowhere);
   if (site == Front::kNowhere) site = operations.site_to_admit(Front::kNowhere);
-  if (site != profile.front.site()) profile.front.move(now(), site);
+  if (site != profile.front.site()) profile.front.move(context.now(), site);
 }
 
 void Engine::State::admit_step(OperationRun& operation) {

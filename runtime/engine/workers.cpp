@@ -14,12 +14,12 @@ constexpr double kPatience = 1e-3;
 void Engine::State::work() {
   while (true) {
     try {
-      Lock lock(mutex);
-      IdleTime waiting(*this, profile, tracer);
-      while (!stopping) {
+      Lock lock(context.mutex);
+      IdleTime waiting(context, profile, tracer);
+      while (!workers.stopping) {
         TaskRun* const task = failure.failed() ? nullptr : ready.pop();
         if (task != nullptr) {
-          was_idle = false;
+          workers.was_idle = false;
           waiting.end();
           run_task(lock, *task);
         } else {
@@ -34,28 +34,29 @@ void Engine::State::work() {
 
 /// One thread of an idle rank polls, the others sleep. Called with the lock, returns with it.
 void Engine::State::idle(Lock& lock) {
-  if ((world.size() == 1 && !asks_disk) || polling || failure.failed()) {
+  if ((context.single() && !polls.includes_disk) || workers.polling || failure.failed()) {
     ready.sleep(lock);
     return;
   }
-  polling = true;
-  const double start = now();
-  if (!was_idle) idle_since = start;
+  workers.polling = true;
+  const double start = context.now();
+  if (!workers.was_idle) workers.idle_since = start;
   lock.unlock();
   bool moved = false;
   try {
     moved = poll();
   } catch (...) {
     lock.lock();
-    polling = false;
+    workers.polling = false;
     throw;
   }
   if (!moved) {
-    world.rest(options.oversubscribed || start - idle_since > kPatience ? kNap : std::chrono::microseconds{0});
+    context.world.rest(
+        context.options.oversubscribed || start - workers.idle_since > kPatience ? kNap : std::chrono::microseconds{0});
   }
   lock.lock();
-  polling = false;
-  was_idle = !moved && ready.empty();
+  workers.polling = false;
+  workers.was_idle = !moved && ready.empty();
   // If this thread leaves for a task, somebody else must poll.
   if (!ready.empty()) ready.wake_all();
 }
