@@ -7,13 +7,11 @@
 
 namespace tdsl::rt {
 
-using Kind = Boundaries::Message::Kind;
-
 void send_boundary(Outbox& outbox, const Boundaries::Message& message) {
-  if (message.kind == Kind::kNone) return;
+  if (message.kind == Boundaries::Message::Kind::kNone) return;
   std::vector<std::byte> bytes = wire::encode_note(
       {static_cast<Index>(message.kind) * 4 + static_cast<Index>(message.wish), std::to_string(message.number)});
-  if (message.kind == Kind::kWant || message.kind == Kind::kPassed) {
+  if (message.kind == Boundaries::Message::Kind::kWant || message.kind == Boundaries::Message::Kind::kPassed) {
     outbox.tell(0, wire::kBoundary, std::move(bytes));
   } else {
     outbox.tell_others(wire::kBoundary, bytes);
@@ -22,7 +20,8 @@ void send_boundary(Outbox& outbox, const Boundaries::Message& message) {
 
 Boundaries::Message decode_boundary(const ControlMessage& message) {
   const wire::Note note = wire::decode_note(message.bytes);
-  return {static_cast<Kind>(note.number / 4), static_cast<Wish>(note.number % 4), std::stoll(note.text)};
+  return {static_cast<Boundaries::Message::Kind>(note.number / 4), static_cast<Wish>(note.number % 4),
+          std::stoll(note.text)};
 }
 
 Wish Engine::at_boundary(Wish mine) {

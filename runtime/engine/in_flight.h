@@ -121,6 +121,12 @@ class InFlight {
     return *message;
   }
   [[nodiscard]] Message take(std::uint64_t cookie) { return messages_.take(cookie); }
+  /// Ends the receive of a piece that arrives in a pack.
+  [[nodiscard]] std::shared_ptr<RemotePiece> take_piece(Index slot) {
+    Message message = take(static_cast<std::uint64_t>(slot));
+    TDSL_CHECK(message.piece != nullptr, "a box that arrives in a pack was requested");
+    return std::move(message.piece);
+  }
   [[nodiscard]] bool empty() const { return messages_.empty(); }
   [[nodiscard]] bool any_send() const {
     return messages_.find_if([](const Message& message) { return message.piece == nullptr; }) != nullptr;

@@ -12,7 +12,7 @@ namespace tdsl::rt {
 namespace {
 
 constexpr int kMessagesPerPoll = 64;
-/// Inside kernels polls are so far apart, in seconds.
+/// Seconds between polls in kernels.
 constexpr double kPollInKernel = 1e-3;
 
 template <class... F>
@@ -164,13 +164,13 @@ bool Engine::State::poll_once(World::Access& access) {
   const std::size_t backlog = access.pending_control();
   const bool drained = polls.backlog.exchange(backlog) > backlog;
   if (postings.empty() && completions.empty() && messages.empty()) {
-    if (drained) {  // an exchange may wait for that
+    if (drained) {  // an exchange may wait for it
       const Lock lock(context.mutex);
       ready.wake_all();
     }
     return false;
   }
-  // Taking a message may fail, and what follows it would be lost; how the run ends must not be.
+  // A message that fails drops the messages after it, which must not include failures and verdicts.
   std::ranges::stable_partition(
       messages, [](const ControlMessage& m) { return m.tag == wire::kAbort || m.tag == wire::kFailure; });
   const Lock lock(context.mutex);
@@ -179,7 +179,7 @@ bool Engine::State::poll_once(World::Access& access) {
     if (pack == nullptr) continue;
     for (const PostPack::Entry& entry : pack->entries) take_completion({entry.cookie, false});
   }
-  postings.clear();  // under the lock: it may hold the last reference to a piece
+  postings.clear();  // under the lock: they may hold the last reference to a piece
   for (const Completion& completion : completions) take_completion(completion);
   for (const ControlMessage& message : messages) take_message(message);
   admit();
@@ -217,8 +217,7 @@ void Engine::State::arrive(RemotePiece& piece) {
 void Engine::State::take_pack(const ControlMessage& message) {
   std::span<const std::byte> bytes = message.bytes;
   for (const wire::PackEntry& entry : wire::decode_pack_head(bytes)) {
-    static_cast<void>(in_flight.receive(entry.slot));
-    const std::shared_ptr<RemotePiece> piece = in_flight.take(static_cast<std::uint64_t>(entry.slot)).piece;
+    const std::shared_ptr<RemotePiece> piece = in_flight.take_piece(entry.slot);
     if (entry.bytes >= 0) sized.settle(*piece, entry.bytes);
     const auto size = static_cast<std::size_t>(bytes_of(piece->buffer));
     TDSL_CHECK(size <= bytes.size(), "a pack holds the boxes it names");

@@ -10,8 +10,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Seconds between polls of a rank that has tasks to run: shorter tasks share a poll, and what they complete shares
-/// messages.
+/// Seconds between polls of a rank with ready tasks: shorter tasks share a poll, and their answers share messages.
 constexpr double kPollEvery = 10e-6;
 
 void show_outputs(BlockWatch& watch, const TaskRun& task, const Call& call) {

@@ -6,7 +6,7 @@ namespace tdsl::rt {
 
 namespace {
 constexpr std::chrono::microseconds kNap{50};
-/// Seconds of empty polls after which the rank naps in between: what others need of the core is no use to it.
+/// Seconds of empty polls after which the rank naps between polls and leaves the core to others.
 constexpr double kPatience = 1e-3;
 }  // namespace
 
@@ -57,7 +57,7 @@ void Engine::State::idle(Lock& lock) {
   lock.lock();
   workers.polling = false;
   workers.was_idle = !moved && ready.empty();
-  // If this thread leaves for a task, somebody else must poll.
+  // If this thread leaves for a task, another must poll.
   if (!ready.empty()) ready.wake_all();
 }
 

@@ -122,7 +122,7 @@ Vigil::~Vigil() {
     const std::lock_guard lock(s.mutex);
     s.over = true;
   }
-  s.ready.wake_all();
+  s.wake.notify_all();
   s.thread.join();
   const World::Access access = s.world.access();
   while_waiting = {};
