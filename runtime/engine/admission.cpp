@@ -1,391 +1,63 @@
-#include <algorithm>
-#include <string>
-#include <utility>
+#include "runtime/engine/admission.h"
 
-#include "runtime/engine/engine_state.h"
-#include "runtime/engine/wire.h"
-#include "runtime/plan/cost/last_uses.h"
+#include <algorithm>
 
 namespace tdsl::rt {
 
 namespace {
 
-/// Bounds on what is kept of operations under way.
+/// Tasks of open steps.
 constexpr Index kMaxTasks = 2048;
-constexpr std::size_t kMaxToAdmit = 64;
-/// An operation of one task weighs 4 KiB with its plan, and the holes that finished ones leave double it.
-constexpr std::size_t kMaxUnfinished = 128;
-
-/// Without --window, receive buffers may take a sixth of what the rank's own blocks take, and at least this much (or
-/// the operation's own bound).
-constexpr Index kLeastWindow = Index{64} << 20;
 
 }  // namespace
 
-void Engine::State::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,
-                           const std::vector<plan::TensorId>& last_names, Lend lend) {
-  work_until([this] { return to_admit.size() < kMaxToAdmit && unfinished.size() < kMaxUnfinished; });
-  const Lock lock(mutex);
-  auto operation = std::make_shared<OperationRun>(std::move(op), std::move(kernel), lookup, me);
-  operation->number = submitted++;
-  operation->lend = std::move(lend);
-  const plan::Op& description = operation->op();
-  std::vector<plan::TensorId> read;
-  for (const plan::Access& access : description.reads) read.push_back(access.tensor);
-  if (description.base >= 0) read.push_back(description.base);
-  std::sort(read.begin(), read.end());
-  read.erase(std::unique(read.begin(), read.end()), read.end());
-  for (const plan::TensorId id : read) {
-    operation->operands.push_back(&tensors.at(id));
-    ++operation->operands.back()->readers;
-  }
-  for (const plan::Access& access : description.reads) {
-    const bool pointwise = access.tensor == description.base && operation->space.panels() == 1 &&
-                           plan::reads_where_it_writes(description, access);
-    operation->pointwise_base.push_back(pointwise);
-    operation->base_read_in_place = operation->base_read_in_place && (access.tensor != description.base || pointwise);
-  }
-  for (const plan::TensorDesc& output : description.outputs) {
-    operation->outputs.push_back(&tensors.add(register_lookup(output.id)));
-    operation->outputs.back()->site = description.site;
-    TDSL_CHECK(options.disk != nullptr || operation->outputs.back()->placed.housing.home == plan::Home::kMemory,
-               "there is a disk for what is at home there");
-    if (operation->outputs.back()->placed.housing.home == plan::Home::kFile)
-      leave_in_file(*operation->outputs.back(), *operation);
-    operation->sized_output = operation->sized_output || output.sized();
-  }
-  // Sized blocks are replaced, not written over.
-  operation->base_read_in_place = operation->base_read_in_place && !operation->sized_output;
-  // A rank without tasks may send for the operation all the same.
-  SiteStatistics& site = sites[description.site];
-  site.site = description.site;
-  site.line = description.line;
-  site.kind = name_of(description.op_class);
-  if (site.name.empty()) site.name = description.name;
-  expect_requests(*operation);
-  unfinished.push_back(operation);
-  operation->self = std::prev(unfinished.end());
-  to_admit.push_back(operation.get());
-  for (const plan::TensorDesc& output : description.outputs) {
-    const auto early = early_requests.find(output.id);
-    if (early == early_requests.end()) continue;
-    const std::vector<Request> requests = std::move(early->second);
-    early_requests.erase(early);
-    for (const Request& request : requests) take_request(request);
-  }
-  for (const plan::TensorId id : last_names) tensors.drop_name(id);
-  admit();
-}
-
-/// What peers will ask of our blocks for this operation.
-void Engine::State::expect_requests(OperationRun& operation) {
-  if (world.size() == 1) return;
-  const Index ranks_per_node = operation.planned->plan.ranks_per_node;
-  for (TensorInstance* tensor : operation.operands) {
-    const plan::Distribution& distribution = tensor->placed.distribution;
-    if (distribution.kind() == plan::Distribution::Kind::kReplicated) continue;
-    distribution.for_each_owned(me, [&](const plan::Coord& tile) {
-      Index expected = 0;
-      if (world.size() > plan::least_tree(ranks_per_node)) {
-        operation.space.for_each_wanted(tensor->id(), tile, me,
-                                        [&](const plan::Piece&, const std::vector<Index>& ranks) {
-                                          expected += plan::children_of_owner(ranks, me, ranks_per_node);
-                                        });
-      } else {
-        operation.space.for_each_request(tensor->id(), tile, me,
-                                         [&](Index, const plan::Piece&, Index times) { expected += times; });
-      }
-      if (expected > 0) tensors.block(*tensor, distribution.linear(tile)).requests += expected;
-    });
-  }
-}
-
-void Engine::State::admit() {
-  grant();
-  admit_steps();
-  move_front();
-}
-
-void Engine::State::admit_steps() {
-  while (!to_admit.empty()) {
-    OperationRun& operation = *to_admit.front();
-    if (!operation.step_listed) operation.step_listed = operation.cursor.next(operation.step);
-    if (!operation.step_listed) {
-      to_admit.pop_front();
-      operation.admitted = true;
-      for (TensorInstance* tensor : operation.operands) tensors.drop_reader(*tensor);
-      operation.operands.clear();
-      if (operation.over()) finish_operation(operation);
-      continue;
-    }
-    if (!fits(operation)) return;
-    admit_step(operation);
-    operation.step_listed = false;
-  }
-}
-
-bool Engine::State::fits(const OperationRun& operation) const {
+bool Admission::fits(const OperationRun& operation) const {
   const plan::Step& step = operation.step;
-  const bool least = unfinished_tasks == 0;
-  const Index copies = options.threads * std::max(least ? 0 : largest_assembly, step.assembled_bytes);
-  if (options.memory_bytes > 0) {
-    const Index more = counted_bytes(step.fetch_bytes) + counted_bytes(step.output_bytes) + copies;
-    if (!memory_has(more)) {
-      if (!least || peers_hold_memory(operation) || disk_holds_memory()) return false;
-      require_room(operation, more);
+  const bool least = steps_.tasks() == 0;
+  const Index copies = context_.options.threads * std::max(least ? 0 : largest_assembly_, step.assembled_bytes);
+  if (context_.options.memory_bytes > 0) {
+    const Index more = footprint_.counted(step.fetch_bytes) + footprint_.counted(step.output_bytes) + copies;
+    if (!footprint_.memory_has(more)) {
+      if (!least || peers_hold_memory(operation) || disk_.hold_memory()) return false;
+      footprint_.require_room(operation.op(), more);
     }
   }
-  // The least unfinished step is always admitted, else nothing would move; Note [Trees] says why it may wait for
-  // relays.
-  if (least && (options.window_bytes == 0 || relayed_pieces == 0)) return true;
-  if (unfinished_tasks + static_cast<Index>(step.tasks.size()) > kMaxTasks && !least) return false;
+  // The least unfinished step is always admitted, or the rank would stop; it may wait for relays (Note [Trees]).
+  if (least && (context_.options.window_bytes == 0 || relays_.holding() == 0)) return true;
+  if (steps_.tasks() + static_cast<Index>(step.tasks.size()) > kMaxTasks && !least) return false;
   plan::Estimate loads;
   Index remote = static_cast<Index>(step.fetch.size());
   for (const plan::Fetch& fetch : step.fetch) {
-    if (fetch.owner != me) continue;
+    if (fetch.owner != context_.me) continue;
     loads += fetch.bytes;
     --remote;
   }
-  if (!slots.certainly_available(remote + ungranted)) return false;
+  if (!in_flight_.slots.certainly_available(remote + sized_.ungranted())) return false;
   const Index loaded = loads.expected_bytes();
-  return window_has(step.fetch_bytes.expected_bytes() - loaded, loaded, step.output_bytes.expected_bytes() + copies,
-                    operation.op().run_ahead);
-}
-
-bool Engine::State::memory_has(Index more) const {
-  return store.live_bytes() + std::max<Index>(options.serve_reserve - serving_bytes, 0) + promised_bytes +
-             reserved_bytes + more <=
-         options.memory_bytes;
-}
-
-/// Ends the run where the system would: the operation runs alone, and what it needs is more than there is.
-void Engine::State::require_room(const OperationRun& operation, Index more) const {
-  const Index held = store.live_bytes() + promised_bytes + reserved_bytes;
-  if (options.most_bytes == 0 || held + more <= options.most_bytes) return;
-  throw RunError(options.place ? options.place(operation.op().line) : SourceLine{},
-                 "`" + operation.op().name + "` needs " + std::to_string(more) + " bytes beside the " +
-                     std::to_string(held) + " that this rank holds: more than " + memory_text());
-}
-
-/// Whether so much more may be received and held otherwise.
-bool Engine::State::window_has(Index fetched, Index loaded, Index others, Index own_bound) const {
-  if (options.window_bytes > 0)
-    return fetched_bytes + loaded_bytes + output_bytes + fetched + loaded + others <= options.window_bytes;
-  // What is read ahead may fill --memory: it was asked for because memory is short, and there is nothing else to keep
-  // there.
-  if (options.memory_bytes == 0 && loaded > 0 && loaded_bytes + loaded > kLeastWindow) return false;
-  // Beside blocks of its own a rank holds a sixth of them in received boxes.
-  const Index share = std::max<Index>(store.live_bytes() - fetched_bytes - loaded_bytes, 0) / 6;
-  return fetched == 0 || fetched_bytes + fetched <= std::max(own_bound > 0 ? own_bound : kLeastWindow, share);
+  return footprint_.window_has(step.fetch_bytes.expected_bytes() - loaded, loaded,
+                               step.output_bytes.expected_bytes() + copies, operation.op().run_ahead);
 }
 
 // Note [Memory]
-// The plan sees to it that operations that run one after the other fit --memory. What a rank holds beyond that belongs
-// to steps it has admitted ahead, or to peers that are behind and have not fetched yet. So the least unfinished step,
-// which nothing of this rank precedes, may wait for memory only while such peers hold some: their steps are older than
-// this one and do not wait for it.
-bool Engine::State::peers_hold_memory(const OperationRun& next) const {
-  if (relayed_pieces > 0) return true;
+// The plan ensures that operations that run one after the other fit --memory. What a rank holds beyond that belongs to
+// steps that it has admitted ahead, or to peers that are behind and have yet to fetch. So the least unfinished step may
+// wait for memory only while such peers hold some: their steps are older and do not wait for it.
+bool Admission::peers_hold_memory(const OperationRun& next) const {
+  if (relays_.holding() > 0) return true;
   const auto awaited = [](const TensorInstance& tensor) {
     return std::any_of(tensor.blocks.begin(), tensor.blocks.end(),
                        [](const auto& entry) { return entry.second.requests > 0 || entry.second.sends > 0; });
   };
-  return tensors.any_of([&](const TensorInstance& tensor) {
+  return context_.tensors.any_of([&](const TensorInstance& tensor) {
     const bool overwritten = tensor.id() == next.op().base && next.base_read_in_place && tensor.readers == 1;
     return !tensor.named && (tensor.readers == 0 || overwritten) && awaited(tensor);
   });
 }
 
-void Engine::State::admit_step(OperationRun& operation) {
-  plan::Step& step = operation.step;
-  largest_assembly = std::max(unfinished_tasks == 0 ? 0 : largest_assembly, step.assembled_bytes);
-  const Index number = open_steps.begin(static_cast<Index>(step.tasks.size()), operation.op().site);
-  fetch_pieces(operation, number);
-  for (const plan::Task& task : step.tasks) create_task(operation, task, number);
-  if (step.ends_super_block) {
-    operation.pieces.clear();
-    return;
-  }
-  for (const plan::Fetch& fetch : step.fetch) {
-    if (!fetch.keep) operation.pieces.erase(fetch.piece);
-  }
-}
-
-// Note [Trees]
-// A piece that many ranks (or several of another node) fetch in the same step (operation, super-block, panel) is asked
-// for not of its owner but of the parent in its tree, which fetches it in that same step and keeps it until its
-// children have it. The least step may have to wait for such copies under --window and --memory; README.md says why
-// they are always asked for ("Why trees do not deadlock").
-plan::TreePlace Engine::State::place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const {
-  const Index ranks_per_node = operation.planned->plan.ranks_per_node;
-  if (world.size() <= plan::least_tree(ranks_per_node)) return {fetch.owner, {}};
+Index Admission::begin(const OperationRun& operation) {
   const plan::Step& step = operation.step;
-  const std::vector<Index> wanting =
-      operation.space.ranks_wanting(fetch.piece, fetch.owner, step.super_block, step.panel);
-  return plan::place_in_tree(wanting, fetch.owner, me, ranks_per_node);
-}
-
-/// Receives first, then one batch of requests per owner or relay.
-void Engine::State::fetch_pieces(OperationRun& operation, Index step) {
-  std::map<int, std::vector<Request>> batches;
-  const int site = operation.op().site;
-  for (const plan::Fetch& fetch : operation.step.fetch) {
-    TensorInstance& tensor = tensors.at(fetch.piece.tensor);
-    const Index element_bytes = tensor.element_bytes();
-    if (fetch.owner == me) {
-      auto piece = std::make_shared<RemotePiece>(loaded_bytes, store.allocate(fetch.piece.box.volume() * element_bytes),
-                                                 fetch.piece.box);
-      piece->step = step;
-      piece->site = site;
-      piece->source = me;
-      load_piece(tensor, piece, fetch.piece.block);
-      operation.pieces.emplace(fetch.piece, std::move(piece));
-      continue;
-    }
-    const plan::TreePlace place = place_in_tree(operation, fetch);
-    const int source = static_cast<int>(place.parent);
-    auto piece = tensor.sized()
-                     ? std::make_shared<RemotePiece>(fetched_bytes, fetch.bytes.expected_bytes(), fetch.piece.box)
-                     : std::make_shared<RemotePiece>(
-                           fetched_bytes, store.allocate(fetch.piece.box.volume() * element_bytes), fetch.piece.box);
-    piece->step = step;
-    piece->site = site;
-    note_request(*piece, operation, source);
-    Index slot = -1;
-    if (tensor.sized()) {
-      slot = expect_sized(piece, source, fetch.bytes);
-    } else if (piece->buffer->bytes() < options.small_box) {
-      slot = static_cast<Index>(enter({piece, source, -1, nullptr, 0, nullptr}));
-    } else {
-      TDSL_CHECK(slots.available(source) > 0, "a step has more pieces of one rank than there are message tags");
-      const int tag = slots.take(source);
-      slot = tag;
-      const std::uint64_t cookie = enter({piece, source, tag, nullptr, 0, nullptr});
-      enqueue(PostReceive{source, tag, site, element_bytes, piece, cookie});
-    }
-    Request request{fetch.piece.tensor, fetch.piece.block, fetch.piece.box, me};
-    request.slot = slot;
-    request.site = site;
-    request.number = piece->request;
-    const RelayKey key{operation.number, operation.step.super_block, fetch.piece};
-    if (place.parent != fetch.owner) {
-      request.operation = key.operation;
-      request.super_block = key.super_block;
-    }
-    batches[source].push_back(request);
-    if (!place.children.empty()) {
-      Relay& relay = relays[key];
-      relay.key = key;
-      relay.piece = piece;
-      relay.element_bytes = element_bytes;
-      relay.sized = tensor.sized();
-      relay.unserved = static_cast<Index>(place.children.size());
-      piece->relay = &relay;
-      ++relayed_pieces;
-    }
-    operation.pieces.emplace(fetch.piece, std::move(piece));
-  }
-  for (const auto& [source, requests] : batches)
-    enqueue(PostControl{source, wire::kRequests, wire::encode_requests(requests)});
-}
-
-void Engine::State::create_task(OperationRun& operation, const plan::Task& task, Index step) {
-  TaskRun& run = operation.tasks.emplace_back();
-  run.self = std::prev(operation.tasks.end());
-  run.operation = &operation;
-  run.task = task;
-  run.out_box = operation.space.out_box(task.tile);
-  run.out_number = operation.space.plan().space.linear(task.tile);
-  run.step = step;
-  run.panel = operation.step.panel;
-  run.order = next_order++;
-  ++operation.tasks_begun;
-  ++unfinished_tasks;
-  if (task.first) {
-    const plan::Estimate bytes = operation.space.output_bytes(task.tile);
-    promised_bytes += counted_bytes(bytes);
-    output_bytes += bytes.expected_bytes();
-  }
-  const plan::Op& op = operation.op();
-  run.labels = operation.space.label_intervals(task.tile, task.panel);
-  if (!task.hit) run.labels.assign(run.labels.size(), Interval{0, 0});
-  const bool computes = task.hit && operation.space.points(run.labels) > 0;
-  for (const plan::Access& access : op.reads) {
-    Box box = operation.space.access_box(access, run.labels);
-    if (!computes) {
-      for (int d = 0; d < box.rank; ++d) box[d] = {0, 0};
-      run.inputs.push_back({nullptr, 0, false, box, {}});
-      continue;
-    }
-    run.inputs.push_back(find_input(run, access.tensor, box));
-  }
-  if (op.base >= 0 && task.first) {
-    run.base = find_input(run, op.base, run.out_box);
-    for (const InputPart& part : run.base.parts)
-      TDSL_CHECK(part.local != nullptr || part.remote->source == me, "the base of a block lies on its owner");
-  }
-  wait_for_panel(run);
-  if (op.ordered) wait_for_effect(run);
-  if (run.missing == 0) make_ready(run);
-}
-
-Input Engine::State::find_input(TaskRun& task, plan::TensorId id, const Box& box) {
-  OperationRun& operation = *task.operation;
-  TensorInstance& tensor = tensors.at(id);
-  Input input{&tensor, tensor.element_bytes(), tensor.sized(), box, {}};
-  const plan::Distribution& distribution = tensor.placed.distribution;
-  operation.space.for_each_piece(id, box, [&](const plan::Coord& coord, const plan::Piece& piece) {
-    InputPart part{piece.box, piece.block, nullptr, nullptr};
-    if (distribution.owns(me, coord) && !tensor.away(coord)) {
-      Block& block = tensors.block(tensor, piece.block);
-      ++block.uses;
-      part.local = &block;
-      if (!block.complete) {
-        block.waiting_tasks.push_back(&task);
-        ++task.missing;
-      }
-    } else {
-      const auto found = operation.pieces.find(piece);
-      TDSL_CHECK(found != operation.pieces.end(), "a remote box that a task reads was fetched");
-      part.remote = found->second;
-      if (!part.remote->arrived) {
-        part.remote->waiting.push_back(&task);
-        ++task.missing;
-      }
-    }
-    input.parts.push_back(std::move(part));
-  });
-  return input;
-}
-
-/// Panels of one output tile run in order.
-void Engine::State::wait_for_panel(TaskRun& task) {
-  auto& last_panel = task.operation->last_panel;
-  if (!task.task.first) {
-    const auto previous = last_panel.find(task.out_number);
-    if (previous != last_panel.end()) {
-      previous->second->next_panel = &task;
-      ++task.missing;
-    }
-  }
-  if (!task.task.last) last_panel[task.out_number] = &task;
-}
-
-/// Effects happen in program order.
-void Engine::State::wait_for_effect(TaskRun& task) {
-  OperationRun* const operation = task.operation;
-  for (auto older = operation->self; older != unfinished.begin();) {
-    --older;
-    if (!(*older)->op().ordered) continue;
-    (*older)->waiting_effects.push_back(&task);
-    ++task.missing;
-    return;
-  }
-}
-
-void Engine::State::finish_operation(OperationRun& operation) {
-  for (TaskRun* task : operation.waiting_effects) satisfy(*task);
-  unfinished.erase(operation.self);
+  largest_assembly_ = std::max(steps_.tasks() == 0 ? 0 : largest_assembly_, step.assembled_bytes);
+  return steps_.begin(static_cast<Index>(step.tasks.size()), operation.op().site);
 }
 
 }  // namespace tdsl::rt

@@ -1,26 +1,32 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "runtime/engine/engine_state.h"
+#include "runtime/engine/footprint.h"
+#include "runtime/engine/watch/profile.h"
 
 namespace tdsl::rt {
 
-/// What a task's kernel makes of a sized output.
-class Engine::State::Sink final : public BlockSink {
+/// Under --memory: throws RunError if the task, which runs alone, cannot have a block of `bytes`. Without the lock.
+using CheckBlock = std::function<void(const TaskRun& task, Index bytes)>;
+
+/// A sized output of a task, made by its kernel.
+class SizedSink final : public BlockSink {
  public:
   /// `old`: the block so far; `alone`: nothing else needs it.
-  Sink(const State& state, const TaskRun& task, BufferRef old, bool alone)
-      : state_(state), task_(task), old_(std::move(old)), alone_(alone) {}
+  SizedSink(const Context& context, const CheckBlock& check, const TaskRun& task, BufferRef old, bool alone)
+      : context_(context), check_(check), task_(task), old_(std::move(old)), alone_(alone) {}
 
   [[nodiscard]] BlockPart before() const override;
   [[nodiscard]] std::byte* begin(Index bytes) override;
   void holds(Index elements) override { elements_ = elements; }
   void keep() override;
   [[nodiscard]] std::byte* change() override;
-  /// What the kernel has made; null: absent.
+  /// The block; null: absent.
   [[nodiscard]] BlockPart made() const {
     return made_ == nullptr ? BlockPart{} : BlockPart{task_.out_box, made_->data(), made_->bytes()};
   }
@@ -29,7 +35,8 @@ class Engine::State::Sink final : public BlockSink {
 
  private:
   [[nodiscard]] BufferRef allocate(Index bytes) const;
-  const State& state_;
+  const Context& context_;
+  const CheckBlock& check_;
   const TaskRun& task_;
   BufferRef old_, made_;
   Index elements_ = 0;
@@ -37,29 +44,62 @@ class Engine::State::Sink final : public BlockSink {
   bool begun_ = false;
 };
 
-/// A task about to run: what its kernel is called with, and what must be copied before.
-struct Engine::State::Call {
-  /// A box put together from parts of several blocks.
+/// A task about to run: the arguments of its kernel, and the copies to make before.
+struct Call {
+  /// A box assembled from parts of several blocks.
   struct Assembly {
     Operand whole;
     Index element_bytes = 0;
-    std::vector<Operand> parts;
-    BufferRef buffer;  ///< of the whole, if it is ours alone
+    std::vector<Operand> parts{};
+    BufferRef buffer{};  ///< of the whole, if it belongs to the task
   };
   /// One call of the kernel.
   struct Run {
     std::vector<Interval> labels;
     std::vector<Operand> inputs;
   };
+  /// Copies all assemblies. Without the lock.
+  void assemble() const;
+
   std::vector<Run> runs;  ///< empty: the operation writes nothing here
   std::vector<Operand> outputs;
   std::vector<Assembly> assemblies;
-  std::deque<std::vector<BlockPart>> blocks;  ///< of sized operands
-  std::vector<std::unique_ptr<Sink>> sinks;   ///< parallel to the outputs, if any is sized: null of those that are not
+  std::deque<std::vector<BlockPart>> blocks;      ///< of sized operands
+  std::vector<std::unique_ptr<SizedSink>> sinks;  ///< parallel to the outputs if any is sized; null: dense
   std::vector<BlockSink*> sink_list;
-  const Block* taken =
-      nullptr;  ///< the base's block whose buffer becomes the output's: other reads of it are copied first
+  const Block* taken = nullptr;  ///< the base's block whose buffer the output takes over; other reads of it are copied
   bool fresh = false;
 };
+
+/// Prepares the calls of tasks' kernels and completes their sized outputs. Under the lock.
+class KernelCalls {
+ public:
+  KernelCalls(Context& context, Footprint& footprint, Profile& profile, CheckBlock check)
+      : context_(context), footprint_(footprint), profile_(profile), check_(std::move(check)) {}
+
+  /// Finds the operands' memory and begins the output blocks.
+  void prepare(TaskRun& task, Call& call);
+  /// The kernel has returned: its sized outputs become the blocks.
+  void end_sized(const TaskRun& task, const Call& call);
+
+ private:
+  [[nodiscard]] Operand find_operand(const TaskRun& task, std::size_t k, const Box& box, Call& call);
+  void begin_outputs(TaskRun& task, Call& call);
+  void begin_updated(TaskRun& task, Call& call);
+  void begin_continued(TaskRun& task, Call& call);
+  void begin_sized(TaskRun& task, Call& call);
+
+  Context& context_;
+  Footprint& footprint_;
+  Profile& profile_;
+  CheckBlock check_;
+};
+
+/// What the task computes of output `k`: its tile, or all of a loop's result.
+[[nodiscard]] Box output_box(const TaskRun& task, std::size_t k);
+
+/// True if nothing but `own_uses` of one task of the operation needs the block.
+[[nodiscard]] bool is_last_holder(const OperationRun& operation, const TensorInstance& tensor, const Block& block,
+                                  Index own_uses);
 
 }  // namespace tdsl::rt

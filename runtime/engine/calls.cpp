@@ -6,8 +6,6 @@
 
 #include "runtime/kernels/copy.h"
 
-// From an admitted task to the calls of its kernel: where operands lie, what must be copied together before.
-//
 // Note [Interiors]
 // A stencil's operand reaches a little into neighbouring blocks. Copying all of it together would move every element
 // twice more than the kernel does. So the labels' box is cut in an interior, whose operands lie in one block each and
@@ -119,168 +117,25 @@ Box written_box(const TaskRun& task) {
   return box;
 }
 
-}  // namespace
-
-/// Under the lock: finds the operands' memory and begins the output blocks.
-void Engine::State::prepare(TaskRun& task, Call& call) {
-  const Block* const replaced = task.operation->sized_output ? nullptr : replaced_block(task);
-  if (replaced != nullptr && task.task.hit && may_take_over(task, *replaced)) call.taken = replaced;
-  if (task.task.hit || task.operation->op().base < 0 || !task.task.first) {
-    const bool cut = task.operation->op().divisible && !task.operation->sized_output && task.task.hit &&
-                     call.taken == nullptr && !task.operation->planned->plan.packs();
-    const Labels inner = cut ? interior(task) : task.labels;
-    for (Labels& labels :
-         inner == task.labels ? std::vector<Labels>{task.labels} : interior_and_strips(task.labels, inner)) {
-      call.runs.push_back({std::move(labels), {}});
-    }
-  }
-  for (Call::Run& run : call.runs) {
-    for (std::size_t k = 0; k < task.inputs.size(); ++k) {
-      const Box& whole = task.inputs[k].box;
-      // The tensor itself may be gone by now: only its blocks and boxes are held.
-      const Box box =
-          call.runs.size() == 1 ? whole : plan::touched_box(task.operation->op().reads[k], run.labels, whole);
-      run.inputs.push_back(find_operand(task, k, box, call));
-    }
-  }
-  if (task.task.first) begin_outputs(task, call);
-  if (task.operation->sized_output) begin_sized(task, call);
-  for (std::size_t k = 0; k < task.operation->outputs.size(); ++k) {
-    const Box box = output_box(task, k);
-    const bool sized = task.operation->op().outputs[k].sized();
-    call.outputs.push_back(row_major(
-        box.empty() || sized ? nullptr : tensors.block(*task.operation->outputs[k], task.out_number).buffer->data(),
-        box));
-  }
-}
-
-/// What the task computes of output `k`: its tile, or all of a loop's result. A result without elements has no blocks,
-/// and once nobody reads it the tensor is gone before the loop has run; the operation knows its shape.
-Box Engine::State::output_box(const TaskRun& task, std::size_t k) {
-  const plan::Op& op = task.operation->op();
-  if (op.op_class != plan::OpClass::kLoop) return task.out_box;
-  const std::vector<Index>& shape = op.outputs[k].shape;
-  Box box;
-  box.rank = static_cast<int>(shape.size());
-  for (int d = 0; d < box.rank; ++d) box[d] = {0, shape[static_cast<std::size_t>(d)]};
-  return box;
-}
-
-/// The box of an operand where it lies, or where it will be copied together.
-Operand Engine::State::find_operand(const TaskRun& task, std::size_t k, const Box& box, Call& call) {
-  const Input& input = task.inputs[k];
-  if (input.parts.empty() || box.empty() || task.operation->op().is_continued(k)) return row_major(nullptr, box);
-  if (input.sized) {
-    Operand blocks = find_blocks(input, call);
-    blocks.box = box;
-    return blocks;
-  }
-  const bool packed = must_pack(task, input);
-  if (packed) packed_bytes += box.volume() * input.element_bytes;
-  const bool overwritten = call.taken != nullptr && !task.operation->pointwise_base[k];
-  for (const InputPart& part : input.parts) {
-    if (plan::contains(part.box, box) && !packed && !(overwritten && part.local == call.taken)) {
-      return part_of(operand_of(input, part), box, input.element_bytes);
-    }
-  }
-  Call::Assembly assembly;
-  assembly.element_bytes = input.element_bytes;
-  assembly.buffer = store.allocate(box.volume() * input.element_bytes);
-  assembly.whole = row_major(assembly.buffer->data(), box);
-  for (const InputPart& part : input.parts) {
-    const Box piece = intersect(part.box, box);
-    if (!piece.empty()) assembly.parts.push_back(part_of(operand_of(input, part), piece, input.element_bytes));
-  }
-  call.assemblies.push_back(std::move(assembly));
-  return call.assemblies.back().whole;
-}
-
-/// Strides and alignment may decide how a kernel sums. A part of a block has the block's; received, it has its own.
-bool Engine::State::must_pack(const TaskRun& task, const Input& input) const {
+/// Strides and alignment may decide the order of a kernel's sums. A part of a local block has the block's strides, a
+/// received part its own.
+bool must_pack(const TaskRun& task, const Input& input) {
   if (!task.operation->planned->plan.packs() || input.parts.size() != 1) return false;
   const InputPart& part = input.parts[0];
   return part.local != nullptr && input.tensor->box_of(part.number) != input.box;
 }
 
-/// The first panel's task gives its output blocks a buffer: new, the base's own when nothing else needs it, or shared
-/// with the base where the operation writes nothing.
-void Engine::State::begin_outputs(TaskRun& task, Call& call) {
-  const OperationRun& operation = *task.operation;
-  call.fresh = operation.op().base < 0;
-  if (!operation.sized_output) promised_bytes -= counted_bytes(operation.space.output_bytes(task.task.tile));
-  if (!operation.op().continues.empty()) return begin_continued(task, call);
-  for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
-    TensorInstance& output = *operation.outputs[k];
-    if (output.sized()) continue;
-    Block& block = tensors.block(output, task.out_number);
-    const Index bytes = task.out_box.volume() * output.element_bytes();
-    if (call.fresh) {
-      if (operation.lend) block.buffer = operation.lend(task.out_box);
-      if (block.buffer == nullptr) block.buffer = store.allocate(bytes);
-      continue;
-    }
-    TDSL_CHECK(operation.outputs.size() == 1, "an operation with a base has one output");
-    const Input& base = task.base;
-    if (replaced_block(task) != nullptr && (!task.task.hit || call.taken != nullptr)) {
-      Block& old = *base.parts[0].local;
-      block.buffer = task.task.hit ? std::move(old.buffer) : old.buffer;
-      continue;
-    }
-    block.buffer = store.allocate(bytes);
-    Call::Assembly copy;
-    copy.element_bytes = output.element_bytes();
-    copy.whole = row_major(block.buffer->data(), task.out_box);
-    const Box written = written_box(task);
-    for (const InputPart& part : base.parts) {
-      for_each_outside(part.box, written, [&](const Box& kept) {
-        copy.parts.push_back(part_of(operand_of(base, part), kept, base.element_bytes));
-      });
-    }
-    call.assemblies.push_back(std::move(copy));
-  }
-}
-
-/// A loop's results start from the elements of operands: in their own buffer when nothing else needs it, else copied.
-void Engine::State::begin_continued(TaskRun& task, Call& call) {
-  const OperationRun& operation = *task.operation;
-  for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
-    const Box box = output_box(task, k);
-    if (box.empty()) continue;
-    TensorInstance& output = *operation.outputs[k];
-    Block& block = tensors.block(output, task.out_number);
-    const int read = operation.op().continues[k];
-    if (read >= 0) {
-      const Input& input = task.inputs[static_cast<std::size_t>(read)];
-      Block* const old = input.parts.size() == 1 ? input.parts[0].local : nullptr;
-      const bool whole = old != nullptr && input.tensor->box_of(input.parts[0].number) == box;
-      if (whole && is_last_holder(operation, *input.tensor, *old, 1)) {
-        block.buffer = std::move(old->buffer);
-        continue;
-      }
-    }
-    block.buffer = store.allocate(box.volume() * output.element_bytes());
-    if (read < 0) continue;
-    Call::Assembly copy;
-    copy.element_bytes = output.element_bytes();
-    copy.whole = row_major(block.buffer->data(), box);
-    const Input& input = task.inputs[static_cast<std::size_t>(read)];
-    for (const InputPart& part : input.parts)
-      copy.parts.push_back(part_of(operand_of(input, part), part.box, input.element_bytes));
-    call.assemblies.push_back(std::move(copy));
-  }
-}
-
-/// The base's block that lies exactly where the output's will, if there is one.
-const Block* Engine::State::replaced_block(const TaskRun& task) const {
+/// The base's local block with exactly the output's box; null: none.
+const Block* replaced_block(const TaskRun& task) {
   const Input& base = task.base;
   if (!task.task.first || task.operation->op().base < 0 || base.parts.size() != 1 || base.parts[0].local == nullptr)
     return nullptr;
   return base.tensor->box_of(base.parts[0].number) == task.out_box ? base.parts[0].local : nullptr;
 }
 
-/// Only this task still needs the base's block, and what it reads of it elsewhere than where it writes is less to copy
-/// than the block.
-bool Engine::State::may_take_over(const TaskRun& task, const Block& block) const {
+/// True if only this task still needs the base's block, and copying the elements that it reads elsewhere than it writes
+/// is cheaper than copying the block.
+bool may_take_over(const TaskRun& task, const Block& block) {
   const OperationRun& operation = *task.operation;
   const TensorInstance& tensor = *task.base.tensor;
   Index own_uses = 1;
@@ -297,16 +152,167 @@ bool Engine::State::may_take_over(const TaskRun& task, const Block& block) const
   return is_last_holder(operation, tensor, block, own_uses);
 }
 
-/// Nothing but `own_uses` of one task of the operation needs the block.
-bool Engine::State::is_last_holder(const OperationRun& operation, const TensorInstance& tensor, const Block& block,
-                                   Index own_uses) {
+/// The operand's blocks in place; nothing is assembled.
+Operand find_blocks(const Input& input, Call& call) {
+  std::vector<BlockPart>& blocks = call.blocks.emplace_back();
+  for (const InputPart& part : input.parts) {
+    const BufferRef& buffer = part.local != nullptr ? part.local->buffer : part.remote->buffer;
+    blocks.push_back({part.box, buffer != nullptr ? buffer->data() : nullptr, buffer != nullptr ? buffer->bytes() : 0});
+  }
+  Operand operand;
+  operand.parts = blocks;
+  return operand;
+}
+
+}  // namespace
+
+void KernelCalls::prepare(TaskRun& task, Call& call) {
+  const Block* const replaced = task.operation->sized_output ? nullptr : replaced_block(task);
+  if (replaced != nullptr && task.task.hit && may_take_over(task, *replaced)) call.taken = replaced;
+  if (task.task.hit || task.operation->op().base < 0 || !task.task.first) {
+    const bool cut = task.operation->op().divisible && !task.operation->sized_output && task.task.hit &&
+                     call.taken == nullptr && !task.operation->planned->plan.packs();
+    const Labels inner = cut ? interior(task) : task.labels;
+    for (Labels& labels :
+         inner == task.labels ? std::vector<Labels>{task.labels} : interior_and_strips(task.labels, inner)) {
+      call.runs.push_back({std::move(labels), {}});
+    }
+  }
+  for (Call::Run& run : call.runs) {
+    for (std::size_t k = 0; k < task.inputs.size(); ++k) {
+      const Box& whole = task.inputs[k].box;
+      // The tensor may be gone: only its blocks and boxes are held.
+      const Box box =
+          call.runs.size() == 1 ? whole : plan::touched_box(task.operation->op().reads[k], run.labels, whole);
+      run.inputs.push_back(find_operand(task, k, box, call));
+    }
+  }
+  if (task.task.first) begin_outputs(task, call);
+  if (task.operation->sized_output) begin_sized(task, call);
+  for (std::size_t k = 0; k < task.operation->outputs.size(); ++k) {
+    const Box box = output_box(task, k);
+    const bool sized = task.operation->op().outputs[k].sized();
+    call.outputs.push_back(row_major(
+        box.empty() || sized ? nullptr
+                             : context_.tensors.block(*task.operation->outputs[k], task.out_number).buffer->data(),
+        box));
+  }
+}
+
+// A loop's result without elements has no blocks, and its tensor may be gone before the loop has run: the shape is the
+// operation's.
+Box output_box(const TaskRun& task, std::size_t k) {
+  const plan::Op& op = task.operation->op();
+  if (op.op_class != plan::OpClass::kLoop) return task.out_box;
+  const std::vector<Index>& shape = op.outputs[k].shape;
+  Box box;
+  box.rank = static_cast<int>(shape.size());
+  for (int d = 0; d < box.rank; ++d) box[d] = {0, shape[static_cast<std::size_t>(d)]};
+  return box;
+}
+
+/// The box of an operand: in place, or where it will be assembled.
+Operand KernelCalls::find_operand(const TaskRun& task, std::size_t k, const Box& box, Call& call) {
+  const Input& input = task.inputs[k];
+  if (input.parts.empty() || box.empty() || task.operation->op().is_continued(k)) return row_major(nullptr, box);
+  if (input.sized) {
+    Operand blocks = find_blocks(input, call);
+    blocks.box = box;
+    return blocks;
+  }
+  const bool packed = must_pack(task, input);
+  if (packed) profile_.packed_bytes += box.volume() * input.element_bytes;
+  const bool overwritten = call.taken != nullptr && !task.operation->pointwise_base[k];
+  for (const InputPart& part : input.parts) {
+    if (plan::contains(part.box, box) && !packed && !(overwritten && part.local == call.taken)) {
+      return part_of(operand_of(input, part), box, input.element_bytes);
+    }
+  }
+  BufferRef buffer = context_.store.allocate(box.volume() * input.element_bytes);
+  Call::Assembly assembly{.whole = row_major(buffer->data(), box), .element_bytes = input.element_bytes};
+  assembly.buffer = std::move(buffer);
+  for (const InputPart& part : input.parts) {
+    const Box piece = intersect(part.box, box);
+    if (!piece.empty()) assembly.parts.push_back(part_of(operand_of(input, part), piece, input.element_bytes));
+  }
+  call.assemblies.push_back(std::move(assembly));
+  return call.assemblies.back().whole;
+}
+
+/// The first panel's task gives its output blocks a buffer: new, the base's own when nothing else needs it, or shared
+/// with the base where the operation writes nothing.
+void KernelCalls::begin_outputs(TaskRun& task, Call& call) {
+  const OperationRun& operation = *task.operation;
+  call.fresh = operation.op().base < 0;
+  if (!operation.sized_output) footprint_.promised -= footprint_.counted(operation.space.output_bytes(task.task.tile));
+  if (!operation.op().continues.empty()) return begin_continued(task, call);
+  for (TensorInstance* output : operation.outputs) {
+    if (output->sized()) continue;
+    if (!call.fresh) return begin_updated(task, call);
+    Block& block = context_.tensors.block(*output, task.out_number);
+    if (operation.lend) block.buffer = operation.lend(task.out_box);
+    if (block.buffer == nullptr)
+      block.buffer = context_.store.allocate(task.out_box.volume() * output->element_bytes());
+  }
+}
+
+void KernelCalls::begin_updated(TaskRun& task, Call& call) {
+  const OperationRun& operation = *task.operation;
+  TDSL_CHECK(operation.outputs.size() == 1, "an operation with a base has one output");
+  TensorInstance& output = *operation.outputs[0];
+  Block& block = context_.tensors.block(output, task.out_number);
+  const Input& base = task.base;
+  if (replaced_block(task) != nullptr && (!task.task.hit || call.taken != nullptr)) {
+    Block& old = *base.parts[0].local;
+    block.buffer = task.task.hit ? std::move(old.buffer) : old.buffer;
+    return;
+  }
+  block.buffer = context_.store.allocate(task.out_box.volume() * output.element_bytes());
+  Call::Assembly copy{row_major(block.buffer->data(), task.out_box), output.element_bytes()};
+  const Box written = written_box(task);
+  for (const InputPart& part : base.parts) {
+    for_each_outside(part.box, written, [&](const Box& kept) {
+      copy.parts.push_back(part_of(operand_of(base, part), kept, base.element_bytes));
+    });
+  }
+  call.assemblies.push_back(std::move(copy));
+}
+
+/// A loop's results start from the elements of operands: in place if nothing else needs them, else in a copy.
+void KernelCalls::begin_continued(TaskRun& task, Call& call) {
+  const OperationRun& operation = *task.operation;
+  for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
+    const Box box = output_box(task, k);
+    if (box.empty()) continue;
+    TensorInstance& output = *operation.outputs[k];
+    Block& block = context_.tensors.block(output, task.out_number);
+    const int read = operation.op().continues[k];
+    if (read >= 0) {
+      const Input& input = task.inputs[static_cast<std::size_t>(read)];
+      Block* const old = input.parts.size() == 1 ? input.parts[0].local : nullptr;
+      const bool whole = old != nullptr && input.tensor->box_of(input.parts[0].number) == box;
+      if (whole && is_last_holder(operation, *input.tensor, *old, 1)) {
+        block.buffer = std::move(old->buffer);
+        continue;
+      }
+    }
+    block.buffer = context_.store.allocate(box.volume() * output.element_bytes());
+    if (read < 0) continue;
+    Call::Assembly copy{row_major(block.buffer->data(), box), output.element_bytes()};
+    const Input& input = task.inputs[static_cast<std::size_t>(read)];
+    for (const InputPart& part : input.parts)
+      copy.parts.push_back(part_of(operand_of(input, part), part.box, input.element_bytes));
+    call.assemblies.push_back(std::move(copy));
+  }
+}
+
+bool is_last_holder(const OperationRun& operation, const TensorInstance& tensor, const Block& block, Index own_uses) {
   if (tensor.named || tensor.readers != (operation.admitted ? 0 : 1)) return false;
   return block.uses == own_uses && block.requests == 0 && block.sends == 0 && block.buffer.use_count() == 1;
 }
 
-/// Outside the lock.
-void Engine::State::assemble(const TaskRun&, Call& call) {
-  for (const Call::Assembly& assembly : call.assemblies) {
+void Call::assemble() const {
+  for (const Assembly& assembly : assemblies) {
     for (const Operand& part : assembly.parts) copy_box(part, assembly.whole, part.box, assembly.element_bytes);
   }
 }

@@ -10,17 +10,29 @@
 
 namespace tdsl::rt {
 
-Engine::State::State(World& w, Store& s, plan::TensorLookup outside, EngineOptions o)
-    : world(w),
-      store(s),
-      register_lookup(std::move(outside)),
-      lookup([this](plan::TensorId id) -> const plan::PlacedTensor& { return tensors.at(id).placed; }),
-      options(std::move(o)),
-      me(w.rank()),
-      delays(options.delay_seed == 0 ? 0 : options.delay_seed + static_cast<std::uint64_t>(w.rank())),
-      tensors(w.rank()),
-      slots(w.size(), w.max_tag()),
-      boundaries(w.rank(), w.size()) {}
+Engine::State::State(World& world, Store& store, plan::TensorLookup outside, EngineOptions options)
+    : context(world, store, std::move(options)),
+      delays(context.options.delay_seed == 0 ? 0 : context.options.delay_seed + static_cast<std::uint64_t>(context.me)),
+      operations(context, ready, std::move(outside)) {}
+
+RankStatus Engine::State::status() {
+  RankStatus status;
+  status.live_bytes = context.store.live_bytes();
+  for (const auto& [number, site] : profile.sites) {
+    status.tasks += site.tasks;
+    status.flops += site.flops;
+  }
+  status.finished = operations.complete();
+  status.busy = workers.running > 0 || !ready.empty() || in_flight.any_send() || !disk.empty() || outbox.filled() ||
+                workers.program_works;
+  if (operations.oldest() == nullptr) {
+    status.waiting = workers.program_works ? Waiting::kProgram : Waiting::kRanks;
+    status.name = workers.waits_for;
+    return status;
+  }
+  describe(*operations.oldest(), context, in_flight, status);
+  return status;
+}
 
 Engine::Engine(World& world, Store& store, plan::TensorLookup lookup, EngineOptions options)
     : state_(std::make_unique<State>(world, store, std::move(lookup), std::move(options))) {}
@@ -30,24 +42,24 @@ Engine::~Engine() = default;
 void Engine::use_disk(Disk& disk, plan::Index serve_reserve) {
   State& s = *state_;
   {
-    const Lock lock(s.mutex);
-    s.options.disk = &disk;
-    s.options.serve_reserve = serve_reserve;
-    s.asks_disk = disk.must_be_asked();
-    if (s.options.trace != nullptr) s.compare_clocks();
+    const Lock lock(s.context.mutex);
+    s.context.options.disk = &disk;
+    s.context.options.serve_reserve = serve_reserve;
+    s.polls.includes_disk = disk.must_be_asked();
+    if (s.context.options.trace != nullptr) s.tracer.compare_clocks();
   }
   disk.tell([&s](int thread) { s.on_disk_completion(thread); });
 }
 
 void Engine::run(const std::function<void()>& program) {
   State& s = *state_;
-  s.program_works = true;
-  if (s.options.disk != nullptr) use_disk(*s.options.disk, s.options.serve_reserve);
-  if (s.world.size() > 1) s.heart.emplace(s.me, s.world.size(), s.options.heartbeat, s.now());
-#pragma omp parallel num_threads(s.options.threads)
+  s.workers.program_works = true;
+  if (s.context.options.disk != nullptr) use_disk(*s.context.options.disk, s.context.options.serve_reserve);
+  s.watching.begin();
+#pragma omp parallel num_threads(s.context.options.threads)
   {
     const int thread = omp_get_thread_num();
-    const TraceScope scope(s.options.trace != nullptr ? &s.options.trace->buffer(thread) : nullptr);
+    const TraceScope scope(s.context.options.trace != nullptr ? &s.context.options.trace->buffer(thread) : nullptr);
     if (thread != 0) {
       s.work();
     } else {
@@ -55,25 +67,26 @@ void Engine::run(const std::function<void()>& program) {
         program();
       } catch (const RunStopped&) {
         // The failure is known already.
-      } catch (...) { s.fail(std::current_exception()); }
-      if (s.failed) s.settle_failure();
-      const Lock lock(s.mutex);
-      s.stopping = true;
-      s.wake.notify_all();
+      } catch (...) { s.failure.fail(std::current_exception()); }
+      if (s.failure.failed()) s.failure.settle([&s] { s.poll(); });
+      const Lock lock(s.context.mutex);
+      s.workers.stopping = true;
+      s.ready.wake_all();
     }
   }
-  if (s.options.disk != nullptr) {
-    s.options.disk->stop();
-    s.options.disk->tell(nullptr);
+  if (s.context.options.disk != nullptr) {
+    s.context.options.disk->stop();
+    s.context.options.disk->tell(nullptr);
   }
-  s.stopping = false;
-  s.front.settle(s.now());
-  if (s.verdict) throw RunError(s.verdict->text, s.verdict->code);
+  s.workers.stopping = false;
+  s.profile.front.settle(s.context.now());
+  if (const auto& verdict = s.failure.verdict()) throw RunError(verdict->text, verdict->code);
 }
 
 bool Engine::failed_alike() const {
-  const Lock lock(state_->mutex);
-  return state_->verdict && state_->verdict->agreed && state_->verdict->code != kLostRank;
+  const Lock lock(state_->context.mutex);
+  const std::optional<Failure::Verdict>& verdict = state_->failure.verdict();
+  return verdict && verdict->agreed && verdict->code != kLostRank;
 }
 
 void Engine::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,
@@ -83,112 +96,103 @@ void Engine::submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,
 }
 
 void Engine::release(plan::TensorId tensor) {
-  const Lock lock(state_->mutex);
-  state_->tensors.drop_name(tensor);
+  const Lock lock(state_->context.mutex);
+  state_->context.tensors.drop_name(tensor);
 }
 
 void Engine::wait_all() {
-  state_->work_until([this] { return state_->unfinished.empty(); });
+  state_->work_until([this] { return state_->operations.oldest() == nullptr; });
 }
 
 Engine::Count Engine::operations() const {
-  const Lock lock(state_->mutex);
-  return {state_->submitted, state_->complete_operations()};
+  const Lock lock(state_->context.mutex);
+  return {state_->operations.submitted(), state_->operations.complete()};
 }
 
 void Engine::wait_for(plan::Index operations) {
-  state_->work_until([this, operations] { return state_->complete_operations() >= operations; });
+  state_->work_until([this, operations] { return state_->operations.complete() >= operations; });
 }
 
 void Engine::wait(plan::TensorId tensor) {
   state_->work_until([this, tensor] {
-    const TensorInstance* instance = state_->tensors.find(tensor);
+    const TensorInstance* instance = state_->context.tensors.find(tensor);
     return instance == nullptr || instance->incomplete == 0;
   });
 }
 
 const std::byte* Engine::block_data(plan::TensorId tensor, plan::Index block) const {
-  const Lock lock(state_->mutex);
-  const Block& entry = state_->tensors.block(state_->tensors.at(tensor), block);
+  const Lock lock(state_->context.mutex);
+  const Block& entry = state_->context.tensors.block(state_->context.tensors.at(tensor), block);
   TDSL_CHECK(entry.complete, "a block that is looked at is complete");
   return entry.buffer != nullptr ? entry.buffer->data() : nullptr;
-}
-
-std::string Engine::share(std::string text) {
-  State& s = *state_;
-  const Index number = s.shares++;
-  if (s.world.rank() != 0) {
-    s.waits_for = "a text of rank 0";
-    s.work_until([&s, number] { return s.shared_texts.contains(number); });
-    const Lock lock(s.mutex);
-    return std::move(s.shared_texts.extract(number).mapped());
-  }
-  {
-    const Lock lock(s.mutex);
-    for (int rank = 1; rank < s.world.size(); ++rank)
-      s.enqueue(PostControl{rank, wire::kShare, wire::encode_note({number, text})});
-  }
-  s.poll();
-  return text;
 }
 
 void Engine::finish() {
   State& s = *state_;
   wait_all();
-  if (s.world.size() == 1) return s.work_until([&s] { return s.transfers.empty(); });
-  s.waits_for = "the other ranks, at the end";
+  if (s.context.single()) return s.work_until([&s] { return s.disk.empty(); });
+  s.workers.waits_for = "the other ranks, at the end";
   {
-    const Lock lock(s.mutex);
-    s.barrier_over = false;
-    s.enqueue(PostBarrier{});
+    const Lock lock(s.context.mutex);
+    s.in_flight.barrier_over = false;
+    s.outbox.enqueue(PostBarrier{});
   }
-  s.work_until([&s] { return s.barrier_over && s.in_flight.empty() && s.transfers.empty(); });
-  TDSL_CHECK(s.relayed_pieces == 0, "every relay has served its children");
-  TDSL_CHECK(s.announced.empty() && s.ungranted == 0 && s.offers.empty(),
-             "every sized block has gone where it was asked for");
-  TDSL_CHECK(s.early_requests.empty(), "every request is for a tensor that all ranks compute");
+  s.work_until([&s] { return s.in_flight.barrier_over && s.in_flight.empty() && s.disk.empty(); });
+  TDSL_CHECK(s.relays.holding() == 0, "every relay has served its children");
+  TDSL_CHECK(s.sized.over(), "every sized block has been sent to its requesters");
+  TDSL_CHECK(!s.answers.any_early(), "every request is for a tensor that all ranks compute");
+}
+
+RankStatus Engine::status() const {
+  RankStatus status;
+  {
+    const Lock lock(state_->context.mutex);
+    status = state_->status();
+  }
+  status.received = state_->context.world.total_traffic().bytes_received;
+  return status;
 }
 
 std::vector<SiteStatistics> Engine::statistics() const {
-  const Lock lock(state_->mutex);
+  const Lock lock(state_->context.mutex);
   std::vector<SiteStatistics> list;
-  for (const auto& [number, site] : state_->sites) {
+  for (const auto& [number, site] : state_->profile.sites) {
     SiteStatistics& entry = list.emplace_back(site);
-    const Traffic traffic = state_->world.statement_traffic(number);
+    const Traffic traffic = state_->context.world.statement_traffic(number);
     entry.bytes_received = traffic.bytes_received;
     entry.bytes_sent = traffic.bytes_sent;
     entry.messages = traffic.messages_received;
-    entry.front = state_->front.at(number);
+    entry.front = state_->profile.front.at(number);
   }
   return list;
 }
 
 Front::Seconds Engine::between_steps() const {
-  const Lock lock(state_->mutex);
-  return state_->front.at(Front::kNowhere);
+  const Lock lock(state_->context.mutex);
+  return state_->profile.front.at(Front::kNowhere);
 }
 
 Silence Engine::silence() const {
-  const Lock lock(state_->mutex);
-  return state_->silence;
+  const Lock lock(state_->context.mutex);
+  return state_->profile.silence;
 }
 
 plan::Index Engine::packed_bytes() const {
-  const Lock lock(state_->mutex);
-  return state_->packed_bytes;
+  const Lock lock(state_->context.mutex);
+  return state_->profile.packed_bytes;
 }
 
 Engine::DiskFigures Engine::disk() const {
-  const Lock lock(state_->mutex);
-  const Disk* const disk = state_->options.disk;
+  const Lock lock(state_->context.mutex);
+  const Disk* const disk = state_->context.options.disk;
   if (disk == nullptr) return {};
   return {disk->traffic().written, disk->traffic().read + disk->traffic().loaded, disk->extents().used_bytes(),
           disk->extents().peak_bytes()};
 }
 
 plan::Index Engine::live_blocks() const {
-  const Lock lock(state_->mutex);
-  return state_->tensors.live_blocks();
+  const Lock lock(state_->context.mutex);
+  return state_->context.tensors.live_blocks();
 }
 
 }  // namespace tdsl::rt

@@ -1,353 +1,98 @@
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <cstdint>
-#include <deque>
-#include <exception>
-#include <list>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <queue>
-#include <set>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "runtime/check.h"
-#include "runtime/disk/disk.h"
-#include "runtime/engine/boundaries.h"
+#include "runtime/engine/admission.h"
+#include "runtime/engine/answers.h"
+#include "runtime/engine/boundary_messages.h"
+#include "runtime/engine/call.h"
 #include "runtime/engine/delays.h"
-#include "runtime/engine/engine.h"
-#include "runtime/engine/open_steps.h"
-#include "runtime/engine/operation.h"
-#include "runtime/engine/outbox.h"
-#include "runtime/engine/store/tensor_table.h"
-#include "runtime/engine/watch/heartbeat.h"
-#include "runtime/engine/wire.h"
-#include "runtime/plan/steps/tree.h"
+#include "runtime/engine/exchange.h"
+#include "runtime/engine/failure.h"
+#include "runtime/engine/fetches.h"
+#include "runtime/engine/operations.h"
+#include "runtime/engine/ready_queue.h"
+#include "runtime/engine/tasks.h"
+#include "runtime/engine/watch/watching.h"
+#include "runtime/engine/workers.h"
 
-// The engine's insides, shared by its source files only: admission.cpp, answers.cpp, progress.cpp, tasks.cpp,
-// workers.cpp, failure.cpp, engine.cpp. One lock protects all of it; kernels, copies and MPI run outside the lock.
+// The parts of an engine and the threads that drive them. One lock (Context::mutex) protects all parts; kernels, copies
+// and MPI run outside it.
 
 namespace tdsl::rt {
 
-/// Unwinds the program's thread after the run has failed; Engine::run turns it into the run's RunError.
+/// Unwinds the program's thread after a failure; Engine::run throws the run's RunError instead.
 struct RunStopped {};
 
-using Lock = std::unique_lock<std::mutex>;
-
 struct Engine::State {
-  State(World& w, Store& s, plan::TensorLookup outside, EngineOptions o);
+  State(World& world, Store& store, plan::TensorLookup outside, EngineOptions options);
 
-  World& world;
-  Store& store;
-  plan::TensorLookup register_lookup;  ///< the planner's, for tensors being registered
-  plan::TensorLookup lookup;           ///< ours: lives as long as an operation needs the tensor
-  EngineOptions options;
-  const int me;
-  const double began = world.now();
-  Delays delays;
-
-  mutable std::mutex mutex;
-  std::condition_variable wake;
-  TensorTable tensors;
-
-  // admission.cpp: from submitted operations to tasks.
+  // run_task.cpp: operations become steps, steps become tasks, tasks run.
   void submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, const std::vector<plan::TensorId>& last_names,
               Lend lend);
-  void expect_requests(OperationRun& operation);
   void admit();
-  void admit_steps();
-  [[nodiscard]] bool fits(const OperationRun& operation) const;
-  [[nodiscard]] bool memory_has(Index more) const;
-  /// Of blocks whose size is not known yet.
-  [[nodiscard]] Index counted_bytes(const plan::Estimate& bytes) const {
-    return options.most_bytes > 0 ? bytes.expected_bytes() : bytes.most_bytes();
-  }
-  void require_room(const OperationRun& operation, Index more) const;
-  static constexpr Index kNoOwnBound = 0;
-  [[nodiscard]] bool window_has(Index fetched, Index loaded, Index others, Index own_bound) const;
-  [[nodiscard]] bool peers_hold_memory(const OperationRun& next) const;
-  [[nodiscard]] bool disk_holds_memory() const;
   void admit_step(OperationRun& operation);
-  void fetch_pieces(OperationRun& operation, Index step);
-  [[nodiscard]] plan::TreePlace place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const;
-  Index submitted = 0;  ///< operations
-  [[nodiscard]] Index complete_operations() const {
-    return unfinished.empty() ? submitted : unfinished.front()->number;
-  }
-  void create_task(OperationRun& operation, const plan::Task& task, Index step);
-  [[nodiscard]] Input find_input(TaskRun& task, plan::TensorId tensor, const Box& box);
-  void wait_for_panel(TaskRun& task);
-  void wait_for_effect(TaskRun& task);
-  void finish_operation(OperationRun& operation);
-
-  std::list<std::shared_ptr<OperationRun>> unfinished;  ///< all submitted operations that are not over
-  std::deque<OperationRun*> to_admit;                   ///< those with steps to admit, in order
-  Index unfinished_tasks = 0;
-  OpenSteps open_steps;
-  Front front;
-  Index loaded_bytes = 0;  ///< pieces of own blocks that are away, of admitted steps
-  Index fetched_bytes =
-      0;  ///< receive buffers of admitted steps; sized ones that are not there yet as large as expected
-  Index reserved_bytes = 0;  ///< under a memory limit, for sized pieces that are not granted yet: counted_bytes
-  Index packed_bytes = 0;
-  Index promised_bytes =
-      0;  ///< output blocks of admitted tasks that have not begun; sized ones until they are complete
-  Index largest_assembly = 0;  ///< what a task of the admitted steps copies together at most
-  Index output_bytes = 0;      ///< output blocks of admitted steps, until they are complete
-  std::uint64_t next_order = 0;
-
-  // tasks.cpp: a task's life.
-  void satisfy(TaskRun& task);
-  void make_ready(TaskRun& task);
-  [[nodiscard]] TaskRun* pop_ready();
   void run_task(Lock& lock, TaskRun& task);
   void complete(TaskRun& task);
-  void release_input(Input& input);
-  void complete_block(TensorInstance& tensor, Index number);
-  struct Call;
-  void prepare(TaskRun& task, Call& call);
-  [[nodiscard]] Operand find_operand(const TaskRun& task, std::size_t k, const Box& box, Call& call);
-  [[nodiscard]] bool must_pack(const TaskRun& task, const Input& input) const;
-  [[nodiscard]] Operand find_blocks(const Input& input, Call& call) const;
-  void begin_outputs(TaskRun& task, Call& call);
-  void begin_sized(TaskRun& task, Call& call);
-  void end_sized(TaskRun& task, Call& call);
-  class Sink;
-  [[nodiscard]] bool replaces_alone(const TaskRun& task, const Block& block) const;
   void check_block(const TaskRun& task, Index bytes) const;
-  void begin_continued(TaskRun& task, Call& call);
-  [[nodiscard]] static Box output_box(const TaskRun& task, std::size_t k);
-  [[nodiscard]] static bool is_last_holder(const OperationRun& operation, const TensorInstance& tensor,
-                                           const Block& block, plan::Index own_uses);
-  [[nodiscard]] const Block* replaced_block(const TaskRun& task) const;
-  [[nodiscard]] bool may_take_over(const TaskRun& task, const Block& block) const;
-  void assemble(const TaskRun& task, Call& call);
-  void show_outputs(const TaskRun& task, const Call& call) const;
-  void count(const TaskRun& task, double start, double end, bool kernel);
 
-  struct Younger {
-    bool operator()(const TaskRun* a, const TaskRun* b) const { return a->order > b->order; }
-  };
-  std::priority_queue<TaskRun*, std::vector<TaskRun*>, Younger> ready;
-  std::map<int, SiteStatistics> sites;
-
-  // answers.cpp: requests of peers.
-  void take_request(const Request& request);
-  void answer(TensorInstance& tensor, const Request& request);
-  void take_relay_request(const Request& request);
-  void forward(Relay& relay, const Request& request);
-  void end_forward(Relay& relay);
-  void send(const Request& request, const Operand& box, Index element_bytes, std::uint64_t cookie);
-  void take_pack(const ControlMessage& message);
-  std::unordered_map<plan::TensorId, std::vector<Request>> early_requests;  ///< for tensors we have not heard of yet
-  std::unordered_map<RelayKey, Relay, RelayKeyHash> relays;
-  Index relayed_pieces = 0;  ///< relays that hold one
-
-  void join_pack(const Request& request, Index bytes, const PostPack::Entry& entry);
-
-  // sized.cpp: blocks whose size is known when they are complete.
-  struct Offer {
-    Request request;
-    BufferRef block;
-  };
-  void offer(const Request& request, const BufferRef& block, std::uint64_t cookie);
-  void take_go(const wire::Go& go);
-  [[nodiscard]] Index expect_sized(const std::shared_ptr<RemotePiece>& piece, int source, const plan::Estimate& bytes);
-  void settle(RemotePiece& piece, Index bytes);
-  void take_size(const wire::Size& size);
-  void grant();
-  [[nodiscard]] bool may_grant(const RemotePiece& piece, int source, bool behind) const;
-  void require_memory(const RemotePiece& piece, Index more) const;
-  [[noreturn]] void stop_for_memory(const plan::Op& op, Index bytes) const;
-  [[nodiscard]] std::string memory_text() const;
-  void tell_sizes();
-  std::unordered_map<std::uint64_t, Offer> offers;       ///< sizes told to peers that have not granted them, by cookie
-  std::set<std::pair<Index, Index>> announced;           ///< sized pieces that wait to be granted: step and name
-  Index ungranted = 0;                                   ///< sized pieces that are not there yet and have no receive
-  std::map<int, std::vector<wire::Size>> sizes_to_tell;  ///< by rank, until the next poll
-  std::map<int, std::vector<wire::Go>> goes_to_tell;
-
-  // homes.cpp: blocks that are not in memory.
-  struct Transfer {
-    enum class Kind { kWrite, kLoad, kServe } kind = Kind::kWrite;
-    TensorInstance* tensor = nullptr;
-    Index block = 0;
-    BufferRef buffer;
-    std::shared_ptr<RemotePiece> piece;  ///< of a load
-    Request request;                     ///< that is served
-  };
-  void leave_in_file(TensorInstance& tensor, const OperationRun& operation);
-  void write_back(TensorInstance& tensor, Index number);
-  void load_piece(TensorInstance& tensor, const std::shared_ptr<RemotePiece>& piece, Index number);
-  void serve();
-  void begin_read(Transfer transfer, const Box& box);
-  std::uint64_t enter_transfer(Transfer transfer);
-  bool take_disk();
-  void end_transfer(const Transfer& transfer);
-  void on_disk_completion(int thread) noexcept;
-  std::atomic<bool> asks_disk{false};  ///< polls take what the disk has done; else it tells
-  [[noreturn]] void stop_for_disk(const Transfer& transfer, const std::string& error) const;
-  std::unordered_map<std::uint64_t, Transfer> transfers;
-  std::uint64_t next_transfer = 0;
-  Index writes = 0;         ///< under way
-  Index sends_of_away = 0;  ///< answers from buffers of blocks that are away by now
-  std::deque<std::pair<TensorInstance*, Request>> to_serve;
-  Index serving = 0;  ///< of them, whose pieces are read or sent
-  Index serving_bytes = 0;
-
-  // progress.cpp: MPI.
+  // progress.cpp: MPI and the disk. Without the lock, but for what they call under it.
   bool poll();
+  void poll_in_kernel() noexcept;
   bool poll_once(World::Access& access);
   void post(World::Access& access, const Posting& posting);
+  bool take_disk();
+  void on_disk_completion(int thread) noexcept;
+  void end_transfer(const DiskTransfer& transfer);
   void take_completion(const Completion& completion);
-  void arrive(RemotePiece& piece);
   void take_message(const ControlMessage& message);
-  struct Sent {
-    double when = 0;  ///< it was decided
-    int peer = 0;
-    int site = 0;
-    std::uint32_t request = 0;
-    Index bytes = 0;
-  };
-  struct InFlight {
-    std::shared_ptr<RemotePiece> piece;  ///< a receive
-    int source = 0;
-    int slot = 0;                      ///< its tag; -1: it comes in a pack
-    TensorInstance* tensor = nullptr;  ///< a send
-    Index block = 0;
-    BufferRef buffer;
-    Relay* relay = nullptr;      ///< a send to a child
-    std::optional<Sent> sent{};  ///< an answer, if it is traced
-    bool served = false;         ///< an answer from disk
-  };
-  static constexpr std::uint64_t kBarrierCookie = 0;
-  void poll_in_kernel() noexcept;
-  std::atomic<double> last_poll{0};  ///< when it began
-  Silence silence;
-  void enqueue(Posting posting);
-  [[nodiscard]] std::uint64_t enter(InFlight in_flight);
-  std::vector<Posting> outbox;
-  std::atomic<bool> outbox_filled{false};
-  std::map<std::pair<int, int>, std::size_t> open_packs;  ///< by rank and site: the youngest pack in the outbox
-  std::unordered_map<std::uint64_t, InFlight> in_flight;
-  std::uint64_t next_cookie = kBarrierCookie + 1;
-  Slots slots;
-  bool barrier_over = false;
-  std::map<Index, std::string> shared_texts;  ///< by sequence number
-  Index shares = 0;
-
-  // exchange.cpp
-  void take_exchange(const ControlMessage& message);
-  struct Exchange {
-    Engine::Received from;
-    int ended = 0;  ///< ranks that have sent everything
-  };
-  std::map<Index, Exchange> exchanges;  ///< by sequence number
-  Index exchange_count = 0;
-  std::atomic<std::size_t> control_backlog{
-      0};  ///< control messages that MPI has not taken over, when it was last asked
-
-  // seeing.cpp: profile and trace.
-  class IdleTime;
-  void move_front();
-  void note_request(RemotePiece& piece, const OperationRun& operation, int source);
-  void note_answer(std::uint64_t cookie, const Request& request, Index bytes);
-  [[nodiscard]] TraceEvent traced(TraceKind kind, double start, double end) const;
-  void trace_task(const TaskRun& task, double start, double end);
-  void trace_memory(double now);
-  void trace_received(const RemotePiece& piece);
-  void trace_sent(const Sent& sent);
-  void trace_control(const PostControl& posting, double start);
-  void compare_clocks();
-  void trace_transfer(const Transfer& transfer, const DiskCompletion& completion);
-  double disk_zero = 0;  ///< now() when the disk's clock is at 0
-  std::uint32_t requests_made = 0;
-  double memory_traced = -1;  ///< when
-  // boundaries.cpp
-  void send_boundary(const Boundaries::Message& message);
-  void take_boundary(const ControlMessage& message);
-  Boundaries boundaries;
-  // status.cpp, watching.cpp: what ranks say of themselves, and signs of life.
-  [[nodiscard]] RankStatus status();
-  void explain(const TaskRun& task, RankStatus& status);
-  [[nodiscard]] std::optional<int> beat(const RankStatus& own);
-  void look_for_standstill(const Pulse& all);
-  [[nodiscard]] std::string whereabouts(const RankStatus& status) const;
-  bool begin_roll(const std::string& reason, bool deadlock);
-  void answer_roll(Index number);
-  void take_answer(int rank, Index number, std::string text);
-  int running = 0;                                        ///< kernels
-  bool program_works = false;                             ///< the program's thread is between calls of the engine
-  std::atomic<const char*> waits_for{"the other ranks"};  ///< a rank without work
-  std::optional<Heartbeat> heart;
-  Standstill standing, stuck;
-  double beaten = -1;  ///< when the watching thread was here last
-  struct Roll {
-    Index number = 0;
-    double asked = -1;    ///< when; below 0: nothing is asked now
-    double ended = -1e9;  ///< the one before
-    int missing = 0;
-    RollCall call;
-  };
-  Roll roll;
+  void take_pack(const ControlMessage& message);
+  void arrive(RemotePiece& piece);
 
   // workers.cpp: threads.
   template <class Done>
   void work_until(Done done);
   void work();
   void idle(Lock& lock);
-  bool polling = false;   ///< a thread has taken on the polling of an idle rank
-  bool was_idle = false;  ///< since `idle_since` no poll moved anything and no task ran
-  double idle_since = 0;  ///< when that began
-  int sleeping = 0;
-  bool stopping = false;  ///< the program has returned
 
-  // failure.cpp: the abort channel.
-  struct Failure {
-    std::string text;
-    ExitCode code = ExitCode::kRunTime;
-    bool agreed = true;  ///< every rank ends with it; false: some ranks did not answer
-  };
-  void fail(std::exception_ptr error) noexcept;
-  void report(Failure failure);
-  void settle_failure();
-  [[nodiscard]] static Failure describe(const std::exception_ptr& error);
-  std::atomic<bool> failed{false};  ///< this rank has stopped working
-  std::optional<Failure> verdict;   ///< what all ranks end with
-  Failure own_failure;              ///< that rank 0 has been told
+  [[nodiscard]] RankStatus status();
 
-  [[nodiscard]] double now() const { return world.now() - began; }
-};
-
-/// A thread that has nothing to run, from begin() to end(). All under the lock.
-class Engine::State::IdleTime {
- public:
-  explicit IdleTime(State& state) : state_(state) {}
-  ~IdleTime() { end(); }
-  void begin();
-  void end();
-
- private:
-  State& state_;
-  double since_ = kNever;
-  int site_ = Front::kNowhere;
-  static constexpr double kNever = -1;
+  Context context;
+  Delays delays;
+  ReadyQueue ready;
+  Tracer tracer{context};
+  Profile profile;
+  Outbox outbox{context};
+  InFlight in_flight{context};
+  Failure failure{context, outbox, ready};
+  Footprint footprint{context};
+  SizedTransfers sized{context, footprint, outbox, in_flight};
+  DiskTransfers disk{context, footprint, profile};
+  Relays relays;
+  Fetches fetches{context, footprint, outbox, in_flight, sized, disk, relays};
+  Answers answers{context, outbox, in_flight, sized, disk, relays};
+  Admission admission{context, footprint, in_flight, sized, disk, relays};
+  Operations operations;
+  Tasks tasks{context, footprint, ready, operations, answers, disk};
+  KernelCalls calls{context, footprint, profile,
+                    [this](const TaskRun& task, Index bytes) { check_block(task, bytes); }};
+  Exchanges exchanges{context, outbox};
+  Boundaries boundaries{context.me, context.world.size()};
+  Watching watching{context, outbox};
+  Workers workers;
+  Polls polls;
 };
 
 template <class Done>
 void Engine::State::work_until(Done done) {
   try {
-    Lock lock(mutex);
-    IdleTime waiting(*this);
-    program_works = false;
-    while (!done() && !failed) {
-      if (TaskRun* task = pop_ready()) {
+    Lock lock(context.mutex);
+    IdleTime waiting(context, profile, tracer);
+    workers.program_works = false;
+    while (!done() && !failure.failed()) {
+      if (TaskRun* task = ready.pop()) {
+        workers.was_idle = false;
         waiting.end();
         run_task(lock, *task);
       } else {
@@ -355,12 +100,12 @@ void Engine::State::work_until(Done done) {
         idle(lock);
       }
     }
-    program_works = true;
+    workers.program_works = true;
   } catch (...) {
-    // A task's failure is this rank's alone; only what the program itself throws is known to all.
-    fail(std::current_exception());
+    // Other ranks do not know of a task's failure, only of what the program itself throws.
+    failure.fail(std::current_exception());
   }
-  if (failed) throw RunStopped{};
+  if (failure.failed()) throw RunStopped{};
 }
 
 }  // namespace tdsl::rt

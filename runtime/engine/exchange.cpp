@@ -1,26 +1,35 @@
-#include <cstring>
+#include "runtime/engine/exchange.h"
+
 #include <utility>
 
-#include "runtime/engine/engine.h"
 #include "runtime/engine/engine_state.h"
-#include "runtime/engine/wire.h"
-
-// Data that ranks hand each other outside of operations. It travels as control messages, so that a rank may be anywhere
-// in its program when one arrives.
 
 namespace tdsl::rt {
 
 namespace {
 
-/// Messages that a rank has handed to MPI and that are not taken over yet.
+/// Messages of a rank that MPI has not sent yet.
 constexpr std::size_t kMessagesAhead = 16;
 
 }  // namespace
 
-void Engine::State::take_exchange(const ControlMessage& message) {
+void Exchanges::send(Index number, int target, std::span<const std::byte> bytes) {
+  outbox_.tell(target, wire::kExchange, wire::encode_part(number, false, bytes));
+}
+
+void Exchanges::end(Index number) { outbox_.tell_others(wire::kExchange, wire::encode_part(number, true, {})); }
+
+Engine::Received Exchanges::take(Index number) {
+  Engine::Received received = std::move(exchanges_[number].from);
+  exchanges_.erase(number);
+  received.resize(static_cast<std::size_t>(context_.world.size()));
+  return received;
+}
+
+void Exchanges::take_message(const ControlMessage& message) {
   wire::Part part = wire::decode_part(message.bytes);
-  Exchange& exchange = exchanges[part.number];
-  exchange.from.resize(static_cast<std::size_t>(world.size()));
+  Exchange& exchange = exchanges_[part.number];
+  exchange.from.resize(static_cast<std::size_t>(context_.world.size()));
   if (part.last) {
     ++exchange.ended;
   } else {
@@ -28,30 +37,53 @@ void Engine::State::take_exchange(const ControlMessage& message) {
   }
 }
 
+void Exchanges::share(Index number, const std::string& text) {
+  outbox_.tell_others(wire::kShare, wire::encode_note({number, text}));
+}
+
+void Exchanges::take_shared(const ControlMessage& message) {
+  wire::Note note = wire::decode_note(message.bytes);
+  texts_.emplace(note.number, std::move(note.text));
+}
+
 Engine::Received Engine::exchange(const Outgoing& next) {
   State& s = *state_;
-  const Index number = s.exchange_count++;
-  const auto post = [&](int target, bool last, std::span<const std::byte> bytes) {
-    const Lock lock(s.mutex);
-    s.enqueue(PostControl{target, wire::kExchange, wire::encode_part(number, last, bytes)});
-  };
+  const Index number = s.exchanges.begin();
   int target = 0;
   std::vector<std::byte> bytes;
   while (next(target, bytes)) {
-    post(target, false, bytes);
+    {
+      const Lock lock(s.context.mutex);
+      s.exchanges.send(number, target, bytes);
+    }
     s.poll();
-    s.work_until([&s] { return s.outbox.empty() && s.control_backlog <= kMessagesAhead; });
+    s.work_until([&s] { return s.outbox.empty() && s.polls.backlog <= kMessagesAhead; });
   }
-  for (int rank = 0; rank < s.world.size(); ++rank) {
-    if (rank != s.me) post(rank, true, {});
+  {
+    const Lock lock(s.context.mutex);
+    s.exchanges.end(number);
   }
   s.poll();
-  s.work_until([&s, number] { return s.world.size() == 1 || s.exchanges[number].ended + 1 == s.world.size(); });
-  const Lock lock(s.mutex);
-  Received received = std::move(s.exchanges[number].from);
-  s.exchanges.erase(number);
-  received.resize(static_cast<std::size_t>(s.world.size()));
-  return received;
+  s.work_until([&s, number] { return s.exchanges.complete(number); });
+  const Lock lock(s.context.mutex);
+  return s.exchanges.take(number);
+}
+
+std::string Engine::share(std::string text) {
+  State& s = *state_;
+  const Index number = s.exchanges.begin();
+  if (s.context.me != 0) {
+    s.workers.waits_for = "a text of rank 0";
+    s.work_until([&s, number] { return s.exchanges.has_text(number); });
+    const Lock lock(s.context.mutex);
+    return s.exchanges.take_text(number);
+  }
+  {
+    const Lock lock(s.context.mutex);
+    s.exchanges.share(number, text);
+  }
+  s.poll();
+  return text;
 }
 
 }  // namespace tdsl::rt

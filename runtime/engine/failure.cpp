@@ -1,8 +1,9 @@
+#include "runtime/engine/failure.h"
+
 #include <chrono>
 #include <new>
 #include <utility>
 
-#include "runtime/engine/engine_state.h"
 #include "runtime/engine/store/spare_memory.h"
 #include "runtime/engine/wire.h"
 
@@ -10,17 +11,10 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Seconds in which ranks that can still hear have heard how the run ends.
+/// Seconds after which a rank ends without the verdict.
 constexpr double kMostSettling = 10;
 
-}  // namespace
-
-// Note [Abort channel]
-// A rank that fails stops working and tells rank 0. Rank 0 reports the first failure it hears of, once, and only then
-// tells everybody; a rank ends when it has heard. So the message is out before any rank is gone, and all ranks end with
-// the same code. Ranks inside a kernel hear of it at their next poll.
-
-Engine::State::Failure Engine::State::describe(const std::exception_ptr& error) {
+Failure::Verdict describe(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const RunError& e) { return {e.what(), e.code()}; } catch (const std::bad_alloc&) {
@@ -30,58 +24,69 @@ Engine::State::Failure Engine::State::describe(const std::exception_ptr& error) 
   }
 }
 
-void Engine::State::fail(std::exception_ptr error) noexcept {
+std::vector<std::byte> encode(const Failure::Verdict& verdict) {
+  return wire::encode_note({static_cast<Index>(verdict.code), verdict.text});
+}
+
+}  // namespace
+
+void Failure::fail(std::exception_ptr error) noexcept {
   spend_spare_memory();
-  const Lock lock(mutex);
-  if (failed) return;
-  failed = true;
-  Failure failure = describe(error);
-  if (me == 0) {
+  const Lock lock(context_.mutex);
+  if (failed_) return;
+  failed_ = true;
+  Verdict failure = describe(error);
+  if (context_.me == 0) {
     report(std::move(failure));
   } else {
-    own_failure = failure;
-    enqueue(PostControl{0, wire::kFailure, wire::encode_note({static_cast<Index>(failure.code), failure.text})});
+    own_ = failure;
+    outbox_.tell(0, wire::kFailure, encode(failure));
   }
-  wake.notify_all();
+  ready_.wake_all();
 }
 
 /// On rank 0, under the lock.
-void Engine::State::report(Failure failure) {
-  if (verdict) return;
-  failed = true;
-  verdict = std::move(failure);
-  if (options.report) options.report(RunError(verdict->text, verdict->code));
-  const wire::Note note{static_cast<Index>(verdict->code), verdict->text};
-  for (int rank = 1; rank < world.size(); ++rank) enqueue(PostControl{rank, wire::kAbort, wire::encode_note(note)});
-  wake.notify_all();
+void Failure::report(Verdict failure) {
+  if (verdict_) return;
+  failed_ = true;
+  verdict_ = std::move(failure);
+  if (context_.options.report) context_.options.report(RunError(verdict_->text, verdict_->code));
+  outbox_.tell_others(wire::kAbort, encode(*verdict_));
+  ready_.wake_all();
 }
 
-/// Keeps talking until the verdict is known and, on rank 0, told; not for long, as who should hear or tell it may be
-/// gone.
-void Engine::State::settle_failure() {
-  const double begin = now();
-  while (world.size() > 1) {
+void Failure::take(const ControlMessage& message) {
+  wire::Note note = wire::decode_note(message.bytes);
+  Verdict failure{std::move(note.text), static_cast<ExitCode>(note.number)};
+  if (message.tag == wire::kFailure) return report(std::move(failure));
+  verdict_ = std::move(failure);
+  failed_ = true;
+}
+
+void Failure::settle(const std::function<void()>& poll) {
+  const double begin = context_.now();
+  while (context_.world.size() > 1) {
     bool talks = true;
     try {
       poll();
-    } catch (...) {  // another failure: this one is the run's
+    } catch (...) {  // the run ends with the first failure
       talks = false;
     }
-    if (!talks || now() - begin > kMostSettling) {
-      const Lock lock(mutex);
-      if (verdict) return;
-      verdict = std::move(own_failure);
-      verdict->agreed = false;
-      if (options.report) options.report(RunError(verdict->text, verdict->code));
+    if (!talks || context_.now() - begin > kMostSettling) {
+      const Lock lock(context_.mutex);
+      if (verdict_) return;
+      verdict_ = std::move(own_);
+      verdict_->agreed = false;
+      if (context_.options.report) context_.options.report(RunError(verdict_->text, verdict_->code));
       return;
     }
     bool settled = false;
     {
-      const Lock lock(mutex);
-      settled = verdict && outbox.empty();
+      const Lock lock(context_.mutex);
+      settled = verdict_ && outbox_.empty();
     }
-    if (settled && world.access().pending_control() == 0) return;
-    world.rest(std::chrono::microseconds{0});
+    if (settled && context_.world.access().pending_control() == 0) return;
+    context_.world.rest(std::chrono::microseconds{0});
   }
 }
 

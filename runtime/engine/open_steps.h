@@ -6,17 +6,19 @@
 
 namespace tdsl::rt {
 
-/// The steps of a rank that it has admitted and not finished, numbered in the order of admission.
+/// Admitted steps of a rank that are not finished, numbered in the order of admission.
 class OpenSteps {
  public:
   /// Admits a step; returns its number.
   plan::Index begin(plan::Index tasks, int site) {
     if (tasks > 0) ++open_;
+    tasks_ += tasks;
     unfinished_.push_back({tasks, site});
     drop_finished();
     return next_++;
   }
   void end_task(plan::Index step) {
+    --tasks_;
     if (--unfinished_[static_cast<std::size_t>(step - first_)].tasks > 0) return;
     --open_;
     drop_finished();
@@ -26,6 +28,8 @@ class OpenSteps {
   /// Its site; `none` if there is none.
   [[nodiscard]] int least_site(int none) const { return unfinished_.empty() ? none : unfinished_.front().site; }
   [[nodiscard]] plan::Index count() const { return open_; }
+  /// Unfinished tasks of all steps.
+  [[nodiscard]] plan::Index tasks() const { return tasks_; }
 
  private:
   void drop_finished() {
@@ -43,6 +47,7 @@ class OpenSteps {
   plan::Index first_ = 0;
   plan::Index next_ = 0;
   plan::Index open_ = 0;
+  plan::Index tasks_ = 0;
 };
 
 }  // namespace tdsl::rt

@@ -62,31 +62,6 @@ struct RemotePiece {
   Index offer = 0;       ///< the sender's name of the transfer
 };
 
-/// Which copy of a piece: a super-block of an operation fetches it once.
-struct RelayKey {
-  Index operation = 0;  ///< numbered as submitted, alike on all ranks
-  Index super_block = 0;
-  plan::Piece piece;
-  friend bool operator==(const RelayKey&, const RelayKey&) = default;
-};
-struct RelayKeyHash {
-  std::size_t operator()(const RelayKey& key) const noexcept {
-    return plan::PieceHash()(key.piece) ^
-           (static_cast<std::size_t>(key.operation) * 1000003 + static_cast<std::size_t>(key.super_block));
-  }
-};
-
-/// A fetched box that this rank sends on to its children in the box's tree (plan/tree.h). It is a hold of the box. A
-/// child that is ahead may ask before we have admitted the step: then there is no piece yet.
-struct Relay {
-  RelayKey key;
-  std::shared_ptr<RemotePiece> piece;
-  Index element_bytes = 0;
-  bool sized = false;
-  Index unserved = 0;            ///< children whose answers are not over; they may ask only once the piece is here
-  std::vector<Request> waiting;  ///< answered when the piece has arrived
-};
-
 /// The part of an operand that lies in one block: ours or fetched.
 struct InputPart {
   Box box;

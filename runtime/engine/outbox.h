@@ -1,22 +1,26 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "runtime/engine/context.h"
 #include "runtime/engine/operation.h"
+#include "runtime/engine/wire.h"
 
-// What the engine wants MPI to do. Decisions are taken under the engine's lock, MPI is called outside it: decisions
-// wait here, in order, until the thread with the MPI token carries them out.
+// MPI calls that the engine has decided on. Decisions are made under the engine's lock, MPI is called outside it.
 
 namespace tdsl::rt {
 
 // Note [Packs]
-// A box below EngineOptions::small_box bytes has no receive of its own: it comes in a pack, a control message that
-// names the boxes it carries, even when it is alone. Whoever asks knows this from the box's size, as the owner does.
-// Above, the copies into and out of the message cost more than a message saves (measured); up to kPackBytes MPI
-// libraries send at once.
+// A box below EngineOptions::small_box bytes has no receive of its own: it arrives in a pack, a control message that
+// names its boxes, even if there is only one. Requester and owner both know this from the box's size. For larger boxes
+// the copies into and out of the message cost more than a message saves (measured); MPI libraries send messages of up
+// to kPackBytes eagerly.
 inline constexpr Index kPackBytes = Index{32} << 10;
 
 /// Receive a piece from its owner; posted before its request goes out.
@@ -37,8 +41,8 @@ struct PostSend {
   std::uint64_t cookie = 0;
 };
 
-/// Small boxes for one rank, asked for by one statement: they were to be sent while nobody had the MPI token, and share
-/// a message. Nothing ever waits for a pack to fill.
+/// One message with the small boxes that one rank has requested for one statement and that were in the outbox at the
+/// same time. No box waits for a pack to fill.
 struct PostPack {
   struct Entry {
     Index slot = 0;
@@ -59,42 +63,41 @@ struct PostControl {
   std::vector<std::byte> bytes;
 };
 
-/// Everything of this rank is done; completes when that is so on every rank.
+/// This rank is done; completes once every rank is.
 struct PostBarrier {};
 
 using Posting = std::variant<PostReceive, PostSend, PostPack, PostControl, PostBarrier>;
 
-/// Receive slots: tags that are free, per source.
-class Slots {
+/// Postings in order, until the thread with the MPI token posts them.
+class Outbox {
  public:
-  Slots(int sources, int max_tag)
-      : limit_(Index{max_tag} + 1),
-        next_(static_cast<std::size_t>(sources), 0),
-        free_(static_cast<std::size_t>(sources)) {}
-  [[nodiscard]] Index available(int source) const {
-    const auto s = static_cast<std::size_t>(source);
-    return limit_ - next_[s] + static_cast<Index>(free_[s].size());
-  }
-  /// Whether there are enough for every source, whichever they are.
-  [[nodiscard]] bool certainly_available(Index count) const { return taken_ + count <= limit_; }
-  [[nodiscard]] int take(int source) {
-    const auto s = static_cast<std::size_t>(source);
-    ++taken_;
-    if (free_[s].empty()) return static_cast<int>(next_[s]++);
-    const int slot = free_[s].back();
-    free_[s].pop_back();
-    return slot;
-  }
-  void give_back(int source, int slot) {
-    free_[static_cast<std::size_t>(source)].push_back(slot);
-    --taken_;
-  }
+  explicit Outbox(const Context& context) : context_(context) {}
+
+  void enqueue(Posting posting);
+  void tell(int rank, int tag, std::vector<std::byte> bytes) { enqueue(PostControl{rank, tag, std::move(bytes)}); }
+  /// The same control message to every other rank.
+  void tell_others(int tag, const std::vector<std::byte>& bytes);
+  /// Answers a request with a box: in a message of its own, or in a pack if it is small.
+  void send(const Request& request, const Operand& box, Index element_bytes, std::uint64_t cookie);
+  /// Adds an entry of `bytes` to the last pack for the request's rank and site, if the pack has room for it.
+  void join_pack(const Request& request, Index bytes, const PostPack::Entry& entry);
+  /// Sizes and grants of sized blocks share one message per rank and poll.
+  void announce(int rank, const wire::Size& size);
+  void grant(int rank, const wire::Go& go);
+
+  /// Removes and returns all postings.
+  [[nodiscard]] std::vector<Posting> take();
+  [[nodiscard]] bool empty() const { return postings_.empty(); }
+  /// As empty(), but callable without the lock; announcements and grants count.
+  [[nodiscard]] bool filled() const { return filled_; }
 
  private:
-  Index limit_;
-  Index taken_ = 0;
-  std::vector<Index> next_;
-  std::vector<std::vector<int>> free_;
+  const Context& context_;
+  std::vector<Posting> postings_;
+  std::atomic<bool> filled_{false};
+  std::map<std::pair<int, int>, std::size_t> open_packs_;  ///< by rank and site: index of the last pack in `postings_`
+  std::map<int, std::vector<wire::Size>> sizes_;           ///< by rank
+  std::map<int, std::vector<wire::Go>> grants_;
 };
 
 }  // namespace tdsl::rt

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
@@ -11,7 +12,7 @@ namespace tdsl::rt {
 namespace {
 
 constexpr int kMessagesPerPoll = 64;
-/// Inside kernels polls are so far apart, in seconds.
+/// Seconds between polls in kernels.
 constexpr double kPollInKernel = 1e-3;
 
 template <class... F>
@@ -47,16 +48,6 @@ std::vector<std::byte> packed(const PostPack& pack) {
 
 }  // namespace
 
-std::uint64_t Engine::State::enter(InFlight flight) {
-  in_flight.emplace(next_cookie, std::move(flight));
-  return next_cookie++;
-}
-
-void Engine::State::enqueue(Posting posting) {
-  outbox.push_back(std::move(posting));
-  outbox_filled = true;
-}
-
 void Engine::State::post(World::Access& access, const Posting& posting) {
   std::visit(Overloaded{[&](const PostReceive& p) {
                           access.irecv(p.source, p.slot,
@@ -78,48 +69,88 @@ void Engine::State::post(World::Access& access, const Posting& posting) {
                         },
                         [&](const PostControl& p) {
                           delays.pause();
-                          const double start = thread_trace != nullptr ? now() : 0;
+                          const double start = thread_trace != nullptr ? context.now() : 0;
                           access.send_control(p.target, p.tag, p.bytes);
-                          if (thread_trace != nullptr) trace_control(p, start);
+                          if (thread_trace != nullptr) tracer.control(p, start);
                         },
-                        [&](const PostBarrier&) { access.ibarrier(kBarrierCookie); }},
+                        [&](const PostBarrier&) { access.ibarrier(InFlight::kBarrierCookie); }},
              posting);
 }
 
 bool Engine::State::poll() {
-  bool moved = asks_disk && take_disk();
-  if (world.size() == 1) return moved;
+  bool moved = polls.includes_disk && take_disk();
+  if (context.single()) return moved;
   do {
-    auto access = world.try_access();
+    auto access = context.world.try_access();
     if (!access) return moved;
     moved = poll_once(*access) || moved;
-    // Whoever enqueued while we held the MPI token could not get it: look again.
-  } while (outbox_filled);
+    // A thread that enqueued meanwhile could not get the MPI token.
+  } while (outbox.filled());
   return moved;
 }
 
 /// Called by a kernel, without the lock.
 void Engine::State::poll_in_kernel() noexcept {
-  const double before = last_poll;
-  const double time = now();
+  const double before = polls.last;
+  const double time = context.now();
   if (time - before < kPollInKernel) return;
   try {
     poll();
-    const Lock lock(mutex);
-    ++silence.polls;
-    silence.longest = std::max(silence.longest, time - before);
-  } catch (...) { fail(std::current_exception()); }
+    const Lock lock(context.mutex);
+    ++profile.silence.polls;
+    profile.note_silence(time - before);
+  } catch (...) { failure.fail(std::current_exception()); }
+}
+
+/// Called by a thread of the disk, without the lock.
+void Engine::State::on_disk_completion(int thread) noexcept {
+  const TraceScope traced(context.options.trace != nullptr ? &context.options.trace->of_disk(thread) : nullptr);
+  try {
+    take_disk();
+    poll();
+  } catch (...) { failure.fail(std::current_exception()); }
+}
+
+bool Engine::State::take_disk() {
+  std::vector<DiskCompletion> done;
+  const Lock lock(context.mutex);
+  if (context.options.disk->test_some(done) == 0) return false;
+  for (const DiskCompletion& completion : done) {
+    const DiskTransfer transfer = disk.take(completion.cookie);
+    if (failure.failed()) continue;
+    if (thread_trace != nullptr) tracer.transfer(transfer, completion);
+    if (!completion.error.empty()) {
+      const bool in_file = transfer.tensor->read_file != nullptr;
+      throw RunError("`" + transfer.tensor->placed.desc.name + "`, " +
+                     (in_file ? "which stays in its file: " : "of which blocks are on disk: ") + completion.error);
+    }
+    end_transfer(transfer);
+  }
+  if (failure.failed()) return true;
+  admit();
+  ready.wake_all();
+  return true;
+}
+
+void Engine::State::end_transfer(const DiskTransfer& transfer) {
+  TensorInstance& tensor = *transfer.tensor;
+  switch (transfer.kind) {
+    case DiskTransfer::Kind::kWrite: disk.end_write(transfer); break;
+    case DiskTransfer::Kind::kLoad:
+      --context.tensors.block(tensor, transfer.block).transfers;
+      ready.arrive(*transfer.piece);
+      break;
+    case DiskTransfer::Kind::kServe: return answers.answer(transfer);  // `sends` counts it since the request
+  }
+  context.tensors.free_if_unheld(tensor, transfer.block);
 }
 
 bool Engine::State::poll_once(World::Access& access) {
   std::vector<Posting> postings;
   {
-    const Lock lock(mutex);
-    last_poll = now();
-    tell_sizes();
-    std::swap(postings, outbox);
-    open_packs.clear();
-    outbox_filled = false;
+    const Lock lock(context.mutex);
+    polls.last = context.now();
+    postings = outbox.take();
   }
   for (const Posting& posting : postings) post(access, posting);
   std::vector<Completion> completions;
@@ -131,121 +162,92 @@ bool Engine::State::poll_once(World::Access& access) {
     messages.push_back(std::move(*message));
   }
   const std::size_t backlog = access.pending_control();
-  const bool drained = control_backlog.exchange(backlog) > backlog;
+  const bool drained = polls.backlog.exchange(backlog) > backlog;
   if (postings.empty() && completions.empty() && messages.empty()) {
-    if (drained) {  // an exchange may wait for that
-      const Lock lock(mutex);
-      if (sleeping > 0) wake.notify_all();
+    if (drained) {  // an exchange may wait for it
+      const Lock lock(context.mutex);
+      ready.wake_all();
     }
     return false;
   }
-  // Taking a message may fail, and what follows it would be lost; how the run ends must not be.
+  // A message that fails drops the messages after it, which must not include failures and verdicts.
   std::ranges::stable_partition(
       messages, [](const ControlMessage& m) { return m.tag == wire::kAbort || m.tag == wire::kFailure; });
-  const Lock lock(mutex);
+  const Lock lock(context.mutex);
   for (const Posting& posting : postings) {
     const auto* const pack = std::get_if<PostPack>(&posting);
     if (pack == nullptr) continue;
     for (const PostPack::Entry& entry : pack->entries) take_completion({entry.cookie, false});
   }
-  postings.clear();  // under the lock: it may hold the last reference to a piece
+  postings.clear();  // under the lock: they may hold the last reference to a piece
   for (const Completion& completion : completions) take_completion(completion);
   for (const ControlMessage& message : messages) take_message(message);
   admit();
-  if (sleeping > 0) wake.notify_all();
+  ready.wake_all();
   return true;
 }
 
 void Engine::State::take_completion(const Completion& completion) {
-  if (completion.cookie == kBarrierCookie) {
-    barrier_over = true;
+  if (completion.cookie == InFlight::kBarrierCookie) {
+    in_flight.barrier_over = true;
     return;
   }
-  const auto found = in_flight.find(completion.cookie);
-  TDSL_CHECK(found != in_flight.end(), "a message that completes was started");
-  InFlight flight = std::move(found->second);
-  in_flight.erase(found);
+  InFlight::Message flight = in_flight.take(completion.cookie);
   if (completion.received) {
-    slots.give_back(flight.source, flight.slot);
+    in_flight.slots.give_back(flight.source, flight.slot);
     arrive(*flight.piece);
     return;
   }
-  if (flight.sent) trace_sent(*flight.sent);
-  if (flight.relay != nullptr) {
-    end_forward(*flight.relay);
-    return;
-  }
-  if (flight.served) {
-    --serving;
-    serving_bytes -= bytes_of(flight.buffer);
-    flight.buffer.reset();
-    serve();
-  }
+  if (flight.sent) tracer.sent(*flight.sent);
+  if (flight.relay != nullptr) return relays.end_send(*flight.relay);
+  if (flight.served) disk.end_serve(std::move(flight.buffer));
   Block& block = flight.tensor->blocks.at(flight.block);
   --block.sends;
-  if (block.away && !flight.served) --sends_of_away;
-  tensors.free_if_unheld(*flight.tensor, flight.block);
+  if (block.away && !flight.served) disk.end_send_of_away();
+  context.tensors.free_if_unheld(*flight.tensor, flight.block);
 }
 
 void Engine::State::arrive(RemotePiece& piece) {
-  piece.arrived = true;
-  if (thread_trace != nullptr && piece.source != me) trace_received(piece);
-  for (TaskRun* task : std::exchange(piece.waiting, {})) {
-    task->last_request = piece.request;
-    satisfy(*task);
-  }
+  if (thread_trace != nullptr && piece.source != context.me) tracer.received(piece);
+  ready.arrive(piece);
   if (piece.relay == nullptr) return;
-  for (const Request& request : std::exchange(piece.relay->waiting, {})) forward(*piece.relay, request);
+  for (const Request& request : std::exchange(piece.relay->waiting, {})) answers.forward(*piece.relay, request);
+}
+
+void Engine::State::take_pack(const ControlMessage& message) {
+  std::span<const std::byte> bytes = message.bytes;
+  for (const wire::PackEntry& entry : wire::decode_pack_head(bytes)) {
+    const std::shared_ptr<RemotePiece> piece = in_flight.take_piece(entry.slot);
+    if (entry.bytes >= 0) sized.settle(*piece, entry.bytes);
+    const auto size = static_cast<std::size_t>(bytes_of(piece->buffer));
+    TDSL_CHECK(size <= bytes.size(), "a pack holds the boxes it names");
+    if (size > 0) std::memcpy(piece->buffer->data(), bytes.data(), size);
+    bytes = bytes.subspan(size);
+    arrive(*piece);
+  }
+  TDSL_CHECK(bytes.empty(), "a pack holds nothing but the boxes it names");
 }
 
 void Engine::State::take_message(const ControlMessage& message) {
   switch (message.tag) {
     case wire::kRequests:
-      for (const Request& request : wire::decode_requests(message.bytes, message.source)) take_request(request);
+      for (const Request& request : wire::decode_requests(message.bytes, message.source)) answers.take(request);
       return;
-    case wire::kPack: take_pack(message); return;
+    case wire::kPack: return take_pack(message);
     case wire::kSizes:
-      for (const wire::Size& size : wire::decode_sizes(message.bytes)) take_size(size);
+      for (const wire::Size& size : wire::decode_sizes(message.bytes)) sized.take_size(size);
       return;
     case wire::kGo:
-      for (const wire::Go& go : wire::decode_goes(message.bytes)) take_go(go);
+      for (const wire::Go& go : wire::decode_goes(message.bytes)) sized.take_go(go);
       return;
-    case wire::kExchange: take_exchange(message); return;
-    case wire::kBoundary: take_boundary(message); return;
-    case wire::kShare: {
-      wire::Note note = wire::decode_note(message.bytes);
-      shared_texts.emplace(note.number, std::move(note.text));
-      return;
-    }
-    case wire::kPulse:
-      if (heart) heart->hear(message.source, decode_pulse(wire::decode_note(message.bytes).text), now());
-      return;
-    case wire::kAsk: {
-      const wire::Note note = wire::decode_note(message.bytes);
-      if (me == 0) {
-        begin_roll(note.text, false);
-      } else {
-        answer_roll(note.number);
-      }
-      return;
-    }
-    case wire::kStatus: {
-      wire::Note note = wire::decode_note(message.bytes);
-      take_answer(message.source, note.number, std::move(note.text));
-      return;
-    }
+    case wire::kExchange: return exchanges.take_message(message);
+    case wire::kShare: return exchanges.take_shared(message);
+    case wire::kBoundary: return send_boundary(outbox, boundaries.take(decode_boundary(message)));
+    case wire::kPulse: return watching.take_pulse(message);
+    case wire::kAsk: return watching.take_ask(status(), message);
+    case wire::kStatus: return watching.take_status(message);
     case wire::kFailure:
-    case wire::kAbort: {
-      wire::Note note = wire::decode_note(message.bytes);
-      Failure failure{std::move(note.text), static_cast<ExitCode>(note.number)};
-      if (message.tag == wire::kFailure) {
-        report(std::move(failure));
-      } else {
-        verdict = std::move(failure);
-        failed = true;
-      }
-      return;
-    }
+    case wire::kAbort: return failure.take(message);
     default: TDSL_CHECK(false, "a control message has a known tag");
   }
 }

@@ -1,148 +1,132 @@
-#include <algorithm>
-#include <optional>
+#include "runtime/engine/tasks.h"
+
 #include <utility>
 
 #include "runtime/engine/call.h"
-#include "runtime/engine/long_kernels.h"
-#include "runtime/kernels/progress.h"
 
 namespace tdsl::rt {
 
-namespace {
-
-/// Seconds between polls of a rank that has tasks to run: shorter tasks share a poll, and what they complete shares
-/// messages.
-constexpr double kPollEvery = 10e-6;
-
-}  // namespace
-
-void Engine::State::satisfy(TaskRun& task) {
-  if (--task.missing == 0) make_ready(task);
-}
-
-void Engine::State::make_ready(TaskRun& task) {
-  ready.push(&task);
-  if (sleeping > 0) wake.notify_one();
-}
-
-TaskRun* Engine::State::pop_ready() {
-  if (ready.empty()) return nullptr;
-  TaskRun* const task = ready.top();
-  ready.pop();
-  was_idle = false;
-  return task;
-}
-
-void Engine::State::run_task(Lock& lock, TaskRun& task) {
-  Call call;
-  prepare(task, call);
-  task.running_since = now();
-  ++running;
-  lock.unlock();
-  delays.pause();
-  const double start = now();
-  std::optional<progress::Scope> talks;
-  if (world.size() > 1) talks.emplace([](void* state) { static_cast<State*>(state)->poll_in_kernel(); }, this);
-  assemble(task, call);
-  for (const Call::Run& run : call.runs) {
-    TaskArgs args;
-    args.labels = run.labels;
-    args.inputs = run.inputs;
-    args.outputs = call.outputs;
-    args.out_box = task.out_box;
-    args.first = task.task.first;
-    args.last = task.task.last;
-    args.hit = task.task.hit;
-    args.fresh = call.fresh && &run == &call.runs.front();
-    args.sinks = call.sink_list;
-    call_kernel(*task.operation, args);
+void Tasks::create(OperationRun& operation, const plan::Task& task, Index step) {
+  TaskRun& run = operation.tasks.emplace_back();
+  run.self = std::prev(operation.tasks.end());
+  run.operation = &operation;
+  run.task = task;
+  run.out_box = operation.space.out_box(task.tile);
+  run.out_number = operation.space.plan().space.linear(task.tile);
+  run.step = step;
+  run.panel = operation.step.panel;
+  run.order = next_order_++;
+  ++operation.tasks_begun;
+  if (task.first) {
+    const plan::Estimate bytes = operation.space.output_bytes(task.tile);
+    footprint_.promised += footprint_.counted(bytes);
+    footprint_.output += bytes.expected_bytes();
   }
-  if (options.watch != nullptr && task.task.last) show_outputs(task, call);
-  const double end = now();
-  talks.reset();
-  call.assemblies.clear();
-  lock.lock();
-  --running;
-  silence.longest = std::max(silence.longest, end - std::max(start, last_poll.load()));
-  count(task, start, end, !call.runs.empty());
-  if (thread_trace != nullptr) trace_task(task, start, end);
-  end_sized(task, call);
-  complete(task);
-  if ((world.size() == 1 && !asks_disk) || (!ready.empty() && end - last_poll < kPollEvery)) return;
-  lock.unlock();
-  poll();
-  lock.lock();
-}
-
-void Engine::State::show_outputs(const TaskRun& task, const Call& call) const {
-  const OperationRun& operation = *task.operation;
-  for (std::size_t k = 0; k < call.outputs.size(); ++k) {
-    const bool sized = operation.op().outputs[k].sized();
-    options.watch->complete(operation.number, operation.op(), static_cast<int>(k), call.outputs[k],
-                            sized ? call.sinks[k]->made() : BlockPart{});
-  }
-}
-
-void Engine::State::count(const TaskRun& task, double start, double end, bool kernel) {
-  const OperationRun& operation = *task.operation;
   const plan::Op& op = operation.op();
-  SiteStatistics& site = sites.at(op.site);
-  if (site.tasks++ == 0) site.first_start = start;
-  site.first_start = std::min(site.first_start, start);
-  site.last_end = std::max(site.last_end, end);
-  site.kernel_seconds += end - start;
-  if (!kernel) return;
-  ++site.kernels;
-  if (task.task.hit)
-    site.flops += plan::flops_of_points(op, operation.visited, task.labels,
-                                        static_cast<double>(operation.space.points(task.labels)));
+  run.labels = operation.space.label_intervals(task.tile, task.panel);
+  if (!task.hit) run.labels.assign(run.labels.size(), Interval{0, 0});
+  const bool computes = task.hit && operation.space.points(run.labels) > 0;
+  for (const plan::Access& access : op.reads) {
+    Box box = operation.space.access_box(access, run.labels);
+    if (!computes) {
+      for (int d = 0; d < box.rank; ++d) box[d] = {0, 0};
+      run.inputs.push_back({nullptr, 0, false, box, {}});
+      continue;
+    }
+    run.inputs.push_back(find_input(run, access.tensor, box));
+  }
+  if (op.base >= 0 && task.first) {
+    run.base = find_input(run, op.base, run.out_box);
+    for (const InputPart& part : run.base.parts)
+      TDSL_CHECK(part.local != nullptr || part.remote->source == context_.me, "the base of a block lies on its owner");
+  }
+  wait_for_panel(run);
+  if (op.ordered) operations_.wait_for_effect(run);
+  if (run.missing == 0) ready_.push(run);
 }
 
-void Engine::State::complete(TaskRun& task) {
+Input Tasks::find_input(TaskRun& task, plan::TensorId id, const Box& box) {
   OperationRun& operation = *task.operation;
-  for (Input& input : task.inputs) release_input(input);
-  release_input(task.base);
+  TensorInstance& tensor = context_.tensors.at(id);
+  Input input{&tensor, tensor.element_bytes(), tensor.sized(), box, {}};
+  const plan::Distribution& distribution = tensor.placed.distribution;
+  operation.space.for_each_piece(id, box, [&](const plan::Coord& coord, const plan::Piece& piece) {
+    InputPart part{piece.box, piece.block, nullptr, nullptr};
+    if (distribution.owns(context_.me, coord) && !tensor.away(coord)) {
+      Block& block = context_.tensors.block(tensor, piece.block);
+      ++block.uses;
+      part.local = &block;
+      if (!block.complete) {
+        block.waiting_tasks.push_back(&task);
+        ++task.missing;
+      }
+    } else {
+      const auto found = operation.pieces.find(piece);
+      TDSL_CHECK(found != operation.pieces.end(), "a remote box that a task reads was fetched");
+      part.remote = found->second;
+      if (!part.remote->arrived) {
+        part.remote->waiting.push_back(&task);
+        ++task.missing;
+      }
+    }
+    input.parts.push_back(std::move(part));
+  });
+  return input;
+}
+
+/// Panels of one output tile run in order.
+void Tasks::wait_for_panel(TaskRun& task) {
+  auto& last_panel = task.operation->last_panel;
+  if (!task.task.first) {
+    const auto previous = last_panel.find(task.out_number);
+    if (previous != last_panel.end()) {
+      previous->second->next_panel = &task;
+      ++task.missing;
+    }
+  }
+  if (!task.task.last) last_panel[task.out_number] = &task;
+}
+
+void Tasks::complete(TaskRun& task) {
+  OperationRun& operation = *task.operation;
+  for (Input& input : task.inputs) release(input);
+  release(task.base);
   if (task.task.last) {
     operation.last_panel.erase(task.out_number);
     const plan::Estimate bytes = operation.space.output_bytes(task.task.tile);
-    output_bytes -= bytes.expected_bytes();
-    if (operation.sized_output) promised_bytes -= counted_bytes(bytes);
+    footprint_.output -= bytes.expected_bytes();
+    if (operation.sized_output) footprint_.promised -= footprint_.counted(bytes);
     for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
       if (!output_box(task, k).empty()) complete_block(*operation.outputs[k], task.out_number);
     }
   }
-  if (task.next_panel != nullptr) satisfy(*task.next_panel);
+  if (task.next_panel != nullptr) ready_.satisfy(*task.next_panel);
   if (const auto last = operation.last_panel.find(task.out_number);
       last != operation.last_panel.end() && last->second == &task) {
     operation.last_panel.erase(last);
   }
-  --unfinished_tasks;
-  open_steps.end_task(task.step);
   operation.tasks.erase(task.self);
-  if (operation.over()) finish_operation(operation);
-  admit();
-  if (sleeping > 0) wake.notify_all();
 }
 
-void Engine::State::release_input(Input& input) {
+void Tasks::release(Input& input) {
   for (InputPart& part : input.parts) {
     if (part.local == nullptr) continue;
     --part.local->uses;
   }
   for (const InputPart& part : std::exchange(input.parts, {})) {
-    if (part.local != nullptr) tensors.free_if_unheld(*input.tensor, part.number);
+    if (part.local != nullptr) context_.tensors.free_if_unheld(*input.tensor, part.number);
   }
 }
 
-void Engine::State::complete_block(TensorInstance& tensor, Index number) {
-  Block& block = tensors.block(tensor, number);
+void Tasks::complete_block(TensorInstance& tensor, Index number) {
+  Block& block = context_.tensors.block(tensor, number);
   block.complete = true;
   --tensor.incomplete;
-  for (TaskRun* task : std::exchange(block.waiting_tasks, {})) satisfy(*task);
-  for (const Request& request : std::exchange(block.waiting_requests, {})) answer(tensor, request);
+  for (TaskRun* task : std::exchange(block.waiting_tasks, {})) ready_.satisfy(*task);
+  for (const Request& request : std::exchange(block.waiting_requests, {})) answers_.answer(tensor, request);
   if (tensor.placed.housing.home != plan::Home::kMemory && tensor.away(tensor.placed.distribution.coord(number)))
-    write_back(tensor, number);
-  tensors.free_if_unheld(tensor, number);
+    disk_.write_back(tensor, number);
+  context_.tensors.free_if_unheld(tensor, number);
 }
 
 }  // namespace tdsl::rt

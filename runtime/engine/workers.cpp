@@ -6,7 +6,7 @@ namespace tdsl::rt {
 
 namespace {
 constexpr std::chrono::microseconds kNap{50};
-/// Seconds of empty polls after which the rank naps in between: what others need of the core is no use to it.
+/// Seconds of empty polls after which the rank naps between polls and leaves the core to others.
 constexpr double kPatience = 1e-3;
 }  // namespace
 
@@ -14,11 +14,12 @@ constexpr double kPatience = 1e-3;
 void Engine::State::work() {
   while (true) {
     try {
-      Lock lock(mutex);
-      IdleTime waiting(*this);
-      while (!stopping) {
-        TaskRun* const task = failed ? nullptr : pop_ready();
+      Lock lock(context.mutex);
+      IdleTime waiting(context, profile, tracer);
+      while (!workers.stopping) {
+        TaskRun* const task = failure.failed() ? nullptr : ready.pop();
         if (task != nullptr) {
+          workers.was_idle = false;
           waiting.end();
           run_task(lock, *task);
         } else {
@@ -27,38 +28,37 @@ void Engine::State::work() {
         }
       }
       return;
-    } catch (...) { fail(std::current_exception()); }
+    } catch (...) { failure.fail(std::current_exception()); }
   }
 }
 
 /// One thread of an idle rank polls, the others sleep. Called with the lock, returns with it.
 void Engine::State::idle(Lock& lock) {
-  if ((world.size() == 1 && !asks_disk) || polling || failed) {
-    ++sleeping;
-    wake.wait(lock);
-    --sleeping;
+  if ((context.single() && !polls.includes_disk) || workers.polling || failure.failed()) {
+    ready.sleep(lock);
     return;
   }
-  polling = true;
-  const double start = now();
-  if (!was_idle) idle_since = start;
+  workers.polling = true;
+  const double start = context.now();
+  if (!workers.was_idle) workers.idle_since = start;
   lock.unlock();
   bool moved = false;
   try {
     moved = poll();
   } catch (...) {
     lock.lock();
-    polling = false;
+    workers.polling = false;
     throw;
   }
   if (!moved) {
-    world.rest(options.oversubscribed || start - idle_since > kPatience ? kNap : std::chrono::microseconds{0});
+    context.world.rest(
+        context.options.oversubscribed || start - workers.idle_since > kPatience ? kNap : std::chrono::microseconds{0});
   }
   lock.lock();
-  polling = false;
-  was_idle = !moved && ready.empty();
-  // If this thread leaves for a task, somebody else must poll.
-  if (sleeping > 0 && !ready.empty()) wake.notify_all();
+  workers.polling = false;
+  workers.was_idle = !moved && ready.empty();
+  // If this thread leaves for a task, another must poll.
+  if (!ready.empty()) ready.wake_all();
 }
 
 }  // namespace tdsl::rt

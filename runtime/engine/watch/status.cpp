@@ -3,7 +3,9 @@
 
 #include "runtime/base/number_format.h"
 #include "runtime/check.h"
-#include "runtime/engine/engine_state.h"
+#include "runtime/engine/in_flight.h"
+#include "runtime/engine/operation.h"
+#include "runtime/engine/watch/status.h"
 
 namespace tdsl::rt {
 
@@ -27,18 +29,11 @@ std::string reason_of(const RankStatus& status) {
   return {};
 }
 
-}  // namespace
-
-std::string text_of(const RankStatus& status) {
-  const std::string what = reason_of(status);
-  return status.line == 0 ? what : "line " + std::to_string(line_in(status.line)) + ", `" + status.name + "`: " + what;
-}
-
 /// Why a task does not run.
-void Engine::State::explain(const TaskRun& task, RankStatus& status) {
+void explain(const TaskRun& task, Context& context, const InFlight& in_flight, RankStatus& status) {
   if (task.running_since >= 0) {
     status.waiting = Waiting::kKernel;
-    status.seconds = now() - task.running_since;
+    status.seconds = context.now() - task.running_since;
     return;
   }
   if (task.missing == 0) {
@@ -47,8 +42,8 @@ void Engine::State::explain(const TaskRun& task, RankStatus& status) {
   }
   status.waiting = Waiting::kOrder;
   const plan::Op& op = task.operation->op();
-  const auto name_of = [&](plan::TensorId id) {  // of one whose pieces are all elsewhere nothing may be left
-    const TensorInstance* tensor = tensors.find(id);
+  const auto name_of = [&](plan::TensorId id) {  // a tensor with remote pieces alone may be gone
+    const TensorInstance* tensor = context.tensors.find(id);
     return tensor == nullptr ? std::string("an operand") : tensor->placed.desc.name;
   };
   const auto look_at = [&](const Input& input, plan::TensorId id) {
@@ -56,10 +51,8 @@ void Engine::State::explain(const TaskRun& task, RankStatus& status) {
       if (part.remote != nullptr && !part.remote->arrived) {
         status.waiting = Waiting::kPiece;
         status.tensor = name_of(id);
-        const auto flight =
-            std::ranges::find_if(in_flight, [&](const auto& entry) { return entry.second.piece == part.remote; });
-        status.source =
-            flight == in_flight.end() ? (part.remote->source == me ? -1 : part.remote->source) : flight->second.source;
+        const int source = part.remote->source;
+        status.source = in_flight.source_of(part.remote).value_or(source == context.me ? -1 : source);
         return true;
       }
       if (part.local != nullptr && !part.local->complete) {
@@ -75,22 +68,14 @@ void Engine::State::explain(const TaskRun& task, RankStatus& status) {
   static_cast<void>(look_at(task.base, op.base));
 }
 
-RankStatus Engine::State::status() {
-  RankStatus status;
-  status.live_bytes = store.live_bytes();
-  for (const auto& [number, site] : sites) {
-    status.tasks += site.tasks;
-    status.flops += site.flops;
-  }
-  status.finished = unfinished.empty() ? submitted : unfinished.front()->number;
-  const bool sends = std::ranges::any_of(in_flight, [](const auto& entry) { return entry.second.piece == nullptr; });
-  status.busy = running > 0 || !ready.empty() || sends || !transfers.empty() || outbox_filled || program_works;
-  if (unfinished.empty()) {
-    status.waiting = program_works ? Waiting::kProgram : Waiting::kRanks;
-    status.name = waits_for;
-    return status;
-  }
-  const OperationRun& operation = *unfinished.front();
+}  // namespace
+
+std::string text_of(const RankStatus& status) {
+  const std::string what = reason_of(status);
+  return status.line == 0 ? what : "line " + std::to_string(line_in(status.line)) + ", `" + status.name + "`: " + what;
+}
+
+void describe(const OperationRun& operation, Context& context, const InFlight& in_flight, RankStatus& status) {
   status.line = operation.op().line;
   status.name = operation.op().name;
   const auto tasks = static_cast<double>(operation.tasks.size());
@@ -98,21 +83,9 @@ RankStatus Engine::State::status() {
     status.share = 1 - tasks / static_cast<double>(operation.tasks_begun);
   if (operation.tasks.empty()) {
     status.waiting = Waiting::kMemory;
-    return status;
+    return;
   }
-  const auto least = std::ranges::min_element(operation.tasks, {}, &TaskRun::order);
-  explain(*least, status);
-  return status;
-}
-
-RankStatus Engine::status() const {
-  RankStatus status;
-  {
-    const Lock lock(state_->mutex);
-    status = state_->status();
-  }
-  status.received = state_->world.total_traffic().bytes_received;
-  return status;
+  explain(*std::ranges::min_element(operation.tasks, {}, &TaskRun::order), context, in_flight, status);
 }
 
 }  // namespace tdsl::rt

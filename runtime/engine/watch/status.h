@@ -7,6 +7,10 @@
 
 namespace tdsl::rt {
 
+struct Context;
+struct OperationRun;
+class InFlight;
+
 /// What a rank's least unfinished step waits for.
 enum class Waiting : std::uint8_t {
   kKernel,   ///< nothing: its kernel runs
@@ -38,5 +42,8 @@ struct RankStatus {
 
 /// `line 12, 'C': waits for a piece of 'B' from rank 1`
 [[nodiscard]] std::string text_of(const RankStatus& status);
+
+/// Fills in what the rank's oldest incomplete operation does or waits for.
+void describe(const OperationRun& operation, Context& context, const InFlight& in_flight, RankStatus& status);
 
 }  // namespace tdsl::rt

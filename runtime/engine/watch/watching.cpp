@@ -1,127 +1,138 @@
+#include "runtime/engine/watch/watching.h"
+
 #include <exception>
-#include <string>
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
-#include "runtime/engine/wire.h"
 
 namespace tdsl::rt {
-
-// Note [Signs of life]
-// Once a second a thread that does nothing else polls if no worker did (kernels may be silent for long), and sends a
-// pulse up and down a tree of arity 16. A pulse says how much has happened on the rank and below it, and whether
-// anything can happen without a message. A neighbour that gives no sign for long is lost: the run ends. Pulses are
-// messages like others, so a rank that receives none may be lost, or stopped, or cut off; a rank that was stopped
-// itself forgives. Rank 0 knows the sums: nothing moves for minutes means a long kernel or something worse, so
-// everybody is asked; nothing can move at all is a deadlock.
 
 namespace {
 
 /// Seconds.
 constexpr double kStandstill = 300, kDeadlock = 60, kMostAnswering = 5, kBetweenRolls = 2;
-/// Between polls of a rank whose workers do not poll.
+/// Seconds between polls of a rank whose workers do not poll.
 constexpr double kPollBeside = 1;
 
 }  // namespace
 
-std::string Engine::State::whereabouts(const RankStatus& status) const {
-  return (options.host.empty() ? "" : options.host + ": ") + text_of(status);
+void Watching::begin() {
+  if (!context_.single())
+    heart_.emplace(context_.me, context_.world.size(), context_.options.heartbeat, context_.now());
 }
 
-/// Sends pulses. Returns a rank that is lost.
-std::optional<int> Engine::State::beat(const RankStatus& own) {
-  const double slept = beaten < 0 ? 0 : now() - beaten;
-  beaten = now();
-  if (slept > Heartbeat::kOwnSleep) standing = stuck = Standstill();
-  Pulse pulse{own.tasks + own.received, !own.busy, whereabouts(own)};
+std::string Watching::describe(const RankStatus& status) const {
+  return (context_.options.host.empty() ? "" : context_.options.host + ": ") + text_of(status);
+}
+
+std::optional<RunError> Watching::beat(const RankStatus& own) {
+  const double now = context_.now();
+  const double slept = beaten_ < 0 ? 0 : now - beaten_;
+  beaten_ = now;
+  if (slept > Heartbeat::kOwnSleep) standing_ = stuck_ = Standstill();
+  Pulse pulse{own.tasks + own.received, !own.busy, describe(own)};
   std::optional<int> lost;
-  if (heart) {
-    lost = heart->tick(now());
-    pulse = heart->sum(std::move(pulse), now());
-    for (const int rank : heart->neighbours())
-      enqueue(PostControl{rank, wire::kPulse, wire::encode_note({0, encode(pulse)})});
+  if (heart_) {
+    lost = heart_->tick(now);
+    pulse = heart_->sum(std::move(pulse), now);
+    for (const int rank : heart_->neighbours()) outbox_.tell(rank, wire::kPulse, wire::encode_note({0, encode(pulse)}));
   }
-  if (me == 0) look_for_standstill(pulse);
-  return lost;
+  if (context_.me == 0) look_for_standstill(own, pulse);
+  if (!lost) return std::nullopt;
+  const std::string where = heart_->where(*lost);
+  return RunError("no sign of life from rank " + std::to_string(*lost) + " for " +
+                      std::to_string(static_cast<int>(heart_->silence(*lost, now))) + " s" +
+                      (where.empty() ? "" : "; it said last: " + where),
+                  kLostRank);
 }
 
 /// Of all ranks, on rank 0.
-void Engine::State::look_for_standstill(const Pulse& all) {
-  if (standing.lasts(all.progress, now(), kStandstill))
-    begin_roll("nothing has finished on any rank for 5 minutes", false);
-  // What is said of ranks below is a second old for each level of the tree.
+void Watching::look_for_standstill(const RankStatus& own, const Pulse& all) {
+  if (standing_.lasts(all.progress, context_.now(), kStandstill))
+    ask(own, "nothing has finished on any rank for 5 minutes", false);
+  // The part of ranks below is a second old for each level of the tree.
   if (!all.idle) {
-    stuck = Standstill();
-  } else if (stuck.lasts(all.progress, now(), kDeadlock) &&
-             !begin_roll("every rank waits and no message is under way: a deadlock", true)) {
-    stuck = Standstill();  // another roll is being called: later
+    stuck_ = Standstill();
+  } else if (stuck_.lasts(all.progress, context_.now(), kDeadlock) &&
+             !ask(own, "every rank waits and no message is under way: a deadlock", true)) {
+    stuck_ = Standstill();  // another roll is open: later
   }
 }
 
-/// Whether it has begun.
-bool Engine::State::begin_roll(const std::string& reason, bool deadlock) {
-  if (roll.asked >= 0 || now() - roll.ended < kBetweenRolls) return false;
-  roll.asked = now();
-  ++roll.number;
-  roll.call = {reason, std::vector<std::string>(static_cast<std::size_t>(world.size())), deadlock};
-  roll.call.answers.front() = whereabouts(status());
-  roll.missing = world.size() - 1;
-  for (int rank = 1; rank < world.size(); ++rank)
-    enqueue(PostControl{rank, wire::kAsk, wire::encode_note({roll.number, {}})});
+void Watching::take_pulse(const ControlMessage& message) {
+  if (heart_) heart_->hear(message.source, decode_pulse(wire::decode_note(message.bytes).text), context_.now());
+}
+
+bool Watching::ask(const RankStatus& own, const std::string& reason, bool deadlock) {
+  if (roll_.asked >= 0 || context_.now() - roll_.ended < kBetweenRolls) return false;
+  const int ranks = context_.world.size();
+  roll_.asked = context_.now();
+  ++roll_.number;
+  roll_.call = {reason, std::vector<std::string>(static_cast<std::size_t>(ranks)), deadlock};
+  roll_.call.answers.front() = describe(own);
+  roll_.missing = ranks - 1;
+  outbox_.tell_others(wire::kAsk, wire::encode_note({roll_.number, {}}));
   return true;
 }
 
-void Engine::State::answer_roll(Index number) {
-  enqueue(PostControl{0, wire::kStatus, wire::encode_note({number, whereabouts(status())})});
+void Watching::request(const RankStatus& own, const std::string& reason) {
+  if (context_.me == 0) {
+    ask(own, reason, false);
+  } else {
+    outbox_.tell(0, wire::kAsk, wire::encode_note({0, reason}));
+  }
 }
 
-void Engine::State::take_answer(int rank, Index number, std::string text) {
-  if (roll.asked < 0 || number != roll.number) return;  // too late
-  roll.call.answers[static_cast<std::size_t>(rank)] = std::move(text);
-  --roll.missing;
+void Watching::take_ask(const RankStatus& own, const ControlMessage& message) {
+  const wire::Note note = wire::decode_note(message.bytes);
+  if (context_.me == 0) {
+    ask(own, note.text, false);
+  } else {
+    outbox_.tell(0, wire::kStatus, wire::encode_note({note.number, describe(own)}));
+  }
+}
+
+void Watching::take_status(const ControlMessage& message) {
+  wire::Note note = wire::decode_note(message.bytes);
+  if (roll_.asked < 0 || note.number != roll_.number) return;  // too late
+  roll_.call.answers[static_cast<std::size_t>(message.source)] = std::move(note.text);
+  --roll_.missing;
+}
+
+std::optional<Engine::RollCall> Watching::take_statuses() {
+  if (roll_.asked < 0 || (roll_.missing > 0 && context_.now() - roll_.asked < kMostAnswering)) return std::nullopt;
+  roll_.asked = -1;
+  roll_.ended = context_.now();
+  return std::move(roll_.call);
 }
 
 void Engine::beat() {
   State& s = *state_;
   try {
-    if (s.world.size() > 1 && s.now() - s.last_poll > kPollBeside) s.poll();
+    if (!s.context.single() && s.context.now() - s.polls.last > kPollBeside) s.poll();
     const RankStatus own = status();
-    std::optional<int> lost;
-    std::string last;
+    std::optional<RunError> lost;
     {
-      const Lock lock(s.mutex);
-      if (s.failed || s.stopping) return;
-      lost = s.beat(own);
-      if (lost) {
-        last = "no sign of life from rank " + std::to_string(*lost) + " for " +
-               std::to_string(static_cast<int>(s.heart->silence(*lost, s.now()))) + " s";
-        if (const std::string where = s.heart->where(*lost); !where.empty()) last += "; it said last: " + where;
-      }
+      const Lock lock(s.context.mutex);
+      if (s.failure.failed() || s.workers.stopping) return;
+      lost = s.watching.beat(own);
     }
     s.poll();
-    if (lost) throw RunError(last, kLostRank);
-  } catch (...) { s.fail(std::current_exception()); }
+    if (lost) throw RunError(*lost);
+  } catch (...) { s.failure.fail(std::current_exception()); }
 }
 
 void Engine::ask_statuses(const std::string& reason) {
   State& s = *state_;
-  const Lock lock(s.mutex);
-  if (s.me == 0) {
-    s.begin_roll(reason, false);
-  } else {
-    s.enqueue(PostControl{0, wire::kAsk, wire::encode_note({0, reason})});
-  }
+  const Lock lock(s.context.mutex);
+  s.watching.request(s.status(), reason);
 }
 
 std::optional<Engine::RollCall> Engine::statuses() {
-  State& s = *state_;
-  const Lock lock(s.mutex);
-  if (s.roll.asked < 0 || (s.roll.missing > 0 && s.now() - s.roll.asked < kMostAnswering)) return std::nullopt;
-  s.roll.asked = -1;
-  s.roll.ended = s.now();
-  return std::move(s.roll.call);
+  const Lock lock(state_->context.mutex);
+  return state_->watching.take_statuses();
 }
 
-void Engine::stop(const RunError& error) { state_->fail(std::make_exception_ptr(error)); }
+void Engine::stop(const RunError& error) { state_->failure.fail(std::make_exception_ptr(error)); }
 
 }  // namespace tdsl::rt

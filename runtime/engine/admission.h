@@ -1,0 +1,38 @@
+#pragma once
+
+#include "runtime/engine/open_steps.h"
+#include "runtime/engine/relays.h"
+#include "runtime/engine/sized_transfers.h"
+#include "runtime/engine/store/disk_transfers.h"
+
+namespace tdsl::rt {
+
+/// Steps of this rank that are open, and whether the next one fits window and memory beside them.
+class Admission {
+ public:
+  Admission(const Context& context, const Footprint& footprint, const InFlight& in_flight, const SizedTransfers& sized,
+            const DiskTransfers& disk, const Relays& relays)
+      : context_(context), footprint_(footprint), in_flight_(in_flight), sized_(sized), disk_(disk), relays_(relays) {}
+
+  /// True if the operation's next step may begin. Throws RunError if it runs alone and needs more memory than the
+  /// system has.
+  [[nodiscard]] bool fits(const OperationRun& operation) const;
+  /// Opens the operation's next step; returns its number.
+  [[nodiscard]] Index begin(const OperationRun& operation);
+  void end_task(Index step) { steps_.end_task(step); }
+  [[nodiscard]] const OpenSteps& steps() const { return steps_; }
+
+ private:
+  [[nodiscard]] bool peers_hold_memory(const OperationRun& next) const;
+
+  const Context& context_;
+  const Footprint& footprint_;
+  const InFlight& in_flight_;
+  const SizedTransfers& sized_;
+  const DiskTransfers& disk_;
+  const Relays& relays_;
+  OpenSteps steps_;
+  Index largest_assembly_ = 0;  ///< most bytes that a task of the open steps assembles
+};
+
+}  // namespace tdsl::rt

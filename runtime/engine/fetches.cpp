@@ -1,0 +1,86 @@
+#include "runtime/engine/fetches.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace tdsl::rt {
+
+plan::TreePlace Fetches::place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const {
+  const Index ranks_per_node = operation.planned->plan.ranks_per_node;
+  if (context_.world.size() <= plan::least_tree(ranks_per_node)) return {fetch.owner, {}};
+  const plan::Step& step = operation.step;
+  const std::vector<Index> wanting =
+      operation.space.ranks_wanting(fetch.piece, fetch.owner, step.super_block, step.panel);
+  return plan::place_in_tree(wanting, fetch.owner, context_.me, ranks_per_node);
+}
+
+/// The piece, with a buffer unless its size is unknown. `source`: the rank that sends it, or this rank.
+std::shared_ptr<RemotePiece> Fetches::make_piece(const plan::Fetch& fetch, const OperationRun& operation, int source,
+                                                 Index step) {
+  const TensorInstance& tensor = context_.tensors.at(fetch.piece.tensor);
+  const Box& box = fetch.piece.box;
+  const bool own = source == context_.me;
+  Index& window = own ? footprint_.loaded : footprint_.fetched;
+  auto piece =
+      tensor.sized() && !own
+          ? std::make_shared<RemotePiece>(window, fetch.bytes.expected_bytes(), box)
+          : std::make_shared<RemotePiece>(window, context_.store.allocate(box.volume() * tensor.element_bytes()), box);
+  piece->step = step;
+  piece->site = operation.op().site;
+  piece->source = source;
+  if (own) return piece;
+  piece->request = ++requests_;
+  piece->operation = static_cast<std::uint32_t>(operation.number);
+  piece->panel = operation.step.panel;
+  if (context_.options.trace != nullptr) piece->asked = context_.now();
+  return piece;
+}
+
+/// Prepares for the piece's answer; returns the slot of its request.
+Index Fetches::expect(const std::shared_ptr<RemotePiece>& piece, const plan::Fetch& fetch,
+                      const TensorInstance& tensor) {
+  const int source = piece->source;
+  if (tensor.sized()) return sized_.expect(piece, source, fetch.bytes);
+  if (piece->buffer->bytes() < context_.options.small_box)
+    return static_cast<Index>(in_flight_.enter({.piece = piece, .source = source}));
+  const int tag = in_flight_.slots.take(source);
+  const std::uint64_t cookie = in_flight_.enter({.piece = piece, .source = source, .slot = tag});
+  outbox_.enqueue(PostReceive{source, tag, piece->site, tensor.element_bytes(), piece, cookie});
+  return tag;
+}
+
+void Fetches::fetch(OperationRun& operation, Index step) {
+  std::map<int, std::vector<Request>> batches;  // receives are posted before any request is sent
+  for (const plan::Fetch& fetch : operation.step.fetch) {
+    TensorInstance& tensor = context_.tensors.at(fetch.piece.tensor);
+    if (fetch.owner == context_.me) {
+      auto piece = make_piece(fetch, operation, context_.me, step);
+      disk_.load(tensor, piece, fetch.piece.block);
+      operation.pieces.emplace(fetch.piece, std::move(piece));
+      continue;
+    }
+    const plan::TreePlace place = place_in_tree(operation, fetch);
+    auto piece = make_piece(fetch, operation, static_cast<int>(place.parent), step);
+    Request request{fetch.piece.tensor, fetch.piece.block, fetch.piece.box, context_.me};
+    request.slot = expect(piece, fetch, tensor);
+    request.site = piece->site;
+    request.number = piece->request;
+    const RelayKey key{operation.number, operation.step.super_block, fetch.piece};
+    if (place.parent != fetch.owner) {
+      request.operation = key.operation;
+      request.super_block = key.super_block;
+    }
+    batches[piece->source].push_back(request);
+    if (!place.children.empty()) {
+      Relay& relay = relays_.at(key);
+      relay.element_bytes = tensor.element_bytes();
+      relay.sized = tensor.sized();
+      relays_.hold(relay, piece, place.children.size());
+    }
+    operation.pieces.emplace(fetch.piece, std::move(piece));
+  }
+  for (const auto& [source, requests] : batches) outbox_.tell(source, wire::kRequests, wire::encode_requests(requests));
+}
+
+}  // namespace tdsl::rt

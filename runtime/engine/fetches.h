@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "runtime/engine/relays.h"
+#include "runtime/engine/sized_transfers.h"
+#include "runtime/engine/store/disk_transfers.h"
+#include "runtime/plan/steps/tree.h"
+
+namespace tdsl::rt {
+
+// Note [Trees]
+// A piece that many ranks (or several of another node) fetch in the same step (operation, super-block, panel) is
+// requested not from its owner but from the parent in its tree, which fetches it in the same step and keeps it until
+// its children have it. Under --window and --memory the least step may wait for such copies; README.md explains why
+// they are always requested ("Why trees do not deadlock").
+
+/// Requests the pieces of steps: posts receives, sends requests, starts reads of own blocks that are away.
+class Fetches {
+ public:
+  Fetches(Context& context, Footprint& footprint, Outbox& outbox, InFlight& in_flight, SizedTransfers& sized,
+          DiskTransfers& disk, Relays& relays)
+      : context_(context),
+        footprint_(footprint),
+        outbox_(outbox),
+        in_flight_(in_flight),
+        sized_(sized),
+        disk_(disk),
+        relays_(relays) {}
+
+  /// Fetches the pieces of the operation's next step, numbered `step` as admitted.
+  void fetch(OperationRun& operation, Index step);
+
+ private:
+  [[nodiscard]] std::shared_ptr<RemotePiece> make_piece(const plan::Fetch& fetch, const OperationRun& operation,
+                                                        int source, Index step);
+  [[nodiscard]] plan::TreePlace place_in_tree(const OperationRun& operation, const plan::Fetch& fetch) const;
+  [[nodiscard]] Index expect(const std::shared_ptr<RemotePiece>& piece, const plan::Fetch& fetch,
+                             const TensorInstance& tensor);
+
+  Context& context_;
+  Footprint& footprint_;
+  Outbox& outbox_;
+  InFlight& in_flight_;
+  SizedTransfers& sized_;
+  DiskTransfers& disk_;
+  Relays& relays_;
+  std::uint32_t requests_ = 0;
+};
+
+}  // namespace tdsl::rt

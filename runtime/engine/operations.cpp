@@ -1,0 +1,87 @@
+#include "runtime/engine/operations.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/disk/disk.h"
+#include "runtime/plan/cost/last_uses.h"
+
+namespace tdsl::rt {
+
+namespace {
+
+constexpr std::size_t kMaxToAdmit = 64;
+/// An operation of one task takes 4 KiB with its plan, and fragmentation by finished ones doubles that.
+constexpr std::size_t kMaxUnfinished = 128;
+
+}  // namespace
+
+bool Operations::have_room() const { return to_admit_.size() < kMaxToAdmit && unfinished_.size() < kMaxUnfinished; }
+
+OperationRun& Operations::enter(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, Engine::Lend lend) {
+  auto operation = std::make_shared<OperationRun>(std::move(op), std::move(kernel), inside_, context_.me);
+  operation->number = submitted_++;
+  operation->lend = std::move(lend);
+  const plan::Op& description = operation->op();
+  std::vector<plan::TensorId> read;
+  for (const plan::Access& access : description.reads) read.push_back(access.tensor);
+  if (description.base >= 0) read.push_back(description.base);
+  std::sort(read.begin(), read.end());
+  read.erase(std::unique(read.begin(), read.end()), read.end());
+  for (const plan::TensorId id : read) {
+    operation->operands.push_back(&context_.tensors.at(id));
+    ++operation->operands.back()->readers;
+  }
+  for (const plan::Access& access : description.reads) {
+    const bool pointwise = access.tensor == description.base && operation->space.panels() == 1 &&
+                           plan::reads_where_it_writes(description, access);
+    operation->pointwise_base.push_back(pointwise);
+    operation->base_read_in_place = operation->base_read_in_place && (access.tensor != description.base || pointwise);
+  }
+  for (const plan::TensorDesc& output : description.outputs) {
+    operation->outputs.push_back(&context_.tensors.add(outside_(output.id)));
+    operation->outputs.back()->site = description.site;
+    TDSL_CHECK(
+        context_.options.disk != nullptr || operation->outputs.back()->placed.housing.home == plan::Home::kMemory,
+        "a tensor whose home is the disk needs one");
+    operation->sized_output = operation->sized_output || output.sized();
+  }
+  // Sized blocks are replaced, not written over.
+  operation->base_read_in_place = operation->base_read_in_place && !operation->sized_output;
+  unfinished_.push_back(operation);
+  operation->self = std::prev(unfinished_.end());
+  to_admit_.push_back(operation.get());
+  return *operation;
+}
+
+OperationRun* Operations::next() {
+  while (!to_admit_.empty()) {
+    OperationRun& operation = *to_admit_.front();
+    if (!operation.step_listed) operation.step_listed = operation.cursor.next(operation.step);
+    if (operation.step_listed) return &operation;
+    to_admit_.pop_front();
+    operation.admitted = true;
+    for (TensorInstance* tensor : operation.operands) context_.tensors.drop_reader(*tensor);
+    operation.operands.clear();
+    if (operation.over()) finish(operation);
+  }
+  return nullptr;
+}
+
+void Operations::wait_for_effect(TaskRun& task) {
+  OperationRun* const operation = task.operation;
+  for (auto older = operation->self; older != unfinished_.begin();) {
+    --older;
+    if (!(*older)->op().ordered) continue;
+    (*older)->waiting_effects.push_back(&task);
+    ++task.missing;
+    return;
+  }
+}
+
+void Operations::finish(OperationRun& operation) {
+  for (TaskRun* task : operation.waiting_effects) ready_.satisfy(*task);
+  unfinished_.erase(operation.self);
+}
+
+}  // namespace tdsl::rt

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/engine/context.h"
+#include "runtime/engine/front.h"
+#include "runtime/engine/operation.h"
+#include "runtime/engine/watch/tracer.h"
+
+namespace tdsl::rt {
+
+/// Statistics of --stats and --profile: counts by site, and where the time goes.
+struct Profile {
+  /// The entry of the operation's site, made if this is its first operation. A rank without tasks may send for it.
+  void add(const plan::Op& op) {
+    SiteStatistics& site = sites[op.site];
+    site.site = op.site;
+    site.line = op.line;
+    site.kind = name_of(op.op_class);
+    if (site.name.empty()) site.name = op.name;
+  }
+  /// A task that ran from `start` to `end`; without `kernel` it only passed on blocks.
+  void count(const TaskRun& task, double start, double end, bool kernel);
+  /// This rank did not poll for so long, in seconds.
+  void note_silence(double seconds) { silence.longest = std::max(silence.longest, seconds); }
+
+  std::map<int, SiteStatistics> sites;
+  Front front;
+  Silence silence;
+  Index packed_bytes = 0;  ///< copied because plans want packed operands
+};
+
+/// A thread without a task, from begin() to end(). Under the lock.
+class IdleTime {
+ public:
+  IdleTime(const Context& context, Profile& profile, const Tracer& tracer)
+      : context_(context), profile_(profile), tracer_(tracer) {}
+  ~IdleTime() { end(); }
+  IdleTime(const IdleTime&) = delete;
+  IdleTime& operator=(const IdleTime&) = delete;
+  void begin();
+  void end();
+
+ private:
+  const Context& context_;
+  Profile& profile_;
+  const Tracer& tracer_;
+  double since_ = kNever;
+  int site_ = Front::kNowhere;
+  static constexpr double kNever = -1;
+};
+
+}  // namespace tdsl::rt
