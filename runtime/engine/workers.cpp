@@ -1,13 +1,24 @@
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 
 #include "runtime/engine/engine_state.h"
 
 namespace tdsl::rt {
 
 namespace {
-constexpr std::chrono::microseconds kNap{50};
+/// Shortest nap between polls, and the longest one on oversubscribed cores.
+constexpr std::chrono::microseconds kNap{50}, kLongestNap{1000};
 /// Seconds of empty polls after which the rank naps between polls and leaves the core to others.
 constexpr double kPatience = 1e-3;
+
+/// Nap after a poll that found nothing, `idle` seconds since the last work. On oversubscribed cores naps grow to a tenth of the idle
+/// time: other ranks compute, and each poll takes processor time from them.
+std::chrono::microseconds nap_after(double idle, bool oversubscribed) {
+  if (!oversubscribed) return idle > kPatience ? kNap : std::chrono::microseconds{0};
+  return std::clamp(std::chrono::microseconds{static_cast<std::int64_t>(idle * 1e5)}, kNap, kLongestNap);
+}
+
 }  // namespace
 
 /// A worker's life.
@@ -51,8 +62,7 @@ void Engine::State::idle(Lock& lock) {
     throw;
   }
   if (!moved) {
-    context.world.rest(
-        context.options.oversubscribed || start - workers.idle_since > kPatience ? kNap : std::chrono::microseconds{0});
+    context.world.rest(nap_after(start - workers.idle_since, context.options.oversubscribed));
   }
   lock.lock();
   workers.polling = false;
