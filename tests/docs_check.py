@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The documents against the repository: every diagnostic id is in docs/errors.md, every option of an executable in docs/running.md,
-every folder of code has a README that docs/architecture.md links, every decision is in its list, every relative link of a page, every file it names,
-every file in a README's table and every home in docs/glossary.md exist, no table has a blank line inside, docs/benchmarks.md is what tools/bench renders, pages that are meant to be short are, every
-sample is in samples/README.md, editors know every word of the language, every function of the library is explained and tested, and factors
-equal those of the headers. One PASS or FAIL line per check."""
+"""The documents against the repository: every diagnostic id is in docs/errors.md, every option of an executable in docs/running.md, every
+folder of code has a README that docs/architecture.md links, every decision is in its list, every relative link of a page, every file it
+names, every file in a README's table and every home in docs/glossary.md exist, no table has a blank line inside, docs/benchmarks.md is what
+tools/bench renders, pages that are meant to be short are, pages use none of the words of ODD_WORDS, every sample is in samples/README.md,
+editors know every word of the language, every function of the library is explained and tested, and factors equal those of the headers. One
+PASS or FAIL line per check."""
 import pathlib
 import re
 import sys
@@ -13,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("frontend ir passes codegen runtime/plan runtime/engine runtime/kernels runtime/routines runtime/io runtime/hdf5 runtime/app runtime/library stdlib samples tests tools "
            "runtime/plan/search runtime/plan/workflow tests/conformance tests/e2e tests/property tools/tdslc tools/links").split()
 SHORT_PAGES = {"docs/architecture.md": 3500, "docs/guarantees.md": 2500}  # words
+ODD_WORDS = r"\b(?:whoever|nobody|everybody|somebody|so many|put by|the design)\b"
 TOPS = "frontend ir passes codegen runtime stdlib samples tests tools".split()
 
 
@@ -53,6 +55,15 @@ def unlisted_decisions():
 def long_pages():
     words = {page: len((ROOT / page).read_text().split()) for page in SHORT_PAGES}
     return [f"{page}: {words[page]} words, at most {most}" for page, most in SHORT_PAGES.items() if words[page] > most]
+
+
+def odd_words():
+    """Words that the pages of docs/ avoid; the language page and its sentences are quoted to the letter."""
+    found = []
+    for page in {ROOT / "README.md", *ROOT.glob("docs/**/*.md")} - {ROOT / "docs/language.md", ROOT / "docs/conformance.md"}:
+        for number, line in enumerate(page.read_text().splitlines(), 1):
+            found += [f"{page.relative_to(ROOT)}:{number}: {word}" for word in re.findall(ODD_WORDS, line, re.IGNORECASE)]
+    return sorted(found)
 
 
 def stale_benchmarks():
@@ -172,7 +183,7 @@ def library_gaps():
 def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     checks = {"docs/error_ids": missing_ids, "docs/options": missing_options, "docs/readmes": missing_readmes, "docs/decisions": unlisted_decisions,
-              "docs/sizes": long_pages, "docs/benchmarks": stale_benchmarks, "docs/tables": broken_tables,
+              "docs/sizes": long_pages, "docs/words": odd_words, "docs/benchmarks": stale_benchmarks, "docs/tables": broken_tables,
               "docs/links": broken_links, "docs/glossary": stale_glossary, "docs/paths": missing_paths, "docs/files": missing_files,
               "docs/samples": missing_samples, "docs/editors": words_unknown_to_editors, "docs/library": library_gaps, "docs/numbers": other_numbers}
     failed = False

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Cost of a checkpoint against `dd conv=fsync` of the same bytes, in alternating pairs, and processor time of the thread that watches a run."""
+"""What a checkpoint costs beside `dd conv=fsync` of as many bytes, in alternating pairs, and the processor time of the thread that watches a run."""
 import argparse
 import os
 import statistics
