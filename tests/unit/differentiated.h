@@ -8,8 +8,7 @@
 
 namespace tdsl::tests {
 
-/// The program of a file with nodes in place of derivatives and operators in place of sparse types: what the evaluator
-/// runs.
+/// The program of a file with derivatives and sparse types expanded: the evaluator's input.
 inline std::optional<ir::Program> differentiated(frontend::SourceManager& sources, std::uint32_t file,
                                                  frontend::DiagnosticSink& sink,
                                                  const frontend::CompileOptions& options = {}) {

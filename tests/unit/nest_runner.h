@@ -20,7 +20,7 @@
 #include "codegen/relations/describe.h"
 #include "ir/eval/eval.h"
 
-// Programs whose operations run as their nests.
+// Executes programs with every operation as its nest.
 
 namespace tdsl::tests {
 
@@ -30,7 +30,7 @@ inline std::string nest_lines(const std::vector<std::string>& sentences) {
   return text;
 }
 
-/// What nests of tests are made of.
+/// Counts the constructs of tested nests.
 struct NestParts {
   int rows = 0, products = 0, lines_checked = 0, views = 0, positions = 0, draws = 0, resized = 0, whiles = 0, kept = 0;
   int stored_rows = 0, stored_columns = 0, puts = 0, sums = 0, ahead = 0, unions = 0, intersections = 0;
@@ -79,7 +79,7 @@ struct NestParts {
   }
 };
 
-/// Whether both are what the program means.
+/// Whether both are valid results of the program.
 inline bool nest_agrees(const ir::Array& a, const ir::Array& b) {
   if (a.shape != b.shape || a.floats.size() != b.floats.size()) return false;
   for (std::size_t k = 0; k < a.floats.size(); ++k) {
@@ -90,13 +90,13 @@ inline bool nest_agrees(const ir::Array& a, const ir::Array& b) {
   return true;
 }
 
-/// Runs a program without loops, every operation as its nest.
+/// Runs a program without loops, with every operation as its nest.
 class NestRunner {
  public:
   NestRunner(const codegen::FamilyProgram& program, const ir::EvalOptions& options, NestParts& parts)
       : program_(program), options_(options), parts_(parts), host_(program) {}
 
-  /// The one output; nothing if an operation has no nest.
+  /// The single output; empty if an operation has no nest.
   std::optional<ir::Array> run() {
     steps(program_.steps);
     return complete_ ? output_ : std::nullopt;
@@ -150,7 +150,7 @@ class NestRunner {
       const auto number = static_cast<int>(k);
       inputs.operands[number] = arrays_.at(o.op->reads[k].tensor);
       if (!o.op->reads[k].compressed) continue;
-      // Zeros may be stored or not.
+      // Zeros are stored at random.
       for (std::int64_t at = 0; at < inputs.operands[number].size(); ++at)
         inputs.stored[number].push_back((at + static_cast<std::int64_t>(options_.seed)) % 3 == 0);
     }

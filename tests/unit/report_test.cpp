@@ -65,7 +65,7 @@ TEST_CASE("report: columns of events") {
   CHECK(columns.form["lanes"].dump() == "[[0,0,1],[0,10000,2],[1,0,1]]");
   CHECK(columns.form["columns"][0].dump() == R"(["start",4,true])");
   CHECK(columns.form["unit_seconds"].get<double>() == doctest::Approx(1e-9));
-  // zlib's header: the page inflates it.
+  // zlib header: the page inflates it.
   CHECK(columns.text.starts_with("eJ"));
 }
 

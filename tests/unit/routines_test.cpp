@@ -15,7 +15,7 @@ using plan::OpClass;
 
 namespace {
 
-/// Keeps what is recorded; routines run in one form.
+/// Stores the recorded operations; routines run in a single variant.
 class RecordingCaller : public Caller, public record::Sink {
  public:
   explicit RecordingCaller(plan::Factorise form) : form_(form) {}

@@ -12,7 +12,7 @@
 // Files of tests.
 namespace tdsl::codegen::testing {
 
-/// A folder that is removed with what is in it.
+/// A folder removed with its contents by the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

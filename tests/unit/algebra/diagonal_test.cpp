@@ -20,7 +20,7 @@ std::string diagonal_inputs(Index f, Index b, std::string_view x, std::string_vi
       f, b, x, y);
 }
 
-/// diag(X + Y) as it is compiled first.
+/// diag(X + Y) as initially compiled.
 std::string diagonal_first(const std::string& inputs) {
   return inputs + R"(
     %2 = bcast %0
@@ -31,7 +31,7 @@ std::string diagonal_first(const std::string& inputs) {
     result "" %6)";
 }
 
-/// Whether every bcast and shuf moves blocks on the diagonal only.
+/// Whether every bcast and shuf moves only diagonal blocks.
 bool filters_before_moving(const Expr& plan) {
   const std::vector<Expr> roots{plan};
   return std::ranges::all_of(nodes_of(roots), [](const Expr& e) {
@@ -72,7 +72,7 @@ TEST_CASE("algebra oracle: diag(X + Y), the costs of its plans") {
 }
 
 TEST_CASE("algebra oracle: diag(X + Y), the cheapest plan is found, with the filter below every communication") {
-  if (kInstrumented) return;  // half a minute of search that others do as well
+  if (kInstrumented) return;  // half a minute of search, which other tests cover too
   constexpr Index kF = 6;
   constexpr Index kB = 4;
   constexpr Index kSites = 5;
@@ -80,7 +80,7 @@ TEST_CASE("algebra oracle: diag(X + Y), the cheapest plan is found, with the fil
   const auto first = [&](std::string_view x, std::string_view y) {
     return parse_one(pool, diagonal_first(diagonal_inputs(kF, kB, x, y)));
   };
-  // As the paper has it: addition before diag.
+  // As in the paper: addition before diag.
   std::vector<const Rule*> printed;
   for (const Rule& rule : rules()) {
     if (rule.name != "R1-7 distributive") printed.push_back(&rule);
@@ -89,14 +89,14 @@ TEST_CASE("algebra oracle: diag(X + Y), the cheapest plan is found, with the fil
   CHECK(as_printed.complete);
   CHECK(as_printed.cost == 2 * kF * kB * kB);
   CHECK(filters_before_moving(as_printed.plan));
-  // diag distributes over addition, so that only diagonals need to move.
+  // diag distributes over addition, so that only diagonals must move.
   const Reachable all = reachable(pool, first("loose", "loose"));
   const Cheapest best = cheapest_of(all, kSites);
   CHECK(best.complete);
   CHECK(best.cost == 2 * kF * kB);
   CHECK(filters_before_moving(best.plan));
-  CHECK(cheapest_of(all, 1).cost == kF * kB);  // one site: a broadcast is as good as a shuffle
-  // Where blocks lie beside each other nothing moves; where one input can follow the other, one of them does.
+  CHECK(cheapest_of(all, 1).cost == kF * kB);  // one site: a broadcast costs as much as a shuffle
+  // Nothing moves if blocks are co-located; one input moves if it can follow the other.
   CHECK(cheapest(pool, first("part [0, 1]", "part [0, 1]"), kSites).cost == 0);
   CHECK(cheapest(pool, first("part [0]", "part [0]"), kSites).cost == 0);
   CHECK(cheapest(pool, first("part [0]", "part [1]"), kSites).cost == kF * kB);

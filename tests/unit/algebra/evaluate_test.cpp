@@ -63,7 +63,7 @@ TEST_CASE("algebra: frontiers, and sizes that count the keys that are there") {
   const auto type = [&](const std::string& op) {
     return parse_one(pool, inputs + "%2 = " + op + " result \"\" %2")->type;
   };
-  // A joined dimension ends where the shorter operand does: the right one's position in `on`, not in the key.
+  // A joined dimension has the shorter operand's extent; `on` gives the position in the right operand, not in the key.
   CHECK(type("join %0, %1 on [1], [0] by matmul").keys.frontier() == Key{2, 3, 4});
   CHECK(type("join %0, %1 on [1], [1] by matmul").keys.frontier() == Key{2, 4, 3});
   CHECK(type("join %0, %1 on [0, 1], [1, 0] by add").keys.frontier() == Key{2, 3});
@@ -130,7 +130,7 @@ TEST_CASE("algebra: flatMap gives copies, pieces, maps and filters") {
 }
 
 TEST_CASE("algebra: TensorPlanner's join and groupBy of whole keys are join, rekey and aggregate") {
-  // reduceByKey(+, map(f, join(map(fa, X), map(fb, Y)))), section II: fa and fb bring the joined index to the front.
+  // reduceByKey(+, map(f, join(map(fa, X), map(fb, Y)))), section II: fa and fb move the joined index to the front.
   const Data data = data_of("A", blocks_of(kA, 2, 2));
   CHECK(value_of(kInputA + R"(%1 = rekey %0 [k1, k0]
                               %2 = join %1, %0 on [0], [0] by pair

@@ -16,7 +16,7 @@ Kernel kernel(Kind kind, double number = 0, int position = 0) {
   return k;
 }
 
-/// All kernels but calls, with a parameter or two, and blocks that they take.
+/// All kernels but calls, with one or two parameters, and suitable blocks.
 struct Case {
   Kernel kernel;
   BlockType operands;
@@ -145,9 +145,9 @@ TEST_CASE("algebra kernels: values") {
   CHECK(apply(kernel(Kind::kMatmul), both(a, b), {}) == Block{array_of({2, 2}, {-9, -10, 43, 50})});
   CHECK(apply(kernel(Kind::kMatmulTn), both(a, b), {}) == Block{array_of({2, 2}, {26, 30, 18, 20})});
   CHECK(apply(kernel(Kind::kMatmulNt), both(a, b), {}) == Block{array_of({2, 2}, {-7, -9, 39, 53})});
-  // Extents of 1 stretch: a row against every row.
+  // Extents of 1 are broadcast: a row against every row.
   CHECK(apply(kernel(Kind::kSub), {array_of({1, 2}, {1, 2}), a[0]}, {}) == Block{array_of({2, 2}, {0, 4, -2, -2})});
-  // Ties go to the least position.
+  // Ties are resolved to the smallest position.
   CHECK(apply(kernel(Kind::kArgmin), {array_of({3}, {2, 1, 1}), array_of({3}, {7, 8, 9})}, {}) ==
         Block{array_of({}, {1}), array_of({}, {8})});
   CHECK(apply(kernel(Kind::kMinIndex), {array_of({}, {1}), array_of({}, {8}), array_of({}, {1}), array_of({}, {3})},
@@ -177,7 +177,7 @@ TEST_CASE("algebra kernels: a called kernel aggregates as well, in pieces too") 
                                       %1 = aggregate %0 keep [1] by max
                                       result "" %1)");
   CHECK(run_plan(e, data, {Mesh{{3}}}).value == evaluate(max, data));
-  // Of absent blocks nothing is known.
+  // The contents of absent blocks are unknown.
   CHECK(verify(parse_one(pool, R"(%0 = input "A" keys [4, 4] where k0 <= k1 block [2]
                                   %1 = aggregate %0 keep [1] by call("larger", [2])
                                   result "" %1)"))

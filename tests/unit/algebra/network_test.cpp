@@ -8,7 +8,7 @@ namespace tdsl::tests::relations {
 
 using namespace ir::algebra;
 
-// Table 9 of the tensor relational algebra paper: a step of training a network of two layers.
+// Table 9 of the tensor relational algebra paper: a training step of a two-layer network.
 
 namespace {
 
@@ -28,7 +28,8 @@ std::string network_inputs(const Network& w, std::string_view x, std::string_vie
          input(3, "W2", w.h, w.l, w2);
 }
 
-/// The update of both weights, of a2 - Y through two layers. a2 reads a1 and both gradients keep keys 1 and 2.
+/// The update of both weights, backpropagating a2 - Y through two layers. a2 reads a1; both gradients keep keys 1 and
+/// 2.
 std::string data_parallel(const Network& w) {
   return network_inputs(w, "part [0]", "part [0]", "part [0]", "part [0]") + R"(
     %10 = bcast %2
@@ -92,7 +93,7 @@ TEST_CASE("algebra oracle: Table 9, a network of two layers on 5 sites") {
   constexpr Index kSites = 5;
   struct Row {
     Network network;
-    double printed_data, printed_model;  ///< two digits of the printed variants
+    double printed_data, printed_model;  ///< two significant digits of the printed variants
   };
   const auto speech = [](Index h) { return Network{10'000, 1'600, h, 10, 5, 1}; };
   const auto xml = [](Index h) { return Network{1'000, 597'540, h, 14'588, 5, 1}; };
@@ -114,7 +115,7 @@ TEST_CASE("algebra oracle: Table 9, a network of two layers on 5 sites") {
     // The printed variants: the gradients' shuffle charged once, and two of the four transfers.
     CHECK(static_cast<double>((kSites + 1) * weights) == doctest::Approx(row.printed_data).epsilon(0.03));
     CHECK(static_cast<double>(2 * kSites * layer) == doctest::Approx(row.printed_model).epsilon(0.001));
-    // The model parallel plan is the cheaper one for many features only.
+    // The model-parallel plan is cheaper only for many features.
     CHECK((model < data) == (w.d > 100'000));
   }
 }

@@ -37,7 +37,7 @@ result "t" %3
     CHECK(run.value == expected);
     CHECK(run.paper == 4 * sites);
   }
-  // Rules find their way round it.
+  // The rules work around it.
   for (const Found& found : reachable(pool, e).plans) CHECK(run_plan(found.plan, data, {Mesh{{2}}}).value == expected);
   CHECK_THROWS_WITH(static_cast<void>(evaluate(e, Data{data.inputs, {}})),
                     "there is no opaque operator `total by row` to call");
@@ -57,7 +57,7 @@ TEST_CASE("algebra: an opaque operator wants whole operands, all on sites or non
 }
 
 TEST_CASE("algebra sites: near-equal shares are those of the planner") {
-  // 7 keys on 2 x 2 sites: 0, 1 2, 3 4, 5 6 would be shares of 4 by t 7 / 4.
+  // 7 keys on 2 x 2 sites: by t 7 / 4 the shares would be 0, 1 2, 3 4, 5 6.
   const Sites sites{Mesh{{2, 2}}, 0, true};
   const Key frontier{7};
   for (const auto& axes : {std::vector<int>{0, 1}, std::vector<int>{1, 0}}) {
@@ -100,17 +100,17 @@ TEST_CASE("algebra sites: arrivals are what a run counts") {
       check(parse_one(pool, input + " %1 = shuf %0 " + to + " result \"\" %1"));
     }
   }
-  // Pieces of sums over rows, one per coordinate along a.
+  // Pieces of row sums, one per coordinate along a.
   check(parse_one(pool, R"(%0 = input "A" keys [6, 7] block [1, 1] mesh ab part [0:a] part [1:b]
                            %1 = local aggregate %0 keep [1] by add
                            %2 = shuf %1 mesh ab part [0:ba]
                            %3 = local aggregate %2 keep [0] by add
                            result "" %3)"));
-  // Two moves of one relation: what both need arrives once.
+  // Two moves of one relation: data needed by both arrives once.
   const Expr input = parse_one(pool, R"(%0 = input "A" keys [6, 6] block [1, 1] mesh ab part [0:ab] result "" %0)");
   const std::vector<Layout> both{Layout(2, {{{0}, {0}}}, {}), Layout(2, {{{0}, {1}}}, {})};
   const std::vector<Index> once = arrivals(input->type, both, sites.mesh);
-  // Half of the rows and half of the columns are 18 + 18 - 9 blocks, of which a row, 6, is there.
+  // Half of the rows and half of the columns are 18 + 18 - 9 blocks, of which a row, 6, is already local.
   for (const Index floats : once) CHECK(floats == 27 - 6);
 }
 

@@ -9,14 +9,14 @@ namespace tdsl::tests::relations {
 
 using namespace ir::algebra;
 
-// The predicted costs of the tensor relational algebra paper, Tables 4 and 6. The plans are also run, in small, and
-// must give what the expressions mean.
+// The predicted costs of the tensor relational algebra paper, Tables 4 and 6. The plans are also executed at small
+// sizes, and must agree with the expressions.
 
 namespace {
 
 struct Product {
   Index i, k, j;     ///< extents of A[i, k] B[k, j]
-  Index fi, fk, fj;  ///< how many blocks they are cut into
+  Index fi, fk, fj;  ///< number of blocks along each
 };
 
 std::string inputs(const Product& p, std::string_view a_layout, std::string_view b_layout) {
@@ -33,7 +33,7 @@ std::string broadcast_plan(const Product& p) {
     %4 = local aggregate %3 keep [0, 2] by add
     result "C" %4)";
 }
-/// As printed: the left operand is broadcast and the product shuffled.
+/// As printed: broadcasts the left operand and shuffles the product.
 std::string printed_broadcast_plan(const Product& p) {
   return inputs(p, "part [0]", "part [0]") + R"(
     %2 = bcast %0
@@ -107,12 +107,12 @@ TEST_CASE("algebra oracle: the rules turn the compiled product into the plans of
     CHECK(verify(best.plan) == std::vector<std::string>{});
     return best;
   };
-  // Broadcast B, the shuffle dropped by R2-4.
+  // Broadcasts B; R2-4 removes the shuffle.
   const Product wide{80'000, 10'000, 80'000, 10, 10, 10};
   const Cheapest broadcast = cheapest_product(wide, "part [0]", "part [0]");
   CHECK(broadcast.cost == 8'000'000'000);
   CHECK(broadcast.plan == parse_one(pool, broadcast_plan(wide)));
-  // A's columns already lie beside B's rows.
+  // A's columns are already co-located with B's rows.
   const Product deep{10'000, 640'000, 10'000, 10, 20, 10};
   const Cheapest cross = cheapest_product(deep, "part [1]", "part [0]");
   CHECK(cross.cost == 1'000'000'000);
@@ -121,7 +121,7 @@ TEST_CASE("algebra oracle: the rules turn the compiled product into the plans of
 
 namespace {
 
-/// Nearest neighbour: x is one row; keys (query, feature) and (row, feature); `R` numbers the rows.
+/// Nearest neighbour: x is a single row; keys (query, feature) and (row, feature); `R` numbers the rows.
 std::string neighbour_inputs(Index n, Index d, Index blocks, std::string_view x_layout) {
   return fmt::format(R"(
     %0 = input "x" keys [1, {2}] block [1, {1}] part [0]
@@ -152,7 +152,7 @@ std::string horizontal(Index n, Index d, Index blocks, bool with_minimum) {
     result "nearest" %17)"
                        : "result \"distances\" %12");
 }
-/// With the row sums below the aggregation, or above it.
+/// With the row sums below or above the aggregation.
 std::string vertical(Index n, Index d, Index blocks, bool sums_below) {
   return neighbour_inputs(n, d, blocks, "part [1]") + R"(
     %7 = local join %6, %2 on [1], [0] by matmul
@@ -196,7 +196,7 @@ TEST_CASE("algebra oracle: the nearest neighbour is found, and its plans agree")
     run_program(vertical(6, 6, 3, true), sites);
     run_program(vertical(6, 6, 3, false), sites);
   }
-  // Three points on a line, the identity as metric: (5 - 4)^2 is the least distance.
+  // Three points on a line, identity metric: (5 - 4)^2 is the least distance.
   Pool pool;
   const Expr nearest = parse_one(pool, horizontal(3, 1, 1, true));
   Data data;

@@ -16,9 +16,9 @@ namespace tdsl::tests::relations {
 
 using namespace ir::algebra;
 
-// Plans that the rules reach are no cheaper than the plan that the search chooses. Where a plan of the paper says PART
-// over some dimensions, every assignment of the mesh to those dimensions is meant; its cost is what arrives at the
-// busiest site, added up over redistributions.
+// Plans reachable by the rules are not cheaper than the plan chosen by the search. PART over some dimensions in a plan
+// of the paper stands for every assignment of the mesh to those dimensions; the cost is the traffic into the busiest
+// site, summed over redistributions.
 
 namespace {
 
@@ -37,7 +37,7 @@ std::vector<Layout> assignments(const Dims& dims, int axes) {
           more.push_back(std::move(cuts));
           continue;
         }
-        // The axis may be at any place in the order.
+        // The axis may be at any position in the order.
         for (std::size_t at = 0; at <= cut->axes.size(); ++at) {
           std::vector<Cut> ordered = cuts;
           Cut& here = ordered[static_cast<std::size_t>(cut - cuts.begin())];
@@ -53,10 +53,10 @@ std::vector<Layout> assignments(const Dims& dims, int axes) {
   return layouts;
 }
 
-/// By ids of nodes.
+/// By node id.
 using Uses = std::unordered_map<int, int>;
 
-/// The least costs of nodes over all assignments of a mesh, in floats, by layout of the node.
+/// Minimum node costs over all assignments of a mesh, in floats, by layout of the node.
 class Assigned {
  public:
   struct Way {
@@ -64,11 +64,11 @@ class Assigned {
     double cost = 0;
   };
 
-  /// The cost of a node is shared among its users, of which there are at most `uses`: where several users are, the
-  /// least cost of a plan is a lower bound, because they may want different layouts.
+  /// A node's cost is divided among its users, at most `uses` of them: with several users the minimum cost is a lower
+  /// bound, because they may require different layouts.
   Assigned(const Mesh& mesh, Uses uses) : mesh_(mesh), uses_(std::move(uses)) {}
 
-  /// The node has this type, at no cost.
+  /// Fixes the node's type, at no cost.
   void fix(const Expr& e, const RelationType& type) { known_[e->id] = {{type, 0}}; }
   const std::vector<Way>& ways(const Expr& e) {
     const auto known = known_.find(e->id);
@@ -159,8 +159,8 @@ Uses uses_in(const Expr& plan) {
   return uses;
 }
 
-/// The least cost of a plan if that is below `bound`, else something that is not: all layouts of nodes with several
-/// users are tried.
+/// The minimum cost of a plan if it is below `bound`, otherwise any larger value: tries all layouts of nodes with
+/// several users.
 double least_cost(const Expr& plan, const Mesh& mesh, double bound) {
   std::vector<Expr> shared;
   const Uses uses = uses_in(plan);
@@ -193,7 +193,7 @@ Expr with_free_inputs(Pool& pool, const Expr& e) {
   return compile(pool, e, [](const Input& input) { return Layout::part(all_dims(input.frontier.size())); });
 }
 
-/// One expression of all results.
+/// All results combined in one expression.
 Expr single_root(Pool& pool, const Program& program) {
   const std::vector<Expr> roots = program.roots();
   if (roots.size() == 1) return roots[0];
@@ -203,12 +203,12 @@ Expr single_root(Pool& pool, const Program& program) {
 }
 
 struct Reached {
-  double chosen = 0;                                       ///< floats under the searched plan
-  double greedy = 0;                                       ///< under a plan of one operation at a time
-  double least = std::numeric_limits<double>::infinity();  ///< of plans that are nearly as cheap as the searched one
+  double chosen = 0;                                       ///< floats moved by the searched plan
+  double greedy = 0;                                       ///< by a plan made one operation at a time
+  double least = std::numeric_limits<double>::infinity();  ///< over plans nearly as cheap as the searched one
 };
 
-/// All plans that rules reach from Table 1, with inputs that lie where they are wanted.
+/// All plans reachable by rules from Table 1, with inputs already in the layouts required.
 Reached reached_from_table_1(const plan::Region& region, const Mesh& mesh, std::size_t limit) {
   const plan::PlanInputs inputs = bytes_only(mesh.sites(), 1000);
   Reached result{plan::search(region, inputs, {}).seconds / 8, plan::price_of(region, inputs, nullptr).seconds / 8};
@@ -232,7 +232,7 @@ Reached reached_from_table_1(const plan::Region& region, const Mesh& mesh, std::
   return result;
 }
 
-/// All plans that rules reach from the searched one.
+/// All plans reachable by rules from the searched one.
 void check_around_chosen(const plan::Region& region, plan::Index ranks, std::size_t limit) {
   const plan::FoundPlan chosen = plan::search(region, bytes_only(ranks, 1000), {});
   codegen::Relations made = codegen::relations_of(region, {}, {&chosen.plan});
@@ -260,7 +260,7 @@ void check_around_chosen(const plan::Region& region, plan::Index ranks, std::siz
                                                                                   << print(f.plan));
 }
 
-/// 20000 where the tests run long.
+/// 20000 in long runs.
 std::size_t plans_compared() { return std::clamp<std::size_t>(test_cases(20), 2000, 20000); }
 
 }  // namespace
@@ -269,7 +269,7 @@ TEST_CASE("algebra planner: no plan that the rules reach is cheaper than the sea
   const Reached chain = reached_from_table_1(regions::chain(800, 80, 8000), Mesh{{2, 2}}, plans_compared());
   CHECK(chain.chosen == 112000);
   reached_from_table_1(regions::network_step(200, 160, 2000, 20), Mesh{{2, 2}}, plans_compared());
-  // Here rules come as near as one number, and find what planning one operation at a time does not.
+  // Here the rules reach the optimum to within rounding, and find plans that planning one operation at a time does not.
   for (const Mesh& mesh : {Mesh{{2}}, Mesh{{2, 2}}}) {
     const Reached nearest = reached_from_table_1(regions::nearest(12000, 200), mesh, plans_compared());
     CHECK(nearest.least <= nearest.chosen + 1);

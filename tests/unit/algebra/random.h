@@ -9,7 +9,7 @@
 
 namespace tdsl::tests {
 
-/// Random expressions over a few inputs, whose tuples are few and small, and random plans for them.
+/// Random expressions over a few inputs with few, small tuples, and random plans for them.
 class RandomAlgebra {
  public:
   RandomAlgebra(algebra::Pool& pool, std::uint64_t seed) : pool_(pool), random_(seed) {}
@@ -21,7 +21,7 @@ class RandomAlgebra {
     algebra::Expr last = made.front();
     int tries = 0;
     for (int k = 0; k < operators && tries < 200; ++tries) {
-      // The last result is used more often than others, so that expressions are deep.
+      // The last result is used more often, so that expressions are deep.
       const algebra::Expr operand = number(0, 2) > 0 ? last : pick(made);
       try {
         const algebra::Expr e = grown(operand, pick(made));
@@ -32,13 +32,14 @@ class RandomAlgebra {
         last = e;
         ++k;
       } catch (const algebra::AlgebraError&) {
-        // These operands do not fit this operator.
+        // The operands do not fit the operator.
       }
     }
     return last;
   }
 
-  /// The expression on sites: inputs lie anywhere, operands are moved at random where that is right, else by Table 1.
+  /// The expression on sites: inputs have arbitrary layouts; operands are moved at random where that is correct,
+  /// otherwise by Table 1.
   algebra::Expr plan(const algebra::Expr& e, int axes = 1) {
     return pool_.rebuild(e, [&](const algebra::Node& node, std::vector<algebra::Expr> operands) {
       if (const auto* input = std::get_if<algebra::Input>(&node.op)) {
@@ -56,7 +57,7 @@ class RandomAlgebra {
     });
   }
 
-  /// As it is, or with its pieces brought together.
+  /// Unchanged, or with its pieces combined.
   algebra::Expr whole(const algebra::Expr& e) {
     const algebra::Expr everywhere = pool_.bcast(e);
     if (!e->type.pieces) return everywhere;

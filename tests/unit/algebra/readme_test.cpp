@@ -12,7 +12,7 @@ using namespace ir::algebra;
 
 namespace {
 
-/// The blocks of the text form on the page, each with the cost that the sentence before it gives, or 0.
+/// The text form blocks on the page, each with the cost given in the preceding sentence, or 0.
 struct Example {
   std::string text;
   Index cost = 0;

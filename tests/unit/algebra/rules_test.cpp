@@ -14,14 +14,14 @@ using namespace ir::algebra;
 
 namespace {
 
-/// An expression on sites between two inputs X and Y of 3 x 3 blocks of 2 x 2, and what else the text says.
+/// An expression on sites between inputs X and Y of 3 x 3 blocks of 2 x 2, with additional text.
 Expr with_inputs(Pool& pool, std::string_view x, std::string_view y, std::string_view text) {
   return parse_one(pool, fmt::format("%0 = input \"X\" keys [3, 3] block [2, 2] {}\n"
                                      "%1 = input \"Y\" keys [3, 3] block [2, 2] {}\n{}",
                                      x, y, text));
 }
 
-/// The results of a rule at the root, each run on sites and compared with the expression.
+/// The results of a rule at the root, each executed on sites and compared with the expression.
 std::vector<Expr> checked(Pool& pool, std::string_view rule, const Expr& e) {
   const std::vector<Expr> results = applied(rule_named(rule), pool, e);
   const Data data = random_inputs(e, 1);
@@ -45,7 +45,7 @@ void check_result(Pool& pool, std::string_view rule, std::string_view x, std::st
 }
 void check_refused(Pool& pool, std::string_view rule, std::string_view x, std::string_view y, const std::string& from) {
   CAPTURE(from);
-  // The rule's own condition, not the check of its result's type.
+  // Tests the rule's own condition, not the check of its result's type.
   std::vector<Expr> results;
   rule_named(rule).apply(pool, with_inputs(pool, x, y, from), results);
   CHECK(results.empty());
@@ -86,7 +86,7 @@ TEST_CASE("algebra rules: R1-4 maps a group's result once, or each input if the 
   check_refused(pool, "R1-4 distributive", "part [0]", "all",
                 "%2 = local aggregate %0 keep [0] by max %3 = local map %2 by scale(-2) result \"\" %3");
 
-  // Composed into the binary operator, as printed, twice the sum of 1, 2 and 3 would be 2 (2 (1 + 2) + 3) = 18.
+  // Composed into the binary operator, as printed, doubling the sum of 1, 2 and 3 would give 2 (2 (1 + 2) + 3) = 18.
   const Expr twice = parse_one(pool, R"(%0 = input "X" keys [3] block [] part []
                                         %1 = local aggregate %0 keep [] by add
                                         %2 = local map %1 by scale(2)
@@ -168,7 +168,7 @@ TEST_CASE("algebra rules: R2-4 drops a shuffle before an aggregation whose group
   check_result(pool, "R2-4", "part [0]", "all", by_0, "%2 = local aggregate %0 keep [0] by add result \"\" %2");
   check_refused(pool, "R2-4", "part [1]", "all", by_0);
   check_refused(pool, "R2-4", "loose", "all", by_0);
-  // The paper's condition is on the dropped shuffle's dimensions alone, which gives partial results here.
+  // The paper's condition only concerns the removed shuffle's dimensions, which gives partial results here.
   const Expr wrong = with_inputs(pool, "part [1]", "all", "%2 = local aggregate %0 keep [0] by add result \"\" %2");
   CHECK(wrong->type.pieces.has_value());
   CHECK(verify(wrong).size() == 1);
@@ -176,7 +176,7 @@ TEST_CASE("algebra rules: R2-4 drops a shuffle before an aggregation whose group
 
 TEST_CASE("algebra rules: R2-5 aggregates in two phases") {
   Pool pool;
-  // Shuffled by dimension 0 of keep [1, 0], which is position 1 of the partial results' keys.
+  // Shuffled by dimension 0 of keep [1, 0], which is position 1 in the keys of the partial results.
   check_result(pool, "R2-5", "loose", "all",
                "%2 = shuf %0 part [0] %3 = local aggregate %2 keep [1, 0] by add then relu result \"\" %3",
                "%2 = local aggregate %0 keep [1, 0] by add %3 = shuf %2 part [1] "
@@ -185,12 +185,12 @@ TEST_CASE("algebra rules: R2-5 aggregates in two phases") {
                "%2 = shuf %0 part [1] %3 = local aggregate %2 keep [1] by max result \"\" %3",
                "%2 = local aggregate %0 keep [1] by max %3 = shuf %2 part [0] "
                "%4 = local aggregate %3 keep [0] by max result \"\" %4");
-  // Copies would be aggregated once each; and without a shuffle to the groups' sites nothing is brought together.
+  // Each copy would be aggregated; and without a shuffle to the groups' sites nothing is combined.
   check_refused(pool, "R2-5", "all", "all",
                 "%2 = shuf %0 part [1] %3 = local aggregate %2 keep [1] by add result \"\" %3");
   check_refused(pool, "R2-5", "loose", "all",
                 "%2 = shuf %0 part [0] %3 = local aggregate %2 keep [1] by add result \"\" %3");
-  // What is shuffled are partial results, as many as sites hold a member of the group.
+  // The shuffle moves partial results, one per site with a member of the group.
   const Expr two_phases = with_inputs(pool, "part [0]", "all",
                                       "%2 = local aggregate %0 keep [1] by add %3 = shuf %2 part [0] "
                                       "%4 = local aggregate %3 keep [0] by add result \"\" %4");
@@ -214,7 +214,7 @@ TEST_CASE("algebra rules: R2-6 joins by broadcasting either side or by shuffling
   check_result(
       pool, "R2-6", "part [1]", "loose", from,
       "%2 = shuf %0 part [1] %3 = shuf %1 part [0] %4 = local join %2, %3 on [0, 1], [1, 0] by add result \"\" %4");
-  // Back again.
+  // The reverse direction.
   check_result(
       pool, "R2-6", "part [1]", "loose",
       "%2 = shuf %0 part [1] %3 = shuf %1 part [0] %4 = local join %2, %3 on [0, 1], [1, 0] by add result \"\" %4",
@@ -227,8 +227,8 @@ TEST_CASE("algebra rules: R2-7 drops a shuffle after a join that has brought its
       "%2 = shuf %0 part [1] %3 = shuf %1 part [0] %4 = local join %2, %3 on [1], [0] by matmul ";
   check_result(pool, "R2-7", "loose", "loose", joined + "%5 = shuf %4 part [0, 1] result \"\" %5",
                joined + "result \"\" %4");
-  // The paper's condition is the other way round: with shuffles by both joined dimensions, tuples of one value of
-  // dimension 0 are on several sites.
+  // The paper's condition is reversed: with shuffles by both joined dimensions, tuples with the same value of dimension
+  // 0 are on several sites.
   const std::string both =
       "%2 = shuf %0 part [0, 1] %3 = shuf %1 part [0, 1] %4 = local join %2, %3 on [0, 1], [0, 1] by mul %5 = shuf %4 "
       "part [0] ";
@@ -241,7 +241,7 @@ TEST_CASE("algebra rules: R2-7 drops a shuffle after a join that has brought its
 }
 
 TEST_CASE("algebra rules: a layout stays where a consumer relies on it") {
-  // Without the first shuffle (R2-4) the sums would be at dimension 1, where the join does not find them.
+  // Without the first shuffle (R2-4) the sums would be at dimension 1, where the join does not look.
   Pool pool;
   const Expr e = with_inputs(pool, "part [1]", "part [0]",
                              "%2 = shuf %0 part [0] %3 = local aggregate %2 keep [0, 1] by add "
@@ -283,7 +283,7 @@ TEST_CASE("algebra rules: every rule holds wherever it applies in random plans, 
     const std::string_view rule = name;
     const int count = times;
     CAPTURE(rule);
-    // What a search makes is settled by R2-1 without a step of its own.
+    // The search applies R2-1 implicitly, without a step of its own.
     CHECK((count >= 5 || rule == "R2-1"));
   }
 }

@@ -46,11 +46,11 @@ TEST_CASE("algebra sites: bcast costs floats times sites, shuf costs floats; wha
 
 TEST_CASE("algebra sites: meshes, axis by axis") {
   const Mesh mesh{{2, 3}};
-  // Rows over a, copied along b.
+  // Rows over a, replicated along b.
   CHECK(counted("mesh ab part [0:a] part [1:b]", "shuf %0 mesh ab part [0:a]", mesh) == Counts{3 * 144, 2 * 144});
   CHECK(counted("mesh ab part [0:a]", "shuf %0 mesh ab part [0:a] part [1:b]", mesh) == Counts{144, 0});
   CHECK(counted("mesh ab part [1:ab]", "bcast %0", mesh) == Counts{6 * 144, 5 * 144});
-  // An axis more refines a layout. The order of the axes within a dimension is part of it: of 6 tuples 2 stay.
+  // An additional axis refines a layout. The order of axes within a dimension matters: of 6 tuples 2 remain.
   CHECK(counted("mesh ab part [1:a]", "shuf %0 mesh ab part [1:ab]", mesh) == Counts{144, 0});
   CHECK(counted("mesh ab part [1:ab]", "shuf %0 mesh ab part [1:ba]", mesh) == Counts{144, 96});
 }
@@ -60,7 +60,7 @@ TEST_CASE("algebra sites: products in two and three dimensions of a mesh") {
       "%0 = input \"A\" keys [4, 4] block [2, 2] {}\n"
       "%1 = input \"B\" keys [4, 4] block [2, 2] {}\n";
   Pool pool;
-  // Two dimensions: A's rows and B's columns meet; operands are copied along the other axis. 4 sites.
+  // Two dimensions: A's rows and B's columns are combined; operands are replicated along the other axis. 4 sites.
   const Expr planar = parse_one(
       pool, fmt::format(fmt::runtime(inputs), "mesh ab part [0:a] part [1:b]", "mesh ab part [0:a] part [1:b]") + R"(
     %2 = shuf %0 mesh ab part [0:a]
@@ -75,7 +75,7 @@ TEST_CASE("algebra sites: products in two and three dimensions of a mesh") {
   CHECK(two.value == evaluate(planar, data));
   CHECK(two.paper == 2 * 2 * 64);
   CHECK(two.moved == 2 * 64);
-  // Three dimensions: the summed label over c leaves partial results, one per coordinate. 8 sites.
+  // Three dimensions: the summed label over c gives partial results, one per coordinate. 8 sites.
   const Expr cube = parse_one(
       pool, fmt::format(fmt::runtime(inputs), "mesh abc part [0:a] part [1:c]", "mesh abc part [1:b] part [0:c]") + R"(
     %2 = local join %0, %1 on [1], [0] by matmul

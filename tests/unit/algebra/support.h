@@ -17,7 +17,7 @@ namespace tdsl::tests {
 
 namespace algebra = ir::algebra;
 
-/// A block of random integers, so small that every sum of products is exact.
+/// A block of small random integers, so that every sum of products is exact.
 inline algebra::Block random_block(const algebra::BlockType& type, std::mt19937_64& random) {
   algebra::Block block = algebra::zero_block(type);
   std::uniform_int_distribution<int> number(-3, 3);
@@ -45,7 +45,7 @@ inline algebra::Data random_inputs(const algebra::Expr& e, std::uint64_t seed) {
   return random_inputs(roots, seed);
 }
 
-/// A run of one expression on simulated sites.
+/// The execution of one expression on simulated sites.
 struct PlanRun {
   algebra::Tuples value;
   algebra::Index paper = 0;
@@ -57,7 +57,7 @@ inline PlanRun run_plan(const algebra::Expr& e, const algebra::Data& data, const
   return {algebra::gathered(run.values.at(e->id)), run.paper(), run.moved()};
 }
 
-/// The papers' cost of a program, which must be well formed.
+/// The papers' cost of a well-formed program.
 inline algebra::Index program_cost(const std::string& text, algebra::Index sites) {
   algebra::Pool pool;
   const algebra::Program program = algebra::parse(pool, text);
@@ -65,7 +65,7 @@ inline algebra::Index program_cost(const std::string& text, algebra::Index sites
   return algebra::paper_cost(program.roots(), algebra::Mesh{{sites}});
 }
 
-/// Runs a program on sites and compares each result with what it means without sites. Gives the floats counted.
+/// Executes a program on sites and compares each result with its value without sites. Returns the floats counted.
 inline algebra::Index run_program(const std::string& text, algebra::Index sites) {
   algebra::Pool pool;
   const algebra::Program program = algebra::parse(pool, text);
@@ -81,7 +81,7 @@ inline algebra::Index run_program(const std::string& text, algebra::Index sites)
   return run.paper();
 }
 
-/// The matrix in blocks of rows x columns, keys (row, column).
+/// The matrix in blocks of rows x columns, with keys (row, column).
 inline algebra::Tuples blocks_of(const std::vector<std::vector<double>>& matrix, algebra::Index rows,
                                  algebra::Index columns) {
   algebra::Tuples tuples;

@@ -6,7 +6,7 @@ using namespace ir::algebra;
 
 namespace {
 
-// One of everything, as it is printed.
+// One of each construct, as printed.
 const std::string kProgram = R"(%0 = input "A \"x\"" keys [2, 4] where k0 <= k1 block [4, 4] part [0, 1] ; 112 floats
 %1 = local filter %0 where 2*k1 != k0 + 1 and k1 < 3 ; keys [2, 3] (4 of them) block [4, 4] part [0, 1]
 %2 = local map %1 by relu then scale(-0.5) then sum(1) ; keys [2, 3] (4 of them) block [4] part [0, 1]

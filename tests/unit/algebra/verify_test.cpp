@@ -55,7 +55,7 @@ TEST_CASE("algebra verifier: absent blocks are zero blocks wherever they are use
         Sentences{"aggregate %1 keep [0] by max: absent blocks are left out of an aggregation by max: "
                   "the group of key [0] has 1 of 2 blocks"});
   CHECK(logical("%2 = filter %0 where k1 < 2 %3 = aggregate %2 keep [0] by max result \"\" %3").empty());
-  // Groups that are absent as a whole are no matter.
+  // Wholly absent groups are allowed.
   CHECK(logical("%2 = filter %0 where k0 == 1 %3 = aggregate %2 keep [0] by max result \"\" %3").empty());
 
   CHECK(logical(lower + "%3 = map %2 by relu result \"\" %3").empty());
@@ -65,7 +65,7 @@ TEST_CASE("algebra verifier: absent blocks are zero blocks wherever they are use
   CHECK(logical(lower + "%3 = map %2 by sigmoid %4 = concat %3 key 1 dim 1 result \"\" %4") ==
         Sentences{"concat %2 key 1 dim 1: absent blocks of unknown value are concatenated for key [0]"});
   CHECK(logical(lower + "%3 = concat %2 key 1 dim 1 result \"\" %3").empty());
-  // What is unknown may be left out again.
+  // Absent entries with unknown value may be filtered out again.
   CHECK(logical("%2 = filter %0 where k1 == k0 %3 = map %2 by sigmoid %4 = rekey %3 [k0] result \"\" %4").empty());
 
   const std::string masked = lower + "%3 = join %2, %1 on [0, 1], [0, 1] by ";

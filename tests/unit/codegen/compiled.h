@@ -8,7 +8,7 @@
 
 namespace tdsl::codegen::testing {
 
-/// What the compiler says about emitted code; empty if nothing.
+/// Compiler messages for emitted code; empty if there are none.
 inline std::string compiler_says(const std::string& source) {
   const std::string path = "codegen_emit_test_program.cpp";
   std::ofstream(path) << source;

@@ -5,7 +5,7 @@
 #include "ir/text/print.h"
 #include "tests/unit/codegen/compiled.h"
 
-// Emitted C++ of operations that visit stored elements.
+// Emitted C++ of operations that iterate over stored elements.
 
 namespace {
 
@@ -28,7 +28,7 @@ void check_contains(const std::string& text, const std::string& part) {
   CHECK_MESSAGE(text.find(part) != std::string::npos, part << "\nis not in\n" << text);
 }
 
-/// However lines are broken.
+/// Independent of line breaks.
 void check_contains_words(std::string text, std::string part) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\n'; };
   std::erase_if(text, is_blank);
@@ -236,13 +236,13 @@ TEST_CASE("codegen emit stored: of all points those are visited that the guard o
   check_contains_words(band, ".visits_within({plan::from(1, 1, -1), plan::up_to(1, 1, 1)}).stored_at_visited()");
   CHECK(band.find("std::abs") == std::string::npos);
   CHECK(codegen::testing::compiler_says(band) == "");
-  // A number that may be any is bounded before it is added to a subscript.
+  // An arbitrary number is clamped before it is added to a subscript.
   const std::string wide =
       emitted("(%5[i]) where lt(abs(sub(i, j)), %10)", "%10:i64 \"b\" = param \"b\" = 1 @0:3:1-3:2\n");
   check_contains(wide, "576460752303423488");
   check_contains_words(wide, ".visits_within({plan::from(1, 1, ");
-  // The diagonal, by the body; a part that says something else stays, and a part behind one that may fail bounds
-  // nothing.
+  // The diagonal is recognised from the body; an additional condition remains, and one after an expression that may
+  // fail bounds nothing.
   check_contains_words(emitted("(select(eq(i, j), 1.0, 0.0))"),
                        ".visits_within({plan::from(1, 1, 0), plan::up_to(1, 1, 0)}).stored_at_visited()");
   check_contains_words(emitted("(%5[i]) where and(ge(i, j), gt(%6[j], 0.0))"),

@@ -206,7 +206,7 @@ TEST_CASE("codegen emit: statements too long for clang-format are wrapped, and n
     at = end + 1;
   }
   CHECK(text.find("\"two  blanks \\\" stay\"") != std::string::npos);
-  // A line of the program that a comment shows stays one comment.
+  // A source line shown in a comment remains a single comment.
   const std::string comment = "// y = " + sum + sum + ";";
   CHECK(contains(tdsl::codegen::formatted(comment + "\nint y;\n"), comment + "\nint y;"));
 }

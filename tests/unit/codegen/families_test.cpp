@@ -63,7 +63,7 @@ TEST_CASE("codegen families: subscripts are checked before the run unless they a
   const FamilyProgram guarded =
       families("%5:f64[%0] \"s\" = compute [i in 0..%0] (select(gt(i, 0), %4[sub(i, 1)], 0.0))\noutput \"s\" %5\n");
   CHECK(count_steps<SubscriptStep>(guarded.steps) == 0);
-  // The condition tells that the read is inside, but not of others.
+  // The condition implies that this read is in bounds, but not others.
   CHECK(operations(guarded).front()->kernel->checked.empty());
   CHECK(operations(guarded).front()->kernel->trusted.size() == 1);
   for (const char* other : {"select(gt(i, 0), %4[add(i, 1)], 0.0)", "select(ge(i, 0), %4[sub(i, 1)], 0.0)",
@@ -94,7 +94,7 @@ TEST_CASE(
       "%4[%5[i]], 0.0))\n"
       "output \"g\" %6\n");
   CHECK(operations(hidden)[1]->op->reads.back().dims[0].whole);
-  // How much that is, is known at start.
+  // The amount is known at start.
   CHECK(hidden.warnings.empty());
   CHECK(count_steps<GathersStep>(hidden.steps) == 1);
 }
@@ -172,5 +172,5 @@ TEST_CASE("codegen families: every tensor is released once after its last use") 
   const FamilyProgram p = families(
       "%5:f64[%0] \"y\" = compute [i in 0..%0] (exp(%4[i]))\n%6:f64[%0] \"z\" = compute [i in 0..%0] "
       "(neg(%5[i]))\noutput \"z\" %6\n");
-  CHECK(count_steps<ReleaseStep>(p.steps) == 5);  // A and B, which nobody reads, x, y and z
+  CHECK(count_steps<ReleaseStep>(p.steps) == 5);  // A and B, which are never read, x, y and z
 }

@@ -9,8 +9,7 @@
 #include "ir/verify/verify.h"
 #include "passes/pipeline.h"
 
-// Programs of a few lines from which something grew exponentially, or with a high power, somewhere between their text
-// and the C++.
+// Short programs for which the work or text between source and C++ once grew exponentially, or with a high power.
 
 using namespace tdsl;
 
@@ -33,7 +32,7 @@ Made made(const std::string& text) {
   return {codegen::emit(codegen::lower(optimised), {}), context.remarks()};
 }
 
-/// `let NAME1 = OF(NAME0); let NAME2 = OF(NAME1); …`, in which `@` is the name before.
+/// `let NAME1 = OF(NAME0); let NAME2 = OF(NAME1); …`, where `@` is the previous name.
 std::string lets(const std::string& name, const std::string& of, int count) {
   std::string text;
   for (int k = 1; k <= count; ++k) {
@@ -59,7 +58,7 @@ TEST_CASE("growth: sizes that are products of products are scalars of their own"
 
 TEST_CASE(
     "growth: reductions that have nothing to do with each other are not compared with all that stands between them") {
-  constexpr int kMany = 1'600;  // took a third power of it, 26 s
+  constexpr int kMany = 1'600;  // once cubic, 26 s
   std::string text;
   for (int k = 0; k < kMany; ++k) {
     const std::string name = "x" + std::to_string(k);

@@ -33,7 +33,7 @@ ir::ForeignDeclaration matrix_kernel(const std::string& name) {
   return d;
 }
 
-/// What the header with this text says.
+/// The facts read from a header with this text.
 ir::HeaderFacts facts_of(const std::string& text, const ir::ForeignDeclaration& declaration) {
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("tdsl-header-{}", ::getpid());
   std::filesystem::create_directories(folder);

@@ -17,7 +17,7 @@ using namespace tdsl::codegen;
 
 namespace {
 
-/// The families of a program's text; loops stay statements.
+/// The families of a program's text; loops remain statements.
 FamilyProgram families_of(const std::string& text, bool serial_loops = false) {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
@@ -29,7 +29,7 @@ FamilyProgram families_of(const std::string& text, bool serial_loops = false) {
   return lower(passes::run_pipeline(*program, options, context));
 }
 
-/// The calls of the emitted program for loops, branches and fences, with their marks.
+/// The emitted calls for loops, branches and fences, with their marks.
 std::string marks(const std::string& program) {
   const std::string text = emit(families_of(program), {});
   std::string found;
@@ -65,10 +65,10 @@ TEST_CASE("knowledge: ranges and conditions that change in a loop") {
 TEST_CASE("knowledge: control that comes from data") {
   CHECK(marks(kInput + "while y @ y < 10.0 { y = y * 2.0; }\nif y @ y > 5.0 { y = y + 1.0; }\noutput y;\n") ==
         "while_loop:Data if_else:Data");
-  // How often the loop ran decides the branch.
+  // The loop's trip count decides the branch.
   CHECK(marks(kInput + "var steps = 0;\nwhile y @ y < 10.0 { y = y * 2.0; steps += 1; }\nif steps > 5 { y = y * (y @ "
                        "y); }\noutput y;\n") == "while_loop:Data if_else:Data");
-  // A value of either branch is as late as the condition.
+  // A value assigned in either branch is known as late as the condition.
   CHECK(marks(kInput + "var c = 1;\nif y @ y > 5.0 { c = 2; }\nif c > 1 { y = y * (y @ y); }\noutput y;\n") ==
         "if_else:Data if_else:Data");
 }
@@ -77,7 +77,7 @@ TEST_CASE("knowledge: loops that compute scalars only, and what they leave") {
   const std::string power = "var p = 1;\nwhile p < n { p = p * 2; }\n";
   CHECK(marks(kInput + power + "if p > 64 { y = y * (y @ y); }\noutput y;\n") == "while_loop:scalars if_else");
   CHECK(marks(kInput + power + "let z = zeros(p);\noutput z;\noutput y;\n") == "while_loop:scalars");
-  // A loop that records is cut short by a survey: what it leaves is not known there.
+  // The survey truncates loops that record, so their final values are unknown.
   const std::string recorded = "var p = 1;\nfor t in 0..k { p = p * 2; y = y * (y @ y); }\n";
   CHECK(marks(kInput + recorded + "if p > 4 { y = y + 1.0; }\noutput y;\n") == "for_loop if_else:Loop");
   CHECK(marks(kInput + recorded + "let z = zeros(p);\noutput z;\noutput y;\n") == "for_loop fence");
@@ -87,10 +87,10 @@ TEST_CASE("knowledge: a fence stands before the first step whose extents come fr
   CHECK(marks(kInput +
               "let m = i64(sum(y));\nlet z = zeros(m);\nlet w = zeros(m + 1);\noutput z;\noutput w;\noutput y;\n") ==
         "fence");
-  // One in each branch is one on every way; a loop may not run at all.
+  // One in each branch is executed on every path; a loop may have no iterations.
   CHECK(marks(kInput + "let m = i64(sum(y));\nvar s = 0.0;\nif n > 4 { s = sum[i in 0..m](f64(i)); }\nlet z = "
                        "zeros(m);\noutput s;\noutput z;\noutput y;\n") == "if_else fence fence");
-  // A subscript from data changes no extent.
+  // A data-dependent subscript changes no extent.
   CHECK(marks(kInput + "let m = i64(sum(y));\noutput s = y[m] * 2.0;\noutput y;\n").empty());
 }
 

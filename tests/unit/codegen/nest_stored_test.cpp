@@ -11,13 +11,13 @@
 #include "tests/unit/nest_runner.h"
 #include "tests/unit/passes/support.h"
 
-// Kernels over stored elements: nests of random Computes with compressed matrices against the evaluator.
+// Kernels over stored elements: nests of random Computes with compressed matrices, compared with the evaluator.
 
 namespace {
 
 using namespace tdsl;
 
-/// Writes a program of one Compute that a walk over A (n x m, compressed) can do; B is another one, x, y, U, V are
+/// Writes a program of one Compute that can iterate over A (n x m, compressed); B is also compressed; x, y, U, V are
 /// dense.
 class StoredComputeWriter {
  public:
@@ -28,7 +28,7 @@ class StoredComputeWriter {
     const Shape& s = kShapes[static_cast<std::size_t>(shape)];
     labels_ = std::string(s.out) + s.reduce;
     const std::string monoid = s.reduce[0] == '\0' ? "" : this->monoid();
-    // What is not stored is 0.
+    // Elements not stored are 0.
     const bool compressed = std::string(s.out) == "ij" && (monoid.empty() || monoid == "sum") && pick(2) == 0;
     std::string text =
         "program \"p\"\n%0:i64 \"n\" = dimension \"n\"\n%1:i64 \"m\" = dimension \"m\"\n%2:i64 \"d\" = dimension "
@@ -41,7 +41,7 @@ class StoredComputeWriter {
       type += std::string(type.empty() ? "" : ", ") + (compressed && l == 'j' ? "sparse " : "") + extent(l);
     text += "%9:f64" + (type.empty() ? "" : "[" + type + "]") + " \"r\"" + (compressed ? " compressed" : "") +
             " = compute [" + ranges(s.out) + "]";
-    // Without a product or a sum a body of 0 counts, so that the guard says what is visited.
+    // Without a product or a sum zero bodies count, so the guard determines the iteration.
     const bool guarded = pick(3) == 0 || (!monoid.empty() && monoid != "sum");
     if (!monoid.empty()) text += " " + monoid + "[" + ranges(s.reduce) + "]";
     const std::string body = guarded ? value(2) : pick(2) == 0 ? "absent_mul(%3[i, j], " + value(2) + ")" : joint();
@@ -49,7 +49,7 @@ class StoredComputeWriter {
     if (guarded) text += " where " + guard();
     text += "\n";
     if (!compressed) return text + "output \"r\" %9\n";
-    // Compressed tensors are walked again: outputs are not walked yet.
+    // Compressed tensors are read again: outputs cannot be iterated sparsely yet.
     return text + "%10:f64[%0, %1] \"q\" = compute [i in 0..%0, j in 0..%1] (%9[i, j])\noutput \"r\" %10\n";
   }
 
@@ -83,7 +83,7 @@ class StoredComputeWriter {
   std::string monoid() {
     const std::array<std::string, 6> all = {
         "sum", "sum", "sum", "min", "max", "user(\"last\", -inf, select(gt($1:f64, 0.5), $1:f64, $0:f64))"};
-    // The order of the user's: rows first.
+    // Users' usual order: rows first.
     return all[static_cast<std::size_t>(pick(6))];
   }
   std::string leaf() {
@@ -109,7 +109,7 @@ class StoredComputeWriter {
       default: return value(depth - 1);
     }
   }
-  /// What A and B, or one of them, have something of.
+  /// Coordinates stored in A and B, or in one of them.
   std::string joint() {
     switch (pick(5)) {
       case 0: return "add(%3[i, j], absent_mul(%4[i, j], " + value(1) + "))";
@@ -133,7 +133,7 @@ class StoredComputeWriter {
   std::string labels_;
 };
 
-/// The same of products: A (n x m), B (m x d) and a mask M (n x d) are compressed.
+/// The same for products: A (n x m), B (m x d) and a mask M (n x d) are compressed.
 class StoredProductWriter {
  public:
   explicit StoredProductWriter(std::uint64_t seed) : random_(seed) {}
@@ -191,7 +191,7 @@ class StoredProductWriter {
   std::mt19937_64 random_;
 };
 
-/// Small random inputs of which a share of the matrices is 0, with inf and nan in what is dense.
+/// Small random inputs; a fraction of the matrices' elements is 0; dense inputs contain inf and nan.
 class StoredInputs {
  public:
   StoredInputs(std::uint64_t seed, double density, bool special, bool products) {
@@ -267,6 +267,6 @@ TEST_CASE("codegen nest: kernels over stored elements mean what the Computes mea
 TEST_CASE("codegen nest: products of compressed matrices mean what the Computes mean") {
   tests::NestParts parts;
   for (std::uint64_t seed = 0; seed < 400; ++seed) check_stored_nest(seed, true, parts);
-  CHECK(2 * parts.stored_columns > 3 * parts.stored_rows);  // rows of B are located
+  CHECK(2 * parts.stored_columns > 3 * parts.stored_rows);  // rows of B are searched
   CHECK(parts.sums > 50);
 }

@@ -26,7 +26,7 @@
 #include "tests/unit/nest_runner.h"
 #include "tests/unit/passes/support.h"
 
-// Loop nests: tests/nests/*.nest, and the kernels of random Computes against the evaluator.
+// Loop nests: tests/nests/*.nest, and the kernels of random Computes, compared with the evaluator.
 
 namespace {
 
@@ -37,11 +37,11 @@ using tests::NestParts;
 using tests::NestRunner;
 namespace nest_files = std::filesystem;
 
-// --- Files. Lines `// …` in front of the nest say what it is given and gives:
-//   // error: SENTENCE           what the verifier says, in order; else
-//   // %0 = 3                    a scalar that the nest takes
-//   // operand 0 = [2, 3] 1 2 …  an operand; `base = …`: what is in the result before
-//   // result = 6 20 42          its elements, or `stops = MESSAGE`; of a task, `base 0 = …` and `result 0 = …`
+// --- Files. Lines `// …` before the nest give its inputs and expected results:
+//   // error: SENTENCE           the verifier's messages, in order; otherwise
+//   // %0 = 3                    a scalar input
+//   // operand 0 = [2, 3] 1 2 …  an operand; `base = …`: the initial contents of the result
+//   // result = 6 20 42          its elements, or `stops = MESSAGE`; for a task, `base 0 = …` and `result 0 = …`
 
 struct NestCase {
   std::string text;
@@ -146,7 +146,7 @@ class ComputeWriter {
     has_i_ = shape != 3 || reduces;
     std::string text = "%6:f64" + type + " \"y\" = compute [" + out + "]";
     if (reduces) text += " " + monoid() + "[" + reduce + "]";
-    // A bare product of two operands would be a contraction.
+    // A plain product of two operands would be a contraction.
     text += " (" + (reduces ? "add(" + value(3) + ", 0.5)" : value(3)) + ")";
     const bool guarded = pick(3) == 0;
     if (guarded) text += " where " + guard();
@@ -193,8 +193,8 @@ class ComputeWriter {
       default: return a;
     }
   }
-  /// A choice between what lies beside a point and something else, by a condition that matters at the ends of a range,
-  /// or a choice by any comparison.
+  /// A choice between a point's neighbour and another value, by a condition that matters at the ends of a range, or by
+  /// an arbitrary comparison.
   std::string edge(const std::string& other) {
     const std::string l = pick(2) == 0 ? row() : column();
     if (l == "0") return other;
@@ -238,7 +238,7 @@ class ComputeWriter {
   bool has_i_ = true, has_j_ = true, has_k_ = false;
 };
 
-/// The procedure that a program applies.
+/// The procedure applied by a program.
 ir::ProcedureRef applied_procedure(const std::string& text) {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
@@ -256,7 +256,7 @@ ir::ProcedureRef applied_procedure(const std::string& text) {
   return found;
 }
 
-/// Whether the procedure gives a value; the nest gives the same, or stops for the same reason.
+/// Whether the procedure gives a value; the nest must give the same, or stop for the same reason.
 bool same_call(const ir::ProcedureRef& procedure, const nest::Nest& n, const std::vector<double>& arguments) {
   nest::Inputs inputs;
   std::vector<ir::eval::Slot> slots(arguments.size());
@@ -281,7 +281,7 @@ bool same_call(const ir::ProcedureRef& procedure, const nest::Nest& n, const std
   return true;
 }
 
-/// Loops of the program stay loops.
+/// The program's loops remain loops.
 void check_loops(const std::string& text, NestParts& parts) {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
@@ -321,7 +321,7 @@ void check_random_nest(std::uint64_t seed, NestParts& parts) {
   tests::check_verified(program);
   passes::PassContext context;
   passes::PipelineOptions options;
-  options.level = 0;  // what makes the legal form
+  options.level = 0;  // the level that produces the legal form
   const ir::Program legal = passes::run_pipeline(program, options, context);
   const codegen::FamilyProgram families = codegen::lower(legal);
   for (std::uint64_t inputs_seed = 0; inputs_seed < 3; ++inputs_seed) {
@@ -355,7 +355,7 @@ TEST_CASE("codegen nest: files") {
 TEST_CASE("codegen nest: kernels of random Computes mean what the Computes mean") {
   NestParts parts;
   for (std::uint64_t seed = 0; seed < 400; ++seed) check_random_nest(seed, parts);
-  // All that nests are made of occurs.
+  // All constructs of nests occur.
   CHECK(parts.nests > 600);
   CHECK(parts.vectors > 50);
   CHECK(parts.lines > 20);
@@ -371,7 +371,7 @@ TEST_CASE("codegen nest: kernels of random Computes mean what the Computes mean"
 
 namespace {
 
-/// The loop's head behind `simd`, and the condition, of a map over n x m points whose value depends on it.
+/// The loop head after `simd`, and the condition, for a map over n x m points with a conditional value.
 std::pair<std::string, std::string> split_by(const std::string& condition) {
   const std::string text =
       "nest \"k\"\n%0:i64 \"n\" capture size\n%1:i64 \"m\" capture size\n%2:i64 \"a\" capture\n%3:i64 \"few\" capture "
@@ -406,7 +406,7 @@ TEST_CASE("codegen nest: conditions at the ends of ranges are constants inside")
   const auto outside = [&](const std::string& condition, const std::string& head) {
     check(condition, "inside %7 " + head, "and(not(%7), " + condition + ")");
   };
-  // The six comparisons with the begin, the index on either side.
+  // The six comparisons with the lower bound, with the index on either side.
   inside("ge(j, 1)", "from 1");
   inside("gt(j, 1)", "from 2");
   inside("le(1, j)", "from 1");
@@ -417,7 +417,7 @@ TEST_CASE("codegen nest: conditions at the ends of ranges are constants inside")
   outside("gt(2, j)", "from 2");
   outside("ge(2, j)", "from 3");
   outside("eq(0, j)", "from 1");
-  // And with the end.
+  // And with the upper bound.
   inside("lt(j, sub(%1, 1))", "to sub(%1, 1)");
   inside("le(j, sub(%1, 2))", "to sub(%1, 1)");
   inside("lt(add(j, 1), %1)", "to sub(%1, 1)");
@@ -429,28 +429,28 @@ TEST_CASE("codegen nest: conditions at the ends of ranges are constants inside")
   outside("le(%1, add(j, 1))", "to sub(%1, 1)");
   outside("lt(%1, add(j, 2))", "to sub(%1, 1)");
   outside("eq(j, sub(%1, 1))", "to sub(%1, 1)");
-  // What is made of them.
+  // Combinations of them.
   inside("not(eq(j, 0))", "from 1");
   inside("and(ge(j, 1), lt(j, sub(%1, 1)))", "from 1 to sub(%1, 1)");
   outside("or(eq(j, 0), eq(j, sub(%1, 1)))", "from 1 to sub(%1, 1)");
   check("and(ge(j, 1), gt(%5[i, 0], 0.0))", "inside %7 from 1", "and(or(%7, ge(j, 1)), gt(%5[i, 0], 0.0))");
   outside("and(eq(j, 0), gt(%5[i, 0], 0.0))", "from 1");
-  // Indices around.
+  // Outer indices.
   inside("ge(i, 1)", "where ge(i, 1)");
   outside("eq(i, sub(%0, 1))", "where not(eq(i, sub(%0, 1)))");
   inside("and(ge(i, 1), ge(j, 1))", "from 1 where ge(i, 1)");
-  // Places in the middle.
+  // Interior positions.
   check("le(j, i)", "side %7 until add(i, 1)", "%7");
   check("gt(j, i)", "side %7 until add(i, 1)", "not(%7)");
   check("or(lt(j, 1000), ge(i, %2))", "side %7 until 1000 side %8 if ge(i, %2)", "or(%7, %8)");
   check("and(lt(j, 1000), ge(j, 1))", "side %7 until 1000 inside %8 from 1", "and(%7, or(%8, ge(j, 1)))");
   check("lt(j, %2)", "side %7 until %2", "%7");
   check("le(j, %2)", "side %7 until add(min(%2, 4611686018427387904), 1)", "%7");
-  // Steps around a ring.
+  // Periodic neighbours.
   inside("lt(add(j, %3), %1)", "to sub(%1, %3)");
   outside("lt(add(j, %4), %1)", "from sub(%1, %4)");
   inside("and(lt(add(i, %3), %0), lt(add(j, %3), %1))", "to sub(%1, %3) where lt(add(i, %3), %0)");
-  // Arithmetic that might wrap around, other factors, data.
+  // Arithmetic that might overflow, other factors, data.
   check("lt(add(j, 1), %2)", "", "lt(add(j, 1), %2)");
   check("lt(mul(j, 2), %1)", "", "lt(mul(j, 2), %1)");
   check("eq(j, i)", "", "eq(j, i)");

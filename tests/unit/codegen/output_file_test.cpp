@@ -20,7 +20,7 @@ TEST_CASE("codegen output file: it has its name when it is whole, and no link is
     std::size_t entries = 0;
     for (const auto& entry : fs::directory_iterator(folder.path())) {
       ++entries;
-      // A name that another process could work out is one where it can plant a link.
+      // With a predictable name another process could plant a link.
       CHECK(entry.path().filename().string().find(std::to_string(::getpid())) == std::string::npos);
     }
     CHECK(entries == 3);

@@ -15,7 +15,7 @@ inline const std::string kMatrices =
     "%2:f64[%0, %1] \"A\" = input \"A\" @0:1:1-1:2\n%3:f64[%1, %0] \"B\" = input \"B\" @0:2:1-2:2\n"
     "%4:f64[%0] \"x\" = input \"x\" @0:3:1-3:2\n";
 
-/// Of a program in legal form, otherwise as it stands.
+/// For a program brought to legal form, otherwise unchanged.
 inline FamilyProgram families(const std::string& body) {
   passes::PassContext context;
   passes::PipelineOptions options;
@@ -23,7 +23,7 @@ inline FamilyProgram families(const std::string& body) {
   return lower(passes::run_pipeline(ir::parse(kMatrices + body), options, context));
 }
 
-/// Every operation of the program, loops included, in order.
+/// All operations of the program, including those in loops, in order.
 inline void collect(const Steps& steps, std::vector<const OperationStep*>& found) {
   for (const Step& s : steps) {
     if (const auto* o = std::get_if<OperationStep>(&s.op)) found.push_back(o);

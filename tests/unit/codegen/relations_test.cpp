@@ -18,8 +18,8 @@
 #include "runtime/plan/region/plan_price.h"
 #include "tests/unit/plan/target_regions.h"
 
-// Programs and their plans as tensor relations: the values are the evaluator's, what moves is what the planner
-// predicts.
+// Programs and their plans as tensor relations: values agree with the evaluator, traffic with the planner's
+// predictions.
 
 namespace tdsl::tests::program_relations {
 
@@ -30,7 +30,7 @@ using codegen::RelationStep;
 
 namespace {
 
-/// A program as text with the sizes of its dimensions, and everything made of it.
+/// A program's text with the sizes of its dimensions, and everything derived from it.
 struct Compiled {
   ir::Program graph;
   codegen::FamilyProgram families;
@@ -58,12 +58,12 @@ Compiled compiled(const std::string& text, const std::map<std::string, std::int6
   return made;
 }
 
-/// The cheapest plan in bytes.
+/// The plan with the fewest bytes.
 plan::PlanValue plan_for(const plan::Region& region, plan::Index ranks) {
   return plan::search(region, bytes_only(ranks, 2), {}).plan;
 }
 
-/// Inputs of random halves, and what the evaluator makes of them.
+/// Random inputs (multiples of 1/2), and the evaluator's results.
 struct Evaluated {
   std::map<std::string, ir::Array> inputs;
   ir::EvalResult result;
@@ -119,7 +119,7 @@ void check_values(const algebra::Tuples& tuples, const algebra::Expr& e, const i
   }
 }
 
-/// Without sites and on simulated ones, what the evaluator gives. Returns the floats that moved.
+/// Compares execution without sites and on simulated ones with the evaluator. Returns the floats moved.
 algebra::Index check_program(const std::string& text, const std::map<std::string, std::int64_t>& sizes,
                              const std::vector<plan::Index>& ranks) {
   INFO(text);
@@ -156,7 +156,7 @@ algebra::Index check_program(const std::string& text, const std::map<std::string
   return moved;
 }
 
-/// Bytes that each rank receives, as the relations move them.
+/// Bytes received by each rank according to the relations.
 std::vector<double> received(const plan::Region& region, const Relations& relations) {
   std::vector<double> bytes(static_cast<std::size_t>(relations.mesh.sites()));
   for (const RelationStep& step : relations.steps) {
@@ -205,7 +205,7 @@ TEST_CASE("relations: programs and their plans compute what the evaluator does")
       "sum[i](f64(i) * A[i, j]);\n"
       "output total = sum(A * A);\noutput c[i] = sum[j](if A[i, j] > 0.0 then A[i, j] else 0.0);\n",
       {{"n", 12}, {"m", 24}}, ranks);
-  // Extents that shares do not divide are cut into elements.
+  // Extents not divisible by the shares are cut into single elements.
   moved += check_program(
       "input A: f64[n, m];\ninput v: f64[m];\nvar x[i] = sum[j](A[i, j] * v[j]);\nx[i] += sum[j](A[i, j]);\noutput "
       "x;\n",

@@ -10,7 +10,7 @@ using namespace tdsl::codegen;
 
 namespace {
 
-/// The classes of the operations of a program's text, in order: C contraction, M map, R reduction. No nests of several
+/// The classes of a program's operations, in order: C contraction, M map, R reduction. Without nests of several
 /// operators.
 std::string classes_of(const std::string& text) {
   frontend::SourceManager sources;
@@ -57,7 +57,7 @@ TEST_CASE("codegen spellings: operands of products are computed once an element,
   CHECK(classes_of(kInputs + "output G[i, j] = sum[k](X[k, i] * X[k, j] / w[k]);\n") == "MC");
   CHECK(classes_of(kInputs + "output G[i, j] = sum[k](2.0 * X[i, k] * C[k, j]);\n") == "MC");
   CHECK(classes_of(kInputs + "output G[i, j] = sum[k](X[k, i] * X[k, j]) where j <= i;\n") == "CM");
-  // Vectors gain nothing, and what a condition leaves out must not be multiplied.
+  // Vectors gain nothing, and elements excluded by a condition must not be multiplied.
   CHECK(classes_of(kInputs + "output y[i] = sum[k]((X[i, k] - v[k]) * v[k]);\n") == "R");
   CHECK(classes_of(kInputs + "output G[i, j] = sum[k where k <= i](X[k, i] * X[k, j]);\n") == "R");
 }

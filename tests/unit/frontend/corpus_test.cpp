@@ -4,7 +4,7 @@
 
 #include "tests/fuzz/compiler_fuzz.h"
 
-// Inputs that the fuzzers found (tests/fuzz/corpus), and every program of the repository.
+// Inputs found by the fuzzers (tests/fuzz/corpus), and every program of the repository.
 
 namespace fs = std::filesystem;
 

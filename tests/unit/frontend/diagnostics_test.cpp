@@ -38,7 +38,7 @@ TEST_CASE("rendering ranges at the edges") {
     const std::size_t line = text.rfind('\n', text.size() - 2);
     return text.substr(line + 1, text.size() - line - 2);
   };
-  CHECK(carets({file, 1, 2, 2, 2}) == "   ^~");   // goes on in the next line
+  CHECK(carets({file, 1, 2, 2, 2}) == "   ^~");   // continues on the next line
   CHECK(carets({file, 1, 4, 1, 5}) == "     ^");  // after the last character
   CHECK(carets({file, 2, 1, 2, 99}) == "  ^~~");  // too long
   CHECK(carets({file, 2, 2, 2, 2}) == "   ^");    // empty

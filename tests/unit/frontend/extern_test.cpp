@@ -32,7 +32,7 @@ const std::string kDeclared =
     "kernel two(A: in f64[b, b], s: in f64, L: out f64[b, b], t: out f64[b]); kernel one(x: in f64[n], y: out f64[n]); "
     "}\n";
 
-/// What is reported of a program after kDeclared, whose last line is the fourth.
+/// Reports for a program that follows kDeclared, whose last line is the fourth.
 Lines after_extern(const std::string& text) {
   return extern_reports(kDeclared + "input X: f64[n, m]; input v: f64[n];\n" + text);
 }

@@ -9,8 +9,7 @@
 
 using namespace tdsl;
 
-// What people write who come from Python, NumPy, MATLAB, Julia and C: one mistake gives one error that says how TDSL
-// does.
+// Habits from Python, NumPy, MATLAB, Julia and C: each mistake gives one error that states the TDSL way.
 
 namespace {
 
@@ -53,7 +52,7 @@ TEST_CASE("foreign functions: what is written instead compiles") {
     INFO(f.name);
     CHECK(frontend::function_hint(f.name).starts_with("; "));
     if (!write.empty()) CHECK(errors_of(prelude + statement) == "");
-    // Names of dimensions of library functions must not be params.
+    // Dimension names of library functions must not be params.
     const std::string operands =
         "input x: f64[n]; input y: f64[n]; input A: f64[n, n]; input B: f64[n, n]; param k: i64;\n";
     if (library && f.remark.empty())

@@ -256,7 +256,7 @@ TEST_CASE("programs that explode are errors, not hangs") {
     locals += "let a" + std::to_string(k) + " = a" + std::to_string(k - 1) + " * a" + std::to_string(k - 1) + ";\n";
   locals += "return a60; }\ninput v: f64[n];\n";
   CHECK(outcome("fn f(x) { let a0 = x + 1.0;\n" + locals + "print(f(v));").lines.empty());
-  // What reads a tensor becomes no procedure.
+  // A function that reads a tensor does not become a procedure.
   const Outcome shared = outcome("fn f(x, t: f64[m]) { let a0 = x + t[0];\n" + locals + "print(sum[i](f(v[i], v)));");
   CHECK(shared.lines.size() == 1);
   CHECK(shared.text.find("nesting-too-deep") != std::string::npos);

@@ -12,7 +12,7 @@ using namespace tdsl::frontend;
 
 namespace {
 
-/// The program's tree; the messages fail the test when there is none.
+/// The program's tree; messages fail the test.
 ast::Module parsed(const std::string& text) {
   SourceManager sources;
   DiagnosticSink sink;
@@ -23,7 +23,7 @@ ast::Module parsed(const std::string& text) {
   return *module;
 }
 
-/// Checks that the text parses, prints as `canonical`, and that the print parses to the same tree.
+/// Checks that the text parses, prints as `canonical`, and that the printed text parses to the same tree.
 void check_print(const std::string& text, const std::string& canonical) {
   const ast::Module module = parsed(text);
   const std::string printed = print(module);
@@ -31,7 +31,7 @@ void check_print(const std::string& text, const std::string& canonical) {
   CHECK(same_structure(module, parsed(printed)));
 }
 
-/// The same for one line that is canonical already.
+/// The same for a line that is already canonical.
 void check_line(const std::string& line) { check_print(line, line + "\n"); }
 
 /// An expression with all its parentheses.

@@ -10,7 +10,7 @@ using namespace tdsl;
 
 namespace {
 
-/// `line:column: id` of everything reported, in the order of the text.
+/// `line:column: id` of every diagnostic, in source order.
 std::vector<std::string> reported(const std::string& text) {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
@@ -210,7 +210,7 @@ TEST_CASE("a mistake in a function is one error however often it is called") {
       sink));
   REQUIRE(sink.diagnostics().size() == 1);
   CHECK(sink.diagnostics()[0].notes.size() == 2);
-  // Once a call was right, the mistake is the other calls'.
+  // If one call is correct, the others are at fault.
   const std::string right = "fn f(v, w) = sum(v + w);\ninput x: f64[3];\ninput y: f64[4];\nprint(f(x, x));\n";
   CHECK(reported(right + "print(f(x, y));\nprint(f(y, x));").size() == 2);
 }

@@ -51,7 +51,7 @@ Run run_text(const std::string& text, const Inputs& inputs = {}) {
   return r;
 }
 
-/// The text form's line that defines the value called `name`, from `compute` on and without the place.
+/// The line of the text form that defines the value called `name`, from `compute` on, without the place.
 std::string compute_of(const ir::Program& program, const std::string& name) {
   const std::string text = ir::print(program);
   const auto at = text.rfind("\"" + name + "\" = compute ");
@@ -279,7 +279,7 @@ TEST_CASE("functions that use a parameter twice grow by a call, not by a factor"
 }
 
 TEST_CASE("a function that grows evaluates no more than it needs") {
-  // a[i - 1] is behind a condition of the function, and stands there often.
+  // a[i - 1] is guarded by a condition in the function, and occurs many times.
   const std::string text = "fn f(x, there) = if there then " + std::string("x") + [] {
     std::string sum;
     for (int k = 0; k < 600; ++k) sum += " + x";

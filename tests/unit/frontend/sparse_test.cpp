@@ -35,7 +35,7 @@ ir::Program sparse_program(const std::string& text) {
   return *program;
 }
 
-/// "ds": the dimensions of the last value called `name`, dense and sparse.
+/// "ds": dense and sparse dimensions of the last value called `name`.
 std::string storage_of(const std::string& statements, const std::string& name) {
   const ir::Program program = sparse_program(kInputs + statements);
   std::string found = "none";
@@ -98,7 +98,7 @@ TEST_CASE("sparse: inferred storage") {
   CHECK(storage_of("let y = sprandom(3, 4, 0.5);", "y") == "ds");
   CHECK(storage_of("let y = concat(A, A, axis=0);", "y") == "ds");
   CHECK(storage_of("let y[i, j] = D[i, j] where A[i, j] != 0.0;", "y") == "ds");
-  // A variable keeps what it is declared with.
+  // A variable keeps its declared storage.
   CHECK(storage_of("var y = A; y = D; output y;", "y") == "ds");
   CHECK(storage_of("var y = D; y = A; output y;", "y") == "dd");
   CHECK(storage_of("var y = A; for t in 0..3 { y = y + D; } output y;", "y") == "ds");

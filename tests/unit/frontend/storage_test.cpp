@@ -21,7 +21,7 @@ const std::string kBanded =
 
 struct StorageReport {
   std::vector<std::string> lines;  ///< `line:column: id`
-  std::string first;               ///< message
+  std::string first;               ///< first message
 };
 
 StorageReport storage_report(const std::string& text) {
@@ -38,7 +38,7 @@ StorageReport storage_report(const std::string& text) {
   return report;
 }
 
-/// The largest rank-2 extents that a value of the program has after the passes, as text, of values over `n` alone.
+/// The extents of the largest rank-2 value of the program after the passes, as text, among values over `n` only.
 bool makes_square(const std::string& text) {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
@@ -90,7 +90,7 @@ TEST_CASE("storage: programs over it have no value of the logical shape") {
     CAPTURE(text);
     CHECK_FALSE(makes_square(inputs + text));
   }
-  // What asks for the whole tensor gets it.
+  // An explicit request for the whole tensor is honoured.
   CHECK(makes_square(inputs + "output D: f64[n, n] = A;"));
   CHECK(makes_square(inputs + "output D = dense(A);"));
   CHECK(makes_square(inputs + "output x1 = solve(A, x);"));
@@ -131,7 +131,7 @@ TEST_CASE("storage: errors") {
   CHECK(storage_report("storage s(n) { stored[n]; to[i] = sum[k in 0..n](k + i); from[i] = i; }\nlet x: f64[3] storage "
                        "s(3) = ones(3);\nprint(sum(x));")
             .lines == Lines{"1:35: bad-storage"});
-  // The file has n (n + 1) / 2 elements, from which n is not read off.
+  // The file has n (n + 1) / 2 elements, from which n cannot be inferred.
   CHECK(storage_report("storage s(n) { stored[n * n]; to[i, j] = i * n + j; from[k] = (k / n, k % n); }\ninput A: "
                        "f64[n, n] storage s(n);\nprint(sum(A));")
             .lines == Lines{"2:14: bad-dimension"});

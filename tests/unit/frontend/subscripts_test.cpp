@@ -11,9 +11,8 @@
 #include "ir/verify/verify.h"
 #include "passes/pipeline.h"
 
-// Subscripts of closed expressions are checked against the extents of what they subscript: every constructor, structure
-// function and slice, by every kind of subscript, where it is read once, in a kernel, and in a loop; as the frontend
-// makes the program, and as the passes leave it.
+// Subscripts of closed expressions are checked against extents: every constructor, structure function and slice, with
+// every kind of subscript, read once, in a kernel, and in a loop; both in the frontend's program and after the passes.
 
 namespace tdsl::tests::subscripts {
 
@@ -88,12 +87,12 @@ const std::vector<Form>& forms() {
   return all;
 }
 
-/// A kind of subscript in a place of a program.
+/// A kind of subscript in a program context.
 struct Use {
   std::string name;
-  std::string program;       ///< `@` is where the form stands
-  std::string subscript;     ///< over `e`, `q`, and the index variable or loop variable of the place
-  std::int64_t first, last;  ///< least and most that is added to `e`
+  std::string program;       ///< `@` is the position of the form
+  std::string subscript;     ///< in terms of `e`, `q`, and the context's index or loop variable
+  std::int64_t first, last;  ///< minimum and maximum added to `e`
 };
 
 const std::vector<Use>& uses() {
@@ -181,7 +180,7 @@ ir::EvalResult evaluated(const ir::Program& program, std::int64_t e) {
 const std::string kNames =
     "input q: i64[3];\ninput x: f64[n];\ninput A: f64[m, n];\nfn tail(x: f64[k]) { return x[k - 3:k]; }\n";
 
-/// Whether the program stops for this `e`, as the frontend makes it and as the passes leave it alike.
+/// Whether the program stops for this `e`, equally before and after the passes.
 bool stops(const Both& program, std::int64_t e) {
   const ir::EvalResult made = evaluated(program.made, e);
   const ir::EvalResult passed = evaluated(program.passed, e);

@@ -5,7 +5,7 @@
 
 #include "passes/fusion/enumerate.h"
 
-// The enumeration of fusion plans against exhaustive search.
+// The enumeration of fusion plans compared with exhaustive search.
 
 using namespace tdsl::passes::fusion_plans;
 
@@ -16,8 +16,8 @@ Operator fusion_operator(std::vector<int> operands, std::vector<int> sources, do
   return {std::move(operands), std::move(sources), compute, read, write};
 }
 
-/// A partition of operators of up to two operands each; edges to values with several readers are points, some others
-/// are, too.
+/// A partition of operators with up to two operands each; edges to values with several readers, and some others, are
+/// fusion points.
 Partition random_partition(std::mt19937_64& random) {
   const auto number = [&](int lo, int hi) {
     return static_cast<int>(lo + static_cast<int>(random() % static_cast<std::uint64_t>(hi - lo + 1)));
@@ -45,7 +45,7 @@ Partition random_partition(std::mt19937_64& random) {
       if ((shared || number(0, 4) == 0) && p.points.size() < 8) p.points.push_back({operand, k});
     }
   }
-  // A bound counts every source once, so all are read.
+  // Bounds count every source once, so all sources must be read.
   for (int s = 0; s < static_cast<int>(p.source_reads.size()); ++s) p.operators.front().sources.push_back(s);
   std::sort(p.operators.front().sources.begin(), p.operators.front().sources.end());
   p.operators.front().sources.erase(std::unique(p.operators.front().sources.begin(), p.operators.front().sources.end()),
@@ -53,7 +53,7 @@ Partition random_partition(std::mt19937_64& random) {
   return p;
 }
 
-/// By exhaustive search; counts assignments below their bounds.
+/// By exhaustive search; counts assignments cheaper than their bounds.
 double cheapest(const Partition& p, int& below) {
   double best = cost_of(p, 0);
   for (Assignment a = 0; a < Assignment{1} << p.points.size(); ++a) {
@@ -64,7 +64,7 @@ double cheapest(const Partition& p, int& below) {
   return best;
 }
 
-/// Instrumented, they take a minute.
+/// Takes a minute when instrumented.
 #ifdef __SANITIZE_ADDRESS__
 constexpr int kGraphs = 1000;
 #else
@@ -74,8 +74,8 @@ constexpr int kGraphs = 20000;
 }  // namespace
 
 TEST_CASE("fusion plans: a value that two operators read is stored where that is cheaper") {
-  // The target computes 4 and reads 1; each of two readers computes 10. Fused twice: 2 (10 + 4) = 28. Stored: 4 + 1 + 2
-  // * 10 = 25.
+  // The target computes 4 and reads 1; each of two readers computes 10. Fused twice: 2 (10 + 4) = 28. Materialised: 4 +
+  // 1 + 2 * 10 = 25.
   Partition p;
   p.source_reads = {1};
   p.operators = {fusion_operator({}, {0}, 4, 3, 1), fusion_operator({0}, {}, 10, 0, 0),

@@ -18,7 +18,7 @@
 
 namespace tdsl::tests {
 
-/// A program whose output `loss` is a scalar and whose outputs `d_NAME` are its derivatives by the inputs NAME.
+/// A program with a scalar output `loss`, and outputs `d_NAME` for its derivatives with respect to inputs NAME.
 class GradientCheck {
  public:
   explicit GradientCheck(const std::string& text) : text_(text) {
@@ -38,14 +38,14 @@ class GradientCheck {
     make_inputs();
   }
 
-  /// Inputs called p… are positive, c… small whole numbers, all others of both signs.
+  /// Inputs called p… are positive, c… small integers, all others of both signs.
   void run() {
     INFO(text_);
     INFO(ir::print(program_));
     const ir::EvalResult result = evaluate();
     int checked = 0;
     for (auto& [key, input] : inputs_) {
-      const std::string& name = key;  // clang 14 lets no lambda have a structured binding
+      const std::string& name = key;  // clang 14 cannot capture structured bindings in lambdas
       const auto derivative = result.outputs.find("d_" + name);
       if (derivative == result.outputs.end()) continue;
       ++checked;
@@ -54,7 +54,7 @@ class GradientCheck {
         INFO(name << " element " << k);
         const double given = derivative->second.floats.at(k);
         double expected = difference(input.floats[k], 1e-3);
-        if (!agree(given, expected)) expected = difference(input.floats[k], 1e-4);  // where the loss bends sharply
+        if (!agree(given, expected)) expected = difference(input.floats[k], 1e-4);  // where the loss has high curvature
         INFO("given " << given << ", expected " << expected);
         CHECK(agree(given, expected));
       }

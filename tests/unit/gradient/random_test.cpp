@@ -7,14 +7,14 @@
 #include "tests/unit/gradient/check.h"
 #include "tests/unit/thinned.h"
 
-// Random programs whose derivatives are compared with differences (`TDSL_RANDOM_GRADIENTS=500` for more).
+// Random programs whose derivatives are compared with finite differences (`TDSL_RANDOM_GRADIENTS=500` for more).
 
 namespace {
 
 using namespace tdsl;
 
-/// Writes a smooth program over vectors `u`, `v`, a matrix `M` and a scalar `s` that change, and inputs that do not.
-/// Functions are bounded, so that nothing grows; conditions depend on whole numbers only, so that nothing jumps.
+/// Writes a smooth program over varied vectors `u`, `v`, a matrix `M` and a scalar `s`, and fixed inputs. Functions are
+/// bounded, so that nothing overflows; conditions depend on integers only, so that nothing is discontinuous.
 class ProgramWriter {
  public:
   explicit ProgramWriter(std::uint64_t seed) : random_(seed) {}
@@ -39,7 +39,7 @@ class ProgramWriter {
   std::string vector() { return any({"u", "v", "x", "y"}); }
   std::string target() { return any({"u", "v"}); }
 
-  /// One element where `i` counts from 0 to n: an index variable, or a loop's variable.
+  /// One element, where `i` ranges from 0 to n: an index or loop variable.
   std::string element(const std::string& i, int depth) {
     if (depth == 0) {
       switch (pick(6)) {
@@ -93,7 +93,7 @@ class ProgramWriter {
     }
   }
 
-  /// Element by element where a loop runs, else at some place.
+  /// Elementwise inside a loop, otherwise at a single position.
   void at_one_place() {
     const std::string i = loops_.empty() ? any({"0", "1", "3"}) : any(loops_);
     switch (pick(3)) {

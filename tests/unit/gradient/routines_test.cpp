@@ -2,7 +2,7 @@
 
 #include "tests/unit/gradient/check.h"
 
-// Derivatives through factorisations, of all results alone and together, for tall, wide and square matrices.
+// Derivatives through factorisations, for single results and all together, for tall, wide and square matrices.
 
 namespace {
 
@@ -34,7 +34,7 @@ TEST_CASE("grad: eigh") {
        {"sum(w * x)", "sum(V ** 3 * (x + 2.0))", "sum(w ** 2 * V[0, :]) + sum(V * A[:, 0:1])"}) {
     check("let (w, V) = eigh(S + diag(1.5 * f64(iota(n)))); let loss = " + loss + ";");
   }
-  // Equal eigenvalues have a derivative of their sum.
+  // The sum of equal eigenvalues is differentiable.
   check("let (w, _V) = eigh(S * 0.0 + eye(n)); let loss = sum(w * w) + sum(x);");
 }
 
@@ -54,6 +54,6 @@ TEST_CASE("grad: lstsq") {
   check("let loss = sum(lstsq(W, y) ** 2 * x);");
   check("let loss = sum(lstsq(W, C) ** 2 * B);");
   check("let loss = sum(lstsq(S, B) * B);");
-  // Of rank 2 wherever A is: the rank does not change.
+  // Rank 2 near every A: the rank is locally constant.
   check("let D = concat(A[:, 0:2], A[:, 0:1], axis=1); let loss = sum(lstsq(D, x) ** 2 * y);");
 }

@@ -12,7 +12,7 @@ const std::string kInputs =
     "%0] \"B\" = input \"B\"\n"
     "%3:f64[%0, %0] \"D\" = input \"D\"\n%4:f64[%0] \"x\" = input \"x\"\n%5:i64[%0, sparse %0] \"N\" = input \"N\"\n";
 
-/// The last node, or nodes, with the meaning of sparse types written out.
+/// The last node or nodes with sparse types expanded.
 std::string written_out(const std::string& node) {
   const Program program = with_explicit_absence(parse(kInputs + node + "\n"));
   for (const std::string& problem : verify(program)) FAIL_CHECK(problem);

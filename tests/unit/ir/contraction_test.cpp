@@ -10,7 +10,8 @@ using namespace tdsl;
 
 namespace {
 
-/// The index variables of rows, columns, batch, inner of the last node, as `i; j; ; k`; `none` for no contraction.
+/// Index variables for rows, columns, batch and inner of the last node, as `i; j; ; k`; `none` if it is not a
+/// contraction.
 std::string contraction_text(const std::string& compute, const ir::OperandLabels& labels = ir::bare_labels) {
   const ir::Program program = ir::parse(
       "program \"t\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, %0] \"A\" = input \"A\"\n%2:f64[%0, %0] \"B\" = input "
@@ -57,7 +58,7 @@ TEST_CASE("contraction: what no product of matrices computes") {
   CHECK(contraction_text("%5:i64[%0] = compute [i in 0..%0] sum[k in 0..%0] (mul(%4[i, k], %4[k, k]))") == "none");
   CHECK(contraction_text("%5:f64[%0] = compute [i in 0..%0] max[k in 0..%0] (mul(%1[i, k], %3[k]))") == "none");
   CHECK(contraction_text("%5:f64[%0] = compute [i in 0..%0] sum[k in 0..%0] (mul(%1[i, k], %2[k, k]))") == "none");
-  // Which reads are operands is the caller's to say.
+  // The caller defines which reads are operands.
   const std::string shifted =
       "%5:f64[%0 - 1] = compute [i in 0..%0 - 1] sum[k in 0..%0] (mul(%1[add(i, 1), k], %3[k]))";
   CHECK(contraction_text(shifted) == "none");

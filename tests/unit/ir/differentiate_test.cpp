@@ -10,8 +10,8 @@ using namespace tdsl::tests;
 
 namespace {
 
-/// A scalar loss over `x: f64[n]`, `y: f64[n]`, `A: f64[n, m]`, `B: f64[m, k]`, positive `p: f64[n]` and whole numbers
-/// `c: i64[l]` from 0 to 2; `body` declares `loss`.
+/// A scalar loss over `x: f64[n]`, `y: f64[n]`, `A: f64[n, m]`, `B: f64[m, k]`, positive `p: f64[n]` and integers `c:
+/// i64[l]` from 0 to 2; `body` declares `loss`.
 void check_text(const std::string& body) {
   const std::string inputs =
       "input x: f64[n]; input y: f64[n]; input A: f64[n, m]; input B: f64[m, k]; input p: f64[n]; input c: i64[l];\n";
@@ -21,7 +21,7 @@ void check_text(const std::string& body) {
   GradientCheck(inputs + body + outputs).run();
 }
 
-/// A program without inputs whose assertions hold.
+/// A program without inputs whose assertions must hold.
 void holds(const std::string& text) {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
@@ -61,7 +61,7 @@ TEST_CASE("grad: functions with statements, applied per element") {
   check_text(all + "let z[i, j] = halves(A[i, j], x[i]); let loss = sum(z * z);");
   check_text(all + "let loss = sum(both(p) / p);");
   check_text(all + "let z[i] = if x[i] > 0.0 then root(p[i] + x[i]) else y[i]; let loss = sum(z);");
-  // Derivatives inside, of first and second order.
+  // Nested derivatives of first and second order.
   const std::string inside =
       "fn slope(a, b) { var s = a; for i in 0..3 { s = s * a + sin(b); } let y = s * s; return grad(y, a) + a * "
       "grad(y, b); }\n"

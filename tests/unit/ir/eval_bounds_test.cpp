@@ -127,7 +127,7 @@ TEST_CASE("bounds: operations contain what moved operands give") {
 }
 
 TEST_CASE("bounds: what a loop adds to a scalar or an element may be added in any order") {
-  // In order 1, in another 2 or 0.
+  // 1 in this order, 2 or 0 in others.
   const Inputs inputs = {{"x", floats({4}, {1, 1e16, -1e16, 1})}};
   const EvalResult r = run(R"(%0:i64 "n" = dimension "n"
 %1:f64[%0] "x" = input "x"
@@ -151,7 +151,7 @@ output "apart" %7
   CHECK(r.outputs.at("e").bounds.at(0) >= 1);
   CHECK(r.outputs.at("e").bounds.at(1) == 0);
   CHECK(r.outputs.at("apart").bounds.empty());
-  // Whole numbers are exact in any order.
+  // Integers are exact in any order.
   const EvalResult exact =
       run("%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0] \"x\" = input \"x\"\n%2:i64 = compute [] (0)\n%3:f64 = compute "
           "[] (0.0)\n"
@@ -163,12 +163,12 @@ output "apart" %7
 
 TEST_CASE("bounds: library functions may overflow early and differ where results are not normal") {
   const auto at = [](double x) { return eval::Real{x, 0}; };
-  CHECK(std::isinf(eval::exp<double>(at(709.782712)).bound));  // finite here, infinite in other evaluations
+  CHECK(std::isinf(eval::exp<double>(at(709.782712)).bound));  // finite here, infinite in other evaluation orders
   CHECK(std::isfinite(eval::exp<double>(at(709.7827)).bound));
   CHECK(eval::exp<double>(at(-745.2)).bound > 0);  // zero here, nearly zero in others
   CHECK(eval::exp<double>(at(-1000)).bound == 0);
   CHECK(eval::exp<double>(at(-740)).bound >= 8 * std::numeric_limits<double>::denorm_min());
-  // Zero where its exponential overflows.
+  // Zero if its exponential overflows.
   const eval::Real sigmoid = eval::sigmoid<double>(at(-709.782712));
   CHECK(sigmoid.bound >= sigmoid.value);
   CHECK(eval::monotone<double>(at(0), [](double x) { return std::tanh(x); }).bound == 0);

@@ -42,7 +42,7 @@ inline ir::EvalResult run(const std::string& nodes, const Inputs& inputs = {}, i
   return ir::evaluate(program, options);
 }
 
-/// Options under which every `print` must give this line.
+/// Options that require every `print` to give this line.
 inline ir::EvalOptions expecting(const std::string& expected) {
   ir::EvalOptions options;
   options.print = [expected](const std::string& line) { CHECK(line == expected); };

@@ -216,7 +216,7 @@ TEST_CASE("eval: absent elements of sparse tensors win against inf and nan") {
     CHECK(std::isnan(r.outputs.at("b").floats[0]));
     CHECK(r.outputs.at("c").floats == Floats{0, 0, 6});
     CHECK(r.outputs.at("d").floats == Floats{0, 0, INFINITY});
-    // The other operand is a number like others.
+    // The other operand is an ordinary number.
     CHECK(std::isnan(r.outputs.at("e").floats[0]));
   }
 }

@@ -43,7 +43,7 @@ TEST_CASE("expr: folding is exact") {
   CHECK(boolean(binary(BinaryOp::kLt, f64(1), f64(2))));
   CHECK_FALSE(boolean(binary(BinaryOp::kEq, f64(std::nan("")), f64(std::nan("")))));
   CHECK(integer(cast(Scalar::kI64, f64(-2.7))) == -2);
-  // What would stop the run stays for the run.
+  // Run-time errors are not folded.
   CHECK(std::holds_alternative<Binary>(binary(BinaryOp::kDiv, constant_i64(1), constant_i64(0))->op));
   CHECK(std::holds_alternative<Cast>(cast(Scalar::kI32, f64(1e10))->op));
 }

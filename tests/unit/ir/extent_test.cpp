@@ -44,7 +44,7 @@ TEST_CASE("extent: quotients and remainders") {
   CHECK(value(Extent::quotient(n, m), -7, 2) == -3);
   CHECK(value(Extent::remainder(n, m), -7, 2) == -1);
   CHECK_THROWS_AS(static_cast<void>(value(Extent::quotient(n, m), 1, 0)), std::domain_error);
-  // A division by 0 must stay one.
+  // A division by 0 must be preserved.
   CHECK_FALSE(Extent::quotient(n * m, m) == n);
 }
 

@@ -119,7 +119,7 @@ TEST_CASE("loop variables: scalars that exchange their values stay apart, counte
 )");
   const LoopVariables variables(p, loop_of(p));
   CHECK(variables.variable(v(7)) != variables.variable(v(8)));
-  // 8 is yielded after 10 is there.
+  // 8 is yielded after 10 has been computed.
   CHECK(variables.variable(v(10)) != variables.variable(v(8)));
   CHECK(variables.variable(v(9)) != variables.variable(v(6)));
   CHECK(!variables.is_shared(v(6)));

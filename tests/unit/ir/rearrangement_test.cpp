@@ -10,7 +10,7 @@ using namespace tdsl::tests;
 
 namespace {
 
-/// A and B are compressed, S is stored sparse but not compressed, D is dense.
+/// A and B are compressed, S is sparse but not compressed, D is dense.
 const std::string kMatrices =
     "program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse 9] \"A\" compressed = input \"A\"\n"
     "%2:f64[%0, sparse 9] \"B\" compressed = input \"B\"\n%3:f64[%0, sparse 9] \"S\" = input \"S\"\n%4:f64[%0, 9] "
@@ -29,7 +29,7 @@ std::string limits(const std::vector<Extent>& list) {
   return text;
 }
 
-/// `A[0 x 2 + 1, 1] in 0..3`: factors of 1 and offsets of 0 are left out; limits of both dimensions.
+/// `A[0 x 2 + 1, 1] in 0..3`: factors of 1 and offsets of 0 are omitted; limits of both dimensions.
 std::string parts(const std::string& node) {
   const Program program = program_with(node);
   const auto found = rearrangement(program, std::get<Compute>(program.body.nodes.back().op));

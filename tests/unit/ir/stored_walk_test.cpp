@@ -9,7 +9,7 @@ using namespace tdsl::tests;
 
 namespace {
 
-/// A and B are compressed, S is stored sparse but not compressed, D, U and V are dense.
+/// A and B are compressed, S is sparse but not compressed, D, U and V are dense.
 const std::string kTensors =
     "program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" compressed = input \"A\"\n"
     "%2:f64[%0, sparse %0] \"B\" compressed = input \"B\"\n%3:f64[%0, sparse %0] \"S\" = input \"S\"\n%4:f64[%0, %0] "
@@ -17,8 +17,8 @@ const std::string kTensors =
     "%5:f64[%0] \"x\" = input \"x\"\n%6:f64[%0, 8] \"U\" = input \"U\"\n%7:i64[%0] \"p\" = input \"p\"\n%8:i64[%0, "
     "sparse %0] \"N\" compressed = input \"N\"\n";
 
-/// `A over j, i`: the walk of the last node, `=` behind it if its result has the walked coordinates, `+` if elements of
-/// its rows are combined.
+/// `A over j, i`: the sparse iteration of the last node, followed by `=` if its result has the same pattern, and by `+`
+/// if elements of its rows are combined.
 std::string walk(const std::string& node) {
   const Program program = parse(kTensors + node + "\n");
   for (const std::string& problem : verify(program)) FAIL_CHECK(problem);
@@ -39,7 +39,7 @@ std::string walk(const std::string& node) {
     operands += program.info(found->operands[static_cast<std::size_t>(k)].tensor).name;
   }
   for (const StoredLoop& loop : found->loops) loops += (loops.empty() ? "" : ", ") + name(loop.label);
-  const bool all = c.out.size() == found->driver().labels.size();  // else with sums along the last levels
+  const bool all = c.out.size() == found->driver().labels.size();  // otherwise with sums along the last levels
   const std::string_view result = found->result == StoredWalk::Result::kInOrder       ? all ? " =" : ""
                                   : found->result == StoredWalk::Result::kAccumulated ? " +"
                                                                                       : "";
@@ -150,7 +150,7 @@ TEST_CASE("stored walk: operands that are located where others are walked") {
         "A over i, k, l, j +");
   CHECK(walk("%9:f64 = compute [] sum[i in 0..%0, j in 0..%0, k in 0..%0] (mutual_mul(mutual_mul(%1[i, j], %1[j, k]), "
              "%1[i, k]))") == "A over i, j, k");
-  // An order of its own.
+  // A dimension order of its own.
   const std::string last = "user(\"last\", 0.0, $1:f64)";
   const std::string both = " (add(%1[i, k], %2[k, j])) where and(ne(%1[i, k], 0.0), ne(%2[k, j], 0.0))";
   CHECK(walk("%9:f64 = compute [] " + last + "[i in 0..%0, k in 0..%0, j in 0..%0]" + both) == "A over i, k, j");
@@ -211,7 +211,7 @@ TEST_CASE("stored walk: ranges, subscripts and stores that it does not follow") 
   CHECK(walk(kRows + "(absent_mul(%1[i, j], %5[%7[j]]))") == "none");
   CHECK(walk(kRows + "(absent_mul(%1[i, sub(j, 1)], %5[j])) where gt(j, 0)") == "none");
   CHECK(walk(kRows + "(absent_mul(%1[i, j], %5[sub(j, 1)])) where gt(j, 0)") == "A over i, j");
-  // Met panel by panel; behind a condition fetched whole.
+  // Read panel by panel; if conditional, fetched whole.
   CHECK(walk(kRows + "(absent_mul(%1[i, j], %5[min(j, 2)]))") == "none");
   CHECK(walk(kRows + "(absent_mul(%1[i, j], add(%5[min(j, 2)], %5[max(j, 2)])))") == "none");
   CHECK(walk(kRows + "(absent_mul(%1[i, j], select(gt(j, 0), %5[max(sub(j, 1), 0)], 0.0)))") == "A over i, j");

@@ -17,7 +17,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 const double kNan = std::nan("");
 const std::vector<double> kValues = {0, -0.0, 1, -2, kInf, kNan};
 
-/// A and B: vectors stored sparse, D: a dense one; f(i) reads them at label 0.
+/// A and B: sparse vectors, D: a dense one; f(i) reads them at label 0.
 struct Setting {
   Program program;
   ValueId a, b, d;
@@ -44,7 +44,7 @@ struct Setting {
   }
 };
 
-/// The text of an expression's support; 0 is A, 1 is B, in whatever order they occur.
+/// Text of an expression's support; 0 is A, 1 is B, in any order of occurrence.
 std::string support(const Setting& s, const Expr& e) {
   SupportFinder finder(s.program, Products::kImplied);
   const Support found = finder.of(e);
@@ -62,7 +62,7 @@ Inputs all_triples() {
   for (const double x : kValues) {
     for (const double y : kValues) {
       for (const double z : kValues) {
-        // Nothing in a sparse tensor is -0.
+        // Sparse tensors never contain -0.
         a.push_back(x + 0.0);
         b.push_back(y + 0.0);
         d.push_back(z);
@@ -107,7 +107,7 @@ constexpr BinaryOp kFloatOperators[] = {BinaryOp::kAdd, BinaryOp::kSub, BinaryOp
                                         BinaryOp::kPow, BinaryOp::kMod, BinaryOp::kMin, BinaryOp::kMax, BinaryOp::kEq,
                                         BinaryOp::kNe,  BinaryOp::kLt,  BinaryOp::kLe,  BinaryOp::kGt,  BinaryOp::kGe};
 
-/// What `f` gets: every operator over floats or bools of the two lists.
+/// Calls `f` with every operator over floats or bools from the two lists.
 void each_over(const std::vector<Expr>& left, const std::vector<Expr>& right,
                const std::function<void(const Expr&)>& f) {
   for (const Expr& x : left) {
@@ -139,7 +139,7 @@ void each_unary(const std::vector<Expr>& operands, const std::function<void(cons
 
 class Checker {
  public:
-  /// That the value is 0 wherever the support is false.
+  /// Checks that the value is 0 wherever the support is false.
   void zero_outside_support(const Expr& e) {
     SupportFinder finder(setting_.program, Products::kImplied);
     const Support s = finder.of(e);
@@ -160,7 +160,7 @@ class Checker {
     ++checked_;
   }
 
-  /// That an operand means the same when it has a name. (-0 is stored as 0, so such operands are left out.)
+  /// Checks that naming an operand does not change its meaning. (-0 is stored as 0, so such operands are skipped.)
   void named_operand(const Expr& whole, const Expr& part) {
     Compute inner = setting_.compute(part);
     Type type{part->type, setting_.program.type(setting_.a).shape, {}};
@@ -219,7 +219,7 @@ TEST_CASE("support: what expressions say of their reads") {
   CHECK(support(s, both(kAdd, a, d)) == "always");
   CHECK(support(s, both(kMax, a, both(kMul, a, b))) == "A");
   CHECK(support(s, both(kMul, both(kAdd, a, b), a)) == "A");
-  // Numbers that happen to be 0 are numbers.
+  // Constants equal to 0 are treated like other constants.
   CHECK(support(s, both(kAdd, a, number(0.0))) == "A");
   CHECK(support(s, both(kMul, d, number(0.0))) == "always");
   CHECK(support(s, both(kMul, a, number(0.0))) == "A");
@@ -252,7 +252,7 @@ TEST_CASE("support: a value is 0 where its support is false, and an operand may 
   each_unary(leaves, keep);
   each_over(leaves, leaves, keep);
   for (const Expr& e : small) checker.zero_outside_support(e);
-  // Of the larger ones a part, another one each time but the same in each run.
+  // A sample of the larger ones, a different one each time but reproducible.
   std::mt19937_64 numbers(19);
   const auto chosen = [&](std::uint64_t share) { return numbers() % share == 0; };
   const auto deeper = [&](const Expr& e) {
@@ -325,7 +325,7 @@ TEST_CASE("support: inferred storage") {
   CHECK(over("ij", "k", "mul(%4[i, k], %1[k, j])").empty());  // D @ A
   CHECK(over("ij", "", "add(%1[i, j], %4[i, j])").empty());   // A + D
   CHECK(over("j", "i", "%1[i, j]").empty());                  // sum(A, axis=0)
-  CHECK(over("i", "j", "%3[i, j]") == "s");                   // sums of a doubly compressed one
+  CHECK(over("i", "j", "%3[i, j]") == "s");                   // sums of a tensor with both dimensions sparse
   CHECK(over("j", "i", "%3[i, j]") == "s");
   CHECK(over("i", "", "mul(%6[i], %5[i])") == "s");
   CHECK(over("ij", "", "mul(%6[i], %6[j])") == "ss");

@@ -10,7 +10,7 @@ using namespace tdsl::ir;
 
 namespace {
 
-// One of everything.
+// One of each construct.
 const std::string kProgram =
     R"(program "all"
 file "all.tdsl"

@@ -18,7 +18,7 @@ constexpr const char* kUpdateHead = R"(program "t"
 %4:i64 = compute [] (3)
 )";
 
-/// Of `compute …` that updates A or y.
+/// For `compute …` that updates A or y.
 UpdateOrder order_of(const std::string& type, const std::string& update) {
   const Program p = parse(kUpdateHead + ("%5:" + type + " = " + update + "\n"));
   REQUIRE(verify(p).empty());

@@ -10,7 +10,7 @@ using namespace tdsl::ir;
 
 namespace {
 
-/// All problems of the program with these nodes, one a line.
+/// All problems of the program with these nodes, one per line.
 std::string problems_with(const std::string& nodes) {
   std::string text;
   for (const std::string& problem : verify(parse("program \"\"\n" + nodes))) text += problem + "\n";

@@ -11,7 +11,7 @@ using namespace tdsl::passes;
 
 namespace {
 
-/// `ij,jk,kl->il` with an extent per letter: a value of its own, in order of the letters.
+/// `ij,jk,kl->il`, with a distinct extent per letter, in alphabetical order.
 Einsum einsum(const std::string& text) {
   Einsum e;
   const std::size_t arrow = text.find("->");
@@ -57,6 +57,6 @@ TEST_CASE("einsums: a chain is one in whatever order it is written") {
 
 TEST_CASE("einsums: what gains nothing by contracting two by two is computed as it is written") {
   for (const char* text : {"i,i,i->", "ij,ij,ij->i"}) CHECK_FALSE(gains_by_order(einsum(text)));
-  // The sum as one has five loops here; three are enough.
+  // As one sum this has five loops; three are sufficient.
   for (const char* text : {"ab,bc,cd,da->", "ijk,jr,kr->ir", "ki,k,kj->ij"}) CHECK(gains_by_order(einsum(text)));
 }

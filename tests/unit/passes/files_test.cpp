@@ -7,8 +7,8 @@
 
 #include "tests/unit/passes/support.h"
 
-// tests/passes/<pass>/<case>.in.tir is the program before, <case>.out.tir after the pass; in the folder `pipeline` all
-// passes run. Meaning is compared by evaluation on random inputs. TDSL_WRITE_EXPECTED=1 writes the files *.out.tir.
+// tests/passes/<pass>/<case>.in.tir is the program before, <case>.out.tir after the pass; the folder `pipeline` runs
+// all passes. Semantics are compared by evaluation on random inputs. TDSL_WRITE_EXPECTED=1 writes the files *.out.tir.
 
 namespace {
 
@@ -46,7 +46,7 @@ void run_case(const fs::path& input) {
   passes::PassContext context;
   const ir::Program after = transformed(before, input.parent_path().filename().string(), context);
   tests::check_verified(after);
-  // Only the pass says what a derivative is; ir_differentiate_test compares with differences.
+  // Only the pass defines derivatives; ir_differentiate_test compares them with finite differences.
   if (!derivatives) tests::check_same_meaning(before, after);
   std::string actual = ir::print(after);
   for (const passes::PassWarning& w : context.warnings()) actual += "// warning: " + w.message + " [" + w.id + "]\n";

@@ -114,7 +114,7 @@ TEST_CASE("passes: loops over whole tensors stay without a warning") {
       passes::loops_to_algebra(program_in("loops_to_algebra/gradient_steps_stay.in.tir"), context);
   CHECK(std::ranges::any_of(after.body.nodes, [](const ir::Node& n) { return std::holds_alternative<ir::For>(n.op); }));
   CHECK(context.warnings().empty());
-  // A number noted beside them is no reason either, whether they are carried or not; alone it is.
+  // A scalar counter besides them is no reason either, whether or not they are carried; alone it is.
   const std::string head =
       "program \"t\"\n"
       "%0:i64 \"n\" = dimension \"n\"\n"

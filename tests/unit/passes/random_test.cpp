@@ -6,14 +6,14 @@
 
 #include "tests/unit/passes/support.h"
 
-// Random loop nests over vectors and matrices: whatever the passes make of them must mean the same.
+// Random loop nests over vectors and matrices: passes must preserve their semantics.
 
 namespace {
 
 using namespace tdsl;
 
-/// Writes the text of a program with one loop nest. Every subscript stays in bounds: tensors have 12 elements per
-/// dimension and loop variables run within 2..9.
+/// Writes the text of a program with one loop nest. Every subscript is in bounds: tensors have 12 elements per
+/// dimension, and loop variables are within 2..9.
 class NestWriter {
  public:
   explicit NestWriter(std::uint64_t seed) : random_(seed) {}
@@ -161,7 +161,7 @@ class NestWriter {
   std::string local_;
 };
 
-/// TDSL_RANDOM_NESTS asks for more than the usual number.
+/// TDSL_RANDOM_NESTS requests more than the default number.
 std::uint64_t nests() {
   const char* asked = std::getenv("TDSL_RANDOM_NESTS");
   return asked == nullptr ? 400 : std::stoull(asked);

@@ -15,7 +15,7 @@
 
 namespace tdsl::tests {
 
-/// Inputs of random small numbers for any program, the same for the same seed. Dimensions get sizes in 0..6.
+/// Small random inputs for any program, reproducible by seed. Dimensions have sizes in 0..6.
 class RandomInputs {
  public:
   RandomInputs(const ir::Program& program, std::uint64_t seed) {
@@ -51,7 +51,7 @@ class RandomInputs {
       count *= a.shape.back();
     }
     for (std::int64_t k = 0; k < count; ++k) {
-      // Integers stay small and non-negative so that they can be subscripts of tensors of at least 4 elements.
+      // Integers are small and non-negative, so that they can subscript tensors of at least 4 elements.
       if (ir::is_float(type.scalar)) {
         a.floats.push_back(std::round(std::uniform_real_distribution<double>(-4, 4)(random) * 8) / 8);
       } else {
@@ -71,7 +71,7 @@ inline bool close(double a, double b, double tolerance) {
   return a == b || std::abs(a - b) <= tolerance * (1 + std::max(std::abs(a), std::abs(b)));
 }
 
-/// Empty if the results agree up to the rounding of re-associated sums, else the difference.
+/// Empty if the results agree up to rounding from reassociated sums, otherwise the difference.
 inline std::string difference(const ir::EvalResult& before, const ir::EvalResult& after) {
   if (before.error.has_value() != after.error.has_value()) {
     return "one run stops: " + (before.error ? before.error->message : after.error->message);

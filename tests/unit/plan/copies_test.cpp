@@ -12,7 +12,7 @@
 #include "tests/unit/plan/enumeration.h"
 #include "tests/unit/plan/regions.h"
 
-// Layouts with copies along some axes of the mesh, against enumeration over all ranks.
+// Layouts with copies along some axes of the mesh, compared with enumeration over all ranks.
 
 using namespace tdsl::plan;
 using tdsl::tests::count;
@@ -49,7 +49,7 @@ struct Realised {
   std::map<TensorId, Layout> layouts;
   Mesh mesh;
 
-  /// C[i, j] = sum[k](A[i, k] * B[k, j]), and sums of neighbours and transposes for the sake of other boxes.
+  /// C[i, j] = sum[k](A[i, k] * B[k, j]), and stencils and transposes for other boxes.
   static OpBuilder operation(Random& random, Index n) {
     switch (random.small(0, 3)) {
       case 0: {
@@ -77,7 +77,7 @@ struct Realised {
     }
   }
 
-  /// Nothing where tiles that are given, or canonical, are too few for the layout.
+  /// Empty if given or canonical tiles are too few for the layout.
   static std::optional<Realised> make(Random& random, Index ranks, Index n) {
     Realised r;
     r.mesh = random.one_of(meshes(ranks));
@@ -340,7 +340,7 @@ TEST_CASE("copies: a product on 2 x 2 x 2 ranks with operands in two copies rece
     CAPTURE(rank);
     CHECK(received(2, rank) == (at_b == at_c ? 0 : quarter) + (at_a == at_c ? 0 : quarter));
     CHECK(received(3, rank) ==
-          quarter);  // partial results: each copy of the result combines both, of which one is made here
+          quarter);  // partial results: each copy of the result combines both, of which one is computed locally
     CHECK(received(4, rank) == (at_a == at_b ? 0 : quarter));
     CHECK(sent(2, rank) == (at_b == at_c ? quarter : 0) + (at_a == at_c ? quarter : 0));
     CHECK(sent(3, rank) == quarter);
@@ -412,7 +412,7 @@ TEST_CASE("copies: each fibre makes partial results of its own, and combines the
   CHECK(planned[2]->plan.space.copies() == 4);
   for (Index rank = 0; rank < 8; ++rank) {
     CHECK(count(planned[1]->op, planned[1]->plan, recorder.planner.lookup(), rank).bytes == 0);
-    // Half of the sums, of which the rank has made one part; the other comes from its own fibre.
+    // Half of the sums, of which the rank has computed one part; the other comes from its own fibre.
     count(planned[2]->op, planned[2]->plan, recorder.planner.lookup(), rank,
           [&](const Fetch& fetch) { CHECK(fetch.owner == (rank ^ 2)); });
     CHECK(count(planned[2]->op, planned[2]->plan, recorder.planner.lookup(), rank).bytes == n / 2 * 8);

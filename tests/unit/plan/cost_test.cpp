@@ -17,7 +17,7 @@ using tdsl::tests::Recorder;
 
 namespace {
 
-/// Diagonal writes have bounds only for some figures.
+/// For diagonal writes some figures are only bounded.
 bool writes_diagonal(const Op& op) {
   std::set<int> written;
   for (const OutSubscript& s : op.out) {
@@ -195,7 +195,7 @@ TEST_CASE("planner: of many ranks the one that alone holds a tensor keeps to the
   const TensorId a = on_173("A");
   recorder.run();
   CHECK(recorder.planner.needed_memory().bytes == kSize);
-  // Where A lies there is no room for another one.
+  // There is no room for another tensor at A's location.
   OpBuilder builder(OpClass::kMap, "B", 10, 1);
   builder.out("i", kSize / 8).read(a, {at(0)});
   recorder.finish(builder, "B");

@@ -14,7 +14,7 @@
 
 namespace tdsl::tests {
 
-/// What the enumerator lists for one rank.
+/// The enumerator's totals for one rank.
 struct Counted {
   plan::Index elements = 0;
   plan::Index bytes = 0;
@@ -22,11 +22,11 @@ struct Counted {
   plan::Index tasks = 0;
   plan::Index points = 0;
   plan::Index peak_remote_bytes =
-      0;                   ///< pieces of one step that are not in memory here, and those kept from earlier steps
-  plan::Index loaded = 0;  ///< bytes of own pieces that are away
+      0;                   ///< pieces of one step that are remote or evicted, and those kept from earlier steps
+  plan::Index loaded = 0;  ///< bytes of own pieces that are evicted
 };
 
-/// Walks the steps of a rank; `each` sees every fetch.
+/// Enumerates the steps of a rank; calls `each` for every fetch.
 template <class F>
 Counted count(const plan::Op& op, const plan::OpPlan& plan, const plan::TensorLookup& tensors, plan::Index rank,
               F&& each) {
@@ -88,7 +88,7 @@ inline std::string outside(const plan::Cost& cost, const Counted& counted, const
   return {};
 }
 
-/// A program of sources and operations given to a planner as one segment.
+/// Records sources and operations as one segment for a planner.
 class Recorder {
  public:
   explicit Recorder(plan::PlanInputs inputs) : planner(std::move(inputs)) {}
@@ -99,7 +99,7 @@ class Recorder {
     for (std::size_t d = 0; d < shape.size(); ++d) builder.out("d" + std::to_string(d), shape[d]);
     return finish(builder, name, element);
   }
-  /// The recorded result of the operation; its shape is the operation's.
+  /// The recorded result, with the operation's shape.
   plan::TensorId finish(plan::OpBuilder& builder, const std::string& name, plan::ElementKind element = {}) {
     plan::Op& op = builder.op();
     const plan::TensorId id = next_++;
@@ -107,7 +107,7 @@ class Recorder {
     segment.push_back(op);
     return id;
   }
-  /// C[i, j] = sum[k](A[i, k] * B[k, j]); a transposed operand is indexed the other way round.
+  /// C[i, j] = sum[k](A[i, k] * B[k, j]); a transposed operand has its subscripts exchanged.
   plan::TensorId product(plan::TensorId a, bool a_transposed, plan::TensorId b, bool b_transposed, plan::Index m,
                          plan::Index n, plan::Index k, plan::ElementKind element = {}) {
     using plan::at;

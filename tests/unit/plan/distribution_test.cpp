@@ -13,7 +13,7 @@ using tdsl::tests::Random;
 
 namespace {
 
-/// Ranks among which one copy lies: equal coordinates along the repeat axes, counted from the home.
+/// The ranks of one copy: equal coordinates along the repeat axes, relative to the home.
 std::vector<Index> place_of_copy(const Distribution& d, Index rank) {
   if (d.kind() == Distribution::Kind::kReplicated) return {rank};
   std::vector<Index> at;
@@ -22,7 +22,7 @@ std::vector<Index> place_of_copy(const Distribution& d, Index rank) {
   return at;
 }
 
-/// The first violated property, or an empty string. `owner` is asked about every tile; everything else must agree.
+/// The first violated property, or an empty string. `owner` is queried for every tile; everything else must agree.
 std::string violation(Random& random, const Distribution& d) {
   std::map<Index, std::vector<Index>> owned;  // row-major tile numbers by rank
   std::map<Index, Index> elements;

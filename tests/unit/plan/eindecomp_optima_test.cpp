@@ -6,14 +6,14 @@
 #include <set>
 #include <vector>
 
-// Which partitionings of EinDecomp's matrix chain (A B) + (C (D E)) are cheapest by the paper's costs, in elements: all
-// are tried.
+// The cheapest partitionings of EinDecomp's matrix chain (A B) + (C (D E)) by the paper's costs, in elements, by
+// exhaustive search.
 
 namespace tdsl::tests::eindecomp_optima {
 
 namespace {
 
-/// Parts of the labels i, j, k of Z[i, k] = sum over j of X[i, j] Y[j, k], or of i, k.
+/// Number of parts of the labels i, j, k of Z[i, k] = sum over j of X[i, j] Y[j, k], or of i, k.
 using Parts = std::vector<int>;
 struct Matrix {
   double rows, columns;

@@ -11,7 +11,7 @@
 #include "runtime/plan/steps/steps.h"
 #include "tests/unit/plan/operations.h"
 
-// Brute force over one planned operation: everything the enumerator says is found again element by element.
+// Brute force over one planned operation: verifies the enumerator element by element.
 
 namespace tdsl::tests {
 
@@ -56,9 +56,9 @@ inline TileBox as_tiles(const Box& box) {
   return tiles;
 }
 
-using Values = std::vector<std::vector<Index>>;  // per label, its values in a task
+using Values = std::vector<std::vector<Index>>;  // per label: its values in a task
 
-/// Compares the steps of all ranks, and what owners expect, with the definitions in op.h.
+/// Compares the steps of all ranks, and the owners' expectations, with the definitions in op.h.
 class Enumeration {
  public:
   explicit Enumeration(const PlannedCase& test)
@@ -140,7 +140,7 @@ class Enumeration {
         }
         sums = std::move(next);
       }
-      // Without a value nothing is touched; the hull of what is touched is then cut to the tensor.
+      // Without values nothing is read; otherwise the hull is clipped to the tensor.
       Interval hull;
       for (Index sum : sums) {
         Interval one{sum + dim.offset.lo, sum + dim.offset.hi};
@@ -286,7 +286,7 @@ class Enumeration {
     });
   }
 
-  /// What the engine looks up when it runs the task must be local, or fetched and not yet dropped.
+  /// Data that the engine reads when it runs the task must be local, or fetched and not yet dropped.
   void check_resident(Index rank, const Values& values, const std::set<PieceKey>& resident,
                       std::set<std::tuple<TensorId, Index>>& needed) {
     for (const Access& access : test_.op.reads) {
@@ -308,8 +308,8 @@ class Enumeration {
     }
   }
 
-  /// Every point whose target lies inside the output is computed once (for every copy; once per tile along dimensions
-  /// that may be written anywhere), others never.
+  /// Every point with its target inside the output is computed once (per copy; once per tile along dimensions with
+  /// arbitrary writes), others never.
   void check_points() {
     Index times = test_.plan.space.copies();
     for (int d = 0; d < test_.op.out_rank(); ++d) {
@@ -343,10 +343,10 @@ class Enumeration {
     }
   }
 
-  /// The inverse map: what an owner expects is what the others ask for.
+  /// The inverse map: owners expect exactly what others request.
   void check_requests() {
     for (const auto& entry : test_.tensors) {
-      const auto& asked = entry.first;  // clang 14 lets no lambda have a structured binding
+      const auto& asked = entry.first;  // clang 14 cannot capture structured bindings in lambdas
       const auto& tensor = entry.second;
       if (tensor.distribution.kind() == Distribution::Kind::kReplicated) continue;
       for_each_tile(tensor.distribution.all_tiles(), [&](const Coord& block) {

@@ -26,7 +26,7 @@ using tdsl::tests::RegionWriter;
 
 namespace {
 
-/// Some of the operands, and the result, get another home.
+/// Evicts some of the operands and the result.
 void move_some(PlannedCase& test, Random& random) {
   for (auto& [id, tensor] : test.tensors) {
     if (tensor.desc.sized() || tensor.distribution.rank() == 0 || random.chance(30)) continue;
@@ -39,7 +39,7 @@ void move_some(PlannedCase& test, Random& random) {
   test.plan.housing = {Home::kDisk, random.in(0, 2)};
 }
 
-/// Bytes of a rank's output blocks that go to disk: in all, and the most that begin in one super-block.
+/// Bytes of a rank's output blocks written to disk: in total, and the most that begin in one super-block.
 struct Written {
   Index all = 0, at_once = 0;
 };
@@ -74,7 +74,7 @@ PlanInputs inputs_of(Index ranks, Index memory) {
   return inputs;
 }
 
-/// C = A B, with what is alive beside it.
+/// C = A B, with additional live tensors.
 Region product_region(Index n, bool alive) {
   RegionWriter region({{'i', n}, {'j', n}, {'k', n}});
   const TensorId a = region.load("A", "ik"), b = region.load("B", "kj");
@@ -91,7 +91,7 @@ Region product_region(Index n, bool alive) {
 
 TEST_CASE("homes: what a random operation loads and writes lies in the predicted intervals") {
   Index compared = 0, exact = 0, loads = 0;
-  // Found once: neighbourhoods of which the border leaves the same element to several super-blocks.
+  // Regression cases: stencils whose border shares an element between several super-blocks.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> cases{{6, 300}, {60, 956}};
   for (std::uint64_t n = 0; n < tdsl::tests::test_cases(20); ++n) cases.emplace_back(tdsl::tests::test_seed(), n);
   for (const auto& [seed, n] : cases) {
@@ -141,7 +141,7 @@ TEST_CASE("homes: a program that does not fit spills, within its memory and as p
       CHECK_FALSE(found.homes.empty());
       CHECK(found.written > 0);
       CHECK(found.need.disk > 0);
-      // Steps as they are enumerated.
+      // The steps as enumerated.
       inputs.homes = found.homes;
       Planner planner(inputs);
       double read = 0, loaded = 0;
@@ -203,8 +203,7 @@ TEST_CASE("homes: shapes of super-blocks cost least of all that fit") {
 }
 
 TEST_CASE("homes: what later panels read of a base on disk is there") {
-  // C[i, j] = A[i, j] + sum[k](A[i, k] * B[k, j]), all on disk: a block of the base is read by the panel whose k it
-  // has.
+  // C[i, j] = A[i, j] + sum[k](A[i, k] * B[k, j]), all on disk: a block of the base is read by the panel with its k.
   const Index n = 96;
   std::map<TensorId, PlacedTensor> placed;
   const std::vector<Tiling> tilings(2, Tiling::fixed(n, 32));
@@ -338,7 +337,7 @@ TEST_CASE(
         CHECK(counted.peak_remote_bytes <= found.largest_block);
         CHECK(tdsl::tests::inside(cost_of(op.op, op.plan, planner.lookup(), rank, {}, 1).disk_read, counted.loaded));
       }
-      // Another run goes on.
+      // Another run resumes.
       Planner resumed(inputs);
       resumed.restores(c.id, product.site, housing);
       OpBuilder restore(OpClass::kRestore, "C", 0, 0);

@@ -23,7 +23,7 @@ Index product_of(const Factors& factors) {
   return std::accumulate(factors.begin(), factors.end(), Index{1}, std::multiplies<>());
 }
 
-/// The coordinates of every rank of a grid with these axes; empty if they are not one rank's each.
+/// The coordinates of every rank of a grid with these axes; empty unless they are a bijection.
 std::vector<Factors> coordinates(const Factors& factors, const std::vector<std::vector<GridAxis>>& axes) {
   std::vector<Factors> of_rank(static_cast<std::size_t>(product_of(factors)));
   Factors now(factors.size(), 0);
@@ -40,7 +40,7 @@ std::vector<Factors> coordinates(const Factors& factors, const std::vector<std::
   }
 }
 
-/// Bytes of the operands that the ranks [first, first + count) need, one by one.
+/// Bytes of the operands needed by the ranks [first, first + count), rank by rank.
 double needed(const std::vector<Factors>& of_rank, Index first, Index count, const Factors& factors,
               const std::vector<GridOperand>& operands) {
   double bytes = 0;
@@ -58,7 +58,7 @@ double needed(const std::vector<Factors>& of_rank, Index first, Index count, con
   return bytes;
 }
 
-/// f(inner) for every way to give a node its ranks.
+/// f(inner) for every assignment of ranks to nodes.
 void for_each_inner(const Factors& factors, Index per_node, const std::function<void(const Factors&)>& f) {
   Factors now(factors.size(), 1);
   while (true) {
@@ -75,7 +75,7 @@ void for_each_inner(const Factors& factors, Index per_node, const std::function<
   }
 }
 
-/// Of C[i,j] = sum[k](A[i,k] B[k,j]) over axes (k, i, j).
+/// For C[i,j] = sum[k](A[i,k] B[k,j]) over axes (k, i, j).
 std::vector<GridOperand> product_operands(double a, double b) {
   return {{a, {true, true, false}}, {b, {true, false, true}}};
 }
@@ -92,7 +92,7 @@ TEST_CASE("node grids of products: as square as the operands are") {
   CHECK(chosen({1, 4, 4}, 4, 100, 1) == Factors{1, 1, 4});
   CHECK(chosen({1, 4, 4}, 4, 1, 100) == Factors{1, 4, 1});
   CHECK(chosen({1, 4, 3}, 4, 1, 1) == Factors{1, 4, 1});
-  // Nothing to choose by: row-major.
+  // Without preferences: row-major.
   CHECK(node_grid({4, 4}, 4, {{1, {true, true}}}) == Factors{1, 4});
   CHECK(node_grid({8, 2}, 4, {}) == Factors{2, 2});
 }
@@ -140,7 +140,7 @@ TEST_CASE("node grids: a node is a box of the grid, and no other choice needs fe
 TEST_CASE("node grids: without nodes ranks are numbered in row-major order") {
   const std::vector<std::vector<GridAxis>> axes = grid_axes({2, 1, 3, 4}, {1, 1, 1, 1});
   CHECK(axes == std::vector<std::vector<GridAxis>>{{{2, 1, 12}}, {}, {{3, 1, 4}}, {{4, 1, 1}}});
-  // So they are when the nodes are rows, or whole numbers of rows.
+  // Also if nodes are rows, or whole numbers of rows.
   CHECK(grid_axes({4, 4}, {1, 4}) == grid_axes({4, 4}, {1, 1}));
   CHECK(grid_axes({8, 2}, {2, 2}) == grid_axes({8, 2}, {1, 1}));
 }
@@ -165,7 +165,7 @@ TEST_CASE("products on nodes: 16 ranks, 4 a node, are 2 x 2 nodes of 2 x 2 ranks
     for (int d = 0; d < 2; ++d) CHECK(square.space.tiling(d).tile(square.space.owned_along(rank, d).back()).hi <= 2000);
   }
   CHECK(square_hash != flat_hash);
-  // One node, or nodes that the ranks do not fill.
+  // A single node, or nodes not filled by the ranks.
   for (const Index per_node : {16, 3, 32}) {
     const auto [same, hash] = planned(per_node);
     CHECK(same.space == flat.space);

@@ -13,7 +13,7 @@
 #include "tests/unit/plan/random.h"
 #include "tests/unit/plan/regions.h"
 
-// Costs where ranks of a node are nearer than ranks of other nodes.
+// Costs on clusters where communication within a node is cheaper.
 
 using namespace tdsl::plan;
 using tdsl::tests::bytes_only;
@@ -23,7 +23,7 @@ using tdsl::tests::RegionWriter;
 
 namespace {
 
-/// Constants under which predicted seconds are the bytes that enter the busiest node.
+/// Constants that make predicted seconds equal to the bytes entering the busiest node.
 PlanInputs far_bytes_only(Index ranks, Index per_node) {
   PlanInputs inputs = bytes_only(ranks, 2);
   inputs.ranks_per_node = per_node;
@@ -41,7 +41,7 @@ Region product_region(Index n) {
 /// A product of n x n matrices with given layouts.
 struct PlacedProduct {
   Op whole;  ///< as recorded
-  Op op;     ///< perhaps making partial results
+  Op op;     ///< perhaps with partial results
   OpPlan plan;
   std::map<TensorId, PlacedTensor> placed;
   [[nodiscard]] TensorLookup lookup() const {
@@ -67,8 +67,7 @@ PlacedProduct placed_product(Index n, const Layout& work, const std::vector<Layo
   return product;
 }
 
-/// Bytes of one operand that enter every node: elements that some rank of it fetches from a rank of another node, once
-/// in every fibre.
+/// Bytes of one operand entering every node: elements that some rank fetches from another node, once per fibre.
 std::vector<double> enumerated(const PlacedProduct& product, TensorId id, Index ranks, Index per_node) {
   std::vector<std::set<std::tuple<Index, Index, Index>>> elements(static_cast<std::size_t>(ranks / per_node));
   for (Index rank = 0; rank < ranks; ++rank) {
@@ -93,7 +92,7 @@ TEST_CASE("nodes: seconds for near and far bytes") {
   Machine m;
   m.latency = 4, m.bandwidth = 2, m.near_latency = 1, m.near_bandwidth = 8, m.exchange_overhead = 3;
   REQUIRE(m.tells_nodes());
-  // 10 messages with 80 bytes, of which 20 come from other nodes; 60 enter the node of this rank and its neighbours.
+  // 10 messages with 80 bytes, of which 20 come from other nodes; 60 enter this rank's node in total.
   CHECK(seconds_of({80, 10, true, 20, 60}, m) == 60.0 / 8 + 60.0 / 2 + (3 + 10 * (0.25 * 4 + 0.75 * 1)));
   CHECK(seconds_of({80, 10, false, 0, 0}, m) == 80.0 / 2 + (3 + 10 * 4));
   CHECK(seconds_of({80, 10, false, 0, 0}, m.within_node()) == 80.0 / 8 + (3 + 10 * 1));
@@ -195,13 +194,13 @@ TEST_CASE("nodes: a product on 4 nodes of 4 ranks brings half a matrix into ever
   CHECK(found.seconds == doctest::Approx(8.0 * n * n / 2));
   const PlanPrice price = price_of(product_region(n), far_bytes_only(16, 4), std::make_shared<PlanValue>(found.plan));
   CHECK(price.seconds == doctest::Approx(8.0 * n * n / 2));
-  // Without nodes every rank counts what it receives: 2 (sqrt p - 1) / p n^2.
+  // Without nodes each rank's received bytes count: 2 (sqrt p - 1) / p n^2.
   CHECK(search(product_region(n), bytes_only(16, 1.2), {}).seconds == doctest::Approx(8.0 * n * n * 6 / 16));
 }
 
 TEST_CASE("nodes: partial results meet within a node before they are sent to another only where that is cheaper") {
-  // A sum of 16 partial results of n elements on 4 nodes of 4 ranks, pulled by its owners: a node makes a quarter of
-  // the parts.
+  // A sum of 16 partial results of n elements on 4 nodes of 4 ranks, pulled by its owners: a node computes a quarter of
+  // the partial results.
   RegionWriter r({{'i', 1 << 20}, {'j', 4}, {'k', 4}});
   const TensorId X = r.load("X", "ij"), Y = r.load("Y", "ik");
   const TensorId G = r.op("G", "jk", {{X, "ij"}, {Y, "ik"}});

@@ -11,7 +11,7 @@
 
 namespace tdsl::tests {
 
-/// An operation with a plan and placed operands, in no way chosen by the planner.
+/// An operation with a random plan and randomly placed operands, independent of the planner.
 struct PlannedCase {
   plan::Op op;
   plan::OpPlan plan;
@@ -80,7 +80,7 @@ class OperationGenerator {
     return static_cast<int>(made_.op.labels.size()) - 1;
   }
 
-  /// An output dimension written at coefficient * label + constant, mostly large enough for all values.
+  /// An output dimension written at coefficient * label + constant, usually large enough for all values.
   void add_output(int label, Index coefficient) {
     const plan::Interval range = made_.op.labels[static_cast<std::size_t>(label)].range;
     const Index last = std::max(range.lo, range.hi - 1);
@@ -160,7 +160,7 @@ class OperationGenerator {
     return dim;
   }
 
-  /// Often a variation of an earlier access to the same tensor: X[k, i] beside X[k, j], A[i] beside A[i + 1].
+  /// Often a variation of an earlier access to the same tensor: X[k, i] and X[k, j], A[i] and A[i + 1].
   void add_read() {
     const plan::TensorId id = random_.in(0, static_cast<Index>(made_.tensors.size()) - 1);
     plan::Access access{id, {}};

@@ -11,8 +11,8 @@ using tdsl::tests::Recorder;
 
 namespace {
 
-/// Elements of the tensor, needed in `rows` x `columns`, that the rank does not own: from owner lists, not the cost
-/// model.
+/// Elements of the tensor, needed in `rows` x `columns`, that the rank does not own: from owner lists, independent of
+/// the cost model.
 double lacking(const Distribution& d, Index rank, const Distribution& space, bool rows_by_space) {
   double needed = 1;
   double own = 1;

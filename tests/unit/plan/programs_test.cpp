@@ -154,7 +154,7 @@ PlannedCase as_case(const PlannedOp& planned, const Planner& planner) {
   return test;
 }
 
-/// Where the operation is cut, and how its sums are put together; nothing of who does it.
+/// The operation's cuts, and the combination of its sums; independent of the assignment to ranks.
 std::string cuts_of(const PlannedOp& planned) {
   std::string text = std::string(name_of(planned.op.op_class)) + " " + std::to_string(planned.part);
   const auto add = [&text](const Tiling& t) {
@@ -170,7 +170,7 @@ std::string cuts_of(const PlannedOp& planned) {
   return text + '\n';
 }
 
-/// The cuts of a random program, the same for every call with the same number.
+/// The cuts of a random program, reproducible by number.
 std::string cuts_of_program(std::uint64_t number, const PlanInputs& inputs, Index scale) {
   Random random(tdsl::tests::test_seed(), number);
   Recorder recorder(inputs);
@@ -183,7 +183,7 @@ std::string cuts_of_program(std::uint64_t number, const PlanInputs& inputs, Inde
   return text;
 }
 
-/// An output block can start as a copy of its base only if both lie on the same rank.
+/// An output block can start as a copy of its base only if both are on the same rank.
 bool base_is_local(const PlannedOp& planned, const Planner& planner) {
   if (planned.op.base < 0) return true;
   const Distribution& base = planner.tensor(planned.op.base).distribution;

@@ -12,7 +12,7 @@
 #include "tests/unit/thinned.h"
 
 // Random inputs for the tests of runtime/plan. Every case has its own generator, seeded with the run's seed and the
-// case's number, so that one failing case can be repeated alone.
+// case number, so that a failing case can be repeated alone.
 
 namespace tdsl::tests {
 
@@ -23,7 +23,7 @@ inline std::uint64_t number_from_environment(const char* name, std::uint64_t oth
   return text == nullptr || *text == '\0' ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-/// TDSL_TEST_SEED, or a fresh one; printed once.
+/// TDSL_TEST_SEED, or a new one; printed once.
 inline std::uint64_t test_seed() {
   static const std::uint64_t seed = [] {
     const std::uint64_t s = number_from_environment("TDSL_TEST_SEED", std::random_device{}());
@@ -33,7 +33,7 @@ inline std::uint64_t test_seed() {
   return seed;
 }
 
-/// `share` percent of TDSL_TEST_CASES (10,000 unless set, fewer with sanitizers).
+/// `share` percent of TDSL_TEST_CASES (default 10,000, fewer with sanitizers).
 inline std::uint64_t test_cases(std::uint64_t share) {
   return number_from_environment("TDSL_TEST_CASES", thinned(10'000)) * share / 100;
 }
@@ -67,8 +67,8 @@ inline plan::Tiling random_tiling(Random& random, Index extent) {
   return random.chance(50) ? plan::Tiling::near_equal(extent, about) : plan::Tiling::fixed(extent, about);
 }
 
-/// A processor grid over some of the dimensions: axes of a mixed radix number below `ranks`, dealt to the dimensions in
-/// any order, one dimension possibly getting several; some repeat.
+/// A processor grid over some of the dimensions: axes of a mixed radix number below `ranks`, assigned to dimensions in
+/// any order, possibly several to one; some replicate.
 inline plan::Distribution random_grid(Random& random, Index ranks, std::vector<plan::Tiling> tilings) {
   std::vector<plan::GridDim> dims(tilings.size());
   Index used = 1;

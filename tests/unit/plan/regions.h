@@ -12,8 +12,8 @@
 
 namespace tdsl::tests {
 
-/// Writes regions by hand: `op("C", "ij", {{A, "ik"}, {B, "kj"}})` is C[i, j] = sum[k](A[i, k] * B[k, j]). The letters'
-/// extents are given once.
+/// Writes regions by hand: `op("C", "ij", {{A, "ik"}, {B, "kj"}})` is C[i, j] = sum[k](A[i, k] * B[k, j]). Extents of
+/// the letters are given once.
 class RegionWriter {
  public:
   using Index = plan::Index;
@@ -24,7 +24,8 @@ class RegionWriter {
 
   explicit RegionWriter(std::map<char, Index> extents) : extents_(std::move(extents)) {}
 
-  /// What follows runs so often. Sites are numbered anew from `site` on, if it is given: the next pass of a loop.
+  /// Sets the execution count of subsequent operations. If `site` is given, sites are numbered from it again: the next
+  /// pass of a loop.
   void weigh(double weight, int site = 0) {
     weight_ = weight;
     if (site > 0) site_ = site;
@@ -38,7 +39,7 @@ class RegionWriter {
     return source(plan::OpClass::kSource, name, labels);
   }
 
-  /// Labels of the reads that the result lacks are summed.
+  /// Labels of the reads that are missing in the result are summed.
   plan::TensorId op(const std::string& name, const std::string& out, const std::vector<Read>& reads) {
     std::string labels = out;
     for (const Read& read : reads) {
@@ -59,7 +60,7 @@ class RegionWriter {
     builder.combine(labels.size() > out.size() ? plan::Combine::kSum : plan::Combine::kNone).flops(1);
     return enter(builder.op(), name, out);
   }
-  /// One task that reads everything.
+  /// A single task that reads everything.
   plan::TensorId whole(const std::string& name, const std::string& out, const std::vector<plan::TensorId>& reads) {
     plan::OpBuilder builder(plan::OpClass::kMap, name, site_++, 1);
     for (const char c : out) builder.out(std::string(1, c), extents_.at(c)).uncut();
@@ -68,7 +69,7 @@ class RegionWriter {
     return enter(builder.op(), name, out);
   }
 
-  /// The region; `alive` are used after it.
+  /// The region; `alive` tensors are used after it.
   [[nodiscard]] plan::Region finish(const std::vector<plan::TensorId>& alive = {}) {
     std::map<plan::TensorId, std::size_t> last;
     for (std::size_t k = 0; k < region_.ops.size(); ++k) {
@@ -103,7 +104,7 @@ class RegionWriter {
   int site_ = 1;
 };
 
-/// Constants under which predicted seconds are bytes received.
+/// Constants that make predicted seconds equal to bytes received.
 [[nodiscard]] inline plan::PlanInputs bytes_only(plan::Index ranks, double shares) {
   plan::PlanInputs inputs;
   inputs.ranks = ranks;

@@ -39,7 +39,7 @@ std::vector<std::int32_t> owners_of(const Workflow& workflow, std::size_t op) {
 // --- pattern ---------------------------------------------------------------------------------------------------------
 
 TEST_CASE("pattern: processes of blocks on 7 ranks") {
-  // A grid of 2 x 3, and one rank more to every level.
+  // A grid of 2 x 3, shifted by one rank per level.
   const auto grid = [](Index i, Index j, Index level) { return pattern_process({i, j}, PatternRule::kGrid, level, 7); };
   CHECK(grid(0, 0, 0) == 0);
   CHECK(grid(0, 2, 0) == 2);
@@ -108,7 +108,8 @@ TEST_CASE("pattern: blocks that have one reader each lie as rows or columns") {
 }
 
 TEST_CASE("pattern: a level that its operands' place serves better takes that") {
-  // The inner label is long and the result one block: by coordinates all of A and B would go to one rank.
+  // The inner label is long and the result a single block: assignment by coordinates would send all of A and B to one
+  // rank.
   RegionWriter r({{'i', 100}, {'j', 100}, {'k', 100000}});
   const TensorId A = r.load("A", "ki"), B = r.load("B", "kj");
   const Region region = r.finish({r.op("C", "ij", {{A, "ki"}, {B, "kj"}})});
@@ -132,7 +133,7 @@ TEST_CASE("lshs: the hierarchical layout") {
 }
 
 TEST_CASE("lshs: NumS's loads of X + Y and X'Y") {
-  // 100 blocks of 5 x 5 on 10 nodes: 500 elements a node, then the sums' or products' 250.
+  // 100 blocks of 5 x 5 on 10 nodes: 500 elements per node, then 250 for the sums or products.
   const auto largest = [](const std::vector<double>& bytes) {
     return *std::max_element(bytes.begin(), bytes.end()) / 8;
   };
@@ -163,8 +164,7 @@ TEST_CASE("lshs: products stay with their blocks, and one sum of every rank meet
   const PlanInputs inputs = tiled(10, {5});
   Workflow workflow = workflow_of(region, inputs, {{10, 1}, 10});
   const LshsLoads loads = schedule_lshs(region, {{10, 1}, 1}, workflow);
-  // Ten products a rank are added where they are. Of the ten sums all cross, the last two to where the result is
-  // wanted.
+  // Ten products per rank are added locally. All ten sums are transferred, the last two to the result's location.
   CHECK(std::accumulate(loads.scheduled.in.begin(), loads.scheduled.in.end(), 0.0) / 8 == 10 * 25);
   const PlanValue plan = plan_of(region, inputs, workflow, "lshs");
   CHECK(plan.at.at(3).work == "cyclic 1x1x100 on 1x1x10");
@@ -175,7 +175,7 @@ TEST_CASE("lshs: products stay with their blocks, and one sum of every rank meet
 
 namespace {
 
-/// Every site as it was decided, or the names of the others.
+/// Names of sites that differ from their decision; empty if there are none.
 std::string not_as_planned(const Region& region, const PlanInputs& inputs, const PlanValue& plan) {
   Planner planner(inputs);
   planner.impose(std::make_unique<ImposedPlan>(std::make_shared<const PlanValue>(plan)));
@@ -186,7 +186,7 @@ std::string not_as_planned(const Region& region, const PlanInputs& inputs, const
     if (planner.unplanned() > before) others += recorded.op.name + ' ';
     for (const auto& op : planned.ops) {
       const bool source = op->op.op_class == OpClass::kLoad || op->op.op_class == OpClass::kSource;
-      // Sources are placed by those that read them.
+      // Sources are placed by their readers.
       if (!source || !plan.at.contains(op->op.site)) continue;
       const auto wanted = parse_layout(plan.at.at(op->op.site).work, slot_names(op->op), plan.mesh.axes.size());
       if (!wanted || !wanted->map) continue;
@@ -202,7 +202,7 @@ std::string not_as_planned(const Region& region, const PlanInputs& inputs, const
   return others;
 }
 
-/// The first figure that the steps of the planned operations contradict, or an empty string; all of them are exact.
+/// The first figure contradicted by the steps of the planned operations, or an empty string; all figures are exact.
 std::string wrongly_predicted(const Region& region, const PlanInputs& inputs, const PlanValue& plan) {
   Planner planner(inputs);
   planner.impose(std::make_unique<ImposedPlan>(std::make_shared<const PlanValue>(plan)));
@@ -249,7 +249,7 @@ void compare(const std::string& name, const Region& region, Index ranks) {
   if (least < 1e300) CHECK(chosen.fits);
   if (!chosen.fits) return;
   CHECK(chosen.price.seconds <= least * 1.01);
-  for (const Alternative& other : all.alternatives) {  // of those as fast it receives least
+  for (const Alternative& other : all.alternatives) {  // it receives least among equally fast ones
     if (other.fits && other.price.seconds <= least * 1.01)
       CHECK(chosen.price.bytes_received <= other.price.bytes_received);
   }
@@ -297,7 +297,7 @@ TEST_CASE("schedules: what cannot be applied leaves every operation to itself, a
   inputs = bytes_only(4, 1.2);
   CHECK(refused(network, inputs, Schedule::kLshs).find("more than the ") != std::string::npos);
   CHECK(refused(network, inputs, Schedule::kPattern) == "");
-  // Steps count as well: in the greedy plan's memory and window.
+  // Steps count as well, with the greedy plan's memory and window.
   const Alternative greedy = plan_by(Schedule::kGreedy, network, inputs);
   inputs.share_cap = 1e9;
   CHECK(refused(network, inputs, Schedule::kLshs) == "");
@@ -345,8 +345,8 @@ TEST_CASE("schedules: names") {
 }
 
 TEST_CASE("schedules: a plan of tasks whose steps put whole shares together is not taken") {
-  // D reads 60 blocks of P and 32 of F in a step of one task each, by patterns: 108 MB more than the rank holds anyway,
-  // for as many seconds.
+  // D reads 60 blocks of P and 32 of F in a single step, by patterns: 108 MB more than the rank holds otherwise, in the
+  // same time.
   PlanInputs inputs;
   inputs.ranks = 4;
   const Region region = nearest(60000, 450);
@@ -401,7 +401,7 @@ TEST_CASE("schedules: blocks are those of --tile and of --reproducible, and thre
       const auto check = [&](const std::string& name, const Region& region) {
         const PlanValue plan = *plan_by(schedule, region, inputs).plan;
         INFO(name, ", ", std::string(name_of(schedule)), ", form ", form, '\n', print(plan));
-        // Sums are parted under --reproducible as extents say.
+        // With --reproducible sums are split according to extents.
         CHECK(not_as_planned(region, inputs, plan) ==
               (form == 1 && name == "mttkrp" && schedule == Schedule::kPattern ? "M " : ""));
         CHECK(wrongly_predicted(region, inputs, plan) == "");

@@ -21,7 +21,7 @@ using tdsl::tests::test_seed;
 
 namespace {
 
-/// Nothing is eliminated, so that descents have something to do.
+/// Disables elimination, so that descents have work to do.
 SearchLimits descents_only() {
   SearchLimits limits;
   limits.table = 1;
@@ -58,7 +58,7 @@ TEST_CASE("plan/search: descents never end above their start, and at the minimum
 }
 
 TEST_CASE("plan/search: a descent from what is forbidden counts forbidden entries first") {
-  // A chain in which neighbours must be equal, and a start in which none are. Fewer forbidden entries cost more.
+  // A chain in which neighbours must be equal, with a start in which none are. Fewer forbidden entries cost more.
   Network network;
   for (int v = 0; v < 6; ++v) network.add(network.add_variable(3), {0, 100, 0});
   for (int v = 1; v < 6; ++v)
@@ -67,7 +67,7 @@ TEST_CASE("plan/search: a descent from what is forbidden counts forbidden entrie
   const Answer answer = descend(network, {0, 1, 0, 1, 2, 0});
   CHECK(answer.values == Assignment{1, 1, 1, 1, 1, 1});
   CHECK(answer.cost == 600);
-  // Two of three must be equal, and none may: one entry stays forbidden, the cheapest one.
+  // Each pair would have to be equal, but none may be: one forbidden entry remains, the cheapest one.
   Network triangle;
   for (int v = 0; v < 3; ++v) triangle.add(triangle.add_variable(2), {0, 1});
   triangle.add(0, 1, {kForbidden, 0, 0, kForbidden});
@@ -83,7 +83,7 @@ TEST_CASE("plan/search: descents are the same everywhere, and end at their limit
   const RandomNetwork large = large_network(60, 180, 10, 10);
   const Assignment start(60, 0);
   const Answer answer = descend(large.network, start);
-  // Recorded. Another number means another order of sums or of random numbers: plans would differ between builds.
+  // A recorded value. A different one means another order of sums or random numbers: plans would differ between builds.
   CHECK(large.network.cost(start) == 99557);
   CHECK(answer.cost == 63618);
   CHECK(answer.work == 27019);
@@ -116,7 +116,7 @@ TEST_CASE("plan/search: linearisation is exact on paths") {
 }
 
 TEST_CASE("plan/search: linearisation decides the longest path first") {
-  // A C D F is the longest path of the header's example; then B, then E. Numbers are those of A B C D E F.
+  // A C D F is the longest path of the header's example; then B, then E. Costs are those of A B C D E F.
   Network network;
   for (int v = 0; v < 6; ++v) network.add_variable(2);
   const std::vector<double> equal{0, 10, 10, 0};
@@ -124,15 +124,15 @@ TEST_CASE("plan/search: linearisation decides the longest path first") {
   network.add(2, 3, equal);
   network.add(3, 5, equal);
   network.add(1, 2, {0, 7, 0, 7});     // C with value 1, whatever B does: counted
-  network.add(1, {0, 50});             // B's own costs: not counted before B's turn
+  network.add(1, {0, 50});             // B's own costs: not counted before B is processed
   network.add(2, 4, {0, 0, 90, 90});   // C with value 1: not counted, E being another consumer
-  network.add(4, 5, {20, 0, 20, 20});  // F with value 1 can be free: E is taken to suit it
+  network.add(4, 5, {20, 0, 20, 20});  // F with value 1 can be free: E is assumed to suit it
   const std::vector<Arc> arcs{{0, 2}, {1, 2}, {2, 3}, {3, 5}, {2, 4}, {4, 5}};
   const Answer answer = linearise(network, arcs);
   // The first path: all 1 costs 7 (C) and 0 (F); all 0 costs 0 and 20; changing between costs 10. So all 1.
   CHECK(answer.values == Assignment{1, 0, 1, 1, 0, 1});
   CHECK(answer.cost == 97);
-  // An arc back closes a cycle and is left out; an arc without a table costs nothing.
+  // A backward arc closes a cycle and is ignored; an arc without a table costs nothing.
   std::vector<Arc> looped = arcs;
   looped.push_back({5, 0});
   looped.push_back({4, 2});
@@ -206,7 +206,7 @@ TEST_CASE("plan/search: five hundred variables take a bounded number of entries"
     CHECK(solution.cost <= large.network.cost(start));
     CHECK(solution.cost == large.network.cost(solution.values));
     CHECK(!solution.exact);
-    // A round that has begun is ended.
+    // A round that has started is completed.
     CHECK(solution.work <= work + large.network.entries());
     if (work == 0) CHECK(solution.values == start);
     if (work < Index{1} << 24) continue;

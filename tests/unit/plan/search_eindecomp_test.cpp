@@ -10,13 +10,12 @@
 
 using namespace tdsl::plan;
 
-// The costs that section 7 of the EinDecomp paper charges, in elements, and the least ones of its matrix chain (A B) +
-// (C (D E)) as found by hand. They are an upper bound that charges what a rank already has, so that only tests use
-// them.
+// The costs of section 7 of the EinDecomp paper, in elements, and the optima of its matrix chain (A B) + (C (D E))
+// found by hand. They are an upper bound that includes data already on the rank, so only tests use them.
 
 namespace {
 
-/// A number per label: its extent, or into how many parts it is cut.
+/// A number per label: its extent, or its number of parts.
 using PerLabel = std::map<char, double>;
 
 double product_of(const PerLabel& d, const std::string& labels) {
@@ -166,7 +165,7 @@ TEST_CASE("plan/search: EinDecomp's matrix chain") {
 }
 
 TEST_CASE("plan/search: EinDecomp's square grids") {
-  // Every label cut sqrt(p) ways, summed ones too, so that nothing is repartitioned: 17 and 26.9 s^2 at p = 4.
+  // Every label cut sqrt(p) ways, including summed ones, so that nothing is repartitioned: 17 and 26.9 s^2 at p = 4.
   const auto square = [](const ChainSizes& sizes) {
     double cost = 0;
     const std::vector<PerLabel> extents = sizes.extents();

@@ -18,15 +18,14 @@ using tdsl::tests::RandomNetwork;
 
 namespace {
 
-/// Bytes above the limit at the worst point; negative if all fit.
+/// Bytes above the limit at the worst point; negative if everything fits.
 double excess_of(const MemoryLimits& limits, const Assignment& x) {
   double excess = -kForbidden;
   for (const MemoryLimits::Point& point : limits.points) excess = std::max(excess, bytes_at(point, x) - limits.cap);
   return excess;
 }
 
-/// What is held at a few points, at random; the limit is between what fits the least and what the cheapest assignment
-/// holds.
+/// Random memory use at a few points; the limit is between the least possible use and that of the cheapest assignment.
 MemoryLimits random_limits(Random& random, const Network& network) {
   MemoryLimits limits;
   for (int p = random.small(1, 4); p > 0; --p) {
@@ -59,8 +58,8 @@ MemoryLimits random_limits(Random& random, const Network& network) {
 }
 
 struct Truth {
-  double least = kForbidden;   ///< cost of what is allowed and fits
-  double excess = kForbidden;  ///< least excess of what is allowed
+  double least = kForbidden;   ///< cost of allowed assignments that fit
+  double excess = kForbidden;  ///< least excess of allowed assignments
   Truth(const Network& network, const MemoryLimits& limits) {
     for_each_assignment(network, [&](const Assignment& x) {
       const double cost = network.cost(x);
@@ -71,7 +70,7 @@ struct Truth {
   }
 };
 
-/// What must hold of every answer.
+/// Invariants of every answer.
 void check_answer(const Network& network, const MemoryLimits& limits, const FittingSolution& found) {
   const Assignment& x = found.solution.values;
   const double excess = excess_of(limits, x);
@@ -173,7 +172,7 @@ TEST_CASE("plan/search: limits that do not bind take one solve") {
 }
 
 TEST_CASE("plan/search: multipliers leave what is free") {
-  // The cheapest assignments of all variables cost nothing, so that 2 % of the cost are nothing either.
+  // The cheapest assignments of all variables cost nothing, so 2 % of the cost is nothing too.
   Network network;
   MemoryLimits limits{2, 2, 24, {{5, 0, {}}}};
   for (int v = 0; v < 6; ++v) {
@@ -211,7 +210,7 @@ TEST_CASE("plan/search: what exceeds the limit is better than what is forbidden"
 }
 
 TEST_CASE("plan/search: small changes swap what two variables hold") {
-  // One of the two may hold 10 bytes; variable 1 gains more by it.
+  // Only one of the two may hold 10 bytes; variable 1 gains more.
   Network network;
   network.add(network.add_variable(2), {0, 3});
   network.add(network.add_variable(2), {0, 5});

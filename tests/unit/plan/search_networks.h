@@ -17,9 +17,9 @@ struct NetworkShape {
   int least_variables = 1;
   int most_variables = 7;
   int most_values = 4;
-  int most_producers = 1;     ///< per variable, among those before it; 1: the network is a forest
+  int most_producers = 1;     ///< per variable, among its predecessors; 1: the network is a forest
   int forbidden_percent = 0;  ///< of the entries of tables
-  int assignments = 2000;     ///< at most, so that brute force is quick
+  int assignments = 2000;     ///< maximum, so that brute force is fast
 };
 
 struct RandomNetwork {
@@ -79,7 +79,7 @@ void for_each_assignment(const plan::Network& network, Visit&& visit) {
 
 struct BruteForce {
   double least = plan::kForbidden;
-  std::vector<std::vector<double>> imposed;  ///< per variable and value: the least cost with it
+  std::vector<std::vector<double>> imposed;  ///< per variable and value: the minimum cost with it
 
   explicit BruteForce(const plan::Network& network) {
     for (int v = 0; v < network.variables(); ++v) imposed.emplace_back(plan::idx(network.values(v)), plan::kForbidden);
@@ -94,7 +94,7 @@ struct BruteForce {
   }
 };
 
-/// Costs beside the least ones, to be printed.
+/// Costs relative to the minimum, for printing.
 class Distances {
  public:
   void add(double cost, double least) {
@@ -117,7 +117,7 @@ class Distances {
   double worst_ = 1;
 };
 
-/// A large network of the kind that programs are: most producers are near. The same with every compiler and library.
+/// A large network like those of programs: most producers are close. Independent of compiler and library.
 inline RandomNetwork large_network(int variables, int edges, int most_values, int reach) {
   std::uint64_t state = 12345;
   const auto below = [&state](int n) {

@@ -119,7 +119,7 @@ TEST_CASE("plan/search: elimination finds what brute force finds") {
 }
 
 TEST_CASE("plan/search: what leaves the least table is eliminated first") {
-  // Taken by number, the hub of a star would join its twenty leaves to one table.
+  // Eliminated in numerical order, the hub of a star would join its twenty leaves in one table.
   Network star;
   star.add_variable(3);
   for (int v = 1; v <= 20; ++v) {
@@ -130,13 +130,14 @@ TEST_CASE("plan/search: what leaves the least table is eliminated first") {
   CHECK(order.fits);
   CHECK(order.variables.front() == 1);
   CHECK(order.largest == 6);
-  CHECK(order.messages == 19 * 3 + 2 + 1);  // the hub goes before the last leaf: its message has two entries, not three
+  CHECK(order.messages ==
+        19 * 3 + 2 + 1);  // the hub is eliminated before the last leaf: its message has two entries, not three
   CHECK(order.entries == 20 * 6 + 2);
   CHECK(eliminate(star, 6)->cost == 0);
 }
 
 TEST_CASE("plan/search: costs that are no integers") {
-  // Sums in another order may differ in their last bits, and no more.
+  // Sums in another order may differ only in their last bits.
   for (std::uint64_t k = 0; k < 200; ++k) {
     CAPTURE(k);
     Random random(test_seed() + 2, k);
@@ -191,7 +192,7 @@ TEST_CASE("plan/search: of equal values the first is kept") {
   Network network;
   network.add_variable(4);
   network.add_variable(2);
-  network.add(0, 1, {5, 1, 1, 5, 5, 1, 1, 5});  // the values 2 and 3 are 0 and 1 again
+  network.add(0, 1, {5, 1, 1, 5, 5, 1, 1, 5});  // the values 2 and 3 duplicate 0 and 1
   const DeadEnds smaller = without_dead_ends(network, 1000);
   CHECK(smaller.complete);
   CHECK(smaller.kept[0] == std::vector<int>{0, 1});
@@ -200,7 +201,7 @@ TEST_CASE("plan/search: of equal values the first is kept") {
 }
 
 TEST_CASE("plan/search: a value that may be as cheap as a later one is kept") {
-  // Value 0 of the first variable is never cheaper than value 1, but as cheap where it matters.
+  // Value 0 of the first variable is never cheaper than value 1, but equally cheap where it matters.
   Network network;
   network.add_variable(2);
   network.add_variable(2);
@@ -230,7 +231,7 @@ TEST_CASE("plan/search: dead ends of a large network take a bounded number of en
   const Index limit = 1 << 20;
   const DeadEnds smaller = without_dead_ends(large.network, limit);
   CHECK(!smaller.complete);
-  Index widest = 0;  // what one variable may take beyond the limit: its tables once, and one comparison of two values
+  Index widest = 0;  // allowance per variable beyond the limit: its tables once, and one comparison of two values
   for (int v = 0; v < large.network.variables(); ++v) {
     Index around = 0;
     for (const int e : large.network.edges_of(v))

@@ -123,7 +123,7 @@ TEST_CASE("steps: a product on few ranks begins with the panels a rank has itsel
     const TensorLookup tensors = test.lookup();
     const TaskSpace space(test.op, test.plan, tensors);
     for (Index rank = 0; rank < edge * edge; ++rank) {
-      // Boxes that four ranks use may go down trees, whose steps have one order.
+      // Boxes used by four ranks may be distributed by trees, whose steps have a fixed order.
       const Index own = edge == 2 && rank == 3 ? 4 : 0;
       CHECK(space.first_panel(rank) == own);
       StepCursor cursor(space, tensors, rank);

@@ -17,7 +17,7 @@
 #include "tests/unit/plan/enumeration.h"
 #include "tests/unit/plan/operations.h"
 
-// Sized tensors: what planning says of blocks whose size only data decides.
+// Planning for tensors of data-dependent size: estimates of block sizes.
 
 using namespace tdsl::plan;
 using tdsl::tests::OperationGenerator;
@@ -35,7 +35,7 @@ bool allows(const std::vector<PointBound>& bounds, Index i, Index j) {
 
 double padded(double bytes) { return 64 * static_cast<double>(static_cast<Index>((bytes + 63) / 64)); }
 
-/// Bytes of a block of these extents with `entries` at each level, arrays one after the other.
+/// Bytes of a block with these extents and `entries` per level, with consecutive arrays.
 double laid_out(const Storage& storage, const std::vector<double>& entries, double element) {
   double bytes = 128;
   for (std::size_t l = 0; l < storage.levels.size(); ++l) {
@@ -46,7 +46,7 @@ double laid_out(const Storage& storage, const std::vector<double>& entries, doub
   return bytes + padded(storage.values ? element * entries.back() : 0);
 }
 
-/// A tensor's blocks, filled at random: bytes of each, absent ones 0; and all that is stored.
+/// A tensor with randomly filled blocks: bytes of each, 0 if absent; and the number of stored elements.
 struct Filled {
   std::vector<double> bytes;
   double stored = 0;
@@ -66,7 +66,7 @@ Filled filled(Random& random, const TensorDesc& tensor, const Distribution& wher
     if (kinds.levels.size() > 1 && kinds.levels[0] == Level::kDense && std::min(rows, count) < 0.9 * rows)
       kinds.levels[0] = Level::kCompressed;  // lists its rows
     double element = static_cast<double>(tensor.element.bytes);
-    if (count >= 0.4 * static_cast<double>(box.volume()) && count > 0) {  // full enough to be dense
+    if (count >= 0.4 * static_cast<double>(box.volume()) && count > 0) {  // full enough for dense storage
       kinds.levels.assign(kinds.levels.size(), Level::kDense);
       element = kinds.values ? element : 1;
       kinds.values = true;
@@ -82,7 +82,7 @@ Filled filled(Random& random, const TensorDesc& tensor, const Distribution& wher
   return result;
 }
 
-/// Makes operands sized, the first one always.
+/// Gives operands data-dependent sizes, always the first one.
 void make_sized(Random& random, PlannedCase& test) {
   for (const Access& access : test.op.reads) {
     PlacedTensor& tensor = test.tensors.at(access.tensor);
@@ -158,7 +158,7 @@ TEST_CASE("storage: rows without elements cost nothing, and few elements are not
   rows.rank = 2;
   rows[0] = rows[1] = {0, n};
   const Estimate bytes = few.block_bytes(rows);
-  CHECK(bytes.hi < 24.1e6);  // a row of its own for each element: position, coordinates, value
+  CHECK(bytes.hi < 24.1e6);  // one row per element: position, coordinates, value
   CHECK(bytes.expected > 23e6);
   // An element in each row: pointers.
   few.shape = {1'000'000, n};
@@ -167,7 +167,7 @@ TEST_CASE("storage: rows without elements cost nothing, and few elements are not
   few.stored = Estimate::exactly(1e8);
   CHECK(few.block_bytes(rows).hi < 1.22e9);
   CHECK(few.block_bytes(rows).expected > 1.207e9);
-  // Half full it is dense.
+  // Half full it is stored dense.
   few.shape = {1000, 1000};
   rows[0] = rows[1] = {0, 1000};
   few.stored = Estimate::exactly(5e5);
@@ -279,7 +279,7 @@ TEST_CASE("storage: rows are cut into equal work, and what is said of ranges of 
   Random random(91, 0);
   for (int k = 0; k < 200; ++k) {
     CAPTURE(k);
-    // A few rows have most of what there is.
+    // A few rows contain most of the elements.
     const Index rows = random.in(1, 300);
     std::vector<Index> in_row;
     for (Index i = 0; i < rows; ++i) in_row.push_back(random.in(0, 9) == 0 ? random.in(0, 200) : random.in(0, 3));
@@ -308,7 +308,7 @@ TEST_CASE("storage: rows are cut into equal work, and what is said of ranges of 
       CHECK(tile.lo == next);
       CHECK(tile.size() > 0);
       for (Index i = tile.lo; i < tile.hi; ++i) CHECK(cut.tile_of(i) == t);
-      // No more than its share, but for a row at each end and the tiles that need one.
+      // At most its share, plus a row at each end and the tiles that need one.
       const double share = work({0, rows}) / static_cast<double>(cut.tiles());
       if (bins == rows && rows > 50 * cut.tiles()) CHECK(work(tile) <= share + 2 * 202);
       next = tile.hi;
@@ -349,12 +349,12 @@ TEST_CASE("storage: points within bounds are counted by rows without visiting th
       CHECK(counts.before[static_cast<std::size_t>(i) + 1] == all);
     }
   }
-  // More rows than bins: a triangle, a band, and a band whose width is as large as integers are.
+  // More rows than bins: a triangle, a band, and a band as wide as the integer range.
   const Index n = 20000, most = std::numeric_limits<Index>::max();
   CHECK(points_within(n, n, {up_to(1, 1, 0)}).before.back() == n * (n + 1) / 2);
   CHECK(points_within(n, n, {from(1, 1, -1), up_to(1, 1, 1)}).before.back() == 3 * n - 2);
   CHECK(points_within(n, n, {from(1, 1, -most), up_to(1, 1, most)}).before.back() == n * n);
-  // Lines that cross at a row inside of a bin: 0, 0, 1, 2.
+  // Lines that cross at a row within a bin: 0, 0, 1, 2.
   const std::vector<PointBound> wedge = {from(1, 1, -3000), up_to(1, 2, -6000)};
   Index inside = 0;
   for (Index i = 3000; i < n; ++i) inside += std::max<Index>(0, std::min(n - 1, 2 * i - 6000) - (i - 3000) + 1);

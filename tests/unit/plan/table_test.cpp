@@ -12,8 +12,7 @@
 #include "tests/unit/plan/enumeration.h"
 #include "tests/unit/plan/operations.h"
 
-// Owner tables: what is counted tile by tile is exact, whatever an operation reads and however its tiles are cut into
-// super-blocks.
+// Owner tables: tile-by-tile counts are exact for all accesses and super-blocks.
 
 using namespace tdsl::plan;
 using tdsl::tests::count;
@@ -32,7 +31,7 @@ Owners random_owners(Random& random, Index ranks, Index tiles) {
   return owners;
 }
 
-/// A random operation whose output tiles lie by a table, often with super-blocks.
+/// A random operation with a table layout of its output tiles, often with super-blocks.
 PlannedCase by_table(Random& random) {
   PlannedCase test = OperationGenerator(random).make();
   const Distribution& space = test.plan.space;
@@ -41,8 +40,7 @@ PlannedCase by_table(Random& random) {
   return test;
 }
 
-/// A random operation, often repeated along axes of a grid, whose first operand lies by a table, others perhaps in
-/// copies.
+/// A random operation, often replicated along grid axes, whose first operand has a table layout, others perhaps copies.
 PlannedCase of_table(Random& random) {
   PlannedCase test = OperationGenerator(random).make();
   Distribution& where = test.tensors.at(test.op.reads.front().tensor).distribution;
@@ -256,7 +254,7 @@ TEST_CASE("owner tables: of too many pieces there are bounds") {
   for (const Index rank : {0, 1}) {
     const Cost cost = cost_of(test.op, test.plan, test.lookup(), rank, {}, 1);
     CHECK(cost.bytes_received.lo == 0);
-    CHECK(cost.bytes_received.hi == 8 * n);  // half of them are its own
+    CHECK(cost.bytes_received.hi == 8 * n);  // half of them are local
     CHECK(cost.boxes.hi == n);
     CHECK(sent_bytes(test.op, test.plan, test.lookup(), rank, {}).hi == 8 * n);
   }

@@ -2,7 +2,7 @@
 
 #include "tests/unit/plan/regions.h"
 
-// Programs whose cheapest plans are known.
+// Programs with known optimal plans.
 
 namespace tdsl::tests::regions {
 
@@ -93,7 +93,7 @@ inline Region mttkrp_in_two(Index n, Index f) {
   return r.finish({M});
 }
 
-/// A block of a transformer: attention of g heads, its projection and two layers, each with what it adds to.
+/// A transformer block: attention with g heads, its projection and two layers, each with its residual connection.
 inline Region transformer(Index s, Index d, Index g, Index e, Index f) {
   RegionWriter r({{'i', s}, {'j', s}, {'k', d}, {'n', d}, {'h', g}, {'c', e}, {'l', f}});
   const TensorId X = r.load("X", "ik"), Wq = r.load("Wq", "khc"), Wk = r.load("Wk", "khc"), Wv = r.load("Wv", "khc");

@@ -7,8 +7,8 @@
 #include "tests/unit/plan/target_regions.h"
 #include "tests/unit/thinned.h"
 
-// Bytes that the busiest rank receives under the cheapest plan of a whole program, against exact optima: those of a
-// dynamic program over the layouts of all live tensors.
+// Bytes received by the busiest rank with the cheapest whole-program plan, compared with exact optima from dynamic
+// programming over the layouts of all live tensors.
 
 using namespace tdsl::plan;
 using tdsl::tests::bytes_only;
@@ -16,13 +16,12 @@ using namespace tdsl::tests::regions;
 
 namespace {
 
-/// The planned operations receive what the search predicted: the sum over operations is at least what any one rank
-/// receives.
+/// Planned operations receive what the search predicted: the sum over operations is an upper bound for any single rank.
 void expect_realised(const std::string& name, const Region& region, Index ranks) {
   const PlanInputs inputs = bytes_only(ranks, 1.2);
   const FoundPlan found = search(region, inputs, {});
   const PlanPrice price = price_of(region, inputs, std::make_shared<PlanValue>(found.plan));
-  // The search adds up the busiest ranks of every operand, which need not be the same.
+  // The search sums the busiest ranks of all operands, which may differ.
   const bool column_maps = ranks == 5 || ranks == 7, uneven = ranks == 12;
   CHECK(price.seconds <= found.seconds + 1);
   if (!column_maps && !uneven)
@@ -77,7 +76,7 @@ TEST_CASE("plan targets: whole programs") {
     expect("matrix-vector", matrix_vector(1000000, 256), 4, shares, 6144.0 / 4);
     expect("matrix-vector", matrix_vector(1000000, 256), 8, shares, 1792);
   }
-  // Column maps and homes other than rank 0, which the optimum does not know, may do with less.
+  // Column maps and homes other than rank 0, which the optimum excludes, may need less.
   for (const auto& [ranks, bytes] : {std::pair<Index, double>{3, 226200}, {6, 282120}, {7, 299000}, {12, 310280}}) {
     expect("newton", newton(100000, 64, 5), ranks, 1.2, bytes, ranks == 3 || ranks == 7);
   }

@@ -3,7 +3,7 @@
 #include "runtime/plan/space/tiles.h"
 #include "tests/unit/plan/counting.h"
 
-// Tasks of work that memory bounds: thin products, products with a vector, reductions to few lines.
+// Tasks of memory-bound work: thin products, matrix-vector products, reductions to few lines.
 
 using namespace tdsl::plan;
 using tdsl::tests::Recorder;
@@ -19,7 +19,7 @@ PlanInputs machine(Index ranks, int threads) {
 
 struct Tasks {
   Index count = 0;     ///< of rank 0
-  Index columns = 0;   ///< tasks that need not wait for each other: output tiles, parts included
+  Index columns = 0;   ///< independent tasks: output tiles, including partial results
   Index received = 0;  ///< elements
 };
 
@@ -46,7 +46,7 @@ std::vector<Tasks> twice(Index rows, Index columns, const PlanInputs& inputs) {
   return tasks;
 }
 
-/// m[i] = max[k](X[i, k]) of a tensor that a map has made.
+/// m[i] = max[k](X[i, k]) of a tensor computed by a map.
 Tasks maxima(Index lines, Index length, const PlanInputs& inputs) {
   Recorder recorder(inputs);
   const TensorId x = recorder.source("X", {lines, length});
@@ -73,7 +73,7 @@ TEST_CASE("tasks: a thin product has as many as its bytes are worth, not one for
     CHECK(tasks.count <= 8);
     CHECK(tasks.received <= 30);
   }
-  // 8 MB: what is left of an edge of 1024 is cut for the threads, as long as a task reads 256 KiB.
+  // 8 MB: the remainder of an edge of 1024 is cut for the threads, as long as a task reads 256 KiB.
   const std::vector<Tasks> small = twice(100'000, 10, machine(1, 2));
   CHECK(small[0].columns == 8);
   CHECK(twice(5'000, 10, machine(1, 2))[0].count == 1);

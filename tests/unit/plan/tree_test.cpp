@@ -21,7 +21,7 @@ using tdsl::tests::Recorder;
 
 namespace {
 
-/// All fetches of an operation, found by walking every rank's steps.
+/// All fetches of an operation, from the steps of every rank.
 struct Fetches {
   struct Group {
     Piece piece;
@@ -59,7 +59,7 @@ struct Fetches {
   }
 };
 
-/// The first disagreement of the inverse map with the steps, or an empty string.
+/// The first difference between the inverse map and the steps, or an empty string.
 std::string wrong_groups(const Op& op, const OpPlan& plan, const TensorLookup& tensors) {
   const TaskSpace space(op, plan, tensors);
   const Fetches fetches(op, plan, tensors);
@@ -130,9 +130,9 @@ TEST_CASE("trees reach every rank once, and nobody sends more than a logarithm o
 
 namespace {
 
-/// The first property that the tree of a box on nodes lacks, or an empty string.
+/// The first property violated by the tree of a box on nodes, or an empty string.
 std::string wrong_on_nodes(const std::vector<Index>& ranks, Index owner, Index per_node) {
-  std::map<Index, Index> asked;  // whom every rank asks
+  std::map<Index, Index> asked;  // the rank that each rank requests from
   std::map<Index, Index> near, far;
   std::map<Index, Index> entries;  // per node
   for (const Index rank : ranks) {
@@ -231,7 +231,7 @@ TEST_CASE("trees: who wants a piece in a step, and what is sent, agree with all 
     const std::string wrong = wrong_groups(test.op, test.plan, tensors);
     REQUIRE_MESSAGE(wrong.empty(), wrong);
     test.plan.super_block.clear();
-    // Diagonal writes have bounds only for some figures.
+    // For diagonal writes some figures are only bounded.
     std::map<int, int> written;
     for (const OutSubscript& s : test.op.out) ++written[s.label];
     if (std::any_of(written.begin(), written.end(),
@@ -276,7 +276,7 @@ TEST_CASE("trees: where a rank asks another one than the owner, all ranks take t
         const TensorId a = recorder.source("A", {12000, 12000});
         const TensorId b = squared ? a : recorder.source("B", {12000, 12000});
         recorder.product(a, false, b, false, 12000, 12000, 12000);
-        recorder.product(a, true, b, false, 12000, 12000, 12000);  // its operands do not lie where it would like them
+        recorder.product(a, true, b, false, 12000, 12000, 12000);  // its operands are not in its preferred layouts
         const auto planned = recorder.run();
         const TensorLookup tensors = recorder.planner.lookup();
         for (const auto& op : planned) {

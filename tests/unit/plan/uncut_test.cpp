@@ -7,7 +7,7 @@ using namespace tdsl::plan;
 
 namespace {
 
-/// Plans `op` after its operand, a random source of that shape that an element-wise operation has placed first.
+/// Plans `op` after its operand, a random source of that shape that an elementwise operation has placed first.
 struct Case {
   Planner planner;
   TensorId next = 0;
@@ -61,7 +61,7 @@ TEST_CASE("plan: an uncut dimension has one tile on any number of ranks and with
         for (Index rank = 0; rank < ranks; ++rank) {
           if (d.owned_tiles(rank) > 0) ++owners;
         }
-        // The other dimension is shared by all ranks.
+        // The other dimension is distributed over all ranks.
         CHECK(owners == ranks);
       }
     }

@@ -8,7 +8,7 @@
 #include "runtime/plan/region/site_values.h"
 #include "tests/unit/plan/regions.h"
 
-// Plans as values: printed, read, imposed whole or in part, and refused where they are not the program's.
+// Plans as values: printed, parsed, imposed whole or in part, and rejected if they do not fit the program.
 
 using namespace tdsl::plan;
 using tdsl::tests::bytes_only;
@@ -36,7 +36,7 @@ PlanRequest value_request() {
   return request;
 }
 
-/// What the user is told; empty if the request is granted.
+/// The error message; empty if the request is granted.
 std::string complaint_of(const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
   try {
     (void)plans_for(region, inputs, request);
@@ -58,7 +58,7 @@ const char* const kGoodPlan =
     "3 map \"Z\" n:ab\n"
     "4 reduce \"G\" n:ab -> i:ab\n";
 
-/// The good plan with one line replaced.
+/// The valid plan with one line replaced.
 std::string with_line(std::size_t number, const std::string& line) {
   std::string text, rest = kGoodPlan;
   for (std::size_t n = 1; !rest.empty(); ++n) {
@@ -172,7 +172,7 @@ TEST_CASE("plan value: sites that are placed lie so, and the rest is the cheapes
     place.place = texts;
     return plans_for(region, inputs, place);
   };
-  // Columns of X, Y and Z: every rank makes columns of G and lacks those of Y.
+  // Columns of X, Y and Z: every rank computes columns of G and needs the missing ones of Y.
   ProgramPlans plans = with({"X=i:4"});
   CHECK(mentions(plans.alternatives.front().plan->at.at(1).work, "i:"));
   CHECK(plans.found->seconds > cheapest);
@@ -185,7 +185,7 @@ TEST_CASE("plan value: sites that are placed lie so, and the rest is the cheapes
   plans = with({"4=n:2,i:2 -> k:4"});
   CHECK(mentions(plans.alternatives.front().plan->at.at(4).result, "k:"));
   CHECK(mentions(plans.alternatives.front().plan->at.at(4).work, "n:"));
-  // What is cheapest anyway costs no more when it is asked for.
+  // Requesting the cheapest choice explicitly does not increase the cost.
   plans = with({"X=n:4"});
   CHECK(plans.found->seconds == doctest::Approx(cheapest));
 
@@ -232,7 +232,7 @@ TEST_CASE("plan value: every value of a site costs what the program costs with i
         CAPTURE(value.layout);
         if (!value.possible || !value.fits) continue;
         CHECK(value.seconds >= found.seconds * (1 - 1e-9));
-        // By all means `4=n:ab -> i:ab`, but an arrow needs partial results.
+        // `4=n:ab -> i:ab` should be accepted, but an arrow requires partial results.
         const AskedLayouts asked(region, inputs, {std::to_string(site) + "=" + value.layout});
         const FoundPlan placed = search(region, inputs, {false, &asked});
         CHECK(placed.seconds <= value.seconds * (1 + 1e-9));
@@ -250,7 +250,7 @@ TEST_CASE("plan value: every value of a site costs what the program costs with i
 }
 
 TEST_CASE("plan value: a value that exceeds memory says where, and is no runner-up") {
-  // Two rows more than a share are allowed: X on one rank is not.
+  // Two rows more than an equal share are allowed: X on a single rank is not.
   const Region region = sum_and_product(400, 4);
   PlanInputs inputs = bytes_only(4, 1.2);
   const FoundPlan found = search(region, inputs, {false, nullptr});

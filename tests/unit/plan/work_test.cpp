@@ -7,7 +7,7 @@
 #include "runtime/plan/region/schedules.h"
 #include "tests/unit/plan/target_regions.h"
 
-// What planning costs, counted: seconds differ from machine to machine.
+// Operation counts of planning, because seconds differ between machines.
 
 using namespace tdsl::plan;
 using namespace tdsl::tests::regions;
@@ -15,7 +15,7 @@ using tdsl::tests::RegionWriter;
 
 namespace {
 
-/// Products, sums and transposes of square matrices, each of results made not long before.
+/// Products, sums and transposes of square matrices, each using recent results.
 Region random_graph(int operations, Index n) {
   RegionWriter r({{'i', n}, {'j', n}, {'k', n}});
   std::mt19937 random(1);
@@ -46,10 +46,9 @@ TEST_CASE("plan work: 500 operations on 4096 ranks") {
   const MeshPlans plans = search_meshes(region, inputs, {.copies = false, .tables = &tables});
   REQUIRE(!plans.found.empty());
   CHECK(plans.found.front().fits);
-  // Operations that resemble another one cost nothing again: pairs of layouts are priced for about ten kinds of
-  // operands on four meshes.
+  // Similar operations share their tables: pairs of layouts are priced for about ten kinds of operands on four meshes.
   CHECK(tables.made() < 200'000);
-  // 3 million entries a mesh, of a thousand tables, are read some twenty times.
+  // 3 million entries per mesh, in a thousand tables, are read about twenty times.
   CHECK(plans.work < 200'000'000);
 }
 

@@ -14,7 +14,7 @@ using tdsl::tests::Random;
 
 namespace {
 
-/// Runs of elements that are neighbours in a file in C order, element by element.
+/// Runs of elements contiguous in a C-order file, counted element by element.
 double pieces_of(const Box& box, const Distribution& tiles) {
   double pieces = 0;
   Index expected = -1;
@@ -30,7 +30,7 @@ double pieces_of(const Box& box, const Distribution& tiles) {
   return pieces;
 }
 
-/// A store of a tensor that lies so, into a file in C order.
+/// A store of a tensor with the given layout to a C-order file.
 struct StoreCase {
   PlacedTensor value;
   PlanInputs inputs;
@@ -102,11 +102,11 @@ TEST_CASE("writes: a store of short pieces may be of whole rows") {
     CHECK(rows.writes.lo == 8);  // of 4 MiB
     CHECK(rows.writes.hi == 8);
     CHECK(rows.file_bytes == double{32 << 20});
-    CHECK(rows.bytes_received.lo == double{16 << 20});  // what the other rank with these rows has
+    CHECK(rows.bytes_received.lo == double{16 << 20});  // the other rank's part of these rows
     CHECK(rows.bytes_received.hi == double{16 << 20});
     CHECK(rows.seconds.hi < blocks.seconds.hi);
   }
-  const StoreCase rows({4096, 4096}, {4, 1}, 1e-4);  // whose blocks are half as wide as they
+  const StoreCase rows({4096, 4096}, {4, 1}, 1e-4);  // rows twice as wide as a block
   REQUIRE(rows.candidates().size() == 2);
   CHECK(rows.cost(rows.candidates()[1], 3).writes.hi == 8);
   CHECK(rows.cost(rows.candidates()[1], 3).bytes_received.hi == 0);

@@ -15,7 +15,7 @@ using namespace tdsl::record;
 
 namespace {
 
-/// Multiplications of the best order, by trying all.
+/// Multiplications of the best order, by exhaustive search.
 double fewest(const std::vector<Index>& sizes, std::size_t first, std::size_t last) {
   if (first == last) return 0;
   double best = std::numeric_limits<double>::infinity();
@@ -26,7 +26,7 @@ double fewest(const std::vector<Index>& sizes, std::size_t first, std::size_t la
   return best;
 }
 
-/// What is recorded for a chain of matrices, every second one transposed, the last one a vector if it has one column.
+/// Records a chain of matrices; every second one is transposed, the last one a vector if it has one column.
 plan::Region recorded(const std::vector<Index>& sizes) {
   return survey([&](Recorder& recorder, Control&) {
     std::vector<TensorHandle> tensors;
@@ -61,7 +61,7 @@ TEST_CASE("chains: the order has the fewest multiplications") {
       if (op.op.op_class == plan::OpClass::kContraction) sites.insert(op.op.site);
     }
     CHECK(flops == 2 * best);
-    // Each product has a site of its own, whatever the order.
+    // Each product has its own site, whatever the order.
     CHECK(sites.size() == sizes.size() - 2);
     CHECK(*sites.begin() == 100);
   }

@@ -33,7 +33,7 @@ ProductLabels product_of(const std::string& text, std::mt19937_64& random) {
   return labels;
 }
 
-/// By the definition, of operands that are sets of labels.
+/// Straight from the definition, with operands as sets of labels.
 struct AllOrders {
   const ProductLabels& labels;
   std::vector<ContractionCost> costs{};

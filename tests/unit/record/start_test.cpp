@@ -9,7 +9,7 @@ using namespace tdsl::record;
 
 namespace {
 
-/// A vector made from `operand`, n points of `flops` each.
+/// A vector computed from `operand`: n points of `flops` each.
 TensorHandle vector(Recorder& recorder, int site, Index n, double flops, const TensorHandle* operand = nullptr) {
   plan::OpBuilder op(operand == nullptr ? plan::OpClass::kSource : plan::OpClass::kMap, "x", site, site);
   op.out("i", n).flops(flops);
@@ -17,7 +17,7 @@ TensorHandle vector(Recorder& recorder, int site, Index n, double flops, const T
   return recorder.record(std::move(op.op()), ElementType::kF64);
 }
 
-/// Forms of so many operations per element, at site 10 once and at site 20 in a loop.
+/// Variants with the given operations per element, at site 10 once and at site 20 in a loop.
 Recording with_forms(const std::vector<double>& once, const std::vector<double>& in_loop) {
   return [=](Recorder& recorder, Control& control) {
     TensorHandle x = vector(recorder, 1, 1000, 1);
@@ -57,7 +57,7 @@ TEST_CASE("forms: the one with the fewest operations is taken, on one rank and o
       const Start start = start_of(program, inputs_of(ranks), by(schedule));
       REQUIRE(start.plan != nullptr);
       CHECK(start.plan->forms == std::map<int, int>{{10, 1}, {20, 0}});
-      // The region is what runs then; the loop is in it by two iterations.
+      // The region contains the chosen variants; the loop is represented by two iterations.
       std::vector<int> sites;
       for (const plan::RegionOp& op : start.region.ops) sites.push_back(op.op.site);
       CHECK(sites == std::vector<int>{1, 12, 21, 21});
@@ -68,7 +68,7 @@ TEST_CASE("forms: the one with the fewest operations is taken, on one rank and o
 }
 
 TEST_CASE("forms: weights count, and what no survey came to is not taken") {
-  // Once 100 operations and then 1, or always 20: the first iteration is one of nine.
+  // 100 operations once and then 1, or always 20: the first iteration is one of nine.
   const Recording program = [](Recorder& recorder, Control& control) {
     TensorHandle x = vector(recorder, 1, 1000, 1);
     control.for_loop(Known::kStart, 0, 9, 1, [&](Index i) {
@@ -78,7 +78,7 @@ TEST_CASE("forms: weights count, and what no survey came to is not taken") {
     });
   };
   CHECK(start_of(program, inputs_of(1), by(plan::Schedule::kGreedy)).plan->forms == std::map<int, int>{{10, 1}});
-  // A form in a form.
+  // Nested variants.
   const Recording nested = [](Recorder& recorder, Control& control) {
     TensorHandle x = vector(recorder, 1, 1000, 1);
     const auto inner = [&] {
@@ -94,7 +94,7 @@ TEST_CASE("forms: weights count, and what no survey came to is not taken") {
 }
 
 TEST_CASE("forms: predicted seconds decide over operations, but not under --reproducible") {
-  // Few operations on many elements, or more on few: memory is what takes the time.
+  // Few operations on many elements, or more on few: memory bandwidth dominates.
   const Recording program = [](Recorder& recorder, Control& control) {
     const TensorHandle x = vector(recorder, 1, 10'000'000, 1);
     TensorHandle y;

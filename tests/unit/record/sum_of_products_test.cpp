@@ -16,7 +16,7 @@ using namespace tdsl::record;
 
 namespace {
 
-/// What is recorded for `ijk,jr,kr->ir` with a size for each letter, in one form.
+/// Recording of `ijk,jr,kr->ir` with a size per letter, in one variant.
 struct SumRecorded {
   plan::Region region;
   std::vector<std::string> notes;
@@ -110,7 +110,7 @@ TEST_CASE(
         if (form + 1 < forms) least = std::min(least, flops_of_all(here.region));
         CHECK(here.names.back() == "S");
         CHECK((here.names.size() == 1) == (form + 1 == forms));
-        // What a site records differs by its extents alone.
+        // Recordings of a site differ in extents only.
         for (const auto& [site, shape] : here.shapes)
           CHECK_MESSAGE(shapes.emplace(site, shape).first->second == shape, text);
       }
@@ -128,7 +128,7 @@ TEST_CASE("sums of products: operations name what they contract, and a note tell
   CHECK(sum.notes[0] ==
         "A (B C): 1.64e+04 operations; (A B) C: 1.76e+04 operations; (A C) B: 1.76e+04 operations; all at once: "
         "2.4e+04 operations");
-  // The labels of the product of matrices are together: j and k are one.
+  // The matrix product's labels are merged: j and k are one.
   const plan::Op& product = sum.region.ops[3].op;
   CHECK(product.name == "B C");
   CHECK(letters_of(product) == "map jkr,jr,kr");

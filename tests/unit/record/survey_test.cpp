@@ -13,7 +13,7 @@ using plan::Region;
 
 namespace {
 
-/// An operation of one element at a site.
+/// A one-element operation at a site.
 TensorHandle step(Recorder& recorder, int site, const std::vector<const TensorHandle*>& operands = {},
                   const std::string& name = "x") {
   plan::OpBuilder op(operands.empty() ? plan::OpClass::kSource : plan::OpClass::kMap, name, site, 10 * site);
@@ -125,7 +125,7 @@ TEST_CASE("survey: a while loop asks once more than it runs, and a condition tha
 }
 
 TEST_CASE("survey: branches in loops over scalars are followed, and nobody waits twice for a loop without end") {
-  // How often 3k + 1 and k / 2 lead from 27 to 1.
+  // Number of Collatz steps from 27 to 1.
   Index steps = 0;
   const Region collatz = survey([&](Recorder& recorder, Control& control) {
     Index k = 27;

@@ -1,4 +1,4 @@
-// Jobs of several elements, and of programs with loops: what is planned, what is refused, how long an iteration takes.
+// Jobs with several elements, and programs with loops: planning, rejected options, duration of iterations.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -35,11 +35,11 @@ std::string refusal_of(const std::function<void()>& f) {
 
 struct Statement {
   int line;
-  std::vector<double> weights;  ///< of its first iteration and of the one in the middle
+  std::vector<double> weights;  ///< of its first iteration and of the middle one
   double seconds;
 };
 
-/// Every statement is a site; one of line 1 is loaded, once.
+/// Every statement is a site; the one on line 1 is loaded once.
 std::vector<LoopPart> parts_of_loops(const std::vector<Statement>& statements) {
   plan::Region region;
   for (std::size_t k = 0; k < statements.size(); ++k) {
@@ -74,12 +74,12 @@ Site small_site() {
 }  // namespace
 
 TEST_CASE("an iteration has the body of a loop and its condition, and the longest one counts") {
-  // A `while` asks once more than it runs.
+  // The condition of a `while` is evaluated once more than its body.
   const std::vector<LoopPart> condition = parts_of_loops({{1, {1}, 7}, {3, {1, 10}, 0.16}, {4, {1, 9}, 540}});
   REQUIRE(condition.size() == 1);
   CHECK(longest_iteration(condition) == doctest::Approx(540.16));
   CHECK(loop_text(condition) == "10 times what is in lines 3 to 4, 9 min each");
-  // What is around the loop inside takes longer than that does.
+  // Here the outer loop's own statements take longer than the inner loop.
   const std::vector<LoopPart> nested = parts_of_loops({{2, {1}, 5000}, {4, {1, 9}, 300}, {5, {1, 999}, 2}});
   REQUIRE(nested.size() == 2);
   CHECK(longest_iteration(nested) == doctest::Approx(300));
@@ -101,7 +101,7 @@ TEST_CASE("elements that differ in what sizes depend on are planned") {
   CHECK(sizes.elements == std::vector<std::size_t>{0, 1});
   CHECK(sizes.kinds == 2);
   CHECK(planned({seed}, {"--w=w-{seed}.npy", "--stats", "s-{seed}"}).elements.size() == 1);
-  CHECK(planned({seed}, {"--X", "x-{seed}.npy"}).kinds == 16);  // other files have other sizes
+  CHECK(planned({seed}, {"--X", "x-{seed}.npy"}).kinds == 16);  // different files have different sizes
   CHECK(planned({}, {}).elements == std::vector<std::size_t>{0});
   Sweep many{"n", {}};
   for (int k = 0; k < 100; ++k) many.values.push_back(fmt::format("{}", k));

@@ -1,4 +1,4 @@
-// Batch jobs as text: profiles of sites, sizes, scripts, sweeps, Slurm's answers.
+// Batch jobs as text: site profiles, sizes, scripts, sweeps, Slurm's output.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -54,7 +54,7 @@ setup = module load openmpi
 
 Site profile() { return parse_site(kProfile, "site.conf"); }
 
-/// 100 GiB that all ranks share and 2 that each one has; 1000 seconds of one thread.
+/// 100 GiB shared by all ranks plus 2 per rank; 1000 seconds for one thread.
 JobEstimate shared_work(const JobShape& shape, std::int64_t limit) {
   JobEstimate e;
   e.peak = 100 * kGiB / static_cast<double>(shape.ranks) + 2 * kGiB;
@@ -78,7 +78,7 @@ ScriptRequest request_of_test(const Site& site, const JobSize& size) {
   return request;
 }
 
-/// Runs the script with commands of Slurm that print their arguments.
+/// Runs the script with mocked Slurm commands that print their arguments.
 codegen::ProcessResult run_script(const std::string& script, std::vector<std::pair<std::string, std::string>> variables,
                                   const std::string& launcher = "for a; do printf '<%s>' \"$a\"; done; exit ${CODE:-0}",
                                   const std::string& shell = "sh") {
@@ -99,8 +99,8 @@ codegen::ProcessResult run_script(const std::string& script, std::vector<std::pa
                                .capture = true});
 }
 
-/// What attempts of one job print: each has another launcher and finds the files of those before. `$script` is the
-/// script's process.
+/// Output of successive attempts of one job: each has a different launcher and finds the files of its predecessors.
+/// `$script` is the script's process.
 std::vector<std::string> run_again(const std::string& script, const std::vector<std::string>& launchers) {
   const TemporaryFolder folder;
   codegen::testing::put_content(folder / "job", script);
@@ -160,7 +160,7 @@ TEST_CASE("a profile is proposed from what Slurm says") {
       nodes, plugins, "Configuration data as of\nMaxMemPerNode           = 200000\nTmpFS                   = /local\n");
   CHECK(site.partition == "big");
   CHECK(site.nodes == 16);
-  CHECK(site.cores == 32);  // of the smaller nodes, and no hardware threads
+  CHECK(site.cores == 32);  // of the smaller nodes, without hardware threads
   CHECK(site.sockets == 2);
   CHECK(site.memory == std::int64_t{200000} << 20);
   CHECK(site.max_time == 2 * 86400);
@@ -173,7 +173,7 @@ TEST_CASE("a profile is proposed from what Slurm says") {
   CHECK(propose_site(nodes, plugins, "", "debug").max_time == 1800);
   CHECK(error_of([&] { (void)propose_site("old|9|8|1|8|1|9|1|down|0\n", plugins, ""); }) ==
         "sinfo shows no partition that is up");
-  // Of nodes that can run jobs, and of what a job can have.
+  // Limited to nodes that can run jobs and to the maximum per job.
   const auto partition = [&](const std::string& rows) { return propose_site(rows, plugins, ""); };
   const std::string of_node = "|64|2|32|1|256000|1:00|up|0|", small = "|8|1|8|1|1000|1:00|up|0|";
   const std::string rows = "b*|3" + of_node + "idle|1-infinite\nb*|2" + of_node + "mix-|1-infinite\nb*|4" + of_node +
@@ -215,7 +215,7 @@ TEST_CASE("Slurm's times") {
 TEST_CASE("a job has the fewest nodes whose memory is enough") {
   const Site site = profile();
   const JobSize size = size_job(site, {}, shared_work);
-  // 0.9 x 64 GiB for two ranks: 27 GiB of blocks; 100 / ranks + 2, or 0.9 of it under a limit.
+  // 0.9 x 64 GiB for two ranks: 27 GiB of blocks; 100 / ranks + 2, or 0.9 times that under a limit.
   CHECK(size.shape.nodes == 2);
   CHECK(size.shape.ranks == 4);
   CHECK(size.shape.threads == 16);
@@ -224,7 +224,7 @@ TEST_CASE("a job has the fewest nodes whose memory is enough") {
   CHECK(size.too_few->first == 1);
   CHECK(size.node_megabytes == static_cast<std::int64_t>(std::ceil(2 * (kMemoryMargin * 27 * 1024 + 160))));
   CHECK(static_cast<double>(size.node_megabytes) <= kMemoryShare * 64 * 1024);
-  // Twice 1.5 x 1e6 / 64 seconds, and 100 s to read.
+  // Twice 1.5 x 1e6 / 64 seconds, plus 100 s for reading.
   CHECK(size.seconds == 46980);
   CHECK(size.requeues == 0);
 }
@@ -253,7 +253,7 @@ TEST_CASE("what no size of a job has memory for is planned with tensors on disk"
   CHECK(all.program_memory == all.rank_limit);
   CHECK(all.estimate.seconds == 5000);
   CHECK(size_job(site, {.nodes = 2}, spilling).shape.nodes == 2);
-  // Where it goes, and how much of the nodes' own disks.
+  // The spill folder, and the node-local disk space requested.
   ScriptRequest request = request_of_test(site, all);
   CHECK(has(script_text(request),
             "# Disk: `X` lies on disk; a node needs room for 102.0 GiB, and the profile does not say how much it has "
@@ -264,7 +264,7 @@ TEST_CASE("what no size of a job has memory for is planned with tensors on disk"
   request.site.setup.clear();
   CHECK(has(script_text(request), "a node needs room for 102.0 GiB of 200.0 GiB (--tmp)\n"));
   CHECK(has(script_text(request), "#SBATCH --tmp=104448M\n"));
-  // Variables are those of the tasks, which srun starts here where others are set than where the script runs.
+  // Variables are expanded in the tasks, where they may differ from those of the script's host.
   const auto spilled_to = [&](const std::string& folder, const std::string& of_task) {
     request.site.spill_dir = folder;
     const std::string task =
@@ -335,7 +335,7 @@ TEST_CASE("ranks and threads that are given decide the nodes") {
   CHECK(packed.shape.ranks_per_node == 8);
   CHECK(packed.shape.threads == 4);
   const JobSize one = size_job(site, {.ranks = 1}, [](const JobShape&, std::int64_t) { return JobEstimate{}; });
-  CHECK(one.shape.threads == 16);  // a socket's
+  CHECK(one.shape.threads == 16);  // the cores of a socket
   CHECK(size_job(site, {.threads = 32}, shared_work).shape.ranks_per_node == 1);
 }
 
@@ -352,7 +352,7 @@ TEST_CASE("time: what is not known is asked for, what is too long is refused or 
     return JobEstimate{.peak = 2 * kGiB, .seconds = 200000, .iteration = 1000};
   };
   CHECK(size_job(site, {.checkpoints = true}, turns).signal_lead ==
-        2 * 1500 + 10 + 2 * 2 * 4);  // two ranks write 4 GiB at 0.5 a second
+        2 * 1500 + 10 + 2 * 2 * 4);  // two ranks write 4 GiB at 0.5 GiB/s
   CHECK(has(error_of([&] { (void)size_job(site, {.seconds = 3600, .checkpoints = true}, turns); }),
             "a job of 60 min is too short"));
   Site patient = site;
@@ -412,7 +412,7 @@ exit "$code"
 )sh",
                                            size.node_megabytes, posix_checksum("x"));
   CHECK(text == expected);
-  CHECK(posix_checksum("123456789") == "930766865 9");  // what `cksum` prints
+  CHECK(posix_checksum("123456789") == "930766865 9");  // as printed by `cksum`
 
   request.site.setup.clear();
   const codegen::ProcessResult run = run_script(script_text(request), {{"CODE", "75"}});
@@ -465,7 +465,7 @@ TEST_CASE("scripts of mpirun, of arrays and with checkpoints pass shellcheck") {
   CHECK(!has(text, "trap"));
   const codegen::ProcessResult run = run_script(text, {{"SLURM_ARRAY_TASK_ID", "1"}});
   CHECK(has(run.output, "<./train><--w><w-a 'b'.npy><--lambda><a 'b'><--memory><4096>"));
-  // The trap is the first command: a signal before it would end the job.
+  // The trap is the first command: an earlier signal would end the job.
   const std::string first = script_text(srun);
   const std::size_t command = first.find("\ntold=\nrun=\ntrap ");
   REQUIRE(command != std::string::npos);
@@ -490,7 +490,7 @@ TEST_CASE(
   CHECK(finished.exit_code == 0);
   CHECK(has(finished.output, "<--w><w.npy><--checkpoint><./train-7.ck><--resume><./train-7.ck>"));
   CHECK(run("true").exit_code == 1);
-  // The signal comes while the launcher runs, at its end, and after it.
+  // The signal arrives while the launcher runs, as it ends, and afterwards.
   const std::string script_of = "script=$(awk '{ print $4 }' /proc/$PPID/stat); ";
   for (const char* const launcher :
        {"trap 'echo ck-000001 >train-7.ck/newest; exit 75' USR1; while :; do kill -USR1 $script; sleep 0.05; done",
@@ -507,7 +507,7 @@ TEST_CASE(
   CHECK(!has(nothing.output, "requeue"));
   CHECK(has(nothing.output, "no new checkpoint came about"));
   CHECK(run("exit 3").exit_code == 3);
-  // Killed, or a link that was lost: again with a checkpoint of this attempt only.
+  // Killed, or a lost link: requeued only if this attempt has saved a checkpoint.
   for (const char* const code : {"137", "205", "255"}) {
     CHECK(!has(run(fmt::format("exit {}", code)).output, "requeue"));
     CHECK(!has(run_again(script, {fmt::format("echo ck-000001 >train-7.ck/newest; exit {}", code),
@@ -540,12 +540,12 @@ TEST_CASE("a script with checkpoints is queued again three times without progres
   CHECK(requeues({lost, lost, lost, lost, lost}) == "+++--");
   CHECK(requeues({lost, early, early, lost}) == "+++-");
   CHECK(requeues({lost, lost, lost, saved + lost, lost, lost, lost, lost}) == "+++++++-");
-  // Attempts that came on count for nothing: not those that Slurm's own count has, and not one whose script had no time
-  // to say so.
+  // Attempts with progress do not count: neither those in Slurm's own count, nor one whose script had no time to record
+  // it.
   CHECK(requeues({saved + "exit 75", saved + "exit 75", saved + "exit 75", saved + "exit 75", lost, lost, lost,
                   lost}) == "+++++++-");
   CHECK(requeues({lost, lost, lost, saved + "kill -9 $script", lost, lost, lost, lost}) == "+++?+++-");
-  // What cannot be counted does not go on.
+  // Not requeued if attempts cannot be counted.
   CHECK(requeues({"mkdir train-7.ck/.attempts; exit 69"}) == "-");
 }
 
@@ -554,7 +554,7 @@ TEST_CASE("a signal that comes before the program can heed it queues the job aga
   const auto work = [](const JobShape&, std::int64_t) { return JobEstimate{.seconds = 200000}; };
   const JobSize size = size_job(site, {.checkpoints = true}, work);
   for (const char* const shell : {"sh", "bash", "bash --posix"}) {
-    // In the setup lines: nothing is started.
+    // During the setup lines: nothing is started.
     site.setup = {"kill -USR1 $$"};
     ScriptRequest request = request_of_test(site, size);
     request.checkpoint = "train";
@@ -563,7 +563,7 @@ TEST_CASE("a signal that comes before the program can heed it queues the job aga
     CHECK_MESSAGE(setup.exit_code == 138, setup.output);
     CHECK(has(setup.output, "scontrol requeue 7"));
     CHECK(!has(setup.output, "started"));
-    // Before the launcher has a number.
+    // Before the launcher's process id is known.
     request.site.setup = {"sh() { kill -USR1 $$; sleep 0.3; command sh \"$@\"; }"};
     const codegen::ProcessResult between =
         run_script(script_text(request), {{"SLURM_JOB_ID", "7"}}, "echo started; exit 0", shell);
@@ -646,7 +646,7 @@ TEST_CASE("Slurm's answers are read, and a job is followed until it has ended") 
   CHECK(log == "line 0\nrestline 1\nrestline 2\nrestline 3\nrest\n");
   CHECK(said == "job 3: PENDING (Priority)\njob 3: RUNNING\njob 3: COMPLETING\njob 3: FAILED, exit code 7\n");
   CHECK(follower.exit_code() == 7);
-  // Slurm forgets elements of an array one by one, at last all of them.
+  // Slurm forgets elements of an array one by one, finally all of them.
   const std::string two =
       "JobId=5 ArrayTaskId=1 JobState=RUNNING Restarts=1 ExitCode=0:0\nJobId=4 ArrayTaskId=0 JobState=FAILED "
       "ExitCode=3:0\n";
