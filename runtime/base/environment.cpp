@@ -19,7 +19,7 @@ std::optional<int> leading_number(const std::optional<std::string>& text) {
   return value;
 }
 
-/// What Slurm gives the job on this node; its numbers are MiB, and 0 is all there is.
+/// The job's memory on this node according to Slurm; its numbers are MiB, and 0 means all.
 std::int64_t slurm_node_memory(const VariableLookup& lookup) {
   constexpr std::int64_t kMiB = std::int64_t{1} << 20;
   if (const auto node = leading_number(lookup("SLURM_MEM_PER_NODE"))) return *node * kMiB;
@@ -27,7 +27,7 @@ std::int64_t slurm_node_memory(const VariableLookup& lookup) {
   return core && cores ? kMiB * *core * *cores : 0;
 }
 
-/// A rank number: 0 counts.
+/// A rank number: 0 is valid.
 std::optional<int> rank_number(const std::optional<std::string>& text) {
   if (text == "0") return 0;
   return leading_number(text);
@@ -35,8 +35,8 @@ std::optional<int> rank_number(const std::optional<std::string>& text) {
 
 void read_launcher(const VariableLookup& lookup, Environment& e) {
   e.launcher_size = leading_number(lookup("OMPI_COMM_WORLD_SIZE"));
-  // mpirun starts its ranks on other nodes from a step of its own, whose variables say nothing of them: its own come
-  // first.
+  // mpirun starts ranks on other nodes in a separate Slurm step, whose variables do not describe them: mpirun's own
+  // variables take precedence.
   if (lookup("OMPI_COMM_WORLD_SIZE")) {
     e.launcher = Launcher::kMpirun;
     e.launch_rank = rank_number(lookup("OMPI_COMM_WORLD_RANK")).value_or(0);
@@ -50,7 +50,7 @@ void read_launcher(const VariableLookup& lookup, Environment& e) {
     e.launcher = Launcher::kPmi;
     e.launcher_size = leading_number(lookup("PMI_SIZE"));
   }
-  // SLURM_NTASKS is also set inside a batch script, which is one process: only a step's own variables count.
+  // SLURM_NTASKS is also set in a batch script, which is one process: only a step's own variables count.
   const bool step = lookup("SLURM_STEP_ID") || lookup("SLURM_STEP_NUM_TASKS");
   e.slurm_tasks = leading_number(lookup("SLURM_NTASKS"));
   if (step) {
@@ -78,7 +78,7 @@ std::vector<std::string_view> list_items(std::string_view text) {
   return items;
 }
 
-/// Whether a list for the transport layer `btl` leaves nothing that leaves a machine.
+/// True if a list for the transport layer `btl` leaves only transports within a machine.
 bool stays_inside(std::string_view list) {
   constexpr std::string_view kInside[] = {"self", "vader", "sm", "smcuda"};
   const auto has = [](const std::vector<std::string_view>& items, std::string_view name) {
@@ -171,7 +171,7 @@ void drop(const std::vector<Setting>& settings) {
 Launch classify_launch(const Environment& environment) {
   if (environment.launcher == Launcher::kMpirun || environment.launcher == Launcher::kPmix) return Launch::kLaunched;
   if (environment.trusted && environment.launcher == Launcher::kPmi) return Launch::kLaunched;
-  // A launcher of another MPI inside a step of one task is found out when MPI has started.
+  // A launcher of another MPI inside a step of one task is only detected after MPI has started.
   const bool others = environment.launcher == Launcher::kPmi &&
                       environment.launcher_size.value_or(1) > environment.slurm_step_tasks.value_or(1);
   if (environment.slurm_step_tasks && !(others && *environment.slurm_step_tasks == 1))

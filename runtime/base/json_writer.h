@@ -27,7 +27,7 @@ class JsonWriter {
   JsonWriter& begin_array() { return open('['); }
   JsonWriter& end_array() { return close('[', ']'); }
 
-  /// The name of the next value of the innermost object.
+  /// Sets the name of the next value of the innermost object.
   JsonWriter& key(std::string_view name) {
     TDSL_CHECK(!scopes_.empty() && scopes_.back().bracket == '{' && !after_key_, "a JSON key belongs into an object");
     separate();

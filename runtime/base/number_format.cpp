@@ -9,10 +9,10 @@ namespace tdsl::rt {
 
 namespace {
 
-/// The shortest digits that read back, as `d.ddd` and a power of ten.
+/// The shortest digits that read back exactly, as `d.ddd` and a power of ten.
 struct Decimal {
   bool negative = false;
-  std::string digits;  // without a point; the point follows the first
+  std::string digits;  // without a point, which follows the first digit
   int exponent = 0;
 };
 
@@ -28,7 +28,7 @@ Decimal shortest_decimal(T value) {
   for (const char c : text.substr(0, e)) {
     if (c != '.') { decimal.digits += c; }
   }
-  const std::size_t sign = text[e + 1] == '+' ? 1 : 0;  // from_chars takes no plus
+  const std::size_t sign = text[e + 1] == '+' ? 1 : 0;  // from_chars does not accept a plus
   std::from_chars(text.data() + e + 1 + sign, text.data() + text.size(), decimal.exponent);
   return decimal;
 }
@@ -46,7 +46,7 @@ std::string format_floating(T value) {
   const Decimal decimal = shortest_decimal(value);
   const int count = static_cast<int>(decimal.digits.size());
   std::string text = decimal.negative ? "-" : "";
-  // The range Python writes without an exponent.
+  // The range in which Python omits the exponent.
   if (decimal.exponent < -4 || decimal.exponent >= 16) {
     text += decimal.digits.substr(0, 1);
     text += count > 1 ? "." + decimal.digits.substr(1) : "";

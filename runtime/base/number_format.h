@@ -9,10 +9,10 @@
 #include "runtime/record/summary.h"
 #include "runtime/types.h"
 
-/// Text of scalars and arrays as `print` and a fileless `output` show them.
+/// Text of scalars and arrays as shown by `print` and an `output` without a file.
 namespace tdsl::rt {
 
-/// The shortest text that reads back to the same value, as Python's and NumPy's repr: `0.1`, `1.0`, `1e-05`, `1e+16`,
+/// The shortest text that reads back to the same value, like Python's and NumPy's repr: `0.1`, `1.0`, `1e-05`, `1e+16`,
 /// `inf`, `-inf`, `nan`. The f32 overload is shortest for f32.
 [[nodiscard]] std::string format_scalar(double value);
 [[nodiscard]] std::string format_scalar(float value);

@@ -43,7 +43,7 @@ thread_local Call* volatile current = nullptr;
 std::atomic<bool> catches = false;
 void (*before_end)() noexcept = nullptr;
 
-/// Addresses of the library that allocates memory.
+/// Address range of the library that allocates memory.
 std::uintptr_t library_begin = 0;
 std::uintptr_t library_end = 0;
 
@@ -63,7 +63,7 @@ int note_library(dl_phdr_info* object, std::size_t, void*) {
   return 1;
 }
 
-/// Whether the interrupted instruction may hold a lock that an error message needs.
+/// True if the interrupted code may hold a lock that an error message needs.
 bool may_hold_locks(int signal, void* context) {
   if (signal == SIGABRT) return true;
   const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext;
@@ -86,7 +86,7 @@ const CaughtSignal& known(int signal) {
 
 void put(const char* text) { [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, std::strlen(text)); }
 
-// Only async-signal-safe calls in here.
+// Only async-signal-safe calls in this function.
 [[noreturn]] void end_process(const Call& call, int signal) {
   const SourceLine& place = call.caller->place;
   if (place.known()) {
@@ -111,7 +111,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   Call* const call = current;
   if (call == nullptr) {
     ::sigaction(signal, &known(signal).before, nullptr);
-    if (info->si_code <= 0) ::raise(signal);  // a fault comes again by itself
+    if (info->si_code <= 0) ::raise(signal);  // a fault recurs by itself
     return;
   }
   if (may_hold_locks(signal, context)) end_process(*call, signal);
@@ -119,7 +119,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   ::siglongjmp(call->back, 1);
 }
 
-/// Of this thread, so that a stack that is full can be reported.
+/// Alternative signal stack of this thread, so that a stack overflow can be reported.
 class SignalStack {
  public:
   SignalStack() {
@@ -144,7 +144,7 @@ class SignalStack {
   std::vector<char> memory_;
 };
 
-/// `call` is the thread's current one while this lives.
+/// Makes `call` the thread's current call during its lifetime.
 class Current {
  public:
   explicit Current(Call& call) : outer_(current) { current = &call; }

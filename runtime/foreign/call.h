@@ -5,26 +5,26 @@
 
 #include "runtime/check.h"
 
-// Calls of C++ functions of the user's (`extern`), which may divide by zero or leave an array. A signal in one is an
-// error of the run with the function's name, as any other: one message, and every rank ends.
+// Calls of user C++ functions (`extern`), which may divide by zero or access memory out of bounds. A signal in one is a
+// run-time error with the function's name, like any other: one message, and every rank ends.
 
 namespace tdsl::rt {
 
-/// Who calls: the place of the program, and the functions that the call may enter, as messages name them ("the C++
-/// function 'f' of k.hpp"). `functions` outlives the call.
+/// The caller: the location in the program, and the functions that the call may enter, as named in messages ("the C++
+/// function 'f' of k.hpp"). `functions` must outlive the call.
 struct ForeignCaller {
   SourceLine place;
   const char* functions;
 };
 
-/// Catches SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP and SIGABRT from now on, for call_foreign. Elsewhere these signals
-/// do what they did before. Not for libraries that other programs load: signals are theirs. `clean_up`,
-/// async-signal-safe, runs where a signal ends the process.
+/// Catches SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP and SIGABRT from now on, for call_foreign. Outside such calls these
+/// signals keep their previous action. Not for libraries loaded by other programs, which own the signals. `clean_up`,
+/// async-signal-safe, runs when a signal ends the process.
 void catch_foreign_signals(void (*clean_up)() noexcept = nullptr);
 
-/// Runs `call(data)`. Throws ProgramError if a signal of those above ends it and they are caught. Objects of its
-/// functions are not destroyed then. A signal inside of the C library, whose locks may be held, ends the process with
-/// the same message and exit code 1.
+/// Runs `call(data)`. Throws ProgramError if one of the signals above ends it and they are caught; objects of its
+/// functions are then not destroyed. A signal inside the C library, whose locks may be held, ends the process with the
+/// same message and exit code 1.
 void call_foreign(const ForeignCaller& caller, void (*call)(void*), void* data);
 
 template <class F>

@@ -2,8 +2,8 @@
 
 #include "runtime/kernels/simd_level.h"
 
-// Functions compiled for several vectors, of which a processor runs the widest it has. Each version has everything
-// inlined into it.
+// Functions compiled for several vector widths; the widest version supported by the processor runs. Everything is
+// inlined into each version.
 
 namespace tdsl::rt {
 

@@ -17,13 +17,13 @@
 #include "runtime/plan/space/index.h"
 
 // Reductions with two free labels, C(i, j) = combine over k of f(x(i, k), y(j, k)), for any scalar function: (min, +),
-// distances, integer products, any(a && b), … Sums of float products have BLIS instead.
+// distances, integer products, any(a && b), … Sums of float products use BLIS instead.
 //
-// What depends on (i, k) and what depends on (j, k) is computed once for blocks that stay in cache and laid out as the
-// innermost loop reads it; that loop keeps a tile of C in registers. Every element takes its k in index order, one
-// after the other, whatever the blocks and the processor: the bits are those of the plain loops. Blocks without nan and
-// inf may have a simpler function with the same results: a minimum that looks for nan takes three instructions, one of
-// numbers takes one.
+// Values that depend on (i, k) or on (j, k) alone are computed once for cache-sized blocks and packed in the order in
+// which the innermost loop reads them; that loop keeps a tile of C in registers. Every element accumulates its k in
+// index order, one after the other, independent of blocks and processor: results are bitwise equal to those of plain
+// loops. Blocks without nan and inf may use a simpler function with the same results: a minimum that checks for nan
+// takes three instructions, otherwise one.
 
 namespace tdsl::rt {
 
@@ -34,9 +34,9 @@ namespace blocked {
 
 inline constexpr Index kRows = 8;            ///< rows of a register tile
 inline constexpr Index kColumnBytes = 128;   ///< its columns: two of the widest vectors
-inline constexpr Index kSteps = 256;         ///< points of k between two visits of a tile
-inline constexpr Index kRowBlock = 64;       ///< rows whose x are laid out at once
-inline constexpr Index kColumnBlock = 4096;  ///< bytes of a row of y that are laid out at once
+inline constexpr Index kSteps = 256;         ///< points of k per visit of a tile
+inline constexpr Index kRowBlock = 64;       ///< rows whose x values are packed at once
+inline constexpr Index kColumnBlock = 4096;  ///< bytes of a row of y packed at once
 
 template <class V>
 [[nodiscard]] bool is_number([[maybe_unused]] V value) {
@@ -44,15 +44,15 @@ template <class V>
   return true;
 }
 
-/// The values of one block of at most `depth` steps: for every value an array [tile][step][lane].
+/// The packed values of one block of at most `depth` steps: per value an array [tile][step][lane].
 template <Index Lanes, class... V>
 class Pack {
  public:
   Pack(Index tiles, Index depth)
       : depth_(depth), arrays_(std::make_unique<V[]>(static_cast<std::size_t>(tiles * depth * Lanes))...) {}
 
-  /// Lays out f(lane's label, k…) of `lanes` labels from `first` on and the points of k from number `step` on. The
-  /// lanes beyond stay as they are: computed with, never stored.
+  /// Packs f(lane's label, k…) for `lanes` labels from `first` and the points of k from number `step`. Excess lanes are
+  /// left unchanged: they take part in computations but are never stored.
   template <std::size_t K, class F>
   void fill(Index tile, Index first, Index lanes, const std::array<Interval, K>& ks, Index step, Index steps,
             const F& f) {
@@ -71,7 +71,7 @@ class Pack {
         [&](const auto&... array) { return std::tuple<const V*...>(array.get() + tile * depth_ * Lanes...); }, arrays_);
   }
 
-  /// Whether the first `steps` steps of a tile hold neither nan nor inf.
+  /// True if the first `steps` steps of a tile contain neither nan nor inf.
   [[nodiscard]] bool holds_numbers(Index tile, Index steps) const {
     return std::apply([&](const auto*... values) { return (... && are_numbers(values, steps * Lanes)); },
                       of_tile(tile));
@@ -110,7 +110,8 @@ class Pack {
   std::tuple<std::unique_ptr<V[]>...> arrays_;
 };
 
-/// `steps` points of k on Height x Width elements of a tile of C, in registers. `lines`: its rows in memory.
+/// Accumulates `steps` points of k into Height x Width elements of a tile of C, in registers. `lines`: its rows in
+/// memory.
 template <Index Height, Index Width, Index Columns, class T, class Combine, class... X, class... Y>
 [[gnu::always_inline]] inline void steps_of(Index steps, T* const* lines, Index column,
                                             const std::tuple<const X*...>& xs, const std::tuple<const Y*...>& ys,
@@ -140,7 +141,7 @@ template <Index Height, Index Width, Index Columns, class T, class Combine, clas
   }
 }
 
-/// A whole tile, as parts that fit the registers.
+/// A whole tile, in parts that fit in registers.
 template <Index Height, Index Width, Index Columns, class T, class Combine, class... X, class... Y>
 [[gnu::always_inline]] inline void parts_of(Index steps, T* const* lines, const std::tuple<const X*...>& xs,
                                             const std::tuple<const Y*...>& ys, const Combine& combine) {
@@ -153,7 +154,7 @@ template <Index Height, Index Width, Index Columns, class T, class Combine, clas
   }
 }
 
-// One function per level, with everything inlined into it: the scalar function is compiled for the level's vectors.
+// One function per SIMD level, with everything inlined into it: the scalar function is compiled for that level.
 template <Index Columns, class T, class Combine, class Xs, class Ys>
 [[gnu::flatten, gnu::noinline]] void tile_baseline(Index steps, T* const* lines, const Xs& xs, const Ys& ys,
                                                    const Combine& combine) {
@@ -189,7 +190,7 @@ struct Panel {
   const Numbers& numbers;
   const Target& target;
   SimdLevel level;
-  bool in_rows;  ///< neighbouring elements of a row are neighbours in memory
+  bool in_rows;  ///< rows are contiguous in memory
 
   void tile(Index steps, Index i, Index rows, Index j, Index columns, const XPack& x, Index x_tile, const YPack& y,
             Index y_tile, bool all_numbers) const {
@@ -238,9 +239,10 @@ Pack<Lanes, V...> pack_of(Index tiles, Index depth, const std::tuple<V...>*) {
 
 /// For all i of `is` and j of `js`: target(i, j) = combine(target(i, j), x(i, k…)…, y(j, k…)…) for the points k of `ks`
 /// in row-major order. `x` and `y` return tuples and may be called more than once for a point; `target(i, j)` is a
-/// reference to an element. Nothing may fail. Not inlined: it has versions of its own. `numbers`: the same function as
-/// `combine`, but it may rely on values of x and y being neither nan nor inf; it is called for blocks of such, and a
-/// -0.0 that it leaves becomes 0.0.
+/// reference to an element. Nothing may fail. Not inlined, because it has its own SIMD versions. `numbers`: the same
+/// function as `combine`, but it may assume that values of x and y are neither nan nor inf; it is used for blocks of
+/// such values, and a
+/// resulting -0.0 becomes 0.0.
 template <class T, std::size_t K, class X, class Y, class Combine, class Target, class Numbers = std::nullptr_t>
 [[gnu::noinline]] void blocked_reduction(Interval is, Interval js, const std::array<Interval, K>& ks, const X& x,
                                          const Y& y, const Combine& combine, const Target& target,

@@ -94,7 +94,7 @@ void combine_bools(const plan::Op& op, Combine combine, const TaskArgs& args) {
   }
 }
 
-/// Every piece of the one dimension by its own operator, as far as the task has it.
+/// Combines each range of the one dimension by its own operator, as far as the task covers it.
 Kernel combine_pieces(const std::shared_ptr<const plan::Op>& op, ElementType type,
                       const std::vector<plan::PackedPiece>& pieces) {
   struct Part {

@@ -37,7 +37,7 @@ void copy_box(const Operand& from, const Operand& to, const Box& box, Index elem
   if (box.empty()) return;
   const Operand source = part_of(from, box, element_bytes);
   const Operand target = part_of(to, box, element_bytes);
-  // Trailing dimensions without gaps on both sides travel as one row.
+  // Trailing dimensions that are contiguous on both sides are copied as one row.
   int rows = box.rank;
   Index row = 1;
   while (rows > 0 && source.stride[idx(rows - 1)] == row && target.stride[idx(rows - 1)] == row) {

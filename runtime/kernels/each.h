@@ -10,16 +10,18 @@
 #include "runtime/kernels/lanes.h"
 #include "runtime/kernels/task.h"
 
-// Kernels that are one expression, made of a function of one point: views of the output and the operands, a subscript
-// for each label of the operation, and values that every rank knows. Around it stands one loop per label, in the order
-// of the labels.
+// Kernels that are one expression, given as a function of one point: views of the output and the operands, a subscript
+// per label of the operation, and values known on every rank. It runs in a nest with one loop per label, in label
+// order.
 //
-//     constexpr auto kernel_c = [](Out<double, 2> c, In<double, 2> a, Index i, Index j, double b) { c(i, j) = b * a(i,
-//     j); }; each_simd(kernel_c, b) constexpr auto kernel_r = [](In<double, 2> a, Index i, Index k) { return a(i, k);
-//     }; sum_simd<double, 1>(kernel_r)                                                       the first label is the
-//     output's
+//     constexpr auto kernel_c = [](Out<double, 2> c, In<double, 2> a, Index i, Index j, double b) {
+//       c(i, j) = b * a(i, j);
+//     };
+//     each_simd(kernel_c, b)
+//     constexpr auto kernel_r = [](In<double, 2> a, Index i, Index k) { return a(i, k); };
+//     sum_simd<double, 1>(kernel_r)          the first label is the output's
 //
-// `Widest`: the widest vectors for which a kernel is compiled; which version runs is found when the program runs.
+// `Widest`: the widest vectors for which a kernel is compiled; the version is selected at run time.
 
 namespace tdsl::rt {
 
@@ -28,8 +30,8 @@ using Out = View<T, R>;
 template <class T, int R>
 using In = View<const T, R>;
 
-/// A kernel as emitted programs pass it. (What captures nothing is passed as a function: a std::function of its own
-/// would cost 5 ms of compile time.)
+/// A kernel as passed by emitted programs. (Captureless kernels are passed as functions: a separate std::function would
+/// cost 5 ms of compile time.)
 class EmittedKernel {
  public:
   using Function = void (*)(const TaskArgs&);
@@ -59,7 +61,7 @@ struct Signature<R (C::*)(A...) const> {
   static constexpr int kOthers = static_cast<int>(sizeof...(A) - kViews);
 };
 
-/// Argument number K of F, of whose views the first `Outs` are outputs.
+/// Argument number K of F, whose first `Outs` views are outputs.
 template <class F, std::size_t K, std::size_t Outs>
 [[gnu::always_inline]] inline auto view_of(const TaskArgs& t) {
   using V = std::tuple_element_t<K, typename Signature<F>::Arguments>;
@@ -67,7 +69,7 @@ template <class F, std::size_t K, std::size_t Outs>
   return [&]<class T, int R>(std::type_identity<View<T, R>>) { return operand.view<T, R>(); }(std::type_identity<V>{});
 }
 
-/// Loops over labels D to N - 1. Inlined with the function, whose views then live in registers.
+/// Loops over labels D to N - 1. Inlined together with the function, so that its views stay in registers.
 template <bool Simd, int D, int N, class F, class... At>
 [[gnu::always_inline]] inline void nest(const TaskArgs& t, const F& f, At... at) {
   if constexpr (D == N) {
@@ -83,8 +85,8 @@ template <bool Simd, int D, int N, class F, class... At>
   }
 }
 
-/// Loops over all labels, in squares of label `Across` and of the last one: operands of which some are contiguous along
-/// one and some along the other come from the cache either way.
+/// Loops over all labels, tiled in label `Across` and the last one: operands contiguous along either of them use the
+/// cache well.
 template <int Across, int D, int N, class F>
 [[gnu::always_inline]] inline void nest_in_squares(const TaskArgs& t, const F& f, Index (&at)[N]) {
   if constexpr (D == Across) {
@@ -184,7 +186,7 @@ struct Sum {
   }
 };
 
-/// `Run` with a function that captures nothing.
+/// `Run` with a captureless function.
 template <class Run, class F>
 struct RunOf {
   template <class... V>
@@ -218,7 +220,7 @@ template <class F, class... V>
 EmittedKernel each(F, V... values) {
   return detail::kernel_of<SimdLevel::kBaseline, detail::RunOf<detail::Each<false>, F>>(values...);
 }
-/// The same where no call depends on another and all operands are constant or contiguous along the last label.
+/// The same if calls are independent and all operands are constant or contiguous along the last label.
 template <SimdLevel Widest = SimdLevel::kBaseline, class F, class... V>
 EmittedKernel each_simd(F, V... values) {
   return detail::kernel_of<Widest, detail::RunOf<detail::Each<true>, F>>(values...);
@@ -230,14 +232,14 @@ EmittedKernel versions(V... values) {
   return detail::kernel_of<Widest, detail::Function<F>>(values...);
 }
 
-/// The same for every point of a task some of whose operands are contiguous along label `Across`, as transposed ones
-/// are, others along the last.
+/// The same for every point of a task with some operands contiguous along label `Across`, such as transposed ones, and
+/// others along the last.
 template <int Across, SimdLevel Widest = SimdLevel::kBaseline, class F, class... V>
 EmittedKernel each_in_squares(F, V... values) {
   return detail::kernel_of<Widest, detail::RunOf<detail::EachInSquares<Across>, F>>(values...);
 }
 
-/// Adds up f over the labels that the output, of rank R, does not have.
+/// Sums f over the labels missing in the output, which has rank R.
 template <class T, int R, class F, class... V>
 EmittedKernel sum(F, V... values) {
   return detail::kernel_of<SimdLevel::kBaseline, detail::RunOf<detail::Sum<false, T, R>, F>>(values...);

@@ -10,11 +10,11 @@
 #include "runtime/kernels/stop.h"
 #include "runtime/kernels/task.h"
 
-// What loops that run as one task are written with.
+// Building blocks of loops that run as one task.
 
 namespace tdsl::rt {
 
-/// A whole tensor in memory, with its extents for checks of subscripts.
+/// A whole tensor in memory, with its extents for subscript checks.
 template <class T, int R>
 struct Elements : View<T, R> {
   std::array<Index, R> extent{};
@@ -37,7 +37,7 @@ template <class T, int R>
   return elements_of<T, R>(t.outputs[static_cast<std::size_t>(k)]);
 }
 
-/// A tensor that lives as long as the task. All elements are zero at first.
+/// A tensor that lives as long as the task. Elements are initially zero.
 template <class T, int R>
 struct Local : Elements<T, R> {
   explicit Local(const std::array<Index, R>& sizes) {
@@ -55,7 +55,7 @@ struct Local : Elements<T, R> {
   std::unique_ptr<T[]> memory;
 };
 
-/// A tensor whose extents change; its elements are anything after resize().
+/// A tensor with variable extents; its elements are unspecified after resize().
 template <class T, int R>
 struct Resized : Elements<T, R> {
   void resize(const std::array<Index, R>& sizes) {
@@ -76,7 +76,7 @@ struct Resized : Elements<T, R> {
   std::unique_ptr<T[]> memory;
 };
 
-/// The sum of x(k) * y(k), two lines without gaps; by the rules of rows.h.
+/// The sum of x(k) * y(k) over two contiguous lines; by the rules of rows.h.
 template <class T, class X, class Y>
 [[nodiscard]] T dot(Interval line, const X& x, const Y& y) {
   T sum{};
@@ -84,8 +84,8 @@ template <class T, class X, class Y>
   return sum;
 }
 
-/// to(j) += scale(i) * x(i, j) for all rows i, one after the other; a row has no gaps, rows are equally far apart. By
-/// the rules of rows.h.
+/// to(j) += scale(i) * x(i, j) for all rows i, one after the other; rows are contiguous and equally spaced. By the
+/// rules of rows.h.
 template <class T, class To, class Scale, class X>
 void add_products(Interval rows, Interval line, const To& to, const Scale& scale, const X& x) {
   if (rows.empty() || line.empty()) return;
@@ -99,7 +99,7 @@ void add_products(Interval rows, Interval line, const To& to, const Scale& scale
   }
 }
 
-/// Ends the run at the first of the subscripts `first`, `first + step`, … (`count` of them) that is outside of the
+/// Ends the run at the first of the subscripts `first`, `first + step`, … (`count` of them) that is outside the
 /// dimension.
 inline void check_line(Index first, Index step, Index count, Index extent, SourceLine (*place)(int), int line,
                        const char* text) {
@@ -123,7 +123,7 @@ void copy_rows(To* to, const Index* to_stride, From* from, const Index* from_str
 }
 }  // namespace detail
 
-/// `to = from`, whole tensors of one shape in different memory; both begin at element 0 of every dimension.
+/// `to = from`, whole tensors of one shape in separate memory; both begin at element 0 of every dimension.
 template <class T, class From, int R>
 void copy(const Elements<T, R>& to, const Elements<From, R>& from) {
   detail::copy_rows(to.data, to.stride.data(), from.data, from.stride.data(), to.extent.data(), R);
@@ -134,7 +134,7 @@ template <class T, int R>
   copy(to, from);
   return to;
 }
-/// Gives every element of the tensor the value.
+/// Sets every element of the tensor to the value.
 template <class T, int R>
 void fill(const Elements<T, R>& to, T value) {
   const auto rows = [&](const auto& self, T* data, std::size_t d) -> void {
@@ -149,7 +149,7 @@ void fill(const Elements<T, R>& to, T value) {
   rows(rows, to.data, 0);
 }
 
-/// A sink for faults that ends the run at the first one, with the line.
+/// A sink for faults that ends the run at the first one, with its line.
 struct StopAt {
   SourceLine (*place)(int);
   int line;
@@ -160,8 +160,8 @@ struct StopAt {
   }
 };
 
-/// Where the smallest or largest of the values added so far lies: the first of equal ones, the first nan if there is
-/// one; -1 of none.
+/// The position of the smallest or largest of the values added so far: the first among equals, the first nan if there
+/// is one; -1 if there are none.
 template <class T>
 struct Best {
   bool largest = false;

@@ -5,7 +5,7 @@
 #include "runtime/foreign/call.h"
 #include "runtime/kernels/each.h"
 
-// How emitted programs call C++ functions of the user's.
+// Calls from emitted programs to user C++ functions.
 
 namespace tdsl::rt {
 
@@ -14,7 +14,7 @@ namespace tdsl::rt {
   return [caller, run = kernel.take()](const TaskArgs& t) { call_foreign(caller, [&] { run(t); }); };
 }
 
-/// The function, as code that is no kernel calls it.
+/// The function, callable from code that is not a kernel.
 template <class R, class... A>
 [[nodiscard]] auto foreign_function(ForeignCaller caller, R (*function)(A...)) {
   return [caller, function](A... arguments) {

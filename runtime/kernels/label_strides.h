@@ -8,9 +8,9 @@
 
 namespace tdsl::rt {
 
-/// How an operand is walked by labels: the element for label values v lies `offset + sum(step[l] * v[l])` elements from
-/// the operand's first. Subscripts may be any sums of labels and constants; neighbourhoods (offsets of more than one
-/// element) and whole dimensions are walked at their first element.
+/// Addressing of an operand by labels: the element for label values v is at `offset + sum(step[l] * v[l])` elements
+/// from the operand's first. Subscripts may be any sums of labels and constants; for neighbourhoods (offsets of more
+/// than one element) and whole dimensions the first element is addressed.
 struct LabelStrides {
   Index offset = 0;
   std::vector<Index> step;  ///< per label of the operation
@@ -21,7 +21,7 @@ struct LabelStrides {
 [[nodiscard]] LabelStrides strides_of(const std::vector<plan::OutSubscript>& out, std::size_t labels,
                                       const Operand& block);
 
-/// Where the labels' intervals begin.
+/// Offset at the begin of the labels' intervals.
 [[nodiscard]] Index offset_at(const LabelStrides& strides, std::span<const Interval> labels);
 
 }  // namespace tdsl::rt

@@ -4,13 +4,13 @@
 
 #include "runtime/kernels/task.h"
 
-// Reductions along a line in one order on every processor: partial results take turns (element number k of the line
-// goes to number k mod n) and meet in a binary tree. So the bits depend neither on the processor's vectors nor on where
-// a line lies in memory.
+// Reductions along a line in a fixed order on every processor: partial results are interleaved (element number k of the
+// line goes to number k mod n) and combined in a binary tree. So the bits depend neither on the processor's vector
+// width nor on a line's alignment in memory.
 
 namespace tdsl::rt::lanes {
 
-/// Lines of up to this many elements are reduced one element after the other.
+/// Lines of up to this many elements are reduced sequentially.
 inline constexpr Index kShortLine = 16;
 
 /// `combine` over f(j) for all j of the line, with `Bytes` of partial results; `combine` is associative and
@@ -37,7 +37,7 @@ template <Index Bytes, class T, class Combine, class F>
   return part[0];
 }
 
-/// Partial results of the sums and products below.
+/// Bytes of partial results of the sums and products below.
 inline constexpr Index kBytes = 64;
 
 template <class T, class F>

@@ -2,7 +2,7 @@
 
 namespace tdsl::rt::math {
 
-/// What the library functions of kernels (vector_math.h) are computed with on this processor: "SLEEF" or "libm".
+/// The implementation of the kernels' library functions (vector_math.h) on this processor: "SLEEF" or "libm".
 [[nodiscard]] const char* library();
 
 }  // namespace tdsl::rt::math

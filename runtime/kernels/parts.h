@@ -7,24 +7,24 @@
 
 #include "runtime/kernels/task.h"
 
-// Loops over parts of a range in which conditions are constants of the type system, so that every part is compiled
-// without them:
+// Loops over parts of a range in which conditions are compile-time constants, so that every part is specialised:
 //
-//     rt::each_inner_simd(range_i, {.from = 1, .to = n - 1}, [&](auto inside, Index i) { y(i) = inside || i >= 1 ? x(i
-//     - 1) : 0.0; });
+//     rt::each_inner_simd(range_i, {.from = 1, .to = n - 1}, [&](auto inside, Index i) {
+//       y(i) = inside || i >= 1 ? x(i - 1) : 0.0;
+//     });
 //
-// The function stands once in the source. In all of them iterations keep their order.
+// The source contains the function once. Iterations keep their order.
 
 namespace tdsl::rt {
 
-/// The interior of a range: all but some iterations at its ends, if `where`.
+/// The interior of a range: all but some iterations at its ends, if `where` holds.
 struct Inner {
   Index from = std::numeric_limits<Index>::min();
   Index to = std::numeric_limits<Index>::max();
   bool where = true;
 };
 
-/// Where the part of a range ends in which `condition` holds, if it holds everywhere or nowhere.
+/// The end of the part of a range in which `condition` holds, which is all or none of it.
 [[nodiscard]] inline Index whole(Interval range, bool condition) { return condition ? range.hi : range.lo; }
 
 namespace detail {
@@ -40,7 +40,7 @@ template <bool Simd, class Constant, class F>
   }
 }
 
-/// f(std::true_type, i) inside, f(std::false_type, i) elsewhere.
+/// f(std::true_type, i) in the interior, f(std::false_type, i) elsewhere.
 template <bool Simd, class F>
 [[gnu::always_inline]] inline void each_inner(Interval range, const Inner& inner, const F& f) {
   const Index begin = std::clamp(inner.from, range.lo, std::max(range.lo, range.hi));
@@ -50,7 +50,7 @@ template <bool Simd, class F>
   each_of<false>({end, range.hi}, std::false_type{}, f);
 }
 
-/// g(part, before…) for the parts into which `until` cuts the range: `before` number k is std::true_type in front of
+/// g(part, before…) for the parts into which `until` cuts the range: `before` number k is std::true_type before
 /// until[k].
 template <std::size_t N, class G, class... Before>
 [[gnu::always_inline]] inline void cut(Interval range, const Index (&until)[N], const G& g, Before... before) {
@@ -88,7 +88,7 @@ template <bool Simd, std::size_t N, class F>
 
 }  // namespace detail
 
-/// f(inside, i) for all i of the range; `_simd`: where no call inside depends on another.
+/// f(inside, i) for all i of the range; `_simd`: if calls in the interior are independent.
 template <class F>
 [[gnu::always_inline]] inline void each_inner(Interval range, const Inner& inner, const F& f) {
   detail::each_inner<false>(range, inner, f);
@@ -98,7 +98,7 @@ template <class F>
   detail::each_inner<true>(range, inner, f);
 }
 
-/// f(before…, i): whether i lies in front of until[k], for every k.
+/// f(before…, i): whether i is before until[k], for every k.
 template <std::size_t N, class F>
 [[gnu::always_inline]] inline void each_part(Interval range, const Index (&until)[N], const F& f) {
   detail::each_part<false>(range, until, f);

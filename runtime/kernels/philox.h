@@ -7,12 +7,12 @@
 #include <numbers>
 #include <span>
 
-/// Counter-based random numbers: an element's value is a function of (seed, call site, iterations, global index) and of
-/// nothing else, so it is the same for every tile size, rank count and thread. No state, no dependencies: the
-/// compiler's evaluator includes this header too.
+/// Counter-based random numbers: an element's value depends only on (seed, call site, iterations, global index), so it
+/// is the same for every tile size, rank count and thread. Stateless, without dependencies: the compiler's evaluator
+/// includes this header too.
 ///
-/// The generator is Philox4x32-10 of Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3"
-/// (SC 2011), section 4.3; one counter per element.
+/// The generator is Philox4x32-10 of Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC
+/// 2011), section 4.3; one counter per element.
 namespace tdsl::rt {
 
 /// Ten rounds of Philox4x32.
@@ -33,7 +33,7 @@ namespace tdsl::rt {
   return {c0, c1, c2, c3};
 }
 
-/// One random tensor: which stream its elements are drawn from.
+/// The stream from which the elements of one random tensor are drawn.
 struct RandomStream {
   std::uint64_t key = 0;        ///< Philox key: seed and call site
   std::uint64_t iteration = 0;  ///< upper half of the counter: the enclosing loops' iteration numbers
@@ -42,7 +42,7 @@ struct RandomStream {
 };
 
 namespace detail {
-/// The finaliser of splitmix64: a bijection of 64 bits that mixes well.
+/// The finaliser of splitmix64: a well-mixing bijection on 64 bits.
 [[nodiscard]] constexpr std::uint64_t mix64(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15U;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
@@ -88,8 +88,8 @@ namespace detail {
   return static_cast<float>(static_cast<std::int32_t>(random_bits(stream, index)[0] >> 8)) * 0x1p-24F;
 }
 
-/// Standard normal by Box and Muller from the element's own counter: no rejection, so no element depends on another,
-/// and no sum that a compiler could contract differently in another loop. Largest magnitude 8.57.
+/// Standard normal by Box-Muller from the element's own counter: no rejection, so elements are independent, and no sum
+/// that a compiler could contract differently in different loops. Largest magnitude 8.57.
 [[nodiscard]] inline double normal_f64(RandomStream stream, std::uint64_t index) {
   const auto bits = random_bits(stream, index);
   const double radius = std::sqrt(-2.0 * std::log(1.0 - detail::unit_f64(bits[0], bits[1])));
@@ -154,13 +154,13 @@ template <class T>
 }
 }  // namespace detail
 
-/// The element of `random()`, a tensor without dimensions.
+/// The element of `random()`, a rank-0 tensor.
 template <class T>
 [[nodiscard]] constexpr T draw_uniform(std::uint64_t seed, std::uint64_t call_site,
                                        std::initializer_list<std::int64_t> iterations) {
   return detail::uniform<T>(random_stream(seed, call_site, {iterations.begin(), iterations.size()}), 0);
 }
-/// That of `randn()`.
+/// The element of `randn()`, a rank-0 tensor.
 template <class T>
 [[nodiscard]] T draw_normal(std::uint64_t seed, std::uint64_t call_site,
                             std::initializer_list<std::int64_t> iterations) {
@@ -172,7 +172,7 @@ template <class T>
 void fill_uniform(RandomStream stream, const RandomBlock<T>& block) {
   detail::for_each_row(block,
                        [stream](T* data, std::int64_t stride, std::int64_t n, std::uint64_t first, std::uint64_t step) {
-                         if (stride == 1 && step == 1) {  // its own loop, because only this one vectorises
+                         if (stride == 1 && step == 1) {  // a separate loop, because only this one vectorises
                            for (std::int64_t i = 0; i < n; ++i) {
                              data[i] = detail::uniform<T>(stream, first + static_cast<std::uint64_t>(i));
                            }

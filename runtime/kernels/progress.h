@@ -1,10 +1,10 @@
 #pragma once
 
-/// Long kernels give the engine a chance to talk: ranks that need our blocks do not wait for a kernel's end.
+/// Long kernels let the engine communicate, so that ranks that need this rank's blocks do not wait for a kernel to end.
 namespace tdsl::rt::progress {
 
-/// While it lives, tick() on this thread calls the hook now and then. The hook is short, does not throw, and decides
-/// itself whether it is time to talk.
+/// During its lifetime, tick() on this thread calls the hook occasionally. The hook is short, does not throw, and
+/// decides itself whether to communicate.
 class Scope {
  public:
   using Hook = void (*)(void*);
@@ -14,11 +14,11 @@ class Scope {
   Scope& operator=(const Scope&) = delete;
 };
 
-/// Whether this thread has a hook.
+/// True if this thread has a hook.
 [[nodiscard]] bool active();
 /// Called by kernels every few microseconds.
 void tick();
-/// Calls the hook at once; for places that are milliseconds apart.
+/// Calls the hook at once; for call sites milliseconds apart.
 void pause();
 
 }  // namespace tdsl::rt::progress

@@ -16,7 +16,7 @@ Index remainder_of(Index x, Index m) {
   return r < 0 ? r + m : r;
 }
 
-/// The operand's subscripts that lead to the result's `places`, or more.
+/// The operand's subscripts that map to the result's `places`, or a superset.
 Interval subscripts_of(const RearrangedSubscript& s, Interval places) {
   if (s.modulus != 0) return {0, s.modulus};
   const Index first = s.factor * places.lo + s.offset;
@@ -24,7 +24,7 @@ Interval subscripts_of(const RearrangedSubscript& s, Interval places) {
   return {std::min(first, last), std::max(first, last) + 1};
 }
 
-/// Calls `f` with the result's subscript if that is one of `places`.
+/// Calls `f` with the result's subscript if it is within `places`.
 template <class F>
 void solved(const RearrangedSubscript& s, Interval places, Index subscript, const F& f) {
   const Index moved = subscript - s.offset;
@@ -38,7 +38,7 @@ void solved(const RearrangedSubscript& s, Interval places, Index subscript, cons
   if (places.lo <= place && place < places.hi) f(place);
 }
 
-/// Elements of a row with subscripts in the interval: those of each segment ascend.
+/// Elements of a row with subscripts in the interval, ascending within each segment.
 template <class T, class F>
 void within(const sparse::Row<T>& row, Interval subscripts, const F& f) {
   for (const sparse::Segment<T>& s : row.segments()) {

@@ -6,30 +6,29 @@
 #include "runtime/kernels/task.h"
 #include "runtime/types.h"
 
-// Compressed matrices whose elements are those of others in other places: slices, strides, flips, rotations,
-// transposes, and several side by side.
+// Compressed matrices with the elements of others at different positions: slices, strides, flips, rotations,
+// transposes, and concatenations.
 
 namespace tdsl::rt {
 
 /// A subscript of an operand as a function of one subscript of the result.
 struct RearrangedSubscript {
-  int dimension = 0;  ///< of the result
+  int dimension = 0;  ///< dimension of the result
   Index factor = 1;   ///< not 0
   Index offset = 0;
-  Index modulus =
-      0;  ///< not 0: factor * subscript + offset wraps around in 0 .. modulus - 1, and the factor is 1 or -1
+  Index modulus = 0;  ///< not 0: factor * subscript + offset is periodic in 0 .. modulus - 1, and the factor is 1 or -1
 };
 
 /// The elements of a box of the result, which are those of operand number `operand` at
 ///
 ///     (row.factor * at[row.dimension] + row.offset, column.factor * at[column.dimension] + column.offset)
 ///
-/// Both dimensions are different ones, so that every element has one place at most.
+/// The two dimensions are distinct, so every element has at most one position.
 struct RearrangedPart {
   int operand = 0;
   RearrangedSubscript row;
   RearrangedSubscript column;
-  std::array<Interval, 2> box;  ///< of the result, where it comes from this part
+  std::array<Interval, 2> box;  ///< of the result, covered by this part
 };
 
 /// Computes tiles of the compressed result from parts whose boxes do not overlap; elsewhere nothing is stored.

@@ -14,7 +14,7 @@ template <class T>
   return std::fma(a, b, total);
 }
 
-/// Rows that are worked on together, so that their additions do not wait for each other.
+/// Rows processed together, so that their additions are independent.
 constexpr Index kRowsAtOnce = 8;
 
 template <class T, Index N>
@@ -46,8 +46,8 @@ template <class T, Index N>
   for (Index k = 0; k < N; ++k) y[k] = total[k];
 }
 
-/// Asks for what is read soon. Several rows at once look to the processor like no stream; the address may be outside of
-/// the matrix.
+/// Prefetches data. The hardware prefetcher does not recognise several rows at once as a stream; the address may be
+/// outside the matrix.
 template <class T>
 [[gnu::always_inline]] inline void prefetch(const T* x) {
   __builtin_prefetch(x, 0, 2);
@@ -68,7 +68,7 @@ template <class T>
   std::memcpy(u, &sums, sizeof(sums));
 }
 
-/// Partial sums of four lines, each with the others' element in the same place: halves meet until one is left.
+/// Partial sums of four lines, transposed: halves are added until one is left.
 template <class T>
 [[gnu::always_inline]] inline void meet(T (&part)[4][kLanes<T>], T* u) {
   Four<T> parts[4];
@@ -167,7 +167,7 @@ struct AddScaled {
   }
 };
 
-/// Lengths up to kShortLine are numbers in the code.
+/// Lengths up to kShortLine are compile-time constants.
 template <class Work>
 [[gnu::always_inline]] inline void by_length(const Work& work, Index n, Index rows) {
   const auto one_of = [&]<Index... N>(std::integer_sequence<Index, N...>) __attribute__((always_inline)) {

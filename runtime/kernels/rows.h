@@ -13,17 +13,16 @@
 #include "runtime/kernels/simd_level.h"
 #include "runtime/kernels/task.h"
 
-// What fused operators are made of: several operators take turns on blocks of rows, which stay in cache between them.
+// Building blocks of fused operators: several operators process a block of rows in turn, while it stays in cache.
 //
-// Sums along a line have 64 bytes of partial sums (f64: element number k of the line goes to sum k mod 8), which meet
-// in a binary tree; lines of up to 16 elements are summed one after the other. Sums over rows take them in order.
-// Products are added with one rounding (fma). So the bits depend neither on the processor's vectors nor on where a line
-// lies.
+// Sums along a line use 64 bytes of partial sums (f64: element number k of the line goes to sum k mod 8), combined in a
+// binary tree; lines of up to 16 elements are summed sequentially. Sums over rows add them in order. Products are added
+// with one rounding (fma). So the bits depend neither on the processor's vector width nor on a line's alignment.
 
 namespace tdsl::rt::rows {
 
-/// A value that exists for one block of rows at a time: a line of `extents` elements for each. Subscripted by the rows'
-/// own numbers.
+/// A value that exists for one block of rows at a time: a line of `extents` elements per row. Subscripted by global row
+/// numbers.
 template <class T, int R>
 class Local {
  public:
@@ -52,11 +51,11 @@ class Local {
   View<T, R> view_;
 };
 
-/// Whether products of matrices are among the work on a block: they want more rows.
+/// Whether the work on a block includes matrix products, which benefit from more rows.
 enum class Work : std::uint8_t { kLines, kProducts };
 
-/// The rows of a task in blocks that stay in cache: 32 KiB of what one row reads and writes, but 8 (128 for products)
-/// to 256 rows; of long rows fewer, 1 MiB (4 MiB) or one. The locals move with them.
+/// Splits the rows of a task into blocks that stay in cache: 32 KiB of data read and written per block, with 8 (128 for
+/// products) to 256 rows; fewer for long rows: 1 MiB (4 MiB) or a single row. The locals move along.
 template <class... Locals>
 class Blocks {
  public:
@@ -146,14 +145,14 @@ void add_scaled(const View<T, 1>& y, const View<const T, 2>& x, Interval rows, c
   detail::add_scaled(&y(j.lo), &x(rows.lo, j.lo), x.stride[0], &u(rows.lo), j.size(), rows.size());
 }
 
-/// The part of a view at one value of its first subscript.
+/// The part of a view for one value of its first subscript.
 template <class T, int R>
 [[gnu::always_inline]] inline View<T, R - 1> at(const View<T, R>& x, Index i) {
   View<T, R - 1> part{x.data, x.shift + i * x.stride[0], {}};
   for (std::size_t d = 1; d < static_cast<std::size_t>(R); ++d) part.stride[d - 1] = x.stride[d];
   return part;
 }
-/// The part of a packed tensor that is a row-major tensor of these extents.
+/// The part of a packed tensor that represents a row-major tensor of these extents.
 template <int R, class T>
 [[nodiscard]] View<T, R> piece(const View<T, 1>& packed, Index first,
                                const std::array<Index, static_cast<std::size_t>(R)>& extents) {
@@ -162,12 +161,12 @@ template <int R, class T>
   for (std::size_t d = extents.size(); d-- > 0; count *= extents[d]) part.stride[d] = count;
   return part;
 }
-/// Gives such a part its first values.
+/// Initialises such a part.
 template <class T>
 void start(const View<T, 1>& packed, Index first, Index count, T value) {
   if (count > 0) std::fill(&packed(first), &packed(first) + count, value);
 }
-/// Rows as columns.
+/// Transposed rows.
 template <class T>
 [[gnu::always_inline]] inline View<T, 2> transposed(const View<T, 2>& x) {
   return {x.data, x.shift, {x.stride[1], x.stride[0]}};
@@ -194,7 +193,7 @@ void add_product(const View<T, 2>& c, const View<const T, 2>& x, Interval rows, 
                    y.stride[0], y.stride[1], true, &c(a.lo, b.lo), c.stride[0]);
 }
 
-/// All elements of the rows, along lines of these.
+/// All elements of the rows, along their lines.
 template <class T, int R>
 void fill(const View<T, R>& x, Interval rows, const std::array<Interval, static_cast<std::size_t>(R) - 1>& lines,
           T value) {
@@ -211,7 +210,7 @@ void fill(const View<T, R>& x, Interval rows, const std::array<Interval, static_
 
 namespace detail {
 
-/// The first place where f has the value, which it has.
+/// The first position at which f has the given value, which occurs.
 template <class T, class F>
 [[gnu::always_inline]] inline Index first_of(Interval line, T value, const F& f) {
   Index j = line.lo;
@@ -229,15 +228,15 @@ template <class T, class F>
 
 }  // namespace detail
 
-/// Where f is best: the first of several, the first nan if there are; -1 for an empty line. `before(a, b)`: whether a
-/// is better than b.
+/// Position of the best value of f: the first among equals, the first nan if there are any; -1 for an empty line.
+/// `before(a, b)`: true if a is better than b.
 template <class T, class Before, class F>
 [[gnu::always_inline]] inline Index best(Interval line, const Before& before, const F& f) {
   if (line.empty()) return -1;
   constexpr Index kLanes = detail::kLanes<T>;
   const auto is_nan = [](T x) { return x != x; };
   if (line.size() >= 2 * kLanes) {
-    // The best value first, then where it is.
+    // First the best value, then its position.
     T values[kLanes], nans[kLanes];
     for (Index l = 0; l < kLanes; ++l) {
       values[l] = f(line.lo + l);

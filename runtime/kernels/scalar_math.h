@@ -6,21 +6,21 @@
 #include <limits>
 #include <type_traits>
 
-/// The language's scalar operations (language page, section 5), with one meaning for generated kernels and for the
-/// compiler's evaluator. Operands have already been promoted: both of one type. No dependencies.
+/// The language's scalar operations (language page, section 5), shared by generated kernels and the compiler's
+/// evaluator. Operands have already been promoted to one type. No dependencies.
 ///
 /// Operations that can fail take a `Faults&`, set a bit in it and return some value. A kernel keeps one local `Faults`
 /// for a whole block, which costs an `or` per element and lets loops vectorise, and reports it after its loops with the
 /// statement's line.
 namespace tdsl::rt::scalar {
 
-/// What went wrong since the last look; sticky.
+/// Faults since the last check; sticky.
 struct Faults {
   enum Bit : std::uint32_t {
     kDivisionByZero = 1,    ///< integer / % mod by 0
     kCastDoesNotFit = 2,    ///< float to integer out of range, or nan
     kNegativeExponent = 4,  ///< integer ** negative integer
-    kBadSubscript = 8,      ///< a subscript outside its dimension; the kernel knows which
+    kBadSubscript = 8,      ///< an out-of-bounds subscript; the kernel knows which one
     kWrittenTwice = 16      ///< `=` wrote an element twice
   };
   std::uint32_t bits = 0;
@@ -29,7 +29,7 @@ struct Faults {
   [[nodiscard]] bool any() const { return bits != 0; }
   void merge(Faults other) { bits |= other.bits; }
 
-  /// The message of the most basic fault that is set.
+  /// The message of the lowest fault bit that is set.
   [[nodiscard]] const char* message() const {
     if ((bits & kDivisionByZero) != 0) return "integer division by zero";
     if ((bits & kCastDoesNotFit) != 0) return "a float does not fit into the integer type it is cast to";
@@ -40,7 +40,7 @@ struct Faults {
   }
 };
 
-/// Takes faults: `Faults` collects them, others may stop at once.
+/// Receives faults: `Faults` collects them, others may stop at once.
 template <class F>
 concept FaultSink = requires(std::remove_reference_t<F>& faults) {
   faults.set_if(true, Faults::kDivisionByZero);
@@ -135,7 +135,7 @@ template <Real T>
 }
 template <Integer T, FaultSink F>
 [[nodiscard]] constexpr T remainder(T a, T b, F&& faults) {
-  // Subscripts that wrap around rarely do, and a division takes twenty times as long.
+  // Subscripts rarely wrap around, and a division takes twenty times as long.
   if (0 <= a && a < b) return a;
   faults.set_if(b == 0, Faults::kDivisionByZero);
   return a % ((b == 0 || b == -1) ? T{1} : b);
@@ -155,7 +155,7 @@ template <Integer T, FaultSink F>
 }
 
 /// `**` and `pow`. Integer powers wrap; a negative integer exponent of an integer is a fault, as in NumPy. Roots are
-/// spelled out: of `pow(a, 0.5)` in a loop g++ makes square roots, which are others for -inf and -0.
+/// explicit: g++ turns `pow(a, 0.5)` in a loop into a square root, which differs for -inf and -0.
 template <Real T>
 [[nodiscard]] inline T power(T a, T b) {
   if (b == T(0.5))
@@ -173,7 +173,7 @@ template <Integer T, FaultSink F>
   return result;
 }
 
-// Comparisons, element by element. Comparing with nan is false except `!=`.
+// Element-wise comparisons. Comparing with nan is false except for `!=`.
 
 template <class T>
 [[nodiscard]] constexpr bool equal(T a, T b) {
@@ -200,8 +200,8 @@ template <class T>
   return a >= b;
 }
 
-/// `min` and `max` propagate nan; of equal values (-0.0 and 0.0) they return the first. Written so that compilers see
-/// the processor's own minimum in the first line.
+/// `min` and `max` propagate nan; for equal values (-0.0 and 0.0) they return the first. Written so that compilers
+/// recognise the processor's minimum instruction in the first line.
 template <class T>
 requires Number<T> || std::same_as<T, bool>
 [[nodiscard]] constexpr T min(T a, T b) {
@@ -215,7 +215,7 @@ requires Number<T> || std::same_as<T, bool>
   return b != b ? b : larger;
 }
 
-/// The same of a `b` that is not nan: one instruction.
+/// The same for a `b` that is not nan: one instruction.
 template <class T>
 requires Number<T>
 [[nodiscard]] constexpr T min_number(T a, T b) { return b < a ? b : a; }
@@ -232,8 +232,8 @@ template <class T>
     return x;
   }
 }
-/// A minimum or maximum so far and the next value `b`: a zero of `b` counts as 0.0, so that what is left of zeros of
-/// both signs does not depend on the order in which values meet.
+/// A running minimum or maximum and the next value `b`: a zero `b` counts as 0.0, so that the result for zeros of both
+/// signs does not depend on the order.
 template <class T>
 requires Number<T> || std::same_as<T, bool>
 [[nodiscard]] constexpr T least(T a, T b) { return min(a, positive_zero(b)); }
@@ -241,7 +241,7 @@ template <class T>
 requires Number<T> || std::same_as<T, bool>
 [[nodiscard]] constexpr T greatest(T a, T b) { return max(a, positive_zero(b)); }
 
-/// Identities of the reductions: `min` of nothing is the largest value (inf), `max` of nothing the smallest (-inf).
+/// Identities of the reductions: `min` of an empty set is the largest value (inf), `max` the smallest (-inf).
 template <class T>
 [[nodiscard]] constexpr T min_identity() {
   if constexpr (Real<T>) {
@@ -295,7 +295,7 @@ template <Number T>
     return std::ceil(a);
   }
 }
-/// Halves go to even. Relies on the default rounding mode, which nothing in the product changes.
+/// Halves round to even. Relies on the default rounding mode, which is never changed.
 template <Number T>
 [[nodiscard]] inline T round(T a) {
   if constexpr (Integer<T>) {
@@ -358,7 +358,7 @@ template <Real T>
 [[nodiscard]] inline T erf(T a) {
   return std::erf(a);
 }
-/// 1 / (1 + exp(-a)), which neither overflows to nan nor loses the small tail.
+/// 1 / (1 + exp(-a)), without overflow to nan and accurate in the tail.
 template <Real T>
 [[nodiscard]] inline T sigmoid(T a) {
   return T{1} / (T{1} + std::exp(-a));
@@ -371,19 +371,19 @@ template <Number T>
 
 // Casts.
 
-/// Whether truncating `a` gives a value of `To`.
+/// True if truncating `a` gives a value of `To`.
 template <Integer To, Real From>
 [[nodiscard]] constexpr bool fits(From a) {
   if constexpr (std::same_as<To, std::int32_t> && std::same_as<From, double>) {
-    return a > -0x1.00000002p31 && a < 0x1p31;  // above -2147483649: truncation reaches the smallest i32
+    return a > -0x1.00000002p31 && a < 0x1p31;  // above -2147483649: truncation can reach the smallest i32
   } else {
     constexpr From limit = static_cast<From>(-static_cast<double>(std::numeric_limits<To>::min()));
     return a >= -limit && a < limit;
   }
 }
 
-/// `bool(x)`, `i32(x)`, `i64(x)`, `f32(x)`, `f64(x)`. Float to integer truncates, a fault (and 0) where it does not
-/// fit; integer to integer wraps; to bool is `x != 0` (nan is true); from bool 0 or 1; f64 to f32 rounds.
+/// `bool(x)`, `i32(x)`, `i64(x)`, `f32(x)`, `f64(x)`. Float to integer truncates; out of range it is a fault (and 0).
+/// Integer to integer wraps; to bool is `x != 0` (nan is true); from bool 0 or 1; f64 to f32 rounds.
 template <class To, class From, FaultSink F>
 [[nodiscard]] constexpr To cast(From a, F&& faults) {
   if constexpr (std::same_as<To, bool>) {

@@ -2,16 +2,17 @@
 
 #include <cstdint>
 
-/// Whether there are functions for several levels.
+/// True if functions are compiled for several levels.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define TDSL_HAS_SIMD_LEVELS 1
 #endif
 
 namespace tdsl::rt {
 
-/// Which vectors kernels may use. Executables run on any processor of the architecture and use what they find.
+/// Vector instruction sets of kernels. Executables run on any processor of the architecture and use the best one
+/// available.
 enum class SimdLevel : std::uint8_t { kBaseline, kAvx2, kAvx512 };
-/// The best level of this processor, unless it was limited.
+/// The best level of this processor, unless limited.
 [[nodiscard]] SimdLevel simd_level();
 /// Lowers the level for this process. Call before threads start.
 void limit_simd_level(SimdLevel most);

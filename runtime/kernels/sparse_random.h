@@ -6,16 +6,16 @@
 
 #include "runtime/kernels/philox.h"
 
-// Sparse random tensors: each element is there with the same probability, whatever the others are, and then uniform.
-// Time is that of the elements that are there. No dependencies but philox.h: the compiler's evaluator includes this
-// header too.
+// Sparse random tensors: each element is stored independently with the same probability, with a uniform value. Time is
+// proportional to the stored elements. No dependencies except philox.h: the compiler's evaluator includes this header
+// too.
 
 namespace tdsl::rt {
 
 namespace detail {
 
-/// Elements, by their flat index, are drawn in chunks, which always begin at the same places, so that a tile can be
-/// drawn by itself: a power of two of them, of which at least 32 are expected to be there.
+/// Elements are drawn by flat index in chunks with fixed boundaries, so that tiles can be drawn independently. The
+/// chunk length is a power of two with an expected number of at least 32 stored elements.
 [[nodiscard]] inline std::uint64_t chunk_length(double density) {
   std::uint64_t length = 64;
   while (length < (std::uint64_t{1} << 62) && static_cast<double>(length) * density < 32) length *= 2;
@@ -24,8 +24,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Calls `f(flat index, value)` for the elements in [first, last) that are there, ascending. The value is that of
-/// `random()` at this index.
+/// Calls `f(flat index, value)` for the stored elements in [first, last), ascending. The value is that of `random()` at
+/// this index.
 template <class F>
 void for_each_drawn(RandomStream stream, double density, std::uint64_t first, std::uint64_t last, F&& f) {
   if (!(density > 0) || first >= last) return;
@@ -42,7 +42,7 @@ void for_each_drawn(RandomStream stream, double density, std::uint64_t first, st
       if (chunk + at >= first) f(chunk + at, uniform_f64(stream, chunk + at));
       if (at + 1 >= end) break;
     }
-    if (last - chunk <= length) break;  // before the next beginning overflows
+    if (last - chunk <= length) break;  // before the next chunk's start overflows
   }
 }
 

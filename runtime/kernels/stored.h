@@ -15,7 +15,7 @@
 #include "runtime/sparse/parts.h"
 #include "runtime/sparse/row_finder.h"
 
-// What kernels over stored elements are written with:
+// Building blocks of kernels over stored elements:
 //
 //     const auto A = rt::stored_in<double, 2>(t, 0);
 //     A.rows(range_i, [&](const auto& row) {
@@ -24,11 +24,11 @@
 //       y(row.index()) = total;
 //     });
 //
-// Rows without elements may be visited or not, and so may elements that are 0.
+// Empty rows and zero elements may or may not be visited.
 
 namespace tdsl::rt {
 
-/// The blocks of operand number `k` that hold something.
+/// The nonempty blocks of operand number `k`.
 [[nodiscard]] inline std::vector<sparse::Part> stored_parts(const TaskArgs& t, int k) {
   std::vector<sparse::Part> parts;
   for (const BlockPart& block : t.inputs[static_cast<std::size_t>(k)].parts) {
@@ -38,7 +38,7 @@ namespace tdsl::rt {
   return parts;
 }
 
-/// Operand number `k`, whose blocks hold stored elements.
+/// Operand number `k`, in blocks of stored elements.
 template <class T, int R>
 [[nodiscard]] sparse::Parts<T, R> stored_in(const TaskArgs& t, int k) {
   return sparse::Parts<T, R>(stored_parts(t, k));
@@ -47,41 +47,41 @@ template <class T, int R>
 /// Rows of an operand in any order: `B_rows(k).each([&](Index j, double b) { … })`.
 template <class T>
 using StoredRows = sparse::RowFinder<T>;
-/// One row of an operand, looked up at many columns: `A_row.mark(i); … A_row(k)`.
+/// One row of an operand for lookups at many columns: `A_row.mark(i); … A_row(k)`.
 using sparse::MarkedRow;
 
 using sparse::along;
 using sparse::both;
 using sparse::either;
 
-/// Brings what holds the element towards the processor: it will be needed soon.
+/// Prefetches the cache line of the element.
 template <class T>
 void fetch_ahead(const T& element) {
   __builtin_prefetch(&element);
 }
 
-/// Of a row so much is asked for ahead: what follows comes by itself while it is read.
+/// Bytes of a row to prefetch: the hardware prefetcher loads the rest while it is read.
 inline constexpr Index kRowBytesAhead = 1024;
 
-/// The same for neighbouring elements, or the first of many.
+/// The same for contiguous elements, or the first of many.
 template <class T>
 void fetch_ahead(const T* first, Index count) {
   constexpr Index kLine = 64;
   const Index bytes = std::min(count * static_cast<Index>(sizeof(T)), kRowBytesAhead);
   for (Index at = 0; at < bytes; at += kLine) __builtin_prefetch(reinterpret_cast<const char*>(first) + at);
-  asm volatile("");  // what does nothing but this is no function without effects, whose calls compilers leave out
+  asm volatile("");  // a function with only prefetches would count as free of side effects, and its calls be eliminated
 }
 
-/// How many iterations before they are used rows of `count` elements are fetched: as many as a first-level cache has
-/// room for beside what is used.
+/// Prefetch distance in iterations for rows of `count` elements: as many as fit in the L1 cache besides the data in
+/// use.
 template <class T>
 [[nodiscard]] constexpr Index rows_ahead(Index count) {
   constexpr Index kRoom = 8192;
   return std::clamp<Index>(kRoom / std::clamp<Index>(count * static_cast<Index>(sizeof(T)), 1, kRowBytesAhead), 4, 16);
 }
 
-/// Gives the sink the block of a tile; none if it has no elements. Whether its rows are listed follows from what they
-/// hold.
+/// Passes the block of a tile to the sink; no block if it has no elements. Its contents determine whether its rows are
+/// compressed.
 template <class T>
 void put_block(BlockSink& sink, const sparse::RowEntries<T>& elements) {
   static constexpr auto kListed = [] {
@@ -95,8 +95,8 @@ void put_block(BlockSink& sink, const sparse::RowEntries<T>& elements) {
   sparse::write_block(head, elements, sink.begin(head.bytes));
 }
 
-/// Makes the block of an output tile from its elements in the order of their subscripts. What is 0 is left out. Memory
-/// for the elements is kept by the thread for its next tile.
+/// Builds the block of an output tile from its elements in subscript order. Zeros are omitted. The thread keeps the
+/// element buffer for its next tile.
 template <class T>
 class StoredTile {
  public:
@@ -104,18 +104,18 @@ class StoredTile {
       : sink_(t.sink(k)), elements_(of_thread(static_cast<std::size_t>(k))) {
     elements_.begin(t.outputs[static_cast<std::size_t>(k)].box);
   }
-  /// What is put next has the subscript along a dimension that is not the last.
+  /// Sets the subscript of subsequent elements along a dimension other than the last.
   void at(std::size_t dimension, Index x) { elements_.at(dimension, x); }
-  /// What is put next is in row i.
+  /// Sets the row of subsequent elements.
   void row(Index i) { elements_.row(i); }
-  /// The element at j of the last dimension.
+  /// Appends the element at j of the last dimension.
   void put(Index j, T value) { elements_.put(j, value); }
-  /// Elements of the last dimension, see Output::put_many.
+  /// Appends elements along the last dimension, see Output::put_many.
   template <class F>
   Index put_many(Index most, const F& f) {
     return elements_.put_many(most, f);
   }
-  /// The block is complete. Once.
+  /// Completes the block. Call once.
   void finish() { put_block(sink_, elements_.entries()); }
 
  private:
@@ -208,7 +208,7 @@ class AccumulatedTile {
     expected_ = 0;
     accumulator.flush([this](Index j, T value) {
       ++expected_;
-      if constexpr (std::is_floating_point_v<T>) value += T(0);  // a sum of -0 alone
+      if constexpr (std::is_floating_point_v<T>) value += T(0);  // a sum of -0 only
       tile_.put(columns_.lo + j, value);
     });
   }

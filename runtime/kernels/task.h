@@ -28,7 +28,7 @@ struct View {
     static_assert(sizeof...(Subscripts) == R);
     return data[offset(std::make_index_sequence<R>{}, static_cast<Index>(x)...)];
   }
-  /// The same elements, to be read.
+  /// The same elements, read-only.
   operator View<const T, R>() const requires(!std::is_const_v<T>) { return {data, shift, stride}; }
 
  private:
@@ -40,14 +40,14 @@ struct View {
   }
 };
 
-/// A block of a sized operand (plan/storage.h): bytes that describe themselves, 64-byte aligned.
+/// A block of a sized operand (plan/storage.h): self-describing bytes, 64-byte aligned.
 struct BlockPart {
-  Box box;                          ///< all of the block, whatever part of it is accessed
+  Box box;                          ///< the whole block, whichever part of it is accessed
   const std::byte* data = nullptr;  ///< null: absent
   Index bytes = 0;
 };
 
-/// Where a kernel puts a task's block of a sized output. Unless it says something here, the block is absent.
+/// Receives a task's block of a sized output from a kernel. Without a call, the block is absent.
 class BlockSink {
  public:
   BlockSink() = default;
@@ -55,25 +55,25 @@ class BlockSink {
   BlockSink& operator=(const BlockSink&) = delete;
   virtual ~BlockSink() = default;
 
-  /// The block so far: the base's, or what earlier panels made of it.
+  /// The current block: the base's, or the result of earlier panels.
   [[nodiscard]] virtual BlockPart before() const = 0;
-  /// Memory for the block, whose size is known only now. Once per call of the kernel. 0 bytes: absent.
+  /// Allocates the block once its size is known. Once per call of the kernel. 0 bytes: absent.
   [[nodiscard]] virtual std::byte* begin(Index bytes) = 0;
-  /// How many elements the block stores, for statistics.
+  /// Reports the number of stored elements, for statistics.
   virtual void holds(Index elements) = 0;
-  /// The block stays what it is so far.
+  /// Keeps the current block unchanged.
   virtual void keep() = 0;
-  /// The block stays, and the kernel changes bytes of it: where they are if nothing else needs them, else in a copy.
-  /// Null: absent.
+  /// Keeps the block for modification by the kernel: in place if it has no other users, else in a copy. Null: absent.
   [[nodiscard]] virtual std::byte* change() = 0;
 };
 
-/// A box of a tensor in memory; what a task sees of an operand or of its output block.
+/// A box of a tensor in memory: a task's view of an operand or of its output block.
 struct Operand {
-  std::byte* data = nullptr;                   ///< the box's first element; null of a sized tensor
-  Box box;                                     ///< which elements of the tensor
-  std::array<Index, plan::kMaxRank> stride{};  ///< in elements; last is 1
-  std::span<const BlockPart> parts{};  ///< of a sized tensor: the blocks that meet the box, in order of their numbers
+  std::byte* data = nullptr;                   ///< the box's first element; null for a sized tensor
+  Box box;                                     ///< the elements of the tensor covered
+  std::array<Index, plan::kMaxRank> stride{};  ///< in elements; the last is 1
+  std::span<const BlockPart>
+      parts{};  ///< for a sized tensor: the blocks that overlap the box, in order of their numbers
 
   template <class T, int R>
   [[nodiscard]] View<T, R> view() const {
@@ -86,7 +86,7 @@ struct Operand {
     }
     return v;
   }
-  /// Whether the elements follow each other, the last dimension's first.
+  /// True if the elements are contiguous in row-major order.
   [[nodiscard]] bool is_row_major() const {
     Index row = 1;
     for (int d = box.rank - 1; d >= 0; --d) {
@@ -97,9 +97,9 @@ struct Operand {
   }
 };
 
-/// What a kernel is called with: the label intervals of its task and its operands. A kernel computes every point of the
-/// label box; on the first panel it initialises the output elements it does not find initialised (see `fresh`), on
-/// later ones it accumulates.
+/// The arguments of a kernel: the label intervals of its task and its operands. A kernel computes every point of the
+/// label box; on the first panel it initialises output elements that are not yet initialised (see `fresh`), on later
+/// ones it accumulates.
 struct TaskArgs {
   std::span<const Interval> labels;
   std::span<const Operand> inputs;   ///< in the order of Op::reads
@@ -108,8 +108,8 @@ struct TaskArgs {
   bool first = true;                 ///< first panel of the output block
   bool last = true;
   bool hit = true;    ///< false: the operation writes no element of the tile (and all label intervals are empty)
-  bool fresh = true;  ///< the output block has no meaningful content yet (no base); true only on the first panel
-  std::span<BlockSink* const> sinks{};  ///< parallel to outputs, if any is sized: null of those that are not
+  bool fresh = true;  ///< the output block is uninitialised (no base); true only on the first panel
+  std::span<BlockSink* const> sinks{};  ///< parallel to outputs, if any is sized; null for dense ones
 
   [[nodiscard]] BlockSink& sink(int k = 0) const { return *sinks[static_cast<std::size_t>(k)]; }
   [[nodiscard]] Index lo(int label) const { return labels[static_cast<std::size_t>(label)].lo; }

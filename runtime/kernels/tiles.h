@@ -3,7 +3,7 @@
 #include "runtime/kernels/elements.h"
 #include "runtime/own/tile.h"
 
-// How emitted programs call kernels of the user's.
+// Calls from emitted programs to user kernels.
 
 namespace tdsl::rt {
 

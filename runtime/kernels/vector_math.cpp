@@ -9,8 +9,8 @@
 
 #include <immintrin.h>
 
-// SLEEF's `finz` functions give every width the same bits. They take AVX2 and fused multiply-adds; other processors (of
-// before 2013) have libm.
+// SLEEF's `finz` functions are bitwise equal for every width. They require AVX2 and fused multiply-add; other
+// processors (before 2013) use libm.
 #define TDSL_HAS_SLEEF (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 
 namespace {
@@ -28,7 +28,7 @@ template <class V, class F>
 
 #ifdef TDSL_SLEEF
 
-/// From here on log(x) is log1p(x). SLEEF's log1p is infinite from 1e307 (f32: 1e38) on.
+/// From here on log(x) equals log1p(x). SLEEF's log1p is infinite from 1e307 (f32: 1e38) on.
 template <class T>
 constexpr T kLarge = static_cast<T>(sizeof(T) == 8 ? 0x1p1000 : 0x1p100);
 
@@ -43,7 +43,7 @@ inline bool any_large(__m128 x) { return _mm_movemask_ps(x > kLarge<float>) != 0
   return _mm512_cmp_ps_mask(x, _mm512_set1_ps(kLarge<float>), _CMP_GT_OQ) != 0;
 }
 
-/// Gives the lanes that need it the logarithm.
+/// Replaces the affected lanes by the logarithm.
 template <class V, class Log>
 [[gnu::noinline]] void mend_log1p(const V& x, V& result, const Log& log) {
   for (unsigned lane = 0; lane < kLanes<V>; ++lane) {
@@ -62,10 +62,10 @@ template <class V>
 
 }  // namespace
 
-// One function of one width. `T` and `suffix` are of its elements, `V` is the vector, `isa` says for which processors
-// (b: SSE2, c: AVX, d: AVX2, e: AVX-512) in the vector function ABI of x86-64, and `width` is SLEEF's name of the
-// implementation. (tdsl_exp, defined by its own name, would have vector forms made by the compiler, as it is declared
-// with the attribute simd.)
+// One function for one vector width. `T` and `suffix` describe its elements, `V` is the vector, `isa` the instruction
+// set (b: SSE2, c: AVX, d: AVX2, e: AVX-512) in the vector function ABI of x86-64, and `width` is SLEEF's name of the
+// implementation. (tdsl_exp cannot be defined under its own name, for which the compiler would generate vector versions
+// because of its simd attribute.)
 #ifdef TDSL_SLEEF
 #define TDSL_SCALAR(function, T, suffix, width)                                              \
   extern "C" T Sleef_finz_##function##width(T) noexcept;                                     \

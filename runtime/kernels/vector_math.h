@@ -7,14 +7,14 @@
 #include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/simd_level.h"
 
-// Library functions that g++ vectorises: a call in a loop becomes one call for a whole vector. The results have the
-// same bits for every width, scalars included, so it does not matter where a loop's vectors begin and end. They are at
-// most 2 ulp from libm's; zeros, infinities and nan are libm's, but exp and expm1 may overflow from 0.999998 of the
-// largest number on.
+// Library functions that g++ vectorises: a call in a loop becomes one call per vector. Results are bitwise equal for
+// every width, including scalar, so the alignment of a loop's vectors does not matter. They differ from libm's by at
+// most 2 ulp; zeros, infinities and nan are libm's, but exp and expm1 may overflow from 0.999998 of the largest number
+// on.
 //
-// Where they come from is decided when the runtime is built: SLEEF (TDSL_SLEEF) or libm, one element after the other
-// (math_library.h tells). Kernels and loops that run as one task use them; procedures, what every rank computes for
-// itself and the evaluator use scalar_math.h.
+// The implementation is chosen when the runtime is built: SLEEF (TDSL_SLEEF) or libm, element by element (reported by
+// math_library.h). Used by kernels and single-task loops; procedures, computations repeated on every rank and the
+// evaluator use scalar_math.h.
 
 #ifdef TDSL_HAS_SIMD_LEVELS
 #define TDSL_VECTOR_FUNCTION(function)                                              \
@@ -51,14 +51,14 @@ TDSL_VECTOR_FUNCTION(tan)
 TDSL_VECTOR_FUNCTION(tanh)
 TDSL_VECTOR_FUNCTION(erf)
 
-/// 1 / (1 + exp(-a)), as scalar::sigmoid.
+/// 1 / (1 + exp(-a)), like scalar::sigmoid.
 template <scalar::Real T>
 [[nodiscard]] inline T sigmoid(T a) {
   return T{1} / (T{1} + exp(-a));
 }
 
-/// `condition ? a : b` of values that have both been computed. Compilers would move a call into a branch, and then make
-/// no vectors of it.
+/// `condition ? a : b` with both values already computed. Otherwise compilers would move a call into a branch and not
+/// vectorise it.
 template <scalar::Real T>
 [[nodiscard, gnu::always_inline]] inline T choose(bool condition, T a, T b) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;

@@ -4,9 +4,9 @@
 
 #include "runtime/plan/space/index.h"
 
-/// The BLAS calls the runtime uses, single-threaded and thread-safe, through BLIS or the CBLAS chosen at configure
-/// time; keeps their headers out of other files. All matrices have any row and column strides, in elements. beta is 0
-/// (C is not read) or 1.
+/// The runtime's BLAS calls, single-threaded and thread-safe, through BLIS or the CBLAS chosen at configure time; keeps
+/// their headers out of other files. Matrices may have any row and column strides, in elements. beta is 0 (C is not
+/// read) or 1.
 namespace tdsl::rt::blas {
 
 using plan::Index;
@@ -19,15 +19,15 @@ struct Matrix {
   Index column_stride;
 };
 
-/// Before the first call. With BLIS it chooses the kernels for this processor: BLIS 0.9 misjudges virtual machines with
-/// AVX-512 (a user's BLIS_ARCH_TYPE wins). Any other library is told to use one thread.
+/// Call before the first BLAS call. With BLIS, selects the kernels for this processor: BLIS 0.9 misdetects virtual
+/// machines with AVX-512 (a user's BLIS_ARCH_TYPE takes precedence). Other libraries are limited to one thread.
 void prepare();
 
-/// Is told of a part of C that is complete: `rows` rows from i on, `columns` columns from j on.
+/// Callback for a completed part of C: `rows` rows from i, `columns` columns from j.
 using Finish = std::function<void(Index i, Index rows, Index j, Index columns)>;
 
-/// C = beta C + A B, with C m x n and A m x k. `finish`, if any, is called for parts that together are C, where it can
-/// be while they are in cache.
+/// C = beta C + A B, with C m x n and A m x k. `finish`, if any, is called for parts that together cover C, if possible
+/// while they are in cache.
 void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c,
           const Finish& finish = nullptr);
 void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c,
@@ -39,7 +39,7 @@ void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_str
 void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y,
           Index y_stride);
 
-/// Which triangle of a triangular matrix is read, and whether its diagonal is taken as 1.
+/// The triangle of a triangular matrix that is read, and whether its diagonal is taken as 1.
 enum class Triangle : std::uint8_t { kLower, kUnitLower, kUpper };
 /// X = T^-1 X with X m x n (`from_left`), or X = X T'^-1.
 void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const double> t, Matrix<double> x);

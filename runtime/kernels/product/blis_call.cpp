@@ -1,4 +1,4 @@
-// The BLAS calls through BLIS, which takes any strides and any number of threads of ours.
+// BLAS calls through BLIS, which accepts any strides and any number of calling threads.
 #ifndef TDSL_CBLAS
 
 #include <blis.h>
@@ -22,10 +22,9 @@ rntm_t one_thread() {
   return rntm;
 }
 
-// Note [Small products]
-// BLIS's kernels for AVX-512 have no path for small matrices: they pack operands that fit the cache, and lose up to ten
-// times to the AVX2 kernels, which have one. Up to 32 columns or rows, or 64 x 64 elements of C, the latter are used;
-// at that border both are equally fast, for any k, in f64 and f32.
+// Note [Small products] BLIS's AVX-512 kernels have no path for small matrices: they pack operands that fit in cache,
+// and are up to ten times slower than the AVX2 kernels, which have one. Up to 32 columns or rows, or 64 x 64 elements
+// of C, the latter are used; at that threshold both are equally fast, for any k, in f64 and f32.
 cntx_t* small_products() {
   static cntx_t* const context = [] {
     bli_init();
@@ -35,9 +34,9 @@ cntx_t* small_products() {
   return context;
 }
 
-// Note [Progress in BLIS]
-// A product of large blocks takes a second, and cutting it into calls would pack operands again or change bits. Instead
-// BLIS gets a copy of its context in which the innermost kernels, a few microseconds each, are followed by a tick.
+// Note [Progress in BLIS] A product of large blocks takes a second, and splitting it into several calls would repeat
+// packing or change bits. Instead BLIS gets a copy of its context in which each innermost kernel call, of a few
+// microseconds, is followed by a tick.
 template <class T>
 struct Kernels;
 template <>
@@ -53,7 +52,7 @@ struct Kernels<float> {
   static constexpr num_t kType = BLIS_FLOAT;
 };
 
-/// The kernel at one place of one context, and what takes its place.
+/// A kernel in a BLIS context, and its replacement.
 template <class T, int Context>
 struct Ticking {
   static inline typename Kernels<T>::Gemm original = nullptr;
@@ -99,7 +98,7 @@ cntx_t* ticking(const cntx_t* context) {
   return copy;
 }
 
-/// The processor's kernels; null: BLIS finds them.
+/// The processor's kernels; null: chosen by BLIS.
 cntx_t* large_products() {
   if (!progress::active()) return nullptr;
   bli_init();
@@ -115,13 +114,14 @@ cntx_t* kernels_for(Index m, Index n) {
   return progress::active() ? ticking<1>(small) : small;
 }
 
-// BLIS reads its operands only, but its interface does not say so.
+// BLIS only reads its operands, but its interface lacks const.
 template <class T>
 T* writable(const T* data) {
   return const_cast<T*>(data);
 }
 
-/// Rows of a matrix with n columns between pauses. A multiple of what BLIS's kernels take at once: no bits change.
+/// Rows of a matrix with n columns between pauses. A multiple of the rows BLIS's kernels process at once, so that bits
+/// do not change.
 Index rows_at_once(Index n) {
   constexpr Index kElements = 1 << 22;
   constexpr Index kRows = 256;
@@ -131,7 +131,7 @@ Index rows_at_once(Index n) {
 }  // namespace
 
 void prepare() {
-  constexpr int kSkylakeX = 0;  // BLIS 0.9's number of the AVX-512 kernels
+  constexpr int kSkylakeX = 0;  // BLIS 0.9's id of the AVX-512 kernels
   if (simd_level() == SimdLevel::kAvx512) set_blis_arch_type(kSkylakeX);
 }
 

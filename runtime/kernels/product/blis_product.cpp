@@ -1,4 +1,4 @@
-// Large products around BLIS's micro-kernel.
+// Large products using BLIS's micro-kernel.
 #ifndef TDSL_CBLAS
 
 #include "runtime/kernels/product/blis_product.h"
@@ -18,13 +18,12 @@ namespace tdsl::rt::blas {
 
 namespace {
 
-// Note [Packing]
-// A product of blocks packs each operand as often as the other one has blocks, where one call for the whole product
-// packs a few times: packing has to be quick here. BLIS 0.9 packs an element at a time with AVX-512 in f32 (its table
-// of packing kernels ends at 31 rows), which is 8 % of a product of 8000^3 in blocks of 1000. The loops are those of
-// BLIS, with its sizes for this processor.
+// Note [Packing] A blocked product packs each operand once per block of the other, whereas one call for the whole
+// product packs a few times: packing has to be fast here. BLIS 0.9 packs one element at a time with AVX-512 in f32 (its
+// table of packing kernels ends at 31 rows), which takes 8 % of a product of 8000^3 in blocks of 1000. The loops are
+// those of BLIS, with its block sizes for this processor.
 
-/// Below this in any extent BLIS's paths for small and thin matrices are better.
+/// If any extent is below this, BLIS's paths for small and thin matrices are faster.
 constexpr Index kLarge = 256;
 
 template <class T>
@@ -45,7 +44,7 @@ template <class T>
 struct Machine {
   cntx_t* context;
   typename BlisType<T>::MicroKernel kernel;
-  bool prefers_rows;  ///< how C is best laid out
+  bool prefers_rows;  ///< preferred layout of C
   bool plain_panels;  ///< panels are as wide as the micro-kernel's tile
   Index mr, nr, mc, nc, kc;
 };
@@ -73,7 +72,7 @@ const Machine<T>& machine() {
   return found;
 }
 
-/// A thread's memory for packed operands. It grows and stays: BLIS keeps its own in the same way.
+/// A thread's buffer for packed operands. It grows and is kept, like BLIS's own buffers.
 template <class T>
 class PackBuffer {
  public:
@@ -81,7 +80,7 @@ class PackBuffer {
     if (elements > size_) {
       data_.reset();
       size_ = 0;
-      // Micro-kernels load the next columns ahead, also behind the last: a page more is theirs to read.
+      // Micro-kernels prefetch the next columns, even past the last: an extra page keeps these reads valid.
       constexpr std::size_t kPage = 4096;
       const std::size_t bytes = (static_cast<std::size_t>(elements) * sizeof(T) + kPage - 1) / kPage * kPage + kPage;
       data_.reset(static_cast<T*>(std::aligned_alloc(kPage, bytes)));
@@ -99,18 +98,18 @@ class PackBuffer {
   Index size_ = 0;
 };
 
-/// `length` cut into pieces of about the same length, `limit` or less, in multiples of `unit`.
+/// Cuts `length` into pieces of about equal length, at most `limit`, in multiples of `unit`.
 Index even_piece(Index length, Index limit, Index unit) {
   const Index pieces = (length + limit - 1) / limit;
   const Index even = (length + pieces - 1) / pieces;
   return (even + unit - 1) / unit * unit;
 }
 
-/// Columns that are completed together: with the rows of a block of A they stay in the second cache.
+/// Columns completed together: with the rows of a block of A they stay in the L2 cache.
 constexpr Index kFinishedColumns = 128;
 
-/// The micro-kernels of one packed block of A and one slab of B. `finish(j, columns)`: is told of columns that are
-/// done, if these are the last.
+/// The micro-kernels of one packed block of A and one slab of B. `finish(j, columns)`: called for completed columns, if
+/// these are the last.
 template <class T, class Finished>
 void multiply_packed(const Machine<T>& machine, Index rows, Index columns, Index k, T* a, T* b, T beta, Matrix<T> c,
                      const Finished& finish) {

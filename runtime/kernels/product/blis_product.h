@@ -4,12 +4,12 @@
 
 namespace tdsl::rt::blas {
 
-/// Whether `packed_product` takes it: large in every extent, and this processor's micro-kernels read plain panels.
+/// True if `packed_product` applies: large in every extent, and this processor's micro-kernels read plain panels.
 template <class T>
 bool takes_packed_product(Index m, Index n, Index k);
 
-/// C = beta C + A B by BLIS's micro-kernel, on operands packed by us. One thread; ticks after each micro-kernel
-/// (progress.h). `finish` is told of parts that are still in cache.
+/// C = beta C + A B by BLIS's micro-kernel, on operands packed by the runtime. One thread; ticks after each
+/// micro-kernel (progress.h). `finish` is called for parts that are still in cache.
 template <class T>
 void packed_product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c,
                     const Finish& finish);

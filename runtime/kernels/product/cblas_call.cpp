@@ -1,5 +1,5 @@
-// The BLAS calls through a CBLAS chosen when TDSL was configured (TDSL_CBLAS). Other libraries than BLIS want one
-// stride of every matrix to be 1: what has none is copied.
+// BLAS calls through a CBLAS chosen when TDSL was configured (TDSL_CBLAS). Unlike BLIS, other libraries require one
+// unit stride per matrix: matrices without one are copied.
 #ifdef TDSL_CBLAS
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include "runtime/check.h"
 #include "runtime/kernels/product/blas_call.h"
 
-// Declared here: the headers of the libraries differ, their functions do not.
+// Declared here because the headers of the libraries differ while their functions do not.
 extern "C" {
 enum CblasOrder { kRowMajor = 101 };
 enum CblasTranspose { kNoTranspose = 111, kTranspose = 112 };
@@ -27,7 +27,7 @@ void cblas_dtrsm(CblasOrder, CblasSide, CblasUplo, CblasTranspose, CblasDiag, in
                  double*, int);
 void cblas_strsm(CblasOrder, CblasSide, CblasUplo, CblasTranspose, CblasDiag, int, int, float, const float*, int,
                  float*, int);
-// Threads are the runtime's business; which of these there is depends on the library.
+// The runtime manages threads; which of these functions exists depends on the library.
 [[gnu::weak]] void openblas_set_num_threads(int);
 [[gnu::weak]] void MKL_Set_Num_Threads(int);
 [[gnu::weak]] void bli_thread_set_num_threads(long);
@@ -42,7 +42,7 @@ int small(Index x) {
   return static_cast<int>(x);
 }
 
-/// A matrix as CBLAS takes it: rows one after the other, or their transpose.
+/// A matrix in CBLAS form: contiguous rows, or their transpose.
 template <class T>
 struct Plain {
   const T* data;
@@ -111,12 +111,12 @@ void matrix_vector(Index m, Index n, Matrix<const T> a, const T* x, Index x_stri
                    Index y_stride, const Call& gemv) {
   if (m == 0) return;
   const Plain<T> matrix(a, m, n);
-  // Seen as rows, a transposed matrix is n x m.
+  // As stored by rows, a transposed matrix is n x m.
   gemv(kRowMajor, matrix.transpose(), small(matrix.transposed ? n : m), small(matrix.transposed ? m : n), T{1},
        matrix.data, matrix.leading, x, small(x_stride), accumulate ? T{1} : T{0}, y, small(y_stride));
 }
 
-/// X = T^-1 X or X = X T'^-1; X's rows lie one after the other here, or are copied.
+/// X = T^-1 X or X = X T'^-1; X's rows are contiguous here, or copied.
 template <class T, class Call>
 void triangular(Triangle triangle, bool from_left, Index m, Index n, Matrix<const T> t, Matrix<T> x, const Call& trsm) {
   if (m == 0 || n == 0) return;

@@ -16,30 +16,30 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Below this in every extent a plain loop beats BLIS.
+/// If every extent is below this, a plain loop beats BLIS.
 constexpr Index kSmall = 8;
 
-/// A loop of the contraction: how often, and how far each operand moves.
+/// A loop of the contraction: trip count, and stride of each operand.
 struct ContractionLoop {
   Index count = 1;
   Index a = 0;
   Index b = 0;
   Index c = 0;
-  int label = -1;  ///< -1: of several
+  int label = -1;  ///< -1: several labels
 };
 
-/// The part of the label space one BLIS call covers, and the loops around it.
+/// The part of the label space covered by one BLIS call, and the loops around it.
 struct Nest {
   ContractionLoop m, n, k;                  ///< rows of A and C; columns of B and C; the sum
   std::vector<ContractionLoop> outer;       ///< other output labels
-  std::vector<ContractionLoop> outer_sums;  ///< other summed labels, innermost of the loops
+  std::vector<ContractionLoop> outer_sums;  ///< other summed labels, innermost of the outer loops
 };
 
 bool is_row(const ContractionLoop& l) { return l.a != 0 && l.c != 0 && l.b == 0; }
 bool is_column(const ContractionLoop& l) { return l.b != 0 && l.c != 0 && l.a == 0; }
 bool is_sum(const ContractionLoop& l) { return l.a != 0 && l.b != 0 && l.c == 0; }
 
-/// Joins loops of which one continues the other in all operands: (k, l) over neighbouring memory is one longer loop.
+/// Merges loops if one continues the other in all operands: (k, l) over contiguous memory is one longer loop.
 void collapse(std::vector<ContractionLoop>& loops) {
   for (std::size_t inner = 0; inner < loops.size(); ++inner) {
     for (std::size_t outer = 0; outer < loops.size(); ++outer) {
@@ -55,7 +55,7 @@ void collapse(std::vector<ContractionLoop>& loops) {
   }
 }
 
-/// Takes the longest loop that `fits` out of the list.
+/// Removes the longest loop that `fits` from the list and returns it.
 template <class Predicate>
 void take_longest(std::vector<ContractionLoop>& loops, ContractionLoop& into, Predicate fits) {
   auto best = loops.end();
@@ -103,7 +103,7 @@ void plain_product(const Nest& nest, const T* a, const T* b, T* c, bool accumula
   }
 }
 
-/// The elements of a vector as neighbours: copied unless they are.
+/// The elements of a vector in contiguous memory: copied if necessary.
 template <class T>
 class Neighbours {
  public:
@@ -123,7 +123,7 @@ class Neighbours {
 /// Elements of a matrix between two pauses.
 constexpr Index kElementsAtOnce = 1 << 17;
 
-/// y = A x, or y += A x, where elements of a row are neighbours: every row is a sum of its own.
+/// y = A x, or y += A x, with contiguous rows: every row is a separate sum.
 template <class T>
 void dots_of_rows(Index rows, Index k, const T* a, Index step, const T* x, Index x_step, bool accumulate, T* y,
                   Index y_step) {
@@ -143,8 +143,7 @@ void dots_of_rows(Index rows, Index k, const T* a, Index step, const T* x, Index
   }
 }
 
-/// y = A x, or y += A x, where elements of a column are neighbours: columns are added up, a part of y that stays in
-/// cache at a time.
+/// y = A x, or y += A x, with contiguous columns: columns are accumulated into a part of y that stays in cache.
 template <class T>
 void sum_of_columns(Index rows, Index k, const T* a, Index step, const T* x, Index x_step, bool accumulate, T* y,
                     Index y_step) {
@@ -165,7 +164,7 @@ void sum_of_columns(Index rows, Index k, const T* a, Index step, const T* x, Ind
   }
 }
 
-/// A matrix (rows along `rows`, summed along `k`) and a vector.
+/// A product of a matrix (rows along `rows`, summed along `k`) and a vector.
 template <class T>
 void product_with_vector(Index rows, Index k, blas::Matrix<const T> a, const T* x, Index x_step, bool accumulate, T* y,
                          Index y_step) {
@@ -174,7 +173,7 @@ void product_with_vector(Index rows, Index k, blas::Matrix<const T> a, const T* 
   blas::gemv(rows, k, a, x, x_step, accumulate, y, y_step);
 }
 
-/// Whether `finish` was called: of a product of matrices that are not small.
+/// Returns true if `finish` was called: for matrix products that are not small.
 template <class T>
 bool product(const Nest& nest, const T* a, const T* b, T* c, bool accumulate, const blas::Finish& finish) {
   const ContractionLoop& m = nest.m;
@@ -218,7 +217,7 @@ void output_loops(const Nest& nest, std::size_t depth, const T* a, const T* b, T
   for (Index i = 0; i < l.count; ++i) output_loops(nest, depth + 1, a + i * l.a, b + i * l.b, c + i * l.c, accumulate);
 }
 
-/// Whether the labels of the task write every element of its block.
+/// True if the labels of the task write every element of its block.
 bool covers_block(const plan::Op& op, const TaskArgs& args) {
   for (int d = 0; d < args.out_box.rank; ++d) {
     const plan::OutSubscript& s = op.out[static_cast<std::size_t>(d)];
@@ -232,8 +231,8 @@ bool covers_block(const plan::Op& op, const TaskArgs& args) {
   return true;
 }
 
-/// Many products of a matrix and a vector, neighbours in memory being of different ones: loops along the neighbours are
-/// faster than BLIS on strided operands.
+/// Many matrix-vector products whose contiguous elements belong to different products: loops along contiguous elements
+/// are faster than BLIS on strided operands.
 bool are_interleaved(const Nest& nest) {
   const auto neighbours = [](const ContractionLoop& l) {
     return l.count >= kSmall && l.c == 1 && (l.a == 0 || l.a == 1) && (l.b == 0 || l.b == 1);
@@ -241,12 +240,12 @@ bool are_interleaved(const Nest& nest) {
   return (nest.m.count == 1 || nest.n.count == 1) && std::any_of(nest.outer.begin(), nest.outer.end(), neighbours);
 }
 
-/// Whether the block is one product of matrices, rows and columns of which are its dimensions.
+/// True if the block is one matrix product, whose rows and columns are its dimensions.
 bool is_one_product(const Nest& nest) {
   return nest.outer.empty() && nest.outer_sums.empty() && nest.m.label >= 0 && nest.n.label >= 0;
 }
 
-/// Whether `part_done` was called for parts that together are the block.
+/// Returns true if `part_done` was called for parts that together cover the block.
 template <class T>
 bool contract(const plan::Op& op, const TaskArgs& args, const std::function<void(const Box&)>& part_done) {
   const Operand& out = args.outputs[0];
@@ -287,7 +286,7 @@ bool contract(const plan::Op& op, const TaskArgs& args, const std::function<void
   return false;
 }
 
-/// The product, and behind the last panel the epilogue.
+/// The product, and after the last panel the epilogue.
 template <class T>
 void contract_and_finish(const plan::Op& op, const Epilogue& epilogue, const TaskArgs& args) {
   const bool finishes = epilogue && args.last;

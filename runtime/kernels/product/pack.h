@@ -5,16 +5,15 @@
 
 #include "runtime/plan/space/index.h"
 
-/// Copies operands of a matrix product into panels, the order in which a micro-kernel reads them: of a slab of k
-/// columns, `width` rows side by side for the first of the k, then for the second, and so on. Rows that are missing in
-/// the last panel are zeros.
+/// Packs operands of a matrix product into panels, in the order in which a micro-kernel reads them: for a slab of k
+/// columns, `width` rows for the first k, then for the second, and so on. Missing rows of the last panel are zeros.
 namespace tdsl::rt::pack {
 
 using plan::Index;
 
 namespace detail {
 
-/// Elements of one vector register that every processor has.
+/// Elements of a vector register available on every processor.
 template <class T>
 inline constexpr Index kVector = 16 / static_cast<Index>(sizeof(T));
 
@@ -60,7 +59,7 @@ inline void transpose(const double* from, Index row, double* to, Index step) {
   store(to + step, __builtin_shufflevector(a, b, 1, 3));
 }
 
-/// A full panel whose rows are contiguous. A cache line of each row is used up before the next.
+/// A full panel with contiguous rows. A cache line of each row is used up before the next.
 template <class T>
 void full_panel_of_rows(Index width, Index k, const T* from, Index row, T* to) {
   constexpr Index kTile = kVector<T>;
@@ -81,7 +80,7 @@ void full_panel_of_rows(Index width, Index k, const T* from, Index row, T* to) {
   }
 }
 
-/// A full panel whose columns are contiguous, of a width the compiler knows.
+/// A full panel with contiguous columns, of compile-time width.
 template <int Width, class T>
 void full_panel_of_columns(Index k, const T* from, Index column, T* to) {
   for (Index l = 0; l < k; ++l) std::memcpy(to + l * Width, from + l * column, Width * sizeof(T));
@@ -122,7 +121,7 @@ void panel(Index width, Index rows, Index k, const T* from, Index row, Index col
 /// Elements that `panels` writes.
 inline Index elements(Index width, Index rows, Index k) { return (rows + width - 1) / width * width * k; }
 
-/// All rows. Where columns are contiguous, a few of them at a time for all panels: memory is then read as it lies.
+/// All rows. If columns are contiguous, a few of them at a time for all panels, so that memory is read sequentially.
 template <class T>
 void panels(Index width, Index rows, Index k, const T* from, Index row, Index column, T* to) {
   constexpr Index kColumns = 8;

@@ -4,7 +4,7 @@
 
 namespace tdsl::rt {
 
-/// So many neighbouring elements of a row of a result, in registers while what is added to them is visited.
+/// `Width` contiguous elements of a result row, held in registers while their summands are visited.
 template <class T, plan::Index Width>
 struct RowPanel {
   plan::Index first;
@@ -17,7 +17,7 @@ struct RowPanel {
   }
 };
 
-/// The same where they are in memory, any number.
+/// The same in memory, for any number of elements.
 template <class T, class Place>
 struct RowInPlace {
   plan::Interval range;
@@ -47,9 +47,9 @@ template <plan::Index Width, class T, class Place, class Body>
 
 }  // namespace detail
 
-/// Adds to the elements `place(j)` of a row of a result, j in the range, what `body` visits: it calls
+/// Adds to the elements `place(j)` of a result row, for j in the range, the summands that `body` visits: it calls
 /// `sums.add([&](Index j) { return …; })` with the same values in the same order whenever it is called. A short row is
-/// taken in parts that stay in registers, for each of which `body` visits everything once more.
+/// processed in parts that stay in registers, for each of which `body` visits everything again.
 ///
 ///     rt::row_panels<double>(range_j, [&](Index j) -> double& { return C(i, j); }, [&](auto& sums) {
 ///       row.each([&](Index k, double a) { sums.add([&](Index j) { return a * B(k, j); }); });

@@ -16,10 +16,10 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Points between two visits of the engine.
+/// Points between two pauses for the engine.
 constexpr Index kPointsBetweenPauses = 65536;
 
-/// What the kernel keeps of its operation.
+/// The parts of its operation that the kernel keeps.
 struct ProductForm {
   explicit ProductForm(const plan::Op& op)
       : reads(op.own_reads().begin(), op.own_reads().end()),
@@ -33,7 +33,7 @@ struct ProductForm {
   bool sums;
 };
 
-/// A loop of the nest: how often, and how far the operands and the result move.
+/// A loop of the nest: trip count, and strides of the operands and the result.
 struct ProductLoop {
   Index count = 1;
   std::vector<Index> in;
@@ -44,13 +44,13 @@ struct ProductLoop {
     for (std::size_t k = 0; k < in.size(); ++k) all = all && in[k] == inner.in[k] * inner.count;
     return all;
   }
-  /// The longest way that anything moves.
+  /// The largest stride.
   [[nodiscard]] Index reach() const {
     Index most = std::abs(out);
     for (const Index step : in) most = std::max(most, std::abs(step));
     return most;
   }
-  /// Of a point, where this is the innermost loop: vectors need neighbours, and short loops do not pay.
+  /// Cost per point as the innermost loop: vectors need contiguous elements, and short loops do not pay off.
   [[nodiscard]] double price() const {
     const auto apart = [](Index step) { return step != 0 && step != 1; };
     const bool scalar = apart(out) || std::any_of(in.begin(), in.end(), apart);
@@ -58,7 +58,7 @@ struct ProductLoop {
   }
 };
 
-/// Joins loops of which one continues the other in all operands.
+/// Merges loops if one continues the other in all operands.
 void join_loops(std::vector<ProductLoop>& loops) {
   for (std::size_t inner = 0; inner < loops.size(); ++inner) {
     for (std::size_t outer = 0; outer < loops.size(); ++outer) {
@@ -70,7 +70,7 @@ void join_loops(std::vector<ProductLoop>& loops) {
   }
 }
 
-/// Where the operands and the result are.
+/// Addresses of the operands and the result.
 template <class T>
 struct At {
   std::vector<const T*> in;
@@ -96,7 +96,7 @@ void for_points(std::span<const ProductLoop> loops, At<T>& at, const F& f) {
   at.move(loops.front(), -loops.front().count);
 }
 
-/// Two loops over products of two operands, of which the inner one moves X, Y and C elements (2: as far as it says).
+/// Two loops over products of two operands; the inner one has strides X, Y and C in elements (2: read at run time).
 template <int X, int Y, int C, bool Sums, class T>
 void product_rows(const ProductLoop& rows, const ProductLoop& row, const T* x, const T* y, T* c) {
   const Index to_x = X == 2 ? row.in[0] : X, to_y = Y == 2 ? row.in[1] : Y, to_c = C == 2 ? row.out : C;
@@ -137,7 +137,7 @@ ProductRows<Sums, T> product_rows_for(const ProductLoop& row) {
       std::make_index_sequence<27>{})[kind(row.in[0]) * 9 + kind(row.in[1]) * 3 + kind(row.out)];
 }
 
-/// Of one or two operands.
+/// For one or two operands.
 template <bool Sums, class T>
 void product_of_two(std::vector<ProductLoop> loops, At<T> at) {
   static constexpr T kOne = 1;
@@ -148,7 +148,7 @@ void product_of_two(std::vector<ProductLoop> loops, At<T> at) {
   join_loops(loops);
   const ProductLoop none{1, {0, 0}, 0};
   while (loops.size() < 2) loops.insert(loops.begin(), none);
-  // Far moves outside, the cheapest innermost.
+  // Large strides outside, the cheapest loop innermost.
   std::stable_sort(loops.begin(), loops.end(),
                    [](const ProductLoop& a, const ProductLoop& b) { return a.reach() > b.reach(); });
   const auto inner = std::min_element(loops.begin(), loops.end(),
@@ -167,7 +167,7 @@ void product_of_two(std::vector<ProductLoop> loops, At<T> at) {
   });
 }
 
-/// An operand of many, and how far it moves per step of the free label and the two summed ones.
+/// One of many operands, and its strides per step of the free label and the two summed ones.
 template <class T>
 struct Factor {
   const T* at = nullptr;
@@ -176,7 +176,7 @@ struct Factor {
   [[nodiscard]] T operator()(Index i, Index k, Index l) const { return at[i * free + k * first + l * second]; }
 };
 
-/// The product of N factors; 0: of any number.
+/// The product of N factors; 0: any number.
 template <int N, class T>
 struct FactorProduct {
   std::array<Factor<T>, N> factors;
@@ -205,8 +205,7 @@ struct MultiplyAdd {
   T operator()(T total, T a, T b) const { return total + a * b; }
 };
 
-/// The loops of a sum of many factors: two over the result, which no factor has both, two summed ones, and those around
-/// them.
+/// The loops of a sum of many factors: two over the result that share no factor, two summed ones, and the outer loops.
 struct BlockedLoops {
   ProductLoop rows, columns;
   std::array<ProductLoop, 2> summed;
@@ -220,7 +219,7 @@ bool share_a_factor(const ProductLoop& a, const ProductLoop& b) {
   return false;
 }
 
-/// False if no two loops over the result are in different factors.
+/// False if no two loops over the result belong to different factors.
 bool find_blocks(std::vector<ProductLoop> loops, BlockedLoops& blocked) {
   const auto free = [](const ProductLoop& l) {
     return l.out != 0 && std::any_of(l.in.begin(), l.in.end(), [](Index step) { return step != 0; });
@@ -229,7 +228,7 @@ bool find_blocks(std::vector<ProductLoop> loops, BlockedLoops& blocked) {
   Index most = 0;
   for (std::size_t i = 0; i < loops.size(); ++i) {
     for (std::size_t j = 0; j < loops.size(); ++j) {
-      // Elements of the columns lie closer.
+      // Column elements are closer in memory.
       if (i == j || !free(loops[i]) || !free(loops[j]) || share_a_factor(loops[i], loops[j]) ||
           loops[i].out < loops[j].out)
         continue;
@@ -245,7 +244,7 @@ bool find_blocks(std::vector<ProductLoop> loops, BlockedLoops& blocked) {
   loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(std::min(best.first, best.second)));
   std::stable_sort(loops.begin(), loops.end(),
                    [](const ProductLoop& a, const ProductLoop& b) { return a.reach() > b.reach(); });
-  // The longest summed loops, the inner one of which moves less far.
+  // The longest summed loops, the inner one with the smaller stride.
   std::vector<std::size_t> summed;
   for (std::size_t l = 0; l < loops.size(); ++l) {
     if (loops[l].out == 0) summed.push_back(l);
@@ -290,7 +289,7 @@ void blocked_product(const BlockedLoops& loops, At<T> at) {
   });
 }
 
-/// Of many operands, none of whose labels can be taken apart.
+/// For many operands whose labels cannot be separated.
 template <class T>
 void plain_product(std::vector<ProductLoop> loops, At<T> at) {
   std::stable_sort(loops.begin(), loops.end(),
