@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
+#include "runtime/engine/messages/wire.h"
 #include "runtime/engine/watch/heartbeat.h"
-#include "runtime/engine/wire.h"
 
 namespace tdsl::rt {
 

@@ -3,17 +3,17 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/engine/admission.h"
-#include "runtime/engine/answers.h"
-#include "runtime/engine/boundary_messages.h"
-#include "runtime/engine/call.h"
 #include "runtime/engine/delays.h"
-#include "runtime/engine/exchange.h"
 #include "runtime/engine/failure.h"
-#include "runtime/engine/fetches.h"
-#include "runtime/engine/operations.h"
-#include "runtime/engine/ready_queue.h"
-#include "runtime/engine/tasks.h"
+#include "runtime/engine/messages/answers.h"
+#include "runtime/engine/messages/boundary_messages.h"
+#include "runtime/engine/messages/exchange.h"
+#include "runtime/engine/messages/fetches.h"
+#include "runtime/engine/tasks/admission.h"
+#include "runtime/engine/tasks/call.h"
+#include "runtime/engine/tasks/operations.h"
+#include "runtime/engine/tasks/ready_queue.h"
+#include "runtime/engine/tasks/tasks.h"
 #include "runtime/engine/watch/watching.h"
 #include "runtime/engine/workers.h"
 

@@ -4,8 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "runtime/engine/messages/wire.h"
 #include "runtime/engine/store/spare_memory.h"
-#include "runtime/engine/wire.h"
 
 namespace tdsl::rt {
 

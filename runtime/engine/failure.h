@@ -7,8 +7,8 @@
 #include <string>
 
 #include "runtime/engine/context.h"
-#include "runtime/engine/outbox.h"
-#include "runtime/engine/ready_queue.h"
+#include "runtime/engine/messages/outbox.h"
+#include "runtime/engine/tasks/ready_queue.h"
 
 namespace tdsl::rt {
 

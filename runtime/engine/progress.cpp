@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
-#include "runtime/engine/wire.h"
+#include "runtime/engine/messages/wire.h"
 #include "runtime/kernels/copy.h"
 
 namespace tdsl::rt {

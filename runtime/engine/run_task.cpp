@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "runtime/engine/engine_state.h"
-#include "runtime/engine/long_kernels.h"
+#include "runtime/engine/tasks/long_kernels.h"
 #include "runtime/kernels/progress.h"
 
 namespace tdsl::rt {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "runtime/engine/operation.h"
+#include "runtime/engine/tasks/operation.h"
 
 namespace tdsl::rt {
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/engine/footprint.h"
-#include "runtime/engine/in_flight.h"
-#include "runtime/engine/operation.h"
+#include "runtime/engine/messages/in_flight.h"
+#include "runtime/engine/tasks/footprint.h"
+#include "runtime/engine/tasks/operation.h"
 #include "runtime/engine/watch/profile.h"
 
 namespace tdsl::rt {

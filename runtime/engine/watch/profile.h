@@ -5,7 +5,7 @@
 
 #include "runtime/engine/context.h"
 #include "runtime/engine/front.h"
-#include "runtime/engine/operation.h"
+#include "runtime/engine/tasks/operation.h"
 #include "runtime/engine/watch/tracer.h"
 
 namespace tdsl::rt {

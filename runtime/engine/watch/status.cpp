@@ -3,8 +3,8 @@
 
 #include "runtime/base/number_format.h"
 #include "runtime/check.h"
-#include "runtime/engine/in_flight.h"
-#include "runtime/engine/operation.h"
+#include "runtime/engine/messages/in_flight.h"
+#include "runtime/engine/tasks/operation.h"
 #include "runtime/engine/watch/status.h"
 
 namespace tdsl::rt {

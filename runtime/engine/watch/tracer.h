@@ -2,10 +2,10 @@
 
 #include "runtime/disk/disk.h"
 #include "runtime/engine/context.h"
-#include "runtime/engine/in_flight.h"
-#include "runtime/engine/operation.h"
-#include "runtime/engine/outbox.h"
+#include "runtime/engine/messages/in_flight.h"
+#include "runtime/engine/messages/outbox.h"
 #include "runtime/engine/store/disk_transfer.h"
+#include "runtime/engine/tasks/operation.h"
 #include "runtime/engine/trace.h"
 
 namespace tdsl::rt {

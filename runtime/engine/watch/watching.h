@@ -4,7 +4,7 @@
 #include <string>
 
 #include "runtime/engine/context.h"
-#include "runtime/engine/outbox.h"
+#include "runtime/engine/messages/outbox.h"
 #include "runtime/engine/watch/heartbeat.h"
 
 namespace tdsl::rt {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "runtime/engine/wire.h"
+#include "runtime/engine/messages/wire.h"
 #include "runtime/plan/value/imposed.h"
 #include "tests/runtime/engine/sized.h"
 #include "tests/runtime/simulated_world.h"

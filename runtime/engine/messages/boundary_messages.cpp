@@ -1,4 +1,4 @@
-#include "runtime/engine/boundary_messages.h"
+#include "runtime/engine/messages/boundary_messages.h"
 
 #include <string>
 #include <vector>

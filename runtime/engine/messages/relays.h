@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/engine/operation.h"
+#include "runtime/engine/tasks/operation.h"
 
 namespace tdsl::rt {
 

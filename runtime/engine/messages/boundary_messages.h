@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/engine/boundaries.h"
-#include "runtime/engine/outbox.h"
+#include "runtime/engine/messages/outbox.h"
 
 namespace tdsl::rt {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/engine/operation.h"
+#include "runtime/engine/tasks/operation.h"
 
 namespace tdsl::rt {
 

@@ -1,7 +1,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/engine/call.h"
+#include "runtime/engine/tasks/call.h"
 
 // Sized outputs of a task's kernel.
 

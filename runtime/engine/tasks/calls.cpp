@@ -1,4 +1,4 @@
-#include "runtime/engine/call.h"
+#include "runtime/engine/tasks/call.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/engine/footprint.h"
+#include "runtime/engine/tasks/footprint.h"
 #include "runtime/engine/watch/profile.h"
 
 namespace tdsl::rt {

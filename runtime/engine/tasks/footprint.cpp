@@ -1,4 +1,4 @@
-#include "runtime/engine/footprint.h"
+#include "runtime/engine/tasks/footprint.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "runtime/engine/open_steps.h"
-#include "runtime/engine/relays.h"
-#include "runtime/engine/sized_transfers.h"
+#include "runtime/engine/messages/relays.h"
+#include "runtime/engine/messages/sized_transfers.h"
 #include "runtime/engine/store/disk_transfers.h"
+#include "runtime/engine/tasks/open_steps.h"
 
 namespace tdsl::rt {
 

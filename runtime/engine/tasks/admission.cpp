@@ -1,4 +1,4 @@
-#include "runtime/engine/admission.h"
+#include "runtime/engine/tasks/admission.h"
 
 #include <algorithm>
 

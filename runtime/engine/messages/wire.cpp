@@ -1,4 +1,4 @@
-#include "runtime/engine/wire.h"
+#include "runtime/engine/messages/wire.h"
 
 #include <array>
 #include <bit>

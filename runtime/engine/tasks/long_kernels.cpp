@@ -1,4 +1,4 @@
-#include "runtime/engine/long_kernels.h"
+#include "runtime/engine/tasks/long_kernels.h"
 
 #include <algorithm>
 

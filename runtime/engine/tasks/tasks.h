@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "runtime/engine/answers.h"
-#include "runtime/engine/operations.h"
+#include "runtime/engine/messages/answers.h"
+#include "runtime/engine/tasks/operations.h"
 
 namespace tdsl::rt {
 

@@ -1,4 +1,4 @@
-#include "runtime/engine/sized_transfers.h"
+#include "runtime/engine/messages/sized_transfers.h"
 
 #include <utility>
 

@@ -3,8 +3,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/engine/relays.h"
-#include "runtime/engine/sized_transfers.h"
+#include "runtime/engine/messages/relays.h"
+#include "runtime/engine/messages/sized_transfers.h"
 #include "runtime/engine/store/disk_transfers.h"
 
 namespace tdsl::rt {

@@ -1,8 +1,8 @@
-#include "runtime/engine/tasks.h"
+#include "runtime/engine/tasks/tasks.h"
 
 #include <utility>
 
-#include "runtime/engine/call.h"
+#include "runtime/engine/tasks/call.h"
 
 namespace tdsl::rt {
 

@@ -1,4 +1,4 @@
-#include "runtime/engine/fetches.h"
+#include "runtime/engine/messages/fetches.h"
 
 #include <map>
 #include <utility>

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "runtime/engine/context.h"
-#include "runtime/engine/outbox.h"
+#include "runtime/engine/messages/outbox.h"
 
 namespace tdsl::rt {
 

@@ -1,4 +1,4 @@
-#include "runtime/engine/answers.h"
+#include "runtime/engine/messages/answers.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "runtime/engine/outbox.h"
+#include "runtime/engine/messages/outbox.h"
 
 namespace tdsl::rt {
 

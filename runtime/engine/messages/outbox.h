@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "runtime/engine/context.h"
-#include "runtime/engine/operation.h"
-#include "runtime/engine/wire.h"
+#include "runtime/engine/messages/wire.h"
+#include "runtime/engine/tasks/operation.h"
 
 // MPI calls that the engine has decided on. Decisions are made under the engine's lock, MPI is called outside it.
 

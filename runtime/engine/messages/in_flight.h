@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/engine/context.h"
-#include "runtime/engine/operation.h"
+#include "runtime/engine/tasks/operation.h"
 
 namespace tdsl::rt {
 

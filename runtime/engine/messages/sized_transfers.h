@@ -6,11 +6,11 @@
 #include <unordered_map>
 #include <utility>
 
-#include "runtime/engine/footprint.h"
-#include "runtime/engine/in_flight.h"
-#include "runtime/engine/open_steps.h"
-#include "runtime/engine/outbox.h"
-#include "runtime/engine/wire.h"
+#include "runtime/engine/messages/in_flight.h"
+#include "runtime/engine/messages/outbox.h"
+#include "runtime/engine/messages/wire.h"
+#include "runtime/engine/tasks/footprint.h"
+#include "runtime/engine/tasks/open_steps.h"
 
 namespace tdsl::rt {
 

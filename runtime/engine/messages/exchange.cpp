@@ -1,4 +1,4 @@
-#include "runtime/engine/exchange.h"
+#include "runtime/engine/messages/exchange.h"
 
 #include <utility>
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/engine/operation.h"
-#include "runtime/engine/ready_queue.h"
+#include "runtime/engine/tasks/operation.h"
+#include "runtime/engine/tasks/ready_queue.h"
 
 namespace tdsl::rt {
 

@@ -1,4 +1,4 @@
-#include "runtime/engine/operations.h"
+#include "runtime/engine/tasks/operations.h"
 
 #include <algorithm>
 #include <vector>
