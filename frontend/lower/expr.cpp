@@ -119,9 +119,9 @@ Tensor Lowerer::lower_logical(const ast::Binary& b, const SourceRange& range) {
   };
   require_bool(left);
   const bool protects = left.rank() == 0;
-  if (protects) guards_.push_back(conjunction ? left.body : ir::unary(UnaryOp::kNot, left.body));
+  if (protects) guards_.add(conjunction ? left.body : ir::unary(UnaryOp::kNot, left.body));
   const Tensor right = lower(*b.rhs);
-  if (protects) guards_.pop_back();
+  if (protects) guards_.drop();
   require_bool(right);
   return elementwise({left, right}, Weak::kNo, range,
                      [&](const std::vector<Expr>& e) { return ir::binary(ir_op(b.op), e[0], e[1], range); });
@@ -129,11 +129,12 @@ Tensor Lowerer::lower_logical(const ast::Binary& b, const SourceRange& range) {
 
 Tensor Lowerer::lower_conditional(const ast::Conditional& c, const SourceRange& range) {
   const Expr test = condition(*c.condition, "if");
-  guards_.push_back(test);
+  guards_.add(test);
   const Tensor when_true = lower(*c.then_value);
-  guards_.back() = ir::unary(UnaryOp::kNot, test);
+  guards_.drop();
+  guards_.add(ir::unary(UnaryOp::kNot, test));
   const Tensor when_false = lower(*c.else_value);
-  guards_.pop_back();
+  guards_.drop();
   return choice(scalar_tensor(test), when_true, when_false, range);
 }
 

@@ -161,20 +161,11 @@ Tensor Lowerer::call_scalar_function(const ast::Function& f, const std::vector<T
 
 std::vector<Tensor> Lowerer::call_under(const Expr& condition, const ast::Function& f, const std::vector<Tensor>& args,
                                         const ast::Call& call, const SourceRange& range) {
-  struct Outside {
-    Lowerer& lowerer;
-    std::vector<Expr> guards;
-    int branches;
-    ~Outside() {
-      lowerer.guards_ = std::move(guards);
-      lowerer.branches_ = branches;
-    }
-  };
-  const Outside outside{*this, std::exchange(guards_, {}), branches_};
+  const Restored<Guards> outside(guards_, guards_.without_conditions());
   ir::Program& program = graph_.program();
   ir::If branch;
   branch.condition = materialise(scalar_tensor(condition), "", range);
-  ++branches_;
+  guards_.enter_branch();
   const auto known = static_cast<std::int32_t>(program.values.size());
   std::vector<ValueId> results;
   {
@@ -220,8 +211,7 @@ std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vect
   if (per_element && runs_statements(f)) return {call_at_points(f, args, call, range, drawn_at)};
   if (!guards_.empty() && runs_statements(f)) {
     // What protects the call protects the statements: they run where the value is needed and nowhere else.
-    Expr guard;
-    for (const Expr& part : guards_) guard = both(guard, part);
+    const Expr guard = guards_.all();
     if (labels_of(guard).empty()) return call_under(guard, f, args, call, range);
     if (of_scalars) return {call_at_points(f, args, call, range, drawn_at)};
   }
@@ -444,8 +434,7 @@ Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& s
   definition.value = value;
   definition.suffixes = suffixes;
   lower_right_side(s, definition);
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k) s.guard = both(s.guard, guards_[k]);
-  guards_.resize(outer_guards);
+  s.guard = guards_.take(outer_guards);
   s.result.scalar = s.value.scalar();
   for (const std::int32_t id : s.lone) {
     const LabelInfo& label = graph_.label(id);

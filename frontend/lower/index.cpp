@@ -93,7 +93,7 @@ bool Lowerer::bind_window(const ast::Identifier& name, const Expr& begin, const 
   Expr inside;
   if (first->limit) inside = ir::binary(BinaryOp::kLe, first->limit, value, name.range);
   if (last->limit) inside = both(inside, ir::binary(BinaryOp::kLt, value, last->limit, name.range));
-  if (inside) guards_.push_back(inside);
+  if (inside) guards_.add(inside);
   bind_symbol(name, id, value, false);
   return true;
 }
@@ -148,7 +148,7 @@ void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower,
     Expr inside;
     if (!labels_of(begin).empty()) inside = ir::binary(BinaryOp::kLe, begin, own, name.range);
     if (!labels_of(end).empty()) inside = both(inside, ir::binary(BinaryOp::kLt, own, end, name.range));
-    guards_.push_back(inside);
+    guards_.add(inside);
   }
   bind_symbol(name, id, value, by == 1);
 }

@@ -112,7 +112,7 @@ void Lowerer::begin_index_statement(IndexStatement& s, const ast::Target& target
 }
 
 void Lowerer::lower_right_side(IndexStatement& s, const ast::Definition& definition) {
-  if (definition.suffixes.where) guards_.push_back(condition(*definition.suffixes.where->condition, "a guard"));
+  if (definition.suffixes.where) guards_.add(condition(*definition.suffixes.where->condition, "a guard"));
   s.value = lower(*definition.value);
   if (s.value.rank() != 0) {
     fail(DiagnosticId::kNotScalar, definition.value->range,
@@ -234,8 +234,7 @@ ValueId Lowerer::lower_index_declaration(const ast::Target& target, const ast::A
   const ScopeGuard scope(*this, Scope::Kind::kIndex);
   begin_index_statement(s, target, definition);
   lower_right_side(s, definition);
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k) s.guard = both(s.guard, guards_[k]);
-  guards_.resize(outer_guards);
+  s.guard = guards_.take(outer_guards);
   s.result.scalar = s.type ? s.type->scalar : element_type_for(s.op, s.value);
   if (s.type) s.result.sparse = s.type->sparse;
   for (std::size_t d = 0; d < target.subscripts->size(); ++d) {
@@ -260,8 +259,7 @@ void Lowerer::lower_index_assignment(const ast::Assign& a, const SymbolRef& symb
   const ScopeGuard scope(*this, Scope::Kind::kIndex);
   begin_index_statement(s, a.target, a.definition);
   lower_right_side(s, a.definition);
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k) s.guard = both(s.guard, guards_[k]);
-  guards_.resize(outer_guards);
+  s.guard = guards_.take(outer_guards);
   set_value(symbol, emit_index_statement(s, a.target.name.name, a.target.range));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "frontend/frontend.h"
 #include "frontend/lower/graph.h"
+#include "frontend/lower/guards.h"
 #include "frontend/sema/growth.h"
 #include "frontend/sema/scope.h"
 #include "frontend/sema/types.h"
@@ -565,13 +567,12 @@ class Lowerer {
   GraphBuilder graph_;
   Scope* scope_ = nullptr;
   Scope* global_scope_ = nullptr;
-  std::vector<Frame> frames_;
+  std::deque<Frame> frames_;
   std::vector<Loop> loops_;
   /// Names of blocks that have ended, with the function they stand in.
   std::map<std::pair<const ast::Function*, std::string>, ir::SourceRange> ended_;
   std::set<std::pair<const ast::Function*, std::string>> undeclared_;  ///< names that have been reported, by function
-  int branches_ = 0;                                                   ///< of statements around the one being lowered
-  std::vector<ir::Expr> guards_;  ///< conditions that protect the expression being lowered
+  Guards guards_;
   std::set<ir::ValueId> dimension_values_;
   std::map<std::string, FunctionEntry> functions_;
   std::map<std::string, ForeignEntry> foreigns_;

@@ -189,18 +189,9 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
   for (const std::int32_t id : drawn_at) position_of(id, made);
   const GraphBuilder::SeparateRegion region(graph_, made.body);
   // What protects the call protects all of the body; what is checked in it need not have been checked elsewhere.
-  struct Outside {
-    Lowerer& lowerer;
-    std::vector<Expr> guards;
-    decltype(checked_) checked;
-    std::size_t loops;
-    ~Outside() {
-      lowerer.loops_.resize(loops);
-      lowerer.guards_ = std::move(guards);
-      lowerer.checked_ = std::move(checked);
-    }
-  };
-  const Outside outside{*this, std::exchange(guards_, {}), checked_, loops_.size()};
+  const Restored<Guards> guards(guards_, guards_.without_conditions());
+  const Restored checked(checked_);
+  const Restored loops(loops_);
   for (const auto& [label, position] : made.positions) loops_.push_back({position, {}, 1});
   const std::vector<Tensor> results = inline_body(f, inside, call, range, {});
   if (results.size() != 1 || results[0].rank() != 0)
@@ -301,7 +292,7 @@ Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>
   }
   if (std::ranges::any_of(args, depends_on_operands))
     unsupported(range, "a function that does more than arithmetic on scalars in a monoid is");
-  for (const Expr& guard : guards_) {
+  for (const Expr& guard : guards_.conditions()) {
     for (const std::int32_t id : labels_of(guard)) position_of(id, loop);
     loop.guard = both(loop.guard, guard);
   }

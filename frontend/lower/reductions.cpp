@@ -84,14 +84,9 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
     for (const auto& [other, m] : monoids_) candidates.push_back(other);
     fail(DiagnosticId::kUndefinedFunction, range, "there is no monoid `" + name + "`" + did_you_mean(name, candidates));
   }
+  const Restored open(open_monoids_);
   if (!open_monoids_.insert(name).second)
     fail(DiagnosticId::kRecursion, range, "`" + name + "` uses itself; monoids cannot recurse");
-  struct Close {
-    std::set<std::string>& open;
-    const std::string& name;
-    ~Close() { open.erase(name); }
-  };
-  const Close close{open_monoids_, name};
   const ast::Monoid& m = *found->second;
   std::vector<Scalar> types;
   for (const ast::FunctionParameter& p : m.parameters) {
@@ -103,7 +98,7 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
     fail(DiagnosticId::kTypeMismatch, m.name.range, "a monoid's operands have one type");
   }
   type = types[0];
-  const std::vector<Expr> saved_guards = std::exchange(guards_, {});
+  const Restored<Guards> outside(guards_, guards_.without_conditions());
   const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
   Monoid result{Monoid::Kind::kUser, name, {}, {}};
   result.identity = scalar_of_type(lower(*m.identity), type, "the identity of `" + name + "`");
@@ -120,7 +115,6 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
   ir::for_each_node(result.combine,
                     [&](const ir::ExprNode& node) { reads = reads || std::holds_alternative<ir::Read>(node.op); });
   if (reads) unsupported(m.combine->range, "a monoid that reads variables is");
-  guards_ = saved_guards;
   return lowered_monoids_.emplace(name, std::pair{result, type}).first->second.first;
 }
 
@@ -150,12 +144,11 @@ Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& rang
         spec.reduce.push_back(bind_index(index.name));
       }
     }
-    if (r.guard) guards_.push_back(condition(*r.guard, "a guard"));
+    if (r.guard) guards_.add(condition(*r.guard, "a guard"));
     body = lower(*r.body);
     value = scope_->find(r.indices[0].name.name)->lazy.body;
   }
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k) spec.guard = both(spec.guard, guards_[k]);
-  guards_.resize(outer_guards);
+  spec.guard = guards_.take(outer_guards);
   if (body.rank() != 0) {
     fail(DiagnosticId::kNotScalar, r.body->range,
          "the body of " + r.op.name + "[…] needs a scalar, but this is " + type_text(body) + "; subscript it");

@@ -189,7 +189,7 @@ void Lowerer::lower_if(const ast::If& i, std::size_t arm, const SourceRange& ran
   for (std::size_t k = arm; k < i.arms.size(); ++k) collect(i.arms[k].body);
   if (i.else_body) collect(*i.else_body);
   const std::vector<ValueId> before = values_of(symbols);
-  ++branches_;
+  guards_.enter_branch();
   {
     const RegionGuard region(*this, branch.then_region);
     lower_block(i.arms[arm].body);
@@ -200,7 +200,7 @@ void Lowerer::lower_if(const ast::If& i, std::size_t arm, const SourceRange& ran
     const RegionGuard region(*this, branch.else_region);
     lower_if(i, arm + 1, range);
   }
-  --branches_;
+  guards_.leave_branch();
   branch.else_region.yields = values_of(symbols);
   set_values(symbols, before);
   const std::vector<ValueId> results = fresh_values(symbols);

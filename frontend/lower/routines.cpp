@@ -59,8 +59,7 @@ std::vector<Tensor> Lowerer::emit_routine(Routine routine, const std::vector<Rou
     tensors.back().shape = r.shape;
   }
   const bool stops = !ir::is_line(routine.kind);
-  Expr guard;
-  for (const Expr& g : guards_) guard = both(guard, g);
+  const Expr guard = guards_.all();
   if (stops && guard && labels_of(guard).empty()) {
     emit_guarded_routine(std::move(routine), values, guard, range);
   } else {
@@ -72,7 +71,7 @@ std::vector<Tensor> Lowerer::emit_routine(Routine routine, const std::vector<Rou
 // A branch that is not taken is not evaluated: inv(A) of a singular A must not stop the run there.
 void Lowerer::emit_guarded_routine(Routine routine, const std::vector<ValueId>& results, const Expr& guard,
                                    const SourceRange& range) {
-  const std::vector<Expr> outer = std::exchange(guards_, {});
+  const Restored<Guards> outside(guards_, guards_.without_conditions());
   ir::If branch;
   branch.condition = materialise(scalar_tensor(guard), source_text(guard->range), guard->range);
   const auto fresh_result = [&](ValueId v) {
@@ -94,7 +93,6 @@ void Lowerer::emit_guarded_routine(Routine routine, const std::vector<ValueId>& 
       branch.else_region.yields.push_back(materialise(zero, "", range, &type));
     }
   }
-  guards_ = outer;
   graph_.emit_results(std::move(branch), results, range);
 }
 

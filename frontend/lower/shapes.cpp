@@ -63,12 +63,9 @@ bool Lowerer::is_checked(ir::Check::Relation relation, const Extent& left, const
 
 void Lowerer::check(ir::Check check, const SourceRange& range) {
   if (check.relation == ir::Check::Relation::kAtMost) {
-    Expr guard;
-    for (const Expr& g : guards_) {
-      if (!labels_of(g).empty()) return;  // protects single elements: nothing to say about the whole
-      guard = both(guard, g);
-    }
-    if (guard) check.guard = materialise(scalar_tensor(guard), "", range);
+    // A condition on index variables guards single elements, not the whole tensor.
+    if (std::ranges::any_of(guards_.conditions(), [](const Expr& g) { return !labels_of(g).empty(); })) return;
+    if (const Expr guard = guards_.all()) check.guard = materialise(scalar_tensor(guard), "", range);
   }
   // A check made before in this region or around it need not be repeated.
   if (is_checked(check.relation, check.left, check.right)) return;

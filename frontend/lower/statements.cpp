@@ -20,15 +20,13 @@ void Lowerer::lower_block(const ast::Block& block) {
 
 void Lowerer::lower_statement(const ast::Stmt& s) {
   if (sink_.is_full()) return;
-  const std::size_t guards = guards_.size();
+  const Guards guards = guards_;
   const std::size_t loops = loops_.size();
-  const int branches = branches_;
   try {
     dispatch(s);
   } catch (const Abandoned&) {
-    guards_.resize(guards);
+    guards_ = guards;
     loops_.resize(loops);
-    branches_ = branches;
     mark_broken(s);
   }
 }

@@ -109,12 +109,7 @@ StorageRef Lowerer::lower_storage(const ast::StorageAnnotation& written, std::ve
   storage->range = written.range;
   storage->logical = std::move(shape);
   // As a function's: its own names, params and functions.
-  struct OuterDimensions {
-    Lowerer& lowerer;
-    Dimensions saved;
-    ~OuterDimensions() { lowerer.dimensions() = std::move(saved); }
-  };
-  const OuterDimensions outer{*this, std::exchange(dimensions(), {})};
+  const Restored<Dimensions> outer(dimensions(), {});
   const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
   for (std::size_t k = 0; k < s.parameters.size(); ++k) {
     const SymbolRef symbol = declare(s.parameters[k], Symbol::Kind::kInline);
@@ -380,13 +375,12 @@ Lowerer::Stored Lowerer::lower_stored_elements(const ast::Target& target, const 
     bind_stored_positions(s, *names, target, *storage, definition);
   } else {
     begin_index_statement(s, target, definition);
-    if (const Expr inside = storage->to.guard_at(s.left)) guards_.push_back(inside);
+    if (const Expr inside = storage->to.guard_at(s.left)) guards_.add(inside);
     s.left = storage->to.at(s.left);
     s.lone.assign(s.left.size(), -1);
   }
   lower_right_side(s, definition);
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k) s.guard = both(s.guard, guards_[k]);
-  guards_.resize(outer_guards);
+  s.guard = guards_.take(outer_guards);
   return {emit_index_statement(s, target.name.name, target.range), storage};
 }
 
@@ -402,7 +396,7 @@ void Lowerer::bind_stored_positions(IndexStatement& s, const std::vector<ast::Id
     s.left.push_back(ir::index_ref(id));
   }
   const std::vector<Expr> logical = storage.from.at(s.left);
-  if (const Expr inside = storage.from.guard_at(s.left)) guards_.push_back(inside);
+  if (const Expr inside = storage.from.guard_at(s.left)) guards_.add(inside);
   for (std::size_t d = 0; d < names.size(); ++d) {
     // Nothing runs over this label: it collects the dimensions where the name stands bare.
     const std::int32_t id = graph_.new_label(names[d].name, names[d].range);
@@ -422,7 +416,7 @@ void Lowerer::bind_stored_positions(IndexStatement& s, const std::vector<ast::Id
     const Expr& value = logical[static_cast<std::size_t>(same - names.begin())];
     const Expr lower = integer_scalar(*r.lower, "a range's begin");
     const Expr upper = integer_scalar(*r.upper, "a range's end");
-    guards_.push_back(
+    guards_.add(
         both(ir::binary(BinaryOp::kLe, lower, value, r.range), ir::binary(BinaryOp::kLt, value, upper, r.range)));
   }
 }

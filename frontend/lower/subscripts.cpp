@@ -178,7 +178,7 @@ Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim, bool padded) {
   const Expr value = ir::cast(Scalar::kI64, t.body, e.range);
   const auto position = labels_of(value).empty() ? frontend::extent_of(value, graph_.value_extent()) : std::nullopt;
   // Behind a condition it may never be evaluated.
-  if (!position || padded || !guards_.empty() || branches_ > 0) return value;
+  if (!position || padded || guards_.any()) return value;
   const auto beyond = (*position - dim.extent).constant();
   const auto below = position->constant();
   if ((beyond && *beyond >= 0) || (below && *below < 0)) {
@@ -252,7 +252,7 @@ void Lowerer::check_slice(const SlicePart& part, const Extent& stop, const Dim& 
   const auto require = [&](const Extent& left, const Extent& right, const std::string& message) {
     const auto difference = (right - left).constant();
     if (difference && *difference >= 0) return;
-    if (!difference || !guards_.empty() || branches_ > 0) {
+    if (!difference || guards_.any()) {
       check({ir::Check::Relation::kAtMost, left, right, slice + " " + message, {}}, range);
       return;
     }

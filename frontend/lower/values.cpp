@@ -43,11 +43,7 @@ bool Lowerer::is_safe(const Expr& e, const GraphBuilder& graph) {
 
 Tensor Lowerer::hoist(ComputeSpec spec, std::vector<Dim> shape) {
   const std::vector<std::int32_t> own = spec.out;
-  if (!guards_.empty() && !is_safe(spec.body, graph_)) {
-    Expr protection;
-    for (const Expr& guard : guards_) protection = both(protection, guard);
-    spec.guard = both(protection, spec.guard);
-  }
+  if (!guards_.empty() && !is_safe(spec.body, graph_)) spec.guard = both(guards_.all(), spec.guard);
   std::vector<std::int32_t> free;
   for (const Expr* part : {&spec.body, &spec.guard}) {
     for (const std::int32_t id : labels_of(*part)) {
@@ -212,7 +208,7 @@ ValueId Lowerer::condition_value(const ast::Expr& e, const std::string& what) {
 }
 
 void Lowerer::check_bounds(const ComputeSpec& spec) {
-  if (spec.guard || branches_ > 0) return;
+  if (spec.guard || guards_.in_branch()) return;
   check_subscripts(spec.left, spec.type, spec.range);
   for_each_certain_read(spec.body, [&](const ir::ExprNode& node, const ir::Read& read) {
     if (!graph_.waits(read.tensor))
