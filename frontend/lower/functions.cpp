@@ -354,7 +354,8 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
     // Derivatives are by variables: an argument that is an expression becomes one.
     const bool number = arg.rank() == 0 && ir::is_float(arg.scalar()) && free_labels(arg).empty();
     if (number && differentiates(*frames_.back().function)) {
-      declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, materialise(arg, name, range)))
+      declare_value(parameter.name, Symbol::Kind::kInput,
+                    versions_.own_value(parameter.name, materialise(arg, name, range)))
           ->used = true;
       return;
     }
@@ -367,13 +368,14 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
     return;
   }
   if (const StoredWhole* whole = type.has_sparse() ? nullptr : stored_whole(value)) {
-    declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, whole->value), whole->storage)->used =
-        true;
+    declare_value(parameter.name, Symbol::Kind::kInput, versions_.own_value(parameter.name, whole->value),
+                  whole->storage)
+        ->used = true;
     return;
   }
   const Storage storage = type.has_sparse() ? Storage::kOfType : Storage::kInferred;
   declare_value(parameter.name, Symbol::Kind::kInput,
-                own_value(parameter.name, materialise(value, name, range, &type, storage)))
+                versions_.own_value(parameter.name, materialise(value, name, range, &type, storage)))
       ->used = true;
 }
 

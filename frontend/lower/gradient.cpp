@@ -6,59 +6,6 @@ namespace tdsl::frontend {
 using ir::ValueId;
 
 // `grad(loss, W1, W2)`: a Gradient node; the pass `differentiate` makes ordinary nodes of it.
-//
-// Note [Versions]. The derivatives are taken at the values the variables had when the loss was computed, and a `var`
-// may have another value by now. Every assignment is a tick of a clock: `since_` knows the tick at which a value first
-// became a variable's, each symbol which value it got at which tick. So what W was when the loss was assigned can be
-// looked up.
-
-void Lowerer::set_value(const SymbolRef& symbol, ValueId value) {
-  symbol->value = value;
-  symbol->history.emplace_back(++clock_, value);
-  since_.try_emplace(value, clock_);
-}
-
-void Lowerer::note_differentiated(const ast::Module& module) {
-  const ExprVisitor visit = [this](const ast::Expr& e) {
-    const auto* call = std::get_if<ast::Call>(&e.node);
-    if (call == nullptr || call->callee.name != "grad") return;
-    for (const ast::Argument& a : call->arguments) {
-      if (const std::string* name = bare_name(*a.value)) differentiated_names_.insert(*name);
-    }
-  };
-  for (const ast::StmtPtr& s : module.statements) {
-    if (const auto* f = std::get_if<ast::Function>(&s->node)) {
-      for_each_expr(*f, visit);
-    } else {
-      for_each_expr(*s, visit);
-    }
-  }
-}
-
-ValueId Lowerer::own_value(const ast::Identifier& name, ValueId value) {
-  if (!differentiated_names_.contains(name.name) || !since_.contains(value)) return value;
-  const ir::Type& type = graph_.program().type(value);
-  ComputeSpec copy;
-  std::vector<ir::Expr> subscripts;
-  for (const ir::Extent& e : type.shape) {
-    copy.out.push_back(graph_.new_label(e));
-    subscripts.push_back(ir::index_ref(copy.out.back()));
-  }
-  copy.body = ir::read(type.scalar, value, std::move(subscripts), name.range);
-  copy.type = {type.scalar, type.shape, {}};
-  copy.name = name.name;
-  copy.range = name.range;
-  return graph_.emit(copy);
-}
-
-ValueId Lowerer::value_at(const Symbol& symbol, std::int64_t tick) {
-  // One that did not exist yet: the loss depends on its first value only if that is another variable's.
-  ValueId found = symbol.history.front().second;
-  for (const auto& [since, value] : symbol.history) {
-    if (since <= tick) found = value;
-  }
-  return found;
-}
 
 ValueId Lowerer::differentiated(const ast::Expr& e, std::int64_t tick) {
   const std::string* name = bare_name(e);
@@ -97,8 +44,7 @@ std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRa
   }
   ir::Gradient gradient;
   gradient.loss = materialise(loss, source_text(loss_expr.range), loss_expr.range);
-  const auto since = since_.find(gradient.loss);
-  const std::int64_t tick = since == since_.end() ? clock_ : since->second;
+  const std::int64_t tick = versions_.tick_of(gradient.loss);
   std::vector<ValueId> results;
   std::vector<StorageRef> storages;
   for (std::size_t k = 1; k < call.arguments.size(); ++k) {

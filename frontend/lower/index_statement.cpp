@@ -246,8 +246,8 @@ ValueId Lowerer::lower_index_declaration(const ast::Target& target, const ast::A
 
 void Lowerer::lower_index_assignment(const ast::Assign& a, const SymbolRef& symbol) {
   if (symbol->storage) {
-    set_value(symbol,
-              lower_stored_elements(a.target, logical_type(*symbol), symbol->storage, a.definition, symbol).value);
+    versions_.set(symbol,
+                  lower_stored_elements(a.target, logical_type(*symbol), symbol->storage, a.definition, symbol).value);
     return;
   }
   IndexStatement s;
@@ -260,7 +260,7 @@ void Lowerer::lower_index_assignment(const ast::Assign& a, const SymbolRef& symb
   begin_index_statement(s, a.target, a.definition);
   lower_right_side(s, a.definition);
   s.guard = guards_.take(outer_guards);
-  set_value(symbol, emit_index_statement(s, a.target.name.name, a.target.range));
+  versions_.set(symbol, emit_index_statement(s, a.target.name.name, a.target.range));
 }
 
 namespace {
@@ -396,7 +396,7 @@ void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symb
   spec.range = a.target.range;
   graph_.flush();
   check_bounds(spec);
-  set_value(symbol, graph_.emit(spec));
+  versions_.set(symbol, graph_.emit(spec));
 }
 
 }  // namespace tdsl::frontend

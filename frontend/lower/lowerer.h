@@ -14,6 +14,7 @@
 #include "frontend/frontend.h"
 #include "frontend/lower/graph.h"
 #include "frontend/lower/guards.h"
+#include "frontend/lower/versions.h"
 #include "frontend/sema/growth.h"
 #include "frontend/sema/scope.h"
 #include "frontend/sema/types.h"
@@ -145,13 +146,6 @@ class Lowerer {
   [[nodiscard]] Dimensions& dimensions() { return frames_.back().dimensions; }
 
   // --- Derivatives: lower_gradient.cpp
-  /// Every assignment goes through here, so that earlier values can be found again.
-  void set_value(const SymbolRef& symbol, ir::ValueId value);
-  /// Remembers what `grad` names in the module.
-  void note_differentiated(const ast::Module& module);
-  /// What a variable, or a parameter, gets for `value`: a copy if `grad` tells it from another variable of that value.
-  ir::ValueId own_value(const ast::Identifier& name, ir::ValueId value);
-  [[nodiscard]] static ir::ValueId value_at(const Symbol& symbol, std::int64_t tick);
   ir::ValueId differentiated(const ast::Expr& e, std::int64_t tick);
   std::vector<Tensor> call_gradient(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_grad(const ast::Call& call, const ir::SourceRange& range);
@@ -400,7 +394,6 @@ class Lowerer {
   std::vector<SymbolRef> carried(const ast::Block& block) const;
   std::vector<ir::ValueId> values_of(const std::vector<SymbolRef>& symbols) const;
   std::vector<ir::ValueId> fresh_values(const std::vector<SymbolRef>& symbols);
-  void set_values(const std::vector<SymbolRef>& symbols, const std::vector<ir::ValueId>& values, std::size_t first = 0);
   ir::ValueId bound_value(const ast::Expr& e, const std::string& what);
 
   // --- Functions of C++ headers: lower_extern.cpp
@@ -573,6 +566,7 @@ class Lowerer {
   std::map<std::pair<const ast::Function*, std::string>, ir::SourceRange> ended_;
   std::set<std::pair<const ast::Function*, std::string>> undeclared_;  ///< names that have been reported, by function
   Guards guards_;
+  Versions versions_{graph_};
   std::set<ir::ValueId> dimension_values_;
   std::map<std::string, FunctionEntry> functions_;
   std::map<std::string, ForeignEntry> foreigns_;
@@ -594,9 +588,6 @@ class Lowerer {
   std::set<std::string> outputs_;
   std::set<ir::ValueId> temporaries_;  ///< made by hoist(), not named by the program
   std::set<std::tuple<std::size_t, std::string, std::string>> checked_;
-  std::set<std::string> differentiated_names_;  ///< by name, in all scopes
-  std::int64_t clock_ = 0;                      ///< counts assignments
-  std::map<ir::ValueId, std::int64_t> since_;   ///< when a value first became a variable's
   bool inline_locals_ = false;  ///< a function is applied per element: its locals are expressions, not values
 };
 

@@ -60,7 +60,7 @@ SymbolRef Lowerer::declare_value(const ast::Identifier& name, Symbol::Kind kind,
                                  const StorageRef& storage) {
   const SymbolRef symbol = declare(name, kind);
   symbol->storage = storage;
-  set_value(symbol, value);
+  versions_.set(symbol, value);
   tell_type(*symbol);
   return symbol;
 }

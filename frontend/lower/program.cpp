@@ -60,7 +60,7 @@ void Lowerer::lower_import(const ast::Import& import) {
 }
 
 void Lowerer::declare_functions(const ast::Module& module, std::uint32_t depth) {
-  note_differentiated(module);
+  versions_.note_differentiated(module);
   const auto declared = [&](const ast::Identifier& name) {
     if (is_builtin(name.name)) {
       error(DiagnosticId::kBuiltinRedefined, name.range, "`" + name.name + "` is built in and cannot be redefined");

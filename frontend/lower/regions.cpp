@@ -33,10 +33,6 @@ std::vector<ValueId> Lowerer::fresh_values(const std::vector<SymbolRef>& symbols
   return values;
 }
 
-void Lowerer::set_values(const std::vector<SymbolRef>& symbols, const std::vector<ValueId>& values, std::size_t first) {
-  for (std::size_t k = 0; k < symbols.size(); ++k) set_value(symbols[k], values[first + k]);
-}
-
 Lowerer::RegionGuard::RegionGuard(Lowerer& lowerer, ir::Region& region) : lowerer_(lowerer) {
   lowerer_.graph_.push_region(region);
 }
@@ -121,7 +117,7 @@ void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::
   const std::vector<ValueId> arguments = fresh_values(symbols);
   loop.body.arguments = {index};
   loop.body.arguments.insert(loop.body.arguments.end(), arguments.begin(), arguments.end());
-  set_values(symbols, arguments);
+  versions_.set(symbols, arguments);
   {
     const RegionGuard region(*this, loop.body);
     const ScopeGuard scope(*this, Scope::Kind::kBlock);
@@ -140,7 +136,7 @@ void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::
   loop.body.yields = values_of(symbols);
   const std::vector<ValueId> results = fresh_values(symbols);
   graph_.emit_results(std::move(loop), results, range);
-  set_values(symbols, results);
+  versions_.set(symbols, results);
 }
 
 void Lowerer::lower_while(const ast::While& w, const SourceRange& range) {
@@ -148,7 +144,7 @@ void Lowerer::lower_while(const ast::While& w, const SourceRange& range) {
   const std::vector<SymbolRef> symbols = carried(w.body);
   loop.inits = values_of(symbols);
   loop.condition.arguments = fresh_values(symbols);
-  set_values(symbols, loop.condition.arguments);
+  versions_.set(symbols, loop.condition.arguments);
   {
     const RegionGuard region(*this, loop.condition);
     // Drawing in the condition has no iteration number of its own.
@@ -160,7 +156,7 @@ void Lowerer::lower_while(const ast::While& w, const SourceRange& range) {
   const std::vector<ValueId> arguments = fresh_values(symbols);
   loop.body.arguments = {iteration};
   loop.body.arguments.insert(loop.body.arguments.end(), arguments.begin(), arguments.end());
-  set_values(symbols, arguments);
+  versions_.set(symbols, arguments);
   {
     const RegionGuard region(*this, loop.body);
     loops_.push_back({iteration, {}, 1});
@@ -170,7 +166,7 @@ void Lowerer::lower_while(const ast::While& w, const SourceRange& range) {
   loop.body.yields = values_of(symbols);
   const std::vector<ValueId> results = fresh_values(symbols);
   graph_.emit_results(std::move(loop), results, range);
-  set_values(symbols, results);
+  versions_.set(symbols, results);
 }
 
 void Lowerer::lower_if(const ast::If& i, std::size_t arm, const SourceRange& range) {
@@ -195,17 +191,17 @@ void Lowerer::lower_if(const ast::If& i, std::size_t arm, const SourceRange& ran
     lower_block(i.arms[arm].body);
   }
   branch.then_region.yields = values_of(symbols);
-  set_values(symbols, before);
+  versions_.set(symbols, before);
   {
     const RegionGuard region(*this, branch.else_region);
     lower_if(i, arm + 1, range);
   }
   guards_.leave_branch();
   branch.else_region.yields = values_of(symbols);
-  set_values(symbols, before);
+  versions_.set(symbols, before);
   const std::vector<ValueId> results = fresh_values(symbols);
   graph_.emit_results(std::move(branch), results, range);
-  set_values(symbols, results);
+  versions_.set(symbols, results);
 }
 
 }  // namespace tdsl::frontend

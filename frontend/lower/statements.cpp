@@ -111,7 +111,7 @@ void Lowerer::lower_param(const ast::Param& p) {
     }
   }
   const SymbolRef symbol = declare(p.name, Symbol::Kind::kParam);
-  set_value(symbol, graph_.emit(std::move(param), type, p.name.name, p.name.range));
+  versions_.set(symbol, graph_.emit(std::move(param), type, p.name.name, p.name.range));
   tell_type(*symbol);
 }
 
@@ -138,7 +138,7 @@ void Lowerer::lower_input(const ast::Input& i) {
   }
   const SymbolRef symbol = declare(i.name, Symbol::Kind::kInput);
   symbol->storage = storage;
-  set_value(symbol, graph_.emit(ir::Input{i.name.name}, type, i.name.name, i.name.range));
+  versions_.set(symbol, graph_.emit(ir::Input{i.name.name}, type, i.name.name, i.name.range));
   tell_type(*symbol);
   annotate_tile(symbol->value, i.annotations);
 }
@@ -228,7 +228,7 @@ void Lowerer::lower_let(const ast::Let& l) {
 
 void Lowerer::declare_named(const ast::Identifier& name, bool is_mutable, const Stored& stored) {
   if (is_mutable) {
-    declare_value(name, Symbol::Kind::kVar, own_value(name, stored.value), stored.storage);
+    declare_value(name, Symbol::Kind::kVar, versions_.own_value(name, stored.value), stored.storage);
   } else {
     declare_value(name, Symbol::Kind::kLet, stored.value, stored.storage);
   }
@@ -335,7 +335,7 @@ void Lowerer::assign_whole(const ast::Assign& a, const SymbolRef& symbol) {
   }
   value = converted_to(value, type.scalar, "`" + name + "`", place);
   require_shape(value, type, "`" + name + "`", place);
-  set_value(symbol, own_value(a.target.name, assigned_value(value, type, *symbol, a.target.range)));
+  versions_.set(symbol, versions_.own_value(a.target.name, assigned_value(value, type, *symbol, a.target.range)));
 }
 
 ValueId Lowerer::assigned_value(const Tensor& value, const ir::Type& type, const Symbol& symbol,
@@ -355,9 +355,9 @@ void Lowerer::lower_tuple_assign(const ast::TupleAssign& a) {
     const std::string what = "`" + symbols[k]->name + "`";
     const Tensor value = converted_to(values[k], type.scalar, what, values[k].range);
     require_shape(value, type, what, values[k].range);
-    results.push_back(own_value(a.names[k], assigned_value(value, type, *symbols[k], a.names[k].range)));
+    results.push_back(versions_.own_value(a.names[k], assigned_value(value, type, *symbols[k], a.names[k].range)));
   }
-  set_values(symbols, results);
+  versions_.set(symbols, results);
 }
 
 void Lowerer::lower_print(const ast::Print& p, const SourceRange& range) {
