@@ -78,7 +78,7 @@ const ast::Expr* Lowerer::named_argument(const ast::Call& call, const std::strin
 std::string Lowerer::named_axis(const ast::Call& call) const {
   std::vector<std::string> texts;
   for (const ast::Argument& a : call.arguments) {
-    if (!a.name) texts.push_back(source_text(a.range));
+    if (!a.name) texts.push_back(reports_.source_text(a.range));
   }
   const std::string axis = texts.back();
   texts.pop_back();
@@ -96,19 +96,19 @@ std::vector<Tensor> Lowerer::positional(const ast::Call& call, std::size_t least
     if (!a.name) {
       args.push_back(lower(*a.value));
     } else if (!named.contains(a.name->name)) {
-      fail(DiagnosticId::kBadArgument, a.name->range,
-           call.callee.name + " has no argument `" + a.name->name + "=`" +
-               did_you_mean(a.name->name, std::vector<std::string>(named.begin(), named.end())));
+      reports_.fail(DiagnosticId::kBadArgument, a.name->range,
+                    call.callee.name + " has no argument `" + a.name->name + "=`" +
+                        did_you_mean(a.name->name, std::vector<std::string>(named.begin(), named.end())));
     }
   }
   if (args.size() >= least && args.size() <= most) return args;
   const std::string wanted = least == most ? std::to_string(least)
                              : most > 8    ? "at least " + std::to_string(least)
                                            : std::to_string(least) + " to " + std::to_string(most);
-  fail(DiagnosticId::kBadArgument, range,
-       call.callee.name + " takes " + wanted + (wanted == "1" ? " argument" : " arguments") + ", but " +
-           std::to_string(args.size()) + (args.size() == 1 ? " is given" : " are given") +
-           (args.size() == most + 1 && named.contains("axis") ? named_axis(call) : ""));
+  reports_.fail(DiagnosticId::kBadArgument, range,
+                call.callee.name + " takes " + wanted + (wanted == "1" ? " argument" : " arguments") + ", but " +
+                    std::to_string(args.size()) + (args.size() == 1 ? " is given" : " are given") +
+                    (args.size() == most + 1 && named.contains("axis") ? named_axis(call) : ""));
 }
 
 Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
@@ -117,15 +117,16 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
   if (functions_.contains(name)) {
     std::vector<Tensor> results = call_function(call, range);
     if (results.size() == 1) return results[0];
-    fail(DiagnosticId::kMisplacedTuple, range,
-         "`" + name + "` returns " + counted(results.size(), "value") + ": write let (a, b) = " + name + "(…);");
+    reports_.fail(
+        DiagnosticId::kMisplacedTuple, range,
+        "`" + name + "` returns " + counted(results.size(), "value") + ": write let (a, b) = " + name + "(…);");
   }
   if (const auto foreign = foreigns_.find(name); foreign != foreigns_.end()) {
     if (foreign->second.kernel == nullptr) return call_foreign_function(foreign->second, call, range);
     if (foreign->second.kernel->results.size() == 1) return call_foreign_kernel(foreign->second, call, range)[0];
-    fail(DiagnosticId::kMisplacedTuple, range,
-         "`" + name + "` returns " + counted(foreign->second.kernel->results.size(), "value") +
-             ": write let (a, b) = " + name + "(…);");
+    reports_.fail(DiagnosticId::kMisplacedTuple, range,
+                  "`" + name + "` returns " + counted(foreign->second.kernel->results.size(), "value") +
+                      ": write let (a, b) = " + name + "(…);");
   }
   const auto extremum = name == "min" || name == "max";
   const auto given = std::ranges::count_if(call.arguments, [](const ast::Argument& a) { return !a.name; });
@@ -137,8 +138,8 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
   const auto built_in = builtins().find(name);
   if (built_in != builtins().end()) return (this->*built_in->second)(call, range);
   if (tuple_builtins().contains(name)) {
-    fail(DiagnosticId::kMisplacedTuple, range,
-         "`" + name + "` gives several values: write let (a, b) = " + name + "(…);");
+    reports_.fail(DiagnosticId::kMisplacedTuple, range,
+                  "`" + name + "` gives several values: write let (a, b) = " + name + "(…);");
   }
   std::vector<std::string> candidates;
   for (const auto& [other, f] : functions_) candidates.push_back(other);
@@ -151,9 +152,9 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
   const std::string foreign = function_hint(name);
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
   if (lacks_import_ && !is_variable && hint.empty()) throw Abandoned{};
-  fail(DiagnosticId::kUndefinedFunction, call.callee.range,
-       is_variable ? "`" + name + "` is a variable, not a function; its elements are " + name + "[…]"
-                   : "there is no function `" + name + "`" + hint);
+  reports_.fail(DiagnosticId::kUndefinedFunction, call.callee.range,
+                is_variable ? "`" + name + "` is a variable, not a function; its elements are " + name + "[…]"
+                            : "there is no function `" + name + "`" + hint);
 }
 
 std::optional<Tensor> Lowerer::lower_scalar_function(const ast::Call& call, const SourceRange& range) {
@@ -178,8 +179,8 @@ Tensor Lowerer::call_extremum(const ast::Call& call, const SourceRange& range) {
 Tensor Lowerer::call_where(const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> args = positional(call, 3, 3, range);
   if (args[0].scalar() != Scalar::kBool) {
-    fail(DiagnosticId::kTypeMismatch, args[0].range,
-         "where(c, a, b) needs bools first, but this is " + type_text(args[0]));
+    reports_.fail(DiagnosticId::kTypeMismatch, args[0].range,
+                  "where(c, a, b) needs bools first, but this is " + graph_.text(args[0]));
   }
   return choice(args[0], args[1], args[2], range);
 }

@@ -15,19 +15,20 @@ std::vector<Dim> Lowerer::extent_arguments(const ast::Call& call, std::size_t fi
   std::vector<Dim> shape;
   for (std::size_t k = first; k < last; ++k) {
     const ast::Argument& a = call.arguments[k];
-    if (a.name) fail(DiagnosticId::kBadArgument, a.name->range, call.callee.name + " takes sizes, no named arguments");
+    if (a.name)
+      reports_.fail(DiagnosticId::kBadArgument, a.name->range, call.callee.name + " takes sizes, no named arguments");
     const Expr size = integer_scalar(*a.value, "a size");
     if (!labels_of(size).empty()) {
-      fail(DiagnosticId::kBadDimension, a.range, "a size cannot depend on an index variable");
+      reports_.fail(DiagnosticId::kBadDimension, a.range, "a size cannot depend on an index variable");
     }
-    const std::string text = source_text(a.range);
-    const std::string whole = source_text(range);
+    const std::string text = reports_.source_text(a.range);
+    const std::string whole = reports_.source_text(range);
     shape.push_back({graph_.extent_of(size, text),
                      dimension_text(k - first, last - first, whole.empty() ? call.callee.name : whole), a.range});
     require_size(shape.back().extent, text.empty() || shape.back().extent.constant() ? "this size" : "the size " + text,
                  a.range);
   }
-  if (shape.size() > 8) fail(DiagnosticId::kRankMismatch, range, "a tensor has at most 8 dimensions");
+  if (shape.size() > 8) reports_.fail(DiagnosticId::kRankMismatch, range, "a tensor has at most 8 dimensions");
   return shape;
 }
 
@@ -44,17 +45,18 @@ Tensor Lowerer::call_zeros(const ast::Call& call, const SourceRange& range) {
 }
 
 Tensor Lowerer::call_full(const ast::Call& call, const SourceRange& range) {
-  if (call.arguments.empty()) fail(DiagnosticId::kBadArgument, range, "full takes a value and sizes: full(v, n, m)");
+  if (call.arguments.empty())
+    reports_.fail(DiagnosticId::kBadArgument, range, "full takes a value and sizes: full(v, n, m)");
   const Tensor value = lower(*call.arguments[0].value);
   if (value.rank() != 0)
-    fail(DiagnosticId::kNotScalar, value.range, "full's value is a scalar, but this is " + type_text(value));
+    reports_.fail(DiagnosticId::kNotScalar, value.range, "full's value is a scalar, but this is " + graph_.text(value));
   return filled(value.body, value.weak, extent_arguments(call, 1, range));
 }
 
 Tensor Lowerer::call_eye(const ast::Call& call, const SourceRange& range) {
   std::vector<Dim> shape = extent_arguments(call, 0, range);
   if (shape.size() == 1) shape.push_back(shape[0]);
-  if (shape.size() != 2) fail(DiagnosticId::kBadArgument, range, "eye takes one or two sizes");
+  if (shape.size() != 2) reports_.fail(DiagnosticId::kBadArgument, range, "eye takes one or two sizes");
   Tensor t = filled(ir::constant(Scalar::kF64, 0.0, range), Weak::kAny, std::move(shape));
   const Expr diagonal = ir::binary(BinaryOp::kEq, ir::index_ref(t.labels[0]), ir::index_ref(t.labels[1]), range);
   t.body = ir::select(diagonal, ir::constant(Scalar::kF64, 1.0, range), t.body, range);
@@ -63,7 +65,7 @@ Tensor Lowerer::call_eye(const ast::Call& call, const SourceRange& range) {
 
 Tensor Lowerer::call_iota(const ast::Call& call, const SourceRange& range) {
   Tensor t = filled(ir::constant_i64(0), Weak::kNo, extent_arguments(call, 0, range));
-  if (t.rank() != 1) fail(DiagnosticId::kBadArgument, range, "iota takes one size: iota(n) is 0, 1, …, n - 1");
+  if (t.rank() != 1) reports_.fail(DiagnosticId::kBadArgument, range, "iota takes one size: iota(n) is 0, 1, …, n - 1");
   t.body = ir::index_ref(t.labels[0], range);
   return t;
 }
@@ -72,7 +74,7 @@ Tensor Lowerer::call_random(const ast::Call& call, const SourceRange& range) {
   const std::vector<Dim> shape = extent_arguments(call, 0, range);
   ir::Type type{Scalar::kF64, {}, {}};
   for (const Dim& d : shape) type.shape.push_back(d.extent);
-  require_legal(type, source_text(range), range);
+  require_legal(type, reports_.source_text(range), range);
   ir::Random random;
   random.kind = call.callee.name == "randn" ? ir::Random::Kind::kNormal : ir::Random::Kind::kUniform;
   random.site = random_site(call);
@@ -90,7 +92,7 @@ Tensor Lowerer::call_random(const ast::Call& call, const SourceRange& range) {
   }
   const ValueId v = graph_.emit(std::move(random), type, "", range);
   temporaries_.insert(v);
-  Tensor t = tensor_of(v, source_text(range), range);
+  Tensor t = tensor_of(v, reports_.source_text(range), range);
   t.shape = shape;
   return t;
 }
@@ -99,10 +101,10 @@ Tensor Lowerer::call_random(const ast::Call& call, const SourceRange& range) {
 Tensor Lowerer::call_sprandom(const ast::Call& call, const SourceRange& range) {
   const bool named = std::ranges::any_of(call.arguments, [](const ast::Argument& a) { return a.name.has_value(); });
   if (named || call.arguments.size() != 3)
-    fail(DiagnosticId::kBadArgument, range, "sprandom takes two sizes and a density: sprandom(n, m, 0.01)");
+    reports_.fail(DiagnosticId::kBadArgument, range, "sprandom takes two sizes and a density: sprandom(n, m, 0.01)");
   const std::vector<Dim> shape = extent_arguments(call, 0, range, 2);
   ir::Type type{Scalar::kF64, {shape[0].extent, shape[1].extent}, {}};
-  require_legal(type, source_text(range), range);
+  require_legal(type, reports_.source_text(range), range);
   const Expr density = density_argument(*call.arguments[2].value, range);
   graph_.note_sparse();
   ir::Random random;
@@ -113,7 +115,7 @@ Tensor Lowerer::call_sprandom(const ast::Call& call, const SourceRange& range) {
   type.sparse = {false, true};
   const ValueId v = graph_.emit(std::move(random), type, "", range);
   temporaries_.insert(v);
-  Tensor t = tensor_of(v, source_text(range), range);
+  Tensor t = tensor_of(v, reports_.source_text(range), range);
   t.shape = shape;
   return t;
 }
@@ -122,17 +124,18 @@ Expr Lowerer::density_argument(const ast::Expr& e, const SourceRange& range) {
   const Tensor t = lower(e);
   const Expr density = scalar_of_type(t, Scalar::kF64, "the density");
   if (!labels_of(density).empty())
-    fail(DiagnosticId::kBadArgument, e.range, "a density cannot depend on an index variable");
+    reports_.fail(DiagnosticId::kBadArgument, e.range, "a density cannot depend on an index variable");
   const auto bound = [&](BinaryOp op, double limit) {
     return ir::binary(op, density, ir::constant(Scalar::kF64, limit), e.range);
   };
   const Expr good = both(bound(BinaryOp::kGe, 0.0), bound(BinaryOp::kLe, 1.0));
   const ir::Literal* known = literal_of(good);
   if (known != nullptr && !std::get<bool>(*known))
-    fail(DiagnosticId::kBadArgument, e.range, "a density is between 0 and 1, and " + source_text(e.range) + " is not");
+    reports_.fail(DiagnosticId::kBadArgument, e.range,
+                  "a density is between 0 and 1, and " + reports_.source_text(e.range) + " is not");
   if (known == nullptr)
     graph_.emit_effect(ir::Assert{materialise(scalar_tensor(good), "", range),
-                                  "a density is between 0 and 1: sprandom's is " + source_text(e.range), true},
+                                  "a density is between 0 and 1: sprandom's is " + reports_.source_text(e.range), true},
                        range);
   return density;
 }
@@ -152,7 +155,7 @@ std::uint64_t Lowerer::random_site(const ast::Call& call) const {
 std::vector<ValueId> Lowerer::iteration_numbers(const SourceRange& range) {
   std::vector<ValueId> numbers;
   for (const Loop& loop : loops_) {
-    if (!loop.index.valid()) unsupported(range, "drawing random numbers in a while condition is");
+    if (!loop.index.valid()) reports_.unsupported(range, "drawing random numbers in a while condition is");
     if (!loop.begin.valid()) {
       numbers.push_back(loop.index);
       continue;

@@ -53,7 +53,8 @@ Tensor Lowerer::lower_plain(const ast::Expr& e) {
       },
       [&](const ast::BoolLiteral& b) { return scalar_tensor(ir::constant(Scalar::kBool, b.value, range)); },
       [&](const ast::StringLiteral&) -> Tensor {
-        fail(DiagnosticId::kTypeMismatch, range, "a string stands in print, assert, einsum, import and extern only");
+        reports_.fail(DiagnosticId::kTypeMismatch, range,
+                      "a string stands in print, assert, einsum, import and extern only");
       },
       [&](const ast::Name& n) { return lower_name(n.name, range, false); },
       [&](const ast::Unary& u) { return lower_unary(u, range); },
@@ -63,15 +64,16 @@ Tensor Lowerer::lower_plain(const ast::Expr& e) {
       [&](const ast::Cast& c) { return lower_cast(c, range); },
       [&](const ast::Call& c) { return lower_call(c, range); },
       [&](const ast::Tuple&) -> Tensor {
-        fail(DiagnosticId::kMisplacedTuple, range, "a tuple stands in return, let (a, b) = and (a, b) = only");
+        reports_.fail(DiagnosticId::kMisplacedTuple, range, "a tuple stands in return, let (a, b) = and (a, b) = only");
       },
       [&](const ast::Subscript& s) { return lower_subscript(s, range); },
       [&](const ast::Reduction& r) { return lower_reduction(r, range); });
   constexpr std::size_t kMaxOperations = 50'000;
   if (operations_of(t.body, kMaxOperations + 1) > kMaxOperations) {
-    fail(DiagnosticId::kNestingTooDeep, range,
-         "this grows beyond " + std::to_string(kMaxOperations) +
-             " operations when functions and their names are put in place; compute a part of it with `let` outside");
+    reports_.fail(
+        DiagnosticId::kNestingTooDeep, range,
+        "this grows beyond " + std::to_string(kMaxOperations) +
+            " operations when functions and their names are put in place; compute a part of it with `let` outside");
   }
   t.range = range;
   return t;
@@ -81,7 +83,8 @@ Tensor Lowerer::lower_unary(const ast::Unary& u, const SourceRange& range) {
   const Tensor t = lower(*u.operand);
   if (u.op == ast::UnaryOp::kNegate) return apply_unary(UnaryOp::kNeg, false, t, range);
   if (t.scalar() != Scalar::kBool) {
-    fail(DiagnosticId::kTypeMismatch, range, "! needs a bool, but this is " + type_text(t) + "; compare it: x == 0");
+    reports_.fail(DiagnosticId::kTypeMismatch, range,
+                  "! needs a bool, but this is " + graph_.text(t) + "; compare it: x == 0");
   }
   return elementwise({t}, Weak::kNo, range,
                      [&](const std::vector<Expr>& e) { return ir::unary(UnaryOp::kNot, e[0], range); });
@@ -114,8 +117,9 @@ Tensor Lowerer::lower_logical(const ast::Binary& b, const SourceRange& range) {
   const bool conjunction = b.op == ast::BinaryOp::kAnd;
   const auto require_bool = [&](const Tensor& t) {
     if (t.scalar() == Scalar::kBool) return;
-    fail(DiagnosticId::kTypeMismatch, t.range,
-         std::string(conjunction ? "&&" : "||") + " needs bools, but this is " + type_text(t) + "; compare it: x != 0");
+    reports_.fail(DiagnosticId::kTypeMismatch, t.range,
+                  std::string(conjunction ? "&&" : "||") + " needs bools, but this is " + graph_.text(t) +
+                      "; compare it: x != 0");
   };
   require_bool(left);
   const bool protects = left.rank() == 0;
@@ -146,13 +150,9 @@ Tensor Lowerer::choice(const Tensor& c, const Tensor& a, const Tensor& b, const 
 }
 
 Tensor Lowerer::lower_cast(const ast::Cast& c, const SourceRange& range) {
-  const auto type = scalar_of(c.type);
-  if (!type) {
-    sink_.unsupported(DiagnosticId::kComplexType, range, "c64 and c128 are not supported yet");
-    throw Abandoned{};
-  }
+  const Scalar type = reports_.scalar_of(c.type, range);
   return elementwise({lower(*c.operand)}, Weak::kNo, range,
-                     [&](const std::vector<Expr>& e) { return converted(e[0], *type); });
+                     [&](const std::vector<Expr>& e) { return converted(e[0], type); });
 }
 
 Tensor Lowerer::arithmetic(BinaryOp op, const Tensor& a, const Tensor& b, const SourceRange& range) {
@@ -186,9 +186,9 @@ Tensor Lowerer::power(const Tensor& a, const Tensor& b, const SourceRange& range
 
 Tensor Lowerer::transpose(const Tensor& t, const SourceRange& range) {
   if (t.rank() > 2) {
-    fail(DiagnosticId::kRankMismatch, range,
-         "only a matrix can be transposed without an order of dimensions, but this is " + type_text(t) +
-             "; write transpose(A, 0, 2, 1)");
+    reports_.fail(DiagnosticId::kRankMismatch, range,
+                  "only a matrix can be transposed without an order of dimensions, but this is " + graph_.text(t) +
+                      "; write transpose(A, 0, 2, 1)");
   }
   Tensor result = t;
   std::reverse(result.labels.begin(), result.labels.end());

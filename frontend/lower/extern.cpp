@@ -48,8 +48,8 @@ std::optional<Scalar> Lowerer::foreign_type(const ast::TypeExpr& type, const std
     return std::nullopt;
   }
   if (is_scalar && !type.dimensions.empty()) {
-    error(DiagnosticId::kTypeMismatch, type.range,
-          what + " is a scalar: the function is applied per element; of tensors take `kernel`");
+    reports_.error(DiagnosticId::kTypeMismatch, type.range,
+                   what + " is a scalar: the function is applied per element; of tensors take `kernel`");
     return std::nullopt;
   }
   const bool sparse =
@@ -66,8 +66,8 @@ std::optional<Foreign> Lowerer::signature(const ast::ExternFunction& f) {
   made.name = f.name.name;
   for (const ast::FunctionParameter& p : f.parameters) {
     if (!p.type) {
-      error(DiagnosticId::kTypeMismatch, p.name.range,
-            "a parameter of a C++ function needs its type: " + p.name.name + ": f64");
+      reports_.error(DiagnosticId::kTypeMismatch, p.name.range,
+                     "a parameter of a C++ function needs its type: " + p.name.name + ": f64");
       return std::nullopt;
     }
     const auto type = foreign_type(*p.type, "the parameter `" + p.name.name + "`", true);
@@ -75,8 +75,8 @@ std::optional<Foreign> Lowerer::signature(const ast::ExternFunction& f) {
     made.parameters.push_back({p.name.name, *type, 0, false, false});
   }
   if (f.results.size() != 1) {
-    error(DiagnosticId::kTypeMismatch, f.name.range,
-          "a C++ function gives one scalar: fn " + f.name.name + "(…) -> f64");
+    reports_.error(DiagnosticId::kTypeMismatch, f.name.range,
+                   "a C++ function gives one scalar: fn " + f.name.name + "(…) -> f64");
     return std::nullopt;
   }
   const auto result = foreign_type(f.results[0], "the result of `" + f.name.name + "`", true);
@@ -93,14 +93,14 @@ std::optional<Foreign> Lowerer::signature(const ast::ExternKernel& k) {
     const auto type = foreign_type(p.type, "", false);
     if (!type) return std::nullopt;
     if (p.type.dimensions.size() > 8) {
-      error(DiagnosticId::kRankMismatch, p.type.range, "a tensor has at most 8 dimensions");
+      reports_.error(DiagnosticId::kRankMismatch, p.type.range, "a tensor has at most 8 dimensions");
       return std::nullopt;
     }
     gives = gives || p.is_output;
     made.parameters.push_back({p.name.name, *type, p.type.dimensions.size(), p.is_output, p.is_output});
   }
   if (!gives) {
-    error(DiagnosticId::kTypeMismatch, k.name.range, "a kernel needs an `out` operand: what it gives");
+    reports_.error(DiagnosticId::kTypeMismatch, k.name.range, "a kernel needs an `out` operand: what it gives");
     return std::nullopt;
   }
   return made;
@@ -144,7 +144,7 @@ void Lowerer::declare_extern(const ast::Extern& e, const std::function<bool(cons
           for (const auto& p : f.parameters) {
             d.dimensions.emplace_back();
             for (const ast::Dimension& dimension : type_of(p).dimensions)
-              d.dimensions.back().push_back(source_text(dimension.range));
+              d.dimensions.back().push_back(reports_.source_text(dimension.range));
           }
           declarations.push_back(std::move(d));
           made.push_back(std::move(*foreign));
@@ -153,17 +153,17 @@ void Lowerer::declare_extern(const ast::Extern& e, const std::function<bool(cons
         item);
   }
   if (const auto objection = objection_to_name(e.header))
-    return error(DiagnosticId::kHeaderUnreadable, e.header_range, "cannot read the header: " + *objection);
+    return reports_.error(DiagnosticId::kHeaderUnreadable, e.header_range, "cannot read the header: " + *objection);
   if (e.header.find_first_of("\"\\") != std::string::npos)
-    return error(DiagnosticId::kHeaderUnreadable, e.header_range,
-                 "the name of a header holds no quotes and backslashes");
+    return reports_.error(DiagnosticId::kHeaderUnreadable, e.header_range,
+                          "the name of a header holds no quotes and backslashes");
   const std::string path =
       std::filesystem::path(beside(sources_.name(e.header_range.file), e.header)).lexically_normal().string();
   ir::HeaderFacts facts;
   if (options_.read_header) {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(path, ignored))
-      return error(DiagnosticId::kHeaderUnreadable, e.header_range, "cannot read the header `" + path + "`");
+      return reports_.error(DiagnosticId::kHeaderUnreadable, e.header_range, "cannot read the header `" + path + "`");
     facts = options_.read_header(path, declarations);
   }
   for (const ir::HeaderProblem& p : facts.problems) report(p, e, places);
@@ -196,7 +196,7 @@ std::uint32_t Lowerer::header_file(const std::string& path) {
 void Lowerer::report(const ir::HeaderProblem& problem, const ast::Extern& e, const std::vector<SourceRange>& places) {
   const bool about_one = problem.declaration >= 0 && static_cast<std::size_t>(problem.declaration) < places.size();
   const SourceRange& declaration = about_one ? places[static_cast<std::size_t>(problem.declaration)] : e.header_range;
-  if (problem.file.empty()) return error(id_of(problem.kind), declaration, problem.message);
+  if (problem.file.empty()) return reports_.error(id_of(problem.kind), declaration, problem.message);
   const std::uint32_t file = header_file(problem.file);
   // Clang counts bytes.
   const std::string_view line = sources_.line(file, problem.line);
@@ -205,7 +205,8 @@ void Lowerer::report(const ir::HeaderProblem& problem, const ast::Extern& e, con
   };
   const SourceRange place{file, problem.line, column(problem.column), problem.line,
                           std::max(column(problem.column) + 1, column(problem.end_column))};
-  error(id_of(problem.kind), place, problem.message, {{declaration, about_one ? "declared here" : "for this header"}});
+  reports_.error(id_of(problem.kind), place, problem.message,
+                 {{declaration, about_one ? "declared here" : "for this header"}});
 }
 
 Tensor Lowerer::call_foreign_function(const ForeignEntry& entry, const ast::Call& call, const SourceRange& range) {
@@ -230,10 +231,6 @@ std::vector<Tensor> Lowerer::call_foreign_kernel(const ForeignEntry& entry, cons
   frame.function = &f;
   frame.call = range;
   frame.chain = frames_.back().chain;
-  struct Leave {
-    Lowerer& lowerer;
-    ~Leave() { lowerer.frames_.pop_back(); }
-  };
   ir::Routine routine;
   routine.kind = ir::Routine::Kind::kForeign;
   routine.foreign = entry.foreign;
@@ -241,8 +238,7 @@ std::vector<Tensor> Lowerer::call_foreign_kernel(const ForeignEntry& entry, cons
   {
     // Dimensions are the call's own.
     const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
-    frames_.push_back(std::move(frame));
-    const Leave leave{*this};
+    const EnteredFrame entered(frames_, std::move(frame));
     for (std::size_t k = 0; k < args.size(); ++k) {
       const auto [value, type] = fitted(f.parameters[k].name, *f.parameters[k].type, args[k], call.arguments[k].range);
       routine.operands.push_back(routine_operand(value, type.scalar, call));
@@ -251,7 +247,7 @@ std::vector<Tensor> Lowerer::call_foreign_kernel(const ForeignEntry& entry, cons
       const ir::Type type = lower_type(written);
       RoutineResult result{type.scalar, {}};
       for (std::size_t d = 0; d < type.rank(); ++d)
-        result.shape.push_back({type.shape[d], dimension_text(d, type.rank(), source_text(range)), range});
+        result.shape.push_back({type.shape[d], dimension_text(d, type.rank(), reports_.source_text(range)), range});
       results.push_back(std::move(result));
     }
   }

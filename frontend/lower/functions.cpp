@@ -75,9 +75,9 @@ bool Lowerer::calls_fit() {
       const std::uint32_t whole = depth + (known == depths.end() ? 0 : known->second);
       if (whole > ast::kMaxDepth) {
         const ast::Identifier& first = way.front().function->name;
-        error(DiagnosticId::kNestingTooDeep, first.range,
-              "`" + first.name + "` calls functions that call others, with their expressions more than " +
-                  std::to_string(ast::kMaxDepth) + " deep");
+        reports_.error(DiagnosticId::kNestingTooDeep, first.range,
+                       "`" + first.name + "` calls functions that call others, with their expressions more than " +
+                           std::to_string(ast::kMaxDepth) + " deep");
         return false;
       }
       if (callee != nullptr) {
@@ -110,13 +110,14 @@ std::vector<Tensor> Lowerer::call_function(const ast::Call& call, const SourceRa
   }
   for (const Frame& frame : frames_) {
     if (frame.function == &f)
-      fail(DiagnosticId::kRecursion, range, "`" + f.name.name + "` calls itself; functions cannot recurse");
+      reports_.fail(DiagnosticId::kRecursion, range, "`" + f.name.name + "` calls itself; functions cannot recurse");
   }
   called_.insert(f.name.name);
   constexpr std::size_t kMaxCalls = 20'000;
   if (++inlined_calls_ > kMaxCalls) {
-    fail(DiagnosticId::kNestingTooDeep, range,
-         "the program has more than " + std::to_string(kMaxCalls) + " calls of functions when all are put in place");
+    reports_.fail(
+        DiagnosticId::kNestingTooDeep, range,
+        "the program has more than " + std::to_string(kMaxCalls) + " calls of functions when all are put in place");
   }
   const std::vector<Tensor> args = positional(call, f.parameters.size(), f.parameters.size(), range);
   const std::size_t errors = sink_.error_count();
@@ -151,7 +152,8 @@ Tensor Lowerer::call_scalar_function(const ast::Function& f, const std::vector<T
   }
   const std::vector<Tensor> results = inline_body(f, elements, call, range, shape.labels);
   if (results.size() != 1 || results[0].rank() != 0) {
-    fail(DiagnosticId::kNotScalar, range, "`" + f.name.name + "` is applied per element, so it must return one scalar");
+    reports_.fail(DiagnosticId::kNotScalar, range,
+                  "`" + f.name.name + "` is applied per element, so it must return one scalar");
   }
   graph_.flush();
   shape.body = results[0].body;
@@ -180,7 +182,7 @@ std::vector<Tensor> Lowerer::call_under(const Expr& condition, const ast::Functi
       const ir::Type type = program.type(v);
       for (const ir::Extent& e : type.shape) {
         if (std::ranges::any_of(e.values(), [&](ValueId size) { return size.id >= known; }))
-          unsupported(range, "a condition in front of a function whose result has a size of its own is");
+          reports_.unsupported(range, "a condition in front of a function whose result has a size of its own is");
       }
       std::vector<Dim> shape;
       for (const ir::Extent& e : type.shape) shape.push_back({e, "", range});
@@ -193,7 +195,7 @@ std::vector<Tensor> Lowerer::call_under(const Expr& condition, const ast::Functi
   std::vector<Tensor> tensors;
   for (const ValueId v : results) {
     temporaries_.insert(v);
-    tensors.push_back(tensor_of(v, source_text(range), range));
+    tensors.push_back(tensor_of(v, reports_.source_text(range), range));
   }
   return tensors;
 }
@@ -221,7 +223,7 @@ std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vect
   }
   std::vector<Tensor> results = put_in_place(f, args, call, range, drawn_at, per_element);
   if (grows && !per_element && guards_.empty() && results.size() == 1 && results[0].rank() == 0)
-    results = {tensor_of(materialise(results[0], "", range), source_text(range), range)};
+    results = {tensor_of(materialise(results[0], "", range), reports_.source_text(range), range)};
   return results;
 }
 
@@ -241,28 +243,19 @@ std::vector<Tensor> Lowerer::put_in_place(const ast::Function& f, const std::vec
   const auto number = frames_.back().numbers.find(&call);
   Frame frame;
   frame.function = &f;
+  frame.entry = &functions_.at(f.name.name);
   frame.call = range;
   frame.chain = frames_.back().chain + f.name.name + ":" +
                 std::to_string(number == frames_.back().numbers.end() ? 0 : number->second) + "/";
   frame.numbers = number_function(f);
   frame.points = drawn_at;
+  frame.inline_locals = per_element;
   for (std::size_t k = args.size(); k-- > 0;) {
     if (!f.parameters[k].type && args[k].rank() > 0) frame.tensor = f.parameters[k].name.name;
   }
-  const bool was_inline = inline_locals_;
   // Frame and scope are left in any case: an error in the body gives up the calling statement only.
-  struct Leave {
-    Lowerer& lowerer;
-    bool was_inline;
-    ~Leave() {
-      lowerer.frames_.pop_back();
-      lowerer.inline_locals_ = was_inline;
-    }
-  };
   const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
-  frames_.push_back(std::move(frame));
-  const Leave leave{*this, was_inline};
-  inline_locals_ = per_element;
+  const EnteredFrame entered(frames_, std::move(frame));
   for (std::size_t k = 0; k < args.size(); ++k) bind_parameter(f.parameters[k], args[k], call.arguments[k].range);
   std::vector<Tensor> results;
   if (const auto* e = std::get_if<ast::ExprPtr>(&f.body)) {
@@ -277,9 +270,9 @@ std::vector<Tensor> Lowerer::put_in_place(const ast::Function& f, const std::vec
   }
   if (f.results.empty()) return results;
   if (f.results.size() != results.size()) {
-    fail(DiagnosticId::kTypeMismatch, f.name.range,
-         "`" + f.name.name + "` declares " + counted(f.results.size(), "result") + ", but returns " +
-             std::to_string(results.size()));
+    reports_.fail(DiagnosticId::kTypeMismatch, f.name.range,
+                  "`" + f.name.name + "` declares " + counted(f.results.size(), "result") + ", but returns " +
+                      std::to_string(results.size()));
   }
   for (std::size_t k = 0; k < results.size(); ++k) results[k] = check_result(results[k], f.results[k], f);
   return results;
@@ -313,18 +306,21 @@ bool Lowerer::check_returns(const ast::Function& f) {
   bool inner_returns = false;
   for (const ast::StmtPtr& s : block->statements) {
     if (returns) {
-      error(DiagnosticId::kMissingReturn, s->range, "nothing can follow `return`, which comes last in a function");
+      reports_.error(DiagnosticId::kMissingReturn, s->range,
+                     "nothing can follow `return`, which comes last in a function");
       break;
     }
     returns = std::holds_alternative<ast::Return>(s->node);
     for_each_inner_return(*s, [&](const ast::Stmt& inner) {
-      error(DiagnosticId::kMissingReturn, inner.range,
-            "`return` stands at the end of a function's body only; choose the value with `if c then a else b`");
+      reports_.error(
+          DiagnosticId::kMissingReturn, inner.range,
+          "`return` stands at the end of a function's body only; choose the value with `if c then a else b`");
       inner_returns = true;
     });
   }
   if (!returns && !inner_returns)
-    error(DiagnosticId::kMissingReturn, f.name.range, "the body of `" + f.name.name + "` must end in `return`");
+    reports_.error(DiagnosticId::kMissingReturn, f.name.range,
+                   "the body of `" + f.name.name + "` must end in `return`");
   return errors == sink_.error_count();
 }
 
@@ -332,11 +328,11 @@ std::pair<Tensor, ir::Type> Lowerer::fitted(const ast::Identifier& parameter, co
                                             const Tensor& arg, const SourceRange& range) {
   const std::string& name = parameter.name;
   if (written.dimensions.size() != arg.rank()) {
-    fail(DiagnosticId::kRankMismatch, range,
-         "the parameter `" + name + "` has " + counted(written.dimensions.size(), "dimension") +
-             ", but the argument is " + type_text(arg) +
-             (written.dimensions.empty() ? "; without types a function applies to each element" : ""),
-         {{parameter.range, "declared here"}});
+    reports_.fail(DiagnosticId::kRankMismatch, range,
+                  "the parameter `" + name + "` has " + counted(written.dimensions.size(), "dimension") +
+                      ", but the argument is " + graph_.text(arg) +
+                      (written.dimensions.empty() ? "; without types a function applies to each element" : ""),
+                  {{parameter.range, "declared here"}});
   }
   const ir::Type type =
       lower_type(written, [&](const ast::Identifier& dimension, std::size_t d) -> std::optional<ir::Extent> {
@@ -417,7 +413,8 @@ Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& s
     require_no_suffixes(suffixes);
     return lower(*value);
   }
-  if (inline_locals_) unsupported(value->range, "index notation in a function applied per element is");
+  if (frames_.back().inline_locals)
+    reports_.unsupported(value->range, "index notation in a function applied per element is");
   IndexStatement s;
   const std::size_t outer_guards = guards_.size();
   const ScopeGuard scope(*this, Scope::Kind::kIndex);
@@ -428,7 +425,7 @@ Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& s
     const auto bound = scope_->symbols.find(name.name);
     if (bound == scope_->symbols.end()) s.labels.push_back(bind_index(name));
     const SymbolRef symbol = scope_->find(name.name);
-    if (!symbol->is_label) unsupported(name.range, "a free index with a step is");
+    if (!symbol->is_label) reports_.unsupported(name.range, "a free index with a step is");
     s.lone.push_back(symbol->label);
     s.left.push_back(ir::index_ref(symbol->label));
   }
@@ -455,8 +452,9 @@ Tensor Lowerer::check_result(const Tensor& t, const ast::TypeExpr& type, const a
   const Tensor result = converted_to(t, wanted.scalar, "the result of `" + f.name.name + "`", t.range);
   require_shape(result, wanted, "the result of `" + f.name.name + "`", t.range);
   // As a parameter, a result has the storage of its expression unless the type says `sparse`.
-  return wanted.has_sparse() ? tensor_of(materialise(result, "", t.range, &wanted), source_text(t.range), t.range)
-                             : result;
+  return wanted.has_sparse()
+             ? tensor_of(materialise(result, "", t.range, &wanted), reports_.source_text(t.range), t.range)
+             : result;
 }
 
 void Lowerer::check_uncalled() {
@@ -470,9 +468,9 @@ void Lowerer::check_uncalled() {
       const bool is_param = global && global->kind == Symbol::Kind::kParam;
       if (is_param) global->used = true;
       if (used != nullptr && !names.contains(*used) && !is_param) {
-        error(DiagnosticId::kUndefinedName, e.range,
-              "`" + *used + "` is not declared" +
-                  did_you_mean(*used, std::vector<std::string>(names.begin(), names.end())));
+        reports_.error(DiagnosticId::kUndefinedName, e.range,
+                       "`" + *used + "` is not declared" +
+                           did_you_mean(*used, std::vector<std::string>(names.begin(), names.end())));
       }
       const auto* call = std::get_if<ast::Call>(&e.node);
       if (call == nullptr) return;
@@ -480,7 +478,7 @@ void Lowerer::check_uncalled() {
       if (functions_.contains(callee) || monoids_.contains(callee) || refused_.contains(callee) ||
           foreigns_.contains(callee) || is_builtin(callee))
         return;
-      error(DiagnosticId::kUndefinedFunction, call->callee.range, "there is no function `" + callee + "`");
+      reports_.error(DiagnosticId::kUndefinedFunction, call->callee.range, "there is no function `" + callee + "`");
     });
   }
 }

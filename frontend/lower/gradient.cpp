@@ -10,40 +10,46 @@ using ir::ValueId;
 ValueId Lowerer::differentiated(const ast::Expr& e, std::int64_t tick) {
   const std::string* name = bare_name(e);
   if (name == nullptr) {
-    fail(DiagnosticId::kBadArgument, e.range,
-         "grad differentiates by variables, but this is an expression; give it a name before the loss is computed");
+    reports_.fail(
+        DiagnosticId::kBadArgument, e.range,
+        "grad differentiates by variables, but this is an expression; give it a name before the loss is computed");
   }
   const Tensor t = lower_name(*name, e.range, false);
   if (!ir::is_float(t.scalar())) {
-    fail(DiagnosticId::kTypeMismatch, e.range, "grad differentiates by floats, but `" + *name + "` is " + type_text(t));
+    reports_.fail(DiagnosticId::kTypeMismatch, e.range,
+                  "grad differentiates by floats, but `" + *name + "` is " + graph_.text(t));
   }
   const SymbolRef symbol = scope_->find(*name);
   if (symbol && !symbol->history.empty()) return value_at(*symbol, tick);
   // A parameter without type stands for its argument.
   const auto whole = whole_value(t);
   if (!whole) {
-    fail(DiagnosticId::kBadArgument, e.range,
-         "grad differentiates by variables, but `" + *name + "` stands for an expression; give the parameter a type");
+    reports_.fail(
+        DiagnosticId::kBadArgument, e.range,
+        "grad differentiates by variables, but `" + *name + "` stands for an expression; give the parameter a type");
   }
   return *whole;
 }
 
 std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRange& range) {
   for (const ast::Argument& a : call.arguments) {
-    if (a.name) fail(DiagnosticId::kBadArgument, a.name->range, "grad has no argument `" + a.name->name + "=`");
+    if (a.name)
+      reports_.fail(DiagnosticId::kBadArgument, a.name->range, "grad has no argument `" + a.name->name + "=`");
   }
   if (call.arguments.size() < 2)
-    fail(DiagnosticId::kBadArgument, range, "grad takes a loss and at least one variable, as in grad(loss, W)");
+    reports_.fail(DiagnosticId::kBadArgument, range,
+                  "grad takes a loss and at least one variable, as in grad(loss, W)");
   const ast::Expr& loss_expr = *call.arguments[0].value;
   const Tensor loss = lower(loss_expr);
   if (loss.rank() != 0)
-    fail(DiagnosticId::kNotScalar, loss_expr.range, "grad differentiates a scalar, but this is " + type_text(loss));
+    reports_.fail(DiagnosticId::kNotScalar, loss_expr.range,
+                  "grad differentiates a scalar, but this is " + graph_.text(loss));
   if (!ir::is_float(loss.scalar()) || loss.weak != Weak::kNo) {
-    fail(DiagnosticId::kTypeMismatch, loss_expr.range,
-         "grad differentiates a float that depends on variables, but this is " + type_text(loss));
+    reports_.fail(DiagnosticId::kTypeMismatch, loss_expr.range,
+                  "grad differentiates a float that depends on variables, but this is " + graph_.text(loss));
   }
   ir::Gradient gradient;
-  gradient.loss = materialise(loss, source_text(loss_expr.range), loss_expr.range);
+  gradient.loss = materialise(loss, reports_.source_text(loss_expr.range), loss_expr.range);
   const std::int64_t tick = versions_.tick_of(gradient.loss);
   std::vector<ValueId> results;
   std::vector<StorageRef> storages;
@@ -60,16 +66,16 @@ std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRa
   graph_.emit_results(std::move(gradient), results, range);
   std::vector<Tensor> tensors;
   for (std::size_t k = 0; k < results.size(); ++k)
-    tensors.push_back(storages[k] ? stored_tensor(results[k], storages[k], source_text(range), range)
-                                  : tensor_of(results[k], source_text(range), range));
+    tensors.push_back(storages[k] ? stored_tensor(results[k], storages[k], reports_.source_text(range), range)
+                                  : tensor_of(results[k], reports_.source_text(range), range));
   return tensors;
 }
 
 Tensor Lowerer::call_grad(const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> results = call_gradient(call, range);
   if (results.size() == 1) return results[0];
-  fail(DiagnosticId::kMisplacedTuple, range,
-       "grad with several variables gives several values: write let (a, b) = grad(…);");
+  reports_.fail(DiagnosticId::kMisplacedTuple, range,
+                "grad with several variables gives several values: write let (a, b) = grad(…);");
 }
 
 }  // namespace tdsl::frontend

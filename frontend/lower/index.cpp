@@ -10,13 +10,13 @@ using ir::Scalar;
 void Lowerer::bind_symbol(const ast::Identifier& name, std::int32_t label, const Expr& value, bool bare) {
   const auto same = scope_->symbols.find(name.name);
   if (same != scope_->symbols.end()) {
-    fail(DiagnosticId::kRepeatedIndex, name.range, "`" + name.name + "` is bound twice in one list",
-         {{same->second->range, "bound here"}});
+    reports_.fail(DiagnosticId::kRepeatedIndex, name.range, "`" + name.name + "` is bound twice in one list",
+                  {{same->second->range, "bound here"}});
   }
   if (dimensions().contains(name.name)) {
-    warn(DiagnosticId::kHiddenName, name.range,
-         "the index variable `" + name.name + "` hides the dimension of that name",
-         {{dimensions()[name.name].range, "the dimension"}});
+    reports_.warn(DiagnosticId::kHiddenName, name.range,
+                  "the index variable `" + name.name + "` hides the dimension of that name",
+                  {{dimensions()[name.name].range, "the dimension"}});
   }
   auto symbol = std::make_shared<Symbol>();
   symbol->name = name.name;
@@ -50,8 +50,8 @@ bool Lowerer::has_short_step(const ast::Expr& step) {
 std::int64_t Lowerer::step_of(const ast::ExprPtr& step) {
   if (!step) return 1;
   const auto value = known_integer(integer_scalar(*step, "a step"));
-  if (!value) fail(DiagnosticId::kNotConstant, step->range, "a step must be known when compiling");
-  if (*value == 0) fail(DiagnosticId::kBadArgument, step->range, "a step cannot be 0");
+  if (!value) reports_.fail(DiagnosticId::kNotConstant, step->range, "a step must be known when compiling");
+  if (*value == 0) reports_.fail(DiagnosticId::kBadArgument, step->range, "a step cannot be 0");
   return *value;
 }
 
@@ -157,9 +157,11 @@ void Lowerer::bind_computed_range(const ast::Identifier& name, const Expr& begin
                                   const SourceRange& place, std::vector<std::int32_t>& labels) {
   for (const Expr& e : {begin, end, step}) {
     if (!labels_of(e).empty())
-      unsupported(place, "a range whose step is computed and that depends on index variables is");
+      reports_.unsupported(place, "a range whose step is computed and that depends on index variables is");
   }
-  const auto value = [&](const Expr& e) { return materialise(scalar_tensor(e), source_text(e->range), e->range); };
+  const auto value = [&](const Expr& e) {
+    return materialise(scalar_tensor(e), reports_.source_text(e->range), e->range);
+  };
   LoopRange loop;
   loop.begin = value(begin);
   loop.end = value(end);
@@ -185,9 +187,10 @@ void Lowerer::resolve_labels(const std::vector<std::int32_t>& labels) {
     const LabelInfo info = graph_.label(id);
     if (info.resolved || info.lower) continue;
     if (info.bare_uses.empty()) {
-      fail(DiagnosticId::kUnknownRange, info.range,
-           "nothing tells the range of `" + info.name + "`: it never stands alone as a subscript; write `… for " +
-               info.name + " in 0..n`, in a reduction `sum[" + info.name + " in 0..n](…)`");
+      reports_.fail(DiagnosticId::kUnknownRange, info.range,
+                    "nothing tells the range of `" + info.name +
+                        "`: it never stands alone as a subscript; write `… for " + info.name +
+                        " in 0..n`, in a reduction `sum[" + info.name + " in 0..n](…)`");
     }
     for (const BareUse& use : info.bare_uses) {
       agree(info.bare_uses.front().dim, use.dim, use.place, "for the index variable `" + info.name + "`");

@@ -45,8 +45,8 @@ void Lowerer::bind_left(IndexStatement& s, const ast::Target& target) {
   for (const ast::SubscriptItem& item : *target.subscripts) {
     const ast::Expr* e = index_of(item);
     if (e == nullptr) {
-      fail(DiagnosticId::kSliceInIndex, item.range,
-           "a declaration's left side has index variables, not slices; slices of a var can be assigned");
+      reports_.fail(DiagnosticId::kSliceInIndex, item.range,
+                    "a declaration's left side has index variables, not slices; slices of a var can be assigned");
     }
     const std::string* name = bare_name(*e);
     if (name == nullptr || bound(*name)) continue;
@@ -60,9 +60,10 @@ void Lowerer::bind_left(IndexStatement& s, const ast::Target& target) {
       const auto* subscript = std::get_if<ast::Subscript>(&part.node);
       const std::string* tensor = subscript == nullptr ? nullptr : bare_name(*subscript->base);
       if (tensor == nullptr || bound(*tensor) || known(*tensor)) return;
-      fail(DiagnosticId::kUndefinedName, subscript->base->range,
-           "`" + *tensor + "` is not declared; " + *tensor +
-               "[…] on the left subscripts a tensor that must be in scope" + did_you_mean(*tensor, outside->visible()));
+      reports_.fail(DiagnosticId::kUndefinedName, subscript->base->range,
+                    "`" + *tensor + "` is not declared; " + *tensor +
+                        "[…] on the left subscripts a tensor that must be in scope" +
+                        did_you_mean(*tensor, outside->visible()));
     });
     for (const ast::Identifier& name : unbound_names(*e)) {
       if (!bound(name.name) && !known(name.name)) from_left.push_back(bind_index(name));
@@ -99,9 +100,10 @@ void Lowerer::lower_left(IndexStatement& s, const ast::Target& target) {
 
 void Lowerer::begin_index_statement(IndexStatement& s, const ast::Target& target, const ast::Definition& definition) {
   if (s.type && s.type->rank() != target.subscripts->size()) {
-    fail(DiagnosticId::kRankMismatch, target.range,
-         target.name.name + " is " + type_text(*s.type) + ", but " + counted(target.subscripts->size(), "subscript") +
-             (target.subscripts->size() == 1 ? " is given" : " are given"));
+    reports_.fail(DiagnosticId::kRankMismatch, target.range,
+                  target.name.name + " is " + graph_.text(*s.type) + ", but " +
+                      counted(target.subscripts->size(), "subscript") +
+                      (target.subscripts->size() == 1 ? " is given" : " are given"));
   }
   if (definition.suffixes.loop) {
     for (const ast::IndexRange& r : definition.suffixes.loop->ranges)
@@ -115,9 +117,9 @@ void Lowerer::lower_right_side(IndexStatement& s, const ast::Definition& definit
   if (definition.suffixes.where) guards_.add(condition(*definition.suffixes.where->condition, "a guard"));
   s.value = lower(*definition.value);
   if (s.value.rank() != 0) {
-    fail(DiagnosticId::kNotScalar, definition.value->range,
-         "the right side of an index statement is a scalar per element, but this is " + type_text(s.value) +
-             "; subscript it with index variables");
+    reports_.fail(DiagnosticId::kNotScalar, definition.value->range,
+                  "the right side of an index statement is a scalar per element, but this is " + graph_.text(s.value) +
+                      "; subscript it with index variables");
   }
   resolve_labels(s.collected);
   resolve_labels(s.labels);
@@ -133,11 +135,11 @@ std::optional<Extent> Lowerer::extent_of_bare_uses(std::int32_t label) {
         ir::compare(first.extent, use.dim.extent, [this](ValueId v) { return dimension_values_.contains(v); });
     if (order != ir::ExtentOrder::kDifferent) continue;
     const std::string size = graph_.text(first.extent);
-    warn(DiagnosticId::kAmbiguousExtent, use.place,
-         "the new dimension of `" + info.name + "` has the size " + size + ", not " + graph_.text(use.dim.extent) +
-             "; declare the type to choose",
-         {{first.range, first.what + " is " + size},
-          {use.dim.range, use.dim.what + " is " + graph_.text(use.dim.extent)}});
+    reports_.warn(DiagnosticId::kAmbiguousExtent, use.place,
+                  "the new dimension of `" + info.name + "` has the size " + size + ", not " +
+                      graph_.text(use.dim.extent) + "; declare the type to choose",
+                  {{first.range, first.what + " is " + size},
+                   {use.dim.range, use.dim.what + " is " + graph_.text(use.dim.extent)}});
     return first.extent;
   }
   warn_of_shorter_range(info, first);
@@ -149,10 +151,10 @@ void Lowerer::warn_of_shorter_range(const LabelInfo& info, const Dim& dim) {
   if (!info.from_zero || !info.written_end || dim.extent == *info.written_end) return;
   const std::string size = graph_.text(dim.extent);
   const std::string end = graph_.text(*info.written_end);
-  warn(DiagnosticId::kAmbiguousExtent, info.bare_uses.front().place,
-       "the new dimension of `" + info.name + "` has the size " + size + " (" + dim.what + "), not " + end +
-           ", where its range ends; declare the type to choose",
-       {{dim.range, dim.what + " is " + size}, {info.range, "the range ends at " + end}});
+  reports_.warn(DiagnosticId::kAmbiguousExtent, info.bare_uses.front().place,
+                "the new dimension of `" + info.name + "` has the size " + size + " (" + dim.what + "), not " + end +
+                    ", where its range ends; declare the type to choose",
+                {{dim.range, dim.what + " is " + size}, {info.range, "the range ends at " + end}});
 }
 
 Extent Lowerer::left_extent(const IndexStatement& s, std::size_t d, const ast::Target& target) {
@@ -174,8 +176,8 @@ Extent Lowerer::left_extent(const IndexStatement& s, std::size_t d, const ast::T
     const LabelInfo& label = graph_.label(symbol->label);
     if (label.written_end) return *label.written_end;
   }
-  fail(DiagnosticId::kUnknownExtent, e.range,
-       "the size of this dimension cannot be told; declare it: " + target.name.name + "[…]: f64[n, …]");
+  reports_.fail(DiagnosticId::kUnknownExtent, e.range,
+                "the size of this dimension cannot be told; declare it: " + target.name.name + "[…]: f64[n, …]");
 }
 
 std::optional<Monoid> Lowerer::combine_monoid(const ast::AssignOp& op, Scalar type) {
@@ -192,9 +194,9 @@ std::optional<Monoid> Lowerer::combine_monoid(const ast::AssignOp& op, Scalar ty
   Scalar own{};
   const Monoid& m = user_monoid(op.monoid, op.range, own);
   if (own != type) {
-    fail(DiagnosticId::kTypeMismatch, op.range,
-         "`" + op.monoid + "` combines " + std::string(ir::name_of(own)) + ", but the elements are " +
-             std::string(ir::name_of(type)));
+    reports_.fail(DiagnosticId::kTypeMismatch, op.range,
+                  "`" + op.monoid + "` combines " + std::string(ir::name_of(own)) + ", but the elements are " +
+                      std::string(ir::name_of(type)));
   }
   return m;
 }
@@ -213,12 +215,13 @@ Scalar Lowerer::element_type_for(const ast::AssignOp& op, const Tensor& value) {
 
 Expr Lowerer::combined_value(const ast::AssignOp& op, const Tensor& value, Scalar type) {
   if (op.kind != ast::AssignKind::kSet && type == Scalar::kBool && op.kind != ast::AssignKind::kMonoid) {
-    fail(DiagnosticId::kTypeMismatch, op.range, "bools cannot be combined by this operator; use any, all, && or ||");
+    reports_.fail(DiagnosticId::kTypeMismatch, op.range,
+                  "bools cannot be combined by this operator; use any, all, && or ||");
   }
   const Expr e = scalar_of_type(value, type, "the element type");
   if (op.kind == ast::AssignKind::kSub) return ir::unary(ir::UnaryOp::kNeg, e, e->range);
   if (op.kind != ast::AssignKind::kDiv) return e;
-  if (ir::is_integer(type)) unsupported(op.range, "/= on integer elements in index notation is");
+  if (ir::is_integer(type)) reports_.unsupported(op.range, "/= on integer elements in index notation is");
   return ir::binary(BinaryOp::kDiv, converted(ir::constant_i64(1), type), e, e->range);
 }
 
@@ -336,8 +339,8 @@ ValueId Lowerer::emit_index_statement(IndexStatement& s, const std::string& name
 
 void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symbol) {
   if (symbol->storage)
-    unsupported(a.target.range, "an assignment to a slice of a tensor with a storage is",
-                {{symbol->storage->range, "its storage"}});
+    reports_.unsupported(a.target.range, "an assignment to a slice of a tensor with a storage is",
+                         {{symbol->storage->range, "its storage"}});
   const ir::Type type = graph_.program().type(symbol->value);
   require_no_suffixes(a.definition.suffixes);
   const Tensor base = tensor_of(symbol->value, a.target.name.name, a.target.name.range);
@@ -370,8 +373,8 @@ void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symb
   }
   const Tensor value = lower(*a.definition.value);
   if (value.rank() > shape.size()) {
-    fail(DiagnosticId::kRankMismatch, a.definition.value->range,
-         "the slice has " + counted(shape.size(), "dimension") + ", but the value is " + type_text(value));
+    reports_.fail(DiagnosticId::kRankMismatch, a.definition.value->range,
+                  "the slice has " + counted(shape.size(), "dimension") + ", but the value is " + graph_.text(value));
   }
   std::vector<Expr> subscripts;
   for (std::size_t d = 0; d < value.rank(); ++d) {

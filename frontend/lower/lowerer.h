@@ -1,6 +1,5 @@
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,8 +11,10 @@
 #include <vector>
 
 #include "frontend/frontend.h"
+#include "frontend/lower/frame.h"
 #include "frontend/lower/graph.h"
 #include "frontend/lower/guards.h"
+#include "frontend/lower/reports.h"
 #include "frontend/lower/versions.h"
 #include "frontend/sema/growth.h"
 #include "frontend/sema/scope.h"
@@ -22,9 +23,6 @@
 #include "ir/graph/procedure.h"
 
 namespace tdsl::frontend {
-
-/// Thrown after an error was reported: the rest of the statement is given up.
-struct Abandoned {};
 
 struct EinsumText;  // lower_products.cpp
 
@@ -49,17 +47,6 @@ struct ReducerName {
   ir::Scalar user_type = ir::Scalar::kF64;
 };
 
-/// The order numbers of a body's calls: `random` and `randn` among themselves, calls of functions among themselves.
-using CallNumbers = std::map<const ast::Call*, std::int64_t>;
-
-/// A function or monoid together with the file it came from.
-struct FunctionEntry {
-  const ast::Function* function = nullptr;
-  ir::SourceRange range;
-  bool broken = false;  ///< its body was reported: calls are not errors too
-  bool sound = false;   ///< a call was lowered without an error: a mistake in another call is that call's
-};
-
 /// What `extern` declares.
 struct ForeignEntry {
   ir::ForeignRef foreign;  ///< null: reported already, and so are calls
@@ -76,17 +63,6 @@ class Lowerer {
   void run(const ast::Module& module);
 
  private:
-  /// What is special while a function's body is lowered; the first frame is the program's.
-  struct Frame {
-    const ast::Function* function = nullptr;
-    ir::SourceRange call;
-    std::string chain;  ///< of call numbers, for random sites
-    Dimensions dimensions;
-    CallNumbers numbers;
-    std::string tensor;  ///< an untyped parameter that is a tensor in this call, if any
-    std::vector<std::int32_t>
-        points;  ///< the caller's index variables, of each of whose values random numbers are drawn
-  };
   /// An enclosing loop: what numbers its iterations.
   struct Loop {
     ir::ValueId index;
@@ -99,21 +75,9 @@ class Lowerer {
     ir::ValueId value;
     StorageRef storage = {};
   };
-  using Notes = std::vector<DiagnosticNote>;
   using Arguments = std::vector<ast::Argument>;
   using Builtin = Tensor (Lowerer::*)(const ast::Call&, const ir::SourceRange&);
   using TupleBuiltin = std::vector<Tensor> (Lowerer::*)(const ast::Call&, const ir::SourceRange&);
-
-  // --- Reports: lower_report.cpp
-  [[noreturn]] void fail(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
-  [[noreturn]] void unsupported(const ir::SourceRange& range, const std::string& what, Notes notes = {});
-  void error(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
-  void warn(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
-  [[nodiscard]] Notes with_calls(Notes notes) const;
-  [[nodiscard]] bool known_from_other_call(DiagnosticId id, const ir::SourceRange& range);
-  [[nodiscard]] std::string source_text(const ir::SourceRange& range) const;
-  [[nodiscard]] std::string type_text(const Tensor& t) const;
-  [[nodiscard]] std::string type_text(const ir::Type& t) const;
 
   // --- Names: lower_names.cpp
   /// Opens a scope for as long as it lives; closing warns about unused names.
@@ -560,11 +524,12 @@ class Lowerer {
   GraphBuilder graph_;
   Scope* scope_ = nullptr;
   Scope* global_scope_ = nullptr;
-  std::deque<Frame> frames_;
   std::vector<Loop> loops_;
   /// Names of blocks that have ended, with the function they stand in.
   std::map<std::pair<const ast::Function*, std::string>, ir::SourceRange> ended_;
   std::set<std::pair<const ast::Function*, std::string>> undeclared_;  ///< names that have been reported, by function
+  Frames frames_;
+  Reports reports_{sources_, sink_, frames_};
   Guards guards_;
   Versions versions_{graph_};
   std::set<ir::ValueId> dimension_values_;
@@ -588,7 +553,6 @@ class Lowerer {
   std::set<std::string> outputs_;
   std::set<ir::ValueId> temporaries_;  ///< made by hoist(), not named by the program
   std::set<std::tuple<std::size_t, std::string, std::string>> checked_;
-  bool inline_locals_ = false;  ///< a function is applied per element: its locals are expressions, not values
 };
 
 }  // namespace tdsl::frontend

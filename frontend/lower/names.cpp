@@ -29,22 +29,22 @@ void Lowerer::warn_unused(const Scope& scope) {
                         s->kind == Symbol::Kind::kInput || s->kind == Symbol::Kind::kParam;
     const bool imported = &scope == global_scope_ && s->range.file != main_file_;
     if (s->used || !counts || imported || s->name.starts_with('_')) continue;
-    warn(DiagnosticId::kUnusedName, s->range, "`" + s->name + "` is never used");
+    reports_.warn(DiagnosticId::kUnusedName, s->range, "`" + s->name + "` is never used");
   }
 }
 
 SymbolRef Lowerer::declare(const ast::Identifier& name, Symbol::Kind kind) {
   const auto same = scope_->symbols.find(name.name);
   if (same != scope_->symbols.end() && same->second->kind != Symbol::Kind::kBroken) {
-    fail(DiagnosticId::kRedeclaration, name.range, "`" + name.name + "` is declared already in this block",
-         {{same->second->range, "declared here"}});
+    reports_.fail(DiagnosticId::kRedeclaration, name.range, "`" + name.name + "` is declared already in this block",
+                  {{same->second->range, "declared here"}});
   }
   if (scope_->kind == Scope::Kind::kBlock && kind != Symbol::Kind::kIndex) {
     for (const Scope* s = scope_->outer; s != nullptr; s = s->kind == Scope::Kind::kFunction ? nullptr : s->outer) {
       const auto found = s->symbols.find(name.name);
       if (found == s->symbols.end() || found->second->kind == Symbol::Kind::kBroken) continue;
-      warn(DiagnosticId::kShadowing, name.range, "`" + name.name + "` hides another name of an outer block",
-           {{found->second->range, "declared here"}});
+      reports_.warn(DiagnosticId::kShadowing, name.range, "`" + name.name + "` hides another name of an outer block",
+                    {{found->second->range, "declared here"}});
       break;
     }
   }
@@ -68,7 +68,7 @@ SymbolRef Lowerer::declare_value(const ast::Identifier& name, Symbol::Kind kind,
 void Lowerer::tell_type(const Symbol& symbol) const {
   if (options_.declared)
     options_.declared({symbol.name, symbol.range,
-                       type_text(logical_type(symbol)) + (symbol.storage ? " storage " + symbol.storage->text : "")});
+                       graph_.text(logical_type(symbol)) + (symbol.storage ? " storage " + symbol.storage->text : "")});
 }
 
 void Lowerer::declare_broken(const ast::Identifier& name) {
@@ -137,24 +137,24 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
   }
   const std::string foreign = value_hint(name);
   if (lone_subscript && foreign.empty()) {
-    fail(DiagnosticId::kUnboundIndex, range,
-         "`" + name + "` is neither bound here nor in scope; there is no implicit summation: write sum[" + name +
-             "](…), or bind it on the left or with `for " + name + " in …`");
+    reports_.fail(DiagnosticId::kUnboundIndex, range,
+                  "`" + name + "` is neither bound here nor in scope; there is no implicit summation: write sum[" +
+                      name + "](…), or bind it on the left or with `for " + name + " in …`");
   }
   std::vector<std::string> candidates = scope_->visible();
   for (const auto& [other, d] : dimensions()) candidates.push_back(other);
   if (is_builtin(name) && foreign.empty())
-    fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is a function: it is called, " + name + "(…)");
+    reports_.fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is a function: it is called, " + name + "(…)");
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
   if (lacks_import_ && hint.empty()) throw Abandoned{};
   // The same name elsewhere is the same mistake, most often a declaration that is misspelt.
   if (!undeclared_.insert({frames_.back().function, name}).second) throw Abandoned{};
   const auto ended = ended_.find({frames_.back().function, name});
   if (ended != ended_.end())
-    fail(DiagnosticId::kUndefinedName, range,
-         "`" + name + "` is not declared here: the block that declares it has ended",
-         {{ended->second, "declare it in front of the block as a var, and assign to it here"}});
-  fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is not declared" + hint);
+    reports_.fail(DiagnosticId::kUndefinedName, range,
+                  "`" + name + "` is not declared here: the block that declares it has ended",
+                  {{ended->second, "declare it in front of the block as a var, and assign to it here"}});
+  reports_.fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is not declared" + hint);
 }
 
 bool Lowerer::is_scalar_variable(const std::string& name) const {

@@ -195,7 +195,8 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
   for (const auto& [label, position] : made.positions) loops_.push_back({position, {}, 1});
   const std::vector<Tensor> results = inline_body(f, inside, call, range, {});
   if (results.size() != 1 || results[0].rank() != 0)
-    fail(DiagnosticId::kNotScalar, range, "`" + f.name.name + "` is applied per element, so it must return one scalar");
+    reports_.fail(DiagnosticId::kNotScalar, range,
+                  "`" + f.name.name + "` is applied per element, so it must return one scalar");
   made.result = materialise(results[0], "", range);
   return made;
 }
@@ -286,12 +287,12 @@ Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>
     spec.body = applied(loop, std::move(*procedure), captured, f, range);
     if (in_monoid) return scalar_tensor(spec.body);
     spec.type.scalar = spec.body->type;
-    spec.name = source_text(range);
+    spec.name = reports_.source_text(range);
     spec.range = range;
     return hoist(std::move(spec), {});
   }
   if (std::ranges::any_of(args, depends_on_operands))
-    unsupported(range, "a function that does more than arithmetic on scalars in a monoid is");
+    reports_.unsupported(range, "a function that does more than arithmetic on scalars in a monoid is");
   for (const Expr& guard : guards_.conditions()) {
     for (const std::int32_t id : labels_of(guard)) position_of(id, loop);
     loop.guard = both(loop.guard, guard);
@@ -303,7 +304,7 @@ Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>
     subscripts.push_back(ir::index_ref(id));
   }
   const Scalar type = program.type(loop.result).scalar;
-  const ValueId v = graph_.wait(std::move(loop), std::move(labels), source_text(range), range);
+  const ValueId v = graph_.wait(std::move(loop), std::move(labels), reports_.source_text(range), range);
   temporaries_.insert(v);
   Tensor t = scalar_tensor(ir::read(type, v, std::move(subscripts), range));
   t.range = range;

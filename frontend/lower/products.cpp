@@ -22,7 +22,8 @@ Tensor Lowerer::fresh(const Tensor& t) {
 Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRange& range) {
   for (const Tensor* t : {&left, &right}) {
     if (t->rank() == 0) {
-      fail(DiagnosticId::kRankMismatch, t->range, "@ multiplies vectors and matrices, but this is a scalar; use *");
+      reports_.fail(DiagnosticId::kRankMismatch, t->range,
+                    "@ multiplies vectors and matrices, but this is a scalar; use *");
     }
   }
   Common common = common_type(left.scalar(), left.weak, right.scalar(), right.weak);
@@ -77,7 +78,7 @@ Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRang
   }
   const Expr body = ir::binary(BinaryOp::kMul, converted(element(a, a_subscripts), common.type),
                                converted(element(b, b_subscripts), common.type), range);
-  spec.name = source_text(range);
+  spec.name = reports_.source_text(range);
   spec.range = range;
   return reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), scalar_tensor(body), std::move(shape));
 }
@@ -154,8 +155,8 @@ std::vector<Tensor> Lowerer::einsum_operands(const ast::Call& call, EinsumText& 
     const Tensor t = operand(lower(*call.arguments[k + 1].value));
     const std::size_t named = letters.size() - (has_ellipsis(letters) ? 1 : 0);
     if (has_ellipsis(letters) ? t.rank() < named : t.rank() != named) {
-      fail(DiagnosticId::kBadEinsum, call.arguments[k + 1].range,
-           "this operand of einsum has " + counted(named, "letter") + ", but is " + type_text(t));
+      reports_.fail(DiagnosticId::kBadEinsum, call.arguments[k + 1].range,
+                    "this operand of einsum has " + counted(named, "letter") + ", but is " + graph_.text(t));
     }
     const std::size_t spread_to = t.rank() - named;
     most = std::max(most, spread_to);
@@ -163,23 +164,25 @@ std::vector<Tensor> Lowerer::einsum_operands(const ast::Call& call, EinsumText& 
     operands.push_back(t);
   }
   if (most > 0 && !has_ellipsis(text.result))
-    fail(DiagnosticId::kBadEinsum, call.arguments[0].range, "the result lacks the `...` of the operands");
+    reports_.fail(DiagnosticId::kBadEinsum, call.arguments[0].range, "the result lacks the `...` of the operands");
   text.result = spread(text.result, most);
   return operands;
 }
 
 Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
   const auto* text = call.arguments.empty() ? nullptr : std::get_if<ast::StringLiteral>(&call.arguments[0].value->node);
-  if (text == nullptr) fail(DiagnosticId::kBadEinsum, range, "einsum needs a string such as \"ij,jk->ik\" first");
+  if (text == nullptr)
+    reports_.fail(DiagnosticId::kBadEinsum, range, "einsum needs a string such as \"ij,jk->ik\" first");
   const SourceRange& place = call.arguments[0].range;
   auto parsed = parse_einsum(text->value);
   if (!parsed)
-    fail(DiagnosticId::kBadEinsum, place,
-         "einsum's string has letters, commas and one `->`, as in \"ij,jk->ik\" or \"...ij,jk->...ik\"");
+    reports_.fail(DiagnosticId::kBadEinsum, place,
+                  "einsum's string has letters, commas and one `->`, as in \"ij,jk->ik\" or \"...ij,jk->...ik\"");
   if (parsed->operands.size() != call.arguments.size() - 1) {
-    fail(DiagnosticId::kBadEinsum, range,
-         "einsum's string names " + counted(parsed->operands.size(), "operand") + ", but " +
-             std::to_string(call.arguments.size() - 1) + (call.arguments.size() == 2 ? " is given" : " are given"));
+    reports_.fail(DiagnosticId::kBadEinsum, range,
+                  "einsum's string names " + counted(parsed->operands.size(), "operand") + ", but " +
+                      std::to_string(call.arguments.size() - 1) +
+                      (call.arguments.size() == 2 ? " is given" : " are given"));
   }
   const std::vector<Tensor> operands = einsum_operands(call, *parsed);
   std::map<char, Dim> sizes;
@@ -216,8 +219,8 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
   for (const char c : parsed->result) {
     const bool repeated = std::ranges::count(parsed->result, c) > 1;
     if (!labels.contains(c) || repeated) {
-      fail(DiagnosticId::kBadEinsum, place,
-           std::string("the result's letter `") + c + (repeated ? "` occurs twice" : "` is in no operand"));
+      reports_.fail(DiagnosticId::kBadEinsum, place,
+                    std::string("the result's letter `") + c + (repeated ? "` occurs twice" : "` is in no operand"));
     }
     spec.out.push_back(labels[c]);
     shape.push_back(sizes[c]);
@@ -231,7 +234,7 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
     result.shape = shape;
     return fresh(result);
   }
-  spec.name = source_text(range);
+  spec.name = reports_.source_text(range);
   spec.range = range;
   return reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), product, std::move(shape));
 }

@@ -63,7 +63,8 @@ void Lowerer::declare_functions(const ast::Module& module, std::uint32_t depth) 
   versions_.note_differentiated(module);
   const auto declared = [&](const ast::Identifier& name) {
     if (is_builtin(name.name)) {
-      error(DiagnosticId::kBuiltinRedefined, name.range, "`" + name.name + "` is built in and cannot be redefined");
+      reports_.error(DiagnosticId::kBuiltinRedefined, name.range,
+                     "`" + name.name + "` is built in and cannot be redefined");
       refused_.insert(name.name);
       return true;
     }
@@ -76,8 +77,8 @@ void Lowerer::declare_functions(const ast::Module& module, std::uint32_t depth) 
     const SourceRange& first = function != functions_.end() ? function->second.range
                                : monoid != monoids_.end()   ? monoid->second->name.range
                                                             : foreign->second.range;
-    error(DiagnosticId::kRedeclaration, name.range, "`" + name.name + "` is declared already",
-          {{first, "declared here"}});
+    reports_.error(DiagnosticId::kRedeclaration, name.range, "`" + name.name + "` is declared already",
+                   {{first, "declared here"}});
     return true;
   };
   for (const ast::StmtPtr& s : module.statements) {
@@ -118,30 +119,30 @@ std::optional<std::string> text_of_file(const std::string& path) {
 
 void Lowerer::import_module(const ast::Import& import, const SourceRange& range, std::uint32_t depth) {
   if (const auto objection = objection_to_name(import.path))
-    fail(DiagnosticId::kImportFailed, import.path_range, "cannot import: " + *objection);
+    reports_.fail(DiagnosticId::kImportFailed, import.path_range, "cannot import: " + *objection);
   std::string path;
   if (import.is_file) {
     path = beside(sources_.name(range.file), import.path);
   } else {
     const std::string prefix = "std.";
     if (!import.path.starts_with(prefix)) {
-      fail(DiagnosticId::kImportFailed, import.path_range,
-           "`" + import.path + "` is not of the library; import std.name or \"file.tdsl\"");
+      reports_.fail(DiagnosticId::kImportFailed, import.path_range,
+                    "`" + import.path + "` is not of the library; import std.name or \"file.tdsl\"");
     }
     path = options_.library_directory + "/" + import.path.substr(prefix.size()) + ".tdsl";
   }
   path = std::filesystem::path(path).lexically_normal().string();
   if (path == std::filesystem::path(sources_.name(main_file_)).lexically_normal().string())
-    fail(DiagnosticId::kImportFailed, import.path_range,
-         "the program itself cannot be imported; `" + path + "` is what is being compiled");
+    reports_.fail(DiagnosticId::kImportFailed, import.path_range,
+                  "the program itself cannot be imported; `" + path + "` is what is being compiled");
   if (!imported_paths_.insert(path).second) return;
   if (depth >= ast::kMaxBlocks)
-    fail(DiagnosticId::kNestingTooDeep, import.path_range,
-         "imports nest more than " + std::to_string(ast::kMaxBlocks) + " deep");
+    reports_.fail(DiagnosticId::kNestingTooDeep, import.path_range,
+                  "imports nest more than " + std::to_string(ast::kMaxBlocks) + " deep");
   const auto text = options_.read ? options_.read(path) : text_of_file(path);
   if (!text)
-    fail(DiagnosticId::kImportFailed, import.path_range,
-         "cannot read `" + path + "`" + (is_no_regular_file(path) ? ": it is not a regular file" : ""));
+    reports_.fail(DiagnosticId::kImportFailed, import.path_range,
+                  "cannot read `" + path + "`" + (is_no_regular_file(path) ? ": it is not a regular file" : ""));
   const std::uint32_t file = sources_.add(path, *text);
   auto module = parse_file(sources_, file, sink_);
   if (!module) throw Abandoned{};
@@ -156,8 +157,8 @@ void Lowerer::import_module(const ast::Import& import, const SourceRange& range,
                          std::holds_alternative<ast::Storage>(s->node) || std::holds_alternative<ast::Param>(s->node) ||
                          (let != nullptr && !let->is_mutable);
     if (!allowed)
-      unsupported(s->range,
-                  "an imported file with other than functions, monoids, extern, storage, params and `let` is");
+      reports_.unsupported(s->range,
+                           "an imported file with other than functions, monoids, extern, storage, params and `let` is");
   }
   imports_.emplace(&import, &added);
   declare_functions(added, depth + 1);

@@ -82,20 +82,21 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
   if (found == monoids_.end()) {
     std::vector<std::string> candidates;
     for (const auto& [other, m] : monoids_) candidates.push_back(other);
-    fail(DiagnosticId::kUndefinedFunction, range, "there is no monoid `" + name + "`" + did_you_mean(name, candidates));
+    reports_.fail(DiagnosticId::kUndefinedFunction, range,
+                  "there is no monoid `" + name + "`" + did_you_mean(name, candidates));
   }
   const Restored open(open_monoids_);
   if (!open_monoids_.insert(name).second)
-    fail(DiagnosticId::kRecursion, range, "`" + name + "` uses itself; monoids cannot recurse");
+    reports_.fail(DiagnosticId::kRecursion, range, "`" + name + "` uses itself; monoids cannot recurse");
   const ast::Monoid& m = *found->second;
   std::vector<Scalar> types;
   for (const ast::FunctionParameter& p : m.parameters) {
     const ir::Type t = p.type ? lower_type(*p.type) : ir::Type{};
-    if (t.rank() != 0) fail(DiagnosticId::kRankMismatch, p.name.range, "a monoid's operands are scalars");
+    if (t.rank() != 0) reports_.fail(DiagnosticId::kRankMismatch, p.name.range, "a monoid's operands are scalars");
     types.push_back(t.scalar);
   }
   if (types.size() != 2 || types[0] != types[1]) {
-    fail(DiagnosticId::kTypeMismatch, m.name.range, "a monoid's operands have one type");
+    reports_.fail(DiagnosticId::kTypeMismatch, m.name.range, "a monoid's operands have one type");
   }
   type = types[0];
   const Restored<Guards> outside(guards_, guards_.without_conditions());
@@ -103,7 +104,7 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
   Monoid result{Monoid::Kind::kUser, name, {}, {}};
   result.identity = scalar_of_type(lower(*m.identity), type, "the identity of `" + name + "`");
   if (literal_of(result.identity) == nullptr) {
-    fail(DiagnosticId::kNotConstant, m.identity->range, "an identity must be a constant");
+    reports_.fail(DiagnosticId::kNotConstant, m.identity->range, "an identity must be a constant");
   }
   for (std::int32_t k = 0; k < 2; ++k) {
     const ast::Identifier& parameter = m.parameters[static_cast<std::size_t>(k)].name;
@@ -114,7 +115,7 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
   bool reads = false;
   ir::for_each_node(result.combine,
                     [&](const ir::ExprNode& node) { reads = reads || std::holds_alternative<ir::Read>(node.op); });
-  if (reads) unsupported(m.combine->range, "a monoid that reads variables is");
+  if (reads) reports_.unsupported(m.combine->range, "a monoid that reads variables is");
   return lowered_monoids_.emplace(name, std::pair{result, type}).first->second.first;
 }
 
@@ -125,11 +126,12 @@ Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& rang
     for (const auto& [name, kind] : reducers()) candidates.push_back(name);
     for (const auto& [name, m] : monoids_) candidates.push_back(name);
     std::erase(candidates, "norm");
-    fail(DiagnosticId::kUndefinedFunction, r.op.range,
-         "`" + r.op.name + "[…]` is not a reduction" + did_you_mean(r.op.name, candidates));
+    reports_.fail(DiagnosticId::kUndefinedFunction, r.op.range,
+                  "`" + r.op.name + "[…]` is not a reduction" + did_you_mean(r.op.name, candidates));
   }
   if (is_arg(op->kind) && r.indices.size() != 1) {
-    fail(DiagnosticId::kBadReductionUse, range, r.op.name + "[…] takes one index variable and gives its value");
+    reports_.fail(DiagnosticId::kBadReductionUse, range,
+                  r.op.name + "[…] takes one index variable and gives its value");
   }
   const std::size_t outer_guards = guards_.size();
   ComputeSpec spec;
@@ -150,12 +152,13 @@ Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& rang
   }
   spec.guard = guards_.take(outer_guards);
   if (body.rank() != 0) {
-    fail(DiagnosticId::kNotScalar, r.body->range,
-         "the body of " + r.op.name + "[…] needs a scalar, but this is " + type_text(body) + "; subscript it");
+    reports_.fail(
+        DiagnosticId::kNotScalar, r.body->range,
+        "the body of " + r.op.name + "[…] needs a scalar, but this is " + graph_.text(body) + "; subscript it");
   }
   resolve_labels(spec.reduce);
   spec.range = range;
-  spec.name = source_text(range);
+  spec.name = reports_.source_text(range);
   const std::int32_t first = spec.reduce[0];
   const Tensor result = reduce(*op, std::move(spec), body, {});
   if (!is_arg(op->kind) || std::holds_alternative<ir::IndexRef>(value->op)) return result;
@@ -214,13 +217,13 @@ Tensor Lowerer::reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Di
 
 std::int64_t Lowerer::axis_number(const ast::Expr& e, std::size_t rank) {
   if (std::holds_alternative<ast::Tuple>(e.node))
-    fail(DiagnosticId::kBadArgument, e.range, "one axis is given here, as an integer");
+    reports_.fail(DiagnosticId::kBadArgument, e.range, "one axis is given here, as an integer");
   const auto value = integer_constant(integer_scalar(e, "axis="));
   const auto dimensions = static_cast<std::int64_t>(rank);
-  if (!value) fail(DiagnosticId::kNotConstant, e.range, "an axis must be known when compiling");
+  if (!value) reports_.fail(DiagnosticId::kNotConstant, e.range, "an axis must be known when compiling");
   if (*value < -dimensions || *value >= dimensions) {
-    fail(DiagnosticId::kBadArgument, e.range,
-         "axis " + std::to_string(*value) + " does not exist: the tensor has " + counted(rank, "dimension"));
+    reports_.fail(DiagnosticId::kBadArgument, e.range,
+                  "axis " + std::to_string(*value) + " does not exist: the tensor has " + counted(rank, "dimension"));
   }
   return *value < 0 ? *value + dimensions : *value;
 }
@@ -231,7 +234,7 @@ std::vector<bool> Lowerer::reduced_axes(const ast::Call& call, std::size_t rank)
   std::vector<bool> reduced(rank, false);
   const auto mark = [&](const ast::Expr& e) {
     const auto number = static_cast<std::size_t>(axis_number(e, rank));
-    if (reduced[number]) fail(DiagnosticId::kBadArgument, e.range, "this axis is named twice");
+    if (reduced[number]) reports_.fail(DiagnosticId::kBadArgument, e.range, "this axis is named twice");
     reduced[number] = true;
   };
   if (const auto* tuple = std::get_if<ast::Tuple>(&axis->node)) {
@@ -248,7 +251,7 @@ Tensor Lowerer::flat_arg(const ReducerName& op, const Tensor& t, const SourceRan
   spec.reduce = flat.labels;
   const Tensor body = scalar_tensor(flat.body);
   spec.range = range;
-  spec.name = source_text(range);
+  spec.name = reports_.source_text(range);
   return reduce(op, std::move(spec), body, {});
 }
 
@@ -258,7 +261,8 @@ Tensor Lowerer::reduce_whole(const ReducerName& op, const Tensor& t, const ast::
   const auto axes = std::ranges::count(reduced, true);
   if (is_arg(op.kind) && axes > 1 && axes == static_cast<std::ptrdiff_t>(t.rank())) return flat_arg(op, t, range);
   if (is_arg(op.kind) && axes > 1) {
-    fail(DiagnosticId::kBadReductionUse, range, call.callee.name + " takes one axis, or none for the flat position");
+    reports_.fail(DiagnosticId::kBadReductionUse, range,
+                  call.callee.name + " takes one axis, or none for the flat position");
   }
   ComputeSpec spec;
   std::vector<Dim> shape;
@@ -271,7 +275,7 @@ Tensor Lowerer::reduce_whole(const ReducerName& op, const Tensor& t, const ast::
   }
   Tensor body = scalar_tensor(element(t, subscripts), t.weak);
   spec.range = range;
-  spec.name = source_text(range);
+  spec.name = reports_.source_text(range);
   Tensor result;
   if (op.kind == Reducer::kNorm) {
     Tensor value = body;
@@ -287,7 +291,7 @@ Tensor Lowerer::reduce_whole(const ReducerName& op, const Tensor& t, const ast::
   const Tensor flag = lower(*keep);
   const ir::Literal* literal = literal_of(flag.body);
   if (literal == nullptr || !std::holds_alternative<bool>(*literal)) {
-    fail(DiagnosticId::kNotConstant, keep->range, "keepdims is true or false");
+    reports_.fail(DiagnosticId::kNotConstant, keep->range, "keepdims is true or false");
   }
   if (!std::get<bool>(*literal)) return result;
   Tensor kept;

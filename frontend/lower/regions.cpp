@@ -44,7 +44,7 @@ Lowerer::RegionGuard::~RegionGuard() {
 }
 
 ValueId Lowerer::bound_value(const ast::Expr& e, const std::string& what) {
-  return materialise(scalar_tensor(integer_scalar(e, what)), source_text(e.range), e.range);
+  return materialise(scalar_tensor(integer_scalar(e, what)), reports_.source_text(e.range), e.range);
 }
 
 Lowerer::LoopRange Lowerer::range_of(const ast::IndexRange& r) {

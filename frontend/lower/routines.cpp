@@ -28,9 +28,9 @@ ValueId Lowerer::routine_operand(const Tensor& t, Scalar type, const ast::Call& 
   value.weak = Weak::kNo;
   for (const std::int32_t id : labels_of(value.body)) {
     if (std::ranges::find(value.labels, id) == value.labels.end()) {
-      fail(DiagnosticId::kNotScalar, t.range,
-           call.callee.name + " takes a whole tensor, but this depends on the index variable `" +
-               graph_.label(id).name + "`");
+      reports_.fail(DiagnosticId::kNotScalar, t.range,
+                    call.callee.name + " takes a whole tensor, but this depends on the index variable `" +
+                        graph_.label(id).name + "`");
     }
   }
   ValueId v = materialise(value, "", t.range);
@@ -40,7 +40,7 @@ ValueId Lowerer::routine_operand(const Tensor& t, Scalar type, const ast::Call& 
     v = materialise(tensor_of(v, t.range), "", t.range, &dense);
   }
   std::string& name = graph_.program().values[static_cast<std::size_t>(v.id)].name;
-  if (name.empty()) name = source_text(t.range);
+  if (name.empty()) name = reports_.source_text(t.range);
   return v;
 }
 
@@ -55,7 +55,7 @@ std::vector<Tensor> Lowerer::emit_routine(Routine routine, const std::vector<Rou
     const ValueId v = graph_.program().new_value(std::move(type), "", range);
     temporaries_.insert(v);
     values.push_back(v);
-    tensors.push_back(tensor_of(v, source_text(range), range));
+    tensors.push_back(tensor_of(v, reports_.source_text(range), range));
     tensors.back().shape = r.shape;
   }
   const bool stops = !ir::is_line(routine.kind);
@@ -73,7 +73,7 @@ void Lowerer::emit_guarded_routine(Routine routine, const std::vector<ValueId>& 
                                    const SourceRange& range) {
   const Restored<Guards> outside(guards_, guards_.without_conditions());
   ir::If branch;
-  branch.condition = materialise(scalar_tensor(guard), source_text(guard->range), guard->range);
+  branch.condition = materialise(scalar_tensor(guard), reports_.source_text(guard->range), guard->range);
   const auto fresh_result = [&](ValueId v) {
     const ir::ValueInfo info = graph_.program().info(v);
     return graph_.program().new_value(info.type, info.name, range);
@@ -97,7 +97,7 @@ void Lowerer::emit_guarded_routine(Routine routine, const std::vector<ValueId>& 
 }
 
 Tensor Lowerer::flattened(const Tensor& t, const SourceRange& range) {
-  Dim size{1, "the number of elements of " + source_text(range), range};
+  Dim size{1, "the number of elements of " + reports_.source_text(range), range};
   for (const Dim& d : t.shape) size.extent = size.extent * d.extent;
   Tensor result;
   result.weak = t.weak;
@@ -127,7 +127,7 @@ Tensor Lowerer::call_cumsum(const ast::Call& call, const SourceRange& range) {
 Tensor Lowerer::call_sort(const ast::Call& call, const SourceRange& range) {
   const Tensor t = positional(call, 1, 1, range, {"axis"})[0];
   if (t.rank() == 0)
-    fail(DiagnosticId::kRankMismatch, range, call.callee.name + " takes a tensor, but this is a scalar");
+    reports_.fail(DiagnosticId::kRankMismatch, range, call.callee.name + " takes a tensor, but this is a scalar");
   const ast::Expr* axis = named_argument(call, "axis");
   Routine routine;
   routine.kind = call.callee.name == "sort" ? Routine::Kind::kSort : Routine::Kind::kArgsort;
@@ -139,20 +139,20 @@ Tensor Lowerer::call_sort(const ast::Call& call, const SourceRange& range) {
 
 std::vector<Tensor> Lowerer::call_topk(const ast::Call& call, const SourceRange& range) {
   const Tensor t = positional(call, 2, 2, range)[0];
-  if (t.rank() == 0) fail(DiagnosticId::kRankMismatch, range, "topk takes a tensor, but this is a scalar");
+  if (t.rank() == 0) reports_.fail(DiagnosticId::kRankMismatch, range, "topk takes a tensor, but this is a scalar");
   const SourceRange& place = call.arguments[1].range;
   const Expr count = integer_scalar(*call.arguments[1].value, "topk's k");
   if (!labels_of(count).empty())
-    fail(DiagnosticId::kBadDimension, place, "topk's k cannot depend on an index variable");
-  const std::string text = source_text(place);
+    reports_.fail(DiagnosticId::kBadDimension, place, "topk's k cannot depend on an index variable");
+  const std::string text = reports_.source_text(place);
   const Dim wanted{graph_.extent_of(count, text), "topk's k", place};
   const Dim& line = t.shape.back();
   const auto room = (line.extent - wanted.extent).constant();
   const auto k = wanted.extent.constant();
   if ((room && *room < 0) || (k && *k < 0)) {
-    fail(DiagnosticId::kBadArgument, place,
-         "topk takes from 0 to all elements of the last dimension, but k is " + graph_.text(wanted.extent) + " and " +
-             line.what + " is " + graph_.text(line.extent));
+    reports_.fail(DiagnosticId::kBadArgument, place,
+                  "topk takes from 0 to all elements of the last dimension, but k is " + graph_.text(wanted.extent) +
+                      " and " + line.what + " is " + graph_.text(line.extent));
   }
   if (!room || !k) {
     const Expr least = ir::binary(BinaryOp::kGe, count, ir::constant_i64(0), place);
@@ -173,7 +173,8 @@ std::vector<Tensor> Lowerer::call_topk(const ast::Call& call, const SourceRange&
 
 Lowerer::MatrixCall Lowerer::matrix_call(Routine::Kind kind, const Tensor& a, const ast::Call& call) {
   if (a.rank() != 2)
-    fail(DiagnosticId::kRankMismatch, a.range, call.callee.name + " takes a matrix, but this is " + type_text(a));
+    reports_.fail(DiagnosticId::kRankMismatch, a.range,
+                  call.callee.name + " takes a matrix, but this is " + graph_.text(a));
   MatrixCall m;
   m.scalar = ir::is_float(a.scalar()) ? a.scalar() : Scalar::kF64;
   m.rows = a.shape[0];
@@ -201,8 +202,8 @@ Tensor Lowerer::call_solve(const ast::Call& call, const SourceRange& range) {
   const bool least_squares = call.callee.name == "lstsq";
   MatrixCall m = matrix_call(least_squares ? Routine::Kind::kLstsq : Routine::Kind::kSolve, args[0], call);
   if (b.rank() != 1 && b.rank() != 2) {
-    fail(DiagnosticId::kRankMismatch, b.range,
-         "the right side of " + call.callee.name + " is a vector or a matrix, but this is " + type_text(b));
+    reports_.fail(DiagnosticId::kRankMismatch, b.range,
+                  "the right side of " + call.callee.name + " is a vector or a matrix, but this is " + graph_.text(b));
   }
   if (!least_squares) require_square(m, call, range);
   agree(m.rows, b.shape[0], range, "between the matrix and the right side of " + call.callee.name);

@@ -20,15 +20,15 @@ void Lowerer::agree(const Dim& a, const Dim& b, const SourceRange& range, const 
   const std::string left = graph_.text(a.extent);
   const std::string right = graph_.text(b.extent);
   if (order == ir::ExtentOrder::kDifferent) {
-    Notes notes = {{a.range, a.what + " is " + left}, {b.range, b.what + " is " + right}};
+    Reports::Notes notes = {{a.range, a.what + " is " + left}, {b.range, b.what + " is " + right}};
     for (const ValueId v : (a.extent - b.extent).values()) {
       const ir::ValueInfo& info = graph_.program().info(v);
       if (info.range.known() && !info.name.empty())
         notes.push_back(
             {info.range, "`" + info.name + (dimension_values_.contains(v) ? "` is bound here" : "` is computed here")});
     }
-    fail(DiagnosticId::kShapeMismatch, range, "sizes " + left + " and " + right + " do not agree " + where + hint,
-         std::move(notes));
+    reports_.fail(DiagnosticId::kShapeMismatch, range,
+                  "sizes " + left + " and " + right + " do not agree " + where + hint, std::move(notes));
   }
   // What a size is made of, unless that is the number itself.
   const auto described = [](const Dim& dim, const std::string& text) {
@@ -104,9 +104,9 @@ void Lowerer::require_legal(const ir::Type& type, const std::string& name, const
   std::vector<std::int64_t> known;
   for (const Extent& e : type.shape) known.push_back(e.constant().value_or(1));
   if (!rt::is_legal_size(known, ir::size_of(type.scalar)))
-    fail(DiagnosticId::kTooLarge, range,
-         (name.empty() ? "this" : "`" + name + "`") + " is " + type_text(type) +
-             ", which is too large: a tensor has at most 2^53 bytes");
+    reports_.fail(DiagnosticId::kTooLarge, range,
+                  (name.empty() ? "this" : "`" + name + "`") + " is " + graph_.text(type) +
+                      ", which is too large: a tensor has at most 2^53 bytes");
 }
 
 bool Lowerer::may_be_negative(const Extent& size) const {
@@ -132,7 +132,7 @@ void Lowerer::require_countable(const Extent& begin, const Extent& end, const st
   const auto first = begin.constant();
   const auto last = end.constant();
   if (first && last) {
-    if (!rt::is_countable(*first, *last)) fail(DiagnosticId::kTooLarge, range, message);
+    if (!rt::is_countable(*first, *last)) reports_.fail(DiagnosticId::kTooLarge, range, message);
     return;
   }
   // Sums of sizes and of one other number do not leave 64 bits. Deeper inside, ranges are looked at when they become
@@ -155,7 +155,8 @@ void Lowerer::require_not_negative(const Extent& size, const std::string& what, 
   if (!may_be_negative(size)) return;
   const auto constant = size.constant();
   if (constant)
-    fail(DiagnosticId::kBadDimension, range, what + " is " + std::to_string(*constant) + "; a size cannot be negative");
+    reports_.fail(DiagnosticId::kBadDimension, range,
+                  what + " is " + std::to_string(*constant) + "; a size cannot be negative");
   check({ir::Check::Relation::kAtMost, 0, size, what + " is {right}; a size cannot be negative", {}}, range);
 }
 
@@ -169,7 +170,7 @@ Dim Lowerer::broadcast(const Dim& a, const Dim& b, const SourceRange& range, con
 }
 
 Extent Lowerer::dimension_extent(const ast::Expr& e) {
-  const auto bad = [&](const std::string& message) { fail(DiagnosticId::kBadDimension, e.range, message); };
+  const auto bad = [&](const std::string& message) { reports_.fail(DiagnosticId::kBadDimension, e.range, message); };
   if (const auto* literal = std::get_if<ast::IntegerLiteral>(&e.node)) return literal->value;
   if (const std::string* name = bare_name(e)) {
     const auto dimension = dimensions().find(*name);
@@ -183,7 +184,7 @@ Extent Lowerer::dimension_extent(const ast::Expr& e) {
     }
     const Tensor t = lower_name(*name, e.range, false);
     if (t.rank() != 0 || !ir::is_integer(t.scalar())) {
-      bad("`" + *name + "` is " + type_text(t) + "; a dimension needs an integer scalar");
+      bad("`" + *name + "` is " + graph_.text(t) + "; a dimension needs an integer scalar");
     }
     return graph_.extent_of(ir::cast(Scalar::kI64, t.body), *name);
   }
@@ -217,13 +218,10 @@ Extent Lowerer::new_dimension(const ast::Identifier& name) {
 }
 
 ir::Type Lowerer::lower_type(const ast::TypeExpr& type, const BindDimension& bind) {
-  const auto scalar = scalar_of(type.scalar);
-  if (!scalar) {
-    sink_.unsupported(DiagnosticId::kComplexType, type.range, "c64 and c128 are not supported yet");
-    throw Abandoned{};
-  }
-  if (type.dimensions.size() > 8) fail(DiagnosticId::kRankMismatch, type.range, "a tensor has at most 8 dimensions");
-  ir::Type result{*scalar, {}, {}};
+  const Scalar scalar = reports_.scalar_of(type.scalar, type.range);
+  if (type.dimensions.size() > 8)
+    reports_.fail(DiagnosticId::kRankMismatch, type.range, "a tensor has at most 8 dimensions");
+  ir::Type result{scalar, {}, {}};
   for (const ast::Dimension& d : type.dimensions) {
     const std::string* name = bare_name(*d.extent);
     const bool is_new = name != nullptr && !dimensions().contains(*name) && !is_scalar_variable(*name);
@@ -246,15 +244,15 @@ ir::Type Lowerer::lower_type(const ast::TypeExpr& type, const BindDimension& bin
 void Lowerer::require_sizes(const ast::TypeExpr& written, const ir::Type& type) {
   for (std::size_t d = 0; d < written.dimensions.size(); ++d) {
     const SourceRange& range = written.dimensions[d].range;
-    require_size(type.shape[d], "the size " + source_text(range), range);
+    require_size(type.shape[d], "the size " + reports_.source_text(range), range);
   }
 }
 
 void Lowerer::require_shape(const Tensor& t, const ir::Type& type, const std::string& what, const SourceRange& range) {
   if (t.rank() != type.rank()) {
-    fail(DiagnosticId::kRankMismatch, range,
-         what + " is " + type_text(type) + ", but the value is " + type_text(t) +
-             (t.rank() == 0 ? "; to fill it use full(v, …)" : ""));
+    reports_.fail(DiagnosticId::kRankMismatch, range,
+                  what + " is " + graph_.text(type) + ", but the value is " + graph_.text(t) +
+                      (t.rank() == 0 ? "; to fill it use full(v, …)" : ""));
   }
   for (std::size_t d = 0; d < t.rank(); ++d) {
     const Dim wanted{type.shape[d], dimension_text(d, type.rank(), what), range};

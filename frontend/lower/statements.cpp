@@ -63,7 +63,7 @@ void Lowerer::dispatch(const ast::Stmt& s) {
       [&](const ast::Print& p) { lower_print(p, s.range); }, [&](const ast::Assert& a) { lower_assert(a, s.range); },
       [&](const ast::Return&) {
         // In functions check_returns has been here before.
-        fail(DiagnosticId::kMisplacedStatement, s.range, "`return` can stand only in a function");
+        reports_.fail(DiagnosticId::kMisplacedStatement, s.range, "`return` can stand only in a function");
       },
       [](const ast::Function&) {}, [](const ast::Monoid&) {}, [](const ast::Extern&) {}, [](const ast::Storage&) {});
 }
@@ -74,39 +74,43 @@ void Lowerer::check_option_name(const ast::Identifier& name) {
       "window",  "schedule", "reproducible", "factorise", "checkpoint", "resume", "trace",
       "profile", "check",    "progress",     "dry_run",   "quiet",      "help",   "version"};
   if (!options.contains(name.name)) return;
-  warn(DiagnosticId::kOptionClash, name.range,
-       "--" + name.name + " is an option of every executable; this one is reached by --set " + name.name + "=VALUE");
+  reports_.warn(
+      DiagnosticId::kOptionClash, name.range,
+      "--" + name.name + " is an option of every executable; this one is reached by --set " + name.name + "=VALUE");
 }
 
 void Lowerer::warn_of_shared_option(const ast::Identifier& output) {
   const SymbolRef symbol = scope_->find(output.name);
   // A dimension has no symbol.
   if (!symbol || (symbol->kind != Symbol::Kind::kInput && symbol->kind != Symbol::Kind::kParam)) return;
-  warn(DiagnosticId::kOptionClash, output.range,
-       "--" + output.name + " gives the " + (symbol->kind == Symbol::Kind::kInput ? "input" : "param") +
-           ", so this output can only be summarised; to write it, name it: output NAME = " + output.name + ";",
-       {{symbol->range, "declared here"}});
+  reports_.warn(DiagnosticId::kOptionClash, output.range,
+                "--" + output.name + " gives the " + (symbol->kind == Symbol::Kind::kInput ? "input" : "param") +
+                    ", so this output can only be summarised; to write it, name it: output NAME = " + output.name + ";",
+                {{symbol->range, "declared here"}});
 }
 
 void Lowerer::lower_param(const ast::Param& p) {
   check_option_name(p.name);
   const ir::Type type = lower_type(p.type);
-  if (type.rank() != 0) fail(DiagnosticId::kRankMismatch, p.type.range, "a param is a scalar; tensors are inputs");
+  if (type.rank() != 0)
+    reports_.fail(DiagnosticId::kRankMismatch, p.type.range, "a param is a scalar; tensors are inputs");
   ir::Param param{p.name.name, {}, {}, {}};
   if (p.default_value) {
     const Expr value = scalar_of_type(lower(*p.default_value), type.scalar, "the param `" + p.name.name + "`");
     try {
       param.default_value = ir::eval::value_of_constant(graph_.program(), value, p.default_value->range);
     } catch (const ir::eval::Stop& stop) {
-      fail(DiagnosticId::kNotConstant, stop.error.range, "a param's default is a constant: " + stop.error.message);
+      reports_.fail(DiagnosticId::kNotConstant, stop.error.range,
+                    "a param's default is a constant: " + stop.error.message);
     }
     if (!param.default_value) {
       param.computed_default = materialise(scalar_tensor(value), "", p.default_value->range);
-      param.default_text = source_text(p.default_value->range);
+      param.default_text = reports_.source_text(p.default_value->range);
       if (param.default_text.empty()) param.default_text = "computed";
       if (!ir::known_at_start(graph_.program(), *param.computed_default)) {
-        fail(DiagnosticId::kNotConstant, p.default_value->range,
-             "a param's default is a constant or a scalar computed from params and dimensions; this depends on data");
+        reports_.fail(
+            DiagnosticId::kNotConstant, p.default_value->range,
+            "a param's default is a constant or a scalar computed from params and dimensions; this depends on data");
       }
     }
   }
@@ -125,15 +129,17 @@ void Lowerer::lower_input(const ast::Input& i) {
   require_sizes(*i.annotations.type, type);
   StorageRef storage;
   if (i.annotations.storage) {
-    if (type.has_sparse()) unsupported(i.annotations.storage->range, "a storage of a type with sparse dimensions is");
+    if (type.has_sparse())
+      reports_.unsupported(i.annotations.storage->range, "a storage of a type with sparse dimensions is");
     storage = lower_storage(*i.annotations.storage, type.shape);
     type.shape = storage->stored;
     for (const auto& [extent, name] : bound) {
       if (std::ranges::find(type.shape, extent) == type.shape.end())
-        fail(DiagnosticId::kBadDimension, name.range,
-             "the size `" + name.name + "` cannot be told from what the storage `" + i.annotations.storage->name.name +
-                 "` keeps; declare it before as a param or in another input",
-             {{i.annotations.storage->range, "the file holds the stored tensor"}});
+        reports_.fail(DiagnosticId::kBadDimension, name.range,
+                      "the size `" + name.name + "` cannot be told from what the storage `" +
+                          i.annotations.storage->name.name +
+                          "` keeps; declare it before as a param or in another input",
+                      {{i.annotations.storage->range, "the file holds the stored tensor"}});
     }
   }
   const SymbolRef symbol = declare(i.name, Symbol::Kind::kInput);
@@ -155,7 +161,7 @@ void Lowerer::lower_output(const ast::Output& o, const SourceRange& range) {
     warn_of_shared_option(name);
   }
   if (!outputs_.insert(name.name).second) {
-    fail(DiagnosticId::kDuplicateOutput, name.range, "`" + name.name + "` is an output already");
+    reports_.fail(DiagnosticId::kDuplicateOutput, name.range, "`" + name.name + "` is an output already");
   }
   graph_.emit_effect(ir::Output{name.name, stored.value}, range);
 }
@@ -163,10 +169,10 @@ void Lowerer::lower_output(const ast::Output& o, const SourceRange& range) {
 void Lowerer::require_no_suffixes(const ast::Suffixes& s) {
   if (!s.where && !s.loop) return;
   const SourceRange& range = s.where ? s.where->range : s.loop->range;
-  fail(DiagnosticId::kMisplacedSuffix, range,
-       std::string(s.where ? "where" : "for") +
-           " needs index variables on the left, as in let L[i, j] = A[i, j] where i >= j" +
-           (s.where ? "; for whole tensors use where(c, a, b)" : ""));
+  reports_.fail(DiagnosticId::kMisplacedSuffix, range,
+                std::string(s.where ? "where" : "for") +
+                    " needs index variables on the left, as in let L[i, j] = A[i, j] where i >= j" +
+                    (s.where ? "; for whole tensors use where(c, a, b)" : ""));
 }
 
 Lowerer::Stored Lowerer::lower_declaration(const ast::Target& target, const ast::Annotations& annotations,
@@ -184,15 +190,15 @@ void Lowerer::annotate_tile(ValueId value, const ast::Annotations& annotations) 
   for (const ast::ExprPtr& size : annotations.tile->sizes) edges.push_back(dimension_extent(*size));
   ir::ValueInfo& info = graph_.program().values[static_cast<std::size_t>(value.id)];
   if (edges.size() != info.type.rank()) {
-    fail(DiagnosticId::kBadArgument, annotations.tile->range,
-         "tile gives " + std::to_string(edges.size()) + (edges.size() == 1 ? " size, but `" : " sizes, but `") +
-             info.name + "` has " + std::to_string(info.type.rank()) +
-             (info.type.rank() == 1 ? " dimension" : " dimensions"));
+    reports_.fail(DiagnosticId::kBadArgument, annotations.tile->range,
+                  "tile gives " + std::to_string(edges.size()) +
+                      (edges.size() == 1 ? " size, but `" : " sizes, but `") + info.name + "` has " +
+                      std::to_string(info.type.rank()) + (info.type.rank() == 1 ? " dimension" : " dimensions"));
   }
   for (std::size_t d = 0; d < edges.size(); ++d) {
     if (edges[d].constant().value_or(1) < 1)
-      fail(DiagnosticId::kBadArgument, annotations.tile->sizes[d]->range,
-           "a tile has at least one element along each dimension");
+      reports_.fail(DiagnosticId::kBadArgument, annotations.tile->sizes[d]->range,
+                    "a tile has at least one element along each dimension");
   }
   // A second name of a tensor does not cut it again.
   if (info.tile.empty()) info.tile = std::move(edges);
@@ -210,8 +216,8 @@ Lowerer::Stored Lowerer::lower_whole_declaration(const ast::Target& target, cons
   require_no_suffixes(definition.suffixes);
   const std::string& name = target.name.name;
   if (definition.op.kind != ast::AssignKind::kSet) {
-    fail(DiagnosticId::kImmutable, definition.op.range,
-         "a whole tensor is declared with =; op= needs index variables or an earlier var");
+    reports_.fail(DiagnosticId::kImmutable, definition.op.range,
+                  "a whole tensor is declared with =; op= needs index variables or an earlier var");
   }
   Tensor value = lower(*definition.value);
   if (!annotations.type) return value_of(value, name, target.range);
@@ -222,7 +228,7 @@ Lowerer::Stored Lowerer::lower_whole_declaration(const ast::Target& target, cons
 }
 
 void Lowerer::lower_let(const ast::Let& l) {
-  if (inline_locals_ && lower_inline_let(l)) return;
+  if (frames_.back().inline_locals && lower_inline_let(l)) return;
   declare_named(l.target.name, l.is_mutable, lower_declaration(l.target, l.annotations, l.definition));
 }
 
@@ -262,8 +268,8 @@ std::vector<Tensor> Lowerer::lower_tuple_value(const ast::Definition& d, std::si
     values.push_back(lower(*d.value));
   }
   if (values.size() != count) {
-    fail(DiagnosticId::kTypeMismatch, d.value->range,
-         counted(count, "name") + ", but " + counted(values.size(), "value"));
+    reports_.fail(DiagnosticId::kTypeMismatch, d.value->range,
+                  counted(count, "name") + ", but " + counted(values.size(), "value"));
   }
   return values;
 }
@@ -278,8 +284,9 @@ void Lowerer::lower_tuple_let(const ast::TupleLet& l) {
 SymbolRef Lowerer::assignable(const ast::Identifier& name) {
   const SymbolRef symbol = scope_->find(name.name);
   if (!symbol) {
-    fail(DiagnosticId::kUndefinedName, name.range,
-         "`" + name.name + "` is not declared" + did_you_mean(name.name, scope_->visible()) + "; declare it with var");
+    reports_.fail(
+        DiagnosticId::kUndefinedName, name.range,
+        "`" + name.name + "` is not declared" + did_you_mean(name.name, scope_->visible()) + "; declare it with var");
   }
   if (symbol->kind == Symbol::Kind::kBroken) throw Abandoned{};
   if (symbol->kind == Symbol::Kind::kVar) return symbol;
@@ -290,8 +297,9 @@ SymbolRef Lowerer::assignable(const ast::Identifier& name) {
       {Symbol::Kind::kLoop, "a loop variable"},
       {Symbol::Kind::kIndex, "an index variable"},
       {Symbol::Kind::kInline, "a parameter"}};
-  fail(DiagnosticId::kImmutable, name.range, "`" + name.name + "` cannot be assigned: it is " + kinds.at(symbol->kind),
-       {{symbol->range, "declared here"}});
+  reports_.fail(DiagnosticId::kImmutable, name.range,
+                "`" + name.name + "` cannot be assigned: it is " + kinds.at(symbol->kind),
+                {{symbol->range, "declared here"}});
 }
 
 void Lowerer::lower_assign(const ast::Assign& a) {
@@ -366,7 +374,7 @@ void Lowerer::lower_print(const ast::Print& p, const SourceRange& range) {
     if (const auto* text = std::get_if<ast::StringLiteral>(&item->node)) {
       print.items.emplace_back(text->value);
     } else {
-      print.items.emplace_back(materialise(lower(*item), source_text(item->range), item->range));
+      print.items.emplace_back(materialise(lower(*item), reports_.source_text(item->range), item->range));
     }
   }
   graph_.emit_effect(std::move(print), range);
@@ -374,7 +382,7 @@ void Lowerer::lower_print(const ast::Print& p, const SourceRange& range) {
 
 void Lowerer::lower_assert(const ast::Assert& a, const SourceRange& range) {
   const ValueId v = condition_value(*a.condition, "assert");
-  graph_.emit_effect(ir::Assert{v, a.message.value_or(source_text(a.condition->range))}, range);
+  graph_.emit_effect(ir::Assert{v, a.message.value_or(reports_.source_text(a.condition->range))}, range);
 }
 
 }  // namespace tdsl::frontend

@@ -29,15 +29,15 @@ Expr equal_subscripts(const std::vector<Expr>& a, const std::vector<Expr>& b) {
 
 void Lowerer::declare_storage(const ast::Storage& s) {
   if (const auto known = storages_.find(s.name.name); known != storages_.end()) {
-    error(DiagnosticId::kRedeclaration, s.name.range, "the storage `" + s.name.name + "` is declared already",
-          {{known->second->name.range, "declared here"}});
+    reports_.error(DiagnosticId::kRedeclaration, s.name.range, "the storage `" + s.name.name + "` is declared already",
+                   {{known->second->name.range, "declared here"}});
     return;
   }
   storages_[s.name.name] = &s;
   const auto require = [&](std::size_t given, std::size_t wanted, const SourceRange& range, const std::string& what) {
     if (given == wanted) return true;
-    error(DiagnosticId::kBadStorage, range,
-          what + ": " + counted(given, "subscript") + ", but " + counted(wanted, "dimension"));
+    reports_.error(DiagnosticId::kBadStorage, range,
+                   what + ": " + counted(given, "subscript") + ", but " + counted(wanted, "dimension"));
     refused_.insert(s.name.name);
     return false;
   };
@@ -60,8 +60,8 @@ StorageMap Lowerer::lower_storage_map(const ast::IndexMap& map, const std::vecto
     ir::for_each_node(e, [&](const ir::ExprNode& node) {
       const auto* read = std::get_if<ir::Read>(&node.op);
       if (read != nullptr && !read->subscripts.empty())
-        fail(DiagnosticId::kBadStorage, range,
-             "a storage map is computed from its index names, the storage's parameters and params only");
+        reports_.fail(DiagnosticId::kBadStorage, range,
+                      "a storage map is computed from its index names, the storage's parameters and params only");
     });
   };
   for (const ast::ExprPtr& e : map.results) {
@@ -82,22 +82,23 @@ StorageRef Lowerer::lower_storage(const ast::StorageAnnotation& written, std::ve
   if (found == storages_.end()) {
     std::vector<std::string> known;
     for (const auto& [other, s] : storages_) known.push_back(other);
-    fail(DiagnosticId::kUndefinedStorage, written.name.range,
-         "there is no storage `" + name + "`" + did_you_mean(name, known));
+    reports_.fail(DiagnosticId::kUndefinedStorage, written.name.range,
+                  "there is no storage `" + name + "`" + did_you_mean(name, known));
   }
   const ast::Storage& s = *found->second;
-  const Notes declared = {{s.name.range, "declared here"}};
+  const Reports::Notes declared = {{s.name.range, "declared here"}};
   if (written.arguments.size() != s.parameters.size()) {
-    fail(DiagnosticId::kBadArgument, written.range,
-         "the storage `" + name + "` takes " + counted(s.parameters.size(), "argument") + ", but " +
-             std::to_string(written.arguments.size()) + (written.arguments.size() == 1 ? " is given" : " are given"),
-         declared);
+    reports_.fail(DiagnosticId::kBadArgument, written.range,
+                  "the storage `" + name + "` takes " + counted(s.parameters.size(), "argument") + ", but " +
+                      std::to_string(written.arguments.size()) +
+                      (written.arguments.size() == 1 ? " is given" : " are given"),
+                  declared);
   }
   if (shape.size() != s.to.indices.size()) {
-    fail(DiagnosticId::kRankMismatch, written.range,
-         "the storage `" + name + "` is for tensors of " + counted(s.to.indices.size(), "dimension") +
-             ", but this one has " + std::to_string(shape.size()),
-         declared);
+    reports_.fail(DiagnosticId::kRankMismatch, written.range,
+                  "the storage `" + name + "` is for tensors of " + counted(s.to.indices.size(), "dimension") +
+                      ", but this one has " + std::to_string(shape.size()),
+                  declared);
   }
   std::vector<Extent> arguments;
   for (std::size_t k = 0; k < s.parameters.size(); ++k) {
@@ -105,7 +106,7 @@ StorageRef Lowerer::lower_storage(const ast::StorageAnnotation& written, std::ve
     arguments.push_back(graph_.extent_of(value, s.parameters[k].name));
   }
   auto storage = std::make_shared<UserStorage>();
-  storage->text = source_text(written.name.range.to(written.range));
+  storage->text = reports_.source_text(written.name.range.to(written.range));
   storage->range = written.range;
   storage->logical = std::move(shape);
   // As a function's: its own names, params and functions.
@@ -118,8 +119,8 @@ StorageRef Lowerer::lower_storage(const ast::StorageAnnotation& written, std::ve
   }
   for (const ast::ExprPtr& e : s.extents) {
     storage->stored.push_back(dimension_extent(*e));
-    require_size(storage->stored.back(), "the size " + source_text(e->range) + " of the storage `" + name + "`",
-                 written.range);
+    require_size(storage->stored.back(),
+                 "the size " + reports_.source_text(e->range) + " of the storage `" + name + "`", written.range);
   }
   storage->to = lower_storage_map(s.to, storage->logical);
   storage->from = lower_storage_map(s.from, storage->stored);
@@ -139,10 +140,10 @@ void Lowerer::check_storage(const ast::Storage& s, const UserStorage& storage) {
     const auto way = ir::affine_in_labels(sub(back[d], own[d]), graph_.value_extent());
     const auto constant = way && way->coefficients.empty() ? way->offset.constant() : std::nullopt;
     if (constant.value_or(0) != 0) {
-      fail(DiagnosticId::kBadStorage, s.from.range, message,
-           {{s.to.results[d]->range,
-             "where `to` gives " + std::to_string(*constant) + " more in dimension " + std::to_string(d)},
-            {storage.range, "used here"}});
+      reports_.fail(DiagnosticId::kBadStorage, s.from.range, message,
+                    {{s.to.results[d]->range,
+                      "where `to` gives " + std::to_string(*constant) + " more in dimension " + std::to_string(d)},
+                     {storage.range, "used here"}});
     }
     proven = proven && constant.has_value();
   }
@@ -293,8 +294,8 @@ Lowerer::Stored Lowerer::store(const Tensor& t, Scalar type, const StorageRef& s
   require_legal(spec.type, name, range);
   for (const std::int32_t id : labels_of(spec.body)) {
     if (std::ranges::find(spec.out, id) == spec.out.end())
-      fail(DiagnosticId::kNotScalar, range,
-           "this depends on the index variable `" + graph_.label(id).name + "`; only scalars may do so here");
+      reports_.fail(DiagnosticId::kNotScalar, range,
+                    "this depends on the index variable `" + graph_.label(id).name + "`; only scalars may do so here");
   }
   graph_.flush();
   check_bounds(spec);
@@ -308,18 +309,19 @@ Lowerer::Stored Lowerer::lower_stored_declaration(const ast::Target& target, con
   if (annotations.type) {
     type = lower_type(*annotations.type);
     require_sizes(*annotations.type, *type);
-    if (type->has_sparse()) unsupported(annotations.storage->range, "a storage of a type with sparse dimensions is");
+    if (type->has_sparse())
+      reports_.unsupported(annotations.storage->range, "a storage of a type with sparse dimensions is");
   }
   if (target.subscripts) {
     if (!type)
-      fail(DiagnosticId::kUnknownExtent, annotations.storage->range,
-           "a storage needs the sizes of the tensor here; declare them: " + name + "[…]: f64[n, …] storage …");
+      reports_.fail(DiagnosticId::kUnknownExtent, annotations.storage->range,
+                    "a storage needs the sizes of the tensor here; declare them: " + name + "[…]: f64[n, …] storage …");
     return lower_stored_elements(target, *type, lower_storage(*annotations.storage, type->shape), definition, nullptr);
   }
   require_no_suffixes(definition.suffixes);
   if (definition.op.kind != ast::AssignKind::kSet)
-    fail(DiagnosticId::kImmutable, definition.op.range,
-         "a whole tensor is declared with =; op= needs index variables or an earlier var");
+    reports_.fail(DiagnosticId::kImmutable, definition.op.range,
+                  "a whole tensor is declared with =; op= needs index variables or an earlier var");
   Tensor value = lower(*definition.value);
   if (type) {
     value = converted_to(value, type->scalar, "`" + name + "`", definition.value->range);
@@ -358,9 +360,10 @@ Lowerer::Stored Lowerer::lower_stored_elements(const ast::Target& target, const 
   s.type = type;
   s.result = {type.scalar, storage->stored, {}};
   if (type.rank() != target.subscripts->size()) {
-    fail(DiagnosticId::kRankMismatch, target.range,
-         target.name.name + " is " + type_text(type) + ", but " + counted(target.subscripts->size(), "subscript") +
-             (target.subscripts->size() == 1 ? " is given" : " are given"));
+    reports_.fail(DiagnosticId::kRankMismatch, target.range,
+                  target.name.name + " is " + graph_.text(type) + ", but " +
+                      counted(target.subscripts->size(), "subscript") +
+                      (target.subscripts->size() == 1 ? " is given" : " are given"));
   }
   require_legal(s.result, target.name.name, target.range);
   const auto names = lone_names(target);
@@ -368,7 +371,8 @@ Lowerer::Stored Lowerer::lower_stored_elements(const ast::Target& target, const 
                        return symbol != nullptr && is_scalar_variable(n.name);
                      });
   if (symbol == nullptr && !binds)
-    unsupported(target.range, "other than different index variables on the left of a declaration with a storage is");
+    reports_.unsupported(target.range,
+                         "other than different index variables on the left of a declaration with a storage is");
   const std::size_t outer_guards = guards_.size();
   const ScopeGuard scope(*this, Scope::Kind::kIndex);
   if (binds) {
@@ -412,7 +416,7 @@ void Lowerer::bind_stored_positions(IndexStatement& s, const std::vector<ast::Id
       bind_range(r.name, r.lower, r.upper, r.step, s.labels);
       continue;
     }
-    if (r.step) unsupported(r.range, "a range with a step of what a storage keeps is");
+    if (r.step) reports_.unsupported(r.range, "a range with a step of what a storage keeps is");
     const Expr& value = logical[static_cast<std::size_t>(same - names.begin())];
     const Expr lower = integer_scalar(*r.lower, "a range's begin");
     const Expr upper = integer_scalar(*r.upper, "a range's end");

@@ -78,14 +78,15 @@ Tensor Lowerer::call_transpose(const ast::Call& call, const SourceRange& range) 
   const Tensor& t = args[0];
   if (args.size() == 1) return transpose(t, range);
   if (args.size() - 1 != t.rank()) {
-    fail(DiagnosticId::kBadArgument, range,
-         "transpose needs each of the tensor's " + counted(t.rank(), "dimension") + " once");
+    reports_.fail(DiagnosticId::kBadArgument, range,
+                  "transpose needs each of the tensor's " + counted(t.rank(), "dimension") + " once");
   }
   Tensor result = t;
   std::vector<bool> taken(t.rank(), false);
   for (std::size_t d = 0; d < t.rank(); ++d) {
     const auto from = static_cast<std::size_t>(axis_number(*call.arguments[d + 1].value, t.rank()));
-    if (taken[from]) fail(DiagnosticId::kBadArgument, call.arguments[d + 1].range, "this dimension is named twice");
+    if (taken[from])
+      reports_.fail(DiagnosticId::kBadArgument, call.arguments[d + 1].range, "this dimension is named twice");
     taken[from] = true;
     result.labels[d] = t.labels[from];
     result.shape[d] = t.shape[from];
@@ -95,7 +96,7 @@ Tensor Lowerer::call_transpose(const ast::Call& call, const SourceRange& range) 
 
 Tensor Lowerer::call_size(const ast::Call& call, const SourceRange& range) {
   if (call.arguments.size() == 1)
-    fail(DiagnosticId::kBadArgument, range, "size takes a tensor and a dimension: size(A, 0)");
+    reports_.fail(DiagnosticId::kBadArgument, range, "size takes a tensor and a dimension: size(A, 0)");
   const Tensor t = positional(call, 2, 2, range)[0];
   const auto axis = static_cast<std::size_t>(axis_number(*call.arguments[1].value, t.rank()));
   return scalar_tensor(expr_of(graph_.program(), length_of(t.shape[axis].extent)));
@@ -105,7 +106,7 @@ Tensor Lowerer::call_outer(const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> args = positional(call, 2, 2, range);
   for (const Tensor& t : args) {
     if (t.rank() != 1)
-      fail(DiagnosticId::kRankMismatch, t.range, "outer takes two vectors, but this is " + type_text(t));
+      reports_.fail(DiagnosticId::kRankMismatch, t.range, "outer takes two vectors, but this is " + graph_.text(t));
   }
   Tensor column = fresh(args[0]);
   column.labels.push_back(graph_.new_label());
@@ -124,7 +125,7 @@ Tensor Lowerer::call_diag(const ast::Call& call, const SourceRange& range) {
     return result;
   }
   if (t.rank() != 2)
-    fail(DiagnosticId::kRankMismatch, range, "diag takes a vector or a matrix, but this is " + type_text(t));
+    reports_.fail(DiagnosticId::kRankMismatch, range, "diag takes a vector or a matrix, but this is " + graph_.text(t));
   Dim dim = t.shape[0];
   if (!(t.shape[0].extent == t.shape[1].extent)) {
     const Expr shorter = ir::binary(BinaryOp::kMin, expr_of(graph_.program(), t.shape[0].extent),
@@ -139,7 +140,7 @@ Tensor Lowerer::call_diag(const ast::Call& call, const SourceRange& range) {
 
 Tensor Lowerer::call_trace(const ast::Call& call, const SourceRange& range) {
   const Tensor diagonal = call_diag(call, range);
-  if (diagonal.rank() != 1) fail(DiagnosticId::kRankMismatch, range, "trace takes a matrix");
+  if (diagonal.rank() != 1) reports_.fail(DiagnosticId::kRankMismatch, range, "trace takes a matrix");
   return reduce_whole({Reducer::kSum, {}, Scalar::kF64}, diagonal, call, range);
 }
 
@@ -147,7 +148,8 @@ Tensor Lowerer::call_triangle(const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> args = positional(call, 1, 2, range);
   const Tensor& t = args[0];
   if (t.rank() < 2)
-    fail(DiagnosticId::kRankMismatch, range, call.callee.name + " takes a matrix, but this is " + type_text(t));
+    reports_.fail(DiagnosticId::kRankMismatch, range,
+                  call.callee.name + " takes a matrix, but this is " + graph_.text(t));
   const Expr k =
       args.size() == 1 ? ir::constant_i64(0) : scalar_of_type(args[1], Scalar::kI64, "the diagonal's number");
   Tensor result = t;
@@ -223,16 +225,17 @@ Tensor Lowerer::call_concat(const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> args = positional(call, 1, 1000, range, {"axis"});
   const ast::Expr* axis_expr = named_argument(call, "axis");
   const std::size_t rank = args[0].rank();
-  if (rank == 0) fail(DiagnosticId::kRankMismatch, args[0].range, "concat takes tensors, but this is a scalar");
+  if (rank == 0)
+    reports_.fail(DiagnosticId::kRankMismatch, args[0].range, "concat takes tensors, but this is a scalar");
   const auto axis = axis_expr == nullptr ? 0 : static_cast<std::size_t>(axis_number(*axis_expr, rank));
   Tensor result = fresh(args[0]);
   result.shape[axis].extent = length_of(result.shape[axis].extent);
   for (std::size_t k = 1; k < args.size(); ++k) {
     const Tensor& next = args[k];
     if (next.rank() != rank) {
-      fail(DiagnosticId::kRankMismatch, next.range,
-           "concat joins tensors of one rank: " + type_text(args[0]) + " and " + type_text(next) +
-               (next.rank() == 0 && k + 1 == args.size() ? "; an axis is named: axis=1" : ""));
+      reports_.fail(DiagnosticId::kRankMismatch, next.range,
+                    "concat joins tensors of one rank: " + graph_.text(args[0]) + " and " + graph_.text(next) +
+                        (next.rank() == 0 && k + 1 == args.size() ? "; an axis is named: axis=1" : ""));
     }
     std::vector<Expr> subscripts;
     for (std::size_t d = 0; d < rank; ++d) {
@@ -247,17 +250,18 @@ Tensor Lowerer::call_concat(const ast::Call& call, const SourceRange& range) {
                              converted(element(next, subscripts), common.type), range);
     result.weak = common.weak;
     result.shape[axis].extent = result.shape[axis].extent + length_of(next.shape[axis].extent);
-    result.shape[axis].what = "the length of " + source_text(range);
+    result.shape[axis].what = "the length of " + reports_.source_text(range);
     result.shape[axis].range = range;
   }
   return result;
 }
 
 Tensor Lowerer::call_reshape(const ast::Call& call, const SourceRange& range) {
-  if (call.arguments.empty()) fail(DiagnosticId::kBadArgument, range, "reshape takes a tensor and sizes");
+  if (call.arguments.empty()) reports_.fail(DiagnosticId::kBadArgument, range, "reshape takes a tensor and sizes");
   const Tensor t = lower(*call.arguments[0].value);
   Tensor result = filled(ir::constant_i64(0), t.weak, extent_arguments(call, 1, range));
-  Dim old_size{1, "the number of elements of " + source_text(call.arguments[0].range), call.arguments[0].range};
+  Dim old_size{1, "the number of elements of " + reports_.source_text(call.arguments[0].range),
+               call.arguments[0].range};
   Dim new_size{1, "the number of elements asked for", range};
   for (const Dim& d : t.shape) old_size.extent = old_size.extent * d.extent;
   for (const Dim& d : result.shape) new_size.extent = new_size.extent * d.extent;
@@ -278,7 +282,7 @@ Tensor Lowerer::call_reshape(const ast::Call& call, const SourceRange& range) {
 Tensor Lowerer::call_pad(const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> args = positional(call, 2, 2, range);
   Tensor result = args[0];
-  if (args[1].rank() != 0) fail(DiagnosticId::kNotScalar, args[1].range, "pad's value is a scalar");
+  if (args[1].rank() != 0) reports_.fail(DiagnosticId::kNotScalar, args[1].range, "pad's value is a scalar");
   const Common common = common_type(result.scalar(), result.weak, args[1].scalar(), args[1].weak);
   Expr inside;
   for (std::size_t d = 0; d < result.rank(); ++d) {

@@ -53,20 +53,20 @@ bool is_certain(const Expr& e, std::int32_t label) {
 void Lowerer::require_subscripts(std::size_t given, const Tensor& base, const std::string& name,
                                  const SourceRange& range) {
   if (given == base.rank()) return;
-  fail(DiagnosticId::kRankMismatch, range,
-       name + " has " + counted(base.rank(), "dimension") + ", but " + counted(given, "subscript") +
-           (given == 1 ? " is given" : " are given") +
-           (given < base.rank() ? "; write `:` for a whole dimension" : ""));
+  reports_.fail(DiagnosticId::kRankMismatch, range,
+                name + " has " + counted(base.rank(), "dimension") + ", but " + counted(given, "subscript") +
+                    (given == 1 ? " is given" : " are given") +
+                    (given < base.rank() ? "; write `:` for a whole dimension" : ""));
 }
 
 Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& range) {
   if (const auto* inner = std::get_if<ast::Subscript>(&s.base->node); inner != nullptr && are_indices(*inner))
-    fail(DiagnosticId::kRankMismatch, range,
-         "subscripts stand in one pair of brackets: " + source_text(inner->base->range) + "[" +
-             source_text(inner->items.front().range.to(inner->items.back().range)) + ", " +
-             source_text(s.items.front().range.to(s.items.back().range)) + "]");
+    reports_.fail(DiagnosticId::kRankMismatch, range,
+                  "subscripts stand in one pair of brackets: " + reports_.source_text(inner->base->range) + "[" +
+                      reports_.source_text(inner->items.front().range.to(inner->items.back().range)) + ", " +
+                      reports_.source_text(s.items.front().range.to(s.items.back().range)) + "]");
   const Tensor base = lower_plain(*s.base);
-  const std::string text = source_text(s.base->range);
+  const std::string text = reports_.source_text(s.base->range);
   require_subscripts(s.items.size(), base, text.empty() ? "this" : text, range);
   Tensor result;
   std::vector<Expr> subscripts;
@@ -85,11 +85,11 @@ Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& rang
     subscripts.push_back(position_in(part, result.labels.back()));
   }
   if (result.rank() != 0 && index_place != nullptr) {
-    fail(DiagnosticId::kSliceInIndex, *index_place,
-         "an index variable cannot stand beside a slice; subscript every dimension with an index");
+    reports_.fail(DiagnosticId::kSliceInIndex, *index_place,
+                  "an index variable cannot stand beside a slice; subscript every dimension with an index");
   }
-  for (std::size_t d = 0; d < result.rank() && !source_text(range).empty(); ++d)
-    result.shape[d].what = dimension_text(d, result.rank(), source_text(range));
+  for (std::size_t d = 0; d < result.rank() && !reports_.source_text(range).empty(); ++d)
+    result.shape[d].what = dimension_text(d, result.rank(), reports_.source_text(range));
   result.body = checked_element(base, subscripts, s, text);
   // The place of this use, for messages about bounds.
   if (const auto* read = std::get_if<ir::Read>(&result.body->op)) {
@@ -127,7 +127,7 @@ Expr Lowerer::checked_element(const Tensor& base, const std::vector<Expr>& subsc
   std::vector<std::size_t> conditions;
   const auto message = [&](std::size_t d) {
     const std::string what = name.empty() ? base.shape[d].what : "dimension " + std::to_string(d) + " of " + name;
-    return "the subscript `" + source_text(s.items[d].range) + "` lies outside its dimension: " + what +
+    return "the subscript `" + reports_.source_text(s.items[d].range) + "` lies outside its dimension: " + what +
            " has extent " + graph_.text(base.shape[d].extent);
   };
   const auto extent = [&](std::size_t d) { return expr_of(graph_.program(), base.shape[d].extent); };
@@ -151,8 +151,9 @@ Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim, bool padded) {
   if (const auto from_end = negative_literal(e)) {
     const Extent position = dim.extent + Extent(*from_end);
     if (const auto constant = position.constant(); constant && *constant < 0) {
-      fail(DiagnosticId::kOutOfBounds, e.range,
-           std::to_string(*from_end) + " is before the first element: " + dim.what + " is " + graph_.text(dim.extent));
+      reports_.fail(
+          DiagnosticId::kOutOfBounds, e.range,
+          std::to_string(*from_end) + " is before the first element: " + dim.what + " is " + graph_.text(dim.extent));
     }
     return expr_of(graph_.program(), position);
   }
@@ -168,12 +169,13 @@ Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim, bool padded) {
     t = lower(e);
   }
   if (t.rank() != 0) {
-    fail(DiagnosticId::kNotScalar, e.range,
-         "a subscript is an integer scalar, but this is " + type_text(t) + "; to gather write let G[i] = A[p[i]]");
+    reports_.fail(
+        DiagnosticId::kNotScalar, e.range,
+        "a subscript is an integer scalar, but this is " + graph_.text(t) + "; to gather write let G[i] = A[p[i]]");
   }
   if (!ir::is_integer(t.scalar())) {
-    fail(DiagnosticId::kTypeMismatch, e.range,
-         "a subscript is an integer, but this is " + std::string(ir::name_of(t.scalar())) + "; write i64(…)");
+    reports_.fail(DiagnosticId::kTypeMismatch, e.range,
+                  "a subscript is an integer, but this is " + std::string(ir::name_of(t.scalar())) + "; write i64(…)");
   }
   const Expr value = ir::cast(Scalar::kI64, t.body, e.range);
   const auto position = labels_of(value).empty() ? frontend::extent_of(value, graph_.value_extent()) : std::nullopt;
@@ -182,10 +184,11 @@ Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim, bool padded) {
   const auto beyond = (*position - dim.extent).constant();
   const auto below = position->constant();
   if ((beyond && *beyond >= 0) || (below && *below < 0)) {
-    fail(DiagnosticId::kOutOfBounds, e.range,
-         "subscript " + graph_.text(*position) + " is out of bounds: " + dim.what + " is " + graph_.text(dim.extent) +
-             (below && *below < 0 ? "; computed subscripts never count from the end" : ""),
-         {{dim.range, dim.what + " is " + graph_.text(dim.extent)}});
+    reports_.fail(DiagnosticId::kOutOfBounds, e.range,
+                  "subscript " + graph_.text(*position) + " is out of bounds: " + dim.what + " is " +
+                      graph_.text(dim.extent) +
+                      (below && *below < 0 ? "; computed subscripts never count from the end" : ""),
+                  {{dim.range, dim.what + " is " + graph_.text(dim.extent)}});
   }
   return value;
 }
@@ -204,8 +207,8 @@ Lowerer::SlicePart Lowerer::slice_part(const ast::SliceSubscript& s, const Dim& 
   if (s.step) part.step = slice_step(*s.step);
   for (const Expr& e : {part.start, stop}) {
     if (!labels_of(e).empty()) {
-      fail(DiagnosticId::kSliceInIndex, range,
-           "a slice's bounds cannot depend on an index variable; subscript the dimension with an index");
+      reports_.fail(DiagnosticId::kSliceInIndex, range,
+                    "a slice's bounds cannot depend on an index variable; subscript the dimension with an index");
     }
   }
   const Extent first = graph_.extent_of(part.start, "start");
@@ -221,12 +224,12 @@ Extent Lowerer::slice_step(const ast::Expr& e) {
   const Expr written = integer_scalar(e, "a slice's step");
   const std::string message = "a slice's step is positive; flip(A, axis=…) reverses";
   if (const auto known = known_integer(written)) {
-    if (*known <= 0) fail(DiagnosticId::kOutOfBounds, e.range, message);
+    if (*known <= 0) reports_.fail(DiagnosticId::kOutOfBounds, e.range, message);
     return std::min(*known, rt::kMostTensorBytes);
   }
   if (!labels_of(written).empty())
-    fail(DiagnosticId::kSliceInIndex, e.range,
-         "a slice's step cannot depend on an index variable; subscript the dimension with an index");
+    reports_.fail(DiagnosticId::kSliceInIndex, e.range,
+                  "a slice's step cannot depend on an index variable; subscript the dimension with an index");
   const Extent step = graph_.extent_of(written, "step");
   check({ir::Check::Relation::kAtMost, 1, step, message + ": the step is {right}", {}}, e.range);
   check({ir::Check::Relation::kAtMost,
@@ -245,7 +248,7 @@ Expr Lowerer::position_in(const SlicePart& part, std::int32_t label) {
 
 void Lowerer::check_slice(const SlicePart& part, const Extent& stop, const Dim& dim, const SourceRange& range) {
   const Extent start = graph_.extent_of(part.start, "start");
-  const std::string written = source_text(range);
+  const std::string written = reports_.source_text(range);
   const std::string slice = "slice " + (written.empty() ? graph_.text(start) + ":" + graph_.text(stop) : written);
   const std::string size = dim.extent.constant() ? dim.what : dim.what + " (" + graph_.text(dim.extent) + ")";
   // `message` with the values for `{left}` and `{right}`; known at once if both are.
@@ -261,8 +264,8 @@ void Lowerer::check_slice(const SlicePart& part, const Extent& stop, const Dim& 
       const std::size_t at = text.find(place);
       if (at != std::string::npos) text.replace(at, place.size(), graph_.text(extent));
     }
-    fail(DiagnosticId::kOutOfBounds, range, text + "; bounds are never clamped",
-         {{dim.range, dim.what + " is " + graph_.text(dim.extent)}});
+    reports_.fail(DiagnosticId::kOutOfBounds, range, text + "; bounds are never clamped",
+                  {{dim.range, dim.what + " is " + graph_.text(dim.extent)}});
   };
   // A whole dimension from 0 on cannot fail, and an extent is never negative.
   if (start == Extent(0) && stop == dim.extent) return;

@@ -23,7 +23,7 @@ bool stays_inside(const LabelInfo& label, const Extent& extent) {
 
 void Lowerer::require_not_padded(const Tensor& t) {
   if (!t.padded) return;
-  fail(DiagnosticId::kBadArgument, t.range, "pad(…) can only be subscripted, as in pad(A, v)[i - 1, j]");
+  reports_.fail(DiagnosticId::kBadArgument, t.range, "pad(…) can only be subscripted, as in pad(A, v)[i - 1, j]");
 }
 
 bool Lowerer::is_safe(const Expr& e, const GraphBuilder& graph) {
@@ -120,8 +120,8 @@ ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const Sou
   for (const std::int32_t id : labels_of(spec.body)) {
     const bool own = std::ranges::find(spec.out, id) != spec.out.end();
     if (!own)
-      fail(DiagnosticId::kNotScalar, range,
-           "this depends on the index variable `" + graph_.label(id).name + "`; only scalars may do so here");
+      reports_.fail(DiagnosticId::kNotScalar, range,
+                    "this depends on the index variable `" + graph_.label(id).name + "`; only scalars may do so here");
   }
   graph_.flush();
   check_bounds(spec);
@@ -143,7 +143,7 @@ Tensor Lowerer::operand(const Tensor& t) {
   }
   spec.body = element(t, subscripts);
   spec.type.scalar = spec.body->type;
-  spec.name = source_text(t.range);
+  spec.name = reports_.source_text(t.range);
   spec.range = t.range;
   return hoist(std::move(spec), t.shape);
 }
@@ -152,9 +152,9 @@ void Lowerer::require_fits(const Tensor& t, Scalar to, const SourceRange& range)
   const auto value = t.weak == Weak::kInteger ? integer_constant(t.body) : std::nullopt;
   using Limits = std::numeric_limits<std::int32_t>;
   if (to != Scalar::kI32 || !value || (*value >= Limits::min() && *value <= Limits::max())) return;
-  fail(DiagnosticId::kIntegerOverflow, range,
-       "the integer " + std::to_string(*value) + " does not fit i32, which ends at " +
-           std::to_string(*value < 0 ? Limits::min() : Limits::max()));
+  reports_.fail(DiagnosticId::kIntegerOverflow, range,
+                "the integer " + std::to_string(*value) + " does not fit i32, which ends at " +
+                    std::to_string(*value < 0 ? Limits::min() : Limits::max()));
 }
 
 Tensor Lowerer::converted_to(const Tensor& t, Scalar to, const std::string& what, const SourceRange& range) {
@@ -164,9 +164,9 @@ Tensor Lowerer::converted_to(const Tensor& t, Scalar to, const std::string& what
     const std::string from(ir::name_of(t.scalar()));
     const std::string target(ir::name_of(to));
     const bool boolean = to == Scalar::kBool;
-    fail(boolean ? DiagnosticId::kTypeMismatch : DiagnosticId::kNarrowing, range,
-         what + " is " + target + ", but the value is " + from +
-             (boolean ? "; compare it: x != 0" : "; narrowing needs a cast: " + target + "(…)"));
+    reports_.fail(boolean ? DiagnosticId::kTypeMismatch : DiagnosticId::kNarrowing, range,
+                  what + " is " + target + ", but the value is " + from +
+                      (boolean ? "; compare it: x != 0" : "; narrowing needs a cast: " + target + "(…)"));
   }
   Tensor result = t;
   result.body = converted(t.body, to);
@@ -175,17 +175,18 @@ Tensor Lowerer::converted_to(const Tensor& t, Scalar to, const std::string& what
 }
 
 Expr Lowerer::scalar_of_type(const Tensor& t, Scalar to, const std::string& what) {
-  if (t.rank() != 0) fail(DiagnosticId::kNotScalar, t.range, what + " needs a scalar, but this is " + type_text(t));
+  if (t.rank() != 0)
+    reports_.fail(DiagnosticId::kNotScalar, t.range, what + " needs a scalar, but this is " + graph_.text(t));
   return converted_to(t, to, what, t.range).body;
 }
 
 Expr Lowerer::integer_scalar(const ast::Expr& e, const std::string& what) {
   const Tensor t = lower(e);
   if (t.rank() != 0)
-    fail(DiagnosticId::kNotScalar, e.range, what + " needs an integer scalar, but this is " + type_text(t));
+    reports_.fail(DiagnosticId::kNotScalar, e.range, what + " needs an integer scalar, but this is " + graph_.text(t));
   if (!ir::is_integer(t.scalar())) {
-    fail(DiagnosticId::kTypeMismatch, e.range,
-         what + " needs an integer, but this is " + std::string(ir::name_of(t.scalar())) + "; write i64(…)");
+    reports_.fail(DiagnosticId::kTypeMismatch, e.range,
+                  what + " needs an integer, but this is " + std::string(ir::name_of(t.scalar())) + "; write i64(…)");
   }
   return ir::cast(Scalar::kI64, t.body, t.body->range);
 }
@@ -193,18 +194,18 @@ Expr Lowerer::integer_scalar(const ast::Expr& e, const std::string& what) {
 Expr Lowerer::condition(const ast::Expr& e, const std::string& what) {
   const Tensor t = lower(e);
   if (t.rank() != 0) {
-    fail(DiagnosticId::kNotScalar, e.range,
-         what + " needs a scalar, but this is " + type_text(t) + "; use any(…), all(…) or where(c, a, b)");
+    reports_.fail(DiagnosticId::kNotScalar, e.range,
+                  what + " needs a scalar, but this is " + graph_.text(t) + "; use any(…), all(…) or where(c, a, b)");
   }
   if (t.scalar() != Scalar::kBool) {
-    fail(DiagnosticId::kTypeMismatch, e.range,
-         what + " needs a bool, but this is " + std::string(ir::name_of(t.scalar())) + "; compare it: x != 0");
+    reports_.fail(DiagnosticId::kTypeMismatch, e.range,
+                  what + " needs a bool, but this is " + std::string(ir::name_of(t.scalar())) + "; compare it: x != 0");
   }
   return t.body;
 }
 
 ValueId Lowerer::condition_value(const ast::Expr& e, const std::string& what) {
-  return materialise(scalar_tensor(condition(e, what)), source_text(e.range), e.range);
+  return materialise(scalar_tensor(condition(e, what)), reports_.source_text(e.range), e.range);
 }
 
 void Lowerer::check_bounds(const ComputeSpec& spec) {
@@ -247,10 +248,10 @@ void Lowerer::check_subscripts(const std::vector<Expr>& subscripts, const ir::Ty
     const auto below = least.constant();
     const bool high = above && *above >= 0;
     if (!high && !(below && *below < 0)) continue;
-    fail(DiagnosticId::kOutOfBounds, subscripts[d]->range.known() ? subscripts[d]->range : place,
-         "this subscript reaches " + graph_.text(high ? most : least) + ranges + ", but dimension " +
-             std::to_string(d) + " has " + graph_.text(type.shape[d]) +
-             (type.shape[d].constant() == 1 ? " element" : " elements"));
+    reports_.fail(DiagnosticId::kOutOfBounds, subscripts[d]->range.known() ? subscripts[d]->range : place,
+                  "this subscript reaches " + graph_.text(high ? most : least) + ranges + ", but dimension " +
+                      std::to_string(d) + " has " + graph_.text(type.shape[d]) +
+                      (type.shape[d].constant() == 1 ? " element" : " elements"));
   }
 }
 
