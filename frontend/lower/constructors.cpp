@@ -74,7 +74,7 @@ Tensor Lowerer::call_random(const ast::Call& call, const SourceRange& range) {
   const std::vector<Dim> shape = extent_arguments(call, 0, range);
   ir::Type type{Scalar::kF64, {}, {}};
   for (const Dim& d : shape) type.shape.push_back(d.extent);
-  require_legal(type, reports_.source_text(range), range);
+  values_.require_legal(type, reports_.source_text(range), range);
   ir::Random random;
   random.kind = call.callee.name == "randn" ? ir::Random::Kind::kNormal : ir::Random::Kind::kUniform;
   random.site = random_site(call);
@@ -85,14 +85,13 @@ Tensor Lowerer::call_random(const ast::Call& call, const SourceRange& range) {
     std::vector<Expr> subscripts;
     for (const std::int32_t id : labels) subscripts.push_back(ir::index_ref(id));
     const ValueId v = graph_.wait(std::move(random), labels, range);
-    temporaries_.insert(v);
+    values_.note_temporary(v);
     Tensor element = scalar_tensor(ir::read(Scalar::kF64, v, std::move(subscripts), range));
     element.range = range;
     return element;
   }
   const ValueId v = graph_.emit(std::move(random), type, "", range);
-  temporaries_.insert(v);
-  Tensor t = tensor_of(v, reports_.source_text(range), range);
+  Tensor t = values_.temporary(v, range);
   t.shape = shape;
   return t;
 }
@@ -104,25 +103,24 @@ Tensor Lowerer::call_sprandom(const ast::Call& call, const SourceRange& range) {
     reports_.fail(DiagnosticId::kBadArgument, range, "sprandom takes two sizes and a density: sprandom(n, m, 0.01)");
   const std::vector<Dim> shape = extent_arguments(call, 0, range, 2);
   ir::Type type{Scalar::kF64, {shape[0].extent, shape[1].extent}, {}};
-  require_legal(type, reports_.source_text(range), range);
+  values_.require_legal(type, reports_.source_text(range), range);
   const Expr density = density_argument(*call.arguments[2].value, range);
   graph_.note_sparse();
   ir::Random random;
   random.kind = ir::Random::Kind::kSparse;
   random.site = random_site(call);
   random.iterations = iteration_numbers(range);
-  random.iterations.push_back(materialise(scalar_tensor(density), "", range));
+  random.iterations.push_back(values_.materialise(scalar_tensor(density), "", range));
   type.sparse = {false, true};
   const ValueId v = graph_.emit(std::move(random), type, "", range);
-  temporaries_.insert(v);
-  Tensor t = tensor_of(v, reports_.source_text(range), range);
+  Tensor t = values_.temporary(v, range);
   t.shape = shape;
   return t;
 }
 
 Expr Lowerer::density_argument(const ast::Expr& e, const SourceRange& range) {
   const Tensor t = lower(e);
-  const Expr density = scalar_of_type(t, Scalar::kF64, "the density");
+  const Expr density = values_.scalar_of_type(t, Scalar::kF64, "the density");
   if (!labels_of(density).empty())
     reports_.fail(DiagnosticId::kBadArgument, e.range, "a density cannot depend on an index variable");
   const auto bound = [&](BinaryOp op, double limit) {
@@ -134,7 +132,7 @@ Expr Lowerer::density_argument(const ast::Expr& e, const SourceRange& range) {
     reports_.fail(DiagnosticId::kBadArgument, e.range,
                   "a density is between 0 and 1, and " + reports_.source_text(e.range) + " is not");
   if (known == nullptr)
-    graph_.emit_effect(ir::Assert{materialise(scalar_tensor(good), "", range),
+    graph_.emit_effect(ir::Assert{values_.materialise(scalar_tensor(good), "", range),
                                   "a density is between 0 and 1: sprandom's is " + reports_.source_text(e.range), true},
                        range);
   return density;
@@ -162,7 +160,7 @@ std::vector<ValueId> Lowerer::iteration_numbers(const SourceRange& range) {
     }
     const Expr way = sub(ir::read(Scalar::kI64, loop.index, {}), ir::read(Scalar::kI64, loop.begin, {}));
     const Expr number = ir::binary(BinaryOp::kDiv, way, ir::constant_i64(loop.step));
-    numbers.push_back(materialise(scalar_tensor(number), "iteration", {}));
+    numbers.push_back(values_.materialise(scalar_tensor(number), "iteration", {}));
   }
   return numbers;
 }

@@ -39,7 +39,7 @@ BinaryOp ir_op(ast::BinaryOp op) {
 
 Tensor Lowerer::lower(const ast::Expr& e) {
   Tensor t = lower_plain(e);
-  require_not_padded(t);
+  values_.require_not_padded(t);
   return t;
 }
 
@@ -157,8 +157,8 @@ Tensor Lowerer::lower_cast(const ast::Cast& c, const SourceRange& range) {
 
 Tensor Lowerer::arithmetic(BinaryOp op, const Tensor& a, const Tensor& b, const SourceRange& range) {
   Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
-  require_fits(a, common.type, a.range);
-  require_fits(b, common.type, b.range);
+  values_.require_fits(a, common.type, a.range);
+  values_.require_fits(b, common.type, b.range);
   if (ir::is_comparison(op)) {
     common.weak = Weak::kNo;
   } else if (common.type == Scalar::kBool) {
@@ -209,7 +209,7 @@ Tensor Lowerer::elementwise(const std::vector<Tensor>& args, Weak weak, const So
   }
   const std::size_t rank = result.rank();
   for (const Tensor& a : args) {
-    require_not_padded(a);
+    values_.require_not_padded(a);
     for (std::size_t d = 0; d < a.rank(); ++d) {
       Dim& dim = result.shape[rank - a.rank() + d];
       dim = broadcast(dim, a.shape[d], range, "in dimension " + std::to_string(rank - a.rank() + d), hint);
@@ -227,6 +227,34 @@ Tensor Lowerer::elementwise(const std::vector<Tensor>& args, Weak weak, const So
   }
   result.body = make(elements);
   return result;
+}
+
+Expr Lowerer::integer_scalar(const ast::Expr& e, const std::string& what) {
+  const Tensor t = lower(e);
+  if (t.rank() != 0)
+    reports_.fail(DiagnosticId::kNotScalar, e.range, what + " needs an integer scalar, but this is " + graph_.text(t));
+  if (!ir::is_integer(t.scalar())) {
+    reports_.fail(DiagnosticId::kTypeMismatch, e.range,
+                  what + " needs an integer, but this is " + std::string(ir::name_of(t.scalar())) + "; write i64(…)");
+  }
+  return ir::cast(Scalar::kI64, t.body, t.body->range);
+}
+
+Expr Lowerer::condition(const ast::Expr& e, const std::string& what) {
+  const Tensor t = lower(e);
+  if (t.rank() != 0) {
+    reports_.fail(DiagnosticId::kNotScalar, e.range,
+                  what + " needs a scalar, but this is " + graph_.text(t) + "; use any(…), all(…) or where(c, a, b)");
+  }
+  if (t.scalar() != Scalar::kBool) {
+    reports_.fail(DiagnosticId::kTypeMismatch, e.range,
+                  what + " needs a bool, but this is " + std::string(ir::name_of(t.scalar())) + "; compare it: x != 0");
+  }
+  return t.body;
+}
+
+ValueId Lowerer::condition_value(const ast::Expr& e, const std::string& what) {
+  return values_.materialise(scalar_tensor(condition(e, what)), reports_.source_text(e.range), e.range);
 }
 
 }  // namespace tdsl::frontend

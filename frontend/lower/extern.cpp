@@ -215,7 +215,7 @@ Tensor Lowerer::call_foreign_function(const ForeignEntry& entry, const ast::Call
   std::vector<Tensor> args = positional(call, count, count, range);
   for (std::size_t k = 0; k < count; ++k) {
     const Foreign::Parameter& p = entry.foreign->parameters[k];
-    args[k] = converted_to(args[k], p.type, "the parameter `" + p.name + "`", call.arguments[k].range);
+    args[k] = values_.converted_to(args[k], p.type, "the parameter `" + p.name + "`", call.arguments[k].range);
   }
   const auto procedure = std::make_shared<const ir::Procedure>(ir::procedure_of(entry.foreign, entry.range));
   const auto apply = [&](const std::vector<Expr>& values) { return ir::application(procedure, values, range); };

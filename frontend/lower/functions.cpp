@@ -166,14 +166,14 @@ std::vector<Tensor> Lowerer::call_under(const Expr& condition, const ast::Functi
   const Restored<Guards> outside(guards_, guards_.without_conditions());
   ir::Program& program = graph_.program();
   ir::If branch;
-  branch.condition = materialise(scalar_tensor(condition), "", range);
+  branch.condition = values_.materialise(scalar_tensor(condition), "", range);
   guards_.enter_branch();
   const auto known = static_cast<std::int32_t>(program.values.size());
   std::vector<ValueId> results;
   {
     const RegionGuard region(*this, branch.then_region);
     for (const Tensor& t : inline_body(f, args, call, range, {}))
-      branch.then_region.yields.push_back(materialise(t, "", range));
+      branch.then_region.yields.push_back(values_.materialise(t, "", range));
     graph_.flush();
   }
   {
@@ -187,16 +187,13 @@ std::vector<Tensor> Lowerer::call_under(const Expr& condition, const ast::Functi
       std::vector<Dim> shape;
       for (const ir::Extent& e : type.shape) shape.push_back({e, "", range});
       branch.else_region.yields.push_back(
-          materialise(filled(converted(ir::constant_i64(0), type.scalar), Weak::kNo, shape), "", range, &type));
+          values_.materialise(filled(converted(ir::constant_i64(0), type.scalar), Weak::kNo, shape), "", range, &type));
       results.push_back(program.new_value(type, "", range));
     }
   }
   graph_.emit_results(std::move(branch), results, range);
   std::vector<Tensor> tensors;
-  for (const ValueId v : results) {
-    temporaries_.insert(v);
-    tensors.push_back(tensor_of(v, reports_.source_text(range), range));
-  }
+  for (const ValueId v : results) tensors.push_back(values_.temporary(v, range));
   return tensors;
 }
 
@@ -223,7 +220,7 @@ std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vect
   }
   std::vector<Tensor> results = put_in_place(f, args, call, range, drawn_at, per_element);
   if (grows && !per_element && guards_.empty() && results.size() == 1 && results[0].rank() == 0)
-    results = {tensor_of(materialise(results[0], "", range), reports_.source_text(range), range)};
+    results = {values_.tensor_of(values_.materialise(results[0], "", range), reports_.source_text(range), range)};
   return results;
 }
 
@@ -339,7 +336,7 @@ std::pair<Tensor, ir::Type> Lowerer::fitted(const ast::Identifier& parameter, co
         dimensions()[dimension.name] = {arg.shape[d].extent, dimension.range, true};
         return arg.shape[d].extent;
       });
-  Tensor value = converted_to(arg, type.scalar, "the parameter `" + name + "`", range);
+  Tensor value = values_.converted_to(arg, type.scalar, "the parameter `" + name + "`", range);
   require_shape(value, type, "the parameter `" + name + "`", range);
   return {std::move(value), type};
 }
@@ -351,7 +348,7 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
     const bool number = arg.rank() == 0 && ir::is_float(arg.scalar()) && free_labels(arg).empty();
     if (number && differentiates(*frames_.back().function)) {
       declare_value(parameter.name, Symbol::Kind::kInput,
-                    versions_.own_value(parameter.name, materialise(arg, name, range)))
+                    versions_.own_value(parameter.name, values_.materialise(arg, name, range)))
           ->used = true;
       return;
     }
@@ -369,9 +366,9 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
         ->used = true;
     return;
   }
-  const Storage storage = type.has_sparse() ? Storage::kOfType : Storage::kInferred;
+  const auto storage = type.has_sparse() ? Values::Storage::kOfType : Values::Storage::kInferred;
   declare_value(parameter.name, Symbol::Kind::kInput,
-                versions_.own_value(parameter.name, materialise(value, name, range, &type, storage)))
+                versions_.own_value(parameter.name, values_.materialise(value, name, range, &type, storage)))
       ->used = true;
 }
 
@@ -443,18 +440,18 @@ Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& s
   // Index variables that no left side orders come in the order in which they appear.
   std::string order;
   for (const ast::Identifier& n : names) order += (order.empty() ? "" : ", ") + n.name;
-  return tensor_of(emit_index_statement(s, name, value->range), "the value over [" + order + "] in " + name,
-                   value->range);
+  return values_.tensor_of(emit_index_statement(s, name, value->range), "the value over [" + order + "] in " + name,
+                           value->range);
 }
 
 Tensor Lowerer::check_result(const Tensor& t, const ast::TypeExpr& type, const ast::Function& f) {
   const ir::Type wanted = lower_type(type);
-  const Tensor result = converted_to(t, wanted.scalar, "the result of `" + f.name.name + "`", t.range);
+  const Tensor result = values_.converted_to(t, wanted.scalar, "the result of `" + f.name.name + "`", t.range);
   require_shape(result, wanted, "the result of `" + f.name.name + "`", t.range);
   // As a parameter, a result has the storage of its expression unless the type says `sparse`.
-  return wanted.has_sparse()
-             ? tensor_of(materialise(result, "", t.range, &wanted), reports_.source_text(t.range), t.range)
-             : result;
+  return wanted.has_sparse() ? values_.tensor_of(values_.materialise(result, "", t.range, &wanted),
+                                                 reports_.source_text(t.range), t.range)
+                             : result;
 }
 
 void Lowerer::check_uncalled() {

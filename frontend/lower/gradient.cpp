@@ -49,7 +49,7 @@ std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRa
                   "grad differentiates a float that depends on variables, but this is " + graph_.text(loss));
   }
   ir::Gradient gradient;
-  gradient.loss = materialise(loss, reports_.source_text(loss_expr.range), loss_expr.range);
+  gradient.loss = values_.materialise(loss, reports_.source_text(loss_expr.range), loss_expr.range);
   const std::int64_t tick = versions_.tick_of(gradient.loss);
   std::vector<ValueId> results;
   std::vector<StorageRef> storages;
@@ -60,14 +60,14 @@ std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRa
     storages.push_back(symbol ? symbol->storage : nullptr);
     ir::Type type = graph_.program().type(gradient.wrt.back());
     results.push_back(graph_.program().new_value(std::move(type), "", range));
-    temporaries_.insert(results.back());
+    values_.note_temporary(results.back());
   }
   graph_.flush();
   graph_.emit_results(std::move(gradient), results, range);
   std::vector<Tensor> tensors;
   for (std::size_t k = 0; k < results.size(); ++k)
-    tensors.push_back(storages[k] ? stored_tensor(results[k], storages[k], reports_.source_text(range), range)
-                                  : tensor_of(results[k], reports_.source_text(range), range));
+    tensors.push_back(storages[k] ? values_.stored_tensor(results[k], storages[k], reports_.source_text(range), range)
+                                  : values_.tensor_of(results[k], reports_.source_text(range), range));
   return tensors;
 }
 

@@ -160,7 +160,7 @@ void Lowerer::bind_computed_range(const ast::Identifier& name, const Expr& begin
       reports_.unsupported(place, "a range whose step is computed and that depends on index variables is");
   }
   const auto value = [&](const Expr& e) {
-    return materialise(scalar_tensor(e), reports_.source_text(e->range), e->range);
+    return values_.materialise(scalar_tensor(e), reports_.source_text(e->range), e->range);
   };
   LoopRange loop;
   loop.begin = value(begin);

@@ -218,7 +218,7 @@ Expr Lowerer::combined_value(const ast::AssignOp& op, const Tensor& value, Scala
     reports_.fail(DiagnosticId::kTypeMismatch, op.range,
                   "bools cannot be combined by this operator; use any, all, && or ||");
   }
-  const Expr e = scalar_of_type(value, type, "the element type");
+  const Expr e = values_.scalar_of_type(value, type, "the element type");
   if (op.kind == ast::AssignKind::kSub) return ir::unary(ir::UnaryOp::kNeg, e, e->range);
   if (op.kind != ast::AssignKind::kDiv) return e;
   if (ir::is_integer(type)) reports_.unsupported(op.range, "/= on integer elements in index notation is");
@@ -243,14 +243,15 @@ ValueId Lowerer::lower_index_declaration(const ast::Target& target, const ast::A
   for (std::size_t d = 0; d < target.subscripts->size(); ++d) {
     s.result.shape.push_back(s.type ? s.type->shape[d] : left_extent(s, d, target));
   }
-  require_legal(s.result, target.name.name, target.range);
+  values_.require_legal(s.result, target.name.name, target.range);
   return emit_index_statement(s, target.name.name, target.range);
 }
 
 void Lowerer::lower_index_assignment(const ast::Assign& a, const SymbolRef& symbol) {
   if (symbol->storage) {
-    versions_.set(symbol,
-                  lower_stored_elements(a.target, logical_type(*symbol), symbol->storage, a.definition, symbol).value);
+    versions_.set(
+        symbol,
+        lower_stored_elements(a.target, values_.logical_type(*symbol), symbol->storage, a.definition, symbol).value);
     return;
   }
   IndexStatement s;
@@ -298,7 +299,8 @@ ValueId Lowerer::emit_index_statement(IndexStatement& s, const std::string& name
   const bool divides_once = s.op.kind == ast::AssignKind::kDiv && s.target && (distinct || s.labels.empty());
   if (divides_once) {
     const Expr old = ir::read(s.result.scalar, s.target->value, s.left);
-    spec.body = ir::binary(BinaryOp::kDiv, old, scalar_of_type(s.value, s.result.scalar, "the element type"), range);
+    spec.body =
+        ir::binary(BinaryOp::kDiv, old, values_.scalar_of_type(s.value, s.result.scalar, "the element type"), range);
   } else {
     spec.body = combined_value(s.op, s.value, s.result.scalar);
     spec.combine = combine_monoid(s.op, s.result.scalar);
@@ -333,7 +335,7 @@ ValueId Lowerer::emit_index_statement(IndexStatement& s, const std::string& name
     }
   }
   graph_.flush();
-  check_bounds(spec);
+  values_.check_bounds(spec);
   return graph_.emit(spec);
 }
 
@@ -343,7 +345,7 @@ void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symb
                          {{symbol->storage->range, "its storage"}});
   const ir::Type type = graph_.program().type(symbol->value);
   require_no_suffixes(a.definition.suffixes);
-  const Tensor base = tensor_of(symbol->value, a.target.name.name, a.target.name.range);
+  const Tensor base = values_.tensor_of(symbol->value, a.target.name.name, a.target.name.range);
   require_subscripts(a.target.subscripts->size(), base, a.target.name.name, a.target.range);
   ComputeSpec spec;
   std::vector<Dim> shape;
@@ -387,7 +389,7 @@ void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symb
   element_value.range = a.definition.value->range;
   if (a.definition.op.kind == ast::AssignKind::kDiv) {
     const Expr old = ir::read(type.scalar, symbol->value, spec.left);
-    spec.body = ir::binary(BinaryOp::kDiv, old, scalar_of_type(element_value, type.scalar, a.target.name.name));
+    spec.body = ir::binary(BinaryOp::kDiv, old, values_.scalar_of_type(element_value, type.scalar, a.target.name.name));
   } else {
     spec.body = combined_value(a.definition.op, element_value, type.scalar);
     spec.combine = combine_monoid(a.definition.op, type.scalar);
@@ -398,7 +400,7 @@ void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symb
   spec.name = a.target.name.name;
   spec.range = a.target.range;
   graph_.flush();
-  check_bounds(spec);
+  values_.check_bounds(spec);
   versions_.set(symbol, graph_.emit(spec));
 }
 

@@ -15,6 +15,7 @@
 #include "frontend/lower/graph.h"
 #include "frontend/lower/guards.h"
 #include "frontend/lower/reports.h"
+#include "frontend/lower/values.h"
 #include "frontend/lower/versions.h"
 #include "frontend/sema/growth.h"
 #include "frontend/sema/scope.h"
@@ -70,11 +71,6 @@ class Lowerer {
     std::int64_t step = 1;
   };
   struct IndexStatement;  // lower_index_statement.h
-  /// A value and, of a name with a user's storage, how it is to be read.
-  struct Stored {
-    ir::ValueId value;
-    StorageRef storage = {};
-  };
   using Arguments = std::vector<ast::Argument>;
   using Builtin = Tensor (Lowerer::*)(const ast::Call&, const ir::SourceRange&);
   using TupleBuiltin = std::vector<Tensor> (Lowerer::*)(const ast::Call&, const ir::SourceRange&);
@@ -104,8 +100,6 @@ class Lowerer {
   void declare_broken(const ast::Identifier& name);
   void warn_unused(const Scope& scope);
   Tensor lower_name(const std::string& name, const ir::SourceRange& range, bool lone_subscript);
-  [[nodiscard]] Tensor tensor_of(ir::ValueId v, const std::string& name, const ir::SourceRange& range);
-  [[nodiscard]] Tensor tensor_of(ir::ValueId v, const ir::SourceRange& range);
   [[nodiscard]] bool is_scalar_variable(const std::string& name) const;
   [[nodiscard]] Dimensions& dimensions() { return frames_.back().dimensions; }
 
@@ -132,8 +126,6 @@ class Lowerer {
   void require_countable(const ir::Extent& begin, const ir::Extent& end, const std::string& name,
                          const ir::SourceRange& range);
   void require_in_64_bits(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
-  /// By what is known when compiling, the type's elements are not too many. `name` may be empty.
-  void require_legal(const ir::Type& type, const std::string& name, const ir::SourceRange& range);
   /// Of the dimensions of a written type that are computed from other than dimensions.
   void require_sizes(const ast::TypeExpr& written, const ir::Type& type);
   Dim broadcast(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where,
@@ -152,26 +144,10 @@ class Lowerer {
   StorageMap lower_storage_map(const ast::IndexMap& map, const std::vector<ir::Extent>& shape);
   /// `to` leads back to where `from` begins: proven, or checked where the storage is used.
   void check_storage(const ast::Storage& s, const UserStorage& storage);
-  /// The tensor that `value` stores, as an expression.
-  Tensor stored_tensor(ir::ValueId value, const StorageRef& storage, const std::string& name,
-                       const ir::SourceRange& range);
   /// The element `e` of a tensor with a storage, absent where computed subscripts leave the tensor: the stored one may
   /// well have an element there.
   ir::Expr inside_of_storage(const ir::Expr& e, const ast::Subscript& s, const std::vector<ir::Expr>& subscripts,
                              const Tensor& base);
-  /// Whether the expression reads what a storage keeps: a node of its shape would be what the storage avoids.
-  [[nodiscard]] bool reads_stored(const ir::Expr& e) const;
-  /// The type that the name has in the program.
-  [[nodiscard]] ir::Type logical_type(const Symbol& symbol) const;
-  ir::Expr stored_positions(const Tensor& t, const UserStorage& storage, const ComputeSpec& spec);
-  ir::ValueId moved_reduction(ir::Compute reduction, const ir::Node& node, const std::vector<ir::Expr>& at,
-                              const UserStorage& storage, const ComputeSpec& spec);
-  /// The elements of `t` that the storage keeps.
-  Stored store(const Tensor& t, ir::Scalar type, const StorageRef& storage, const std::string& name,
-               const ir::SourceRange& range);
-  /// As `store`, or without a storage as `materialise`, which also keeps that of a name.
-  Stored value_of(const Tensor& t, const std::string& name, const ir::SourceRange& range,
-                  const ir::Type* type = nullptr);
   Stored lower_stored_declaration(const ast::Target& target, const ast::Annotations& annotations,
                                   const ast::Definition& definition);
   /// `B[i, j] op= e` of a tensor of this type; `symbol`: of an assignment, else null.
@@ -181,28 +157,9 @@ class Lowerer {
                              const UserStorage& storage, const ast::Definition& definition);
 
   // --- Values: lower_values.cpp
-  /// Which dimensions of a value with a type are stored sparse: the type's, or those that follow from the expression.
-  enum class Storage : std::uint8_t { kOfType, kInferred };
-  /// A node for a closed tensor expression (the value itself when it is one). With `type` the result has exactly it,
-  /// but for `storage`.
-  ir::ValueId materialise(const Tensor& t, const std::string& name, const ir::SourceRange& range,
-                          const ir::Type* type = nullptr, Storage storage = Storage::kOfType);
-  /// Makes a node of what may belong to enclosing index variables, and reads it.
-  Tensor hoist(ComputeSpec spec, std::vector<Dim> shape);
-  /// A plain tensor read (or constant), materialised if need be: an operand of a product.
-  Tensor operand(const Tensor& t);
-  /// Reports an integer literal beyond the type it meets.
-  void require_fits(const Tensor& t, ir::Scalar to, const ir::SourceRange& range);
-  Tensor converted_to(const Tensor& t, ir::Scalar to, const std::string& what, const ir::SourceRange& range);
-  ir::Expr scalar_of_type(const Tensor& t, ir::Scalar to, const std::string& what);
   ir::Expr integer_scalar(const ast::Expr& e, const std::string& what);
   ir::Expr condition(const ast::Expr& e, const std::string& what);
   ir::ValueId condition_value(const ast::Expr& e, const std::string& what);
-  [[nodiscard]] static bool is_safe(const ir::Expr& e, const GraphBuilder& graph);
-  void check_bounds(const ComputeSpec& spec);
-  /// Reports subscripts that are out of bounds wherever they are evaluated. `place`: of what they belong to.
-  void check_subscripts(const std::vector<ir::Expr>& subscripts, const ir::Type& type, const ir::SourceRange& place);
-  void require_not_padded(const Tensor& t);
 
   // --- Expressions: lower_expr.cpp
   Tensor lower(const ast::Expr& e);
@@ -516,7 +473,6 @@ class Lowerer {
   std::vector<Tensor> call_eigh(const ast::Call& call, const ir::SourceRange& range);
   Tensor matmul(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
   Tensor fresh(const Tensor& t);
-  [[nodiscard]] static std::string dimension_text(std::size_t d, std::size_t rank, const std::string& name);
 
   SourceManager& sources_;
   DiagnosticSink& sink_;
@@ -531,6 +487,7 @@ class Lowerer {
   Frames frames_;
   Reports reports_{sources_, sink_, frames_};
   Guards guards_;
+  Values values_{reports_, graph_, guards_};
   Versions versions_{graph_};
   std::set<ir::ValueId> dimension_values_;
   std::map<std::string, FunctionEntry> functions_;
@@ -541,8 +498,7 @@ class Lowerer {
   std::size_t inlined_calls_ = 0;
   std::map<std::string, const ast::Monoid*> monoids_;
   std::map<std::string, const ast::Storage*> storages_;
-  std::set<ir::ValueId> stored_values_;  ///< that names with a storage have had
-  std::set<std::string> refused_;        ///< what was declared in error: uses are no further mistakes
+  std::set<std::string> refused_;  ///< what was declared in error: uses are no further mistakes
   std::map<std::string, std::pair<ir::Monoid, ir::Scalar>> lowered_monoids_;
   std::set<std::string> open_monoids_;  ///< being lowered
   std::vector<std::unique_ptr<ast::Module>> imported_;
@@ -551,7 +507,6 @@ class Lowerer {
   std::map<const ast::Import*, const ast::Module*> imports_;  ///< the first of every file
   std::uint32_t main_file_ = 0;
   std::set<std::string> outputs_;
-  std::set<ir::ValueId> temporaries_;  ///< made by hoist(), not named by the program
   std::set<std::tuple<std::size_t, std::string, std::string>> checked_;
 };
 

@@ -67,8 +67,9 @@ SymbolRef Lowerer::declare_value(const ast::Identifier& name, Symbol::Kind kind,
 
 void Lowerer::tell_type(const Symbol& symbol) const {
   if (options_.declared)
-    options_.declared({symbol.name, symbol.range,
-                       graph_.text(logical_type(symbol)) + (symbol.storage ? " storage " + symbol.storage->text : "")});
+    options_.declared(
+        {symbol.name, symbol.range,
+         graph_.text(values_.logical_type(symbol)) + (symbol.storage ? " storage " + symbol.storage->text : "")});
 }
 
 void Lowerer::declare_broken(const ast::Identifier& name) {
@@ -78,31 +79,6 @@ void Lowerer::declare_broken(const ast::Identifier& name) {
   symbol->range = name.range;
   symbol->kind = Symbol::Kind::kBroken;
   scope_->declare(symbol);
-}
-
-std::string Lowerer::dimension_text(std::size_t d, std::size_t rank, const std::string& name) {
-  if (rank == 1) return "the length of " + name;
-  if (rank == 2) return (d == 0 ? "the number of rows of " : "the number of columns of ") + name;
-  return "dimension " + std::to_string(d) + " of " + name;
-}
-
-Tensor Lowerer::tensor_of(ValueId v, const std::string& name, const SourceRange& range) {
-  const ir::Type type = graph_.program().type(v);
-  Tensor t;
-  t.range = range;
-  std::vector<Expr> subscripts;
-  for (std::size_t d = 0; d < type.rank(); ++d) {
-    t.labels.push_back(graph_.new_label());
-    t.shape.push_back({type.shape[d], dimension_text(d, type.rank(), name), range});
-    subscripts.push_back(ir::index_ref(t.labels.back()));
-  }
-  t.body = ir::read(type.scalar, v, std::move(subscripts), range);
-  return t;
-}
-
-Tensor Lowerer::tensor_of(ValueId v, const SourceRange& range) {
-  const std::string& name = graph_.program().info(v).name;
-  return tensor_of(v, name.empty() ? "this value" : name, range);
 }
 
 Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bool lone_subscript) {
@@ -121,8 +97,8 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
       case Symbol::Kind::kParam:
       case Symbol::Kind::kInput:
       case Symbol::Kind::kLoop: {
-        Tensor t = symbol->storage ? stored_tensor(symbol->value, symbol->storage, name, range)
-                                   : tensor_of(symbol->value, name, range);
+        Tensor t = symbol->storage ? values_.stored_tensor(symbol->value, symbol->storage, name, range)
+                                   : values_.tensor_of(symbol->value, name, range);
         for (Dim& d : t.shape) d.range = symbol->range;
         return t;
       }

@@ -180,7 +180,7 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
     spec.name = f.parameters[k].name.name;
     spec.range = call.arguments[k].range;
     const ValueId value = graph_.program().new_value(spec.type, spec.name, spec.range);
-    inside.back() = tensor_of(value, spec.name, spec.range);
+    inside.back() = values_.tensor_of(value, spec.name, spec.range);
     made.parameters.emplace_back(value, std::move(spec));
   }
   for (const Tensor& t : args) {
@@ -197,7 +197,7 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
   if (results.size() != 1 || results[0].rank() != 0)
     reports_.fail(DiagnosticId::kNotScalar, range,
                   "`" + f.name.name + "` is applied per element, so it must return one scalar");
-  made.result = materialise(results[0], "", range);
+  made.result = values_.materialise(results[0], "", range);
   return made;
 }
 
@@ -289,7 +289,7 @@ Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>
     spec.type.scalar = spec.body->type;
     spec.name = reports_.source_text(range);
     spec.range = range;
-    return hoist(std::move(spec), {});
+    return values_.hoist(std::move(spec), {});
   }
   if (std::ranges::any_of(args, depends_on_operands))
     reports_.unsupported(range, "a function that does more than arithmetic on scalars in a monoid is");
@@ -305,7 +305,7 @@ Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>
   }
   const Scalar type = program.type(loop.result).scalar;
   const ValueId v = graph_.wait(std::move(loop), std::move(labels), reports_.source_text(range), range);
-  temporaries_.insert(v);
+  values_.note_temporary(v);
   Tensor t = scalar_tensor(ir::read(type, v, std::move(subscripts), range));
   t.range = range;
   return t;

@@ -30,7 +30,7 @@ Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRang
   // `eye(n)` takes the type it meets.
   const auto typed = [&](Tensor t) {
     if (t.weak != Weak::kNo && t.scalar() != common.type) t.body = converted(t.body, common.type);
-    return operand(t);
+    return values_.operand(t);
   };
   const Tensor a = typed(left);
   const Tensor b = typed(right);
@@ -152,7 +152,7 @@ std::vector<Tensor> Lowerer::einsum_operands(const ast::Call& call, EinsumText& 
   std::size_t most = 0;  // dimensions that an ellipsis stands for
   for (std::size_t k = 0; k < text.operands.size(); ++k) {
     std::string& letters = text.operands[k];
-    const Tensor t = operand(lower(*call.arguments[k + 1].value));
+    const Tensor t = values_.operand(lower(*call.arguments[k + 1].value));
     const std::size_t named = letters.size() - (has_ellipsis(letters) ? 1 : 0);
     if (has_ellipsis(letters) ? t.rank() < named : t.rank() != named) {
       reports_.fail(DiagnosticId::kBadEinsum, call.arguments[k + 1].range,

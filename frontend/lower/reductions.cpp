@@ -102,7 +102,7 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
   const Restored<Guards> outside(guards_, guards_.without_conditions());
   const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
   Monoid result{Monoid::Kind::kUser, name, {}, {}};
-  result.identity = scalar_of_type(lower(*m.identity), type, "the identity of `" + name + "`");
+  result.identity = values_.scalar_of_type(lower(*m.identity), type, "the identity of `" + name + "`");
   if (literal_of(result.identity) == nullptr) {
     reports_.fail(DiagnosticId::kNotConstant, m.identity->range, "an identity must be a constant");
   }
@@ -111,7 +111,7 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
     const SymbolRef symbol = declare(parameter, Symbol::Kind::kInline);
     symbol->lazy = scalar_tensor(ir::argument(type, k, parameter.range));
   }
-  result.combine = scalar_of_type(lower(*m.combine), type, "combine of `" + name + "`");
+  result.combine = values_.scalar_of_type(lower(*m.combine), type, "combine of `" + name + "`");
   bool reads = false;
   ir::for_each_node(result.combine,
                     [&](const ir::ExprNode& node) { reads = reads || std::holds_alternative<ir::Read>(node.op); });
@@ -169,8 +169,8 @@ Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& rang
 Tensor Lowerer::reduce(const ReducerName& op, ComputeSpec spec, const Tensor& body, std::vector<Dim> shape) {
   if (op.kind == Reducer::kMean) return reduce_mean(std::move(spec), body, std::move(shape));
   if (op.kind == Reducer::kUser) {
-    spec.body =
-        scalar_of_type(scalar_tensor(body.body, body.weak), op.user_type, "the operand of `" + op.user.name + "`");
+    spec.body = values_.scalar_of_type(scalar_tensor(body.body, body.weak), op.user_type,
+                                       "the operand of `" + op.user.name + "`");
     spec.monoid = op.user;
   } else {
     spec.body = reduced_body(op.kind, body);
@@ -182,7 +182,7 @@ Tensor Lowerer::reduce(const ReducerName& op, ComputeSpec spec, const Tensor& bo
     spec.monoid.reset();
     if (is_arg(op.kind)) spec.body = ir::constant_i64(0);
   }
-  return hoist(std::move(spec), std::move(shape));
+  return values_.hoist(std::move(spec), std::move(shape));
 }
 
 Tensor Lowerer::reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Dim> shape) {
@@ -256,7 +256,7 @@ Tensor Lowerer::flat_arg(const ReducerName& op, const Tensor& t, const SourceRan
 }
 
 Tensor Lowerer::reduce_whole(const ReducerName& op, const Tensor& t, const ast::Call& call, const SourceRange& range) {
-  require_not_padded(t);
+  values_.require_not_padded(t);
   const std::vector<bool> reduced = reduced_axes(call, t.rank());
   const auto axes = std::ranges::count(reduced, true);
   if (is_arg(op.kind) && axes > 1 && axes == static_cast<std::ptrdiff_t>(t.rank())) return flat_arg(op, t, range);

@@ -44,7 +44,7 @@ Lowerer::RegionGuard::~RegionGuard() {
 }
 
 ValueId Lowerer::bound_value(const ast::Expr& e, const std::string& what) {
-  return materialise(scalar_tensor(integer_scalar(e, what)), reports_.source_text(e.range), e.range);
+  return values_.materialise(scalar_tensor(integer_scalar(e, what)), reports_.source_text(e.range), e.range);
 }
 
 Lowerer::LoopRange Lowerer::range_of(const ast::IndexRange& r) {
@@ -67,7 +67,7 @@ ValueId Lowerer::iterations_of(const LoopRange& loop, const SourceRange& range) 
   const Expr step = ir::read(Scalar::kI64, loop.computed_step, {});
   const Expr none = ir::binary(ir::BinaryOp::kEq, step, ir::constant_i64(0));
   const ValueId moves =
-      materialise(scalar_tensor(ir::select(none, ir::constant_i64(0), ir::constant_i64(1))), "", range);
+      values_.materialise(scalar_tensor(ir::select(none, ir::constant_i64(0), ir::constant_i64(1))), "", range);
   check({ir::Check::Relation::kAtMost, 1, Extent::of(moves), "a step cannot be 0", {}}, range);
   // Behind a condition that does not hold the check is not made.
   const Expr by = ir::select(none, ir::constant_i64(1), step);
@@ -78,7 +78,7 @@ ValueId Lowerer::iterations_of(const LoopRange& loop, const SourceRange& range) 
   const Expr last = ir::select(up, sub(end, ir::constant_i64(1)), add(end, ir::constant_i64(1)));
   const Expr further = ir::binary(ir::BinaryOp::kDiv, sub(last, begin), by, range);
   const Expr count = ir::select(some, add(further, ir::constant_i64(1)), ir::constant_i64(0));
-  return materialise(scalar_tensor(count), "", range);
+  return values_.materialise(scalar_tensor(count), "", range);
 }
 
 void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::size_t level,
@@ -107,7 +107,7 @@ void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::
   ir::For loop;
   const LoopRange over = bounds[level];
   const bool computed = over.computed_step.valid();
-  loop.begin = computed ? materialise(scalar_tensor(ir::constant_i64(0)), "", r.name.range) : over.begin;
+  loop.begin = computed ? values_.materialise(scalar_tensor(ir::constant_i64(0)), "", r.name.range) : over.begin;
   loop.end = computed ? iterations_of(over, r.step->range) : over.end;
   loop.step = over.step;
   const std::vector<SymbolRef> symbols = carried(f.body);
@@ -124,7 +124,8 @@ void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::
     ValueId value = index;
     if (computed) {
       const Expr steps = mul(ir::read(Scalar::kI64, over.computed_step, {}), ir::read(Scalar::kI64, index, {}));
-      value = materialise(scalar_tensor(add(ir::read(Scalar::kI64, over.begin, {}), steps)), r.name.name, r.name.range);
+      value = values_.materialise(scalar_tensor(add(ir::read(Scalar::kI64, over.begin, {}), steps)), r.name.name,
+                                  r.name.range);
     }
     declare_value(r.name, Symbol::Kind::kLoop, value);
     const auto begin = graph_.extent_of_value(loop.begin).constant();

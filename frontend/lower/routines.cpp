@@ -22,7 +22,7 @@ const std::map<std::string, Lowerer::TupleBuiltin>& Lowerer::tuple_builtins() {
 }
 
 ValueId Lowerer::routine_operand(const Tensor& t, Scalar type, const ast::Call& call) {
-  require_not_padded(t);
+  values_.require_not_padded(t);
   Tensor value = t;
   value.body = converted(t.body, type);
   value.weak = Weak::kNo;
@@ -33,11 +33,11 @@ ValueId Lowerer::routine_operand(const Tensor& t, Scalar type, const ast::Call& 
                         graph_.label(id).name + "`");
     }
   }
-  ValueId v = materialise(value, "", t.range);
+  ValueId v = values_.materialise(value, "", t.range);
   // Routines work on dense blocks.
   if (ir::Type dense = graph_.program().type(v); dense.has_sparse()) {
     dense.sparse.clear();
-    v = materialise(tensor_of(v, t.range), "", t.range, &dense);
+    v = values_.materialise(values_.tensor_of(v, t.range), "", t.range, &dense);
   }
   std::string& name = graph_.program().values[static_cast<std::size_t>(v.id)].name;
   if (name.empty()) name = reports_.source_text(t.range);
@@ -53,9 +53,9 @@ std::vector<Tensor> Lowerer::emit_routine(Routine routine, const std::vector<Rou
     ir::Type type{r.scalar, {}, {}};
     for (const Dim& d : r.shape) type.shape.push_back(d.extent);
     const ValueId v = graph_.program().new_value(std::move(type), "", range);
-    temporaries_.insert(v);
+    values_.note_temporary(v);
     values.push_back(v);
-    tensors.push_back(tensor_of(v, reports_.source_text(range), range));
+    tensors.push_back(values_.tensor_of(v, reports_.source_text(range), range));
     tensors.back().shape = r.shape;
   }
   const bool stops = !ir::is_line(routine.kind);
@@ -73,7 +73,7 @@ void Lowerer::emit_guarded_routine(Routine routine, const std::vector<ValueId>& 
                                    const SourceRange& range) {
   const Restored<Guards> outside(guards_, guards_.without_conditions());
   ir::If branch;
-  branch.condition = materialise(scalar_tensor(guard), reports_.source_text(guard->range), guard->range);
+  branch.condition = values_.materialise(scalar_tensor(guard), reports_.source_text(guard->range), guard->range);
   const auto fresh_result = [&](ValueId v) {
     const ir::ValueInfo info = graph_.program().info(v);
     return graph_.program().new_value(info.type, info.name, range);
@@ -90,7 +90,7 @@ void Lowerer::emit_guarded_routine(Routine routine, const std::vector<ValueId>& 
       std::vector<Dim> shape;
       for (const Extent& e : type.shape) shape.push_back({e, "", range});
       const Tensor zero = filled(converted(ir::constant_i64(0), type.scalar), Weak::kNo, std::move(shape));
-      branch.else_region.yields.push_back(materialise(zero, "", range, &type));
+      branch.else_region.yields.push_back(values_.materialise(zero, "", range, &type));
     }
   }
   graph_.emit_results(std::move(branch), results, range);
@@ -157,7 +157,7 @@ std::vector<Tensor> Lowerer::call_topk(const ast::Call& call, const SourceRange&
   if (!room || !k) {
     const Expr least = ir::binary(BinaryOp::kGe, count, ir::constant_i64(0), place);
     const Expr most = ir::binary(BinaryOp::kLe, count, expr_of(graph_.program(), line.extent), place);
-    const ValueId good = materialise(scalar_tensor(both(room ? Expr() : most, k ? Expr() : least)), "", place);
+    const ValueId good = values_.materialise(scalar_tensor(both(room ? Expr() : most, k ? Expr() : least)), "", place);
     graph_.emit_effect(ir::Assert{good, "topk takes from 0 to all elements of the last dimension: k = " + text}, place);
   }
   Routine routine;

@@ -65,7 +65,7 @@ void Lowerer::check(ir::Check check, const SourceRange& range) {
   if (check.relation == ir::Check::Relation::kAtMost) {
     // A condition on index variables guards single elements, not the whole tensor.
     if (std::ranges::any_of(guards_.conditions(), [](const Expr& g) { return !labels_of(g).empty(); })) return;
-    if (const Expr guard = guards_.all()) check.guard = materialise(scalar_tensor(guard), "", range);
+    if (const Expr guard = guards_.all()) check.guard = values_.materialise(scalar_tensor(guard), "", range);
   }
   // A check made before in this region or around it need not be repeated.
   if (is_checked(check.relation, check.left, check.right)) return;
@@ -98,15 +98,6 @@ void Lowerer::require_in_64_bits(const Extent& size, const std::string& what, co
            what + " is {left}; a dimension has at most 2^53 elements",
            {}},
           range);
-}
-
-void Lowerer::require_legal(const ir::Type& type, const std::string& name, const SourceRange& range) {
-  std::vector<std::int64_t> known;
-  for (const Extent& e : type.shape) known.push_back(e.constant().value_or(1));
-  if (!rt::is_legal_size(known, ir::size_of(type.scalar)))
-    reports_.fail(DiagnosticId::kTooLarge, range,
-                  (name.empty() ? "this" : "`" + name + "`") + " is " + graph_.text(type) +
-                      ", which is too large: a tensor has at most 2^53 bytes");
 }
 
 bool Lowerer::may_be_negative(const Extent& size) const {
@@ -237,7 +228,7 @@ ir::Type Lowerer::lower_type(const ast::TypeExpr& type, const BindDimension& bin
   } else {
     result.sparse.clear();
   }
-  require_legal(result, "", type.range);
+  values_.require_legal(result, "", type.range);
   return result;
 }
 

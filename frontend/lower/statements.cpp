@@ -96,7 +96,7 @@ void Lowerer::lower_param(const ast::Param& p) {
     reports_.fail(DiagnosticId::kRankMismatch, p.type.range, "a param is a scalar; tensors are inputs");
   ir::Param param{p.name.name, {}, {}, {}};
   if (p.default_value) {
-    const Expr value = scalar_of_type(lower(*p.default_value), type.scalar, "the param `" + p.name.name + "`");
+    const Expr value = values_.scalar_of_type(lower(*p.default_value), type.scalar, "the param `" + p.name.name + "`");
     try {
       param.default_value = ir::eval::value_of_constant(graph_.program(), value, p.default_value->range);
     } catch (const ir::eval::Stop& stop) {
@@ -104,7 +104,7 @@ void Lowerer::lower_param(const ast::Param& p) {
                     "a param's default is a constant: " + stop.error.message);
     }
     if (!param.default_value) {
-      param.computed_default = materialise(scalar_tensor(value), "", p.default_value->range);
+      param.computed_default = values_.materialise(scalar_tensor(value), "", p.default_value->range);
       param.default_text = reports_.source_text(p.default_value->range);
       if (param.default_text.empty()) param.default_text = "computed";
       if (!ir::known_at_start(graph_.program(), *param.computed_default)) {
@@ -157,7 +157,7 @@ void Lowerer::lower_output(const ast::Output& o, const SourceRange& range) {
     stored = lower_declaration(o.target, o.annotations, *o.definition);
     declare_value(name, Symbol::Kind::kLet, stored.value, stored.storage)->used = true;
   } else {
-    stored = value_of(lower_name(name.name, name.range, false), name.name, name.range);
+    stored = values_.value_of(lower_name(name.name, name.range, false), name.name, name.range);
     warn_of_shared_option(name);
   }
   if (!outputs_.insert(name.name).second) {
@@ -175,8 +175,8 @@ void Lowerer::require_no_suffixes(const ast::Suffixes& s) {
                     (s.where ? "; for whole tensors use where(c, a, b)" : ""));
 }
 
-Lowerer::Stored Lowerer::lower_declaration(const ast::Target& target, const ast::Annotations& annotations,
-                                           const ast::Definition& definition) {
+Stored Lowerer::lower_declaration(const ast::Target& target, const ast::Annotations& annotations,
+                                  const ast::Definition& definition) {
   const Stored stored = annotations.storage ? lower_stored_declaration(target, annotations, definition)
                         : target.subscripts ? Stored{lower_index_declaration(target, annotations, definition)}
                                             : lower_whole_declaration(target, annotations, definition);
@@ -204,15 +204,8 @@ void Lowerer::annotate_tile(ValueId value, const ast::Annotations& annotations) 
   if (info.tile.empty()) info.tile = std::move(edges);
 }
 
-Lowerer::Stored Lowerer::value_of(const Tensor& t, const std::string& name, const SourceRange& range,
-                                  const ir::Type* type) {
-  if (const StoredWhole* whole = stored_whole(t); whole != nullptr && type == nullptr)
-    return {whole->value, whole->storage};
-  return {materialise(t, name, range, type)};
-}
-
-Lowerer::Stored Lowerer::lower_whole_declaration(const ast::Target& target, const ast::Annotations& annotations,
-                                                 const ast::Definition& definition) {
+Stored Lowerer::lower_whole_declaration(const ast::Target& target, const ast::Annotations& annotations,
+                                        const ast::Definition& definition) {
   require_no_suffixes(definition.suffixes);
   const std::string& name = target.name.name;
   if (definition.op.kind != ast::AssignKind::kSet) {
@@ -220,11 +213,11 @@ Lowerer::Stored Lowerer::lower_whole_declaration(const ast::Target& target, cons
                   "a whole tensor is declared with =; op= needs index variables or an earlier var");
   }
   Tensor value = lower(*definition.value);
-  if (!annotations.type) return value_of(value, name, target.range);
+  if (!annotations.type) return values_.value_of(value, name, target.range);
   const ir::Type type = lower_type(*annotations.type);
-  value = converted_to(value, type.scalar, "`" + name + "`", definition.value->range);
+  value = values_.converted_to(value, type.scalar, "`" + name + "`", definition.value->range);
   require_shape(value, type, "`" + name + "`", definition.value->range);
-  return value_of(value, name, target.range, &type);
+  return values_.value_of(value, name, target.range, &type);
 }
 
 void Lowerer::lower_let(const ast::Let& l) {
@@ -247,7 +240,7 @@ bool Lowerer::lower_inline_let(const ast::Let& l) {
   Tensor value = lower(*l.definition.value);
   if (l.annotations.type) {
     const std::string what = "`" + l.target.name.name + "`";
-    value = converted_to(value, lower_type(*l.annotations.type).scalar, what, l.definition.value->range);
+    value = values_.converted_to(value, lower_type(*l.annotations.type).scalar, what, l.definition.value->range);
     require_shape(value, {value.scalar(), {}, {}}, what, l.definition.value->range);
   }
   declare(l.target.name, Symbol::Kind::kInline)->lazy = value;
@@ -277,7 +270,7 @@ std::vector<Tensor> Lowerer::lower_tuple_value(const ast::Definition& d, std::si
 void Lowerer::lower_tuple_let(const ast::TupleLet& l) {
   const std::vector<Tensor> values = lower_tuple_value(l.definition, l.names.size());
   for (std::size_t k = 0; k < values.size(); ++k) {
-    declare_named(l.names[k], l.is_mutable, value_of(values[k], l.names[k].name, l.names[k].range));
+    declare_named(l.names[k], l.is_mutable, values_.value_of(values[k], l.names[k].name, l.names[k].range));
   }
 }
 
@@ -321,14 +314,15 @@ void Lowerer::lower_assign(const ast::Assign& a) {
 void Lowerer::assign_whole(const ast::Assign& a, const SymbolRef& symbol) {
   require_no_suffixes(a.definition.suffixes);
   const std::string& name = a.target.name.name;
-  const ir::Type type = logical_type(*symbol);
+  const ir::Type type = values_.logical_type(*symbol);
   const ast::AssignOp& op = a.definition.op;
   const SourceRange& place = a.definition.value->range;
   Tensor value = lower(*a.definition.value);
   if (op.kind != ast::AssignKind::kSet) {
-    value = converted_to(value, type.scalar, "`" + name + "`", place);
-    const Tensor old = symbol->storage ? stored_tensor(symbol->value, symbol->storage, name, a.target.name.range)
-                                       : tensor_of(symbol->value, name, a.target.name.range);
+    value = values_.converted_to(value, type.scalar, "`" + name + "`", place);
+    const Tensor old = symbol->storage
+                           ? values_.stored_tensor(symbol->value, symbol->storage, name, a.target.name.range)
+                           : values_.tensor_of(symbol->value, name, a.target.name.range);
     const auto monoid = combine_monoid(op, type.scalar);
     if (op.kind == ast::AssignKind::kMonoid) {
       value = elementwise({old, value}, Weak::kNo, a.target.range,
@@ -341,15 +335,15 @@ void Lowerer::assign_whole(const ast::Assign& a, const SymbolRef& symbol) {
       value = arithmetic(operators.at(op.kind), old, value, a.target.range.to(place));
     }
   }
-  value = converted_to(value, type.scalar, "`" + name + "`", place);
+  value = values_.converted_to(value, type.scalar, "`" + name + "`", place);
   require_shape(value, type, "`" + name + "`", place);
   versions_.set(symbol, versions_.own_value(a.target.name, assigned_value(value, type, *symbol, a.target.range)));
 }
 
 ValueId Lowerer::assigned_value(const Tensor& value, const ir::Type& type, const Symbol& symbol,
                                 const SourceRange& range) {
-  return symbol.storage ? store(value, type.scalar, symbol.storage, symbol.name, range).value
-                        : materialise(value, symbol.name, range, &type);
+  return symbol.storage ? values_.store(value, type.scalar, symbol.storage, symbol.name, range).value
+                        : values_.materialise(value, symbol.name, range, &type);
 }
 
 void Lowerer::lower_tuple_assign(const ast::TupleAssign& a) {
@@ -359,9 +353,9 @@ void Lowerer::lower_tuple_assign(const ast::TupleAssign& a) {
   // All right sides are computed from the old values.
   std::vector<ValueId> results;
   for (std::size_t k = 0; k < symbols.size(); ++k) {
-    const ir::Type type = logical_type(*symbols[k]);
+    const ir::Type type = values_.logical_type(*symbols[k]);
     const std::string what = "`" + symbols[k]->name + "`";
-    const Tensor value = converted_to(values[k], type.scalar, what, values[k].range);
+    const Tensor value = values_.converted_to(values[k], type.scalar, what, values[k].range);
     require_shape(value, type, what, values[k].range);
     results.push_back(versions_.own_value(a.names[k], assigned_value(value, type, *symbols[k], a.names[k].range)));
   }
@@ -374,7 +368,7 @@ void Lowerer::lower_print(const ast::Print& p, const SourceRange& range) {
     if (const auto* text = std::get_if<ast::StringLiteral>(&item->node)) {
       print.items.emplace_back(text->value);
     } else {
-      print.items.emplace_back(materialise(lower(*item), reports_.source_text(item->range), item->range));
+      print.items.emplace_back(values_.materialise(lower(*item), reports_.source_text(item->range), item->range));
     }
   }
   graph_.emit_effect(std::move(print), range);

@@ -151,7 +151,7 @@ Tensor Lowerer::call_triangle(const ast::Call& call, const SourceRange& range) {
     reports_.fail(DiagnosticId::kRankMismatch, range,
                   call.callee.name + " takes a matrix, but this is " + graph_.text(t));
   const Expr k =
-      args.size() == 1 ? ir::constant_i64(0) : scalar_of_type(args[1], Scalar::kI64, "the diagonal's number");
+      args.size() == 1 ? ir::constant_i64(0) : values_.scalar_of_type(args[1], Scalar::kI64, "the diagonal's number");
   Tensor result = t;
   const Expr i = ir::index_ref(t.labels[t.rank() - 2]);
   const Expr j = ir::index_ref(t.labels[t.rank() - 1]);
@@ -178,7 +178,7 @@ Tensor Lowerer::call_roll(const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> args = positional(call, 2, 2, range, {"axis"});
   const Tensor& t = args[0];
   const ast::Expr* axis = named_argument(call, "axis");
-  const Expr shift = scalar_of_type(args[1], Scalar::kI64, "roll's shift");
+  const Expr shift = values_.scalar_of_type(args[1], Scalar::kI64, "roll's shift");
   const auto rolled = [&](const Expr& own, const Expr& extent) {
     return ir::binary(BinaryOp::kMod, sub(own, shift), extent, range);
   };

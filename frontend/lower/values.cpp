@@ -1,14 +1,15 @@
+#include "frontend/lower/values.h"
+
 #include <algorithm>
 #include <limits>
 
-#include "frontend/lower/lowerer.h"
+#include "frontend/sema/types.h"
 #include "ir/graph/check.h"
-#include "ir/graph/procedure.h"
 #include "ir/graph/within.h"
+#include "runtime/size.h"
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
 using ir::Expr;
 using ir::Extent;
 using ir::Scalar;
@@ -21,12 +22,16 @@ bool stays_inside(const LabelInfo& label, const Extent& extent) {
   return label.resolved && begin && *begin >= 0 && room && *room >= 0;
 }
 
-void Lowerer::require_not_padded(const Tensor& t) {
-  if (!t.padded) return;
-  reports_.fail(DiagnosticId::kBadArgument, t.range, "pad(…) can only be subscripted, as in pad(A, v)[i - 1, j]");
+std::string dimension_text(std::size_t d, std::size_t rank, const std::string& name) {
+  if (rank == 1) return "the length of " + name;
+  if (rank == 2) return (d == 0 ? "the number of rows of " : "the number of columns of ") + name;
+  return "dimension " + std::to_string(d) + " of " + name;
 }
 
-bool Lowerer::is_safe(const Expr& e, const GraphBuilder& graph) {
+namespace {
+
+/// Whether no evaluation of the expression can fail.
+bool is_safe(const Expr& e, const GraphBuilder& graph) {
   bool safe = true;
   ir::for_each_node(e, [&](const ir::ExprNode& node) {
     safe = safe && !ir::operation_may_fail(node);
@@ -41,50 +46,34 @@ bool Lowerer::is_safe(const Expr& e, const GraphBuilder& graph) {
   return safe;
 }
 
-Tensor Lowerer::hoist(ComputeSpec spec, std::vector<Dim> shape) {
-  const std::vector<std::int32_t> own = spec.out;
-  if (!guards_.empty() && !is_safe(spec.body, graph_)) spec.guard = both(guards_.all(), spec.guard);
-  std::vector<std::int32_t> free;
-  for (const Expr* part : {&spec.body, &spec.guard}) {
-    for (const std::int32_t id : labels_of(*part)) {
-      const bool bound =
-          std::ranges::find(own, id) != own.end() || std::ranges::find(spec.reduce, id) != spec.reduce.end();
-      if (!bound && std::ranges::find(free, id) == free.end()) free.push_back(id);
-    }
-  }
-  std::ranges::sort(free);
-  spec.out.insert(spec.out.begin(), free.begin(), free.end());
-  bool resolved = free.empty();
-  for (const std::int32_t id : spec.reduce) resolved = graph_.resolve(id) && resolved;
-  // What it reads may wait for a range although it mentions no index variable: where a guard is false it is the guard
-  // alone.
-  for (const Expr* part : {&spec.body, &spec.guard}) resolved = resolved && !(*part && graph_.reads_pending(*part));
-  ValueId v;
-  spec.type.shape.assign(free.size(), Extent());
-  for (const Dim& d : shape) spec.type.shape.push_back(d.extent);
-  if (resolved) {
-    graph_.flush();
-    check_bounds(spec);
-    v = graph_.emit(spec);
-  } else {
-    v = graph_.wait(spec, free.size());
-  }
-  temporaries_.insert(v);
+}  // namespace
+
+void Values::require_not_padded(const Tensor& t) {
+  if (!t.padded) return;
+  reports_.fail(DiagnosticId::kBadArgument, t.range, "pad(…) can only be subscripted, as in pad(A, v)[i - 1, j]");
+}
+
+Tensor Values::tensor_of(ValueId v, const std::string& name, const SourceRange& range) {
+  const ir::Type type = graph_.program().type(v);
   Tensor t;
-  t.range = spec.range;
-  t.shape = std::move(shape);
+  t.range = range;
   std::vector<Expr> subscripts;
-  for (const std::int32_t id : free) subscripts.push_back(ir::index_ref(id));
-  for (std::size_t d = 0; d < own.size(); ++d) {
+  for (std::size_t d = 0; d < type.rank(); ++d) {
     t.labels.push_back(graph_.new_label());
+    t.shape.push_back({type.shape[d], dimension_text(d, type.rank(), name), range});
     subscripts.push_back(ir::index_ref(t.labels.back()));
   }
-  t.body = ir::read(spec.type.scalar, v, std::move(subscripts), spec.range);
+  t.body = ir::read(type.scalar, v, std::move(subscripts), range);
   return t;
 }
 
-ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const SourceRange& range, const ir::Type* type,
-                             Storage storage) {
+Tensor Values::tensor_of(ValueId v, const SourceRange& range) {
+  const std::string& name = graph_.program().info(v).name;
+  return tensor_of(v, name.empty() ? "this value" : name, range);
+}
+
+ValueId Values::materialise(const Tensor& t, const std::string& name, const SourceRange& range, const ir::Type* type,
+                            Storage storage) {
   require_not_padded(t);
   const bool given = type != nullptr && storage == Storage::kOfType;
   const auto whole = whole_value(t);
@@ -128,7 +117,49 @@ ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const Sou
   return graph_.emit(spec);
 }
 
-Tensor Lowerer::operand(const Tensor& t) {
+Tensor Values::hoist(ComputeSpec spec, std::vector<Dim> shape) {
+  const std::vector<std::int32_t> own = spec.out;
+  if (!guards_.empty() && !is_safe(spec.body, graph_)) spec.guard = both(guards_.all(), spec.guard);
+  std::vector<std::int32_t> free;
+  for (const Expr* part : {&spec.body, &spec.guard}) {
+    for (const std::int32_t id : labels_of(*part)) {
+      const bool bound =
+          std::ranges::find(own, id) != own.end() || std::ranges::find(spec.reduce, id) != spec.reduce.end();
+      if (!bound && std::ranges::find(free, id) == free.end()) free.push_back(id);
+    }
+  }
+  std::ranges::sort(free);
+  spec.out.insert(spec.out.begin(), free.begin(), free.end());
+  bool resolved = free.empty();
+  for (const std::int32_t id : spec.reduce) resolved = graph_.resolve(id) && resolved;
+  // What it reads may wait for a range although it mentions no index variable: where a guard is false it is the guard
+  // alone.
+  for (const Expr* part : {&spec.body, &spec.guard}) resolved = resolved && !(*part && graph_.reads_pending(*part));
+  ValueId v;
+  spec.type.shape.assign(free.size(), Extent());
+  for (const Dim& d : shape) spec.type.shape.push_back(d.extent);
+  if (resolved) {
+    graph_.flush();
+    check_bounds(spec);
+    v = graph_.emit(spec);
+  } else {
+    v = graph_.wait(spec, free.size());
+  }
+  temporaries_.insert(v);
+  Tensor t;
+  t.range = spec.range;
+  t.shape = std::move(shape);
+  std::vector<Expr> subscripts;
+  for (const std::int32_t id : free) subscripts.push_back(ir::index_ref(id));
+  for (std::size_t d = 0; d < own.size(); ++d) {
+    t.labels.push_back(graph_.new_label());
+    subscripts.push_back(ir::index_ref(t.labels.back()));
+  }
+  t.body = ir::read(spec.type.scalar, v, std::move(subscripts), spec.range);
+  return t;
+}
+
+Tensor Values::operand(const Tensor& t) {
   require_not_padded(t);
   Expr body = t.body;
   if (const auto* cast = std::get_if<ir::Cast>(&body->op)) body = cast->operand;
@@ -148,7 +179,7 @@ Tensor Lowerer::operand(const Tensor& t) {
   return hoist(std::move(spec), t.shape);
 }
 
-void Lowerer::require_fits(const Tensor& t, Scalar to, const SourceRange& range) {
+void Values::require_fits(const Tensor& t, Scalar to, const SourceRange& range) {
   const auto value = t.weak == Weak::kInteger ? integer_constant(t.body) : std::nullopt;
   using Limits = std::numeric_limits<std::int32_t>;
   if (to != Scalar::kI32 || !value || (*value >= Limits::min() && *value <= Limits::max())) return;
@@ -157,7 +188,7 @@ void Lowerer::require_fits(const Tensor& t, Scalar to, const SourceRange& range)
                     std::to_string(*value < 0 ? Limits::min() : Limits::max()));
 }
 
-Tensor Lowerer::converted_to(const Tensor& t, Scalar to, const std::string& what, const SourceRange& range) {
+Tensor Values::converted_to(const Tensor& t, Scalar to, const std::string& what, const SourceRange& range) {
   require_not_padded(t);
   require_fits(t, to, range);
   if (!converts(t, to)) {
@@ -174,41 +205,22 @@ Tensor Lowerer::converted_to(const Tensor& t, Scalar to, const std::string& what
   return result;
 }
 
-Expr Lowerer::scalar_of_type(const Tensor& t, Scalar to, const std::string& what) {
+Expr Values::scalar_of_type(const Tensor& t, Scalar to, const std::string& what) {
   if (t.rank() != 0)
     reports_.fail(DiagnosticId::kNotScalar, t.range, what + " needs a scalar, but this is " + graph_.text(t));
   return converted_to(t, to, what, t.range).body;
 }
 
-Expr Lowerer::integer_scalar(const ast::Expr& e, const std::string& what) {
-  const Tensor t = lower(e);
-  if (t.rank() != 0)
-    reports_.fail(DiagnosticId::kNotScalar, e.range, what + " needs an integer scalar, but this is " + graph_.text(t));
-  if (!ir::is_integer(t.scalar())) {
-    reports_.fail(DiagnosticId::kTypeMismatch, e.range,
-                  what + " needs an integer, but this is " + std::string(ir::name_of(t.scalar())) + "; write i64(…)");
-  }
-  return ir::cast(Scalar::kI64, t.body, t.body->range);
+void Values::require_legal(const ir::Type& type, const std::string& name, const SourceRange& range) {
+  std::vector<std::int64_t> known;
+  for (const Extent& e : type.shape) known.push_back(e.constant().value_or(1));
+  if (!rt::is_legal_size(known, ir::size_of(type.scalar)))
+    reports_.fail(DiagnosticId::kTooLarge, range,
+                  (name.empty() ? "this" : "`" + name + "`") + " is " + graph_.text(type) +
+                      ", which is too large: a tensor has at most 2^53 bytes");
 }
 
-Expr Lowerer::condition(const ast::Expr& e, const std::string& what) {
-  const Tensor t = lower(e);
-  if (t.rank() != 0) {
-    reports_.fail(DiagnosticId::kNotScalar, e.range,
-                  what + " needs a scalar, but this is " + graph_.text(t) + "; use any(…), all(…) or where(c, a, b)");
-  }
-  if (t.scalar() != Scalar::kBool) {
-    reports_.fail(DiagnosticId::kTypeMismatch, e.range,
-                  what + " needs a bool, but this is " + std::string(ir::name_of(t.scalar())) + "; compare it: x != 0");
-  }
-  return t.body;
-}
-
-ValueId Lowerer::condition_value(const ast::Expr& e, const std::string& what) {
-  return materialise(scalar_tensor(condition(e, what)), reports_.source_text(e.range), e.range);
-}
-
-void Lowerer::check_bounds(const ComputeSpec& spec) {
+void Values::check_bounds(const ComputeSpec& spec) {
   if (spec.guard || guards_.in_branch()) return;
   check_subscripts(spec.left, spec.type, spec.range);
   for_each_certain_read(spec.body, [&](const ir::ExprNode& node, const ir::Read& read) {
@@ -223,7 +235,7 @@ void Lowerer::check_bounds(const ComputeSpec& spec) {
   });
 }
 
-void Lowerer::check_subscripts(const std::vector<Expr>& subscripts, const ir::Type& type, const SourceRange& place) {
+void Values::check_subscripts(const std::vector<Expr>& subscripts, const ir::Type& type, const SourceRange& place) {
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     const auto affine = ir::affine_in_labels(subscripts[d], graph_.value_extent());
     if (!affine) continue;
@@ -253,6 +265,11 @@ void Lowerer::check_subscripts(const std::vector<Expr>& subscripts, const ir::Ty
                       std::to_string(d) + " has " + graph_.text(type.shape[d]) +
                       (type.shape[d].constant() == 1 ? " element" : " elements"));
   }
+}
+
+Tensor Values::temporary(ValueId v, const SourceRange& range) {
+  note_temporary(v);
+  return tensor_of(v, reports_.source_text(range), range);
 }
 
 }  // namespace tdsl::frontend
