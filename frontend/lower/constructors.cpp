@@ -25,8 +25,8 @@ std::vector<Dim> Lowerer::extent_arguments(const ast::Call& call, std::size_t fi
     const std::string whole = reports_.source_text(range);
     shape.push_back({graph_.extent_of(size, text),
                      dimension_text(k - first, last - first, whole.empty() ? call.callee.name : whole), a.range});
-    require_size(shape.back().extent, text.empty() || shape.back().extent.constant() ? "this size" : "the size " + text,
-                 a.range);
+    shapes_.require_size(shape.back().extent,
+                         text.empty() || shape.back().extent.constant() ? "this size" : "the size " + text, a.range);
   }
   if (shape.size() > 8) reports_.fail(DiagnosticId::kRankMismatch, range, "a tensor has at most 8 dimensions");
   return shape;

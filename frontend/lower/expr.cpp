@@ -212,7 +212,7 @@ Tensor Lowerer::elementwise(const std::vector<Tensor>& args, Weak weak, const So
     values_.require_not_padded(a);
     for (std::size_t d = 0; d < a.rank(); ++d) {
       Dim& dim = result.shape[rank - a.rank() + d];
-      dim = broadcast(dim, a.shape[d], range, "in dimension " + std::to_string(rank - a.rank() + d), hint);
+      dim = shapes_.broadcast(dim, a.shape[d], range, "in dimension " + std::to_string(rank - a.rank() + d), hint);
     }
   }
   std::vector<Expr> elements;

@@ -171,13 +171,13 @@ std::vector<Tensor> Lowerer::call_under(const Expr& condition, const ast::Functi
   const auto known = static_cast<std::int32_t>(program.values.size());
   std::vector<ValueId> results;
   {
-    const RegionGuard region(*this, branch.then_region);
+    const Shapes::InRegion region(shapes_, branch.then_region);
     for (const Tensor& t : inline_body(f, args, call, range, {}))
       branch.then_region.yields.push_back(values_.materialise(t, "", range));
     graph_.flush();
   }
   {
-    const RegionGuard region(*this, branch.else_region);
+    const Shapes::InRegion region(shapes_, branch.else_region);
     for (const ValueId v : branch.then_region.yields) {
       const ir::Type type = program.type(v);
       for (const ir::Extent& e : type.shape) {
@@ -337,7 +337,7 @@ std::pair<Tensor, ir::Type> Lowerer::fitted(const ast::Identifier& parameter, co
         return arg.shape[d].extent;
       });
   Tensor value = values_.converted_to(arg, type.scalar, "the parameter `" + name + "`", range);
-  require_shape(value, type, "the parameter `" + name + "`", range);
+  shapes_.require_shape(value, type, "the parameter `" + name + "`", range);
   return {std::move(value), type};
 }
 
@@ -447,7 +447,7 @@ Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& s
 Tensor Lowerer::check_result(const Tensor& t, const ast::TypeExpr& type, const ast::Function& f) {
   const ir::Type wanted = lower_type(type);
   const Tensor result = values_.converted_to(t, wanted.scalar, "the result of `" + f.name.name + "`", t.range);
-  require_shape(result, wanted, "the result of `" + f.name.name + "`", t.range);
+  shapes_.require_shape(result, wanted, "the result of `" + f.name.name + "`", t.range);
   // As a parameter, a result has the storage of its expression unless the type says `sparse`.
   return wanted.has_sparse() ? values_.tensor_of(values_.materialise(result, "", t.range, &wanted),
                                                  reports_.source_text(t.range), t.range)

@@ -105,7 +105,7 @@ void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower,
   const auto first_extent = labels_of(begin).empty() ? frontend::extent_of(begin, graph_.value_extent()) : std::nullopt;
   const auto last_extent = labels_of(end).empty() ? frontend::extent_of(end, graph_.value_extent()) : std::nullopt;
   if (first_extent && last_extent)
-    require_countable(*first_extent, *last_extent, name.name, lower->range.to(upper->range));
+    shapes_.require_countable(*first_extent, *last_extent, name.name, lower->range.to(upper->range));
   if (step) {
     const Expr computed = integer_scalar(*step, "a step");
     if (!has_short_step(*step)) {
@@ -193,7 +193,7 @@ void Lowerer::resolve_labels(const std::vector<std::int32_t>& labels) {
                         " in 0..n`, in a reduction `sum[" + info.name + " in 0..n](…)`");
     }
     for (const BareUse& use : info.bare_uses) {
-      agree(info.bare_uses.front().dim, use.dim, use.place, "for the index variable `" + info.name + "`");
+      shapes_.agree(info.bare_uses.front().dim, use.dim, use.place, "for the index variable `" + info.name + "`");
     }
     graph_.label(id).end = info.bare_uses.front().dim.extent;
     graph_.label(id).resolved = true;

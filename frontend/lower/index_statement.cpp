@@ -131,8 +131,7 @@ std::optional<Extent> Lowerer::extent_of_bare_uses(std::int32_t label) {
   // They agree unless the index has a range of its own: `let d[i] = A[i, i] for i in 0..min(n, m);`.
   const Dim& first = info.bare_uses.front().dim;
   for (const BareUse& use : info.bare_uses) {
-    const auto order =
-        ir::compare(first.extent, use.dim.extent, [this](ValueId v) { return dimension_values_.contains(v); });
+    const auto order = shapes_.compare(first.extent, use.dim.extent);
     if (order != ir::ExtentOrder::kDifferent) continue;
     const std::string size = graph_.text(first.extent);
     reports_.warn(DiagnosticId::kAmbiguousExtent, use.place,
@@ -382,7 +381,7 @@ void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symb
   for (std::size_t d = 0; d < value.rank(); ++d) {
     const std::size_t at = shape.size() - value.rank() + d;
     const bool stretches = value.shape[d].extent.constant() == 1 && !(shape[at].extent == value.shape[d].extent);
-    if (!stretches) agree(shape[at], value.shape[d], a.definition.value->range, "in this assignment");
+    if (!stretches) shapes_.agree(shape[at], value.shape[d], a.definition.value->range, "in this assignment");
     subscripts.push_back(stretches ? ir::constant_i64(0) : numbers[at]);
   }
   Tensor element_value = scalar_tensor(element(value, subscripts), value.weak);

@@ -15,7 +15,7 @@
 #include "frontend/lower/graph.h"
 #include "frontend/lower/guards.h"
 #include "frontend/lower/reports.h"
-#include "frontend/lower/values.h"
+#include "frontend/lower/shapes.h"
 #include "frontend/lower/versions.h"
 #include "frontend/sema/growth.h"
 #include "frontend/sema/scope.h"
@@ -108,34 +108,14 @@ class Lowerer {
   std::vector<Tensor> call_gradient(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_grad(const ast::Call& call, const ir::SourceRange& range);
 
-  // --- Shapes: lower_shapes.cpp
-  void agree(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where,
-             const std::string& hint = "");
-  /// Emits the check unless it was made before. Guards around it protect it if it is one of order.
-  void check(ir::Check check, const ir::SourceRange& range);
-  /// Whether such a check stands before in this region or around it.
-  [[nodiscard]] bool is_checked(ir::Check::Relation relation, const ir::Extent& left, const ir::Extent& right) const;
-  /// A size is neither negative nor, however computed, too large. `what` names it in messages.
-  void require_size(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
-  void require_not_negative(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
-  /// Whether the size may be that of a range which ends below 0.
-  [[nodiscard]] bool may_be_negative(const ir::Extent& size) const;
-  /// The extent of a dimension of that size: 0 where it is negative.
-  [[nodiscard]] ir::Extent length_of(const ir::Extent& size);
-  /// Refuses a range that 64 bits do not count: at once, or when the program runs.
-  void require_countable(const ir::Extent& begin, const ir::Extent& end, const std::string& name,
-                         const ir::SourceRange& range);
-  void require_in_64_bits(const ir::Extent& size, const std::string& what, const ir::SourceRange& range);
+  // --- Shapes: types.cpp
   /// Of the dimensions of a written type that are computed from other than dimensions.
   void require_sizes(const ast::TypeExpr& written, const ir::Type& type);
-  Dim broadcast(const Dim& a, const Dim& b, const ir::SourceRange& range, const std::string& where,
-                const std::string& hint = "");
   /// A type whose dimensions are all known; unknown names are errors unless `bind` takes them.
   using BindDimension = std::function<std::optional<ir::Extent>(const ast::Identifier&, std::size_t dimension)>;
   ir::Type lower_type(const ast::TypeExpr& type, const BindDimension& bind = {});
   ir::Extent dimension_extent(const ast::Expr& e);
   ir::Extent new_dimension(const ast::Identifier& name);
-  void require_shape(const Tensor& t, const ir::Type& type, const std::string& what, const ir::SourceRange& range);
 
   // --- User-defined storage: lower_storage.cpp
   void declare_storage(const ast::Storage& s);
@@ -287,17 +267,6 @@ class Lowerer {
   void mark_broken(const ast::Stmt& s);
 
   // --- Regions: lower_regions.cpp
-  /// Further nodes go to `region` for as long as it lives.
-  class RegionGuard {
-   public:
-    RegionGuard(Lowerer& lowerer, ir::Region& region);
-    ~RegionGuard();
-    RegionGuard(const RegionGuard&) = delete;
-    RegionGuard& operator=(const RegionGuard&) = delete;
-
-   private:
-    Lowerer& lowerer_;
-  };
   /// What a loop statement runs over. A step that is no constant is a value, and the loop counts its iterations.
   struct LoopRange {
     ir::ValueId begin;
@@ -488,8 +457,8 @@ class Lowerer {
   Reports reports_{sources_, sink_, frames_};
   Guards guards_;
   Values values_{reports_, graph_, guards_};
+  Shapes shapes_{reports_, graph_, guards_, values_};
   Versions versions_{graph_};
-  std::set<ir::ValueId> dimension_values_;
   std::map<std::string, FunctionEntry> functions_;
   std::map<std::string, ForeignEntry> foreigns_;
   std::map<std::string, std::uint32_t> header_files_;
@@ -507,7 +476,6 @@ class Lowerer {
   std::map<const ast::Import*, const ast::Module*> imports_;  ///< the first of every file
   std::uint32_t main_file_ = 0;
   std::set<std::string> outputs_;
-  std::set<std::tuple<std::size_t, std::string, std::string>> checked_;
 };
 
 }  // namespace tdsl::frontend

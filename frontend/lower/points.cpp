@@ -190,7 +190,7 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
   const GraphBuilder::SeparateRegion region(graph_, made.body);
   // What protects the call protects all of the body; what is checked in it need not have been checked elsewhere.
   const Restored<Guards> guards(guards_, guards_.without_conditions());
-  const Restored checked(checked_);
+  const auto checks = shapes_.separate_checks();
   const Restored loops(loops_);
   for (const auto& [label, position] : made.positions) loops_.push_back({position, {}, 1});
   const std::vector<Tensor> results = inline_body(f, inside, call, range, {});

@@ -39,7 +39,7 @@ Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRang
   const std::size_t b_batch = b.rank() > 2 ? b.rank() - 2 : 0;
   const Dim& a_inner = a.shape.back();
   const Dim& b_inner = b.shape[b.rank() == 1 ? 0 : b.rank() - 2];
-  agree(a_inner, b_inner, range, "in this product");
+  shapes_.agree(a_inner, b_inner, range, "in this product");
 
   ComputeSpec spec;
   std::vector<Dim> shape;
@@ -58,7 +58,7 @@ Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRang
     const Dim* of_b = own(b, b_batch, d);
     shape.push_back(of_a == nullptr   ? *of_b
                     : of_b == nullptr ? *of_a
-                                      : broadcast(*of_a, *of_b, range, "in this product"));
+                                      : shapes_.broadcast(*of_a, *of_b, range, "in this product"));
     spec.out.push_back(graph_.new_label(shape.back().extent));
     if (of_a != nullptr) a_subscripts.push_back(subscript(*of_a, shape.back(), spec.out.back()));
     if (of_b != nullptr) b_subscripts.push_back(subscript(*of_b, shape.back(), spec.out.back()));
@@ -207,8 +207,8 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
       const char c = parsed->operands[k][d];
       const bool stretches = is_spread(c) && is_one(t.shape[d]);
       if (!stretches)
-        agree(sizes[c], t.shape[d], call.arguments[k + 1].range,
-              is_spread(c) ? "for the `...`" : std::string("for the letter `") + c + "`");
+        shapes_.agree(sizes[c], t.shape[d], call.arguments[k + 1].range,
+                      is_spread(c) ? "for the `...`" : std::string("for the letter `") + c + "`");
       subscripts.push_back(stretches ? ir::constant_i64(0) : ir::index_ref(labels[c]));
     }
     const Tensor factor = scalar_tensor(element(t, subscripts), t.weak);

@@ -202,7 +202,7 @@ Tensor Lowerer::reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Di
     number = ir::constant_i64(1);
     for (const std::int32_t id : spec.reduce) {
       const bool is_range = graph_.label(id).is_explicit;
-      Expr length = expr_of(graph_.program(), is_range ? graph_.length(id) : length_of(graph_.length(id)));
+      Expr length = expr_of(graph_.program(), is_range ? graph_.length(id) : shapes_.length_of(graph_.length(id)));
       if (is_range) length = ir::binary(BinaryOp::kMax, length, ir::constant_i64(0));
       number = mul(number, length);
     }

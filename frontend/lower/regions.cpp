@@ -33,16 +33,6 @@ std::vector<ValueId> Lowerer::fresh_values(const std::vector<SymbolRef>& symbols
   return values;
 }
 
-Lowerer::RegionGuard::RegionGuard(Lowerer& lowerer, ir::Region& region) : lowerer_(lowerer) {
-  lowerer_.graph_.push_region(region);
-}
-
-Lowerer::RegionGuard::~RegionGuard() {
-  lowerer_.graph_.pop_region();
-  // What was checked inside need not have been checked elsewhere.
-  std::erase_if(lowerer_.checked_, [&](const auto& key) { return std::get<0>(key) > lowerer_.graph_.region_depth(); });
-}
-
 ValueId Lowerer::bound_value(const ast::Expr& e, const std::string& what) {
   return values_.materialise(scalar_tensor(integer_scalar(e, what)), reports_.source_text(e.range), e.range);
 }
@@ -51,8 +41,8 @@ Lowerer::LoopRange Lowerer::range_of(const ast::IndexRange& r) {
   LoopRange loop;
   loop.begin = bound_value(*r.lower, "a loop's begin");
   loop.end = bound_value(*r.upper, "a loop's end");
-  require_countable(graph_.extent_of_value(loop.begin), graph_.extent_of_value(loop.end), r.name.name,
-                    r.lower->range.to(r.upper->range));
+  shapes_.require_countable(graph_.extent_of_value(loop.begin), graph_.extent_of_value(loop.end), r.name.name,
+                            r.lower->range.to(r.upper->range));
   if (r.step && !has_short_step(*r.step)) {
     loop.computed_step = bound_value(*r.step, "a step");
   } else {
@@ -68,7 +58,7 @@ ValueId Lowerer::iterations_of(const LoopRange& loop, const SourceRange& range) 
   const Expr none = ir::binary(ir::BinaryOp::kEq, step, ir::constant_i64(0));
   const ValueId moves =
       values_.materialise(scalar_tensor(ir::select(none, ir::constant_i64(0), ir::constant_i64(1))), "", range);
-  check({ir::Check::Relation::kAtMost, 1, Extent::of(moves), "a step cannot be 0", {}}, range);
+  shapes_.check({ir::Check::Relation::kAtMost, 1, Extent::of(moves), "a step cannot be 0", {}}, range);
   // Behind a condition that does not hold the check is not made.
   const Expr by = ir::select(none, ir::constant_i64(1), step);
   const Expr up = ir::binary(ir::BinaryOp::kLt, ir::constant_i64(0), step);
@@ -119,7 +109,7 @@ void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::
   loop.body.arguments.insert(loop.body.arguments.end(), arguments.begin(), arguments.end());
   versions_.set(symbols, arguments);
   {
-    const RegionGuard region(*this, loop.body);
+    const Shapes::InRegion region(shapes_, loop.body);
     const ScopeGuard scope(*this, Scope::Kind::kBlock);
     ValueId value = index;
     if (computed) {
@@ -147,7 +137,7 @@ void Lowerer::lower_while(const ast::While& w, const SourceRange& range) {
   loop.condition.arguments = fresh_values(symbols);
   versions_.set(symbols, loop.condition.arguments);
   {
-    const RegionGuard region(*this, loop.condition);
+    const Shapes::InRegion region(shapes_, loop.condition);
     // Drawing in the condition has no iteration number of its own.
     loops_.push_back({});
     loop.condition.yields = {condition_value(*w.condition, "while")};
@@ -159,7 +149,7 @@ void Lowerer::lower_while(const ast::While& w, const SourceRange& range) {
   loop.body.arguments.insert(loop.body.arguments.end(), arguments.begin(), arguments.end());
   versions_.set(symbols, arguments);
   {
-    const RegionGuard region(*this, loop.body);
+    const Shapes::InRegion region(shapes_, loop.body);
     loops_.push_back({iteration, {}, 1});
     lower_block(w.body);
     loops_.pop_back();
@@ -188,13 +178,13 @@ void Lowerer::lower_if(const ast::If& i, std::size_t arm, const SourceRange& ran
   const std::vector<ValueId> before = values_of(symbols);
   guards_.enter_branch();
   {
-    const RegionGuard region(*this, branch.then_region);
+    const Shapes::InRegion region(shapes_, branch.then_region);
     lower_block(i.arms[arm].body);
   }
   branch.then_region.yields = values_of(symbols);
   versions_.set(symbols, before);
   {
-    const RegionGuard region(*this, branch.else_region);
+    const Shapes::InRegion region(shapes_, branch.else_region);
     lower_if(i, arm + 1, range);
   }
   guards_.leave_branch();

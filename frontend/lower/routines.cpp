@@ -79,12 +79,12 @@ void Lowerer::emit_guarded_routine(Routine routine, const std::vector<ValueId>& 
     return graph_.program().new_value(info.type, info.name, range);
   };
   {
-    const RegionGuard region(*this, branch.then_region);
+    const Shapes::InRegion region(shapes_, branch.then_region);
     for (const ValueId v : results) branch.then_region.yields.push_back(fresh_result(v));
     graph_.emit_results(std::move(routine), branch.then_region.yields, range);
   }
   {
-    const RegionGuard region(*this, branch.else_region);
+    const Shapes::InRegion region(shapes_, branch.else_region);
     for (const ValueId v : results) {
       const ir::Type type = graph_.program().type(v);
       std::vector<Dim> shape;
@@ -184,7 +184,7 @@ Lowerer::MatrixCall Lowerer::matrix_call(Routine::Kind kind, const Tensor& a, co
 }
 
 void Lowerer::require_square(const MatrixCall& m, const ast::Call& call, const SourceRange& range) {
-  agree(m.rows, m.columns, range, "for " + call.callee.name + ", which takes a square matrix");
+  shapes_.agree(m.rows, m.columns, range, "for " + call.callee.name + ", which takes a square matrix");
 }
 
 Dim Lowerer::shorter(const MatrixCall& m) {
@@ -206,7 +206,7 @@ Tensor Lowerer::call_solve(const ast::Call& call, const SourceRange& range) {
                   "the right side of " + call.callee.name + " is a vector or a matrix, but this is " + graph_.text(b));
   }
   if (!least_squares) require_square(m, call, range);
-  agree(m.rows, b.shape[0], range, "between the matrix and the right side of " + call.callee.name);
+  shapes_.agree(m.rows, b.shape[0], range, "between the matrix and the right side of " + call.callee.name);
   const Common common = common_type(args[0].scalar(), args[0].weak, b.scalar(), b.weak);
   m.scalar = ir::is_float(common.type) ? common.type : Scalar::kF64;
   m.routine.operands = {routine_operand(args[0], m.scalar, call), routine_operand(b, m.scalar, call)};

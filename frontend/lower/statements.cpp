@@ -216,7 +216,7 @@ Stored Lowerer::lower_whole_declaration(const ast::Target& target, const ast::An
   if (!annotations.type) return values_.value_of(value, name, target.range);
   const ir::Type type = lower_type(*annotations.type);
   value = values_.converted_to(value, type.scalar, "`" + name + "`", definition.value->range);
-  require_shape(value, type, "`" + name + "`", definition.value->range);
+  shapes_.require_shape(value, type, "`" + name + "`", definition.value->range);
   return values_.value_of(value, name, target.range, &type);
 }
 
@@ -241,7 +241,7 @@ bool Lowerer::lower_inline_let(const ast::Let& l) {
   if (l.annotations.type) {
     const std::string what = "`" + l.target.name.name + "`";
     value = values_.converted_to(value, lower_type(*l.annotations.type).scalar, what, l.definition.value->range);
-    require_shape(value, {value.scalar(), {}, {}}, what, l.definition.value->range);
+    shapes_.require_shape(value, {value.scalar(), {}, {}}, what, l.definition.value->range);
   }
   declare(l.target.name, Symbol::Kind::kInline)->lazy = value;
   return true;
@@ -336,7 +336,7 @@ void Lowerer::assign_whole(const ast::Assign& a, const SymbolRef& symbol) {
     }
   }
   value = values_.converted_to(value, type.scalar, "`" + name + "`", place);
-  require_shape(value, type, "`" + name + "`", place);
+  shapes_.require_shape(value, type, "`" + name + "`", place);
   versions_.set(symbol, versions_.own_value(a.target.name, assigned_value(value, type, *symbol, a.target.range)));
 }
 
@@ -356,7 +356,7 @@ void Lowerer::lower_tuple_assign(const ast::TupleAssign& a) {
     const ir::Type type = values_.logical_type(*symbols[k]);
     const std::string what = "`" + symbols[k]->name + "`";
     const Tensor value = values_.converted_to(values[k], type.scalar, what, values[k].range);
-    require_shape(value, type, what, values[k].range);
+    shapes_.require_shape(value, type, what, values[k].range);
     results.push_back(versions_.own_value(a.names[k], assigned_value(value, type, *symbols[k], a.names[k].range)));
   }
   versions_.set(symbols, results);

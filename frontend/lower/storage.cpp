@@ -115,8 +115,9 @@ StorageRef Lowerer::lower_storage(const ast::StorageAnnotation& written, std::ve
   }
   for (const ast::ExprPtr& e : s.extents) {
     storage->stored.push_back(dimension_extent(*e));
-    require_size(storage->stored.back(),
-                 "the size " + reports_.source_text(e->range) + " of the storage `" + name + "`", written.range);
+    shapes_.require_size(storage->stored.back(),
+                         "the size " + reports_.source_text(e->range) + " of the storage `" + name + "`",
+                         written.range);
   }
   storage->to = lower_storage_map(s.to, storage->logical);
   storage->from = lower_storage_map(s.from, storage->stored);
@@ -198,7 +199,7 @@ Stored Lowerer::lower_stored_declaration(const ast::Target& target, const ast::A
   Tensor value = lower(*definition.value);
   if (type) {
     value = values_.converted_to(value, type->scalar, "`" + name + "`", definition.value->range);
-    require_shape(value, *type, "`" + name + "`", definition.value->range);
+    shapes_.require_shape(value, *type, "`" + name + "`", definition.value->range);
   }
   std::vector<Extent> shape;
   for (const Dim& d : value.shape) shape.push_back(d.extent);

@@ -99,7 +99,7 @@ Tensor Lowerer::call_size(const ast::Call& call, const SourceRange& range) {
     reports_.fail(DiagnosticId::kBadArgument, range, "size takes a tensor and a dimension: size(A, 0)");
   const Tensor t = positional(call, 2, 2, range)[0];
   const auto axis = static_cast<std::size_t>(axis_number(*call.arguments[1].value, t.rank()));
-  return scalar_tensor(expr_of(graph_.program(), length_of(t.shape[axis].extent)));
+  return scalar_tensor(expr_of(graph_.program(), shapes_.length_of(t.shape[axis].extent)));
 }
 
 Tensor Lowerer::call_outer(const ast::Call& call, const SourceRange& range) {
@@ -229,7 +229,7 @@ Tensor Lowerer::call_concat(const ast::Call& call, const SourceRange& range) {
     reports_.fail(DiagnosticId::kRankMismatch, args[0].range, "concat takes tensors, but this is a scalar");
   const auto axis = axis_expr == nullptr ? 0 : static_cast<std::size_t>(axis_number(*axis_expr, rank));
   Tensor result = fresh(args[0]);
-  result.shape[axis].extent = length_of(result.shape[axis].extent);
+  result.shape[axis].extent = shapes_.length_of(result.shape[axis].extent);
   for (std::size_t k = 1; k < args.size(); ++k) {
     const Tensor& next = args[k];
     if (next.rank() != rank) {
@@ -240,7 +240,7 @@ Tensor Lowerer::call_concat(const ast::Call& call, const SourceRange& range) {
     std::vector<Expr> subscripts;
     for (std::size_t d = 0; d < rank; ++d) {
       const Expr own = ir::index_ref(result.labels[d]);
-      if (d != axis) agree(result.shape[d], next.shape[d], range, "in dimension " + std::to_string(d));
+      if (d != axis) shapes_.agree(result.shape[d], next.shape[d], range, "in dimension " + std::to_string(d));
       subscripts.push_back(d == axis ? sub(own, expr_of(graph_.program(), result.shape[d].extent)) : own);
     }
     const Common common = common_type(result.scalar(), result.weak, next.scalar(), next.weak);
@@ -249,7 +249,7 @@ Tensor Lowerer::call_concat(const ast::Call& call, const SourceRange& range) {
     result.body = ir::select(before, converted(result.body, common.type),
                              converted(element(next, subscripts), common.type), range);
     result.weak = common.weak;
-    result.shape[axis].extent = result.shape[axis].extent + length_of(next.shape[axis].extent);
+    result.shape[axis].extent = result.shape[axis].extent + shapes_.length_of(next.shape[axis].extent);
     result.shape[axis].what = "the length of " + reports_.source_text(range);
     result.shape[axis].range = range;
   }
@@ -265,7 +265,7 @@ Tensor Lowerer::call_reshape(const ast::Call& call, const SourceRange& range) {
   Dim new_size{1, "the number of elements asked for", range};
   for (const Dim& d : t.shape) old_size.extent = old_size.extent * d.extent;
   for (const Dim& d : result.shape) new_size.extent = new_size.extent * d.extent;
-  agree(old_size, new_size, range, "in this reshape");
+  shapes_.agree(old_size, new_size, range, "in this reshape");
   std::vector<Expr> subscripts;
   auto groups = same_elements(t.shape, result.shape, true);
   if (!groups) groups = same_elements(t.shape, result.shape, false);

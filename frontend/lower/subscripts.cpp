@@ -231,13 +231,13 @@ Extent Lowerer::slice_step(const ast::Expr& e) {
     reports_.fail(DiagnosticId::kSliceInIndex, e.range,
                   "a slice's step cannot depend on an index variable; subscript the dimension with an index");
   const Extent step = graph_.extent_of(written, "step");
-  check({ir::Check::Relation::kAtMost, 1, step, message + ": the step is {right}", {}}, e.range);
-  check({ir::Check::Relation::kAtMost,
-         step,
-         rt::kMostTensorBytes,
-         "a slice's step is at most 2^53: the step is {left}",
-         {}},
-        e.range);
+  shapes_.check({ir::Check::Relation::kAtMost, 1, step, message + ": the step is {right}", {}}, e.range);
+  shapes_.check({ir::Check::Relation::kAtMost,
+                 step,
+                 rt::kMostTensorBytes,
+                 "a slice's step is at most 2^53: the step is {left}",
+                 {}},
+                e.range);
   // Behind a condition that does not hold the slice still has a size.
   return guards_.empty() ? step : graph_.extent_of(ir::binary(BinaryOp::kMax, written, ir::constant_i64(1)), "step");
 }
@@ -256,7 +256,7 @@ void Lowerer::check_slice(const SlicePart& part, const Extent& stop, const Dim& 
     const auto difference = (right - left).constant();
     if (difference && *difference >= 0) return;
     if (!difference || guards_.any()) {
-      check({ir::Check::Relation::kAtMost, left, right, slice + " " + message, {}}, range);
+      shapes_.check({ir::Check::Relation::kAtMost, left, right, slice + " " + message, {}}, range);
       return;
     }
     std::string text = slice + " " + message;
