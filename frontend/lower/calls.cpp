@@ -148,7 +148,7 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
   for (const auto& [other, f] : tuple_builtins()) candidates.push_back(other);
   for (const auto& [other, f] : unary_functions()) candidates.push_back(other);
   candidates.insert(candidates.end(), reduction_names().begin(), reduction_names().end());
-  const bool is_variable = scope_->find(name) != nullptr;
+  const bool is_variable = names_.find(name) != nullptr;
   const std::string foreign = function_hint(name);
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
   if (lacks_import_ && !is_variable && hint.empty()) throw Abandoned{};

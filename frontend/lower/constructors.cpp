@@ -79,7 +79,7 @@ Tensor Lowerer::call_random(const ast::Call& call, const SourceRange& range) {
   random.kind = call.callee.name == "randn" ? ir::Random::Kind::kNormal : ir::Random::Kind::kUniform;
   random.site = random_site(call);
   random.iterations = iteration_numbers(range);
-  const std::vector<std::int32_t> labels = shape.empty() ? point_labels() : std::vector<std::int32_t>();
+  const std::vector<std::int32_t> labels = shape.empty() ? names_.point_labels() : std::vector<std::int32_t>();
   if (!labels.empty()) {
     // One for each element that the statement, the reduction or the function computes.
     std::vector<Expr> subscripts;

@@ -237,7 +237,7 @@ std::vector<Tensor> Lowerer::call_foreign_kernel(const ForeignEntry& entry, cons
   std::vector<RoutineResult> results;
   {
     // Dimensions are the call's own.
-    const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
+    const Names::InScope scope(names_, Scope::Kind::kFunction);
     const EnteredFrame entered(frames_, std::move(frame));
     for (std::size_t k = 0; k < args.size(); ++k) {
       const auto [value, type] = fitted(f.parameters[k].name, *f.parameters[k].type, args[k], call.arguments[k].range);

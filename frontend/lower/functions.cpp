@@ -124,8 +124,9 @@ std::vector<Tensor> Lowerer::call_function(const ast::Call& call, const SourceRa
   const bool scalar_function =
       !f.parameters.empty() && std::ranges::none_of(f.parameters, [](const auto& p) { return p.type.has_value(); });
   const bool has_tensors = std::ranges::any_of(args, [](const Tensor& t) { return t.rank() > 0; });
-  std::vector<Tensor> results = scalar_function && has_tensors ? std::vector{call_scalar_function(f, args, call, range)}
-                                                               : inline_body(f, args, call, range, point_labels());
+  std::vector<Tensor> results = scalar_function && has_tensors
+                                    ? std::vector{call_scalar_function(f, args, call, range)}
+                                    : inline_body(f, args, call, range, names_.point_labels());
   if (sink_.error_count() == errors) functions_.at(f.name.name).sound = true;
   return results;
 }
@@ -251,7 +252,7 @@ std::vector<Tensor> Lowerer::put_in_place(const ast::Function& f, const std::vec
     if (!f.parameters[k].type && args[k].rank() > 0) frame.tensor = f.parameters[k].name.name;
   }
   // Frame and scope are left in any case: an error in the body gives up the calling statement only.
-  const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
+  const Names::InScope scope(names_, Scope::Kind::kFunction);
   const EnteredFrame entered(frames_, std::move(frame));
   for (std::size_t k = 0; k < args.size(); ++k) bind_parameter(f.parameters[k], args[k], call.arguments[k].range);
   std::vector<Tensor> results;
@@ -352,12 +353,12 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
           ->used = true;
       return;
     }
-    declare(parameter.name, Symbol::Kind::kInline)->lazy = arg;
+    names_.declare(parameter.name, Symbol::Kind::kInline)->lazy = arg;
     return;
   }
   const auto [value, type] = fitted(parameter.name, *parameter.type, arg, range);
   if (value.rank() == 0 && (!free_labels(value).empty() || depends_on_operands(value))) {
-    declare(parameter.name, Symbol::Kind::kInline)->lazy = value;
+    names_.declare(parameter.name, Symbol::Kind::kInline)->lazy = value;
     return;
   }
   if (const StoredWhole* whole = type.has_sparse() ? nullptr : stored_whole(value)) {
@@ -405,7 +406,7 @@ std::vector<Tensor> Lowerer::lower_return(const ast::ExprPtr& value, const ast::
 
 Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& suffixes) {
   const std::vector<ast::Identifier> names = free_subscript_names(
-      *value, [this](const std::string& name) { return scope_->find(name) != nullptr || dimensions().contains(name); });
+      *value, [this](const std::string& name) { return names_.find(name) != nullptr || dimensions().contains(name); });
   if (names.empty()) {
     require_no_suffixes(suffixes);
     return lower(*value);
@@ -414,14 +415,13 @@ Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& s
     reports_.unsupported(value->range, "index notation in a function applied per element is");
   IndexStatement s;
   const std::size_t outer_guards = guards_.size();
-  const ScopeGuard scope(*this, Scope::Kind::kIndex);
+  const Names::InScope scope(names_, Scope::Kind::kIndex);
   if (suffixes.loop) {
     for (const ast::IndexRange& r : suffixes.loop->ranges) bind_range(r.name, r.lower, r.upper, r.step, s.labels);
   }
   for (const ast::Identifier& name : names) {
-    const auto bound = scope_->symbols.find(name.name);
-    if (bound == scope_->symbols.end()) s.labels.push_back(bind_index(name));
-    const SymbolRef symbol = scope_->find(name.name);
+    if (!names_.find_here(name.name)) s.labels.push_back(bind_index(name));
+    const SymbolRef symbol = names_.find(name.name);
     if (!symbol->is_label) reports_.unsupported(name.range, "a free index with a step is");
     s.lone.push_back(symbol->label);
     s.left.push_back(ir::index_ref(symbol->label));
@@ -461,7 +461,7 @@ void Lowerer::check_uncalled() {
     const std::set<std::string> names = names_of(*entry.function);
     for_each_expr(*entry.function, [&](const ast::Expr& e) {
       const std::string* used = bare_name(e);
-      const SymbolRef global = used == nullptr ? nullptr : global_scope_->find(*used);
+      const SymbolRef global = used == nullptr ? nullptr : names_.find_global(*used);
       const bool is_param = global && global->kind == Symbol::Kind::kParam;
       if (is_param) global->used = true;
       if (used != nullptr && !names.contains(*used) && !is_param) {

@@ -19,7 +19,7 @@ ValueId Lowerer::differentiated(const ast::Expr& e, std::int64_t tick) {
     reports_.fail(DiagnosticId::kTypeMismatch, e.range,
                   "grad differentiates by floats, but `" + *name + "` is " + graph_.text(t));
   }
-  const SymbolRef symbol = scope_->find(*name);
+  const SymbolRef symbol = names_.find(*name);
   if (symbol && !symbol->history.empty()) return value_at(*symbol, tick);
   // A parameter without type stands for its argument.
   const auto whole = whole_value(t);
@@ -56,7 +56,7 @@ std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRa
   for (std::size_t k = 1; k < call.arguments.size(); ++k) {
     const ast::Expr& e = *call.arguments[k].value;
     gradient.wrt.push_back(differentiated(e, tick));
-    const SymbolRef symbol = scope_->find(*bare_name(e));
+    const SymbolRef symbol = names_.find(*bare_name(e));
     storages.push_back(symbol ? symbol->storage : nullptr);
     ir::Type type = graph_.program().type(gradient.wrt.back());
     results.push_back(graph_.program().new_value(std::move(type), "", range));

@@ -7,30 +7,9 @@ using ir::Expr;
 using ir::Extent;
 using ir::Scalar;
 
-void Lowerer::bind_symbol(const ast::Identifier& name, std::int32_t label, const Expr& value, bool bare) {
-  const auto same = scope_->symbols.find(name.name);
-  if (same != scope_->symbols.end()) {
-    reports_.fail(DiagnosticId::kRepeatedIndex, name.range, "`" + name.name + "` is bound twice in one list",
-                  {{same->second->range, "bound here"}});
-  }
-  if (dimensions().contains(name.name)) {
-    reports_.warn(DiagnosticId::kHiddenName, name.range,
-                  "the index variable `" + name.name + "` hides the dimension of that name",
-                  {{dimensions()[name.name].range, "the dimension"}});
-  }
-  auto symbol = std::make_shared<Symbol>();
-  symbol->name = name.name;
-  symbol->range = name.range;
-  symbol->kind = Symbol::Kind::kIndex;
-  symbol->lazy = scalar_tensor(value);
-  symbol->label = label;
-  symbol->is_label = bare;
-  scope_->declare(symbol);
-}
-
 std::int32_t Lowerer::bind_index(const ast::Identifier& name) {
   const std::int32_t label = graph_.new_label(name.name, name.range);
-  bind_symbol(name, label, ir::index_ref(label, name.range), true);
+  names_.bind_symbol(name, label, ir::index_ref(label, name.range), true);
   return label;
 }
 
@@ -94,7 +73,7 @@ bool Lowerer::bind_window(const ast::Identifier& name, const Expr& begin, const 
   if (first->limit) inside = ir::binary(BinaryOp::kLe, first->limit, value, name.range);
   if (last->limit) inside = both(inside, ir::binary(BinaryOp::kLt, value, last->limit, name.range));
   if (inside) guards_.add(inside);
-  bind_symbol(name, id, value, false);
+  names_.bind_symbol(name, id, value, false);
   return true;
 }
 
@@ -150,7 +129,7 @@ void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower,
     if (!labels_of(end).empty()) inside = both(inside, ir::binary(BinaryOp::kLt, own, end, name.range));
     guards_.add(inside);
   }
-  bind_symbol(name, id, value, by == 1);
+  names_.bind_symbol(name, id, value, by == 1);
 }
 
 void Lowerer::bind_computed_range(const ast::Identifier& name, const Expr& begin, const Expr& end, const Expr& step,
@@ -179,7 +158,7 @@ void Lowerer::bind_computed_range(const ast::Identifier& name, const Expr& begin
   info.written_end = written;
   info.end = count;
   const Expr steps = mul(read(loop.computed_step), ir::index_ref(id, name.range));
-  bind_symbol(name, id, add(read(loop.begin), steps), false);
+  names_.bind_symbol(name, id, add(read(loop.begin), steps), false);
 }
 
 void Lowerer::resolve_labels(const std::vector<std::int32_t>& labels) {

@@ -33,13 +33,12 @@ const ast::Expr* modulus(const ast::Expr& e) {
 
 void Lowerer::bind_left(IndexStatement& s, const ast::Target& target) {
   // Names in longer subscripts keep their meaning when they have one, whether or not other subscripts bind them.
-  const Scope* outside = scope_;
   const auto known = [&](const std::string& name) {
-    return outside->find(name) != nullptr || dimensions().contains(name);
+    return names_.find(name) != nullptr || dimensions().contains(name);
   };
   const auto bound = [&](const std::string& name) {
-    const auto found = scope_->symbols.find(name);
-    return found != scope_->symbols.end() && found->second->kind == Symbol::Kind::kIndex;
+    const SymbolRef found = names_.find_here(name);
+    return found && found->kind == Symbol::Kind::kIndex;
   };
   std::vector<std::int32_t> from_left;
   for (const ast::SubscriptItem& item : *target.subscripts) {
@@ -63,7 +62,7 @@ void Lowerer::bind_left(IndexStatement& s, const ast::Target& target) {
       reports_.fail(DiagnosticId::kUndefinedName, subscript->base->range,
                     "`" + *tensor + "` is not declared; " + *tensor +
                         "[…] on the left subscripts a tensor that must be in scope" +
-                        did_you_mean(*tensor, outside->visible()));
+                        did_you_mean(*tensor, names_.visible()));
     });
     for (const ast::Identifier& name : unbound_names(*e)) {
       if (!bound(name.name) && !known(name.name)) from_left.push_back(bind_index(name));
@@ -79,7 +78,7 @@ void Lowerer::lower_left(IndexStatement& s, const ast::Target& target) {
   for (std::size_t d = 0; d < target.subscripts->size(); ++d) {
     const ast::Expr& e = *index_of((*target.subscripts)[d]);
     const std::string* name = bare_name(e);
-    const SymbolRef symbol = name == nullptr ? nullptr : scope_->find(*name);
+    const SymbolRef symbol = name == nullptr ? nullptr : names_.find(*name);
     const bool alone = symbol && symbol->kind == Symbol::Kind::kIndex && symbol->is_label;
     s.lone.push_back(alone ? symbol->label : -1);
     if (alone) {
@@ -169,7 +168,7 @@ Extent Lowerer::left_extent(const IndexStatement& s, std::size_t d, const ast::T
     if (labels_of(size).empty()) return graph_.extent_of(size, "modulus");
   }
   const auto* name = bare_name(e);
-  const SymbolRef symbol = name == nullptr ? nullptr : scope_->find(*name);
+  const SymbolRef symbol = name == nullptr ? nullptr : names_.find(*name);
   if (symbol && symbol->kind == Symbol::Kind::kIndex) {
     if (const auto extent = extent_of_bare_uses(symbol->label)) return *extent;
     const LabelInfo& label = graph_.label(symbol->label);
@@ -233,7 +232,7 @@ ValueId Lowerer::lower_index_declaration(const ast::Target& target, const ast::A
     require_sizes(*annotations.type, *s.type);
   }
   const std::size_t outer_guards = guards_.size();
-  const ScopeGuard scope(*this, Scope::Kind::kIndex);
+  const Names::InScope scope(names_, Scope::Kind::kIndex);
   begin_index_statement(s, target, definition);
   lower_right_side(s, definition);
   s.guard = guards_.take(outer_guards);
@@ -259,7 +258,7 @@ void Lowerer::lower_index_assignment(const ast::Assign& a, const SymbolRef& symb
   s.type = graph_.program().type(symbol->value);
   s.result = *s.type;
   const std::size_t outer_guards = guards_.size();
-  const ScopeGuard scope(*this, Scope::Kind::kIndex);
+  const Names::InScope scope(names_, Scope::Kind::kIndex);
   begin_index_statement(s, a.target, a.definition);
   lower_right_side(s, a.definition);
   s.guard = guards_.take(outer_guards);

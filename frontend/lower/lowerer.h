@@ -14,6 +14,7 @@
 #include "frontend/lower/frame.h"
 #include "frontend/lower/graph.h"
 #include "frontend/lower/guards.h"
+#include "frontend/lower/names.h"
 #include "frontend/lower/reports.h"
 #include "frontend/lower/shapes.h"
 #include "frontend/lower/versions.h"
@@ -60,7 +61,8 @@ struct ForeignEntry {
 /// in one file per noun, as the sections below name them.
 class Lowerer {
  public:
-  Lowerer(SourceManager& sources, DiagnosticSink& sink, const CompileOptions& options, ir::Program& program);
+  Lowerer(SourceManager& sources, DiagnosticSink& sink, const CompileOptions& options, ir::Program& program,
+          std::uint32_t main_file);
   void run(const ast::Module& module);
 
  private:
@@ -75,30 +77,13 @@ class Lowerer {
   using Builtin = Tensor (Lowerer::*)(const ast::Call&, const ir::SourceRange&);
   using TupleBuiltin = std::vector<Tensor> (Lowerer::*)(const ast::Call&, const ir::SourceRange&);
 
-  // --- Names: lower_names.cpp
-  /// Opens a scope for as long as it lives; closing warns about unused names.
-  class ScopeGuard {
-   public:
-    ScopeGuard(Lowerer& lowerer, Scope::Kind kind, Scope* outer = nullptr);
-    ~ScopeGuard();
-    ScopeGuard(const ScopeGuard&) = delete;
-    ScopeGuard& operator=(const ScopeGuard&) = delete;
-
-   private:
-    Lowerer& lowerer_;
-    Scope scope_;
-    Scope* saved_;
-  };
-  SymbolRef declare(const ast::Identifier& name, Symbol::Kind kind);
+  // --- Names: variables.cpp
   SymbolRef declare_value(const ast::Identifier& name, Symbol::Kind kind, ir::ValueId value,
                           const StorageRef& storage = {});
   /// Of a `let` or a `var`.
   void declare_named(const ast::Identifier& name, bool is_mutable, const Stored& stored);
   /// For `check --types`.
   void tell_type(const Symbol& symbol) const;
-  /// After an error in a declaration, so that its uses are not errors too.
-  void declare_broken(const ast::Identifier& name);
-  void warn_unused(const Scope& scope);
   Tensor lower_name(const std::string& name, const ir::SourceRange& range, bool lone_subscript);
   [[nodiscard]] bool is_scalar_variable(const std::string& name) const;
   [[nodiscard]] Dimensions& dimensions() { return frames_.back().dimensions; }
@@ -202,7 +187,6 @@ class Lowerer {
   bool bind_window(const ast::Identifier& name, const ir::Expr& begin, const ir::Expr& end,
                    std::vector<std::int32_t>& labels);
   std::int32_t bind_index(const ast::Identifier& name);
-  void bind_symbol(const ast::Identifier& name, std::int32_t label, const ir::Expr& value, bool bare);
   /// Ranges from bare uses for the labels that have none.
   void resolve_labels(const std::vector<std::int32_t>& labels);
   std::int64_t step_of(const ast::ExprPtr& step);
@@ -309,8 +293,6 @@ class Lowerer {
   // lower_points.cpp
   /// Runs the body once for every point of the index variables that the arguments mention; a scalar per point.
   void position_of(std::int32_t id, PointLoop& loop);
-  /// The index variables whose values are elements here, in the order in which they were bound.
-  std::vector<std::int32_t> point_labels() const;
   PointLoop body_at_a_point(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                             const ir::SourceRange& range, const std::vector<std::int32_t>& drawn_at);
   /// The body as a procedure, if it is work on scalars. A derivative in it that there is not is reported.
@@ -447,18 +429,15 @@ class Lowerer {
   DiagnosticSink& sink_;
   const CompileOptions& options_;
   GraphBuilder graph_;
-  Scope* scope_ = nullptr;
-  Scope* global_scope_ = nullptr;
   std::vector<Loop> loops_;
-  /// Names of blocks that have ended, with the function they stand in.
-  std::map<std::pair<const ast::Function*, std::string>, ir::SourceRange> ended_;
-  std::set<std::pair<const ast::Function*, std::string>> undeclared_;  ///< names that have been reported, by function
+  std::uint32_t main_file_;
   Frames frames_;
   Reports reports_{sources_, sink_, frames_};
   Guards guards_;
   Values values_{reports_, graph_, guards_};
   Shapes shapes_{reports_, graph_, guards_, values_};
   Versions versions_{graph_};
+  Names names_{reports_, frames_, options_, main_file_};
   std::map<std::string, FunctionEntry> functions_;
   std::map<std::string, ForeignEntry> foreigns_;
   std::map<std::string, std::uint32_t> header_files_;
@@ -474,7 +453,6 @@ class Lowerer {
   std::set<std::string> imported_paths_;
   bool lacks_import_ = false;  ///< what is not declared may stand in a file that could not be read
   std::map<const ast::Import*, const ast::Module*> imports_;  ///< the first of every file
-  std::uint32_t main_file_ = 0;
   std::set<std::string> outputs_;
 };
 

@@ -142,17 +142,6 @@ bool runs_statements(const ast::Function& f) {
          });
 }
 
-std::vector<std::int32_t> Lowerer::point_labels() const {
-  std::vector<std::int32_t> labels = frames_.back().points;
-  for (const Scope* scope = scope_; scope != nullptr && scope->kind == Scope::Kind::kIndex; scope = scope->outer) {
-    for (const SymbolRef& symbol : scope->order) {
-      if (symbol->kind == Symbol::Kind::kIndex && symbol->label >= 0) labels.push_back(symbol->label);
-    }
-  }
-  std::ranges::sort(labels);
-  return labels;
-}
-
 void Lowerer::position_of(std::int32_t id, PointLoop& loop) {
   const LabelInfo info = graph_.label(id);
   if (!loop.positions.contains(id))

@@ -22,14 +22,13 @@ std::string stem(const std::string& path) {
 
 }  // namespace
 
-Lowerer::Lowerer(SourceManager& sources, DiagnosticSink& sink, const CompileOptions& options, ir::Program& program)
-    : sources_(sources), sink_(sink), options_(options), graph_(program) {}
+Lowerer::Lowerer(SourceManager& sources, DiagnosticSink& sink, const CompileOptions& options, ir::Program& program,
+                 std::uint32_t main_file)
+    : sources_(sources), sink_(sink), options_(options), graph_(program), main_file_(main_file) {}
 
 void Lowerer::run(const ast::Module& module) {
   frames_.emplace_back();
-  const ScopeGuard scope(*this, Scope::Kind::kBlock);
-  global_scope_ = scope_;
-  main_file_ = module.file;
+  const Names::InScope scope(names_, Scope::Kind::kBlock);
   declare_functions(module);
   if (!calls_fit()) return;
   frames_.back().numbers = number_module(module);
@@ -171,7 +170,7 @@ std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, D
   allow_by_comments(*module, sources, sink);
   ir::Program program;
   program.name = options.program_name.empty() ? stem(sources.name(file)) : options.program_name;
-  Lowerer lowerer(sources, sink, options, program);
+  Lowerer lowerer(sources, sink, options, program, file);
   lowerer.run(*module);
   if (sink.has_errors()) return std::nullopt;
   for (std::uint32_t k = 0; k < sources.file_count(); ++k) program.files.push_back(sources.name(k));

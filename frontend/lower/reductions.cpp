@@ -100,7 +100,7 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
   }
   type = types[0];
   const Restored<Guards> outside(guards_, guards_.without_conditions());
-  const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
+  const Names::InScope scope(names_, Scope::Kind::kFunction);
   Monoid result{Monoid::Kind::kUser, name, {}, {}};
   result.identity = values_.scalar_of_type(lower(*m.identity), type, "the identity of `" + name + "`");
   if (literal_of(result.identity) == nullptr) {
@@ -108,7 +108,7 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
   }
   for (std::int32_t k = 0; k < 2; ++k) {
     const ast::Identifier& parameter = m.parameters[static_cast<std::size_t>(k)].name;
-    const SymbolRef symbol = declare(parameter, Symbol::Kind::kInline);
+    const SymbolRef symbol = names_.declare(parameter, Symbol::Kind::kInline);
     symbol->lazy = scalar_tensor(ir::argument(type, k, parameter.range));
   }
   result.combine = values_.scalar_of_type(lower(*m.combine), type, "combine of `" + name + "`");
@@ -138,7 +138,7 @@ Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& rang
   Tensor body;
   Expr value;  // of the index variable of argmin: not the label where the range has a step
   {
-    const ScopeGuard scope(*this, Scope::Kind::kIndex);
+    const Names::InScope scope(names_, Scope::Kind::kIndex);
     for (const ast::ReductionIndex& index : r.indices) {
       if (index.has_range()) {
         bind_range(index.name, index.lower, index.upper, index.step, spec.reduce, true);
@@ -148,7 +148,7 @@ Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& rang
     }
     if (r.guard) guards_.add(condition(*r.guard, "a guard"));
     body = lower(*r.body);
-    value = scope_->find(r.indices[0].name.name)->lazy.body;
+    value = names_.find(r.indices[0].name.name)->lazy.body;
   }
   spec.guard = guards_.take(outer_guards);
   if (body.rank() != 0) {

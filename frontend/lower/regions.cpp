@@ -13,7 +13,7 @@ using ir::ValueId;
 std::vector<SymbolRef> Lowerer::carried(const ast::Block& block) const {
   std::vector<SymbolRef> symbols;
   for (const std::string& name : assigned_names(block)) {
-    const SymbolRef symbol = scope_->find(name);
+    const SymbolRef symbol = names_.find(name);
     if (symbol && symbol->kind == Symbol::Kind::kVar) symbols.push_back(symbol);
   }
   return symbols;
@@ -110,7 +110,7 @@ void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::
   versions_.set(symbols, arguments);
   {
     const Shapes::InRegion region(shapes_, loop.body);
-    const ScopeGuard scope(*this, Scope::Kind::kBlock);
+    const Names::InScope scope(names_, Scope::Kind::kBlock);
     ValueId value = index;
     if (computed) {
       const Expr steps = mul(ir::read(Scalar::kI64, over.computed_step, {}), ir::read(Scalar::kI64, index, {}));

@@ -14,7 +14,7 @@ using ir::Scalar;
 using ir::ValueId;
 
 void Lowerer::lower_block(const ast::Block& block) {
-  const ScopeGuard scope(*this, Scope::Kind::kBlock);
+  const Names::InScope scope(names_, Scope::Kind::kBlock);
   for (const ast::StmtPtr& s : block.statements) lower_statement(*s);
 }
 
@@ -32,20 +32,20 @@ void Lowerer::lower_statement(const ast::Stmt& s) {
 }
 
 void Lowerer::mark_broken(const ast::Stmt& s) {
-  if (const auto* let = std::get_if<ast::Let>(&s.node)) declare_broken(let->target.name);
-  if (const auto* input = std::get_if<ast::Input>(&s.node)) declare_broken(input->name);
-  if (const auto* param = std::get_if<ast::Param>(&s.node)) declare_broken(param->name);
+  if (const auto* let = std::get_if<ast::Let>(&s.node)) names_.declare_broken(let->target.name);
+  if (const auto* input = std::get_if<ast::Input>(&s.node)) names_.declare_broken(input->name);
+  if (const auto* param = std::get_if<ast::Param>(&s.node)) names_.declare_broken(param->name);
   if (const auto* output = std::get_if<ast::Output>(&s.node); output != nullptr && output->definition) {
-    declare_broken(output->target.name);
+    names_.declare_broken(output->target.name);
   }
   // A name that only a later assignment declares would be undefined in every use.
   const auto assigned = [this](const ast::Identifier& name) {
-    if (!scope_->find(name.name)) declare_broken(name);
+    if (!names_.find(name.name)) names_.declare_broken(name);
   };
   if (const auto* assign = std::get_if<ast::Assign>(&s.node)) assigned(assign->target.name);
   if (const auto* tuple = std::get_if<ast::TupleAssign>(&s.node)) std::ranges::for_each(tuple->names, assigned);
   if (const auto* tuple = std::get_if<ast::TupleLet>(&s.node)) {
-    for (const ast::Identifier& name : tuple->names) declare_broken(name);
+    for (const ast::Identifier& name : tuple->names) names_.declare_broken(name);
   }
 }
 
@@ -80,7 +80,7 @@ void Lowerer::check_option_name(const ast::Identifier& name) {
 }
 
 void Lowerer::warn_of_shared_option(const ast::Identifier& output) {
-  const SymbolRef symbol = scope_->find(output.name);
+  const SymbolRef symbol = names_.find(output.name);
   // A dimension has no symbol.
   if (!symbol || (symbol->kind != Symbol::Kind::kInput && symbol->kind != Symbol::Kind::kParam)) return;
   reports_.warn(DiagnosticId::kOptionClash, output.range,
@@ -114,7 +114,7 @@ void Lowerer::lower_param(const ast::Param& p) {
       }
     }
   }
-  const SymbolRef symbol = declare(p.name, Symbol::Kind::kParam);
+  const SymbolRef symbol = names_.declare(p.name, Symbol::Kind::kParam);
   versions_.set(symbol, graph_.emit(std::move(param), type, p.name.name, p.name.range));
   tell_type(*symbol);
 }
@@ -142,7 +142,7 @@ void Lowerer::lower_input(const ast::Input& i) {
                       {{i.annotations.storage->range, "the file holds the stored tensor"}});
     }
   }
-  const SymbolRef symbol = declare(i.name, Symbol::Kind::kInput);
+  const SymbolRef symbol = names_.declare(i.name, Symbol::Kind::kInput);
   symbol->storage = storage;
   versions_.set(symbol, graph_.emit(ir::Input{i.name.name}, type, i.name.name, i.name.range));
   tell_type(*symbol);
@@ -225,14 +225,6 @@ void Lowerer::lower_let(const ast::Let& l) {
   declare_named(l.target.name, l.is_mutable, lower_declaration(l.target, l.annotations, l.definition));
 }
 
-void Lowerer::declare_named(const ast::Identifier& name, bool is_mutable, const Stored& stored) {
-  if (is_mutable) {
-    declare_value(name, Symbol::Kind::kVar, versions_.own_value(name, stored.value), stored.storage);
-  } else {
-    declare_value(name, Symbol::Kind::kLet, stored.value, stored.storage);
-  }
-}
-
 bool Lowerer::lower_inline_let(const ast::Let& l) {
   const bool scalar = !l.annotations.type || l.annotations.type->dimensions.empty();
   if (l.target.subscripts || l.is_mutable || !scalar || l.definition.op.kind != ast::AssignKind::kSet) return false;
@@ -243,7 +235,7 @@ bool Lowerer::lower_inline_let(const ast::Let& l) {
     value = values_.converted_to(value, lower_type(*l.annotations.type).scalar, what, l.definition.value->range);
     shapes_.require_shape(value, {value.scalar(), {}, {}}, what, l.definition.value->range);
   }
-  declare(l.target.name, Symbol::Kind::kInline)->lazy = value;
+  names_.declare(l.target.name, Symbol::Kind::kInline)->lazy = value;
   return true;
 }
 
@@ -272,27 +264,6 @@ void Lowerer::lower_tuple_let(const ast::TupleLet& l) {
   for (std::size_t k = 0; k < values.size(); ++k) {
     declare_named(l.names[k], l.is_mutable, values_.value_of(values[k], l.names[k].name, l.names[k].range));
   }
-}
-
-SymbolRef Lowerer::assignable(const ast::Identifier& name) {
-  const SymbolRef symbol = scope_->find(name.name);
-  if (!symbol) {
-    reports_.fail(
-        DiagnosticId::kUndefinedName, name.range,
-        "`" + name.name + "` is not declared" + did_you_mean(name.name, scope_->visible()) + "; declare it with var");
-  }
-  if (symbol->kind == Symbol::Kind::kBroken) throw Abandoned{};
-  if (symbol->kind == Symbol::Kind::kVar) return symbol;
-  static const std::map<Symbol::Kind, std::string> kinds = {
-      {Symbol::Kind::kLet, "declared with let; use var"},
-      {Symbol::Kind::kParam, "a param"},
-      {Symbol::Kind::kInput, frames_.size() > 1 ? "a parameter" : "an input; copy it: var B = A;"},
-      {Symbol::Kind::kLoop, "a loop variable"},
-      {Symbol::Kind::kIndex, "an index variable"},
-      {Symbol::Kind::kInline, "a parameter"}};
-  reports_.fail(DiagnosticId::kImmutable, name.range,
-                "`" + name.name + "` cannot be assigned: it is " + kinds.at(symbol->kind),
-                {{symbol->range, "declared here"}});
 }
 
 void Lowerer::lower_assign(const ast::Assign& a) {

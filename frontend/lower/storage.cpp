@@ -45,7 +45,7 @@ void Lowerer::declare_storage(const ast::Storage& s) {
 
 StorageMap Lowerer::lower_storage_map(const ast::IndexMap& map, const std::vector<Extent>& shape) {
   StorageMap result;
-  const ScopeGuard scope(*this, Scope::Kind::kIndex);
+  const Names::InScope scope(names_, Scope::Kind::kIndex);
   for (std::size_t d = 0; d < map.indices.size(); ++d) {
     result.indices.push_back(bind_index(map.indices[d]));
     LabelInfo& label = graph_.label(result.indices.back());
@@ -107,9 +107,9 @@ StorageRef Lowerer::lower_storage(const ast::StorageAnnotation& written, std::ve
   storage->logical = std::move(shape);
   // As a function's: its own names, params and functions.
   const Restored<Dimensions> outer(dimensions(), {});
-  const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
+  const Names::InScope scope(names_, Scope::Kind::kFunction);
   for (std::size_t k = 0; k < s.parameters.size(); ++k) {
-    const SymbolRef symbol = declare(s.parameters[k], Symbol::Kind::kInline);
+    const SymbolRef symbol = names_.declare(s.parameters[k], Symbol::Kind::kInline);
     symbol->lazy = scalar_tensor(expr_of(graph_.program(), arguments[k]));
     symbol->used = true;
   }
@@ -247,7 +247,7 @@ Stored Lowerer::lower_stored_elements(const ast::Target& target, const ir::Type&
     reports_.unsupported(target.range,
                          "other than different index variables on the left of a declaration with a storage is");
   const std::size_t outer_guards = guards_.size();
-  const ScopeGuard scope(*this, Scope::Kind::kIndex);
+  const Names::InScope scope(names_, Scope::Kind::kIndex);
   if (binds) {
     bind_stored_positions(s, *names, target, *storage, definition);
   } else {
@@ -280,7 +280,7 @@ void Lowerer::bind_stored_positions(IndexStatement& s, const std::vector<ast::Id
     graph_.label(id).bare_uses.push_back(
         {{s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}, names[d].range});
     s.collected.push_back(id);
-    bind_symbol(names[d], id, logical[d], false);
+    names_.bind_symbol(names[d], id, logical[d], false);
   }
   if (!definition.suffixes.loop) return;
   for (const ast::IndexRange& r : definition.suffixes.loop->ranges) {

@@ -161,7 +161,7 @@ Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim, bool padded) {
   Tensor t;
   if (name != nullptr) {
     t = lower_name(*name, e.range, true);
-    const SymbolRef symbol = scope_->find(*name);
+    const SymbolRef symbol = names_.find(*name);
     if (symbol && symbol->kind == Symbol::Kind::kIndex) {
       graph_.label(symbol->label).bare_uses.push_back({dim, e.range});
     }

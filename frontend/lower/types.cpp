@@ -17,7 +17,7 @@ Extent Lowerer::dimension_extent(const ast::Expr& e) {
       dimension->second.used = true;
       return dimension->second.extent;
     }
-    const SymbolRef symbol = scope_->find(*name);
+    const SymbolRef symbol = names_.find(*name);
     if (symbol && symbol->kind == Symbol::Kind::kVar) {
       bad("`" + *name + "` is a var; a dimension needs a value that cannot change: use let");
     }
