@@ -113,15 +113,15 @@ std::vector<Tensor> Lowerer::positional(const ast::Call& call, std::size_t least
 
 Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
   const std::string& name = call.callee.name;
-  if (refused_.contains(name)) throw Abandoned{};
-  if (functions_.contains(name)) {
+  if (declared_.refused.contains(name)) throw Abandoned{};
+  if (declared_.functions.contains(name)) {
     std::vector<Tensor> results = call_function(call, range);
     if (results.size() == 1) return results[0];
     reports_.fail(
         DiagnosticId::kMisplacedTuple, range,
         "`" + name + "` returns " + counted(results.size(), "value") + ": write let (a, b) = " + name + "(…);");
   }
-  if (const auto foreign = foreigns_.find(name); foreign != foreigns_.end()) {
+  if (const auto foreign = declared_.foreigns.find(name); foreign != declared_.foreigns.end()) {
     if (foreign->second.kernel == nullptr) return call_foreign_function(foreign->second, call, range);
     if (foreign->second.kernel->results.size() == 1) return call_foreign_kernel(foreign->second, call, range)[0];
     reports_.fail(DiagnosticId::kMisplacedTuple, range,
@@ -142,8 +142,8 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
                   "`" + name + "` gives several values: write let (a, b) = " + name + "(…);");
   }
   std::vector<std::string> candidates;
-  for (const auto& [other, f] : functions_) candidates.push_back(other);
-  for (const auto& [other, f] : foreigns_) candidates.push_back(other);
+  for (const auto& [other, f] : declared_.functions) candidates.push_back(other);
+  for (const auto& [other, f] : declared_.foreigns) candidates.push_back(other);
   for (const auto& [other, f] : builtins()) candidates.push_back(other);
   for (const auto& [other, f] : tuple_builtins()) candidates.push_back(other);
   for (const auto& [other, f] : unary_functions()) candidates.push_back(other);
@@ -151,7 +151,7 @@ Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
   const bool is_variable = names_.find(name) != nullptr;
   const std::string foreign = function_hint(name);
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
-  if (lacks_import_ && !is_variable && hint.empty()) throw Abandoned{};
+  if (declared_.lacks_import && !is_variable && hint.empty()) throw Abandoned{};
   reports_.fail(DiagnosticId::kUndefinedFunction, call.callee.range,
                 is_variable ? "`" + name + "` is a variable, not a function; its elements are " + name + "[…]"
                             : "there is no function `" + name + "`" + hint);

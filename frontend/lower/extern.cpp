@@ -138,7 +138,7 @@ void Lowerer::declare_extern(const ast::Extern& e, const std::function<bool(cons
         [&](const auto& f) {
           if (declared(f.name)) return;
           std::optional<Foreign> foreign = signature(f);
-          foreigns_[f.name.name] = {nullptr, f.name.range, as_function(f)};
+          declared_.foreigns[f.name.name] = {nullptr, f.name.range, as_function(f)};
           if (!foreign) return;
           ir::ForeignDeclaration d{f.name.name, foreign->parameters, {}, foreign->is_kernel, foreign->result};
           for (const auto& p : f.parameters) {
@@ -179,7 +179,7 @@ void Lowerer::declare_extern(const ast::Extern& e, const std::function<bool(cons
     }
     const std::string name = made[k].name;
     const auto foreign = std::make_shared<const Foreign>(std::move(made[k]));
-    foreigns_.at(name).foreign = foreign;
+    declared_.foreigns.at(name).foreign = foreign;
     if (options_.foreign) options_.foreign(foreign);
   }
 }

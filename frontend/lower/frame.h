@@ -19,7 +19,8 @@ struct FunctionEntry {
   const ast::Function* function = nullptr;
   ir::SourceRange range;
   bool broken = false;  ///< its body was reported: calls are not errors too
-  bool sound = false;   ///< a call was lowered without an error: a mistake in another call is that call's
+  bool called = false;
+  bool sound = false;  ///< a call was lowered without an error: a mistake in another call is that call's
 };
 
 /// A call that is being lowered; the first frame is the program's.

@@ -20,7 +20,7 @@ CallNumbers Lowerer::number_calls(const std::function<void(const ExprVisitor&)>&
     if (call == nullptr) return;
     const std::string& name = call->callee.name;
     if (name == "random" || name == "randn" || name == "sprandom") numbers[call] = random_calls++;
-    if (functions_.contains(name)) numbers[call] = function_calls++;
+    if (declared_.functions.contains(name)) numbers[call] = function_calls++;
   });
   return numbers;
 }
@@ -53,7 +53,7 @@ bool Lowerer::calls_fit() {
   // Without recursion: what it is about is that recursion over calls needs a limit.
   std::map<const ast::Function*, std::uint32_t> depths;
   std::set<const ast::Function*> entered;
-  for (const auto& [name, entry] : functions_) {
+  for (const auto& [name, entry] : declared_.functions) {
     std::vector<Called> way;
     std::uint32_t depth = 0;
     const auto enter = [&](const ast::Function* f) {
@@ -61,7 +61,7 @@ bool Lowerer::calls_fit() {
       Called called{f, {}, depth_of_body(*f), 0};
       for_each_expr(*f, [&](const ast::Expr& e) {
         const auto* call = std::get_if<ast::Call>(&e.node);
-        if (const ast::Function* callee = call == nullptr ? nullptr : function_named(call->callee.name))
+        if (const ast::Function* callee = call == nullptr ? nullptr : declared_.function_named(call->callee.name))
           called.callees.push_back(callee);
       });
       depth += called.own;
@@ -97,22 +97,15 @@ bool Lowerer::calls_fit() {
   return true;
 }
 
-const ast::Function* Lowerer::function_named(const std::string& name) const {
-  const auto found = functions_.find(name);
-  return found == functions_.end() ? nullptr : found->second.function;
-}
-
 std::vector<Tensor> Lowerer::call_function(const ast::Call& call, const SourceRange& range) {
-  const ast::Function& f = *functions_.at(call.callee.name).function;
-  if (functions_.at(call.callee.name).broken) {
-    called_.insert(f.name.name);
-    throw Abandoned{};
-  }
+  FunctionEntry& entry = declared_.functions.at(call.callee.name);
+  const ast::Function& f = *entry.function;
+  entry.called = true;
+  if (entry.broken) throw Abandoned{};
   for (const Frame& frame : frames_) {
     if (frame.function == &f)
       reports_.fail(DiagnosticId::kRecursion, range, "`" + f.name.name + "` calls itself; functions cannot recurse");
   }
-  called_.insert(f.name.name);
   constexpr std::size_t kMaxCalls = 20'000;
   if (++inlined_calls_ > kMaxCalls) {
     reports_.fail(
@@ -127,7 +120,7 @@ std::vector<Tensor> Lowerer::call_function(const ast::Call& call, const SourceRa
   std::vector<Tensor> results = scalar_function && has_tensors
                                     ? std::vector{call_scalar_function(f, args, call, range)}
                                     : inline_body(f, args, call, range, names_.point_labels());
-  if (sink_.error_count() == errors) functions_.at(f.name.name).sound = true;
+  if (sink_.error_count() == errors) entry.sound = true;
   return results;
 }
 
@@ -201,7 +194,7 @@ std::vector<Tensor> Lowerer::call_under(const Expr& condition, const ast::Functi
 std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                                          const SourceRange& range, const std::vector<std::int32_t>& points) {
   const bool of_scalars = std::ranges::all_of(args, [](const Tensor& t) { return t.rank() == 0; });
-  const auto called = [this](const std::string& name) { return function_named(name); };
+  const auto called = [this](const std::string& name) { return declared_.function_named(name); };
   // Without an argument that depends on the element, random numbers are still the element's own.
   const std::vector<std::int32_t> drawn_at =
       !points.empty() && of_scalars && draws(f, called) ? points : std::vector<std::int32_t>();
@@ -241,7 +234,7 @@ std::vector<Tensor> Lowerer::put_in_place(const ast::Function& f, const std::vec
   const auto number = frames_.back().numbers.find(&call);
   Frame frame;
   frame.function = &f;
-  frame.entry = &functions_.at(f.name.name);
+  frame.entry = &declared_.functions.at(f.name.name);
   frame.call = range;
   frame.chain = frames_.back().chain + f.name.name + ":" +
                 std::to_string(number == frames_.back().numbers.end() ? 0 : number->second) + "/";
@@ -376,17 +369,17 @@ void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tens
 const ast::Call* Lowerer::tuple_call(const ast::ExprPtr& value) const {
   const auto* call = std::get_if<ast::Call>(&value->node);
   if (call == nullptr) return nullptr;
-  if (const auto foreign = foreigns_.find(call->callee.name); foreign != foreigns_.end())
+  if (const auto foreign = declared_.foreigns.find(call->callee.name); foreign != declared_.foreigns.end())
     return foreign->second.kernel != nullptr && foreign->second.kernel->results.size() > 1 ? call : nullptr;
-  const auto function = functions_.find(call->callee.name);
-  const bool several = function == functions_.end() ? tuple_builtins().contains(call->callee.name)
-                                                    : function->second.function->results.size() > 1;
+  const auto function = declared_.functions.find(call->callee.name);
+  const bool several = function == declared_.functions.end() ? tuple_builtins().contains(call->callee.name)
+                                                             : function->second.function->results.size() > 1;
   return several ? call : nullptr;
 }
 
 std::vector<Tensor> Lowerer::lower_tuple_call(const ast::Call& call, const SourceRange& range) {
-  if (functions_.contains(call.callee.name)) return call_function(call, range);
-  if (const auto foreign = foreigns_.find(call.callee.name); foreign != foreigns_.end())
+  if (declared_.functions.contains(call.callee.name)) return call_function(call, range);
+  if (const auto foreign = declared_.foreigns.find(call.callee.name); foreign != declared_.foreigns.end())
     return call_foreign_kernel(foreign->second, call, range);
   return (this->*tuple_builtins().at(call.callee.name))(call, range);
 }
@@ -455,9 +448,9 @@ Tensor Lowerer::check_result(const Tensor& t, const ast::TypeExpr& type, const a
 }
 
 void Lowerer::check_uncalled() {
-  if (lacks_import_) return;
-  for (const auto& [name, entry] : functions_) {
-    if (called_.contains(name)) continue;
+  if (declared_.lacks_import) return;
+  for (const auto& [name, entry] : declared_.functions) {
+    if (entry.called) continue;
     const std::set<std::string> names = names_of(*entry.function);
     for_each_expr(*entry.function, [&](const ast::Expr& e) {
       const std::string* used = bare_name(e);
@@ -472,8 +465,8 @@ void Lowerer::check_uncalled() {
       const auto* call = std::get_if<ast::Call>(&e.node);
       if (call == nullptr) return;
       const std::string& callee = call->callee.name;
-      if (functions_.contains(callee) || monoids_.contains(callee) || refused_.contains(callee) ||
-          foreigns_.contains(callee) || is_builtin(callee))
+      if (declared_.functions.contains(callee) || declared_.monoids.contains(callee) ||
+          declared_.refused.contains(callee) || declared_.foreigns.contains(callee) || is_builtin(callee))
         return;
       reports_.error(DiagnosticId::kUndefinedFunction, call->callee.range, "there is no function `" + callee + "`");
     });

@@ -189,23 +189,18 @@ std::optional<Monoid> Lowerer::combine_monoid(const ast::AssignOp& op, Scalar ty
     case ast::AssignKind::kMax: return Monoid{Monoid::Kind::kMax, {}, {}, {}};
     case ast::AssignKind::kMonoid: break;
   }
-  Scalar own{};
-  const Monoid& m = user_monoid(op.monoid, op.range, own);
-  if (own != type) {
+  const MonoidEntry& m = user_monoid(op.monoid, op.range);
+  if (m.type != type) {
     reports_.fail(DiagnosticId::kTypeMismatch, op.range,
-                  "`" + op.monoid + "` combines " + std::string(ir::name_of(own)) + ", but the elements are " +
+                  "`" + op.monoid + "` combines " + std::string(ir::name_of(m.type)) + ", but the elements are " +
                       std::string(ir::name_of(type)));
   }
-  return m;
+  return m.lowered;
 }
 
 Scalar Lowerer::element_type_for(const ast::AssignOp& op, const Tensor& value) {
   if (op.kind == ast::AssignKind::kSet) return value.scalar();
-  if (op.kind == ast::AssignKind::kMonoid) {
-    Scalar type{};
-    user_monoid(op.monoid, op.range, type);
-    return type;
-  }
+  if (op.kind == ast::AssignKind::kMonoid) return user_monoid(op.monoid, op.range).type;
   const bool sums = op.kind != ast::AssignKind::kMin && op.kind != ast::AssignKind::kMax;
   const bool widened = value.scalar() == Scalar::kBool || (sums && value.scalar() == Scalar::kI32);
   return widened ? Scalar::kI64 : value.scalar();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "frontend/frontend.h"
+#include "frontend/lower/declarations.h"
 #include "frontend/lower/frame.h"
 #include "frontend/lower/graph.h"
 #include "frontend/lower/guards.h"
@@ -47,14 +48,6 @@ struct ReducerName {
   Reducer kind = Reducer::kSum;
   ir::Monoid user;  ///< kUser only
   ir::Scalar user_type = ir::Scalar::kF64;
-};
-
-/// What `extern` declares.
-struct ForeignEntry {
-  ir::ForeignRef foreign;  ///< null: reported already, and so are calls
-  SourceRange range;
-  std::shared_ptr<const ast::Function> kernel =
-      {};  ///< of a kernel: its `in`s as parameters, its `out`s as results, and no body
 };
 
 /// Lowers one program: names, types, shapes and meaning at once, statement by statement. The bodies of the members live
@@ -175,7 +168,7 @@ class Lowerer {
   Tensor flat_arg(const ReducerName& op, const Tensor& t, const ir::SourceRange& range);
   std::vector<bool> reduced_axes(const ast::Call& call, std::size_t rank);
   std::int64_t axis_number(const ast::Expr& e, std::size_t rank);
-  const ir::Monoid& user_monoid(const std::string& name, const ir::SourceRange& range, ir::Scalar& type);
+  const MonoidEntry& user_monoid(const std::string& name, const ir::SourceRange& range);
 
   // --- Index variables: lower_index.cpp
   /// Binds `name` as index variable over an explicit range; a range that depends on other index variables gives a
@@ -286,7 +279,6 @@ class Lowerer {
   /// Binds the dimensions of the parameter's type, and brings the argument to it.
   std::pair<Tensor, ir::Type> fitted(const ast::Identifier& parameter, const ast::TypeExpr& type, const Tensor& arg,
                                      const SourceRange& range);
-  [[nodiscard]] const ast::Function* function_named(const std::string& name) const;
   std::vector<Tensor> call_function(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_scalar_function(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
                               const ir::SourceRange& range);
@@ -437,21 +429,13 @@ class Lowerer {
   Values values_{reports_, graph_, guards_};
   Shapes shapes_{reports_, graph_, guards_, values_};
   Versions versions_{graph_};
+  Declarations declared_;
   Names names_{reports_, frames_, options_, main_file_};
-  std::map<std::string, FunctionEntry> functions_;
-  std::map<std::string, ForeignEntry> foreigns_;
   std::map<std::string, std::uint32_t> header_files_;
-  std::set<std::string> called_;
-  GrowthFinder growth_{[this](const std::string& name) { return function_named(name); }};
+  GrowthFinder growth_{[this](const std::string& name) { return declared_.function_named(name); }};
   std::size_t inlined_calls_ = 0;
-  std::map<std::string, const ast::Monoid*> monoids_;
-  std::map<std::string, const ast::Storage*> storages_;
-  std::set<std::string> refused_;  ///< what was declared in error: uses are no further mistakes
-  std::map<std::string, std::pair<ir::Monoid, ir::Scalar>> lowered_monoids_;
-  std::set<std::string> open_monoids_;  ///< being lowered
   std::vector<std::unique_ptr<ast::Module>> imported_;
   std::set<std::string> imported_paths_;
-  bool lacks_import_ = false;  ///< what is not declared may stand in a file that could not be read
   std::map<const ast::Import*, const ast::Module*> imports_;  ///< the first of every file
   std::set<std::string> outputs_;
 };

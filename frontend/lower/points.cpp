@@ -247,7 +247,7 @@ Expr Lowerer::applied(const PointLoop& loop, ir::Procedure procedure, const std:
 
 std::optional<Tensor> Lowerer::call_as_procedure(const ast::Function& f, const std::vector<Tensor>& args,
                                                  const ast::Call& call, const SourceRange& range) {
-  const auto called = [this](const std::string& name) { return function_named(name); };
+  const auto called = [this](const std::string& name) { return declared_.function_named(name); };
   if (!is_arithmetic(f, called, [](const ast::Call& c) { return is_scalar_function(c); })) return std::nullopt;
   const PointLoop loop = body_at_a_point(f, args, call, range, {});
   std::vector<ValueId> parameters;

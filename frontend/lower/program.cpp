@@ -64,18 +64,20 @@ void Lowerer::declare_functions(const ast::Module& module, std::uint32_t depth) 
     if (is_builtin(name.name)) {
       reports_.error(DiagnosticId::kBuiltinRedefined, name.range,
                      "`" + name.name + "` is built in and cannot be redefined");
-      refused_.insert(name.name);
+      declared_.refused.insert(name.name);
       return true;
     }
-    const auto function = functions_.find(name.name);
-    const auto monoid = monoids_.find(name.name);
-    const auto foreign = foreigns_.find(name.name);
-    if (function == functions_.end() && monoid == monoids_.end() && foreign == foreigns_.end()) return false;
+    const auto function = declared_.functions.find(name.name);
+    const auto monoid = declared_.monoids.find(name.name);
+    const auto foreign = declared_.foreigns.find(name.name);
+    if (function == declared_.functions.end() && monoid == declared_.monoids.end() &&
+        foreign == declared_.foreigns.end())
+      return false;
     // Which of the two a call means is not known: calls are not errors too.
-    if (function != functions_.end()) function->second.broken = true;
-    const SourceRange& first = function != functions_.end() ? function->second.range
-                               : monoid != monoids_.end()   ? monoid->second->name.range
-                                                            : foreign->second.range;
+    if (function != declared_.functions.end()) function->second.broken = true;
+    const SourceRange& first = function != declared_.functions.end() ? function->second.range
+                               : monoid != declared_.monoids.end()   ? monoid->second.monoid->name.range
+                                                                     : foreign->second.range;
     reports_.error(DiagnosticId::kRedeclaration, name.range, "`" + name.name + "` is declared already",
                    {{first, "declared here"}});
     return true;
@@ -84,14 +86,14 @@ void Lowerer::declare_functions(const ast::Module& module, std::uint32_t depth) 
     try {
       if (const auto* import = std::get_if<ast::Import>(&s->node)) import_module(*import, s->range, depth);
     } catch (const Abandoned&) {
-      lacks_import_ = true;
+      declared_.lacks_import = true;
       continue;
     }
     if (const auto* f = std::get_if<ast::Function>(&s->node); f != nullptr && !declared(f->name)) {
-      functions_[f->name.name] = {f, f->name.range, !check_returns(*f)};
+      declared_.functions[f->name.name] = {f, f->name.range, !check_returns(*f)};
     }
     if (const auto* m = std::get_if<ast::Monoid>(&s->node); m != nullptr && !declared(m->name)) {
-      monoids_[m->name.name] = m;
+      declared_.monoids[m->name.name].monoid = m;
     }
     if (const auto* e = std::get_if<ast::Extern>(&s->node)) { declare_extern(*e, declared); }
     if (const auto* storage = std::get_if<ast::Storage>(&s->node)) declare_storage(*storage);

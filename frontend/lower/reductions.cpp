@@ -66,29 +66,24 @@ Expr reduced_body(Reducer kind, const Tensor& t) {
 std::optional<ReducerName> Lowerer::reducer(const std::string& name, const SourceRange& range) {
   const auto built_in = reducers().find(name);
   if (built_in != reducers().end()) return ReducerName{built_in->second, {}, Scalar::kF64};
-  if (!monoids_.contains(name)) return std::nullopt;
-  ReducerName result{Reducer::kUser, {}, Scalar::kF64};
-  result.user = user_monoid(name, range, result.user_type);
-  return result;
+  if (!declared_.monoids.contains(name)) return std::nullopt;
+  const MonoidEntry& monoid = user_monoid(name, range);
+  return ReducerName{Reducer::kUser, *monoid.lowered, monoid.type};
 }
 
-const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& range, Scalar& type) {
-  const auto done = lowered_monoids_.find(name);
-  if (done != lowered_monoids_.end()) {
-    type = done->second.second;
-    return done->second.first;
-  }
-  const auto found = monoids_.find(name);
-  if (found == monoids_.end()) {
+const MonoidEntry& Lowerer::user_monoid(const std::string& name, const SourceRange& range) {
+  const auto found = declared_.monoids.find(name);
+  if (found == declared_.monoids.end()) {
     std::vector<std::string> candidates;
-    for (const auto& [other, m] : monoids_) candidates.push_back(other);
+    for (const auto& [other, m] : declared_.monoids) candidates.push_back(other);
     reports_.fail(DiagnosticId::kUndefinedFunction, range,
                   "there is no monoid `" + name + "`" + did_you_mean(name, candidates));
   }
-  const Restored open(open_monoids_);
-  if (!open_monoids_.insert(name).second)
-    reports_.fail(DiagnosticId::kRecursion, range, "`" + name + "` uses itself; monoids cannot recurse");
-  const ast::Monoid& m = *found->second;
+  MonoidEntry& entry = found->second;
+  if (entry.lowered) return entry;
+  if (entry.open) reports_.fail(DiagnosticId::kRecursion, range, "`" + name + "` uses itself; monoids cannot recurse");
+  const Restored<bool> open(entry.open, true);
+  const ast::Monoid& m = *entry.monoid;
   std::vector<Scalar> types;
   for (const ast::FunctionParameter& p : m.parameters) {
     const ir::Type t = p.type ? lower_type(*p.type) : ir::Type{};
@@ -98,7 +93,7 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
   if (types.size() != 2 || types[0] != types[1]) {
     reports_.fail(DiagnosticId::kTypeMismatch, m.name.range, "a monoid's operands have one type");
   }
-  type = types[0];
+  const Scalar type = types[0];
   const Restored<Guards> outside(guards_, guards_.without_conditions());
   const Names::InScope scope(names_, Scope::Kind::kFunction);
   Monoid result{Monoid::Kind::kUser, name, {}, {}};
@@ -116,7 +111,9 @@ const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& r
   ir::for_each_node(result.combine,
                     [&](const ir::ExprNode& node) { reads = reads || std::holds_alternative<ir::Read>(node.op); });
   if (reads) reports_.unsupported(m.combine->range, "a monoid that reads variables is");
-  return lowered_monoids_.emplace(name, std::pair{result, type}).first->second.first;
+  entry.lowered = std::move(result);
+  entry.type = type;
+  return entry;
 }
 
 Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& range) {
@@ -124,7 +121,7 @@ Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& rang
   if (!op || op->kind == Reducer::kNorm) {
     std::vector<std::string> candidates;
     for (const auto& [name, kind] : reducers()) candidates.push_back(name);
-    for (const auto& [name, m] : monoids_) candidates.push_back(name);
+    for (const auto& [name, m] : declared_.monoids) candidates.push_back(name);
     std::erase(candidates, "norm");
     reports_.fail(DiagnosticId::kUndefinedFunction, r.op.range,
                   "`" + r.op.name + "[…]` is not a reduction" + did_you_mean(r.op.name, candidates));

@@ -245,7 +245,7 @@ std::vector<Tensor> Lowerer::lower_tuple_value(const ast::Definition& d, std::si
   if (const auto* tuple = std::get_if<ast::Tuple>(&d.value->node)) {
     for (const ast::ExprPtr& e : tuple->elements) values.push_back(lower(*e));
   } else if (const auto* call = std::get_if<ast::Call>(&d.value->node);
-             call != nullptr && (functions_.contains(call->callee.name) || tuple_call(d.value) != nullptr)) {
+             call != nullptr && (declared_.functions.contains(call->callee.name) || tuple_call(d.value) != nullptr)) {
     values = lower_tuple_call(*call, d.value->range);
   } else if (call != nullptr && call->callee.name == "grad") {
     values = call_gradient(*call, d.value->range);

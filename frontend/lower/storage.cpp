@@ -24,17 +24,17 @@ Expr equal_subscripts(const std::vector<Expr>& a, const std::vector<Expr>& b) {
 }  // namespace
 
 void Lowerer::declare_storage(const ast::Storage& s) {
-  if (const auto known = storages_.find(s.name.name); known != storages_.end()) {
+  if (const auto known = declared_.storages.find(s.name.name); known != declared_.storages.end()) {
     reports_.error(DiagnosticId::kRedeclaration, s.name.range, "the storage `" + s.name.name + "` is declared already",
                    {{known->second->name.range, "declared here"}});
     return;
   }
-  storages_[s.name.name] = &s;
+  declared_.storages[s.name.name] = &s;
   const auto require = [&](std::size_t given, std::size_t wanted, const SourceRange& range, const std::string& what) {
     if (given == wanted) return true;
     reports_.error(DiagnosticId::kBadStorage, range,
                    what + ": " + counted(given, "subscript") + ", but " + counted(wanted, "dimension"));
-    refused_.insert(s.name.name);
+    declared_.refused.insert(s.name.name);
     return false;
   };
   const bool good =
@@ -73,11 +73,11 @@ StorageMap Lowerer::lower_storage_map(const ast::IndexMap& map, const std::vecto
 
 StorageRef Lowerer::lower_storage(const ast::StorageAnnotation& written, std::vector<Extent> shape) {
   const std::string& name = written.name.name;
-  if (refused_.contains(name)) throw Abandoned{};
-  const auto found = storages_.find(name);
-  if (found == storages_.end()) {
+  if (declared_.refused.contains(name)) throw Abandoned{};
+  const auto found = declared_.storages.find(name);
+  if (found == declared_.storages.end()) {
     std::vector<std::string> known;
-    for (const auto& [other, s] : storages_) known.push_back(other);
+    for (const auto& [other, s] : declared_.storages) known.push_back(other);
     reports_.fail(DiagnosticId::kUndefinedStorage, written.name.range,
                   "there is no storage `" + name + "`" + did_you_mean(name, known));
   }

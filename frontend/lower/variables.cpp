@@ -63,7 +63,7 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
   if (is_builtin(name) && foreign.empty())
     reports_.fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is a function: it is called, " + name + "(…)");
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
-  if (lacks_import_ && hint.empty()) throw Abandoned{};
+  if (declared_.lacks_import && hint.empty()) throw Abandoned{};
   // The same name elsewhere is the same mistake, most often a declaration that is misspelt.
   if (!names_.is_first_report(name)) throw Abandoned{};
   if (const auto ended = names_.ended(name))
