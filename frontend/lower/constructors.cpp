@@ -78,7 +78,7 @@ Tensor Lowerer::call_random(const ast::Call& call, const SourceRange& range) {
   ir::Random random;
   random.kind = call.callee.name == "randn" ? ir::Random::Kind::kNormal : ir::Random::Kind::kUniform;
   random.site = random_site(call);
-  random.iterations = iteration_numbers(range);
+  random.iterations = loops_.iteration_numbers(range);
   const std::vector<std::int32_t> labels = shape.empty() ? names_.point_labels() : std::vector<std::int32_t>();
   if (!labels.empty()) {
     // One for each element that the statement, the reduction or the function computes.
@@ -109,7 +109,7 @@ Tensor Lowerer::call_sprandom(const ast::Call& call, const SourceRange& range) {
   ir::Random random;
   random.kind = ir::Random::Kind::kSparse;
   random.site = random_site(call);
-  random.iterations = iteration_numbers(range);
+  random.iterations = loops_.iteration_numbers(range);
   random.iterations.push_back(values_.materialise(scalar_tensor(density), "", range));
   type.sparse = {false, true};
   const ValueId v = graph_.emit(std::move(random), type, "", range);
@@ -148,21 +148,6 @@ std::uint64_t Lowerer::random_site(const ast::Call& call) const {
   hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9U;
   hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111ebU;
   return hash ^ (hash >> 31U);
-}
-
-std::vector<ValueId> Lowerer::iteration_numbers(const SourceRange& range) {
-  std::vector<ValueId> numbers;
-  for (const Loop& loop : loops_) {
-    if (!loop.index.valid()) reports_.unsupported(range, "drawing random numbers in a while condition is");
-    if (!loop.begin.valid()) {
-      numbers.push_back(loop.index);
-      continue;
-    }
-    const Expr way = sub(ir::read(Scalar::kI64, loop.index, {}), ir::read(Scalar::kI64, loop.begin, {}));
-    const Expr number = ir::binary(BinaryOp::kDiv, way, ir::constant_i64(loop.step));
-    numbers.push_back(values_.materialise(scalar_tensor(number), "iteration", {}));
-  }
-  return numbers;
 }
 
 }  // namespace tdsl::frontend

@@ -22,6 +22,17 @@ std::string seen_from(const std::string& program, const std::string& header) {
   return relative.empty() ? header : relative;
 }
 
+/// The header as a source, which is read at its first problem.
+std::uint32_t file_of(SourceManager& sources, const std::string& path) {
+  for (std::uint32_t k = 0; k < sources.file_count(); ++k) {
+    if (sources.name(k) == path) return k;
+  }
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return sources.add(path, text.str());
+}
+
 DiagnosticId id_of(ir::HeaderProblem::Kind kind) {
   using Kind = ir::HeaderProblem::Kind;
   switch (kind) {
@@ -34,12 +45,6 @@ DiagnosticId id_of(ir::HeaderProblem::Kind kind) {
 }
 
 }  // namespace
-
-std::string Lowerer::beside(const std::string& file, const std::string& path) {
-  const auto slash = file.rfind('/');
-  const bool absolute = !path.empty() && path[0] == '/';
-  return absolute || slash == std::string::npos ? path : file.substr(0, slash + 1) + path;
-}
 
 std::optional<Scalar> Lowerer::foreign_type(const ast::TypeExpr& type, const std::string& what, bool is_scalar) {
   const auto scalar = scalar_of(type.scalar);
@@ -184,20 +189,11 @@ void Lowerer::declare_extern(const ast::Extern& e, const std::function<bool(cons
   }
 }
 
-std::uint32_t Lowerer::header_file(const std::string& path) {
-  const auto found = header_files_.find(path);
-  if (found != header_files_.end()) return found->second;
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return header_files_[path] = sources_.add(path, text.str());
-}
-
 void Lowerer::report(const ir::HeaderProblem& problem, const ast::Extern& e, const std::vector<SourceRange>& places) {
   const bool about_one = problem.declaration >= 0 && static_cast<std::size_t>(problem.declaration) < places.size();
   const SourceRange& declaration = about_one ? places[static_cast<std::size_t>(problem.declaration)] : e.header_range;
   if (problem.file.empty()) return reports_.error(id_of(problem.kind), declaration, problem.message);
-  const std::uint32_t file = header_file(problem.file);
+  const std::uint32_t file = file_of(sources_, problem.file);
   // Clang counts bytes.
   const std::string_view line = sources_.line(file, problem.line);
   const auto column = [&](std::uint32_t byte) {

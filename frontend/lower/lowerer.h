@@ -15,6 +15,8 @@
 #include "frontend/lower/frame.h"
 #include "frontend/lower/graph.h"
 #include "frontend/lower/guards.h"
+#include "frontend/lower/loops.h"
+#include "frontend/lower/modules.h"
 #include "frontend/lower/names.h"
 #include "frontend/lower/reports.h"
 #include "frontend/lower/shapes.h"
@@ -59,12 +61,6 @@ class Lowerer {
   void run(const ast::Module& module);
 
  private:
-  /// An enclosing loop: what numbers its iterations.
-  struct Loop {
-    ir::ValueId index;
-    ir::ValueId begin;  ///< invalid: `index` is the iteration number itself
-    std::int64_t step = 1;
-  };
   struct IndexStatement;  // lower_index_statement.h
   using Arguments = std::vector<ast::Argument>;
   using Builtin = Tensor (Lowerer::*)(const ast::Call&, const ir::SourceRange&);
@@ -269,8 +265,6 @@ class Lowerer {
   [[nodiscard]] std::optional<ir::Foreign> signature(const ast::ExternKernel& k);
   std::optional<ir::Scalar> foreign_type(const ast::TypeExpr& type, const std::string& what, bool is_scalar);
   void report(const ir::HeaderProblem& problem, const ast::Extern& e, const std::vector<SourceRange>& places);
-  std::uint32_t header_file(const std::string& path);
-  [[nodiscard]] static std::string beside(const std::string& file, const std::string& path);
   Tensor call_foreign_function(const ForeignEntry& entry, const ast::Call& call, const ir::SourceRange& range);
   std::vector<Tensor> call_foreign_kernel(const ForeignEntry& entry, const ast::Call& call,
                                           const ir::SourceRange& range);
@@ -324,8 +318,6 @@ class Lowerer {
   bool check_returns(const ast::Function& f);
   /// Names in the bodies of functions that nothing calls, and so nothing lowers.
   void check_uncalled();
-  /// `depth`: how many imports lead to this one.
-  void import_module(const ast::Import& import, const ir::SourceRange& range, std::uint32_t depth);
   /// Whether calls, when all functions are put in place, nest no deeper than expressions may; an error if not.
   [[nodiscard]] bool calls_fit();
   [[nodiscard]] CallNumbers number_module(const ast::Module& module) const;
@@ -356,7 +348,6 @@ class Lowerer {
   ir::Expr density_argument(const ast::Expr& e, const ir::SourceRange& range);
   Tensor filled(const ir::Expr& value, Weak weak, std::vector<Dim> shape);
   std::uint64_t random_site(const ast::Call& call) const;
-  std::vector<ir::ValueId> iteration_numbers(const ir::SourceRange& range);
   Tensor call_transpose(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_size(const ast::Call& call, const ir::SourceRange& range);
   Tensor call_outer(const ast::Call& call, const ir::SourceRange& range);
@@ -421,7 +412,6 @@ class Lowerer {
   DiagnosticSink& sink_;
   const CompileOptions& options_;
   GraphBuilder graph_;
-  std::vector<Loop> loops_;
   std::uint32_t main_file_;
   Frames frames_;
   Reports reports_{sources_, sink_, frames_};
@@ -429,14 +419,12 @@ class Lowerer {
   Values values_{reports_, graph_, guards_};
   Shapes shapes_{reports_, graph_, guards_, values_};
   Versions versions_{graph_};
+  Loops loops_{reports_, values_};
   Declarations declared_;
+  Modules modules_{sources_, reports_, options_, main_file_};
   Names names_{reports_, frames_, options_, main_file_};
-  std::map<std::string, std::uint32_t> header_files_;
   GrowthFinder growth_{[this](const std::string& name) { return declared_.function_named(name); }};
   std::size_t inlined_calls_ = 0;
-  std::vector<std::unique_ptr<ast::Module>> imported_;
-  std::set<std::string> imported_paths_;
-  std::map<const ast::Import*, const ast::Module*> imports_;  ///< the first of every file
   std::set<std::string> outputs_;
 };
 

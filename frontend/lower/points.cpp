@@ -180,8 +180,9 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
   // What protects the call protects all of the body; what is checked in it need not have been checked elsewhere.
   const Restored<Guards> guards(guards_, guards_.without_conditions());
   const auto checks = shapes_.separate_checks();
-  const Restored loops(loops_);
-  for (const auto& [label, position] : made.positions) loops_.push_back({position, {}, 1});
+  std::vector<EnclosingLoop> points;
+  for (const auto& [label, position] : made.positions) points.push_back({position, {}, 1});
+  const auto inside_points = loops_.enter(points);
   const std::vector<Tensor> results = inline_body(f, inside, call, range, {});
   if (results.size() != 1 || results[0].rank() != 0)
     reports_.fail(DiagnosticId::kNotScalar, range,

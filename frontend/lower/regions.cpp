@@ -120,9 +120,8 @@ void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::
     declare_value(r.name, Symbol::Kind::kLoop, value);
     const auto begin = graph_.extent_of_value(loop.begin).constant();
     const bool counts = begin == 0 && loop.step == 1;
-    loops_.push_back({index, counts ? ValueId{} : loop.begin, loop.step});
+    const auto inside = loops_.enter({{index, counts ? ValueId{} : loop.begin, loop.step}});
     lower_for(f, bounds, level + 1, range);
-    loops_.pop_back();
   }
   loop.body.yields = values_of(symbols);
   const std::vector<ValueId> results = fresh_values(symbols);
@@ -139,9 +138,8 @@ void Lowerer::lower_while(const ast::While& w, const SourceRange& range) {
   {
     const Shapes::InRegion region(shapes_, loop.condition);
     // Drawing in the condition has no iteration number of its own.
-    loops_.push_back({});
+    const auto inside = loops_.enter({EnclosingLoop{}});
     loop.condition.yields = {condition_value(*w.condition, "while")};
-    loops_.pop_back();
   }
   const ValueId iteration = graph_.program().new_value({Scalar::kI64, {}, {}}, "iteration", range);
   const std::vector<ValueId> arguments = fresh_values(symbols);
@@ -150,9 +148,8 @@ void Lowerer::lower_while(const ast::While& w, const SourceRange& range) {
   versions_.set(symbols, arguments);
   {
     const Shapes::InRegion region(shapes_, loop.body);
-    loops_.push_back({iteration, {}, 1});
+    const auto inside = loops_.enter({{iteration, {}, 1}});
     lower_block(w.body);
-    loops_.pop_back();
   }
   loop.body.yields = values_of(symbols);
   const std::vector<ValueId> results = fresh_values(symbols);

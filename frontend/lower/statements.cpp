@@ -21,12 +21,10 @@ void Lowerer::lower_block(const ast::Block& block) {
 void Lowerer::lower_statement(const ast::Stmt& s) {
   if (sink_.is_full()) return;
   const Guards guards = guards_;
-  const std::size_t loops = loops_.size();
   try {
     dispatch(s);
   } catch (const Abandoned&) {
     guards_ = guards;
-    loops_.resize(loops);
     mark_broken(s);
   }
 }
