@@ -36,6 +36,7 @@ struct Declarations {
   std::map<std::string, const ast::Storage*> storages;
   std::set<std::string> refused;  ///< declared in error: uses are no further mistakes
   bool lacks_import = false;      ///< undeclared names may be those of a file that could not be read
+  std::set<std::string> outputs;
 
   /// Null: there is no such function.
   [[nodiscard]] const ast::Function* function_named(const std::string& name) const {

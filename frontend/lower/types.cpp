@@ -1,4 +1,6 @@
-#include "frontend/lower/lowerer.h"
+#include "frontend/lower/types.h"
+
+#include "frontend/lower/variables.h"
 #include "frontend/sema/walk.h"
 #include "ir/eval/small_sums.h"
 
@@ -8,31 +10,33 @@ using ir::Extent;
 using ir::Scalar;
 using ir::ValueId;
 
-Extent Lowerer::dimension_extent(const ast::Expr& e) {
-  const auto bad = [&](const std::string& message) { reports_.fail(DiagnosticId::kBadDimension, e.range, message); };
+Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e) {
+  const auto bad = [&](const std::string& message) {
+    lowerer.reports.fail(DiagnosticId::kBadDimension, e.range, message);
+  };
   if (const auto* literal = std::get_if<ast::IntegerLiteral>(&e.node)) return literal->value;
   if (const std::string* name = bare_name(e)) {
-    const auto dimension = dimensions().find(*name);
-    if (dimension != dimensions().end()) {
+    const auto dimension = lowerer.dimensions().find(*name);
+    if (dimension != lowerer.dimensions().end()) {
       dimension->second.used = true;
       return dimension->second.extent;
     }
-    const SymbolRef symbol = names_.find(*name);
+    const SymbolRef symbol = lowerer.names.find(*name);
     if (symbol && symbol->kind == Symbol::Kind::kVar) {
       bad("`" + *name + "` is a var; a dimension needs a value that cannot change: use let");
     }
-    const Tensor t = lower_name(*name, e.range, false);
+    const Tensor t = lower_name(lowerer, *name, e.range, false);
     if (t.rank() != 0 || !ir::is_integer(t.scalar())) {
-      bad("`" + *name + "` is " + graph_.text(t) + "; a dimension needs an integer scalar");
+      bad("`" + *name + "` is " + lowerer.graph.text(t) + "; a dimension needs an integer scalar");
     }
-    return graph_.extent_of(ir::cast(Scalar::kI64, t.body), *name);
+    return lowerer.graph.extent_of(ir::cast(Scalar::kI64, t.body), *name);
   }
   if (const auto* unary = std::get_if<ast::Unary>(&e.node)) {
-    if (unary->op == ast::UnaryOp::kNegate) return Extent(0) - dimension_extent(*unary->operand);
+    if (unary->op == ast::UnaryOp::kNegate) return Extent(0) - dimension_extent(lowerer, *unary->operand);
   }
   if (const auto* b = std::get_if<ast::Binary>(&e.node)) {
-    const Extent left = dimension_extent(*b->lhs);
-    const Extent right = dimension_extent(*b->rhs);
+    const Extent left = dimension_extent(lowerer, *b->lhs);
+    const Extent right = dimension_extent(lowerer, *b->rhs);
     const bool divides = b->op == ast::BinaryOp::kDiv || b->op == ast::BinaryOp::kMod;
     if (divides && right.constant() == 0) bad("division by zero in a dimension");
     if (b->op == ast::BinaryOp::kAdd) return left + right;
@@ -49,40 +53,42 @@ Extent Lowerer::dimension_extent(const ast::Expr& e) {
   return {};
 }
 
-Extent Lowerer::new_dimension(const ast::Identifier& name) {
-  const Extent size = shapes_.new_dimension(name);
-  dimensions()[name.name] = {size, name.range, true};
+Extent new_dimension(Lowerer& lowerer, const ast::Identifier& name) {
+  const Extent size = lowerer.shapes.new_dimension(name);
+  lowerer.dimensions()[name.name] = {size, name.range, true};
   return size;
 }
 
-ir::Type Lowerer::lower_type(const ast::TypeExpr& type, const BindDimension& bind) {
-  const Scalar scalar = reports_.scalar_of(type.scalar, type.range);
+ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimension& bind) {
+  const Scalar scalar = lowerer.reports.scalar_of(type.scalar, type.range);
   if (type.dimensions.size() > 8)
-    reports_.fail(DiagnosticId::kRankMismatch, type.range, "a tensor has at most 8 dimensions");
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, type.range, "a tensor has at most 8 dimensions");
   ir::Type result{scalar, {}, {}};
   for (const ast::Dimension& d : type.dimensions) {
     const std::string* name = bare_name(*d.extent);
-    const bool is_new = name != nullptr && !dimensions().contains(*name) && !is_scalar_variable(*name);
+    const bool is_new = name != nullptr && !lowerer.dimensions().contains(*name) &&
+                        !is_scalar_variable(lowerer.graph, lowerer.names, *name);
     const auto bound = bind && is_new ? bind({*name, d.extent->range}, result.shape.size()) : std::nullopt;
-    result.shape.push_back(bound ? *bound : dimension_extent(*d.extent));
-    if (result.shape.back().constant()) shapes_.require_not_negative(result.shape.back(), "this dimension", d.range);
+    result.shape.push_back(bound ? *bound : dimension_extent(lowerer, *d.extent));
+    if (result.shape.back().constant())
+      lowerer.shapes.require_not_negative(result.shape.back(), "this dimension", d.range);
   }
   // `sparse f64[n, m]`: all but the first, of one dimension that one.
   for (std::size_t d = 0; d < type.dimensions.size(); ++d)
     result.sparse.push_back(type.dimensions[d].sparse || (type.sparse && (d > 0 || type.dimensions.size() == 1)));
   if (result.has_sparse()) {
-    graph_.note_sparse();
+    lowerer.graph.note_sparse();
   } else {
     result.sparse.clear();
   }
-  values_.require_legal(result, "", type.range);
+  lowerer.values.require_legal(result, "", type.range);
   return result;
 }
 
-void Lowerer::require_sizes(const ast::TypeExpr& written, const ir::Type& type) {
+void require_sizes(Reports& reports, Shapes& shapes, const ast::TypeExpr& written, const ir::Type& type) {
   for (std::size_t d = 0; d < written.dimensions.size(); ++d) {
     const SourceRange& range = written.dimensions[d].range;
-    shapes_.require_size(type.shape[d], "the size " + reports_.source_text(range), range);
+    shapes.require_size(type.shape[d], "the size " + reports.source_text(range), range);
   }
 }
 

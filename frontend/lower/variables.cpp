@@ -1,29 +1,32 @@
+#include "frontend/lower/variables.h"
+
 #include "frontend/hints/foreign_words.h"
-#include "frontend/lower/lowerer.h"
+#include "frontend/lower/builtins.h"
+#include "frontend/lower/calls.h"
 
 namespace tdsl::frontend {
 
 using ir::Expr;
 using ir::ValueId;
 
-SymbolRef Lowerer::declare_value(const ast::Identifier& name, Symbol::Kind kind, ValueId value,
-                                 const StorageRef& storage) {
-  const SymbolRef symbol = names_.declare(name, kind);
+SymbolRef declare_value(Lowerer& lowerer, const ast::Identifier& name, Symbol::Kind kind, ValueId value,
+                        const StorageRef& storage) {
+  const SymbolRef symbol = lowerer.names.declare(name, kind);
   symbol->storage = storage;
-  versions_.set(symbol, value);
-  tell_type(*symbol);
+  lowerer.versions.set(symbol, value);
+  tell_type(lowerer, *symbol);
   return symbol;
 }
 
-void Lowerer::tell_type(const Symbol& symbol) const {
-  if (options_.declared)
-    options_.declared(
-        {symbol.name, symbol.range,
-         graph_.text(values_.logical_type(symbol)) + (symbol.storage ? " storage " + symbol.storage->text : "")});
+void tell_type(Lowerer& lowerer, const Symbol& symbol) {
+  if (lowerer.options.declared)
+    lowerer.options.declared({symbol.name, symbol.range,
+                              lowerer.graph.text(lowerer.values.logical_type(symbol)) +
+                                  (symbol.storage ? " storage " + symbol.storage->text : "")});
 }
 
-Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bool lone_subscript) {
-  if (const SymbolRef symbol = names_.find(name)) {
+Tensor lower_name(Lowerer& lowerer, const std::string& name, const SourceRange& range, bool lone_subscript) {
+  if (const SymbolRef symbol = lowerer.names.find(name)) {
     symbol->used = true;
     switch (symbol->kind) {
       case Symbol::Kind::kBroken: throw Abandoned{};
@@ -38,76 +41,78 @@ Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bo
       case Symbol::Kind::kParam:
       case Symbol::Kind::kInput:
       case Symbol::Kind::kLoop: {
-        Tensor t = symbol->storage ? values_.stored_tensor(symbol->value, symbol->storage, name, range)
-                                   : values_.tensor_of(symbol->value, name, range);
+        Tensor t = symbol->storage ? lowerer.values.stored_tensor(symbol->value, symbol->storage, name, range)
+                                   : lowerer.values.tensor_of(symbol->value, name, range);
         for (Dim& d : t.shape) d.range = symbol->range;
         return t;
       }
     }
   }
-  const auto dimension = dimensions().find(name);
-  if (dimension != dimensions().end()) {
+  const auto dimension = lowerer.dimensions().find(name);
+  if (dimension != lowerer.dimensions().end()) {
     dimension->second.used = true;
-    Tensor t = scalar_tensor(expr_of(graph_.program(), dimension->second.extent));
+    Tensor t = scalar_tensor(expr_of(lowerer.graph.program(), dimension->second.extent));
     t.range = range;
     return t;
   }
   const std::string foreign = value_hint(name);
   if (lone_subscript && foreign.empty()) {
-    reports_.fail(DiagnosticId::kUnboundIndex, range,
-                  "`" + name + "` is neither bound here nor in scope; there is no implicit summation: write sum[" +
-                      name + "](…), or bind it on the left or with `for " + name + " in …`");
+    lowerer.reports.fail(DiagnosticId::kUnboundIndex, range,
+                         "`" + name +
+                             "` is neither bound here nor in scope; there is no implicit summation: write sum[" + name +
+                             "](…), or bind it on the left or with `for " + name + " in …`");
   }
-  std::vector<std::string> candidates = names_.visible();
-  for (const auto& [other, d] : dimensions()) candidates.push_back(other);
-  if (is_builtin(name) && foreign.empty())
-    reports_.fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is a function: it is called, " + name + "(…)");
+  std::vector<std::string> candidates = lowerer.names.visible();
+  for (const auto& [other, d] : lowerer.dimensions()) candidates.push_back(other);
+  if (builtins().contains(name) && foreign.empty())
+    lowerer.reports.fail(DiagnosticId::kUndefinedName, range,
+                         "`" + name + "` is a function: it is called, " + name + "(…)");
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
-  if (declared_.lacks_import && hint.empty()) throw Abandoned{};
+  if (lowerer.declared.lacks_import && hint.empty()) throw Abandoned{};
   // The same name elsewhere is the same mistake, most often a declaration that is misspelt.
-  if (!names_.is_first_report(name)) throw Abandoned{};
-  if (const auto ended = names_.ended(name))
-    reports_.fail(DiagnosticId::kUndefinedName, range,
-                  "`" + name + "` is not declared here: the block that declares it has ended",
-                  {{*ended, "declare it in front of the block as a var, and assign to it here"}});
-  reports_.fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is not declared" + hint);
+  if (!lowerer.names.is_first_report(name)) throw Abandoned{};
+  if (const auto ended = lowerer.names.ended(name))
+    lowerer.reports.fail(DiagnosticId::kUndefinedName, range,
+                         "`" + name + "` is not declared here: the block that declares it has ended",
+                         {{*ended, "declare it in front of the block as a var, and assign to it here"}});
+  lowerer.reports.fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is not declared" + hint);
 }
 
-bool Lowerer::is_scalar_variable(const std::string& name) const {
-  const SymbolRef symbol = names_.find(name);
+bool is_scalar_variable(const GraphBuilder& graph, const Names& names, const std::string& name) {
+  const SymbolRef symbol = names.find(name);
   if (!symbol) return false;
   if (symbol->kind == Symbol::Kind::kBroken) return false;
   if (symbol->kind == Symbol::Kind::kIndex || symbol->kind == Symbol::Kind::kInline) return symbol->lazy.rank() == 0;
-  return graph_.program().type(symbol->value).rank() == 0;
+  return graph.program().type(symbol->value).rank() == 0;
 }
 
-void Lowerer::declare_named(const ast::Identifier& name, bool is_mutable, const Stored& stored) {
+void declare_named(Lowerer& lowerer, const ast::Identifier& name, bool is_mutable, const Stored& stored) {
   if (is_mutable) {
-    declare_value(name, Symbol::Kind::kVar, versions_.own_value(name, stored.value), stored.storage);
+    declare_value(lowerer, name, Symbol::Kind::kVar, lowerer.versions.own_value(name, stored.value), stored.storage);
   } else {
-    declare_value(name, Symbol::Kind::kLet, stored.value, stored.storage);
+    declare_value(lowerer, name, Symbol::Kind::kLet, stored.value, stored.storage);
   }
 }
 
-SymbolRef Lowerer::assignable(const ast::Identifier& name) {
-  const SymbolRef symbol = names_.find(name.name);
+SymbolRef assignable(Lowerer& lowerer, const ast::Identifier& name) {
+  const SymbolRef symbol = lowerer.names.find(name.name);
   if (!symbol) {
-    reports_.fail(
-        DiagnosticId::kUndefinedName, name.range,
-        "`" + name.name + "` is not declared" + did_you_mean(name.name, names_.visible()) + "; declare it with var");
+    lowerer.reports.fail(DiagnosticId::kUndefinedName, name.range,
+                         "`" + name.name + "` is not declared" + did_you_mean(name.name, lowerer.names.visible()) +
+                             "; declare it with var");
   }
   if (symbol->kind == Symbol::Kind::kBroken) throw Abandoned{};
   if (symbol->kind == Symbol::Kind::kVar) return symbol;
   static const std::map<Symbol::Kind, std::string> kinds = {
       {Symbol::Kind::kLet, "declared with let; use var"},
       {Symbol::Kind::kParam, "a param"},
-      {Symbol::Kind::kInput, frames_.size() > 1 ? "a parameter" : "an input; copy it: var B = A;"},
+      {Symbol::Kind::kInput, lowerer.frames.size() > 1 ? "a parameter" : "an input; copy it: var B = A;"},
       {Symbol::Kind::kLoop, "a loop variable"},
       {Symbol::Kind::kIndex, "an index variable"},
       {Symbol::Kind::kInline, "a parameter"}};
-  reports_.fail(DiagnosticId::kImmutable, name.range,
-                "`" + name.name + "` cannot be assigned: it is " + kinds.at(symbol->kind),
-                {{symbol->range, "declared here"}});
+  lowerer.reports.fail(DiagnosticId::kImmutable, name.range,
+                       "`" + name.name + "` cannot be assigned: it is " + kinds.at(symbol->kind),
+                       {{symbol->range, "declared here"}});
 }
 
 }  // namespace tdsl::frontend
