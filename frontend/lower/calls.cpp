@@ -1,7 +1,12 @@
+#include "frontend/lower/calls.h"
+
 #include <algorithm>
 
 #include "frontend/hints/foreign_words.h"
-#include "frontend/lower/lowerer.h"
+#include "frontend/lower/builtins.h"
+#include "frontend/lower/expr.h"
+#include "frontend/lower/extern.h"
+#include "frontend/lower/functions.h"
 
 namespace tdsl::frontend {
 
@@ -12,73 +17,51 @@ using ir::UnaryOp;
 
 namespace {
 
-struct UnaryFunction {
-  UnaryOp op;
-  bool needs_float;
-};
-
-const std::map<std::string, UnaryFunction>& unary_functions() {
-  static const std::map<std::string, UnaryFunction> table = {
-      {"abs", {UnaryOp::kAbs, false}},    {"sqrt", {UnaryOp::kSqrt, true}},    {"exp", {UnaryOp::kExp, true}},
-      {"log", {UnaryOp::kLog, true}},     {"log1p", {UnaryOp::kLog1p, true}},  {"expm1", {UnaryOp::kExpm1, true}},
-      {"sin", {UnaryOp::kSin, true}},     {"cos", {UnaryOp::kCos, true}},      {"tan", {UnaryOp::kTan, true}},
-      {"tanh", {UnaryOp::kTanh, true}},   {"erf", {UnaryOp::kErf, true}},      {"floor", {UnaryOp::kFloor, false}},
-      {"ceil", {UnaryOp::kCeil, false}},  {"round", {UnaryOp::kRound, false}}, {"sign", {UnaryOp::kSign, false}},
-      {"isnan", {UnaryOp::kIsNan, true}}, {"isinf", {UnaryOp::kIsInf, true}},  {"sigmoid", {UnaryOp::kSigmoid, true}},
-      {"relu", {UnaryOp::kRelu, false}},
-  };
-  return table;
+Tensor call_where(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const std::vector<Tensor> args = positional(lowerer, call, 3, 3, range);
+  if (args[0].scalar() != Scalar::kBool) {
+    lowerer.reports.fail(DiagnosticId::kTypeMismatch, args[0].range,
+                         "where(c, a, b) needs bools first, but this is " + lowerer.graph.text(args[0]));
+  }
+  return lowerer.algebra.choice(args[0], args[1], args[2], range);
 }
 
-const std::set<std::string>& reduction_names() {
-  static const std::set<std::string> names = {"sum", "prod",  "min",  "max",    "mean",  "any",
-                                              "all", "count", "norm", "argmin", "argmax"};
-  return names;
+Tensor call_nnz(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor t = positional(lowerer, call, 1, 1, range)[0];
+  const Tensor zero = scalar_tensor(ir::constant_i64(0), Weak::kInteger);
+  const Tensor present = t.scalar() == Scalar::kBool ? t : lowerer.algebra.arithmetic(BinaryOp::kNe, t, zero, range);
+  return reduce_whole(lowerer, {Reducer::kCount, {}, Scalar::kF64}, present, call, range);
+}
+
+Tensor call_dense(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  Tensor t = positional(lowerer, call, 1, 1, range)[0];
+  if (lowerer.graph.has_sparse()) t.body = ir::unary(UnaryOp::kDense, t.body, range);
+  return t;
+}
+
+Tensor call_sparse(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  Tensor t = positional(lowerer, call, 1, 1, range)[0];
+  lowerer.graph.note_sparse();
+  t.body = ir::unary(UnaryOp::kSparse, t.body, range);
+  return t;
 }
 
 }  // namespace
 
-const std::map<std::string, Lowerer::Builtin>& Lowerer::builtins() {
-  static const std::map<std::string, Builtin> table = {
-      {"where", &Lowerer::call_where},     {"zeros", &Lowerer::call_zeros},   {"ones", &Lowerer::call_zeros},
-      {"full", &Lowerer::call_full},       {"eye", &Lowerer::call_eye},       {"iota", &Lowerer::call_iota},
-      {"random", &Lowerer::call_random},   {"randn", &Lowerer::call_random},  {"transpose", &Lowerer::call_transpose},
-      {"size", &Lowerer::call_size},       {"outer", &Lowerer::call_outer},   {"diag", &Lowerer::call_diag},
-      {"trace", &Lowerer::call_trace},     {"tril", &Lowerer::call_triangle}, {"triu", &Lowerer::call_triangle},
-      {"flip", &Lowerer::call_flip},       {"roll", &Lowerer::call_roll},     {"concat", &Lowerer::call_concat},
-      {"reshape", &Lowerer::call_reshape}, {"pad", &Lowerer::call_pad},       {"nnz", &Lowerer::call_nnz},
-      {"dense", &Lowerer::call_dense},     {"sparse", &Lowerer::call_sparse}, {"sprandom", &Lowerer::call_sprandom},
-      {"einsum", &Lowerer::call_einsum},   {"cumsum", &Lowerer::call_cumsum}, {"sort", &Lowerer::call_sort},
-      {"argsort", &Lowerer::call_sort},    {"solve", &Lowerer::call_solve},   {"lstsq", &Lowerer::call_solve},
-      {"cholesky", &Lowerer::call_square}, {"inv", &Lowerer::call_square},    {"det", &Lowerer::call_square},
-      {"grad", &Lowerer::call_grad},
-  };
-  return table;
-}
-
-bool Lowerer::is_builtin(const std::string& name) {
-  return builtins().contains(name) || tuple_builtins().contains(name) || unary_functions().contains(name) ||
-         reduction_names().contains(name) || name == "pow" || name == "mod";
-}
-
-bool Lowerer::is_scalar_function(const ast::Call& call) {
-  const std::string& name = call.callee.name;
-  const bool extremum = (name == "min" || name == "max") && call.arguments.size() > 1;
-  return unary_functions().contains(name) || name == "pow" || name == "mod" || name == "where" || extremum;
-}
-
-const ast::Expr* Lowerer::named_argument(const ast::Call& call, const std::string& name) const {
+const ast::Expr* named_argument(const ast::Call& call, const std::string& name) {
   for (const ast::Argument& a : call.arguments) {
     if (a.name && a.name->name == name) return a.value.get();
   }
   return nullptr;
 }
 
+namespace {
+
 /// `sum(x, 0)`: the end of the message about the argument too many.
-std::string Lowerer::named_axis(const ast::Call& call) const {
+std::string named_axis(const Reports& reports, const ast::Call& call) {
   std::vector<std::string> texts;
   for (const ast::Argument& a : call.arguments) {
-    if (!a.name) texts.push_back(source_text(a.range));
+    if (!a.name) texts.push_back(reports.source_text(a.range));
   }
   const std::string axis = texts.back();
   texts.pop_back();
@@ -89,119 +72,124 @@ std::string Lowerer::named_axis(const ast::Call& call) const {
          "(" + text + "axis=" + (norm || axis.empty() ? "0" : axis) + ")";
 }
 
-std::vector<Tensor> Lowerer::positional(const ast::Call& call, std::size_t least, std::size_t most,
-                                        const SourceRange& range, const std::set<std::string>& named) {
+}  // namespace
+
+std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
+                               const SourceRange& range, const std::set<std::string>& named) {
   std::vector<Tensor> args;
   for (const ast::Argument& a : call.arguments) {
     if (!a.name) {
-      args.push_back(lower(*a.value));
+      args.push_back(lower(lowerer, *a.value));
     } else if (!named.contains(a.name->name)) {
-      fail(DiagnosticId::kBadArgument, a.name->range,
-           call.callee.name + " has no argument `" + a.name->name + "=`" +
-               did_you_mean(a.name->name, std::vector<std::string>(named.begin(), named.end())));
+      lowerer.reports.fail(DiagnosticId::kBadArgument, a.name->range,
+                           call.callee.name + " has no argument `" + a.name->name + "=`" +
+                               did_you_mean(a.name->name, std::vector<std::string>(named.begin(), named.end())));
     }
   }
   if (args.size() >= least && args.size() <= most) return args;
   const std::string wanted = least == most ? std::to_string(least)
                              : most > 8    ? "at least " + std::to_string(least)
                                            : std::to_string(least) + " to " + std::to_string(most);
-  fail(DiagnosticId::kBadArgument, range,
-       call.callee.name + " takes " + wanted + (wanted == "1" ? " argument" : " arguments") + ", but " +
-           std::to_string(args.size()) + (args.size() == 1 ? " is given" : " are given") +
-           (args.size() == most + 1 && named.contains("axis") ? named_axis(call) : ""));
+  lowerer.reports.fail(
+      DiagnosticId::kBadArgument, range,
+      call.callee.name + " takes " + wanted + (wanted == "1" ? " argument" : " arguments") + ", but " +
+          std::to_string(args.size()) + (args.size() == 1 ? " is given" : " are given") +
+          (args.size() == most + 1 && named.contains("axis") ? named_axis(lowerer.reports, call) : ""));
 }
 
-Tensor Lowerer::lower_call(const ast::Call& call, const SourceRange& range) {
-  const std::string& name = call.callee.name;
-  if (refused_.contains(name)) throw Abandoned{};
-  if (functions_.contains(name)) {
-    std::vector<Tensor> results = call_function(call, range);
-    if (results.size() == 1) return results[0];
-    fail(DiagnosticId::kMisplacedTuple, range,
-         "`" + name + "` returns " + counted(results.size(), "value") + ": write let (a, b) = " + name + "(…);");
-  }
-  if (const auto foreign = foreigns_.find(name); foreign != foreigns_.end()) {
-    if (foreign->second.kernel == nullptr) return call_foreign_function(foreign->second, call, range);
-    if (foreign->second.kernel->results.size() == 1) return call_foreign_kernel(foreign->second, call, range)[0];
-    fail(DiagnosticId::kMisplacedTuple, range,
-         "`" + name + "` returns " + counted(foreign->second.kernel->results.size(), "value") +
-             ": write let (a, b) = " + name + "(…);");
-  }
-  const auto extremum = name == "min" || name == "max";
-  const auto given = std::ranges::count_if(call.arguments, [](const ast::Argument& a) { return !a.name; });
-  if (extremum && given >= 2) return call_extremum(call, range);
-  if (const auto op = reducer(name, call.callee.range)) {
-    return reduce_whole(*op, positional(call, 1, 1, range, {"axis", "keepdims"})[0], call, range);
-  }
-  if (const auto result = lower_scalar_function(call, range)) return *result;
-  const auto built_in = builtins().find(name);
-  if (built_in != builtins().end()) return (this->*built_in->second)(call, range);
-  if (tuple_builtins().contains(name)) {
-    fail(DiagnosticId::kMisplacedTuple, range,
-         "`" + name + "` gives several values: write let (a, b) = " + name + "(…);");
-  }
-  std::vector<std::string> candidates;
-  for (const auto& [other, f] : functions_) candidates.push_back(other);
-  for (const auto& [other, f] : foreigns_) candidates.push_back(other);
-  for (const auto& [other, f] : builtins()) candidates.push_back(other);
-  for (const auto& [other, f] : tuple_builtins()) candidates.push_back(other);
-  for (const auto& [other, f] : unary_functions()) candidates.push_back(other);
-  candidates.insert(candidates.end(), reduction_names().begin(), reduction_names().end());
-  const bool is_variable = scope_->find(name) != nullptr;
-  const std::string foreign = function_hint(name);
-  const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
-  if (lacks_import_ && !is_variable && hint.empty()) throw Abandoned{};
-  fail(DiagnosticId::kUndefinedFunction, call.callee.range,
-       is_variable ? "`" + name + "` is a variable, not a function; its elements are " + name + "[…]"
-                   : "there is no function `" + name + "`" + hint);
+namespace {
+
+Tensor call_reduction(Lowerer& lowerer, const ReducerName& op, const ast::Call& call, const SourceRange& range) {
+  return reduce_whole(lowerer, op, positional(lowerer, call, 1, 1, range, {"axis", "keepdims"})[0], call, range);
 }
 
-std::optional<Tensor> Lowerer::lower_scalar_function(const ast::Call& call, const SourceRange& range) {
-  const auto unary = unary_functions().find(call.callee.name);
-  if (unary != unary_functions().end()) {
-    return apply_unary(unary->second.op, unary->second.needs_float, positional(call, 1, 1, range)[0], range);
-  }
-  if (call.callee.name != "pow" && call.callee.name != "mod") return std::nullopt;
-  const std::vector<Tensor> args = positional(call, 2, 2, range);
-  if (call.callee.name == "pow") return power(args[0], args[1], range);
-  return arithmetic(BinaryOp::kMod, args[0], args[1], range);
-}
-
-Tensor Lowerer::call_extremum(const ast::Call& call, const SourceRange& range) {
-  const std::vector<Tensor> args = positional(call, 2, 1000, range);
+Tensor call_extremum(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const std::vector<Tensor> args = positional(lowerer, call, 2, 1000, range);
   const BinaryOp op = call.callee.name == "min" ? BinaryOp::kMin : BinaryOp::kMax;
   Tensor result = args[0];
-  for (std::size_t k = 1; k < args.size(); ++k) result = arithmetic(op, result, args[k], range);
+  for (std::size_t k = 1; k < args.size(); ++k) result = lowerer.algebra.arithmetic(op, result, args[k], range);
   return result;
 }
 
-Tensor Lowerer::call_where(const ast::Call& call, const SourceRange& range) {
-  const std::vector<Tensor> args = positional(call, 3, 3, range);
-  if (args[0].scalar() != Scalar::kBool) {
-    fail(DiagnosticId::kTypeMismatch, args[0].range,
-         "where(c, a, b) needs bools first, but this is " + type_text(args[0]));
+}  // namespace
+
+bool is_scalar_function(const ast::Call& call) {
+  const std::string& name = call.callee.name;
+  const bool extremum = (name == "min" || name == "max") && call.arguments.size() > 1;
+  return builtin<ElementFunction>(name) != nullptr || builtin<BinaryOp>(name) != nullptr || name == "where" || extremum;
+}
+
+namespace {
+
+Tensor call_builtin(Lowerer& lowerer, const Builtin& function, const ast::Call& call, const SourceRange& range) {
+  return ir::match(
+      function, [&](Single* single) { return single(lowerer, call, range); },
+      [&](Several*) -> Tensor {
+        const std::string& name = call.callee.name;
+        lowerer.reports.fail(DiagnosticId::kMisplacedTuple, range,
+                             "`" + name + "` gives several values: write let (a, b) = " + name + "(…);");
+      },
+      [&](const ElementFunction& f) {
+        return lowerer.algebra.apply_unary(f.op, f.needs_float, positional(lowerer, call, 1, 1, range)[0], range);
+      },
+      [&](Reducer kind) {
+        const auto given = std::ranges::count_if(call.arguments, [](const ast::Argument& a) { return !a.name; });
+        const bool extremum = kind == Reducer::kMin || kind == Reducer::kMax;
+        return extremum && given >= 2 ? call_extremum(lowerer, call, range)
+                                      : call_reduction(lowerer, {kind, {}, Scalar::kF64}, call, range);
+      },
+      [&](BinaryOp op) {
+        const std::vector<Tensor> args = positional(lowerer, call, 2, 2, range);
+        return op == BinaryOp::kPow ? lowerer.algebra.power(args[0], args[1], range)
+                                    : lowerer.algebra.arithmetic(op, args[0], args[1], range);
+      });
+}
+
+[[noreturn]] void fail_undefined(Lowerer& lowerer, const ast::Identifier& callee) {
+  const std::string& name = callee.name;
+  std::vector<std::string> candidates;
+  for (const auto& [other, f] : lowerer.declared.functions) candidates.push_back(other);
+  for (const auto& [other, f] : lowerer.declared.foreigns) candidates.push_back(other);
+  add_builtins<Single*>(candidates);
+  add_builtins<Several*>(candidates);
+  add_builtins<ElementFunction>(candidates);
+  add_builtins<Reducer>(candidates);
+  const bool is_variable = lowerer.names.find(name) != nullptr;
+  const std::string foreign = function_hint(name);
+  const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
+  if (lowerer.declared.lacks_import && !is_variable && hint.empty()) throw Abandoned{};
+  lowerer.reports.fail(DiagnosticId::kUndefinedFunction, callee.range,
+                       is_variable ? "`" + name + "` is a variable, not a function; its elements are " + name + "[…]"
+                                   : "there is no function `" + name + "`" + hint);
+}
+
+}  // namespace
+
+Tensor lower_call(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const std::string& name = call.callee.name;
+  const Declarations& declared = lowerer.declared;
+  if (declared.refused.contains(name)) throw Abandoned{};
+  const auto fail_tuple = [&](std::size_t results) {
+    lowerer.reports.fail(
+        DiagnosticId::kMisplacedTuple, range,
+        "`" + name + "` returns " + counted(results, "value") + ": write let (a, b) = " + name + "(…);");
+  };
+  if (declared.functions.contains(name)) {
+    const std::vector<Tensor> results = call_function(lowerer, call, range);
+    if (results.size() != 1) fail_tuple(results.size());
+    return results[0];
   }
-  return choice(args[0], args[1], args[2], range);
-}
-
-Tensor Lowerer::call_nnz(const ast::Call& call, const SourceRange& range) {
-  const Tensor t = positional(call, 1, 1, range)[0];
-  const Tensor zero = scalar_tensor(ir::constant_i64(0), Weak::kInteger);
-  const Tensor present = t.scalar() == Scalar::kBool ? t : arithmetic(BinaryOp::kNe, t, zero, range);
-  return reduce_whole({Reducer::kCount, {}, Scalar::kF64}, present, call, range);
-}
-
-Tensor Lowerer::call_dense(const ast::Call& call, const SourceRange& range) {
-  Tensor t = positional(call, 1, 1, range)[0];
-  if (graph_.has_sparse()) t.body = ir::unary(UnaryOp::kDense, t.body, range);
-  return t;
-}
-
-Tensor Lowerer::call_sparse(const ast::Call& call, const SourceRange& range) {
-  Tensor t = positional(call, 1, 1, range)[0];
-  graph_.note_sparse();
-  t.body = ir::unary(UnaryOp::kSparse, t.body, range);
-  return t;
+  if (const auto foreign = declared.foreigns.find(name); foreign != declared.foreigns.end()) {
+    if (foreign->second.kernel == nullptr) return call_foreign_function(lowerer, foreign->second, call, range);
+    const std::size_t results = foreign->second.kernel->results.size();
+    if (results == 1) return call_foreign_kernel(lowerer, foreign->second, call, range)[0];
+    fail_tuple(results);
+  }
+  if (declared.monoids.contains(name))
+    return call_reduction(lowerer, *reducer(lowerer, name, call.callee.range), call, range);
+  const auto built_in = builtins().find(name);
+  if (built_in == builtins().end()) fail_undefined(lowerer, call.callee);
+  return call_builtin(lowerer, built_in->second, call, range);
 }
 
 }  // namespace tdsl::frontend

@@ -1,10 +1,14 @@
+#include "frontend/lower/extern.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "frontend/diagnostics/file_names.h"
-#include "frontend/lower/lowerer.h"
+#include "frontend/lower/calls.h"
+#include "frontend/lower/functions.h"
+#include "frontend/lower/types.h"
 #include "ir/graph/procedure.h"
 
 namespace tdsl::frontend {
@@ -22,6 +26,17 @@ std::string seen_from(const std::string& program, const std::string& header) {
   return relative.empty() ? header : relative;
 }
 
+/// The header as a source, which is read at its first problem.
+std::uint32_t file_of(SourceManager& sources, const std::string& path) {
+  for (std::uint32_t k = 0; k < sources.file_count(); ++k) {
+    if (sources.name(k) == path) return k;
+  }
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return sources.add(path, text.str());
+}
+
 DiagnosticId id_of(ir::HeaderProblem::Kind kind) {
   using Kind = ir::HeaderProblem::Kind;
   switch (kind) {
@@ -33,80 +48,72 @@ DiagnosticId id_of(ir::HeaderProblem::Kind kind) {
   return DiagnosticId::kHeaderUnreadable;
 }
 
-}  // namespace
-
-std::string Lowerer::beside(const std::string& file, const std::string& path) {
-  const auto slash = file.rfind('/');
-  const bool absolute = !path.empty() && path[0] == '/';
-  return absolute || slash == std::string::npos ? path : file.substr(0, slash + 1) + path;
-}
-
-std::optional<Scalar> Lowerer::foreign_type(const ast::TypeExpr& type, const std::string& what, bool is_scalar) {
+std::optional<Scalar> foreign_type(Reports& reports, const ast::TypeExpr& type, const std::string& what,
+                                   bool is_scalar) {
   const auto scalar = scalar_of(type.scalar);
   if (!scalar) {
-    sink_.unsupported(DiagnosticId::kComplexType, type.range, "c64 and c128 are not supported yet");
+    reports.sink().unsupported(DiagnosticId::kComplexType, type.range, "c64 and c128 are not supported yet");
     return std::nullopt;
   }
   if (is_scalar && !type.dimensions.empty()) {
-    error(DiagnosticId::kTypeMismatch, type.range,
-          what + " is a scalar: the function is applied per element; of tensors take `kernel`");
+    reports.error(DiagnosticId::kTypeMismatch, type.range,
+                  what + " is a scalar: the function is applied per element; of tensors take `kernel`");
     return std::nullopt;
   }
   const bool sparse =
       type.sparse || std::ranges::any_of(type.dimensions, [](const ast::Dimension& d) { return d.sparse; });
   if (sparse) {
-    sink_.unsupported(DiagnosticId::kNotSupported, type.range, "sparse storage in `extern` is not supported yet");
+    reports.sink().unsupported(DiagnosticId::kNotSupported, type.range,
+                               "sparse storage in `extern` is not supported yet");
     return std::nullopt;
   }
   return scalar;
 }
 
-std::optional<Foreign> Lowerer::signature(const ast::ExternFunction& f) {
+std::optional<Foreign> signature(Reports& reports, const ast::ExternFunction& f) {
   Foreign made;
   made.name = f.name.name;
   for (const ast::FunctionParameter& p : f.parameters) {
     if (!p.type) {
-      error(DiagnosticId::kTypeMismatch, p.name.range,
-            "a parameter of a C++ function needs its type: " + p.name.name + ": f64");
+      reports.error(DiagnosticId::kTypeMismatch, p.name.range,
+                    "a parameter of a C++ function needs its type: " + p.name.name + ": f64");
       return std::nullopt;
     }
-    const auto type = foreign_type(*p.type, "the parameter `" + p.name.name + "`", true);
+    const auto type = foreign_type(reports, *p.type, "the parameter `" + p.name.name + "`", true);
     if (!type) return std::nullopt;
     made.parameters.push_back({p.name.name, *type, 0, false, false});
   }
   if (f.results.size() != 1) {
-    error(DiagnosticId::kTypeMismatch, f.name.range,
-          "a C++ function gives one scalar: fn " + f.name.name + "(…) -> f64");
+    reports.error(DiagnosticId::kTypeMismatch, f.name.range,
+                  "a C++ function gives one scalar: fn " + f.name.name + "(…) -> f64");
     return std::nullopt;
   }
-  const auto result = foreign_type(f.results[0], "the result of `" + f.name.name + "`", true);
+  const auto result = foreign_type(reports, f.results[0], "the result of `" + f.name.name + "`", true);
   if (result) made.result = *result;
   return result ? std::optional(std::move(made)) : std::nullopt;
 }
 
-std::optional<Foreign> Lowerer::signature(const ast::ExternKernel& k) {
+std::optional<Foreign> signature(Reports& reports, const ast::ExternKernel& k) {
   Foreign made;
   made.name = k.name.name;
   made.is_kernel = true;
   bool gives = false;
   for (const ast::KernelParameter& p : k.parameters) {
-    const auto type = foreign_type(p.type, "", false);
+    const auto type = foreign_type(reports, p.type, "", false);
     if (!type) return std::nullopt;
     if (p.type.dimensions.size() > 8) {
-      error(DiagnosticId::kRankMismatch, p.type.range, "a tensor has at most 8 dimensions");
+      reports.error(DiagnosticId::kRankMismatch, p.type.range, "a tensor has at most 8 dimensions");
       return std::nullopt;
     }
     gives = gives || p.is_output;
     made.parameters.push_back({p.name.name, *type, p.type.dimensions.size(), p.is_output, p.is_output});
   }
   if (!gives) {
-    error(DiagnosticId::kTypeMismatch, k.name.range, "a kernel needs an `out` operand: what it gives");
+    reports.error(DiagnosticId::kTypeMismatch, k.name.range, "a kernel needs an `out` operand: what it gives");
     return std::nullopt;
   }
   return made;
 }
-
-namespace {
 
 /// A kernel as calls see it.
 std::shared_ptr<const ast::Function> as_function(const ast::ExternKernel& k) {
@@ -121,14 +128,34 @@ std::shared_ptr<const ast::Function> as_function(const ast::ExternKernel& k) {
   }
   return f;
 }
+
 std::shared_ptr<const ast::Function> as_function(const ast::ExternFunction&) { return nullptr; }
 
 const ast::TypeExpr& type_of(const ast::KernelParameter& p) { return p.type; }
+
 const ast::TypeExpr& type_of(const ast::FunctionParameter& p) { return *p.type; }
+
+void report(Reports& reports, SourceManager& sources, const ir::HeaderProblem& problem, const ast::Extern& e,
+            const std::vector<SourceRange>& places) {
+  const bool about_one = problem.declaration >= 0 && static_cast<std::size_t>(problem.declaration) < places.size();
+  const SourceRange& declaration = about_one ? places[static_cast<std::size_t>(problem.declaration)] : e.header_range;
+  if (problem.file.empty()) return reports.error(id_of(problem.kind), declaration, problem.message);
+  const std::uint32_t file = file_of(sources, problem.file);
+  // Clang counts bytes.
+  const std::string_view line = sources.line(file, problem.line);
+  const auto column = [&](std::uint32_t byte) {
+    return utf8_length(line.substr(0, std::min<std::size_t>(byte - 1, line.size()))) + 1;
+  };
+  const SourceRange place{file, problem.line, column(problem.column), problem.line,
+                          std::max(column(problem.column) + 1, column(problem.end_column))};
+  reports.error(id_of(problem.kind), place, problem.message,
+                {{declaration, about_one ? "declared here" : "for this header"}});
+}
 
 }  // namespace
 
-void Lowerer::declare_extern(const ast::Extern& e, const std::function<bool(const ast::Identifier&)>& declared) {
+void declare_extern(Lowerer& lowerer, const ast::Extern& e,
+                    const std::function<bool(const ast::Identifier&)>& declared) {
   std::vector<ir::ForeignDeclaration> declarations;
   std::vector<Foreign> made;
   std::vector<ForeignEntry> entries;
@@ -137,14 +164,14 @@ void Lowerer::declare_extern(const ast::Extern& e, const std::function<bool(cons
     std::visit(
         [&](const auto& f) {
           if (declared(f.name)) return;
-          std::optional<Foreign> foreign = signature(f);
-          foreigns_[f.name.name] = {nullptr, f.name.range, as_function(f)};
+          std::optional<Foreign> foreign = signature(lowerer.reports, f);
+          lowerer.declared.foreigns[f.name.name] = {nullptr, f.name.range, as_function(f)};
           if (!foreign) return;
           ir::ForeignDeclaration d{f.name.name, foreign->parameters, {}, foreign->is_kernel, foreign->result};
           for (const auto& p : f.parameters) {
             d.dimensions.emplace_back();
             for (const ast::Dimension& dimension : type_of(p).dimensions)
-              d.dimensions.back().push_back(source_text(dimension.range));
+              d.dimensions.back().push_back(lowerer.reports.source_text(dimension.range));
           }
           declarations.push_back(std::move(d));
           made.push_back(std::move(*foreign));
@@ -153,23 +180,25 @@ void Lowerer::declare_extern(const ast::Extern& e, const std::function<bool(cons
         item);
   }
   if (const auto objection = objection_to_name(e.header))
-    return error(DiagnosticId::kHeaderUnreadable, e.header_range, "cannot read the header: " + *objection);
+    return lowerer.reports.error(DiagnosticId::kHeaderUnreadable, e.header_range,
+                                 "cannot read the header: " + *objection);
   if (e.header.find_first_of("\"\\") != std::string::npos)
-    return error(DiagnosticId::kHeaderUnreadable, e.header_range,
-                 "the name of a header holds no quotes and backslashes");
+    return lowerer.reports.error(DiagnosticId::kHeaderUnreadable, e.header_range,
+                                 "the name of a header holds no quotes and backslashes");
   const std::string path =
-      std::filesystem::path(beside(sources_.name(e.header_range.file), e.header)).lexically_normal().string();
+      std::filesystem::path(beside(lowerer.sources.name(e.header_range.file), e.header)).lexically_normal().string();
   ir::HeaderFacts facts;
-  if (options_.read_header) {
+  if (lowerer.options.read_header) {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(path, ignored))
-      return error(DiagnosticId::kHeaderUnreadable, e.header_range, "cannot read the header `" + path + "`");
-    facts = options_.read_header(path, declarations);
+      return lowerer.reports.error(DiagnosticId::kHeaderUnreadable, e.header_range,
+                                   "cannot read the header `" + path + "`");
+    facts = lowerer.options.read_header(path, declarations);
   }
-  for (const ir::HeaderProblem& p : facts.problems) report(p, e, places);
+  for (const ir::HeaderProblem& p : facts.problems) report(lowerer.reports, lowerer.sources, p, e, places);
   if (!facts.problems.empty()) return;
   for (std::size_t k = 0; k < made.size(); ++k) {
-    made[k].header = seen_from(sources_.name(main_file_), path);
+    made[k].header = seen_from(lowerer.sources.name(lowerer.main_file), path);
     if (k < facts.functions.size()) {
       const ir::ForeignFunction& f = facts.functions[k];
       made[k].may_stop = f.may_stop;
@@ -179,83 +208,57 @@ void Lowerer::declare_extern(const ast::Extern& e, const std::function<bool(cons
     }
     const std::string name = made[k].name;
     const auto foreign = std::make_shared<const Foreign>(std::move(made[k]));
-    foreigns_.at(name).foreign = foreign;
-    if (options_.foreign) options_.foreign(foreign);
+    lowerer.declared.foreigns.at(name).foreign = foreign;
+    if (lowerer.options.foreign) lowerer.options.foreign(foreign);
   }
 }
 
-std::uint32_t Lowerer::header_file(const std::string& path) {
-  const auto found = header_files_.find(path);
-  if (found != header_files_.end()) return found->second;
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return header_files_[path] = sources_.add(path, text.str());
-}
-
-void Lowerer::report(const ir::HeaderProblem& problem, const ast::Extern& e, const std::vector<SourceRange>& places) {
-  const bool about_one = problem.declaration >= 0 && static_cast<std::size_t>(problem.declaration) < places.size();
-  const SourceRange& declaration = about_one ? places[static_cast<std::size_t>(problem.declaration)] : e.header_range;
-  if (problem.file.empty()) return error(id_of(problem.kind), declaration, problem.message);
-  const std::uint32_t file = header_file(problem.file);
-  // Clang counts bytes.
-  const std::string_view line = sources_.line(file, problem.line);
-  const auto column = [&](std::uint32_t byte) {
-    return utf8_length(line.substr(0, std::min<std::size_t>(byte - 1, line.size()))) + 1;
-  };
-  const SourceRange place{file, problem.line, column(problem.column), problem.line,
-                          std::max(column(problem.column) + 1, column(problem.end_column))};
-  error(id_of(problem.kind), place, problem.message, {{declaration, about_one ? "declared here" : "for this header"}});
-}
-
-Tensor Lowerer::call_foreign_function(const ForeignEntry& entry, const ast::Call& call, const SourceRange& range) {
+Tensor call_foreign_function(Lowerer& lowerer, const ForeignEntry& entry, const ast::Call& call,
+                             const SourceRange& range) {
   if (entry.foreign == nullptr) throw Abandoned{};
   const std::size_t count = entry.foreign->parameters.size();
-  std::vector<Tensor> args = positional(call, count, count, range);
+  std::vector<Tensor> args = positional(lowerer, call, count, count, range);
   for (std::size_t k = 0; k < count; ++k) {
     const Foreign::Parameter& p = entry.foreign->parameters[k];
-    args[k] = converted_to(args[k], p.type, "the parameter `" + p.name + "`", call.arguments[k].range);
+    args[k] = lowerer.values.converted_to(args[k], p.type, "the parameter `" + p.name + "`", call.arguments[k].range);
   }
   const auto procedure = std::make_shared<const ir::Procedure>(ir::procedure_of(entry.foreign, entry.range));
   const auto apply = [&](const std::vector<Expr>& values) { return ir::application(procedure, values, range); };
-  return args.empty() ? scalar_tensor(apply({})) : elementwise(args, Weak::kNo, range, apply);
+  return args.empty() ? scalar_tensor(apply({})) : lowerer.algebra.elementwise(args, Weak::kNo, range, apply);
 }
 
-std::vector<Tensor> Lowerer::call_foreign_kernel(const ForeignEntry& entry, const ast::Call& call,
-                                                 const SourceRange& range) {
+std::vector<Tensor> call_foreign_kernel(Lowerer& lowerer, const ForeignEntry& entry, const ast::Call& call,
+                                        const SourceRange& range) {
   if (entry.foreign == nullptr) throw Abandoned{};
   const ast::Function& f = *entry.kernel;
-  const std::vector<Tensor> args = positional(call, f.parameters.size(), f.parameters.size(), range);
+  const std::vector<Tensor> args = positional(lowerer, call, f.parameters.size(), f.parameters.size(), range);
   Frame frame;
   frame.function = &f;
   frame.call = range;
-  frame.chain = frames_.back().chain;
-  struct Leave {
-    Lowerer& lowerer;
-    ~Leave() { lowerer.frames_.pop_back(); }
-  };
+  frame.chain = lowerer.frames.back().chain;
   ir::Routine routine;
   routine.kind = ir::Routine::Kind::kForeign;
   routine.foreign = entry.foreign;
   std::vector<RoutineResult> results;
   {
     // Dimensions are the call's own.
-    const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
-    frames_.push_back(std::move(frame));
-    const Leave leave{*this};
+    const Names::InScope scope(lowerer.names, Scope::Kind::kFunction);
+    const EnteredFrame entered(lowerer.frames, std::move(frame));
     for (std::size_t k = 0; k < args.size(); ++k) {
-      const auto [value, type] = fitted(f.parameters[k].name, *f.parameters[k].type, args[k], call.arguments[k].range);
-      routine.operands.push_back(routine_operand(value, type.scalar, call));
+      const auto [value, type] =
+          fitted(lowerer, f.parameters[k].name, *f.parameters[k].type, args[k], call.arguments[k].range);
+      routine.operands.push_back(lowerer.algebra.routine_operand(value, type.scalar, call));
     }
     for (const ast::TypeExpr& written : f.results) {
-      const ir::Type type = lower_type(written);
+      const ir::Type type = lower_type(lowerer, written);
       RoutineResult result{type.scalar, {}};
       for (std::size_t d = 0; d < type.rank(); ++d)
-        result.shape.push_back({type.shape[d], dimension_text(d, type.rank(), source_text(range)), range});
+        result.shape.push_back(
+            {type.shape[d], dimension_text(d, type.rank(), lowerer.reports.source_text(range)), range});
       results.push_back(std::move(result));
     }
   }
-  return emit_routine(std::move(routine), results, range);
+  return lowerer.algebra.emit_routine(std::move(routine), results, range);
 }
 
 }  // namespace tdsl::frontend

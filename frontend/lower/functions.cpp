@@ -1,7 +1,17 @@
+#include "frontend/lower/functions.h"
+
 #include <algorithm>
 
+#include "frontend/lower/builtins.h"
+#include "frontend/lower/calls.h"
+#include "frontend/lower/expr.h"
+#include "frontend/lower/extern.h"
+#include "frontend/lower/index.h"
 #include "frontend/lower/index_statement.h"
 #include "frontend/lower/points.h"
+#include "frontend/lower/statements.h"
+#include "frontend/lower/types.h"
+#include "frontend/lower/variables.h"
 #include "frontend/sema/walk.h"
 #include "ir/graph/check.h"
 
@@ -11,7 +21,7 @@ using ir::Expr;
 using ir::Scalar;
 using ir::ValueId;
 
-CallNumbers Lowerer::number_calls(const std::function<void(const ExprVisitor&)>& each) const {
+CallNumbers number_calls(const Declarations& declared, const std::function<void(const ExprVisitor&)>& each) {
   CallNumbers numbers;
   std::int64_t random_calls = 0;
   std::int64_t function_calls = 0;
@@ -20,16 +30,16 @@ CallNumbers Lowerer::number_calls(const std::function<void(const ExprVisitor&)>&
     if (call == nullptr) return;
     const std::string& name = call->callee.name;
     if (name == "random" || name == "randn" || name == "sprandom") numbers[call] = random_calls++;
-    if (functions_.contains(name)) numbers[call] = function_calls++;
+    if (declared.functions.contains(name)) numbers[call] = function_calls++;
   });
   return numbers;
 }
 
-CallNumbers Lowerer::number_function(const ast::Function& f) const {
-  return number_calls([&](const ExprVisitor& visit) { for_each_expr(f, visit); });
-}
-
 namespace {
+
+CallNumbers number_function(const Declarations& declared, const ast::Function& f) {
+  return number_calls(declared, [&](const ExprVisitor& visit) { for_each_expr(f, visit); });
+}
 
 /// How deep expressions and blocks of the function nest.
 std::uint32_t depth_of_body(const ast::Function& f) {
@@ -49,11 +59,11 @@ struct Called {
 
 }  // namespace
 
-bool Lowerer::calls_fit() {
+bool calls_fit(Reports& reports, const Declarations& declared) {
   // Without recursion: what it is about is that recursion over calls needs a limit.
   std::map<const ast::Function*, std::uint32_t> depths;
   std::set<const ast::Function*> entered;
-  for (const auto& [name, entry] : functions_) {
+  for (const auto& [name, entry] : declared.functions) {
     std::vector<Called> way;
     std::uint32_t depth = 0;
     const auto enter = [&](const ast::Function* f) {
@@ -61,7 +71,7 @@ bool Lowerer::calls_fit() {
       Called called{f, {}, depth_of_body(*f), 0};
       for_each_expr(*f, [&](const ast::Expr& e) {
         const auto* call = std::get_if<ast::Call>(&e.node);
-        if (const ast::Function* callee = call == nullptr ? nullptr : function_named(call->callee.name))
+        if (const ast::Function* callee = call == nullptr ? nullptr : declared.function_named(call->callee.name))
           called.callees.push_back(callee);
       });
       depth += called.own;
@@ -75,9 +85,9 @@ bool Lowerer::calls_fit() {
       const std::uint32_t whole = depth + (known == depths.end() ? 0 : known->second);
       if (whole > ast::kMaxDepth) {
         const ast::Identifier& first = way.front().function->name;
-        error(DiagnosticId::kNestingTooDeep, first.range,
-              "`" + first.name + "` calls functions that call others, with their expressions more than " +
-                  std::to_string(ast::kMaxDepth) + " deep");
+        reports.error(DiagnosticId::kNestingTooDeep, first.range,
+                      "`" + first.name + "` calls functions that call others, with their expressions more than " +
+                          std::to_string(ast::kMaxDepth) + " deep");
         return false;
       }
       if (callee != nullptr) {
@@ -97,45 +107,16 @@ bool Lowerer::calls_fit() {
   return true;
 }
 
-const ast::Function* Lowerer::function_named(const std::string& name) const {
-  const auto found = functions_.find(name);
-  return found == functions_.end() ? nullptr : found->second.function;
-}
+namespace {
 
-std::vector<Tensor> Lowerer::call_function(const ast::Call& call, const SourceRange& range) {
-  const ast::Function& f = *functions_.at(call.callee.name).function;
-  if (functions_.at(call.callee.name).broken) {
-    called_.insert(f.name.name);
-    throw Abandoned{};
-  }
-  for (const Frame& frame : frames_) {
-    if (frame.function == &f)
-      fail(DiagnosticId::kRecursion, range, "`" + f.name.name + "` calls itself; functions cannot recurse");
-  }
-  called_.insert(f.name.name);
-  constexpr std::size_t kMaxCalls = 20'000;
-  if (++inlined_calls_ > kMaxCalls) {
-    fail(DiagnosticId::kNestingTooDeep, range,
-         "the program has more than " + std::to_string(kMaxCalls) + " calls of functions when all are put in place");
-  }
-  const std::vector<Tensor> args = positional(call, f.parameters.size(), f.parameters.size(), range);
-  const std::size_t errors = sink_.error_count();
-  const bool scalar_function =
-      !f.parameters.empty() && std::ranges::none_of(f.parameters, [](const auto& p) { return p.type.has_value(); });
-  const bool has_tensors = std::ranges::any_of(args, [](const Tensor& t) { return t.rank() > 0; });
-  std::vector<Tensor> results = scalar_function && has_tensors ? std::vector{call_scalar_function(f, args, call, range)}
-                                                               : inline_body(f, args, call, range, point_labels());
-  if (sink_.error_count() == errors) functions_.at(f.name.name).sound = true;
-  return results;
-}
-
-Tensor Lowerer::call_scalar_function(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
-                                     const SourceRange& range) {
+Tensor call_scalar_function(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
+                            const ast::Call& call, const SourceRange& range) {
   // Applied once to the elements at index variables of its own, whose ranges are the broadcast shape's.
-  Tensor shape = elementwise(args, Weak::kNo, range, [](const std::vector<Expr>&) { return ir::constant_i64(0); });
+  Tensor shape =
+      lowerer.algebra.elementwise(args, Weak::kNo, range, [](const std::vector<Expr>&) { return ir::constant_i64(0); });
   std::vector<Expr> own;
   for (std::size_t d = 0; d < shape.rank(); ++d) {
-    shape.labels[d] = graph_.new_label(shape.shape[d].extent);
+    shape.labels[d] = lowerer.graph.new_label(shape.shape[d].extent);
     own.push_back(ir::index_ref(shape.labels[d]));
   }
   std::vector<Tensor> elements;
@@ -149,149 +130,264 @@ Tensor Lowerer::call_scalar_function(const ast::Function& f, const std::vector<T
     elements.push_back(scalar_tensor(element(a, subscripts), a.weak));
     elements.back().range = a.range;
   }
-  const std::vector<Tensor> results = inline_body(f, elements, call, range, shape.labels);
+  const std::vector<Tensor> results = inline_body(lowerer, f, elements, call, range, shape.labels);
   if (results.size() != 1 || results[0].rank() != 0) {
-    fail(DiagnosticId::kNotScalar, range, "`" + f.name.name + "` is applied per element, so it must return one scalar");
+    lowerer.reports.fail(DiagnosticId::kNotScalar, range,
+                         "`" + f.name.name + "` is applied per element, so it must return one scalar");
   }
-  graph_.flush();
+  lowerer.graph.flush();
   shape.body = results[0].body;
   shape.weak = results[0].weak;
   return shape;
 }
 
-std::vector<Tensor> Lowerer::call_under(const Expr& condition, const ast::Function& f, const std::vector<Tensor>& args,
-                                        const ast::Call& call, const SourceRange& range) {
-  struct Outside {
-    Lowerer& lowerer;
-    std::vector<Expr> guards;
-    int branches;
-    ~Outside() {
-      lowerer.guards_ = std::move(guards);
-      lowerer.branches_ = branches;
-    }
-  };
-  const Outside outside{*this, std::exchange(guards_, {}), branches_};
-  ir::Program& program = graph_.program();
+}  // namespace
+
+std::vector<Tensor> call_function(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  FunctionEntry& entry = lowerer.declared.functions.at(call.callee.name);
+  const ast::Function& f = *entry.function;
+  entry.called = true;
+  if (entry.broken) throw Abandoned{};
+  for (const Frame& frame : lowerer.frames) {
+    if (frame.function == &f)
+      lowerer.reports.fail(DiagnosticId::kRecursion, range,
+                           "`" + f.name.name + "` calls itself; functions cannot recurse");
+  }
+  constexpr std::size_t kMaxCalls = 20'000;
+  if (++lowerer.inlining.calls > kMaxCalls) {
+    lowerer.reports.fail(
+        DiagnosticId::kNestingTooDeep, range,
+        "the program has more than " + std::to_string(kMaxCalls) + " calls of functions when all are put in place");
+  }
+  const std::vector<Tensor> args = positional(lowerer, call, f.parameters.size(), f.parameters.size(), range);
+  const std::size_t errors = lowerer.reports.sink().error_count();
+  const bool scalar_function =
+      !f.parameters.empty() && std::ranges::none_of(f.parameters, [](const auto& p) { return p.type.has_value(); });
+  const bool has_tensors = std::ranges::any_of(args, [](const Tensor& t) { return t.rank() > 0; });
+  std::vector<Tensor> results = scalar_function && has_tensors
+                                    ? std::vector{call_scalar_function(lowerer, f, args, call, range)}
+                                    : inline_body(lowerer, f, args, call, range, lowerer.names.point_labels());
+  if (lowerer.reports.sink().error_count() == errors) entry.sound = true;
+  return results;
+}
+
+namespace {
+
+std::vector<Tensor> call_under(Lowerer& lowerer, const Expr& condition, const ast::Function& f,
+                               const std::vector<Tensor>& args, const ast::Call& call, const SourceRange& range) {
+  const Restored<Guards> outside(lowerer.guards, lowerer.guards.without_conditions());
+  ir::Program& program = lowerer.graph.program();
   ir::If branch;
-  branch.condition = materialise(scalar_tensor(condition), "", range);
-  ++branches_;
+  branch.condition = lowerer.values.materialise(scalar_tensor(condition), "", range);
+  lowerer.guards.enter_branch();
   const auto known = static_cast<std::int32_t>(program.values.size());
   std::vector<ValueId> results;
   {
-    const RegionGuard region(*this, branch.then_region);
-    for (const Tensor& t : inline_body(f, args, call, range, {}))
-      branch.then_region.yields.push_back(materialise(t, "", range));
-    graph_.flush();
+    const Shapes::InRegion region(lowerer.shapes, branch.then_region);
+    for (const Tensor& t : inline_body(lowerer, f, args, call, range, {}))
+      branch.then_region.yields.push_back(lowerer.values.materialise(t, "", range));
+    lowerer.graph.flush();
   }
   {
-    const RegionGuard region(*this, branch.else_region);
+    const Shapes::InRegion region(lowerer.shapes, branch.else_region);
     for (const ValueId v : branch.then_region.yields) {
       const ir::Type type = program.type(v);
       for (const ir::Extent& e : type.shape) {
         if (std::ranges::any_of(e.values(), [&](ValueId size) { return size.id >= known; }))
-          unsupported(range, "a condition in front of a function whose result has a size of its own is");
+          lowerer.reports.unsupported(range,
+                                      "a condition in front of a function whose result has a size of its own is");
       }
       std::vector<Dim> shape;
       for (const ir::Extent& e : type.shape) shape.push_back({e, "", range});
-      branch.else_region.yields.push_back(
-          materialise(filled(converted(ir::constant_i64(0), type.scalar), Weak::kNo, shape), "", range, &type));
+      branch.else_region.yields.push_back(lowerer.values.materialise(
+          lowerer.algebra.filled(converted(ir::constant_i64(0), type.scalar), Weak::kNo, shape), "", range, &type));
       results.push_back(program.new_value(type, "", range));
     }
   }
-  graph_.emit_results(std::move(branch), results, range);
+  lowerer.graph.emit_results(std::move(branch), results, range);
   std::vector<Tensor> tensors;
-  for (const ValueId v : results) {
-    temporaries_.insert(v);
-    tensors.push_back(tensor_of(v, source_text(range), range));
-  }
+  for (const ValueId v : results) tensors.push_back(lowerer.values.temporary(v, range));
   return tensors;
 }
 
-std::vector<Tensor> Lowerer::inline_body(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
-                                         const SourceRange& range, const std::vector<std::int32_t>& points) {
-  const bool of_scalars = std::ranges::all_of(args, [](const Tensor& t) { return t.rank() == 0; });
-  const auto called = [this](const std::string& name) { return function_named(name); };
-  // Without an argument that depends on the element, random numbers are still the element's own.
-  const std::vector<std::int32_t> drawn_at =
-      !points.empty() && of_scalars && draws(f, called) ? points : std::vector<std::int32_t>();
-  const bool per_element = !drawn_at.empty() || std::ranges::any_of(args, [](const Tensor& t) {
-    return !free_labels(t).empty() || depends_on_operands(t);
-  });
-  if (per_element && runs_statements(f)) return {call_at_points(f, args, call, range, drawn_at)};
-  if (!guards_.empty() && runs_statements(f)) {
-    // What protects the call protects the statements: they run where the value is needed and nowhere else.
-    Expr guard;
-    for (const Expr& part : guards_) guard = both(guard, part);
-    if (labels_of(guard).empty()) return call_under(guard, f, args, call, range);
-    if (of_scalars) return {call_at_points(f, args, call, range, drawn_at)};
-  }
-  const bool grows = of_scalars && drawn_at.empty() && is_large_in_place(f, args);
-  if (grows && (per_element || !guards_.empty())) {
-    if (const auto shared = call_as_procedure(f, args, call, range)) return {*shared};
-  }
-  std::vector<Tensor> results = put_in_place(f, args, call, range, drawn_at, per_element);
-  if (grows && !per_element && guards_.empty() && results.size() == 1 && results[0].rank() == 0)
-    results = {tensor_of(materialise(results[0], "", range), source_text(range), range)};
-  return results;
-}
-
-bool Lowerer::is_large_in_place(const ast::Function& f, const std::vector<Tensor>& args) {
+bool is_large_in_place(GrowthFinder& finder, const ast::Function& f, const std::vector<Tensor>& args) {
   // Doubled again and again, an expression outgrows every compiler.
   constexpr std::size_t kLarge = 500;
-  const Growth& growth = growth_.of(f);
+  const Growth& growth = finder.of(f);
   double operations = growth.own;
   for (std::size_t k = 0; k < args.size(); ++k)
     operations += growth.uses[k] * static_cast<double>(operations_of(args[k].body, kLarge));
   return operations > static_cast<double>(kLarge);
 }
 
-std::vector<Tensor> Lowerer::put_in_place(const ast::Function& f, const std::vector<Tensor>& args,
-                                          const ast::Call& call, const SourceRange& range,
-                                          const std::vector<std::int32_t>& drawn_at, bool per_element) {
-  const auto number = frames_.back().numbers.find(&call);
+void bind_parameter(Lowerer& lowerer, const ast::FunctionParameter& parameter, const Tensor& arg,
+                    const SourceRange& range) {
+  const std::string& name = parameter.name.name;
+  if (!parameter.type) {
+    // Derivatives are by variables: an argument that is an expression becomes one.
+    const bool number = arg.rank() == 0 && ir::is_float(arg.scalar()) && free_labels(arg).empty();
+    if (number && differentiates(*lowerer.frames.back().function)) {
+      declare_value(lowerer, parameter.name, Symbol::Kind::kInput,
+                    lowerer.versions.own_value(parameter.name, lowerer.values.materialise(arg, name, range)))
+          ->used = true;
+      return;
+    }
+    lowerer.names.declare(parameter.name, Symbol::Kind::kInline)->lazy = arg;
+    return;
+  }
+  const auto [value, type] = fitted(lowerer, parameter.name, *parameter.type, arg, range);
+  if (value.rank() == 0 && (!free_labels(value).empty() || depends_on_operands(value))) {
+    lowerer.names.declare(parameter.name, Symbol::Kind::kInline)->lazy = value;
+    return;
+  }
+  if (const StoredWhole* whole = type.has_sparse() ? nullptr : stored_whole(value)) {
+    declare_value(lowerer, parameter.name, Symbol::Kind::kInput,
+                  lowerer.versions.own_value(parameter.name, whole->value), whole->storage)
+        ->used = true;
+    return;
+  }
+  const auto storage = type.has_sparse() ? Values::Storage::kOfType : Values::Storage::kInferred;
+  declare_value(
+      lowerer, parameter.name, Symbol::Kind::kInput,
+      lowerer.versions.own_value(parameter.name, lowerer.values.materialise(value, name, range, &type, storage)))
+      ->used = true;
+}
+
+Tensor lower_returned(Lowerer& lowerer, const ast::ExprPtr& value, const ast::Suffixes& suffixes) {
+  const std::vector<ast::Identifier> names = free_subscript_names(*value, [&](const std::string& name) {
+    return lowerer.names.find(name) != nullptr || lowerer.dimensions().contains(name);
+  });
+  if (names.empty()) {
+    require_no_suffixes(lowerer.reports, suffixes);
+    return lower(lowerer, *value);
+  }
+  if (lowerer.frames.back().inline_locals)
+    lowerer.reports.unsupported(value->range, "index notation in a function applied per element is");
+  IndexStatement s;
+  const std::size_t outer_guards = lowerer.guards.size();
+  const Names::InScope scope(lowerer.names, Scope::Kind::kIndex);
+  if (suffixes.loop) {
+    for (const ast::IndexRange& r : suffixes.loop->ranges)
+      bind_range(lowerer, r.name, r.lower, r.upper, r.step, s.labels);
+  }
+  for (const ast::Identifier& name : names) {
+    if (!lowerer.names.find_here(name.name)) s.labels.push_back(bind_index(lowerer.graph, lowerer.names, name));
+    const SymbolRef symbol = lowerer.names.find(name.name);
+    if (!symbol->is_label) lowerer.reports.unsupported(name.range, "a free index with a step is");
+    s.lone.push_back(symbol->label);
+    s.left.push_back(ir::index_ref(symbol->label));
+  }
+  ast::Definition definition;
+  definition.value = value;
+  definition.suffixes = suffixes;
+  lower_right_side(lowerer, s, definition);
+  s.guard = lowerer.guards.take(outer_guards);
+  s.result.scalar = s.value.scalar();
+  for (const std::int32_t id : s.lone) {
+    const LabelInfo& label = lowerer.graph.label(id);
+    s.result.shape.push_back(label.bare_uses.empty() ? label.end : label.bare_uses.front().dim.extent);
+  }
+  const std::string name = lowerer.frames.back().function->name.name;
+  // Index variables that no left side orders come in the order in which they appear.
+  std::string order;
+  for (const ast::Identifier& n : names) order += (order.empty() ? "" : ", ") + n.name;
+  return lowerer.values.tensor_of(emit_index_statement(lowerer, s, name, value->range),
+                                  "the value over [" + order + "] in " + name, value->range);
+}
+
+std::vector<Tensor> lower_return(Lowerer& lowerer, const ast::ExprPtr& value, const ast::Suffixes& suffixes) {
+  std::vector<Tensor> results;
+  if (const auto* tuple = std::get_if<ast::Tuple>(&value->node)) {
+    for (const ast::ExprPtr& e : tuple->elements) results.push_back(lower_returned(lowerer, e, suffixes));
+  } else if (const auto* call = tuple_call(lowerer.declared, value); call != nullptr) {
+    require_no_suffixes(lowerer.reports, suffixes);
+    results = lower_tuple_call(lowerer, *call, value->range);
+  } else {
+    results.push_back(lower_returned(lowerer, value, suffixes));
+  }
+  return results;
+}
+
+Tensor check_result(Lowerer& lowerer, const Tensor& t, const ast::TypeExpr& type, const ast::Function& f) {
+  const ir::Type wanted = lower_type(lowerer, type);
+  const Tensor result = lowerer.values.converted_to(t, wanted.scalar, "the result of `" + f.name.name + "`", t.range);
+  lowerer.shapes.require_shape(result, wanted, "the result of `" + f.name.name + "`", t.range);
+  // As a parameter, a result has the storage of its expression unless the type says `sparse`.
+  return wanted.has_sparse() ? lowerer.values.tensor_of(lowerer.values.materialise(result, "", t.range, &wanted),
+                                                        lowerer.reports.source_text(t.range), t.range)
+                             : result;
+}
+
+std::vector<Tensor> put_in_place(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
+                                 const ast::Call& call, const SourceRange& range,
+                                 const std::vector<std::int32_t>& drawn_at, bool per_element) {
+  const auto number = lowerer.frames.back().numbers.find(&call);
   Frame frame;
   frame.function = &f;
+  frame.entry = &lowerer.declared.functions.at(f.name.name);
   frame.call = range;
-  frame.chain = frames_.back().chain + f.name.name + ":" +
-                std::to_string(number == frames_.back().numbers.end() ? 0 : number->second) + "/";
-  frame.numbers = number_function(f);
+  frame.chain = lowerer.frames.back().chain + f.name.name + ":" +
+                std::to_string(number == lowerer.frames.back().numbers.end() ? 0 : number->second) + "/";
+  frame.numbers = number_function(lowerer.declared, f);
   frame.points = drawn_at;
+  frame.inline_locals = per_element;
   for (std::size_t k = args.size(); k-- > 0;) {
     if (!f.parameters[k].type && args[k].rank() > 0) frame.tensor = f.parameters[k].name.name;
   }
-  const bool was_inline = inline_locals_;
   // Frame and scope are left in any case: an error in the body gives up the calling statement only.
-  struct Leave {
-    Lowerer& lowerer;
-    bool was_inline;
-    ~Leave() {
-      lowerer.frames_.pop_back();
-      lowerer.inline_locals_ = was_inline;
-    }
-  };
-  const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
-  frames_.push_back(std::move(frame));
-  const Leave leave{*this, was_inline};
-  inline_locals_ = per_element;
-  for (std::size_t k = 0; k < args.size(); ++k) bind_parameter(f.parameters[k], args[k], call.arguments[k].range);
+  const Names::InScope scope(lowerer.names, Scope::Kind::kFunction);
+  const EnteredFrame entered(lowerer.frames, std::move(frame));
+  for (std::size_t k = 0; k < args.size(); ++k)
+    bind_parameter(lowerer, f.parameters[k], args[k], call.arguments[k].range);
   std::vector<Tensor> results;
   if (const auto* e = std::get_if<ast::ExprPtr>(&f.body)) {
-    results = lower_return(*e, {});
+    results = lower_return(lowerer, *e, {});
   } else {
     const auto& block = std::get<ast::Block>(f.body);
     const ast::Return* last =
         block.statements.empty() ? nullptr : std::get_if<ast::Return>(&block.statements.back()->node);
     TDSL_CHECK(last != nullptr, "the body of a function that is called ends in return");
-    for (std::size_t k = 0; k + 1 < block.statements.size(); ++k) dispatch(*block.statements[k]);
-    results = lower_return(last->value, last->suffixes);
+    for (std::size_t k = 0; k + 1 < block.statements.size(); ++k) dispatch(lowerer, *block.statements[k]);
+    results = lower_return(lowerer, last->value, last->suffixes);
   }
   if (f.results.empty()) return results;
   if (f.results.size() != results.size()) {
-    fail(DiagnosticId::kTypeMismatch, f.name.range,
-         "`" + f.name.name + "` declares " + counted(f.results.size(), "result") + ", but returns " +
-             std::to_string(results.size()));
+    lowerer.reports.fail(DiagnosticId::kTypeMismatch, f.name.range,
+                         "`" + f.name.name + "` declares " + counted(f.results.size(), "result") + ", but returns " +
+                             std::to_string(results.size()));
   }
-  for (std::size_t k = 0; k < results.size(); ++k) results[k] = check_result(results[k], f.results[k], f);
+  for (std::size_t k = 0; k < results.size(); ++k) results[k] = check_result(lowerer, results[k], f.results[k], f);
+  return results;
+}
+
+}  // namespace
+
+std::vector<Tensor> inline_body(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
+                                const ast::Call& call, const SourceRange& range,
+                                const std::vector<std::int32_t>& points) {
+  const bool of_scalars = std::ranges::all_of(args, [](const Tensor& t) { return t.rank() == 0; });
+  const auto called = [&](const std::string& name) { return lowerer.declared.function_named(name); };
+  // Without an argument that depends on the element, random numbers are still the element's own.
+  const std::vector<std::int32_t> drawn_at =
+      !points.empty() && of_scalars && draws(f, called) ? points : std::vector<std::int32_t>();
+  const bool per_element = !drawn_at.empty() || std::ranges::any_of(args, [](const Tensor& t) {
+    return !free_labels(t).empty() || depends_on_operands(t);
+  });
+  if (per_element && runs_statements(f)) return {call_at_points(lowerer, f, args, call, range, drawn_at)};
+  if (!lowerer.guards.empty() && runs_statements(f)) {
+    // What protects the call protects the statements: they run where the value is needed and nowhere else.
+    const Expr guard = lowerer.guards.all();
+    if (labels_of(guard).empty()) return call_under(lowerer, guard, f, args, call, range);
+    if (of_scalars) return {call_at_points(lowerer, f, args, call, range, drawn_at)};
+  }
+  const bool grows = of_scalars && drawn_at.empty() && is_large_in_place(lowerer.inlining.growth, f, args);
+  if (grows && (per_element || !lowerer.guards.empty())) {
+    if (const auto shared = call_as_procedure(lowerer, f, args, call, range)) return {*shared};
+  }
+  std::vector<Tensor> results = put_in_place(lowerer, f, args, call, range, drawn_at, per_element);
+  if (grows && !per_element && lowerer.guards.empty() && results.size() == 1 && results[0].rank() == 0)
+    results = {lowerer.values.tensor_of(lowerer.values.materialise(results[0], "", range),
+                                        lowerer.reports.source_text(range), range)};
   return results;
 }
 
@@ -315,181 +411,92 @@ void for_each_inner_return(const ast::Stmt& s, const std::function<void(const as
 
 }  // namespace
 
-bool Lowerer::check_returns(const ast::Function& f) {
+bool check_returns(Reports& reports, const ast::Function& f) {
   const auto* block = std::get_if<ast::Block>(&f.body);
   if (block == nullptr) return true;
-  const std::size_t errors = sink_.error_count();
+  const std::size_t errors = reports.sink().error_count();
   bool returns = false;
   bool inner_returns = false;
   for (const ast::StmtPtr& s : block->statements) {
     if (returns) {
-      error(DiagnosticId::kMissingReturn, s->range, "nothing can follow `return`, which comes last in a function");
+      reports.error(DiagnosticId::kMissingReturn, s->range,
+                    "nothing can follow `return`, which comes last in a function");
       break;
     }
     returns = std::holds_alternative<ast::Return>(s->node);
     for_each_inner_return(*s, [&](const ast::Stmt& inner) {
-      error(DiagnosticId::kMissingReturn, inner.range,
-            "`return` stands at the end of a function's body only; choose the value with `if c then a else b`");
+      reports.error(DiagnosticId::kMissingReturn, inner.range,
+                    "`return` stands at the end of a function's body only; choose the value with `if c then a else b`");
       inner_returns = true;
     });
   }
   if (!returns && !inner_returns)
-    error(DiagnosticId::kMissingReturn, f.name.range, "the body of `" + f.name.name + "` must end in `return`");
-  return errors == sink_.error_count();
+    reports.error(DiagnosticId::kMissingReturn, f.name.range, "the body of `" + f.name.name + "` must end in `return`");
+  return errors == reports.sink().error_count();
 }
 
-std::pair<Tensor, ir::Type> Lowerer::fitted(const ast::Identifier& parameter, const ast::TypeExpr& written,
-                                            const Tensor& arg, const SourceRange& range) {
+std::pair<Tensor, ir::Type> fitted(Lowerer& lowerer, const ast::Identifier& parameter, const ast::TypeExpr& written,
+                                   const Tensor& arg, const SourceRange& range) {
   const std::string& name = parameter.name;
   if (written.dimensions.size() != arg.rank()) {
-    fail(DiagnosticId::kRankMismatch, range,
-         "the parameter `" + name + "` has " + counted(written.dimensions.size(), "dimension") +
-             ", but the argument is " + type_text(arg) +
-             (written.dimensions.empty() ? "; without types a function applies to each element" : ""),
-         {{parameter.range, "declared here"}});
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
+                         "the parameter `" + name + "` has " + counted(written.dimensions.size(), "dimension") +
+                             ", but the argument is " + lowerer.graph.text(arg) +
+                             (written.dimensions.empty() ? "; without types a function applies to each element" : ""),
+                         {{parameter.range, "declared here"}});
   }
   const ir::Type type =
-      lower_type(written, [&](const ast::Identifier& dimension, std::size_t d) -> std::optional<ir::Extent> {
-        dimensions()[dimension.name] = {arg.shape[d].extent, dimension.range, true};
+      lower_type(lowerer, written, [&](const ast::Identifier& dimension, std::size_t d) -> std::optional<ir::Extent> {
+        lowerer.dimensions()[dimension.name] = {arg.shape[d].extent, dimension.range, true};
         return arg.shape[d].extent;
       });
-  Tensor value = converted_to(arg, type.scalar, "the parameter `" + name + "`", range);
-  require_shape(value, type, "the parameter `" + name + "`", range);
+  Tensor value = lowerer.values.converted_to(arg, type.scalar, "the parameter `" + name + "`", range);
+  lowerer.shapes.require_shape(value, type, "the parameter `" + name + "`", range);
   return {std::move(value), type};
 }
 
-void Lowerer::bind_parameter(const ast::FunctionParameter& parameter, const Tensor& arg, const SourceRange& range) {
-  const std::string& name = parameter.name.name;
-  if (!parameter.type) {
-    // Derivatives are by variables: an argument that is an expression becomes one.
-    const bool number = arg.rank() == 0 && ir::is_float(arg.scalar()) && free_labels(arg).empty();
-    if (number && differentiates(*frames_.back().function)) {
-      declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, materialise(arg, name, range)))
-          ->used = true;
-      return;
-    }
-    declare(parameter.name, Symbol::Kind::kInline)->lazy = arg;
-    return;
-  }
-  const auto [value, type] = fitted(parameter.name, *parameter.type, arg, range);
-  if (value.rank() == 0 && (!free_labels(value).empty() || depends_on_operands(value))) {
-    declare(parameter.name, Symbol::Kind::kInline)->lazy = value;
-    return;
-  }
-  if (const StoredWhole* whole = type.has_sparse() ? nullptr : stored_whole(value)) {
-    declare_value(parameter.name, Symbol::Kind::kInput, own_value(parameter.name, whole->value), whole->storage)->used =
-        true;
-    return;
-  }
-  const Storage storage = type.has_sparse() ? Storage::kOfType : Storage::kInferred;
-  declare_value(parameter.name, Symbol::Kind::kInput,
-                own_value(parameter.name, materialise(value, name, range, &type, storage)))
-      ->used = true;
-}
-
-const ast::Call* Lowerer::tuple_call(const ast::ExprPtr& value) const {
+const ast::Call* tuple_call(const Declarations& declared, const ast::ExprPtr& value) {
   const auto* call = std::get_if<ast::Call>(&value->node);
   if (call == nullptr) return nullptr;
-  if (const auto foreign = foreigns_.find(call->callee.name); foreign != foreigns_.end())
+  if (const auto foreign = declared.foreigns.find(call->callee.name); foreign != declared.foreigns.end())
     return foreign->second.kernel != nullptr && foreign->second.kernel->results.size() > 1 ? call : nullptr;
-  const auto function = functions_.find(call->callee.name);
-  const bool several = function == functions_.end() ? tuple_builtins().contains(call->callee.name)
-                                                    : function->second.function->results.size() > 1;
+  const auto function = declared.functions.find(call->callee.name);
+  const bool several = function == declared.functions.end() ? builtin<Several*>(call->callee.name) != nullptr
+                                                            : function->second.function->results.size() > 1;
   return several ? call : nullptr;
 }
 
-std::vector<Tensor> Lowerer::lower_tuple_call(const ast::Call& call, const SourceRange& range) {
-  if (functions_.contains(call.callee.name)) return call_function(call, range);
-  if (const auto foreign = foreigns_.find(call.callee.name); foreign != foreigns_.end())
-    return call_foreign_kernel(foreign->second, call, range);
-  return (this->*tuple_builtins().at(call.callee.name))(call, range);
+std::vector<Tensor> lower_tuple_call(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  if (lowerer.declared.functions.contains(call.callee.name)) return call_function(lowerer, call, range);
+  if (const auto foreign = lowerer.declared.foreigns.find(call.callee.name); foreign != lowerer.declared.foreigns.end())
+    return call_foreign_kernel(lowerer, foreign->second, call, range);
+  return (*builtin<Several*>(call.callee.name))(lowerer, call, range);
 }
 
-std::vector<Tensor> Lowerer::lower_return(const ast::ExprPtr& value, const ast::Suffixes& suffixes) {
-  std::vector<Tensor> results;
-  if (const auto* tuple = std::get_if<ast::Tuple>(&value->node)) {
-    for (const ast::ExprPtr& e : tuple->elements) results.push_back(lower_returned(e, suffixes));
-  } else if (const auto* call = tuple_call(value); call != nullptr) {
-    require_no_suffixes(suffixes);
-    results = lower_tuple_call(*call, value->range);
-  } else {
-    results.push_back(lower_returned(value, suffixes));
-  }
-  return results;
-}
-
-Tensor Lowerer::lower_returned(const ast::ExprPtr& value, const ast::Suffixes& suffixes) {
-  const std::vector<ast::Identifier> names = free_subscript_names(
-      *value, [this](const std::string& name) { return scope_->find(name) != nullptr || dimensions().contains(name); });
-  if (names.empty()) {
-    require_no_suffixes(suffixes);
-    return lower(*value);
-  }
-  if (inline_locals_) unsupported(value->range, "index notation in a function applied per element is");
-  IndexStatement s;
-  const std::size_t outer_guards = guards_.size();
-  const ScopeGuard scope(*this, Scope::Kind::kIndex);
-  if (suffixes.loop) {
-    for (const ast::IndexRange& r : suffixes.loop->ranges) bind_range(r.name, r.lower, r.upper, r.step, s.labels);
-  }
-  for (const ast::Identifier& name : names) {
-    const auto bound = scope_->symbols.find(name.name);
-    if (bound == scope_->symbols.end()) s.labels.push_back(bind_index(name));
-    const SymbolRef symbol = scope_->find(name.name);
-    if (!symbol->is_label) unsupported(name.range, "a free index with a step is");
-    s.lone.push_back(symbol->label);
-    s.left.push_back(ir::index_ref(symbol->label));
-  }
-  ast::Definition definition;
-  definition.value = value;
-  definition.suffixes = suffixes;
-  lower_right_side(s, definition);
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k) s.guard = both(s.guard, guards_[k]);
-  guards_.resize(outer_guards);
-  s.result.scalar = s.value.scalar();
-  for (const std::int32_t id : s.lone) {
-    const LabelInfo& label = graph_.label(id);
-    s.result.shape.push_back(label.bare_uses.empty() ? label.end : label.bare_uses.front().dim.extent);
-  }
-  const std::string name = frames_.back().function->name.name;
-  // Index variables that no left side orders come in the order in which they appear.
-  std::string order;
-  for (const ast::Identifier& n : names) order += (order.empty() ? "" : ", ") + n.name;
-  return tensor_of(emit_index_statement(s, name, value->range), "the value over [" + order + "] in " + name,
-                   value->range);
-}
-
-Tensor Lowerer::check_result(const Tensor& t, const ast::TypeExpr& type, const ast::Function& f) {
-  const ir::Type wanted = lower_type(type);
-  const Tensor result = converted_to(t, wanted.scalar, "the result of `" + f.name.name + "`", t.range);
-  require_shape(result, wanted, "the result of `" + f.name.name + "`", t.range);
-  // As a parameter, a result has the storage of its expression unless the type says `sparse`.
-  return wanted.has_sparse() ? tensor_of(materialise(result, "", t.range, &wanted), source_text(t.range), t.range)
-                             : result;
-}
-
-void Lowerer::check_uncalled() {
-  if (lacks_import_) return;
-  for (const auto& [name, entry] : functions_) {
-    if (called_.contains(name)) continue;
+void check_uncalled(Lowerer& lowerer) {
+  if (lowerer.declared.lacks_import) return;
+  for (const auto& [name, entry] : lowerer.declared.functions) {
+    if (entry.called) continue;
     const std::set<std::string> names = names_of(*entry.function);
     for_each_expr(*entry.function, [&](const ast::Expr& e) {
       const std::string* used = bare_name(e);
-      const SymbolRef global = used == nullptr ? nullptr : global_scope_->find(*used);
+      const SymbolRef global = used == nullptr ? nullptr : lowerer.names.find_global(*used);
       const bool is_param = global && global->kind == Symbol::Kind::kParam;
       if (is_param) global->used = true;
       if (used != nullptr && !names.contains(*used) && !is_param) {
-        error(DiagnosticId::kUndefinedName, e.range,
-              "`" + *used + "` is not declared" +
-                  did_you_mean(*used, std::vector<std::string>(names.begin(), names.end())));
+        lowerer.reports.error(DiagnosticId::kUndefinedName, e.range,
+                              "`" + *used + "` is not declared" +
+                                  did_you_mean(*used, std::vector<std::string>(names.begin(), names.end())));
       }
       const auto* call = std::get_if<ast::Call>(&e.node);
       if (call == nullptr) return;
       const std::string& callee = call->callee.name;
-      if (functions_.contains(callee) || monoids_.contains(callee) || refused_.contains(callee) ||
-          foreigns_.contains(callee) || is_builtin(callee))
+      if (lowerer.declared.functions.contains(callee) || lowerer.declared.monoids.contains(callee) ||
+          lowerer.declared.refused.contains(callee) || lowerer.declared.foreigns.contains(callee) ||
+          builtins().contains(callee))
         return;
-      error(DiagnosticId::kUndefinedFunction, call->callee.range, "there is no function `" + callee + "`");
+      lowerer.reports.error(DiagnosticId::kUndefinedFunction, call->callee.range,
+                            "there is no function `" + callee + "`");
     });
   }
 }

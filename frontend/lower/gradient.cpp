@@ -1,4 +1,7 @@
-#include "frontend/lower/lowerer.h"
+#include "frontend/lower/builtins.h"
+#include "frontend/lower/calls.h"
+#include "frontend/lower/expr.h"
+#include "frontend/lower/variables.h"
 #include "frontend/sema/walk.h"
 
 namespace tdsl::frontend {
@@ -6,124 +9,82 @@ namespace tdsl::frontend {
 using ir::ValueId;
 
 // `grad(loss, W1, W2)`: a Gradient node; the pass `differentiate` makes ordinary nodes of it.
-//
-// Note [Versions]. The derivatives are taken at the values the variables had when the loss was computed, and a `var`
-// may have another value by now. Every assignment is a tick of a clock: `since_` knows the tick at which a value first
-// became a variable's, each symbol which value it got at which tick. So what W was when the loss was assigned can be
-// looked up.
 
-void Lowerer::set_value(const SymbolRef& symbol, ValueId value) {
-  symbol->value = value;
-  symbol->history.emplace_back(++clock_, value);
-  since_.try_emplace(value, clock_);
-}
+namespace {
 
-void Lowerer::note_differentiated(const ast::Module& module) {
-  const ExprVisitor visit = [this](const ast::Expr& e) {
-    const auto* call = std::get_if<ast::Call>(&e.node);
-    if (call == nullptr || call->callee.name != "grad") return;
-    for (const ast::Argument& a : call->arguments) {
-      if (const std::string* name = bare_name(*a.value)) differentiated_names_.insert(*name);
-    }
-  };
-  for (const ast::StmtPtr& s : module.statements) {
-    if (const auto* f = std::get_if<ast::Function>(&s->node)) {
-      for_each_expr(*f, visit);
-    } else {
-      for_each_expr(*s, visit);
-    }
-  }
-}
-
-ValueId Lowerer::own_value(const ast::Identifier& name, ValueId value) {
-  if (!differentiated_names_.contains(name.name) || !since_.contains(value)) return value;
-  const ir::Type& type = graph_.program().type(value);
-  ComputeSpec copy;
-  std::vector<ir::Expr> subscripts;
-  for (const ir::Extent& e : type.shape) {
-    copy.out.push_back(graph_.new_label(e));
-    subscripts.push_back(ir::index_ref(copy.out.back()));
-  }
-  copy.body = ir::read(type.scalar, value, std::move(subscripts), name.range);
-  copy.type = {type.scalar, type.shape, {}};
-  copy.name = name.name;
-  copy.range = name.range;
-  return graph_.emit(copy);
-}
-
-ValueId Lowerer::value_at(const Symbol& symbol, std::int64_t tick) {
-  // One that did not exist yet: the loss depends on its first value only if that is another variable's.
-  ValueId found = symbol.history.front().second;
-  for (const auto& [since, value] : symbol.history) {
-    if (since <= tick) found = value;
-  }
-  return found;
-}
-
-ValueId Lowerer::differentiated(const ast::Expr& e, std::int64_t tick) {
+ValueId differentiated(Lowerer& lowerer, const ast::Expr& e, std::int64_t tick) {
   const std::string* name = bare_name(e);
   if (name == nullptr) {
-    fail(DiagnosticId::kBadArgument, e.range,
-         "grad differentiates by variables, but this is an expression; give it a name before the loss is computed");
+    lowerer.reports.fail(
+        DiagnosticId::kBadArgument, e.range,
+        "grad differentiates by variables, but this is an expression; give it a name before the loss is computed");
   }
-  const Tensor t = lower_name(*name, e.range, false);
+  const Tensor t = lower_name(lowerer, *name, e.range, false);
   if (!ir::is_float(t.scalar())) {
-    fail(DiagnosticId::kTypeMismatch, e.range, "grad differentiates by floats, but `" + *name + "` is " + type_text(t));
+    lowerer.reports.fail(DiagnosticId::kTypeMismatch, e.range,
+                         "grad differentiates by floats, but `" + *name + "` is " + lowerer.graph.text(t));
   }
-  const SymbolRef symbol = scope_->find(*name);
+  const SymbolRef symbol = lowerer.names.find(*name);
   if (symbol && !symbol->history.empty()) return value_at(*symbol, tick);
   // A parameter without type stands for its argument.
   const auto whole = whole_value(t);
   if (!whole) {
-    fail(DiagnosticId::kBadArgument, e.range,
-         "grad differentiates by variables, but `" + *name + "` stands for an expression; give the parameter a type");
+    lowerer.reports.fail(
+        DiagnosticId::kBadArgument, e.range,
+        "grad differentiates by variables, but `" + *name + "` stands for an expression; give the parameter a type");
   }
   return *whole;
 }
 
-std::vector<Tensor> Lowerer::call_gradient(const ast::Call& call, const SourceRange& range) {
+}  // namespace
+
+std::vector<Tensor> call_gradient(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   for (const ast::Argument& a : call.arguments) {
-    if (a.name) fail(DiagnosticId::kBadArgument, a.name->range, "grad has no argument `" + a.name->name + "=`");
+    if (a.name)
+      lowerer.reports.fail(DiagnosticId::kBadArgument, a.name->range, "grad has no argument `" + a.name->name + "=`");
   }
   if (call.arguments.size() < 2)
-    fail(DiagnosticId::kBadArgument, range, "grad takes a loss and at least one variable, as in grad(loss, W)");
+    lowerer.reports.fail(DiagnosticId::kBadArgument, range,
+                         "grad takes a loss and at least one variable, as in grad(loss, W)");
   const ast::Expr& loss_expr = *call.arguments[0].value;
-  const Tensor loss = lower(loss_expr);
+  const Tensor loss = lower(lowerer, loss_expr);
   if (loss.rank() != 0)
-    fail(DiagnosticId::kNotScalar, loss_expr.range, "grad differentiates a scalar, but this is " + type_text(loss));
+    lowerer.reports.fail(DiagnosticId::kNotScalar, loss_expr.range,
+                         "grad differentiates a scalar, but this is " + lowerer.graph.text(loss));
   if (!ir::is_float(loss.scalar()) || loss.weak != Weak::kNo) {
-    fail(DiagnosticId::kTypeMismatch, loss_expr.range,
-         "grad differentiates a float that depends on variables, but this is " + type_text(loss));
+    lowerer.reports.fail(
+        DiagnosticId::kTypeMismatch, loss_expr.range,
+        "grad differentiates a float that depends on variables, but this is " + lowerer.graph.text(loss));
   }
   ir::Gradient gradient;
-  gradient.loss = materialise(loss, source_text(loss_expr.range), loss_expr.range);
-  const auto since = since_.find(gradient.loss);
-  const std::int64_t tick = since == since_.end() ? clock_ : since->second;
+  gradient.loss = lowerer.values.materialise(loss, lowerer.reports.source_text(loss_expr.range), loss_expr.range);
+  const std::int64_t tick = lowerer.versions.tick_of(gradient.loss);
   std::vector<ValueId> results;
   std::vector<StorageRef> storages;
   for (std::size_t k = 1; k < call.arguments.size(); ++k) {
     const ast::Expr& e = *call.arguments[k].value;
-    gradient.wrt.push_back(differentiated(e, tick));
-    const SymbolRef symbol = scope_->find(*bare_name(e));
+    gradient.wrt.push_back(differentiated(lowerer, e, tick));
+    const SymbolRef symbol = lowerer.names.find(*bare_name(e));
     storages.push_back(symbol ? symbol->storage : nullptr);
-    ir::Type type = graph_.program().type(gradient.wrt.back());
-    results.push_back(graph_.program().new_value(std::move(type), "", range));
-    temporaries_.insert(results.back());
+    ir::Type type = lowerer.graph.program().type(gradient.wrt.back());
+    results.push_back(lowerer.graph.program().new_value(std::move(type), "", range));
+    lowerer.values.note_temporary(results.back());
   }
-  graph_.flush();
-  graph_.emit_results(std::move(gradient), results, range);
+  lowerer.graph.flush();
+  lowerer.graph.emit_results(std::move(gradient), results, range);
   std::vector<Tensor> tensors;
   for (std::size_t k = 0; k < results.size(); ++k)
-    tensors.push_back(storages[k] ? stored_tensor(results[k], storages[k], source_text(range), range)
-                                  : tensor_of(results[k], source_text(range), range));
+    tensors.push_back(
+        storages[k] ? lowerer.values.stored_tensor(results[k], storages[k], lowerer.reports.source_text(range), range)
+                    : lowerer.values.tensor_of(results[k], lowerer.reports.source_text(range), range));
   return tensors;
 }
 
-Tensor Lowerer::call_grad(const ast::Call& call, const SourceRange& range) {
-  const std::vector<Tensor> results = call_gradient(call, range);
+Tensor call_grad(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const std::vector<Tensor> results = call_gradient(lowerer, call, range);
   if (results.size() == 1) return results[0];
-  fail(DiagnosticId::kMisplacedTuple, range,
-       "grad with several variables gives several values: write let (a, b) = grad(…);");
+  lowerer.reports.fail(DiagnosticId::kMisplacedTuple, range,
+                       "grad with several variables gives several values: write let (a, b) = grad(…);");
 }
 
 }  // namespace tdsl::frontend

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "frontend/sema/types.h"
 #include "ir/analysis/support.h"
 #include "ir/graph/check.h"
 
@@ -97,6 +98,19 @@ std::string GraphBuilder::text(const Extent& e) const {
     const std::string& name = program_.info(v).name;
     return name.empty() ? "?" : name;
   });
+}
+
+std::string GraphBuilder::text(const Tensor& t) const {
+  std::vector<std::string> extents;
+  for (const Dim& d : t.shape) extents.push_back(text(d.extent));
+  return frontend::type_text(t.scalar(), extents);
+}
+
+std::string GraphBuilder::text(const ir::Type& t) const {
+  std::vector<std::string> extents;
+  for (std::size_t d = 0; d < t.rank(); ++d)
+    extents.push_back((d < t.sparse.size() && t.sparse[d] ? "sparse " : "") + text(t.shape[d]));
+  return frontend::type_text(t.scalar, extents);
 }
 
 namespace {

@@ -119,6 +119,9 @@ class GraphBuilder {
   /// The integer expression (no labels) as an extent; emits a scalar node if it is not a polynomial.
   ir::Extent extent_of(const ir::Expr& e, const std::string& name);
   [[nodiscard]] std::string text(const ir::Extent& e) const;
+  /// As the type is written: `f64[n, m]`.
+  [[nodiscard]] std::string text(const Tensor& t) const;
+  [[nodiscard]] std::string text(const ir::Type& t) const;
 
   // Waiting reductions
   /// A Compute whose labels `free` (the first of its `out`) belong to enclosing index variables. Returns its value,

@@ -1,4 +1,7 @@
-#include "frontend/lower/lowerer.h"
+#include "frontend/lower/index.h"
+
+#include "frontend/lower/expr.h"
+#include "frontend/lower/statements.h"
 
 namespace tdsl::frontend {
 
@@ -7,51 +10,30 @@ using ir::Expr;
 using ir::Extent;
 using ir::Scalar;
 
-void Lowerer::bind_symbol(const ast::Identifier& name, std::int32_t label, const Expr& value, bool bare) {
-  const auto same = scope_->symbols.find(name.name);
-  if (same != scope_->symbols.end()) {
-    fail(DiagnosticId::kRepeatedIndex, name.range, "`" + name.name + "` is bound twice in one list",
-         {{same->second->range, "bound here"}});
-  }
-  if (dimensions().contains(name.name)) {
-    warn(DiagnosticId::kHiddenName, name.range,
-         "the index variable `" + name.name + "` hides the dimension of that name",
-         {{dimensions()[name.name].range, "the dimension"}});
-  }
-  auto symbol = std::make_shared<Symbol>();
-  symbol->name = name.name;
-  symbol->range = name.range;
-  symbol->kind = Symbol::Kind::kIndex;
-  symbol->lazy = scalar_tensor(value);
-  symbol->label = label;
-  symbol->is_label = bare;
-  scope_->declare(symbol);
-}
-
-std::int32_t Lowerer::bind_index(const ast::Identifier& name) {
-  const std::int32_t label = graph_.new_label(name.name, name.range);
-  bind_symbol(name, label, ir::index_ref(label, name.range), true);
+std::int32_t bind_index(GraphBuilder& graph, Names& names, const ast::Identifier& name) {
+  const std::int32_t label = graph.new_label(name.name, name.range);
+  names.bind_symbol(name, label, ir::index_ref(label, name.range), true);
   return label;
 }
 
-std::optional<std::int64_t> Lowerer::known_integer(const Expr& e) const {
+std::optional<std::int64_t> known_integer(const GraphBuilder& graph, const Expr& e) {
   if (const auto value = integer_constant(e)) return value;
   const auto* r = std::get_if<ir::Read>(&e->op);
-  return r == nullptr || !r->subscripts.empty() ? std::nullopt : graph_.extent_of_value(r->tensor).constant();
+  return r == nullptr || !r->subscripts.empty() ? std::nullopt : graph.extent_of_value(r->tensor).constant();
 }
 
-bool Lowerer::has_short_step(const ast::Expr& step) {
+bool has_short_step(Lowerer& lowerer, const ast::Expr& step) {
   // Beyond, sums of bounds and steps might leave 64 bits.
   constexpr std::int64_t kLongest = std::int64_t{1} << 31;
-  const auto value = known_integer(integer_scalar(step, "a step"));
+  const auto value = known_integer(lowerer.graph, integer_scalar(lowerer, step, "a step"));
   return value && *value > -kLongest && *value < kLongest;
 }
 
-std::int64_t Lowerer::step_of(const ast::ExprPtr& step) {
+std::int64_t step_of(Lowerer& lowerer, const ast::ExprPtr& step) {
   if (!step) return 1;
-  const auto value = known_integer(integer_scalar(*step, "a step"));
-  if (!value) fail(DiagnosticId::kNotConstant, step->range, "a step must be known when compiling");
-  if (*value == 0) fail(DiagnosticId::kBadArgument, step->range, "a step cannot be 0");
+  const auto value = known_integer(lowerer.graph, integer_scalar(lowerer, *step, "a step"));
+  if (!value) lowerer.reports.fail(DiagnosticId::kNotConstant, step->range, "a step must be known when compiling");
+  if (*value == 0) lowerer.reports.fail(DiagnosticId::kBadArgument, step->range, "a step cannot be 0");
   return *value;
 }
 
@@ -76,16 +58,14 @@ std::optional<WindowBound> window_bound(const Expr& e, BinaryOp limits, const Va
   return labels_of(b->right).empty() ? moving(b->left, b->right) : std::nullopt;
 }
 
-}  // namespace
-
-bool Lowerer::bind_window(const ast::Identifier& name, const Expr& begin, const Expr& end,
-                          std::vector<std::int32_t>& labels) {
-  const auto first = window_bound(begin, BinaryOp::kMax, graph_.value_extent());
-  const auto last = window_bound(end, BinaryOp::kMin, graph_.value_extent());
+bool bind_window(GraphBuilder& graph, Guards& guards, Names& names, const ast::Identifier& name, const Expr& begin,
+                 const Expr& end, std::vector<std::int32_t>& labels) {
+  const auto first = window_bound(begin, BinaryOp::kMax, graph.value_extent());
+  const auto last = window_bound(end, BinaryOp::kMin, graph.value_extent());
   if (!first || !last || first->moving.coefficients != last->moving.coefficients) return false;
-  const std::int32_t id = graph_.new_label(name.name, name.range);
+  const std::int32_t id = graph.new_label(name.name, name.range);
   labels.push_back(id);
-  LabelInfo& info = graph_.label(id);
+  LabelInfo& info = graph.label(id);
   info.is_explicit = true;
   info.resolved = true;
   info.end = last->moving.offset - first->moving.offset;
@@ -93,37 +73,71 @@ bool Lowerer::bind_window(const ast::Identifier& name, const Expr& begin, const 
   Expr inside;
   if (first->limit) inside = ir::binary(BinaryOp::kLe, first->limit, value, name.range);
   if (last->limit) inside = both(inside, ir::binary(BinaryOp::kLt, value, last->limit, name.range));
-  if (inside) guards_.push_back(inside);
-  bind_symbol(name, id, value, false);
+  if (inside) guards.add(inside);
+  names.bind_symbol(name, id, value, false);
   return true;
 }
 
-void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower, const ast::ExprPtr& upper,
-                         const ast::ExprPtr& step, std::vector<std::int32_t>& labels, bool may_move) {
-  Expr begin = integer_scalar(*lower, "a range's begin");
-  Expr end = integer_scalar(*upper, "a range's end");
-  const auto first_extent = labels_of(begin).empty() ? frontend::extent_of(begin, graph_.value_extent()) : std::nullopt;
-  const auto last_extent = labels_of(end).empty() ? frontend::extent_of(end, graph_.value_extent()) : std::nullopt;
+void bind_computed_range(Lowerer& lowerer, const ast::Identifier& name, const Expr& begin, const Expr& end,
+                         const Expr& step, const SourceRange& place, std::vector<std::int32_t>& labels) {
+  for (const Expr& e : {begin, end, step}) {
+    if (!labels_of(e).empty())
+      lowerer.reports.unsupported(place, "a range whose step is computed and that depends on index variables is");
+  }
+  const auto value = [&](const Expr& e) {
+    return lowerer.values.materialise(scalar_tensor(e), lowerer.reports.source_text(e->range), e->range);
+  };
+  LoopRange loop;
+  loop.begin = value(begin);
+  loop.end = value(end);
+  loop.computed_step = value(step);
+  const auto read = [](ir::ValueId v) { return ir::read(Scalar::kI64, v, {}); };
+  const Expr up = ir::binary(BinaryOp::kLt, ir::constant_i64(0), read(loop.computed_step));
+  const Expr past = ir::select(up, read(loop.end), add(read(loop.begin), ir::constant_i64(1)));
+  const Extent written = lowerer.graph.extent_of(past, name.name + "_end");
+  const Extent count = Extent::of(iterations_of(lowerer.shapes, lowerer.values, loop, place));
+  const std::int32_t id = lowerer.graph.new_label(name.name, name.range);
+  labels.push_back(id);
+  LabelInfo& info = lowerer.graph.label(id);
+  info.is_explicit = true;
+  info.resolved = true;
+  info.written_end = written;
+  info.end = count;
+  const Expr steps = mul(read(loop.computed_step), ir::index_ref(id, name.range));
+  lowerer.names.bind_symbol(name, id, add(read(loop.begin), steps), false);
+}
+
+}  // namespace
+
+void bind_range(Lowerer& lowerer, const ast::Identifier& name, const ast::ExprPtr& lower, const ast::ExprPtr& upper,
+                const ast::ExprPtr& step, std::vector<std::int32_t>& labels, bool may_move) {
+  Expr begin = integer_scalar(lowerer, *lower, "a range's begin");
+  Expr end = integer_scalar(lowerer, *upper, "a range's end");
+  const auto first_extent =
+      labels_of(begin).empty() ? frontend::extent_of(begin, lowerer.graph.value_extent()) : std::nullopt;
+  const auto last_extent =
+      labels_of(end).empty() ? frontend::extent_of(end, lowerer.graph.value_extent()) : std::nullopt;
   if (first_extent && last_extent)
-    require_countable(*first_extent, *last_extent, name.name, lower->range.to(upper->range));
+    lowerer.shapes.require_countable(*first_extent, *last_extent, name.name, lower->range.to(upper->range));
   if (step) {
-    const Expr computed = integer_scalar(*step, "a step");
-    if (!has_short_step(*step)) {
-      bind_computed_range(name, begin, end, computed, step->range, labels);
+    const Expr computed = integer_scalar(lowerer, *step, "a step");
+    if (!has_short_step(lowerer, *step)) {
+      bind_computed_range(lowerer, name, begin, end, computed, step->range, labels);
       return;
     }
   }
-  const std::int64_t by = step_of(step);
-  if (may_move && by == 1 && bind_window(name, begin, end, labels)) return;
-  const std::int32_t id = graph_.new_label(name.name, name.range);
+  const std::int64_t by = step_of(lowerer, step);
+  if (may_move && by == 1 && bind_window(lowerer.graph, lowerer.guards, lowerer.names, name, begin, end, labels))
+    return;
+  const std::int32_t id = lowerer.graph.new_label(name.name, name.range);
   labels.push_back(id);
   const Expr own = ir::index_ref(id, name.range);
   Expr value = own;
   const Expr past = by > 0 ? end : add(begin, ir::constant_i64(1));
   if (labels_of(past).empty()) {
-    const Extent written = graph_.extent_of(past, name.name + "_end");
-    graph_.label(id).written_end = written;
-    graph_.label(id).from_zero = by > 0 && integer_constant(begin) == 0;
+    const Extent written = lowerer.graph.extent_of(past, name.name + "_end");
+    lowerer.graph.label(id).written_end = written;
+    lowerer.graph.label(id).from_zero = by > 0 && integer_constant(begin) == 0;
   }
   if (by != 1) {
     // The label counts the steps: 0, 1, … below ceil((end - begin) / by).
@@ -133,14 +147,14 @@ void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower,
     begin = ir::constant_i64(0);
     end = ir::binary(BinaryOp::kDiv, add(way, ir::constant_i64(length - 1)), ir::constant_i64(length));
   }
-  LabelInfo& info = graph_.label(id);
+  LabelInfo& info = lowerer.graph.label(id);
   info.is_explicit = true;
   if (labels_of(begin).empty() && labels_of(end).empty()) {
-    const Extent first = graph_.extent_of(begin, name.name + "_begin");
-    const Extent last = graph_.extent_of(end, name.name + "_end");
-    graph_.label(id).begin = first;
-    graph_.label(id).end = last;
-    graph_.label(id).resolved = true;
+    const Extent first = lowerer.graph.extent_of(begin, name.name + "_begin");
+    const Extent last = lowerer.graph.extent_of(end, name.name + "_end");
+    lowerer.graph.label(id).begin = first;
+    lowerer.graph.label(id).end = last;
+    lowerer.graph.label(id).resolved = true;
   } else {
     info.lower = begin;
     info.upper = end;
@@ -148,52 +162,26 @@ void Lowerer::bind_range(const ast::Identifier& name, const ast::ExprPtr& lower,
     Expr inside;
     if (!labels_of(begin).empty()) inside = ir::binary(BinaryOp::kLe, begin, own, name.range);
     if (!labels_of(end).empty()) inside = both(inside, ir::binary(BinaryOp::kLt, own, end, name.range));
-    guards_.push_back(inside);
+    lowerer.guards.add(inside);
   }
-  bind_symbol(name, id, value, by == 1);
+  lowerer.names.bind_symbol(name, id, value, by == 1);
 }
 
-void Lowerer::bind_computed_range(const ast::Identifier& name, const Expr& begin, const Expr& end, const Expr& step,
-                                  const SourceRange& place, std::vector<std::int32_t>& labels) {
-  for (const Expr& e : {begin, end, step}) {
-    if (!labels_of(e).empty())
-      unsupported(place, "a range whose step is computed and that depends on index variables is");
-  }
-  const auto value = [&](const Expr& e) { return materialise(scalar_tensor(e), source_text(e->range), e->range); };
-  LoopRange loop;
-  loop.begin = value(begin);
-  loop.end = value(end);
-  loop.computed_step = value(step);
-  const auto read = [](ir::ValueId v) { return ir::read(Scalar::kI64, v, {}); };
-  const Expr up = ir::binary(BinaryOp::kLt, ir::constant_i64(0), read(loop.computed_step));
-  const Expr past = ir::select(up, read(loop.end), add(read(loop.begin), ir::constant_i64(1)));
-  const Extent written = graph_.extent_of(past, name.name + "_end");
-  const Extent count = Extent::of(iterations_of(loop, place));
-  const std::int32_t id = graph_.new_label(name.name, name.range);
-  labels.push_back(id);
-  LabelInfo& info = graph_.label(id);
-  info.is_explicit = true;
-  info.resolved = true;
-  info.written_end = written;
-  info.end = count;
-  const Expr steps = mul(read(loop.computed_step), ir::index_ref(id, name.range));
-  bind_symbol(name, id, add(read(loop.begin), steps), false);
-}
-
-void Lowerer::resolve_labels(const std::vector<std::int32_t>& labels) {
+void resolve_labels(GraphBuilder& graph, Reports& reports, Shapes& shapes, const std::vector<std::int32_t>& labels) {
   for (const std::int32_t id : labels) {
-    const LabelInfo info = graph_.label(id);
+    const LabelInfo info = graph.label(id);
     if (info.resolved || info.lower) continue;
     if (info.bare_uses.empty()) {
-      fail(DiagnosticId::kUnknownRange, info.range,
-           "nothing tells the range of `" + info.name + "`: it never stands alone as a subscript; write `… for " +
-               info.name + " in 0..n`, in a reduction `sum[" + info.name + " in 0..n](…)`");
+      reports.fail(DiagnosticId::kUnknownRange, info.range,
+                   "nothing tells the range of `" + info.name +
+                       "`: it never stands alone as a subscript; write `… for " + info.name +
+                       " in 0..n`, in a reduction `sum[" + info.name + " in 0..n](…)`");
     }
     for (const BareUse& use : info.bare_uses) {
-      agree(info.bare_uses.front().dim, use.dim, use.place, "for the index variable `" + info.name + "`");
+      shapes.agree(info.bare_uses.front().dim, use.dim, use.place, "for the index variable `" + info.name + "`");
     }
-    graph_.label(id).end = info.bare_uses.front().dim.extent;
-    graph_.label(id).resolved = true;
+    graph.label(id).end = info.bare_uses.front().dim.extent;
+    graph.label(id).resolved = true;
   }
 }
 

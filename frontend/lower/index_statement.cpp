@@ -2,6 +2,12 @@
 
 #include <algorithm>
 
+#include "frontend/lower/expr.h"
+#include "frontend/lower/index.h"
+#include "frontend/lower/statements.h"
+#include "frontend/lower/storage.h"
+#include "frontend/lower/types.h"
+#include "frontend/lower/variables.h"
 #include "frontend/sema/walk.h"
 #include "ir/graph/check.h"
 
@@ -29,29 +35,27 @@ const ast::Expr* modulus(const ast::Expr& e) {
   return call->arguments[1].value.get();
 }
 
-}  // namespace
-
-void Lowerer::bind_left(IndexStatement& s, const ast::Target& target) {
+void bind_left(Lowerer& lowerer, IndexStatement& s, const ast::Target& target) {
   // Names in longer subscripts keep their meaning when they have one, whether or not other subscripts bind them.
-  const Scope* outside = scope_;
   const auto known = [&](const std::string& name) {
-    return outside->find(name) != nullptr || dimensions().contains(name);
+    return lowerer.names.find(name) != nullptr || lowerer.dimensions().contains(name);
   };
   const auto bound = [&](const std::string& name) {
-    const auto found = scope_->symbols.find(name);
-    return found != scope_->symbols.end() && found->second->kind == Symbol::Kind::kIndex;
+    const SymbolRef found = lowerer.names.find_here(name);
+    return found && found->kind == Symbol::Kind::kIndex;
   };
   std::vector<std::int32_t> from_left;
   for (const ast::SubscriptItem& item : *target.subscripts) {
     const ast::Expr* e = index_of(item);
     if (e == nullptr) {
-      fail(DiagnosticId::kSliceInIndex, item.range,
-           "a declaration's left side has index variables, not slices; slices of a var can be assigned");
+      lowerer.reports.fail(
+          DiagnosticId::kSliceInIndex, item.range,
+          "a declaration's left side has index variables, not slices; slices of a var can be assigned");
     }
     const std::string* name = bare_name(*e);
     if (name == nullptr || bound(*name)) continue;
-    if (s.target != nullptr && is_scalar_variable(*name)) continue;
-    from_left.push_back(bind_index({*name, e->range}));
+    if (s.target != nullptr && is_scalar_variable(lowerer.graph, lowerer.names, *name)) continue;
+    from_left.push_back(bind_index(lowerer.graph, lowerer.names, {*name, e->range}));
   }
   for (const ast::SubscriptItem& item : *target.subscripts) {
     const ast::Expr* e = index_of(item);
@@ -60,125 +64,136 @@ void Lowerer::bind_left(IndexStatement& s, const ast::Target& target) {
       const auto* subscript = std::get_if<ast::Subscript>(&part.node);
       const std::string* tensor = subscript == nullptr ? nullptr : bare_name(*subscript->base);
       if (tensor == nullptr || bound(*tensor) || known(*tensor)) return;
-      fail(DiagnosticId::kUndefinedName, subscript->base->range,
-           "`" + *tensor + "` is not declared; " + *tensor +
-               "[…] on the left subscripts a tensor that must be in scope" + did_you_mean(*tensor, outside->visible()));
+      lowerer.reports.fail(DiagnosticId::kUndefinedName, subscript->base->range,
+                           "`" + *tensor + "` is not declared; " + *tensor +
+                               "[…] on the left subscripts a tensor that must be in scope" +
+                               did_you_mean(*tensor, lowerer.names.visible()));
     });
     for (const ast::Identifier& name : unbound_names(*e)) {
-      if (!bound(name.name) && !known(name.name)) from_left.push_back(bind_index(name));
+      if (!bound(name.name) && !known(name.name)) from_left.push_back(bind_index(lowerer.graph, lowerer.names, name));
     }
   }
-  std::ranges::stable_sort(from_left, {}, [this](std::int32_t id) {
-    return std::pair{graph_.label(id).range.line, graph_.label(id).range.column};
+  std::ranges::stable_sort(from_left, {}, [&](std::int32_t id) {
+    return std::pair{lowerer.graph.label(id).range.line, lowerer.graph.label(id).range.column};
   });
   s.labels.insert(s.labels.begin(), from_left.begin(), from_left.end());
 }
 
-void Lowerer::lower_left(IndexStatement& s, const ast::Target& target) {
+void lower_left(Lowerer& lowerer, IndexStatement& s, const ast::Target& target) {
   for (std::size_t d = 0; d < target.subscripts->size(); ++d) {
     const ast::Expr& e = *index_of((*target.subscripts)[d]);
     const std::string* name = bare_name(e);
-    const SymbolRef symbol = name == nullptr ? nullptr : scope_->find(*name);
+    const SymbolRef symbol = name == nullptr ? nullptr : lowerer.names.find(*name);
     const bool alone = symbol && symbol->kind == Symbol::Kind::kIndex && symbol->is_label;
     s.lone.push_back(alone ? symbol->label : -1);
     if (alone) {
       symbol->used = true;
       s.left.push_back(ir::index_ref(symbol->label, e.range));
       if (s.type)
-        graph_.label(symbol->label)
+        lowerer.graph.label(symbol->label)
             .bare_uses.push_back(
                 {{s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}, e.range});
     } else if (s.type) {
       s.left.push_back(subscript_expr(
-          e, {s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}));
+          lowerer, e, {s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}));
     } else {
-      s.left.push_back(integer_scalar(e, "a left subscript"));
+      s.left.push_back(integer_scalar(lowerer, e, "a left subscript"));
     }
   }
 }
 
-void Lowerer::begin_index_statement(IndexStatement& s, const ast::Target& target, const ast::Definition& definition) {
+}  // namespace
+
+void begin_index_statement(Lowerer& lowerer, IndexStatement& s, const ast::Target& target,
+                           const ast::Definition& definition) {
   if (s.type && s.type->rank() != target.subscripts->size()) {
-    fail(DiagnosticId::kRankMismatch, target.range,
-         target.name.name + " is " + type_text(*s.type) + ", but " + counted(target.subscripts->size(), "subscript") +
-             (target.subscripts->size() == 1 ? " is given" : " are given"));
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, target.range,
+                         target.name.name + " is " + lowerer.graph.text(*s.type) + ", but " +
+                             counted(target.subscripts->size(), "subscript") +
+                             (target.subscripts->size() == 1 ? " is given" : " are given"));
   }
   if (definition.suffixes.loop) {
     for (const ast::IndexRange& r : definition.suffixes.loop->ranges)
-      bind_range(r.name, r.lower, r.upper, r.step, s.labels);
+      bind_range(lowerer, r.name, r.lower, r.upper, r.step, s.labels);
   }
-  bind_left(s, target);
-  lower_left(s, target);
+  bind_left(lowerer, s, target);
+  lower_left(lowerer, s, target);
 }
 
-void Lowerer::lower_right_side(IndexStatement& s, const ast::Definition& definition) {
-  if (definition.suffixes.where) guards_.push_back(condition(*definition.suffixes.where->condition, "a guard"));
-  s.value = lower(*definition.value);
+void lower_right_side(Lowerer& lowerer, IndexStatement& s, const ast::Definition& definition) {
+  if (definition.suffixes.where)
+    lowerer.guards.add(condition(lowerer, *definition.suffixes.where->condition, "a guard"));
+  s.value = lower(lowerer, *definition.value);
   if (s.value.rank() != 0) {
-    fail(DiagnosticId::kNotScalar, definition.value->range,
-         "the right side of an index statement is a scalar per element, but this is " + type_text(s.value) +
-             "; subscript it with index variables");
+    lowerer.reports.fail(DiagnosticId::kNotScalar, definition.value->range,
+                         "the right side of an index statement is a scalar per element, but this is " +
+                             lowerer.graph.text(s.value) + "; subscript it with index variables");
   }
-  resolve_labels(s.collected);
-  resolve_labels(s.labels);
+  resolve_labels(lowerer.graph, lowerer.reports, lowerer.shapes, s.collected);
+  resolve_labels(lowerer.graph, lowerer.reports, lowerer.shapes, s.labels);
 }
 
-std::optional<Extent> Lowerer::extent_of_bare_uses(std::int32_t label) {
-  const LabelInfo info = graph_.label(label);
+namespace {
+
+void warn_of_shorter_range(const GraphBuilder& graph, Reports& reports, const LabelInfo& info, const Dim& dim) {
+  // `for i in 1..n-1` leaves a border of what it reads on purpose.
+  if (!info.from_zero || !info.written_end || dim.extent == *info.written_end) return;
+  const std::string size = graph.text(dim.extent);
+  const std::string end = graph.text(*info.written_end);
+  reports.warn(DiagnosticId::kAmbiguousExtent, info.bare_uses.front().place,
+               "the new dimension of `" + info.name + "` has the size " + size + " (" + dim.what + "), not " + end +
+                   ", where its range ends; declare the type to choose",
+               {{dim.range, dim.what + " is " + size}, {info.range, "the range ends at " + end}});
+}
+
+std::optional<Extent> extent_of_bare_uses(GraphBuilder& graph, Reports& reports, Shapes& shapes, std::int32_t label) {
+  const LabelInfo info = graph.label(label);
   if (info.bare_uses.empty()) return std::nullopt;
   // They agree unless the index has a range of its own: `let d[i] = A[i, i] for i in 0..min(n, m);`.
   const Dim& first = info.bare_uses.front().dim;
   for (const BareUse& use : info.bare_uses) {
-    const auto order =
-        ir::compare(first.extent, use.dim.extent, [this](ValueId v) { return dimension_values_.contains(v); });
+    const auto order = shapes.compare(first.extent, use.dim.extent);
     if (order != ir::ExtentOrder::kDifferent) continue;
-    const std::string size = graph_.text(first.extent);
-    warn(DiagnosticId::kAmbiguousExtent, use.place,
-         "the new dimension of `" + info.name + "` has the size " + size + ", not " + graph_.text(use.dim.extent) +
-             "; declare the type to choose",
-         {{first.range, first.what + " is " + size},
-          {use.dim.range, use.dim.what + " is " + graph_.text(use.dim.extent)}});
+    const std::string size = graph.text(first.extent);
+    reports.warn(DiagnosticId::kAmbiguousExtent, use.place,
+                 "the new dimension of `" + info.name + "` has the size " + size + ", not " +
+                     graph.text(use.dim.extent) + "; declare the type to choose",
+                 {{first.range, first.what + " is " + size},
+                  {use.dim.range, use.dim.what + " is " + graph.text(use.dim.extent)}});
     return first.extent;
   }
-  warn_of_shorter_range(info, first);
+  warn_of_shorter_range(graph, reports, info, first);
   return first.extent;
 }
 
-void Lowerer::warn_of_shorter_range(const LabelInfo& info, const Dim& dim) {
-  // `for i in 1..n-1` leaves a border of what it reads on purpose.
-  if (!info.from_zero || !info.written_end || dim.extent == *info.written_end) return;
-  const std::string size = graph_.text(dim.extent);
-  const std::string end = graph_.text(*info.written_end);
-  warn(DiagnosticId::kAmbiguousExtent, info.bare_uses.front().place,
-       "the new dimension of `" + info.name + "` has the size " + size + " (" + dim.what + "), not " + end +
-           ", where its range ends; declare the type to choose",
-       {{dim.range, dim.what + " is " + size}, {info.range, "the range ends at " + end}});
-}
-
-Extent Lowerer::left_extent(const IndexStatement& s, std::size_t d, const ast::Target& target) {
+Extent left_extent(Lowerer& lowerer, const IndexStatement& s, std::size_t d, const ast::Target& target) {
   const ast::Expr& e = *index_of((*target.subscripts)[d]);
   if (s.lone[d] >= 0) {
-    if (const auto extent = extent_of_bare_uses(s.lone[d])) return *extent;
-    const LabelInfo& label = graph_.label(s.lone[d]);
-    TDSL_CHECK(graph_.resolve(s.lone[d]), "ranges are resolved before sizes");
-    return label.written_end.value_or(graph_.label(s.lone[d]).end);
+    if (const auto extent = extent_of_bare_uses(lowerer.graph, lowerer.reports, lowerer.shapes, s.lone[d]))
+      return *extent;
+    const LabelInfo& label = lowerer.graph.label(s.lone[d]);
+    TDSL_CHECK(lowerer.graph.resolve(s.lone[d]), "ranges are resolved before sizes");
+    return label.written_end.value_or(lowerer.graph.label(s.lone[d]).end);
   }
   if (const ast::Expr* n = modulus(e)) {
-    const Expr size = integer_scalar(*n, "a modulus");
-    if (labels_of(size).empty()) return graph_.extent_of(size, "modulus");
+    const Expr size = integer_scalar(lowerer, *n, "a modulus");
+    if (labels_of(size).empty()) return lowerer.graph.extent_of(size, "modulus");
   }
   const auto* name = bare_name(e);
-  const SymbolRef symbol = name == nullptr ? nullptr : scope_->find(*name);
+  const SymbolRef symbol = name == nullptr ? nullptr : lowerer.names.find(*name);
   if (symbol && symbol->kind == Symbol::Kind::kIndex) {
-    if (const auto extent = extent_of_bare_uses(symbol->label)) return *extent;
-    const LabelInfo& label = graph_.label(symbol->label);
+    if (const auto extent = extent_of_bare_uses(lowerer.graph, lowerer.reports, lowerer.shapes, symbol->label))
+      return *extent;
+    const LabelInfo& label = lowerer.graph.label(symbol->label);
     if (label.written_end) return *label.written_end;
   }
-  fail(DiagnosticId::kUnknownExtent, e.range,
-       "the size of this dimension cannot be told; declare it: " + target.name.name + "[…]: f64[n, …]");
+  lowerer.reports.fail(DiagnosticId::kUnknownExtent, e.range,
+                       "the size of this dimension cannot be told; declare it: " + target.name.name + "[…]: f64[n, …]");
 }
 
-std::optional<Monoid> Lowerer::combine_monoid(const ast::AssignOp& op, Scalar type) {
+}  // namespace
+
+std::optional<Monoid> combine_monoid(Lowerer& lowerer, const ast::AssignOp& op, Scalar type) {
   switch (op.kind) {
     case ast::AssignKind::kSet: return std::nullopt;
     case ast::AssignKind::kAdd:
@@ -189,80 +204,79 @@ std::optional<Monoid> Lowerer::combine_monoid(const ast::AssignOp& op, Scalar ty
     case ast::AssignKind::kMax: return Monoid{Monoid::Kind::kMax, {}, {}, {}};
     case ast::AssignKind::kMonoid: break;
   }
-  Scalar own{};
-  const Monoid& m = user_monoid(op.monoid, op.range, own);
-  if (own != type) {
-    fail(DiagnosticId::kTypeMismatch, op.range,
-         "`" + op.monoid + "` combines " + std::string(ir::name_of(own)) + ", but the elements are " +
-             std::string(ir::name_of(type)));
+  const MonoidEntry& m = user_monoid(lowerer, op.monoid, op.range);
+  if (m.type != type) {
+    lowerer.reports.fail(DiagnosticId::kTypeMismatch, op.range,
+                         "`" + op.monoid + "` combines " + std::string(ir::name_of(m.type)) +
+                             ", but the elements are " + std::string(ir::name_of(type)));
   }
-  return m;
+  return m.lowered;
 }
 
-Scalar Lowerer::element_type_for(const ast::AssignOp& op, const Tensor& value) {
+namespace {
+
+Scalar element_type_for(Lowerer& lowerer, const ast::AssignOp& op, const Tensor& value) {
   if (op.kind == ast::AssignKind::kSet) return value.scalar();
-  if (op.kind == ast::AssignKind::kMonoid) {
-    Scalar type{};
-    user_monoid(op.monoid, op.range, type);
-    return type;
-  }
+  if (op.kind == ast::AssignKind::kMonoid) return user_monoid(lowerer, op.monoid, op.range).type;
   const bool sums = op.kind != ast::AssignKind::kMin && op.kind != ast::AssignKind::kMax;
   const bool widened = value.scalar() == Scalar::kBool || (sums && value.scalar() == Scalar::kI32);
   return widened ? Scalar::kI64 : value.scalar();
 }
 
-Expr Lowerer::combined_value(const ast::AssignOp& op, const Tensor& value, Scalar type) {
+Expr combined_value(Reports& reports, Values& values, const ast::AssignOp& op, const Tensor& value, Scalar type) {
   if (op.kind != ast::AssignKind::kSet && type == Scalar::kBool && op.kind != ast::AssignKind::kMonoid) {
-    fail(DiagnosticId::kTypeMismatch, op.range, "bools cannot be combined by this operator; use any, all, && or ||");
+    reports.fail(DiagnosticId::kTypeMismatch, op.range,
+                 "bools cannot be combined by this operator; use any, all, && or ||");
   }
-  const Expr e = scalar_of_type(value, type, "the element type");
+  const Expr e = values.scalar_of_type(value, type, "the element type");
   if (op.kind == ast::AssignKind::kSub) return ir::unary(ir::UnaryOp::kNeg, e, e->range);
   if (op.kind != ast::AssignKind::kDiv) return e;
-  if (ir::is_integer(type)) unsupported(op.range, "/= on integer elements in index notation is");
+  if (ir::is_integer(type)) reports.unsupported(op.range, "/= on integer elements in index notation is");
   return ir::binary(BinaryOp::kDiv, converted(ir::constant_i64(1), type), e, e->range);
 }
 
-ValueId Lowerer::lower_index_declaration(const ast::Target& target, const ast::Annotations& annotations,
-                                         const ast::Definition& definition) {
+}  // namespace
+
+ValueId lower_index_declaration(Lowerer& lowerer, const ast::Target& target, const ast::Annotations& annotations,
+                                const ast::Definition& definition) {
   IndexStatement s;
   s.op = definition.op;
   if (annotations.type) {
-    s.type = lower_type(*annotations.type);
-    require_sizes(*annotations.type, *s.type);
+    s.type = lower_type(lowerer, *annotations.type);
+    require_sizes(lowerer.reports, lowerer.shapes, *annotations.type, *s.type);
   }
-  const std::size_t outer_guards = guards_.size();
-  const ScopeGuard scope(*this, Scope::Kind::kIndex);
-  begin_index_statement(s, target, definition);
-  lower_right_side(s, definition);
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k) s.guard = both(s.guard, guards_[k]);
-  guards_.resize(outer_guards);
-  s.result.scalar = s.type ? s.type->scalar : element_type_for(s.op, s.value);
+  const std::size_t outer_guards = lowerer.guards.size();
+  const Names::InScope scope(lowerer.names, Scope::Kind::kIndex);
+  begin_index_statement(lowerer, s, target, definition);
+  lower_right_side(lowerer, s, definition);
+  s.guard = lowerer.guards.take(outer_guards);
+  s.result.scalar = s.type ? s.type->scalar : element_type_for(lowerer, s.op, s.value);
   if (s.type) s.result.sparse = s.type->sparse;
   for (std::size_t d = 0; d < target.subscripts->size(); ++d) {
-    s.result.shape.push_back(s.type ? s.type->shape[d] : left_extent(s, d, target));
+    s.result.shape.push_back(s.type ? s.type->shape[d] : left_extent(lowerer, s, d, target));
   }
-  require_legal(s.result, target.name.name, target.range);
-  return emit_index_statement(s, target.name.name, target.range);
+  lowerer.values.require_legal(s.result, target.name.name, target.range);
+  return emit_index_statement(lowerer, s, target.name.name, target.range);
 }
 
-void Lowerer::lower_index_assignment(const ast::Assign& a, const SymbolRef& symbol) {
+void lower_index_assignment(Lowerer& lowerer, const ast::Assign& a, const SymbolRef& symbol) {
   if (symbol->storage) {
-    set_value(symbol,
-              lower_stored_elements(a.target, logical_type(*symbol), symbol->storage, a.definition, symbol).value);
+    lowerer.versions.set(symbol, lower_stored_elements(lowerer, a.target, lowerer.values.logical_type(*symbol),
+                                                       symbol->storage, a.definition, symbol)
+                                     .value);
     return;
   }
   IndexStatement s;
   s.op = a.definition.op;
   s.target = symbol;
-  s.type = graph_.program().type(symbol->value);
+  s.type = lowerer.graph.program().type(symbol->value);
   s.result = *s.type;
-  const std::size_t outer_guards = guards_.size();
-  const ScopeGuard scope(*this, Scope::Kind::kIndex);
-  begin_index_statement(s, a.target, a.definition);
-  lower_right_side(s, a.definition);
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k) s.guard = both(s.guard, guards_[k]);
-  guards_.resize(outer_guards);
-  set_value(symbol, emit_index_statement(s, a.target.name.name, a.target.range));
+  const std::size_t outer_guards = lowerer.guards.size();
+  const Names::InScope scope(lowerer.names, Scope::Kind::kIndex);
+  begin_index_statement(lowerer, s, a.target, a.definition);
+  lower_right_side(lowerer, s, a.definition);
+  s.guard = lowerer.guards.take(outer_guards);
+  lowerer.versions.set(symbol, emit_index_statement(lowerer, s, a.target.name.name, a.target.range));
 }
 
 namespace {
@@ -279,16 +293,16 @@ bool covers(const std::vector<std::int32_t>& lone, const ir::Type& type, const G
 
 }  // namespace
 
-ValueId Lowerer::emit_index_statement(IndexStatement& s, const std::string& name, const SourceRange& range) {
+ValueId emit_index_statement(Lowerer& lowerer, IndexStatement& s, const std::string& name, const SourceRange& range) {
   ComputeSpec spec;
   spec.name = name;
   spec.range = range;
   spec.type = s.result;
   spec.storage_given = s.type.has_value();
   spec.guard = s.guard;
-  for (const std::int32_t id : s.labels) TDSL_CHECK(graph_.resolve(id), "index variables have ranges");
+  for (const std::int32_t id : s.labels) TDSL_CHECK(lowerer.graph.resolve(id), "index variables have ranges");
   const bool plain = s.op.kind == ast::AssignKind::kSet;
-  const bool whole = covers(s.lone, s.result, graph_);
+  const bool whole = covers(s.lone, s.result, lowerer.graph);
   const bool every_label_left = s.labels.size() == s.lone.size();
   // Each element is met once: dividing is exact then.
   const bool distinct =
@@ -297,10 +311,11 @@ ValueId Lowerer::emit_index_statement(IndexStatement& s, const std::string& name
   const bool divides_once = s.op.kind == ast::AssignKind::kDiv && s.target && (distinct || s.labels.empty());
   if (divides_once) {
     const Expr old = ir::read(s.result.scalar, s.target->value, s.left);
-    spec.body = ir::binary(BinaryOp::kDiv, old, scalar_of_type(s.value, s.result.scalar, "the element type"), range);
+    spec.body = ir::binary(BinaryOp::kDiv, old,
+                           lowerer.values.scalar_of_type(s.value, s.result.scalar, "the element type"), range);
   } else {
-    spec.body = combined_value(s.op, s.value, s.result.scalar);
-    spec.combine = combine_monoid(s.op, s.result.scalar);
+    spec.body = combined_value(lowerer.reports, lowerer.values, s.op, s.value, s.result.scalar);
+    spec.combine = combine_monoid(lowerer, s.op, s.result.scalar);
   }
   const bool fresh_elements = s.target == nullptr || (plain && !spec.guard);
   if (whole && fresh_elements && (every_label_left || (!plain && s.target == nullptr))) {
@@ -323,7 +338,7 @@ ValueId Lowerer::emit_index_statement(IndexStatement& s, const std::string& name
   }
   if (spec.left.empty() && spec.reduce.empty() && !spec.guard) {
     // `let B[i, k] = sum[j](…);` is one node, the reduction.
-    if (auto reduction = graph_.take_waiting(spec.body, spec.out)) {
+    if (auto reduction = lowerer.graph.take_waiting(spec.body, spec.out)) {
       reduction->name = spec.name;
       reduction->range = spec.range;
       reduction->type = spec.type;
@@ -331,74 +346,76 @@ ValueId Lowerer::emit_index_statement(IndexStatement& s, const std::string& name
       spec = std::move(*reduction);
     }
   }
-  graph_.flush();
-  check_bounds(spec);
-  return graph_.emit(spec);
+  lowerer.graph.flush();
+  lowerer.values.check_bounds(spec);
+  return lowerer.graph.emit(spec);
 }
 
-void Lowerer::lower_slice_assignment(const ast::Assign& a, const SymbolRef& symbol) {
+void lower_slice_assignment(Lowerer& lowerer, const ast::Assign& a, const SymbolRef& symbol) {
   if (symbol->storage)
-    unsupported(a.target.range, "an assignment to a slice of a tensor with a storage is",
-                {{symbol->storage->range, "its storage"}});
-  const ir::Type type = graph_.program().type(symbol->value);
-  require_no_suffixes(a.definition.suffixes);
-  const Tensor base = tensor_of(symbol->value, a.target.name.name, a.target.name.range);
-  require_subscripts(a.target.subscripts->size(), base, a.target.name.name, a.target.range);
+    lowerer.reports.unsupported(a.target.range, "an assignment to a slice of a tensor with a storage is",
+                                {{symbol->storage->range, "its storage"}});
+  const ir::Type type = lowerer.graph.program().type(symbol->value);
+  require_no_suffixes(lowerer.reports, a.definition.suffixes);
+  const Tensor base = lowerer.values.tensor_of(symbol->value, a.target.name.name, a.target.name.range);
+  require_subscripts(lowerer.reports, a.target.subscripts->size(), base, a.target.name.name, a.target.range);
   ComputeSpec spec;
   std::vector<Dim> shape;
   std::vector<Expr> numbers;  // of the slice's elements
   for (std::size_t d = 0; d < type.rank(); ++d) {
     const ast::SubscriptItem& item = (*a.target.subscripts)[d];
     if (const auto* index = std::get_if<ast::IndexSubscript>(&item.node)) {
-      spec.left.push_back(subscript_expr(*index->value, base.shape[d]));
+      spec.left.push_back(subscript_expr(lowerer, *index->value, base.shape[d]));
       continue;
     }
-    const SlicePart part = slice_part(std::get<ast::SliceSubscript>(item.node), base.shape[d], item.range);
+    const SlicePart part = slice_part(lowerer, std::get<ast::SliceSubscript>(item.node), base.shape[d], item.range);
     shape.push_back({part.extent, "the slice of " + base.shape[d].what, item.range});
     if (part.step.constant()) {
-      spec.out.push_back(graph_.new_label(part.extent));
+      spec.out.push_back(lowerer.graph.new_label(part.extent));
       numbers.push_back(ir::index_ref(spec.out.back()));
-      spec.left.push_back(position_in(part, spec.out.back()));
+      spec.left.push_back(position_in(lowerer.graph, part, spec.out.back()));
       continue;
     }
     // Every position is looked at, so that which element is written where is known when compiling.
-    spec.out.push_back(graph_.new_label(part.length));
+    spec.out.push_back(lowerer.graph.new_label(part.length));
     const Expr position = ir::index_ref(spec.out.back());
-    const Expr step = expr_of(graph_.program(), part.step);
+    const Expr step = expr_of(lowerer.graph.program(), part.step);
     numbers.push_back(ir::binary(BinaryOp::kDiv, position, step));
     const Expr met = ir::binary(BinaryOp::kEq, ir::binary(BinaryOp::kRem, position, step), ir::constant_i64(0));
     spec.guard = both(spec.guard, met);
     spec.left.push_back(add(position, part.start));
   }
-  const Tensor value = lower(*a.definition.value);
+  const Tensor value = lower(lowerer, *a.definition.value);
   if (value.rank() > shape.size()) {
-    fail(DiagnosticId::kRankMismatch, a.definition.value->range,
-         "the slice has " + counted(shape.size(), "dimension") + ", but the value is " + type_text(value));
+    lowerer.reports.fail(
+        DiagnosticId::kRankMismatch, a.definition.value->range,
+        "the slice has " + counted(shape.size(), "dimension") + ", but the value is " + lowerer.graph.text(value));
   }
   std::vector<Expr> subscripts;
   for (std::size_t d = 0; d < value.rank(); ++d) {
     const std::size_t at = shape.size() - value.rank() + d;
     const bool stretches = value.shape[d].extent.constant() == 1 && !(shape[at].extent == value.shape[d].extent);
-    if (!stretches) agree(shape[at], value.shape[d], a.definition.value->range, "in this assignment");
+    if (!stretches) lowerer.shapes.agree(shape[at], value.shape[d], a.definition.value->range, "in this assignment");
     subscripts.push_back(stretches ? ir::constant_i64(0) : numbers[at]);
   }
   Tensor element_value = scalar_tensor(element(value, subscripts), value.weak);
   element_value.range = a.definition.value->range;
   if (a.definition.op.kind == ast::AssignKind::kDiv) {
     const Expr old = ir::read(type.scalar, symbol->value, spec.left);
-    spec.body = ir::binary(BinaryOp::kDiv, old, scalar_of_type(element_value, type.scalar, a.target.name.name));
+    spec.body =
+        ir::binary(BinaryOp::kDiv, old, lowerer.values.scalar_of_type(element_value, type.scalar, a.target.name.name));
   } else {
-    spec.body = combined_value(a.definition.op, element_value, type.scalar);
-    spec.combine = combine_monoid(a.definition.op, type.scalar);
+    spec.body = combined_value(lowerer.reports, lowerer.values, a.definition.op, element_value, type.scalar);
+    spec.combine = combine_monoid(lowerer, a.definition.op, type.scalar);
   }
   spec.base = symbol->value;
   spec.type = type;
   spec.storage_given = true;
   spec.name = a.target.name.name;
   spec.range = a.target.range;
-  graph_.flush();
-  check_bounds(spec);
-  set_value(symbol, graph_.emit(spec));
+  lowerer.graph.flush();
+  lowerer.values.check_bounds(spec);
+  lowerer.versions.set(symbol, lowerer.graph.emit(spec));
 }
 
 }  // namespace tdsl::frontend

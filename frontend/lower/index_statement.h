@@ -2,10 +2,11 @@
 
 #include "frontend/lower/lowerer.h"
 
+// Statements in index notation and assignments to slices.
 namespace tdsl::frontend {
 
 /// `let Z[i, k]: T op= e where c for i in a..b;` or the assignment of that form while it is lowered.
-struct Lowerer::IndexStatement {
+struct IndexStatement {
   SymbolRef target;              ///< of an assignment; null in a declaration
   std::optional<ir::Type> type;  ///< declared, or the variable's
   ast::AssignOp op;
@@ -18,5 +19,16 @@ struct Lowerer::IndexStatement {
   Tensor value;
   ir::Type result;
 };
+
+ir::ValueId lower_index_declaration(Lowerer& lowerer, const ast::Target& target, const ast::Annotations& annotations,
+                                    const ast::Definition& definition);
+void lower_index_assignment(Lowerer& lowerer, const ast::Assign& a, const SymbolRef& symbol);
+void begin_index_statement(Lowerer& lowerer, IndexStatement& s, const ast::Target& target,
+                           const ast::Definition& definition);
+void lower_right_side(Lowerer& lowerer, IndexStatement& s, const ast::Definition& definition);
+ir::ValueId emit_index_statement(Lowerer& lowerer, IndexStatement& s, const std::string& name,
+                                 const ir::SourceRange& range);
+std::optional<ir::Monoid> combine_monoid(Lowerer& lowerer, const ast::AssignOp& op, ir::Scalar type);
+void lower_slice_assignment(Lowerer& lowerer, const ast::Assign& a, const SymbolRef& symbol);
 
 }  // namespace tdsl::frontend

@@ -1,50 +1,56 @@
-#include "frontend/hints/foreign_words.h"
-#include "frontend/lower/lowerer.h"
+#include "frontend/lower/names.h"
+
+#include <algorithm>
 
 namespace tdsl::frontend {
 
-using ir::Expr;
-using ir::ValueId;
-
-Lowerer::ScopeGuard::ScopeGuard(Lowerer& lowerer, Scope::Kind kind, Scope* outer)
-    : lowerer_(lowerer), saved_(lowerer.scope_) {
+Names::InScope::InScope(Names& names, Scope::Kind kind) : names_(names) {
   scope_.kind = kind;
-  scope_.outer = outer != nullptr ? outer : lowerer.scope_;
-  lowerer.scope_ = &scope_;
+  scope_.outer = names.scope_;
+  // A function sees the program's names only.
+  while (kind == Scope::Kind::kFunction && scope_.outer->outer != nullptr) scope_.outer = scope_.outer->outer;
+  saved_ = std::exchange(names.scope_, &scope_);
 }
 
-Lowerer::ScopeGuard::~ScopeGuard() {
-  lowerer_.scope_ = saved_;
+Names::InScope::~InScope() {
+  names_.scope_ = saved_;
   for (const SymbolRef& s : scope_.order) {
     if (scope_.kind == Scope::Kind::kBlock && (s->kind == Symbol::Kind::kLet || s->kind == Symbol::Kind::kVar))
-      lowerer_.ended_.insert_or_assign({lowerer_.frames_.back().function, s->name}, s->range);
+      names_.past_[names_.in_function(s->name)].ended = s->range;
   }
-  lowerer_.warn_unused(scope_);
+  names_.warn_unused(scope_);
 }
 
-void Lowerer::warn_unused(const Scope& scope) {
-  if (!options_.warn_unused || sink_.has_errors()) return;
-  for (const SymbolRef& s : scope.order) {
-    const bool counts = s->kind == Symbol::Kind::kLet || s->kind == Symbol::Kind::kVar ||
-                        s->kind == Symbol::Kind::kInput || s->kind == Symbol::Kind::kParam;
-    const bool imported = &scope == global_scope_ && s->range.file != main_file_;
-    if (s->used || !counts || imported || s->name.starts_with('_')) continue;
-    warn(DiagnosticId::kUnusedName, s->range, "`" + s->name + "` is never used");
-  }
+SymbolRef Names::find_here(const std::string& name) const {
+  const auto found = scope_->symbols.find(name);
+  return found == scope_->symbols.end() ? nullptr : found->second;
 }
 
-SymbolRef Lowerer::declare(const ast::Identifier& name, Symbol::Kind kind) {
+SymbolRef Names::find_global(const std::string& name) const {
+  const Scope* scope = scope_;
+  while (scope->outer != nullptr) scope = scope->outer;
+  return scope->find(name);
+}
+
+std::optional<SourceRange> Names::ended(const std::string& name) const {
+  const auto found = past_.find(in_function(name));
+  return found == past_.end() ? std::nullopt : found->second.ended;
+}
+
+bool Names::is_first_report(const std::string& name) { return !std::exchange(past_[in_function(name)].reported, true); }
+
+SymbolRef Names::declare(const ast::Identifier& name, Symbol::Kind kind) {
   const auto same = scope_->symbols.find(name.name);
   if (same != scope_->symbols.end() && same->second->kind != Symbol::Kind::kBroken) {
-    fail(DiagnosticId::kRedeclaration, name.range, "`" + name.name + "` is declared already in this block",
-         {{same->second->range, "declared here"}});
+    reports_.fail(DiagnosticId::kRedeclaration, name.range, "`" + name.name + "` is declared already in this block",
+                  {{same->second->range, "declared here"}});
   }
   if (scope_->kind == Scope::Kind::kBlock && kind != Symbol::Kind::kIndex) {
     for (const Scope* s = scope_->outer; s != nullptr; s = s->kind == Scope::Kind::kFunction ? nullptr : s->outer) {
       const auto found = s->symbols.find(name.name);
       if (found == s->symbols.end() || found->second->kind == Symbol::Kind::kBroken) continue;
-      warn(DiagnosticId::kShadowing, name.range, "`" + name.name + "` hides another name of an outer block",
-           {{found->second->range, "declared here"}});
+      reports_.warn(DiagnosticId::kShadowing, name.range, "`" + name.name + "` hides another name of an outer block",
+                    {{found->second->range, "declared here"}});
       break;
     }
   }
@@ -56,22 +62,7 @@ SymbolRef Lowerer::declare(const ast::Identifier& name, Symbol::Kind kind) {
   return symbol;
 }
 
-SymbolRef Lowerer::declare_value(const ast::Identifier& name, Symbol::Kind kind, ValueId value,
-                                 const StorageRef& storage) {
-  const SymbolRef symbol = declare(name, kind);
-  symbol->storage = storage;
-  set_value(symbol, value);
-  tell_type(*symbol);
-  return symbol;
-}
-
-void Lowerer::tell_type(const Symbol& symbol) const {
-  if (options_.declared)
-    options_.declared({symbol.name, symbol.range,
-                       type_text(logical_type(symbol)) + (symbol.storage ? " storage " + symbol.storage->text : "")});
-}
-
-void Lowerer::declare_broken(const ast::Identifier& name) {
+void Names::declare_broken(const ast::Identifier& name) {
   if (scope_->symbols.contains(name.name)) return;
   auto symbol = std::make_shared<Symbol>();
   symbol->name = name.name;
@@ -80,89 +71,47 @@ void Lowerer::declare_broken(const ast::Identifier& name) {
   scope_->declare(symbol);
 }
 
-std::string Lowerer::dimension_text(std::size_t d, std::size_t rank, const std::string& name) {
-  if (rank == 1) return "the length of " + name;
-  if (rank == 2) return (d == 0 ? "the number of rows of " : "the number of columns of ") + name;
-  return "dimension " + std::to_string(d) + " of " + name;
-}
-
-Tensor Lowerer::tensor_of(ValueId v, const std::string& name, const SourceRange& range) {
-  const ir::Type type = graph_.program().type(v);
-  Tensor t;
-  t.range = range;
-  std::vector<Expr> subscripts;
-  for (std::size_t d = 0; d < type.rank(); ++d) {
-    t.labels.push_back(graph_.new_label());
-    t.shape.push_back({type.shape[d], dimension_text(d, type.rank(), name), range});
-    subscripts.push_back(ir::index_ref(t.labels.back()));
+void Names::warn_unused(const Scope& scope) {
+  if (!options_.warn_unused || reports_.sink().has_errors()) return;
+  for (const SymbolRef& s : scope.order) {
+    const bool counts = s->kind == Symbol::Kind::kLet || s->kind == Symbol::Kind::kVar ||
+                        s->kind == Symbol::Kind::kInput || s->kind == Symbol::Kind::kParam;
+    const bool imported = scope.outer == nullptr && s->range.file != main_file_;
+    if (s->used || !counts || imported || s->name.starts_with('_')) continue;
+    reports_.warn(DiagnosticId::kUnusedName, s->range, "`" + s->name + "` is never used");
   }
-  t.body = ir::read(type.scalar, v, std::move(subscripts), range);
-  return t;
 }
 
-Tensor Lowerer::tensor_of(ValueId v, const SourceRange& range) {
-  const std::string& name = graph_.program().info(v).name;
-  return tensor_of(v, name.empty() ? "this value" : name, range);
+void Names::bind_symbol(const ast::Identifier& name, std::int32_t label, const Expr& value, bool bare) {
+  const auto same = scope_->symbols.find(name.name);
+  if (same != scope_->symbols.end()) {
+    reports_.fail(DiagnosticId::kRepeatedIndex, name.range, "`" + name.name + "` is bound twice in one list",
+                  {{same->second->range, "bound here"}});
+  }
+  if (frames_.back().dimensions.contains(name.name)) {
+    reports_.warn(DiagnosticId::kHiddenName, name.range,
+                  "the index variable `" + name.name + "` hides the dimension of that name",
+                  {{frames_.back().dimensions.at(name.name).range, "the dimension"}});
+  }
+  auto symbol = std::make_shared<Symbol>();
+  symbol->name = name.name;
+  symbol->range = name.range;
+  symbol->kind = Symbol::Kind::kIndex;
+  symbol->lazy = scalar_tensor(value);
+  symbol->label = label;
+  symbol->is_label = bare;
+  scope_->declare(symbol);
 }
 
-Tensor Lowerer::lower_name(const std::string& name, const SourceRange& range, bool lone_subscript) {
-  if (const SymbolRef symbol = scope_->find(name)) {
-    symbol->used = true;
-    switch (symbol->kind) {
-      case Symbol::Kind::kBroken: throw Abandoned{};
-      case Symbol::Kind::kIndex:
-      case Symbol::Kind::kInline: {
-        Tensor t = symbol->lazy;
-        t.range = range;
-        return t;
-      }
-      case Symbol::Kind::kLet:
-      case Symbol::Kind::kVar:
-      case Symbol::Kind::kParam:
-      case Symbol::Kind::kInput:
-      case Symbol::Kind::kLoop: {
-        Tensor t = symbol->storage ? stored_tensor(symbol->value, symbol->storage, name, range)
-                                   : tensor_of(symbol->value, name, range);
-        for (Dim& d : t.shape) d.range = symbol->range;
-        return t;
-      }
+std::vector<std::int32_t> Names::point_labels() const {
+  std::vector<std::int32_t> labels = frames_.back().points;
+  for (const Scope* scope = scope_; scope != nullptr && scope->kind == Scope::Kind::kIndex; scope = scope->outer) {
+    for (const SymbolRef& symbol : scope->order) {
+      if (symbol->kind == Symbol::Kind::kIndex && symbol->label >= 0) labels.push_back(symbol->label);
     }
   }
-  const auto dimension = dimensions().find(name);
-  if (dimension != dimensions().end()) {
-    dimension->second.used = true;
-    Tensor t = scalar_tensor(expr_of(graph_.program(), dimension->second.extent));
-    t.range = range;
-    return t;
-  }
-  const std::string foreign = value_hint(name);
-  if (lone_subscript && foreign.empty()) {
-    fail(DiagnosticId::kUnboundIndex, range,
-         "`" + name + "` is neither bound here nor in scope; there is no implicit summation: write sum[" + name +
-             "](…), or bind it on the left or with `for " + name + " in …`");
-  }
-  std::vector<std::string> candidates = scope_->visible();
-  for (const auto& [other, d] : dimensions()) candidates.push_back(other);
-  if (is_builtin(name) && foreign.empty())
-    fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is a function: it is called, " + name + "(…)");
-  const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
-  if (lacks_import_ && hint.empty()) throw Abandoned{};
-  // The same name elsewhere is the same mistake, most often a declaration that is misspelt.
-  if (!undeclared_.insert({frames_.back().function, name}).second) throw Abandoned{};
-  const auto ended = ended_.find({frames_.back().function, name});
-  if (ended != ended_.end())
-    fail(DiagnosticId::kUndefinedName, range,
-         "`" + name + "` is not declared here: the block that declares it has ended",
-         {{ended->second, "declare it in front of the block as a var, and assign to it here"}});
-  fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is not declared" + hint);
-}
-
-bool Lowerer::is_scalar_variable(const std::string& name) const {
-  const SymbolRef symbol = scope_->find(name);
-  if (!symbol) return false;
-  if (symbol->kind == Symbol::Kind::kBroken) return false;
-  if (symbol->kind == Symbol::Kind::kIndex || symbol->kind == Symbol::Kind::kInline) return symbol->lazy.rank() == 0;
-  return graph_.program().type(symbol->value).rank() == 0;
+  std::ranges::sort(labels);
+  return labels;
 }
 
 }  // namespace tdsl::frontend

@@ -4,7 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "frontend/lower/lowerer.h"
+#include "frontend/lower/calls.h"
+#include "frontend/lower/functions.h"
 #include "frontend/sema/walk.h"
 #include "ir/differentiate/compute.h"
 #include "ir/graph/procedure.h"
@@ -142,25 +143,16 @@ bool runs_statements(const ast::Function& f) {
          });
 }
 
-std::vector<std::int32_t> Lowerer::point_labels() const {
-  std::vector<std::int32_t> labels = frames_.back().points;
-  for (const Scope* scope = scope_; scope != nullptr && scope->kind == Scope::Kind::kIndex; scope = scope->outer) {
-    for (const SymbolRef& symbol : scope->order) {
-      if (symbol->kind == Symbol::Kind::kIndex && symbol->label >= 0) labels.push_back(symbol->label);
-    }
-  }
-  std::ranges::sort(labels);
-  return labels;
-}
+namespace {
 
-void Lowerer::position_of(std::int32_t id, PointLoop& loop) {
-  const LabelInfo info = graph_.label(id);
+void position_of(GraphBuilder& graph, std::int32_t id, PointLoop& loop) {
+  const LabelInfo info = graph.label(id);
   if (!loop.positions.contains(id))
-    loop.positions.emplace(id, graph_.program().new_value({Scalar::kI64, {}, {}}, info.name, info.range));
+    loop.positions.emplace(id, graph.program().new_value({Scalar::kI64, {}, {}}, info.name, info.range));
 }
 
-PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
-                                   const SourceRange& range, const std::vector<std::int32_t>& drawn_at) {
+PointLoop body_at_a_point(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
+                          const ast::Call& call, const SourceRange& range, const std::vector<std::int32_t>& drawn_at) {
   PointLoop made;
   std::vector<Tensor> inside;
   for (std::size_t k = 0; k < args.size(); ++k) {
@@ -171,7 +163,7 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
     ComputeSpec spec;
     std::vector<Expr> subscripts;
     for (const Dim& d : args[k].shape) {
-      spec.out.push_back(graph_.new_label(d.extent));
+      spec.out.push_back(lowerer.graph.new_label(d.extent));
       spec.type.shape.push_back(d.extent);
       subscripts.push_back(ir::index_ref(spec.out.back()));
     }
@@ -179,37 +171,28 @@ PointLoop Lowerer::body_at_a_point(const ast::Function& f, const std::vector<Ten
     spec.type.scalar = spec.body->type;
     spec.name = f.parameters[k].name.name;
     spec.range = call.arguments[k].range;
-    const ValueId value = graph_.program().new_value(spec.type, spec.name, spec.range);
-    inside.back() = tensor_of(value, spec.name, spec.range);
+    const ValueId value = lowerer.graph.program().new_value(spec.type, spec.name, spec.range);
+    inside.back() = lowerer.values.tensor_of(value, spec.name, spec.range);
     made.parameters.emplace_back(value, std::move(spec));
   }
   for (const Tensor& t : args) {
-    for (const std::int32_t id : free_labels(t)) position_of(id, made);
+    for (const std::int32_t id : free_labels(t)) position_of(lowerer.graph, id, made);
   }
-  for (const std::int32_t id : drawn_at) position_of(id, made);
-  const GraphBuilder::SeparateRegion region(graph_, made.body);
+  for (const std::int32_t id : drawn_at) position_of(lowerer.graph, id, made);
+  const GraphBuilder::SeparateRegion region(lowerer.graph, made.body);
   // What protects the call protects all of the body; what is checked in it need not have been checked elsewhere.
-  struct Outside {
-    Lowerer& lowerer;
-    std::vector<Expr> guards;
-    decltype(checked_) checked;
-    std::size_t loops;
-    ~Outside() {
-      lowerer.loops_.resize(loops);
-      lowerer.guards_ = std::move(guards);
-      lowerer.checked_ = std::move(checked);
-    }
-  };
-  const Outside outside{*this, std::exchange(guards_, {}), checked_, loops_.size()};
-  for (const auto& [label, position] : made.positions) loops_.push_back({position, {}, 1});
-  const std::vector<Tensor> results = inline_body(f, inside, call, range, {});
+  const Restored<Guards> guards(lowerer.guards, lowerer.guards.without_conditions());
+  const auto checks = lowerer.shapes.separate_checks();
+  std::vector<EnclosingLoop> points;
+  for (const auto& [label, position] : made.positions) points.push_back({position, {}, 1});
+  const auto inside_points = lowerer.loops.enter(points);
+  const std::vector<Tensor> results = inline_body(lowerer, f, inside, call, range, {});
   if (results.size() != 1 || results[0].rank() != 0)
-    fail(DiagnosticId::kNotScalar, range, "`" + f.name.name + "` is applied per element, so it must return one scalar");
-  made.result = materialise(results[0], "", range);
+    lowerer.reports.fail(DiagnosticId::kNotScalar, range,
+                         "`" + f.name.name + "` is applied per element, so it must return one scalar");
+  made.result = lowerer.values.materialise(results[0], "", range);
   return made;
 }
-
-namespace {
 
 /// Whether nobody can tell if the expression is evaluated.
 bool is_harmless(const Expr& e) {
@@ -240,69 +223,69 @@ bool always_reads(const ir::Procedure& p, std::int32_t k) {
          });
 }
 
-}  // namespace
-
-std::optional<ir::Procedure> Lowerer::procedure_of_body(const ast::Function& f, const PointLoop& loop,
-                                                        const std::vector<ValueId>& parameters,
-                                                        std::vector<ValueId>& captured) {
+std::optional<ir::Procedure> procedure_of_body(GraphBuilder& graph, Reports& reports, const ast::Function& f,
+                                               const PointLoop& loop, const std::vector<ValueId>& parameters,
+                                               std::vector<ValueId>& captured) {
   try {
-    return ir::procedure_of(graph_.program(), f.name.name, loop.body, parameters, loop.result, captured);
+    return ir::procedure_of(graph.program(), f.name.name, loop.body, parameters, loop.result, captured);
   } catch (const ir::NotDifferentiable& problem) {
-    sink_.unsupported(DiagnosticId::kNotSupported, problem.range, problem.message + " yet",
-                      {{f.name.range, "in this function"}});
+    reports.sink().unsupported(DiagnosticId::kNotSupported, problem.range, problem.message + " yet",
+                               {{f.name.range, "in this function"}});
     throw Abandoned{};
   }
 }
 
-Expr Lowerer::applied(const PointLoop& loop, ir::Procedure procedure, const std::vector<ValueId>& captured,
-                      const ast::Function& f, const SourceRange& range) {
+Expr applied(const GraphBuilder& graph, const PointLoop& loop, ir::Procedure procedure,
+             const std::vector<ValueId>& captured, const ast::Function& f, const SourceRange& range) {
   procedure.range = f.name.range;
   procedure.text = ir::text_of(procedure);
   std::vector<Expr> arguments;
   for (const auto& [value, parameter] : loop.parameters) arguments.push_back(parameter.body);
-  for (const ValueId v : captured) arguments.push_back(ir::read(graph_.program().type(v).scalar, v, {}));
+  for (const ValueId v : captured) arguments.push_back(ir::read(graph.program().type(v).scalar, v, {}));
   return ir::application(std::make_shared<const ir::Procedure>(std::move(procedure)), std::move(arguments), range);
 }
 
-std::optional<Tensor> Lowerer::call_as_procedure(const ast::Function& f, const std::vector<Tensor>& args,
-                                                 const ast::Call& call, const SourceRange& range) {
-  const auto called = [this](const std::string& name) { return function_named(name); };
+}  // namespace
+
+std::optional<Tensor> call_as_procedure(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
+                                        const ast::Call& call, const SourceRange& range) {
+  const auto called = [&](const std::string& name) { return lowerer.declared.function_named(name); };
   if (!is_arithmetic(f, called, [](const ast::Call& c) { return is_scalar_function(c); })) return std::nullopt;
-  const PointLoop loop = body_at_a_point(f, args, call, range, {});
+  const PointLoop loop = body_at_a_point(lowerer, f, args, call, range, {});
   std::vector<ValueId> parameters;
   for (const auto& [value, parameter] : loop.parameters) parameters.push_back(value);
   std::vector<ValueId> captured;
-  auto procedure = procedure_of_body(f, loop, parameters, captured);
+  auto procedure = procedure_of_body(lowerer.graph, lowerer.reports, f, loop, parameters, captured);
   if (!procedure) return std::nullopt;
   // A procedure's operands are evaluated before it is.
   for (std::size_t k = 0; k < loop.parameters.size(); ++k) {
     if (!is_harmless(loop.parameters[k].second.body) && !always_reads(*procedure, static_cast<std::int32_t>(k)))
       return std::nullopt;
   }
-  return scalar_tensor(applied(loop, std::move(*procedure), captured, f, range));
+  return scalar_tensor(applied(lowerer.graph, loop, std::move(*procedure), captured, f, range));
 }
 
-Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
-                               const SourceRange& range, const std::vector<std::int32_t>& drawn_at) {
-  PointLoop loop = body_at_a_point(f, args, call, range, drawn_at);
-  ir::Program& program = graph_.program();
+Tensor call_at_points(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
+                      const SourceRange& range, const std::vector<std::int32_t>& drawn_at) {
+  PointLoop loop = body_at_a_point(lowerer, f, args, call, range, drawn_at);
+  ir::Program& program = lowerer.graph.program();
   std::vector<ValueId> parameters;
   for (const auto& [value, parameter] : loop.parameters) parameters.push_back(value);
   std::vector<ValueId> captured;
-  if (auto procedure = procedure_of_body(f, loop, parameters, captured)) {
+  if (auto procedure = procedure_of_body(lowerer.graph, lowerer.reports, f, loop, parameters, captured)) {
     ComputeSpec spec;
     const bool in_monoid = std::ranges::any_of(args, depends_on_operands);
-    spec.body = applied(loop, std::move(*procedure), captured, f, range);
+    spec.body = applied(lowerer.graph, loop, std::move(*procedure), captured, f, range);
     if (in_monoid) return scalar_tensor(spec.body);
     spec.type.scalar = spec.body->type;
-    spec.name = source_text(range);
+    spec.name = lowerer.reports.source_text(range);
     spec.range = range;
-    return hoist(std::move(spec), {});
+    return lowerer.values.hoist(std::move(spec), {});
   }
   if (std::ranges::any_of(args, depends_on_operands))
-    unsupported(range, "a function that does more than arithmetic on scalars in a monoid is");
-  for (const Expr& guard : guards_) {
-    for (const std::int32_t id : labels_of(guard)) position_of(id, loop);
+    lowerer.reports.unsupported(range, "a function that does more than arithmetic on scalars in a monoid is");
+  for (const Expr& guard : lowerer.guards.conditions()) {
+    for (const std::int32_t id : labels_of(guard)) position_of(lowerer.graph, id, loop);
     loop.guard = both(loop.guard, guard);
   }
   std::vector<std::int32_t> labels;
@@ -312,8 +295,8 @@ Tensor Lowerer::call_at_points(const ast::Function& f, const std::vector<Tensor>
     subscripts.push_back(ir::index_ref(id));
   }
   const Scalar type = program.type(loop.result).scalar;
-  const ValueId v = graph_.wait(std::move(loop), std::move(labels), source_text(range), range);
-  temporaries_.insert(v);
+  const ValueId v = lowerer.graph.wait(std::move(loop), std::move(labels), lowerer.reports.source_text(range), range);
+  lowerer.values.note_temporary(v);
   Tensor t = scalar_tensor(ir::read(type, v, std::move(subscripts), range));
   t.range = range;
   return t;

@@ -1,6 +1,8 @@
 #include <algorithm>
 
-#include "frontend/lower/lowerer.h"
+#include "frontend/lower/builtins.h"
+#include "frontend/lower/calls.h"
+#include "frontend/lower/expr.h"
 
 namespace tdsl::frontend {
 
@@ -8,28 +10,18 @@ using ir::BinaryOp;
 using ir::Expr;
 using ir::Scalar;
 
-Tensor Lowerer::fresh(const Tensor& t) {
-  Tensor result = t;
-  std::vector<Expr> subscripts;
-  for (std::int32_t& id : result.labels) {
-    id = graph_.new_label();
-    subscripts.push_back(ir::index_ref(id));
-  }
-  result.body = element(t, subscripts);
-  return result;
-}
-
-Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRange& range) {
+Tensor Algebra::matmul(const Tensor& left, const Tensor& right, const SourceRange& range) {
   for (const Tensor* t : {&left, &right}) {
     if (t->rank() == 0) {
-      fail(DiagnosticId::kRankMismatch, t->range, "@ multiplies vectors and matrices, but this is a scalar; use *");
+      reports_.fail(DiagnosticId::kRankMismatch, t->range,
+                    "@ multiplies vectors and matrices, but this is a scalar; use *");
     }
   }
   Common common = common_type(left.scalar(), left.weak, right.scalar(), right.weak);
   // `eye(n)` takes the type it meets.
   const auto typed = [&](Tensor t) {
     if (t.weak != Weak::kNo && t.scalar() != common.type) t.body = converted(t.body, common.type);
-    return operand(t);
+    return values_.operand(t);
   };
   const Tensor a = typed(left);
   const Tensor b = typed(right);
@@ -38,7 +30,7 @@ Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRang
   const std::size_t b_batch = b.rank() > 2 ? b.rank() - 2 : 0;
   const Dim& a_inner = a.shape.back();
   const Dim& b_inner = b.shape[b.rank() == 1 ? 0 : b.rank() - 2];
-  agree(a_inner, b_inner, range, "in this product");
+  shapes_.agree(a_inner, b_inner, range, "in this product");
 
   ComputeSpec spec;
   std::vector<Dim> shape;
@@ -57,7 +49,7 @@ Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRang
     const Dim* of_b = own(b, b_batch, d);
     shape.push_back(of_a == nullptr   ? *of_b
                     : of_b == nullptr ? *of_a
-                                      : broadcast(*of_a, *of_b, range, "in this product"));
+                                      : shapes_.broadcast(*of_a, *of_b, range, "in this product"));
     spec.out.push_back(graph_.new_label(shape.back().extent));
     if (of_a != nullptr) a_subscripts.push_back(subscript(*of_a, shape.back(), spec.out.back()));
     if (of_b != nullptr) b_subscripts.push_back(subscript(*of_b, shape.back(), spec.out.back()));
@@ -77,7 +69,7 @@ Tensor Lowerer::matmul(const Tensor& left, const Tensor& right, const SourceRang
   }
   const Expr body = ir::binary(BinaryOp::kMul, converted(element(a, a_subscripts), common.type),
                                converted(element(b, b_subscripts), common.type), range);
-  spec.name = source_text(range);
+  spec.name = reports_.source_text(range);
   spec.range = range;
   return reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), scalar_tensor(body), std::move(shape));
 }
@@ -144,18 +136,17 @@ std::string spread(const std::string& letters, std::size_t dimensions) {
 /// Whether a letter stands for a dimension of an ellipsis: there, size 1 stretches.
 bool is_spread(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-}  // namespace
-
-std::vector<Tensor> Lowerer::einsum_operands(const ast::Call& call, EinsumText& text) {
+std::vector<Tensor> einsum_operands(Lowerer& lowerer, const ast::Call& call, EinsumText& text) {
   std::vector<Tensor> operands;
   std::size_t most = 0;  // dimensions that an ellipsis stands for
   for (std::size_t k = 0; k < text.operands.size(); ++k) {
     std::string& letters = text.operands[k];
-    const Tensor t = operand(lower(*call.arguments[k + 1].value));
+    const Tensor t = lowerer.values.operand(lower(lowerer, *call.arguments[k + 1].value));
     const std::size_t named = letters.size() - (has_ellipsis(letters) ? 1 : 0);
     if (has_ellipsis(letters) ? t.rank() < named : t.rank() != named) {
-      fail(DiagnosticId::kBadEinsum, call.arguments[k + 1].range,
-           "this operand of einsum has " + counted(named, "letter") + ", but is " + type_text(t));
+      lowerer.reports.fail(
+          DiagnosticId::kBadEinsum, call.arguments[k + 1].range,
+          "this operand of einsum has " + counted(named, "letter") + ", but is " + lowerer.graph.text(t));
     }
     const std::size_t spread_to = t.rank() - named;
     most = std::max(most, spread_to);
@@ -163,25 +154,31 @@ std::vector<Tensor> Lowerer::einsum_operands(const ast::Call& call, EinsumText& 
     operands.push_back(t);
   }
   if (most > 0 && !has_ellipsis(text.result))
-    fail(DiagnosticId::kBadEinsum, call.arguments[0].range, "the result lacks the `...` of the operands");
+    lowerer.reports.fail(DiagnosticId::kBadEinsum, call.arguments[0].range,
+                         "the result lacks the `...` of the operands");
   text.result = spread(text.result, most);
   return operands;
 }
 
-Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
+}  // namespace
+
+Tensor call_einsum(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const auto* text = call.arguments.empty() ? nullptr : std::get_if<ast::StringLiteral>(&call.arguments[0].value->node);
-  if (text == nullptr) fail(DiagnosticId::kBadEinsum, range, "einsum needs a string such as \"ij,jk->ik\" first");
+  if (text == nullptr)
+    lowerer.reports.fail(DiagnosticId::kBadEinsum, range, "einsum needs a string such as \"ij,jk->ik\" first");
   const SourceRange& place = call.arguments[0].range;
   auto parsed = parse_einsum(text->value);
   if (!parsed)
-    fail(DiagnosticId::kBadEinsum, place,
-         "einsum's string has letters, commas and one `->`, as in \"ij,jk->ik\" or \"...ij,jk->...ik\"");
+    lowerer.reports.fail(
+        DiagnosticId::kBadEinsum, place,
+        "einsum's string has letters, commas and one `->`, as in \"ij,jk->ik\" or \"...ij,jk->...ik\"");
   if (parsed->operands.size() != call.arguments.size() - 1) {
-    fail(DiagnosticId::kBadEinsum, range,
-         "einsum's string names " + counted(parsed->operands.size(), "operand") + ", but " +
-             std::to_string(call.arguments.size() - 1) + (call.arguments.size() == 2 ? " is given" : " are given"));
+    lowerer.reports.fail(DiagnosticId::kBadEinsum, range,
+                         "einsum's string names " + counted(parsed->operands.size(), "operand") + ", but " +
+                             std::to_string(call.arguments.size() - 1) +
+                             (call.arguments.size() == 2 ? " is given" : " are given"));
   }
-  const std::vector<Tensor> operands = einsum_operands(call, *parsed);
+  const std::vector<Tensor> operands = einsum_operands(lowerer, call, *parsed);
   std::map<char, Dim> sizes;
   std::string order;
   const auto is_one = [](const Dim& d) { return d.extent.constant() == 1; };
@@ -195,7 +192,7 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
     }
   }
   std::map<char, std::int32_t> labels;
-  for (const char c : order) labels[c] = graph_.new_label(sizes[c].extent);
+  for (const char c : order) labels[c] = lowerer.graph.new_label(sizes[c].extent);
   Tensor product;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const Tensor& t = operands[k];
@@ -204,20 +201,21 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
       const char c = parsed->operands[k][d];
       const bool stretches = is_spread(c) && is_one(t.shape[d]);
       if (!stretches)
-        agree(sizes[c], t.shape[d], call.arguments[k + 1].range,
-              is_spread(c) ? "for the `...`" : std::string("for the letter `") + c + "`");
+        lowerer.shapes.agree(sizes[c], t.shape[d], call.arguments[k + 1].range,
+                             is_spread(c) ? "for the `...`" : std::string("for the letter `") + c + "`");
       subscripts.push_back(stretches ? ir::constant_i64(0) : ir::index_ref(labels[c]));
     }
     const Tensor factor = scalar_tensor(element(t, subscripts), t.weak);
-    product = k == 0 ? factor : arithmetic(BinaryOp::kMul, product, factor, range);
+    product = k == 0 ? factor : lowerer.algebra.arithmetic(BinaryOp::kMul, product, factor, range);
   }
   ComputeSpec spec;
   std::vector<Dim> shape;
   for (const char c : parsed->result) {
     const bool repeated = std::ranges::count(parsed->result, c) > 1;
     if (!labels.contains(c) || repeated) {
-      fail(DiagnosticId::kBadEinsum, place,
-           std::string("the result's letter `") + c + (repeated ? "` occurs twice" : "` is in no operand"));
+      lowerer.reports.fail(
+          DiagnosticId::kBadEinsum, place,
+          std::string("the result's letter `") + c + (repeated ? "` occurs twice" : "` is in no operand"));
     }
     spec.out.push_back(labels[c]);
     shape.push_back(sizes[c]);
@@ -229,11 +227,11 @@ Tensor Lowerer::call_einsum(const ast::Call& call, const SourceRange& range) {
     Tensor result = product;
     result.labels = spec.out;
     result.shape = shape;
-    return fresh(result);
+    return lowerer.algebra.fresh(result);
   }
-  spec.name = source_text(range);
+  spec.name = lowerer.reports.source_text(range);
   spec.range = range;
-  return reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), product, std::move(shape));
+  return lowerer.algebra.reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), product, std::move(shape));
 }
 
 }  // namespace tdsl::frontend

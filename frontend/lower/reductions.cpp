@@ -1,6 +1,10 @@
 #include <algorithm>
 
-#include "frontend/lower/lowerer.h"
+#include "frontend/lower/builtins.h"
+#include "frontend/lower/calls.h"
+#include "frontend/lower/expr.h"
+#include "frontend/lower/index.h"
+#include "frontend/lower/types.h"
 
 namespace tdsl::frontend {
 
@@ -11,15 +15,6 @@ using ir::Monoid;
 using ir::Scalar;
 
 namespace {
-
-const std::map<std::string, Reducer>& reducers() {
-  static const std::map<std::string, Reducer> table = {
-      {"sum", Reducer::kSum},   {"prod", Reducer::kProd},     {"min", Reducer::kMin},       {"max", Reducer::kMax},
-      {"mean", Reducer::kMean}, {"any", Reducer::kAny},       {"all", Reducer::kAll},       {"count", Reducer::kCount},
-      {"norm", Reducer::kNorm}, {"argmin", Reducer::kArgMin}, {"argmax", Reducer::kArgMax},
-  };
-  return table;
-}
 
 Monoid monoid_of(Reducer kind) {
   switch (kind) {
@@ -63,118 +58,112 @@ Expr reduced_body(Reducer kind, const Tensor& t) {
 
 }  // namespace
 
-std::optional<ReducerName> Lowerer::reducer(const std::string& name, const SourceRange& range) {
-  const auto built_in = reducers().find(name);
-  if (built_in != reducers().end()) return ReducerName{built_in->second, {}, Scalar::kF64};
-  if (!monoids_.contains(name)) return std::nullopt;
-  ReducerName result{Reducer::kUser, {}, Scalar::kF64};
-  result.user = user_monoid(name, range, result.user_type);
-  return result;
+std::optional<ReducerName> reducer(Lowerer& lowerer, const std::string& name, const SourceRange& range) {
+  if (const auto* kind = builtin<Reducer>(name)) return ReducerName{*kind, {}, Scalar::kF64};
+  if (!lowerer.declared.monoids.contains(name)) return std::nullopt;
+  const MonoidEntry& monoid = user_monoid(lowerer, name, range);
+  return ReducerName{Reducer::kUser, *monoid.lowered, monoid.type};
 }
 
-const Monoid& Lowerer::user_monoid(const std::string& name, const SourceRange& range, Scalar& type) {
-  const auto done = lowered_monoids_.find(name);
-  if (done != lowered_monoids_.end()) {
-    type = done->second.second;
-    return done->second.first;
-  }
-  const auto found = monoids_.find(name);
-  if (found == monoids_.end()) {
+const MonoidEntry& user_monoid(Lowerer& lowerer, const std::string& name, const SourceRange& range) {
+  const auto found = lowerer.declared.monoids.find(name);
+  if (found == lowerer.declared.monoids.end()) {
     std::vector<std::string> candidates;
-    for (const auto& [other, m] : monoids_) candidates.push_back(other);
-    fail(DiagnosticId::kUndefinedFunction, range, "there is no monoid `" + name + "`" + did_you_mean(name, candidates));
+    for (const auto& [other, m] : lowerer.declared.monoids) candidates.push_back(other);
+    lowerer.reports.fail(DiagnosticId::kUndefinedFunction, range,
+                         "there is no monoid `" + name + "`" + did_you_mean(name, candidates));
   }
-  if (!open_monoids_.insert(name).second)
-    fail(DiagnosticId::kRecursion, range, "`" + name + "` uses itself; monoids cannot recurse");
-  struct Close {
-    std::set<std::string>& open;
-    const std::string& name;
-    ~Close() { open.erase(name); }
-  };
-  const Close close{open_monoids_, name};
-  const ast::Monoid& m = *found->second;
+  MonoidEntry& entry = found->second;
+  if (entry.lowered) return entry;
+  if (entry.open)
+    lowerer.reports.fail(DiagnosticId::kRecursion, range, "`" + name + "` uses itself; monoids cannot recurse");
+  const Restored<bool> open(entry.open, true);
+  const ast::Monoid& m = *entry.monoid;
   std::vector<Scalar> types;
   for (const ast::FunctionParameter& p : m.parameters) {
-    const ir::Type t = p.type ? lower_type(*p.type) : ir::Type{};
-    if (t.rank() != 0) fail(DiagnosticId::kRankMismatch, p.name.range, "a monoid's operands are scalars");
+    const ir::Type t = p.type ? lower_type(lowerer, *p.type) : ir::Type{};
+    if (t.rank() != 0)
+      lowerer.reports.fail(DiagnosticId::kRankMismatch, p.name.range, "a monoid's operands are scalars");
     types.push_back(t.scalar);
   }
   if (types.size() != 2 || types[0] != types[1]) {
-    fail(DiagnosticId::kTypeMismatch, m.name.range, "a monoid's operands have one type");
+    lowerer.reports.fail(DiagnosticId::kTypeMismatch, m.name.range, "a monoid's operands have one type");
   }
-  type = types[0];
-  const std::vector<Expr> saved_guards = std::exchange(guards_, {});
-  const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
+  const Scalar type = types[0];
+  const Restored<Guards> outside(lowerer.guards, lowerer.guards.without_conditions());
+  const Names::InScope scope(lowerer.names, Scope::Kind::kFunction);
   Monoid result{Monoid::Kind::kUser, name, {}, {}};
-  result.identity = scalar_of_type(lower(*m.identity), type, "the identity of `" + name + "`");
+  result.identity = lowerer.values.scalar_of_type(lower(lowerer, *m.identity), type, "the identity of `" + name + "`");
   if (literal_of(result.identity) == nullptr) {
-    fail(DiagnosticId::kNotConstant, m.identity->range, "an identity must be a constant");
+    lowerer.reports.fail(DiagnosticId::kNotConstant, m.identity->range, "an identity must be a constant");
   }
   for (std::int32_t k = 0; k < 2; ++k) {
     const ast::Identifier& parameter = m.parameters[static_cast<std::size_t>(k)].name;
-    const SymbolRef symbol = declare(parameter, Symbol::Kind::kInline);
+    const SymbolRef symbol = lowerer.names.declare(parameter, Symbol::Kind::kInline);
     symbol->lazy = scalar_tensor(ir::argument(type, k, parameter.range));
   }
-  result.combine = scalar_of_type(lower(*m.combine), type, "combine of `" + name + "`");
+  result.combine = lowerer.values.scalar_of_type(lower(lowerer, *m.combine), type, "combine of `" + name + "`");
   bool reads = false;
   ir::for_each_node(result.combine,
                     [&](const ir::ExprNode& node) { reads = reads || std::holds_alternative<ir::Read>(node.op); });
-  if (reads) unsupported(m.combine->range, "a monoid that reads variables is");
-  guards_ = saved_guards;
-  return lowered_monoids_.emplace(name, std::pair{result, type}).first->second.first;
+  if (reads) lowerer.reports.unsupported(m.combine->range, "a monoid that reads variables is");
+  entry.lowered = std::move(result);
+  entry.type = type;
+  return entry;
 }
 
-Tensor Lowerer::lower_reduction(const ast::Reduction& r, const SourceRange& range) {
-  const auto op = reducer(r.op.name, r.op.range);
+Tensor lower_reduction(Lowerer& lowerer, const ast::Reduction& r, const SourceRange& range) {
+  const auto op = reducer(lowerer, r.op.name, r.op.range);
   if (!op || op->kind == Reducer::kNorm) {
     std::vector<std::string> candidates;
-    for (const auto& [name, kind] : reducers()) candidates.push_back(name);
-    for (const auto& [name, m] : monoids_) candidates.push_back(name);
+    add_builtins<Reducer>(candidates);
+    for (const auto& [name, m] : lowerer.declared.monoids) candidates.push_back(name);
     std::erase(candidates, "norm");
-    fail(DiagnosticId::kUndefinedFunction, r.op.range,
-         "`" + r.op.name + "[…]` is not a reduction" + did_you_mean(r.op.name, candidates));
+    lowerer.reports.fail(DiagnosticId::kUndefinedFunction, r.op.range,
+                         "`" + r.op.name + "[…]` is not a reduction" + did_you_mean(r.op.name, candidates));
   }
   if (is_arg(op->kind) && r.indices.size() != 1) {
-    fail(DiagnosticId::kBadReductionUse, range, r.op.name + "[…] takes one index variable and gives its value");
+    lowerer.reports.fail(DiagnosticId::kBadReductionUse, range,
+                         r.op.name + "[…] takes one index variable and gives its value");
   }
-  const std::size_t outer_guards = guards_.size();
+  const std::size_t outer_guards = lowerer.guards.size();
   ComputeSpec spec;
   Tensor body;
   Expr value;  // of the index variable of argmin: not the label where the range has a step
   {
-    const ScopeGuard scope(*this, Scope::Kind::kIndex);
+    const Names::InScope scope(lowerer.names, Scope::Kind::kIndex);
     for (const ast::ReductionIndex& index : r.indices) {
       if (index.has_range()) {
-        bind_range(index.name, index.lower, index.upper, index.step, spec.reduce, true);
+        bind_range(lowerer, index.name, index.lower, index.upper, index.step, spec.reduce, true);
       } else {
-        spec.reduce.push_back(bind_index(index.name));
+        spec.reduce.push_back(bind_index(lowerer.graph, lowerer.names, index.name));
       }
     }
-    if (r.guard) guards_.push_back(condition(*r.guard, "a guard"));
-    body = lower(*r.body);
-    value = scope_->find(r.indices[0].name.name)->lazy.body;
+    if (r.guard) lowerer.guards.add(condition(lowerer, *r.guard, "a guard"));
+    body = lower(lowerer, *r.body);
+    value = lowerer.names.find(r.indices[0].name.name)->lazy.body;
   }
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k) spec.guard = both(spec.guard, guards_[k]);
-  guards_.resize(outer_guards);
+  spec.guard = lowerer.guards.take(outer_guards);
   if (body.rank() != 0) {
-    fail(DiagnosticId::kNotScalar, r.body->range,
-         "the body of " + r.op.name + "[…] needs a scalar, but this is " + type_text(body) + "; subscript it");
+    lowerer.reports.fail(
+        DiagnosticId::kNotScalar, r.body->range,
+        "the body of " + r.op.name + "[…] needs a scalar, but this is " + lowerer.graph.text(body) + "; subscript it");
   }
-  resolve_labels(spec.reduce);
+  resolve_labels(lowerer.graph, lowerer.reports, lowerer.shapes, spec.reduce);
   spec.range = range;
-  spec.name = source_text(range);
+  spec.name = lowerer.reports.source_text(range);
   const std::int32_t first = spec.reduce[0];
-  const Tensor result = reduce(*op, std::move(spec), body, {});
+  const Tensor result = lowerer.algebra.reduce(*op, std::move(spec), body, {});
   if (!is_arg(op->kind) || std::holds_alternative<ir::IndexRef>(value->op)) return result;
   const Expr none = ir::binary(BinaryOp::kLt, result.body, ir::constant_i64(0), range);
   return scalar_tensor(ir::select(none, result.body, substitute(value, {{first, result.body}}), range));
 }
 
-Tensor Lowerer::reduce(const ReducerName& op, ComputeSpec spec, const Tensor& body, std::vector<Dim> shape) {
+Tensor Algebra::reduce(const ReducerName& op, ComputeSpec spec, const Tensor& body, std::vector<Dim> shape) {
   if (op.kind == Reducer::kMean) return reduce_mean(std::move(spec), body, std::move(shape));
   if (op.kind == Reducer::kUser) {
-    spec.body =
-        scalar_of_type(scalar_tensor(body.body, body.weak), op.user_type, "the operand of `" + op.user.name + "`");
+    spec.body = values_.scalar_of_type(scalar_tensor(body.body, body.weak), op.user_type,
+                                       "the operand of `" + op.user.name + "`");
     spec.monoid = op.user;
   } else {
     spec.body = reduced_body(op.kind, body);
@@ -186,10 +175,10 @@ Tensor Lowerer::reduce(const ReducerName& op, ComputeSpec spec, const Tensor& bo
     spec.monoid.reset();
     if (is_arg(op.kind)) spec.body = ir::constant_i64(0);
   }
-  return hoist(std::move(spec), std::move(shape));
+  return values_.hoist(std::move(spec), std::move(shape));
 }
 
-Tensor Lowerer::reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Dim> shape) {
+Tensor Algebra::reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Dim> shape) {
   Tensor values = body;
   values.body = reduced_body(Reducer::kMean, body);
   const Scalar type = values.scalar();
@@ -206,7 +195,7 @@ Tensor Lowerer::reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Di
     number = ir::constant_i64(1);
     for (const std::int32_t id : spec.reduce) {
       const bool is_range = graph_.label(id).is_explicit;
-      Expr length = expr_of(graph_.program(), is_range ? graph_.length(id) : length_of(graph_.length(id)));
+      Expr length = expr_of(graph_.program(), is_range ? graph_.length(id) : shapes_.length_of(graph_.length(id)));
       if (is_range) length = ir::binary(BinaryOp::kMax, length, ir::constant_i64(0));
       number = mul(number, length);
     }
@@ -219,26 +208,27 @@ Tensor Lowerer::reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Di
   });
 }
 
-std::int64_t Lowerer::axis_number(const ast::Expr& e, std::size_t rank) {
+std::int64_t axis_number(Lowerer& lowerer, const ast::Expr& e, std::size_t rank) {
   if (std::holds_alternative<ast::Tuple>(e.node))
-    fail(DiagnosticId::kBadArgument, e.range, "one axis is given here, as an integer");
-  const auto value = integer_constant(integer_scalar(e, "axis="));
+    lowerer.reports.fail(DiagnosticId::kBadArgument, e.range, "one axis is given here, as an integer");
+  const auto value = integer_constant(integer_scalar(lowerer, e, "axis="));
   const auto dimensions = static_cast<std::int64_t>(rank);
-  if (!value) fail(DiagnosticId::kNotConstant, e.range, "an axis must be known when compiling");
+  if (!value) lowerer.reports.fail(DiagnosticId::kNotConstant, e.range, "an axis must be known when compiling");
   if (*value < -dimensions || *value >= dimensions) {
-    fail(DiagnosticId::kBadArgument, e.range,
-         "axis " + std::to_string(*value) + " does not exist: the tensor has " + counted(rank, "dimension"));
+    lowerer.reports.fail(
+        DiagnosticId::kBadArgument, e.range,
+        "axis " + std::to_string(*value) + " does not exist: the tensor has " + counted(rank, "dimension"));
   }
   return *value < 0 ? *value + dimensions : *value;
 }
 
-std::vector<bool> Lowerer::reduced_axes(const ast::Call& call, std::size_t rank) {
+std::vector<bool> reduced_axes(Lowerer& lowerer, const ast::Call& call, std::size_t rank) {
   const ast::Expr* axis = named_argument(call, "axis");
   if (axis == nullptr) return std::vector<bool>(rank, true);
   std::vector<bool> reduced(rank, false);
   const auto mark = [&](const ast::Expr& e) {
-    const auto number = static_cast<std::size_t>(axis_number(e, rank));
-    if (reduced[number]) fail(DiagnosticId::kBadArgument, e.range, "this axis is named twice");
+    const auto number = static_cast<std::size_t>(axis_number(lowerer, e, rank));
+    if (reduced[number]) lowerer.reports.fail(DiagnosticId::kBadArgument, e.range, "this axis is named twice");
     reduced[number] = true;
   };
   if (const auto* tuple = std::get_if<ast::Tuple>(&axis->node)) {
@@ -249,59 +239,62 @@ std::vector<bool> Lowerer::reduced_axes(const ast::Call& call, std::size_t rank)
   return reduced;
 }
 
-Tensor Lowerer::flat_arg(const ReducerName& op, const Tensor& t, const SourceRange& range) {
+Tensor Algebra::flat_arg(const ReducerName& op, const Tensor& t, const SourceRange& range) {
   const Tensor flat = flattened(t, range);
   ComputeSpec spec;
   spec.reduce = flat.labels;
   const Tensor body = scalar_tensor(flat.body);
   spec.range = range;
-  spec.name = source_text(range);
+  spec.name = reports_.source_text(range);
   return reduce(op, std::move(spec), body, {});
 }
 
-Tensor Lowerer::reduce_whole(const ReducerName& op, const Tensor& t, const ast::Call& call, const SourceRange& range) {
-  require_not_padded(t);
-  const std::vector<bool> reduced = reduced_axes(call, t.rank());
+Tensor reduce_whole(Lowerer& lowerer, const ReducerName& op, const Tensor& t, const ast::Call& call,
+                    const SourceRange& range) {
+  lowerer.values.require_not_padded(t);
+  const std::vector<bool> reduced = reduced_axes(lowerer, call, t.rank());
   const auto axes = std::ranges::count(reduced, true);
-  if (is_arg(op.kind) && axes > 1 && axes == static_cast<std::ptrdiff_t>(t.rank())) return flat_arg(op, t, range);
+  if (is_arg(op.kind) && axes > 1 && axes == static_cast<std::ptrdiff_t>(t.rank()))
+    return lowerer.algebra.flat_arg(op, t, range);
   if (is_arg(op.kind) && axes > 1) {
-    fail(DiagnosticId::kBadReductionUse, range, call.callee.name + " takes one axis, or none for the flat position");
+    lowerer.reports.fail(DiagnosticId::kBadReductionUse, range,
+                         call.callee.name + " takes one axis, or none for the flat position");
   }
   ComputeSpec spec;
   std::vector<Dim> shape;
   std::vector<Expr> subscripts;
   for (std::size_t d = 0; d < t.rank(); ++d) {
-    const std::int32_t id = graph_.new_label(t.shape[d].extent);
+    const std::int32_t id = lowerer.graph.new_label(t.shape[d].extent);
     subscripts.push_back(ir::index_ref(id));
     (reduced[d] ? spec.reduce : spec.out).push_back(id);
     if (!reduced[d]) shape.push_back(t.shape[d]);
   }
   Tensor body = scalar_tensor(element(t, subscripts), t.weak);
   spec.range = range;
-  spec.name = source_text(range);
+  spec.name = lowerer.reports.source_text(range);
   Tensor result;
   if (op.kind == Reducer::kNorm) {
     Tensor value = body;
     if (!ir::is_float(value.scalar())) value.body = converted(value.body, Scalar::kF64);
     value.body = mul(value.body, value.body);
-    result = reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), value, std::move(shape));
-    result = apply_unary(ir::UnaryOp::kSqrt, true, result, range);
+    result = lowerer.algebra.reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), value, std::move(shape));
+    result = lowerer.algebra.apply_unary(ir::UnaryOp::kSqrt, true, result, range);
   } else {
-    result = reduce(op, std::move(spec), body, std::move(shape));
+    result = lowerer.algebra.reduce(op, std::move(spec), body, std::move(shape));
   }
   const ast::Expr* keep = named_argument(call, "keepdims");
   if (keep == nullptr) return result;
-  const Tensor flag = lower(*keep);
+  const Tensor flag = lower(lowerer, *keep);
   const ir::Literal* literal = literal_of(flag.body);
   if (literal == nullptr || !std::holds_alternative<bool>(*literal)) {
-    fail(DiagnosticId::kNotConstant, keep->range, "keepdims is true or false");
+    lowerer.reports.fail(DiagnosticId::kNotConstant, keep->range, "keepdims is true or false");
   }
   if (!std::get<bool>(*literal)) return result;
   Tensor kept;
   kept.body = result.body;
   std::size_t next = 0;
   for (std::size_t d = 0; d < t.rank(); ++d) {
-    kept.labels.push_back(reduced[d] ? graph_.new_label() : result.labels[next]);
+    kept.labels.push_back(reduced[d] ? lowerer.graph.new_label() : result.labels[next]);
     kept.shape.push_back(reduced[d] ? Dim{1, "a reduced dimension", range} : result.shape[next]);
     if (!reduced[d]) ++next;
   }

@@ -1,6 +1,9 @@
 #include <algorithm>
 
-#include "frontend/lower/lowerer.h"
+#include "frontend/lower/expr.h"
+#include "frontend/lower/index.h"
+#include "frontend/lower/statements.h"
+#include "frontend/lower/variables.h"
 #include "frontend/sema/walk.h"
 
 namespace tdsl::frontend {
@@ -10,69 +13,60 @@ using ir::Extent;
 using ir::Scalar;
 using ir::ValueId;
 
-std::vector<SymbolRef> Lowerer::carried(const ast::Block& block) const {
+namespace {
+
+std::vector<SymbolRef> carried(const Names& names, const ast::Block& block) {
   std::vector<SymbolRef> symbols;
   for (const std::string& name : assigned_names(block)) {
-    const SymbolRef symbol = scope_->find(name);
+    const SymbolRef symbol = names.find(name);
     if (symbol && symbol->kind == Symbol::Kind::kVar) symbols.push_back(symbol);
   }
   return symbols;
 }
 
-std::vector<ValueId> Lowerer::values_of(const std::vector<SymbolRef>& symbols) const {
+std::vector<ValueId> values_of(const std::vector<SymbolRef>& symbols) {
   std::vector<ValueId> values;
   for (const SymbolRef& s : symbols) values.push_back(s->value);
   return values;
 }
 
-std::vector<ValueId> Lowerer::fresh_values(const std::vector<SymbolRef>& symbols) {
+std::vector<ValueId> fresh_values(GraphBuilder& graph, const std::vector<SymbolRef>& symbols) {
   std::vector<ValueId> values;
   for (const SymbolRef& s : symbols) {
-    values.push_back(graph_.program().new_value(graph_.program().type(s->value), s->name, s->range));
+    values.push_back(graph.program().new_value(graph.program().type(s->value), s->name, s->range));
   }
   return values;
 }
 
-void Lowerer::set_values(const std::vector<SymbolRef>& symbols, const std::vector<ValueId>& values, std::size_t first) {
-  for (std::size_t k = 0; k < symbols.size(); ++k) set_value(symbols[k], values[first + k]);
+ValueId bound_value(Lowerer& lowerer, const ast::Expr& e, const std::string& what) {
+  return lowerer.values.materialise(scalar_tensor(integer_scalar(lowerer, e, what)),
+                                    lowerer.reports.source_text(e.range), e.range);
 }
 
-Lowerer::RegionGuard::RegionGuard(Lowerer& lowerer, ir::Region& region) : lowerer_(lowerer) {
-  lowerer_.graph_.push_region(region);
-}
-
-Lowerer::RegionGuard::~RegionGuard() {
-  lowerer_.graph_.pop_region();
-  // What was checked inside need not have been checked elsewhere.
-  std::erase_if(lowerer_.checked_, [&](const auto& key) { return std::get<0>(key) > lowerer_.graph_.region_depth(); });
-}
-
-ValueId Lowerer::bound_value(const ast::Expr& e, const std::string& what) {
-  return materialise(scalar_tensor(integer_scalar(e, what)), source_text(e.range), e.range);
-}
-
-Lowerer::LoopRange Lowerer::range_of(const ast::IndexRange& r) {
+LoopRange range_of(Lowerer& lowerer, const ast::IndexRange& r) {
   LoopRange loop;
-  loop.begin = bound_value(*r.lower, "a loop's begin");
-  loop.end = bound_value(*r.upper, "a loop's end");
-  require_countable(graph_.extent_of_value(loop.begin), graph_.extent_of_value(loop.end), r.name.name,
-                    r.lower->range.to(r.upper->range));
-  if (r.step && !has_short_step(*r.step)) {
-    loop.computed_step = bound_value(*r.step, "a step");
+  loop.begin = bound_value(lowerer, *r.lower, "a loop's begin");
+  loop.end = bound_value(lowerer, *r.upper, "a loop's end");
+  lowerer.shapes.require_countable(lowerer.graph.extent_of_value(loop.begin), lowerer.graph.extent_of_value(loop.end),
+                                   r.name.name, r.lower->range.to(r.upper->range));
+  if (r.step && !has_short_step(lowerer, *r.step)) {
+    loop.computed_step = bound_value(lowerer, *r.step, "a step");
   } else {
-    loop.step = step_of(r.step);
+    loop.step = step_of(lowerer, r.step);
   }
   return loop;
 }
 
-ValueId Lowerer::iterations_of(const LoopRange& loop, const SourceRange& range) {
+}  // namespace
+
+ValueId iterations_of(Shapes& shapes, Values& values, const LoopRange& loop, const SourceRange& range) {
   const Expr begin = ir::read(Scalar::kI64, loop.begin, {});
   const Expr end = ir::read(Scalar::kI64, loop.end, {});
   const Expr step = ir::read(Scalar::kI64, loop.computed_step, {});
   const Expr none = ir::binary(ir::BinaryOp::kEq, step, ir::constant_i64(0));
   const ValueId moves =
-      materialise(scalar_tensor(ir::select(none, ir::constant_i64(0), ir::constant_i64(1))), "", range);
-  check({ir::Check::Relation::kAtMost, 1, Extent::of(moves), "a step cannot be 0", {}}, range);
+      values.materialise(scalar_tensor(ir::select(none, ir::constant_i64(0), ir::constant_i64(1))), "", range);
+  shapes.check({ir::Check::Relation::kAtMost, 1, Extent::of(moves), "a step cannot be 0", {}}, range);
   // Behind a condition that does not hold the check is not made.
   const Expr by = ir::select(none, ir::constant_i64(1), step);
   const Expr up = ir::binary(ir::BinaryOp::kLt, ir::constant_i64(0), step);
@@ -82,13 +76,13 @@ ValueId Lowerer::iterations_of(const LoopRange& loop, const SourceRange& range) 
   const Expr last = ir::select(up, sub(end, ir::constant_i64(1)), add(end, ir::constant_i64(1)));
   const Expr further = ir::binary(ir::BinaryOp::kDiv, sub(last, begin), by, range);
   const Expr count = ir::select(some, add(further, ir::constant_i64(1)), ir::constant_i64(0));
-  return materialise(scalar_tensor(count), "", range);
+  return values.materialise(scalar_tensor(count), "", range);
 }
 
-void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::size_t level,
-                        const SourceRange& range) {
+void lower_for(Lowerer& lowerer, const ast::For& f, std::vector<LoopRange>& bounds, std::size_t level,
+               const SourceRange& range) {
   if (level == f.ranges.size()) {
-    lower_block(f.body);
+    lower_block(lowerer, f.body);
     return;
   }
   // Bounds are evaluated once: before the outermost loop unless they mention one of its variables.
@@ -105,107 +99,105 @@ void Lowerer::lower_for(const ast::For& f, std::vector<LoopRange>& bounds, std::
     const ast::IndexRange& r = f.ranges[bounds.size()];
     const bool early = !mentions_outer(*r.lower) && !mentions_outer(*r.upper) && !(r.step && mentions_outer(*r.step));
     if (bounds.size() > level && !early) break;
-    bounds.push_back(range_of(r));
+    bounds.push_back(range_of(lowerer, r));
   }
   const ast::IndexRange& r = f.ranges[level];
   ir::For loop;
   const LoopRange over = bounds[level];
   const bool computed = over.computed_step.valid();
-  loop.begin = computed ? materialise(scalar_tensor(ir::constant_i64(0)), "", r.name.range) : over.begin;
-  loop.end = computed ? iterations_of(over, r.step->range) : over.end;
+  loop.begin = computed ? lowerer.values.materialise(scalar_tensor(ir::constant_i64(0)), "", r.name.range) : over.begin;
+  loop.end = computed ? iterations_of(lowerer.shapes, lowerer.values, over, r.step->range) : over.end;
   loop.step = over.step;
-  const std::vector<SymbolRef> symbols = carried(f.body);
+  const std::vector<SymbolRef> symbols = carried(lowerer.names, f.body);
   loop.inits = values_of(symbols);
-  const ValueId index =
-      graph_.program().new_value({Scalar::kI64, {}, {}}, computed ? r.name.name + "_count" : r.name.name, r.name.range);
-  const std::vector<ValueId> arguments = fresh_values(symbols);
+  const ValueId index = lowerer.graph.program().new_value(
+      {Scalar::kI64, {}, {}}, computed ? r.name.name + "_count" : r.name.name, r.name.range);
+  const std::vector<ValueId> arguments = fresh_values(lowerer.graph, symbols);
   loop.body.arguments = {index};
   loop.body.arguments.insert(loop.body.arguments.end(), arguments.begin(), arguments.end());
-  set_values(symbols, arguments);
+  lowerer.versions.set(symbols, arguments);
   {
-    const RegionGuard region(*this, loop.body);
-    const ScopeGuard scope(*this, Scope::Kind::kBlock);
+    const Shapes::InRegion region(lowerer.shapes, loop.body);
+    const Names::InScope scope(lowerer.names, Scope::Kind::kBlock);
     ValueId value = index;
     if (computed) {
       const Expr steps = mul(ir::read(Scalar::kI64, over.computed_step, {}), ir::read(Scalar::kI64, index, {}));
-      value = materialise(scalar_tensor(add(ir::read(Scalar::kI64, over.begin, {}), steps)), r.name.name, r.name.range);
+      value = lowerer.values.materialise(scalar_tensor(add(ir::read(Scalar::kI64, over.begin, {}), steps)), r.name.name,
+                                         r.name.range);
     }
-    declare_value(r.name, Symbol::Kind::kLoop, value);
-    const auto begin = graph_.extent_of_value(loop.begin).constant();
+    declare_value(lowerer, r.name, Symbol::Kind::kLoop, value);
+    const auto begin = lowerer.graph.extent_of_value(loop.begin).constant();
     const bool counts = begin == 0 && loop.step == 1;
-    loops_.push_back({index, counts ? ValueId{} : loop.begin, loop.step});
-    lower_for(f, bounds, level + 1, range);
-    loops_.pop_back();
+    const auto inside = lowerer.loops.enter({{index, counts ? ValueId{} : loop.begin, loop.step}});
+    lower_for(lowerer, f, bounds, level + 1, range);
   }
   loop.body.yields = values_of(symbols);
-  const std::vector<ValueId> results = fresh_values(symbols);
-  graph_.emit_results(std::move(loop), results, range);
-  set_values(symbols, results);
+  const std::vector<ValueId> results = fresh_values(lowerer.graph, symbols);
+  lowerer.graph.emit_results(std::move(loop), results, range);
+  lowerer.versions.set(symbols, results);
 }
 
-void Lowerer::lower_while(const ast::While& w, const SourceRange& range) {
+void lower_while(Lowerer& lowerer, const ast::While& w, const SourceRange& range) {
   ir::While loop;
-  const std::vector<SymbolRef> symbols = carried(w.body);
+  const std::vector<SymbolRef> symbols = carried(lowerer.names, w.body);
   loop.inits = values_of(symbols);
-  loop.condition.arguments = fresh_values(symbols);
-  set_values(symbols, loop.condition.arguments);
+  loop.condition.arguments = fresh_values(lowerer.graph, symbols);
+  lowerer.versions.set(symbols, loop.condition.arguments);
   {
-    const RegionGuard region(*this, loop.condition);
+    const Shapes::InRegion region(lowerer.shapes, loop.condition);
     // Drawing in the condition has no iteration number of its own.
-    loops_.push_back({});
-    loop.condition.yields = {condition_value(*w.condition, "while")};
-    loops_.pop_back();
+    const auto inside = lowerer.loops.enter({EnclosingLoop{}});
+    loop.condition.yields = {condition_value(lowerer, *w.condition, "while")};
   }
-  const ValueId iteration = graph_.program().new_value({Scalar::kI64, {}, {}}, "iteration", range);
-  const std::vector<ValueId> arguments = fresh_values(symbols);
+  const ValueId iteration = lowerer.graph.program().new_value({Scalar::kI64, {}, {}}, "iteration", range);
+  const std::vector<ValueId> arguments = fresh_values(lowerer.graph, symbols);
   loop.body.arguments = {iteration};
   loop.body.arguments.insert(loop.body.arguments.end(), arguments.begin(), arguments.end());
-  set_values(symbols, arguments);
+  lowerer.versions.set(symbols, arguments);
   {
-    const RegionGuard region(*this, loop.body);
-    loops_.push_back({iteration, {}, 1});
-    lower_block(w.body);
-    loops_.pop_back();
+    const Shapes::InRegion region(lowerer.shapes, loop.body);
+    const auto inside = lowerer.loops.enter({{iteration, {}, 1}});
+    lower_block(lowerer, w.body);
   }
   loop.body.yields = values_of(symbols);
-  const std::vector<ValueId> results = fresh_values(symbols);
-  graph_.emit_results(std::move(loop), results, range);
-  set_values(symbols, results);
+  const std::vector<ValueId> results = fresh_values(lowerer.graph, symbols);
+  lowerer.graph.emit_results(std::move(loop), results, range);
+  lowerer.versions.set(symbols, results);
 }
 
-void Lowerer::lower_if(const ast::If& i, std::size_t arm, const SourceRange& range) {
+void lower_if(Lowerer& lowerer, const ast::If& i, std::size_t arm, const SourceRange& range) {
   if (arm == i.arms.size()) {
-    if (i.else_body) lower_block(*i.else_body);
+    if (i.else_body) lower_block(lowerer, *i.else_body);
     return;
   }
   ir::If branch;
-  branch.condition = condition_value(*i.arms[arm].condition, "if");
+  branch.condition = condition_value(lowerer, *i.arms[arm].condition, "if");
   std::vector<SymbolRef> symbols;
   const auto collect = [&](const ast::Block& block) {
-    for (const SymbolRef& s : carried(block)) {
+    for (const SymbolRef& s : carried(lowerer.names, block)) {
       if (std::ranges::find(symbols, s) == symbols.end()) symbols.push_back(s);
     }
   };
   for (std::size_t k = arm; k < i.arms.size(); ++k) collect(i.arms[k].body);
   if (i.else_body) collect(*i.else_body);
   const std::vector<ValueId> before = values_of(symbols);
-  ++branches_;
+  lowerer.guards.enter_branch();
   {
-    const RegionGuard region(*this, branch.then_region);
-    lower_block(i.arms[arm].body);
+    const Shapes::InRegion region(lowerer.shapes, branch.then_region);
+    lower_block(lowerer, i.arms[arm].body);
   }
   branch.then_region.yields = values_of(symbols);
-  set_values(symbols, before);
+  lowerer.versions.set(symbols, before);
   {
-    const RegionGuard region(*this, branch.else_region);
-    lower_if(i, arm + 1, range);
+    const Shapes::InRegion region(lowerer.shapes, branch.else_region);
+    lower_if(lowerer, i, arm + 1, range);
   }
-  --branches_;
+  lowerer.guards.leave_branch();
   branch.else_region.yields = values_of(symbols);
-  set_values(symbols, before);
-  const std::vector<ValueId> results = fresh_values(symbols);
-  graph_.emit_results(std::move(branch), results, range);
-  set_values(symbols, results);
+  lowerer.versions.set(symbols, before);
+  const std::vector<ValueId> results = fresh_values(lowerer.graph, symbols);
+  lowerer.graph.emit_results(std::move(branch), results, range);
+  lowerer.versions.set(symbols, results);
 }
 
 }  // namespace tdsl::frontend

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "frontend/lower/lowerer.h"
+#include "frontend/lower/builtins.h"
+#include "frontend/lower/calls.h"
+#include "frontend/lower/expr.h"
 
 namespace tdsl::frontend {
 
@@ -12,39 +14,32 @@ using ir::Routine;
 using ir::Scalar;
 using ir::ValueId;
 
-const std::map<std::string, Lowerer::TupleBuiltin>& Lowerer::tuple_builtins() {
-  static const std::map<std::string, TupleBuiltin> table = {{"topk", &Lowerer::call_topk},
-                                                            {"lu", &Lowerer::call_lu},
-                                                            {"qr", &Lowerer::call_qr},
-                                                            {"svd", &Lowerer::call_svd},
-                                                            {"eigh", &Lowerer::call_eigh}};
-  return table;
-}
+namespace {}  // namespace
 
-ValueId Lowerer::routine_operand(const Tensor& t, Scalar type, const ast::Call& call) {
-  require_not_padded(t);
+ValueId Algebra::routine_operand(const Tensor& t, Scalar type, const ast::Call& call) {
+  values_.require_not_padded(t);
   Tensor value = t;
   value.body = converted(t.body, type);
   value.weak = Weak::kNo;
   for (const std::int32_t id : labels_of(value.body)) {
     if (std::ranges::find(value.labels, id) == value.labels.end()) {
-      fail(DiagnosticId::kNotScalar, t.range,
-           call.callee.name + " takes a whole tensor, but this depends on the index variable `" +
-               graph_.label(id).name + "`");
+      reports_.fail(DiagnosticId::kNotScalar, t.range,
+                    call.callee.name + " takes a whole tensor, but this depends on the index variable `" +
+                        graph_.label(id).name + "`");
     }
   }
-  ValueId v = materialise(value, "", t.range);
+  ValueId v = values_.materialise(value, "", t.range);
   // Routines work on dense blocks.
   if (ir::Type dense = graph_.program().type(v); dense.has_sparse()) {
     dense.sparse.clear();
-    v = materialise(tensor_of(v, t.range), "", t.range, &dense);
+    v = values_.materialise(values_.tensor_of(v, t.range), "", t.range, &dense);
   }
   std::string& name = graph_.program().values[static_cast<std::size_t>(v.id)].name;
-  if (name.empty()) name = source_text(t.range);
+  if (name.empty()) name = reports_.source_text(t.range);
   return v;
 }
 
-std::vector<Tensor> Lowerer::emit_routine(Routine routine, const std::vector<RoutineResult>& results,
+std::vector<Tensor> Algebra::emit_routine(Routine routine, const std::vector<RoutineResult>& results,
                                           const SourceRange& range) {
   graph_.flush();
   std::vector<ValueId> values;
@@ -53,14 +48,13 @@ std::vector<Tensor> Lowerer::emit_routine(Routine routine, const std::vector<Rou
     ir::Type type{r.scalar, {}, {}};
     for (const Dim& d : r.shape) type.shape.push_back(d.extent);
     const ValueId v = graph_.program().new_value(std::move(type), "", range);
-    temporaries_.insert(v);
+    values_.note_temporary(v);
     values.push_back(v);
-    tensors.push_back(tensor_of(v, source_text(range), range));
+    tensors.push_back(values_.tensor_of(v, reports_.source_text(range), range));
     tensors.back().shape = r.shape;
   }
   const bool stops = !ir::is_line(routine.kind);
-  Expr guard;
-  for (const Expr& g : guards_) guard = both(guard, g);
+  const Expr guard = guards_.all();
   if (stops && guard && labels_of(guard).empty()) {
     emit_guarded_routine(std::move(routine), values, guard, range);
   } else {
@@ -70,112 +64,116 @@ std::vector<Tensor> Lowerer::emit_routine(Routine routine, const std::vector<Rou
 }
 
 // A branch that is not taken is not evaluated: inv(A) of a singular A must not stop the run there.
-void Lowerer::emit_guarded_routine(Routine routine, const std::vector<ValueId>& results, const Expr& guard,
+void Algebra::emit_guarded_routine(Routine routine, const std::vector<ValueId>& results, const Expr& guard,
                                    const SourceRange& range) {
-  const std::vector<Expr> outer = std::exchange(guards_, {});
+  const Restored<Guards> outside(guards_, guards_.without_conditions());
   ir::If branch;
-  branch.condition = materialise(scalar_tensor(guard), source_text(guard->range), guard->range);
+  branch.condition = values_.materialise(scalar_tensor(guard), reports_.source_text(guard->range), guard->range);
   const auto fresh_result = [&](ValueId v) {
     const ir::ValueInfo info = graph_.program().info(v);
     return graph_.program().new_value(info.type, info.name, range);
   };
   {
-    const RegionGuard region(*this, branch.then_region);
+    const Shapes::InRegion region(shapes_, branch.then_region);
     for (const ValueId v : results) branch.then_region.yields.push_back(fresh_result(v));
     graph_.emit_results(std::move(routine), branch.then_region.yields, range);
   }
   {
-    const RegionGuard region(*this, branch.else_region);
+    const Shapes::InRegion region(shapes_, branch.else_region);
     for (const ValueId v : results) {
       const ir::Type type = graph_.program().type(v);
       std::vector<Dim> shape;
       for (const Extent& e : type.shape) shape.push_back({e, "", range});
       const Tensor zero = filled(converted(ir::constant_i64(0), type.scalar), Weak::kNo, std::move(shape));
-      branch.else_region.yields.push_back(materialise(zero, "", range, &type));
+      branch.else_region.yields.push_back(values_.materialise(zero, "", range, &type));
     }
   }
-  guards_ = outer;
   graph_.emit_results(std::move(branch), results, range);
-}
-
-Tensor Lowerer::flattened(const Tensor& t, const SourceRange& range) {
-  Dim size{1, "the number of elements of " + source_text(range), range};
-  for (const Dim& d : t.shape) size.extent = size.extent * d.extent;
-  Tensor result;
-  result.weak = t.weak;
-  result.range = t.range;
-  result.shape = {size};
-  result.labels = {graph_.new_label(size.extent)};
-  result.body = element(t, split(ir::index_ref(result.labels[0]), t.shape, {}));
-  return result;
 }
 
 // --- Along lines
 
-Tensor Lowerer::call_cumsum(const ast::Call& call, const SourceRange& range) {
-  Tensor t = positional(call, 1, 1, range, {"axis"})[0];
+Tensor call_cumsum(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  Tensor t = positional(lowerer, call, 1, 1, range, {"axis"})[0];
   const ast::Expr* axis = named_argument(call, "axis");
   Routine routine;
   routine.kind = Routine::Kind::kCumsum;
   if (axis != nullptr)
-    routine.axis = axis_number(*axis, t.rank());
+    routine.axis = axis_number(lowerer, *axis, t.rank());
   else if (t.rank() != 1)
-    t = flattened(t, range);
+    t = lowerer.algebra.flattened(t, range);
   const Scalar type = ir::is_float(t.scalar()) ? t.scalar() : Scalar::kI64;
-  routine.operands = {routine_operand(t, type, call)};
-  return emit_routine(std::move(routine), {{type, t.shape}}, range)[0];
+  routine.operands = {lowerer.algebra.routine_operand(t, type, call)};
+  return lowerer.algebra.emit_routine(std::move(routine), {{type, t.shape}}, range)[0];
 }
 
-Tensor Lowerer::call_sort(const ast::Call& call, const SourceRange& range) {
-  const Tensor t = positional(call, 1, 1, range, {"axis"})[0];
+Tensor call_sort(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor t = positional(lowerer, call, 1, 1, range, {"axis"})[0];
   if (t.rank() == 0)
-    fail(DiagnosticId::kRankMismatch, range, call.callee.name + " takes a tensor, but this is a scalar");
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
+                         call.callee.name + " takes a tensor, but this is a scalar");
   const ast::Expr* axis = named_argument(call, "axis");
   Routine routine;
   routine.kind = call.callee.name == "sort" ? Routine::Kind::kSort : Routine::Kind::kArgsort;
-  routine.axis = axis != nullptr ? axis_number(*axis, t.rank()) : static_cast<std::int64_t>(t.rank()) - 1;
-  routine.operands = {routine_operand(t, t.scalar(), call)};
+  routine.axis = axis != nullptr ? axis_number(lowerer, *axis, t.rank()) : static_cast<std::int64_t>(t.rank()) - 1;
+  routine.operands = {lowerer.algebra.routine_operand(t, t.scalar(), call)};
   const Scalar type = routine.kind == Routine::Kind::kSort ? t.scalar() : Scalar::kI64;
-  return emit_routine(std::move(routine), {{type, t.shape}}, range)[0];
+  return lowerer.algebra.emit_routine(std::move(routine), {{type, t.shape}}, range)[0];
 }
 
-std::vector<Tensor> Lowerer::call_topk(const ast::Call& call, const SourceRange& range) {
-  const Tensor t = positional(call, 2, 2, range)[0];
-  if (t.rank() == 0) fail(DiagnosticId::kRankMismatch, range, "topk takes a tensor, but this is a scalar");
+std::vector<Tensor> call_topk(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor t = positional(lowerer, call, 2, 2, range)[0];
+  if (t.rank() == 0)
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, range, "topk takes a tensor, but this is a scalar");
   const SourceRange& place = call.arguments[1].range;
-  const Expr count = integer_scalar(*call.arguments[1].value, "topk's k");
+  const Expr count = integer_scalar(lowerer, *call.arguments[1].value, "topk's k");
   if (!labels_of(count).empty())
-    fail(DiagnosticId::kBadDimension, place, "topk's k cannot depend on an index variable");
-  const std::string text = source_text(place);
-  const Dim wanted{graph_.extent_of(count, text), "topk's k", place};
+    lowerer.reports.fail(DiagnosticId::kBadDimension, place, "topk's k cannot depend on an index variable");
+  const std::string text = lowerer.reports.source_text(place);
+  const Dim wanted{lowerer.graph.extent_of(count, text), "topk's k", place};
   const Dim& line = t.shape.back();
   const auto room = (line.extent - wanted.extent).constant();
   const auto k = wanted.extent.constant();
   if ((room && *room < 0) || (k && *k < 0)) {
-    fail(DiagnosticId::kBadArgument, place,
-         "topk takes from 0 to all elements of the last dimension, but k is " + graph_.text(wanted.extent) + " and " +
-             line.what + " is " + graph_.text(line.extent));
+    lowerer.reports.fail(DiagnosticId::kBadArgument, place,
+                         "topk takes from 0 to all elements of the last dimension, but k is " +
+                             lowerer.graph.text(wanted.extent) + " and " + line.what + " is " +
+                             lowerer.graph.text(line.extent));
   }
   if (!room || !k) {
     const Expr least = ir::binary(BinaryOp::kGe, count, ir::constant_i64(0), place);
-    const Expr most = ir::binary(BinaryOp::kLe, count, expr_of(graph_.program(), line.extent), place);
-    const ValueId good = materialise(scalar_tensor(both(room ? Expr() : most, k ? Expr() : least)), "", place);
-    graph_.emit_effect(ir::Assert{good, "topk takes from 0 to all elements of the last dimension: k = " + text}, place);
+    const Expr most = ir::binary(BinaryOp::kLe, count, expr_of(lowerer.graph.program(), line.extent), place);
+    const ValueId good =
+        lowerer.values.materialise(scalar_tensor(both(room ? Expr() : most, k ? Expr() : least)), "", place);
+    lowerer.graph.emit_effect(ir::Assert{good, "topk takes from 0 to all elements of the last dimension: k = " + text},
+                              place);
   }
   Routine routine;
   routine.kind = Routine::Kind::kTopk;
   routine.axis = static_cast<std::int64_t>(t.rank()) - 1;
-  routine.operands = {routine_operand(t, t.scalar(), call)};
+  routine.operands = {lowerer.algebra.routine_operand(t, t.scalar(), call)};
   std::vector<Dim> shape = t.shape;
   shape.back() = wanted;
-  return emit_routine(std::move(routine), {{t.scalar(), shape}, {Scalar::kI64, shape}}, range);
+  return lowerer.algebra.emit_routine(std::move(routine), {{t.scalar(), shape}, {Scalar::kI64, shape}}, range);
 }
 
 // --- Of matrices
 
-Lowerer::MatrixCall Lowerer::matrix_call(Routine::Kind kind, const Tensor& a, const ast::Call& call) {
+namespace {
+
+/// What the routines of matrices have in common: the operand's float type and its two dimensions.
+struct MatrixCall {
+  Routine routine;
+  Scalar scalar = Scalar::kF64;
+  Dim rows;
+  Dim columns;
+};
+
+MatrixCall matrix_call(const GraphBuilder& graph, Reports& reports, Routine::Kind kind, const Tensor& a,
+                       const ast::Call& call) {
   if (a.rank() != 2)
-    fail(DiagnosticId::kRankMismatch, a.range, call.callee.name + " takes a matrix, but this is " + type_text(a));
+    reports.fail(DiagnosticId::kRankMismatch, a.range,
+                 call.callee.name + " takes a matrix, but this is " + graph.text(a));
   MatrixCall m;
   m.scalar = ir::is_float(a.scalar()) ? a.scalar() : Scalar::kF64;
   m.rows = a.shape[0];
@@ -184,83 +182,90 @@ Lowerer::MatrixCall Lowerer::matrix_call(Routine::Kind kind, const Tensor& a, co
   return m;
 }
 
-void Lowerer::require_square(const MatrixCall& m, const ast::Call& call, const SourceRange& range) {
-  agree(m.rows, m.columns, range, "for " + call.callee.name + ", which takes a square matrix");
+void require_square(Shapes& shapes, const MatrixCall& m, const ast::Call& call, const SourceRange& range) {
+  shapes.agree(m.rows, m.columns, range, "for " + call.callee.name + ", which takes a square matrix");
 }
 
-Dim Lowerer::shorter(const MatrixCall& m) {
+Dim shorter(GraphBuilder& graph, const MatrixCall& m) {
   const auto difference = (m.rows.extent - m.columns.extent).constant();
   if (difference) return *difference <= 0 ? m.rows : m.columns;
   const Expr least =
-      ir::binary(BinaryOp::kMin, expr_of(graph_.program(), m.rows.extent), expr_of(graph_.program(), m.columns.extent));
-  return {graph_.extent_of(least, "min(" + graph_.text(m.rows.extent) + ", " + graph_.text(m.columns.extent) + ")"),
+      ir::binary(BinaryOp::kMin, expr_of(graph.program(), m.rows.extent), expr_of(graph.program(), m.columns.extent));
+  return {graph.extent_of(least, "min(" + graph.text(m.rows.extent) + ", " + graph.text(m.columns.extent) + ")"),
           "the smaller of rows and columns", m.rows.range};
 }
 
-Tensor Lowerer::call_solve(const ast::Call& call, const SourceRange& range) {
-  const std::vector<Tensor> args = positional(call, 2, 2, range);
+}  // namespace
+
+Tensor call_solve(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const std::vector<Tensor> args = positional(lowerer, call, 2, 2, range);
   const Tensor& b = args[1];
   const bool least_squares = call.callee.name == "lstsq";
-  MatrixCall m = matrix_call(least_squares ? Routine::Kind::kLstsq : Routine::Kind::kSolve, args[0], call);
+  MatrixCall m = matrix_call(lowerer.graph, lowerer.reports,
+                             least_squares ? Routine::Kind::kLstsq : Routine::Kind::kSolve, args[0], call);
   if (b.rank() != 1 && b.rank() != 2) {
-    fail(DiagnosticId::kRankMismatch, b.range,
-         "the right side of " + call.callee.name + " is a vector or a matrix, but this is " + type_text(b));
+    lowerer.reports.fail(
+        DiagnosticId::kRankMismatch, b.range,
+        "the right side of " + call.callee.name + " is a vector or a matrix, but this is " + lowerer.graph.text(b));
   }
-  if (!least_squares) require_square(m, call, range);
-  agree(m.rows, b.shape[0], range, "between the matrix and the right side of " + call.callee.name);
+  if (!least_squares) require_square(lowerer.shapes, m, call, range);
+  lowerer.shapes.agree(m.rows, b.shape[0], range, "between the matrix and the right side of " + call.callee.name);
   const Common common = common_type(args[0].scalar(), args[0].weak, b.scalar(), b.weak);
   m.scalar = ir::is_float(common.type) ? common.type : Scalar::kF64;
-  m.routine.operands = {routine_operand(args[0], m.scalar, call), routine_operand(b, m.scalar, call)};
+  m.routine.operands = {lowerer.algebra.routine_operand(args[0], m.scalar, call),
+                        lowerer.algebra.routine_operand(b, m.scalar, call)};
   std::vector<Dim> shape = b.shape;
   shape[0] = m.columns;
-  return emit_routine(std::move(m.routine), {{m.scalar, shape}}, range)[0];
+  return lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, shape}}, range)[0];
 }
 
 /// cholesky, inv, det.
-Tensor Lowerer::call_square(const ast::Call& call, const SourceRange& range) {
+Tensor call_square(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   static const std::map<std::string, Routine::Kind> kinds = {
       {"cholesky", Routine::Kind::kCholesky}, {"inv", Routine::Kind::kInv}, {"det", Routine::Kind::kDet}};
-  const Tensor a = positional(call, 1, 1, range)[0];
-  MatrixCall m = matrix_call(kinds.at(call.callee.name), a, call);
-  require_square(m, call, range);
-  m.routine.operands = {routine_operand(a, m.scalar, call)};
+  const Tensor a = positional(lowerer, call, 1, 1, range)[0];
+  MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, kinds.at(call.callee.name), a, call);
+  require_square(lowerer.shapes, m, call, range);
+  m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
   std::vector<Dim> shape;
   if (m.routine.kind != Routine::Kind::kDet) shape = {m.rows, m.columns};
-  return emit_routine(std::move(m.routine), {{m.scalar, shape}}, range)[0];
+  return lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, shape}}, range)[0];
 }
 
-std::vector<Tensor> Lowerer::call_lu(const ast::Call& call, const SourceRange& range) {
-  const Tensor a = positional(call, 1, 1, range)[0];
-  MatrixCall m = matrix_call(Routine::Kind::kLu, a, call);
-  m.routine.operands = {routine_operand(a, m.scalar, call)};
-  const Dim k = shorter(m);
-  return emit_routine(std::move(m.routine),
-                      {{Scalar::kI64, {m.rows}}, {m.scalar, {m.rows, k}}, {m.scalar, {k, m.columns}}}, range);
+std::vector<Tensor> call_lu(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor a = positional(lowerer, call, 1, 1, range)[0];
+  MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kLu, a, call);
+  m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
+  const Dim k = shorter(lowerer.graph, m);
+  return lowerer.algebra.emit_routine(
+      std::move(m.routine), {{Scalar::kI64, {m.rows}}, {m.scalar, {m.rows, k}}, {m.scalar, {k, m.columns}}}, range);
 }
 
-std::vector<Tensor> Lowerer::call_qr(const ast::Call& call, const SourceRange& range) {
-  const Tensor a = positional(call, 1, 1, range)[0];
-  MatrixCall m = matrix_call(Routine::Kind::kQr, a, call);
-  m.routine.operands = {routine_operand(a, m.scalar, call)};
-  const Dim k = shorter(m);
-  return emit_routine(std::move(m.routine), {{m.scalar, {m.rows, k}}, {m.scalar, {k, m.columns}}}, range);
+std::vector<Tensor> call_qr(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor a = positional(lowerer, call, 1, 1, range)[0];
+  MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kQr, a, call);
+  m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
+  const Dim k = shorter(lowerer.graph, m);
+  return lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, {m.rows, k}}, {m.scalar, {k, m.columns}}},
+                                      range);
 }
 
-std::vector<Tensor> Lowerer::call_svd(const ast::Call& call, const SourceRange& range) {
-  const Tensor a = positional(call, 1, 1, range)[0];
-  MatrixCall m = matrix_call(Routine::Kind::kSvd, a, call);
-  m.routine.operands = {routine_operand(a, m.scalar, call)};
-  const Dim k = shorter(m);
-  return emit_routine(std::move(m.routine), {{m.scalar, {m.rows, k}}, {m.scalar, {k}}, {m.scalar, {k, m.columns}}},
-                      range);
+std::vector<Tensor> call_svd(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor a = positional(lowerer, call, 1, 1, range)[0];
+  MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kSvd, a, call);
+  m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
+  const Dim k = shorter(lowerer.graph, m);
+  return lowerer.algebra.emit_routine(std::move(m.routine),
+                                      {{m.scalar, {m.rows, k}}, {m.scalar, {k}}, {m.scalar, {k, m.columns}}}, range);
 }
 
-std::vector<Tensor> Lowerer::call_eigh(const ast::Call& call, const SourceRange& range) {
-  const Tensor a = positional(call, 1, 1, range)[0];
-  MatrixCall m = matrix_call(Routine::Kind::kEigh, a, call);
-  require_square(m, call, range);
-  m.routine.operands = {routine_operand(a, m.scalar, call)};
-  return emit_routine(std::move(m.routine), {{m.scalar, {m.rows}}, {m.scalar, {m.rows, m.columns}}}, range);
+std::vector<Tensor> call_eigh(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor a = positional(lowerer, call, 1, 1, range)[0];
+  MatrixCall m = matrix_call(lowerer.graph, lowerer.reports, Routine::Kind::kEigh, a, call);
+  require_square(lowerer.shapes, m, call, range);
+  m.routine.operands = {lowerer.algebra.routine_operand(a, m.scalar, call)};
+  return lowerer.algebra.emit_routine(std::move(m.routine), {{m.scalar, {m.rows}}, {m.scalar, {m.rows, m.columns}}},
+                                      range);
 }
 
 }  // namespace tdsl::frontend

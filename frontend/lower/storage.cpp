@@ -1,15 +1,18 @@
+#include "frontend/lower/storage.h"
+
 #include <algorithm>
 
+#include "frontend/lower/expr.h"
+#include "frontend/lower/index.h"
 #include "frontend/lower/index_statement.h"
+#include "frontend/lower/statements.h"
+#include "frontend/lower/types.h"
+#include "frontend/lower/variables.h"
 #include "frontend/sema/storage.h"
 #include "frontend/sema/walk.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::frontend {
-
-// User-defined storage. A name that is declared with one has the stored tensor as its value (`Symbol::value`); its
-// meaning is an expression, the guarded read of that tensor. So everything that composes expressions works without
-// more, and the graph never has a value of the logical shape unless the program asks for one.
 
 using ir::BinaryOp;
 using ir::Expr;
@@ -27,18 +30,18 @@ Expr equal_subscripts(const std::vector<Expr>& a, const std::vector<Expr>& b) {
 
 }  // namespace
 
-void Lowerer::declare_storage(const ast::Storage& s) {
-  if (const auto known = storages_.find(s.name.name); known != storages_.end()) {
-    error(DiagnosticId::kRedeclaration, s.name.range, "the storage `" + s.name.name + "` is declared already",
-          {{known->second->name.range, "declared here"}});
+void declare_storage(Reports& reports, Declarations& declared, const ast::Storage& s) {
+  if (const auto known = declared.storages.find(s.name.name); known != declared.storages.end()) {
+    reports.error(DiagnosticId::kRedeclaration, s.name.range, "the storage `" + s.name.name + "` is declared already",
+                  {{known->second->name.range, "declared here"}});
     return;
   }
-  storages_[s.name.name] = &s;
+  declared.storages[s.name.name] = &s;
   const auto require = [&](std::size_t given, std::size_t wanted, const SourceRange& range, const std::string& what) {
     if (given == wanted) return true;
-    error(DiagnosticId::kBadStorage, range,
-          what + ": " + counted(given, "subscript") + ", but " + counted(wanted, "dimension"));
-    refused_.insert(s.name.name);
+    reports.error(DiagnosticId::kBadStorage, range,
+                  what + ": " + counted(given, "subscript") + ", but " + counted(wanted, "dimension"));
+    declared.refused.insert(s.name.name);
     return false;
   };
   const bool good =
@@ -47,12 +50,14 @@ void Lowerer::declare_storage(const ast::Storage& s) {
   if (good) require(s.from.results.size(), s.to.indices.size(), s.from.range, "`from` leads to where `to` begins");
 }
 
-StorageMap Lowerer::lower_storage_map(const ast::IndexMap& map, const std::vector<Extent>& shape) {
+namespace {
+
+StorageMap lower_storage_map(Lowerer& lowerer, const ast::IndexMap& map, const std::vector<Extent>& shape) {
   StorageMap result;
-  const ScopeGuard scope(*this, Scope::Kind::kIndex);
+  const Names::InScope scope(lowerer.names, Scope::Kind::kIndex);
   for (std::size_t d = 0; d < map.indices.size(); ++d) {
-    result.indices.push_back(bind_index(map.indices[d]));
-    LabelInfo& label = graph_.label(result.indices.back());
+    result.indices.push_back(bind_index(lowerer.graph, lowerer.names, map.indices[d]));
+    LabelInfo& label = lowerer.graph.label(result.indices.back());
     label.end = shape[d];
     label.resolved = true;
   }
@@ -60,79 +65,23 @@ StorageMap Lowerer::lower_storage_map(const ast::IndexMap& map, const std::vecto
     ir::for_each_node(e, [&](const ir::ExprNode& node) {
       const auto* read = std::get_if<ir::Read>(&node.op);
       if (read != nullptr && !read->subscripts.empty())
-        fail(DiagnosticId::kBadStorage, range,
-             "a storage map is computed from its index names, the storage's parameters and params only");
+        lowerer.reports.fail(
+            DiagnosticId::kBadStorage, range,
+            "a storage map is computed from its index names, the storage's parameters and params only");
     });
   };
   for (const ast::ExprPtr& e : map.results) {
-    result.results.push_back(integer_scalar(*e, "a storage map"));
+    result.results.push_back(integer_scalar(lowerer, *e, "a storage map"));
     require_plain(result.results.back(), e->range);
   }
   if (map.guard) {
-    result.guard = condition(*map.guard, "a guard");
+    result.guard = condition(lowerer, *map.guard, "a guard");
     require_plain(result.guard, map.guard->range);
   }
   return result;
 }
 
-StorageRef Lowerer::lower_storage(const ast::StorageAnnotation& written, std::vector<Extent> shape) {
-  const std::string& name = written.name.name;
-  if (refused_.contains(name)) throw Abandoned{};
-  const auto found = storages_.find(name);
-  if (found == storages_.end()) {
-    std::vector<std::string> known;
-    for (const auto& [other, s] : storages_) known.push_back(other);
-    fail(DiagnosticId::kUndefinedStorage, written.name.range,
-         "there is no storage `" + name + "`" + did_you_mean(name, known));
-  }
-  const ast::Storage& s = *found->second;
-  const Notes declared = {{s.name.range, "declared here"}};
-  if (written.arguments.size() != s.parameters.size()) {
-    fail(DiagnosticId::kBadArgument, written.range,
-         "the storage `" + name + "` takes " + counted(s.parameters.size(), "argument") + ", but " +
-             std::to_string(written.arguments.size()) + (written.arguments.size() == 1 ? " is given" : " are given"),
-         declared);
-  }
-  if (shape.size() != s.to.indices.size()) {
-    fail(DiagnosticId::kRankMismatch, written.range,
-         "the storage `" + name + "` is for tensors of " + counted(s.to.indices.size(), "dimension") +
-             ", but this one has " + std::to_string(shape.size()),
-         declared);
-  }
-  std::vector<Extent> arguments;
-  for (std::size_t k = 0; k < s.parameters.size(); ++k) {
-    const Expr value = integer_scalar(*written.arguments[k], "an argument of a storage");
-    arguments.push_back(graph_.extent_of(value, s.parameters[k].name));
-  }
-  auto storage = std::make_shared<UserStorage>();
-  storage->text = source_text(written.name.range.to(written.range));
-  storage->range = written.range;
-  storage->logical = std::move(shape);
-  // As a function's: its own names, params and functions.
-  struct OuterDimensions {
-    Lowerer& lowerer;
-    Dimensions saved;
-    ~OuterDimensions() { lowerer.dimensions() = std::move(saved); }
-  };
-  const OuterDimensions outer{*this, std::exchange(dimensions(), {})};
-  const ScopeGuard scope(*this, Scope::Kind::kFunction, global_scope_);
-  for (std::size_t k = 0; k < s.parameters.size(); ++k) {
-    const SymbolRef symbol = declare(s.parameters[k], Symbol::Kind::kInline);
-    symbol->lazy = scalar_tensor(expr_of(graph_.program(), arguments[k]));
-    symbol->used = true;
-  }
-  for (const ast::ExprPtr& e : s.extents) {
-    storage->stored.push_back(dimension_extent(*e));
-    require_size(storage->stored.back(), "the size " + source_text(e->range) + " of the storage `" + name + "`",
-                 written.range);
-  }
-  storage->to = lower_storage_map(s.to, storage->logical);
-  storage->from = lower_storage_map(s.from, storage->stored);
-  check_storage(s, *storage);
-  return storage;
-}
-
-void Lowerer::check_storage(const ast::Storage& s, const UserStorage& storage) {
+void check_storage(Lowerer& lowerer, const ast::Storage& s, const UserStorage& storage) {
   std::vector<Expr> own;
   for (const std::int32_t id : storage.from.indices) own.push_back(ir::index_ref(id));
   const std::vector<Expr> back = storage.to.at(storage.from.results);
@@ -141,13 +90,13 @@ void Lowerer::check_storage(const ast::Storage& s, const UserStorage& storage) {
       "` keeps elements elsewhere than it looks for them: `to` does not lead back to where `from` begins";
   bool proven = true;
   for (std::size_t d = 0; d < own.size(); ++d) {
-    const auto way = ir::affine_in_labels(sub(back[d], own[d]), graph_.value_extent());
+    const auto way = ir::affine_in_labels(sub(back[d], own[d]), lowerer.graph.value_extent());
     const auto constant = way && way->coefficients.empty() ? way->offset.constant() : std::nullopt;
     if (constant.value_or(0) != 0) {
-      fail(DiagnosticId::kBadStorage, s.from.range, message,
-           {{s.to.results[d]->range,
-             "where `to` gives " + std::to_string(*constant) + " more in dimension " + std::to_string(d)},
-            {storage.range, "used here"}});
+      lowerer.reports.fail(DiagnosticId::kBadStorage, s.from.range, message,
+                           {{s.to.results[d]->range, "where `to` gives " + std::to_string(*constant) +
+                                                         " more in dimension " + std::to_string(d)},
+                            {storage.range, "used here"}});
     }
     proven = proven && constant.has_value();
   }
@@ -160,30 +109,70 @@ void Lowerer::check_storage(const ast::Storage& s, const UserStorage& storage) {
   spec.reduce = storage.from.indices;
   spec.name = s.name.name + "_is_right";
   spec.range = storage.range;
-  const Tensor all = reduce({Reducer::kAll, {}, Scalar::kBool}, std::move(spec), scalar_tensor(body), {});
-  graph_.emit_effect(ir::Assert{materialise(all, "", storage.range), message, true}, storage.range);
+  const Tensor all =
+      lowerer.algebra.reduce({Reducer::kAll, {}, Scalar::kBool}, std::move(spec), scalar_tensor(body), {});
+  lowerer.graph.emit_effect(ir::Assert{lowerer.values.materialise(all, "", storage.range), message, true},
+                            storage.range);
 }
 
-Tensor Lowerer::stored_tensor(ValueId value, const StorageRef& storage, const std::string& name,
-                              const SourceRange& range) {
-  Tensor t;
-  t.range = range;
-  std::vector<Expr> subscripts;
-  for (std::size_t d = 0; d < storage->logical.size(); ++d) {
-    t.labels.push_back(graph_.new_label());
-    t.shape.push_back({storage->logical[d], dimension_text(d, storage->logical.size(), name), range});
-    subscripts.push_back(ir::index_ref(t.labels.back()));
+}  // namespace
+
+StorageRef lower_storage(Lowerer& lowerer, const ast::StorageAnnotation& written, std::vector<Extent> shape) {
+  const std::string& name = written.name.name;
+  if (lowerer.declared.refused.contains(name)) throw Abandoned{};
+  const auto found = lowerer.declared.storages.find(name);
+  if (found == lowerer.declared.storages.end()) {
+    std::vector<std::string> known;
+    for (const auto& [other, s] : lowerer.declared.storages) known.push_back(other);
+    lowerer.reports.fail(DiagnosticId::kUndefinedStorage, written.name.range,
+                         "there is no storage `" + name + "`" + did_you_mean(name, known));
   }
-  const Scalar type = graph_.program().type(value).scalar;
-  t.body = stored_element(*storage, type, value, subscripts, range);
-  if (t.body->type != Scalar::kBool && storage->to.guard) graph_.note_sparse();
-  t.stored = std::make_shared<const StoredWhole>(StoredWhole{value, storage, t.labels, t.body});
-  stored_values_.insert(value);
-  return t;
+  const ast::Storage& s = *found->second;
+  const Reports::Notes declared = {{s.name.range, "declared here"}};
+  if (written.arguments.size() != s.parameters.size()) {
+    lowerer.reports.fail(DiagnosticId::kBadArgument, written.range,
+                         "the storage `" + name + "` takes " + counted(s.parameters.size(), "argument") + ", but " +
+                             std::to_string(written.arguments.size()) +
+                             (written.arguments.size() == 1 ? " is given" : " are given"),
+                         declared);
+  }
+  if (shape.size() != s.to.indices.size()) {
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, written.range,
+                         "the storage `" + name + "` is for tensors of " + counted(s.to.indices.size(), "dimension") +
+                             ", but this one has " + std::to_string(shape.size()),
+                         declared);
+  }
+  std::vector<Extent> arguments;
+  for (std::size_t k = 0; k < s.parameters.size(); ++k) {
+    const Expr value = integer_scalar(lowerer, *written.arguments[k], "an argument of a storage");
+    arguments.push_back(lowerer.graph.extent_of(value, s.parameters[k].name));
+  }
+  auto storage = std::make_shared<UserStorage>();
+  storage->text = lowerer.reports.source_text(written.name.range.to(written.range));
+  storage->range = written.range;
+  storage->logical = std::move(shape);
+  // As a function's: its own names, params and functions.
+  const Restored<Dimensions> outer(lowerer.dimensions(), {});
+  const Names::InScope scope(lowerer.names, Scope::Kind::kFunction);
+  for (std::size_t k = 0; k < s.parameters.size(); ++k) {
+    const SymbolRef symbol = lowerer.names.declare(s.parameters[k], Symbol::Kind::kInline);
+    symbol->lazy = scalar_tensor(expr_of(lowerer.graph.program(), arguments[k]));
+    symbol->used = true;
+  }
+  for (const ast::ExprPtr& e : s.extents) {
+    storage->stored.push_back(dimension_extent(lowerer, *e));
+    lowerer.shapes.require_size(storage->stored.back(),
+                                "the size " + lowerer.reports.source_text(e->range) + " of the storage `" + name + "`",
+                                written.range);
+  }
+  storage->to = lower_storage_map(lowerer, s.to, storage->logical);
+  storage->from = lower_storage_map(lowerer, s.from, storage->stored);
+  check_storage(lowerer, s, *storage);
+  return storage;
 }
 
-Expr Lowerer::inside_of_storage(const Expr& e, const ast::Subscript& s, const std::vector<Expr>& subscripts,
-                                const Tensor& base) {
+Expr inside_of_storage(GraphBuilder& graph, const Expr& e, const ast::Subscript& s, const std::vector<Expr>& subscripts,
+                       const Tensor& base) {
   Expr inside;
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     const Extent& extent = base.shape[d].extent;
@@ -191,149 +180,48 @@ Expr Lowerer::inside_of_storage(const Expr& e, const ast::Subscript& s, const st
     const auto constant = integer_constant(subscripts[d]);
     const auto room = constant ? (extent - Extent(*constant)).constant() : std::nullopt;
     const bool known =
-        (index != nullptr && stays_inside(graph_.label(index->label), extent)) || (room && *constant >= 0 && *room > 0);
+        (index != nullptr && stays_inside(graph.label(index->label), extent)) || (room && *constant >= 0 && *room > 0);
     if (known || std::holds_alternative<ast::SliceSubscript>(s.items[d].node)) continue;
     inside = both(inside, ir::binary(BinaryOp::kLe, ir::constant_i64(0), subscripts[d]));
-    inside = both(inside, ir::binary(BinaryOp::kLt, subscripts[d], expr_of(graph_.program(), extent)));
+    inside = both(inside, ir::binary(BinaryOp::kLt, subscripts[d], expr_of(graph.program(), extent)));
   }
   if (!inside) return e;
-  graph_.note_sparse();
+  graph.note_sparse();
   return absent_outside(inside, e, e->range);
 }
 
-bool Lowerer::reads_stored(const Expr& e) const {
-  bool found = false;
-  ir::for_each_node(e, [&](const ir::ExprNode& node) {
-    const auto* read = std::get_if<ir::Read>(&node.op);
-    found = found || (read != nullptr && stored_values_.contains(read->tensor));
-  });
-  return found;
-}
-
-ir::Type Lowerer::logical_type(const Symbol& symbol) const {
-  ir::Type type = graph_.program().type(symbol.value);
-  if (symbol.storage) type.shape = symbol.storage->logical;
-  return type;
-}
-
-/// The body at the positions that are kept. A reduction that nothing but this expression reads, element by element, is
-/// computed at them alone: `let C: f64[n, n] storage banded(n, 2) = A @ A;` makes no product of n by n.
-Expr Lowerer::stored_positions(const Tensor& t, const UserStorage& storage, const ComputeSpec& spec) {
-  std::vector<Expr> positions;
-  for (const std::int32_t id : spec.out) positions.push_back(ir::index_ref(id));
-  const std::vector<Expr> logical = storage.from.at(positions);
-  const auto is_each_label = [&](const ir::Read& read) {
-    std::set<std::int32_t> seen;
-    for (const Expr& s : read.subscripts) {
-      const auto* index = std::get_if<ir::IndexRef>(&s->op);
-      if (index == nullptr || std::ranges::find(t.labels, index->label) == t.labels.end() ||
-          !seen.insert(index->label).second)
-        return false;
-    }
-    return seen.size() == t.rank() && t.rank() > 0;
-  };
-  Tensor kept = t;
-  kept.body = ir::rewrite(t.body, [&](const Expr& part) {
-    const auto* read = std::get_if<ir::Read>(&part->op);
-    if (read == nullptr || !temporaries_.contains(read->tensor) || !is_each_label(*read)) return part;
-    const ir::Node* node = graph_.definition(read->tensor);
-    const auto* reduction = node == nullptr ? nullptr : std::get_if<ir::Compute>(&node->op);
-    const bool moves = reduction != nullptr && reduction->monoid && reduction->monoid->kind == ir::Monoid::Kind::kSum &&
-                       reduction->left.empty() && !reduction->base && !reduction->combine && !reduction->fill &&
-                       reduction->bodies.size() == 1;
-    if (!moves) return part;
-    LabelMap places;
-    for (std::size_t d = 0; d < t.rank(); ++d) places.emplace(t.labels[d], logical[d]);
-    std::vector<Expr> at;
-    for (const Expr& s : read->subscripts) at.push_back(substitute(s, places));
-    return ir::read(part->type, moved_reduction(*reduction, *node, at, storage, spec), positions, part->range);
-  });
-  return element(kept, logical);
-}
-
-/// The sum at `at` for every position that the storage keeps.
-ValueId Lowerer::moved_reduction(ir::Compute reduction, const ir::Node& node, const std::vector<Expr>& at,
-                                 const UserStorage& storage, const ComputeSpec& spec) {
-  ComputeSpec moved;
-  moved.out = spec.out;
-  LabelMap places;
-  for (std::size_t d = 0; d < at.size(); ++d) places.emplace(static_cast<std::int32_t>(d), at[d]);
-  for (std::size_t r = 0; r < reduction.reduce.size(); ++r) {
-    const std::int32_t id = graph_.new_label(reduction.reduce[r].name);
-    LabelInfo& label = graph_.label(id);
-    label.begin = reduction.reduce[r].begin;
-    label.end = reduction.reduce[r].end;
-    label.resolved = true;
-    moved.reduce.push_back(id);
-    places.emplace(static_cast<std::int32_t>(at.size() + r), ir::index_ref(id));
-  }
-  moved.body = substitute(reduction.bodies[0], places);
-  moved.guard = both(spec.guard, substitute(reduction.guard, places));
-  moved.monoid = reduction.monoid;
-  moved.type = {graph_.program().type(node.results[0]).scalar, storage.stored, {}};
-  moved.storage_given = true;
-  moved.range = node.range;
-  return graph_.emit(moved);
-}
-
-Lowerer::Stored Lowerer::store(const Tensor& t, Scalar type, const StorageRef& storage, const std::string& name,
-                               const SourceRange& range) {
-  require_not_padded(t);
-  const StoredWhole* whole = stored_whole(t);
-  if (whole != nullptr && graph_.program().type(whole->value).scalar == type && same_storage(*whole->storage, *storage))
-    return {whole->value, storage};
-  ComputeSpec spec;
-  std::vector<Expr> positions;
-  for (const Extent& e : storage->stored) {
-    spec.out.push_back(graph_.new_label(e));
-    positions.push_back(ir::index_ref(spec.out.back()));
-  }
-  spec.guard = storage->from.guard_at(positions);
-  graph_.flush();
-  spec.body = converted(stored_positions(t, *storage, spec), type);
-  spec.type = {type, storage->stored, {}};
-  spec.storage_given = true;
-  spec.name = name;
-  spec.range = range;
-  require_legal(spec.type, name, range);
-  for (const std::int32_t id : labels_of(spec.body)) {
-    if (std::ranges::find(spec.out, id) == spec.out.end())
-      fail(DiagnosticId::kNotScalar, range,
-           "this depends on the index variable `" + graph_.label(id).name + "`; only scalars may do so here");
-  }
-  graph_.flush();
-  check_bounds(spec);
-  return {graph_.emit(spec), storage};
-}
-
-Lowerer::Stored Lowerer::lower_stored_declaration(const ast::Target& target, const ast::Annotations& annotations,
-                                                  const ast::Definition& definition) {
+Stored lower_stored_declaration(Lowerer& lowerer, const ast::Target& target, const ast::Annotations& annotations,
+                                const ast::Definition& definition) {
   const std::string& name = target.name.name;
   std::optional<ir::Type> type;
   if (annotations.type) {
-    type = lower_type(*annotations.type);
-    require_sizes(*annotations.type, *type);
-    if (type->has_sparse()) unsupported(annotations.storage->range, "a storage of a type with sparse dimensions is");
+    type = lower_type(lowerer, *annotations.type);
+    require_sizes(lowerer.reports, lowerer.shapes, *annotations.type, *type);
+    if (type->has_sparse())
+      lowerer.reports.unsupported(annotations.storage->range, "a storage of a type with sparse dimensions is");
   }
   if (target.subscripts) {
     if (!type)
-      fail(DiagnosticId::kUnknownExtent, annotations.storage->range,
-           "a storage needs the sizes of the tensor here; declare them: " + name + "[…]: f64[n, …] storage …");
-    return lower_stored_elements(target, *type, lower_storage(*annotations.storage, type->shape), definition, nullptr);
+      lowerer.reports.fail(
+          DiagnosticId::kUnknownExtent, annotations.storage->range,
+          "a storage needs the sizes of the tensor here; declare them: " + name + "[…]: f64[n, …] storage …");
+    return lower_stored_elements(lowerer, target, *type, lower_storage(lowerer, *annotations.storage, type->shape),
+                                 definition, nullptr);
   }
-  require_no_suffixes(definition.suffixes);
+  require_no_suffixes(lowerer.reports, definition.suffixes);
   if (definition.op.kind != ast::AssignKind::kSet)
-    fail(DiagnosticId::kImmutable, definition.op.range,
-         "a whole tensor is declared with =; op= needs index variables or an earlier var");
-  Tensor value = lower(*definition.value);
+    lowerer.reports.fail(DiagnosticId::kImmutable, definition.op.range,
+                         "a whole tensor is declared with =; op= needs index variables or an earlier var");
+  Tensor value = lower(lowerer, *definition.value);
   if (type) {
-    value = converted_to(value, type->scalar, "`" + name + "`", definition.value->range);
-    require_shape(value, *type, "`" + name + "`", definition.value->range);
+    value = lowerer.values.converted_to(value, type->scalar, "`" + name + "`", definition.value->range);
+    lowerer.shapes.require_shape(value, *type, "`" + name + "`", definition.value->range);
   }
   std::vector<Extent> shape;
   for (const Dim& d : value.shape) shape.push_back(d.extent);
-  return store(value, value.scalar(), lower_storage(*annotations.storage, type ? type->shape : shape), name,
-               target.range);
+  return lowerer.values.store(value, value.scalar(),
+                              lower_storage(lowerer, *annotations.storage, type ? type->shape : shape), name,
+                              target.range);
 }
 
 namespace {
@@ -352,79 +240,78 @@ std::optional<std::vector<ast::Identifier>> lone_names(const ast::Target& target
   return names;
 }
 
+void bind_stored_positions(Lowerer& lowerer, IndexStatement& s, const std::vector<ast::Identifier>& names,
+                           const ast::Target& target, const UserStorage& storage, const ast::Definition& definition) {
+  // One label per stored dimension; the names on the left are where `from` leads.
+  for (std::size_t d = 0; d < storage.stored.size(); ++d) {
+    const std::int32_t id = lowerer.graph.new_label(storage.stored[d]);
+    lowerer.graph.label(id).is_explicit = true;
+    s.labels.push_back(id);
+    s.lone.push_back(id);
+    s.left.push_back(ir::index_ref(id));
+  }
+  const std::vector<Expr> logical = storage.from.at(s.left);
+  if (const Expr inside = storage.from.guard_at(s.left)) lowerer.guards.add(inside);
+  for (std::size_t d = 0; d < names.size(); ++d) {
+    // Nothing runs over this label: it collects the dimensions where the name stands bare.
+    const std::int32_t id = lowerer.graph.new_label(names[d].name, names[d].range);
+    lowerer.graph.label(id).bare_uses.push_back(
+        {{s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}, names[d].range});
+    s.collected.push_back(id);
+    lowerer.names.bind_symbol(names[d], id, logical[d], false);
+  }
+  if (!definition.suffixes.loop) return;
+  for (const ast::IndexRange& r : definition.suffixes.loop->ranges) {
+    const auto same = std::ranges::find(names, r.name.name, &ast::Identifier::name);
+    if (same == names.end()) {
+      bind_range(lowerer, r.name, r.lower, r.upper, r.step, s.labels);
+      continue;
+    }
+    if (r.step) lowerer.reports.unsupported(r.range, "a range with a step of what a storage keeps is");
+    const Expr& value = logical[static_cast<std::size_t>(same - names.begin())];
+    const Expr lower = integer_scalar(lowerer, *r.lower, "a range's begin");
+    const Expr upper = integer_scalar(lowerer, *r.upper, "a range's end");
+    lowerer.guards.add(
+        both(ir::binary(BinaryOp::kLe, lower, value, r.range), ir::binary(BinaryOp::kLt, value, upper, r.range)));
+  }
+}
+
 }  // namespace
 
-Lowerer::Stored Lowerer::lower_stored_elements(const ast::Target& target, const ir::Type& type,
-                                               const StorageRef& storage, const ast::Definition& definition,
-                                               const SymbolRef& symbol) {
+Stored lower_stored_elements(Lowerer& lowerer, const ast::Target& target, const ir::Type& type,
+                             const StorageRef& storage, const ast::Definition& definition, const SymbolRef& symbol) {
   IndexStatement s;
   s.op = definition.op;
   s.target = symbol;
   s.type = type;
   s.result = {type.scalar, storage->stored, {}};
   if (type.rank() != target.subscripts->size()) {
-    fail(DiagnosticId::kRankMismatch, target.range,
-         target.name.name + " is " + type_text(type) + ", but " + counted(target.subscripts->size(), "subscript") +
-             (target.subscripts->size() == 1 ? " is given" : " are given"));
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, target.range,
+                         target.name.name + " is " + lowerer.graph.text(type) + ", but " +
+                             counted(target.subscripts->size(), "subscript") +
+                             (target.subscripts->size() == 1 ? " is given" : " are given"));
   }
-  require_legal(s.result, target.name.name, target.range);
+  lowerer.values.require_legal(s.result, target.name.name, target.range);
   const auto names = lone_names(target);
   const bool binds = names && std::ranges::none_of(*names, [&](const ast::Identifier& n) {
-                       return symbol != nullptr && is_scalar_variable(n.name);
+                       return symbol != nullptr && is_scalar_variable(lowerer.graph, lowerer.names, n.name);
                      });
   if (symbol == nullptr && !binds)
-    unsupported(target.range, "other than different index variables on the left of a declaration with a storage is");
-  const std::size_t outer_guards = guards_.size();
-  const ScopeGuard scope(*this, Scope::Kind::kIndex);
+    lowerer.reports.unsupported(target.range,
+                                "other than different index variables on the left of a declaration with a storage is");
+  const std::size_t outer_guards = lowerer.guards.size();
+  const Names::InScope scope(lowerer.names, Scope::Kind::kIndex);
   if (binds) {
-    bind_stored_positions(s, *names, target, *storage, definition);
+    bind_stored_positions(lowerer, s, *names, target, *storage, definition);
   } else {
-    begin_index_statement(s, target, definition);
-    if (const Expr inside = storage->to.guard_at(s.left)) guards_.push_back(inside);
+    begin_index_statement(lowerer, s, target, definition);
+    if (const Expr inside = storage->to.guard_at(s.left)) lowerer.guards.add(inside);
     s.left = storage->to.at(s.left);
     s.lone.assign(s.left.size(), -1);
   }
-  lower_right_side(s, definition);
-  for (std::size_t k = outer_guards; k < guards_.size(); ++k) s.guard = both(s.guard, guards_[k]);
-  guards_.resize(outer_guards);
-  return {emit_index_statement(s, target.name.name, target.range), storage};
-}
-
-void Lowerer::bind_stored_positions(IndexStatement& s, const std::vector<ast::Identifier>& names,
-                                    const ast::Target& target, const UserStorage& storage,
-                                    const ast::Definition& definition) {
-  // One label per stored dimension; the names on the left are where `from` leads.
-  for (std::size_t d = 0; d < storage.stored.size(); ++d) {
-    const std::int32_t id = graph_.new_label(storage.stored[d]);
-    graph_.label(id).is_explicit = true;
-    s.labels.push_back(id);
-    s.lone.push_back(id);
-    s.left.push_back(ir::index_ref(id));
-  }
-  const std::vector<Expr> logical = storage.from.at(s.left);
-  if (const Expr inside = storage.from.guard_at(s.left)) guards_.push_back(inside);
-  for (std::size_t d = 0; d < names.size(); ++d) {
-    // Nothing runs over this label: it collects the dimensions where the name stands bare.
-    const std::int32_t id = graph_.new_label(names[d].name, names[d].range);
-    graph_.label(id).bare_uses.push_back(
-        {{s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}, names[d].range});
-    s.collected.push_back(id);
-    bind_symbol(names[d], id, logical[d], false);
-  }
-  if (!definition.suffixes.loop) return;
-  for (const ast::IndexRange& r : definition.suffixes.loop->ranges) {
-    const auto same = std::ranges::find(names, r.name.name, &ast::Identifier::name);
-    if (same == names.end()) {
-      bind_range(r.name, r.lower, r.upper, r.step, s.labels);
-      continue;
-    }
-    if (r.step) unsupported(r.range, "a range with a step of what a storage keeps is");
-    const Expr& value = logical[static_cast<std::size_t>(same - names.begin())];
-    const Expr lower = integer_scalar(*r.lower, "a range's begin");
-    const Expr upper = integer_scalar(*r.upper, "a range's end");
-    guards_.push_back(
-        both(ir::binary(BinaryOp::kLe, lower, value, r.range), ir::binary(BinaryOp::kLt, value, upper, r.range)));
-  }
+  lower_right_side(lowerer, s, definition);
+  s.guard = lowerer.guards.take(outer_guards);
+  return {emit_index_statement(lowerer, s, target.name.name, target.range), storage};
 }
 
 }  // namespace tdsl::frontend

@@ -1,6 +1,8 @@
 #include <algorithm>
 
-#include "frontend/lower/lowerer.h"
+#include "frontend/lower/builtins.h"
+#include "frontend/lower/calls.h"
+#include "frontend/lower/expr.h"
 
 namespace tdsl::frontend {
 
@@ -73,19 +75,20 @@ std::optional<std::vector<SameElements>> same_elements(const std::vector<Dim>& o
 
 }  // namespace
 
-Tensor Lowerer::call_transpose(const ast::Call& call, const SourceRange& range) {
-  const std::vector<Tensor> args = positional(call, 1, 9, range);
+Tensor call_transpose(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const std::vector<Tensor> args = positional(lowerer, call, 1, 9, range);
   const Tensor& t = args[0];
-  if (args.size() == 1) return transpose(t, range);
+  if (args.size() == 1) return lowerer.algebra.transpose(t, range);
   if (args.size() - 1 != t.rank()) {
-    fail(DiagnosticId::kBadArgument, range,
-         "transpose needs each of the tensor's " + counted(t.rank(), "dimension") + " once");
+    lowerer.reports.fail(DiagnosticId::kBadArgument, range,
+                         "transpose needs each of the tensor's " + counted(t.rank(), "dimension") + " once");
   }
   Tensor result = t;
   std::vector<bool> taken(t.rank(), false);
   for (std::size_t d = 0; d < t.rank(); ++d) {
-    const auto from = static_cast<std::size_t>(axis_number(*call.arguments[d + 1].value, t.rank()));
-    if (taken[from]) fail(DiagnosticId::kBadArgument, call.arguments[d + 1].range, "this dimension is named twice");
+    const auto from = static_cast<std::size_t>(axis_number(lowerer, *call.arguments[d + 1].value, t.rank()));
+    if (taken[from])
+      lowerer.reports.fail(DiagnosticId::kBadArgument, call.arguments[d + 1].range, "this dimension is named twice");
     taken[from] = true;
     result.labels[d] = t.labels[from];
     result.shape[d] = t.shape[from];
@@ -93,63 +96,66 @@ Tensor Lowerer::call_transpose(const ast::Call& call, const SourceRange& range) 
   return result;
 }
 
-Tensor Lowerer::call_size(const ast::Call& call, const SourceRange& range) {
+Tensor call_size(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   if (call.arguments.size() == 1)
-    fail(DiagnosticId::kBadArgument, range, "size takes a tensor and a dimension: size(A, 0)");
-  const Tensor t = positional(call, 2, 2, range)[0];
-  const auto axis = static_cast<std::size_t>(axis_number(*call.arguments[1].value, t.rank()));
-  return scalar_tensor(expr_of(graph_.program(), length_of(t.shape[axis].extent)));
+    lowerer.reports.fail(DiagnosticId::kBadArgument, range, "size takes a tensor and a dimension: size(A, 0)");
+  const Tensor t = positional(lowerer, call, 2, 2, range)[0];
+  const auto axis = static_cast<std::size_t>(axis_number(lowerer, *call.arguments[1].value, t.rank()));
+  return scalar_tensor(expr_of(lowerer.graph.program(), lowerer.shapes.length_of(t.shape[axis].extent)));
 }
 
-Tensor Lowerer::call_outer(const ast::Call& call, const SourceRange& range) {
-  const std::vector<Tensor> args = positional(call, 2, 2, range);
+Tensor call_outer(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const std::vector<Tensor> args = positional(lowerer, call, 2, 2, range);
   for (const Tensor& t : args) {
     if (t.rank() != 1)
-      fail(DiagnosticId::kRankMismatch, t.range, "outer takes two vectors, but this is " + type_text(t));
+      lowerer.reports.fail(DiagnosticId::kRankMismatch, t.range,
+                           "outer takes two vectors, but this is " + lowerer.graph.text(t));
   }
-  Tensor column = fresh(args[0]);
-  column.labels.push_back(graph_.new_label());
+  Tensor column = lowerer.algebra.fresh(args[0]);
+  column.labels.push_back(lowerer.graph.new_label());
   column.shape.push_back({1, "a column", range});
-  return arithmetic(BinaryOp::kMul, column, fresh(args[1]), range);
+  return lowerer.algebra.arithmetic(BinaryOp::kMul, column, lowerer.algebra.fresh(args[1]), range);
 }
 
-Tensor Lowerer::call_diag(const ast::Call& call, const SourceRange& range) {
-  const Tensor t = positional(call, 1, 1, range)[0];
+Tensor call_diag(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor t = positional(lowerer, call, 1, 1, range)[0];
   if (t.rank() == 1) {
     Tensor result = t;
-    result.labels.push_back(graph_.new_label());
+    result.labels.push_back(lowerer.graph.new_label());
     result.shape.push_back(t.shape[0]);
     const Expr on = ir::binary(BinaryOp::kEq, ir::index_ref(result.labels[0]), ir::index_ref(result.labels[1]), range);
     result.body = ir::select(on, t.body, zero_of(t.scalar()), range);
     return result;
   }
   if (t.rank() != 2)
-    fail(DiagnosticId::kRankMismatch, range, "diag takes a vector or a matrix, but this is " + type_text(t));
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
+                         "diag takes a vector or a matrix, but this is " + lowerer.graph.text(t));
   Dim dim = t.shape[0];
   if (!(t.shape[0].extent == t.shape[1].extent)) {
-    const Expr shorter = ir::binary(BinaryOp::kMin, expr_of(graph_.program(), t.shape[0].extent),
-                                    expr_of(graph_.program(), t.shape[1].extent), range);
-    dim.extent = graph_.extent_of(shorter, "diagonal");
+    const Expr shorter = ir::binary(BinaryOp::kMin, expr_of(lowerer.graph.program(), t.shape[0].extent),
+                                    expr_of(lowerer.graph.program(), t.shape[1].extent), range);
+    dim.extent = lowerer.graph.extent_of(shorter, "diagonal");
   }
-  Tensor result = filled(ir::constant_i64(0), t.weak, {dim});
+  Tensor result = lowerer.algebra.filled(ir::constant_i64(0), t.weak, {dim});
   const Expr own = ir::index_ref(result.labels[0]);
   result.body = element(t, {own, own});
   return result;
 }
 
-Tensor Lowerer::call_trace(const ast::Call& call, const SourceRange& range) {
-  const Tensor diagonal = call_diag(call, range);
-  if (diagonal.rank() != 1) fail(DiagnosticId::kRankMismatch, range, "trace takes a matrix");
-  return reduce_whole({Reducer::kSum, {}, Scalar::kF64}, diagonal, call, range);
+Tensor call_trace(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor diagonal = call_diag(lowerer, call, range);
+  if (diagonal.rank() != 1) lowerer.reports.fail(DiagnosticId::kRankMismatch, range, "trace takes a matrix");
+  return reduce_whole(lowerer, {Reducer::kSum, {}, Scalar::kF64}, diagonal, call, range);
 }
 
-Tensor Lowerer::call_triangle(const ast::Call& call, const SourceRange& range) {
-  const std::vector<Tensor> args = positional(call, 1, 2, range);
+Tensor call_triangle(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const std::vector<Tensor> args = positional(lowerer, call, 1, 2, range);
   const Tensor& t = args[0];
   if (t.rank() < 2)
-    fail(DiagnosticId::kRankMismatch, range, call.callee.name + " takes a matrix, but this is " + type_text(t));
-  const Expr k =
-      args.size() == 1 ? ir::constant_i64(0) : scalar_of_type(args[1], Scalar::kI64, "the diagonal's number");
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, range,
+                         call.callee.name + " takes a matrix, but this is " + lowerer.graph.text(t));
+  const Expr k = args.size() == 1 ? ir::constant_i64(0)
+                                  : lowerer.values.scalar_of_type(args[1], Scalar::kI64, "the diagonal's number");
   Tensor result = t;
   const Expr i = ir::index_ref(t.labels[t.rank() - 2]);
   const Expr j = ir::index_ref(t.labels[t.rank() - 1]);
@@ -158,133 +164,120 @@ Tensor Lowerer::call_triangle(const ast::Call& call, const SourceRange& range) {
   return result;
 }
 
-Tensor Lowerer::call_flip(const ast::Call& call, const SourceRange& range) {
-  const Tensor t = positional(call, 1, 1, range, {"axis"})[0];
-  const std::vector<bool> flipped = reduced_axes(call, t.rank());
-  Tensor result = fresh(t);
+Tensor call_flip(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const Tensor t = positional(lowerer, call, 1, 1, range, {"axis"})[0];
+  const std::vector<bool> flipped = reduced_axes(lowerer, call, t.rank());
+  Tensor result = lowerer.algebra.fresh(t);
   std::vector<Expr> subscripts;
   for (std::size_t d = 0; d < t.rank(); ++d) {
     const Expr own = ir::index_ref(result.labels[d]);
-    const Expr last = expr_of(graph_.program(), t.shape[d].extent - Extent(1));
+    const Expr last = expr_of(lowerer.graph.program(), t.shape[d].extent - Extent(1));
     subscripts.push_back(flipped[d] ? sub(last, own) : own);
   }
   result.body = element(t, subscripts);
   return result;
 }
 
-Tensor Lowerer::call_roll(const ast::Call& call, const SourceRange& range) {
-  const std::vector<Tensor> args = positional(call, 2, 2, range, {"axis"});
+Tensor call_roll(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const std::vector<Tensor> args = positional(lowerer, call, 2, 2, range, {"axis"});
   const Tensor& t = args[0];
   const ast::Expr* axis = named_argument(call, "axis");
-  const Expr shift = scalar_of_type(args[1], Scalar::kI64, "roll's shift");
+  const Expr shift = lowerer.values.scalar_of_type(args[1], Scalar::kI64, "roll's shift");
   const auto rolled = [&](const Expr& own, const Expr& extent) {
     return ir::binary(BinaryOp::kMod, sub(own, shift), extent, range);
   };
-  Tensor result = fresh(t);
+  Tensor result = lowerer.algebra.fresh(t);
   if (axis == nullptr && t.rank() != 1) {
     // All elements in row-major order.
     Extent size = 1;
     for (const Dim& d : t.shape) size = size * d.extent;
-    result.body = element(t, split(rolled(row_major(result), expr_of(graph_.program(), size)), t.shape, range));
+    result.body = element(
+        t, lowerer.algebra.split(rolled(lowerer.algebra.row_major(result), expr_of(lowerer.graph.program(), size)),
+                                 t.shape, range));
     return result;
   }
-  const auto chosen = axis == nullptr ? 0 : static_cast<std::size_t>(axis_number(*axis, t.rank()));
+  const auto chosen = axis == nullptr ? 0 : static_cast<std::size_t>(axis_number(lowerer, *axis, t.rank()));
   std::vector<Expr> subscripts;
   for (std::size_t d = 0; d < t.rank(); ++d) {
     const Expr own = ir::index_ref(result.labels[d]);
-    subscripts.push_back(d == chosen ? rolled(own, expr_of(graph_.program(), t.shape[d].extent)) : own);
+    subscripts.push_back(d == chosen ? rolled(own, expr_of(lowerer.graph.program(), t.shape[d].extent)) : own);
   }
   result.body = element(t, subscripts);
   return result;
 }
 
-Expr Lowerer::row_major(const Tensor& t) const { return row_major(t, 0, t.rank()); }
-
-Expr Lowerer::row_major(const Tensor& t, std::size_t first, std::size_t count) const {
-  Expr flat;
-  for (std::size_t d = first; d < first + count; ++d) {
-    const Expr own = ir::index_ref(t.labels[d]);
-    flat = flat ? add(mul(flat, expr_of(graph_.program(), t.shape[d].extent)), own) : own;
-  }
-  return flat ? flat : ir::constant_i64(0);
-}
-
-std::vector<Expr> Lowerer::split(Expr flat, const std::vector<Dim>& shape, const SourceRange& range) const {
-  std::vector<Expr> subscripts(shape.size());
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    const Expr extent = expr_of(graph_.program(), shape[d].extent);
-    subscripts[d] = d == 0 ? flat : ir::binary(BinaryOp::kRem, flat, extent, range);
-    flat = ir::binary(BinaryOp::kDiv, flat, extent, range);
-  }
-  return subscripts;
-}
-
-Tensor Lowerer::call_concat(const ast::Call& call, const SourceRange& range) {
-  const std::vector<Tensor> args = positional(call, 1, 1000, range, {"axis"});
+Tensor call_concat(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const std::vector<Tensor> args = positional(lowerer, call, 1, 1000, range, {"axis"});
   const ast::Expr* axis_expr = named_argument(call, "axis");
   const std::size_t rank = args[0].rank();
-  if (rank == 0) fail(DiagnosticId::kRankMismatch, args[0].range, "concat takes tensors, but this is a scalar");
-  const auto axis = axis_expr == nullptr ? 0 : static_cast<std::size_t>(axis_number(*axis_expr, rank));
-  Tensor result = fresh(args[0]);
-  result.shape[axis].extent = length_of(result.shape[axis].extent);
+  if (rank == 0)
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, args[0].range, "concat takes tensors, but this is a scalar");
+  const auto axis = axis_expr == nullptr ? 0 : static_cast<std::size_t>(axis_number(lowerer, *axis_expr, rank));
+  Tensor result = lowerer.algebra.fresh(args[0]);
+  result.shape[axis].extent = lowerer.shapes.length_of(result.shape[axis].extent);
   for (std::size_t k = 1; k < args.size(); ++k) {
     const Tensor& next = args[k];
     if (next.rank() != rank) {
-      fail(DiagnosticId::kRankMismatch, next.range,
-           "concat joins tensors of one rank: " + type_text(args[0]) + " and " + type_text(next) +
-               (next.rank() == 0 && k + 1 == args.size() ? "; an axis is named: axis=1" : ""));
+      lowerer.reports.fail(DiagnosticId::kRankMismatch, next.range,
+                           "concat joins tensors of one rank: " + lowerer.graph.text(args[0]) + " and " +
+                               lowerer.graph.text(next) +
+                               (next.rank() == 0 && k + 1 == args.size() ? "; an axis is named: axis=1" : ""));
     }
     std::vector<Expr> subscripts;
     for (std::size_t d = 0; d < rank; ++d) {
       const Expr own = ir::index_ref(result.labels[d]);
-      if (d != axis) agree(result.shape[d], next.shape[d], range, "in dimension " + std::to_string(d));
-      subscripts.push_back(d == axis ? sub(own, expr_of(graph_.program(), result.shape[d].extent)) : own);
+      if (d != axis) lowerer.shapes.agree(result.shape[d], next.shape[d], range, "in dimension " + std::to_string(d));
+      subscripts.push_back(d == axis ? sub(own, expr_of(lowerer.graph.program(), result.shape[d].extent)) : own);
     }
     const Common common = common_type(result.scalar(), result.weak, next.scalar(), next.weak);
     const Expr before = ir::binary(BinaryOp::kLt, ir::index_ref(result.labels[axis]),
-                                   expr_of(graph_.program(), result.shape[axis].extent), range);
+                                   expr_of(lowerer.graph.program(), result.shape[axis].extent), range);
     result.body = ir::select(before, converted(result.body, common.type),
                              converted(element(next, subscripts), common.type), range);
     result.weak = common.weak;
-    result.shape[axis].extent = result.shape[axis].extent + length_of(next.shape[axis].extent);
-    result.shape[axis].what = "the length of " + source_text(range);
+    result.shape[axis].extent = result.shape[axis].extent + lowerer.shapes.length_of(next.shape[axis].extent);
+    result.shape[axis].what = "the length of " + lowerer.reports.source_text(range);
     result.shape[axis].range = range;
   }
   return result;
 }
 
-Tensor Lowerer::call_reshape(const ast::Call& call, const SourceRange& range) {
-  if (call.arguments.empty()) fail(DiagnosticId::kBadArgument, range, "reshape takes a tensor and sizes");
-  const Tensor t = lower(*call.arguments[0].value);
-  Tensor result = filled(ir::constant_i64(0), t.weak, extent_arguments(call, 1, range));
-  Dim old_size{1, "the number of elements of " + source_text(call.arguments[0].range), call.arguments[0].range};
+Tensor call_reshape(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  if (call.arguments.empty())
+    lowerer.reports.fail(DiagnosticId::kBadArgument, range, "reshape takes a tensor and sizes");
+  const Tensor t = lower(lowerer, *call.arguments[0].value);
+  Tensor result = lowerer.algebra.filled(ir::constant_i64(0), t.weak, extent_arguments(lowerer, call, 1, range));
+  Dim old_size{1, "the number of elements of " + lowerer.reports.source_text(call.arguments[0].range),
+               call.arguments[0].range};
   Dim new_size{1, "the number of elements asked for", range};
   for (const Dim& d : t.shape) old_size.extent = old_size.extent * d.extent;
   for (const Dim& d : result.shape) new_size.extent = new_size.extent * d.extent;
-  agree(old_size, new_size, range, "in this reshape");
+  lowerer.shapes.agree(old_size, new_size, range, "in this reshape");
   std::vector<Expr> subscripts;
   auto groups = same_elements(t.shape, result.shape, true);
   if (!groups) groups = same_elements(t.shape, result.shape, false);
   for (const SameElements& group : *groups) {
     const auto first = t.shape.begin() + static_cast<std::ptrdiff_t>(group.old_first);
     const std::vector<Dim> of_group(first, first + static_cast<std::ptrdiff_t>(group.old_count));
-    for (Expr& subscript : split(row_major(result, group.first, group.count), of_group, range))
+    for (Expr& subscript :
+         lowerer.algebra.split(lowerer.algebra.row_major(result, group.first, group.count), of_group, range))
       subscripts.push_back(std::move(subscript));
   }
   result.body = element(t, subscripts);
   return result;
 }
 
-Tensor Lowerer::call_pad(const ast::Call& call, const SourceRange& range) {
-  const std::vector<Tensor> args = positional(call, 2, 2, range);
+Tensor call_pad(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
+  const std::vector<Tensor> args = positional(lowerer, call, 2, 2, range);
   Tensor result = args[0];
-  if (args[1].rank() != 0) fail(DiagnosticId::kNotScalar, args[1].range, "pad's value is a scalar");
+  if (args[1].rank() != 0) lowerer.reports.fail(DiagnosticId::kNotScalar, args[1].range, "pad's value is a scalar");
   const Common common = common_type(result.scalar(), result.weak, args[1].scalar(), args[1].weak);
   Expr inside;
   for (std::size_t d = 0; d < result.rank(); ++d) {
     const Expr own = ir::index_ref(result.labels[d]);
     inside = both(inside, ir::binary(BinaryOp::kLe, ir::constant_i64(0), own, range));
-    inside = both(inside, ir::binary(BinaryOp::kLt, own, expr_of(graph_.program(), result.shape[d].extent), range));
+    inside =
+        both(inside, ir::binary(BinaryOp::kLt, own, expr_of(lowerer.graph.program(), result.shape[d].extent), range));
   }
   if (inside) {
     result.body = ir::select(inside, converted(result.body, common.type), converted(args[1].body, common.type), range);

@@ -1,6 +1,9 @@
 #include <algorithm>
 
-#include "frontend/lower/lowerer.h"
+#include "frontend/lower/expr.h"
+#include "frontend/lower/index.h"
+#include "frontend/lower/storage.h"
+#include "frontend/lower/variables.h"
 #include "frontend/sema/walk.h"
 #include "ir/graph/within.h"
 #include "runtime/size.h"
@@ -50,76 +53,37 @@ bool is_certain(const Expr& e, std::int32_t label) {
 
 }  // namespace
 
-void Lowerer::require_subscripts(std::size_t given, const Tensor& base, const std::string& name,
-                                 const SourceRange& range) {
+void require_subscripts(Reports& reports, std::size_t given, const Tensor& base, const std::string& name,
+                        const SourceRange& range) {
   if (given == base.rank()) return;
-  fail(DiagnosticId::kRankMismatch, range,
-       name + " has " + counted(base.rank(), "dimension") + ", but " + counted(given, "subscript") +
-           (given == 1 ? " is given" : " are given") +
-           (given < base.rank() ? "; write `:` for a whole dimension" : ""));
+  reports.fail(DiagnosticId::kRankMismatch, range,
+               name + " has " + counted(base.rank(), "dimension") + ", but " + counted(given, "subscript") +
+                   (given == 1 ? " is given" : " are given") +
+                   (given < base.rank() ? "; write `:` for a whole dimension" : ""));
 }
 
-Tensor Lowerer::lower_subscript(const ast::Subscript& s, const SourceRange& range) {
-  if (const auto* inner = std::get_if<ast::Subscript>(&s.base->node); inner != nullptr && are_indices(*inner))
-    fail(DiagnosticId::kRankMismatch, range,
-         "subscripts stand in one pair of brackets: " + source_text(inner->base->range) + "[" +
-             source_text(inner->items.front().range.to(inner->items.back().range)) + ", " +
-             source_text(s.items.front().range.to(s.items.back().range)) + "]");
-  const Tensor base = lower_plain(*s.base);
-  const std::string text = source_text(s.base->range);
-  require_subscripts(s.items.size(), base, text.empty() ? "this" : text, range);
-  Tensor result;
-  std::vector<Expr> subscripts;
-  const SourceRange* index_place = nullptr;
-  for (std::size_t d = 0; d < s.items.size(); ++d) {
-    const Dim& dim = base.shape[d];
-    if (const auto* index = std::get_if<ast::IndexSubscript>(&s.items[d].node)) {
-      subscripts.push_back(subscript_expr(*index->value, dim, base.padded));
-      if (!labels_of(subscripts.back()).empty()) index_place = &s.items[d].range;
-      continue;
-    }
-    const SlicePart part = slice_part(std::get<ast::SliceSubscript>(s.items[d].node), dim, s.items[d].range);
-    if (!labels_of(part.start).empty()) index_place = &s.items[d].range;
-    result.labels.push_back(graph_.new_label());
-    result.shape.push_back({part.extent, "the slice of " + dim.what, s.items[d].range});
-    subscripts.push_back(position_in(part, result.labels.back()));
-  }
-  if (result.rank() != 0 && index_place != nullptr) {
-    fail(DiagnosticId::kSliceInIndex, *index_place,
-         "an index variable cannot stand beside a slice; subscript every dimension with an index");
-  }
-  for (std::size_t d = 0; d < result.rank() && !source_text(range).empty(); ++d)
-    result.shape[d].what = dimension_text(d, result.rank(), source_text(range));
-  result.body = checked_element(base, subscripts, s, text);
-  // The place of this use, for messages about bounds.
-  if (const auto* read = std::get_if<ir::Read>(&result.body->op)) {
-    result.body = ir::read(result.body->type, read->tensor, read->subscripts, range);
-  }
-  result.weak = base.weak;
-  if (stored_whole(base) != nullptr) result.body = inside_of_storage(result.body, s, subscripts, base);
-  return result;
-}
+namespace {
 
-bool Lowerer::is_checked(const Expr& element, const Expr& subscript, const Extent& extent) const {
+bool is_checked(const GraphBuilder& graph, const Expr& element, const Expr& subscript, const Extent& extent) {
   if (const auto* index = std::get_if<ir::IndexRef>(&subscript->op);
-      index != nullptr && stays_inside(graph_.label(index->label), extent))
+      index != nullptr && stays_inside(graph.label(index->label), extent))
     return true;
-  if (const auto position = frontend::extent_of(subscript, graph_.value_extent())) {
+  if (const auto position = frontend::extent_of(subscript, graph.value_extent())) {
     const auto first = position->constant();
     const auto room = (extent - *position).constant();
     if (first && *first >= 0 && room && *room > 0) return true;
   }
   bool found = false;
   for_each_certain_read(element, [&](const ir::ExprNode&, const ir::Read& read) {
-    const std::vector<Extent>& shape = graph_.program().type(read.tensor).shape;
+    const std::vector<Extent>& shape = graph.program().type(read.tensor).shape;
     for (std::size_t d = 0; d < read.subscripts.size(); ++d)
       found = found || (shape[d] == extent && ir::equal(read.subscripts[d], subscript));
   });
   return found;
 }
 
-Expr Lowerer::checked_element(const Tensor& base, const std::vector<Expr>& subscripts, const ast::Subscript& s,
-                              const std::string& name) {
+Expr checked_element(const GraphBuilder& graph, Reports& reports, const Tensor& base,
+                     const std::vector<Expr>& subscripts, const ast::Subscript& s, const std::string& name) {
   const Expr unchecked = element(base, subscripts);
   // A storage says what is outside of its tensor.
   if (base.padded || stored_whole(base) != nullptr) return unchecked;
@@ -127,13 +91,13 @@ Expr Lowerer::checked_element(const Tensor& base, const std::vector<Expr>& subsc
   std::vector<std::size_t> conditions;
   const auto message = [&](std::size_t d) {
     const std::string what = name.empty() ? base.shape[d].what : "dimension " + std::to_string(d) + " of " + name;
-    return "the subscript `" + source_text(s.items[d].range) + "` lies outside its dimension: " + what +
-           " has extent " + graph_.text(base.shape[d].extent);
+    return "the subscript `" + reports.source_text(s.items[d].range) + "` lies outside its dimension: " + what +
+           " has extent " + graph.text(base.shape[d].extent);
   };
-  const auto extent = [&](std::size_t d) { return expr_of(graph_.program(), base.shape[d].extent); };
+  const auto extent = [&](std::size_t d) { return expr_of(graph.program(), base.shape[d].extent); };
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     const bool slice = !std::holds_alternative<ast::IndexSubscript>(s.items[d].node);
-    if (slice || is_checked(unchecked, subscripts[d], base.shape[d].extent)) continue;
+    if (slice || is_checked(graph, unchecked, subscripts[d], base.shape[d].extent)) continue;
     // Where data says what is read, a subscript of its own can be gathered ahead; others stay sums of index variables.
     if (reads_elements(subscripts[d]) && is_certain(base.body, base.labels[d])) {
       positions[d] = ir::within(subscripts[d], extent(d), message(d), s.items[d].range);
@@ -147,128 +111,186 @@ Expr Lowerer::checked_element(const Tensor& base, const std::vector<Expr>& subsc
   return result;
 }
 
-Expr Lowerer::subscript_expr(const ast::Expr& e, const Dim& dim, bool padded) {
+}  // namespace
+
+Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const SourceRange& range) {
+  if (const auto* inner = std::get_if<ast::Subscript>(&s.base->node); inner != nullptr && are_indices(*inner))
+    lowerer.reports.fail(
+        DiagnosticId::kRankMismatch, range,
+        "subscripts stand in one pair of brackets: " + lowerer.reports.source_text(inner->base->range) + "[" +
+            lowerer.reports.source_text(inner->items.front().range.to(inner->items.back().range)) + ", " +
+            lowerer.reports.source_text(s.items.front().range.to(s.items.back().range)) + "]");
+  const Tensor base = lower_plain(lowerer, *s.base);
+  const std::string text = lowerer.reports.source_text(s.base->range);
+  require_subscripts(lowerer.reports, s.items.size(), base, text.empty() ? "this" : text, range);
+  Tensor result;
+  std::vector<Expr> subscripts;
+  const SourceRange* index_place = nullptr;
+  for (std::size_t d = 0; d < s.items.size(); ++d) {
+    const Dim& dim = base.shape[d];
+    if (const auto* index = std::get_if<ast::IndexSubscript>(&s.items[d].node)) {
+      subscripts.push_back(subscript_expr(lowerer, *index->value, dim, base.padded));
+      if (!labels_of(subscripts.back()).empty()) index_place = &s.items[d].range;
+      continue;
+    }
+    const SlicePart part = slice_part(lowerer, std::get<ast::SliceSubscript>(s.items[d].node), dim, s.items[d].range);
+    if (!labels_of(part.start).empty()) index_place = &s.items[d].range;
+    result.labels.push_back(lowerer.graph.new_label());
+    result.shape.push_back({part.extent, "the slice of " + dim.what, s.items[d].range});
+    subscripts.push_back(position_in(lowerer.graph, part, result.labels.back()));
+  }
+  if (result.rank() != 0 && index_place != nullptr) {
+    lowerer.reports.fail(DiagnosticId::kSliceInIndex, *index_place,
+                         "an index variable cannot stand beside a slice; subscript every dimension with an index");
+  }
+  for (std::size_t d = 0; d < result.rank() && !lowerer.reports.source_text(range).empty(); ++d)
+    result.shape[d].what = dimension_text(d, result.rank(), lowerer.reports.source_text(range));
+  result.body = checked_element(lowerer.graph, lowerer.reports, base, subscripts, s, text);
+  // The place of this use, for messages about bounds.
+  if (const auto* read = std::get_if<ir::Read>(&result.body->op)) {
+    result.body = ir::read(result.body->type, read->tensor, read->subscripts, range);
+  }
+  result.weak = base.weak;
+  if (stored_whole(base) != nullptr) result.body = inside_of_storage(lowerer.graph, result.body, s, subscripts, base);
+  return result;
+}
+
+Expr subscript_expr(Lowerer& lowerer, const ast::Expr& e, const Dim& dim, bool padded) {
   if (const auto from_end = negative_literal(e)) {
     const Extent position = dim.extent + Extent(*from_end);
     if (const auto constant = position.constant(); constant && *constant < 0) {
-      fail(DiagnosticId::kOutOfBounds, e.range,
-           std::to_string(*from_end) + " is before the first element: " + dim.what + " is " + graph_.text(dim.extent));
+      lowerer.reports.fail(DiagnosticId::kOutOfBounds, e.range,
+                           std::to_string(*from_end) + " is before the first element: " + dim.what + " is " +
+                               lowerer.graph.text(dim.extent));
     }
-    return expr_of(graph_.program(), position);
+    return expr_of(lowerer.graph.program(), position);
   }
   const std::string* name = bare_name(e);
   Tensor t;
   if (name != nullptr) {
-    t = lower_name(*name, e.range, true);
-    const SymbolRef symbol = scope_->find(*name);
+    t = lower_name(lowerer, *name, e.range, true);
+    const SymbolRef symbol = lowerer.names.find(*name);
     if (symbol && symbol->kind == Symbol::Kind::kIndex) {
-      graph_.label(symbol->label).bare_uses.push_back({dim, e.range});
+      lowerer.graph.label(symbol->label).bare_uses.push_back({dim, e.range});
     }
   } else {
-    t = lower(e);
+    t = lower(lowerer, e);
   }
   if (t.rank() != 0) {
-    fail(DiagnosticId::kNotScalar, e.range,
-         "a subscript is an integer scalar, but this is " + type_text(t) + "; to gather write let G[i] = A[p[i]]");
+    lowerer.reports.fail(DiagnosticId::kNotScalar, e.range,
+                         "a subscript is an integer scalar, but this is " + lowerer.graph.text(t) +
+                             "; to gather write let G[i] = A[p[i]]");
   }
   if (!ir::is_integer(t.scalar())) {
-    fail(DiagnosticId::kTypeMismatch, e.range,
-         "a subscript is an integer, but this is " + std::string(ir::name_of(t.scalar())) + "; write i64(…)");
+    lowerer.reports.fail(
+        DiagnosticId::kTypeMismatch, e.range,
+        "a subscript is an integer, but this is " + std::string(ir::name_of(t.scalar())) + "; write i64(…)");
   }
   const Expr value = ir::cast(Scalar::kI64, t.body, e.range);
-  const auto position = labels_of(value).empty() ? frontend::extent_of(value, graph_.value_extent()) : std::nullopt;
+  const auto position =
+      labels_of(value).empty() ? frontend::extent_of(value, lowerer.graph.value_extent()) : std::nullopt;
   // Behind a condition it may never be evaluated.
-  if (!position || padded || !guards_.empty() || branches_ > 0) return value;
+  if (!position || padded || lowerer.guards.any()) return value;
   const auto beyond = (*position - dim.extent).constant();
   const auto below = position->constant();
   if ((beyond && *beyond >= 0) || (below && *below < 0)) {
-    fail(DiagnosticId::kOutOfBounds, e.range,
-         "subscript " + graph_.text(*position) + " is out of bounds: " + dim.what + " is " + graph_.text(dim.extent) +
-             (below && *below < 0 ? "; computed subscripts never count from the end" : ""),
-         {{dim.range, dim.what + " is " + graph_.text(dim.extent)}});
+    lowerer.reports.fail(DiagnosticId::kOutOfBounds, e.range,
+                         "subscript " + lowerer.graph.text(*position) + " is out of bounds: " + dim.what + " is " +
+                             lowerer.graph.text(dim.extent) +
+                             (below && *below < 0 ? "; computed subscripts never count from the end" : ""),
+                         {{dim.range, dim.what + " is " + lowerer.graph.text(dim.extent)}});
   }
   return value;
 }
 
-Lowerer::SlicePart Lowerer::slice_part(const ast::SliceSubscript& s, const Dim& dim, const SourceRange& range) {
-  SlicePart part;
-  const auto bound = [&](const ast::ExprPtr& e, const Extent& otherwise) -> Expr {
-    if (!e) return expr_of(graph_.program(), otherwise);
-    if (const auto from_end = negative_literal(*e)) {
-      return expr_of(graph_.program(), dim.extent + Extent(*from_end));
-    }
-    return integer_scalar(*e, "a slice's bound");
-  };
-  part.start = bound(s.start, 0);
-  const Expr stop = bound(s.stop, dim.extent);
-  if (s.step) part.step = slice_step(*s.step);
-  for (const Expr& e : {part.start, stop}) {
-    if (!labels_of(e).empty()) {
-      fail(DiagnosticId::kSliceInIndex, range,
-           "a slice's bounds cannot depend on an index variable; subscript the dimension with an index");
-    }
-  }
-  const Extent first = graph_.extent_of(part.start, "start");
-  const Extent last = graph_.extent_of(stop, "stop");
-  part.start = expr_of(graph_.program(), first);
-  part.length = last - first;
-  part.extent = Extent::quotient(part.length + part.step - Extent(1), part.step);
-  check_slice(part, last, dim, range);
-  return part;
-}
+namespace {
 
-Extent Lowerer::slice_step(const ast::Expr& e) {
-  const Expr written = integer_scalar(e, "a slice's step");
+Extent slice_step(Lowerer& lowerer, const ast::Expr& e) {
+  const Expr written = integer_scalar(lowerer, e, "a slice's step");
   const std::string message = "a slice's step is positive; flip(A, axis=…) reverses";
-  if (const auto known = known_integer(written)) {
-    if (*known <= 0) fail(DiagnosticId::kOutOfBounds, e.range, message);
+  if (const auto known = known_integer(lowerer.graph, written)) {
+    if (*known <= 0) lowerer.reports.fail(DiagnosticId::kOutOfBounds, e.range, message);
     return std::min(*known, rt::kMostTensorBytes);
   }
   if (!labels_of(written).empty())
-    fail(DiagnosticId::kSliceInIndex, e.range,
-         "a slice's step cannot depend on an index variable; subscript the dimension with an index");
-  const Extent step = graph_.extent_of(written, "step");
-  check({ir::Check::Relation::kAtMost, 1, step, message + ": the step is {right}", {}}, e.range);
-  check({ir::Check::Relation::kAtMost,
-         step,
-         rt::kMostTensorBytes,
-         "a slice's step is at most 2^53: the step is {left}",
-         {}},
-        e.range);
+    lowerer.reports.fail(DiagnosticId::kSliceInIndex, e.range,
+                         "a slice's step cannot depend on an index variable; subscript the dimension with an index");
+  const Extent step = lowerer.graph.extent_of(written, "step");
+  lowerer.shapes.check({ir::Check::Relation::kAtMost, 1, step, message + ": the step is {right}", {}}, e.range);
+  lowerer.shapes.check({ir::Check::Relation::kAtMost,
+                        step,
+                        rt::kMostTensorBytes,
+                        "a slice's step is at most 2^53: the step is {left}",
+                        {}},
+                       e.range);
   // Behind a condition that does not hold the slice still has a size.
-  return guards_.empty() ? step : graph_.extent_of(ir::binary(BinaryOp::kMax, written, ir::constant_i64(1)), "step");
+  return lowerer.guards.empty()
+             ? step
+             : lowerer.graph.extent_of(ir::binary(BinaryOp::kMax, written, ir::constant_i64(1)), "step");
 }
 
-Expr Lowerer::position_in(const SlicePart& part, std::int32_t label) {
-  return add(mul(expr_of(graph_.program(), part.step), ir::index_ref(label)), part.start);
-}
-
-void Lowerer::check_slice(const SlicePart& part, const Extent& stop, const Dim& dim, const SourceRange& range) {
-  const Extent start = graph_.extent_of(part.start, "start");
-  const std::string written = source_text(range);
-  const std::string slice = "slice " + (written.empty() ? graph_.text(start) + ":" + graph_.text(stop) : written);
-  const std::string size = dim.extent.constant() ? dim.what : dim.what + " (" + graph_.text(dim.extent) + ")";
+void check_slice(Lowerer& lowerer, const SlicePart& part, const Extent& stop, const Dim& dim,
+                 const SourceRange& range) {
+  const Extent start = lowerer.graph.extent_of(part.start, "start");
+  const std::string written = lowerer.reports.source_text(range);
+  const std::string slice =
+      "slice " + (written.empty() ? lowerer.graph.text(start) + ":" + lowerer.graph.text(stop) : written);
+  const std::string size = dim.extent.constant() ? dim.what : dim.what + " (" + lowerer.graph.text(dim.extent) + ")";
   // `message` with the values for `{left}` and `{right}`; known at once if both are.
   const auto require = [&](const Extent& left, const Extent& right, const std::string& message) {
     const auto difference = (right - left).constant();
     if (difference && *difference >= 0) return;
-    if (!difference || !guards_.empty() || branches_ > 0) {
-      check({ir::Check::Relation::kAtMost, left, right, slice + " " + message, {}}, range);
+    if (!difference || lowerer.guards.any()) {
+      lowerer.shapes.check({ir::Check::Relation::kAtMost, left, right, slice + " " + message, {}}, range);
       return;
     }
     std::string text = slice + " " + message;
     for (const auto& [place, extent] : {std::pair(std::string("{left}"), left), {std::string("{right}"), right}}) {
       const std::size_t at = text.find(place);
-      if (at != std::string::npos) text.replace(at, place.size(), graph_.text(extent));
+      if (at != std::string::npos) text.replace(at, place.size(), lowerer.graph.text(extent));
     }
-    fail(DiagnosticId::kOutOfBounds, range, text + "; bounds are never clamped",
-         {{dim.range, dim.what + " is " + graph_.text(dim.extent)}});
+    lowerer.reports.fail(DiagnosticId::kOutOfBounds, range, text + "; bounds are never clamped",
+                         {{dim.range, dim.what + " is " + lowerer.graph.text(dim.extent)}});
   };
   // A whole dimension from 0 on cannot fail, and an extent is never negative.
   if (start == Extent(0) && stop == dim.extent) return;
   if (!(start == dim.extent)) require(0, start, "starts at {right}, before the first element");
   require(start, stop, "starts at {left}, but ends at {right}");
   require(stop, dim.extent, "ends at {left}, beyond the last element: " + size + " is {right}");
+}
+
+}  // namespace
+
+SlicePart slice_part(Lowerer& lowerer, const ast::SliceSubscript& s, const Dim& dim, const SourceRange& range) {
+  SlicePart part;
+  const auto bound = [&](const ast::ExprPtr& e, const Extent& otherwise) -> Expr {
+    if (!e) return expr_of(lowerer.graph.program(), otherwise);
+    if (const auto from_end = negative_literal(*e)) {
+      return expr_of(lowerer.graph.program(), dim.extent + Extent(*from_end));
+    }
+    return integer_scalar(lowerer, *e, "a slice's bound");
+  };
+  part.start = bound(s.start, 0);
+  const Expr stop = bound(s.stop, dim.extent);
+  if (s.step) part.step = slice_step(lowerer, *s.step);
+  for (const Expr& e : {part.start, stop}) {
+    if (!labels_of(e).empty()) {
+      lowerer.reports.fail(
+          DiagnosticId::kSliceInIndex, range,
+          "a slice's bounds cannot depend on an index variable; subscript the dimension with an index");
+    }
+  }
+  const Extent first = lowerer.graph.extent_of(part.start, "start");
+  const Extent last = lowerer.graph.extent_of(stop, "stop");
+  part.start = expr_of(lowerer.graph.program(), first);
+  part.length = last - first;
+  part.extent = Extent::quotient(part.length + part.step - Extent(1), part.step);
+  check_slice(lowerer, part, last, dim, range);
+  return part;
+}
+
+Expr position_in(const GraphBuilder& graph, const SlicePart& part, std::int32_t label) {
+  return add(mul(expr_of(graph.program(), part.step), ir::index_ref(label)), part.start);
 }
 
 }  // namespace tdsl::frontend

@@ -1,14 +1,15 @@
+#include "frontend/lower/values.h"
+
 #include <algorithm>
 #include <limits>
 
-#include "frontend/lower/lowerer.h"
+#include "frontend/sema/types.h"
 #include "ir/graph/check.h"
-#include "ir/graph/procedure.h"
 #include "ir/graph/within.h"
+#include "runtime/size.h"
 
 namespace tdsl::frontend {
 
-using ir::BinaryOp;
 using ir::Expr;
 using ir::Extent;
 using ir::Scalar;
@@ -21,12 +22,16 @@ bool stays_inside(const LabelInfo& label, const Extent& extent) {
   return label.resolved && begin && *begin >= 0 && room && *room >= 0;
 }
 
-void Lowerer::require_not_padded(const Tensor& t) {
-  if (!t.padded) return;
-  fail(DiagnosticId::kBadArgument, t.range, "pad(…) can only be subscripted, as in pad(A, v)[i - 1, j]");
+std::string dimension_text(std::size_t d, std::size_t rank, const std::string& name) {
+  if (rank == 1) return "the length of " + name;
+  if (rank == 2) return (d == 0 ? "the number of rows of " : "the number of columns of ") + name;
+  return "dimension " + std::to_string(d) + " of " + name;
 }
 
-bool Lowerer::is_safe(const Expr& e, const GraphBuilder& graph) {
+namespace {
+
+/// Whether no evaluation of the expression can fail.
+bool is_safe(const Expr& e, const GraphBuilder& graph) {
   bool safe = true;
   ir::for_each_node(e, [&](const ir::ExprNode& node) {
     safe = safe && !ir::operation_may_fail(node);
@@ -41,13 +46,80 @@ bool Lowerer::is_safe(const Expr& e, const GraphBuilder& graph) {
   return safe;
 }
 
-Tensor Lowerer::hoist(ComputeSpec spec, std::vector<Dim> shape) {
-  const std::vector<std::int32_t> own = spec.out;
-  if (!guards_.empty() && !is_safe(spec.body, graph_)) {
-    Expr protection;
-    for (const Expr& guard : guards_) protection = both(protection, guard);
-    spec.guard = both(protection, spec.guard);
+}  // namespace
+
+void Values::require_not_padded(const Tensor& t) {
+  if (!t.padded) return;
+  reports_.fail(DiagnosticId::kBadArgument, t.range, "pad(…) can only be subscripted, as in pad(A, v)[i - 1, j]");
+}
+
+Tensor Values::tensor_of(ValueId v, const std::string& name, const SourceRange& range) {
+  const ir::Type type = graph_.program().type(v);
+  Tensor t;
+  t.range = range;
+  std::vector<Expr> subscripts;
+  for (std::size_t d = 0; d < type.rank(); ++d) {
+    t.labels.push_back(graph_.new_label());
+    t.shape.push_back({type.shape[d], dimension_text(d, type.rank(), name), range});
+    subscripts.push_back(ir::index_ref(t.labels.back()));
   }
+  t.body = ir::read(type.scalar, v, std::move(subscripts), range);
+  return t;
+}
+
+Tensor Values::tensor_of(ValueId v, const SourceRange& range) {
+  const std::string& name = graph_.program().info(v).name;
+  return tensor_of(v, name.empty() ? "this value" : name, range);
+}
+
+ValueId Values::materialise(const Tensor& t, const std::string& name, const SourceRange& range, const ir::Type* type,
+                            Storage storage) {
+  require_not_padded(t);
+  const bool given = type != nullptr && storage == Storage::kOfType;
+  const auto whole = whole_value(t);
+  // A slice from 0 on reads in order too, but not everything.
+  const auto covered = [&](ValueId v) {
+    return std::ranges::equal(graph_.program().type(v).shape, t.shape, {}, {}, &Dim::extent);
+  };
+  const bool same =
+      whole && covered(*whole) && !graph_.waits(*whole) &&
+      (type == nullptr || (graph_.program().type(*whole).shape == type->shape && t.scalar() == type->scalar)) &&
+      (!given || ir::same_storage(graph_.program().type(*whole), *type));
+  if (same) {
+    // The value of `A @ B` in `let C = A @ B;` is C.
+    ir::ValueInfo& info = graph_.program().values[static_cast<std::size_t>(whole->id)];
+    if (!name.empty() && (temporaries_.erase(*whole) != 0 || info.name.empty())) info.name = name;
+    return *whole;
+  }
+  ComputeSpec spec;
+  std::vector<Expr> subscripts;
+  for (std::size_t d = 0; d < t.rank(); ++d) {
+    spec.out.push_back(graph_.new_label(type != nullptr ? type->shape[d] : t.shape[d].extent));
+    subscripts.push_back(ir::index_ref(spec.out.back()));
+  }
+  spec.body = element(t, subscripts);
+  if (type != nullptr) spec.body = converted(spec.body, type->scalar);
+  spec.type.scalar = spec.body->type;
+  for (const std::int32_t id : spec.out) spec.type.shape.push_back(graph_.label(id).end);
+  spec.storage_given = given;
+  if (given) spec.type.sparse = type->sparse;
+  spec.name = name;
+  spec.range = range;
+  require_legal(spec.type, name, range);
+  for (const std::int32_t id : labels_of(spec.body)) {
+    const bool own = std::ranges::find(spec.out, id) != spec.out.end();
+    if (!own)
+      reports_.fail(DiagnosticId::kNotScalar, range,
+                    "this depends on the index variable `" + graph_.label(id).name + "`; only scalars may do so here");
+  }
+  graph_.flush();
+  check_bounds(spec);
+  return graph_.emit(spec);
+}
+
+Tensor Values::hoist(ComputeSpec spec, std::vector<Dim> shape) {
+  const std::vector<std::int32_t> own = spec.out;
+  if (!guards_.empty() && !is_safe(spec.body, graph_)) spec.guard = both(guards_.all(), spec.guard);
   std::vector<std::int32_t> free;
   for (const Expr* part : {&spec.body, &spec.guard}) {
     for (const std::int32_t id : labels_of(*part)) {
@@ -87,52 +159,7 @@ Tensor Lowerer::hoist(ComputeSpec spec, std::vector<Dim> shape) {
   return t;
 }
 
-ValueId Lowerer::materialise(const Tensor& t, const std::string& name, const SourceRange& range, const ir::Type* type,
-                             Storage storage) {
-  require_not_padded(t);
-  const bool given = type != nullptr && storage == Storage::kOfType;
-  const auto whole = whole_value(t);
-  // A slice from 0 on reads in order too, but not everything.
-  const auto covered = [&](ValueId v) {
-    return std::ranges::equal(graph_.program().type(v).shape, t.shape, {}, {}, &Dim::extent);
-  };
-  const bool same =
-      whole && covered(*whole) && !graph_.waits(*whole) &&
-      (type == nullptr || (graph_.program().type(*whole).shape == type->shape && t.scalar() == type->scalar)) &&
-      (!given || ir::same_storage(graph_.program().type(*whole), *type));
-  if (same) {
-    // The value of `A @ B` in `let C = A @ B;` is C.
-    ir::ValueInfo& info = graph_.program().values[static_cast<std::size_t>(whole->id)];
-    if (!name.empty() && (temporaries_.erase(*whole) != 0 || info.name.empty())) info.name = name;
-    return *whole;
-  }
-  ComputeSpec spec;
-  std::vector<Expr> subscripts;
-  for (std::size_t d = 0; d < t.rank(); ++d) {
-    spec.out.push_back(graph_.new_label(type != nullptr ? type->shape[d] : t.shape[d].extent));
-    subscripts.push_back(ir::index_ref(spec.out.back()));
-  }
-  spec.body = element(t, subscripts);
-  if (type != nullptr) spec.body = converted(spec.body, type->scalar);
-  spec.type.scalar = spec.body->type;
-  for (const std::int32_t id : spec.out) spec.type.shape.push_back(graph_.label(id).end);
-  spec.storage_given = given;
-  if (given) spec.type.sparse = type->sparse;
-  spec.name = name;
-  spec.range = range;
-  require_legal(spec.type, name, range);
-  for (const std::int32_t id : labels_of(spec.body)) {
-    const bool own = std::ranges::find(spec.out, id) != spec.out.end();
-    if (!own)
-      fail(DiagnosticId::kNotScalar, range,
-           "this depends on the index variable `" + graph_.label(id).name + "`; only scalars may do so here");
-  }
-  graph_.flush();
-  check_bounds(spec);
-  return graph_.emit(spec);
-}
-
-Tensor Lowerer::operand(const Tensor& t) {
+Tensor Values::operand(const Tensor& t) {
   require_not_padded(t);
   Expr body = t.body;
   if (const auto* cast = std::get_if<ir::Cast>(&body->op)) body = cast->operand;
@@ -147,30 +174,30 @@ Tensor Lowerer::operand(const Tensor& t) {
   }
   spec.body = element(t, subscripts);
   spec.type.scalar = spec.body->type;
-  spec.name = source_text(t.range);
+  spec.name = reports_.source_text(t.range);
   spec.range = t.range;
   return hoist(std::move(spec), t.shape);
 }
 
-void Lowerer::require_fits(const Tensor& t, Scalar to, const SourceRange& range) {
+void Values::require_fits(const Tensor& t, Scalar to, const SourceRange& range) {
   const auto value = t.weak == Weak::kInteger ? integer_constant(t.body) : std::nullopt;
   using Limits = std::numeric_limits<std::int32_t>;
   if (to != Scalar::kI32 || !value || (*value >= Limits::min() && *value <= Limits::max())) return;
-  fail(DiagnosticId::kIntegerOverflow, range,
-       "the integer " + std::to_string(*value) + " does not fit i32, which ends at " +
-           std::to_string(*value < 0 ? Limits::min() : Limits::max()));
+  reports_.fail(DiagnosticId::kIntegerOverflow, range,
+                "the integer " + std::to_string(*value) + " does not fit i32, which ends at " +
+                    std::to_string(*value < 0 ? Limits::min() : Limits::max()));
 }
 
-Tensor Lowerer::converted_to(const Tensor& t, Scalar to, const std::string& what, const SourceRange& range) {
+Tensor Values::converted_to(const Tensor& t, Scalar to, const std::string& what, const SourceRange& range) {
   require_not_padded(t);
   require_fits(t, to, range);
   if (!converts(t, to)) {
     const std::string from(ir::name_of(t.scalar()));
     const std::string target(ir::name_of(to));
     const bool boolean = to == Scalar::kBool;
-    fail(boolean ? DiagnosticId::kTypeMismatch : DiagnosticId::kNarrowing, range,
-         what + " is " + target + ", but the value is " + from +
-             (boolean ? "; compare it: x != 0" : "; narrowing needs a cast: " + target + "(…)"));
+    reports_.fail(boolean ? DiagnosticId::kTypeMismatch : DiagnosticId::kNarrowing, range,
+                  what + " is " + target + ", but the value is " + from +
+                      (boolean ? "; compare it: x != 0" : "; narrowing needs a cast: " + target + "(…)"));
   }
   Tensor result = t;
   result.body = converted(t.body, to);
@@ -178,41 +205,23 @@ Tensor Lowerer::converted_to(const Tensor& t, Scalar to, const std::string& what
   return result;
 }
 
-Expr Lowerer::scalar_of_type(const Tensor& t, Scalar to, const std::string& what) {
-  if (t.rank() != 0) fail(DiagnosticId::kNotScalar, t.range, what + " needs a scalar, but this is " + type_text(t));
+Expr Values::scalar_of_type(const Tensor& t, Scalar to, const std::string& what) {
+  if (t.rank() != 0)
+    reports_.fail(DiagnosticId::kNotScalar, t.range, what + " needs a scalar, but this is " + graph_.text(t));
   return converted_to(t, to, what, t.range).body;
 }
 
-Expr Lowerer::integer_scalar(const ast::Expr& e, const std::string& what) {
-  const Tensor t = lower(e);
-  if (t.rank() != 0)
-    fail(DiagnosticId::kNotScalar, e.range, what + " needs an integer scalar, but this is " + type_text(t));
-  if (!ir::is_integer(t.scalar())) {
-    fail(DiagnosticId::kTypeMismatch, e.range,
-         what + " needs an integer, but this is " + std::string(ir::name_of(t.scalar())) + "; write i64(…)");
-  }
-  return ir::cast(Scalar::kI64, t.body, t.body->range);
+void Values::require_legal(const ir::Type& type, const std::string& name, const SourceRange& range) {
+  std::vector<std::int64_t> known;
+  for (const Extent& e : type.shape) known.push_back(e.constant().value_or(1));
+  if (!rt::is_legal_size(known, ir::size_of(type.scalar)))
+    reports_.fail(DiagnosticId::kTooLarge, range,
+                  (name.empty() ? "this" : "`" + name + "`") + " is " + graph_.text(type) +
+                      ", which is too large: a tensor has at most 2^53 bytes");
 }
 
-Expr Lowerer::condition(const ast::Expr& e, const std::string& what) {
-  const Tensor t = lower(e);
-  if (t.rank() != 0) {
-    fail(DiagnosticId::kNotScalar, e.range,
-         what + " needs a scalar, but this is " + type_text(t) + "; use any(…), all(…) or where(c, a, b)");
-  }
-  if (t.scalar() != Scalar::kBool) {
-    fail(DiagnosticId::kTypeMismatch, e.range,
-         what + " needs a bool, but this is " + std::string(ir::name_of(t.scalar())) + "; compare it: x != 0");
-  }
-  return t.body;
-}
-
-ValueId Lowerer::condition_value(const ast::Expr& e, const std::string& what) {
-  return materialise(scalar_tensor(condition(e, what)), source_text(e.range), e.range);
-}
-
-void Lowerer::check_bounds(const ComputeSpec& spec) {
-  if (spec.guard || branches_ > 0) return;
+void Values::check_bounds(const ComputeSpec& spec) {
+  if (spec.guard || guards_.in_branch()) return;
   check_subscripts(spec.left, spec.type, spec.range);
   for_each_certain_read(spec.body, [&](const ir::ExprNode& node, const ir::Read& read) {
     if (!graph_.waits(read.tensor))
@@ -226,7 +235,7 @@ void Lowerer::check_bounds(const ComputeSpec& spec) {
   });
 }
 
-void Lowerer::check_subscripts(const std::vector<Expr>& subscripts, const ir::Type& type, const SourceRange& place) {
+void Values::check_subscripts(const std::vector<Expr>& subscripts, const ir::Type& type, const SourceRange& place) {
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     const auto affine = ir::affine_in_labels(subscripts[d], graph_.value_extent());
     if (!affine) continue;
@@ -251,11 +260,16 @@ void Lowerer::check_subscripts(const std::vector<Expr>& subscripts, const ir::Ty
     const auto below = least.constant();
     const bool high = above && *above >= 0;
     if (!high && !(below && *below < 0)) continue;
-    fail(DiagnosticId::kOutOfBounds, subscripts[d]->range.known() ? subscripts[d]->range : place,
-         "this subscript reaches " + graph_.text(high ? most : least) + ranges + ", but dimension " +
-             std::to_string(d) + " has " + graph_.text(type.shape[d]) +
-             (type.shape[d].constant() == 1 ? " element" : " elements"));
+    reports_.fail(DiagnosticId::kOutOfBounds, subscripts[d]->range.known() ? subscripts[d]->range : place,
+                  "this subscript reaches " + graph_.text(high ? most : least) + ranges + ", but dimension " +
+                      std::to_string(d) + " has " + graph_.text(type.shape[d]) +
+                      (type.shape[d].constant() == 1 ? " element" : " elements"));
   }
+}
+
+Tensor Values::temporary(ValueId v, const SourceRange& range) {
+  note_temporary(v);
+  return tensor_of(v, reports_.source_text(range), range);
 }
 
 }  // namespace tdsl::frontend

@@ -1,38 +1,38 @@
+#include "frontend/lower/reports.h"
+
 #include <algorithm>
 
-#include "frontend/lower/lowerer.h"
+#include "frontend/sema/types.h"
 
 namespace tdsl::frontend {
 
-void Lowerer::fail(DiagnosticId id, const SourceRange& range, const std::string& message, Notes notes) {
+void Reports::fail(DiagnosticId id, const SourceRange& range, const std::string& message, Notes notes) {
   error(id, range, message, std::move(notes));
   throw Abandoned{};
 }
 
-void Lowerer::error(DiagnosticId id, const SourceRange& range, const std::string& message, Notes notes) {
+void Reports::error(DiagnosticId id, const SourceRange& range, const std::string& message, Notes notes) {
   if (!known_from_other_call(id, range)) sink_.error(id, range, message, with_calls(std::move(notes)));
 }
 
 /// A mistake in a function that no call gets through is one mistake, however often the function is called.
-bool Lowerer::known_from_other_call(DiagnosticId id, const SourceRange& range) {
-  const bool unproved = std::any_of(frames_.begin() + 1, frames_.end(), [this](const Frame& frame) {
-    const auto entry = functions_.find(frame.function->name.name);
-    return entry != functions_.end() && !entry->second.sound;
-  });
+bool Reports::known_from_other_call(DiagnosticId id, const SourceRange& range) {
+  const bool unproved = std::any_of(frames_.begin() + 1, frames_.end(),
+                                    [](const Frame& frame) { return frame.entry != nullptr && !frame.entry->sound; });
   return unproved && sink_.add_note(id, range, with_calls({}).front());
 }
 
-void Lowerer::unsupported(const SourceRange& range, const std::string& what, Notes notes) {
+void Reports::unsupported(const SourceRange& range, const std::string& what, Notes notes) {
   if (!known_from_other_call(DiagnosticId::kNotSupported, range))
     sink_.unsupported(DiagnosticId::kNotSupported, range, what + " not supported yet", with_calls(std::move(notes)));
   throw Abandoned{};
 }
 
-void Lowerer::warn(DiagnosticId id, const SourceRange& range, const std::string& message, Notes notes) {
+void Reports::warn(DiagnosticId id, const SourceRange& range, const std::string& message, Notes notes) {
   sink_.warning(id, range, message, with_calls(std::move(notes)));
 }
 
-Lowerer::Notes Lowerer::with_calls(Notes notes) const {
+Reports::Notes Reports::with_calls(Notes notes) const {
   for (std::size_t k = frames_.size(); k-- > 1;) {
     const std::string& tensor = frames_[k].tensor;
     const std::string hint =
@@ -44,25 +44,18 @@ Lowerer::Notes Lowerer::with_calls(Notes notes) const {
   return notes;
 }
 
-std::string Lowerer::source_text(const SourceRange& range) const {
+ir::Scalar Reports::scalar_of(ast::ScalarType type, const SourceRange& range) {
+  if (const auto scalar = frontend::scalar_of(type)) return *scalar;
+  sink_.unsupported(DiagnosticId::kComplexType, range, "c64 and c128 are not supported yet");
+  throw Abandoned{};
+}
+
+std::string Reports::source_text(const SourceRange& range) const {
   if (!range.known() || range.line != range.end_line || range.file >= sources_.file_count()) return "";
   // Columns count characters, not bytes; names made from other than plain lines are left out.
   const std::string_view line = sources_.line(range.file, range.line);
   if (utf8_length(line) != line.size() || range.end_column > line.size() + 1 || range.column < 1) return "";
   return std::string(line.substr(range.column - 1, range.end_column - range.column));
-}
-
-std::string Lowerer::type_text(const Tensor& t) const {
-  std::vector<std::string> extents;
-  for (const Dim& d : t.shape) extents.push_back(graph_.text(d.extent));
-  return frontend::type_text(t.scalar(), extents);
-}
-
-std::string Lowerer::type_text(const ir::Type& t) const {
-  std::vector<std::string> extents;
-  for (std::size_t d = 0; d < t.rank(); ++d)
-    extents.push_back((d < t.sparse.size() && t.sparse[d] ? "sparse " : "") + graph_.text(t.shape[d]));
-  return frontend::type_text(t.scalar, extents);
 }
 
 }  // namespace tdsl::frontend

@@ -1,0 +1,159 @@
+#include "frontend/lower/algebra.h"
+
+#include <algorithm>
+
+#include "frontend/sema/types.h"
+
+namespace tdsl::frontend {
+
+using ir::BinaryOp;
+using ir::Expr;
+using ir::Scalar;
+using ir::UnaryOp;
+
+Tensor Algebra::elementwise(const std::vector<Tensor>& args, Weak weak, const SourceRange& range,
+                            const std::function<Expr(const std::vector<Expr>&)>& make, const std::string& hint) {
+  Tensor result;
+  result.range = range;
+  result.weak = weak;
+  for (const Tensor& a : args) {
+    if (a.rank() > result.rank()) {
+      result.labels = a.labels;
+      result.shape = a.shape;
+    }
+  }
+  const std::size_t rank = result.rank();
+  for (const Tensor& a : args) {
+    values_.require_not_padded(a);
+    for (std::size_t d = 0; d < a.rank(); ++d) {
+      Dim& dim = result.shape[rank - a.rank() + d];
+      dim = shapes_.broadcast(dim, a.shape[d], range, "in dimension " + std::to_string(rank - a.rank() + d), hint);
+    }
+  }
+  std::vector<Expr> elements;
+  for (const Tensor& a : args) {
+    std::vector<Expr> subscripts;
+    for (std::size_t d = 0; d < a.rank(); ++d) {
+      const std::size_t at = rank - a.rank() + d;
+      const bool stretches = a.shape[d].extent.constant() == 1 && !(result.shape[at].extent == a.shape[d].extent);
+      subscripts.push_back(stretches ? ir::constant_i64(0) : ir::index_ref(result.labels[at]));
+    }
+    elements.push_back(element(a, subscripts));
+  }
+  result.body = make(elements);
+  return result;
+}
+
+Tensor Algebra::arithmetic(BinaryOp op, const Tensor& a, const Tensor& b, const SourceRange& range) {
+  Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  values_.require_fits(a, common.type, a.range);
+  values_.require_fits(b, common.type, b.range);
+  if (ir::is_comparison(op)) {
+    common.weak = Weak::kNo;
+  } else if (common.type == Scalar::kBool) {
+    common.type = Scalar::kI64;
+  }
+  const auto make = [&](const std::vector<Expr>& e) {
+    return ir::binary(op, converted(e[0], common.type), converted(e[1], common.type), range);
+  };
+  // `x' * A` of other languages: sizes that a matrix product wants.
+  const bool multiplies = op == BinaryOp::kMul && a.rank() > 0 && b.rank() > 0 && a.rank() + b.rank() > 2 &&
+                          a.shape.back().extent == b.shape[b.rank() > 1 ? b.rank() - 2 : 0].extent;
+  return elementwise(
+      {a, b}, common.weak, range, make,
+      multiplies ? "; `*` works element by element, and the product of matrices and vectors is `@`" : "");
+}
+
+Tensor Algebra::power(const Tensor& a, const Tensor& b, const SourceRange& range) {
+  const bool whole_exponent = ir::is_integer(b.scalar()) && (b.weak == Weak::kNo || b.weak == Weak::kInteger);
+  if (!ir::is_float(a.scalar()) || !whole_exponent) return arithmetic(BinaryOp::kPow, a, b, range);
+  const Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  return elementwise({a, b}, a.weak == Weak::kAny ? Weak::kFloat : common.weak, range, [&](const std::vector<Expr>& e) {
+    return ir::binary(BinaryOp::kPow, converted(e[0], common.type), converted(e[1], Scalar::kI64), range);
+  });
+}
+
+Tensor Algebra::choice(const Tensor& c, const Tensor& a, const Tensor& b, const SourceRange& range) {
+  const Common common = common_type(a.scalar(), a.weak, b.scalar(), b.weak);
+  return elementwise({c, a, b}, common.weak, range, [&](const std::vector<Expr>& e) {
+    return ir::select(e[0], converted(e[1], common.type), converted(e[2], common.type), range);
+  });
+}
+
+Tensor Algebra::apply_unary(UnaryOp op, bool needs_float, const Tensor& t, const SourceRange& range) {
+  Scalar type = t.scalar() == Scalar::kBool ? Scalar::kI64 : t.scalar();
+  Weak weak = t.weak;
+  if (needs_float && !ir::is_float(type)) {
+    type = Scalar::kF64;
+    if (weak == Weak::kInteger) weak = Weak::kFloat;
+  }
+  if (needs_float && weak == Weak::kAny) weak = Weak::kFloat;
+  const bool test = op == UnaryOp::kIsNan || op == UnaryOp::kIsInf;
+  return elementwise({t}, test ? Weak::kNo : weak, range,
+                     [&](const std::vector<Expr>& e) { return ir::unary(op, converted(e[0], type), range); });
+}
+
+Tensor Algebra::transpose(const Tensor& t, const SourceRange& range) {
+  if (t.rank() > 2) {
+    reports_.fail(DiagnosticId::kRankMismatch, range,
+                  "only a matrix can be transposed without an order of dimensions, but this is " + graph_.text(t) +
+                      "; write transpose(A, 0, 2, 1)");
+  }
+  Tensor result = t;
+  std::reverse(result.labels.begin(), result.labels.end());
+  std::reverse(result.shape.begin(), result.shape.end());
+  return result;
+}
+
+Tensor Algebra::fresh(const Tensor& t) {
+  Tensor result = t;
+  std::vector<Expr> subscripts;
+  for (std::int32_t& id : result.labels) {
+    id = graph_.new_label();
+    subscripts.push_back(ir::index_ref(id));
+  }
+  result.body = element(t, subscripts);
+  return result;
+}
+
+Tensor Algebra::filled(const Expr& value, Weak weak, std::vector<Dim> shape) {
+  Tensor t = scalar_tensor(value, weak);
+  t.shape = std::move(shape);
+  for (std::size_t d = 0; d < t.shape.size(); ++d) t.labels.push_back(graph_.new_label());
+  return t;
+}
+
+Expr Algebra::row_major(const Tensor& t) const { return row_major(t, 0, t.rank()); }
+
+Expr Algebra::row_major(const Tensor& t, std::size_t first, std::size_t count) const {
+  Expr flat;
+  for (std::size_t d = first; d < first + count; ++d) {
+    const Expr own = ir::index_ref(t.labels[d]);
+    flat = flat ? add(mul(flat, expr_of(graph_.program(), t.shape[d].extent)), own) : own;
+  }
+  return flat ? flat : ir::constant_i64(0);
+}
+
+std::vector<Expr> Algebra::split(Expr flat, const std::vector<Dim>& shape, const SourceRange& range) const {
+  std::vector<Expr> subscripts(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    const Expr extent = expr_of(graph_.program(), shape[d].extent);
+    subscripts[d] = d == 0 ? flat : ir::binary(BinaryOp::kRem, flat, extent, range);
+    flat = ir::binary(BinaryOp::kDiv, flat, extent, range);
+  }
+  return subscripts;
+}
+
+Tensor Algebra::flattened(const Tensor& t, const SourceRange& range) {
+  Dim size{1, "the number of elements of " + reports_.source_text(range), range};
+  for (const Dim& d : t.shape) size.extent = size.extent * d.extent;
+  Tensor result;
+  result.weak = t.weak;
+  result.range = t.range;
+  result.shape = {size};
+  result.labels = {graph_.new_label(size.extent)};
+  result.body = element(t, split(ir::index_ref(result.labels[0]), t.shape, {}));
+  return result;
+}
+
+}  // namespace tdsl::frontend

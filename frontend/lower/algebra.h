@@ -1,0 +1,82 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "frontend/lower/shapes.h"
+#include "frontend/syntax/ast.h"
+
+namespace tdsl::frontend {
+
+/// Which reduction a name means.
+enum class Reducer : std::uint8_t {
+  kSum,
+  kProd,
+  kMin,
+  kMax,
+  kMean,
+  kAny,
+  kAll,
+  kCount,
+  kArgMin,
+  kArgMax,
+  kNorm,
+  kUser
+};
+struct ReducerName {
+  Reducer kind = Reducer::kSum;
+  ir::Monoid user;  ///< kUser only
+  ir::Scalar user_type = ir::Scalar::kF64;
+};
+
+/// A result of a library routine.
+struct RoutineResult {
+  ir::Scalar scalar = ir::Scalar::kF64;
+  std::vector<Dim> shape;
+};
+
+/// Operations on whole tensor expressions.
+class Algebra {
+ public:
+  Algebra(Reports& reports, GraphBuilder& graph, Guards& guards, Values& values, Shapes& shapes)
+      : reports_(reports), graph_(graph), guards_(guards), values_(values), shapes_(shapes) {}
+
+  Tensor elementwise(const std::vector<Tensor>& args, Weak weak, const ir::SourceRange& range,
+                     const std::function<ir::Expr(const std::vector<ir::Expr>&)>& make, const std::string& hint = "");
+  Tensor arithmetic(ir::BinaryOp op, const Tensor& a, const Tensor& b, const ir::SourceRange& range);
+  Tensor power(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
+  Tensor choice(const Tensor& c, const Tensor& a, const Tensor& b, const ir::SourceRange& range);
+  Tensor apply_unary(ir::UnaryOp op, bool needs_float, const Tensor& t, const ir::SourceRange& range);
+  Tensor transpose(const Tensor& t, const ir::SourceRange& range);
+  Tensor matmul(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
+  Tensor reduce(const ReducerName& op, ComputeSpec spec, const Tensor& body, std::vector<Dim> shape);
+  Tensor flat_arg(const ReducerName& op, const Tensor& t, const ir::SourceRange& range);
+  Tensor filled(const ir::Expr& value, Weak weak, std::vector<Dim> shape);
+  Tensor fresh(const Tensor& t);
+  /// All elements in one dimension.
+  Tensor flattened(const Tensor& t, const ir::SourceRange& range);
+  /// The row-major position of the element at the tensor's own labels.
+  [[nodiscard]] ir::Expr row_major(const Tensor& t) const;
+  /// The same among `count` of its dimensions.
+  [[nodiscard]] ir::Expr row_major(const Tensor& t, std::size_t first, std::size_t count) const;
+  /// The subscripts of the element at the row-major position `flat`.
+  [[nodiscard]] std::vector<ir::Expr> split(ir::Expr flat, const std::vector<Dim>& shape,
+                                            const ir::SourceRange& range) const;
+  ir::ValueId routine_operand(const Tensor& t, ir::Scalar type, const ast::Call& call);
+  std::vector<Tensor> emit_routine(ir::Routine routine, const std::vector<RoutineResult>& results,
+                                   const ir::SourceRange& range);
+
+ private:
+  Tensor reduce_mean(ComputeSpec spec, const Tensor& body, std::vector<Dim> shape);
+  void emit_guarded_routine(ir::Routine routine, const std::vector<ir::ValueId>& results, const ir::Expr& guard,
+                            const ir::SourceRange& range);
+
+  Reports& reports_;
+  GraphBuilder& graph_;
+  Guards& guards_;
+  Values& values_;
+  Shapes& shapes_;
+};
+
+}  // namespace tdsl::frontend

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "frontend/lower/lowerer.h"
+
+namespace tdsl::frontend {
+
+/// A built-in function with one result.
+using Single = Tensor(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
+/// A built-in function with several results, which only `let (a, b) =` and `(a, b) =` take.
+using Several = std::vector<Tensor>(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
+/// A function of one element. `needs_float`: integers are converted.
+struct ElementFunction {
+  ir::UnaryOp op;
+  bool needs_float;
+};
+using Builtin = std::variant<Single*, Several*, ElementFunction, Reducer, ir::BinaryOp>;
+
+/// All built-in functions by name.
+[[nodiscard]] const std::map<std::string, Builtin>& builtins();
+/// The built-in function of that name if it is of that kind, else null.
+template <typename Kind>
+[[nodiscard]] const Kind* builtin(const std::string& name) {
+  const auto found = builtins().find(name);
+  return found == builtins().end() ? nullptr : std::get_if<Kind>(&found->second);
+}
+/// Adds the names of the built-in functions of that kind, in alphabetical order.
+template <typename Kind>
+void add_builtins(std::vector<std::string>& names) {
+  for (const auto& [name, function] : builtins()) {
+    if (std::holds_alternative<Kind>(function)) names.push_back(name);
+  }
+}
+
+Single call_where, call_nnz, call_dense, call_sparse;
+Single call_zeros, call_full, call_eye, call_iota, call_random, call_sprandom;
+Single call_transpose, call_size, call_outer, call_diag, call_trace, call_triangle, call_flip, call_roll, call_concat,
+    call_reshape, call_pad;
+Single call_einsum;
+Single call_cumsum, call_sort, call_solve, call_square;
+Several call_topk, call_lu, call_qr, call_svd, call_eigh;
+Single call_grad;
+Several call_gradient;
+
+}  // namespace tdsl::frontend

@@ -1,0 +1,94 @@
+#include "frontend/lower/modules.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "frontend/allowed_warnings.h"
+#include "frontend/diagnostics/file_names.h"
+#include "frontend/syntax/parse.h"
+
+namespace tdsl::frontend {
+
+namespace {
+
+/// A pipe, a device or a directory: opening a pipe would wait for somebody who writes to it.
+bool is_no_regular_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
+}
+
+std::optional<std::string> text_of_file(const std::string& path) {
+  if (is_no_regular_file(path)) return std::nullopt;
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  if (!stream || !(text << stream.rdbuf())) return std::nullopt;
+  return text.str();
+}
+
+}  // namespace
+
+std::string beside(const std::string& file, const std::string& path) {
+  const auto slash = file.rfind('/');
+  const bool absolute = !path.empty() && path[0] == '/';
+  return absolute || slash == std::string::npos ? path : file.substr(0, slash + 1) + path;
+}
+
+std::string stem(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  const auto dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+const ast::Module* Modules::load(const ast::Import& import, const SourceRange& range, std::uint32_t depth) {
+  if (const auto objection = objection_to_name(import.path))
+    reports_.fail(DiagnosticId::kImportFailed, import.path_range, "cannot import: " + *objection);
+  std::string path;
+  if (import.is_file) {
+    path = beside(sources_.name(range.file), import.path);
+  } else {
+    const std::string prefix = "std.";
+    if (!import.path.starts_with(prefix)) {
+      reports_.fail(DiagnosticId::kImportFailed, import.path_range,
+                    "`" + import.path + "` is not of the library; import std.name or \"file.tdsl\"");
+    }
+    path = options_.library_directory + "/" + import.path.substr(prefix.size()) + ".tdsl";
+  }
+  path = std::filesystem::path(path).lexically_normal().string();
+  if (path == std::filesystem::path(sources_.name(main_file_)).lexically_normal().string())
+    reports_.fail(DiagnosticId::kImportFailed, import.path_range,
+                  "the program itself cannot be imported; `" + path + "` is what is being compiled");
+  if (!paths_.insert(path).second) return nullptr;
+  if (depth >= ast::kMaxBlocks)
+    reports_.fail(DiagnosticId::kNestingTooDeep, import.path_range,
+                  "imports nest more than " + std::to_string(ast::kMaxBlocks) + " deep");
+  const auto text = options_.read ? options_.read(path) : text_of_file(path);
+  if (!text)
+    reports_.fail(DiagnosticId::kImportFailed, import.path_range,
+                  "cannot read `" + path + "`" + (is_no_regular_file(path) ? ": it is not a regular file" : ""));
+  const std::uint32_t file = sources_.add(path, *text);
+  auto module = parse_file(sources_, file, reports_.sink());
+  if (!module) throw Abandoned{};
+  allow_by_comments(*module, sources_, reports_.sink());
+  for (const ast::StmtPtr& s : module->statements) {
+    const auto* let = std::get_if<ast::Let>(&s->node);
+    const bool allowed = std::holds_alternative<ast::Function>(s->node) ||
+                         std::holds_alternative<ast::Monoid>(s->node) || std::holds_alternative<ast::Extern>(s->node) ||
+                         std::holds_alternative<ast::Import>(s->node) ||
+                         std::holds_alternative<ast::Storage>(s->node) || std::holds_alternative<ast::Param>(s->node) ||
+                         (let != nullptr && !let->is_mutable);
+    if (!allowed)
+      reports_.unsupported(s->range,
+                           "an imported file with other than functions, monoids, extern, storage, params and `let` is");
+  }
+  return &imports_.emplace(&import, std::move(*module)).first->second;
+}
+
+const ast::Module* Modules::read_by(const ast::Import& import) const {
+  const auto found = imports_.find(&import);
+  return found == imports_.end() ? nullptr : &found->second;
+}
+
+}  // namespace tdsl::frontend

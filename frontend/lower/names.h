@@ -1,0 +1,71 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontend/frontend.h"
+#include "frontend/lower/reports.h"
+#include "frontend/sema/scope.h"
+
+namespace tdsl::frontend {
+
+/// The scopes around the place that is being lowered, and the names in them.
+class Names {
+ public:
+  /// `main_file`: the program's; unused names of imported files are no warnings.
+  Names(Reports& reports, const Frames& frames, const CompileOptions& options, std::uint32_t main_file)
+      : reports_(reports), frames_(frames), options_(options), main_file_(main_file) {}
+
+  /// Opens a scope for as long as it lives; closing warns about unused names.
+  class InScope {
+   public:
+    InScope(Names& names, Scope::Kind kind);
+    ~InScope();
+    InScope(const InScope&) = delete;
+    InScope& operator=(const InScope&) = delete;
+
+   private:
+    Names& names_;
+    Scope scope_;
+    Scope* saved_;
+  };
+
+  SymbolRef declare(const ast::Identifier& name, Symbol::Kind kind);
+  /// After an error in a declaration, so that its uses are not errors too.
+  void declare_broken(const ast::Identifier& name);
+  /// An index variable with this label. `bare`: its value is the label itself.
+  void bind_symbol(const ast::Identifier& name, std::int32_t label, const ir::Expr& value, bool bare);
+  /// Null if there is no such name.
+  [[nodiscard]] SymbolRef find(const std::string& name) const { return scope_->find(name); }
+  [[nodiscard]] SymbolRef find_here(const std::string& name) const;    ///< in the innermost scope
+  [[nodiscard]] SymbolRef find_global(const std::string& name) const;  ///< among the program's
+  /// All visible names, for suggestions.
+  [[nodiscard]] std::vector<std::string> visible() const { return scope_->visible(); }
+  /// The declaration of the name in a block of this function that has ended.
+  [[nodiscard]] std::optional<ir::SourceRange> ended(const std::string& name) const;
+  /// True once for a name that is not declared in this function.
+  bool is_first_report(const std::string& name);
+  /// The labels of the index variables whose values are elements here, in the order in which they were bound.
+  [[nodiscard]] std::vector<std::int32_t> point_labels() const;
+
+ private:
+  using InFunction = std::pair<const ast::Function*, std::string>;
+  struct Past {
+    std::optional<ir::SourceRange> ended;
+    bool reported = false;
+  };
+  [[nodiscard]] InFunction in_function(const std::string& name) const { return {frames_.back().function, name}; }
+  void warn_unused(const Scope& scope);
+
+  Reports& reports_;
+  const Frames& frames_;
+  const CompileOptions& options_;
+  std::uint32_t main_file_;
+  Scope* scope_ = nullptr;
+  std::map<InFunction, Past> past_;
+};
+
+}  // namespace tdsl::frontend

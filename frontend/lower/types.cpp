@@ -1,0 +1,95 @@
+#include "frontend/lower/types.h"
+
+#include "frontend/lower/variables.h"
+#include "frontend/sema/walk.h"
+#include "ir/eval/small_sums.h"
+
+namespace tdsl::frontend {
+
+using ir::Extent;
+using ir::Scalar;
+using ir::ValueId;
+
+Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e) {
+  const auto bad = [&](const std::string& message) {
+    lowerer.reports.fail(DiagnosticId::kBadDimension, e.range, message);
+  };
+  if (const auto* literal = std::get_if<ast::IntegerLiteral>(&e.node)) return literal->value;
+  if (const std::string* name = bare_name(e)) {
+    const auto dimension = lowerer.dimensions().find(*name);
+    if (dimension != lowerer.dimensions().end()) {
+      dimension->second.used = true;
+      return dimension->second.extent;
+    }
+    const SymbolRef symbol = lowerer.names.find(*name);
+    if (symbol && symbol->kind == Symbol::Kind::kVar) {
+      bad("`" + *name + "` is a var; a dimension needs a value that cannot change: use let");
+    }
+    const Tensor t = lower_name(lowerer, *name, e.range, false);
+    if (t.rank() != 0 || !ir::is_integer(t.scalar())) {
+      bad("`" + *name + "` is " + lowerer.graph.text(t) + "; a dimension needs an integer scalar");
+    }
+    return lowerer.graph.extent_of(ir::cast(Scalar::kI64, t.body), *name);
+  }
+  if (const auto* unary = std::get_if<ast::Unary>(&e.node)) {
+    if (unary->op == ast::UnaryOp::kNegate) return Extent(0) - dimension_extent(lowerer, *unary->operand);
+  }
+  if (const auto* b = std::get_if<ast::Binary>(&e.node)) {
+    const Extent left = dimension_extent(lowerer, *b->lhs);
+    const Extent right = dimension_extent(lowerer, *b->rhs);
+    const bool divides = b->op == ast::BinaryOp::kDiv || b->op == ast::BinaryOp::kMod;
+    if (divides && right.constant() == 0) bad("division by zero in a dimension");
+    if (b->op == ast::BinaryOp::kAdd) return left + right;
+    if (b->op == ast::BinaryOp::kSub) return left - right;
+    if (b->op == ast::BinaryOp::kMul) {
+      const auto product = ir::product_if_small(left, right);
+      if (!product) bad("this dimension has too many terms when multiplied out; name a part of it with `let`");
+      return *product;
+    }
+    if (b->op == ast::BinaryOp::kDiv) return Extent::quotient(left, right);
+    if (b->op == ast::BinaryOp::kMod) return Extent::remainder(left, right);
+  }
+  bad("a dimension is built from integers, dimension names, params and immutable integer scalars with + - * / % ( )");
+  return {};
+}
+
+Extent new_dimension(Lowerer& lowerer, const ast::Identifier& name) {
+  const Extent size = lowerer.shapes.new_dimension(name);
+  lowerer.dimensions()[name.name] = {size, name.range, true};
+  return size;
+}
+
+ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimension& bind) {
+  const Scalar scalar = lowerer.reports.scalar_of(type.scalar, type.range);
+  if (type.dimensions.size() > 8)
+    lowerer.reports.fail(DiagnosticId::kRankMismatch, type.range, "a tensor has at most 8 dimensions");
+  ir::Type result{scalar, {}, {}};
+  for (const ast::Dimension& d : type.dimensions) {
+    const std::string* name = bare_name(*d.extent);
+    const bool is_new = name != nullptr && !lowerer.dimensions().contains(*name) &&
+                        !is_scalar_variable(lowerer.graph, lowerer.names, *name);
+    const auto bound = bind && is_new ? bind({*name, d.extent->range}, result.shape.size()) : std::nullopt;
+    result.shape.push_back(bound ? *bound : dimension_extent(lowerer, *d.extent));
+    if (result.shape.back().constant())
+      lowerer.shapes.require_not_negative(result.shape.back(), "this dimension", d.range);
+  }
+  // `sparse f64[n, m]`: all but the first, of one dimension that one.
+  for (std::size_t d = 0; d < type.dimensions.size(); ++d)
+    result.sparse.push_back(type.dimensions[d].sparse || (type.sparse && (d > 0 || type.dimensions.size() == 1)));
+  if (result.has_sparse()) {
+    lowerer.graph.note_sparse();
+  } else {
+    result.sparse.clear();
+  }
+  lowerer.values.require_legal(result, "", type.range);
+  return result;
+}
+
+void require_sizes(Reports& reports, Shapes& shapes, const ast::TypeExpr& written, const ir::Type& type) {
+  for (std::size_t d = 0; d < written.dimensions.size(); ++d) {
+    const SourceRange& range = written.dimensions[d].range;
+    shapes.require_size(type.shape[d], "the size " + reports.source_text(range), range);
+  }
+}
+
+}  // namespace tdsl::frontend

@@ -1,0 +1,118 @@
+#include "frontend/lower/variables.h"
+
+#include "frontend/hints/foreign_words.h"
+#include "frontend/lower/builtins.h"
+#include "frontend/lower/calls.h"
+
+namespace tdsl::frontend {
+
+using ir::Expr;
+using ir::ValueId;
+
+SymbolRef declare_value(Lowerer& lowerer, const ast::Identifier& name, Symbol::Kind kind, ValueId value,
+                        const StorageRef& storage) {
+  const SymbolRef symbol = lowerer.names.declare(name, kind);
+  symbol->storage = storage;
+  lowerer.versions.set(symbol, value);
+  tell_type(lowerer, *symbol);
+  return symbol;
+}
+
+void tell_type(Lowerer& lowerer, const Symbol& symbol) {
+  if (lowerer.options.declared)
+    lowerer.options.declared({symbol.name, symbol.range,
+                              lowerer.graph.text(lowerer.values.logical_type(symbol)) +
+                                  (symbol.storage ? " storage " + symbol.storage->text : "")});
+}
+
+Tensor lower_name(Lowerer& lowerer, const std::string& name, const SourceRange& range, bool lone_subscript) {
+  if (const SymbolRef symbol = lowerer.names.find(name)) {
+    symbol->used = true;
+    switch (symbol->kind) {
+      case Symbol::Kind::kBroken: throw Abandoned{};
+      case Symbol::Kind::kIndex:
+      case Symbol::Kind::kInline: {
+        Tensor t = symbol->lazy;
+        t.range = range;
+        return t;
+      }
+      case Symbol::Kind::kLet:
+      case Symbol::Kind::kVar:
+      case Symbol::Kind::kParam:
+      case Symbol::Kind::kInput:
+      case Symbol::Kind::kLoop: {
+        Tensor t = symbol->storage ? lowerer.values.stored_tensor(symbol->value, symbol->storage, name, range)
+                                   : lowerer.values.tensor_of(symbol->value, name, range);
+        for (Dim& d : t.shape) d.range = symbol->range;
+        return t;
+      }
+    }
+  }
+  const auto dimension = lowerer.dimensions().find(name);
+  if (dimension != lowerer.dimensions().end()) {
+    dimension->second.used = true;
+    Tensor t = scalar_tensor(expr_of(lowerer.graph.program(), dimension->second.extent));
+    t.range = range;
+    return t;
+  }
+  const std::string foreign = value_hint(name);
+  if (lone_subscript && foreign.empty()) {
+    lowerer.reports.fail(DiagnosticId::kUnboundIndex, range,
+                         "`" + name +
+                             "` is neither bound here nor in scope; there is no implicit summation: write sum[" + name +
+                             "](…), or bind it on the left or with `for " + name + " in …`");
+  }
+  std::vector<std::string> candidates = lowerer.names.visible();
+  for (const auto& [other, d] : lowerer.dimensions()) candidates.push_back(other);
+  if (builtins().contains(name) && foreign.empty())
+    lowerer.reports.fail(DiagnosticId::kUndefinedName, range,
+                         "`" + name + "` is a function: it is called, " + name + "(…)");
+  const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
+  if (lowerer.declared.lacks_import && hint.empty()) throw Abandoned{};
+  // The same name elsewhere is the same mistake, most often a declaration that is misspelt.
+  if (!lowerer.names.is_first_report(name)) throw Abandoned{};
+  if (const auto ended = lowerer.names.ended(name))
+    lowerer.reports.fail(DiagnosticId::kUndefinedName, range,
+                         "`" + name + "` is not declared here: the block that declares it has ended",
+                         {{*ended, "declare it in front of the block as a var, and assign to it here"}});
+  lowerer.reports.fail(DiagnosticId::kUndefinedName, range, "`" + name + "` is not declared" + hint);
+}
+
+bool is_scalar_variable(const GraphBuilder& graph, const Names& names, const std::string& name) {
+  const SymbolRef symbol = names.find(name);
+  if (!symbol) return false;
+  if (symbol->kind == Symbol::Kind::kBroken) return false;
+  if (symbol->kind == Symbol::Kind::kIndex || symbol->kind == Symbol::Kind::kInline) return symbol->lazy.rank() == 0;
+  return graph.program().type(symbol->value).rank() == 0;
+}
+
+void declare_named(Lowerer& lowerer, const ast::Identifier& name, bool is_mutable, const Stored& stored) {
+  if (is_mutable) {
+    declare_value(lowerer, name, Symbol::Kind::kVar, lowerer.versions.own_value(name, stored.value), stored.storage);
+  } else {
+    declare_value(lowerer, name, Symbol::Kind::kLet, stored.value, stored.storage);
+  }
+}
+
+SymbolRef assignable(Lowerer& lowerer, const ast::Identifier& name) {
+  const SymbolRef symbol = lowerer.names.find(name.name);
+  if (!symbol) {
+    lowerer.reports.fail(DiagnosticId::kUndefinedName, name.range,
+                         "`" + name.name + "` is not declared" + did_you_mean(name.name, lowerer.names.visible()) +
+                             "; declare it with var");
+  }
+  if (symbol->kind == Symbol::Kind::kBroken) throw Abandoned{};
+  if (symbol->kind == Symbol::Kind::kVar) return symbol;
+  static const std::map<Symbol::Kind, std::string> kinds = {
+      {Symbol::Kind::kLet, "declared with let; use var"},
+      {Symbol::Kind::kParam, "a param"},
+      {Symbol::Kind::kInput, lowerer.frames.size() > 1 ? "a parameter" : "an input; copy it: var B = A;"},
+      {Symbol::Kind::kLoop, "a loop variable"},
+      {Symbol::Kind::kIndex, "an index variable"},
+      {Symbol::Kind::kInline, "a parameter"}};
+  lowerer.reports.fail(DiagnosticId::kImmutable, name.range,
+                       "`" + name.name + "` cannot be assigned: it is " + kinds.at(symbol->kind),
+                       {{symbol->range, "declared here"}});
+}
+
+}  // namespace tdsl::frontend
