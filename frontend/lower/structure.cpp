@@ -13,8 +13,6 @@ using ir::Scalar;
 
 namespace {
 
-Expr zero_of(Scalar type) { return converted(ir::constant_i64(0), type == Scalar::kBool ? Scalar::kBool : type); }
-
 /// Dimensions of an operand, from `old_first` on, that hold the same elements as dimensions of a result of another
 /// shape.
 struct SameElements {
@@ -124,7 +122,7 @@ Tensor call_diag(Lowerer& lowerer, const ast::Call& call, const SourceRange& ran
     result.labels.push_back(lowerer.graph.new_label());
     result.shape.push_back(t.shape[0]);
     const Expr on = ir::binary(BinaryOp::kEq, ir::index_ref(result.labels[0]), ir::index_ref(result.labels[1]), range);
-    result.body = ir::select(on, t.body, zero_of(t.scalar()), range);
+    result.body = ir::select(on, t.body, ir::zero_of(t.scalar()), range);
     return result;
   }
   if (t.rank() != 2)
@@ -160,7 +158,7 @@ Tensor call_triangle(Lowerer& lowerer, const ast::Call& call, const SourceRange&
   const Expr i = ir::index_ref(t.labels[t.rank() - 2]);
   const Expr j = ir::index_ref(t.labels[t.rank() - 1]);
   const BinaryOp keeps = call.callee.name == "tril" ? BinaryOp::kLe : BinaryOp::kGe;
-  result.body = ir::select(ir::binary(keeps, j, add(i, k), range), t.body, zero_of(t.scalar()), range);
+  result.body = ir::select(ir::binary(keeps, j, add(i, k), range), t.body, ir::zero_of(t.scalar()), range);
   return result;
 }
 

@@ -1,4 +1,5 @@
 #include "ir/analysis/lookups.h"
+#include "ir/graph/computes.h"
 
 #include <algorithm>
 

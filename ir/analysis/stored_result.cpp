@@ -5,6 +5,7 @@
 #include "ir/analysis/periodic.h"
 #include "ir/analysis/rearrangement.h"
 #include "ir/analysis/stored_walk.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::ir {
 
@@ -27,15 +28,12 @@ bool looks_up(const Compute& c, const Read& r) {
 bool computes_points(const Program& program, const Compute& c) {
   const bool from_zero = std::ranges::all_of(c.out, [](const Label& l) { return l.begin == Extent(0); });
   if (c.bodies.size() != 1 || c.out.size() != 2 || !from_zero || !c.reduce.empty() || c.monoid || !c.left.empty() ||
-      c.base || c.combine || (c.fill && !is_zero_fill(c.fill)))
+      c.base || c.combine || (c.fill && !is_zero(c.fill)))
     return false;
   bool dense = true;
   for (const Expr& e : {c.bodies[0], c.guard}) {
     if (!e) continue;
-    for_each_node(e, [&](const ExprNode& n) {
-      const auto* r = std::get_if<Read>(&n.op);
-      dense = dense && (r == nullptr || (!program.info(r->tensor).compressed && !looks_up(c, *r)));
-    });
+    for_each_read(e, [&](const Read& r) { dense = dense && !program.info(r.tensor).compressed && !looks_up(c, r); });
   }
   return dense;
 }

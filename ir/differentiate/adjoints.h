@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/graph/computes.h"
 #include "ir/graph/graph.h"
 
 namespace tdsl::ir {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ir/analysis/contraction.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr.h"
 
 namespace tdsl::ir {
@@ -59,7 +60,7 @@ class FusedVerifier {
       const auto l = static_cast<std::size_t>(labels[f]);
       if (!require(labels[f] >= 0 && l < c.out.size() + c.reduce.size(), "a shared label does not exist")) return false;
       require(std::ranges::count(labels, labels[f]) == 1, "a label is shared twice");
-      const Label& label = l < c.out.size() ? c.out[l] : c.reduce[l - c.out.size()];
+      const Label& label = label_of(c, labels[f]);
       require(label.begin == fused_.shared[f].begin && label.end == fused_.shared[f].end,
               "a shared label has another range");
     }
