@@ -12,8 +12,8 @@ constexpr std::chrono::microseconds kNap{50}, kLongestNap{1000};
 /// Seconds of empty polls after which the rank naps between polls and leaves the core to others.
 constexpr double kPatience = 1e-3;
 
-/// Nap after a poll that found nothing, `idle` seconds since the last work. On oversubscribed cores naps grow to a tenth of the idle
-/// time: other ranks compute, and each poll takes processor time from them.
+/// Nap after a poll that found nothing, `idle` seconds since the last work. On oversubscribed cores naps grow to a
+/// tenth of the idle time: other ranks compute, and each poll takes processor time from them.
 std::chrono::microseconds nap_after(double idle, bool oversubscribed) {
   if (!oversubscribed) return idle > kPatience ? kNap : std::chrono::microseconds{0};
   return std::clamp(std::chrono::microseconds{static_cast<std::int64_t>(idle * 1e5)}, kNap, kLongestNap);
@@ -61,9 +61,7 @@ void Engine::State::idle(Lock& lock) {
     workers.polling = false;
     throw;
   }
-  if (!moved) {
-    context.world.rest(nap_after(start - workers.idle_since, context.options.oversubscribed));
-  }
+  if (!moved) { context.world.rest(nap_after(start - workers.idle_since, context.options.oversubscribed)); }
   lock.lock();
   workers.polling = false;
   workers.was_idle = !moved && ready.empty();
