@@ -12,10 +12,11 @@
 
 namespace tdsl::codegen {
 
-// Note [Kernels over stored elements] The loops are those of the sparse iteration, followed by dense ones: `for i over
-// stored %1[*] { for j over stored %1[i, *] { for f … } }`. Unvisited elements of the result are initialised
-// beforehand: by a fill, or not at all in compressed results. A reduction accumulates into a local from the innermost
-// label of the result on, and if that is the last loop, into elements.
+// Note [Kernels over stored elements]
+// The loops are those of the walk, and then over what is dense: `for i over stored %1[*] { for j over stored %1[i, *] {
+// for f … } }`. Elements of the result that are not visited have their values before: a fill, or in compressed results
+// nothing. A reduction runs into a local from the innermost label of the result on, and where that is the last loop,
+// into elements.
 
 using Role = nest::Variable::Role;
 
@@ -28,7 +29,7 @@ void KernelNestBuilder::order_stored() {
   for (int l = 0; l < static_cast<int>(op_.labels.size()); ++l) {
     if (!walk.has_loop(l)) (is_out(l) ? out : reduce).push_back(l);
   }
-  // Along a row of the result, if operands are contiguous along it too.
+  // Along a row of the result, where that is a row of what is read, too.
   const bool row_last = !out.empty() && order_.in_order.contains(out.back());
   const int last = row_last ? out.back() : -1;
   if (row_last) out.pop_back();
@@ -50,7 +51,7 @@ nest::Body KernelNestBuilder::stored_from(std::size_t depth) {
   return stored_loop(depth, std::nullopt);
 }
 
-/// Loop number `depth` and its body; `total`: the target of a reduction.
+/// The loop number `depth` and what is in it; `total`: what a reduction runs into.
 nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<ValueId> total) {
   const std::vector<int>& labels = order_.labels;
   if (depth >= kernel_.walk->loops.size()) {
@@ -78,7 +79,7 @@ nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<Value
 
 namespace {
 
-/// True if it only concerns elements of compressed tensors, and is the same for all values of the labels.
+/// Whether it says something of elements of compressed tensors alone, the same for all values of the labels.
 bool tells_of_stored(const FamilyProgram& program, const Expr& part, std::span<const int> labels) {
   bool reads = false;
   bool stored = std::ranges::none_of(labels, [&](int label) { return ir::mentions_label(part, label); });
@@ -91,7 +92,7 @@ bool tells_of_stored(const FamilyProgram& program, const Expr& part, std::span<c
 
 }  // namespace
 
-/// Loops over the labels under the guard's conditions on stored elements, which are the same for all their points.
+/// Loops over the labels under what the guard says of stored elements, which is the same for all their points.
 nest::Body KernelNestBuilder::where_stored(std::span<const int> labels, const std::function<Body()>& inner) {
   Expr outside;
   const std::set<const ir::ExprNode*> observed = observed_;
@@ -108,10 +109,10 @@ nest::Body KernelNestBuilder::where_stored(std::span<const int> labels, const st
   return {statement(nest::If{of_nest(outside), std::move(body)})};
 }
 
-/// A reduction along all remaining loops.
+/// A reduction along all further loops.
 nest::Body KernelNestBuilder::stored_total(std::size_t depth) {
   const ValueId total = local("total", kernel_.type);
-  // If no reduction that might be split encloses them, elements are computed at once.
+  // Where nothing is reduced around them, which might be cut, elements are computed at once.
   const bool at_once = depth > 0 && std::ranges::all_of(order_.labels.begin(),
                                                         order_.labels.begin() + static_cast<std::ptrdiff_t>(depth),
                                                         [this](int label) { return is_out(label); });
@@ -132,16 +133,7 @@ nest::Body KernelNestBuilder::stored_point() {
   return guarded(std::move(result));
 }
 
-namespace {
-
-bool is_walk_label(const Expr& e, int label) {
-  const auto* i = std::get_if<ir::IndexRef>(&e->op);
-  return i != nullptr && i->label == label;
-}
-
-}  // namespace
-
-/// The level of the operand that the label indexes.
+/// The level of the walk's operand that the label indexes.
 nest::Fibre KernelNestBuilder::fibre(int number, int label) const {
   const ir::StoredOperand& operand = kernel_.walk->operands[static_cast<std::size_t>(number)];
   nest::Fibre result{stored_operand(operand), {}};
@@ -192,8 +184,8 @@ void KernelNestBuilder::add_outer_values() {
 
 namespace {
 
-/// True if the subscripts are a loop's index alone, or that and one of the innermost loops': each iteration accesses an
-/// element, or a row, elsewhere in memory.
+/// Whether the subscripts are a loop's index alone, or that and one of the innermost loops: what lies elsewhere in each
+/// iteration is an element, or a row.
 bool is_gathered(const std::vector<Expr>& subscripts, int label, std::span<const int> innermost) {
   if (subscripts.empty() || subscripts.size() > 2 || !ir::is_label(subscripts[0], label)) return false;
   return subscripts.size() == 1 ||
@@ -202,12 +194,12 @@ bool is_gathered(const std::vector<Expr>& subscripts, int label, std::span<const
 
 }  // namespace
 
-/// Prefetches for the elements at subscripts that a loop visits.
+/// What lies where the subscripts that a loop visits say is fetched before it is needed.
 std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
   constexpr std::size_t kMost = 2;
   const int label = order_.labels[depth];
   std::vector<Place> places;
-  if (depth == 0) return places;  // the driver's rows are visited in order
+  if (depth == 0) return places;  // the driver's rows come one after the other
   for (const ir::StoredLoop& inner : kernel_.walk->loops) {
     for (const int number : inner.over) {
       const nest::Fibre located = fibre(number, inner.label);
@@ -229,7 +221,7 @@ std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
   return places;
 }
 
-/// Reads of dense operands that are in bounds wherever the kernel runs.
+/// Reads of dense operands that are inside wherever the kernel runs.
 void KernelNestBuilder::for_each_plain_read(const std::function<void(const ir::ExprNode&, const ir::Read&)>& f) const {
   for (const Expr& e : {compute_.bodies.front(), compute_.guard}) {
     if (!e) continue;

@@ -20,18 +20,13 @@ using Role = Variable::Role;
 
 namespace {
 
-bool is_index(const Expr& e, int index) {
-  const auto* label = std::get_if<ir::IndexRef>(&e->op);
-  return label != nullptr && label->label == index;
-}
-
-/// A level of an operand that a loop over the index iterates over.
+/// A level of an operand that a loop over the index walks.
 struct OpenFibre {
   int number = 0;
   std::vector<int> outer;
   int index = 0;
 
-  /// True if the subscripts are those of the current element.
+  /// Whether the subscripts are those of the element where the walk is.
   [[nodiscard]] bool is_element(const std::vector<Expr>& subscripts) const {
     if (subscripts.size() != outer.size() + 1) return false;
     for (std::size_t d = 0; d < outer.size(); ++d) {
@@ -39,14 +34,14 @@ struct OpenFibre {
     }
     return ir::is_label(subscripts.back(), index);
   }
-  /// True if the fibre is below this fibre's current element.
+  /// Whether the fibre lies below the element of this one where its walk is.
   [[nodiscard]] bool is_above(const OpenFibre& below) const {
     return number == below.number && below.outer.size() == outer.size() + 1 && below.outer.back() == index &&
            std::equal(outer.begin(), outer.end(), below.outer.begin());
   }
 };
 
-/// True if a body uses an index by name, other than to select the current element of an operand being iterated over.
+/// Whether a body needs an index by name, other than to say which element of a walked operand is meant.
 class Mentions {
  public:
   Mentions(const Nest& nest, std::vector<OpenFibre> open) : nest_(nest), open_(std::move(open)) {}
@@ -104,7 +99,7 @@ bool updates_result(const Nest& nest, const Body& body) {
   return found;
 }
 
-/// The single level that the loop over the index iterates over, if any.
+/// What the loop over the index walks, if it walks one level.
 const Fibre* found_walk(const Body& body, int index) {
   const Fibre* found = nullptr;
   for_each_statement(body, [&](const Statement& s) {
@@ -120,15 +115,15 @@ bool mentions(const Expr& e, int index) {
          std::ranges::any_of(ir::children(*e), [&](const Expr& part) { return mentions(part, index); });
 }
 
-/// True if recomputing it is free: elements and their products.
+/// Whether computing it once more costs nothing: elements and their products.
 bool is_light(const Expr& e) {
   const bool part = std::holds_alternative<ir::Binary>(e->op) || std::holds_alternative<ir::Read>(e->op) ||
                     std::holds_alternative<ir::Constant>(e->op) || std::holds_alternative<ir::IndexRef>(e->op);
   return part && std::ranges::all_of(ir::children(*e), is_light);
 }
 
-/// A sum over stored elements into a row of a dense result, which stays in cache: a loop along the row that contains
-/// only the sum.
+/// What a loop over elements adds to a row of a dense result, which stays meanwhile: a loop along the row, and in it
+/// the one sum.
 struct RowSum {
   const For* along = nullptr;
   const Update* update = nullptr;
@@ -155,7 +150,7 @@ std::optional<RowSum> row_sum(const Nest& nest, const For& f, const Stored& over
   return RowSum{along, update};
 }
 
-/// `a` for A, else `value`.
+/// `a` of A, else `value`.
 std::string element_name(const std::string& tensor) {
   if (tensor.size() != 1 || std::isupper(static_cast<unsigned char>(tensor.front())) == 0) return "value";
   return std::string(1, static_cast<char>(std::tolower(static_cast<unsigned char>(tensor.front()))));
@@ -183,7 +178,7 @@ std::string Printer::stored_element(const ir::ExprNode& node, const std::vector<
   return fmt::format("{}({})", row, subscripts.back());
 }
 
-/// True if the row of a matrix stays fixed while an inner loop looks up elements in it.
+/// Whether the row of a matrix stays while a loop in between runs, in which it is looked up.
 bool Printer::stays(const std::vector<Expr>& subscripts) const {
   if (subscripts.size() != 2) return false;
   const auto depth_of = [&](const Expr& e) {
@@ -198,7 +193,7 @@ bool Printer::stays(const std::vector<Expr>& subscripts) const {
                      [&](const Walked& walk) { return walk.index != walks_[row].index; });
 }
 
-/// At the begin of an index, marks rows in which inner loops look up elements.
+/// Where an index begins, rows are marked in which further loops look elements up.
 void Printer::add_marks(const For& f, Statements& body) const {
   for (const auto& [key, name] : marked_) {
     if (key.second == f.index)
@@ -206,7 +201,7 @@ void Printer::add_marks(const For& f, Statements& body) const {
   }
 }
 
-/// True if the body uses the loop's index by name.
+/// Whether the body needs the loop's index by name.
 bool Printer::mentions_index(const For& f) const {
   std::vector<OpenFibre> open;
   for (const Walked& walk : walks_) open.push_back({walk.number, walk.outer, walk.index});
@@ -219,7 +214,7 @@ Statements Printer::stored(const For& f, const Stored& over) {
   return fibre.outer.size() + 1 == rank ? stored_row(f, over) : stored_rows(f, over);
 }
 
-/// True if the loop covers all rows of a compressed result.
+/// Whether the loop runs over all rows of a compressed result.
 bool Printer::runs_over_rows(const For& f) const {
   if (nest_.form != Form::kKernel || !result().compressed || !std::holds_alternative<TaskRange>(f.over)) return false;
   return std::ranges::any_of(nest_.body, [&](const Statement& s) { return std::get_if<For>(&s.op) == &f; });
@@ -238,8 +233,8 @@ std::string Printer::rows_text(const Stored& over) {
                      fmt::join(tensors, ", "));
 }
 
-/// A level with others below: `A.rows(range_i, [&](const auto& row)` for a matrix, `A.walk(range_i, [&](const auto&
-/// row)` and `row.walk([&](const auto& fibre)` for more dimensions.
+/// A level with others below: `A.rows(range_i, [&](const auto& row)` of a matrix, `A.walk(range_i, [&](const auto&
+/// row)` and `row.walk([&](const auto& fibre)` of what has more dimensions.
 Statements Printer::stored_rows(const For& f, const Stored& over) {
   const Fibre& fibre = over.fibres.front();
   const bool outermost = fibre.outer.empty();
@@ -321,7 +316,7 @@ Statements Printer::stored_row(const For& f, const Stored& over) {
                 std::move(loop), "});")};
 }
 
-/// The current row of an iteration over rows, or any row: `B_row(k)`.
+/// The row where a walk over rows is, or any row: `B_row(k)`.
 std::string Printer::row_text(const Fibre& fibre) {
   const Variable& operand = nest_.variable(fibre.operand);
   const auto above = std::ranges::find_if(walks_, [&](const Walked& walk) {
@@ -333,7 +328,7 @@ std::string Printer::row_text(const Fibre& fibre) {
   return fmt::format("{}({})", finder(operand.number, row), index_name(row));
 }
 
-/// The finder for rows of an operand at an index in any order.
+/// What gives rows of an operand at an index in any order.
 const std::string& Printer::finder(int number, int outer) {
   std::string& name = finders_[{number, outer}];
   if (name.empty()) name = table_.claim(view_name(operand(number)) + "_rows");
@@ -358,7 +353,7 @@ Statements Printer::accumulated_row(const For& f, Statements body) {
       std::move(body), "});")};
 }
 
-/// `[&](Index j) { rt::fetch_ahead(x(j)); }, `; for rows `rt::rows_ahead<double>(range_f.size()), [&](Index j) {
+/// `[&](Index j) { rt::fetch_ahead(x(j)); }, `; of rows `rt::rows_ahead<double>(range_f.size()), [&](Index j) {
 /// rt::fetch_ahead(&B(j, range_f.lo), range_f.size()); }, `
 std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::string& j) {
   std::string text, distance;
@@ -386,7 +381,7 @@ std::string Printer::ahead_text(const std::vector<Place>& ahead, const std::stri
   return text.empty() ? text : fmt::format("{}[&](Index {}) {{ {}}}, ", distance, j, text);
 }
 
-/// For a compressed result: relative to the first element of its tile's tensor.
+/// Of a compressed result: from its tile's tensor's first element.
 std::string Printer::put_subscript(std::size_t dimension, const std::string& index) {
   const std::vector<Extent>& origin = result().origin;
   if (dimension >= origin.size() || origin[dimension] == Extent(0)) return index;

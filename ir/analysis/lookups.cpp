@@ -7,7 +7,7 @@ namespace tdsl::ir {
 
 namespace {
 
-/// Operands smaller than 1 MiB are fetched whole.
+/// Operands below a mebibyte are fetched whole.
 bool is_small_operand(const Type& type) {
   double bytes = static_cast<double>(size_of(type.scalar));
   for (const Extent& e : type.shape) {
@@ -76,11 +76,6 @@ class LookupFinder {
   std::vector<Lookup> list_;
 };
 
-/// True if partial results of the operator can be combined.
-bool combines_parts(const Monoid& m) {
-  return m.kind != Monoid::Kind::kArgMin && m.kind != Monoid::Kind::kArgMax && m.kind != Monoid::Kind::kUser;
-}
-
 }  // namespace
 
 std::vector<Lookup> lookups_of(const Compute& c, const TypeOf& type, const Hoist& hoist) {
@@ -90,14 +85,14 @@ std::vector<Lookup> lookups_of(const Compute& c, const TypeOf& type, const Hoist
 const Lookup* lookup_in_panels(const Compute& c, const std::vector<Lookup>& list) {
   const Lookup* only = nullptr;
   for (const Lookup& lookup : list) {
-    // Always fetched whole.
+    // Fetched whole wherever it stands.
     if (lookup.inner && lookup.conditional) continue;
     if (only != nullptr) return nullptr;
     only = &lookup;
   }
   if (only == nullptr || only->conditional || only->place != Lookup::Place::kBody) return nullptr;
-  if (c.monoid) return combines_parts(*c.monoid) ? only : nullptr;
-  // Panels begin with the value of an element that no point writes.
+  if (c.monoid) return combines_freely(*c.monoid) ? only : nullptr;
+  // An element that no point gives is what panels begin with.
   const Scalar type = c.bodies.front()->type;
   const bool begins_alike = c.guard ? c.fill && equal(c.fill, identity_of(found_once(type), type)) : !c.fill;
   return c.left.empty() && !c.base && !c.combine && begins_alike ? only : nullptr;

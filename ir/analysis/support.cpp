@@ -19,7 +19,7 @@ using Kind = Support::Kind;
 const Support kNeverSupport{Kind::kNever, -1, {}};
 const Support kAlwaysSupport{Kind::kAlways, -1, {}};
 
-/// True if `a` holds wherever `b` does, as far as their parts show.
+/// Whether `a` is true wherever `b` is, as far as a look at their parts tells.
 bool implies(const Support& a, const Support& b) {
   if (a == b) return true;
   const auto among = [&](const Support& whole, const Support& part) {
@@ -28,7 +28,7 @@ bool implies(const Support& a, const Support& b) {
   return (b.kind == Kind::kAll && among(b, a)) || (a.kind == Kind::kAny && among(a, b));
 }
 
-/// `kind` of the parts, without implied ones. `unit` is neutral, `zero` absorbing.
+/// `kind` of the parts, without what the others say already. `unit` changes nothing, `zero` decides.
 Support joined(Kind kind, std::vector<Support> parts, Kind unit, Kind zero) {
   std::vector<Support> flat;
   for (Support& p : parts) {
@@ -52,20 +52,7 @@ Support joined(Kind kind, std::vector<Support> parts, Kind unit, Kind zero) {
   return kept.size() == 1 ? kept.front() : Support{kind, -1, std::move(kept)};
 }
 
-bool is_zero_literal(const Literal& value) {
-  return match(
-      value, [](bool b) { return !b; }, [](std::int64_t i) { return i == 0; }, [](double d) { return d == 0; });
-}
-
-std::set<std::int32_t> labels_in(const Expr& e) {
-  std::set<std::int32_t> labels;
-  for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* i = std::get_if<IndexRef>(&n.op)) labels.insert(i->label);
-  });
-  return labels;
-}
-
-/// True if the operator maps 0 to 0.
+/// Whether the operator gives 0 for 0.
 bool keeps_zero(UnaryOp op) {
   using enum UnaryOp;
   return op != kNot && op != kExp && op != kLog && op != kCos && op != kSigmoid;
@@ -192,7 +179,7 @@ Support SupportFinder::of_binary(const Expr& e, const Binary& b) {
   }
 }
 
-/// A constant 0 is an ordinary number: as a factor it loses against nan.
+/// A constant 0 is a number like others: as a factor it loses against nan.
 Support SupportFinder::of_product(const Expr& e, const Binary& b) {
   const Support left = of(b.left);
   const Support right = of(b.right);
@@ -206,7 +193,7 @@ Support SupportFinder::of_product(const Expr& e, const Binary& b) {
   return loses ? kAlwaysSupport : winning(left);
 }
 
-/// False where an operand that carries absence is 0 and all others are constants.
+/// False where what carries absence is 0, and everything else is a constant.
 Support SupportFinder::of_comparison(const Binary& b) {
   const auto at_absence = [&](const Expr& e) -> std::optional<double> {
     if (of(e).kind != Kind::kAlways) return 0.0;
@@ -244,8 +231,8 @@ bool zero_contributes_nothing(const Compute& c) {
 
 namespace {
 
-/// The basis for inferring a result's storage: labels are *bound* if nothing remains where the reads with these labels
-/// in a sparse dimension are absent.
+/// What a result's storage is inferred from: labels are *bound* if nothing is left where the reads with them in a
+/// sparse dimension are absent.
 class Binding {
  public:
   Binding(const Program& program, Support support, std::vector<Expr> reads)
@@ -256,7 +243,7 @@ class Binding {
     for (const Expr& r : reads_) present.push_back(!compressed(r).contains(label));
     return !holds(support_, present);
   }
-  /// True if the two labels come from different factors that share one of the labels `over`.
+  /// Whether the two labels come from different factors that meet in one of the labels `over`.
   [[nodiscard]] bool joins(std::int32_t a, std::int32_t b, const std::vector<std::int32_t>& over) const {
     for (std::size_t first = 0; first < reads_.size(); ++first) {
       for (std::size_t second = 0; second < reads_.size(); ++second) {
@@ -270,7 +257,7 @@ class Binding {
   }
 
  private:
-  /// The labels in sparse dimensions. `sparse(x)` counts like a type without flags: all dimensions but the first.
+  /// The labels in sparse dimensions. `sparse(x)` is as a type without flags: all but the first one.
   [[nodiscard]] std::set<std::int32_t> compressed(const Expr& e) const {
     const auto* r = std::get_if<Read>(&e->op);
     if (r == nullptr) {
@@ -316,8 +303,8 @@ std::vector<bool> inferred_sparse(const Program& program, const Compute& compute
   Support support = support_of(program, compute, &reads, products);
   if (!carries_absence(support)) return {};
   const Binding binding(program, std::move(support), std::move(reads));
-  // The label of each result dimension, -1 for a computed store subscript; other labels are reduced, if there is a
-  // combining operator.
+  // The label of each result dimension, -1 where the left side computes something; the others are reduced, if anything
+  // combines them.
   std::vector<std::int32_t> result;
   if (compute.left.empty()) {
     for (std::size_t l = 0; l < compute.out.size(); ++l) result.push_back(static_cast<std::int32_t>(l));
@@ -348,7 +335,7 @@ std::vector<bool> inferred_sparse(const Program& program, const Compute& compute
 
 namespace {
 
-/// Values used by anything other than a Compute's expressions: loops, branches, updates, routines.
+/// Values that something else than a compute's expressions reads: loops, branches, updates, routines.
 std::set<ValueId> used_as_they_are(const Program& program) {
   std::set<ValueId> used;
   for_each_node(program.body, [&](const Node& n) {

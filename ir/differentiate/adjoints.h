@@ -16,17 +16,14 @@ class NodeWriter {
   NodeWriter(Program& program, std::vector<Node>& nodes) : program_(program), nodes_(nodes) {}
 
   [[nodiscard]] Program& program() { return program_; }
-  /// The node defines `result` if given, else a new value.
+  /// With `result` the node defines that value, else a new one.
   ValueId emit(Compute compute, const Type& type, const std::string& name, const SourceRange& range,
                std::optional<ValueId> result = std::nullopt);
   void emit(Node node) { nodes_.push_back(std::move(node)); }
   [[nodiscard]] std::size_t position() const { return nodes_.size(); }
-  /// Inserts nodes at `position`.
+  /// Puts nodes where `position` was.
   void insert(std::size_t position, std::vector<Node> nodes);
-  /// `[i in 0..n, …]` for a shape, and the subscripts that read a tensor of that shape there.
-  [[nodiscard]] static std::vector<Label> labels_of(const std::vector<Extent>& shape);
-  [[nodiscard]] static std::vector<Expr> plain_subscripts(std::size_t rank);
-  /// A tensor filled with `body`, which may use the labels of `labels_of`.
+  /// A tensor that is `body` everywhere; `body` may mention the labels of `plain_labels`.
   ValueId filled(const Type& type, const Expr& body, const std::string& name, const SourceRange& range,
                  std::optional<ValueId> result = std::nullopt);
 
@@ -35,7 +32,7 @@ class NodeWriter {
   std::vector<Node>& nodes_;
 };
 
-/// The derivative of the loss with respect to one value: a tensor of its shape, or one number for all its elements.
+/// The derivative of the loss by one value: a tensor of its shape, or one number for all its elements.
 struct Adjoint {
   ValueId value;
   Expr uniform;  ///< a constant or a rank-0 read; null if `value` holds the elements
@@ -43,20 +40,20 @@ struct Adjoint {
   [[nodiscard]] Expr at(const Type& type, std::vector<Expr> subscripts) const;
 };
 
-/// Derivatives of the loss with respect to the values of one region while it is traversed backwards. Contributions of
-/// later nodes are collected and summed when the node that defines the value is reached.
+/// Derivatives of the loss by the values of one region while the region is walked backwards. What later nodes
+/// contribute is collected and added up when the node that defines the value is reached.
 class Adjoints {
  public:
   explicit Adjoints(NodeWriter& writer) : writer_(writer) {}
 
-  /// A Compute without base. `left` empty: over all elements of `v`; else it adds to the given elements, several points
-  /// to the same one if `combines`.
+  /// A Compute without base. `left` empty: over all elements of `v`; else it adds to the elements it names, in which
+  /// several points meet if `combines`.
   void add(ValueId v, Compute contribution, bool combines, const SourceRange& range);
   /// A tensor of v's type.
   void add(ValueId v, ValueId contribution, const SourceRange& range);
   void add(ValueId v, const Adjoint& contribution, const SourceRange& range);
   [[nodiscard]] bool has(ValueId v) const { return contributions_.contains(v) || totals_.contains(v); }
-  /// The sum, after the last contribution; nothing if `v` has none.
+  /// The sum, once nothing more is to come; nothing if `v` has no contribution.
   std::optional<Adjoint> total(ValueId v);
   /// The sum as a tensor; zeros if there is none.
   ValueId tensor(ValueId v);
@@ -64,9 +61,9 @@ class Adjoints {
   ValueId so_far(ValueId v);
   /// All values that have contributions and no total yet.
   [[nodiscard]] std::vector<ValueId> open() const;
-  /// Replaces the contributions by `total`.
+  /// Forgets what was contributed, in favour of `total`.
   void replace(ValueId v, ValueId total, const SourceRange& range);
-  /// Makes the node that computes the total of `v` define `result`.
+  /// The node that makes the total of `v` is to define `result`.
   void define(ValueId v, ValueId result) { results_[v] = result; }
 
  private:
