@@ -129,8 +129,8 @@ class StoredTile {
   sparse::Output<T>& elements_;
 };
 
-/// Makes the block of an output tile, a matrix by rows, of which the elements of a row come in any order, and those of
-/// one column are combined: added, or of bool by `or`. Rows ascend.
+/// Builds the block of an output tile, a matrix stored by rows. Elements of a row arrive in any order, and those of one
+/// column are combined: added, or for bool by `or`. Rows arrive in ascending order.
 ///
 ///     rt::AccumulatedTile<double> C(t);
 ///     C.row(i, elements, [&](auto& sums) { … sums.add(j, a * b); … });
