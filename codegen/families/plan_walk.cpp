@@ -228,7 +228,7 @@ class Walk::Body {
     });
   }
 
-  /// The walk as seen by routines.
+  /// The plan walk's interface to routines.
   class RoutineCaller : public rt::routines::Caller {
    public:
     explicit RoutineCaller(Body& walk) : walk_(walk) {}

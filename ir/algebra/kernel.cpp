@@ -150,7 +150,7 @@ BlockType other_result(const Kernel& kernel, const BlockType& operands) {
   return {};
 }
 
-/// The text behind the name: `(2)`, `("ij->i")`, or nothing.
+/// The text after the name: `(2)`, `("ij->i")`, or nothing.
 std::string parameters_text(const Kernel& k) {
   switch (k.kind) {
     case Kind::kScale:

@@ -83,7 +83,7 @@ T as(double x) {
 template <class T>
 Real add(Real a, Real b) {
   const double sum = static_cast<double>(detail::as<T>(a.value) + detail::as<T>(b.value));
-  // Knuth's two-sum tells whether the addition was exact; for f32 the f64 sum does.
+  // Knuth's two-sum tests whether the addition was exact; for f32 the f64 sum does.
   bool exact = false;
   if constexpr (sizeof(T) == 8) {
     const double t = sum - a.value;

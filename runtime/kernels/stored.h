@@ -129,8 +129,8 @@ class StoredTile {
   sparse::Output<T>& elements_;
 };
 
-/// Makes the block of an output tile, a matrix by rows, of which the elements of a row come in any order, and those of
-/// one column are combined: added, or of bool by `or`. Rows ascend.
+/// Builds the block of an output tile, a matrix stored by rows. Elements of a row arrive in any order, and those of one
+/// column are combined: added, or for bool by `or`. Rows arrive in ascending order.
 ///
 ///     rt::AccumulatedTile<double> C(t);
 ///     C.row(i, elements, [&](auto& sums) { … sums.add(j, a * b); … });
@@ -142,7 +142,7 @@ class AccumulatedTile {
         columns_(t.outputs[static_cast<std::size_t>(k)].box[1]),
         of_thread_(accumulators(static_cast<std::size_t>(k))) {}
 
-  /// `f` adds what is in row i, which is about `elements` elements, to what it is given.
+  /// `f` adds the elements of row i, about `elements` of them, to its argument.
   template <class F>
   void row(Index i, Index elements, const F& f) {
     if (elements == 0) return;
@@ -154,12 +154,12 @@ class AccumulatedTile {
       combine(of_thread_.hash, f);
     }
   }
-  /// The same, where nothing says how many: about as many as in the row before.
+  /// The same with an unknown number of elements: assumes that of the previous row.
   template <class F>
   void row(Index i, const F& f) {
     row(i, expected_ + 1, f);
   }
-  /// The block is complete. Once.
+  /// Completes the block. Call once.
   void finish() { tile_.finish(); }
 
  private:
@@ -189,7 +189,7 @@ class AccumulatedTile {
     sparse::HashAccumulator<T> hash;
   };
 
-  /// What runs for every element, all of it inlined; what ends a row is not, nor what is rare.
+  /// The per-element path, completely inlined; the end of a row and rare cases are not.
   template <class F, class Sums>
   [[gnu::flatten]] static void visit(const F& f, Sums& sums) {
     f(sums);

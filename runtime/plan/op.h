@@ -82,7 +82,7 @@ struct Affine {
 struct DimAccess {
   std::vector<Affine::Term> terms;
   Interval offset{0, 1};
-  bool whole = false;  ///< the whole extent, whatever the labels
+  bool whole = false;  ///< the whole extent, for any labels
   Index divisor = 1;
   friend bool operator==(const DimAccess&, const DimAccess&) = default;
 };

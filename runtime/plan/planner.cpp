@@ -335,7 +335,7 @@ std::string Planner::signature(const Op& op) const {
                       {[this](TensorId id) { return placed(id); }, [this](TensorId id) { return waiting_source(id); }});
 }
 
-/// Bytes a rank holds during the operation, excluding results; operands on disk are subtracted.
+/// Bytes a rank holds during the operation, excluding its results, minus the results' non-resident bytes.
 double Planner::held_beside(const Candidate& c, bool frees_base, const TensorLookup& tensors,
                             const ResidentBytes& resident) const {
   double held = resident.live();

@@ -96,7 +96,7 @@ void add_column_maps(std::vector<Candidate>& list, const PlacementBuilder& build
   }
 }
 
-/// With fewer pieces per rank, or pieces of at least this size, rows are not gathered.
+/// Rows are not gathered if a rank writes fewer pieces than this, or pieces of at least kLongWrite bytes.
 constexpr double kFewWrites = 256;
 constexpr double kLongWrite = 1 << 20;
 /// Target size of the whole rows that a task writes, memory permitting; below the minimum rows are not gathered.

@@ -10,7 +10,7 @@
 #include "runtime/plan/space/owner_table.h"
 
 // Placement is a function, not a table. A Distribution cuts the dimensions of a tensor (equally: of the space of an
-// operation's output tiles) into tiles and says, by arithmetic, which rank owns each tile.
+// operation's output tiles) into tiles and computes the owner of each tile by arithmetic.
 //
 //   Grid        a processor grid over some dimensions: tile t of dimension d has grid coordinate ((t div q) + s) mod G;
 //               the rank is `home` plus the coordinates' strides. 2 x 3 ranks over (i, j), q = 1:

@@ -189,7 +189,7 @@ class Lshs {
     return blocks;
   }
 
-  /// With a single summand, that summand's task is the Reduce's last operation.
+  /// A Reduce with a single summand has no operation of its own: the summand's task is pinned too.
   void pin(TaskNumber n, std::int32_t rank) {
     pinned_[static_cast<std::size_t>(n)] = rank;
     const WorkflowTask& task = workflow_.task(n);

@@ -23,7 +23,7 @@ std::vector<Index> coordinates_in(const std::vector<Tiling>& cut, Index number) 
 
 /// A tensor with known blocks.
 struct Blocks {
-  PlacedTensor tensor;  ///< its distribution says how it is cut
+  PlacedTensor tensor;  ///< its distribution determines its cuts
   std::size_t op = 0;   ///< the operation of the region that creates it
 };
 
