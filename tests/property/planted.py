@@ -40,8 +40,11 @@ class Bug:
             raise SystemExit(f"{path}: not of the form described in planted.py")
         self.file, self.what, self.old, self.new = match.groups()
 
+        # Layout is the formatter's: blanks do not count.
+        self.found = re.compile(r"\s*".join(re.escape(token) for token in re.findall(r"\w+|[^\w\s]", self.old)))
+
     def applies(self, root):
-        return (root / self.file).exists() and (root / self.file).read_text().count(self.old) == 1
+        return (root / self.file).exists() and len(self.found.findall((root / self.file).read_text())) == 1
 
     @property
     def in_readers(self):
@@ -50,7 +53,7 @@ class Bug:
     def plant(self, root):
         path = root / self.file
         original = path.read_text()
-        path.write_text(original.replace(self.old, self.new))
+        path.write_text(self.found.sub(lambda _: self.new, original))
         return original
 
 
