@@ -1,6 +1,7 @@
 #include "frontend/lower/algebra.h"
 
 #include <algorithm>
+#include <set>
 
 #include "frontend/sema/types.h"
 
@@ -10,6 +11,17 @@ using ir::BinaryOp;
 using ir::Expr;
 using ir::Scalar;
 using ir::UnaryOp;
+
+namespace {
+
+/// Whether integers are converted for the function.
+bool needs_float(UnaryOp op) {
+  static const std::set<UnaryOp> of_integers = {UnaryOp::kNeg,  UnaryOp::kAbs,   UnaryOp::kFloor, UnaryOp::kCeil,
+                                                UnaryOp::kSign, UnaryOp::kRound, UnaryOp::kRelu};
+  return !of_integers.contains(op);
+}
+
+}  // namespace
 
 Tensor Algebra::elementwise(const std::vector<Tensor>& args, Weak weak, const SourceRange& range,
                             const std::function<Expr(const std::vector<Expr>&)>& make, const std::string& hint) {
@@ -80,14 +92,14 @@ Tensor Algebra::choice(const Tensor& c, const Tensor& a, const Tensor& b, const 
   });
 }
 
-Tensor Algebra::apply_unary(UnaryOp op, bool needs_float, const Tensor& t, const SourceRange& range) {
+Tensor Algebra::apply_unary(UnaryOp op, const Tensor& t, const SourceRange& range) {
   Scalar type = t.scalar() == Scalar::kBool ? Scalar::kI64 : t.scalar();
   Weak weak = t.weak;
-  if (needs_float && !ir::is_float(type)) {
+  if (needs_float(op) && !ir::is_float(type)) {
     type = Scalar::kF64;
     if (weak == Weak::kInteger) weak = Weak::kFloat;
   }
-  if (needs_float && weak == Weak::kAny) weak = Weak::kFloat;
+  if (needs_float(op) && weak == Weak::kAny) weak = Weak::kFloat;
   const bool test = op == UnaryOp::kIsNan || op == UnaryOp::kIsInf;
   return elementwise({t}, test ? Weak::kNo : weak, range,
                      [&](const std::vector<Expr>& e) { return ir::unary(op, converted(e[0], type), range); });

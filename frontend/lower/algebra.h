@@ -47,7 +47,7 @@ class Algebra {
   Tensor arithmetic(ir::BinaryOp op, const Tensor& a, const Tensor& b, const ir::SourceRange& range);
   Tensor power(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
   Tensor choice(const Tensor& c, const Tensor& a, const Tensor& b, const ir::SourceRange& range);
-  Tensor apply_unary(ir::UnaryOp op, bool needs_float, const Tensor& t, const ir::SourceRange& range);
+  Tensor apply_unary(ir::UnaryOp op, const Tensor& t, const ir::SourceRange& range);
   Tensor transpose(const Tensor& t, const ir::SourceRange& range);
   Tensor matmul(const Tensor& a, const Tensor& b, const ir::SourceRange& range);
   Tensor reduce(const ReducerName& op, ComputeSpec spec, const Tensor& body, std::vector<Dim> shape);

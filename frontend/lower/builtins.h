@@ -13,12 +13,7 @@ namespace tdsl::frontend {
 using Single = Tensor(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
 /// A built-in function with several results, which only `let (a, b) =` and `(a, b) =` take.
 using Several = std::vector<Tensor>(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
-/// A function of one element. `needs_float`: integers are converted.
-struct ElementFunction {
-  ir::UnaryOp op;
-  bool needs_float;
-};
-using Builtin = std::variant<Single*, Several*, ElementFunction, Reducer, ir::BinaryOp>;
+using Builtin = std::variant<Single*, Several*, ir::UnaryOp, Reducer, ir::BinaryOp>;
 
 /// All built-in functions by name.
 [[nodiscard]] const std::map<std::string, Builtin>& builtins();

@@ -11,11 +11,8 @@
 namespace tdsl::frontend {
 
 using ir::BinaryOp;
-using ir::Expr;
 using ir::Scalar;
 using ir::UnaryOp;
-
-namespace {
 
 Tensor call_where(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const std::vector<Tensor> args = positional(lowerer, call, 3, 3, range);
@@ -45,8 +42,6 @@ Tensor call_sparse(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
   t.body = ir::unary(UnaryOp::kSparse, t.body, range);
   return t;
 }
-
-}  // namespace
 
 const ast::Expr* named_argument(const ast::Call& call, const std::string& name) {
   for (const ast::Argument& a : call.arguments) {
@@ -116,7 +111,7 @@ Tensor call_extremum(Lowerer& lowerer, const ast::Call& call, const SourceRange&
 bool is_scalar_function(const ast::Call& call) {
   const std::string& name = call.callee.name;
   const bool extremum = (name == "min" || name == "max") && call.arguments.size() > 1;
-  return builtin<ElementFunction>(name) != nullptr || builtin<BinaryOp>(name) != nullptr || name == "where" || extremum;
+  return builtin<UnaryOp>(name) != nullptr || builtin<BinaryOp>(name) != nullptr || name == "where" || extremum;
 }
 
 namespace {
@@ -129,9 +124,7 @@ Tensor call_builtin(Lowerer& lowerer, const Builtin& function, const ast::Call& 
         lowerer.reports.fail(DiagnosticId::kMisplacedTuple, range,
                              "`" + name + "` gives several values: write let (a, b) = " + name + "(…);");
       },
-      [&](const ElementFunction& f) {
-        return lowerer.algebra.apply_unary(f.op, f.needs_float, positional(lowerer, call, 1, 1, range)[0], range);
-      },
+      [&](UnaryOp op) { return lowerer.algebra.apply_unary(op, positional(lowerer, call, 1, 1, range)[0], range); },
       [&](Reducer kind) {
         const auto given = std::ranges::count_if(call.arguments, [](const ast::Argument& a) { return !a.name; });
         const bool extremum = kind == Reducer::kMin || kind == Reducer::kMax;
@@ -152,7 +145,7 @@ Tensor call_builtin(Lowerer& lowerer, const Builtin& function, const ast::Call& 
   for (const auto& [other, f] : lowerer.declared.foreigns) candidates.push_back(other);
   add_builtins<Single*>(candidates);
   add_builtins<Several*>(candidates);
-  add_builtins<ElementFunction>(candidates);
+  add_builtins<UnaryOp>(candidates);
   add_builtins<Reducer>(candidates);
   const bool is_variable = lowerer.names.find(name) != nullptr;
   const std::string foreign = function_hint(name);

@@ -1,10 +1,9 @@
 #include "frontend/lower/expr.h"
 
-#include <algorithm>
-
 #include "frontend/lower/calls.h"
 #include "frontend/lower/index.h"
 #include "frontend/lower/variables.h"
+#include "frontend/sema/types.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::frontend {
@@ -14,6 +13,7 @@ using ir::Expr;
 using ir::match;
 using ir::Scalar;
 using ir::UnaryOp;
+using ir::ValueId;
 
 namespace {
 
@@ -51,7 +51,7 @@ namespace {
 
 Tensor lower_unary(Lowerer& lowerer, const ast::Unary& u, const SourceRange& range) {
   const Tensor t = lower(lowerer, *u.operand);
-  if (u.op == ast::UnaryOp::kNegate) return lowerer.algebra.apply_unary(UnaryOp::kNeg, false, t, range);
+  if (u.op == ast::UnaryOp::kNegate) return lowerer.algebra.apply_unary(UnaryOp::kNeg, t, range);
   if (t.scalar() != Scalar::kBool) {
     lowerer.reports.fail(DiagnosticId::kTypeMismatch, range,
                          "! needs a bool, but this is " + lowerer.graph.text(t) + "; compare it: x == 0");

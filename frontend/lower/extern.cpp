@@ -9,6 +9,7 @@
 #include "frontend/lower/calls.h"
 #include "frontend/lower/functions.h"
 #include "frontend/lower/types.h"
+#include "frontend/sema/types.h"
 #include "ir/graph/procedure.h"
 
 namespace tdsl::frontend {

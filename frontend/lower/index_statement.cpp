@@ -8,6 +8,7 @@
 #include "frontend/lower/storage.h"
 #include "frontend/lower/types.h"
 #include "frontend/lower/variables.h"
+#include "frontend/sema/types.h"
 #include "frontend/sema/walk.h"
 #include "ir/graph/check.h"
 
@@ -135,6 +136,7 @@ void lower_right_side(Lowerer& lowerer, IndexStatement& s, const ast::Definition
 
 namespace {
 
+/// A new dimension is as long as what its index variable subscripts, `dim`, whose range from 0 on may end elsewhere.
 void warn_of_shorter_range(const GraphBuilder& graph, Reports& reports, const LabelInfo& info, const Dim& dim) {
   // `for i in 1..n-1` leaves a border of what it reads on purpose.
   if (!info.from_zero || !info.written_end || dim.extent == *info.written_end) return;
@@ -146,6 +148,8 @@ void warn_of_shorter_range(const GraphBuilder& graph, Reports& reports, const La
                {{dim.range, dim.what + " is " + size}, {info.range, "the range ends at " + end}});
 }
 
+/// The size of a new dimension by the dimensions where its index variable stands bare, the first if they differ
+/// (which warns); none without such.
 std::optional<Extent> extent_of_bare_uses(GraphBuilder& graph, Reports& reports, Shapes& shapes, std::int32_t label) {
   const LabelInfo info = graph.label(label);
   if (info.bare_uses.empty()) return std::nullopt;

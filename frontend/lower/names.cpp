@@ -4,6 +4,8 @@
 
 namespace tdsl::frontend {
 
+using ir::Expr;
+
 Names::InScope::InScope(Names& names, Scope::Kind kind) : names_(names) {
   scope_.kind = kind;
   scope_.outer = names.scope_;

@@ -8,6 +8,7 @@
 #include "frontend/lower/functions.h"
 #include "frontend/sema/walk.h"
 #include "ir/differentiate/compute.h"
+#include "ir/graph/check.h"
 #include "ir/graph/procedure.h"
 
 namespace tdsl::frontend {
@@ -151,6 +152,7 @@ void position_of(GraphBuilder& graph, std::int32_t id, PointLoop& loop) {
     loop.positions.emplace(id, graph.program().new_value({Scalar::kI64, {}, {}}, info.name, info.range));
 }
 
+/// The body at one point of the index variables that the arguments mention; it gives a scalar.
 PointLoop body_at_a_point(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
                           const ast::Call& call, const SourceRange& range, const std::vector<std::int32_t>& drawn_at) {
   PointLoop made;
@@ -223,6 +225,7 @@ bool always_reads(const ir::Procedure& p, std::int32_t k) {
          });
 }
 
+/// The body as a procedure, if it is work on scalars. A derivative in it that there is not is reported.
 std::optional<ir::Procedure> procedure_of_body(GraphBuilder& graph, Reports& reports, const ast::Function& f,
                                                const PointLoop& loop, const std::vector<ValueId>& parameters,
                                                std::vector<ValueId>& captured) {
@@ -235,6 +238,7 @@ std::optional<ir::Procedure> procedure_of_body(GraphBuilder& graph, Reports& rep
   }
 }
 
+/// `loop` as the expression that applies `procedure`, made of its body.
 Expr applied(const GraphBuilder& graph, const PointLoop& loop, ir::Procedure procedure,
              const std::vector<ValueId>& captured, const ast::Function& f, const SourceRange& range) {
   procedure.range = f.name.range;

@@ -3,6 +3,7 @@
 #include "frontend/lower/builtins.h"
 #include "frontend/lower/calls.h"
 #include "frontend/lower/expr.h"
+#include "frontend/sema/types.h"
 
 namespace tdsl::frontend {
 
@@ -136,6 +137,7 @@ std::string spread(const std::string& letters, std::size_t dimensions) {
 /// Whether a letter stands for a dimension of an ellipsis: there, size 1 stretches.
 bool is_spread(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
+/// The operands; ellipses of the text become letters of their own.
 std::vector<Tensor> einsum_operands(Lowerer& lowerer, const ast::Call& call, EinsumText& text) {
   std::vector<Tensor> operands;
   std::size_t most = 0;  // dimensions that an ellipsis stands for

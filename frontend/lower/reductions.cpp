@@ -5,12 +5,12 @@
 #include "frontend/lower/expr.h"
 #include "frontend/lower/index.h"
 #include "frontend/lower/types.h"
+#include "frontend/sema/types.h"
 
 namespace tdsl::frontend {
 
 using ir::BinaryOp;
 using ir::Expr;
-using ir::Extent;
 using ir::Monoid;
 using ir::Scalar;
 
@@ -278,7 +278,7 @@ Tensor reduce_whole(Lowerer& lowerer, const ReducerName& op, const Tensor& t, co
     if (!ir::is_float(value.scalar())) value.body = converted(value.body, Scalar::kF64);
     value.body = mul(value.body, value.body);
     result = lowerer.algebra.reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), value, std::move(shape));
-    result = lowerer.algebra.apply_unary(ir::UnaryOp::kSqrt, true, result, range);
+    result = lowerer.algebra.apply_unary(ir::UnaryOp::kSqrt, result, range);
   } else {
     result = lowerer.algebra.reduce(op, std::move(spec), body, std::move(shape));
   }

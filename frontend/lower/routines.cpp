@@ -4,6 +4,7 @@
 #include "frontend/lower/builtins.h"
 #include "frontend/lower/calls.h"
 #include "frontend/lower/expr.h"
+#include "frontend/sema/types.h"
 
 namespace tdsl::frontend {
 
@@ -13,8 +14,6 @@ using ir::Extent;
 using ir::Routine;
 using ir::Scalar;
 using ir::ValueId;
-
-namespace {}  // namespace
 
 ValueId Algebra::routine_operand(const Tensor& t, Scalar type, const ast::Call& call) {
   values_.require_not_padded(t);

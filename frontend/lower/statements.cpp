@@ -11,16 +11,15 @@
 #include "frontend/lower/storage.h"
 #include "frontend/lower/types.h"
 #include "frontend/lower/variables.h"
-#include "frontend/sema/walk.h"
 #include "ir/analysis/combined.h"
 #include "ir/eval/expr.h"
+#include "ir/graph/check.h"
 
 namespace tdsl::frontend {
 
 using ir::BinaryOp;
 using ir::Expr;
 using ir::match;
-using ir::Scalar;
 using ir::ValueId;
 
 void lower_block(Lowerer& lowerer, const ast::Block& block) {
@@ -105,6 +104,7 @@ void lower_param(Lowerer& lowerer, const ast::Param& p) {
   tell_type(lowerer, *symbol);
 }
 
+/// `tile (a, b)`: one size per dimension of the declared tensor.
 void annotate_tile(Lowerer& lowerer, ValueId value, const ast::Annotations& annotations) {
   if (!annotations.tile) return;
   std::vector<ir::Extent> edges;
@@ -155,6 +155,7 @@ void lower_input(Lowerer& lowerer, const ast::Input& i) {
   annotate_tile(lowerer, symbol->value, i.annotations);
 }
 
+/// An output that is a param or an input has no option of its own.
 void warn_of_shared_option(const Names& names, Reports& reports, const ast::Identifier& output) {
   const SymbolRef symbol = names.find(output.name);
   // A dimension has no symbol.
@@ -257,6 +258,7 @@ void lower_tuple_let(Lowerer& lowerer, const ast::TupleLet& l) {
   }
 }
 
+/// `value` as the variable keeps it.
 ValueId assigned_value(Values& values, const Tensor& value, const ir::Type& type, const Symbol& symbol,
                        const SourceRange& range) {
   return symbol.storage ? values.store(value, type.scalar, symbol.storage, symbol.name, range).value

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "frontend/lower/index.h"
 #include "frontend/lower/lowerer.h"
 
 // Statements, and the regions of loops and branches.

@@ -18,7 +18,6 @@ using ir::BinaryOp;
 using ir::Expr;
 using ir::Extent;
 using ir::Scalar;
-using ir::ValueId;
 
 namespace {
 
@@ -81,6 +80,7 @@ StorageMap lower_storage_map(Lowerer& lowerer, const ast::IndexMap& map, const s
   return result;
 }
 
+/// `to` leads back to where `from` begins: proven, or checked where the storage is used.
 void check_storage(Lowerer& lowerer, const ast::Storage& s, const UserStorage& storage) {
   std::vector<Expr> own;
   for (const std::int32_t id : storage.from.indices) own.push_back(ir::index_ref(id));

@@ -8,7 +8,6 @@ namespace tdsl::frontend {
 
 using ir::Extent;
 using ir::Scalar;
-using ir::ValueId;
 
 Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e) {
   const auto bad = [&](const std::string& message) {

@@ -5,6 +5,7 @@
 
 #include "frontend/sema/types.h"
 #include "ir/graph/check.h"
+#include "ir/graph/procedure.h"
 #include "ir/graph/within.h"
 #include "runtime/size.h"
 

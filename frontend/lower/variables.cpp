@@ -6,7 +6,6 @@
 
 namespace tdsl::frontend {
 
-using ir::Expr;
 using ir::ValueId;
 
 SymbolRef declare_value(Lowerer& lowerer, const ast::Identifier& name, Symbol::Kind kind, ValueId value,
