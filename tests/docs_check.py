@@ -144,10 +144,8 @@ def missing_samples():
 def words_unknown_to_editors():
     lexer = (ROOT / "frontend/syntax/lexer_state.cpp").read_text()
     words = set(re.findall(r'\{"(\w+)", +Kind::', lexer))
-    calls = (ROOT / "frontend/lower/calls.cpp").read_text()
-    words |= set(re.findall(r'\{"(\w+)", +(?:\{UnaryOp|&Lowerer)', calls))
-    for names in re.findall(r"std::set<std::string> names = \{(.*?)\}", calls, re.DOTALL):
-        words |= set(re.findall(r'"(\w+)"', names))
+    builtins = (ROOT / "frontend/lower/builtins.cpp").read_text()
+    words |= set(re.findall(r'\{"(\w+)", ', builtins))
     missing = []
     for path in ("tools/editors/vim/syntax/tdsl.vim", "tools/editors/vscode/syntaxes/tdsl.tmLanguage.json", "tests/fuzz/frontend.dict"):
         known = set(re.findall(r"\w+", (ROOT / path).read_text().replace("\\b", " ")))

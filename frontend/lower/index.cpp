@@ -58,6 +58,8 @@ std::optional<WindowBound> window_bound(const Expr& e, BinaryOp limits, const Va
   return labels_of(b->right).empty() ? moving(b->left, b->right) : std::nullopt;
 }
 
+/// `i - 2..i + 3`, also as `max(0, i - 2)..min(n, i + 3)`: binds the name as `first` plus a label of fixed range, so
+/// that no more points are visited than asked for. False if the range is not such a window.
 bool bind_window(GraphBuilder& graph, Guards& guards, Names& names, const ast::Identifier& name, const Expr& begin,
                  const Expr& end, std::vector<std::int32_t>& labels) {
   const auto first = window_bound(begin, BinaryOp::kMax, graph.value_extent());
@@ -78,6 +80,7 @@ bool bind_window(GraphBuilder& graph, Guards& guards, Names& names, const ast::I
   return true;
 }
 
+/// bind_range with a step that only the run knows.
 void bind_computed_range(Lowerer& lowerer, const ast::Identifier& name, const Expr& begin, const Expr& end,
                          const Expr& step, const SourceRange& place, std::vector<std::int32_t>& labels) {
   for (const Expr& e : {begin, end, step}) {

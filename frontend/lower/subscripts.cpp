@@ -64,6 +64,8 @@ void require_subscripts(Reports& reports, std::size_t given, const Tensor& base,
 
 namespace {
 
+/// Whether a read that is evaluated with the element has this subscript in a dimension of this extent, or the range
+/// of the index variable says that it is inside.
 bool is_checked(const GraphBuilder& graph, const Expr& element, const Expr& subscript, const Extent& extent) {
   if (const auto* index = std::get_if<ir::IndexRef>(&subscript->op);
       index != nullptr && stays_inside(graph.label(index->label), extent))
@@ -82,6 +84,8 @@ bool is_checked(const GraphBuilder& graph, const Expr& element, const Expr& subs
   return found;
 }
 
+/// The element of a closed expression at these subscripts, null for slices, with checks of those that no read in the
+/// element makes.
 Expr checked_element(const GraphBuilder& graph, Reports& reports, const Tensor& base,
                      const std::vector<Expr>& subscripts, const ast::Subscript& s, const std::string& name) {
   const Expr unchecked = element(base, subscripts);

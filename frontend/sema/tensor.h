@@ -32,7 +32,7 @@ struct Dim {
 struct StoredWhole;  // sema_storage.h
 
 /// A tensor-valued expression that is not computed yet: element [l0, l1, …] is `body`, a scalar expression over the
-/// labels. Operations on whole tensors only compose bodies; `Lowerer::materialise` makes a node of the result.
+/// labels. Operations on whole tensors only compose bodies; `Values::materialise` makes a node of the result.
 /// Labels are numbered over the whole compilation; `body` may mention further ones, the index variables in scope.
 struct Tensor {
   std::vector<std::int32_t> labels;
