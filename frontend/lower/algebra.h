@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/lower/shapes.h"
+#include "frontend/lower/state/shapes.h"
 #include "frontend/syntax/ast.h"
 
 namespace tdsl::frontend {

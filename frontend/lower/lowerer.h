@@ -4,11 +4,11 @@
 
 #include "frontend/frontend.h"
 #include "frontend/lower/algebra.h"
-#include "frontend/lower/declarations.h"
-#include "frontend/lower/loops.h"
-#include "frontend/lower/modules.h"
-#include "frontend/lower/names.h"
-#include "frontend/lower/versions.h"
+#include "frontend/lower/state/declarations.h"
+#include "frontend/lower/state/loops.h"
+#include "frontend/lower/state/modules.h"
+#include "frontend/lower/state/names.h"
+#include "frontend/lower/state/versions.h"
 #include "frontend/sema/growth.h"
 
 namespace tdsl::frontend {

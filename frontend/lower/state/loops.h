@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "frontend/lower/values.h"
+#include "frontend/lower/state/values.h"
 
 namespace tdsl::frontend {
 

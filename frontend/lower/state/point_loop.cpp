@@ -1,7 +1,7 @@
 #include <tuple>
 #include <utility>
 
-#include "frontend/lower/graph.h"
+#include "frontend/lower/state/graph.h"
 #include "ir/graph/check.h"
 
 // Bodies of functions that run statement by statement at every point of some index variables: see PointLoop.

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "frontend/lower/graph.h"
+#include "frontend/lower/state/graph.h"
 
 // Which checks of subscripts stay in the expressions of a node: GraphBuilder::settled.
 

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "frontend/lower/values.h"
+#include "frontend/lower/state/values.h"
 #include "frontend/syntax/ast.h"
 
 namespace tdsl::frontend {

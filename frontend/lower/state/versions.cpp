@@ -1,4 +1,4 @@
-#include "frontend/lower/versions.h"
+#include "frontend/lower/state/versions.h"
 
 #include "frontend/sema/walk.h"
 

@@ -1,4 +1,4 @@
-#include "frontend/lower/names.h"
+#include "frontend/lower/state/names.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "frontend/lower/values.h"
+#include "frontend/lower/state/values.h"
 
 #include <algorithm>
 #include <limits>

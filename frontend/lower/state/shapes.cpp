@@ -1,4 +1,4 @@
-#include "frontend/lower/shapes.h"
+#include "frontend/lower/state/shapes.h"
 
 #include <algorithm>
 #include <limits>

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "frontend/frontend.h"
-#include "frontend/lower/reports.h"
+#include "frontend/lower/state/reports.h"
 #include "frontend/syntax/ast.h"
 
 namespace tdsl::frontend {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "frontend/lower/graph.h"
-#include "frontend/lower/guards.h"
-#include "frontend/lower/reports.h"
+#include "frontend/lower/state/graph.h"
+#include "frontend/lower/state/guards.h"
+#include "frontend/lower/state/reports.h"
 #include "frontend/sema/scope.h"
 #include "frontend/sema/storage.h"
 

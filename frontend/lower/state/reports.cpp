@@ -1,4 +1,4 @@
-#include "frontend/lower/reports.h"
+#include "frontend/lower/state/reports.h"
 
 #include <algorithm>
 

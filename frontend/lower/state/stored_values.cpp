@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include "frontend/lower/values.h"
+#include "frontend/lower/state/values.h"
 #include "frontend/sema/types.h"
 
 // Tensors in user-defined storage. A name that is declared with one has the stored tensor as its value

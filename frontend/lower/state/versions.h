@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/lower/graph.h"
+#include "frontend/lower/state/graph.h"
 #include "frontend/sema/scope.h"
 #include "frontend/syntax/ast.h"
 

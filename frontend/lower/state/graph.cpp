@@ -1,4 +1,4 @@
-#include "frontend/lower/graph.h"
+#include "frontend/lower/state/graph.h"
 
 #include <algorithm>
 #include <functional>

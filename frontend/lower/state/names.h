@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "frontend/frontend.h"
-#include "frontend/lower/reports.h"
+#include "frontend/lower/state/reports.h"
 #include "frontend/sema/scope.h"
 
 namespace tdsl::frontend {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "frontend/diagnostics/diagnostics.h"
-#include "frontend/lower/frame.h"
+#include "frontend/lower/state/frame.h"
 
 namespace tdsl::frontend {
 

@@ -1,4 +1,4 @@
-#include "frontend/lower/modules.h"
+#include "frontend/lower/state/modules.h"
 
 #include <filesystem>
 #include <fstream>

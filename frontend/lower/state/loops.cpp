@@ -1,4 +1,4 @@
-#include "frontend/lower/loops.h"
+#include "frontend/lower/state/loops.h"
 
 namespace tdsl::frontend {
 
