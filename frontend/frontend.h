@@ -31,7 +31,7 @@ struct CompileOptions {
 };
 
 /// Parses the file, resolves names, infers types and shapes, and produces the index graph. Diagnostics go to `sink`;
-/// the result is empty if the program has errors. Derivatives are Gradient nodes (passes/algebra/differentiate.h).
+/// the result is empty if the program has errors. Derivatives are Gradient nodes (passes/algebra/differentiate.cpp).
 /// Imported files are added to `sources`.
 [[nodiscard]] std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
                                                  const CompileOptions& options = {});

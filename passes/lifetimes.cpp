@@ -32,7 +32,7 @@ class LifetimeTable {
       for (const ValueId v : used) {
         if (pending.erase(v) > 0) table_.dead_after[&*it].push_back(v);
       }
-      for (const Region* inner : regions_of(*it)) visit(*inner);
+      for (const Region* inner : regions_in(*it)) visit(*inner);
     }
     if (!pending.empty()) table_.dead_on_entry[&region].assign(pending.begin(), pending.end());
   }
@@ -46,7 +46,7 @@ class LifetimeTable {
         for (const ValueId mentioned : e.values()) into.insert(mentioned);
       }
     }
-    for (const Region* inner : regions_of(node)) {
+    for (const Region* inner : regions_in(node)) {
       for (const Node& n : inner->nodes) collect_uses(n, into);
       into.insert(inner->yields.begin(), inner->yields.end());
     }

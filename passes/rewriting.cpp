@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "ir/analysis/serial_loop.h"
 #include "ir/graph/check.h"
 #include "ir/graph/clone.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/procedure.h"
 #include "passes/loops/subscripts.h"
 
@@ -153,9 +155,7 @@ Expr shift_labels(const Expr& e, std::int32_t first, std::int32_t by) {
 bool reads(const Expr& e, ValueId v) {
   if (!e) return false;
   bool found = false;
-  for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* r = std::get_if<Read>(&n.op)) found = found || r->tensor == v;
-  });
+  for_each_read(e, [&](const Read& r) { found = found || r.tensor == v; });
   return found;
 }
 
@@ -165,23 +165,15 @@ int node_count(const Expr& e) {
   return count;
 }
 
-std::int32_t bare_label(const Expr& e) {
-  const auto* i = std::get_if<IndexRef>(&e->op);
-  return i == nullptr ? -1 : i->label;
-}
-
 std::set<ValueId> values_read(const Compute& c) {
   std::set<ValueId> found;
-  const auto collect = [&](const Expr& e) {
-    if (!e) return;
-    for_each_node(e, [&](const ExprNode& n) {
-      if (const auto* r = std::get_if<Read>(&n.op)) found.insert(r->tensor);
-    });
-  };
-  for (const Expr& body : c.bodies) collect(body);
-  collect(c.guard);
-  for (const Expr& subscript : c.left) collect(subscript);
+  for_each_read(c, [&](const Read& r) { found.insert(r.tensor); });
   return found;
+}
+
+std::string quoted(const Program& program, ValueId v, std::string_view otherwise) {
+  const std::string& name = program.info(v).name;
+  return name.empty() ? std::string(otherwise) : "`" + name + "`";
 }
 
 namespace {
@@ -190,7 +182,7 @@ void count_uses(const Program& program, const Region& region, std::vector<int>& 
   const auto add = [&](ValueId v) { ++counts[static_cast<std::size_t>(v.id)]; };
   for (const Node& node : region.nodes) {
     for (const ValueId v : operands_of(program, node)) add(v);
-    for (const Region* inner : regions_of(node)) count_uses(program, *inner, counts);
+    for (const Region* inner : regions_in(node)) count_uses(program, *inner, counts);
   }
   for (const ValueId v : region.yields) add(v);
 }
@@ -198,7 +190,7 @@ void count_uses(const Program& program, const Region& region, std::vector<int>& 
 void collect_definitions(const Region& region, std::vector<const Node*>& table) {
   for (const Node& node : region.nodes) {
     for (const ValueId v : node.results) table[static_cast<std::size_t>(v.id)] = &node;
-    for (const Region* inner : regions_of(node)) collect_definitions(*inner, table);
+    for (const Region* inner : regions_in(node)) collect_definitions(*inner, table);
   }
 }
 
@@ -222,21 +214,16 @@ const Compute* compute_of(const std::vector<const Node*>& definitions, ValueId v
   return std::get_if<Compute>(&definitions[index]->op);
 }
 
-std::vector<const Region*> regions_of(const Node& node) { return regions_in(node); }
-std::vector<Region*> regions_of(Node& node) { return regions_in(node); }
-
-namespace {
-
-void visit_regions(Region& region, const std::function<void(Region&)>& f) {
-  for (Node& node : region.nodes) {
-    for (Region* inner : regions_of(node)) visit_regions(*inner, f);
-  }
-  f(region);
+bool holds_operations(const Node& node) {
+  return !regions_in(node).empty() && !is_marked_serial(node) && !std::holds_alternative<Fused>(node.op);
 }
 
-}  // namespace
-
-void for_each_region(Program& program, const std::function<void(Region&)>& f) { visit_regions(program.body, f); }
+void for_each_compute(Region& region, const std::function<void(Node&, Compute&)>& f) {
+  for (Node& node : region.nodes) {
+    if (auto* c = std::get_if<Compute>(&node.op)) f(node, *c);
+    for (Region* inner : regions_in(node)) for_each_compute(*inner, f);
+  }
+}
 
 bool is_elementwise(const Compute& c) {
   return c.reduce.empty() && c.left.empty() && c.bodies.size() == 1 && !c.guard && !c.base;
@@ -271,19 +258,11 @@ bool expression_may_fail(const Program& program, const Expr& e, const std::vecto
 
 bool can_fail(const Program& program, const Compute& c) {
   if (!c.left.empty()) return true;
-  std::vector<const Label*> labels;
-  for (const Label& l : c.out) labels.push_back(&l);
-  for (const Label& l : c.reduce) labels.push_back(&l);
+  const std::vector<const Label*> labels = labels_of(c);
   for (const Expr& body : c.bodies) {
     if (expression_may_fail(program, body, labels)) return true;
   }
   return expression_may_fail(program, c.guard, labels);
-}
-
-Expr conjunction(const Expr& a, const Expr& b) {
-  if (!a) return b;
-  if (!b) return a;
-  return binary(BinaryOp::kAnd, a, b);
 }
 
 }  // namespace tdsl::passes

@@ -2,9 +2,13 @@
 
 #include <functional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "ir/graph/clone.h"
+#include "ir/graph/expr_build.h"
 #include "ir/graph/graph.h"
 
 // What several passes need to look up and rewrite in an index graph.
@@ -33,10 +37,11 @@ void rewrite_expressions(ir::Compute& c, const std::function<ir::Expr(const ir::
 /// Whether a read of `v` occurs.
 [[nodiscard]] bool reads(const ir::Expr& e, ir::ValueId v);
 [[nodiscard]] int node_count(const ir::Expr& e);
-/// The label number if `e` is just an index variable, else -1.
-[[nodiscard]] std::int32_t bare_label(const ir::Expr& e);
 /// All values read by the expressions of the Compute.
 [[nodiscard]] std::set<ir::ValueId> values_read(const ir::Compute& c);
+
+/// The value's name in backquotes for messages; `otherwise` if it has none.
+[[nodiscard]] std::string quoted(const ir::Program& program, ir::ValueId v, std::string_view otherwise);
 
 /// Number of places (operand lists, yields) that mention each value, indexed by id.
 [[nodiscard]] std::vector<int> use_counts(const ir::Program& program);
@@ -46,11 +51,11 @@ void rewrite_expressions(ir::Compute& c, const std::function<ir::Expr(const ir::
 /// The Compute that defines `v`, or null.
 [[nodiscard]] const ir::Compute* compute_of(const std::vector<const ir::Node*>& definitions, ir::ValueId v);
 
-/// Calls `f` on each region of the program, inner regions before the one that holds them.
-void for_each_region(ir::Program& program, const std::function<void(ir::Region&)>& f);
-/// The regions directly inside a node.
-[[nodiscard]] std::vector<ir::Region*> regions_of(ir::Node& node);
-[[nodiscard]] std::vector<const ir::Region*> regions_of(const ir::Node& node);
+/// True if Computes in the node's regions become operations of their own: no loop that runs as one task, no nest of
+/// operators.
+[[nodiscard]] bool holds_operations(const ir::Node& node);
+/// Calls `f` on every Compute and its node, at any depth, in place.
+void for_each_compute(ir::Region& region, const std::function<void(ir::Node&, ir::Compute&)>& f);
 
 /// Whether the node's value is a body evaluated per element and nothing else: no reduction, no left side, one result,
 /// no guard.
@@ -64,8 +69,5 @@ void for_each_region(ir::Program& program, const std::function<void(ir::Region&)
 /// Whether computing it can stop the run: integer division, narrowing, subscripts not known to be in bounds, colliding
 /// writes.
 [[nodiscard]] bool can_fail(const ir::Program& program, const ir::Compute& c);
-
-/// `a && b`, where either may be null (true).
-[[nodiscard]] ir::Expr conjunction(const ir::Expr& a, const ir::Expr& b);
 
 }  // namespace tdsl::passes

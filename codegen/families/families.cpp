@@ -18,6 +18,7 @@
 #include "ir/analysis/serial_loop.h"
 #include "ir/eval/failure_text.h"
 #include "ir/graph/check.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::codegen {
 
@@ -235,9 +236,7 @@ class Lowering {
 
 void uses_of(const Expr& e, const std::function<void(ValueId)>& f) {
   if (!e) return;
-  ir::for_each_node(e, [&](const ir::ExprNode& n) {
-    if (const auto* r = std::get_if<ir::Read>(&n.op)) f(r->tensor);
-  });
+  ir::for_each_read(e, [&](const ir::Read& r) { f(r.tensor); });
 }
 void uses_of(const Extent& e, const std::function<void(ValueId)>& f) {
   for (const ValueId v : e.values()) f(v);

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "codegen/affine.h"
 #include "codegen/families/host_values.h"
+#include "ir/graph/affine.h"
 #include "ir/graph/check.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {
 
@@ -100,7 +101,7 @@ std::optional<ValueId> FamilyBuilder::hoist(const Expr& e) {
   });
   if (!host_only) return std::nullopt;
   if (const auto* r = std::get_if<ir::Read>(&e->op)) return r->tensor;
-  const bool fails = may_fail(e);
+  const bool fails = ir::may_fail(e);
   const std::optional<Extent> size = fails ? ir::subscript_polynomial(e) : std::nullopt;
   for (const Scope& scope : scopes_) {
     for (const auto& [expr, value] : scope.hoisted) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/eval/expr.h"
+#include "ir/graph/computes.h"
 #include "runtime/check.h"
 
 namespace tdsl::codegen {
@@ -33,9 +34,7 @@ std::optional<ir::Literal> HostEvaluator::get(ValueId v) const {
 
 std::optional<ir::Literal> HostEvaluator::evaluate(const Expr& e, SourceRange place) const {
   bool complete = true;
-  ir::for_each_node(e, [&](const ir::ExprNode& n) {
-    if (const auto* r = std::get_if<ir::Read>(&n.op)) complete = complete && known_.contains(r->tensor);
-  });
+  ir::for_each_read(e, [&](const ir::Read& r) { complete = complete && known_.contains(r.tensor); });
   if (!complete) return std::nullopt;
   try {
     ir::eval::CompiledExpr compiled(

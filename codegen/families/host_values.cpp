@@ -1,6 +1,7 @@
 #include "codegen/families/host_values.h"
 
 #include "codegen/loops/serial_loop.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::codegen {
 
@@ -102,9 +103,7 @@ class Classifier {
     bool good = !c.base || host(*c.base);
     const auto visit = [&](const ir::Expr& e) {
       if (!e) return;
-      ir::for_each_node(e, [&](const ir::ExprNode& node) {
-        if (const auto* r = std::get_if<ir::Read>(&node.op)) good = good && host(r->tensor);
-      });
+      ir::for_each_read(e, [&](const ir::Read& r) { good = good && host(r.tensor); });
     };
     for (const ir::Expr& body : c.bodies) visit(body);
     visit(c.guard);

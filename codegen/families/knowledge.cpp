@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codegen/lower/routine.h"
+#include "ir/graph/computes.h"
 #include "runtime/routines/algorithms/routine.h"
 
 namespace tdsl::codegen {
@@ -88,9 +89,7 @@ class Knowledge {
   }
   int level(const Expr& e) const {
     int latest = 0;
-    ir::for_each_node(e, [&](const ir::ExprNode& n) {
-      if (const auto* r = std::get_if<ir::Read>(&n.op)) latest = std::max(latest, level(r->tensor));
-    });
+    ir::for_each_read(e, [&](const ir::Read& r) { latest = std::max(latest, level(r.tensor)); });
     return latest;
   }
   static Known known(int level) { return level == 0 ? Known::kStart : level == kData ? Known::kData : Known::kLoop; }

@@ -7,7 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "codegen/affine.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {
 
@@ -28,12 +29,12 @@ std::vector<Steps*> nested_of(Step& step) {
 
 /// Whether leaving the step out changes nothing but the value it defines. Files are still checked without InputStep.
 bool removable(const Step& step) {
-  if (const auto* h = std::get_if<HostStep>(&step.op)) return !may_fail(h->value);
+  if (const auto* h = std::get_if<HostStep>(&step.op)) return !ir::may_fail(h->value);
   if (const auto* o = std::get_if<OperationStep>(&step.op)) {
     if (o->fused) return true;
     if (o->epilogue && !removable({step.range, *o->epilogue})) return false;
     const ir::Compute& c = o->kernel->compute;
-    return o->kernel->checked.empty() && !may_fail(c.bodies.front()) && (!c.guard || !may_fail(c.guard));
+    return o->kernel->checked.empty() && !ir::may_fail(c.bodies.front()) && (!c.guard || !ir::may_fail(c.guard));
   }
   if (const auto* r = std::get_if<RoutineStep>(&step.op)) return ir::is_line(r->kind);  // others refuse some matrices
   return std::holds_alternative<ChainStep>(step.op) || std::holds_alternative<DimensionStep>(step.op) ||

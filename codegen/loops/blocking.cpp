@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/affine.h"
 #include "ir/analysis/vector_form.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {
 
 namespace {
-
-std::set<int> labels_in(const Expr& e) {
-  std::set<int> labels;
-  ir::for_each_node(e, [&](const ir::ExprNode& n) {
-    if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) labels.insert(r->label);
-  });
-  return labels;
-}
 
 class Splitter {
  public:
@@ -24,7 +17,7 @@ class Splitter {
 
   /// Whether the expression is a function of x and y values, which are collected.
   bool split(const Expr& e) {
-    const std::set<int> labels = labels_in(e);
+    const std::set<int> labels = ir::labels_in(e);
     if (!varies(e, labels)) return true;
     if (!labels.contains(into_.column)) return keep(into_.x, e);
     if (!labels.contains(into_.row)) return keep(into_.y, e);
@@ -85,7 +78,7 @@ Known known_of(const Expr& e, const Blocking& blocks) {
   return Known::kNothing;
 }
 
-bool can_fail(const Expr& e) { return e && may_fail(e); }
+bool can_fail(const Expr& e) { return e && ir::may_fail(e); }
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "codegen/lower/guard_bounds.h"
 #include "codegen/relations/describe.h"
 #include "ir/graph/check.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 #include "ir/graph/inequalities.h"
 
@@ -82,11 +83,9 @@ namespace {
 bool tells_of_stored(const FamilyProgram& program, const Expr& part, std::span<const int> labels) {
   bool reads = false;
   bool stored = std::ranges::none_of(labels, [&](int label) { return ir::mentions_label(part, label); });
-  ir::for_each_node(part, [&](const ir::ExprNode& n) {
-    const auto* r = std::get_if<ir::Read>(&n.op);
-    if (r == nullptr) return;
+  ir::for_each_read(part, [&](const ir::Read& r) {
     reads = true;
-    stored = stored && program.info(r->tensor).compressed;
+    stored = stored && program.info(r.tensor).compressed;
   });
   return reads && stored;
 }
@@ -101,7 +100,7 @@ nest::Body KernelNestBuilder::where_stored(std::span<const int> labels, const st
     for (const Expr& part : ir::conjuncts(compute_.guard)) {
       if (!observed.contains(part.id()) && tells_of_stored(program_, part, labels) &&
           observed_.insert(part.id()).second)
-        outside = outside ? ir::binary(ir::BinaryOp::kAnd, outside, part) : part;
+        outside = ir::conjunction_of(outside, part);
     }
   }
   Body body = inner();
@@ -134,15 +133,6 @@ nest::Body KernelNestBuilder::stored_point() {
   return guarded(std::move(result));
 }
 
-namespace {
-
-bool is_walk_label(const Expr& e, int label) {
-  const auto* i = std::get_if<ir::IndexRef>(&e->op);
-  return i != nullptr && i->label == label;
-}
-
-}  // namespace
-
 /// The level of the walk's operand that the label indexes.
 nest::Fibre KernelNestBuilder::fibre(int number, int label) const {
   const ir::StoredOperand& operand = kernel_.walk->operands[static_cast<std::size_t>(number)];
@@ -161,7 +151,7 @@ ValueId KernelNestBuilder::stored_operand(const ir::StoredOperand& operand) cons
     ir::for_each_node(e, [&](const ir::ExprNode& n) {
       const auto* r = std::get_if<ir::Read>(&n.op);
       if (r != nullptr && r->tensor == operand.tensor &&
-          std::ranges::equal(r->subscripts, operand.labels, is_walk_label))
+          std::ranges::equal(r->subscripts, operand.labels, ir::is_label))
         found = operands_.at(kernel_.operand.at(&n));
     });
   }
@@ -176,7 +166,7 @@ void KernelNestBuilder::add_outer_values() {
   for_each_plain_read([&](const ir::ExprNode& node, const ir::Read& r) {
     for (std::size_t depth = 0; depth + 1 < walked.size(); ++depth) {
       const int label = walked[depth].label;
-      if (r.subscripts.size() != 1 || !is_walk_label(r.subscripts[0], label)) continue;
+      if (r.subscripts.size() != 1 || !ir::is_label(r.subscripts[0], label)) continue;
       const std::pair key(kernel_.operand.at(&node), label);
       const auto known = outer_value_of_operand_.find(key);
       if (known != outer_value_of_operand_.end()) {
@@ -197,9 +187,9 @@ namespace {
 /// Whether the subscripts are a loop's index alone, or that and one of the innermost loops: what lies elsewhere in each
 /// iteration is an element, or a row.
 bool is_gathered(const std::vector<Expr>& subscripts, int label, std::span<const int> innermost) {
-  if (subscripts.empty() || subscripts.size() > 2 || !is_walk_label(subscripts[0], label)) return false;
+  if (subscripts.empty() || subscripts.size() > 2 || !ir::is_label(subscripts[0], label)) return false;
   return subscripts.size() == 1 ||
-         std::ranges::any_of(innermost, [&](int inner) { return is_walk_label(subscripts[1], inner); });
+         std::ranges::any_of(innermost, [&](int inner) { return ir::is_label(subscripts[1], inner); });
 }
 
 }  // namespace

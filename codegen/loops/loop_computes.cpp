@@ -6,6 +6,7 @@
 #include "codegen/nest/build.h"
 #include "ir/analysis/update_order.h"
 #include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {

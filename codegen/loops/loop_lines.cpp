@@ -4,6 +4,7 @@
 #include "codegen/nest/build.h"
 #include "ir/analysis/update_order.h"
 #include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 // What loops that run as one task do along lines of tensors: checks in front of them, sums of partial sums.
@@ -78,8 +79,7 @@ bool LoopNestBuilder::is_checked_ahead(ValueId tensor, std::size_t dimension, co
 }
 
 void LoopNestBuilder::check_ahead(const ir::Node& n, const ir::Compute& c, std::size_t k) {
-  std::vector<ir::Label> labels = c.out;
-  labels.insert(labels.end(), c.reduce.begin(), c.reduce.end());
+  const std::vector<ir::Label> labels = ir::all_labels(c);
   if (labels.empty() || c.guard) return;
   Body checks;
   const auto check = [&](ValueId tensor, const std::vector<Expr>& subscripts, const ir::SourceRange& range) {
@@ -162,11 +162,9 @@ bool LoopNestBuilder::accumulates_lines(const ir::Compute& c, std::size_t k) {
   const auto sum = static_cast<std::int32_t>(c.out.size() + c.reduce.size() - 1);
   bool far = false;
   bool lines = true;
-  ir::for_each_node(c.bodies[k], [&](const ir::ExprNode& e) {
-    const auto* r = std::get_if<ir::Read>(&e.op);
-    if (r == nullptr) return;
-    far = far || (line_step(*r, sum) == LineStep::kFar && line_step(*r, line) == LineStep::kNext);
-    lines = lines && line_step(*r, line) != LineStep::kFar;
+  ir::for_each_read(c.bodies[k], [&](const ir::Read& r) {
+    far = far || (line_step(r, sum) == LineStep::kFar && line_step(r, line) == LineStep::kNext);
+    lines = lines && line_step(r, line) != LineStep::kFar;
   });
   if (!far || !lines) return false;
   bounds_.enter(c.out, 0);
@@ -184,8 +182,7 @@ void LoopNestBuilder::accumulated(const ir::Node& n, const ir::Compute& c, std::
       !c.base && c.left.empty() && !c.combine && !c.fill && c.bodies[k]->type == program_.type(v).scalar;
   const ValueId next = direct ? variable(v) : staging(n, c, k);
   add(nest::Fill{next, ir::identity_of(*c.monoid, c.bodies[k]->type)});
-  std::vector<ir::Label> labels = c.out;
-  labels.insert(labels.end(), c.reduce.begin(), c.reduce.end());
+  const std::vector<ir::Label> labels = ir::all_labels(c);
   open_labels(labels);
   const std::size_t line = c.out.size() - 1;
   const std::size_t sum = labels.size() - 1;

@@ -19,33 +19,24 @@ namespace {
 
 using ir::match;
 
-struct Regions {
-  std::vector<const ir::Region*> all;
-  std::vector<ValueId> inits;
-};
-
-Regions regions_of(const ir::Node& loop) {
-  if (const auto* f = std::get_if<ir::For>(&loop.op)) return {{&f->body}, f->inits};
-  const auto& w = std::get<ir::While>(loop.op);
-  return {{&w.condition, &w.body}, w.inits};
+const std::vector<ValueId>& inits_of(const ir::Node& loop) {
+  const auto* f = std::get_if<ir::For>(&loop.op);
+  return f != nullptr ? f->inits : std::get<ir::While>(loop.op).inits;
 }
 
 /// Calls `f` on everything that the loop and the nodes in it define and mention.
 void for_each_value(const ir::Program& program, const ir::Node& loop, const std::function<void(ValueId)>& defined,
                     const std::function<void(ValueId)>& mentioned) {
-  const auto region = [&](const ir::Region& r) {
-    std::ranges::for_each(r.arguments, defined);
-    std::ranges::for_each(r.yields, mentioned);
-  };
   const auto node = [&](const ir::Node& n) {
     std::ranges::for_each(n.results, defined);
     std::ranges::for_each(ir::operands_of(program, n), mentioned);
-    if (const auto* f = std::get_if<ir::For>(&n.op)) region(f->body);
-    if (const auto* w = std::get_if<ir::While>(&n.op)) region(w->condition), region(w->body);
-    if (const auto* i = std::get_if<ir::If>(&n.op)) region(i->then_region), region(i->else_region);
+    for (const ir::Region* r : ir::regions_in(n)) {
+      std::ranges::for_each(r->arguments, defined);
+      std::ranges::for_each(r->yields, mentioned);
+    }
   };
   node(loop);
-  for (const ir::Region* r : regions_of(loop).all) ir::for_each_node(*r, node);
+  for (const ir::Region* r : ir::regions_in(loop)) ir::for_each_node(*r, node);
 }
 
 /// Values from outside, in the order of their numbers.
@@ -62,7 +53,7 @@ std::set<ValueId> outer_values(const ir::Program& program, const ir::Node& loop)
 class LoopLowering {
  public:
   LoopLowering(FamilyBuilder& builder, const ir::Program& program, const ir::Node& loop)
-      : builder_(builder), program_(program), loop_(loop), regions_(regions_of(loop)) {}
+      : builder_(builder), program_(program), loop_(loop) {}
 
   void run() {
     LoopStep step;
@@ -74,7 +65,7 @@ class LoopLowering {
     step.name = step.results.empty() ? "loop" : name_of(builder_.program(), step.results.front().target);
     LoopBounds bounds(*step.loop, step.sizes);
     step.flops = host_part(flops(*step.loop, bounds));
-    for (const ir::Region* r : regions_.all) {
+    for (const ir::Region* r : ir::regions_in(loop_)) {
       ir::for_each_node(
           *r, [&](const ir::Node& n) { step.ordered = step.ordered || std::holds_alternative<ir::Assert>(n.op); });
     }
@@ -94,13 +85,13 @@ class LoopLowering {
     ir::for_each_node(program_.body, [&](const ir::Node& n) {
       const auto* c = std::get_if<ir::Compute>(&n.op);
       if (c == nullptr || !is_scalar_arithmetic(*c) || c->guard || c->base || c->bodies.size() != 1) return;
-      const Hoist operand = [&](const Expr& e) -> std::optional<ValueId> {
+      const ir::Hoist operand = [&](const Expr& e) -> std::optional<ValueId> {
         const auto* r = std::get_if<ir::Read>(&e->op);
         if (r == nullptr || !r->subscripts.empty() || !builder_.is_host(builder_.resolve(r->tensor)))
           return std::nullopt;
         return r->tensor;
       };
-      if (const auto form = affine_of(c->bodies[0], operand)) {
+      if (const auto form = ir::affine_of(c->bodies[0], operand)) {
         const auto size = ir::substitute_if_small(form->constant, [&](ValueId v) {
           const auto found = known.find(v);
           return std::optional(found != known.end() ? found->second : Extent::of(builder_.resolve(v)));
@@ -117,7 +108,7 @@ class LoopLowering {
 
   /// What carries on from an operand; initial values of scalars are operands like others.
   void results(LoopStep& step) {
-    for (std::size_t k = 0; k < regions_.inits.size(); ++k) {
+    for (std::size_t k = 0; k < inits_of(loop_).size(); ++k) {
       const ValueId target = loop_.results[k];
       LoopStep::Result result{target, static_cast<int>(k), -1};
       if (builder_.type(target).rank() > 0) {
@@ -125,7 +116,7 @@ class LoopLowering {
         for (Extent& e : type.shape) e = builder_.rewritten(e, loop_.range);
         builder_.program().values[static_cast<std::size_t>(target.id)].type = type;
         result.continues = static_cast<int>(step.reads.size());
-        read(step, step.outer.at(regions_.inits[k]));
+        read(step, step.outer.at(inits_of(loop_)[k]));
       }
       step.results.push_back(result);
     }
@@ -135,9 +126,9 @@ class LoopLowering {
   void operands(LoopStep& step) {
     std::set<ValueId> inits;
     std::set<ValueId> in_body;
-    for (const ValueId v : regions_.inits) inits.insert(v);
+    for (const ValueId v : inits_of(loop_)) inits.insert(v);
     const auto yielded = [&](const ir::Region& r) { in_body.insert(r.yields.begin(), r.yields.end()); };
-    for (const ir::Region* r : regions_.all) {
+    for (const ir::Region* r : ir::regions_in(loop_)) {
       yielded(*r);
       ir::for_each_node(*r, [&](const ir::Node& n) {
         for (const ValueId v : ir::operands_of(program_, n)) in_body.insert(v);
@@ -210,7 +201,6 @@ class LoopLowering {
   FamilyBuilder& builder_;
   const ir::Program& program_;
   const ir::Node& loop_;
-  Regions regions_;
   std::vector<std::pair<ValueId, Extent>> gathered_;
 };
 
@@ -221,7 +211,7 @@ bool runs_on_host(const ir::Program& program, const ir::Node& loop, const std::v
     if (!host[static_cast<std::size_t>(v.id)]) return false;
   }
   bool arithmetic = true;
-  for (const ir::Region* r : regions_of(loop).all) {
+  for (const ir::Region* r : ir::regions_in(loop)) {
     ir::for_each_node(*r, [&](const ir::Node& n) {
       const auto* c = std::get_if<ir::Compute>(&n.op);
       const bool draws = std::holds_alternative<ir::Random>(n.op);

@@ -1,4 +1,5 @@
 #include "codegen/loops/vector_forms.h"
+#include "ir/graph/expr_build.h"
 
 #include <algorithm>
 
@@ -12,8 +13,8 @@ constexpr int kMostCalls = 4;
 /// Whether every subscript is a label that stays inside the dimension.
 bool reads_inside(const ir::Read& r, const std::vector<Extent>& shape, const LabelCovers& covers) {
   for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
-    const auto* i = std::get_if<ir::IndexRef>(&r.subscripts[d]->op);
-    if (i == nullptr || !covers(i->label, shape[d])) return false;
+    const std::int32_t label = ir::bare_label(r.subscripts[d]);
+    if (label < 0 || !covers(label, shape[d])) return false;
   }
   return true;
 }

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/affine.h"
 #include "codegen/lower/premises.h"
 #include "codegen/relations/describe.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/expr_build.h"
 #include "runtime/plan/factorise.h"
 
 namespace tdsl::codegen {
@@ -114,7 +115,7 @@ class AccessFinder {
     for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
       const Extent extent = builder_.rewritten(builder_.type(r.tensor).shape[d], range_);
       const Expr& subscript = r.subscripts[d];
-      const Hoist hoist = [this](const Expr& x) { return builder_.hoist(x); };
+      const ir::Hoist hoist = [this](const Expr& x) { return builder_.hoist(x); };
       if (const auto gather = kernel_.gathers.find(e.id()); gather != kernel_.gathers.end() && gather->second[d] >= 0) {
         access.dims.push_back({{{gather->second[d], Extent(1)}}, Extent(0), Extent(1), false});
         continue;
@@ -122,19 +123,19 @@ class AccessFinder {
       if (const auto quotient = quotient_of(subscript, hoist)) {
         const AffineForm& n = quotient->numerator;
         access.dims.push_back({n.terms, n.constant, n.constant + Extent(1), false, quotient->divisor});
-        if (!provably_inside(*quotient, op_.labels, extent)) checked[d] = extent;
+        if (!ir::provably_inside(*quotient, op_.labels, extent)) checked[d] = extent;
         continue;
       }
-      const auto form = affine_of(subscript, hoist);
+      const auto form = ir::affine_of(subscript, hoist);
       if (!form) {
         access.dims.push_back({{}, Extent(0), Extent(0), true});
         checked[d] = extent;
-        if (is_data_subscript(r, d, hoist)) report_gathered(e, r);
+        if (ir::is_data_subscript(r, d, hoist)) report_gathered(e, r);
         continue;
       }
       access.dims.push_back({form->terms, form->constant, form->constant + Extent(1), false});
       if (guarded) {
-        if (provably_inside(*form, op_.labels, extent)) continue;
+        if (ir::provably_inside(*form, op_.labels, extent)) continue;
         if (premises_.inside(*form, extent)) {
           kernel_.trusted.insert(e.id());
         } else {
@@ -154,8 +155,8 @@ class AccessFinder {
     if (!kernel_.trusted.contains(e.id())) return;
     for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
       const Extent extent = builder_.rewritten(builder_.type(r.tensor).shape[d], range_);
-      const auto form = affine_of(r.subscripts[d], [this](const Expr& x) { return builder_.hoist(x); });
-      if (!form || provably_inside(*form, op_.labels, extent) || premises_.inside(*form, extent)) continue;
+      const auto form = ir::affine_of(r.subscripts[d], [this](const Expr& x) { return builder_.hoist(x); });
+      if (!form || ir::provably_inside(*form, op_.labels, extent) || premises_.inside(*form, extent)) continue;
       std::vector<std::optional<Extent>>& checked = kernel_.checked[e.id()];
       checked.resize(r.subscripts.size());
       checked[d] = extent;
@@ -197,7 +198,7 @@ void find_accesses(FamilyBuilder& builder, OpTemplate& op, KernelTemplate& kerne
 
 void check_affine(FamilyBuilder& builder, const AffineForm& form, const OpTemplate& op, const Extent& extent,
                   const std::string& text, SourceRange range) {
-  if (provably_inside(form, op.labels, extent)) return;
+  if (ir::provably_inside(form, op.labels, extent)) return;
   builder.add(range, SubscriptStep{form, op.labels, extent, text});
 }
 

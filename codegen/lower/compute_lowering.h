@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "codegen/affine.h"
 #include "codegen/families/family_builder.h"
 #include "ir/analysis/contraction.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::codegen {
 

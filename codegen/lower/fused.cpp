@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codegen/affine.h"
 #include "codegen/lower/compute_lowering.h"
 #include "codegen/lower/operation.h"
 #include "codegen/relations/describe.h"
 #include "ir/analysis/contraction.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/check.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {
 
@@ -171,7 +171,7 @@ class FusedLowering {
   }
 
   DimTemplate dimension(const Member& m, const Expr& subscript, const Extent& extent) {
-    const auto form = affine_of(subscript, [this](const Expr& x) { return builder_.hoist(x); });
+    const auto form = ir::affine_of(subscript, [this](const Expr& x) { return builder_.hoist(x); });
     TDSL_CHECK(form && form->terms.size() <= 1, "subscripts of fused operators are labels or constants");
     if (form->terms.empty()) return {{}, form->constant, form->constant + Extent(1)};
     const int label = form->terms[0].label;
@@ -236,11 +236,7 @@ std::optional<MatrixProduct> matrix_product(const Member& m) {
   if (c.reduce.size() != 1 || !from_zero) return std::nullopt;
   const auto reads = [&](const Expr& e, const std::vector<std::int32_t>& labels) {
     const auto* r = std::get_if<ir::Read>(&e->op);
-    return r != nullptr && e->type == m.type &&
-           std::ranges::equal(r->subscripts, labels, [](const Expr& s, std::int32_t label) {
-             const auto* i = std::get_if<ir::IndexRef>(&s->op);
-             return i != nullptr && i->label == label;
-           });
+    return r != nullptr && e->type == m.type && std::ranges::equal(r->subscripts, labels, ir::is_label);
   };
   const auto shared = static_cast<std::int32_t>(m.shared.size());
   const bool of_rows = static_cast<std::size_t>(m.shared[0]) >= c.out.size();

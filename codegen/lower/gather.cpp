@@ -8,7 +8,7 @@
 // reduce label of its own that runs over A's tiles (LabelTemplate::Kind::kGather), and a task takes those points whose
 // subscript falls into the tile it has. So A is met panel by panel, or every rank looks into its own part of A and the
 // partial results meet: no rank ever holds all of A. An element that is found exactly once can be combined by any
-// operator that gives back a single element. Others have been gathered before (passes/legalise/gathers.h), or are
+// operator that gives back a single element. Others have been gathered before (passes/legalise/gathers.cpp), or are
 // fetched whole, with a warning.
 
 namespace tdsl::codegen {

@@ -3,20 +3,16 @@
 #include <algorithm>
 #include <optional>
 
-#include "codegen/affine.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/expr_build.h"
 #include "ir/graph/inequalities.h"
 
 namespace tdsl::codegen {
 
 namespace {
 
-bool is_label(const Expr& e, int label) {
-  const auto* r = std::get_if<ir::IndexRef>(&e->op);
-  return r != nullptr && r->label == label;
-}
-
 bool is_safe(const KernelTemplate& kernel, const Expr& e) {
-  bool safe = !may_fail(e);
+  bool safe = !ir::may_fail(e);
   ir::for_each_node(e, [&](const ir::ExprNode& n) {
     // What tells that such a read is inside may be that there is something to loop over.
     safe = safe && !kernel.trusted.contains(&n);
@@ -53,8 +49,8 @@ std::vector<GuardBound> guard_bounds(const KernelTemplate& kernel, int label, co
     const auto* b = std::get_if<ir::Binary>(&part->op);
     const bool strict = b != nullptr && b->op == ir::BinaryOp::kLt;
     const bool compares = strict || (b != nullptr && b->op == ir::BinaryOp::kLe);
-    const bool bounds_label = compares && ((is_label(b->right, label) && add(b->left, true, strict)) ||
-                                           (is_label(b->left, label) && add(b->right, false, !strict)));
+    const bool bounds_label = compares && ((ir::is_label(b->right, label) && add(b->left, true, strict)) ||
+                                           (ir::is_label(b->left, label) && add(b->right, false, !strict)));
     if (bounds_label) used.insert(part.id());
     all_so_far = all_so_far && used.contains(part.id());
   }
@@ -65,7 +61,7 @@ Expr without_parts(const Expr& guard, const std::set<const ir::ExprNode*>& used)
   if (!guard || used.empty()) return guard;
   Expr rest;
   for (const Expr& part : ir::conjuncts(guard)) {
-    if (!used.contains(part.id())) rest = rest ? ir::binary(ir::BinaryOp::kAnd, rest, part) : part;
+    if (!used.contains(part.id())) rest = ir::conjunction_of(rest, part);
   }
   return rest;
 }
@@ -111,7 +107,7 @@ class Finder {
 
  private:
   [[nodiscard]] bool fails(const Expr& e) const {
-    bool fails = may_fail(e);
+    bool fails = ir::may_fail(e);
     ir::for_each_node(e, [&](const ir::ExprNode& n) { fails = fails || kernel_.checked.contains(&n); });
     return fails;
   }

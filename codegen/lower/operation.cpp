@@ -12,6 +12,7 @@
 #include "ir/analysis/combined.h"
 #include "ir/analysis/stored_result.h"
 #include "ir/graph/check.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/procedure.h"
 #include "runtime/record/sum_of_products.h"
 
@@ -56,18 +57,12 @@ std::size_t factors_in(const Expr& product) {
   return b == nullptr ? 1 : factors_in(b->left) + factors_in(b->right);
 }
 
-Expr zero_of(ir::Scalar s) {
-  if (s == ir::Scalar::kBool) return ir::constant(s, false);
-  if (ir::is_float(s)) return ir::constant(s, 0.0);
-  return ir::constant(s, std::int64_t{0});
-}
-
 }  // namespace
 
 void ComputeLowering::run() {
   if (builder_.is_host(target_)) return host_arithmetic();
   reduce_scattered();
-  TDSL_CHECK(!compute_.monoid || !locates(*compute_.monoid), "positions are found by two reductions");
+  TDSL_CHECK(!compute_.monoid || !ir::locates(*compute_.monoid), "positions are found by two reductions");
   TDSL_CHECK(!compute_.monoid || !compute_.combine || ir::equal(*compute_.monoid, *compute_.combine),
              "a reduction is combined with what is there by a map");
   builder_.add(range_, operation());
@@ -75,7 +70,7 @@ void ComputeLowering::run() {
 
 void ComputeLowering::host_arithmetic() {
   Expr value = compute_.bodies.front();
-  const Expr nothing = compute_.fill ? compute_.fill : zero_of(type_.scalar);
+  const Expr nothing = compute_.fill ? compute_.fill : ir::zero_of(type_.scalar);
   const Expr old = compute_.base ? ir::read(type_.scalar, *compute_.base, {}) : nothing;
   if (compute_.combine) value = ir::combined(*compute_.combine, old, value);
   if (compute_.guard) value = ir::select(compute_.guard, value, old);
@@ -171,8 +166,8 @@ OperationStep ComputeLowering::operation() {
 bool ComputeLowering::places_once() const {
   std::set<std::int32_t> labels;
   for (const Expr& e : compute_.left) {
-    const auto* r = std::get_if<ir::IndexRef>(&e->op);
-    if (r == nullptr || !labels.insert(r->label).second) return false;
+    const std::int32_t label = ir::bare_label(e);
+    if (label < 0 || !labels.insert(label).second) return false;
   }
   return labels.size() == compute_.out.size();
 }
@@ -217,7 +212,7 @@ void ComputeLowering::left(OpTemplate& op) {
 }
 
 std::optional<AffineForm> ComputeLowering::plain_subscript(const Expr& e) {
-  auto form = affine_of(e, [this](const Expr& x) { return builder_.hoist(x); });
+  auto form = ir::affine_of(e, [this](const Expr& x) { return builder_.hoist(x); });
   if (!form || form->terms.size() > 1 || (form->terms.size() == 1 && !form->terms[0].coefficient.constant()))
     return std::nullopt;
   return form;
@@ -225,7 +220,7 @@ std::optional<AffineForm> ComputeLowering::plain_subscript(const Expr& e) {
 
 void ComputeLowering::guarded_left(const AffineForm& form, const OpTemplate& op, const Extent& extent,
                                    const std::string& text) {
-  if (provably_inside(form, op.labels, extent)) return;
+  if (ir::provably_inside(form, op.labels, extent)) return;
   Expr subscript = expr_of(form.constant);
   for (const Term& t : form.terms) {
     const Expr part =
@@ -268,7 +263,7 @@ std::optional<ir::LabelSet> ComputeLowering::single_labels(const ir::Read& r) {
   if (builder_.is_host(r.tensor)) return std::nullopt;
   ir::LabelSet labels = 0;
   for (const Expr& s : r.subscripts) {
-    const auto form = affine_of(s, [this](const Expr& x) { return builder_.hoist(x); });
+    const auto form = ir::affine_of(s, [this](const Expr& x) { return builder_.hoist(x); });
     if (!form) return std::nullopt;
     for (const Term& t : form->terms) {
       if (t.label >= 64 || !moves_forwards(t.coefficient) || (labels >> t.label & 1) != 0) return std::nullopt;
@@ -298,8 +293,8 @@ bool divides_sizes(const Expr& e) {
   ir::for_each_node(e, [&](const ir::ExprNode& n) {
     const auto* b = std::get_if<ir::Binary>(&n.op);
     found = found || (b != nullptr && n.type == ir::Scalar::kI64 &&
-                      (b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kRem) && !mentions_label(b->left) &&
-                      !mentions_label(b->right));
+                      (b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kRem) && !ir::mentions_labels(b->left) &&
+                      !ir::mentions_labels(b->right));
   });
   return found;
 }

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "codegen/affine.h"
 #include "ir/eval/small_sums.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {
 
@@ -65,9 +66,9 @@ void Premises::assume(const Expr& condition, bool value) {
   if (b->left->type != ir::Scalar::kI64) return;
   const auto op = value ? std::optional(b->op) : opposite(b->op);
   if (!op || !opposite(*op)) return;
-  const Hoist hoist = [this](const Expr& x) { return builder_.hoist(x); };
-  const auto left = affine_of(b->left, hoist);
-  const auto right = left ? affine_of(b->right, hoist) : std::nullopt;
+  const ir::Hoist hoist = [this](const Expr& x) { return builder_.hoist(x); };
+  const auto left = ir::affine_of(b->left, hoist);
+  const auto right = left ? ir::affine_of(b->right, hoist) : std::nullopt;
   if (!right) return;
   learn_of_turns(*left);
   learn_of_turns(*right);
@@ -105,7 +106,7 @@ void Premises::learn_of_turns(const AffineForm& form) {
         turn != nullptr && turn->op == ir::BinaryOp::kMod ? std::get_if<ir::Binary>(&turn->right->op) : nullptr;
     if (divisor == nullptr || divisor->op != ir::BinaryOp::kMax || !ir::equal(divisor->right, ir::constant_i64(1)))
       continue;
-    const auto size = affine_of(divisor->left, [this](const Expr& x) { return builder_.hoist(x); });
+    const auto size = ir::affine_of(divisor->left, [this](const Expr& x) { return builder_.hoist(x); });
     const bool runs = size && std::ranges::any_of(labels_, [&](const LabelTemplate& l) {
                         return l.begin == Extent(0) && l.end == size->constant;
                       });
@@ -140,7 +141,7 @@ bool Premises::never_negative(const AffineForm& form) const {
 }
 
 bool Premises::surely_low(const AffineForm& form) const {
-  const auto hull = hull_of(form, labels_);
+  const auto hull = ir::hull_of(form, labels_);
   const auto low = hull ? hull->low.constant() : std::nullopt;
   return low && *low >= 0;
 }

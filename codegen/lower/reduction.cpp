@@ -4,8 +4,6 @@ namespace tdsl::codegen {
 
 using ir::Monoid;
 
-bool locates(const Monoid& m) { return m.kind == Monoid::Kind::kArgMin || m.kind == Monoid::Kind::kArgMax; }
-
 plan::Combine combine_of(const Monoid& m) {
   switch (m.kind) {
     case Monoid::Kind::kSum: return plan::Combine::kSum;

@@ -11,7 +11,7 @@ namespace tdsl::codegen {
 // dimensions such a subscript stands in may be written anywhere (plan::kAnyLabel), and labels that stand in no other
 // subscript are reduced. Every task runs over its points, computes where each goes, and keeps those of its own tile.
 // The planner may cut the points into parts, whose results meet in order, or the result, or both. What is there
-// already, and that `=` writes an element once, is not its business: see passes/legalise/scatters.h.
+// already, and that `=` writes an element once, is not its business: see passes/legalise/scatters.cpp.
 
 void ComputeLowering::reduce_scattered() {
   if (compute_.left.empty()) return;

@@ -19,14 +19,7 @@ void each_of(const std::vector<Let>& lets, const std::function<void(const Expr&)
 }
 
 bool mentions(const Place& place, int index) {
-  bool found = false;
-  for (const Expr& s : place.subscripts) {
-    ir::for_each_node(s, [&](const ir::ExprNode& n) {
-      const auto* r = std::get_if<ir::IndexRef>(&n.op);
-      found = found || (r != nullptr && r->label == index);
-    });
-  }
-  return found;
+  return std::ranges::any_of(place.subscripts, [&](const Expr& s) { return ir::mentions_label(s, index); });
 }
 
 /// A constant divisor by which division neither fails nor overflows.

@@ -1,5 +1,7 @@
 #include "codegen/nest/parse_parts.h"
 
+#include "ir/graph/expr_build.h"
+
 namespace tdsl::nest {
 
 ir::SourceRange PartParser::range() {
@@ -28,10 +30,9 @@ Bound PartParser::bound() {
 
 int PartParser::index_number() {
   const Expr e = expr();
-  const auto* r = e ? std::get_if<ir::IndexRef>(&e->op) : nullptr;
-  if (r == nullptr || r->label < 0 || static_cast<std::size_t>(r->label) >= labels_.size())
-    cursor_.fail("expected an index");
-  return r->label;
+  const std::int32_t index = e ? ir::bare_label(e) : -1;
+  if (index < 0 || static_cast<std::size_t>(index) >= labels_.size()) cursor_.fail("expected an index");
+  return index;
 }
 
 std::vector<int> PartParser::index_numbers() {

@@ -3,6 +3,8 @@
 #include <map>
 #include <set>
 
+#include "ir/graph/expr_build.h"
+
 #include "codegen/nest/printer.h"
 
 namespace tdsl::nest {
@@ -90,11 +92,7 @@ std::optional<PrintedPoint> Printer::point(const Point& p) {
 
 std::vector<std::string> Printer::parameters_of(const Point& p) {
   std::set<int> used;
-  const auto scan = [&](const Expr& e) {
-    ir::for_each_node(e, [&](const ir::ExprNode& n) {
-      if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) used.insert(r->label);
-    });
-  };
+  const auto scan = [&](const Expr& e) { used.merge(ir::labels_in(e)); };
   for (const Let& let : p.lets) scan(let.value);
   scan(p.value);
   if (p.store != nullptr) std::ranges::for_each(p.store->to.subscripts, scan);

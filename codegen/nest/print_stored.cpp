@@ -6,6 +6,7 @@
 
 #include "codegen/nest/printer.h"
 #include "ir/graph/check.h"
+#include "ir/graph/expr_build.h"
 
 // Loops over stored elements, and compressed results (runtime/kernels/stored.h).
 
@@ -19,11 +20,6 @@ using Role = Variable::Role;
 
 namespace {
 
-bool is_index(const Expr& e, int index) {
-  const auto* label = std::get_if<ir::IndexRef>(&e->op);
-  return label != nullptr && label->label == index;
-}
-
 /// A level of an operand that a loop over the index walks.
 struct OpenFibre {
   int number = 0;
@@ -34,9 +30,9 @@ struct OpenFibre {
   [[nodiscard]] bool is_element(const std::vector<Expr>& subscripts) const {
     if (subscripts.size() != outer.size() + 1) return false;
     for (std::size_t d = 0; d < outer.size(); ++d) {
-      if (!is_index(subscripts[d], outer[d])) return false;
+      if (!ir::is_label(subscripts[d], outer[d])) return false;
     }
-    return is_index(subscripts.back(), index);
+    return ir::is_label(subscripts.back(), index);
   }
   /// Whether the fibre lies below the element of this one where its walk is.
   [[nodiscard]] bool is_above(const OpenFibre& below) const {
@@ -79,7 +75,7 @@ class Mentions {
     return found;
   }
   [[nodiscard]] bool in(const Expr& e, int index) const {
-    if (is_index(e, index)) return true;
+    if (ir::is_label(e, index)) return true;
     if (const auto* r = std::get_if<ir::Read>(&e->op); r != nullptr && is_walked(*r)) return false;
     return std::ranges::any_of(ir::children(*e), [&](const Expr& part) { return in(part, index); });
   }
@@ -115,7 +111,7 @@ const Fibre* found_walk(const Body& body, int index) {
 }
 
 bool mentions(const Expr& e, int index) {
-  return is_index(e, index) ||
+  return ir::is_label(e, index) ||
          std::ranges::any_of(ir::children(*e), [&](const Expr& part) { return mentions(part, index); });
 }
 
@@ -145,7 +141,7 @@ std::optional<RowSum> row_sum(const Nest& nest, const For& f, const Stored& over
   const Variable& to = nest.variable(update->to.variable);
   const std::vector<Expr>& place = update->to.subscripts;
   const bool stays =
-      is_index(place.back(), along->index) &&
+      ir::is_label(place.back(), along->index) &&
       std::ranges::none_of(place, [&](const Expr& e) { return mentions(e, f.index); }) &&
       std::none_of(place.begin(), place.end() - 1, [&](const Expr& e) { return mentions(e, along->index); });
   if (to.compressed || !ir::is_float(to.type.scalar) || update->value->type != to.type.scalar || !stays ||
@@ -186,7 +182,8 @@ std::string Printer::stored_element(const ir::ExprNode& node, const std::vector<
 bool Printer::stays(const std::vector<Expr>& subscripts) const {
   if (subscripts.size() != 2) return false;
   const auto depth_of = [&](const Expr& e) {
-    return std::ranges::find_if(walks_, [&](const Walked& walk) { return is_index(e, walk.index); }) - walks_.begin();
+    return std::ranges::find_if(walks_, [&](const Walked& walk) { return ir::is_label(e, walk.index); }) -
+           walks_.begin();
   };
   const auto row = static_cast<std::size_t>(depth_of(subscripts[0]));
   const auto column = static_cast<std::size_t>(depth_of(subscripts[1]));

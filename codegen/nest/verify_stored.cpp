@@ -6,6 +6,7 @@
 #include <set>
 
 #include "codegen/nest/facts.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::nest {
 
@@ -173,9 +174,7 @@ class StoredVerifier {
     if (!put_.insert(v).second) problem("%{} is compressed, and written in several places", v.id);
   }
   [[nodiscard]] static bool is_index(const Place& to, std::size_t d, const For& f) {
-    const auto* label =
-        d < to.subscripts.size() && to.subscripts[d] ? std::get_if<ir::IndexRef>(&to.subscripts[d]->op) : nullptr;
-    return label != nullptr && label->label == f.index;
+    return d < to.subscripts.size() && to.subscripts[d] && ir::is_label(to.subscripts[d], f.index);
   }
 
   void other_write(ValueId v) {

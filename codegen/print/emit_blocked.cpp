@@ -9,6 +9,7 @@
 #include "ir/analysis/combined.h"
 #include "ir/analysis/vector_form.h"
 #include "ir/graph/check.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {
 
@@ -60,9 +61,7 @@ class BlockedEmitter {
     std::set<int> used;
     for (const std::vector<Expr>& places : values) {
       list += (list.empty() ? "" : ", ") + expr_.text(places.front());
-      ir::for_each_node(places.front(), [&](const ir::ExprNode& n) {
-        if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) used.insert(r->label);
-      });
+      used.merge(ir::labels_in(places.front()));
     }
     const auto parameter = [&](int l) {
       return "Index" + (used.contains(l) ? " " + expr_.labels()[static_cast<std::size_t>(l)] : "");

@@ -13,6 +13,7 @@
 #include "codegen/print/statements.h"
 #include "codegen/relations/describe.h"
 #include "ir/graph/check.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/group.h"
 
 namespace tdsl::codegen {
@@ -313,8 +314,7 @@ class FusedEmitter {
   Statements statements(const Member& m) {
     if (m.compute.guard) return grouped(m);
     if (std::optional<std::string> call = product(m)) return {simple(*call)};
-    const bool position_of_best = m.compute.monoid && (m.compute.monoid->kind == Monoid::Kind::kArgMin ||
-                                                       m.compute.monoid->kind == Monoid::Kind::kArgMax);
+    const bool position_of_best = m.compute.monoid && ir::locates(*m.compute.monoid);
     if (!position_of_best) {
       if (std::optional<Statements> blocks = blocked(m)) return std::move(*blocks);
     }
@@ -563,10 +563,7 @@ class FusedEmitter {
   bool is_read(const ir::ExprNode& e, const std::vector<std::int32_t>& labels, ir::Scalar type) {
     const auto* r = std::get_if<ir::Read>(&e.op);
     return r != nullptr && e.type == type && !request_.program.is_host(r->tensor) &&
-           std::ranges::equal(r->subscripts, labels, [](const Expr& s, std::int32_t label) {
-             const auto* i = std::get_if<ir::IndexRef>(&s->op);
-             return i != nullptr && i->label == label;
-           });
+           std::ranges::equal(r->subscripts, labels, ir::is_label);
   }
 
   const KernelRequest& request_;

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "codegen/affine.h"
 #include "codegen/lower/epilogue.h"
 #include "codegen/lower/foreign.h"
 #include "codegen/print/emit_expr.h"
@@ -21,6 +20,8 @@
 #include "codegen/print/versions.h"
 #include "codegen/print/writer.h"
 #include "codegen/relations/describe.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/expr_build.h"
 #include "ir/graph/foreign_title.h"
 
 namespace tdsl::codegen {
@@ -568,7 +569,7 @@ class ProgramEmitter {
              " + ");
     }
     // Where the signs are known at compile time the sums can be simplified there too.
-    if (const auto hull = hull_of(c.subscript, c.labels)) {
+    if (const auto hull = ir::hull_of(c.subscript, c.labels)) {
       low = expr_.text(hull->low);
       const Extent end = hull->high + Extent(1);
       // One past the largest integer is the smallest, which the check refuses, too.

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "ir/graph/expr_build.h"
+
 #include "frontend/lower/lowerer.h"
 
 namespace tdsl::frontend {
@@ -10,8 +12,6 @@ using ir::Extent;
 using ir::Scalar;
 
 namespace {
-
-Expr zero_of(Scalar type) { return converted(ir::constant_i64(0), type == Scalar::kBool ? Scalar::kBool : type); }
 
 /// Dimensions of an operand, from `old_first` on, that hold the same elements as dimensions of a result of another
 /// shape.
@@ -120,7 +120,7 @@ Tensor Lowerer::call_diag(const ast::Call& call, const SourceRange& range) {
     result.labels.push_back(graph_.new_label());
     result.shape.push_back(t.shape[0]);
     const Expr on = ir::binary(BinaryOp::kEq, ir::index_ref(result.labels[0]), ir::index_ref(result.labels[1]), range);
-    result.body = ir::select(on, t.body, zero_of(t.scalar()), range);
+    result.body = ir::select(on, t.body, ir::zero_of(t.scalar()), range);
     return result;
   }
   if (t.rank() != 2)
@@ -154,7 +154,7 @@ Tensor Lowerer::call_triangle(const ast::Call& call, const SourceRange& range) {
   const Expr i = ir::index_ref(t.labels[t.rank() - 2]);
   const Expr j = ir::index_ref(t.labels[t.rank() - 1]);
   const BinaryOp keeps = call.callee.name == "tril" ? BinaryOp::kLe : BinaryOp::kGe;
-  result.body = ir::select(ir::binary(keeps, j, add(i, k), range), t.body, zero_of(t.scalar()), range);
+  result.body = ir::select(ir::binary(keeps, j, add(i, k), range), t.body, ir::zero_of(t.scalar()), range);
   return result;
 }
 

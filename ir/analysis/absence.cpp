@@ -5,6 +5,7 @@
 
 #include "ir/analysis/support.h"
 #include "ir/graph/clone.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::ir {
 
@@ -120,7 +121,7 @@ class AbsenceWriter {
     const Type type = program_.type(result);
     c.fill = constant(type.scalar, 1.0);
     n.results[0] = program_.new_value({type.scalar, type.shape, {}}, "", n.range);
-    const std::vector<Expr> at = subscripts(type);
+    const std::vector<Expr> at = plain_subscripts(type.rank());
     const Expr product = binary(both ? BinaryOp::kMutualMul : BinaryOp::kAbsentMul, read(type.scalar, base, at),
                                 read(type.scalar, n.results[0], at));
     const SourceRange range = n.range;
@@ -151,25 +152,19 @@ class AbsenceWriter {
     const Type dense{type.scalar, type.shape, {}};
     if (c.base) {
       const ValueId copy = program_.new_value(dense, "", n.range);
-      into.push_back(elementwise(copy, read(type.scalar, *c.base, subscripts(type)), n.range));
+      into.push_back(elementwise(copy, read(type.scalar, *c.base, plain_subscripts(type.rank())), n.range));
       c.base = copy;
     }
     n.results[0] = program_.new_value(dense, "", n.range);
-    const Expr stored = without_negative_zero(program_, read(type.scalar, n.results[0], subscripts(type)));
+    const Expr stored = without_negative_zero(program_, read(type.scalar, n.results[0], plain_subscripts(type.rank())));
     const SourceRange range = n.range;
     into.push_back(std::move(n));
     into.push_back(elementwise(result, stored, range));
   }
 
-  static std::vector<Expr> subscripts(const Type& type) {
-    std::vector<Expr> labels;
-    for (std::size_t d = 0; d < type.rank(); ++d) labels.push_back(index_ref(static_cast<std::int32_t>(d)));
-    return labels;
-  }
   [[nodiscard]] Node elementwise(ValueId result, const Expr& body, const SourceRange& range) const {
-    const Type& type = program_.type(result);
     Compute c;
-    for (std::size_t d = 0; d < type.rank(); ++d) c.out.push_back({"i" + std::to_string(d), 0, type.shape[d]});
+    c.out = numbered_labels(program_.type(result).shape);
     c.bodies = {body};
     return {range, {result}, std::move(c)};
   }

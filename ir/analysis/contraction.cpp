@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ir/graph/affine.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
 
@@ -40,9 +41,9 @@ bool is_part(LabelSet part, LabelSet whole) { return (part & ~whole) == 0; }
 
 LabelSet label_set(const Expr& e) {
   LabelSet set = 0;
-  for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* i = std::get_if<IndexRef>(&n.op); i != nullptr && i->label < 64) set |= LabelSet{1} << i->label;
-  });
+  for (const std::int32_t label : labels_in(e)) {
+    if (label < 64) set |= LabelSet{1} << label;
+  }
   return set;
 }
 
@@ -96,9 +97,9 @@ std::vector<FactorGroup> factor_groups(const Expr& e) {
 std::optional<LabelSet> bare_labels(const Read& r) {
   LabelSet labels = 0;
   for (const Expr& s : r.subscripts) {
-    const auto* i = std::get_if<IndexRef>(&s->op);
-    if (i == nullptr || i->label >= 64 || (labels >> i->label & 1) != 0) return std::nullopt;
-    labels |= LabelSet{1} << i->label;
+    const std::int32_t label = bare_label(s);
+    if (label < 0 || label >= 64 || (labels >> label & 1) != 0) return std::nullopt;
+    labels |= LabelSet{1} << label;
   }
   return labels;
 }

@@ -1,4 +1,5 @@
 #include "ir/analysis/lookups.h"
+#include "ir/graph/computes.h"
 
 #include <algorithm>
 
@@ -75,11 +76,6 @@ class LookupFinder {
   std::vector<Lookup> list_;
 };
 
-/// Whether partial results of the operator can be combined.
-bool combines_parts(const Monoid& m) {
-  return m.kind != Monoid::Kind::kArgMin && m.kind != Monoid::Kind::kArgMax && m.kind != Monoid::Kind::kUser;
-}
-
 }  // namespace
 
 std::vector<Lookup> lookups_of(const Compute& c, const TypeOf& type, const Hoist& hoist) {
@@ -95,7 +91,7 @@ const Lookup* lookup_in_panels(const Compute& c, const std::vector<Lookup>& list
     only = &lookup;
   }
   if (only == nullptr || only->conditional || only->place != Lookup::Place::kBody) return nullptr;
-  if (c.monoid) return combines_parts(*c.monoid) ? only : nullptr;
+  if (c.monoid) return combines_freely(*c.monoid) ? only : nullptr;
   // An element that no point gives is what panels begin with.
   const Scalar type = c.bodies.front()->type;
   const bool begins_alike = c.guard ? c.fill && equal(c.fill, identity_of(found_once(type), type)) : !c.fill;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/analysis/update_order.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::ir {
 
@@ -95,13 +96,10 @@ LoopVariables::Live LoopVariables::read_while_written(const Node& node) const {
   // Which element a point writes: of a left side that names every label once, and nothing else, no other point writes
   // it.
   std::vector<Expr> own = c->left;
-  if (own.empty()) {
-    for (std::size_t l = 0; l < c->out.size(); ++l) own.push_back(index_ref(static_cast<std::int32_t>(l)));
-  }
+  if (own.empty()) own = plain_subscripts(c->out.size());
   std::set<std::int32_t> labels;
   for (const Expr& e : own) {
-    const auto* i = std::get_if<IndexRef>(&e->op);
-    if (i != nullptr) labels.insert(i->label);
+    if (bare_label(e) >= 0) labels.insert(bare_label(e));
   }
   const bool filled_first = !c->base && (c->guard || c->combine || !c->left.empty());
   // Without a left side the element's position counts from where the label begins.
@@ -110,14 +108,12 @@ LoopVariables::Live LoopVariables::read_while_written(const Node& node) const {
   const bool plain = labels.size() == own.size() && labels.size() == c->out.size() && !filled_first && !shifted;
   const auto look = [&](const Expr& e) {
     if (!e) return;
-    for_each_node(e, [&](const ExprNode& n) {
-      const auto* r = std::get_if<Read>(&n.op);
-      if (r == nullptr || r->subscripts.empty()) return;
-      const bool same = plain && std::ranges::equal(r->subscripts, own, [](const Expr& a, const Expr& b) {
-                          const auto* i = std::get_if<IndexRef>(&a->op);
-                          return i != nullptr && i->label == std::get<IndexRef>(b->op).label;
+    for_each_read(e, [&](const Read& r) {
+      if (r.subscripts.empty()) return;
+      const bool same = plain && std::ranges::equal(r.subscripts, own, [](const Expr& a, const Expr& b) {
+                          return bare_label(a) == bare_label(b);
                         });
-      if (!same) result.insert(r->tensor);
+      if (!same) result.insert(r.tensor);
     });
   };
   for (const Expr& e : c->bodies) look(e);

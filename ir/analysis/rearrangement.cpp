@@ -5,18 +5,14 @@
 #include <utility>
 
 #include "ir/analysis/periodic.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
 
 namespace {
 
-bool is_zero(const Expr& e) {
-  const auto* c = std::get_if<Constant>(&e->op);
-  if (c == nullptr) return false;
-  if (const auto* x = std::get_if<double>(&c->value)) return *x == 0 && !std::signbit(*x);
-  if (const auto* n = std::get_if<std::int64_t>(&c->value)) return *n == 0;
-  return !std::get<bool>(c->value);
-}
+/// 0, but not -0.0.
+bool is_plain_zero(const Expr& e) { return equal(e, zero_of(e->type)); }
 
 class RearrangedParts {
  public:
@@ -41,10 +37,10 @@ class RearrangedParts {
     }
     // Elements of tensors with sparse dimensions are never -0.
     if (const auto* b = std::get_if<Binary>(&e->op);
-        b != nullptr && b->op == BinaryOp::kAdd && (is_zero(b->left) || is_zero(b->right)))
-      return parts_of(is_zero(b->left) ? b->right : b->left, here);
+        b != nullptr && b->op == BinaryOp::kAdd && (is_plain_zero(b->left) || is_plain_zero(b->right)))
+      return parts_of(is_plain_zero(b->left) ? b->right : b->left, here);
     const auto* r = std::get_if<Read>(&e->op);
-    return r == nullptr ? is_zero(e) : part(e, *r, here);
+    return r == nullptr ? is_plain_zero(e) : part(e, *r, here);
   }
 
   bool part(const Expr& e, const Read& r, Rearranged here) {
@@ -125,7 +121,7 @@ class RearrangedParts {
 bool only_places(const Compute& c) {
   const bool from_zero = std::ranges::all_of(c.out, [](const Label& l) { return l.begin == Extent(0); });
   return c.bodies.size() == 1 && c.out.size() == 2 && from_zero && c.reduce.empty() && !c.monoid && c.left.empty() &&
-         !c.base && !c.combine && !c.in_any_order && (!c.fill || is_zero(c.fill));
+         !c.base && !c.combine && !c.in_any_order && (!c.fill || is_plain_zero(c.fill));
 }
 
 bool at_least(const Extent& a, std::int64_t least) {

@@ -6,6 +6,7 @@
 
 #include "ir/analysis/carried.h"
 #include "ir/analysis/loop_variables.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -111,7 +112,7 @@ class SerialCheck {
 
   /// `i`, `i + 1`, `n - i`.
   static bool is_label_and_constant(const Expr& e, std::int32_t label) {
-    if (const auto* i = std::get_if<IndexRef>(&e->op)) return i->label == label;
+    if (bare_label(e) == label) return true;
     const auto* b = std::get_if<Binary>(&e->op);
     if (b == nullptr || (b->op != BinaryOp::kAdd && b->op != BinaryOp::kSub)) return false;
     return (is_label_and_constant(b->left, label) && !mentions_labels(b->right)) ||
@@ -132,10 +133,8 @@ class SerialCheck {
   [[nodiscard]] bool reads_written(const Compute& c) const {
     bool found = false;
     for (const Expr& e : c.bodies) {
-      for_each_node(e, [&](const ExprNode& x) {
-        const auto* r = std::get_if<Read>(&x.op);
-        found = found || (r != nullptr && !r->subscripts.empty() && variables_.is_inside(r->tensor));
-      });
+      for_each_read(e,
+                    [&](const Read& r) { found = found || (!r.subscripts.empty() && variables_.is_inside(r.tensor)); });
     }
     return found;
   }

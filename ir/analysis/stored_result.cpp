@@ -5,17 +5,13 @@
 #include "ir/analysis/periodic.h"
 #include "ir/analysis/rearrangement.h"
 #include "ir/analysis/stored_walk.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::ir {
 
 namespace {
 
-bool is_zero_fill(const Expr& e) {
-  const auto* c = std::get_if<Constant>(&e->op);
-  return c != nullptr && std::visit([](auto x) { return x == decltype(x){}; }, c->value);
-}
-
-/// Whether the read is a lookup, which is gathered (passes/legalise/gathers.h).
+/// Whether the read is a lookup, which is gathered (passes/legalise/gathers.cpp).
 bool looks_up(const Compute& c, const Read& r) {
   for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
     if (is_data_subscript(r, d, read_scalar) && !periodic_of(r.subscripts[d], c.out, read_scalar)) return true;
@@ -27,15 +23,12 @@ bool looks_up(const Compute& c, const Read& r) {
 bool computes_points(const Program& program, const Compute& c) {
   const bool from_zero = std::ranges::all_of(c.out, [](const Label& l) { return l.begin == Extent(0); });
   if (c.bodies.size() != 1 || c.out.size() != 2 || !from_zero || !c.reduce.empty() || c.monoid || !c.left.empty() ||
-      c.base || c.combine || (c.fill && !is_zero_fill(c.fill)))
+      c.base || c.combine || (c.fill && !is_zero(c.fill)))
     return false;
   bool dense = true;
   for (const Expr& e : {c.bodies[0], c.guard}) {
     if (!e) continue;
-    for_each_node(e, [&](const ExprNode& n) {
-      const auto* r = std::get_if<Read>(&n.op);
-      dense = dense && (r == nullptr || (!program.info(r->tensor).compressed && !looks_up(c, *r)));
-    });
+    for_each_read(e, [&](const Read& r) { dense = dense && !program.info(r.tensor).compressed && !looks_up(c, r); });
   }
   return dense;
 }

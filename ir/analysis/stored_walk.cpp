@@ -12,6 +12,7 @@
 #include "ir/analysis/periodic.h"
 #include "ir/analysis/support.h"
 #include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -19,24 +20,14 @@ namespace tdsl::ir {
 namespace {
 
 template <class F>
-void for_each_read(const Compute& c, const F& f) {
-  const auto visit = [&](const Expr& e) {
-    for_each_node(e, [&](const ExprNode& n) {
-      if (const auto* r = std::get_if<Read>(&n.op)) f(*r);
-    });
-  };
-  for (const Expr& body : c.bodies) visit(body);
-  if (c.guard) visit(c.guard);
-}
-
-std::int32_t label_of(const Expr& e) {
-  const auto* i = std::get_if<IndexRef>(&e->op);
-  return i == nullptr ? -1 : i->label;
+void for_each_read_of_values(const Compute& c, const F& f) {
+  for (const Expr& body : c.bodies) for_each_read(body, f);
+  if (c.guard) for_each_read(c.guard, f);
 }
 
 std::vector<std::int32_t> labels_of(const Read& r) {
   std::vector<std::int32_t> labels;
-  for (const Expr& subscript : r.subscripts) labels.push_back(label_of(subscript));
+  for (const Expr& subscript : r.subscripts) labels.push_back(bare_label(subscript));
   return labels;
 }
 
@@ -48,10 +39,7 @@ bool contains(const std::vector<T>& list, const T& x) {
 /// Whether an element of a tensor is read in the expression.
 bool reads_elements(const Expr& e) {
   bool found = false;
-  for_each_node(e, [&](const ExprNode& n) {
-    const auto* inner = std::get_if<Read>(&n.op);
-    found = found || (inner != nullptr && !inner->subscripts.empty());
-  });
+  for_each_read(e, [&](const Read& r) { found = found || !r.subscripts.empty(); });
   return found;
 }
 
@@ -66,8 +54,7 @@ bool meets_panels(const Program& program, const Compute& c) {
     if (const auto v = read_scalar(e)) return v;
     return mentions_labels(e) || reads_elements(e) || may_fail(e) ? std::nullopt : std::optional(ValueId{0});
   };
-  std::vector<Label> labels = c.out;
-  labels.insert(labels.end(), c.reduce.begin(), c.reduce.end());
+  const std::vector<Label> labels = all_labels(c);
   const TypeOf type = [&](ValueId v) -> const Type& { return program.type(v); };
   return std::ranges::any_of(lookups_of(c, type, is_value), [&](const Lookup& lookup) {
     const auto& r = std::get<Read>(lookup.read->op);
@@ -80,10 +67,6 @@ bool meets_panels(const Program& program, const Compute& c) {
 
 bool fails(const Compute& c) { return std::ranges::any_of(c.bodies, may_fail) || (c.guard && may_fail(c.guard)); }
 
-Expr zero_of(Scalar type) {
-  return identity_of({type == Scalar::kBool ? Monoid::Kind::kAny : Monoid::Kind::kSum, {}, {}, {}}, type);
-}
-
 /// What is there where no point is visited.
 Expr identity_in(const Compute& c) {
   const Scalar type = c.bodies[0]->type;
@@ -95,10 +78,10 @@ bool starts_as_identity(const Compute& c) { return !c.fill || equal(c.fill, iden
 
 /// Whether a walk can do it at all: each point once, in any result that begins as the identity.
 bool is_plain(const Program& program, const Compute& c) {
-  const bool locates = c.monoid && (c.monoid->kind == Monoid::Kind::kArgMin || c.monoid->kind == Monoid::Kind::kArgMax);
+  const bool position = c.monoid && locates(*c.monoid);
   bool gathers = false;
-  for_each_read(c, [&](const Read& r) { gathers = gathers || depends_on_data(r); });
-  return c.bodies.size() == 1 && c.left.empty() && !c.base && !c.combine && !c.in_any_order && !locates && !gathers &&
+  for_each_read_of_values(c, [&](const Read& r) { gathers = gathers || depends_on_data(r); });
+  return c.bodies.size() == 1 && c.left.empty() && !c.base && !c.combine && !c.in_any_order && !position && !gathers &&
          !fails(c) && starts_as_identity(c) && !meets_panels(program, c);
 }
 
@@ -201,7 +184,7 @@ class Walks {
     for (const Expr& e : reads_) {
       if (const auto* r = std::get_if<Read>(&e->op)) add(*r);
     }
-    for_each_read(compute, add);
+    for_each_read_of_values(compute, add);
   }
 
   /// Of the needed operands as drivers the one of most dimensions, which has fewest of its points stored and is the
@@ -400,7 +383,7 @@ bool StoredWalk::is_union() const {
 
 bool reads_walked(const Compute& compute, const StoredWalk& walk, ValueId tensor) {
   bool found = false, same = true;
-  for_each_read(compute, [&](const Read& r) {
+  for_each_read_of_values(compute, [&](const Read& r) {
     if (r.tensor != tensor) return;
     found = true;
     const std::vector<std::int32_t> labels = labels_of(r);
@@ -411,7 +394,7 @@ bool reads_walked(const Compute& compute, const StoredWalk& walk, ValueId tensor
 
 std::optional<StoredWalk> stored_walk(const Program& program, const Compute& compute) {
   bool any = false;
-  for_each_read(compute, [&](const Read& r) { any = any || program.info(r.tensor).compressed; });
+  for_each_read_of_values(compute, [&](const Read& r) { any = any || program.info(r.tensor).compressed; });
   if (!any || !is_plain(program, compute)) return std::nullopt;
   return Walks(program, compute).best();
 }

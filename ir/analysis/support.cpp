@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/graph/clone.h"
+#include "ir/graph/expr_build.h"
 #include "ir/graph/within.h"
 #include "runtime/kernels/scalar_math.h"
 
@@ -49,19 +50,6 @@ Support joined(Kind kind, std::vector<Support> parts, Kind unit, Kind zero) {
   }
   if (kept.empty()) return {unit, -1, {}};
   return kept.size() == 1 ? kept.front() : Support{kind, -1, std::move(kept)};
-}
-
-bool is_zero_literal(const Literal& value) {
-  return match(
-      value, [](bool b) { return !b; }, [](std::int64_t i) { return i == 0; }, [](double d) { return d == 0; });
-}
-
-std::set<std::int32_t> labels_in(const Expr& e) {
-  std::set<std::int32_t> labels;
-  for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* i = std::get_if<IndexRef>(&n.op)) labels.insert(i->label);
-  });
-  return labels;
 }
 
 /// Whether the operator gives 0 for 0.
@@ -142,7 +130,7 @@ int SupportFinder::number(const Expr& e) {
 
 Support SupportFinder::found(const Expr& e) {
   return match(
-      e->op, [](const Constant& c) { return is_zero_literal(c.value) ? kNeverSupport : kAlwaysSupport; },
+      e->op, [&](const Constant&) { return is_zero(e) ? kNeverSupport : kAlwaysSupport; },
       [](const IndexRef&) { return kAlwaysSupport; },
       [&](const Read& r) {
         return program_.type(r.tensor).has_sparse() ? Support{Kind::kRead, number(e), {}} : kAlwaysSupport;
@@ -232,10 +220,7 @@ bool adds_nothing(const std::optional<Monoid>& m) {
   return !m || m->kind == Monoid::Kind::kSum || m->kind == Monoid::Kind::kAny;
 }
 
-bool fills_with_zero(const Compute& c) {
-  const auto* fill = c.fill ? std::get_if<Constant>(&c.fill->op) : nullptr;
-  return !c.fill || (fill != nullptr && is_zero_literal(fill->value));
-}
+bool fills_with_zero(const Compute& c) { return !c.fill || is_zero(c.fill); }
 
 }  // namespace
 
@@ -324,10 +309,7 @@ std::vector<bool> inferred_sparse(const Program& program, const Compute& compute
   if (compute.left.empty()) {
     for (std::size_t l = 0; l < compute.out.size(); ++l) result.push_back(static_cast<std::int32_t>(l));
   }
-  for (const Expr& e : compute.left) {
-    const auto* i = std::get_if<IndexRef>(&e->op);
-    result.push_back(i == nullptr ? -1 : i->label);
-  }
+  for (const Expr& e : compute.left) result.push_back(bare_label(e));
   std::vector<std::int32_t> reduced;
   const auto labels = static_cast<std::int32_t>(compute.out.size() + compute.reduce.size());
   for (std::int32_t l = 0; l < labels; ++l) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -44,9 +45,8 @@ class Updates {
   [[nodiscard]] bool disturbs(const Expr& e) const {
     if (!e) return false;
     bool found = false;
-    for_each_node(e, [&](const ExprNode& n) {
-      const auto* r = std::get_if<Read>(&n.op);
-      if (r != nullptr && r->tensor == *c_.base) found = found || !(is_own(r->subscripts) || is_apart(r->subscripts));
+    for_each_read(e, [&](const Read& r) {
+      if (r.tensor == *c_.base) found = found || !(is_own(r.subscripts) || is_apart(r.subscripts));
     });
     return found;
   }

@@ -1,6 +1,7 @@
 #include "ir/differentiate/activity.h"
 
 #include "ir/differentiate/expr.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::ir {
 
@@ -15,10 +16,9 @@ void Activity::add(const Region& region) {
 bool Activity::flow(ValueId from, ValueId to) { return contains(from) && active_.insert(to).second; }
 
 void Activity::add_compute(const Node& node, const Compute& c) {
-  using Kind = Monoid::Kind;
-  const bool locates = c.monoid && (c.monoid->kind == Kind::kArgMin || c.monoid->kind == Kind::kArgMax);
+  const bool position = c.monoid && locates(*c.monoid);
   for (std::size_t k = 0; k < node.results.size(); ++k) {
-    const bool depends_on = (!locates && depends(c.bodies[k])) || (c.base && contains(*c.base));
+    const bool depends_on = (!position && depends(c.bodies[k])) || (c.base && contains(*c.base));
     if (depends_on && is_float(program_.type(node.results[k]).scalar)) active_.insert(node.results[k]);
   }
 }

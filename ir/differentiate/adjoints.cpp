@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "ir/graph/check.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -17,8 +18,7 @@ std::optional<ValueId> whole_read(const Program& program, const Expr& body, cons
       program.type(r->tensor).has_sparse())
     return std::nullopt;
   for (std::size_t d = 0; d < type.rank(); ++d) {
-    const auto* i = std::get_if<IndexRef>(&r->subscripts[d]->op);
-    if (i == nullptr || static_cast<std::size_t>(i->label) != d) return std::nullopt;
+    if (bare_label(r->subscripts[d]) != static_cast<std::int32_t>(d)) return std::nullopt;
   }
   return r->tensor;
 }
@@ -37,23 +37,10 @@ void NodeWriter::insert(std::size_t position, std::vector<Node> nodes) {
                 std::make_move_iterator(nodes.end()));
 }
 
-std::vector<Label> NodeWriter::labels_of(const std::vector<Extent>& shape) {
-  static const std::vector<std::string> names = {"i", "j", "k", "l", "m", "n", "o", "p"};
-  std::vector<Label> labels;
-  for (std::size_t d = 0; d < shape.size(); ++d) labels.push_back({names.at(d), Extent(), shape[d]});
-  return labels;
-}
-
-std::vector<Expr> NodeWriter::plain_subscripts(std::size_t rank) {
-  std::vector<Expr> subscripts;
-  for (std::size_t d = 0; d < rank; ++d) subscripts.push_back(index_ref(static_cast<std::int32_t>(d)));
-  return subscripts;
-}
-
 ValueId NodeWriter::filled(const Type& type, const Expr& body, const std::string& name, const SourceRange& range,
                            std::optional<ValueId> result) {
   Compute c;
-  c.out = labels_of(type.shape);
+  c.out = plain_labels(type.shape);
   c.bodies = {body};
   return emit(std::move(c), type, name, range, result);
 }
@@ -85,8 +72,8 @@ void Adjoints::add(ValueId v, ValueId contribution, const SourceRange& range) {
 void Adjoints::add(ValueId v, const Adjoint& contribution, const SourceRange& range) {
   const Type type = type_of(v);
   Compute c;
-  c.out = NodeWriter::labels_of(type.shape);
-  c.bodies = {contribution.at(type, NodeWriter::plain_subscripts(type.rank()))};
+  c.out = plain_labels(type.shape);
+  c.bodies = {contribution.at(type, plain_subscripts(type.rank()))};
   add(v, std::move(c), false, range);
 }
 
@@ -106,7 +93,7 @@ std::optional<Adjoint> Adjoints::total(ValueId v) {
 ValueId Adjoints::stored(ValueId v, const Adjoint& a, const SourceRange& range, std::optional<ValueId> result) {
   if (!a.uniform && !result) return a.value;
   const Type type = type_of(v);
-  const Expr body = a.at(type, NodeWriter::plain_subscripts(type.rank()));
+  const Expr body = a.at(type, plain_subscripts(type.rank()));
   if (const auto whole = whole_read(writer_.program(), body, type); whole && !result) return *whole;
   return writer_.filled(type, body, name_of(v), range, result);
 }
@@ -172,7 +159,7 @@ std::optional<Adjoint> Adjoints::sum_of_full(ValueId v, std::vector<Contribution
     Expr term = c.compute.bodies[0];
     if (!is_elementwise(c)) {
       const ValueId part = writer_.emit(std::move(c.compute), type, name_of(v), c.range);
-      term = read(type.scalar, part, NodeWriter::plain_subscripts(type.rank()));
+      term = read(type.scalar, part, plain_subscripts(type.rank()));
     }
     total = sum_of(total, term);
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/graph/computes.h"
 #include "ir/graph/graph.h"
 
 namespace tdsl::ir {
@@ -22,10 +23,7 @@ class NodeWriter {
   [[nodiscard]] std::size_t position() const { return nodes_.size(); }
   /// Puts nodes where `position` was.
   void insert(std::size_t position, std::vector<Node> nodes);
-  /// `[i in 0..n, …]` for a shape, and the subscripts that read a tensor of that shape there.
-  [[nodiscard]] static std::vector<Label> labels_of(const std::vector<Extent>& shape);
-  [[nodiscard]] static std::vector<Expr> plain_subscripts(std::size_t rank);
-  /// A tensor that is `body` everywhere; `body` may mention the labels of `labels_of`.
+  /// A tensor that is `body` everywhere; `body` may mention the labels of `plain_labels`.
   ValueId filled(const Type& type, const Expr& body, const std::string& name, const SourceRange& range,
                  std::optional<ValueId> result = std::nullopt);
 

@@ -7,6 +7,7 @@
 #include "ir/differentiate/meeting.h"
 #include "ir/differentiate/place.h"
 #include "ir/graph/check.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -28,9 +29,7 @@ class ComputeAdjoint {
         activity_(activity),
         writer_(writer),
         adjoints_(adjoints),
-        labels_(compute_.out) {
-    labels_.insert(labels_.end(), compute_.reduce.begin(), compute_.reduce.end());
-  }
+        labels_(all_labels(compute_)) {}
 
   void run() {
     if (!adjoints_.has(result_)) return;
@@ -105,7 +104,7 @@ class ComputeAdjoint {
   void base_adjoint() {
     if (sums_elements()) return adjoints_.add(*compute_.base, adjoint_, range_);
     if (meeting_) {
-      const Expr given = adjoint_.at(type_, NodeWriter::plain_subscripts(type_.shape.size()));
+      const Expr given = adjoint_.at(type_, plain_subscripts(type_.shape.size()));
       return adjoints_.add(*compute_.base,
                            writer_.filled(dense(type_), product_of(given, meeting_->element), name(), range_), range_);
     }
@@ -245,10 +244,7 @@ class ComputeAdjoint {
   /// Stores a derivative that two operands need, where the points are no more than the elements of an operand.
   Expr share(const Expr& value, const Expr& condition) {
     bool as_large = false;
-    for_each_node(compute_.bodies[0], [&](const ExprNode& n) {
-      const auto* r = std::get_if<Read>(&n.op);
-      as_large = as_large || (r != nullptr && reads_every_label(*r));
-    });
+    for_each_read(compute_.bodies[0], [&](const Read& r) { as_large = as_large || reads_every_label(r); });
     if (!as_large) return value;
     Compute c;
     c.out = labels_;
@@ -260,7 +256,7 @@ class ComputeAdjoint {
   [[nodiscard]] bool reads_every_label(const Read& r) const {
     std::vector<bool> seen(labels_.size(), false);
     for (const Expr& s : r.subscripts) {
-      if (const auto* i = std::get_if<IndexRef>(&s->op)) seen[static_cast<std::size_t>(i->label)] = true;
+      if (const std::int32_t label = bare_label(s); label >= 0) seen[static_cast<std::size_t>(label)] = true;
     }
     return std::ranges::find(seen, false) == seen.end();
   }

@@ -7,6 +7,7 @@
 
 #include "ir/differentiate/regions.h"
 #include "ir/graph/clone.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -110,7 +111,7 @@ class Expander {
       const Type type = program_.type(node.results[k]);
       const ValueId adjoint = first == k ? adjoints.tensor(gradient.wrt[k]) : node.results[first];
       if (first == k && !type.has_sparse()) continue;
-      const Expr copy = read(type.scalar, adjoint, NodeWriter::plain_subscripts(type.rank()));
+      const Expr copy = read(type.scalar, adjoint, plain_subscripts(type.rank()));
       writer.filled(type, copy, "", node.range, node.results[k]);
     }
   }

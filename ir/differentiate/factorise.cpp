@@ -5,6 +5,7 @@
 #include "ir/differentiate/compute.h"
 #include "ir/differentiate/routine_writer.h"
 #include "ir/graph/check.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::ir {
 
@@ -72,7 +73,7 @@ class FactorisationAdjoint : RoutineAdjointWriter {
     const ValueId left = routine(Routine::Kind::kSolve, {tensor(square, at(l, 1, 0)), middle}, square);
     const ValueId turned = routine(Routine::Kind::kSolve, {tensor(square, at(u, 0, 1)), transposed(left)}, square);
     Compute c;
-    c.out = NodeWriter::labels_of(square.shape);
+    c.out = plain_labels(square.shape);
     c.left = {at(rows, {label(0)}), label(1)};
     c.bodies = {at(turned, 1, 0)};
     adjoints_.add(a, std::move(c), false, node_.range);
@@ -174,7 +175,7 @@ class FactorisationAdjoint : RoutineAdjointWriter {
     const Expr of_v = type.rank() == 2 ? at(v, summed, 1) : at(v, {label(summed)});
     const Expr of_a = turned ? at(a, summed, 0) : at(a, 0, summed);
     const ValueId sums = product(type, type_of(a).shape[turned ? 0 : 1], product_of(of_a, of_v));
-    const std::vector<Expr> own = NodeWriter::plain_subscripts(type.rank());
+    const std::vector<Expr> own = plain_subscripts(type.rank());
     return tensor(type, difference(at(from, own), at(sums, own)));
   }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -40,7 +41,7 @@ class Meeting {
   }
 
   [[nodiscard]] Expr element_of(ValueId tensor, Scalar s) const {
-    return read(s, tensor, NodeWriter::plain_subscripts(type_.shape.size()));
+    return read(s, tensor, plain_subscripts(type_.shape.size()));
   }
   [[nodiscard]] Expr met(ValueId tensor, Scalar s) const { return read(s, tensor, compute_.left); }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ir/differentiate/unflatten.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -40,7 +41,7 @@ class Placer {
     Placement p;
     p.out = labels_;
     p.left = subscripts_;
-    for (std::size_t l = 0; l < labels_.size(); ++l) p.labels.push_back(index_ref(static_cast<std::int32_t>(l)));
+    p.labels = plain_subscripts(labels_.size());
     p.combines = true;
     return p;
   }

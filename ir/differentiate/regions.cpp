@@ -10,6 +10,7 @@
 #include "ir/differentiate/routine.h"
 #include "ir/differentiate/tape.h"
 #include "ir/graph/clone.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -168,7 +169,7 @@ void ReverseWalk::loop(Node& node, For& f, std::vector<Node>& prelude) {
   }
   const auto keep = [&](ValueId v) {
     const Type type = program.type(v);
-    std::vector<Expr> subscripts = NodeWriter::plain_subscripts(type.rank());
+    std::vector<Expr> subscripts = plain_subscripts(type.rank());
     subscripts.insert(subscripts.begin(), number);
     const ValueId kept = tape.keep(v);
     names[v] = before.filled(type, read(type.scalar, kept, std::move(subscripts)), program.info(v).name, node.range);

@@ -5,6 +5,7 @@
 #include "ir/differentiate/compute.h"
 #include "ir/differentiate/factorise.h"
 #include "ir/differentiate/routine_writer.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::ir {
 
@@ -41,7 +42,7 @@ class RoutineAdjoint : RoutineAdjointWriter {
 
   /// Subscripts of the element that mirrors the point along the axis.
   [[nodiscard]] std::vector<Expr> mirrored(const Type& type) const {
-    std::vector<Expr> subscripts = NodeWriter::plain_subscripts(type.rank());
+    std::vector<Expr> subscripts = plain_subscripts(type.rank());
     subscripts[axis()] = index_difference(expr_of(type.shape[axis()] - Extent(1)), subscripts[axis()]);
     return subscripts;
   }
@@ -63,8 +64,8 @@ class RoutineAdjoint : RoutineAdjointWriter {
     places.scalar = Scalar::kI64;
     const ValueId from = routine(Routine::Kind::kArgsort, {operand}, places, routine_.axis);
     const ValueId to = routine(Routine::Kind::kArgsort, {from}, places, routine_.axis);
-    std::vector<Expr> subscripts = NodeWriter::plain_subscripts(places.rank());
-    subscripts[axis()] = at(to, NodeWriter::plain_subscripts(places.rank()));
+    std::vector<Expr> subscripts = plain_subscripts(places.rank());
+    subscripts[axis()] = at(to, plain_subscripts(places.rank()));
     contribute(operand, at(given, std::move(subscripts)));
   }
 
@@ -73,10 +74,10 @@ class RoutineAdjoint : RoutineAdjointWriter {
     const Type type = type_of(node_.results[0]);
     const ValueId given = adjoints_.tensor(node_.results[0]);
     Compute c;
-    c.out = NodeWriter::labels_of(type.shape);
-    c.bodies = {at(given, NodeWriter::plain_subscripts(type.rank()))};
-    c.left = NodeWriter::plain_subscripts(type.rank());
-    c.left[axis()] = at(node_.results[1], NodeWriter::plain_subscripts(type.rank()));
+    c.out = plain_labels(type.shape);
+    c.bodies = {at(given, plain_subscripts(type.rank()))};
+    c.left = plain_subscripts(type.rank());
+    c.left[axis()] = at(node_.results[1], plain_subscripts(type.rank()));
     adjoints_.add(routine_.operands[0], std::move(c), true, node_.range);
   }
 

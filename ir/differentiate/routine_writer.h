@@ -6,6 +6,7 @@
 
 #include "ir/differentiate/activity.h"
 #include "ir/differentiate/adjoints.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -47,7 +48,7 @@ class RoutineAdjointWriter {
   /// Sums of `body` over label 2 in 0..inner.
   ValueId product(const Type& type, const Extent& inner, const Expr& body) {
     Compute c;
-    c.out = NodeWriter::labels_of(type.shape);
+    c.out = plain_labels(type.shape);
     c.reduce = {{"q", Extent(), inner}};
     c.bodies = {body};
     c.monoid = Monoid{Monoid::Kind::kSum, {}, {}, {}};
@@ -62,7 +63,7 @@ class RoutineAdjointWriter {
 
   void contribute(ValueId v, const Expr& body) {
     Compute c;
-    c.out = NodeWriter::labels_of(type_of(v).shape);
+    c.out = plain_labels(type_of(v).shape);
     c.bodies = {body};
     adjoints_.add(v, std::move(c), false, node_.range);
   }

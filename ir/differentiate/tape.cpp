@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "ir/graph/check.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -39,16 +40,14 @@ ValueId Tape::keep(ValueId value) {
   const std::string name = program_.info(value).name + "_tape";
   Type type = program_.type(value);
   Compute store;
-  store.out = NodeWriter::labels_of(type.shape);
-  store.bodies = {read(type.scalar, value, NodeWriter::plain_subscripts(type.rank()))};
-  store.left = NodeWriter::plain_subscripts(type.rank());
+  store.out = plain_labels(type.shape);
+  store.bodies = {read(type.scalar, value, plain_subscripts(type.rank()))};
+  store.left = plain_subscripts(type.rank());
   store.left.insert(store.left.begin(), number(f.body.arguments[0]));
   // What is read from the tape carries absence as the value did.
   if (type.has_sparse()) type.sparse.insert(type.sparse.begin(), false);
   type.shape.insert(type.shape.begin(), count_);
-  const Expr zero = type.scalar == Scalar::kBool ? constant(type.scalar, false)
-                                                 : identity_of({Monoid::Kind::kSum, {}, {}, {}}, type.scalar);
-  f.inits.push_back(prelude_.filled(type, zero, name, node_.range));
+  f.inits.push_back(prelude_.filled(type, zero_of(type.scalar), name, node_.range));
   const ValueId carried = program_.new_value(type, name, node_.range);
   f.body.arguments.push_back(carried);
   store.base = carried;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/differentiate/adjoints.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::ir {
@@ -41,11 +42,11 @@ std::vector<std::int32_t> labels_of_position(const ExtentFacts& facts, const Exp
   Expr rest = e;
   for (;;) {
     const auto* sum = binary_of(rest, BinaryOp::kAdd);
-    const auto* own = std::get_if<IndexRef>(sum != nullptr ? &sum->right->op : &rest->op);
-    if (own == nullptr || std::ranges::find(found, own->label) != found.end()) return {};
-    const Label& l = labels[static_cast<std::size_t>(own->label)];
+    const std::int32_t own = bare_label(sum != nullptr ? sum->right : rest);
+    if (own < 0 || std::ranges::find(found, own) != found.end()) return {};
+    const Label& l = labels[static_cast<std::size_t>(own)];
     if (!(l.begin == Extent())) return {};
-    found.insert(found.begin(), own->label);
+    found.insert(found.begin(), own);
     if (sum == nullptr) return found;
     const auto* product = binary_of(sum->left, BinaryOp::kMul);
     if (product == nullptr || !is_extent(facts, product->right, l.end)) return {};
@@ -68,7 +69,7 @@ std::optional<Placement> unflattened(const ExtentFacts& facts, const std::vector
   if (!facts.same(elements, count)) return std::nullopt;
 
   Placement p;
-  p.out = NodeWriter::labels_of(tensor.shape);
+  p.out = plain_labels(tensor.shape);
   Expr flat;
   for (std::size_t d = 0; d < p.out.size(); ++d) {
     const Expr own = index_ref(static_cast<std::int32_t>(d));

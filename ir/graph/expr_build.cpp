@@ -40,6 +40,16 @@ Expr where(const Expr& condition, const Expr& value) {
   return condition ? select(condition, value, float_constant(value->type, 0.0)) : value;
 }
 
+Expr zero_of(Scalar type) {
+  if (type == Scalar::kBool) return constant(type, false);
+  return is_float(type) ? constant(type, 0.0) : constant(type, std::int64_t{0});
+}
+
+bool is_zero(const Expr& e) {
+  const auto* c = std::get_if<Constant>(&e->op);
+  return c != nullptr && std::visit([](auto x) { return x == decltype(x){}; }, c->value);
+}
+
 Expr conjunction_of(const Expr& a, const Expr& b) {
   if (!a || !b) return a ? a : b;
   return binary(BinaryOp::kAnd, a, b);
@@ -71,34 +81,33 @@ Expr expr_of(const Extent& e) {
   return sum ? sum : constant_i64(0);
 }
 
+std::int32_t bare_label(const Expr& e) {
+  const auto* i = std::get_if<IndexRef>(&e->op);
+  return i == nullptr ? -1 : i->label;
+}
+
+std::set<std::int32_t> labels_in(const Expr& e) {
+  std::set<std::int32_t> labels;
+  for_each_node(e, [&](const ExprNode& n) {
+    if (const auto* i = std::get_if<IndexRef>(&n.op)) labels.insert(i->label);
+  });
+  return labels;
+}
+
 Expr with_labels(const Expr& e, const std::vector<Expr>& replacements) {
   if (!e) return e;
   return rewrite(e, [&](const Expr& x) {
-    const auto* i = std::get_if<IndexRef>(&x->op);
-    return i == nullptr ? x : replacements.at(static_cast<std::size_t>(i->label));
+    const std::int32_t label = bare_label(x);
+    return label < 0 ? x : replacements.at(static_cast<std::size_t>(label));
   });
 }
 
-bool mentions_label(const Expr& e, std::int32_t label) {
-  bool found = false;
-  if (e) {
-    for_each_node(e, [&](const ExprNode& n) {
-      const auto* i = std::get_if<IndexRef>(&n.op);
-      found = found || (i != nullptr && i->label == label);
-    });
-  }
-  return found;
-}
+bool mentions_label(const Expr& e, std::int32_t label) { return e && labels_in(e).contains(label); }
 
 bool mentions_labels(const Expr& e, std::size_t first) {
-  bool found = false;
-  if (e) {
-    for_each_node(e, [&](const ExprNode& n) {
-      const auto* i = std::get_if<IndexRef>(&n.op);
-      found = found || (i != nullptr && static_cast<std::size_t>(i->label) >= first);
-    });
-  }
-  return found;
+  if (!e) return false;
+  const std::set<std::int32_t> labels = labels_in(e);
+  return !labels.empty() && static_cast<std::size_t>(*labels.rbegin()) >= first;
 }
 
 }  // namespace tdsl::ir

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "ir/graph/expr.h"
@@ -21,6 +22,11 @@ namespace tdsl::ir {
 /// `select(condition, value, 0)`; a null condition always holds.
 [[nodiscard]] Expr where(const Expr& condition, const Expr& value);
 
+/// 0, 0.0 or false.
+[[nodiscard]] Expr zero_of(Scalar type);
+/// True for the constants 0, 0.0, -0.0 and false.
+[[nodiscard]] bool is_zero(const Expr& e);
+
 /// `a && b`; a null operand counts as true.
 [[nodiscard]] Expr conjunction_of(const Expr& a, const Expr& b);
 /// An extent as an i64 expression.
@@ -30,6 +36,12 @@ namespace tdsl::ir {
 [[nodiscard]] Expr index_difference(const Expr& a, const Expr& b);
 [[nodiscard]] Expr index_product(std::int64_t c, const Expr& a);
 
+/// The label if `e` is a bare index variable, otherwise -1.
+[[nodiscard]] std::int32_t bare_label(const Expr& e);
+/// True if `e` is the bare index variable `label`; a negative label matches nothing.
+[[nodiscard]] inline bool is_label(const Expr& e, std::int32_t label) { return label >= 0 && bare_label(e) == label; }
+/// The labels that occur in `e`.
+[[nodiscard]] std::set<std::int32_t> labels_in(const Expr& e);
 /// Replaces label `i` by `replacements[i]`.
 [[nodiscard]] Expr with_labels(const Expr& e, const std::vector<Expr>& replacements);
 /// Whether `e` mentions the label, or one from `first` on. A null expression mentions none.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ir/graph/check.h"
+#include "ir/graph/clone.h"
 
 namespace tdsl::ir {
 
@@ -192,19 +193,7 @@ bool known_at_start(const Program& program, ValueId v) {
 void for_each_node(const Region& region, const std::function<void(const Node&)>& f) {
   for (const Node& node : region.nodes) {
     f(node);
-    if (const auto* loop = std::get_if<For>(&node.op)) {
-      for_each_node(loop->body, f);
-    } else if (const auto* loop_while = std::get_if<While>(&node.op)) {
-      for_each_node(loop_while->condition, f);
-      for_each_node(loop_while->body, f);
-    } else if (const auto* branch = std::get_if<If>(&node.op)) {
-      for_each_node(branch->then_region, f);
-      for_each_node(branch->else_region, f);
-    } else if (const auto* choice = std::get_if<Choose>(&node.op)) {
-      for (const Region& r : choice->regions) for_each_node(r, f);
-    } else if (const auto* fused = std::get_if<Fused>(&node.op)) {
-      for_each_node(fused->body, f);
-    }
+    for (const Region* inner : regions_in(node)) for_each_node(*inner, f);
   }
 }
 

@@ -16,13 +16,6 @@ AffineExpr difference(AffineExpr a, const AffineExpr& b) {
   return a;
 }
 
-bool is_zero(const Expr& e) {
-  const auto* c = std::get_if<Constant>(&e->op);
-  return c != nullptr && match(
-                             c->value, [](bool b) { return !b; }, [](std::int64_t i) { return i == 0; },
-                             [](double d) { return d == 0; });
-}
-
 template <class T>
 std::vector<T> joined(std::vector<T> a, const std::vector<T>& b) {
   a.insert(a.end(), b.begin(), b.end());

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ir/analysis/contraction.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr.h"
 
 namespace tdsl::ir {
@@ -59,7 +60,7 @@ class FusedVerifier {
       const auto l = static_cast<std::size_t>(labels[f]);
       if (!require(labels[f] >= 0 && l < c.out.size() + c.reduce.size(), "a shared label does not exist")) return false;
       require(std::ranges::count(labels, labels[f]) == 1, "a label is shared twice");
-      const Label& label = l < c.out.size() ? c.out[l] : c.reduce[l - c.out.size()];
+      const Label& label = label_of(c, labels[f]);
       require(label.begin == fused_.shared[f].begin && label.end == fused_.shared[f].end,
               "a shared label has another range");
     }
@@ -75,8 +76,7 @@ class FusedVerifier {
       const auto place = static_cast<std::size_t>(fused_.labels[found->second][f]);
       if (!require(place < producer.out.size(), fmt::format("reads %{}, which is not complete", r.tensor.id))) continue;
       if (place >= r.subscripts.size()) continue;  // said elsewhere
-      const auto* label = std::get_if<IndexRef>(&r.subscripts[place]->op);
-      require(label != nullptr && label->label == reader[f] && producer.out[place].begin == Extent(0),
+      require(bare_label(r.subscripts[place]) == reader[f] && producer.out[place].begin == Extent(0),
               fmt::format("reads %{} at another place than its own", r.tensor.id));
     }
   }

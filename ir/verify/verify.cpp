@@ -8,6 +8,7 @@
 #include "ir/analysis/carried.h"
 #include "ir/analysis/serial_loop.h"
 #include "ir/graph/clone.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/infer.h"
 #include "ir/verify/expr.h"
 #include "ir/verify/fused.h"
@@ -386,21 +387,20 @@ class Verifier {
     const auto* r = std::get_if<Read>(&e->op);
     std::vector<std::int32_t> labels;
     for (std::size_t d = 0; r != nullptr && d < r->subscripts.size(); ++d) {
-      const auto* label = std::get_if<IndexRef>(&r->subscripts[d]->op);
-      if (label == nullptr || std::ranges::find(labels, label->label) != labels.end()) return std::nullopt;
-      labels.push_back(label->label);
+      const std::int32_t label = bare_label(r->subscripts[d]);
+      if (label < 0 || std::ranges::find(labels, label) != labels.end()) return std::nullopt;
+      labels.push_back(label);
     }
     return labels.empty() ? std::nullopt : std::optional(1);
   }
 
   void compute_result(const Compute& c, const Expr& body, const Type& type) {
-    const bool locates =
-        c.monoid && (c.monoid->kind == Monoid::Kind::kArgMin || c.monoid->kind == Monoid::Kind::kArgMax);
-    if (locates) require(c.reduce.size() == 1, "argmin and argmax take one reduce label");
-    if (c.monoid && !locates) monoid(*c.monoid, body->type);
-    require(type.scalar == (locates ? Scalar::kI64 : body->type), "the result's element type is not the body's");
+    const bool position = c.monoid && locates(*c.monoid);
+    if (position) require(c.reduce.size() == 1, "argmin and argmax take one reduce label");
+    if (c.monoid && !position) monoid(*c.monoid, body->type);
+    require(type.scalar == (position ? Scalar::kI64 : body->type), "the result's element type is not the body's");
     if (c.combine) {
-      const bool bad = c.combine->kind == Monoid::Kind::kArgMin || c.combine->kind == Monoid::Kind::kArgMax;
+      const bool bad = locates(*c.combine);
       require(!bad, "elements cannot be combined by argmin or argmax");
       if (!bad) monoid(*c.combine, type.scalar);
     }

@@ -1,10 +1,22 @@
-#include "passes/algebra/canonicalise.h"
+// One spelling for computations that differ only by spelling: operands of commutative operators in a fixed order,
+// a > b as b < a, index variables in order of appearance, values numbered in order of definition. Names play no part.
+// Exact: only operands of one operator change places. Reduce labels are reordered for sum, prod, min, max, any and
+// all, whose combination is free up to rounding.
+//
+//     %7 = compute [i in 0..%0, k in 0..%1] sum[j in 0..%2] (mul(%5[j, k], %4[i, j]))
+// becomes
+//     %5 = compute [i in 0..%0, k in 0..%1] sum[j in 0..%2] (mul(%3[i, j], %4[j, k]))
+//
+// Unused entries of Program::values disappear.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <bit>
 #include <compare>
 #include <set>
 
+#include "ir/graph/computes.h"
 #include "ir/graph/procedure.h"
 #include "passes/rewriting.h"
 
@@ -32,9 +44,7 @@ class ExprOrder {
 
   [[nodiscard]] std::vector<std::int32_t> labels_of(const Expr& e) const {
     std::set<std::int32_t> found;
-    for_each_node(e, [&](const ExprNode& n) {
-      if (const auto* i = std::get_if<IndexRef>(&n.op)) found.insert(visible(i->label));
-    });
+    for (const std::int32_t label : labels_in(e)) found.insert(visible(label));
     return {found.begin(), found.end()};
   }
 
@@ -111,19 +121,14 @@ void permute(Compute& c, std::vector<Label>& labels, std::int32_t first, const s
   rewrite_expressions(c, [&](const Expr& e) { return substitute_labels(e, replacements); });
 }
 
-/// Whether the order in which points of `reduce` meet is free (up to rounding).
-bool is_free(const Monoid& m) {
-  return m.kind != Monoid::Kind::kUser && m.kind != Monoid::Kind::kArgMin && m.kind != Monoid::Kind::kArgMax;
-}
-
 void canonicalise_compute(Compute& c) {
   const auto outs = static_cast<std::int32_t>(c.out.size());
   const auto all = outs + static_cast<std::int32_t>(c.reduce.size());
-  if (!c.left.empty() && (!c.combine || is_free(*c.combine))) permute(c, c.out, 0, appearance(c.left, 0, outs));
+  if (!c.left.empty() && (!c.combine || combines_freely(*c.combine))) permute(c, c.out, 0, appearance(c.left, 0, outs));
   for (const bool masked : {true, false}) {
     const ExprOrder order(outs, masked);
     rewrite_expressions(c, [&](const Expr& e) { return ordered(e, order); });
-    if (masked && c.monoid && is_free(*c.monoid)) {
+    if (masked && c.monoid && combines_freely(*c.monoid)) {
       std::vector<Expr> expressions = c.bodies;
       if (c.guard) expressions.push_back(c.guard);
       permute(c, c.reduce, outs, appearance(expressions, outs, all));
@@ -136,7 +141,7 @@ void canonicalise_compute(Compute& c) {
 void collect(const Region& region, std::vector<ValueId>& order) {
   order.insert(order.end(), region.arguments.begin(), region.arguments.end());
   for (const Node& node : region.nodes) {
-    for (const Region* inner : regions_of(node)) collect(*inner, order);
+    for (const Region* inner : regions_in(node)) collect(*inner, order);
     order.insert(order.end(), node.results.begin(), node.results.end());
   }
 }
@@ -145,7 +150,7 @@ void number_definitions(Region& region, const ValueMap& map) {
   for (ValueId& v : region.arguments) v = map.at(v);
   for (Node& node : region.nodes) {
     for (ValueId& v : node.results) v = map.at(v);
-    for (Region* inner : regions_of(node)) number_definitions(*inner, map);
+    for (Region* inner : regions_in(node)) number_definitions(*inner, map);
   }
 }
 
@@ -175,11 +180,7 @@ void renumber(Program& program) {
 Program canonicalise(const Program& source, PassContext& /*context*/) {
   Program program = source;
   renumber(program);
-  for_each_region(program, [](Region& region) {
-    for (Node& node : region.nodes) {
-      if (auto* c = std::get_if<Compute>(&node.op)) canonicalise_compute(*c);
-    }
-  });
+  for_each_compute(program.body, [](Node&, Compute& c) { canonicalise_compute(c); });
   return program;
 }
 

@@ -1,10 +1,25 @@
-#include "passes/algebra/chain_order.h"
+// Re-associates chains of matrix products, (A B) C into A (B C), by the classical dynamic program over scalar
+// multiplications (Godbole 1973; Cormen et al., section 14.2), where every intermediate product is used once. Sizes
+// may be symbolic: an order is better if it is for all sizes of at least 2. Where sizes decide, the chain keeps its
+// order until `start_choices` leaves it to the start of the run. A vector at the end counts as a matrix of one column.
+//
+//     %4 = compute [i in 0..%0, k in 0..%0] sum[j in 0..%0] (mul(%1[i, j], %2[j, k]))
+//     %5 = compute [i in 0..%0] sum[k in 0..%0] (mul(%4[i, k], %3[k]))
+// becomes
+//     %6 = compute [i in 0..%0] sum[k in 0..%0] (mul(%2[i, k], %3[k]))
+//     %5 = compute [i in 0..%0] sum[k in 0..%0] (mul(%1[i, k], %6[k]))
+//
+// Changes the rounding of float sums within the chain and nothing else.
+// Precondition: operands of products are reads (after copy_propagation).
+
+#include "passes/passes.h"
 
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "passes/algebra/product_chain.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -13,18 +28,13 @@ using namespace ir;
 
 namespace {
 
-class ChainOrder {
+class ChainOrder : public RegionRewriter {
  public:
-  ChainOrder(Program program, PassContext& context)
-      : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
-
-  Program run() {
-    for_each_region(program_, [this](Region& region) { visit(region); });
-    return std::move(program_);
-  }
+  using RegionRewriter::RegionRewriter;
 
  private:
-  void visit(Region& region) {
+  void rewrite_region(Region& region) override {
+    rewrite_inside(region);
     std::vector<bool> removed(region.nodes.size(), false);
     settled_.assign(region.nodes.size(), false);
     std::vector<std::vector<Node>> replacement(region.nodes.size());
@@ -108,9 +118,7 @@ class ChainOrder {
     return read(s, f.tensor, {index_ref(row), index_ref(column)});
   }
 
-  Program program_;
-  PassContext& context_;
-  std::vector<int> uses_;
+  std::vector<int> uses_ = use_counts(program_);
   std::vector<bool> settled_;  ///< by position in the region
 };
 

@@ -1,8 +1,19 @@
-#include "passes/algebra/common_subexpressions.h"
+// Computes the same thing once. Two Computes are the same if they are structurally equal up to label names; the first
+// one must be visible where the second stands (same region or an enclosing one).
+//
+//     %2 = compute [i in 0..%0] (exp(%1[i]))
+//     %3 = compute [j in 0..%0] (exp(%1[j]))
+//     %4 = compute [i in 0..%0] (add(%2[i], %3[i]))
+// becomes
+//     %2 = compute [i in 0..%0] (exp(%1[i]))
+//     %4 = compute [i in 0..%0] (add(%2[i], %2[i]))
+
+#include "passes/passes.h"
 
 #include <unordered_map>
 
 #include "ir/text/print.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -61,28 +72,27 @@ class Key {
   std::string text_;
 };
 
-class CommonSubexpressions {
+class CommonSubexpressions : public RegionRewriter {
  public:
-  CommonSubexpressions(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
+  using RegionRewriter::RegionRewriter;
 
   Program run() {
-    visit(program_.body);
-    rename_everywhere(program_, renames_);
-    return std::move(program_);
+    Program result = RegionRewriter::run();
+    rename_everywhere(result, renames_);
+    return result;
   }
 
  private:
-  void visit(Region& region) {
+  void rewrite_region(Region& region) override {
     scopes_.emplace_back();
-    std::vector<Node> kept;
-    for (Node& node : region.nodes) {
-      rename_operands(node, renames_);
-      if (const auto* c = std::get_if<Compute>(&node.op); c != nullptr && is_repeated(node, *c)) continue;
-      for (Region* inner : regions_of(node)) visit(*inner);
-      kept.push_back(std::move(node));
-    }
-    region.nodes = std::move(kept);
+    RegionRewriter::rewrite_region(region);
     scopes_.pop_back();
+  }
+
+  void rewrite_node(Node node, std::vector<Node>& earlier) override {
+    rename_operands(node, renames_);
+    if (const auto* c = std::get_if<Compute>(&node.op); c == nullptr || !is_repeated(node, *c))
+      keep(std::move(node), earlier);
   }
 
   bool is_repeated(const Node& node, const Compute& c) {
@@ -98,8 +108,6 @@ class CommonSubexpressions {
     return false;
   }
 
-  Program program_;
-  PassContext& context_;
   std::vector<std::unordered_map<std::string, std::vector<ValueId>>> scopes_;
   ValueMap renames_;
 };

@@ -1,13 +1,27 @@
-#include "passes/algebra/contractions.h"
+// Sums of products of two expressions become products of two tensors, which run as products of matrices: what is
+// computed per element of an operand is computed ahead, once an element. Factors of a term are regrouped for that,
+// which changes nothing but the rounding, overflow and underflow.
+//
+//     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(sub(%1[k, i], %2[i]), sub(%1[k, j], %2[j])))
+// becomes
+//     %5 = compute [k in 0..n, i in 0..d] (sub(%1[k, i], %2[i]))
+//     %6 = compute [k in 0..n, j in 0..d] (sub(%1[k, j], %2[j]))
+//     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(%5[k, i], %6[k, j]))
+//
+// Sums of products of plain tensors, three or more, are left to `start_choices`. A guard that compares index variables
+// of the result, but for equality, moves behind the product if nothing is read outside of a tensor then.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "ir/analysis/contraction.h"
+#include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
-#include "passes/affine.h"
 #include "passes/algebra/parts.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -26,23 +40,14 @@ bool is_operand(const FactorGroup& group) {
   return r != nullptr && !r->subscripts.empty() && reads_each_label_once(*r);
 }
 
-class Contractions {
+class Contractions : public RegionRewriter {
  public:
-  Contractions(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
-
-  Program run() {
-    for_each_region(program_, [this](Region& region) { visit(region); });
-    return std::move(program_);
-  }
+  using RegionRewriter::RegionRewriter;
 
  private:
-  void visit(Region& region) {
-    std::vector<Node> nodes;
-    for (Node& node : region.nodes) {
-      if (auto* c = std::get_if<Compute>(&node.op)) visit(node, *c, nodes);
-      nodes.push_back(std::move(node));
-    }
-    region.nodes = std::move(nodes);
+  void rewrite_node(Node node, std::vector<Node>& earlier) override {
+    if (auto* c = std::get_if<Compute>(&node.op)) visit(node, *c, earlier);
+    keep(std::move(node), earlier);
   }
 
   void visit(Node& node, Compute& c, std::vector<Node>& before) {
@@ -129,9 +134,6 @@ class Contractions {
     c.monoid.reset();
     context_.applied(node.range, "computed as a whole product, of which the condition then takes a part");
   }
-
-  Program program_;
-  PassContext& context_;
 };
 
 }  // namespace

@@ -1,9 +1,21 @@
-#include "passes/algebra/copy_propagation.h"
+// Reads through copies. A copy of a whole tensor is replaced by the tensor; a transpose, slice or other affine view is
+// read through its map wherever the subscripts are known to be in bounds.
+//
+//     %2 = compute [i in 0..%0, j in 0..%0] (%1[j, i])
+//     %3 = compute [i in 0..%0, k in 0..%0] sum[j in 0..%0] (mul(%2[i, j], %1[j, k]))
+// becomes (with dead_code)
+//     %3 = compute [i in 0..%0, k in 0..%0] sum[j in 0..%0] (mul(%1[j, i], %1[j, k]))
+//
+// Copies between different storage stay.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 
-#include "passes/affine.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "passes/loops/subscripts.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -35,28 +47,23 @@ bool is_identity(const Program& program, const Node& node, const Compute& c, con
 bool is_view(const Read& r) {
   return std::ranges::all_of(r.subscripts, [](const Expr& e) {
     bool simple = node_count(e) <= 24;
-    for_each_node(e, [&](const ExprNode& n) {
-      const auto* inner = std::get_if<Read>(&n.op);
-      simple = simple && (inner == nullptr || inner->subscripts.empty());
-    });
+    for_each_read(e, [&](const Read& inner) { simple = simple && inner.subscripts.empty(); });
     return simple;
   });
 }
 
-class CopyPropagation {
+class CopyPropagation : public RegionRewriter {
  public:
-  CopyPropagation(Program program, PassContext& context) : program_(std::move(program)), context_(context) {
-    table_ = definitions(program_);
-  }
+  using RegionRewriter::RegionRewriter;
 
   Program run() {
-    visit(program_.body);
-    rename_everywhere(program_, renames_);
-    return std::move(program_);
+    Program result = RegionRewriter::run();
+    rename_everywhere(result, renames_);
+    return result;
   }
 
  private:
-  void visit(Region& region) {
+  void rewrite_region(Region& region) override {
     // Copies stay until dead_code: the table of definitions points into the region.
     for (Node& node : region.nodes) {
       rename_operands(node, renames_);
@@ -64,7 +71,7 @@ class CopyPropagation {
         forward(node, *c);
         replace(node, *c);
       }
-      for (Region* inner : regions_of(node)) visit(*inner);
+      rewrite_inside(node);
     }
     for (ValueId& v : region.yields) v = renamed(renames_, v);
   }
@@ -76,9 +83,7 @@ class CopyPropagation {
 
   /// Replaces reads of views in the expressions of `c`.
   void forward(const Node& node, Compute& c) {
-    std::vector<const Label*> labels;
-    for (const Label& l : c.out) labels.push_back(&l);
-    for (const Label& l : c.reduce) labels.push_back(&l);
+    const std::vector<const Label*> labels = labels_of(c);
     bool changed = false;
     rewrite_expressions(c, [&](const Expr& e) {
       return rewrite(e, [&](const Expr& x) {
@@ -112,9 +117,7 @@ class CopyPropagation {
     return read(e->type, source->tensor, std::move(subscripts), e->range);
   }
 
-  Program program_;
-  PassContext& context_;
-  std::vector<const Node*> table_;
+  std::vector<const Node*> table_ = definitions(program_);
   ValueMap renames_;
 };
 

@@ -1,7 +1,20 @@
-#include "passes/algebra/dead_code.h"
+// Removes computations whose results nobody uses, and unused loop-carried values.
+//
+//     %2 = compute [i in 0..%0] (exp(%1[i]))
+//     %3 = compute [i in 0..%0] (neg(%1[i]))
+//     output "y" %3
+// becomes
+//     %3 = compute [i in 0..%0] (neg(%1[i]))
+//     output "y" %3
+//
+// Effects, size checks, dimensions, params and inputs stay. A run-time error that only a dead computation would have
+// raised is not raised.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -16,7 +29,7 @@ bool has_effect(const Node& node) {
                    std::holds_alternative<Dimension>(node.op) || std::holds_alternative<Param>(node.op) ||
                    std::holds_alternative<Input>(node.op);
   if (own) return true;
-  for (const Region* region : regions_of(node)) {
+  for (const Region* region : regions_in(node)) {
     if (std::ranges::any_of(region->nodes, has_effect)) return true;
   }
   return false;
@@ -32,14 +45,13 @@ void keep_only(std::vector<T>& list, const std::vector<bool>& keep, std::size_t 
 }
 
 /// Backward liveness over nested regions. The live set only grows; a loop's body is swept until it does not.
-class DeadCode {
+class DeadCode : public RegionRewriter {
  public:
-  explicit DeadCode(const Program& program) : program_(program), live_(program.values.size(), false) {}
+  using RegionRewriter::RegionRewriter;
 
   Program run() {
     mark(program_.body);
-    sweep(program_.body);
-    return std::move(program_);
+    return RegionRewriter::run();
   }
 
  private:
@@ -71,28 +83,15 @@ class DeadCode {
       mark_loop(node, f->inits, f->body, nullptr);
     } else if (const auto* w = std::get_if<While>(&node.op)) {
       mark_loop(node, w->inits, w->body, &w->condition);
-    } else if (const auto* i = std::get_if<If>(&node.op)) {
-      revive(i->condition);
-      for (std::size_t k = 0; k < node.results.size(); ++k) {
-        if (!live(node.results[k])) continue;
-        revive(i->then_region.yields[k]);
-        revive(i->else_region.yields[k]);
-      }
-      mark(i->then_region);
-      mark(i->else_region);
-    } else if (const auto* c = std::get_if<Choose>(&node.op)) {
-      for (const Region& region : c->regions) {
+    } else if (const auto regions = regions_in(node); !regions.empty()) {
+      if (const auto* i = std::get_if<If>(&node.op)) revive(i->condition);
+      if (std::holds_alternative<Fused>(node.op)) revive_operands(node);
+      for (const Region* region : regions) {
         for (std::size_t k = 0; k < node.results.size(); ++k) {
-          if (live(node.results[k])) revive(region.yields[k]);
+          if (live(node.results[k])) revive(region->yields[k]);
         }
-        mark(region);
+        mark(*region);
       }
-    } else if (const auto* f = std::get_if<Fused>(&node.op)) {
-      revive_operands(node);
-      for (std::size_t k = 0; k < node.results.size(); ++k) {
-        if (live(node.results[k])) revive(f->body.yields[k]);
-      }
-      mark(f->body);
     } else {
       revive_operands(node);
     }
@@ -128,56 +127,46 @@ class DeadCode {
            (condition != nullptr && live(condition->arguments[k]));
   }
 
-  void sweep(Region& region) {
-    std::vector<Node> kept;
-    for (Node& node : region.nodes) {
-      if (!needed(node)) continue;
-      std::vector<bool> keep;
-      if (auto* f = std::get_if<For>(&node.op)) {
-        for (std::size_t k = 0; k < f->inits.size(); ++k) keep.push_back(carries(node, f->body, nullptr, k));
-        keep_only(f->inits, keep);
-        keep_only(f->body.arguments, keep, 1);
-        keep_only(f->body.yields, keep);
-        keep_only(node.results, keep);
-      } else if (auto* w = std::get_if<While>(&node.op)) {
-        for (std::size_t k = 0; k < w->inits.size(); ++k) keep.push_back(carries(node, w->body, &w->condition, k));
-        keep_only(w->inits, keep);
-        keep_only(w->condition.arguments, keep);
-        keep_only(w->body.arguments, keep, 1);
-        keep_only(w->body.yields, keep);
-        keep_only(node.results, keep);
-      } else if (auto* i = std::get_if<If>(&node.op)) {
-        for (const ValueId v : node.results) keep.push_back(live(v));
-        keep_only(i->then_region.yields, keep);
-        keep_only(i->else_region.yields, keep);
-        keep_only(node.results, keep);
-      } else if (auto* c = std::get_if<Choose>(&node.op)) {
-        for (const ValueId v : node.results) keep.push_back(live(v));
-        for (Region& r : c->regions) keep_only(r.yields, keep);
-        keep_only(node.results, keep);
-      } else if (auto* f = std::get_if<Fused>(&node.op)) {
-        for (const ValueId v : node.results) keep.push_back(live(v));
-        keep_only(f->body.yields, keep);
-        keep_only(node.results, keep);
-        std::vector<std::vector<std::int32_t>> labels;
-        for (std::size_t m = 0; m < f->body.nodes.size(); ++m) {
-          if (live(f->body.nodes[m].results[0])) labels.push_back(f->labels[m]);
-        }
-        f->labels = std::move(labels);
-      }
-      for (Region* inner : regions_of(node)) sweep(*inner);
-      kept.push_back(std::move(node));
-    }
-    region.nodes = std::move(kept);
+  [[nodiscard]] bool enters(const Node&) const override { return true; }
+
+  void rewrite_node(Node node, std::vector<Node>& earlier) override {
+    if (!needed(node)) return;
+    if (!regions_in(node).empty()) drop_dead_results(node);
+    keep(std::move(node), earlier);
   }
 
-  Program program_;
-  std::vector<bool> live_;
+  void drop_dead_results(Node& node) const {
+    auto* f = std::get_if<For>(&node.op);
+    auto* w = std::get_if<While>(&node.op);
+    std::vector<bool> stays;
+    for (std::size_t k = 0; k < node.results.size(); ++k)
+      stays.push_back(f != nullptr   ? carries(node, f->body, nullptr, k)
+                      : w != nullptr ? carries(node, w->body, &w->condition, k)
+                                     : live(node.results[k]));
+    for (Region* region : regions_in(node)) {
+      if (w == nullptr || region != &w->condition) keep_only(region->yields, stays);
+    }
+    keep_only(node.results, stays);
+    if (f != nullptr) {
+      keep_only(f->inits, stays);
+      keep_only(f->body.arguments, stays, 1);
+    } else if (w != nullptr) {
+      keep_only(w->inits, stays);
+      keep_only(w->condition.arguments, stays);
+      keep_only(w->body.arguments, stays, 1);
+    } else if (auto* fused = std::get_if<Fused>(&node.op)) {
+      std::vector<bool> members;
+      for (const Node& member : fused->body.nodes) members.push_back(live(member.results[0]));
+      keep_only(fused->labels, members);
+    }
+  }
+
+  std::vector<bool> live_ = std::vector<bool>(program_.values.size(), false);
   int revived_ = 0;
 };
 
 }  // namespace
 
-Program dead_code(const Program& program, PassContext& /*context*/) { return DeadCode(program).run(); }
+Program dead_code(const Program& program, PassContext& context) { return DeadCode(program, context).run(); }
 
 }  // namespace tdsl::passes

@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "ir/analysis/contraction.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
-#include "passes/affine.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -18,12 +19,11 @@ namespace {
 std::vector<std::size_t> dimensions(const Expr& part) {
   std::vector<std::size_t> order;
   std::size_t most = 0;
-  for_each_node(part, [&](const ExprNode& n) {
-    const auto* r = std::get_if<Read>(&n.op);
-    if (r == nullptr || r->subscripts.size() <= most) return;
-    most = r->subscripts.size();
+  for_each_read(part, [&](const Read& r) {
+    if (r.subscripts.size() <= most) return;
+    most = r.subscripts.size();
     order.clear();
-    for (const Expr& s : r->subscripts) {
+    for (const Expr& s : r.subscripts) {
       const std::int32_t label = bare_label(s);
       if (label >= 0 && std::ranges::count(order, static_cast<std::size_t>(label)) == 0)
         order.push_back(static_cast<std::size_t>(label));
@@ -45,7 +45,7 @@ Expr computed_ahead(Program& program, const Compute& c, const Expr& part, Source
   std::vector<Expr> replacements(c.out.size() + c.reduce.size());
   std::vector<Expr> subscripts;
   for (const std::size_t label : dimensions(part)) {
-    const Label& l = label < c.out.size() ? c.out[label] : c.reduce[label - c.out.size()];
+    const Label& l = label_of(c, static_cast<std::int32_t>(label));
     const Expr here = index_ref(static_cast<std::int32_t>(label));
     replacements[label] = index_ref(static_cast<std::int32_t>(ahead.out.size()));
     ahead.out.push_back(l);

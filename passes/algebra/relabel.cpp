@@ -1,4 +1,13 @@
-#include "passes/algebra/relabel.h"
+// A reduction of which nothing but a copy is used, in another order or shape, is computed in that order and shape.
+//
+//     %3 = compute [i in 0..%0, j in 0..%1] sum[k in 0..%2] (%1[i, k] * %2[k, j])
+//     %4 = compute [j in 0..%1, i in 0..%0] (%3[i, j])
+// becomes
+//     %4 = compute [j in 0..%1, i in 0..%0] sum[k in 0..%2] (%1[i, k] * %2[k, j])
+//
+// So products between reshapes are seen as products.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,9 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
-#include "passes/affine.h"
 #include "passes/loops/subscripts.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -79,18 +90,13 @@ std::vector<Label> renamed_apart(std::vector<Label> labels, std::vector<Label> o
   return labels;
 }
 
-class Relabelling {
+class Relabelling : public RegionRewriter {
  public:
-  Relabelling(Program program, PassContext& context)
-      : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
-
-  Program run() {
-    for_each_region(program_, [this](Region& region) { visit(region); });
-    return std::move(program_);
-  }
+  using RegionRewriter::RegionRewriter;
 
  private:
-  void visit(Region& region) {
+  void rewrite_region(Region& region) override {
+    rewrite_inside(region);
     for (Node& node : region.nodes) {
       if (auto* c = std::get_if<Compute>(&node.op); c != nullptr && c->monoid) split_reduce_labels(*c);
     }
@@ -107,7 +113,7 @@ class Relabelling {
 
   /// sum[k in 0..b * c](A[i, k / c, k % c]) runs over b and c.
   void split_reduce_labels(Compute& c) const {
-    if (c.monoid->kind == Monoid::Kind::kArgMin || c.monoid->kind == Monoid::Kind::kArgMax) return;
+    if (locates(*c.monoid)) return;
     for (std::size_t r = 0; r < c.reduce.size(); ++r) {
       const auto inner = divisor_of(c, static_cast<std::int32_t>(c.out.size() + r));
       if (inner && split(c, r, *inner)) --r;  // the outer part may have parts itself
@@ -150,9 +156,7 @@ class Relabelling {
     Compute parts = c;
     const auto at = static_cast<std::ptrdiff_t>(r);
     parts.reduce[r] = {label.name, 0, *outer};
-    std::vector<Label> others = c.out;
-    others.insert(others.end(), c.reduce.begin(), c.reduce.end());
-    parts.reduce.insert(parts.reduce.begin() + at + 1, renamed_apart({{label.name, 0, inner}}, others).front());
+    parts.reduce.insert(parts.reduce.begin() + at + 1, renamed_apart({{label.name, 0, inner}}, all_labels(c)).front());
     const auto first = static_cast<std::int32_t>(c.out.size() + r);
     std::vector<Expr> replacements;
     for (std::int32_t l = 0; l < static_cast<std::int32_t>(c.out.size() + c.reduce.size()); ++l)
@@ -251,9 +255,7 @@ class Relabelling {
     context_.applied(source.range, "computed in the order and shape in which it is used");
   }
 
-  Program program_;
-  PassContext& context_;
-  std::vector<int> uses_;
+  std::vector<int> uses_ = use_counts(program_);
 };
 
 }  // namespace

@@ -1,11 +1,23 @@
-#include "passes/algebra/repeated_parts.h"
+// Parts of an expression that take long to compute and are the same for many points, because they lack some of the
+// index variables, are computed ahead, once a value.
+//
+//     %4 = compute [b in 0..bins] sum[i in 0..n] (f64(lt(%1[i], div(f64(b), f64(bins)))))
+// becomes
+//     %5 = compute [b in 0..bins] (div(f64(b), f64(bins)))
+//     %4 = compute [b in 0..bins] sum[i in 0..n] (f64(lt(%1[i], %5[b])))
+//
+// A part that the innermost loop leaves alone stays: compilers move it out of the loop.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "ir/analysis/contraction.h"
+#include "ir/graph/computes.h"
 #include "passes/algebra/parts.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -37,25 +49,16 @@ bool takes_long(const Expr& e) {
   return takes_long(*e) || std::ranges::any_of(children(*e), [](const Expr& child) { return takes_long(child); });
 }
 
-class RepeatedParts {
+class RepeatedParts : public RegionRewriter {
  public:
-  RepeatedParts(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
-
-  Program run() {
-    for_each_region(program_, [this](Region& region) { visit(region); });
-    return std::move(program_);
-  }
+  using RegionRewriter::RegionRewriter;
 
  private:
-  void visit(Region& region) {
-    std::vector<Node> nodes;
-    for (Node& node : region.nodes) {
-      if (auto* c = std::get_if<Compute>(&node.op);
-          c != nullptr && c->bodies.size() == 1 && !c->out.empty() && !c->in_any_order)
-        c->bodies = {without_parts(c->bodies[0], *c, node.range, nodes)};
-      nodes.push_back(std::move(node));
-    }
-    region.nodes = std::move(nodes);
+  void rewrite_node(Node node, std::vector<Node>& earlier) override {
+    if (auto* c = std::get_if<Compute>(&node.op);
+        c != nullptr && c->bodies.size() == 1 && !c->out.empty() && !c->in_any_order)
+      c->bodies = {without_parts(c->bodies[0], *c, node.range, earlier)};
+    keep(std::move(node), earlier);
   }
 
   /// The expression with its largest parts that are worth it computed ahead.
@@ -90,15 +93,9 @@ class RepeatedParts {
 
   [[nodiscard]] bool reads_sparse(const Expr& e) const {
     bool found = false;
-    for_each_node(e, [&](const ExprNode& n) {
-      const auto* r = std::get_if<Read>(&n.op);
-      found = found || (r != nullptr && program_.type(r->tensor).has_sparse());
-    });
+    for_each_read(e, [&](const Read& r) { found = found || program_.type(r.tensor).has_sparse(); });
     return found;
   }
-
-  Program program_;
-  PassContext& context_;
 };
 
 }  // namespace

@@ -1,10 +1,22 @@
-#include "passes/algebra/simplify.h"
+// Folds constants and applies identities that hold for every operand, IEEE values included: 2.0 * 3.0, x * 1.0,
+// x - 0.0, -(-x), !(a < b) and linear arithmetic on integers, select(c, x, x), reads of constant scalars. Never
+// x * 0.0 or x + 0.0, which are not identities.
+//
+//     %2 = compute [] (mul(2.0, 3.0))
+//     %3 = compute [i in 0..%0] (mul(mul(%1[i], 1.0), %2))
+// becomes
+//     %2 = compute [] (6.0)
+//     %3 = compute [i in 0..%0] (mul(%1[i], 6.0))
+//
+// A guard that is `true` disappears.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "ir/graph/affine.h"
 #include "ir/graph/within.h"
-#include "passes/affine.h"
 #include "passes/loops/subscripts.h"
 #include "passes/rewriting.h"
 
@@ -102,18 +114,11 @@ class Simplifier {
   explicit Simplifier(Program program) : program_(std::move(program)), table_(definitions(program_)) {}
 
   Program run() {
-    visit(program_.body);
+    for_each_compute(program_.body, [this](Node&, Compute& c) { visit(c); });
     return std::move(program_);
   }
 
  private:
-  void visit(Region& region) {
-    for (Node& node : region.nodes) {
-      if (auto* c = std::get_if<Compute>(&node.op)) visit(*c);
-      for (Region* inner : regions_of(node)) visit(*inner);
-    }
-  }
-
   void visit(Compute& c) {
     const std::vector<const Label*> labels = labels_of(c);
     rewrite_expressions(c, [&](const Expr& e) {

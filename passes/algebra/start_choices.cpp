@@ -1,12 +1,31 @@
-#include "passes/algebra/start_choices.h"
+// Leaves to the start of the run what only sizes decide: a chain of matrix products whose best order `chain_order`
+// could not tell becomes one node, which is multiplied in the order of fewest multiplications when sizes are known.
+//
+//     %4 = compute [i in 0..%0, k in 0..%2] sum[j in 0..%1] (mul(%6[i, j], %7[j, k]))
+//     %5 = compute [i in 0..%0, k in 0..%3] sum[j in 0..%2] (mul(%4[i, j], %8[j, k]))
+// becomes
+//     %5 = chain [%0, %1, %2, %3] (%6, %7, %8)
+//
+// A sum of products of three tensors or more is such a chain, in whatever order it is written, or is marked, where
+// contracting tensors two by two can be cheaper:
+//
+//     %5 = compute [i in 0..%0, r in 0..%3] sum[j in 0..%1, k in 0..%2] (mul(mul(%6[i, j, k], %7[j, r]), %8[k, r]))
+// becomes
+//     %5 = compute in any order [i in 0..%0, r in 0..%3] sum[j in 0..%1, k in 0..%2] (mul(mul(%6[i, j, k], %7[j, r]),
+//     %8[k, r]))
+//
+// Loops that run as one task are left alone: they compute element by element.
+// Changes the rounding of float sums and nothing else.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "ir/analysis/serial_loop.h"
 #include "passes/algebra/einsum.h"
 #include "passes/algebra/product_chain.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -15,24 +34,13 @@ using namespace ir;
 
 namespace {
 
-class StartChoices {
+class StartChoices : public RegionRewriter {
  public:
-  StartChoices(Program program, PassContext& context)
-      : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
-
-  Program run() {
-    Region body = std::move(program_.body);
-    visit(body);
-    program_.body = std::move(body);
-    return std::move(program_);
-  }
+  using RegionRewriter::RegionRewriter;
 
  private:
-  void visit(Region& region) {
-    for (Node& node : region.nodes) {
-      if (is_marked_serial(node)) continue;
-      for (Region* inner : regions_of(node)) visit(*inner);
-    }
+  void rewrite_region(Region& region) override {
+    rewrite_inside(region);
     std::vector<bool> removed(region.nodes.size(), false);
     // From the last node on, so that the longest chain is seen first.
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
@@ -88,9 +96,7 @@ class StartChoices {
     });
   }
 
-  Program program_;
-  PassContext& context_;
-  std::vector<int> uses_;
+  std::vector<int> uses_ = use_counts(program_);
 };
 
 }  // namespace

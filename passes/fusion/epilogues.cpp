@@ -1,4 +1,20 @@
-#include "passes/fusion/epilogues.h"
+// Computes what follows a product of matrices, element by element, in the loops of the product: the product is never
+// stored as a tensor of its own, and its blocks are still in cache when they are turned into the result.
+//
+//     %5 = compute [i in 0..%0, j in 0..%2] sum[k in 0..%1] (mul(%3[i, k], %4[k, j]))
+//     %6 = compute [i in 0..%0, j in 0..%2] (relu(add(%5[i, j], %7[j])))
+// becomes
+//     %6 = epilogue [i in 0..%0, j in 0..%2] at ([0, 1], [0, 1]) () {
+//       %5 = compute [i in 0..%0, j in 0..%2] sum[k in 0..%1] (mul(%3[i, k], %4[k, j]))
+//       %8 = compute [i in 0..%0, j in 0..%2] (relu(add(%5[i, j], %7[j])))
+//       yield %8
+//     }
+//
+// The product has one reader, of the same element type, which reads it where it is itself, and everything else at its
+// own index variables. It takes no choice: a tensor less is written and read, and the product is computed by the same
+// calls.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,8 +23,9 @@
 #include <vector>
 
 #include "ir/analysis/contraction.h"
-#include "ir/analysis/serial_loop.h"
+#include "ir/graph/computes.h"
 #include "passes/fusion/row_nests.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -18,24 +35,13 @@ using namespace fusion_plans;
 
 namespace {
 
-class Epilogues {
+class Epilogues : public RegionRewriter {
  public:
-  Epilogues(Program program, PassContext& context)
-      : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
-
-  Program run() {
-    Region body = std::move(program_.body);
-    visit(body);
-    program_.body = std::move(body);
-    return std::move(program_);
-  }
+  using RegionRewriter::RegionRewriter;
 
  private:
-  void visit(Region& region) {
-    for (Node& node : region.nodes) {
-      if (is_marked_serial(node) || std::holds_alternative<Fused>(node.op)) continue;
-      for (Region* inner : regions_of(node)) visit(*inner);
-    }
+  void rewrite_region(Region& region) override {
+    rewrite_inside(region);
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
       const std::optional<std::size_t> product = product_ahead(region, k);
       if (product) build(region, *product, k--);
@@ -123,9 +129,7 @@ class Epilogues {
     region.nodes.erase(region.nodes.begin() + static_cast<std::ptrdiff_t>(p));
   }
 
-  Program program_;
-  PassContext& context_;
-  std::vector<int> uses_;
+  std::vector<int> uses_ = use_counts(program_);
 };
 
 }  // namespace

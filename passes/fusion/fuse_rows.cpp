@@ -1,4 +1,22 @@
-#include "passes/fusion/fuse_rows.h"
+// Brings operators that run over the rows of the same tensors into one loop nest, so that what one computes of a row
+// is still in cache when the next one needs it, and is never stored as a whole tensor:
+//
+//     %5 = compute [i in 0..%0] sum[j in 0..%1] (mul(%2[i, j], %3[j]))
+//     %6 = compute [j in 0..%1] sum[i in 0..%0] (mul(%2[i, j], %5[i]))
+// becomes
+//     %6 = fused [i in 0..%0] at ([0], [1]) () {
+//       %5 = compute [i in 0..%0] sum[j in 0..%1] (mul(%2[i, j], %3[j]))
+//       %7 = compute [j in 0..%1] sum[i in 0..%0] (mul(%2[i, j], %5[i]))
+//       yield %7
+//     }
+//
+// It pays where a tensor as large as what is read by rows anyway is read once instead of twice, or is never stored. A
+// value is absorbed if only the nest reads it, at the shared index variables alone. Operators whose points are more
+// than the elements of an operand (products of matrices) join if what they make is reduced in the nest, or is made of
+// what the nest makes. Their other operand is needed whole by every task, which costs more than it saves where it is
+// large: unless it is known to be small the nest and its operators become the two forms of a `choose`.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <map>
@@ -6,10 +24,11 @@
 #include <utility>
 #include <vector>
 
-#include "ir/analysis/serial_loop.h"
+#include "ir/graph/affine.h"
 #include "ir/graph/clone.h"
-#include "passes/affine.h"
+#include "ir/graph/computes.h"
 #include "passes/fusion/row_nests.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -19,17 +38,9 @@ using namespace fusion_plans;
 
 namespace {
 
-class RowFusion {
+class RowFusion : public RegionRewriter {
  public:
-  RowFusion(Program program, PassContext& context)
-      : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
-
-  Program run() {
-    Region body = std::move(program_.body);
-    visit(body);
-    program_.body = std::move(body);
-    return std::move(program_);
-  }
+  using RegionRewriter::RegionRewriter;
 
  private:
   /// Which labels of an operator the nest runs over.
@@ -37,11 +48,8 @@ class RowFusion {
   /// The nodes of one nest, by their places in the region, each with its shared labels.
   using Nest = std::map<std::size_t, Shared>;
 
-  void visit(Region& region) {
-    for (Node& node : region.nodes) {
-      if (is_marked_serial(node)) continue;
-      for (Region* inner : regions_of(node)) visit(*inner);
-    }
+  void rewrite_region(Region& region) override {
+    rewrite_inside(region);
     // From the last node on, so that a nest is seen with its last operator first.
     for (std::size_t k = region.nodes.size(); k-- > 0;) k = fuse(region, k);
   }
@@ -251,9 +259,7 @@ class RowFusion {
     return region;
   }
 
-  Program program_;
-  PassContext& context_;
-  std::vector<int> uses_;
+  std::vector<int> uses_ = use_counts(program_);
   bool may_multiply_ = true;  ///< nests may hold products
   bool multiplies_ = true;    ///< the nest that is looked for may
 };

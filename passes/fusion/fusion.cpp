@@ -1,9 +1,19 @@
-#include "passes/fusion/fusion.h"
+// Inlines an element-wise producer into its only consumer in the same region, where every element is still computed
+// exactly once: the consumer reads it at a permutation of all its index variables. So element-wise chains and
+// reductions over them become one Compute; operands of contractions, which are read many times, stay.
+//
+//     %2 = compute [i in 0..%0] (exp(%1[i]))
+//     %3 = compute [i in 0..%0] (mul(2.0, %2[i]))
+// becomes
+//     %3 = compute [i in 0..%0] (mul(2.0, exp(%1[i])))
+
+#include "passes/passes.h"
 
 #include <algorithm>
 
 #include "ir/analysis/support.h"
 #include "passes/fusion/inlining.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -13,24 +23,14 @@ using namespace fusion_plans;
 
 namespace {
 
-class Fusion {
+class Fusion : public RegionRewriter {
  public:
-  Fusion(Program program, PassContext& context)
-      : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
-
-  Program run() {
-    for_each_region(program_, [this](Region& region) { visit(region); });
-    return std::move(program_);
-  }
+  using RegionRewriter::RegionRewriter;
 
  private:
-  void visit(Region& region) {
-    std::vector<Node> kept;
-    for (Node& node : region.nodes) {
-      if (auto* c = std::get_if<Compute>(&node.op); c != nullptr && c->bodies.size() == 1) absorb(node, *c, kept);
-      kept.push_back(std::move(node));
-    }
-    region.nodes = std::move(kept);
+  void rewrite_node(Node node, std::vector<Node>& earlier) override {
+    if (auto* c = std::get_if<Compute>(&node.op); c != nullptr && c->bodies.size() == 1) absorb(node, *c, earlier);
+    keep(std::move(node), earlier);
   }
 
   /// Whether a node of the list from number `first` on replaces a tensor whose single element the producer reads: moved
@@ -82,9 +82,7 @@ class Fusion {
     return true;
   }
 
-  Program program_;
-  PassContext& context_;
-  std::vector<int> uses_;
+  std::vector<int> uses_ = use_counts(program_);
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/graph/computes.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes::fusion_plans {
@@ -12,34 +13,25 @@ using namespace ir;
 std::optional<std::vector<Expr>> only_subscripts(const Compute& c, ValueId v) {
   std::optional<std::vector<Expr>> found;
   bool unique = true;
-  const auto scan = [&](const Expr& e) {
-    if (!e) return;
-    for_each_node(e, [&](const ExprNode& n) {
-      const auto* r = std::get_if<Read>(&n.op);
-      if (r == nullptr || r->tensor != v) return;
-      if (!found) found = r->subscripts;
-      unique =
-          unique && std::ranges::equal(*found, r->subscripts, [](const Expr& a, const Expr& b) { return equal(a, b); });
-    });
-  };
-  scan(c.bodies[0]);
-  scan(c.guard);
-  for (const Expr& e : c.left) scan(e);
+  for_each_read(c, [&](const Read& r) {
+    if (r.tensor != v) return;
+    if (!found) found = r.subscripts;
+    unique =
+        unique && std::ranges::equal(*found, r.subscripts, [](const Expr& a, const Expr& b) { return equal(a, b); });
+  });
   return unique ? found : std::nullopt;
 }
 
 /// Whether the subscripts are all labels of the consumer, each once, over exactly the producer's ranges.
 bool is_bijection(const std::vector<Expr>& subscripts, const Compute& consumer, const Compute& producer) {
-  std::vector<const Label*> labels;
-  for (const Label& l : consumer.out) labels.push_back(&l);
-  for (const Label& l : consumer.reduce) labels.push_back(&l);
+  const std::vector<Label> labels = all_labels(consumer);
   if (subscripts.size() != labels.size()) return false;
   std::vector<bool> seen(labels.size(), false);
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     const std::int32_t label = bare_label(subscripts[d]);
     if (label < 0 || seen[static_cast<std::size_t>(label)]) return false;
     seen[static_cast<std::size_t>(label)] = true;
-    const Label& l = *labels[static_cast<std::size_t>(label)];
+    const Label& l = labels[static_cast<std::size_t>(label)];
     // Subscripts count from 0, so the producer's own range must too.
     if (!(producer.out[d].begin == Extent(0)) || !(l.begin == Extent(0)) || !(l.end == producer.out[d].end))
       return false;
@@ -64,9 +56,7 @@ Expr element_of(const Compute& c) {
   Compute unguarded = c;
   unguarded.guard = Expr();
   if (!is_elementwise(unguarded)) return {};
-  const Scalar s = c.bodies[0]->type;
-  const Expr zero = s == Scalar::kBool ? constant(s, false) : identity_of({Monoid::Kind::kSum, {}, {}, {}}, s);
-  return select(c.guard, c.bodies[0], c.fill ? c.fill : zero);
+  return select(c.guard, c.bodies[0], c.fill ? c.fill : zero_of(c.bodies[0]->type));
 }
 
 bool replaces_what_is_read(const Program& program, const Node& node, const std::set<ValueId>& read) {

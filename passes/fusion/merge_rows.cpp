@@ -1,4 +1,22 @@
-#include "passes/fusion/merge_rows.h"
+// Brings reductions over the rows of the same tensors into one loop nest with several results, so that the rows are
+// read once for all of them, together with what only they read of these rows:
+//
+//     %3 = compute [] sum[i in 0..%0] (mul(%1[i], %2[i]))
+//     %4 = compute [] max[i in 0..%0] (%1[i])
+// becomes
+//     %3, %4 = fused [i in 0..%0] at ([0], [0]) () {
+//       %5 = compute [] sum[i in 0..%0] (mul(%1[i], %2[i]))
+//       %6 = compute [] max[i in 0..%0] (%1[i])
+//       yield %5, %6
+//     }
+//
+// Members may be nests of `fuse_rows`, and sums by groups (`sum[i where a[i] == c](X[i, j])`, ir/graph/group.h), which
+// meet the one element that a row's group has; one of those becomes a nest by itself, too. Operators join that read a
+// tensor by rows which is the largest one that either of them reads, if no other operator needs the result of one and
+// makes what the other reads. The results have one type; counts among floats are counted in f64, which is exact. Where
+// one of the operators has two forms already, the merged nest does, too.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <iterator>
@@ -9,11 +27,12 @@
 #include <utility>
 #include <vector>
 
-#include "ir/analysis/serial_loop.h"
 #include "ir/graph/clone.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 #include "ir/graph/group.h"
 #include "passes/fusion/row_nests.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -71,24 +90,17 @@ Compute in_f64(Compute c) {
   return c;
 }
 
-class RowMerging {
+class RowMerging : public RegionRewriter {
  public:
-  RowMerging(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
-
-  Program run() {
-    Region body = std::move(program_.body);
-    visit(body);
-    program_.body = std::move(body);
-    return std::move(program_);
-  }
+  using RegionRewriter::RegionRewriter;
 
  private:
-  void visit(Region& region) {
-    for (Node& node : region.nodes) {
-      if (is_marked_serial(node) || std::holds_alternative<Choose>(node.op) || std::holds_alternative<Fused>(node.op))
-        continue;
-      for (Region* inner : regions_of(node)) visit(*inner);
-    }
+  [[nodiscard]] bool enters(const Node& node) const override {
+    return holds_operations(node) && !std::holds_alternative<Choose>(node.op);
+  }
+
+  void rewrite_region(Region& region) override {
+    rewrite_inside(region);
     // Those that read most first: what reads less of the same joins them.
     for (std::size_t rank = most_dimensions(region); rank > 0; --rank) {
       look_up(region);
@@ -146,16 +158,13 @@ class RowMerging {
     for (SharedLabels& shared : row_candidates(std::get<Compute>(same.op))) {
       const auto& compute = std::get<Compute>(same.op);
       if ((aligned_labels(compute, shared) == 0) != closing || !fits_rows(program_, compute, shared, closing)) continue;
-      if (closing && !combines(*compute.monoid)) continue;
+      if (closing && !combines_freely(*compute.monoid)) continue;
       parts.push_back({{{same, std::move(shared)}}, node.results[0], false});
     }
     return parts;
   }
   [[nodiscard]] static bool holds_choice(const Region& region) {
     return std::ranges::any_of(region.nodes, [](const Node& n) { return std::holds_alternative<Choose>(n.op); });
-  }
-  static bool combines(const Monoid& m) {
-    return m.kind != Monoid::Kind::kUser && m.kind != Monoid::Kind::kArgMin && m.kind != Monoid::Kind::kArgMax;
   }
 
   [[nodiscard]] static std::vector<Part> nest_of(const Node& node, const Fused& f, bool chosen, bool closing) {
@@ -419,12 +428,8 @@ class RowMerging {
   }
   Node integer(SourceRange range, ValueId from, ValueId to) {
     Compute c;
-    std::vector<Expr> place;
-    for (std::size_t d = 0; d < program_.type(to).rank(); ++d) {
-      c.out.push_back({"i" + std::to_string(d), Extent(0), program_.type(to).shape[d]});
-      place.push_back(index_ref(static_cast<std::int32_t>(d)));
-    }
-    c.bodies = {cast(Scalar::kI64, read(Scalar::kF64, from, std::move(place)))};
+    c.out = numbered_labels(program_.type(to).shape);
+    c.bodies = {cast(Scalar::kI64, read(Scalar::kF64, from, plain_subscripts(c.out.size())))};
     return {range, {to}, std::move(c)};
   }
 
@@ -449,8 +454,6 @@ class RowMerging {
     return copy;
   }
 
-  Program program_;
-  PassContext& context_;
   // By the nodes of the region.
   std::vector<std::set<ValueId>> mentioned_;
   std::vector<std::vector<Part>> closing_, aligned_;

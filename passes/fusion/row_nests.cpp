@@ -6,8 +6,9 @@
 #include <set>
 
 #include "ir/analysis/vector_form.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/group.h"
-#include "passes/affine.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes::fusion_plans {
@@ -22,23 +23,13 @@ bool applies(const Expr& e) {
   return found;
 }
 
-bool is_position(const Monoid& m) { return m.kind == Monoid::Kind::kArgMin || m.kind == Monoid::Kind::kArgMax; }
-
-std::set<std::int32_t> index_labels_in(const Expr& e) {
-  std::set<std::int32_t> labels;
-  for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* i = std::get_if<IndexRef>(&n.op)) labels.insert(i->label);
-  });
-  return labels;
-}
-
 /// Whether the guard, if there is one, gives every row one group.
 bool groups_rows(const Compute& c, const SharedLabels& shared) {
   if (!c.guard) return true;
   const std::optional<Group> group = group_of(c);
-  return group && aligned_labels(c, shared) == 0 &&
-         std::ranges::all_of(index_labels_in(group->number),
-                             [&](std::int32_t l) { return std::ranges::find(shared, l) != shared.end(); });
+  return group && aligned_labels(c, shared) == 0 && std::ranges::all_of(labels_in(group->number), [&](std::int32_t l) {
+           return std::ranges::find(shared, l) != shared.end();
+         });
 }
 
 bool multiplies_by_rows(const Compute& c, const SharedLabels& shared) {
@@ -57,7 +48,7 @@ bool multiplies_by_rows(const Compute& c, const SharedLabels& shared) {
 
 /// Whether the expression is made of values of a row and values that all rows share, by operators that run on vectors.
 bool mixes(const Compute& c, const Expr& e, const SharedLabels& shared) {
-  const std::set<std::int32_t> labels = index_labels_in(e);
+  const std::set<std::int32_t> labels = labels_in(e);
   const bool of_row = labels.contains(shared.back());
   const bool of_column = std::ranges::any_of(labels, [&](std::int32_t l) {
     return static_cast<std::size_t>(l) >= shared.size() && static_cast<std::size_t>(l) < c.out.size();
@@ -71,31 +62,18 @@ bool mixes(const Compute& c, const Expr& e, const SharedLabels& shared) {
 /// (`sum[k](X[i, k] * V[k, j])`, `min[k](X[i, k] + V[k, j])`), or of rows with rows, summed over them (`sum[i](X[i, j]
 /// * Y[i, k])`).
 bool multiplies(const Compute& c, const SharedLabels& shared) {
-  if (!c.monoid || is_position(*c.monoid) || c.guard) return false;
+  if (!c.monoid || locates(*c.monoid) || c.guard) return false;
   return aligned_labels(c, shared) == 0 ? multiplies_by_rows(c, shared)
                                         : c.out.size() > shared.size() && mixes(c, c.bodies[0], shared);
 }
 
 }  // namespace
 
-const Label& label_of(const Compute& c, std::int32_t label) {
-  const auto l = static_cast<std::size_t>(label);
-  return l < c.out.size() ? c.out[l] : c.reduce[l - c.out.size()];
-}
 std::int32_t label_count(const Compute& c) { return static_cast<std::int32_t>(c.out.size() + c.reduce.size()); }
 
 std::size_t aligned_labels(const Compute& c, const SharedLabels& shared) {
   return static_cast<std::size_t>(
       std::ranges::count_if(shared, [&](std::int32_t l) { return static_cast<std::size_t>(l) < c.out.size(); }));
-}
-
-void for_each_read(const Compute& c, const std::function<void(const Read&)>& f) {
-  for (const Expr& e : {c.bodies[0], c.guard}) {
-    if (!e) continue;
-    for_each_node(e, [&](const ExprNode& n) {
-      if (const auto* r = std::get_if<Read>(&n.op)) f(*r);
-    });
-  }
 }
 
 SharedLabels leading_labels(std::size_t count) {
@@ -127,7 +105,7 @@ bool fits_rows(const Program& program, const Compute& c, const SharedLabels& sha
   const std::size_t aligned = aligned_labels(c, shared);
   if (aligned != 0 && (aligned != shared.size() || shared != leading_labels(shared.size()))) return false;
   if (std::ranges::any_of(shared, [&](std::int32_t l) { return !(label_of(c, l).begin == Extent(0)); })) return false;
-  if (c.monoid && is_position(*c.monoid) && (aligned == 0 || c.reduce.size() != 1)) return false;
+  if (c.monoid && locates(*c.monoid) && (aligned == 0 || c.reduce.size() != 1)) return false;
   if (!groups_rows(c, shared)) return false;
   bool good = true;
   for_each_read(c, [&](const Read& r) {

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <set>
 #include <vector>
 
+#include "ir/graph/computes.h"
 #include "ir/graph/graph.h"
 
 // What an operator has to be for a nest over rows (ir::Fused): the template Row of
@@ -16,12 +16,9 @@ namespace tdsl::passes::fusion_plans {
 /// Labels of an operator that a nest runs over, outermost first.
 using SharedLabels = std::vector<std::int32_t>;
 
-[[nodiscard]] const ir::Label& label_of(const ir::Compute& c, std::int32_t label);
 [[nodiscard]] std::int32_t label_count(const ir::Compute& c);
 /// How many of the labels are out labels: all, of an aligned value, or none, of one that closes.
 [[nodiscard]] std::size_t aligned_labels(const ir::Compute& c, const SharedLabels& shared);
-/// Calls `f` for every read of the body and the guard, of tensors and scalars.
-void for_each_read(const ir::Compute& c, const std::function<void(const ir::Read&)>& f);
 
 /// Labels 0, 1, …
 [[nodiscard]] SharedLabels leading_labels(std::size_t count);

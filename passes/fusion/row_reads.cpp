@@ -1,4 +1,17 @@
-#include "passes/fusion/row_reads.h"
+// Lets loops over stored elements read dense matrices along their rows. Where a walk jumps over columns and goes
+// through all rows at each, every element it reads would lie in another cache line; it reads the transposed matrix,
+// which is made once for all walks of a region:
+//
+//     %4 = compute [i in 0..%0, k in 0..8] sum[j in 0..%1] (absent_mul(%2[i, j], %3[k, j]))           %2 compressed
+// becomes
+//     %5 = compute [i in 0..%1, j in 0..8] (%3[j, i])
+//     %4 = compute [i in 0..%0, k in 0..8] sum[j in 0..%1] (absent_mul(%2[i, j], %5[j, k]))
+//
+// The copy stands in front of the loops in which the matrix does not change.
+//
+// Precondition: `storage` has marked what is compressed.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,6 +24,7 @@
 #include <vector>
 
 #include "ir/analysis/stored_walk.h"
+#include "ir/graph/computes.h"
 #include "passes/rewriting.h"
 #include "passes/sparse/storage_choice.h"
 
@@ -25,9 +39,7 @@ class RowReads {
   RowReads(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
 
   Program run() {
-    Region body = std::move(program_.body);
-    visit(body, true);
-    program_.body = std::move(body);
+    visit(program_.body, true);
     return std::move(program_);
   }
 
@@ -51,7 +63,7 @@ class RowReads {
       if (!holds_operations(n)) continue;
       // What one branch of several reads is made in that branch.
       const bool branches = std::holds_alternative<If>(n.op) || std::holds_alternative<Choose>(n.op);
-      for (Region* inner : regions_of(n)) {
+      for (Region* inner : regions_in(n)) {
         for (const auto& [matrix, copy] : visit(*inner, branches)) {
           const auto [known, fresh] = wanted.emplace(matrix, copy);
           first.emplace(matrix, k);
@@ -95,10 +107,8 @@ class RowReads {
   [[nodiscard]] std::set<ValueId> turned(const Compute& c, const StoredWalk& walk) const {
     std::set<ValueId> found;
     for (const Expr& body : c.bodies) {
-      for_each_node(body, [&](const ExprNode& node) {
-        const auto* r = std::get_if<Read>(&node.op);
-        if (r != nullptr && is_candidate(r->tensor) && jumps(*r, walk) && reads_all_rows(c, *r))
-          found.insert(r->tensor);
+      for_each_read(body, [&](const Read& r) {
+        if (is_candidate(r.tensor) && jumps(r, walk) && reads_all_rows(c, r)) found.insert(r.tensor);
       });
     }
     return found;
@@ -111,8 +121,7 @@ class RowReads {
   }
 
   [[nodiscard]] bool reads_all_rows(const Compute& c, const Read& r) const {
-    const auto row = static_cast<std::size_t>(bare_label(r.subscripts[0]));
-    const Label& label = row < c.out.size() ? c.out[row] : c.reduce[row - c.out.size()];
+    const Label& label = label_of(c, bare_label(r.subscripts[0]));
     return label.begin == Extent(0) && label.end == program_.type(r.tensor).shape[0];
   }
 
@@ -134,12 +143,11 @@ class RowReads {
   }
   [[nodiscard]] Node transposition(ValueId matrix, ValueId copy) {
     const Type& type = program_.type(copy);
-    const std::string& name = program_.info(matrix).name;
     context_.applied(program_.info(copy).range,
-                     (name.empty() ? "a matrix" : "`" + name + "`") +
+                     quoted(program_, matrix, "a matrix") +
                          " is transposed first: columns are looked up where elements are stored, each as a row then");
     Compute c;
-    c.out = {{"i", 0, type.shape[0]}, {"j", 0, type.shape[1]}};
+    c.out = plain_labels(type.shape);
     c.bodies = {read(type.scalar, matrix, {index_ref(1), index_ref(0)})};
     return {program_.info(copy).range, {copy}, std::move(c)};
   }

@@ -1,4 +1,15 @@
-#include "passes/fusion/shared_maps.h"
+// Decides for element-wise values that several operators read whether they are stored or computed again in the loops
+// of each. All operators that such values connect are one partition (fusion/enumerate.h), of which the cheapest
+// assignment is taken; all of them run over the same points, so that sizes do not matter.
+//
+//     %2 = compute [i in 0..%0] (sub(%1[i], 1.0))
+//     %3 = compute [] sum[i in 0..%0] (mul(%2[i], %2[i]))
+//     %4 = compute [] max[i in 0..%0] (abs(%2[i]))
+// becomes
+//     %3 = compute [] sum[i in 0..%0] (mul(sub(%1[i], 1.0), sub(%1[i], 1.0)))
+//     %4 = compute [] max[i in 0..%0] (abs(sub(%1[i], 1.0)))
+
+#include "passes/passes.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +19,10 @@
 #include <set>
 #include <vector>
 
-#include "ir/analysis/serial_loop.h"
 #include "ir/graph/procedure.h"
 #include "passes/fusion/enumerate.h"
 #include "passes/fusion/inlining.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 #include "runtime/plan/cost/machine.h"
 
@@ -116,26 +127,15 @@ class Group {
   std::map<std::size_t, int> numbers_;
 };
 
-class SharedMaps {
+class SharedMaps : public RegionRewriter {
  public:
-  SharedMaps(Program program, PassContext& context)
-      : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
-
-  Program run() {
-    Region body = std::move(program_.body);
-    visit(body);
-    program_.body = std::move(body);
-    return std::move(program_);
-  }
+  using RegionRewriter::RegionRewriter;
 
  private:
   using Edges = std::vector<Group::Edge>;
 
-  void visit(Region& region) {
-    for (Node& node : region.nodes) {
-      if (is_marked_serial(node) || std::holds_alternative<Fused>(node.op)) continue;
-      for (Region* inner : regions_of(node)) visit(*inner);
-    }
+  void rewrite_region(Region& region) override {
+    rewrite_inside(region);
     std::set<std::size_t> removed;
     for (const Edges& edges : groups(region)) decide(region, edges, removed);
     std::size_t k = 0;
@@ -234,9 +234,7 @@ class SharedMaps {
     }
   }
 
-  Program program_;
-  PassContext& context_;
-  std::vector<int> uses_;
+  std::vector<int> uses_ = use_counts(program_);
 };
 
 }  // namespace

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "ir/analysis/serial_loop.h"
+#include "ir/graph/computes.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -17,18 +18,9 @@ constexpr std::int32_t kFirstPart = 1 << 30;
 
 }  // namespace
 
-Expr Legalised::fill() {
-  if (compute().fill) return compute().fill;
-  const Scalar s = type().scalar;
-  if (s == Scalar::kBool) return constant(s, false);
-  return is_float(s) ? constant(s, 0.0) : constant(s, std::int64_t{0});
-}
+Expr Legalised::fill() { return compute().fill ? compute().fill : zero_of(type().scalar); }
 
-std::vector<Label> Legalised::labels() {
-  std::vector<Label> all = compute().out;
-  all.insert(all.end(), compute().reduce.begin(), compute().reduce.end());
-  return all;
-}
+std::vector<Label> Legalised::labels() { return all_labels(compute()); }
 
 std::optional<Affine> Legalised::affine(const Expr& subscript) {
   return affine_of(subscript, [this](const Expr& e) { return hoisted(e); });
@@ -109,33 +101,16 @@ void Legalised::in_front(Op effect) { front_.push_back({node_.range, {}, std::mo
 
 namespace {
 
-class Legaliser {
+class Legaliser : public RegionRewriter {
  public:
-  Legaliser(const Program& program, const std::function<void(Legalised&)>& f) : program_(program), f_(f) {}
-
-  Program run() {
-    Region body = std::move(program_.body);
-    region(body);
-    program_.body = std::move(body);
-    return std::move(program_);
-  }
+  Legaliser(const Program& program, PassContext& context, const std::function<void(Legalised&)>& f)
+      : RegionRewriter(program, context), f_(f) {}
 
  private:
-  void region(Region& r) {
-    std::vector<Node> nodes;
-    for (Node& n : r.nodes) node(std::move(n), nodes);
-    r.nodes = std::move(nodes);
-  }
-
-  void node(Node n, std::vector<Node>& into) {
-    if (const auto* c = std::get_if<Compute>(&n.op)) {
-      for (Node& one : one_result_each(n, *c)) compute(std::move(one), false, into);
-      return;
-    }
-    if (!is_marked_serial(n) && !std::holds_alternative<Fused>(n.op)) {
-      for (Region* inner : regions_of(n)) region(*inner);
-    }
-    into.push_back(std::move(n));
+  void rewrite_node(Node n, std::vector<Node>& into) override {
+    const auto* c = std::get_if<Compute>(&n.op);
+    if (c == nullptr) return keep(std::move(n), into);
+    for (Node& one : one_result_each(n, *c)) compute(std::move(one), false, into);
   }
 
   static std::vector<Node> one_result_each(const Node& n, const Compute& c) {
@@ -161,14 +136,13 @@ class Legaliser {
     into.push_back(std::move(n));
   }
 
-  Program program_;
   const std::function<void(Legalised&)>& f_;
 };
 
 }  // namespace
 
-Program legalised(const Program& program, const std::function<void(Legalised&)>& f) {
-  return Legaliser(program, f).run();
+Program legalised(const Program& program, PassContext& context, const std::function<void(Legalised&)>& f) {
+  return Legaliser(program, context, f).run();
 }
 
 }  // namespace tdsl::passes

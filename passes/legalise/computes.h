@@ -7,6 +7,7 @@
 
 #include "ir/graph/affine.h"
 #include "ir/graph/graph.h"
+#include "passes/pass_context.h"
 
 // What the passes of this folder share. They bring every Compute that becomes an operation into a form that is lowered
 // one to one; what cannot be said in one Compute becomes nodes in front of it.
@@ -61,6 +62,14 @@ class Legalised {
 
 /// Applies `f` to every Compute that becomes an operation of its own: not in loops that run as one task, nor in nests
 /// of operators. Nodes put in front come to `f` themselves.
-[[nodiscard]] ir::Program legalised(const ir::Program& program, const std::function<void(Legalised&)>& f);
+[[nodiscard]] ir::Program legalised(const ir::Program& program, PassContext& context,
+                                    const std::function<void(Legalised&)>& f);
+
+/// Computes the reduced value in front of the node; the node keeps the rest of the work.
+void split_reduction(Legalised& one);
+/// Nothing if the store subscripts can be solved for the index variables: each variable has a subscript of its own,
+/// `number * i + constant`. Otherwise, for each out label of the scatter, true if it has such a subscript; the other
+/// labels are reduced.
+[[nodiscard]] std::optional<std::vector<bool>> scattered_labels(Legalised& one);
 
 }  // namespace tdsl::passes

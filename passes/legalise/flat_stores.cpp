@@ -1,9 +1,19 @@
-#include "passes/legalise/flat_stores.h"
+// Index variables that count a position together, row by row, give way to one that runs over the positions:
+//
+//     %5 = compute [i in 0..%0, k in 0..%1] (%3[i, k]) left [add(mul(i, %1), k)] base %4
+// becomes
+//     %5 = compute [i in 0..mul(%0, %1)] (%3[div(i, %1), rem(i, %1)]) left [i] base %4
+//
+// Such a subscript cannot be solved for one of them, but for all at once: every element has exactly one point. It
+// would be a scatter otherwise, for which every task looks at every point.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 #include "passes/legalise/computes.h"
 
@@ -100,12 +110,7 @@ class FlatStore {
     if (e.constant()) return *e.constant() >= 0;
     const auto of = [&](const Type& t) { return std::ranges::find(t.shape, e) != t.shape.end(); };
     bool found = of(one_.type());
-    const auto look = [&](const ExprNode& n) {
-      const auto* r = std::get_if<Read>(&n.op);
-      found = found || (r != nullptr && of(one_.program().type(r->tensor)));
-    };
-    for (const Expr& body : c_.bodies) for_each_node(body, look);
-    if (c_.guard) for_each_node(c_.guard, look);
+    for_each_read(c_, [&](const Read& r) { found = found || of(one_.program().type(r.tensor)); });
     return found;
   }
 
@@ -136,7 +141,7 @@ bool flatten(Legalised& one, std::size_t dimension) {
 }  // namespace
 
 Program flat_stores(const Program& program, PassContext& context) {
-  return legalised(program, [&](Legalised& one) {
+  return legalised(program, context, [&](Legalised& one) {
     bool any = false;
     for (std::size_t d = 0; d < one.compute().left.size(); ++d) any = flatten(one, d) || any;
     if (any) context.applied(one.node().range, "index variables that count a position together become one");

@@ -1,4 +1,23 @@
-#include "passes/legalise/gathers.h"
+// Lookups, reads at subscripts that are data, in operations of their own, but for one that its operation can do: that
+// becomes a reduction over the panels of what is read. So no rank holds a looked-up tensor whole.
+//
+//     %5 = compute [i in 0..%0] (add(%1[%3[i]], %2[%4[i]]))
+// becomes
+//     %6 = compute [i in 0..%0] (%1[%3[i]])
+//     %5 = compute [i in 0..%0] (add(%6[i], %2[%4[i]]))
+//
+// A guard's lookups come first, since what is read under the guard is gathered under it too:
+//
+//     %5 = compute [i in 0..%0] (%1[%3[i]]) where gt(%2[%4[i]], 0.0)
+// becomes
+//     %6 = compute [i in 0..%0] (%2[%4[i]])
+//     %7 = compute [i in 0..%0] (%1[%3[i]]) where gt(%6[i], 0.0) fill -inf
+//     %5 = compute [i in 0..%0] (%7[i]) where gt(%6[i], 0.0)
+//
+// Left as they are: reads of small tensors, reads behind a condition of their expression, and those for which a
+// reduction would have to be spread out.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,9 +28,9 @@
 #include "ir/analysis/lookups.h"
 #include "ir/analysis/reduce_labels.h"
 #include "ir/analysis/stored_result.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 #include "passes/legalise/computes.h"
-#include "passes/legalise/scatters.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -21,14 +40,6 @@ using namespace ir;
 namespace {
 
 using Labels = std::set<std::int32_t>;
-
-Labels labels_in(const Expr& e) {
-  Labels labels;
-  for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* r = std::get_if<IndexRef>(&n.op)) labels.insert(r->label);
-  });
-  return labels;
-}
 
 /// Gathers what the Compute `c` looks up, which stands for that of `one`.
 class Gathering {
@@ -95,7 +106,7 @@ class Gathering {
     std::vector<Expr> number(c_.out.size() + c_.reduce.size());
     std::vector<Expr> back;
     for (std::size_t l = 0; l < number.size(); ++l) {
-      const Label& label = l < c_.out.size() ? c_.out[l] : c_.reduce[l - c_.out.size()];
+      const Label& label = label_of(c_, static_cast<std::int32_t>(l));
       if (used->contains(static_cast<std::int32_t>(l))) {
         number[l] = index_ref(static_cast<std::int32_t>(gather.out.size()));
         back.push_back(index_ref(static_cast<std::int32_t>(l)));
@@ -136,7 +147,7 @@ bool gather(Legalised& one) {
 }  // namespace
 
 Program gathers(const Program& program, PassContext& context) {
-  return legalised(program, [&](Legalised& one) {
+  return legalised(program, context, [&](Legalised& one) {
     if (storage_of(one.program(), one.node()) == StoredBy::kRearrangement) return;  // what wraps around is no data
     if (gather(one)) context.applied(one.node().range, "what is looked up is gathered by operations of its own");
   });

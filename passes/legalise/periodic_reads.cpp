@@ -1,4 +1,14 @@
-#include "passes/legalise/periodic_reads.h"
+// A read at a subscript that wraps around, `mod(i + c, n)` or `(i + c) % n` in a dimension of n elements, is a choice
+// between two affine ones, so that a task asks for its neighbours' edges and not for the whole dimension:
+//
+//     compute [i in 0..%0] (%1[mod(sub(i, 1), %0)])
+// becomes
+//     compute [i in 0..%0] (select(ge(sub(i, 1), 0), %1[sub(i, 1)], %1[add(sub(i, 1), %0)]))
+//
+// Each read is inside where its branch is taken, as the conditions tell. A constant other than 1 and -1 is brought
+// into 0 .. n - 1 first, by a scalar of its own.
+
+#include "passes/passes.h"
 
 #include <utility>
 #include <vector>
@@ -79,7 +89,7 @@ class PeriodicReads {
 }  // namespace
 
 Program periodic_reads(const Program& program, PassContext& context) {
-  return legalised(program, [&](Legalised& one) {
+  return legalised(program, context, [&](Legalised& one) {
     if (storage_of(one.program(), one.node()) == StoredBy::kRearrangement) return;  // its kernel wraps around
     PeriodicReads reads(one);
     rewrite_expressions(one.compute(), [&](const Expr& e) { return reads.unrolled(e); });

@@ -1,4 +1,11 @@
-#include "passes/legalise/periodic_stores.h"
+// A store at a subscript that wraps around, `mod(i + c, n)` or `(i + c) % n`, where the index variable runs once
+// around and occurs nowhere else on the left, is an ordinary store of what the element's own subscript leads back to:
+//
+//     %3 = compute [i in 0..%0] (%1[i]) left [mod(add(i, 1), %0)] base %2
+// becomes
+//     %3 = compute [i in 0..%0] (%1[mod(sub(i, 1), %0)]) left [i] base %2
+
+#include "passes/passes.h"
 
 #include <algorithm>
 
@@ -39,7 +46,7 @@ bool unroll_store(Legalised& one, std::size_t d) {
 }  // namespace
 
 Program periodic_stores(const Program& program, PassContext& context) {
-  return legalised(program, [&](Legalised& one) {
+  return legalised(program, context, [&](Legalised& one) {
     bool any = false;
     for (std::size_t d = 0; d < one.compute().left.size(); ++d) any = unroll_store(one, d) || any;
     if (any) context.applied(one.node().range, "the element's subscript leads back around");

@@ -1,8 +1,28 @@
-#include "passes/legalise/reductions.h"
+// Reductions whose elements begin as the identity, or as the base where they are combined with it by the same
+// operator, so that partial results can always be combined. Whatever else is done with the reduced value is done by a
+// second node:
+//
+//     %4 = compute [i in 0..%0] sum[j in 0..%1] (%2[i, j]) left [i] base %3 combine max
+// becomes
+//     %5 = compute [i in 0..%0] sum[j in 0..%1] (%2[i, j])
+//     %4 = compute [i in 0..%0] (%5[i]) left [i] base %3 combine max
+//
+// argmin and argmax outside of nests of operators are the optimum and the smallest index that has it. Both can be cut
+// into any parts:
+//
+//     %3 = compute [i in 0..%0] argmin[j in 0..%1] (%2[i, j])
+// becomes
+//     %4 = compute [i in 0..%0] min[j in 0..%1] (%2[i, j])
+//     %5 = compute [i in 0..%0] min[j in 0..%1] (j) where or(eq(%2[i, j], %4[i]), and(is_nan(%2[i, j]),
+//     is_nan(%4[i]))) %3 = compute [i in 0..%0] (select(eq(%5[i], 9223372036854775807), -1, %5[i]))
+
+#include "passes/passes.h"
 
 #include <utility>
 
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
+#include "passes/legalise/computes.h"
 
 namespace tdsl::passes {
 
@@ -11,8 +31,6 @@ using namespace ir;
 namespace {
 
 Monoid monoid_of(Monoid::Kind kind) { return {kind, {}, {}, {}}; }
-
-bool locates(const Monoid& m) { return m.kind == Monoid::Kind::kArgMin || m.kind == Monoid::Kind::kArgMax; }
 
 bool combines_alike(const Compute& c) { return c.combine && equal(*c.combine, *c.monoid) && !locates(*c.monoid); }
 
@@ -82,7 +100,7 @@ void split_reduction(Legalised& one) {
 }
 
 Program reductions(const Program& program, PassContext& context) {
-  return legalised(program, [&](Legalised& one) {
+  return legalised(program, context, [&](Legalised& one) {
     if (!one.compute().monoid) return;
     if (does_more(one)) {
       split_reduction(one);

@@ -1,4 +1,25 @@
-#include "passes/legalise/scatters.h"
+// Stores whose subscripts cannot be solved for the index variables are scatters: combined into a tensor of their own,
+// which begins as the identity, so that points may be cut into parts. What is there already joins afterwards:
+//
+//     %4 = compute [i in 0..%0] (%2[i]) left [%1[i]] base %3 combine sum
+// becomes
+//     %5 = compute [i in 0..%0] (%2[i]) left [%1[i]] combine sum
+//     %4 = compute [i0 in 0..%6] (add(%3[i0], %5[i0]))
+//
+// `=` has no operator for elements to meet with: they are counted first, and more than one is an error; then any
+// operator that gives back a single element will do.
+//
+//     %4 = compute [i in 0..%0] (%2[i]) left [%1[i]] base %3
+// becomes
+//     %5 = compute [i in 0..%0] (1) left [%1[i]] combine sum
+//     %6 = compute [] all[i0 in 0..%8] (le(%5[i0], 1))
+//     assert %6 "an element of 'x' is written twice by '='" implied
+//     %7 = compute [i in 0..%0] (%2[i]) left [%1[i]] combine max fill -inf
+//     %4 = compute [i0 in 0..%8] (select(gt(%5[i0], 0), %7[i0], %3[i0]))
+//
+// Warns of scatters into large tensors.
+
+#include "passes/passes.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +29,9 @@
 #include <vector>
 
 #include "ir/analysis/combined.h"
+#include "ir/graph/computes.h"
 #include "passes/legalise/computes.h"
-#include "passes/legalise/reductions.h"
+#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 
@@ -41,7 +63,7 @@ class Scatter {
     count.bodies = {constant_i64(1)};
     const Expr hits = scattered(std::move(count), {Monoid::Kind::kSum, {}, {}, {}}, Scalar::kI64, "_hits");
     Compute once;
-    once.reduce = element_labels();
+    once.reduce = numbered_labels(type_.shape);
     once.bodies = {binary(BinaryOp::kLe, hits, constant_i64(1))};
     once.monoid = Monoid{Monoid::Kind::kAll, {}, {}, {}};
     const ValueId fine = one_.in_front(std::move(once), {Scalar::kBool, {}, {}}, "_once");
@@ -61,27 +83,15 @@ class Scatter {
     return element(scalar, one_.in_front(std::move(compute), {scalar, type_.shape, {}}, suffix));
   }
 
-  std::vector<Label> element_labels() const {
-    std::vector<Label> labels;
-    for (const Extent& e : type_.shape) labels.push_back({fmt::format("i{}", labels.size()), Extent(0), e});
-    return labels;
-  }
-  Expr element(Scalar scalar, ValueId tensor) const {
-    std::vector<Expr> subscripts;
-    for (std::size_t d = 0; d < type_.rank(); ++d) subscripts.push_back(index_ref(static_cast<std::int32_t>(d)));
-    return read(scalar, tensor, std::move(subscripts));
-  }
+  Expr element(Scalar scalar, ValueId tensor) const { return read(scalar, tensor, plain_subscripts(type_.rank())); }
   void over_elements(const Expr& body) {
     Compute map;
-    map.out = element_labels();
+    map.out = numbered_labels(type_.shape);
     map.bodies = {body};
     c_ = std::move(map);
   }
 
-  [[nodiscard]] std::string name() const {
-    const std::string& known = one_.program().info(one_.node().results[0]).name;
-    return known.empty() ? "the result" : "`" + known + "`";
-  }
+  [[nodiscard]] std::string name() const { return quoted(one_.program(), one_.node().results[0], "the result"); }
 
   /// Tensors below a mebibyte are too small to warn about; where the size is not known yet the run says it.
   void warn() {
@@ -121,7 +131,7 @@ std::optional<std::vector<bool>> scattered_labels(Legalised& one) {
 }
 
 Program scatters(const Program& program, PassContext& context) {
-  return legalised(program, [&](Legalised& one) {
+  return legalised(program, context, [&](Legalised& one) {
     if (scattered_labels(one)) Scatter(one, context).run();
   });
 }

@@ -1,4 +1,24 @@
-#include "passes/legalise/stores.h"
+// Stores without what makes no difference to them. Afterwards a left side says something that the ranges of the index
+// variables do not, and elements only meet in it where a reduction cannot say so.
+//
+// A left side that names all index variables in order and covers the result goes, and the base with it where every
+// element is written:
+//
+//     %3 = compute [i in 0..%0] (%1[i]) left [i] base %2          compute [i in 0..%0] (%1[i])
+//
+// Index variables that do not occur on the left are reduced:
+//
+//     %3 = compute [i in 0..%0, j in 0..%1] (%2[i, j]) left [i] base %4 combine sum
+// becomes
+//     %3 = compute [i in 0..%0] sum[j in 0..%1] (%2[i, j]) left [i] base %4 combine sum
+//
+// Where the base is read anyway, its elements are combined in the expression, and it needs no copy:
+//
+//     %3 = compute [i in 1..%0] (%2[sub(i, 1)]) left [i] base %2 combine sum
+// becomes
+//     %3 = compute [i in 1..%0] (add(%2[i], %2[sub(i, 1)])) left [i] base %2
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <set>
@@ -38,9 +58,7 @@ void reduce_unplaced_labels(Compute& c) {
   if (c.left.empty() || !c.combine || !c.reduce.empty()) return;
   std::vector<bool> placed(c.out.size(), false);
   for (const Expr& e : c.left) {
-    for_each_node(e, [&](const ExprNode& n) {
-      if (const auto* r = std::get_if<IndexRef>(&n.op)) placed[static_cast<std::size_t>(r->label)] = true;
-    });
+    for (const std::int32_t label : labels_in(e)) placed[static_cast<std::size_t>(label)] = true;
   }
   if (std::ranges::find(placed, false) != placed.end()) static_cast<void>(reduce_labels(c, placed));
 }
@@ -72,8 +90,8 @@ void read_base(Compute& c) {
 
 }  // namespace
 
-Program stores(const Program& program, PassContext&) {
-  return legalised(program, [](Legalised& one) {
+Program stores(const Program& program, PassContext& context) {
+  return legalised(program, context, [](Legalised& one) {
     drop_plain_left(one.compute(), one.type());
     reduce_unplaced_labels(one.compute());
     read_base(one.compute());

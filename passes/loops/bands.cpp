@@ -1,14 +1,30 @@
-#include "passes/loops/bands.h"
+// A reduction that counts only within a band along another index variable runs over the band alone: its variable
+// becomes that one plus a short range, so that loops, tiles of operands and costs are those of the band. The band may
+// be said by the guard, or by a condition outside of which the body adds 0.
+//
+//     compute [i in 0..%0] sum[j in 0..%0] (absent_mul(select(le(abs(sub(i, j)), %b), %S[add(sub(i, j), %b), j], 0.0),
+//     %x[j]))
+// becomes
+//     compute [i in 0..%0] sum[j in 0..2 %b + 1] (absent_mul(%S[2 %b - j, i + j - %b], %x[i + j - %b])) where le(%b -
+//     i, j) && lt(j, %0 + %b - i)
+//
+// Points keep their order, and so do sums. What is left of the old range is said by bounds of the new variable, which
+// loops observe by where they begin and end. Where it cannot be told that the band is shorter than the range, nothing
+// happens. A length that params decide counts as short if a tensor that is read is as long: `b` may also be a number
+// that stands for "no limit".
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "ir/analysis/support.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 #include "ir/graph/extent_facts.h"
 #include "ir/graph/inequalities.h"
-#include "passes/affine.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -42,9 +58,7 @@ class Narrower {
 
   /// The number of reductions that were narrowed.
   int run() {
-    if (!compute_.monoid || compute_.bodies.size() != 1 || compute_.monoid->kind == Monoid::Kind::kArgMin ||
-        compute_.monoid->kind == Monoid::Kind::kArgMax)
-      return 0;
+    if (!compute_.monoid || compute_.bodies.size() != 1 || locates(*compute_.monoid)) return 0;
     int narrowed = 0;
     for (std::optional<Band> band = find(); band; band = find()) {
       narrow(*band);
@@ -153,9 +167,9 @@ class Narrower {
     const Expr own = index_ref(band.label);
     const Expr first = expression(band.first);
     Expr guard =
-        conjunction(binary(BinaryOp::kLe, expression(scaled(plus(band.first, Extent(0) - range.begin), -1)), own),
-                    binary(BinaryOp::kLt, own, expression(plus(scaled(band.first, -1), range.end))));
-    for (const Expr& part : known) guard = conjunction(guard, moved(part, band.label, index_sum(first, own)));
+        conjunction_of(binary(BinaryOp::kLe, expression(scaled(plus(band.first, Extent(0) - range.begin), -1)), own),
+                       binary(BinaryOp::kLt, own, expression(plus(scaled(band.first, -1), range.end))));
+    for (const Expr& part : known) guard = conjunction_of(guard, moved(part, band.label, index_sum(first, own)));
     compute_.guard = guard;
     compute_.bodies[0] = moved(compute_.bodies[0], band.label, index_sum(first, own));
     for (Expr& e : compute_.left) e = moved(e, band.label, index_sum(first, own));
@@ -175,7 +189,7 @@ class Narrower {
       if (s == nullptr) return part;
       Expr rest;
       for (const Expr& c : conjuncts(s->condition)) {
-        if (!is_among(known, c)) rest = conjunction(rest, c);
+        if (!is_among(known, c)) rest = conjunction_of(rest, c);
       }
       return rest ? select(rest, s->when_true, s->when_false, part->range) : s->when_true;
     });
@@ -227,12 +241,9 @@ class Narrower {
 Program bands(const Program& program, PassContext& context) {
   Program result = program;
   const ExtentFacts facts(program);
-  for_each_region(result, [&](Region& region) {
-    for (Node& node : region.nodes) {
-      auto* c = std::get_if<Compute>(&node.op);
-      if (c != nullptr && Narrower(program, facts, *c).run() > 0)
-        context.applied(node.range, "the reduction runs over the band where it counts");
-    }
+  for_each_compute(result.body, [&](const Node& node, Compute& c) {
+    if (Narrower(program, facts, c).run() > 0)
+      context.applied(node.range, "the reduction runs over the band where it counts");
   });
   return result;
 }

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "ir/graph/affine.h"
 #include "ir/graph/check.h"
 #include "ir/graph/clone.h"
+#include "ir/graph/expr_build.h"
 #include "ir/graph/procedure.h"
-#include "passes/affine.h"
 
 namespace tdsl::passes {
 
@@ -89,7 +90,7 @@ bool LoopBodyBuilder::flatten_node(Node node, const Expr& guard, std::vector<Nod
     in_branch_.insert(node.results[0]);
     // A scalar outside its branch is only ever read through a select, which protects it.
     const bool lazy = c->out.empty() && c->left.empty() && c->reduce.empty();
-    if (!lazy) c->guard = conjunction(guard, c->guard);
+    if (!lazy) c->guard = conjunction_of(guard, c->guard);
   }
   into.push_back(std::move(node));
   return true;
@@ -126,8 +127,8 @@ bool LoopBodyBuilder::flatten_branch(const Node& node, const If& branch, const E
   const Expr condition = read(Scalar::kBool, branch.condition, {}, node.range);
   std::vector<Node> then_nodes;
   std::vector<Node> else_nodes;
-  if (!flatten(branch.then_region, conjunction(guard, condition), then_nodes)) return false;
-  if (!flatten(branch.else_region, conjunction(guard, unary(UnaryOp::kNot, condition)), else_nodes)) return false;
+  if (!flatten(branch.then_region, conjunction_of(guard, condition), then_nodes)) return false;
+  if (!flatten(branch.else_region, conjunction_of(guard, unary(UnaryOp::kNot, condition)), else_nodes)) return false;
   std::vector<Node> selects;
   for (std::size_t k = 0; k < node.results.size(); ++k) {
     if (!join(node, k, branch, then_nodes, else_nodes, selects)) return false;

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "ir/analysis/combined.h"
-#include "passes/affine.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::passes {
 
@@ -43,7 +44,7 @@ std::optional<Accumulation> accumulation_in_select(const Select& s, const Expr& 
   if (keeps_true || equal(s.when_false, old)) {
     auto inner = accumulation_in(keeps_true ? s.when_false : s.when_true, old);
     if (!inner) return std::nullopt;
-    inner->guard = conjunction(keeps_true ? unary(UnaryOp::kNot, s.condition) : s.condition, inner->guard);
+    inner->guard = conjunction_of(keeps_true ? unary(UnaryOp::kNot, s.condition) : s.condition, inner->guard);
     return inner;
   }
   const auto when_true = accumulation_in(s.when_true, old);
@@ -120,7 +121,7 @@ void normalise_accumulations(const Program& program, LoopBody& body) {
       c.base = *old;
       c.combine = found->monoid;
       c.bodies[0] = found->value;
-      c.guard = conjunction(c.guard, found->guard);
+      c.guard = conjunction_of(c.guard, found->guard);
     }
   }
 }
@@ -140,9 +141,8 @@ struct Accesses {
 
 void collect_reads(const Node& statement, const Expr& e, const std::set<ValueId>& versions, Accesses& into) {
   if (!e) return;
-  for_each_node(e, [&](const ExprNode& n) {
-    const auto* r = std::get_if<Read>(&n.op);
-    if (r != nullptr && versions.contains(r->tensor)) into.reads.push_back({&statement, r->subscripts});
+  for_each_read(e, [&](const Read& r) {
+    if (versions.contains(r.tensor)) into.reads.push_back({&statement, r.subscripts});
   });
 }
 

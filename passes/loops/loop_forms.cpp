@@ -6,10 +6,11 @@
 #include <utility>
 
 #include "ir/analysis/serial_loop.h"
+#include "ir/graph/affine.h"
 #include "ir/graph/clone.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 #include "ir/graph/procedure.h"
-#include "passes/affine.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -22,7 +23,7 @@ bool is_loop(const Node& n) { return std::holds_alternative<For>(n.op) || std::h
 
 /// Calls `f` on every node inside `node`.
 void for_each_inner(const Node& node, const std::function<void(const Node&)>& f) {
-  for (const Region* r : regions_of(node)) for_each_node(*r, f);
+  for (const Region* r : regions_in(node)) for_each_node(*r, f);
 }
 
 /// What the scalars inside a loop are computed as.
@@ -62,10 +63,8 @@ bool is_data(const Extent& e, const Program& program, const Scalars& scalars) {
     const auto found = scalars.find(v);
     if (found == scalars.end()) return false;
     bool data = false;
-    for_each_node(found->second, [&](const ExprNode& n) {
-      const auto* r = std::get_if<Read>(&n.op);
-      if (r == nullptr) return;
-      data = data || program.type(r->tensor).rank() > 0 || is_data(Extent::of(r->tensor), program, scalars);
+    for_each_read(found->second, [&](const Read& r) {
+      data = data || program.type(r.tensor).rank() > 0 || is_data(Extent::of(r.tensor), program, scalars);
     });
     return data;
   });
@@ -95,11 +94,8 @@ std::optional<Extent> values_of(const Program& program, const Node& node, const 
     }
   };
   if (!c.left.empty()) subscripts(c.left, program.type(node.results[0]));
-  for (const Expr& body : c.bodies) {
-    for_each_node(body, [&](const ExprNode& e) {
-      if (const auto* r = std::get_if<Read>(&e.op)) subscripts(r->subscripts, program.type(r->tensor));
-    });
-  }
+  for (const Expr& body : c.bodies)
+    for_each_read(body, [&](const Read& r) { subscripts(r.subscripts, program.type(r.tensor)); });
   // The range moves with the loops around, from nothing to everything.
   return found ? std::optional(Extent::quotient(*found, 2)) : std::nullopt;
 }
@@ -140,7 +136,7 @@ std::set<ValueId> outer_tensors(const Program& program, const Node& loop) {
   };
   const auto node = [&](const Node& n) {
     inside(n.results);
-    for (const Region* r : regions_of(n)) inside(r->arguments);
+    for (const Region* r : regions_in(n)) inside(r->arguments);
   };
   node(loop);
   for_each_inner(loop, node);
@@ -172,11 +168,11 @@ Extent runs_of(const Node& loop, const Extent& around, const Sizes& sizes) {
       if (is_loop(n)) {
         runs = runs + runs_of(n, often, sizes);
       } else {
-        for (const Region* inner : regions_of(n)) self(self, *inner);
+        for (const Region* inner : regions_in(n)) self(self, *inner);
       }
     }
   };
-  for (const Region* r : regions_of(loop)) region(region, *r);
+  for (const Region* r : regions_in(loop)) region(region, *r);
   return often * runs;
 }
 
@@ -215,6 +211,22 @@ std::optional<Work> work_of(const Program& program, const Node& loop, const Size
 }
 
 }  // namespace
+
+void KnownScalars::note(const Node& node) {
+  for (const ValueId v : node.results) values_.erase(v);
+  const auto* c = std::get_if<Compute>(&node.op);
+  if (c == nullptr || !c->out.empty() || !is_elementwise(*c)) return;
+  if (const auto extent = extent_of(c->bodies[0])) values_.emplace(node.results[0], resolved(*extent));
+}
+
+Extent KnownScalars::resolved(const Extent& e) const {
+  return substitute_if_small(e,
+                             [&](ValueId v) -> std::optional<Extent> {
+                               const auto found = values_.find(v);
+                               return found == values_.end() ? std::nullopt : std::optional(found->second);
+                             })
+      .value_or(e);
+}
 
 Sizes::Sizes(const Program& program, std::function<Extent(const Extent&)> resolved) : resolved_(std::move(resolved)) {
   for (const Node& n : program.body.nodes) {
@@ -267,7 +279,7 @@ std::vector<Node> chosen_by_size(Program& program, Node task, Node statements, c
     if (room && *room < 0) return {std::move(statements)};
     if (room) continue;
     small_enough =
-        conjunction(small_enough, binary(BinaryOp::kLe, as_float(ir::expr_of(amount)), as_float(ir::expr_of(most))));
+        conjunction_of(small_enough, binary(BinaryOp::kLe, as_float(ir::expr_of(amount)), as_float(ir::expr_of(most))));
   }
   if (!small_enough) {
     task.results = statements.results;

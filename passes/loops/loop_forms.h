@@ -29,6 +29,18 @@ inline constexpr std::int64_t kTaskBytes = std::int64_t{1} << 30;
 inline constexpr std::int64_t kGatheredBytes = std::int64_t{1} << 20;
 inline constexpr std::int64_t kBytesPerRun = std::int64_t{128} << 10;
 
+/// Integer scalars by the polynomials that define them, so that loop bounds are written in dimensions and params.
+class KnownScalars {
+ public:
+  /// Learns the node's results, and forgets what the same values were in an earlier loop.
+  void note(const ir::Node& node);
+  /// The extent with known scalars replaced, or itself if that makes it too large.
+  [[nodiscard]] ir::Extent resolved(const ir::Extent& e) const;
+
+ private:
+  std::map<ir::ValueId, ir::Extent> values_;
+};
+
 /// Integers that every rank knows before the program computes.
 class Sizes {
  public:

@@ -1,8 +1,20 @@
-#include "passes/loops/loop_invariants.h"
+// Moves what does not change in a loop in front of it: Computes that cannot stop the run, and comparisons of sizes,
+// which the language makes as soon as both are known.
+//
+//     %6 = for %0..%1 by 1 with (%2) do (%3:i64, %4:f64[%1]) {
+//       %5 = compute [i in 0..%1] (exp(%7[i]))
+//       …
+// becomes
+//     %5 = compute [i in 0..%1] (exp(%7[i]))
+//     %6 = for %0..%1 by 1 with (%2) do (%3:i64, %4:f64[%1]) {
+//       …
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <set>
 
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -22,26 +34,17 @@ bool may_move(const Program& program, const Node& node) {
   return c != nullptr && !can_fail(program, *c);
 }
 
-class LoopInvariants {
+class LoopInvariants : public RegionRewriter {
  public:
-  LoopInvariants(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
-
-  Program run() {
-    visit(program_.body);
-    return std::move(program_);
-  }
+  using RegionRewriter::RegionRewriter;
 
  private:
-  void visit(Region& region) {
-    std::vector<Node> nodes;
-    for (Node& node : region.nodes) {
-      for (Region* inner : regions_of(node)) visit(*inner);
-      if (!std::holds_alternative<If>(node.op)) {
-        for (Region* inner : regions_of(node)) hoist(*inner, nodes);
-      }
-      nodes.push_back(std::move(node));
+  void rewrite_node(Node node, std::vector<Node>& earlier) override {
+    rewrite_inside(node);
+    if (!std::holds_alternative<If>(node.op)) {
+      for (Region* inner : regions_in(node)) hoist(*inner, earlier);
     }
-    region.nodes = std::move(nodes);
+    earlier.push_back(std::move(node));
   }
 
   void hoist(Region& body, std::vector<Node>& into) {
@@ -62,9 +65,6 @@ class LoopInvariants {
     }
     body.nodes = std::move(kept);
   }
-
-  Program program_;
-  PassContext& context_;
 };
 
 }  // namespace

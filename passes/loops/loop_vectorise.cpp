@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "ir/analysis/combined.h"
+#include "ir/graph/affine.h"
 #include "ir/graph/check.h"
-#include "passes/affine.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::passes {
 
@@ -201,7 +202,7 @@ class Vectoriser {
   /// `j in i - 2..i + 3` becomes `i - 2 + j` for j in 0..5: as many points as the loop visits. Positions are values of
   /// their labels, which stay.
   void move_windows(Compute& c) {
-    if (c.monoid && (c.monoid->kind == Monoid::Kind::kArgMin || c.monoid->kind == Monoid::Kind::kArgMax)) return;
+    if (c.monoid && locates(*c.monoid)) return;
     std::vector<Expr> moved;
     bool any = false;
     for (auto* list : {&c.out, &c.reduce}) {
@@ -227,11 +228,11 @@ class Vectoriser {
       for (Label& l : *list) {
         const Expr here = index_ref(number++);
         if (mentions(l.begin, body_.index)) {
-          guard = conjunction(guard, binary(BinaryOp::kGe, here, expr_of_polynomial(l.begin)));
+          guard = conjunction_of(guard, binary(BinaryOp::kGe, here, expr_of_polynomial(l.begin)));
           if (!replace_by_extreme(l.begin, false)) return refuse(node.range, non_linear(l));
         }
         if (mentions(l.end, body_.index)) {
-          guard = conjunction(guard, binary(BinaryOp::kLt, here, expr_of_polynomial(l.end)));
+          guard = conjunction_of(guard, binary(BinaryOp::kLt, here, expr_of_polynomial(l.end)));
           if (!replace_by_extreme(l.end, true)) return refuse(node.range, non_linear(l));
         }
       }
@@ -239,7 +240,7 @@ class Vectoriser {
     if (guard && c.left.empty() && c.reduce.empty()) {
       return refuse(node.range, "a tensor of its body changes its shape from iteration to iteration");
     }
-    c.guard = conjunction(guard, c.guard);
+    c.guard = conjunction_of(guard, c.guard);
     return true;
   }
 

@@ -1,4 +1,19 @@
-#include "passes/loops/loops_to_algebra.h"
+// Turns `for` loops whose updates are affine and independent, or combine with an associative operator, into Computes.
+// Innermost loops first; a body of several updates is split where no later iteration feeds an earlier statement;
+// branches become guards; ranges such as 0..i become a rectangle with a guard.
+//
+//     %5 = for %0..%1 by 1 with (%4) do (%6:i64 "i", %7:f64[%1] "y") {
+//       %8 = compute [] (mul(2.0, %3[%6])) left [%6] base %7
+//       yield %8
+//     }
+// becomes
+//     %8 = compute [i in 0..%1] (mul(2.0, %3[i])) left [i] base %4
+//
+// A loop that stays gets a remark with the dependence and, if it runs element by element over a tensor and computes
+// none as a whole, the warning `[sequential-loop]`. Meaning is kept except for the rounding of re-associated float
+// sums. Precondition: verified. Postcondition: verified; best followed by `updates`.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <iterator>
@@ -6,7 +21,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "passes/affine.h"
+#include "ir/graph/affine.h"
 #include "passes/loops/loop_body.h"
 #include "passes/loops/loop_dependences.h"
 #include "passes/loops/loop_forms.h"
@@ -38,7 +53,7 @@ void merge_reductions(const Program& program, LoopBody& body) {
     const auto shift = static_cast<std::int32_t>(c.out.size());
     c.reduce = t.reduce;
     c.monoid = t.monoid;
-    c.guard = conjunction(c.guard, shift_labels(t.guard, 0, shift));
+    c.guard = conjunction_of(c.guard, shift_labels(t.guard, 0, shift));
     c.bodies[0] = shift_labels(t.bodies[0], 0, shift);
   }
 }
@@ -75,7 +90,7 @@ class LoopConverter {
       : program_(source),
         context_(context),
         uses_(use_counts(source)),
-        sizes_(source, [this](const Extent& e) { return resolved(e); }) {}
+        sizes_(source, [this](const Extent& e) { return scalars_.resolved(e); }) {}
 
   Program run() {
     Region body = program_.body;
@@ -90,11 +105,11 @@ class LoopConverter {
     std::vector<Node> nodes;
     for (Node& node : region.nodes) {
       rename_operands(node, renames_);
-      note_scalar(node);
+      scalars_.note(node);
       std::optional<Node> task;  // the loop as it was
       if (context_.options().task_forms && !in_task_form_ && has_task_form(program_, node)) task = node;
       in_task_form_ = in_task_form_ || task;
-      for (Region* inner : regions_of(node)) convert(*inner);
+      for (Region* inner : regions_in(node)) convert(*inner);
       if (task) in_task_form_ = false;
       if (std::holds_alternative<For>(node.op) && convert_loop(node, nodes)) continue;
       if (task) {
@@ -110,27 +125,6 @@ class LoopConverter {
     }
     region.nodes = std::move(nodes);
     for (ValueId& v : region.yields) v = renamed(renames_, v);
-  }
-
-  /// Remembers the polynomial a rank-0 integer stands for, so that loop bounds are written in dimensions and params.
-  /// What was remembered of a value inside a loop does not hold for the value that takes its place.
-  void note_scalar(const Node& node) {
-    for (const ValueId v : node.results) scalars_.erase(v);
-    const auto* c = std::get_if<Compute>(&node.op);
-    if (c == nullptr || !c->out.empty() || !is_elementwise(*c)) return;
-    const auto extent = extent_of(c->bodies[0]);
-    if (!extent) return;
-    scalars_.insert({node.results[0], resolved(*extent)});
-  }
-
-  /// Through what is remembered, unless that makes it too large.
-  [[nodiscard]] Extent resolved(const Extent& e) const {
-    return substitute_if_small(e,
-                               [&](ValueId v) -> std::optional<Extent> {
-                                 const auto found = scalars_.find(v);
-                                 return found == scalars_.end() ? std::nullopt : std::optional(found->second);
-                               })
-        .value_or(e);
   }
 
   [[nodiscard]] bool is_used(ValueId v) const {
@@ -161,7 +155,7 @@ class LoopConverter {
     }
     context_.applied(node.range, "the loop became tensor algebra");
     for (Node& n : *nodes) {
-      note_scalar(n);
+      scalars_.note(n);
       into.push_back(std::move(n));
     }
     renames_.insert(renames.begin(), renames.end());
@@ -169,13 +163,15 @@ class LoopConverter {
   }
 
   [[nodiscard]] bool never_runs(const For& loop) const {
-    const auto distance = (resolved(Extent::of(loop.end)) - resolved(Extent::of(loop.begin))).constant();
+    const auto distance =
+        (scalars_.resolved(Extent::of(loop.end)) - scalars_.resolved(Extent::of(loop.begin))).constant();
     return distance && (loop.step > 0 ? *distance <= 0 : *distance >= 0);
   }
 
   std::optional<std::vector<Node>> attempt(const Node& node, ValueMap& renames, Refusal& refusal) {
     LoopBodyBuilder builder(
-        program_, context_, [&](ValueId v) { return resolved(Extent::of(v)); }, [&](ValueId v) { return is_used(v); });
+        program_, context_, [&](ValueId v) { return scalars_.resolved(Extent::of(v)); },
+        [&](ValueId v) { return is_used(v); });
     auto body = builder.build(node);
     if (!body) {
       refusal = builder.refusal();
@@ -193,7 +189,7 @@ class LoopConverter {
   std::vector<int> uses_;
   Sizes sizes_;
   bool in_task_form_ = false;  ///< inside a loop that has another form already
-  std::unordered_map<ValueId, Extent> scalars_;
+  KnownScalars scalars_;
   ValueMap renames_;
   /// Loops that have been warned of: functions and derivatives repeat them.
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> warned_;

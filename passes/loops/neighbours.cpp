@@ -1,9 +1,23 @@
-#include "passes/loops/neighbours.h"
+// A reduction over a few neighbours of each element becomes their combination written out: the result is element-wise
+// work that fuses, and a subscript that wraps around (`mod(i + a - 1, n)`) has one index variable, so that it reads
+// the neighbours' edges and not whatever the remainder may be.
+//
+//     compute [i in 0..%0] sum[a in 0..3] (%1[mod(sub(add(i, a), 1), %0)])
+// becomes
+//     compute [i in 0..%0] (add(add(add(0.0, %1[mod(sub(i, 1), %0)]), %1[i]), %1[mod(add(i, 1), %0)]))
+//
+// Applies to sum, prod, min and max over constant ranges whose index variables stand beside those of the result in a
+// subscript. Other reduce labels stay, where the written-out ones stand in a remainder; without a remainder nothing
+// happens then (convolutions over channels are better off in blocked kernels). Terms keep their order, the identity in
+// front.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <set>
 
 #include "ir/analysis/combined.h"
+#include "ir/graph/computes.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -24,14 +38,6 @@ std::int64_t trips(const Label& l) {
   return __builtin_sub_overflow(*end, *begin, &points) ? kMostTerms + 1 : std::min(points, kMostTerms + 1);
 }
 
-std::set<std::int32_t> labels_in(const Expr& e) {
-  std::set<std::int32_t> found;
-  for_each_node(e, [&](const ExprNode& n) {
-    if (const auto* r = std::get_if<IndexRef>(&n.op)) found.insert(r->label);
-  });
-  return found;
-}
-
 bool is_remainder(const Expr& e) {
   const auto* b = std::get_if<Binary>(&e->op);
   return b != nullptr && (b->op == BinaryOp::kMod || b->op == BinaryOp::kRem);
@@ -43,9 +49,7 @@ class Stencil {
 
   bool write_out(int expression_limit) {
     if (!compute_.monoid || compute_.bodies.size() != 1 || !combines_in_place(compute_.monoid->kind)) return false;
-    for_each_node(compute_.bodies[0], [this](const ExprNode& n) {
-      if (const auto* r = std::get_if<Read>(&n.op)) look_at(*r);
-    });
+    for_each_read(compute_.bodies[0], [this](const Read& r) { look_at(r); });
     if (beside_.empty() || (beside_.size() < compute_.reduce.size() && !wraps_)) return false;
     // A point none of whose terms counts would no longer be told from one whose terms make the identity.
     guards_terms_ =
@@ -129,12 +133,9 @@ class Stencil {
 
 Program neighbours(const Program& program, PassContext& context) {
   Program result = program;
-  for_each_region(result, [&](Region& region) {
-    for (Node& node : region.nodes) {
-      auto* c = std::get_if<Compute>(&node.op);
-      if (c != nullptr && Stencil(*c).write_out(context.options().expression_limit))
-        context.applied(node.range, "the neighbours' combination is written out");
-    }
+  for_each_compute(result.body, [&](const Node& node, Compute& c) {
+    if (Stencil(c).write_out(context.options().expression_limit))
+      context.applied(node.range, "the neighbours' combination is written out");
   });
   return result;
 }

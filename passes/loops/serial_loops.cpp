@@ -1,4 +1,21 @@
-#include "passes/loops/serial_loops.h"
+// Marks the outermost loops whose whole body is work on scalars and single elements: each becomes one task, a function
+// of its own on whole tensors, instead of an operation per statement and iteration.
+//
+//     %9:f64[%0] "x" = for %1..%0 by 1 with (%3) do (%4:i64 "i", %5:f64[%0] "x") {
+//       %8 = compute [] (add(%5[sub(%4, 1)], %2[%4])) left [%4] base %5
+//       yield %8
+//     }
+// becomes
+//     %9:f64[%0] "x" = for %1..%0 by 1 serial with (%3) do (…) { … }
+//
+// A loop of statements over whole tensors gets two forms where its sizes are known when the program runs: such a task
+// for small tensors, the statements for large ones (loop_forms.h).
+//
+// What a serial loop is says ir/analysis/serial_loop.h. Loops that are not get a remark with the reason, where they
+// hold element work of their own. Precondition and postcondition: verified; the passes before it leave no loop that is
+// algebra.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,8 +24,10 @@
 #include <vector>
 
 #include "ir/analysis/serial_loop.h"
-#include "passes/affine.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "passes/loops/loop_forms.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -25,63 +44,44 @@ bool touches_elements(const Region& region) {
     const auto* c = std::get_if<Compute>(&n.op);
     if (c == nullptr || !c->out.empty() || !c->reduce.empty()) return false;
     bool found = !c->left.empty();
-    for_each_node(c->bodies[0], [&](const ExprNode& e) {
-      const auto* r = std::get_if<Read>(&e.op);
-      found = found || (r != nullptr && !r->subscripts.empty());
-    });
+    for_each_read(c->bodies[0], [&](const Read& r) { found = found || !r.subscripts.empty(); });
     return found;
   });
 }
 
 bool is_serial_branch(const Region& r) { return r.nodes.size() == 1 && is_marked_serial(r.nodes[0]); }
 
-class Marker {
+class Marker : public RegionRewriter {
  public:
   Marker(Program program, PassContext& context)
-      : program_(std::move(program)),
-        context_(context),
-        sizes_(program_, [this](const Extent& e) { return resolved(e); }) {
-    for_each_node(program_.body, [this](const Node& n) {
-      const auto* c = std::get_if<Compute>(&n.op);
-      if (c == nullptr || !c->out.empty() || !is_elementwise(*c)) return;
-      if (const auto extent = extent_of(c->bodies[0])) scalars_.emplace(n.results[0], resolved(*extent));
-    });
-  }
-
-  Program run() {
-    Region body = std::move(program_.body);
-    visit(body);
-    program_.body = std::move(body);
-    return std::move(program_);
+      : RegionRewriter(std::move(program), context),
+        sizes_(program_, [this](const Extent& e) { return scalars_.resolved(e); }) {
+    for_each_node(program_.body, [this](const Node& n) { scalars_.note(n); });
   }
 
  private:
-  void visit(Region& region) {
-    std::vector<Node> nodes;
-    for (Node& node : region.nodes) {
-      if (mark(node)) {
-        nodes.push_back(std::move(node));
-        continue;
-      }
-      const SourceRange range = node.range;
-      const std::string refusal = has_forms_ ? "" : refusal_of(node);
-      std::vector<Node> forms = forms_of(std::move(node));
-      Node& last = forms.back();
-      if (!is_marked_serial(last)) {
-        if (forms.size() == 1 && !refusal.empty()) context_.refused(range, refusal);
-        const bool outer = has_forms_;
-        const auto* branch = std::get_if<If>(&last.op);
-        for (Region* inner : regions_of(last)) {
-          // What is left of a loop that has another form is long.
-          if (branch != nullptr && inner == &std::get<If>(last.op).else_region)
-            has_forms_ = outer || is_serial_branch(branch->then_region);
-          visit(*inner);
-        }
-        has_forms_ = outer;
-      }
-      std::ranges::move(forms, std::back_inserter(nodes));
+  void rewrite_node(Node node, std::vector<Node>& earlier) override {
+    if (mark(node)) {
+      earlier.push_back(std::move(node));
+      return;
     }
-    region.nodes = std::move(nodes);
+    const SourceRange range = node.range;
+    const std::string refusal = has_forms_ ? "" : refusal_of(node);
+    std::vector<Node> forms = forms_of(std::move(node));
+    Node& last = forms.back();
+    if (!is_marked_serial(last)) {
+      if (forms.size() == 1 && !refusal.empty()) context_.refused(range, refusal);
+      const bool outer = has_forms_;
+      const auto* branch = std::get_if<If>(&last.op);
+      for (Region* inner : regions_in(last)) {
+        // Where a loop has a serial form for short sizes, the other form runs for long ones.
+        if (branch != nullptr && inner == &branch->else_region)
+          has_forms_ = outer || is_serial_branch(branch->then_region);
+        rewrite_region(*inner);
+      }
+      has_forms_ = outer;
+    }
+    std::ranges::move(forms, std::back_inserter(earlier));
   }
 
   std::vector<Node> forms_of(Node node) {
@@ -129,19 +129,7 @@ class Marker {
     return reason ? "not one task: " + reason->reason : "";
   }
 
-  /// Through the scalars before it, unless that makes it too large.
-  [[nodiscard]] Extent resolved(const Extent& e) const {
-    return substitute_if_small(e,
-                               [&](ValueId v) -> std::optional<Extent> {
-                                 const auto found = scalars_.find(v);
-                                 return found == scalars_.end() ? std::nullopt : std::optional(found->second);
-                               })
-        .value_or(e);
-  }
-
-  Program program_;
-  PassContext& context_;
-  std::map<ValueId, Extent> scalars_;
+  KnownScalars scalars_;
   Sizes sizes_;
   bool has_forms_ = false;  ///< inside a loop that has another form already
 };

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
-#include "passes/affine.h"
 
 namespace tdsl::passes {
 

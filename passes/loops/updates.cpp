@@ -1,10 +1,22 @@
-#include "passes/loops/updates.h"
+// Updates that write every element become definitions, and updates of a constant tensor lose their base.
+//
+//     %3 = compute [i in 0..%0, k in 0..%1] (0.0)
+//     %4 = compute [i in 0..%0, k in 0..%1] sum[j in 0..%2] (mul(%5[i, j], %6[j, k])) left [i, k] base %3 combine sum
+// becomes
+//     %3 = compute [i in 0..%0, k in 0..%1] (0.0)
+//     %4 = compute [i in 0..%0, k in 0..%1] sum[j in 0..%2] (mul(%5[i, j], %6[j, k]))
+//
+// Likewise `combine(identity, total)` is `total` where total is a reduction by the same operator: the identity is
+// assumed, never computed (the sign of a zero sum may differ).
+
+#include "passes/passes.h"
 
 #include <algorithm>
 
 #include "ir/analysis/combined.h"
+#include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
-#include "passes/affine.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -45,13 +57,6 @@ void reorder(Compute& c, const std::vector<std::size_t>& order) {
   rewrite_expressions(c, [&](const Expr& e) { return substitute_labels(e, replacements); });
 }
 
-bool is_zero(const Expr& e) {
-  const auto* c = std::get_if<Constant>(&e->op);
-  if (c == nullptr) return false;
-  return equal(e, identity_of({Monoid::Kind::kSum, {}, {}, {}}, e->type == Scalar::kBool ? Scalar::kI64 : e->type)) ||
-         (e->type == Scalar::kBool && !std::get<bool>(c->value));
-}
-
 void drop_update(Compute& c) {
   c.left.clear();
   c.base.reset();
@@ -73,7 +78,7 @@ bool rewrite_update(Compute& c, const Type& type, const Expr& base_fill) {
   if (!covers(c, order, type)) {
     if (c.combine || !base_fill || !c.base || reads(c.bodies[0], *c.base)) return false;
     c.base.reset();
-    c.fill = is_zero(base_fill) ? Expr() : base_fill;
+    c.fill = equal(base_fill, zero_of(base_fill->type)) ? Expr() : base_fill;
     return true;
   }
   const bool from_identity = c.combine && base_fill && equal(base_fill, identity_of(*c.combine, s));
@@ -94,7 +99,7 @@ bool rewrite_update(Compute& c, const Type& type, const Expr& base_fill) {
   const bool partial = c.guard && (!c.combine || c.reduce.empty());
   if (partial && c.base && !base_fill) return false;
   if (partial && !c.reduce.empty() && guard_mentions_reduce(c)) return false;
-  if (partial && c.base) c.fill = is_zero(base_fill) ? Expr() : base_fill;
+  if (partial && c.base) c.fill = equal(base_fill, zero_of(base_fill->type)) ? Expr() : base_fill;
   if (partial && !c.reduce.empty() && !c.fill) c.fill = base_fill;
   reorder(c, order);
   drop_update(c);
@@ -116,7 +121,7 @@ Expr without_identity(const std::vector<const Node*>& table, const Expr& body) {
     const Compute* reduction = compute_of(table, total->tensor);
     if (!start || reduction == nullptr || !reduction->monoid || !reduction->left.empty()) continue;
     const Monoid& m = *reduction->monoid;
-    if (m.kind == Monoid::Kind::kUser || m.kind == Monoid::Kind::kArgMin || m.kind == Monoid::Kind::kArgMax) continue;
+    if (!combines_freely(m)) continue;
     if (!equal(start, identity_of(m, other->type))) continue;
     if (equal(combined(m, one, other), body) || equal(combined(m, other, one), body)) return other;
   }
@@ -130,18 +135,11 @@ class Updates {
   }
 
   Program run() {
-    visit(program_.body);
+    for_each_compute(program_.body, [this](const Node& node, Compute& c) { visit(node, c); });
     return std::move(program_);
   }
 
  private:
-  void visit(Region& region) {
-    for (Node& node : region.nodes) {
-      if (auto* c = std::get_if<Compute>(&node.op)) visit(node, *c);
-      for (Region* inner : regions_of(node)) visit(*inner);
-    }
-  }
-
   void visit(const Node& node, Compute& c) {
     const Type& type = program_.type(node.results[0]);
     rewrite_expressions(c, [&](const Expr& e) {
@@ -155,9 +153,7 @@ class Updates {
     if (c.base) {
       if (const Compute* base = compute_of(table_, *c.base)) base_fill = constant_fill(*base);
     }
-    if (!c.base && !c.fill && type.scalar != Scalar::kBool) {
-      base_fill = identity_of({Monoid::Kind::kSum, {}, {}, {}}, type.scalar);
-    }
+    if (!c.base && !c.fill && type.scalar != Scalar::kBool) { base_fill = zero_of(type.scalar); }
     if (rewrite_update(c, type, base_fill))
       context_.applied(node.range, "the update writes every element: a definition");
   }

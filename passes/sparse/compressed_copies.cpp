@@ -22,7 +22,7 @@ void each_operation(Nodes& nodes, int loops, const F& f) {
     if (auto* c = std::get_if<Compute>(&n.op)) f(n, *c, loops);
     if (!holds_operations(n)) continue;
     const bool loop = std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op);
-    for (auto* inner : regions_of(n)) each_operation(inner->nodes, loops + (loop ? 1 : 0), f);
+    for (auto* inner : regions_in(n)) each_operation(inner->nodes, loops + (loop ? 1 : 0), f);
   }
 }
 
@@ -95,19 +95,13 @@ class CompressedCopier {
   void insert(Region& region) {
     std::vector<Node> nodes;
     for (Node& n : region.nodes) {
-      for (Region* inner : regions_of(n)) insert(*inner);
+      for (Region* inner : regions_in(n)) insert(*inner);
       const auto found = n.results.size() == 1 ? result_.copies.find(n.results[0]) : result_.copies.end();
       nodes.push_back(std::move(n));
-      if (found != result_.copies.end()) nodes.push_back(node_of(found->first, found->second, nodes.back().range));
+      if (found != result_.copies.end())
+        nodes.push_back(copying(result_.program, found->first, found->second, nodes.back().range));
     }
     region.nodes = std::move(nodes);
-  }
-  [[nodiscard]] Node node_of(ValueId v, ValueId copy, const SourceRange& range) const {
-    const Type& type = result_.program.type(v);
-    Compute c;
-    c.out = {{"i", Extent(0), type.shape[0]}, {"j", Extent(0), type.shape[1]}};
-    c.bodies = {read(type.scalar, v, {index_ref(0), index_ref(1)})};
-    return {range, {copy}, std::move(c)};
   }
 
   Program marked_;                ///< as chosen, and all candidates

@@ -1,4 +1,19 @@
-#include "passes/sparse/dense_copies.h"
+// Lets everything that neither walks a compressed matrix nor has its elements in other places
+// (ir/analysis/rearrangement.h) read a dense copy, which a walk makes in front of its first reader:
+//
+//     %2 = compute [i in 0..%0, j in 0..%0] (exp(%1[i, j]))                %1 compressed
+// becomes
+//     %3 = compute [i in 0..%0, j in 0..%0] (%1[i, j])
+//     %2 = compute [i in 0..%0, j in 0..%0] (exp(%3[i, j]))
+//
+// Loops and branches that carry a variable dense begin with copies, and yield some. A walk may also look up elements
+// of other compressed matrices at its row and column. The copy has the type of what it copies. Matrices that nothing
+// walks any more, since other passes changed who reads them, lose their mark, and their copies go. Copies warn
+// `[dense-copy]`.
+//
+// Postcondition: verified; every compressed value is read by walks and rearrangements only.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <iterator>
@@ -12,6 +27,7 @@
 #include "ir/analysis/serial_loop.h"
 #include "ir/analysis/stored_result.h"
 #include "ir/analysis/stored_walk.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 #include "passes/sparse/storage_choice.h"
 
@@ -28,9 +44,7 @@ class Copies {
   Copies(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
 
   Program run() {
-    Region body = std::move(program_.body);
-    visit(body, {});
-    program_.body = std::move(body);
+    visit(program_.body, {});
     return std::move(program_);
   }
 
@@ -43,7 +57,7 @@ class Copies {
     for (Node& n : region.nodes) {
       std::ranges::copy_if(n.results, std::back_inserter(defined), is_compressed);
       if (holds_operations(n)) {
-        for (Region* inner : regions_of(n)) visit(*inner, n.results);
+        for (Region* inner : regions_in(n)) visit(*inner, n.results);
       }
     }
     for (const ValueId v : defined) copy_in(region, into, v);
@@ -76,7 +90,7 @@ class Copies {
     if (users.empty() && !yielded) return;
     if (!yielded && std::ranges::all_of(users, [&](std::size_t k) { return is_branch(region.nodes[k]); })) {
       for (const std::size_t k : users) {
-        for (Region* inner : regions_of(region.nodes[k])) copy_in(*inner, region.nodes[k].results, v);
+        for (Region* inner : regions_in(region.nodes[k])) copy_in(*inner, region.nodes[k].results, v);
       }
       return;
     }
@@ -86,7 +100,7 @@ class Copies {
     const ValueId copy = program_.new_value(info.type, info.name, range);
     for (const std::size_t k : users) redirect(region.nodes[k], v, copy, true);
     redirect_yields(region, into, v, copy, range);
-    region.nodes.insert(region.nodes.begin() + static_cast<std::ptrdiff_t>(place), node_of(v, copy, range));
+    region.nodes.insert(region.nodes.begin() + static_cast<std::ptrdiff_t>(place), copying(program_, v, copy, range));
   }
 
   /// Whether the region's value `v` becomes part of what a loop or branch carries dense.
@@ -117,23 +131,11 @@ class Copies {
     return found;
   }
 
-  [[nodiscard]] Node node_of(ValueId v, ValueId copy, const SourceRange& range) const {
-    const Type& type = program_.type(v);
-    Compute c;
-    std::vector<Expr> at;
-    for (std::size_t d = 0; d < type.rank(); ++d) {
-      c.out.push_back({std::string(1, static_cast<char>('i' + d)), 0, type.shape[d]});
-      at.push_back(index_ref(static_cast<std::int32_t>(d)));
-    }
-    c.bodies = {read(type.scalar, v, std::move(at))};
-    return {range, {copy}, std::move(c)};
-  }
-
   /// Whether the node, or one inside it, reads all elements of the compressed value. `operations`: Computes may walk.
   [[nodiscard]] bool needs(const Node& n, ValueId v, bool operations) const {
     if (needs_itself(n, v, operations)) return true;
     const bool inside = operations && holds_operations(n);
-    return std::ranges::any_of(regions_of(n), [&](const Region* r) {
+    return std::ranges::any_of(regions_in(n), [&](const Region* r) {
       return (inside && yields_dense(*r, n.results, v)) ||
              std::ranges::any_of(r->nodes, [&](const Node& inner) { return needs(inner, v, inside); });
     });
@@ -160,18 +162,17 @@ class Copies {
         rename_operands(n, {{v, copy}});
     }
     const bool inside = operations && holds_operations(n);
-    for (Region* r : regions_of(n)) {
+    for (Region* r : regions_in(n)) {
       for (Node& inner : r->nodes) redirect(inner, v, copy, inside);
       if (inside) redirect_yields(*r, n.results, v, copy, n.range);
     }
   }
 
   void warn(ValueId v, const SourceRange& range, const std::string& why) {
-    const std::string& name = program_.info(v).name;
     if (told_.emplace(v, range.file, range.line).second)
-      context_.warn("dense-copy", range,
-                    (name.empty() ? "a compressed tensor" : "`" + name + "`") +
-                        " is compressed, and here a dense copy is read: " + why);
+      context_.warn(
+          "dense-copy", range,
+          quoted(program_, v, "a compressed tensor") + " is compressed, and here a dense copy is read: " + why);
   }
   [[nodiscard]] static std::string reason(const Node& n, bool operations) {
     const auto holds = [&]<class T>() { return std::holds_alternative<T>(n.op); };
@@ -186,42 +187,41 @@ class Copies {
   std::set<std::tuple<ValueId, std::uint32_t, std::uint32_t>> told_;
 };
 
-/// Unmarks what nothing walks any more; its copies are the matrix itself.
-class Unmarking {
+/// Unmarks matrices that no operation walks any more; their copies become the matrix itself.
+class Unmarking : public RegionRewriter {
  public:
-  Unmarking(Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
+  using RegionRewriter::RegionRewriter;
 
   Program run() {
     const StorageChoice choice = choose_storage(program_, Candidates::kMarked);
-    std::set<ValueId> lost;
     for (const auto& [v, reason] : choice.dense) {
       ValueInfo& info = program_.values[static_cast<std::size_t>(v.id)];
       if (!info.compressed) continue;
       info.compressed = false;
-      lost.insert(v);
-      context_.refused(info.range, (info.name.empty() ? "this value" : "`" + info.name + "`") +
-                                       " is stored dense after all: " + reason);
+      lost_.insert(v);
+      context_.refused(info.range, quoted(program_, v, "this value") + " is stored dense after all: " + reason);
     }
-    if (lost.empty()) return std::move(program_);
-    ValueMap names;
-    for_each_region(program_, [&](Region& r) {
-      std::erase_if(r.nodes, [&](const Node& n) {
-        const auto* c = std::get_if<Compute>(&n.op);
-        const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
-        const bool same = of.valid() && lost.contains(of) &&
-                          same_storage(program_.type(of), program_.type(n.results[0])) &&
-                          !program_.info(n.results[0]).compressed;
-        if (same) names.emplace(n.results[0], of);
-        return same;
-      });
-    });
-    rename_everywhere(program_, names);
-    return std::move(program_);
+    if (lost_.empty()) return std::move(program_);
+    Program result = RegionRewriter::run();
+    rename_everywhere(result, names_);
+    return result;
   }
 
  private:
-  Program program_;
-  PassContext& context_;
+  [[nodiscard]] bool enters(const Node&) const override { return true; }
+
+  void rewrite_node(Node n, std::vector<Node>& earlier) override {
+    const auto* c = std::get_if<Compute>(&n.op);
+    const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
+    if (of.valid() && lost_.contains(of) && same_storage(program_.type(of), program_.type(n.results[0])) &&
+        !program_.info(n.results[0]).compressed)
+      names_.emplace(n.results[0], of);
+    else
+      keep(std::move(n), earlier);
+  }
+
+  std::set<ValueId> lost_;
+  ValueMap names_;
 };
 
 }  // namespace

@@ -1,4 +1,8 @@
-#include "passes/sparse/dense_storage.h"
+// Warns `[dense-storage]` of every tensor whose type has sparse dimensions although all of its elements are stored,
+// and says why. What is dense because something reads all elements of a compressed matrix has been warned of
+// (dense_copies.h).
+
+#include "passes/passes.h"
 
 #include <set>
 #include <string>

@@ -10,7 +10,9 @@
 #include "ir/analysis/periodic.h"
 #include "ir/analysis/rearrangement.h"
 #include "ir/analysis/stored_walk.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
+#include "passes/loops/subscripts.h"
 #include "passes/rewriting.h"
 #include "passes/sparse/storage_choice.h"
 
@@ -19,20 +21,6 @@ namespace tdsl::passes {
 using namespace ir;
 
 namespace {
-
-std::vector<Label*> all_labels(Compute& c) {
-  std::vector<Label*> labels;
-  for (auto* list : {&c.out, &c.reduce}) {
-    for (Label& l : *list) labels.push_back(&l);
-  }
-  return labels;
-}
-
-std::vector<Label> all_labels(const Compute& c) {
-  std::vector<Label> labels = c.out;
-  labels.insert(labels.end(), c.reduce.begin(), c.reduce.end());
-  return labels;
-}
 
 /// A read of a matrix, or a choice between such, which may become one of a matrix of its own.
 struct MovedRead {
@@ -112,9 +100,7 @@ class Changer {
     return !program_.info(r->tensor).compressed || program_.type(r->tensor).rank() != 2 || add_part(e, *r, conditional);
   }
   bool add_part(const Expr& e, const Read& r, bool conditional) {
-    const std::vector<Label> labels = all_labels(compute_);
-    std::vector<const Label*> ranges;
-    for (const Label& l : labels) ranges.push_back(&l);
+    const std::vector<const Label*> ranges = passes::labels_of(compute_);
     // A matrix of its own has all elements, wherever they are read.
     if (conditional && read_may_fail(program_, r, ranges)) return false;
     if (std::ranges::any_of(parts_, [&](const MovedRead& p) { return equal(p.read, e); })) return true;
@@ -129,11 +115,10 @@ class Changer {
     MovedRead part{e};
     bool compressed = true;
     const Read* first = nullptr;
-    for_each_node(e, [&](const ExprNode& n) {
-      const auto* r = std::get_if<Read>(&n.op);
-      if (r == nullptr || r->subscripts.empty()) return;
-      first = first == nullptr ? r : first;
-      compressed = compressed && program_.info(r->tensor).compressed;
+    for_each_read(e, [&](const Read& r) {
+      if (r.subscripts.empty()) return;
+      first = first == nullptr ? &r : first;
+      compressed = compressed && program_.info(r.tensor).compressed;
     });
     if (first == nullptr || !compressed || first->subscripts.size() != 2) return false;
     const std::vector<Label> labels = all_labels(compute_);
@@ -180,9 +165,9 @@ class Changer {
 
   /// Index variables from 0 on, so that they are subscripts of matrices of their own.
   void shift(Compute& c, const std::set<std::int32_t>& shifted) const {
-    std::vector<Expr> replacements(all_labels(std::as_const(c)).size());
+    std::vector<Expr> replacements(all_labels(c).size());
     for (const std::int32_t l : shifted) {
-      Label& label = *all_labels(c)[static_cast<std::size_t>(l)];
+      Label& label = label_of(c, l);
       if (label.begin == Extent(0)) continue;
       replacements[static_cast<std::size_t>(l)] = binary(BinaryOp::kAdd, index_ref(l), expr_of_polynomial(label.begin));
       label.end = label.end - label.begin;
@@ -284,9 +269,8 @@ class Changer {
 
   static ValueId first_tensor(const Expr& e) {
     ValueId found;
-    for_each_node(e, [&](const ExprNode& n) {
-      const auto* r = std::get_if<Read>(&n.op);
-      if (r != nullptr && !r->subscripts.empty() && !found.valid()) found = r->tensor;
+    for_each_read(e, [&](const Read& r) {
+      if (!r.subscripts.empty() && !found.valid()) found = r.tensor;
     });
     return found;
   }
@@ -334,7 +318,7 @@ class Rewriter {
         compute(n, *c);
       } else if (holds_operations(n)) {
         const bool inner_loop = std::holds_alternative<For>(n.op) || std::holds_alternative<While>(n.op);
-        for (Region* inner : regions_of(n)) region(*inner, inner_loop);
+        for (Region* inner : regions_in(n)) region(*inner, inner_loop);
       }
       for (Node& made : std::exchange(levels_.back().made, {})) nodes.push_back(std::move(made));
       levels_.back().defined.insert(n.results.begin(), n.results.end());

@@ -1,4 +1,19 @@
-#include "passes/sparse/sampling.h"
+// Computes a dense matrix only where a compressed one has elements, if nothing reads it elsewhere ("sampled"
+// products):
+//
+//     %4:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] sum[k in 0..8] (mul(%2[i, k], %3[j, k]))
+//     %5:f64 = compute [] sum[i in 0..%0, j in 0..%0] (absent_mul(%1[i, j], log(%4[i, j])))
+// becomes
+//     %4:f64[%0, sparse %0] compressed = compute [i in 0..%0, j in 0..%0] sum[k in 0..8] (mul(%2[i, k], %3[j, k]))
+//     where ne(%1[i, j], 0.0) %5:f64 = compute [] sum[i in 0..%0, j in 0..%0] (absent_mul(%1[i, j], log(%4[i, j])))
+//
+// All its readers walk the same matrix and read it at the row and column walked. Where that matrix holds 0, their
+// values are 0 whatever they read, so the 0 that is found there changes nothing. Types do not say values any more
+// behind `absence`, so this one may change.
+//
+// Precondition: `storage` has marked what is compressed.
+
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,6 +22,7 @@
 #include <vector>
 
 #include "ir/analysis/stored_walk.h"
+#include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
 #include "passes/sparse/storage_choice.h"
 
@@ -19,20 +35,12 @@ namespace {
 Expr is_present(Scalar type, ValueId matrix) {
   const Expr element = read(type, matrix, {index_ref(0), index_ref(1)});
   if (type == Scalar::kBool) return element;
-  return binary(BinaryOp::kNe, element, is_float(type) ? constant(type, 0.0) : constant(type, std::int64_t{0}));
+  return binary(BinaryOp::kNe, element, zero_of(type));
 }
 
-class Sampling {
+class Sampling : public RegionRewriter {
  public:
-  Sampling(Program program, PassContext& context)
-      : program_(std::move(program)), context_(context), uses_(use_counts(program_)) {}
-
-  Program run() {
-    Region body = std::move(program_.body);
-    visit(body);
-    program_.body = std::move(body);
-    return std::move(program_);
-  }
+  using RegionRewriter::RegionRewriter;
 
  private:
   struct Readers {
@@ -40,11 +48,8 @@ class Sampling {
     ValueId walked;         ///< where they read it
   };
 
-  void visit(Region& region) {
-    for (Node& n : region.nodes) {
-      if (!holds_operations(n)) continue;
-      for (Region* inner : regions_of(n)) visit(*inner);
-    }
+  void rewrite_region(Region& region) override {
+    rewrite_inside(region);
     // From the last node on: what only a sampled one reads can be sampled, too.
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
       if (const auto readers = readers_of(region, k)) sample(region, k, *readers);
@@ -103,7 +108,7 @@ class Sampling {
         before && is_masked(*before, readers.walked))
       return;
     Compute sampled = std::get<Compute>(region.nodes[k].op);
-    sampled.guard = conjunction(is_present(walked.scalar, readers.walked), sampled.guard);
+    sampled.guard = conjunction_of(is_present(walked.scalar, readers.walked), sampled.guard);
     const auto walk = stored_walk(program_, sampled);
     const bool product = is_product(std::get<Compute>(region.nodes[k].op), region.nodes[k].results[0]);
     if (!walk || !(product ? is_masked(*walk, readers.walked)
@@ -114,8 +119,7 @@ class Sampling {
     ValueInfo& info = program_.values[static_cast<std::size_t>(region.nodes[k].results[0].id)];
     if (!product) info.type.sparse = walked.sparse;
     info.compressed = true;
-    const std::string& name = program_.info(readers.walked).name;
-    context_.applied(range, "computed only where " + (name.empty() ? "a compressed matrix" : "`" + name + "`") +
+    context_.applied(range, "computed only where " + quoted(program_, readers.walked, "a compressed matrix") +
                                 " has elements: nothing reads it elsewhere");
     const auto begin = region.nodes.begin();
     std::rotate(begin + static_cast<std::ptrdiff_t>(k), begin + static_cast<std::ptrdiff_t>(k) + 1,
@@ -131,9 +135,7 @@ class Sampling {
     return marked && walk.result == StoredWalk::Result::kAccumulated && walk.loops.size() > 2;
   }
 
-  Program program_;
-  PassContext& context_;
-  std::vector<int> uses_;
+  std::vector<int> uses_ = use_counts(program_);
 };
 
 }  // namespace

@@ -1,4 +1,21 @@
-#include "passes/sparse/storage.h"
+// Chooses the matrices with sparse dimensions whose blocks hold stored elements only:
+//
+//     %1:f64[%0, sparse %0] "A" = input "A"
+//     %3 = compute [i in 0..%0] sum[j in 0..%0] (absent_mul(%1[i, j], %2[j]))
+// becomes
+//     %1:f64[%0, sparse %0] "A" compressed = input "A"
+//
+// These are inputs, and results that are computed from stored elements of compressed operands, if at least one
+// operation goes over their stored elements; and matrices that are computed at all points, if one does. Where a
+// Compute reads a matrix elsewhere, `A[2:5, :]`, it may walk one of those elements alone (rearranged_reads.h).
+// Reductions in which absent elements have a part are split before (background.h). Where the matrices are needed
+// whole, a dense copy is made at once (dense_copies.h), so that loops over single elements read that one and can still
+// run as one task. No later pass takes a walk for anything else: a value that is marked makes what reads it no part of
+// serial loops or nests.
+//
+// Precondition and postcondition: verified; nothing is compressed before.
+
+#include "passes/passes.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +24,8 @@
 #include <string>
 #include <utility>
 
-#include "passes/sparse/background.h"
+#include "passes/rewriting.h"
 #include "passes/sparse/compressed_copies.h"
-#include "passes/sparse/dense_copies.h"
 #include "passes/sparse/rearranged_reads.h"
 #include "passes/sparse/storage_choice.h"
 
@@ -18,11 +34,6 @@ namespace tdsl::passes {
 using namespace ir;
 
 namespace {
-
-std::string name_in(const Program& program, ValueId v) {
-  const std::string& name = program.info(v).name;
-  return name.empty() ? "this value" : "`" + name + "`";
-}
 
 /// With matrices of their own for what is read elsewhere than at index variables, where that lets more be compressed.
 std::pair<Program, StorageChoice> with_rearranged(const Program& program) {
@@ -67,11 +78,12 @@ Program storage(const Program& original, PassContext& context) {
     marked.values[static_cast<std::size_t>(v.id)].compressed = true;
     context.applied(
         marked.info(v).range,
-        fmt::format("{} is compressed: {} go{} over its stored elements", name_in(marked, v),
+        fmt::format("{} is compressed: {} go{} over its stored elements", quoted(marked, v, "this value"),
                     walks == 1 ? "one operation" : fmt::format("{} operations", walks), walks == 1 ? "es" : ""));
   }
   for (const auto& [v, reason] : choice.dense)
-    context.refused(marked.info(v).range, fmt::format("{} is stored dense: {}", name_in(marked, v), reason));
+    context.refused(marked.info(v).range,
+                    fmt::format("{} is stored dense: {}", quoted(marked, v, "this value"), reason));
   return dense_copies(marked, context);
 }
 

@@ -9,6 +9,7 @@
 #include "ir/analysis/serial_loop.h"
 #include "ir/analysis/stored_result.h"
 #include "ir/analysis/stored_walk.h"
+#include "ir/graph/computes.h"
 #include "passes/rewriting.h"
 
 namespace tdsl::passes {
@@ -21,7 +22,7 @@ void collect_operations(const Region& region, std::vector<const Node*>& nodes) {
   for (const Node& n : region.nodes) {
     if (std::holds_alternative<Compute>(n.op) || std::holds_alternative<Output>(n.op)) nodes.push_back(&n);
     if (!holds_operations(n)) continue;
-    for (const Region* inner : regions_of(n)) collect_operations(*inner, nodes);
+    for (const Region* inner : regions_in(n)) collect_operations(*inner, nodes);
   }
 }
 
@@ -52,7 +53,7 @@ class Chooser {
     for (const Node& n : region.nodes) {
       const bool holds = operations && holds_operations(n);
       if (holds) std::ranges::copy(carried_by(n), std::back_inserter(carried_));
-      for (const Region* inner : regions_of(n)) {
+      for (const Region* inner : regions_in(n)) {
         if (!holds) {
           in_tasks_.insert(inner->arguments.begin(), inner->arguments.end());
           in_tasks_.insert(inner->yields.begin(), inner->yields.end());
@@ -174,8 +175,12 @@ class Chooser {
 
 }  // namespace
 
-bool holds_operations(const Node& node) {
-  return !regions_of(node).empty() && !is_marked_serial(node) && !std::holds_alternative<Fused>(node.op);
+Node copying(const Program& program, ValueId v, ValueId copy, const SourceRange& range) {
+  const Type& type = program.type(v);
+  Compute c;
+  c.out = plain_labels(type.shape);
+  c.bodies = {read(type.scalar, v, plain_subscripts(type.rank()))};
+  return {range, {copy}, std::move(c)};
 }
 
 ValueId copied_matrix(const Compute& c) {

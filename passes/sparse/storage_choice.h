@@ -23,10 +23,10 @@ enum class Candidates : unsigned char { kAll, kMarked };
 /// are marked already can be. Loops that run as one task and nests of operators walk nothing.
 [[nodiscard]] StorageChoice choose_storage(const ir::Program& program, Candidates candidates);
 
+/// The node `copy[i, j] = v[i, j]`, for values of any rank.
+[[nodiscard]] ir::Node copying(const ir::Program& program, ir::ValueId v, ir::ValueId copy,
+                               const ir::SourceRange& range);
 /// Whether the Compute is `D[i, j] = A[i, j]`; then A.
 [[nodiscard]] ir::ValueId copied_matrix(const ir::Compute& c);
-
-/// Whether Computes in the node's regions become operations of their own.
-[[nodiscard]] bool holds_operations(const ir::Node& node);
 
 }  // namespace tdsl::passes

@@ -3,8 +3,7 @@
 #include <optional>
 
 #include "frontend/frontend.h"
-#include "passes/algebra/differentiate.h"
-#include "passes/sparse/absence.h"
+#include "passes/passes.h"
 
 namespace tdsl::tests {
 

@@ -4,10 +4,8 @@
 #include <sstream>
 
 #include "ir/graph/check.h"
-#include "passes/fusion/fusion.h"
 #include "passes/lifetimes.h"
-#include "passes/loops/loops_to_algebra.h"
-#include "passes/loops/serial_loops.h"
+#include "passes/passes.h"
 #include "tests/unit/passes/support.h"
 
 namespace {
