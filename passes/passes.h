@@ -3,7 +3,7 @@
 #include "ir/graph/graph.h"
 #include "passes/pass_context.h"
 
-// All passes, each with what it turns into what; the .cpp file of the same name has its rules, its pre- and its
+// All passes, each with a short before/after; the .cpp file of the same name has the rules, preconditions and
 // postconditions. Every pass takes a verified program and returns a verified one.
 
 namespace tdsl::passes {

@@ -10,7 +10,7 @@ namespace tdsl::ir {
 /// for `op` one of `*`, `min`, `max`.
 struct MeetingSlopes {
   Expr point;    ///< by the value of a point; over the out labels
-  Expr element;  ///< by what the element was before; over `plain_labels` the result's shape
+  Expr element;  ///< the derivative by the old element; over `plain_labels` of the result
 };
 
 /// `compute` has one body, a left side, a combining monoid and no reduce labels. Equal optima share equally; a product

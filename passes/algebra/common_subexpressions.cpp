@@ -1,5 +1,5 @@
-// Computes the same thing once. Two Computes are the same if they are structurally equal up to label names; the first
-// one must be visible where the second stands (same region or an enclosing one).
+// Reuses the result of an equal computation. Two Computes are equal if they differ only in label names; the first must
+// be visible at the second: in the same region or an enclosing one.
 //
 //     %2 = compute [i in 0..%0] (exp(%1[i]))
 //     %3 = compute [j in 0..%0] (exp(%1[j]))

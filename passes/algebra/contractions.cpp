@@ -1,6 +1,5 @@
-// Sums of products of two expressions become products of two tensors, which run as products of matrices: what is
-// computed per element of an operand is computed ahead, once an element. Factors of a term are regrouped for that,
-// which changes nothing but the rounding, overflow and underflow.
+// Turns sums of products of two expressions into products of two tensors, which run as matrix products: each expression
+// is computed ahead, once per element. Regrouping the factors of a term affects only rounding, overflow and underflow.
 //
 //     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(sub(%1[k, i], %2[i]), sub(%1[k, j], %2[j])))
 // becomes
@@ -8,8 +7,8 @@
 //     %6 = compute [k in 0..n, j in 0..d] (sub(%1[k, j], %2[j]))
 //     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(%5[k, i], %6[k, j]))
 //
-// Sums of products of plain tensors, three or more, are left to `start_choices`. A guard that compares index variables
-// of the result, but for equality, moves behind the product if nothing is read outside of a tensor then.
+// `start_choices` orders sums of products of three or more plain tensors. A guard that compares index variables of the
+// result, other than for equality, moves behind the product if all reads stay inside their tensors without it.
 
 #include "passes/passes.h"
 

@@ -1,5 +1,5 @@
-// Reads through copies. A copy of a whole tensor is replaced by the tensor; a transpose, slice or other affine view is
-// read through its map wherever the subscripts are known to be in bounds.
+// Reads through copies. The original replaces a copy of a whole tensor; a transpose, slice or other affine view is read
+// through its map if the subscripts are known to be in bounds.
 //
 //     %2 = compute [i in 0..%0, j in 0..%0] (%1[j, i])
 //     %3 = compute [i in 0..%0, k in 0..%0] sum[j in 0..%0] (mul(%2[i, j], %1[j, k]))

@@ -1,4 +1,4 @@
-// Removes computations whose results nobody uses, and unused loop-carried values.
+// Removes computations with unused results and unused loop-carried values.
 //
 //     %2 = compute [i in 0..%0] (exp(%1[i]))
 //     %3 = compute [i in 0..%0] (neg(%1[i]))
@@ -7,8 +7,7 @@
 //     %3 = compute [i in 0..%0] (neg(%1[i]))
 //     output "y" %3
 //
-// Effects, size checks, dimensions, params and inputs stay. A run-time error that only a dead computation would have
-// raised is not raised.
+// Effects, size checks, dimensions, params and inputs stay. A run-time error in a removed computation is not raised.
 
 #include "passes/passes.h"
 

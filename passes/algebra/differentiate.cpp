@@ -1,12 +1,11 @@
-// Replaces derivatives by the nodes that compute them, in reverse mode:
+// Replaces derivatives by the nodes that compute them, in reverse mode (ir/differentiate):
 //
 //     %3:f64 = compute [] sum[i in 0..%0] (mul(%1[i], %2[i]))
 //     %4:f64[%0] = gradient %3 (%1)
 // becomes
 //     %4:f64[%0] = compute [i in 0..%0] (%2[i])
 //
-// Postcondition: no Gradient, or context.failed(), because something on the way to a loss has no derivative.
-// The work is done by ir/differentiate.
+// Postcondition: no Gradient, or context.failed() if part of a loss has no derivative.
 
 #include "passes/passes.h"
 

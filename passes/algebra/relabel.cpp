@@ -1,11 +1,11 @@
-// A reduction of which nothing but a copy is used, in another order or shape, is computed in that order and shape.
+// Computes a reduction in the order and shape of the only copy of it that is used.
 //
 //     %3 = compute [i in 0..%0, j in 0..%1] sum[k in 0..%2] (%1[i, k] * %2[k, j])
 //     %4 = compute [j in 0..%1, i in 0..%0] (%3[i, j])
 // becomes
 //     %4 = compute [j in 0..%1, i in 0..%0] sum[k in 0..%2] (%1[i, k] * %2[k, j])
 //
-// So products between reshapes are seen as products.
+// Makes products between reshapes visible as products.
 
 #include "passes/passes.h"
 

@@ -1,12 +1,12 @@
-// Parts of an expression that take long to compute and are the same for many points, because they lack some of the
-// index variables, are computed ahead, once a value.
+// Computes expensive parts of an expression ahead, once per value, if they lack some of the index variables and so are
+// the same for many points.
 //
 //     %4 = compute [b in 0..bins] sum[i in 0..n] (f64(lt(%1[i], div(f64(b), f64(bins)))))
 // becomes
 //     %5 = compute [b in 0..bins] (div(f64(b), f64(bins)))
 //     %4 = compute [b in 0..bins] sum[i in 0..n] (f64(lt(%1[i], %5[b])))
 //
-// A part that the innermost loop leaves alone stays: compilers move it out of the loop.
+// A part that is constant in the innermost loop stays: C++ compilers hoist it.
 
 #include "passes/passes.h"
 

@@ -1,21 +1,22 @@
-// Leaves to the start of the run what only sizes decide: a chain of matrix products whose best order `chain_order`
-// could not tell becomes one node, which is multiplied in the order of fewest multiplications when sizes are known.
+// Defers choices that depend on sizes to the start of the run. A chain of matrix products that `chain_order` could not
+// order becomes one node, multiplied in the order of fewest multiplications once sizes are known:
 //
 //     %4 = compute [i in 0..%0, k in 0..%2] sum[j in 0..%1] (mul(%6[i, j], %7[j, k]))
 //     %5 = compute [i in 0..%0, k in 0..%3] sum[j in 0..%2] (mul(%4[i, j], %8[j, k]))
 // becomes
 //     %5 = chain [%0, %1, %2, %3] (%6, %7, %8)
 //
-// A sum of products of three tensors or more is such a chain, in whatever order it is written, or is marked, where
-// contracting tensors two by two can be cheaper:
+// A sum of products of three or more tensors becomes such a chain, whatever its order in the source, or is marked if
+// pairwise contraction can be cheaper:
 //
-//     %5 = compute [i in 0..%0, r in 0..%3] sum[j in 0..%1, k in 0..%2] (mul(mul(%6[i, j, k], %7[j, r]), %8[k, r]))
+//     %5 = compute [i in 0..%0, r in 0..%3] sum[j in 0..%1, k in 0..%2]
+//       (mul(mul(%6[i, j, k], %7[j, r]), %8[k, r]))
 // becomes
-//     %5 = compute in any order [i in 0..%0, r in 0..%3] sum[j in 0..%1, k in 0..%2] (mul(mul(%6[i, j, k], %7[j, r]),
-//     %8[k, r]))
+//     %5 = compute in any order [i in 0..%0, r in 0..%3] sum[j in 0..%1, k in 0..%2]
+//       (mul(mul(%6[i, j, k], %7[j, r]), %8[k, r]))
 //
-// Loops that run as one task are left alone: they compute element by element.
-// Changes the rounding of float sums and nothing else.
+// Loops that run as one task stay unchanged: they compute element by element.
+// Changes nothing but the rounding of float sums.
 
 #include "passes/passes.h"
 

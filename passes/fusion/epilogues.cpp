@@ -1,5 +1,5 @@
-// Computes what follows a product of matrices, element by element, in the loops of the product: the product is never
-// stored as a tensor of its own, and its blocks are still in cache when they are turned into the result.
+// Computes the element-wise consumer of a matrix product in the loops of the product: the product is never stored as a
+// tensor, and its blocks are still in cache for the consumer.
 //
 //     %5 = compute [i in 0..%0, j in 0..%2] sum[k in 0..%1] (mul(%3[i, k], %4[k, j]))
 //     %6 = compute [i in 0..%0, j in 0..%2] (relu(add(%5[i, j], %7[j])))
@@ -10,9 +10,9 @@
 //       yield %8
 //     }
 //
-// The product has one reader, of the same element type, which reads it where it is itself, and everything else at its
-// own index variables. It takes no choice: a tensor less is written and read, and the product is computed by the same
-// calls.
+// The product has one reader, of the same element type, which reads it at the element it computes and all other
+// operands at its own index variables. There is no cost to weigh: one tensor less is written and read, and the product
+// takes the same calls.
 
 #include "passes/passes.h"
 

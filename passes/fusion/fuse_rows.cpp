@@ -1,5 +1,5 @@
-// Brings operators that run over the rows of the same tensors into one loop nest, so that what one computes of a row
-// is still in cache when the next one needs it, and is never stored as a whole tensor:
+// Fuses operators over the rows of the same tensors into one loop nest, so that a row's intermediate values are still
+// in cache for the next operator and are never stored as whole tensors:
 //
 //     %5 = compute [i in 0..%0] sum[j in 0..%1] (mul(%2[i, j], %3[j]))
 //     %6 = compute [j in 0..%1] sum[i in 0..%0] (mul(%2[i, j], %5[i]))
@@ -10,11 +10,11 @@
 //       yield %7
 //     }
 //
-// It pays where a tensor as large as what is read by rows anyway is read once instead of twice, or is never stored. A
-// value is absorbed if only the nest reads it, at the shared index variables alone. Operators whose points are more
-// than the elements of an operand (products of matrices) join if what they make is reduced in the nest, or is made of
-// what the nest makes. Their other operand is needed whole by every task, which costs more than it saves where it is
-// large: unless it is known to be small the nest and its operators become the two forms of a `choose`.
+// Fusion pays if a tensor as large as the largest one read by rows is read once instead of twice, or is never stored. A
+// value is absorbed if only the nest reads it, at the shared index variables. Operators with more points than the
+// elements of an operand (matrix products) join if the nest reduces their results or computes their operands. Every
+// task needs their other operand whole, which costs more than fusion saves if it is large: unless it is known to be
+// small, the nest and the separate operators become the two forms of a `choose`.
 
 #include "passes/passes.h"
 

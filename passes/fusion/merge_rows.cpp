@@ -1,5 +1,5 @@
-// Brings reductions over the rows of the same tensors into one loop nest with several results, so that the rows are
-// read once for all of them, together with what only they read of these rows:
+// Merges reductions over the rows of the same tensors into one loop nest with several results, which reads the rows
+// once for all of them and absorbs values that only they read, at these rows:
 //
 //     %3 = compute [] sum[i in 0..%0] (mul(%1[i], %2[i]))
 //     %4 = compute [] max[i in 0..%0] (%1[i])
@@ -10,11 +10,11 @@
 //       yield %5, %6
 //     }
 //
-// Members may be nests of `fuse_rows`, and sums by groups (`sum[i where a[i] == c](X[i, j])`, ir/graph/group.h), which
-// meet the one element that a row's group has; one of those becomes a nest by itself, too. Operators join that read a
-// tensor by rows which is the largest one that either of them reads, if no other operator needs the result of one and
-// makes what the other reads. The results have one type; counts among floats are counted in f64, which is exact. Where
-// one of the operators has two forms already, the merged nest does, too.
+// Members may be nests of `fuse_rows` and sums by groups (`sum[i where a[i] == c](X[i, j])`, ir/graph/group.h), which
+// update one element, that of the row's group; a single sum by groups becomes a nest, too. An operator joins if it
+// shares a tensor read by rows that is its largest or the nest's largest, and no other operator has to run between
+// them. The results have one type; counts among floats are computed in f64, which is exact. If a member has two forms,
+// so has the merged nest.
 
 #include "passes/passes.h"
 

@@ -1,6 +1,6 @@
-// Decides for element-wise values that several operators read whether they are stored or computed again in the loops
-// of each. All operators that such values connect are one partition (fusion/enumerate.h), of which the cheapest
-// assignment is taken; all of them run over the same points, so that sizes do not matter.
+// Decides whether element-wise values with several readers are stored or recomputed in the loops of each reader.
+// Operators connected by such values form one partition (fusion/enumerate.h) and get its cheapest assignment; all of
+// them run over the same points, so the choice does not depend on sizes.
 //
 //     %2 = compute [i in 0..%0] (sub(%1[i], 1.0))
 //     %3 = compute [] sum[i in 0..%0] (mul(%2[i], %2[i]))

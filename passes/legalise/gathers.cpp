@@ -1,4 +1,6 @@
-// Lookups, reads at subscripts that are data, in operations of their own, but for one that its operation can do: that
+// Materialises indirect reads (at subscripts that are data), except the one an operation can perform itself, which
+// becomes a reduction over the panels of the operand. No rank then holds an indirectly read tensor whole.
+//
 // becomes a reduction over the panels of what is read. So no rank holds a looked-up tensor whole.
 //
 //     %5 = compute [i in 0..%0] (add(%1[%3[i]], %2[%4[i]]))
@@ -6,7 +8,7 @@
 //     %6 = compute [i in 0..%0] (%1[%3[i]])
 //     %5 = compute [i in 0..%0] (add(%6[i], %2[%4[i]]))
 //
-// A guard's lookups come first, since what is read under the guard is gathered under it too:
+// Indirect reads of a guard come first, since reads under the guard are gathered under it, too:
 //
 //     %5 = compute [i in 0..%0] (%1[%3[i]]) where gt(%2[%4[i]], 0.0)
 // becomes
@@ -14,8 +16,7 @@
 //     %7 = compute [i in 0..%0] (%1[%3[i]]) where gt(%6[i], 0.0) fill -inf
 //     %5 = compute [i in 0..%0] (%7[i]) where gt(%6[i], 0.0)
 //
-// Left as they are: reads of small tensors, reads behind a condition of their expression, and those for which a
-// reduction would have to be spread out.
+// Reads of small tensors, conditional reads, and reads for which a reduction would have to be expanded stay.
 
 #include "passes/passes.h"
 

@@ -1,5 +1,5 @@
-// A store at a subscript that wraps around, `mod(i + c, n)` or `(i + c) % n`, where the index variable runs once
-// around and occurs nowhere else on the left, is an ordinary store of what the element's own subscript leads back to:
+// Turns a store at a periodic subscript, `mod(i + c, n)` or `(i + c) % n`, whose index variable covers the dimension
+// once and occurs in no other store subscript, into a plain store by inverting the subscript:
 //
 //     %3 = compute [i in 0..%0] (%1[i]) left [mod(add(i, 1), %0)] base %2
 // becomes

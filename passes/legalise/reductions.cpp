@@ -1,20 +1,20 @@
-// Reductions whose elements begin as the identity, or as the base where they are combined with it by the same
-// operator, so that partial results can always be combined. Whatever else is done with the reduced value is done by a
-// second node:
+// Reductions start from the identity, or from the base if they combine with it by the same operator, so that partial
+// results can always be combined. A second node does all other work on the reduced value:
 //
 //     %4 = compute [i in 0..%0] sum[j in 0..%1] (%2[i, j]) left [i] base %3 combine max
 // becomes
 //     %5 = compute [i in 0..%0] sum[j in 0..%1] (%2[i, j])
 //     %4 = compute [i in 0..%0] (%5[i]) left [i] base %3 combine max
 //
-// argmin and argmax outside of nests of operators are the optimum and the smallest index that has it. Both can be cut
-// into any parts:
+// argmin and argmax, except in nests of operators, become the optimum and the smallest index of an optimum. Both can be
+// cut into any parts:
 //
 //     %3 = compute [i in 0..%0] argmin[j in 0..%1] (%2[i, j])
 // becomes
 //     %4 = compute [i in 0..%0] min[j in 0..%1] (%2[i, j])
-//     %5 = compute [i in 0..%0] min[j in 0..%1] (j) where or(eq(%2[i, j], %4[i]), and(is_nan(%2[i, j]),
-//     is_nan(%4[i]))) %3 = compute [i in 0..%0] (select(eq(%5[i], 9223372036854775807), -1, %5[i]))
+//     %5 = compute [i in 0..%0] min[j in 0..%1] (j)
+//       where or(eq(%2[i, j], %4[i]), and(is_nan(%2[i, j]), is_nan(%4[i])))
+//     %3 = compute [i in 0..%0] (select(eq(%5[i], 9223372036854775807), -1, %5[i]))
 
 #include "passes/passes.h"
 

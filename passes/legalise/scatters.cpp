@@ -1,13 +1,13 @@
-// Stores whose subscripts cannot be solved for the index variables are scatters: combined into a tensor of their own,
-// which begins as the identity, so that points may be cut into parts. What is there already joins afterwards:
+// A store whose subscripts cannot be solved for the index variables is a scatter. It combines into a tensor of its own,
+// which starts as the identity, so that its points may be cut into parts; a second node combines with the base:
 //
 //     %4 = compute [i in 0..%0] (%2[i]) left [%1[i]] base %3 combine sum
 // becomes
 //     %5 = compute [i in 0..%0] (%2[i]) left [%1[i]] combine sum
 //     %4 = compute [i0 in 0..%6] (add(%3[i0], %5[i0]))
 //
-// `=` has no operator for elements to meet with: they are counted first, and more than one is an error; then any
-// operator that gives back a single element will do.
+// `=` has no operator to combine elements: they are counted first, and a count above 1 is an error; any operator that
+// returns its only element then serves.
 //
 //     %4 = compute [i in 0..%0] (%2[i]) left [%1[i]] base %3
 // becomes

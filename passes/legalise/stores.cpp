@@ -1,18 +1,18 @@
-// Stores without what makes no difference to them. Afterwards a left side says something that the ranges of the index
-// variables do not, and elements only meet in it where a reduction cannot say so.
+// Normalises store subscripts. Afterwards the subscripts hold only what the ranges of the index variables do not imply,
+// and several points combine in one element only if no reduction can express it.
 //
-// A left side that names all index variables in order and covers the result goes, and the base with it where every
+// Subscripts that are all index variables in order and cover the result disappear, and with them the base if every
 // element is written:
 //
 //     %3 = compute [i in 0..%0] (%1[i]) left [i] base %2          compute [i in 0..%0] (%1[i])
 //
-// Index variables that do not occur on the left are reduced:
+// Index variables that do not occur in a subscript are reduced:
 //
 //     %3 = compute [i in 0..%0, j in 0..%1] (%2[i, j]) left [i] base %4 combine sum
 // becomes
 //     %3 = compute [i in 0..%0] sum[j in 0..%1] (%2[i, j]) left [i] base %4 combine sum
 //
-// Where the base is read anyway, its elements are combined in the expression, and it needs no copy:
+// If the body reads the base, it combines with the base's elements itself, which saves a copy of the base:
 //
 //     %3 = compute [i in 1..%0] (%2[sub(i, 1)]) left [i] base %2 combine sum
 // becomes

@@ -1,17 +1,17 @@
-// A reduction that counts only within a band along another index variable runs over the band alone: its variable
-// becomes that one plus a short range, so that loops, tiles of operands and costs are those of the band. The band may
-// be said by the guard, or by a condition outside of which the body adds 0.
+// A reduction whose terms count only within a band along another index variable runs over the band: its variable
+// becomes the other one plus a short range, so that loops, tiles of operands and costs are those of the band. The band
+// follows from the guard, or from a condition outside of which the body adds 0.
 //
-//     compute [i in 0..%0] sum[j in 0..%0] (absent_mul(select(le(abs(sub(i, j)), %b), %S[add(sub(i, j), %b), j], 0.0),
-//     %x[j]))
+//     compute [i in 0..%0] sum[j in 0..%0]
+//       (absent_mul(select(le(abs(sub(i, j)), %b), %S[add(sub(i, j), %b), j], 0.0), %x[j]))
 // becomes
-//     compute [i in 0..%0] sum[j in 0..2 %b + 1] (absent_mul(%S[2 %b - j, i + j - %b], %x[i + j - %b])) where le(%b -
-//     i, j) && lt(j, %0 + %b - i)
+//     compute [i in 0..%0] sum[j in 0..2 %b + 1] (absent_mul(%S[2 %b - j, i + j - %b], %x[i + j - %b]))
+//       where le(%b - i, j) && lt(j, %0 + %b - i)
 //
-// Points keep their order, and so do sums. What is left of the old range is said by bounds of the new variable, which
-// loops observe by where they begin and end. Where it cannot be told that the band is shorter than the range, nothing
-// happens. A length that params decide counts as short if a tensor that is read is as long: `b` may also be a number
-// that stands for "no limit".
+// Points keep their order, and so do sums. Bounds of the new variable express the old range; loops observe them as
+// their first and last index. Unless the band is known to be shorter than the range, the reduction stays unchanged. A
+// length that depends on params counts as short if the program reads a tensor of that length: `b` may also be a large
+// number that means "no limit".
 
 #include "passes/passes.h"
 

@@ -32,7 +32,7 @@ inline constexpr std::int64_t kBytesPerRun = std::int64_t{128} << 10;
 /// Integer scalars by the polynomials that define them, so that loop bounds are written in dimensions and params.
 class KnownScalars {
  public:
-  /// Learns the node's results, and forgets what the same values were in an earlier loop.
+  /// Records the results of the node; replaces records of the same values from an earlier loop.
   void note(const ir::Node& node);
   /// The extent with known scalars replaced, or itself if that makes it too large.
   [[nodiscard]] ir::Extent resolved(const ir::Extent& e) const;

@@ -1,6 +1,5 @@
-// Warns `[dense-storage]` of every tensor whose type has sparse dimensions although all of its elements are stored,
-// and says why. What is dense because something reads all elements of a compressed matrix has been warned of
-// (dense_copies.h).
+// Warns `[dense-storage]` of every tensor of a sparse type that stores all of its elements, with the reason.
+// `dense_copies` has warned of readers of whole compressed matrices.
 
 #include "passes/passes.h"
 

@@ -1,17 +1,18 @@
-// Computes a dense matrix only where a compressed one has elements, if nothing reads it elsewhere ("sampled"
+// Computes a dense matrix only where a compressed one has elements, if all of its readers need it only there ("sampled"
 // products):
 //
 //     %4:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] sum[k in 0..8] (mul(%2[i, k], %3[j, k]))
 //     %5:f64 = compute [] sum[i in 0..%0, j in 0..%0] (absent_mul(%1[i, j], log(%4[i, j])))
 // becomes
 //     %4:f64[%0, sparse %0] compressed = compute [i in 0..%0, j in 0..%0] sum[k in 0..8] (mul(%2[i, k], %3[j, k]))
-//     where ne(%1[i, j], 0.0) %5:f64 = compute [] sum[i in 0..%0, j in 0..%0] (absent_mul(%1[i, j], log(%4[i, j])))
+//       where ne(%1[i, j], 0.0)
+//     %5:f64 = compute [] sum[i in 0..%0, j in 0..%0] (absent_mul(%1[i, j], log(%4[i, j])))
 //
-// All its readers walk the same matrix and read it at the row and column walked. Where that matrix holds 0, their
-// values are 0 whatever they read, so the 0 that is found there changes nothing. Types do not say values any more
-// behind `absence`, so this one may change.
+// All readers iterate over the stored elements of the same matrix and read the result at their row and column. Where
+// that matrix holds 0, a reader's value is 0 for any operand, so a 0 there changes nothing. Sparse types have no
+// meaning after `absence`, so this type may change.
 //
-// Precondition: `storage` has marked what is compressed.
+// Precondition: `storage` has run.
 
 #include "passes/passes.h"
 

@@ -5,15 +5,14 @@
 // becomes
 //     %1:f64[%0, sparse %0] "A" compressed = input "A"
 //
-// These are inputs, and results that are computed from stored elements of compressed operands, if at least one
-// operation goes over their stored elements; and matrices that are computed at all points, if one does. Where a
-// Compute reads a matrix elsewhere, `A[2:5, :]`, it may walk one of those elements alone (rearranged_reads.h).
-// Reductions in which absent elements have a part are split before (background.h). Where the matrices are needed
-// whole, a dense copy is made at once (dense_copies.h), so that loops over single elements read that one and can still
-// run as one task. No later pass takes a walk for anything else: a value that is marked makes what reads it no part of
-// serial loops or nests.
+// Candidates are inputs and results computed from stored elements of compressed operands, if at least one operation
+// iterates over their stored elements, and matrices computed at all points, if one does. A Compute that reads a matrix
+// at other subscripts, `A[2:5, :]`, may iterate over a rearranged matrix (rearranged_reads.h). `background` first
+// splits reductions to which absent elements contribute. `dense_copies` makes a dense copy for readers of the whole
+// matrix, so that loops over single elements read the copy and can still run as one task. A compressed operand keeps
+// its reader out of serial loops and nests in all later passes.
 //
-// Precondition and postcondition: verified; nothing is compressed before.
+// Precondition: no compressed values.
 
 #include "passes/passes.h"
 
