@@ -49,7 +49,7 @@ void LoopNestBuilder::scalar(const ir::Node& n, const ir::Compute& c, std::size_
   const ValueId v = n.results[k];
   const ir::Scalar s = program_.type(v).scalar;
   const bool partial = c.guard && (!selects_points(c) || c.base || c.fill);
-  if (c.monoid && !partial && !c.combine && !variables_.is_shared(v) && !locates(*c.monoid)) {
+  if (c.monoid && !partial && !c.combine && !variables_.is_shared(v) && !ir::locates(*c.monoid)) {
     declared_.insert(v);
     static_cast<void>(reduction(c, k, variable(v)));
     return;
@@ -185,7 +185,7 @@ Expr LoopNestBuilder::named(const Expr& e) {
 LoopNestBuilder::Value LoopNestBuilder::computed(const ir::Compute& c, std::size_t k) {
   if (c.reduce.empty()) return {named(c.bodies[k]), {}};
   const Monoid& m = *c.monoid;
-  if (locates(m))
+  if (ir::locates(m))
     return reduction(c, k,
                      nest::added(result_.nest, {nest::Variable::Role::kPosition, "best", {ir::Scalar::kI64, {}, {}}}));
   return reduction(
@@ -196,7 +196,7 @@ LoopNestBuilder::Value LoopNestBuilder::computed(const ir::Compute& c, std::size
 
 LoopNestBuilder::Value LoopNestBuilder::reduction(const ir::Compute& c, std::size_t k, ValueId total) {
   const Monoid& m = *c.monoid;
-  const bool position = locates(m);
+  const bool position = ir::locates(m);
   const bool selects = selects_points(c);
   const ir::Scalar s = c.bodies[k]->type;
   // An empty reduction by the same user monoid as `combine` leaves the element unchanged.

@@ -18,8 +18,6 @@ namespace tdsl::codegen {
 [[nodiscard]] double flops_of(const Expr& e);
 /// The Compute of the node with families' values, but for its base.
 [[nodiscard]] ir::Compute resolved(FamilyBuilder& builder, const ir::Node& node, const ir::Compute& compute);
-/// argmin or argmax.
-[[nodiscard]] bool locates(const ir::Monoid& m);
 
 /// One result of one Compute on its way to one or more operations. The Compute has one body and resolved values. The
 /// parts live in one file each.
