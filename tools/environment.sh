@@ -5,6 +5,8 @@
 export OMPI_ALLOW_RUN_AS_ROOT="${OMPI_ALLOW_RUN_AS_ROOT:-1}"
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="${OMPI_ALLOW_RUN_AS_ROOT_CONFIRM:-1}"
 export OMPI_MCA_rmaps_base_oversubscribe="${OMPI_MCA_rmaps_base_oversubscribe:-1}"
+# Waiting ranks leave their core to others: several launches share the cores.
+export OMPI_MCA_mpi_yield_when_idle="${OMPI_MCA_mpi_yield_when_idle:-1}"
 # What Open MPI chooses anyway where there is no fabric; looking for one takes 0.2 s of every start.
 export OMPI_MCA_pml="${OMPI_MCA_pml:-ob1}"
 

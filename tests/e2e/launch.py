@@ -24,8 +24,8 @@ SECONDS = collections.Counter()
 def kind_of(command):
     name = os.path.basename(str(command[0]))
     if is_launcher(command):
-        return f"{command[command.index('-n') + 1]} ranks"
-    return f"{name} {command[1]}" if name == "tdslc" else "1 rank"
+        return f"{command[command.index('-n') + 1]} ranks" if "-n" in command else "launchers"
+    return f"tdslc {command[1]}" if name == "tdslc" and len(command) > 1 else "1 rank"
 
 
 class Result(NamedTuple):

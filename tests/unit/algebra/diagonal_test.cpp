@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "algebra_support.h"
 #include "ir/algebra/reachable.h"
+#include "tests/unit/algebra/support.h"
 #include "tests/unit/thinned.h"
 
 namespace tdsl::tests::relations {

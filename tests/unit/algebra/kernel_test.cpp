@@ -1,4 +1,4 @@
-#include "algebra_support.h"
+#include "tests/unit/algebra/support.h"
 
 namespace tdsl::tests::relations {
 

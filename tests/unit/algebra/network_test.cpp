@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "algebra_support.h"
+#include "tests/unit/algebra/support.h"
 
 namespace tdsl::tests::relations {
 

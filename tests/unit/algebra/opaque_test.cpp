@@ -1,9 +1,9 @@
 #include <numeric>
 
-#include "algebra_support.h"
 #include "ir/algebra/arrivals.h"
 #include "ir/algebra/reachable.h"
 #include "ir/algebra/whole.h"
+#include "tests/unit/algebra/support.h"
 
 namespace tdsl::tests::relations {
 

@@ -3,12 +3,12 @@
 #include <limits>
 #include <unordered_map>
 
-#include "algebra_support.h"
 #include "codegen/relations/relations.h"
 #include "ir/algebra/arrivals.h"
 #include "ir/algebra/check/infer.h"
 #include "ir/algebra/reachable.h"
 #include "runtime/plan/region/plan_price.h"
+#include "tests/unit/algebra/support.h"
 #include "tests/unit/plan/random.h"
 #include "tests/unit/plan/target_regions.h"
 

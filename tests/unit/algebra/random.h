@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "algebra_support.h"
+#include "tests/unit/algebra/support.h"
 
 namespace tdsl::tests {
 

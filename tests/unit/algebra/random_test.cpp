@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "algebra_random.h"
 #include "ir/algebra/cost.h"
 #include "ir/algebra/reachable.h"
+#include "tests/unit/algebra/random.h"
 
 namespace tdsl::tests::relations {
 

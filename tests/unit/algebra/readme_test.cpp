@@ -2,7 +2,7 @@
 #include <iterator>
 #include <regex>
 
-#include "algebra_support.h"
+#include "tests/unit/algebra/support.h"
 
 // The worked example of ir/algebra/README.md.
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "algebra_random.h"
 #include "ir/algebra/cost.h"
 #include "ir/algebra/reachable.h"
+#include "tests/unit/algebra/random.h"
 #include "tests/unit/thinned.h"
 
 namespace tdsl::tests::relations {

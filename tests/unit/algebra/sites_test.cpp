@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "algebra_support.h"
 #include "ir/algebra/cost.h"
 #include "runtime/check.h"
+#include "tests/unit/algebra/support.h"
 
 namespace tdsl::tests::relations {
 

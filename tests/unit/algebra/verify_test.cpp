@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "algebra_support.h"
+#include "tests/unit/algebra/support.h"
 
 namespace tdsl::tests::relations {
 

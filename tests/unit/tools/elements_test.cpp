@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "runtime/check.h"
-#include "temporary_folder.h"
+#include "tests/unit/temporary_folder.h"
 #include "tools/build/interrupts.h"
 #include "tools/tdslc/job/elements.h"
 #include "tools/tdslc/job/loops.h"

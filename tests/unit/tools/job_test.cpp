@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/check.h"
-#include "temporary_folder.h"
+#include "tests/unit/temporary_folder.h"
 #include "tools/build/process.h"
 #include "tools/tdslc/job/script.h"
 #include "tools/tdslc/job/site.h"
