@@ -100,7 +100,7 @@ class Changer {
     return !program_.info(r->tensor).compressed || program_.type(r->tensor).rank() != 2 || add_part(e, *r, conditional);
   }
   bool add_part(const Expr& e, const Read& r, bool conditional) {
-    const std::vector<const Label*> ranges = labels_of(compute_);
+    const std::vector<const Label*> ranges = passes::labels_of(compute_);
     // A matrix of its own has all elements, wherever they are read.
     if (conditional && read_may_fail(program_, r, ranges)) return false;
     if (std::ranges::any_of(parts_, [&](const MovedRead& p) { return equal(p.read, e); })) return true;
@@ -117,7 +117,7 @@ class Changer {
     const Read* first = nullptr;
     for_each_read(e, [&](const Read& r) {
       if (r.subscripts.empty()) return;
-      first = first == nullptr ? r : first;
+      first = first == nullptr ? &r : first;
       compressed = compressed && program_.info(r.tensor).compressed;
     });
     if (first == nullptr || !compressed || first->subscripts.size() != 2) return false;
