@@ -3,7 +3,7 @@
 folder of code has a README that docs/architecture.md links, every decision is in its list, every relative link of a page, every file it
 names, every file in a README's table and every home in docs/glossary.md exist, no table has a blank line inside, docs/benchmarks.md is what
 tools/bench renders, pages that are meant to be short are, pages use none of the words of ODD_WORDS, every sample is in samples/README.md,
-editors know every word of the language, every function of the library is explained and tested, and factors equal those of the headers. One
+editors know every word of the language, every function of the library is explained and tested, factors equal those of the headers, and no folder and no class that was cut has grown too large. One
 PASS or FAIL line per check."""
 import pathlib
 import re
@@ -178,12 +178,33 @@ def library_gaps():
     return gaps
 
 
+# Files that may define members of a class: (folder, class) of those that have been cut by state.
+CUT_CLASSES = {("frontend", "Lowerer"): 4, ("runtime/engine", "Engine::State"): 4}
+LARGEST_FOLDER = 40  # C++ files
+
+
+def large_folders_and_classes():
+    found = []
+    for top in TOPS:
+        for folder in [ROOT / top, *(f for f in (ROOT / top).rglob("*") if f.is_dir())]:
+            count = sum(f.suffix in (".cpp", ".h") for f in folder.iterdir())
+            if count > LARGEST_FOLDER:
+                found.append(f"{folder.relative_to(ROOT)} has {count} C++ files, more than {LARGEST_FOLDER}")
+    for (folder, name), limit in CUT_CLASSES.items():
+        member = re.compile(rf"^[\w:<>&*, \[\]]+\b{name}::~?\w+\(", re.M)
+        files = [f for f in (ROOT / folder).rglob("*.cpp") if member.search(f.read_text())]
+        if len(files) > limit:
+            found.append(f"members of {name} are in {len(files)} files, more than {limit}")
+    return found
+
+
 def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     checks = {"docs/error_ids": missing_ids, "docs/options": missing_options, "docs/readmes": missing_readmes, "docs/decisions": unlisted_decisions,
               "docs/sizes": long_pages, "docs/words": odd_words, "docs/benchmarks": stale_benchmarks, "docs/tables": broken_tables,
               "docs/links": broken_links, "docs/glossary": stale_glossary, "docs/paths": missing_paths, "docs/files": missing_files,
-              "docs/samples": missing_samples, "docs/editors": words_unknown_to_editors, "docs/library": library_gaps, "docs/numbers": other_numbers}
+              "docs/samples": missing_samples, "docs/editors": words_unknown_to_editors, "docs/library": library_gaps, "docs/numbers": other_numbers,
+              "docs/structure": large_folders_and_classes}
     failed = False
     for name, check in checks.items():
         if wanted not in name:
