@@ -2,6 +2,7 @@
 #include "frontend/lower/calls.h"
 #include "frontend/lower/expr.h"
 #include "frontend/sema/types.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::frontend {
 
