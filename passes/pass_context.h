@@ -60,7 +60,7 @@ class PassContext {
   PassOptions& options() { return options_; }
   /// Sets the pass name under which subsequent remarks are filed; called by the pipeline.
   void enter(std::string pass) { pass_ = std::move(pass); }
-  /// Records a rewrite and drops the refusals of earlier passes at that range, which it supersedes.
+  /// Records a rewrite. Drops an earlier refusal of `fusion` at the same range, which this rewrite supersedes.
   void applied(ir::SourceRange range, std::string reason) {
     std::erase_if(remarks_, [&](const Remark& r) {
       return r.decision == Decision::kRefused && r.pass == "fusion" && pass_ != r.pass && is_same(r.range, range);
