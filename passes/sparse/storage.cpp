@@ -8,8 +8,8 @@
 // These are inputs, and results computed from stored elements of compressed operands, if at least one operation
 // iterates over their stored elements; and matrices computed at all points, if an operation does. A Compute that reads
 // a submatrix, `A[2:5, :]`, may iterate over the elements of that one alone (rearranged_reads.h). Reductions to which
-// absent elements contribute are split first (background.h). Readers of whole matrices get a dense copy at once
-// (dense_copies.h), so that loops over single elements read the copy and can still run as one task. No later pass
+// absent elements contribute are split first (background.cpp). Readers of whole matrices get a dense copy at once
+// (dense_copies.cpp), so that loops over single elements read the copy and can still run as one task. No later pass
 // transforms a sparse iteration: readers of marked values are excluded from serial loops and nests.
 //
 // Precondition and postcondition: verified; no value is compressed yet.
