@@ -1,4 +1,4 @@
-// Normalises store subscripts. Afterwards, store subscripts express only what the ranges of index variables do not, and
+// Normalises store subscripts. Afterwards, store subscripts are not implied by the ranges of index variables, and
 // points collide in an element only if no reduction can express it.
 //
 // Removes store subscripts that are all index variables in order and cover the result, and the base if every element is
