@@ -41,7 +41,7 @@ struct Tensor {
   Weak weak = Weak::kNo;
   bool padded = false;  ///< result of pad(): may be subscripted beyond its extents, and only subscripted
   std::shared_ptr<const StoredWhole> stored =
-      {};  ///< of a name with a storage; stored_whole() tells whether the tensor still is that name
+      {};  ///< of a name with a storage; stored_whole() checks that the tensor still is that name
   ir::SourceRange range;
 
   [[nodiscard]] std::size_t rank() const { return labels.size(); }

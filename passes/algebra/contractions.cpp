@@ -88,7 +88,7 @@ class Contractions : public RegionRewriter {
     return !can_fail(program_, everywhere);
   }
 
-  /// False if either operand has only a few elements for each element of the other.
+  /// True if each operand has an out label of its own that is longer than kFewColumns.
   static bool is_wide(const Compute& c, const std::vector<FactorGroup>& groups) {
     const auto is_wide_beside = [&](LabelSet own) {
       std::int64_t most = 1;

@@ -104,7 +104,7 @@ std::vector<std::vector<double>> scenarios_of(const Einsum& einsum) {
   }
   std::size_t open = 0;
   for (const Extent& e : extents) open += e.constant() ? 0 : 1;
-  // Many extents take two sample values each.
+  // Many extents take two sample values each, and only one once there are 1024 scenarios.
   const std::size_t step = open <= kFewExtents ? 1 : 2;
   std::vector<std::vector<double>> values{{}};
   for (std::size_t k = 0; k < extents.size(); ++k) {

@@ -120,7 +120,7 @@ class Relabelling : public RegionRewriter {
     }
   }
 
-  /// A number that divides the label's range without remainder: of several, the one divided by first.
+  /// The divisor of the first quotient or remainder of the label in the body.
   static std::optional<Extent> divisor_of(const Compute& c, std::int32_t label) {
     std::optional<Extent> found;
     for_each_node(c.bodies[0], [&](const ExprNode& n) {

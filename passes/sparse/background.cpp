@@ -133,7 +133,7 @@ class Splitter {
     return split;
   }
 
-  /// True if the body is 0 where all reads with these labels are 0.
+  /// True if the support excludes points where all reads with these labels are 0.
   [[nodiscard]] bool goes_over_stored(const Compute& c, const std::vector<std::int32_t>& labels) const {
     std::vector<Expr> reads;
     const Support support = support_of(program_, c, &reads);
