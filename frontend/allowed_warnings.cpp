@@ -16,7 +16,7 @@ std::string_view without_space(std::string_view text) {
                                          : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-/// The text between the brackets of `// allow(…)`, after which the comment may go on.
+/// The text between the parentheses of `// allow(…)`; more text may follow.
 std::optional<std::string_view> allowed_in(std::string_view comment) {
   constexpr std::string_view kBegin = "//", kAllow = "allow(";
   if (!comment.starts_with(kBegin)) return std::nullopt;
@@ -28,8 +28,7 @@ std::optional<std::string_view> allowed_in(std::string_view comment) {
 
 bool begins_a_comment(std::string_view line) { return without_space(line).starts_with("//"); }
 
-/// The line that the comment speaks of beside its own: the first one below it that is no such comment, if it stands
-/// alone.
+/// The program line below a comment that is alone on its line, skipping further comment lines.
 std::optional<std::uint32_t> line_below(const SourceRange& comment, const SourceManager& sources) {
   if (!begins_a_comment(sources.line(comment.file, comment.line))) return std::nullopt;
   std::uint32_t line = comment.line + 1;

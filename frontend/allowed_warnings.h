@@ -8,11 +8,11 @@
 
 namespace tdsl::frontend {
 
-/// The id of the warning that is called so. Throws std::runtime_error, with the nearest name, for what is no warning.
+/// The id of the warning with this name. Throws std::runtime_error, with the nearest name, if there is none.
 [[nodiscard]] DiagnosticId warning_named(std::string_view text);
 
-/// Leaves out of the sink what comments of the file allow: `// allow(ID, ID)` holds for its own line, and the next line
-/// of the program where nothing stands before it. Names that are no warnings are warned of.
+/// Applies the comments `// allow(ID, ID)` of the file: each suppresses warnings on its own line and, if it is alone on
+/// it, on the next program line. Warns about names that are not warnings.
 void allow_by_comments(const ast::Module& module, const SourceManager& sources, DiagnosticSink& sink);
 
 }  // namespace tdsl::frontend

@@ -11,7 +11,7 @@
 
 namespace tdsl::frontend {
 
-/// A name that the program declares, and the type it was found to have: "f64[n, m]".
+/// A declared name and its inferred type, such as "f64[n, m]".
 struct DeclaredName {
   std::string name;
   SourceRange range;
@@ -19,20 +19,20 @@ struct DeclaredName {
 };
 
 struct CompileOptions {
-  std::string program_name;       ///< file name without directory and extension; empty: taken from the file's name
-  std::string library_directory;  ///< where `import std.x;` finds `x.tdsl`; empty: no library
-  bool warn_unused = true;        ///< warn about names that nothing reads
-  /// The text of an imported file, or nothing; without it files are read.
+  std::string program_name;       ///< file name without directory and extension; empty: derived from the file's name
+  std::string library_directory;  ///< directory in which `import std.x;` finds `x.tdsl`; empty: no library
+  bool warn_unused = true;        ///< warn about unused names
+  /// Returns the text of an imported file, or nullopt; default: reads files.
   std::function<std::optional<std::string>(const std::string& path)> read = {};
-  /// Reads the headers of `extern`; without it they are not looked at, and their functions may do anything.
+  /// Parses the headers of `extern`; default: headers are not parsed, and their functions may have any effect.
   ir::HeaderReader read_header = {};
   std::function<void(const ir::ForeignRef&)> foreign = {};  ///< called for every function of a header
   std::function<void(const DeclaredName&)> declared = {};   ///< called for every variable, param, input and output
 };
 
-/// Parses the file, resolves names, infers types and shapes, and produces the index graph. Diagnostics go to `sink`;
-/// the result is empty if the program has errors. Derivatives are Gradient nodes (passes/algebra/differentiate.cpp).
-/// Imported files are added to `sources`.
+/// Parses the file, resolves names, infers types and shapes, and builds the index graph. Diagnostics go to `sink`; the
+/// result is empty if the program has errors. Derivatives are Gradient nodes (passes/algebra/differentiate.cpp). Adds
+/// imported files to `sources`.
 [[nodiscard]] std::optional<ir::Program> compile(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink,
                                                  const CompileOptions& options = {});
 

@@ -41,7 +41,7 @@ class LifetimeTable {
     const std::vector<ValueId> operands = operands_of(program_, node);
     for (const ValueId v : operands) {
       into.insert(v);
-      // A tensor is of no use without its extents.
+      // A live tensor keeps its extents alive.
       for (const Extent& e : program_.type(v).shape) {
         for (const ValueId mentioned : e.values()) into.insert(mentioned);
       }

@@ -7,15 +7,15 @@
 
 namespace tdsl::passes {
 
-/// When values may be released. Each value that a region defines (or receives as argument) and does not yield occurs
-/// exactly once: after the node of that region that uses it last, nested regions included (using a tensor uses the
-/// values of its shape); after its definition if nothing uses it; or on entry if it is an unused argument.
+/// Computes when values can be released. Each value that a region defines, or receives as an argument, and does not
+/// yield occurs exactly once: after the node of that region that last uses it, nested regions included (using a tensor
+/// uses the values of its shape); after its definition if it is unused; or on entry if it is an unused argument.
 ///
 ///     %2 = compute [i in 0..%0] (exp(%1[i]))
 ///     %3 = compute [i in 0..%0] (neg(%2[i]))      dead after: %2
 ///     output "y" %3                               dead after: %0, %3
 ///
-/// Pointers refer to the program given, which must outlive the table and not change.
+/// Holds pointers into the given program, which must outlive the table and stay unchanged.
 struct Lifetimes {
   std::unordered_map<const ir::Node*, std::vector<ir::ValueId>> dead_after;
   std::unordered_map<const ir::Region*, std::vector<ir::ValueId>> dead_on_entry;

@@ -12,7 +12,7 @@ namespace tdsl::passes {
 
 enum class Decision : std::uint8_t { kApplied, kRefused };
 
-/// What a pass did, or would have done and why not; `explain` prints these.
+/// A rewrite that a pass applied, or refused with a reason; printed by `explain`.
 struct Remark {
   std::string pass;
   ir::SourceRange range;
@@ -20,14 +20,14 @@ struct Remark {
   std::string reason;
 };
 
-/// A slow path the user should know of. `id` is the bracketed name, e.g. "sequential-loop".
+/// A performance warning for the user. `id` is the bracketed name, e.g. "sequential-loop".
 struct PassWarning {
   std::string id;
   ir::SourceRange range;
   std::string message;
 };
 
-/// What the program asks for and no pass can do: it cannot be compiled. `note` says for what at `note_range`.
+/// A construct that no pass can compile. `note` explains it at `note_range`.
 struct PassFailure {
   ir::SourceRange range;
   std::string message;
@@ -37,30 +37,30 @@ struct PassFailure {
 
 /// Which operators share loops (`--fusion`).
 enum class FusionPolicy : std::uint8_t {
-  kCost,          ///< where predicted cost says so
-  kAll,           ///< wherever they can, even if values are computed more than once
-  kNoRedundancy,  ///< wherever they can, if no value is computed more than once
+  kCost,          ///< where the predicted cost is lower
+  kAll,           ///< wherever legal, even if values are computed more than once
+  kNoRedundancy,  ///< wherever legal without computing a value more than once
   kNone,
 };
 
 struct PassOptions {
   /// The largest number of nodes an expression may grow to by substitution.
   int expression_limit = 256;
-  /// Whether loops may run as one task (`serial_loops`), so that it pays to keep that form.
+  /// True if loops may run as one task (`serial_loops`), so that keeping the task variant pays off.
   bool task_forms = true;
   FusionPolicy fusion = FusionPolicy::kCost;
 };
 
-/// What passes share: options in, remarks, warnings and failures out.
+/// State shared by passes: options in; remarks, warnings and failures out.
 class PassContext {
  public:
   explicit PassContext(PassOptions options = {}) : options_(options) {}
 
   [[nodiscard]] const PassOptions& options() const { return options_; }
   PassOptions& options() { return options_; }
-  /// The name under which the following remarks are filed; set by the pipeline.
+  /// Sets the pass name under which subsequent remarks are filed; called by the pipeline.
   void enter(std::string pass) { pass_ = std::move(pass); }
-  /// What an earlier pass did not do there has been done in another way: that is not said any more.
+  /// Records a rewrite. Drops an earlier refusal of `fusion` at the same range, which this rewrite supersedes.
   void applied(ir::SourceRange range, std::string reason) {
     std::erase_if(remarks_, [&](const Remark& r) {
       return r.decision == Decision::kRefused && r.pass == "fusion" && pass_ != r.pass && is_same(r.range, range);
@@ -73,8 +73,7 @@ class PassContext {
   void warn(std::string id, ir::SourceRange range, std::string message) {
     warnings_.push_back({std::move(id), range, std::move(message)});
   }
-  /// Takes back the warnings `id` about lines of the range: what an earlier pass warned of runs in another way than it
-  /// could know.
+  /// Withdraws the warnings `id` on lines of the range: the code runs in a way that the warning pass could not foresee.
   void withdraw(std::string_view id, const ir::SourceRange& range) {
     std::erase_if(warnings_, [&](const PassWarning& w) {
       return w.id == id && w.range.file == range.file && range.line <= w.range.line && w.range.line <= range.end_line;
@@ -86,9 +85,9 @@ class PassContext {
   [[nodiscard]] const std::vector<Remark>& remarks() const { return remarks_; }
   [[nodiscard]] const std::vector<PassWarning>& warnings() const { return warnings_; }
   [[nodiscard]] const std::vector<PassFailure>& failures() const { return failures_; }
-  /// Whether a pass gave up: what it returned is not to be used.
+  /// True if a pass failed; its result must not be used.
   [[nodiscard]] bool failed() const { return !failures_.empty(); }
-  /// `stem` with a number that no earlier call returned: `r_1`, `r_2`.
+  /// Returns `stem` with a number that no earlier call returned: `r_1`, `r_2`.
   [[nodiscard]] std::string fresh_name(const std::string& stem) { return stem + "_" + std::to_string(++fresh_); }
 
  private:

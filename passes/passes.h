@@ -3,8 +3,8 @@
 #include "ir/graph/graph.h"
 #include "passes/pass_context.h"
 
-// All passes, each with what it turns into what; the .cpp file of the same name has its rules, its pre- and its
-// postconditions. Every pass takes a verified program and returns a verified one.
+// Declares all passes, each with a short before/after. The .cpp file of the same name documents its rules,
+// preconditions and postconditions. Every pass takes a verified program and returns a verified one.
 
 namespace tdsl::passes {
 
@@ -14,7 +14,7 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program differentiate(const ir::Program& program, PassContext& context);
 /// `mul(mul(%1[i], 1.0), mul(2.0, 3.0))` becomes `mul(%1[i], 6.0)`.
 [[nodiscard]] ir::Program simplify(const ir::Program& program, PassContext& context);
-/// Unused tensors and unused loop-carried values disappear.
+/// Removes unused tensors and unused loop-carried values.
 [[nodiscard]] ir::Program dead_code(const ir::Program& program, PassContext& context);
 /// `T = A'; sum[j](T[i, j] * B[j, k])` becomes `sum[j](A[j, i] * B[j, k])`.
 [[nodiscard]] ir::Program copy_propagation(const ir::Program& program, PassContext& context);
@@ -77,8 +77,8 @@ namespace tdsl::passes {
 [[nodiscard]] ir::Program sampling(const ir::Program& program, PassContext& context);
 /// `exp(%A[i, j])`, A compressed, becomes `D[i, j] = %A[i, j]; exp(%D[i, j])`.
 [[nodiscard]] ir::Program dense_copies(const ir::Program& program, PassContext& context);
-/// No rewrite: warns `[dense-storage]` of every tensor of a sparse type that stores all of its elements, with the
-/// reason. Dense copies have been warned of by `dense_copies`.
+/// No rewrite: warns `[dense-storage]` about every tensor of a sparse type that stores all of its elements, with the
+/// reason. `dense_copies` has already warned about dense copies.
 void warn_of_dense_storage(const ir::Program& program, PassContext& context);
 
 // legalise/

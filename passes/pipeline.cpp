@@ -13,9 +13,9 @@ namespace tdsl::passes {
 namespace {
 
 constexpr std::array kPipeline = {
-    // First: no other pass meets a derivative, and all of them see what it takes to compute one.
+    // First, so that no other pass sees a Gradient and all of them optimise the derivative code.
     Pass{"differentiate", "compute derivatives in reverse mode", differentiate, 0},
-    // Behind it nothing depends on how tensors are stored.
+    // From here on, semantics do not depend on how tensors are stored.
     Pass{"absence", "say with operators which absent elements win in products", absence, 0},
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
     // Unused loop-carried values would look like dependences between iterations.
@@ -26,17 +26,17 @@ constexpr std::array kPipeline = {
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
     Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
-    // Where conditions are still as written, and before operands of products are computed ahead, which would be whole
+    // While conditions are still as written, and before operands of products are materialised, which would be whole
     // matrices.
     Pass{"bands", "run reductions over the band where they count", bands, 1},
     Pass{"relabel", "compute reductions in the order and shape in which they are used", relabel, 2},
-    // Reshapes of operands meet those of results.
+    // Combines reshapes of operands with those of results.
     Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
-    // Before equal operands are found.
+    // Before equal operands are merged.
     Pass{"contractions", "compute operands of products ahead", contractions, 2},
     Pass{"repeated_parts", "compute ahead what is the same for many points", repeated_parts, 2},
-    // Ordered operands let equal computations be seen as such.
+    // Ordered operands expose equal computations.
     Pass{"canonicalise", "one spelling for computations that differ by spelling only", canonicalise, 1},
     Pass{"common_subexpressions", "compute the same thing once", common_subexpressions, 1},
     Pass{"loop_invariants", "move what does not change in a loop in front of it", loop_invariants, 2},
@@ -47,40 +47,39 @@ constexpr std::array kPipeline = {
     Pass{"dead_code", "remove what nobody uses", dead_code, 1},
     Pass{"canonicalise", "one spelling for computations that differ by spelling only", canonicalise, 1},
     Pass{"common_subexpressions", "compute the same thing once", common_subexpressions, 1},
-    // When it is known what reads a tensor, and before loops become tasks, which do not read compressed ones.
+    // When all readers of a tensor are known, and before loops become tasks, which cannot read compressed tensors.
     Pass{"storage", "store the elements of sparse matrices that are there, where operations go over these alone",
          storage, 1},
     Pass{"sampling", "compute dense matrices only where a compressed one has elements, if nothing reads them elsewhere",
          sampling, 2},
-    // What the others leave of a loop is what it does.
+    // After the passes that turn loops into algebra: this one handles the remaining loops.
     Pass{"serial_loops", "run loops over single elements as one task", serial_loops, 1},
-    // Last: the others need not know what is chosen from.
+    // Last of the algebraic passes, so that none of the others has to handle the nodes it creates.
     Pass{"start_choices", "leave choices that need sizes to the start of the run", start_choices, 2},
     Pass{"fuse_rows", "run operators over the rows of the same tensors in one loop nest", fuse_rows, 2},
     Pass{"merge_rows", "compute reductions over the rows of the same tensors in one scan of them", merge_rows, 2},
     Pass{"shared_maps",
          "compute element-wise values again in the loops of each reader where that is cheaper than storing them",
          shared_maps, 2},
-    // Behind it: a nest of rows saves more, and what is computed again by its readers is no result.
+    // After shared_maps: a row nest saves more, and values that readers recompute are not results.
     Pass{"epilogues", "compute what follows a product of matrices in the loops of the product", epilogues, 2},
-    // Behind what would compute the copies again in the loops that read them.
+    // After shared_maps, which would recompute the copies in the loops that read them.
     Pass{"row_reads", "read dense matrices along their rows where columns are looked up by stored elements", row_reads,
          2},
-    // Legal form, which is lowered one to one. After the passes that decide which operators share loops: they know
-    // stores and reductions as written.
+    // Legal form, which is lowered one to one. After the fusion passes, which expect stores and reductions as written.
     Pass{"periodic_stores", "store where a subscript that wraps around leads back from", periodic_stores, 0},
-    // What leads around is no scatter, and neither are positions: before stores and scatters are looked at.
+    // Before stores and scatters: periodic and flat store subscripts are not scatters.
     Pass{"flat_stores", "store positions of several index variables as those of one", flat_stores, 0},
     Pass{"stores", "say nothing on the left that the ranges of index variables say, and reduce what meets", stores, 0},
     Pass{"scatters", "let scattered elements meet by themselves before they join what is there", scatters, 0},
-    // Parts of scatters are reductions.
+    // After scatters, which create reductions.
     Pass{"reductions", "begin reductions as the identity or the base, and do the rest afterwards", reductions, 0},
-    // When index variables are what they stay.
+    // Once index variables are final.
     Pass{"periodic_reads", "read where a subscript that wraps around may lie at one of two affine ones", periodic_reads,
          0},
-    // What wraps around is no data.
+    // After periodic_reads: a periodic subscript is not an indirect one.
     Pass{"gathers", "gather what is looked up, but for one lookup that an operation can do", gathers, 0},
-    // Nothing else changes what reads a tensor.
+    // Last: no later pass changes the readers of a tensor.
     Pass{"dense_copies", "copy compressed matrices where all of their elements are read", dense_copies, 0},
 };
 

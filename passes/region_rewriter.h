@@ -7,8 +7,8 @@
 
 namespace tdsl::passes {
 
-/// Base of passes that walk all regions of a program. A pass that looks at one node at a time overrides
-/// `rewrite_node`; a pass that looks at several nodes of a region overrides `rewrite_region`.
+/// Base of passes that visit all regions of a program. A pass that rewrites one node at a time overrides
+/// `rewrite_node`; a pass that rewrites several nodes of a region together overrides `rewrite_region`.
 ///
 ///     class Inlining : public RegionRewriter {
 ///       using RegionRewriter::RegionRewriter;
@@ -22,7 +22,7 @@ class RegionRewriter {
   RegionRewriter(ir::Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
   virtual ~RegionRewriter() = default;
 
-  /// The program with every region rewritten; call it once. The body is moved out of `program_` meanwhile.
+  /// Returns the program with every region rewritten; call it once. Moves the body out of `program_` meanwhile.
   [[nodiscard]] ir::Program run();
 
  protected:

@@ -247,7 +247,7 @@ namespace {
 
 bool expression_may_fail(const Program& program, const Expr& e, const std::vector<const Label*>& labels) {
   if (!e) return false;
-  // Subscripts that are known to be inside divide by nothing that is 0.
+  // Subscripts that are provably in bounds do not divide by 0.
   if (const auto* r = std::get_if<Read>(&e->op)) return read_may_fail(program, *r, labels);
   return operation_may_fail(*e) || std::ranges::any_of(children(*e), [&](const Expr& child) {
            return expression_may_fail(program, child, labels);

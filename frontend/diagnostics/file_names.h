@@ -6,9 +6,8 @@
 
 namespace tdsl::frontend {
 
-/// Why a file cannot be a program or be imported, or nothing: a path with control characters (line breaks, escape
-/// codes) would break messages, which show it, into several lines. The path is shown with `\n` and `\x1b` for such
-/// characters.
+/// The reason why a file name is refused, or nullopt. A path with control characters (line breaks, escape codes) would
+/// break the messages that show it. The returned text escapes them as `\n` and `\x1b`.
 [[nodiscard]] std::optional<std::string> objection_to_name(std::string_view path);
 
 }  // namespace tdsl::frontend

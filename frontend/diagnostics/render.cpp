@@ -43,7 +43,7 @@ std::string painted(std::string_view text, std::string_view colour, const Render
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
-/// Spaces as wide as the first `characters` of the line; tabs stay tabs so that the caret lines up.
+/// Padding as wide as the first `characters` of the line; tabs are kept so that the caret is aligned.
 std::string padding(std::string_view line, std::uint32_t characters) {
   std::string result;
   for (std::size_t i = 0; i < line.size() && characters > 0; ++i) {
@@ -54,7 +54,7 @@ std::string padding(std::string_view line, std::uint32_t characters) {
   return result.append(characters, ' ');
 }
 
-/// The byte where character number `number` (from 0) of the line begins.
+/// The byte offset of character `number` (from 0) of the line.
 std::size_t byte_of(std::string_view line, std::uint32_t number) {
   std::size_t at = 0;
   for (; at < line.size(); ++at) {
@@ -64,13 +64,13 @@ std::size_t byte_of(std::string_view line, std::uint32_t number) {
   return at;
 }
 
-/// A part of a line: the text, and how many characters of the line stand before it.
+/// An excerpt of a line: the text, and the number of characters before it.
 struct Excerpt {
   std::string text;
   std::uint32_t before = 0;
 };
 
-/// The whole line, or of a long one what is near the characters [first, end).
+/// The line, or its vicinity of the characters [first, end) if it is long.
 Excerpt excerpt(std::string_view line, std::uint32_t first, std::uint32_t end) {
   constexpr std::uint32_t kLongLine = 400;
   constexpr std::uint32_t kNear = 80;
@@ -88,7 +88,7 @@ Excerpt excerpt(std::string_view line, std::uint32_t first, std::uint32_t end) {
   return result;
 }
 
-/// The source line and the caret range; nothing for an unknown place.
+/// The source line and the caret range; empty for an unknown location.
 std::string render_source(const SourceRange& range, const SourceManager& sources, const RenderOptions& options) {
   if (!range.known() || range.file >= sources.file_count()) { return {}; }
   const std::string_view line = sources.line(range.file, range.line);
@@ -173,7 +173,7 @@ std::string render_json(const DiagnosticSink& sink, const SourceManager& sources
     }
     array.push_back(std::move(entry));
   }
-  // A message may quote invalid UTF-8 of a file name: replace rather than throw.
+  // A message may quote invalid UTF-8 from a file name: replace it instead of throwing.
   return array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -22,7 +22,7 @@ constexpr std::size_t kContinuation = 4;
 /// Trailing comments are aligned up to this column.
 constexpr std::size_t kCommentColumn = 80;
 
-/// A place in a line where it may be broken: before the character at `offset`, which follows a space.
+/// A possible line break: before the character at `offset`, which follows a space.
 struct Break {
   std::size_t offset = 0;
   int penalty = 0;
@@ -31,10 +31,10 @@ struct Break {
 struct Line {
   std::size_t indentation = 0;
   std::string code;
-  std::string comment;  ///< behind the code, or alone
+  std::string comment;  ///< after the code, or alone
   bool blank_before = false;
   std::vector<Break> breaks = {};
-  bool continues = false;  ///< the line before
+  bool continues = false;  ///< continuation of the previous line
 };
 
 std::string trimmed(std::string text) {
@@ -106,7 +106,7 @@ class Formatter {
     start_line(2 * depth_, false);
   }
 
-  /// The user's own line breaks stay, except before a bracket that opens a block or closes, and before `else`.
+  /// Keeps the user's line breaks, except before `else` and before brackets that open a block or close.
   [[nodiscard]] bool breaks_here() const {
     const Token& t = tokens_[position_];
     if (after_line_comment_) return true;
@@ -122,7 +122,7 @@ class Formatter {
     line_.continues = true;
   }
 
-  /// The last token of the statement that begins here.
+  /// The last token of the statement that starts here.
   [[nodiscard]] std::size_t statement_end() const {
     std::size_t open = 0;
     for (std::size_t i = position_; i < tokens_.size(); ++i) {
@@ -140,7 +140,7 @@ class Formatter {
     return tokens_.size() - 1;
   }
 
-  /// Whether the statement has a block, was written on one line without comments, and fits into one.
+  /// True if the statement has a block, was written on one line without comments, and fits on one line.
   [[nodiscard]] bool fits_flat(std::size_t end) const {
     const Token& first = tokens_[position_];
     const Token& last = tokens_[end];
@@ -183,7 +183,7 @@ class Formatter {
     const bool is_line = c.text.starts_with("//");
     const std::string text = trimmed(c.text);
     const bool behind = c.range.line == last_end_ && !lines_empty();
-    // Between statements that get lines of their own it belongs to the first one.
+    // Between statements on separate lines, the comment belongs to the first one.
     const bool between = behind && at_start_ && !flat();
     const bool inline_comment =
         !is_line && next.kind != Kind::TOK_END && next.range.line == c.range.end_line && !between;
@@ -229,7 +229,7 @@ class Formatter {
     lines_.push_back(std::move(line));
   }
 
-  /// The place to break a line that is too long, if there is one.
+  /// The best position to break a line that is too long, or null.
   [[nodiscard]] static const Break* best_break(const Line& line) {
     if (line.indentation + utf8_length(line.code) <= kWidth) return nullptr;
     const Break* best = nullptr;
@@ -274,7 +274,7 @@ class Formatter {
   std::size_t position_ = 0;
   std::size_t next_comment_ = 0;
   std::size_t depth_ = 0;     // of open blocks
-  std::size_t flat_end_ = 0;  // last token of the statement that is kept on one line; 0: none
+  std::size_t flat_end_ = 0;  // last token of the statement kept on one line; 0: none
   std::uint32_t last_end_ = 0;
   bool at_start_ = true;
   bool after_opening_ = false;

@@ -8,7 +8,7 @@
 
 namespace tdsl::frontend {
 
-/// The file in canonical layout. Words, comments and their order stay; nothing but white space changes.
+/// Formats the file in canonical layout. Changes white space only: tokens, comments and their order are kept.
 ///
 /// - One statement per line, two spaces per block; a statement with a block stays on one line if it was written on one
 ///   and fits.
@@ -17,7 +17,7 @@ namespace tdsl::frontend {
 ///   arguments and `..`.
 /// - At most one empty line in a row; trailing comments of neighbouring lines are aligned.
 ///
-/// Formatting the result again changes nothing. Lexical and syntax errors go to `sink`; with any the result is empty.
+/// Idempotent. Lexical and syntax errors go to `sink`; the result is then empty.
 [[nodiscard]] std::optional<std::string> format(SourceManager& sources, std::uint32_t file, DiagnosticSink& sink);
 
 }  // namespace tdsl::frontend

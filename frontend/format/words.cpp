@@ -12,7 +12,7 @@ bool is_name(int kind) {
   return kind == Kind::TOK_NAME || kind == Kind::TOK_BY || kind == Kind::TOK_OUT || kind == Kind::TOK_KERNEL;
 }
 
-/// How bad a break before a binary operator is: the looser it binds, the better. Below 0: it is none.
+/// Cost of a line break before a binary operator: lower for looser operators; negative for other tokens.
 int operator_penalty(int kind) {
   switch (kind) {
     case Kind::TOK_OR: return 1;
@@ -33,7 +33,7 @@ int operator_penalty(int kind) {
   }
 }
 
-/// Walks over the tokens with the brackets that are open.
+/// Iterates over the tokens with a stack of open brackets.
 class Walk {
  public:
   explicit Walk(const std::vector<Token>& tokens) : tokens_(tokens), words_(tokens.size()) {}
@@ -64,7 +64,7 @@ class Walk {
       case Kind::TOK_OUT:
       case Kind::TOK_KERNEL: w.ends_value = true; break;
       case Kind::TOK_BY:
-        // Behind a value it is the word of a range, elsewhere a name.
+        // After a value it is the keyword of a range, elsewhere a name.
         w.ends_value = !value_before(i);
         break;
       case Kind::TOK_LEFT_PAREN:
@@ -107,7 +107,7 @@ class Walk {
     if (!open_.empty()) open_.pop_back();
   }
 
-  /// Whether a `(` belongs to the word before it: `f(x)`, `f64(x)`, `sum[k](…)`, `where(c, a, b)`, `sparse(A)`.
+  /// True if a `(` belongs to the preceding word: `f(x)`, `f64(x)`, `sum[k](…)`, `where(c, a, b)`, `sparse(A)`.
   [[nodiscard]] bool is_call(std::size_t i) const {
     if (i == 0) return false;
     const int before = kind(i - 1);
@@ -117,19 +117,19 @@ class Walk {
            before == Kind::TOK_RIGHT_BRACKET;
   }
 
-  /// Whether the `=` ends a combining assignment such as `x min= y`.
+  /// True if the `=` ends a combining assignment such as `x min= y`.
   [[nodiscard]] bool is_combining(std::size_t i) const {
     return i > 1 && is_name(kind(i - 1)) && words_[i - 2].ends_value &&
            tokens_[i - 1].range.end_line == tokens_[i].range.line &&
            tokens_[i - 1].range.end_column == tokens_[i].range.column;
   }
 
-  /// Inner brackets are worse places than outer ones.
+  /// Breaks inside inner brackets cost more.
   [[nodiscard]] int penalty(std::size_t i) const {
     if (i == 0) return -1;
     int depth = 0;
     for (std::size_t k = open_.size(); k-- > 0 && open_[k] != Kind::TOK_LEFT_BRACE;) ++depth;
-    // An opening bracket stands outside of itself.
+    // An opening bracket is outside its own pair.
     const bool opens = kind(i) == Kind::TOK_LEFT_PAREN || kind(i) == Kind::TOK_LEFT_BRACKET;
     const int outer = 10 * (opens ? depth - 1 : depth);
     if (kind(i - 1) == Kind::TOK_COMMA) return outer;

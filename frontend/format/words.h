@@ -7,13 +7,13 @@
 
 namespace tdsl::frontend {
 
-/// What the formatter knows of one token besides its text.
+/// Formatting properties of one token.
 struct FormatWord {
-  bool ends_value = false;    ///< an operand may end here: a sign behind it is binary
-  bool unary = false;         ///< a sign that belongs to what follows
-  bool tight_before = false;  ///< nothing stands between it and the token before
+  bool ends_value = false;    ///< an operand may end here, so a following sign is binary
+  bool unary = false;         ///< a prefix sign
+  bool tight_before = false;  ///< no space before it
   bool tight_after = false;
-  int break_penalty = -1;  ///< how bad a line break before it is; below 0: none may be made
+  int break_penalty = -1;  ///< cost of a line break before it; negative: not allowed
 };
 
 /// One entry per token of a file without errors.

@@ -17,17 +17,17 @@ namespace {
 using Kind = GeneratedParser::token;
 using Tokens = std::vector<Token>;
 
-/// Tokens that are one mistake.
+/// Tokens of one foreign construct.
 struct Found {
   std::size_t begin;
   std::size_t end;
   SourceRange range;
   std::string message;
-  std::string value = {};  ///< an integer that stands for it where the grammar wants a value
-  int before = 0;          ///< a reserved word that belongs in front of it; the tokens stay
+  std::string value = {};  ///< an integer that replaces it if the grammar requires a value
+  int before = 0;          ///< a reserved word to insert before it; the tokens are kept
 };
 
-/// Tokens are looked at by place; the last one ends the file.
+/// Finds foreign constructs by token position; the last token is the end of the file.
 class Finder {
  public:
   explicit Finder(const Tokens& tokens) : tokens_(tokens) {}
@@ -46,7 +46,7 @@ class Finder {
     return std::nullopt;
   }
 
-  /// `x};`: a statement goes on behind the brace.
+  /// `x};`: the statement continues after the brace.
   [[nodiscard]] bool ends_expression(std::size_t i) const {
     return !behind_statement(i) && is(i + 1, Kind::TOK_SEMICOLON);
   }
@@ -54,20 +54,20 @@ class Finder {
  private:
   [[nodiscard]] bool is(std::size_t i, int kind) const { return i < tokens_.size() && tokens_[i].kind == kind; }
 
-  /// Whether the statement in front has ended. The first token of a line may go on with one.
+  /// True if the preceding statement has ended. The first token of a line may continue a statement.
   [[nodiscard]] bool behind_statement(std::size_t i) const {
     return i == 0 || is(i - 1, Kind::TOK_SEMICOLON) || is(i - 1, Kind::TOK_LEFT_BRACE) ||
            is(i - 1, Kind::TOK_RIGHT_BRACE);
   }
 
-  /// The place behind the last token of the line.
+  /// The position after the last token of the line.
   [[nodiscard]] std::size_t line_end(std::size_t i) const {
     do ++i;
     while (!is(i, Kind::TOK_END) && !tokens_[i].first_on_line);
     return i;
   }
 
-  /// The place behind the bracket that closes the one at `i`; the end of the file if nothing does.
+  /// The position after the bracket that closes the one at `i`, or the end of the file.
   [[nodiscard]] std::size_t behind(std::size_t i, int opens, int closes) const {
     int depth = 0;
     for (; !is(i, Kind::TOK_END); ++i) {
@@ -81,7 +81,7 @@ class Finder {
     return "a function is written `fn " + name + "(…) { …; return y; }`";
   }
 
-  /// `def f(x):` and the lines that stand further right.
+  /// `def f(x):` and the lines indented deeper.
   [[nodiscard]] std::optional<Found> indented_function(std::size_t i) const {
     if (!is(i + 1, Kind::TOK_NAME) || !is(i + 2, Kind::TOK_LEFT_PAREN)) return std::nullopt;
     const std::size_t header = line_end(i);
@@ -93,7 +93,7 @@ class Finder {
     return Found{i, end, tokens_[i].range, function_message(tokens_[i + 1].text)};
   }
 
-  /// `function y = f(x)` up to the `end` below it.
+  /// `function y = f(x)` to the matching `end`.
   [[nodiscard]] std::optional<Found> function_with_end(std::size_t i) const {
     const std::size_t name = is(i + 2, Kind::TOK_ASSIGN) ? i + 3 : i + 1;
     const std::size_t header = line_end(i);

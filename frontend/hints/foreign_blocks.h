@@ -5,9 +5,9 @@
 
 namespace tdsl::frontend {
 
-/// Reports what other languages write in several lines or braces (`def f(x):` with an indented body, `function … end`,
-/// `do { … } while (c);`, a block or a list in braces as a value) and takes it out of the file, so that it is one
-/// error and not one per line.
+/// Reports multi-line or brace constructs of other languages (`def f(x):` with an indented body, `function … end`, `do
+/// { … } while (c);`, a block or list in braces as a value) and removes each from the file, so that it yields one error
+/// instead of one per line.
 void report_foreign_blocks(TokenizedFile& file, DiagnosticSink& sink);
 
 }  // namespace tdsl::frontend

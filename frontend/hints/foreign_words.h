@@ -6,13 +6,13 @@
 
 namespace tdsl::frontend {
 
-// Words that people bring along from Python, NumPy, MATLAB, Julia and C, and how TDSL says the same. Every `…_hint` is
-// the end of a message, such as "; write size(x, 0)", or empty if the word is none of these. A word that is known here
-// wins over names that are spelt alike: `dot` is not a misspelt `det`.
+// Words of Python, NumPy, MATLAB, Julia and C, with their TDSL equivalents. Every `…_hint` is a message suffix, such as
+// "; write size(x, 0)", or empty for an unknown word. Foreign words take precedence over similarly spelled names: `dot`
+// is not a misspelt `det`.
 
-/// A function elsewhere and what to write here; empty where TDSL has nothing like it. A unit test compiles `write`
-/// where x and y are vectors, A and B square matrices, a and b numbers, c and d truth values, k and n integers; it is a
-/// statement if it begins with `print`, `let` or `import`.
+/// A foreign function and its TDSL equivalent; empty if there is none. A unit test compiles `write` with vectors x and
+/// y, square matrices A and B, numbers a and b, bools c and d, integers k and n; it is a statement if it starts with
+/// `print`, `let` or `import`.
 struct ForeignFunction {
   std::string_view name;
   std::string_view write;
@@ -21,20 +21,20 @@ struct ForeignFunction {
 [[nodiscard]] std::span<const ForeignFunction> foreign_functions();
 
 [[nodiscard]] std::string function_hint(std::string_view name);
-/// Of a value's name, such as `True` or `pi`.
+/// Hint for the name of a value, such as `True` or `pi`.
 [[nodiscard]] std::string value_hint(std::string_view name);
-/// Of a name that stands for a type: also of a misspelt one. Never empty.
+/// Hint for an unknown type name, foreign or misspelt. Never empty.
 [[nodiscard]] std::string type_hint(std::string_view name);
-/// The type that another language's name for one means (`double`); else empty.
+/// The TDSL type for a foreign type name (`double`), else empty.
 [[nodiscard]] std::string foreign_type(std::string_view name);
-/// Of `object.member`, which is followed by `(` if it is `called`. Never empty.
+/// Hint for `object.member`; `called`: a `(` follows. Never empty.
 [[nodiscard]] std::string member_hint(std::string_view object, std::string_view member, bool called);
-/// Whether other languages have a module of this name, such as `np`.
+/// True if other languages have a module of this name, such as `np`.
 [[nodiscard]] bool is_foreign_module(std::string_view name);
-/// Of a character that no program uses.
+/// Hint for a character that TDSL does not use.
 [[nodiscard]] std::string character_hint(std::string_view character);
 
-/// The word that begins a statement in TDSL, by one that does elsewhere (`def`); else empty.
+/// The TDSL keyword for a foreign keyword that starts a statement (`def`), else empty.
 [[nodiscard]] std::string statement_word(std::string_view name);
 
 }  // namespace tdsl::frontend

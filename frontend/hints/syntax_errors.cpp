@@ -30,7 +30,7 @@ std::string describe(const Token& token) {
   }
 }
 
-/// What the parser waited for, in a person's words: operators are left out, the beginnings of an expression become one
+/// The expected tokens in readable form: operators are omitted, and the tokens that start an expression become one
 /// item.
 std::vector<std::string> summarise(const std::vector<std::string>& expected) {
   static constexpr std::array<std::string_view, 17> kClosers = {";",  ")", "]", "}", ",", "{",  "then", "else",  "in",
@@ -60,7 +60,7 @@ std::vector<std::string> summarise(const std::vector<std::string>& expected) {
       result.push_back("`" + std::string(closer) + "`");
     }
   }
-  // After a complete expression `;` ends it all; what else could continue the statement is noise.
+  // After a complete expression `;` is always possible; other continuations are noise.
   if (!result.empty() && result.front() == "`;`") { result.resize(1); }
   if (result.size() > 3) { result.resize(3); }
   return result;
@@ -82,8 +82,7 @@ bool ParseDriver::ends_statement(std::size_t index) const {
   return kind == Kind::TOK_SEMICOLON || kind == Kind::TOK_LEFT_BRACE || kind == Kind::TOK_RIGHT_BRACE;
 }
 
-/// Whether a new statement visibly begins at this token: a word that begins one, or an assignment, at the start of a
-/// line.
+/// True if a new statement visibly begins at this token: a statement keyword, or an assignment, at the start of a line.
 bool ParseDriver::begins_statement(std::size_t index) const {
   const Token& token = file_.tokens[index];
   if (!token.first_on_line) { return false; }
@@ -102,7 +101,7 @@ bool ParseDriver::begins_statement(std::size_t index) const {
     case Kind::TOK_WHILE:
     case Kind::TOK_FOR: return true;
     case Kind::TOK_IF: {
-      // A statement has a block, an expression `then`.
+      // An `if` statement has a block, an `if` expression a `then`.
       std::size_t i = index;
       while (!ends_statement(i) && file_.tokens[i].kind != Kind::TOK_THEN && file_.tokens[i].kind != Kind::TOK_END) ++i;
       return file_.tokens[i].kind == Kind::TOK_LEFT_BRACE;
@@ -117,7 +116,7 @@ bool ParseDriver::begins_statement(std::size_t index) const {
   }
 }
 
-/// Whether a token stands among the fields of a monoid.
+/// True if a token is inside the braces of a monoid.
 bool ParseDriver::in_monoid(std::size_t index) const {
   int depth = 0;
   for (std::size_t i = index; i-- > 0;) {
@@ -141,7 +140,7 @@ std::optional<Repair> ParseDriver::find_repair(const std::vector<std::string>& e
       !ends_statement(current - 1)) {
     return Repair{current, Kind::TOK_LEFT_BRACE, TokenOrigin::kMissing};
   }
-  // The fields of a monoid are no statements: where one begins, `}` was forgotten.
+  // The fields of a monoid are not statements: a statement there means that `}` is missing.
   const std::size_t word = found.kind == Kind::TOK_LEFT_PAREN ? current - 1 : current;
   if (!wants_semicolon && begins_statement(word) && in_monoid(word)) {
     return Repair{word, Kind::TOK_RIGHT_BRACE, TokenOrigin::kMissing};
@@ -170,7 +169,7 @@ std::optional<Repair> ParseDriver::find_repair(const std::vector<std::string>& e
   return std::nullopt;
 }
 
-/// An unknown character or unclosed string disturbs the grammar where it stands: one message is enough.
+/// An unknown character or unclosed string also disturbs the grammar: one message suffices.
 bool ParseDriver::near_lexical_error() const {
   const auto bad = [&](std::uint32_t line) {
     return std::binary_search(file_.error_lines.begin(), file_.error_lines.end(), line);
@@ -179,7 +178,7 @@ bool ParseDriver::near_lexical_error() const {
   return bad(file_.tokens[current].range.line) || (current > 0 && bad(file_.tokens[current - 1].range.line));
 }
 
-/// Points to the bracket that the missing one would close, when it is on another line.
+/// Points to the unclosed bracket if it is on another line.
 std::vector<DiagnosticNote> ParseDriver::unclosed_note(const std::vector<std::string>& expected) const {
   const std::size_t current = position_ - 1;
   int depth = 0;
@@ -205,15 +204,15 @@ std::vector<DiagnosticNote> ParseDriver::unclosed_note(const std::vector<std::st
   return {};
 }
 
-/// Where the statement around the current token begins.
+/// The first token of the statement around the current token.
 std::size_t ParseDriver::statement_begin() const {
   std::size_t first = position_ - 1;
   while (first > 0 && !ends_statement(first - 1)) { --first; }
   return first;
 }
 
-/// The first token of `lett x = 1;`, `inptu X: f64;`, `whlie (a < b) {`: a word that begins no statement, before a name
-/// or a value where none can stand, or in front of a block.
+/// The first token of `lett x = 1;`, `inptu X: f64;`, `whlie (a < b) {`: a word that is not a keyword before a name or
+/// value that cannot follow it, or before a block.
 std::optional<std::size_t> ParseDriver::misspelt_word() const {
   const std::size_t current = position_ - 1;
   const std::size_t first = statement_begin();
@@ -222,12 +221,12 @@ std::optional<std::size_t> ParseDriver::misspelt_word() const {
   static constexpr std::array kValues = {Kind::TOK_NAME,  Kind::TOK_INTEGER, Kind::TOK_FLOAT, Kind::TOK_TRUE,
                                          Kind::TOK_FALSE, Kind::TOK_INF,     Kind::TOK_NAN,   Kind::TOK_NOT};
   const bool value = std::find(kValues.begin(), kValues.end(), file_.tokens[first + 1].kind) != kValues.end();
-  // The grammar notices at the value or, since `a b=` could be a combining assignment, one token later.
+  // The grammar fails at the value or, since `a b=` could be a combining assignment, one token later.
   const bool near = current - first <= 2;
   return (value && near) || file_.tokens[current].kind == Kind::TOK_LEFT_BRACE ? std::optional(first) : std::nullopt;
 }
 
-/// `print(tile)` after `let tile = 3;`: the mistake was reported where the name is declared.
+/// `print(tile)` after `let tile = 3;`: the declaration has been reported.
 std::optional<Repair> ParseDriver::use_of_reserved_name() const {
   const std::size_t current = position_ - 1;
   for (const std::size_t place : {current, current - std::min<std::size_t>(current, 1)}) {
@@ -304,7 +303,7 @@ void ParseDriver::syntax_error(std::vector<std::string> expected) {
     const SourceRange& last = file_.tokens[current - 1].range;
     range = {last.file, last.end_line, last.end_column, last.end_line, last.end_column + 1};
   }
-  // The comment that hides the rest of a line is behind all tokens of it.
+  // The comment that hides the rest of a line comes after all tokens of it.
   const std::uint32_t line = current > 0 ? file_.tokens[current - 1].range.end_line : 0;
   std::vector<DiagnosticNote> notes;
   if (found.kind == Kind::TOK_END || found.range.line > line) notes = division_note(line, file_);

@@ -20,7 +20,7 @@ constexpr std::string_view kLoop = "a loop runs over a range: `for i in 0..n { �
 constexpr std::array<std::string_view, 11> kReductions = {"sum", "prod",  "min",  "max",    "mean",  "any",
                                                           "all", "count", "norm", "argmin", "argmax"};
 
-/// The place of the problem with what stands around it.
+/// The position of the problem and its context.
 class Place {
  public:
   explicit Place(const SyntaxProblem& p) : tokens_(p.tokens), at_(p.at), expected_(p.expected) {}
@@ -28,43 +28,43 @@ class Place {
   [[nodiscard]] bool could_be(std::string_view token) const {
     return std::ranges::find(expected_, token) != expected_.end();
   }
-  /// An expression could begin here.
+  /// An expression may begin here.
   [[nodiscard]] bool wants_expression() const { return could_be("an integer") && could_be("("); }
-  /// An expression could end here.
+  /// An expression may end here.
   [[nodiscard]] bool after_expression() const { return could_be("+") && could_be("@"); }
 
   [[nodiscard]] const Token& found() const { return tokens_[at_]; }
   [[nodiscard]] bool is(int kind) const { return found().kind == kind; }
-  /// The token that stands `steps` behind; the end of the file beyond it.
+  /// The token `steps` after the current one; the end token beyond the file.
   [[nodiscard]] const Token& after(std::size_t steps = 1) const {
     return tokens_[std::min(at_ + steps, tokens_.size() - 1)];
   }
-  /// The token that stands `steps` in front; an empty one before the first.
+  /// The token `steps` before the current one; an empty one before the file.
   [[nodiscard]] const Token& before(std::size_t steps = 1) const {
     static const Token none;
     return steps > at_ ? none : tokens_[at_ - steps];
   }
-  /// Whether two tokens stand together without space, `first` in front.
+  /// True if two tokens are adjacent without space.
   [[nodiscard]] static bool joined(const Token& first, const Token& second) {
     return first.range.end_line == second.range.line && first.range.end_column == second.range.column;
   }
-  /// Whether the found token is the last of its line.
+  /// True if the found token is the last on its line.
   [[nodiscard]] bool line_ends() const {
     return after().first_on_line || after().origin == TokenOrigin::kSynchronisation;
   }
-  /// The bracket around this place that is still open, in this statement.
+  /// The innermost unclosed bracket around this position, within the statement.
   [[nodiscard]] std::optional<std::size_t> opening() const { return opening_before(at_); }
   [[nodiscard]] std::optional<std::size_t> opening_before(std::size_t place) const;
-  /// `f` of `f(…` and `sum` of `sum[k](…` where `(` stands at `open`; else empty.
+  /// `f` of `f(…` and `sum` of `sum[k](…` for the `(` at `open`, else empty.
   [[nodiscard]] std::string_view callee(std::optional<std::size_t> open) const;
-  /// `f` of `f[…]` that ends in front of the found token; else empty.
+  /// `f` of the `f[…]` before the found token, else empty.
   [[nodiscard]] std::string_view subscripted() const;
   [[nodiscard]] int kind_at(std::size_t place) const { return tokens_[place].kind; }
   /// The first token of the statement.
   [[nodiscard]] std::size_t statement() const;
-  /// Whether the token `steps` in front is the first of the statement.
+  /// True if the token `steps` before is the first of the statement.
   [[nodiscard]] bool begins_statement(std::size_t steps) const { return statement() + steps == at_; }
-  /// Whether such a token follows in this statement.
+  /// True if a token of this kind follows in this statement.
   [[nodiscard]] bool follows(int kind) const;
 
  private:
@@ -115,7 +115,7 @@ bool Place::follows(int kind) const {
 
 std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
 
-/// `x++` or `++x`, wherever the grammar stops: at the first sign, the second or behind them.
+/// `x++` or `++x`, whether the grammar stops at the first sign, at the second or after them.
 std::string doubled(const Place& p, int kind, const std::string& sign) {
   const auto message = [&](const Token& in_front, const Token& last_sign, const Token& behind) -> std::string {
     const bool prefix =
@@ -148,7 +148,7 @@ std::string assignment_slip(const Place& p) {
   return {};
 }
 
-/// Operators that are written otherwise.
+/// Foreign operators.
 std::string operator_slip(const Place& p) {
   if (p.is(Kind::TOK_ASSIGN) && p.before().kind == Kind::TOK_EQUAL) return "unexpected `===`; did you mean `==`?";
   if (p.is(Kind::TOK_GREATER) && p.before().kind == Kind::TOK_LESS) return "unexpected `<>`; did you mean `!=`?";
@@ -184,7 +184,7 @@ std::string string_slip(const Place& p) {
   return {};
 }
 
-/// A dimension of a type has an expression grammar of its own.
+/// Dimensions of types, which have their own expression grammar.
 std::string dimension_slip(const Place& p) {
   static constexpr std::array kBeyond = {Kind::TOK_LEFT_PAREN, Kind::TOK_POWER,        Kind::TOK_AT,
                                          Kind::TOK_DOT,        Kind::TOK_LEFT_BRACKET, Kind::TOK_LESS,
@@ -229,7 +229,7 @@ std::string member_slip(const Place& p) {
   const bool value = p.before().kind == Kind::TOK_NAME || p.before().kind == Kind::TOK_RIGHT_PAREN ||
                      p.before().kind == Kind::TOK_RIGHT_BRACKET;
   if (!p.is(Kind::TOK_DOT) || !value || !p.could_be("[") || p.after().text.empty()) return {};
-  // Of `np.linalg.solve` the last name counts.
+  // In `np.linalg.solve` the last name counts.
   std::size_t last = 1;
   while (is_foreign_module(p.before().text) && p.after(last + 1).kind == Kind::TOK_DOT &&
          p.after(last + 2).kind == Kind::TOK_NAME)
@@ -288,7 +288,7 @@ std::string choice_slip(const Place& p) {
   return {};
 }
 
-/// How a function is called that takes several values where others take one list.
+/// The TDSL call of a function that takes several values instead of one list.
 std::string call_with_list(std::string_view name) {
   static constexpr std::array<std::string_view, 8> kSizes = {"zeros", "ones", "eye",  "random",
                                                              "randn", "iota", "rand", "empty"};
@@ -303,7 +303,7 @@ std::string call_with_list(std::string_view name) {
   return "the arguments are separate: " + f + "(a, b)";
 }
 
-/// Lists where values or subscripts are to stand one by one, and slices in parentheses.
+/// Lists instead of separate values or subscripts, and slices in parentheses.
 std::string list_slip(const Place& p) {
   const std::optional<std::size_t> open = p.opening();
   if (p.is(Kind::TOK_LEFT_BRACKET) && p.wants_expression()) {
@@ -340,7 +340,7 @@ std::string lambda_slip(const Place& p) {
   return lambda || arrow || fat_arrow ? "every function has a name: `fn f(x) = x + 1;`" : "";
 }
 
-/// Words where no word can stand, and several names that are declared at once.
+/// Unexpected words, and declarations of several names at once.
 std::string word_slip(const Place& p) {
   if (p.is(Kind::TOK_WHERE) && p.could_be("]"))
     return "a guard follows an index variable or its range: max[k where k < i](…), sum[k in 0..n where k != i](…)";

@@ -8,16 +8,16 @@
 
 namespace tdsl::frontend {
 
-/// Where the grammar cannot go on: `tokens[at]` cannot stand where it does, any of `expected` (names of tokens as
-/// parser.y gives them) could.
+/// A syntax error: `tokens[at]` is unexpected; `expected` holds the names of the tokens that are possible there, as in
+/// parser.y.
 struct SyntaxProblem {
   const std::vector<Token>& tokens;
   std::size_t at;
   const std::vector<std::string>& expected;
 };
 
-/// The message about a usual slip, among them what other languages write: says how TDSL does. Empty when it is none of
-/// them.
+/// The message for a known mistake, such as syntax of another language, with the TDSL equivalent; empty if it is
+/// unknown.
 [[nodiscard]] std::string known_slip(const SyntaxProblem& problem);
 
 }  // namespace tdsl::frontend

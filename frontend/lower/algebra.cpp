@@ -14,7 +14,7 @@ using ir::UnaryOp;
 
 namespace {
 
-/// Whether integers are converted for the function.
+/// True if the function converts integers to float.
 bool needs_float(UnaryOp op) {
   static const std::set<UnaryOp> of_integers = {UnaryOp::kNeg,  UnaryOp::kAbs,   UnaryOp::kFloor, UnaryOp::kCeil,
                                                 UnaryOp::kSign, UnaryOp::kRound, UnaryOp::kRelu};
@@ -68,7 +68,7 @@ Tensor Algebra::arithmetic(BinaryOp op, const Tensor& a, const Tensor& b, const 
   const auto make = [&](const std::vector<Expr>& e) {
     return ir::binary(op, converted(e[0], common.type), converted(e[1], common.type), range);
   };
-  // `x' * A` of other languages: sizes that a matrix product wants.
+  // `x' * A` as in other languages: the sizes fit a matrix product.
   const bool multiplies = op == BinaryOp::kMul && a.rank() > 0 && b.rank() > 0 && a.rank() + b.rank() > 2 &&
                           a.shape.back().extent == b.shape[b.rank() > 1 ? b.rank() - 2 : 0].extent;
   return elementwise(

@@ -9,7 +9,7 @@
 
 namespace tdsl::frontend {
 
-/// Which reduction a name means.
+/// The reductions that names refer to.
 enum class Reducer : std::uint8_t {
   kSum,
   kProd,
@@ -56,11 +56,11 @@ class Algebra {
   Tensor fresh(const Tensor& t);
   /// All elements in one dimension.
   Tensor flattened(const Tensor& t, const ir::SourceRange& range);
-  /// The row-major position of the element at the tensor's own labels.
+  /// The row-major index of the element at the tensor's own labels.
   [[nodiscard]] ir::Expr row_major(const Tensor& t) const;
-  /// The same among `count` of its dimensions.
+  /// The same within `count` dimensions from `first` on.
   [[nodiscard]] ir::Expr row_major(const Tensor& t, std::size_t first, std::size_t count) const;
-  /// The subscripts of the element at the row-major position `flat`.
+  /// The subscripts of the element at row-major index `flat`.
   [[nodiscard]] std::vector<ir::Expr> split(ir::Expr flat, const std::vector<Dim>& shape,
                                             const ir::SourceRange& range) const;
   ir::ValueId routine_operand(const Tensor& t, ir::Scalar type, const ast::Call& call);

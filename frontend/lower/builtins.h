@@ -11,13 +11,13 @@ namespace tdsl::frontend {
 
 /// A built-in function with one result.
 using Single = Tensor(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
-/// A built-in function with several results, which only `let (a, b) =` and `(a, b) =` take.
+/// A built-in function with several results, for `let (a, b) =` and `(a, b) =` only.
 using Several = std::vector<Tensor>(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
 using Builtin = std::variant<Single*, Several*, ir::UnaryOp, Reducer, ir::BinaryOp>;
 
 /// All built-in functions by name.
 [[nodiscard]] const std::map<std::string, Builtin>& builtins();
-/// The built-in function of that name if it is of that kind, else null.
+/// The built-in function of that name and kind, or null.
 template <typename Kind>
 [[nodiscard]] const Kind* builtin(const std::string& name) {
   const auto found = builtins().find(name);

@@ -52,7 +52,7 @@ const ast::Expr* named_argument(const ast::Call& call, const std::string& name) 
 
 namespace {
 
-/// `sum(x, 0)`: the end of the message about the argument too many.
+/// Message suffix for the excess argument of `sum(x, 0)`.
 std::string named_axis(const Reports& reports, const ast::Call& call) {
   std::vector<std::string> texts;
   for (const ast::Argument& a : call.arguments) {

@@ -76,7 +76,7 @@ std::uint64_t random_site(const Frames& frames, const ast::Call& call) {
   const Frame& frame = frames.back();
   const auto number = frame.numbers.find(&call);
   const std::string path = frame.chain + std::to_string(number == frame.numbers.end() ? -1 : number->second);
-  // FNV-1a, then SplitMix64's finaliser so that near sites differ in all bits.
+  // FNV-1a, then SplitMix64's finaliser so that nearby sites differ in all bits.
   std::uint64_t hash = 14695981039346656037U;
   for (const char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
   hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -97,7 +97,7 @@ Tensor call_random(Lowerer& lowerer, const ast::Call& call, const SourceRange& r
   random.iterations = lowerer.loops.iteration_numbers(range);
   const std::vector<std::int32_t> labels = shape.empty() ? lowerer.names.point_labels() : std::vector<std::int32_t>();
   if (!labels.empty()) {
-    // One for each element that the statement, the reduction or the function computes.
+    // One number per element of the statement, reduction or function.
     std::vector<Expr> subscripts;
     for (const std::int32_t id : labels) subscripts.push_back(ir::index_ref(id));
     const ValueId v = lowerer.graph.wait(std::move(random), labels, range);
@@ -137,7 +137,7 @@ Expr density_argument(Lowerer& lowerer, const ast::Expr& e, const SourceRange& r
 
 }  // namespace
 
-/// Each element is there with probability `density`, whatever the others are, and then uniform on [0, 1).
+/// Each element is stored independently with probability `density`; stored values are uniform on [0, 1).
 Tensor call_sprandom(Lowerer& lowerer, const ast::Call& call, const SourceRange& range) {
   const bool named = std::ranges::any_of(call.arguments, [](const ast::Argument& a) { return a.name.has_value(); });
   if (named || call.arguments.size() != 3)

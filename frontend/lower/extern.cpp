@@ -20,14 +20,14 @@ using ir::Scalar;
 
 namespace {
 
-/// `header`, as a file in the folder of `program` includes it.
+/// The path of `header` for an include in the folder of `program`.
 std::string seen_from(const std::string& program, const std::string& header) {
   const std::filesystem::path folder = std::filesystem::path(program).parent_path();
   const std::string relative = std::filesystem::path(header).lexically_relative(folder.empty() ? "." : folder).string();
   return relative.empty() ? header : relative;
 }
 
-/// The header as a source, which is read at its first problem.
+/// The header as a source, loaded for its first diagnostic.
 std::uint32_t file_of(SourceManager& sources, const std::string& path) {
   for (std::uint32_t k = 0; k < sources.file_count(); ++k) {
     if (sources.name(k) == path) return k;
@@ -116,7 +116,7 @@ std::optional<Foreign> signature(Reports& reports, const ast::ExternKernel& k) {
   return made;
 }
 
-/// A kernel as calls see it.
+/// The signature of a kernel as a function.
 std::shared_ptr<const ast::Function> as_function(const ast::ExternKernel& k) {
   auto f = std::make_shared<ast::Function>();
   f->name = k.name;

@@ -12,7 +12,7 @@ namespace tdsl::frontend {
 
 namespace {
 
-/// How deep expressions and blocks of the function nest.
+/// Nesting depth of expressions and blocks of the function.
 std::uint32_t depth_of_body(const ast::Function& f) {
   if (const auto* e = std::get_if<ast::ExprPtr>(&f.body)) return (*e)->depth;
   std::uint32_t deepest = 0;
@@ -20,15 +20,15 @@ std::uint32_t depth_of_body(const ast::Function& f) {
   return deepest;
 }
 
-/// A function on the way from the first one through calls, with its callees that are still to be looked at.
+/// A function on the current call path, with its unvisited callees.
 struct Called {
   const ast::Function* function = nullptr;
   std::vector<const ast::Function*> callees;
   std::uint32_t own = 0;
-  std::uint32_t below = 0;  ///< the deepest callee so far
+  std::uint32_t below = 0;  ///< depth of the deepest visited callee
 };
 
-/// Calls `f` on every `return` inside the blocks of a statement.
+/// Calls `f` on every `return` in nested blocks of a statement.
 void for_each_inner_return(const ast::Stmt& s, const std::function<void(const ast::Stmt&)>& f) {
   const auto block = [&](const ast::Block& b) {
     for (const ast::StmtPtr& inner : b.statements) {
@@ -47,14 +47,14 @@ void for_each_inner_return(const ast::Stmt& s, const std::function<void(const as
 }  // namespace
 
 bool calls_fit(Reports& reports, const Declarations& declared) {
-  // Without recursion: what it is about is that recursion over calls needs a limit.
+  // Iterative, since the depth of the calls is not yet known to be limited.
   std::map<const ast::Function*, std::uint32_t> depths;
   std::set<const ast::Function*> entered;
   for (const auto& [name, entry] : declared.functions) {
     std::vector<Called> way;
     std::uint32_t depth = 0;
     const auto enter = [&](const ast::Function* f) {
-      if (!entered.insert(f).second) return;  // known, or on the way: recursion is found at the call
+      if (!entered.insert(f).second) return;  // visited, or on the path: lowering the call reports recursion
       Called called{f, {}, depth_of_body(*f), 0};
       for_each_expr(*f, [&](const ast::Expr& e) {
         const auto* call = std::get_if<ast::Call>(&e.node);
@@ -82,7 +82,7 @@ bool calls_fit(Reports& reports, const Declarations& declared) {
         last.callees.pop_back();
         const std::size_t before = way.size();
         enter(callee);
-        if (way.size() > before) way[before - 1].callees.push_back(callee);  // looked at again when it is known
+        if (way.size() > before) way[before - 1].callees.push_back(callee);  // revisited once its depth is known
         continue;
       }
       depth -= last.own;

@@ -47,7 +47,7 @@ namespace {
 
 Tensor call_scalar_function(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
                             const ast::Call& call, const SourceRange& range) {
-  // Applied once to the elements at index variables of its own, whose ranges are the broadcast shape's.
+  // Applied once to the elements at new index variables over the broadcast shape.
   Tensor shape =
       lowerer.algebra.elementwise(args, Weak::kNo, range, [](const std::vector<Expr>&) { return ir::constant_i64(0); });
   std::vector<Expr> own;
@@ -109,7 +109,7 @@ std::vector<Tensor> call_function(Lowerer& lowerer, const ast::Call& call, const
 
 namespace {
 
-/// The body in a branch; where the condition does not hold, the results are 0.
+/// Inlines the body in a branch; the results are 0 if the condition is false.
 std::vector<Tensor> call_under(Lowerer& lowerer, const Expr& condition, const ast::Function& f,
                                const std::vector<Tensor>& args, const ast::Call& call, const SourceRange& range) {
   const Restored<Guards> outside(lowerer.guards, lowerer.guards.without_conditions());
@@ -147,9 +147,9 @@ std::vector<Tensor> call_under(Lowerer& lowerer, const Expr& condition, const as
   return tensors;
 }
 
-/// Whether the call becomes an expression that should not be used twice.
+/// True if inlining makes an expression that is too large to be duplicated.
 bool is_large_in_place(GrowthFinder& finder, const ast::Function& f, const std::vector<Tensor>& args) {
-  // Doubled again and again, an expression outgrows every compiler.
+  // Expressions that double repeatedly exceed any compiler's limits.
   constexpr std::size_t kLarge = 500;
   const Growth& growth = finder.of(f);
   double operations = growth.own;
@@ -162,7 +162,7 @@ void bind_parameter(Lowerer& lowerer, const ast::FunctionParameter& parameter, c
                     const SourceRange& range) {
   const std::string& name = parameter.name.name;
   if (!parameter.type) {
-    // Derivatives are by variables: an argument that is an expression becomes one.
+    // Derivatives are with respect to variables: an argument that is an expression becomes one.
     const bool number = arg.rank() == 0 && ir::is_float(arg.scalar()) && free_labels(arg).empty();
     if (number && differentiates(*lowerer.frames.back().function)) {
       declare_value(lowerer, parameter.name, Symbol::Kind::kInput,
@@ -226,7 +226,7 @@ Tensor lower_returned(Lowerer& lowerer, const ast::ExprPtr& value, const ast::Su
     s.result.shape.push_back(label.bare_uses.empty() ? label.end : label.bare_uses.front().dim.extent);
   }
   const std::string name = lowerer.frames.back().function->name.name;
-  // Index variables that no left side orders come in the order in which they appear.
+  // Index variables without a left side are ordered by appearance.
   std::string order;
   for (const ast::Identifier& n : names) order += (order.empty() ? "" : ", ") + n.name;
   return lowerer.values.tensor_of(emit_index_statement(lowerer, s, name, value->range),
@@ -250,13 +250,13 @@ Tensor check_result(Lowerer& lowerer, const Tensor& t, const ast::TypeExpr& type
   const ir::Type wanted = lower_type(lowerer, type);
   const Tensor result = lowerer.values.converted_to(t, wanted.scalar, "the result of `" + f.name.name + "`", t.range);
   lowerer.shapes.require_shape(result, wanted, "the result of `" + f.name.name + "`", t.range);
-  // As a parameter, a result has the storage of its expression unless the type says `sparse`.
+  // Like a parameter, a result has the storage of its expression unless the type contains `sparse`.
   return wanted.has_sparse() ? lowerer.values.tensor_of(lowerer.values.materialise(result, "", t.range, &wanted),
                                                         lowerer.reports.source_text(t.range), t.range)
                              : result;
 }
 
-/// `per_element`: locals that name something stay expressions.
+/// `per_element`: locals become expressions.
 std::vector<Tensor> put_in_place(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
                                  const ast::Call& call, const SourceRange& range,
                                  const std::vector<std::int32_t>& drawn_at, bool per_element) {
@@ -273,7 +273,7 @@ std::vector<Tensor> put_in_place(Lowerer& lowerer, const ast::Function& f, const
   for (std::size_t k = args.size(); k-- > 0;) {
     if (!f.parameters[k].type && args[k].rank() > 0) frame.tensor = f.parameters[k].name.name;
   }
-  // Frame and scope are left in any case: an error in the body gives up the calling statement only.
+  // Restores frame and scope also after an error, which abandons only the calling statement.
   const Names::InScope scope(lowerer.names, Scope::Kind::kFunction);
   const EnteredFrame entered(lowerer.frames, std::move(frame));
   for (std::size_t k = 0; k < args.size(); ++k)
@@ -306,7 +306,7 @@ std::vector<Tensor> inline_body(Lowerer& lowerer, const ast::Function& f, const 
                                 const std::vector<std::int32_t>& points) {
   const bool of_scalars = std::ranges::all_of(args, [](const Tensor& t) { return t.rank() == 0; });
   const auto called = [&](const std::string& name) { return lowerer.declared.function_named(name); };
-  // Without an argument that depends on the element, random numbers are still the element's own.
+  // Random numbers are drawn per element even if no argument depends on the element.
   const std::vector<std::int32_t> drawn_at =
       !points.empty() && of_scalars && draws(f, called) ? points : std::vector<std::int32_t>();
   const bool per_element = !drawn_at.empty() || std::ranges::any_of(args, [](const Tensor& t) {
@@ -314,7 +314,7 @@ std::vector<Tensor> inline_body(Lowerer& lowerer, const ast::Function& f, const 
   });
   if (per_element && runs_statements(f)) return {call_at_points(lowerer, f, args, call, range, drawn_at)};
   if (!lowerer.guards.empty() && runs_statements(f)) {
-    // What protects the call protects the statements: they run where the value is needed and nowhere else.
+    // The guard of the call guards its statements: they run only if the value is needed.
     const Expr guard = lowerer.guards.all();
     if (labels_of(guard).empty()) return call_under(lowerer, guard, f, args, call, range);
     if (of_scalars) return {call_at_points(lowerer, f, args, call, range, drawn_at)};

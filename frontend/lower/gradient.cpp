@@ -8,7 +8,7 @@ namespace tdsl::frontend {
 
 using ir::ValueId;
 
-// `grad(loss, W1, W2)`: a Gradient node; the pass `differentiate` makes ordinary nodes of it.
+// `grad(loss, W1, W2)`: a Gradient node, which the pass `differentiate` expands.
 
 namespace {
 
@@ -26,7 +26,7 @@ ValueId differentiated(Lowerer& lowerer, const ast::Expr& e, std::int64_t tick) 
   }
   const SymbolRef symbol = lowerer.names.find(*name);
   if (symbol && !symbol->history.empty()) return value_at(*symbol, tick);
-  // A parameter without type stands for its argument.
+  // An untyped parameter denotes its argument.
   const auto whole = whole_value(t);
   if (!whole) {
     lowerer.reports.fail(

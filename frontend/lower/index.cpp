@@ -23,7 +23,7 @@ std::optional<std::int64_t> known_integer(const GraphBuilder& graph, const Expr&
 }
 
 bool has_short_step(Lowerer& lowerer, const ast::Expr& step) {
-  // Beyond, sums of bounds and steps might leave 64 bits.
+  // Limit beyond which sums of bounds and steps might overflow i64.
   constexpr std::int64_t kLongest = std::int64_t{1} << 31;
   const auto value = known_integer(lowerer.graph, integer_scalar(lowerer, step, "a step"));
   return value && *value > -kLongest && *value < kLongest;
@@ -39,7 +39,7 @@ std::int64_t step_of(Lowerer& lowerer, const ast::ExprPtr& step) {
 
 namespace {
 
-/// `e` as the moving bound `moving`, limited by `limit` (null: not limited).
+/// `e` as the window bound `moving`, clamped by `limit` (null: not clamped).
 struct WindowBound {
   Affine moving;
   Expr expression;
@@ -58,8 +58,8 @@ std::optional<WindowBound> window_bound(const Expr& e, BinaryOp limits, const Va
   return labels_of(b->right).empty() ? moving(b->left, b->right) : std::nullopt;
 }
 
-/// `i - 2..i + 3`, also as `max(0, i - 2)..min(n, i + 3)`: binds the name as `first` plus a label of fixed range, so
-/// that no more points are visited than asked for. False if the range is not such a window.
+/// `i - 2..i + 3`, also as `max(0, i - 2)..min(n, i + 3)`: binds the name as `first` plus a label of constant range, so
+/// that only points of the window are visited. False if the range is not such a window.
 bool bind_window(GraphBuilder& graph, Guards& guards, Names& names, const ast::Identifier& name, const Expr& begin,
                  const Expr& end, std::vector<std::int32_t>& labels) {
   const auto first = window_bound(begin, BinaryOp::kMax, graph.value_extent());
@@ -80,7 +80,7 @@ bool bind_window(GraphBuilder& graph, Guards& guards, Names& names, const ast::I
   return true;
 }
 
-/// bind_range with a step that only the run knows.
+/// bind_range for a step known at run time only.
 void bind_computed_range(Lowerer& lowerer, const ast::Identifier& name, const Expr& begin, const Expr& end,
                          const Expr& step, const SourceRange& place, std::vector<std::int32_t>& labels) {
   for (const Expr& e : {begin, end, step}) {

@@ -28,7 +28,7 @@ const ast::Expr* index_of(const ast::SubscriptItem& item) {
   return index == nullptr ? nullptr : index->value.get();
 }
 
-/// `n` of `e % n` and `mod(e, n)`: the size of a dimension subscripted so.
+/// `n` of `e % n` and `mod(e, n)`: the size of a dimension with that subscript.
 const ast::Expr* modulus(const ast::Expr& e) {
   if (const auto* b = std::get_if<ast::Binary>(&e.node)) return b->op == ast::BinaryOp::kMod ? b->rhs.get() : nullptr;
   const auto* call = std::get_if<ast::Call>(&e.node);
@@ -37,7 +37,7 @@ const ast::Expr* modulus(const ast::Expr& e) {
 }
 
 void bind_left(Lowerer& lowerer, IndexStatement& s, const ast::Target& target) {
-  // Names in longer subscripts keep their meaning when they have one, whether or not other subscripts bind them.
+  // In compound subscripts, names that are in scope keep their meaning, whether or not other subscripts bind them.
   const auto known = [&](const std::string& name) {
     return lowerer.names.find(name) != nullptr || lowerer.dimensions().contains(name);
   };
@@ -136,9 +136,10 @@ void lower_right_side(Lowerer& lowerer, IndexStatement& s, const ast::Definition
 
 namespace {
 
-/// A new dimension is as long as what its index variable subscripts, `dim`, whose range from 0 on may end elsewhere.
+/// The size of a new dimension is that of `dim`, which its index variable subscripts; warns if the variable's range
+/// from 0 ends elsewhere.
 void warn_of_shorter_range(const GraphBuilder& graph, Reports& reports, const LabelInfo& info, const Dim& dim) {
-  // `for i in 1..n-1` leaves a border of what it reads on purpose.
+  // `for i in 1..n-1` excludes a border deliberately.
   if (!info.from_zero || !info.written_end || dim.extent == *info.written_end) return;
   const std::string size = graph.text(dim.extent);
   const std::string end = graph.text(*info.written_end);
@@ -148,12 +149,12 @@ void warn_of_shorter_range(const GraphBuilder& graph, Reports& reports, const La
                {{dim.range, dim.what + " is " + size}, {info.range, "the range ends at " + end}});
 }
 
-/// The size of a new dimension by the dimensions where its index variable stands bare, the first if they differ
-/// (which warns); none without such.
+/// The size of a new dimension, from the dimensions in which its index variable is a bare subscript: the first one if
+/// they differ (which warns); nullopt if there are none.
 std::optional<Extent> extent_of_bare_uses(GraphBuilder& graph, Reports& reports, Shapes& shapes, std::int32_t label) {
   const LabelInfo info = graph.label(label);
   if (info.bare_uses.empty()) return std::nullopt;
-  // They agree unless the index has a range of its own: `let d[i] = A[i, i] for i in 0..min(n, m);`.
+  // They agree unless the index has an explicit range: `let d[i] = A[i, i] for i in 0..min(n, m);`.
   const Dim& first = info.bare_uses.front().dim;
   for (const BareUse& use : info.bare_uses) {
     const auto order = shapes.compare(first.extent, use.dim.extent);
@@ -285,7 +286,7 @@ void lower_index_assignment(Lowerer& lowerer, const ast::Assign& a, const Symbol
 
 namespace {
 
-/// Whether the left subscripts are different labels, one per dimension, each over the whole dimension.
+/// True if the left subscripts are distinct labels, each over a whole dimension.
 bool covers(const std::vector<std::int32_t>& lone, const ir::Type& type, const GraphBuilder& graph) {
   for (std::size_t d = 0; d < lone.size(); ++d) {
     if (lone[d] < 0 || std::count(lone.begin(), lone.end(), lone[d]) != 1) return false;
@@ -308,7 +309,7 @@ ValueId emit_index_statement(Lowerer& lowerer, IndexStatement& s, const std::str
   const bool plain = s.op.kind == ast::AssignKind::kSet;
   const bool whole = covers(s.lone, s.result, lowerer.graph);
   const bool every_label_left = s.labels.size() == s.lone.size();
-  // Each element is met once: dividing is exact then.
+  // Each element is updated once, so division is exact.
   const bool distinct =
       std::ranges::all_of(s.lone, [&](std::int32_t id) { return id >= 0 && std::ranges::count(s.lone, id) == 1; }) &&
       every_label_left;
@@ -323,7 +324,7 @@ ValueId emit_index_statement(Lowerer& lowerer, IndexStatement& s, const std::str
   }
   const bool fresh_elements = s.target == nullptr || (plain && !spec.guard);
   if (whole && fresh_elements && (every_label_left || (!plain && s.target == nullptr))) {
-    // Every element is new: no left side, and what meets in one element is a reduction.
+    // Every element is new: no store subscripts, and collisions become a reduction.
     if (spec.combine && spec.guard && every_label_left) spec.fill = ir::identity_of(*spec.combine, s.result.scalar);
     spec.out = s.lone;
     for (const std::int32_t id : s.labels) {
@@ -341,7 +342,7 @@ ValueId emit_index_statement(Lowerer& lowerer, IndexStatement& s, const std::str
     }
   }
   if (spec.left.empty() && spec.reduce.empty() && !spec.guard) {
-    // `let B[i, k] = sum[j](…);` is one node, the reduction.
+    // `let B[i, k] = sum[j](…);` becomes one node, the reduction.
     if (auto reduction = lowerer.graph.take_waiting(spec.body, spec.out)) {
       reduction->name = spec.name;
       reduction->range = spec.range;
@@ -365,7 +366,7 @@ void lower_slice_assignment(Lowerer& lowerer, const ast::Assign& a, const Symbol
   require_subscripts(lowerer.reports, a.target.subscripts->size(), base, a.target.name.name, a.target.range);
   ComputeSpec spec;
   std::vector<Dim> shape;
-  std::vector<Expr> numbers;  // of the slice's elements
+  std::vector<Expr> numbers;  // indices within the slice
   for (std::size_t d = 0; d < type.rank(); ++d) {
     const ast::SubscriptItem& item = (*a.target.subscripts)[d];
     if (const auto* index = std::get_if<ast::IndexSubscript>(&item.node)) {
@@ -380,7 +381,7 @@ void lower_slice_assignment(Lowerer& lowerer, const ast::Assign& a, const Symbol
       spec.left.push_back(position_in(lowerer.graph, part, spec.out.back()));
       continue;
     }
-    // Every position is looked at, so that which element is written where is known when compiling.
+    // Visits every position, so that the written elements are affine in the labels.
     spec.out.push_back(lowerer.graph.new_label(part.length));
     const Expr position = ir::index_ref(spec.out.back());
     const Expr step = expr_of(lowerer.graph.program(), part.step);

@@ -2,18 +2,18 @@
 
 #include "frontend/lower/lowerer.h"
 
-// Statements in index notation and assignments to slices.
+// Index statements and assignments to slices.
 namespace tdsl::frontend {
 
-/// `let Z[i, k]: T op= e where c for i in a..b;` or the assignment of that form while it is lowered.
+/// `let Z[i, k]: T op= e where c for i in a..b;`, or such an assignment, during lowering.
 struct IndexStatement {
   SymbolRef target;              ///< of an assignment; null in a declaration
-  std::optional<ir::Type> type;  ///< declared, or the variable's
+  std::optional<ir::Type> type;  ///< declared, or that of the variable
   ast::AssignOp op;
-  std::vector<std::int32_t> labels;  ///< all index variables: in order on the left, then of the `for`
-  std::vector<std::int32_t> lone;    ///< per left dimension: the label standing there alone, or -1
-  std::vector<std::int32_t>
-      collected;  ///< of names that stand for what labels give: only the dimensions where these stand bare
+  std::vector<std::int32_t> labels;     ///< all index variables: in order on the left, then of the `for`
+  std::vector<std::int32_t> lone;       ///< per left dimension: its bare label, or -1
+  std::vector<std::int32_t> collected;  ///< of names that denote functions of labels: hold only the dimensions in which
+                                        ///< these are bare subscripts
   std::vector<ir::Expr> left;
   ir::Expr guard;
   Tensor value;

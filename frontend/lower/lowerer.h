@@ -13,15 +13,15 @@
 
 namespace tdsl::frontend {
 
-/// Calls of functions when all are put in place.
+/// State of inlining: all calls of functions.
 struct Inlining {
   GrowthFinder growth;
   std::size_t calls = 0;
 };
 
-/// One program while it is lowered: names, types, shapes and meaning at once, statement by statement. The functions
-/// that lower statements and expressions take it as their first argument, or those of its parts that they need; state
-/// is with the parts.
+/// The state of one lowering: resolves names, infers types and shapes and builds the graph in one pass over the
+/// statements. The functions that lower statements and expressions take it, or the parts that they need, as their first
+/// argument; the parts hold the state.
 struct Lowerer {
   Lowerer(SourceManager& program_sources, DiagnosticSink& sink, const CompileOptions& compile_options,
           ir::Program& program, std::uint32_t file)
@@ -33,7 +33,7 @@ struct Lowerer {
   Lowerer(const Lowerer&) = delete;
   Lowerer& operator=(const Lowerer&) = delete;
 
-  /// The dimension names of the function that is being lowered.
+  /// The dimension names of the function being lowered.
   [[nodiscard]] Dimensions& dimensions() { return frames.back().dimensions; }
 
   SourceManager& sources;

@@ -41,7 +41,7 @@ bool calls_any(const ast::Function& f, const std::set<std::string>& names) {
   return found;
 }
 
-/// `randn(3)`: drawn afresh for every element.
+/// `randn(3)`: drawn anew for every element.
 bool draws_tensors(const ast::Function& f) {
   bool found = false;
   for_each_expr(f, [&](const ast::Expr& e) {
@@ -52,7 +52,7 @@ bool draws_tensors(const ast::Function& f) {
   return found;
 }
 
-/// The scalars of the function that may differ from element to element: its parameters of rank 0 and its locals.
+/// The scalars of the function that may depend on the element: parameters of rank 0 and locals.
 std::set<std::string> scalars_of(const ast::Function& f) {
   std::set<std::string> names;
   for (const ast::FunctionParameter& p : f.parameters) {
@@ -66,7 +66,7 @@ std::set<std::string> scalars_of(const ast::Function& f) {
   return names;
 }
 
-/// `A[i, :]`, `t[0:k]`, where i and k may be an element's: such slices are taken one by one.
+/// `A[i, :]`, `t[0:k]` with i and k that may depend on the element: such slices are taken per element.
 bool slices_by_element(const ast::Function& f) {
   const std::set<std::string> scalars = scalars_of(f);
   bool found = false;
@@ -152,14 +152,14 @@ void position_of(GraphBuilder& graph, std::int32_t id, PointLoop& loop) {
     loop.positions.emplace(id, graph.program().new_value({Scalar::kI64, {}, {}}, info.name, info.range));
 }
 
-/// The body at one point of the index variables that the arguments mention; it gives a scalar.
+/// Lowers the body at one point of the index variables that the arguments mention; the result is a scalar.
 PointLoop body_at_a_point(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
                           const ast::Call& call, const SourceRange& range, const std::vector<std::int32_t>& drawn_at) {
   PointLoop made;
   std::vector<Tensor> inside;
   for (std::size_t k = 0; k < args.size(); ++k) {
     inside.push_back(args[k]);
-    // Scalars and constants stay what they are; elements of tensors, as c[0], are the caller's.
+    // Scalars and constants are passed as they are; tensor elements such as c[0] are evaluated by the caller.
     const bool plain = args[k].rank() > 0 || whole_value(args[k]) || literal_of(args[k].body) != nullptr;
     if (plain && free_labels(args[k]).empty()) continue;
     ComputeSpec spec;
@@ -182,7 +182,8 @@ PointLoop body_at_a_point(Lowerer& lowerer, const ast::Function& f, const std::v
   }
   for (const std::int32_t id : drawn_at) position_of(lowerer.graph, id, made);
   const GraphBuilder::SeparateRegion region(lowerer.graph, made.body);
-  // What protects the call protects all of the body; what is checked in it need not have been checked elsewhere.
+  // The caller's guards apply to the whole body, so the body starts without conditions; its checks do not count
+  // outside.
   const Restored<Guards> guards(lowerer.guards, lowerer.guards.without_conditions());
   const auto checks = lowerer.shapes.separate_checks();
   std::vector<EnclosingLoop> points;
@@ -196,7 +197,7 @@ PointLoop body_at_a_point(Lowerer& lowerer, const ast::Function& f, const std::v
   return made;
 }
 
-/// Whether nobody can tell if the expression is evaluated.
+/// True if evaluating the expression has no observable effect: it cannot fail.
 bool is_harmless(const Expr& e) {
   bool harmless = true;
   ir::for_each_node(e, [&](const ir::ExprNode& n) {
@@ -208,7 +209,7 @@ bool is_harmless(const Expr& e) {
   return harmless;
 }
 
-/// Whether evaluating the expression evaluates variable number `k`, whatever the values are.
+/// True if evaluating the expression always evaluates argument `k`.
 bool always_reads(const Expr& e, std::int32_t k) {
   if (const auto* a = std::get_if<ir::Argument>(&e->op)) return a->position == k;
   if (const auto* s = std::get_if<ir::Select>(&e->op))
@@ -225,7 +226,7 @@ bool always_reads(const ir::Procedure& p, std::int32_t k) {
          });
 }
 
-/// The body as a procedure, if it is work on scalars. A derivative in it that there is not is reported.
+/// The body as a procedure if it is work on scalars. Reports unsupported derivatives in it.
 std::optional<ir::Procedure> procedure_of_body(GraphBuilder& graph, Reports& reports, const ast::Function& f,
                                                const PointLoop& loop, const std::vector<ValueId>& parameters,
                                                std::vector<ValueId>& captured) {
@@ -238,7 +239,7 @@ std::optional<ir::Procedure> procedure_of_body(GraphBuilder& graph, Reports& rep
   }
 }
 
-/// `loop` as the expression that applies `procedure`, made of its body.
+/// The results of `loop` as an expression that applies `procedure`, made from its body.
 Expr applied(const GraphBuilder& graph, const PointLoop& loop, ir::Procedure procedure,
              const std::vector<ValueId>& captured, const ast::Function& f, const SourceRange& range) {
   procedure.range = f.name.range;
@@ -261,7 +262,7 @@ std::optional<Tensor> call_as_procedure(Lowerer& lowerer, const ast::Function& f
   std::vector<ValueId> captured;
   auto procedure = procedure_of_body(lowerer.graph, lowerer.reports, f, loop, parameters, captured);
   if (!procedure) return std::nullopt;
-  // A procedure's operands are evaluated before it is.
+  // A procedure's operands are evaluated first.
   for (std::size_t k = 0; k < loop.parameters.size(); ++k) {
     if (!is_harmless(loop.parameters[k].second.body) && !always_reads(*procedure, static_cast<std::int32_t>(k)))
       return std::nullopt;

@@ -8,25 +8,25 @@
 #include "frontend/sema/tensor.h"
 #include "frontend/syntax/ast.h"
 
-// Functions that are applied per element: which they are, and what their arguments depend on.
+// Functions applied per element: their detection, and the dependences of their arguments.
 namespace tdsl::frontend {
 
-/// A function of the program by its name; null: there is none.
+/// Returns the function of that name, or null.
 using FunctionOfName = std::function<const ast::Function*(const std::string&)>;
 
-/// The enclosing index variables that the element depends on.
+/// The enclosing index variables on which the element depends.
 [[nodiscard]] std::vector<std::int32_t> free_labels(const Tensor& t);
-/// Whether it depends on the operands of the monoid that is being declared.
+/// True if it depends on the operands of the monoid being declared.
 [[nodiscard]] bool depends_on_operands(const Tensor& t);
-/// Whether the function calls `grad`.
+/// True if the function calls `grad`.
 [[nodiscard]] bool differentiates(const ast::Function& f);
-/// Whether the function, or one that it calls, draws random numbers.
+/// True if the function or one of its callees draws random numbers.
 [[nodiscard]] bool draws(const ast::Function& f, const FunctionOfName& called);
-/// Whether the body, with those of the functions it calls, is one expression over scalars: nothing is reduced, read or
-/// drawn. `is_operation` tells built-in functions of scalars.
+/// True if the body, with its callees, is one expression over scalars, without reductions, tensor reads or random
+/// numbers. `is_operation` is true for built-in functions of scalars.
 [[nodiscard]] bool is_arithmetic(const ast::Function& f, const FunctionOfName& called,
                                  const std::function<bool(const ast::Call&)>& is_operation);
-/// Whether the body does more than name scalars: it cannot become one expression.
+/// True if the body has more than scalar definitions, so that it cannot become one expression.
 [[nodiscard]] bool runs_statements(const ast::Function& f);
 
 }  // namespace tdsl::frontend

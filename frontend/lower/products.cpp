@@ -19,7 +19,7 @@ Tensor Algebra::matmul(const Tensor& left, const Tensor& right, const SourceRang
     }
   }
   Common common = common_type(left.scalar(), left.weak, right.scalar(), right.weak);
-  // `eye(n)` takes the type it meets.
+  // `eye(n)` takes the type of the other operand.
   const auto typed = [&](Tensor t) {
     if (t.weak != Weak::kNo && t.scalar() != common.type) t.body = converted(t.body, common.type);
     return values_.operand(t);
@@ -75,7 +75,7 @@ Tensor Algebra::matmul(const Tensor& left, const Tensor& right, const SourceRang
   return reduce({Reducer::kSum, {}, Scalar::kF64}, std::move(spec), scalar_tensor(body), std::move(shape));
 }
 
-/// "ij,jk->ik": the letters of the operands and of the result. An ellipsis is the letter '.', until it is spread.
+/// "ij,jk->ik": the letters of the operands and of the result. An ellipsis is the letter '.' until it is expanded.
 struct EinsumText {
   std::vector<std::string> operands;
   std::string result;
@@ -85,7 +85,7 @@ namespace {
 
 bool has_ellipsis(const std::string& letters) { return letters.find('.') != std::string::npos; }
 
-/// Nothing if the text is malformed. Without `->` the result has the ellipsis and the letters that occur once, in
+/// Nullopt if the text is malformed. Without `->`, the result has the ellipsis and the letters that occur once, in
 /// alphabetical order.
 std::optional<EinsumText> parse_einsum(const std::string& text) {
   EinsumText e;
@@ -120,8 +120,7 @@ std::optional<EinsumText> parse_einsum(const std::string& text) {
   return e;
 }
 
-/// The dimensions an ellipsis stands for as letters of their own: '0' is the last of them, so that they align at the
-/// right.
+/// Expands an ellipsis to one letter per dimension: '0' is the last dimension, so that operands align on the right.
 std::string spread(const std::string& letters, std::size_t dimensions) {
   std::string text;
   for (const char c : letters) {
@@ -134,13 +133,13 @@ std::string spread(const std::string& letters, std::size_t dimensions) {
   return text;
 }
 
-/// Whether a letter stands for a dimension of an ellipsis: there, size 1 stretches.
+/// True if a letter is a dimension of an ellipsis, in which size 1 broadcasts.
 bool is_spread(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-/// The operands; ellipses of the text become letters of their own.
+/// The operands; expands the ellipses of the text.
 std::vector<Tensor> einsum_operands(Lowerer& lowerer, const ast::Call& call, EinsumText& text) {
   std::vector<Tensor> operands;
-  std::size_t most = 0;  // dimensions that an ellipsis stands for
+  std::size_t most = 0;  // maximum number of dimensions of an ellipsis
   for (std::size_t k = 0; k < text.operands.size(); ++k) {
     std::string& letters = text.operands[k];
     const Tensor t = lowerer.values.operand(lower(lowerer, *call.arguments[k + 1].value));

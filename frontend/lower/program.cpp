@@ -33,7 +33,7 @@ void declare_functions(Lowerer& lowerer, const ast::Module& module, std::uint32_
     if (function == lowerer.declared.functions.end() && monoid == lowerer.declared.monoids.end() &&
         foreign == lowerer.declared.foreigns.end())
       return false;
-    // Which of the two a call means is not known: calls are not errors too.
+    // Calls are ambiguous: do not report them as errors too.
     if (function != lowerer.declared.functions.end()) function->second.broken = true;
     const SourceRange& first = function != lowerer.declared.functions.end() ? function->second.range
                                : monoid != lowerer.declared.monoids.end()   ? monoid->second.monoid->name.range

@@ -36,7 +36,7 @@ Monoid monoid_of(Reducer kind) {
 
 bool is_arg(Reducer kind) { return kind == Reducer::kArgMin || kind == Reducer::kArgMax; }
 
-/// The body as the reduction takes it: sums of bools and i32 are i64, tests are bool.
+/// The body converted for the reduction: i64 for sums of bools and i32, bool for tests.
 Expr reduced_body(Reducer kind, const Tensor& t) {
   const Expr& e = t.body;
   switch (kind) {
@@ -129,7 +129,7 @@ Tensor lower_reduction(Lowerer& lowerer, const ast::Reduction& r, const SourceRa
   const std::size_t outer_guards = lowerer.guards.size();
   ComputeSpec spec;
   Tensor body;
-  Expr value;  // of the index variable of argmin: not the label where the range has a step
+  Expr value;  // of the index variable of argmin, which differs from the label if the range has a step
   {
     const Names::InScope scope(lowerer.names, Scope::Kind::kIndex);
     for (const ast::ReductionIndex& index : r.indices) {
@@ -171,7 +171,7 @@ Tensor Algebra::reduce(const ReducerName& op, ComputeSpec spec, const Tensor& bo
   }
   spec.type.scalar = is_arg(op.kind) ? Scalar::kI64 : spec.body->type;
   if (spec.reduce.empty()) {
-    // A reduction over no dimension, as of a scalar: the value itself.
+    // A reduction over no dimensions, as of a scalar, is the value itself.
     spec.monoid.reset();
     if (is_arg(op.kind)) spec.body = ir::constant_i64(0);
   }

@@ -67,12 +67,12 @@ ValueId iterations_of(Shapes& shapes, Values& values, const LoopRange& loop, con
   const ValueId moves =
       values.materialise(scalar_tensor(ir::select(none, ir::constant_i64(0), ir::constant_i64(1))), "", range);
   shapes.check({ir::Check::Relation::kAtMost, 1, Extent::of(moves), "a step cannot be 0", {}}, range);
-  // Behind a condition that does not hold the check is not made.
+  // A check under a false condition is skipped, so avoid dividing by 0.
   const Expr by = ir::select(none, ir::constant_i64(1), step);
   const Expr up = ir::binary(ir::BinaryOp::kLt, ir::constant_i64(0), step);
   const Expr some =
       ir::select(up, ir::binary(ir::BinaryOp::kLt, begin, end), ir::binary(ir::BinaryOp::kLt, end, begin));
-  // The step is never added to a bound: it may be as long as 64 bits allow.
+  // The step is never added to a bound: it may be any i64.
   const Expr last = ir::select(up, sub(end, ir::constant_i64(1)), add(end, ir::constant_i64(1)));
   const Expr further = ir::binary(ir::BinaryOp::kDiv, sub(last, begin), by, range);
   const Expr count = ir::select(some, add(further, ir::constant_i64(1)), ir::constant_i64(0));
@@ -145,7 +145,7 @@ void lower_while(Lowerer& lowerer, const ast::While& w, const SourceRange& range
   lowerer.versions.set(symbols, loop.condition.arguments);
   {
     const Shapes::InRegion region(lowerer.shapes, loop.condition);
-    // Drawing in the condition has no iteration number of its own.
+    // Random numbers drawn in the condition have no iteration number.
     const auto inside = lowerer.loops.enter({EnclosingLoop{}});
     loop.condition.yields = {condition_value(lowerer, *w.condition, "while")};
   }

@@ -62,7 +62,7 @@ std::vector<Tensor> Algebra::emit_routine(Routine routine, const std::vector<Rou
   return tensors;
 }
 
-// A branch that is not taken is not evaluated: inv(A) of a singular A must not stop the run there.
+// A branch not taken must not be evaluated: inv(A) of a singular A would stop the run.
 void Algebra::emit_guarded_routine(Routine routine, const std::vector<ValueId>& results, const Expr& guard,
                                    const SourceRange& range) {
   const Restored<Guards> outside(guards_, guards_.without_conditions());
@@ -160,7 +160,7 @@ std::vector<Tensor> call_topk(Lowerer& lowerer, const ast::Call& call, const Sou
 
 namespace {
 
-/// What the routines of matrices have in common: the operand's float type and its two dimensions.
+/// Common to matrix routines: the operand's float type and its two dimensions.
 struct MatrixCall {
   Routine routine;
   Scalar scalar = Scalar::kF64;

@@ -36,7 +36,7 @@ void mark_broken(Names& names, const ast::Stmt& s) {
   if (const auto* output = std::get_if<ast::Output>(&s.node); output != nullptr && output->definition) {
     names.declare_broken(output->target.name);
   }
-  // A name that only a later assignment declares would be undefined in every use.
+  // A declaration in a later assignment would leave the name undefined in every use.
   const auto assigned = [&](const ast::Identifier& name) {
     if (!names.find(name.name)) names.declare_broken(name);
   };
@@ -104,7 +104,7 @@ void lower_param(Lowerer& lowerer, const ast::Param& p) {
   tell_type(lowerer, *symbol);
 }
 
-/// `tile (a, b)`: one size per dimension of the declared tensor.
+/// `tile (a, b)`: one tile size per dimension of the declared tensor.
 void annotate_tile(Lowerer& lowerer, ValueId value, const ast::Annotations& annotations) {
   if (!annotations.tile) return;
   std::vector<ir::Extent> edges;
@@ -121,7 +121,7 @@ void annotate_tile(Lowerer& lowerer, ValueId value, const ast::Annotations& anno
       lowerer.reports.fail(DiagnosticId::kBadArgument, annotations.tile->sizes[d]->range,
                            "a tile has at least one element along each dimension");
   }
-  // A second name of a tensor does not cut it again.
+  // A second name of a tensor does not change its tiles.
   if (info.tile.empty()) info.tile = std::move(edges);
 }
 
@@ -155,10 +155,10 @@ void lower_input(Lowerer& lowerer, const ast::Input& i) {
   annotate_tile(lowerer, symbol->value, i.annotations);
 }
 
-/// An output that is a param or an input has no option of its own.
+/// Warns if an output is a param or an input, which share its option.
 void warn_of_shared_option(const Names& names, Reports& reports, const ast::Identifier& output) {
   const SymbolRef symbol = names.find(output.name);
-  // A dimension has no symbol.
+  // Dimensions have no symbol.
   if (!symbol || (symbol->kind != Symbol::Kind::kInput && symbol->kind != Symbol::Kind::kParam)) return;
   reports.warn(DiagnosticId::kOptionClash, output.range,
                "--" + output.name + " gives the " + (symbol->kind == Symbol::Kind::kInput ? "input" : "param") +
@@ -258,7 +258,7 @@ void lower_tuple_let(Lowerer& lowerer, const ast::TupleLet& l) {
   }
 }
 
-/// `value` as the variable keeps it.
+/// `value` converted to the variable's type and storage.
 ValueId assigned_value(Values& values, const Tensor& value, const ir::Type& type, const Symbol& symbol,
                        const SourceRange& range) {
   return symbol.storage ? values.store(value, type.scalar, symbol.storage, symbol.name, range).value
@@ -366,7 +366,7 @@ void dispatch(Lowerer& lowerer, const ast::Stmt& s) {
       [&](const ast::Print& p) { lower_print(lowerer, p, s.range); },
       [&](const ast::Assert& a) { lower_assert(lowerer, a, s.range); },
       [&](const ast::Return&) {
-        // In functions check_returns has been here before.
+        // check_returns has reported misplaced returns in functions.
         lowerer.reports.fail(DiagnosticId::kMisplacedStatement, s.range, "`return` can stand only in a function");
       },
       [](const ast::Function&) {}, [](const ast::Monoid&) {}, [](const ast::Extern&) {}, [](const ast::Storage&) {});

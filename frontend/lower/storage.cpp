@@ -80,7 +80,7 @@ StorageMap lower_storage_map(Lowerer& lowerer, const ast::IndexMap& map, const s
   return result;
 }
 
-/// `to` leads back to where `from` begins: proven, or checked where the storage is used.
+/// Checks that `to` inverts `from`: statically, or by a run-time check where the storage is used.
 void check_storage(Lowerer& lowerer, const ast::Storage& s, const UserStorage& storage) {
   std::vector<Expr> own;
   for (const std::int32_t id : storage.from.indices) own.push_back(ir::index_ref(id));
@@ -101,7 +101,7 @@ void check_storage(Lowerer& lowerer, const ast::Storage& s, const UserStorage& s
     proven = proven && constant.has_value();
   }
   if (proven) return;
-  // Where one of the guards does not hold nothing is kept, or nothing is looked for.
+  // Elements outside either guard are not stored or not read.
   const Expr kept = both(storage.from.guard, storage.to.guard ? storage.to.guard_at(storage.from.results) : Expr());
   const Expr right = equal_subscripts(back, own);
   const Expr body = kept ? ir::select(kept, right, ir::constant(Scalar::kBool, true)) : right;
@@ -151,7 +151,7 @@ StorageRef lower_storage(Lowerer& lowerer, const ast::StorageAnnotation& written
   storage->text = lowerer.reports.source_text(written.name.range.to(written.range));
   storage->range = written.range;
   storage->logical = std::move(shape);
-  // As a function's: its own names, params and functions.
+  // Scope of a storage, like that of a function: own names, params and functions.
   const Restored<Dimensions> outer(lowerer.dimensions(), {});
   const Names::InScope scope(lowerer.names, Scope::Kind::kFunction);
   for (std::size_t k = 0; k < s.parameters.size(); ++k) {
@@ -226,7 +226,7 @@ Stored lower_stored_declaration(Lowerer& lowerer, const ast::Target& target, con
 
 namespace {
 
-/// The names on the left if they are nothing but that, each of them once.
+/// The names on the left if the subscripts are distinct bare names, else nullopt.
 std::optional<std::vector<ast::Identifier>> lone_names(const ast::Target& target) {
   std::vector<ast::Identifier> names;
   for (const ast::SubscriptItem& item : *target.subscripts) {
@@ -242,7 +242,7 @@ std::optional<std::vector<ast::Identifier>> lone_names(const ast::Target& target
 
 void bind_stored_positions(Lowerer& lowerer, IndexStatement& s, const std::vector<ast::Identifier>& names,
                            const ast::Target& target, const UserStorage& storage, const ast::Definition& definition) {
-  // One label per stored dimension; the names on the left are where `from` leads.
+  // One label per stored dimension; `from` maps them to the names on the left.
   for (std::size_t d = 0; d < storage.stored.size(); ++d) {
     const std::int32_t id = lowerer.graph.new_label(storage.stored[d]);
     lowerer.graph.label(id).is_explicit = true;
@@ -253,7 +253,7 @@ void bind_stored_positions(Lowerer& lowerer, IndexStatement& s, const std::vecto
   const std::vector<Expr> logical = storage.from.at(s.left);
   if (const Expr inside = storage.from.guard_at(s.left)) lowerer.guards.add(inside);
   for (std::size_t d = 0; d < names.size(); ++d) {
-    // Nothing runs over this label: it collects the dimensions where the name stands bare.
+    // This label is not iterated: it collects the dimensions in which the name is a bare subscript.
     const std::int32_t id = lowerer.graph.new_label(names[d].name, names[d].range);
     lowerer.graph.label(id).bare_uses.push_back(
         {{s.type->shape[d], dimension_text(d, s.type->rank(), target.name.name), target.name.range}, names[d].range});

@@ -6,15 +6,15 @@
 namespace tdsl::frontend {
 
 void declare_storage(Reports& reports, Declarations& declared, const ast::Storage& s);
-/// The storage with its arguments, of a tensor of this shape.
+/// The storage with its arguments, for a tensor of this shape.
 StorageRef lower_storage(Lowerer& lowerer, const ast::StorageAnnotation& written, std::vector<ir::Extent> shape);
-/// The element `e` of a tensor with a storage, absent where computed subscripts leave the tensor: the stored one may
-/// well have an element there.
+/// The element `e` of a tensor with a storage, absent if computed subscripts are out of bounds: the stored tensor may
+/// have an element there.
 ir::Expr inside_of_storage(GraphBuilder& graph, const ir::Expr& e, const ast::Subscript& s,
                            const std::vector<ir::Expr>& subscripts, const Tensor& base);
 Stored lower_stored_declaration(Lowerer& lowerer, const ast::Target& target, const ast::Annotations& annotations,
                                 const ast::Definition& definition);
-/// `B[i, j] op= e` of a tensor of this type; `symbol`: of an assignment, else null.
+/// `B[i, j] op= e` for a tensor of this type; `symbol`: that of an assignment, else null.
 Stored lower_stored_elements(Lowerer& lowerer, const ast::Target& target, const ir::Type& type,
                              const StorageRef& storage, const ast::Definition& definition, const SymbolRef& symbol);
 

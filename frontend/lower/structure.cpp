@@ -26,7 +26,7 @@ Extent product_of(const std::vector<Dim>& shape, std::size_t first, std::size_t 
   return product;
 }
 
-/// `(x / c) * c`, which is never more than x.
+/// True for factors like those of `(x / c) * c`, which is at most x.
 bool are_parts_of(const std::vector<Dim>& shape, std::size_t first, std::size_t count, const Extent& whole) {
   for (std::size_t d = first; d < first + count; ++d) {
     const Extent others = product_of(shape, first, d - first) * product_of(shape, d + 1, first + count - d - 1);
@@ -35,9 +35,9 @@ bool are_parts_of(const std::vector<Dim>& shape, std::size_t first, std::size_t 
   return false;
 }
 
-/// The dimensions of both shapes, which have equally many elements, in groups as small as can be told; nothing if the
-/// last group is left over and `with_parts`: `(x / c) * c` is x if no other group has more elements than before.
-/// Dimensions of size 1 are in no group or in one of their own.
+/// Matches the dimensions of two shapes with equal numbers of elements in the smallest provable groups. With
+/// `with_parts`, also matches `(x / c) * c` with x, which is exact if no other group gains elements, and returns
+/// nullopt if dimensions remain unmatched. Dimensions of size 1 form separate groups or none.
 std::optional<std::vector<SameElements>> same_elements(const std::vector<Dim>& old_shape, const std::vector<Dim>& shape,
                                                        bool with_parts) {
   std::vector<SameElements> groups;

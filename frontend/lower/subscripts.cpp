@@ -17,7 +17,7 @@ using ir::Scalar;
 
 namespace {
 
-/// The value of `-3` written as a literal, the only subscripts that count from the end.
+/// The value of a literal `-3`: only negative literals count from the end.
 std::optional<std::int64_t> negative_literal(const ast::Expr& e) {
   const auto* unary = std::get_if<ast::Unary>(&e.node);
   if (unary == nullptr || unary->op != ast::UnaryOp::kNegate) return std::nullopt;
@@ -41,7 +41,7 @@ bool reads_elements(const Expr& e) {
   return found;
 }
 
-/// Whether the index variable is evaluated for every point.
+/// True if the index variable is evaluated at every point.
 bool is_certain(const Expr& e, std::int32_t label) {
   bool found = false;
   for_each_certain_node(e, [&](const Expr& part) {
@@ -64,8 +64,8 @@ void require_subscripts(Reports& reports, std::size_t given, const Tensor& base,
 
 namespace {
 
-/// Whether a read that is evaluated with the element has this subscript in a dimension of this extent, or the range
-/// of the index variable says that it is inside.
+/// True if a read that is always evaluated with the element has this subscript in a dimension of this extent, or if the
+/// range of the index variable proves it in bounds.
 bool is_checked(const GraphBuilder& graph, const Expr& element, const Expr& subscript, const Extent& extent) {
   if (const auto* index = std::get_if<ir::IndexRef>(&subscript->op);
       index != nullptr && stays_inside(graph.label(index->label), extent))
@@ -84,12 +84,12 @@ bool is_checked(const GraphBuilder& graph, const Expr& element, const Expr& subs
   return found;
 }
 
-/// The element of a closed expression at these subscripts, null for slices, with checks of those that no read in the
-/// element makes.
+/// The element of a closed expression at these subscripts (null for slices), with checks of subscripts that no read in
+/// the element checks.
 Expr checked_element(const GraphBuilder& graph, Reports& reports, const Tensor& base,
                      const std::vector<Expr>& subscripts, const ast::Subscript& s, const std::string& name) {
   const Expr unchecked = element(base, subscripts);
-  // A storage says what is outside of its tensor.
+  // A storage defines the elements outside its tensor.
   if (base.padded || stored_whole(base) != nullptr) return unchecked;
   std::vector<Expr> positions = subscripts;
   std::vector<std::size_t> conditions;
@@ -102,7 +102,8 @@ Expr checked_element(const GraphBuilder& graph, Reports& reports, const Tensor& 
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     const bool slice = !std::holds_alternative<ast::IndexSubscript>(s.items[d].node);
     if (slice || is_checked(graph, unchecked, subscripts[d], base.shape[d].extent)) continue;
-    // Where data says what is read, a subscript of its own can be gathered ahead; others stay sums of index variables.
+    // Data-dependent subscripts get their own check, so that they can be gathered first; others stay sums of index
+    // variables.
     if (reads_elements(subscripts[d]) && is_certain(base.body, base.labels[d])) {
       positions[d] = ir::within(subscripts[d], extent(d), message(d), s.items[d].range);
     } else {
@@ -150,7 +151,7 @@ Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const SourceRa
   for (std::size_t d = 0; d < result.rank() && !lowerer.reports.source_text(range).empty(); ++d)
     result.shape[d].what = dimension_text(d, result.rank(), lowerer.reports.source_text(range));
   result.body = checked_element(lowerer.graph, lowerer.reports, base, subscripts, s, text);
-  // The place of this use, for messages about bounds.
+  // The location of this use, for messages about bounds.
   if (const auto* read = std::get_if<ir::Read>(&result.body->op)) {
     result.body = ir::read(result.body->type, read->tensor, read->subscripts, range);
   }
@@ -193,7 +194,7 @@ Expr subscript_expr(Lowerer& lowerer, const ast::Expr& e, const Dim& dim, bool p
   const Expr value = ir::cast(Scalar::kI64, t.body, e.range);
   const auto position =
       labels_of(value).empty() ? frontend::extent_of(value, lowerer.graph.value_extent()) : std::nullopt;
-  // Behind a condition it may never be evaluated.
+  // Under a condition it may never be evaluated.
   if (!position || padded || lowerer.guards.any()) return value;
   const auto beyond = (*position - dim.extent).constant();
   const auto below = position->constant();
@@ -227,7 +228,7 @@ Extent slice_step(Lowerer& lowerer, const ast::Expr& e) {
                         "a slice's step is at most 2^53: the step is {left}",
                         {}},
                        e.range);
-  // Behind a condition that does not hold the slice still has a size.
+  // Under a false condition the slice still needs a size.
   return lowerer.guards.empty()
              ? step
              : lowerer.graph.extent_of(ir::binary(BinaryOp::kMax, written, ir::constant_i64(1)), "step");
@@ -240,7 +241,7 @@ void check_slice(Lowerer& lowerer, const SlicePart& part, const Extent& stop, co
   const std::string slice =
       "slice " + (written.empty() ? lowerer.graph.text(start) + ":" + lowerer.graph.text(stop) : written);
   const std::string size = dim.extent.constant() ? dim.what : dim.what + " (" + lowerer.graph.text(dim.extent) + ")";
-  // `message` with the values for `{left}` and `{right}`; known at once if both are.
+  // Requires left <= right; `message` has placeholders `{left}` and `{right}`. Reports at once if both are constant.
   const auto require = [&](const Extent& left, const Extent& right, const std::string& message) {
     const auto difference = (right - left).constant();
     if (difference && *difference >= 0) return;
@@ -256,7 +257,7 @@ void check_slice(Lowerer& lowerer, const SlicePart& part, const Extent& stop, co
     lowerer.reports.fail(DiagnosticId::kOutOfBounds, range, text + "; bounds are never clamped",
                          {{dim.range, dim.what + " is " + lowerer.graph.text(dim.extent)}});
   };
-  // A whole dimension from 0 on cannot fail, and an extent is never negative.
+  // A whole dimension from 0 cannot fail, and extents are nonnegative.
   if (start == Extent(0) && stop == dim.extent) return;
   if (!(start == dim.extent)) require(0, start, "starts at {right}, before the first element");
   require(start, stop, "starts at {left}, but ends at {right}");

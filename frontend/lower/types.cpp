@@ -72,7 +72,7 @@ ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimen
     if (result.shape.back().constant())
       lowerer.shapes.require_not_negative(result.shape.back(), "this dimension", d.range);
   }
-  // `sparse f64[n, m]`: all but the first, of one dimension that one.
+  // `sparse f64[n, m]`: marks all dimensions but the first, or the only one.
   for (std::size_t d = 0; d < type.dimensions.size(); ++d)
     result.sparse.push_back(type.dimensions[d].sparse || (type.sparse && (d > 0 || type.dimensions.size() == 1)));
   if (result.has_sparse()) {

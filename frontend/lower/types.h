@@ -5,10 +5,10 @@
 // Written types and dimensions.
 namespace tdsl::frontend {
 
-/// The size of a dimension whose name is not known yet; nothing: it must be known.
+/// Returns the size of a dimension with an unknown name; nullopt if the name must be known.
 using BindDimension = std::function<std::optional<ir::Extent>(const ast::Identifier&, std::size_t dimension)>;
 
-/// Of the dimensions of a written type that are computed from other than dimensions.
+/// Requires the dimensions of a written type to be legal sizes.
 void require_sizes(Reports& reports, Shapes& shapes, const ast::TypeExpr& written, const ir::Type& type);
 ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimension& bind = {});
 ir::Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e);

@@ -68,7 +68,7 @@ Tensor lower_name(Lowerer& lowerer, const std::string& name, const SourceRange& 
                          "`" + name + "` is a function: it is called, " + name + "(…)");
   const std::string hint = foreign.empty() ? did_you_mean(name, candidates) : foreign;
   if (lowerer.declared.lacks_import && hint.empty()) throw Abandoned{};
-  // The same name elsewhere is the same mistake, most often a declaration that is misspelt.
+  // Repeated uses of the same name are one mistake, usually a misspelt declaration.
   if (!lowerer.names.is_first_report(name)) throw Abandoned{};
   if (const auto ended = lowerer.names.ended(name))
     lowerer.reports.fail(DiagnosticId::kUndefinedName, range,

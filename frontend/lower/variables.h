@@ -2,12 +2,12 @@
 
 #include "frontend/lower/lowerer.h"
 
-// Variables: their declaration, their types and the tensors they stand for.
+// Variables: declarations, types and the tensors that they denote.
 namespace tdsl::frontend {
 
 SymbolRef declare_value(Lowerer& lowerer, const ast::Identifier& name, Symbol::Kind kind, ir::ValueId value,
                         const StorageRef& storage = {});
-/// Of a `let` or a `var`.
+/// Declares a `let` or a `var`.
 void declare_named(Lowerer& lowerer, const ast::Identifier& name, bool is_mutable, const Stored& stored);
 /// For `check --types`.
 void tell_type(Lowerer& lowerer, const Symbol& symbol);

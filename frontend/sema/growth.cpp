@@ -8,7 +8,7 @@ namespace tdsl::frontend {
 
 namespace {
 
-/// `factor` times the operations of `more` in addition.
+/// Adds `factor` times the operations of `more`.
 void add(Growth& to, const Growth& more, double factor = 1) {
   to.own += factor * more.own;
   for (std::size_t k = 0; k < to.uses.size(); ++k) to.uses[k] += factor * more.uses[k];

@@ -10,20 +10,20 @@
 
 namespace tdsl::frontend {
 
-/// How many operations a call has when the function, the names in it and the functions it calls are put in place:
+/// Number of operations of a call after inlining the function, its locals and its callees:
 ///
 ///     fn f(x) { let y = x * x; return y * y + 1.0; }      own 5, uses {4}: f(a + b) has 5 + 4 * 3 operations
 struct Growth {
   double own = 0;
-  std::vector<double> uses;  ///< per parameter, how often it comes to stand there
+  std::vector<double> uses;  ///< per parameter: number of occurrences after inlining
 };
 
-/// Finds the growth of functions, each once, whatever calls them.
+/// Computes the growth of functions, once each.
 class GrowthFinder {
  public:
-  /// `called`: the function of the program with that name, or null.
+  /// `called`: returns the function of the program with that name, or null.
   explicit GrowthFinder(std::function<const ast::Function*(const std::string&)> called) : called_(std::move(called)) {}
-  /// Of a function that calls itself something finite.
+  /// The growth of `f`; finite for recursive functions.
   const Growth& of(const ast::Function& f);
 
  private:

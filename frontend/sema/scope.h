@@ -12,7 +12,7 @@
 
 namespace tdsl::frontend {
 
-/// What a name means.
+/// The meaning of a name.
 struct Symbol {
   enum class Kind : std::uint8_t {
     kLet,
@@ -20,32 +20,33 @@ struct Symbol {
     kParam,
     kInput,
     kLoop,    ///< variable of a `for` statement
-    kIndex,   ///< index variable of a statement or reduction; `lazy` is its value
-    kInline,  ///< a function's parameter or local that stands for an expression, `lazy`
-    kBroken,  ///< its declaration was in error: uses are not reported again
+    kIndex,   ///< index variable of a statement or reduction, with value `lazy`
+    kInline,  ///< parameter or local of a function that denotes the expression `lazy`
+    kBroken,  ///< its declaration is invalid: uses are not reported
   };
   std::string name;
   ir::SourceRange range;
   Kind kind = Kind::kLet;
   ir::ValueId value;   ///< the current value; not for kIndex, kInline and kBroken
-  StorageRef storage;  ///< of a user's: `value` is the stored tensor
-  std::vector<std::pair<std::int64_t, ir::ValueId>> history;  ///< all values so far and when it got them
+  StorageRef storage;  ///< user-defined storage: `value` is the stored tensor
+  std::vector<std::pair<std::int64_t, ir::ValueId>> history;  ///< all values so far, with their ticks
   Tensor lazy;
-  std::int32_t label = -1;  ///< kIndex: its label
-  bool is_label = false;    ///< kIndex: the value is the label itself, not `begin + step * label`
+  std::int32_t label = -1;  ///< of a kIndex
+  bool is_label = false;    ///< kIndex: its value is the label itself, not `begin + step * label`
   bool used = false;
 };
 using SymbolRef = std::shared_ptr<Symbol>;
 
-/// Names of one block, function body or index statement. Lookup goes outwards; a function sees only the params beyond.
+/// Names of one block, function body or index statement. Lookup continues in outer scopes; from a function it finds
+/// only params there.
 struct Scope {
   enum class Kind : std::uint8_t { kBlock, kFunction, kIndex };
   Kind kind = Kind::kBlock;
   Scope* outer = nullptr;
   std::map<std::string, SymbolRef> symbols;
-  std::vector<SymbolRef> order;  ///< of declaration
+  std::vector<SymbolRef> order;  ///< in order of declaration
 
-  /// Null if there is no such name.
+  /// The symbol, or null.
   [[nodiscard]] SymbolRef find(const std::string& name) const;
   /// All visible names, for suggestions.
   [[nodiscard]] std::vector<std::string> visible() const;

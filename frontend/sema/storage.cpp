@@ -16,7 +16,7 @@ LabelMap places(const std::vector<std::int32_t>& indices, const std::vector<Expr
   return map;
 }
 
-/// The maps over the labels of the first, so that they can be compared.
+/// Compares the maps after renaming labels.
 bool same_map(const StorageMap& a, const StorageMap& b) {
   if (a.indices.size() != b.indices.size() || a.results.size() != b.results.size() || !a.guard != !b.guard)
     return false;

@@ -9,19 +9,19 @@
 
 namespace tdsl::frontend {
 
-/// One direction of a user's storage: element `indices` of one tensor is element `results` of the other where `guard`
-/// holds (null: everywhere).
+/// One direction of a user-defined storage: maps element `indices` of one tensor to element `results` of the other
+/// where `guard` holds (null: everywhere).
 struct StorageMap {
   std::vector<std::int32_t> indices;
   std::vector<ir::Expr> results;
   ir::Expr guard;
 
-  /// The element at `subscripts`, one per index.
+  /// The image of the element at `subscripts`, one per index.
   [[nodiscard]] std::vector<ir::Expr> at(const std::vector<ir::Expr>& subscripts) const;
   [[nodiscard]] ir::Expr guard_at(const std::vector<ir::Expr>& subscripts) const;
 };
 
-/// A `storage` with its arguments: how the elements of a tensor of shape `logical` lie in one of shape `stored`.
+/// A `storage` with arguments: the mapping of a tensor of shape `logical` into a tensor of shape `stored`.
 struct UserStorage {
   std::string text;  ///< `banded(n, 1)`
   ir::SourceRange range;
@@ -32,7 +32,7 @@ struct UserStorage {
 };
 using StorageRef = std::shared_ptr<const UserStorage>;
 
-/// What a name with a storage stands for: all of the tensor that `value` stores, which is never made.
+/// A name with a storage: the whole logical tensor stored in `value`, which is never materialised.
 struct StoredWhole {
   ir::ValueId value;
   StorageRef storage;
@@ -40,15 +40,14 @@ struct StoredWhole {
   ir::Expr body;
 };
 
-/// The element at `subscripts` of the tensor that `value` stores. Outside of the storage's guard it is absent, as in a
-/// sparse type.
+/// The element of the logical tensor at `subscripts`. Absent outside the storage's guard, as in a sparse type.
 [[nodiscard]] ir::Expr stored_element(const UserStorage& storage, ir::Scalar type, ir::ValueId value,
                                       const std::vector<ir::Expr>& subscripts, const ir::SourceRange& range);
-/// `value` where the condition holds; elsewhere 0, and absent.
+/// `value` where the condition holds; absent (0) elsewhere.
 [[nodiscard]] ir::Expr absent_outside(const ir::Expr& inside, const ir::Expr& value, const ir::SourceRange& range);
-/// Set when `t` is exactly such a name, and no part or rearrangement of it.
+/// Non-null if `t` is exactly such a name, not a part or rearrangement of it.
 [[nodiscard]] const StoredWhole* stored_whole(const Tensor& t);
-/// Whether two storages put the same elements in the same places.
+/// True if both storages map the same elements to the same positions.
 [[nodiscard]] bool same_storage(const UserStorage& a, const UserStorage& b);
 
 }  // namespace tdsl::frontend

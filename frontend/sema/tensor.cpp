@@ -27,7 +27,7 @@ Expr substitute(const Expr& e, const LabelMap& labels) {
       const auto found = labels.find(index->label);
       return found == labels.end() ? part : found->second;
     }
-    // Built again, so that constants which have come in are folded.
+    // Rebuilds the expression to fold constants.
     if (const auto* s = std::get_if<ir::Select>(&part->op); s != nullptr && literal_of(s->condition) != nullptr) {
       return ir::select(s->condition, s->when_true, s->when_false, part->range);
     }

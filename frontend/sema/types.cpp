@@ -25,7 +25,7 @@ bool widens(Scalar from, Scalar to) { return from == to || ir::promote(from, to)
 
 namespace {
 
-/// What a literal of openness `weak` becomes where it meets the settled type `other`.
+/// The type that a literal of openness `weak` takes next to an operand of type `other`.
 Scalar met(Weak weak, Scalar own, Scalar other) {
   switch (weak) {
     case Weak::kNo: return own;

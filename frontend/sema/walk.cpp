@@ -51,7 +51,7 @@ void visit_definition(const ast::Definition& d, const ExprVisitor& f) {
   visit_suffixes(d.suffixes, f);
 }
 
-/// Direct expressions of a statement and, through `block`, its inner blocks.
+/// Visits direct expressions of a statement with `f` and its nested blocks with `block`.
 void visit_statement(const ast::Stmt& s, const ExprVisitor& f, const std::function<void(const ast::Block&)>& block) {
   match(
       s.node, [](const ast::Import&) {}, [&](const ast::Param& p) { visit(p.default_value, f); },
@@ -98,7 +98,7 @@ void visit_statement(const ast::Stmt& s, const ExprVisitor& f, const std::functi
       [](const ast::Function&) {}, [](const ast::Monoid&) {}, [](const ast::Extern&) {}, [](const ast::Storage&) {});
 }
 
-/// Collects assignments while keeping the names that inner blocks declare apart.
+/// Collects assignments to names that are not declared in the block or in inner blocks.
 class AssignedNames {
  public:
   void block(const ast::Block& b) {
@@ -261,7 +261,7 @@ std::vector<ast::Identifier> unbound_names(const ast::Expr& e) {
 
 namespace {
 
-/// Collects what a function's body declares or binds.
+/// Collects the names that a function's body declares or binds.
 class DeclaredNames {
  public:
   explicit DeclaredNames(std::set<std::string>& names) : names_(names) {}
@@ -272,7 +272,7 @@ class DeclaredNames {
   void block(const ast::Block& b) {
     for (const ast::StmtPtr& s : b.statements) statement(*s);
   }
-  /// Index variables of reductions and lone subscripts, which `return` may leave free.
+  /// Index variables of reductions, and bare subscripts that `return` may leave free.
   void expression(const ast::Expr& e) {
     for_each_expr(e, [this](const ast::Expr& part) {
       if (const auto* r = std::get_if<ast::Reduction>(&part.node)) {

@@ -9,11 +9,11 @@
 
 #include "ir/graph/source.h"
 
-/// The abstract syntax of a `.tdsl` file: what was written, nothing inferred.
+/// The abstract syntax of a `.tdsl` file as written, with nothing inferred.
 ///
-/// Every node is a plain struct in a closed `std::variant`, so a pass handles it with `std::visit` over one overload
-/// per alternative and a forgotten one is a compile error. Nodes are immutable and shared. Each comment shows the
-/// printed form. Names are not resolved: `n` is a `Name` whether it is a variable, a dimension or an index.
+/// Every node is a plain struct in a closed `std::variant`: passes use `std::visit` with one overload per alternative,
+/// so a missing one is a compile error. Nodes are immutable and shared. Each comment shows the printed form. Names are
+/// unresolved: `n` is a `Name` whether it is a variable, a dimension or an index.
 namespace tdsl::frontend::ast {
 
 using ir::SourceRange;
@@ -23,12 +23,12 @@ struct Stmt;
 using ExprPtr = std::shared_ptr<const Expr>;
 using StmtPtr = std::shared_ptr<const Stmt>;
 
-/// Nodes nest no deeper than this; the parser reports `nesting-too-deep` instead. Recursive passes may rely on it.
+/// Maximum nesting depth of nodes; the parser reports `nesting-too-deep` beyond it. Recursive passes may rely on it.
 inline constexpr std::uint32_t kMaxDepth = 1000;
-/// Blocks nest no deeper, and no `if` has more conditions: each is a block inside of those before.
+/// Maximum nesting depth of blocks, and number of conditions of an `if`: each arm is a block inside the previous ones.
 inline constexpr std::uint32_t kMaxBlocks = 250;
 
-/// A name as written, with its place.
+/// A name as written, with its location.
 struct Identifier {
   std::string name;
   SourceRange range;
@@ -48,14 +48,15 @@ enum class BinaryOp : std::uint8_t {
 };
 // clang-format on
 
-/// `42`, `1_000_000`. The type is what it meets, else i64. `text` is the spelling. The literal 2^63 is accepted only
-/// directly under unary minus and is stored as INT64_MIN (negating it wraps to itself, which is the value meant).
+/// `42`, `1_000_000`. Takes the type of the other operand, by default i64. `text` is the spelling. The literal 2^63 is
+/// legal only directly under unary minus and is stored as INT64_MIN (whose negation wraps to itself, the intended
+/// value).
 struct IntegerLiteral {
   std::int64_t value = 0;
   std::string text;
 };
 
-/// `1.0`, `2.5e-3`, `inf`, `nan`. f64, or f32 where it meets f32. `text` is the spelling (for an exact f32 reading).
+/// `1.0`, `2.5e-3`, `inf`, `nan`. f64, or f32 next to f32. `text` is the spelling (for exact conversion to f32).
 struct FloatLiteral {
   double value = 0;
   std::string text;
@@ -66,7 +67,7 @@ struct BoolLiteral {
   bool value = false;
 };
 
-/// `"ij,jk->ik"`, escapes resolved. Only an item of `print`, the message of `assert`, an argument of `einsum`.
+/// `"ij,jk->ik"`, with escapes resolved. Only an item of `print`, the message of `assert` or an argument of `einsum`.
 struct StringLiteral {
   std::string value;
 };
@@ -82,7 +83,7 @@ struct Unary {
   ExprPtr operand;
 };
 
-/// `a + b`, `A @ B`, `a ** b`, `a && b`. `op_range` is the operator's place.
+/// `a + b`, `A @ B`, `a ** b`, `a && b`. `op_range` is the operator's location.
 struct Binary {
   BinaryOp op = BinaryOp::kAdd;
   ExprPtr lhs;
@@ -111,12 +112,11 @@ struct Cast {
 /// One argument of a call: `x`, or `axis=0`, `axis=(0, 1)`, `keepdims=true` (with a name).
 struct Argument {
   std::optional<Identifier> name;
-  ExprPtr value;  ///< a `Tuple` or `StringLiteral` may stand here
+  ExprPtr value;  ///< may be a `Tuple` or `StringLiteral`
   SourceRange range;
 };
 
-/// `f(a, b, axis=0)`; also the spellings `where(c, a, b)` and `sparse(A)`, whose callees are the names `where`,
-/// `sparse`.
+/// `f(a, b, axis=0)`; also `where(c, a, b)` and `sparse(A)`, whose callees are the names `where` and `sparse`.
 struct Call {
   Identifier callee;
   std::vector<Argument> arguments;
@@ -132,7 +132,7 @@ struct IndexSubscript {
   ExprPtr value;
 };
 
-/// A subscript that is a slice: `2:5`, `::2`, `:`. Absent parts are null.
+/// A subscript that is a slice: `2:5`, `::2`, `:`. Omitted parts are null.
 struct SliceSubscript {
   ExprPtr start;
   ExprPtr stop;
@@ -151,7 +151,7 @@ struct Subscript {
   std::vector<SubscriptItem> items;
 };
 
-/// `i in lower..upper by step`: half-open. `step` is null when not written.
+/// `i in lower..upper by step`: half-open. `step` is null if omitted.
 struct IndexRange {
   Identifier name;
   ExprPtr lower;
@@ -160,7 +160,7 @@ struct IndexRange {
   SourceRange range;
 };
 
-/// One index of a reduction: `k`, or `k in 0..i` (then `lower` and `upper` are set, and `step` if written).
+/// One index of a reduction: `k`, or `k in 0..i` (with `lower` and `upper`, and `step` if written).
 struct ReductionIndex {
   Identifier name;
   ExprPtr lower;
@@ -170,7 +170,7 @@ struct ReductionIndex {
   [[nodiscard]] bool has_range() const { return lower != nullptr; }
 };
 
-/// `sum[i, k in 0..i where k < j](body)`. `op` is a built-in reduction or a monoid. `guard` is null when not written.
+/// `sum[i, k in 0..i where k < j](body)`. `op` is a built-in reduction or a monoid. `guard` is null if omitted.
 struct Reduction {
   Identifier op;
   std::vector<ReductionIndex> indices;
@@ -181,8 +181,8 @@ struct Reduction {
 using ExprNode = std::variant<IntegerLiteral, FloatLiteral, BoolLiteral, StringLiteral, Name, Unary, Binary, Transpose,
                               Conditional, Cast, Call, Tuple, Subscript, Reduction>;
 
-/// An expression. `range` includes enclosing parentheses, `parentheses` counts them (the printer puts back only those
-/// that are needed). `depth` is 1 for a leaf, else one more than the deepest child.
+/// An expression. `range` includes enclosing parentheses, whose number is `parentheses` (the printer emits only
+/// necessary ones). `depth` is 1 for a leaf, else one more than the deepest child.
 struct Expr {
   SourceRange range;
   ExprNode node;
@@ -200,7 +200,7 @@ struct Dimension {
 };
 
 /// `f64`, `f64[n, sparse m]`, `sparse f64[n, m]`. Rank 0 has no dimensions. `sparse` is the prefix; the flags of
-/// `dimensions` are as written (the prefix is not spread over them).
+/// `dimensions` are as written (the prefix does not set them).
 struct TypeExpr {
   ScalarType scalar = ScalarType::kF64;
   bool sparse = false;
@@ -214,14 +214,14 @@ struct TileAnnotation {
   SourceRange range;
 };
 
-/// `storage banded(n, b)` on a declaration: use of a `storage` declaration.
+/// `storage banded(n, b)` on a declaration: a use of a `storage` declaration.
 struct StorageAnnotation {
   Identifier name;
   std::vector<ExprPtr> arguments;
   SourceRange range;
 };
 
-/// What may follow a declared name: `: f64[n, m] storage banded(n, b) tile (512, 256)`, every part optional.
+/// Annotations of a declared name: `: f64[n, m] storage banded(n, b) tile (512, 256)`, all optional.
 struct Annotations {
   std::optional<TypeExpr> type;
   std::optional<StorageAnnotation> storage;
@@ -230,7 +230,7 @@ struct Annotations {
 
 // --- Statements ----------------------------------------------------------------------------------------------------
 
-/// The name written on the left: `w`, or `Z[i, (j + 1) % n]`. `subscripts` is absent for a bare name.
+/// The left side: `w`, or `Z[i, (j + 1) % n]`. `subscripts` is absent for a bare name.
 struct Target {
   Identifier name;
   std::optional<std::vector<SubscriptItem>> subscripts;
@@ -249,7 +249,7 @@ struct ForSuffix {
   SourceRange range;
 };
 
-/// What follows the right side of an index statement. At most one of each; `for_first` keeps the written order.
+/// Suffixes of an index statement, at most one of each; `for_first` records the written order.
 struct Suffixes {
   std::optional<WhereSuffix> where;
   std::optional<ForSuffix> loop;
@@ -272,13 +272,13 @@ struct Definition {
   Suffixes suffixes;
 };
 
-/// Statements between braces.
+/// Statements in braces.
 struct Block {
   std::vector<StmtPtr> statements;
   SourceRange range;
 };
 
-/// `import std.linalg;` or `import "local.tdsl";`. `path` is `std.linalg` or the string; `is_file` tells which.
+/// `import std.linalg;` or `import "local.tdsl";`. `path` is `std.linalg` or the string; `is_file` distinguishes them.
 struct Import {
   std::string path;
   bool is_file = false;
@@ -361,7 +361,7 @@ struct Print {
   std::vector<ExprPtr> items;
 };
 
-/// `assert(loss >= 0.0, "negative loss");`. `message` is absent when not written.
+/// `assert(loss >= 0.0, "negative loss");`. `message` is absent if omitted.
 struct Assert {
   ExprPtr condition;
   std::optional<std::string> message;
@@ -379,8 +379,8 @@ struct FunctionParameter {
   std::optional<TypeExpr> type;
 };
 
-/// `fn f(x) = e;` (body is an expression) or `fn f(X: f64[n]) -> f64 { … }`. No `results`: not written. Two or more: a
-/// tuple.
+/// `fn f(x) = e;` (body is an expression) or `fn f(X: f64[n]) -> f64 { … }`. `results` is empty if omitted; two or more
+/// form a tuple.
 struct Function {
   Identifier name;
   std::vector<FunctionParameter> parameters;
@@ -425,16 +425,16 @@ struct Extern {
   std::vector<std::variant<ExternFunction, ExternKernel>> items;
 };
 
-/// `to[i, j] = (i - j + b, j) where abs(i - j) <= b;`: element `indices` of one tensor is element `results` of the
+/// `to[i, j] = (i - j + b, j) where abs(i - j) <= b;`: maps element `indices` of one tensor to element `results` of the
 /// other.
 struct IndexMap {
   std::vector<Identifier> indices;
   std::vector<ExprPtr> results;
-  ExprPtr guard;  ///< null when not written
+  ExprPtr guard;  ///< null if omitted
   SourceRange range;
 };
 
-/// A storage of the user's: how logical elements lie in a stored tensor, and back. Outside the guard elements read 0.
+/// A user-defined storage: maps logical elements to a stored tensor and back. Elements outside the guard are 0.
 ///
 ///     storage banded(n, b) {
 ///       stored[2 * b + 1, n];
@@ -453,8 +453,8 @@ using StmtNode = std::variant<Import, Param, Input, Output, Let, TupleLet, Assig
                               Assert, Return, Function, Monoid, Extern, Storage>;
 
 /// A statement or declaration. The parser guarantees that `Import`, `Param`, `Input`, `Output`, `Function`, `Monoid`,
-/// `Extern` and `Storage` stand at top level only and `Return` inside a function's body only (its place there is not
-/// checked).
+/// `Extern` and `Storage` occur at top level only, and `Return` only in function bodies (its position there is
+/// unchecked).
 struct Stmt {
   SourceRange range;
   StmtNode node;
@@ -467,7 +467,7 @@ struct Comment {
   std::string text;
 };
 
-/// One source file: its statements and, beside them, its comments, both in the order of the text.
+/// One source file: its statements and its comments, both in source order.
 struct Module {
   std::uint32_t file = 0;
   std::vector<StmtPtr> statements;

@@ -12,17 +12,17 @@
 
 namespace tdsl::frontend {
 
-/// A subscript as the grammar reads it: also what only a reduction's index list may hold, since `sum[k in a..b](…)` and
-/// `A[k]` begin alike. `range` is the whole item.
+/// A subscript as parsed, or an item of a reduction's index list, since `sum[k in a..b](…)` and `A[k]` start alike.
+/// `range` covers the whole item.
 struct SubscriptDraft {
   std::variant<ast::IndexSubscript, ast::SliceSubscript, ast::ReductionIndex> node;
-  ast::ExprPtr guard;  ///< null when not written
+  ast::ExprPtr guard;  ///< null if omitted
   SourceRange range;
 };
 
-/// A postfix expression whose last `[…]` may still turn out to be a reduction's index list.
+/// A postfix expression whose last `[…]` may turn out to be a reduction's index list.
 struct PostfixDraft {
-  ast::ExprPtr expr;  ///< the base when `pending` is set
+  ast::ExprPtr expr;  ///< the base if `pending` is set
   std::optional<std::vector<SubscriptDraft>> pending = {};
   SourceRange range = {};
 };
@@ -34,22 +34,22 @@ struct SignatureDraft {
   std::vector<ast::TypeExpr> results;
 };
 
-/// `name = value;` in a monoid; without a value: a part that was reported.
+/// `name = value;` in a monoid; the value is null if the field was reported.
 struct MonoidField {
   ast::Identifier name;
   ast::ExprPtr value;
 };
 
-/// `stored[…];` or `to[i, j] = …;` in a storage; without a left side: a part that was reported.
+/// `stored[…];` or `to[i, j] = …;` in a storage; has no left side if the field was reported.
 struct StorageField {
   PostfixDraft left;
-  ast::ExprPtr value;  ///< null when there is no `=`
+  ast::ExprPtr value;  ///< null without `=`
   ast::Suffixes suffixes;
   SourceRange range;
 };
 
-/// Makes AST nodes for the grammar's actions and reports what the grammar leaves to check. Every function takes the
-/// range of the text it stands for. After an error a harmless node is returned, so that parsing goes on.
+/// Builds AST nodes for the grammar's actions and reports errors that the grammar does not detect. Every function takes
+/// the source range of its construct. After an error it returns a harmless node, so that parsing continues.
 class AstBuilder {
  public:
   explicit AstBuilder(DiagnosticSink& sink) : sink_(sink) {}
@@ -74,14 +74,14 @@ class AstBuilder {
   PostfixDraft subscripted(PostfixDraft base, std::vector<SubscriptDraft> items, const SourceRange& range);
   PostfixDraft called(PostfixDraft base, std::vector<ast::Argument> arguments, const SourceRange& range);
   PostfixDraft transposed(PostfixDraft base, const SourceRange& range);
-  /// The draft as an expression: its last brackets are subscripts.
+  /// Converts the draft to an expression: its last brackets are subscripts.
   ast::ExprPtr finish(PostfixDraft draft);
   std::vector<ast::SubscriptItem> subscripts(std::vector<SubscriptDraft> drafts);
 
   // Types and annotations
   ast::TypeExpr type(const std::string& scalar, bool sparse, std::vector<ast::Dimension> dimensions,
                      const SourceRange& range);
-  /// One more condition: `else if`.
+  /// Adds an `else if`.
   ast::If with_arm(ast::If chain, ast::IfArm arm, const SourceRange& range);
   ast::Annotations with_tile(ast::Annotations annotations, ast::TileAnnotation tile);
   ast::Annotations with_storage(ast::Annotations annotations, ast::StorageAnnotation storage);
@@ -91,7 +91,7 @@ class AstBuilder {
   ast::AssignOp monoid_assign(ast::Identifier monoid, const SourceRange& equals);
   ast::Definition definition(ast::AssignOp op, ast::ExprPtr value, ast::Suffixes suffixes);
 
-  // Statements. A null statement is one that was reported.
+  // Statements. Null after an error was reported.
   ast::StmtPtr statement(ast::StmtNode node, const SourceRange& range);
   ast::StmtPtr let(ast::Let node, const SourceRange& range);
   ast::StmtPtr output(ast::Output node, const SourceRange& range);
@@ -107,7 +107,7 @@ class AstBuilder {
   void bare_block(const SourceRange& range);
   void unmatched_brace(const SourceRange& range);
 
-  /// What is left to check at the end of the file.
+  /// Checks deferred to the end of the file.
   void finish_module();
   std::vector<ast::StmtPtr> take_statements() { return std::move(statements_); }
 
@@ -125,7 +125,7 @@ class AstBuilder {
 
   DiagnosticSink& sink_;
   std::vector<ast::StmtPtr> statements_;
-  std::vector<SourceRange> unsigned_minimums_;  // literals 2^63 not yet seen under a minus
+  std::vector<SourceRange> unsigned_minimums_;  // literals 2^63 not (yet) under a minus
   bool depth_reported_ = false;
 };
 

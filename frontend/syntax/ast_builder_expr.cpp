@@ -146,7 +146,7 @@ ast::ExprPtr AstBuilder::cast(const std::string& type, std::vector<ast::Argument
 }
 
 void AstBuilder::check_arguments(const ast::Identifier& callee, const std::vector<ast::Argument>& arguments) {
-  // Strings stand here, or one message about them is told.
+  // Strings are legal here, or one message about them suffices.
   bool strings_told = callee.name == "einsum" || callee.name == "print" || callee.name == "assert";
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ast::Argument& argument = arguments[i];

@@ -13,7 +13,7 @@ namespace {
 
 std::string quoted(const std::string& text) { return "`" + text + "`"; }
 
-/// The word for a declaration that may stand at top level only, or empty.
+/// The keyword of a declaration that is legal at top level only, or empty.
 struct TopLevelWord {
   std::string_view operator()(const ast::Import&) const { return "import"; }
   std::string_view operator()(const ast::Param&) const { return "param"; }
@@ -102,7 +102,7 @@ ast::AssignOp AstBuilder::monoid_assign(ast::Identifier monoid, const SourceRang
   return {ast::AssignKind::kMonoid, std::move(monoid.name), range};
 }
 
-/// `monoid=` is one word. With a space it is far more often a misspelt word in front, as in `lett x = 1;`.
+/// `monoid=` is one word. With a space, the name is usually a misspelt keyword's, as in `lett x = 1;`.
 bool AstBuilder::check_spacing(const ast::AssignOp& op, const ast::Identifier& before) {
   const bool one_word =
       op.range.line == op.range.end_line && op.range.column + op.monoid.size() + 1 == op.range.end_column;
@@ -207,7 +207,7 @@ ast::StmtPtr AstBuilder::expression_statement(PostfixDraft draft, const SourceRa
       return std::holds_alternative<ast::StringLiteral>(argument.value->node);
     };
     if (call->callee.name != "einsum" && std::any_of(call->arguments.begin(), call->arguments.end(), is_string)) {
-      return nullptr;  // reported as a misplaced string, with the word it was meant to be
+      return nullptr;  // reported as a misplaced string, with the intended keyword
     }
     const std::array<std::string, 2> known = {"print", "assert"};
     const std::string foreign = function_hint(call->callee.name);
@@ -282,7 +282,7 @@ ast::StmtPtr AstBuilder::monoid(SignatureDraft signature, std::vector<MonoidFiel
   return errors == sink_.error_count() ? statement(std::move(node), range) : nullptr;
 }
 
-/// `to[i, j] = (…, …) where c;` as a map; reports and returns nothing when it is malformed.
+/// Converts `to[i, j] = (…, …) where c;` to a map; reports malformed ones and returns nullopt.
 std::optional<ast::IndexMap> AstBuilder::index_map(StorageField field) {
   ast::IndexMap map;
   map.range = field.range;

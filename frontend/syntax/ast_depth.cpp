@@ -8,7 +8,7 @@ namespace tdsl::frontend {
 
 namespace {
 
-/// Collects the deepest child; one overload per part of the AST, so that a new part is a compile error.
+/// Finds the deepest child; one overload per AST type, so that a missing one is a compile error.
 struct Deepest {
   std::uint32_t depth = 0;
 

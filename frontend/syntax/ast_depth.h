@@ -6,9 +6,9 @@
 
 namespace tdsl::frontend {
 
-/// Depth of a node made from these children: one more than the deepest; 1 without children.
+/// Depth of a node: one more than its deepest child; 1 without children.
 [[nodiscard]] std::uint32_t depth_of(const ast::ExprNode& node);
-/// The same for a statement: expressions, types and blocks inside it count.
+/// The same for a statement, including its expressions, types and blocks.
 [[nodiscard]] std::uint32_t depth_of(const ast::StmtNode& node);
 
 }  // namespace tdsl::frontend

@@ -22,7 +22,7 @@ std::string assign_text(const ast::AssignOp& op) {
   return "";
 }
 
-/// Prints statements without their first indentation and their last line end.
+/// Prints statements without the first indentation and the last line end.
 class StmtPrinter {
  public:
   StmtPrinter(const PrintOptions& options, std::size_t indentation)

@@ -8,12 +8,12 @@
 namespace tdsl::frontend {
 
 struct PrintOptions {
-  /// Parentheses around every composite expression: two programs are the same tree exactly when they print alike so.
+  /// Parenthesises every composite expression: two programs print alike if and only if their trees are equal.
   bool every_parenthesis = false;
 };
 
-/// The program as TDSL source: one statement per line, two spaces of indentation per block, only the parentheses that
-/// precedence needs, no comments. Parsing the result gives the same tree.
+/// The program as TDSL source: one statement per line, two spaces of indentation per block, only parentheses required
+/// by precedence, no comments. Parses to the same tree.
 [[nodiscard]] std::string print(const ast::Module& module, const PrintOptions& options = {});
 [[nodiscard]] std::string print(const ast::Stmt& statement, const PrintOptions& options = {});
 [[nodiscard]] std::string print(const ast::Expr& expr, const PrintOptions& options = {});
@@ -23,7 +23,7 @@ struct PrintOptions {
 [[nodiscard]] std::string_view print(ast::BinaryOp op);
 [[nodiscard]] std::string_view print(ast::UnaryOp op);
 
-/// Whether two programs are the same tree: places, comments, superfluous parentheses and line breaks do not count.
+/// True if two programs have the same tree, ignoring locations, comments, redundant parentheses and line breaks.
 [[nodiscard]] bool same_structure(const ast::Module& a, const ast::Module& b);
 
 }  // namespace tdsl::frontend

@@ -8,10 +8,10 @@
 
 namespace tdsl::frontend {
 
-/// How tightly an expression binds; a child looser than its place needs parentheses.
+/// Binding strength of expressions; a child that binds looser than its context needs parentheses.
 enum class Precedence : int { kConditional, kOr, kAnd, kComparison, kSum, kProduct, kUnary, kPower, kPostfix };
 
-/// Prints expressions; `print(const ast::Expr&)` is its face.
+/// Prints expressions; the implementation of `print(const ast::Expr&)`.
 class ExprPrinter {
  public:
   explicit ExprPrinter(const PrintOptions& options) : options_(options) {}
@@ -46,7 +46,7 @@ class ExprPrinter {
   PrintOptions options_;
 };
 
-/// `text` between double quotes, with escapes.
+/// `text` in double quotes, escaped.
 [[nodiscard]] std::string quoted_string(const std::string& text);
 
 }  // namespace tdsl::frontend

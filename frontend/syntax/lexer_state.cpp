@@ -77,7 +77,7 @@ std::size_t sequence_length(std::string_view text) {
 
 char hexadecimal_digit(char byte) { return "0123456789ABCDEF"[(static_cast<unsigned char>(byte) - 0xA0U) & 0xFU]; }
 
-/// More words, signs and comments than people write in one file. A million would take 70 MB before they are understood.
+/// Limit on tokens and comments, above that of any realistic file. A million would take 70 MB before parsing.
 constexpr std::size_t kMostTokens = 500'000;
 
 std::string without_underscores(std::string_view text) {
@@ -145,7 +145,7 @@ void LexerState::check_utf8(std::string_view text) {
     place.end_column = place.column + 1;
     if (length == 0) {
       error(DiagnosticId::kBadUtf8, place, "this is not valid UTF-8 text");
-      return;  // a file in another encoding would give an error per word
+      return;  // a file in another encoding would yield an error per word
     }
     if (begins_with_direction(text)) {
       error(DiagnosticId::kHiddenCharacter, place,
@@ -167,7 +167,7 @@ void LexerState::integer(std::string_view match) {
   const std::string digits = without_underscores(match);
   std::uint64_t value = 0;
   const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  // 2^63 passes here: it is legal under unary minus, which the parser knows.
+  // 2^63 passes: it is legal under unary minus, which the parser checks.
   if (status != std::errc() || value > std::uint64_t{1} << 63U) {
     error(DiagnosticId::kIntegerOverflow, match_range(), "the integer " + std::string(match) + " does not fit 64 bits");
     push(Kind::TOK_INTEGER, "0");
@@ -180,7 +180,7 @@ void LexerState::floating(std::string_view match) {
   const std::string digits = without_underscores(match);
   double value = 0;
   const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  // Out of range is also reported for values that underflow to 0, which are fine.
+  // Values that underflow to 0 also report out of range, but are legal.
   if (status == std::errc::result_out_of_range && std::isinf(std::strtod(digits.c_str(), nullptr))) {
     error(DiagnosticId::kFloatOverflow, match_range(), "the number " + std::string(match) + " is too large for f64");
     push(Kind::TOK_FLOAT, "0.0");

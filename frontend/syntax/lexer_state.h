@@ -9,14 +9,14 @@
 
 namespace tdsl::frontend {
 
-/// What the actions of lexer.l call: keeps the position and collects tokens, comments and errors.
+/// State of the scanner: the actions of lexer.l call it. Tracks the position and collects tokens, comments and errors.
 class LexerState {
  public:
   LexerState(const SourceManager& sources, std::uint32_t file, DiagnosticSink& sink);
 
   /// Runs the scanner over the whole text.
   void scan(std::string_view text);
-  /// Called before every action: the match lies at `begin_`..`here_`.
+  /// Called before every action: the match is at `begin_`..`here_`.
   void advance(std::string_view match);
 
   void word(std::string_view match);
@@ -28,7 +28,7 @@ class LexerState {
   void symbol(std::string_view match);
   void comment(std::string_view match);
   void unterminated_comment();
-  /// `# …`, another language's comment.
+  /// `# …`, a comment of other languages.
   void hash_comment(std::string_view match);
   void unknown_character(std::string_view match);
 
@@ -41,7 +41,7 @@ class LexerState {
   void error(DiagnosticId id, const SourceRange& range, std::string message, std::vector<DiagnosticNote> notes = {});
   void check_utf8(std::string_view text);
   void limit_nesting();
-  /// Whether the file may have one more token or comment; notes the first that it may not have.
+  /// False if the file has too many tokens and comments; records the first excess one.
   [[nodiscard]] bool has_room();
   void too_large(const SourceRange& place);
 
@@ -49,7 +49,7 @@ class LexerState {
   TokenizedFile result_;
   SourceRange begin_;  // only file, line and column are used
   SourceRange here_;
-  SourceRange beyond_;  // of the first token that is one too many
+  SourceRange beyond_;  // of the first excess token
   std::uint32_t last_token_line_ = 0;
   std::pair<std::uint32_t, std::string> last_unknown_;  // line and text of the last unknown character
 };

@@ -8,8 +8,8 @@
 
 namespace tdsl::frontend {
 
-/// Parses one file of `sources`. All lexical and syntax errors found go to `sink`; with any of them the result is
-/// empty, so a later phase sees only whole programs. Imports are not followed.
+/// Parses one file of `sources`. Lexical and syntax errors go to `sink`; the result is then empty, so later phases see
+/// complete programs only. Does not load imports.
 [[nodiscard]] std::optional<ast::Module> parse_file(const SourceManager& sources, std::uint32_t file,
                                                     DiagnosticSink& sink);
 

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = GeneratedParser::token;
 
-/// Beyond this many insertions the file is not TDSL, and each costs a run.
+/// Limit on insertions: each costs a run, and a file with more is not TDSL.
 constexpr int kMaxRepairs = 50;
 
 Token inserted_token(const TokenizedFile& file, const Repair& repair) {
@@ -23,8 +23,7 @@ Token inserted_token(const TokenizedFile& file, const Repair& repair) {
   return {repair.kind, place, text, repair.origin, false};
 }
 
-/// `if a print(b);`: the block that lacks its brace in front may lack the one behind, too. It ends with its statement
-/// then.
+/// `if a print(b);`: a block without an opening brace may lack the closing one too. It then ends with its statement.
 void close_block(std::size_t open, TokenizedFile& file) {
   std::vector<Token>& tokens = file.tokens;
   const auto count = [&](int kind) { return std::ranges::count(tokens, kind, &Token::kind); };
@@ -45,7 +44,7 @@ void apply(const Repair& repair, TokenizedFile& file) {
   place->kind = repair.kind;
   place->origin = repair.origin;
   if (repair.origin == TokenOrigin::kReservedUse) return;
-  // What else disturbs the grammar on this line is of the same making.
+  // Other syntax errors on this line have the same cause.
   const auto line = std::lower_bound(file.error_lines.begin(), file.error_lines.end(), place->range.line);
   file.error_lines.insert(line, place->range.line);
 }
@@ -56,7 +55,7 @@ std::string shown(const Token& token) {
                                           : "`" + token.text + "`";
 }
 
-/// Whether the statement before the token has been reported as a value that is not used: `fn f(x) { let y = x; y }`.
+/// True if the statement before the token was reported as an unused value: `fn f(x) { let y = x; y }`.
 bool ends_unused_value(const Token& token, const DiagnosticSink& sink) {
   return std::ranges::any_of(sink.diagnostics(), [&](const Diagnostic& d) {
     return d.id == DiagnosticId::kUnusedExpression && d.range.file == token.range.file &&
@@ -87,7 +86,7 @@ void report_missing(const TokenizedFile& file, DiagnosticSink& sink) {
     if (token.origin == TokenOrigin::kReservedName) {
       sink.error(DiagnosticId::kReservedName, token.range, reserved_name(token.text));
     }
-    // What else is wrong on the line may have hidden the token.
+    // Another error on the line may have hidden the token.
     if (token.origin != TokenOrigin::kMissing || std::ranges::binary_search(file.error_lines, token.range.line) ||
         ends_unused_value(token, sink)) {
       continue;

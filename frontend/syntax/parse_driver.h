@@ -12,31 +12,31 @@
 
 namespace tdsl::frontend {
 
-/// A token to insert before `tokens[index]` so that the rest of the file can be read. Where the origin says that the
-/// token was misspelt or is a reserved word used as a name, it is replaced.
+/// A token to insert before `tokens[index]` so that parsing can continue. If the origin is a misspelt word or a
+/// reserved word used as a name, it replaces that token instead.
 struct Repair {
   std::size_t index = 0;
   int kind = 0;
   TokenOrigin origin = TokenOrigin::kMissing;
 };
 
-/// One run of the grammar over a file's tokens.
+/// One run of the grammar over the tokens of a file.
 ///
 /// Note [Repairs]
-/// Bison's recovery throws tokens away up to the next `;`, so a forgotten `;` would swallow the next statement and hide
-/// its errors. Instead `syntax_error` looks for the place where a new statement visibly begins and asks for a `;`
-/// there; parse_file inserts it and runs the grammar again from the start. A statement that begins with a misspelt
-/// word is read as the one that was meant, and a reserved word that is declared as if it were a name is read as one
-/// there and wherever it fits no better. Diagnostics of the abandoned run are dropped.
+/// Bison's recovery skips tokens up to the next `;`, so a missing `;` would swallow the next statement and hide its
+/// errors. Instead, `syntax_error` looks for the start of a new statement and requests a `;` before it; parse_file
+/// inserts it and restarts the grammar. A statement that starts with a misspelt keyword is parsed as the intended one.
+/// A reserved word that is declared as a name is parsed as a name there and wherever the reserved word does not fit.
+/// Diagnostics of the abandoned run are dropped.
 class ParseDriver {
  public:
   ParseDriver(const TokenizedFile& file, DiagnosticSink& sink, bool may_repair)
       : file_(file), sink_(sink), builder_(sink), may_repair_(may_repair) {}
 
   [[nodiscard]] AstBuilder& builder() { return builder_; }
-  /// The next token; the end token for ever after a repair was asked for.
+  /// The next token; after a repair request, always the end token.
   [[nodiscard]] const Token& next();
-  /// Called by the parser with the names of the tokens that could stand where the current one does.
+  /// Called by the parser with the names of the tokens that are possible instead of the current one.
   void syntax_error(std::vector<std::string> expected);
   [[noreturn]] void internal_error(const SourceRange& range, const std::string& message) const;
   [[nodiscard]] const std::optional<Repair>& repair() const { return repair_; }
@@ -61,10 +61,10 @@ class ParseDriver {
   std::optional<Repair> repair_;
 };
 
-/// Of a statement that ends too early on that line: `7 // 2;`, where the comment holds what ends it.
+/// Note for a statement cut short on that line by a comment, as in `7 // 2;`.
 [[nodiscard]] std::vector<DiagnosticNote> division_note(std::uint32_t line, const TokenizedFile& file);
 
-/// The scanner as Bison calls it.
+/// The scanner interface of Bison.
 GeneratedParser::symbol_type yylex(ParseDriver& driver);
 
 }  // namespace tdsl::frontend

@@ -1,5 +1,5 @@
-/* The grammar of TDSL. Actions only call AstBuilder; messages are made in syntax_errors.cpp; the tokens come from ParseDriver.
-   Left sides and expressions share the nonterminal `postfix`; what may be assigned is checked by the builder. */
+/* The grammar of TDSL. Actions only call AstBuilder; syntax_errors.cpp makes the messages; ParseDriver supplies the tokens.
+   Left sides and expressions share the nonterminal `postfix`; the builder checks that a left side is assignable. */
 %require "3.8"
 %skeleton "lalr1.cc"
 %define api.namespace {tdsl::frontend}
@@ -44,7 +44,7 @@ class ParseDriver;
 namespace tdsl::frontend {
 namespace {
 
-/// `list` with `item` at its end.
+/// Appends `item` to `list`.
 template <typename List, typename Item>
 List append(List list, Item item) {
   list.push_back(std::move(item));
@@ -210,7 +210,7 @@ if_chain:
                                                     yyerrok; }
 ;
 
-/* --- what follows a declared name ------------------------------------------------------------------------------------ */
+/* --- annotations of a declared name ---------------------------------------------------------------------------------- */
 
 annotations:
   %empty                                          { }

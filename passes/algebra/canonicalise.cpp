@@ -1,13 +1,13 @@
-// One spelling for computations that differ only by spelling: operands of commutative operators in a fixed order,
-// a > b as b < a, index variables in order of appearance, values numbered in order of definition. Names play no part.
-// Exact: only operands of one operator change places. Reduce labels are reordered for sum, prod, min, max, any and
-// all, whose combination is free up to rounding.
+// Brings computations that differ only in spelling into one form: operands of commutative operators in a fixed order, a
+// > b as b < a, index variables in order of appearance, values numbered in order of definition. Names are ignored.
+// Exact: only operands of one operator are swapped. Reduce labels are reordered for sum, prod, min, max, any and all,
+// which may be reassociated up to rounding.
 //
 //     %7 = compute [i in 0..%0, k in 0..%1] sum[j in 0..%2] (mul(%5[j, k], %4[i, j]))
 // becomes
 //     %5 = compute [i in 0..%0, k in 0..%1] sum[j in 0..%2] (mul(%3[i, j], %4[j, k]))
 //
-// Unused entries of Program::values disappear.
+// Removes unused entries of Program::values.
 
 #include "passes/passes.h"
 
@@ -26,8 +26,8 @@ using namespace ir;
 
 namespace {
 
-/// Order of expressions. Labels from `first_reduce` on all compare equal if `masked`, so that the order does not depend
-/// on how reduce labels are numbered.
+/// Total order of expressions. If `masked`, all labels >= `first_reduce` compare equal, so that the order does not
+/// depend on the numbering of reduce labels.
 class ExprOrder {
  public:
   ExprOrder(std::int32_t first_reduce, bool masked) : first_reduce_(first_reduce), masked_(masked) {}
@@ -95,7 +95,7 @@ Expr ordered(const Expr& e, const ExprOrder& order) {
   });
 }
 
-/// Labels in order of first appearance in the expressions; labels that do not appear come last.
+/// Labels in order of first appearance in the expressions, followed by labels that do not appear.
 std::vector<std::int32_t> appearance(const std::vector<Expr>& expressions, std::int32_t first, std::int32_t last) {
   std::vector<std::int32_t> order;
   const auto add = [&](std::int32_t label) {
@@ -154,7 +154,7 @@ void number_definitions(Region& region, const ValueMap& map) {
   }
 }
 
-/// Numbers values in order of definition. Goes through numbers beyond the old ones, since a renaming follows chains.
+/// Numbers values in order of definition. Renames via numbers beyond the old ones, since renaming follows chains.
 void renumber(Program& program) {
   std::vector<ValueId> order;
   collect(program.body, order);

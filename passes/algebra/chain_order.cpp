@@ -1,7 +1,8 @@
 // Re-associates chains of matrix products, (A B) C into A (B C), by the classical dynamic program over scalar
-// multiplications (Godbole 1973; Cormen et al., section 14.2), where every intermediate product is used once. Sizes
-// may be symbolic: an order is better if it is for all sizes of at least 2. Where sizes decide, the chain keeps its
-// order until `start_choices` leaves it to the start of the run. A vector at the end counts as a matrix of one column.
+// multiplications (Godbole 1973; Cormen et al., section 14.2), if every intermediate product has one use. Sizes may be
+// symbolic: an order is better if it is cheaper for all sizes >= 2. If the best order depends on sizes, the chain keeps
+// its order, and `start_choices` defers the decision to the start of the run. A vector at the end counts as a matrix
+// with one column.
 //
 //     %4 = compute [i in 0..%0, k in 0..%0] sum[j in 0..%0] (mul(%1[i, j], %2[j, k]))
 //     %5 = compute [i in 0..%0] sum[k in 0..%0] (mul(%4[i, k], %3[k]))
@@ -9,8 +10,8 @@
 //     %6 = compute [i in 0..%0] sum[k in 0..%0] (mul(%2[i, k], %3[k]))
 //     %5 = compute [i in 0..%0] sum[k in 0..%0] (mul(%1[i, k], %6[k]))
 //
-// Changes the rounding of float sums within the chain and nothing else.
-// Precondition: operands of products are reads (after copy_propagation).
+// Only changes the rounding of float sums within the chain. Precondition: operands of products are reads (after
+// copy_propagation).
 
 #include "passes/passes.h"
 
@@ -38,7 +39,7 @@ class ChainOrder : public RegionRewriter {
     std::vector<bool> removed(region.nodes.size(), false);
     settled_.assign(region.nodes.size(), false);
     std::vector<std::vector<Node>> replacement(region.nodes.size());
-    // From the last node on, so that the longest chain is seen first.
+    // Backwards, so that the longest chain is found first.
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
       if (removed[k] || settled_[k]) continue;
       const auto chain = chain_at(region, k, uses_, removed);
@@ -54,7 +55,7 @@ class ChainOrder : public RegionRewriter {
     region.nodes = std::move(nodes);
   }
 
-  /// The products inside the chain are not looked at again.
+  /// Marks the products inside the chain as done.
   void settle(const ProductChain& chain) {
     for (const std::size_t node : chain.absorbed) settled_[node] = true;
   }
@@ -80,7 +81,7 @@ class ChainOrder : public RegionRewriter {
                        "the order of this chain of products depends on sizes, which are known when the program starts");
       return;
     }
-    if (!*better) return settle(chain);  // parts of the best order are best orders
+    if (!*better) return settle(chain);  // subchains of an optimal order are optimal
     for (const std::size_t node : chain.absorbed) removed[node] = true;
     emit(root, chain, order, 0, chain.factors.size() - 1, into);
     context_.applied(root.range, "the chain of products is computed in the order of fewest multiplications");

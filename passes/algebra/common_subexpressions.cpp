@@ -1,5 +1,5 @@
-// Computes the same thing once. Two Computes are the same if they are structurally equal up to label names; the first
-// one must be visible where the second stands (same region or an enclosing one).
+// Merges equal computations. Two Computes are equal if they are structurally equal up to label names; the first one
+// must be visible at the second (same region or an enclosing one).
 //
 //     %2 = compute [i in 0..%0] (exp(%1[i]))
 //     %3 = compute [j in 0..%0] (exp(%1[j]))
@@ -22,7 +22,7 @@ using namespace ir;
 
 namespace {
 
-/// A text that is equal exactly for equal computations.
+/// Text key: equal if and only if the computations are equal.
 class Key {
  public:
   explicit Key(const Program& program) : program_(program) {}

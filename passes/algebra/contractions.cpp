@@ -1,6 +1,6 @@
-// Sums of products of two expressions become products of two tensors, which run as products of matrices: what is
-// computed per element of an operand is computed ahead, once an element. Factors of a term are regrouped for that,
-// which changes nothing but the rounding, overflow and underflow.
+// Turns sums of products of two expressions into products of two tensors, which run as matrix products: the operand
+// expressions are precomputed once per element. Regroups the factors of a term, which only affects rounding, overflow
+// and underflow.
 //
 //     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(sub(%1[k, i], %2[i]), sub(%1[k, j], %2[j])))
 // becomes
@@ -8,8 +8,8 @@
 //     %6 = compute [k in 0..n, j in 0..d] (sub(%1[k, j], %2[j]))
 //     %4 = compute [i in 0..d, j in 0..d] sum[k in 0..n] (mul(%5[k, i], %6[k, j]))
 //
-// Sums of products of plain tensors, three or more, are left to `start_choices`. A guard that compares index variables
-// of the result, but for equality, moves behind the product if nothing is read outside of a tensor then.
+// Leaves sums of products of three or more plain tensors to `start_choices`. A guard that compares index variables of
+// the result, other than for equality, moves behind the product if all reads are still in bounds.
 
 #include "passes/passes.h"
 
@@ -30,10 +30,10 @@ using namespace ir;
 
 namespace {
 
-/// A result no longer than this along an operand's own index variable gains nothing by a product of matrices.
+/// A matrix product does not pay off if the result is no longer than this along an operand's own index variable.
 constexpr std::int64_t kFewColumns = 4;
 
-/// A tensor read at index variables, each once: what a product of matrices takes as it is.
+/// True for a tensor read at distinct index variables: a matrix product takes it directly.
 bool is_operand(const FactorGroup& group) {
   if (group.factors.size() != 1 || !group.divisors.empty() || group.negative) return false;
   const auto* r = std::get_if<Read>(&group.factors.front()->op);
@@ -56,7 +56,7 @@ class Contractions : public RegionRewriter {
     if (!sums || (c.guard && !may_move(c))) return;
     const std::vector<FactorGroup> groups = factor_groups(c.bodies[0]);
     if (!is_matrix_product(groups, c.out.size(), c.reduce.size()) || !is_wide(c, groups) || reads_sparse(c)) return;
-    // Products of tensors alone: which two come first is better chosen where sizes are known.
+    // Products of plain tensors: the order is better chosen when sizes are known.
     const bool computes = std::ranges::any_of(groups, [](const FactorGroup& g) { return !is_operand(g); });
     const bool plain = std::ranges::all_of(groups, [this](const FactorGroup& g) { return is_product_of_tensors(g); });
     if ((!computes || plain) && !c.guard) return;
@@ -74,8 +74,8 @@ class Contractions : public RegionRewriter {
     if (c.guard) guard_behind(node, c, before);
   }
 
-  /// Whether the guard may choose from a whole product: half of the result or all but a line of it, and nothing is read
-  /// only under the guard that is no element elsewhere.
+  /// True if the guard may select from the whole product: it keeps half of the result or all but a line of it, and
+  /// every read that it protects is in bounds without it.
   [[nodiscard]] bool may_move(const Compute& c) const {
     if (mentions_labels(c.guard, c.out.size()) || !c.left.empty() || c.base || c.combine) return false;
     using enum BinaryOp;
@@ -88,7 +88,7 @@ class Contractions : public RegionRewriter {
     return !can_fail(program_, everywhere);
   }
 
-  /// Whether neither operand has but few elements for each of the other's.
+  /// True if each operand has an out label of its own that is longer than kFewColumns.
   static bool is_wide(const Compute& c, const std::vector<FactorGroup>& groups) {
     const auto is_wide_beside = [&](LabelSet own) {
       std::int64_t most = 1;
@@ -113,7 +113,7 @@ class Contractions : public RegionRewriter {
            });
   }
 
-  /// The whole product, then the elements that are wanted.
+  /// Computes the whole product, then selects the elements for which the guard holds.
   void guard_behind(Node& node, Compute& c, std::vector<Node>& before) {
     Compute product = c;
     product.guard = {};

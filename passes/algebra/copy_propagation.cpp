@@ -1,12 +1,12 @@
-// Reads through copies. A copy of a whole tensor is replaced by the tensor; a transpose, slice or other affine view is
-// read through its map wherever the subscripts are known to be in bounds.
+// Reads through copies. Replaces a copy of a whole tensor by the tensor; reads a transpose, slice or other affine view
+// through its index map wherever the subscripts are provably in bounds.
 //
 //     %2 = compute [i in 0..%0, j in 0..%0] (%1[j, i])
 //     %3 = compute [i in 0..%0, k in 0..%0] sum[j in 0..%0] (mul(%2[i, j], %1[j, k]))
 // becomes (with dead_code)
 //     %3 = compute [i in 0..%0, k in 0..%0] sum[j in 0..%0] (mul(%1[j, i], %1[j, k]))
 //
-// Copies between different storage stay.
+// Keeps copies between different storage formats.
 
 #include "passes/passes.h"
 
@@ -24,12 +24,12 @@ using namespace ir;
 
 namespace {
 
-/// The read a copying Compute consists of, or null.
+/// The read that is the whole body of a copying Compute, or null.
 const Read* copied_element(const Compute& c) {
   return is_elementwise(c) ? std::get_if<Read>(&c.bodies[0]->op) : nullptr;
 }
 
-/// Whether the node is `result = source`, element by element, in the same storage.
+/// True if the node is `result = source`, element by element, in the same storage format.
 bool is_identity(const Program& program, const Node& node, const Compute& c, const Read& r) {
   const Type& to = program.type(node.results[0]);
   const Type& from = program.type(r.tensor);
@@ -43,7 +43,7 @@ bool is_identity(const Program& program, const Node& node, const Compute& c, con
   return true;
 }
 
-/// Whether the subscripts only move elements: labels, integers and scalars, no element of a tensor.
+/// True if the subscripts only permute elements: labels, integers and scalars, no tensor elements.
 bool is_view(const Read& r) {
   return std::ranges::all_of(r.subscripts, [](const Expr& e) {
     bool simple = node_count(e) <= 24;
@@ -64,7 +64,7 @@ class CopyPropagation : public RegionRewriter {
 
  private:
   void rewrite_region(Region& region) override {
-    // Copies stay until dead_code: the table of definitions points into the region.
+    // Copies are left to dead_code: the table of definitions points into the region.
     for (Node& node : region.nodes) {
       rename_operands(node, renames_);
       if (auto* c = std::get_if<Compute>(&node.op)) {
@@ -96,7 +96,7 @@ class CopyPropagation : public RegionRewriter {
     if (changed) context_.applied(node.range, "reads through a view instead of a copy");
   }
 
-  /// The element of the original that `r` reads by way of a view, or null.
+  /// The element of the original that `r` reads through a view, or null.
   Expr read_through(const Expr& e, const Read& r, const std::vector<const Label*>& labels) const {
     const Compute* view = compute_of(table_, r.tensor);
     const Read* source = view == nullptr || view->out.empty() ? nullptr : copied_element(*view);
@@ -112,7 +112,7 @@ class CopyPropagation : public RegionRewriter {
     for (const Expr& s : source->subscripts) {
       subscripts.push_back(known.settled(substitute_labels(s, arguments)));
       if (divides_labels(subscripts.back()))
-        return {};  // a copy takes one division an element, its readers may take many
+        return {};  // a copy divides once per element, its readers possibly many times
     }
     return read(e->type, source->tensor, std::move(subscripts), e->range);
   }

@@ -1,4 +1,4 @@
-// Removes computations whose results nobody uses, and unused loop-carried values.
+// Removes computations whose results are unused, and unused loop-carried values.
 //
 //     %2 = compute [i in 0..%0] (exp(%1[i]))
 //     %3 = compute [i in 0..%0] (neg(%1[i]))
@@ -7,8 +7,8 @@
 //     %3 = compute [i in 0..%0] (neg(%1[i]))
 //     output "y" %3
 //
-// Effects, size checks, dimensions, params and inputs stay. A run-time error that only a dead computation would have
-// raised is not raised.
+// Keeps effects, size checks, dimensions, params and inputs. A run-time error that only a dead computation would raise
+// is lost.
 
 #include "passes/passes.h"
 
@@ -44,7 +44,7 @@ void keep_only(std::vector<T>& list, const std::vector<bool>& keep, std::size_t 
   list = std::move(kept);
 }
 
-/// Backward liveness over nested regions. The live set only grows; a loop's body is swept until it does not.
+/// Backward liveness over nested regions. The live set grows monotonically; loop bodies are swept to a fixed point.
 class DeadCode : public RegionRewriter {
  public:
   using RegionRewriter::RegionRewriter;

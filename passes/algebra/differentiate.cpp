@@ -1,12 +1,12 @@
-// Replaces derivatives by the nodes that compute them, in reverse mode:
+// Replaces Gradient nodes by the nodes that compute the derivatives, in reverse mode:
 //
 //     %3:f64 = compute [] sum[i in 0..%0] (mul(%1[i], %2[i]))
 //     %4:f64[%0] = gradient %3 (%1)
 // becomes
 //     %4:f64[%0] = compute [i in 0..%0] (%2[i])
 //
-// Postcondition: no Gradient, or context.failed(), because something on the way to a loss has no derivative.
-// The work is done by ir/differentiate.
+// Postcondition: no Gradient, or context.failed() because an operation between a variable and its loss has no
+// derivative. Implemented in ir/differentiate.
 
 #include "passes/passes.h"
 
@@ -20,7 +20,7 @@ namespace tdsl::passes {
 ir::Program differentiate(const ir::Program& program, PassContext& context) {
   std::vector<ir::NotDifferentiable> problems;
   ir::Program result = ir::differentiate(program, problems);
-  // As the frontend does: from the expression.
+  // Infers storage from the expression, as the frontend does.
   ir::infer_storage(result, program.values.size());
   for (const ir::NotDifferentiable& p : problems)
     context.not_supported(p.range, p.message + " yet", p.gradient, "for this grad");

@@ -12,10 +12,10 @@ using namespace ir;
 
 namespace {
 
-/// Labels as bits.
+/// Set of labels.
 using Mask = std::uint64_t;
 
-/// The tensors that are multiplied; false if there is anything else.
+/// Collects the factors; false if the expression is not a product of reads.
 bool factors_of(const Program& program, const Expr& e, std::vector<Einsum::Factor>& into) {
   if (const auto* product = std::get_if<Binary>(&e->op); product != nullptr && product->op == BinaryOp::kMul)
     return factors_of(program, product->left, into) && factors_of(program, product->right, into);
@@ -61,13 +61,13 @@ std::optional<ProductChain> chain_of(const Einsum& einsum) {
   if (einsum.outs < 1 || einsum.outs > 2) return std::nullopt;
   std::vector<bool> done(einsum.factors.size(), false);
   ProductChain chain;
-  std::int32_t at = 0;  // the label of the rows of what comes next
+  std::int32_t at = 0;  // row label of the next factor
   chain.sizes.push_back(einsum.labels[0].end);
   while (chain.factors.size() < einsum.factors.size()) {
     std::size_t next = einsum.factors.size();
     for (std::size_t k = 0; k < einsum.factors.size(); ++k) {
       if (done[k] || std::ranges::find(einsum.factors[k].labels, at) == einsum.factors[k].labels.end()) continue;
-      if (next != einsum.factors.size()) return std::nullopt;  // the label joins more than two
+      if (next != einsum.factors.size()) return std::nullopt;  // the label joins more than two factors
       next = k;
     }
     if (next == einsum.factors.size()) return std::nullopt;
@@ -78,20 +78,20 @@ std::optional<ProductChain> chain_of(const Einsum& einsum) {
     if (f.labels.size() > 2 || vector != (last && einsum.outs == 1)) return std::nullopt;
     const bool transposed = !vector && f.labels[1] == at;
     const std::int32_t onwards = vector ? -1 : f.labels[transposed ? 0 : 1];
-    // Inner labels are summed, the last one is of the result.
+    // Inner labels are reduced; the last one is an out label.
     if (!vector && (static_cast<std::size_t>(onwards) < einsum.outs) != last) return std::nullopt;
     chain.factors.push_back({f.tensor, transposed, vector});
     chain.sizes.push_back(vector ? Extent(1) : einsum.labels[static_cast<std::size_t>(onwards)].end);
     at = onwards;
   }
-  // Every label was on the way.
+  // All labels are part of the chain.
   const std::size_t summed = einsum.factors.size() - 1;
   return einsum.labels.size() == einsum.outs + summed ? std::optional(chain) : std::nullopt;
 }
 
 namespace {
 
-/// Sizes of all labels, many times: every extent that is no constant takes every value.
+/// Sample sizes of all labels: every non-constant extent takes every sample value.
 std::vector<std::vector<double>> scenarios_of(const Einsum& einsum) {
   constexpr std::array kSizes{4.0, 64.0, 1024.0};
   constexpr std::size_t kFewExtents = 5;
@@ -104,7 +104,7 @@ std::vector<std::vector<double>> scenarios_of(const Einsum& einsum) {
   }
   std::size_t open = 0;
   for (const Extent& e : extents) open += e.constant() ? 0 : 1;
-  // Of many extents two values each, of very many one after the other.
+  // Many extents take two sample values each, and only one once there are 1024 scenarios.
   const std::size_t step = open <= kFewExtents ? 1 : 2;
   std::vector<std::vector<double>> values{{}};
   for (std::size_t k = 0; k < extents.size(); ++k) {

@@ -4,13 +4,13 @@
 
 #include "ir/graph/graph.h"
 
-// Parts of the expression of a Compute as tensors of their own.
+// Hoists subexpressions of a Compute into separate tensors.
 
 namespace tdsl::passes {
 
-/// Adds a Compute of the part's values at all its index variables to `before` and returns the element that stands for
-/// the part; null, and nothing added, if computing it could stop the run. Dimensions are in the order in which the
-/// largest tensor that the part reads has them.
+/// Appends to `before` a Compute that evaluates `part` over all of its index variables, and returns the element read
+/// that replaces the part. Returns null and appends nothing if evaluating the part could stop the run. The dimensions
+/// are in the order of those of the largest tensor that the part reads.
 [[nodiscard]] ir::Expr computed_ahead(ir::Program& program, const ir::Compute& c, const ir::Expr& part,
                                       ir::SourceRange range, std::vector<ir::Node>& before);
 

@@ -12,7 +12,7 @@ using namespace ir;
 
 namespace {
 
-/// The factor that `e` reads with subscripts `row` and `column` (-1: a vector over `row` alone).
+/// The factor that `e` reads with subscripts `row` and `column` (-1: a vector subscripted by `row`).
 std::optional<Factor> factor_of(const Expr& e, std::int32_t row, std::int32_t column) {
   const auto* r = std::get_if<Read>(&e->op);
   if (r == nullptr) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<Product> product_of(const Compute& c) {
 
 namespace {
 
-/// -1, 0, 1 for a polynomial in sizes that are all at least 2; nothing if it depends on them.
+/// The sign of a polynomial in sizes that are all >= 2: -1, 0 or 1; nullopt if it depends on them.
 std::optional<int> sign_of(const Extent& e) {
   if (const auto c = e.constant()) return *c < 0 ? -1 : (*c > 0 ? 1 : 0);
   const Extent shifted = e.substitute([](ValueId v) { return std::optional(Extent::of(v) + Extent(2)); });
@@ -63,7 +63,7 @@ std::optional<int> sign_of(const Extent& e) {
   return std::nullopt;
 }
 
-/// The position of the product in the region that computes `f` for this use alone.
+/// Position in the region of the product that computes `f` for this use only.
 std::optional<std::size_t> producer(const Region& region, const Factor& f, const std::vector<int>& uses,
                                     const std::vector<bool>& removed) {
   const auto id = static_cast<std::size_t>(f.tensor.id);

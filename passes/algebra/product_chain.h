@@ -8,7 +8,7 @@
 
 #include "ir/graph/graph.h"
 
-// Products of matrices in an index graph, and chains of them. A vector at the end counts as a matrix of one column.
+// Matrix products in an index graph, and chains of them. A vector at the end counts as a matrix with one column.
 
 namespace tdsl::passes {
 
@@ -33,33 +33,32 @@ struct Product {
 struct ProductChain {
   std::vector<Factor> factors;
   std::vector<ir::Extent> sizes;
-  std::vector<std::size_t> absorbed;  ///< nodes of the intermediate products, by position in the region
+  std::vector<std::size_t> absorbed;  ///< nodes of the intermediate products, as positions in the region
 };
 /// The chain of at least three factors whose last product is node `k` of the region. Intermediate products have no
-/// other use
-/// (`uses`: use_counts); nodes that are `removed` are not looked at.
+/// other use (`uses`: use_counts); nodes marked `removed` are skipped.
 [[nodiscard]] std::optional<ProductChain> chain_at(const ir::Region& region, std::size_t k,
                                                    const std::vector<int>& uses, const std::vector<bool>& removed);
-/// Multiplications of the chain as it stands in the region, node `k` being the last product.
+/// Number of multiplications of the chain in the order written, with node `k` as the last product.
 [[nodiscard]] ir::Extent written_cost(const ir::Region& region, std::size_t k, const ProductChain& chain);
 
-/// Whether cost `a` is smaller than `b` for all sizes of at least 2 (below that both are small); nothing if sizes
-/// decide.
+/// True if cost `a` is smaller than `b` for all sizes >= 2 (both are small for smaller sizes); nullopt if it depends on
+/// the sizes.
 [[nodiscard]] std::optional<bool> cheaper(const ir::Extent& a, const ir::Extent& b);
 
-/// The dynamic program takes time in proportion to the cube of the length.
+/// Length limit with constant sizes: the dynamic program takes time cubic in the length.
 inline constexpr std::size_t kLongestChain = 250;
-/// The same with symbolic sizes, each step of which is a comparison of polynomials: longer chains are ordered at start.
+/// Length limit with symbolic sizes, where each step compares polynomials; longer chains are ordered at start.
 inline constexpr std::size_t kLongestSymbolicChain = 50;
 
-/// Where to split each interval of a chain, by the dynamic program over scalar multiplications.
+/// The optimal split of each interval of a chain, by the dynamic program over scalar multiplications.
 class ProductOrder {
  public:
   explicit ProductOrder(const ProductChain& chain) : chain_(chain), n_(chain.factors.size()) {}
 
-  /// False if symbolic sizes leave the order open.
+  /// False if the order depends on symbolic sizes.
   [[nodiscard]] bool solve();
-  /// The last factor of the left part of factors first..last.
+  /// The last factor of the left half of factors first..last.
   [[nodiscard]] std::size_t split(std::size_t first, std::size_t last) const { return splits_.at({first, last}); }
   [[nodiscard]] ir::Extent cost() const { return cost(0, n_ - 1); }
 

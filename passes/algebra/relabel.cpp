@@ -1,11 +1,11 @@
-// A reduction of which nothing but a copy is used, in another order or shape, is computed in that order and shape.
+// Computes a reduction directly in the order and shape of a copy if that copy is its only use.
 //
 //     %3 = compute [i in 0..%0, j in 0..%1] sum[k in 0..%2] (%1[i, k] * %2[k, j])
 //     %4 = compute [j in 0..%1, i in 0..%0] (%3[i, j])
 // becomes
 //     %4 = compute [j in 0..%1, i in 0..%0] sum[k in 0..%2] (%1[i, k] * %2[k, j])
 //
-// So products between reshapes are seen as products.
+// This exposes products between reshapes as products.
 
 #include "passes/passes.h"
 
@@ -28,7 +28,7 @@ using namespace ir;
 
 namespace {
 
-/// The read of one element that is all a copy does, or null.
+/// The read that is the whole body of a copy, or null.
 const Read* copied_element(const Node& node) {
   const auto* c = std::get_if<Compute>(&node.op);
   const auto* r = c != nullptr && is_elementwise(*c) ? std::get_if<Read>(&c->bodies[0]->op) : nullptr;
@@ -37,10 +37,10 @@ const Read* copied_element(const Node& node) {
 
 bool is_unit(const Label& l) { return l.end - l.begin == Extent(1); }
 
-/// More labels than that are not supported everywhere.
+/// Not all of the compiler supports more labels.
 constexpr std::size_t kMostLabels = 8;
 
-/// How often the label stands in a dividend.
+/// Number of occurrences of the label in a dividend.
 int divides(const Expr& e, std::int32_t label) {
   int count = 0;
   for_each_node(e, [&](const ExprNode& n) {
@@ -51,12 +51,12 @@ int divides(const Expr& e, std::int32_t label) {
   return count;
 }
 
-/// Whether the subscript is the row-major position of its index variables, each of which counts from 0, plus a
-/// constant; they are added to `seen`.
+/// True if the subscript is the row-major position of its index variables, each starting at 0, plus a constant; adds
+/// them to `seen`.
 bool is_position(const Expr& subscript, const std::vector<Label>& labels, std::set<std::int32_t>& seen) {
   const auto polynomial = subscript_polynomial(subscript);
   if (!polynomial) return false;
-  std::vector<std::pair<std::int32_t, Extent>> steps;  // of index variables
+  std::vector<std::pair<std::int32_t, Extent>> steps;  // per index variable
   Extent rest = *polynomial;
   for (std::size_t l = 0; l < labels.size(); ++l) {
     const ValueId here = label_value(static_cast<std::int32_t>(l));
@@ -81,7 +81,7 @@ bool is_position(const Expr& subscript, const std::vector<Label>& labels, std::s
   return true;
 }
 
-/// The labels with names that are not those of others.
+/// The labels, renamed where their names clash with those of `others`.
 std::vector<Label> renamed_apart(std::vector<Label> labels, std::vector<Label> others) {
   for (Label& l : labels) {
     while (std::ranges::find(others, l.name, &Label::name) != others.end()) l.name += "1";
@@ -116,11 +116,11 @@ class Relabelling : public RegionRewriter {
     if (locates(*c.monoid)) return;
     for (std::size_t r = 0; r < c.reduce.size(); ++r) {
       const auto inner = divisor_of(c, static_cast<std::int32_t>(c.out.size() + r));
-      if (inner && split(c, r, *inner)) --r;  // the outer part may have parts itself
+      if (inner && split(c, r, *inner)) --r;  // the outer part may divide further
     }
   }
 
-  /// What the label is divided by without remainder: of several numbers the one that divides first.
+  /// The divisor of the first quotient or remainder of the label in the body.
   static std::optional<Extent> divisor_of(const Compute& c, std::int32_t label) {
     std::optional<Extent> found;
     for_each_node(c.bodies[0], [&](const ExprNode& n) {
@@ -132,7 +132,7 @@ class Relabelling : public RegionRewriter {
     return found;
   }
 
-  /// Whether it is a product of positive numbers and sizes of tensors that are read.
+  /// True for a product of positive numbers and extents of tensors that are read.
   [[nodiscard]] bool is_size(const Compute& c, const Extent& e) const {
     std::vector<Extent> sizes;
     for (const ValueId v : values_read(c)) {
@@ -146,7 +146,7 @@ class Relabelling : public RegionRewriter {
     return rest.constant() && *rest.constant() > 0;
   }
 
-  /// Replaces reduce label number r by two, the last of which runs over `inner`; whether nothing is divided any more.
+  /// Splits reduce label `r` into two, the inner one over `inner`; true if this removes all of its divisions.
   bool split(Compute& c, std::size_t r, const Extent& inner) const {
     const Label label = c.reduce[r];
     const auto outer = exact_quotient(label.end, inner);
@@ -199,7 +199,7 @@ class Relabelling : public RegionRewriter {
     return each_once(copied, copy) && !replaced_between(source, region, from + 1, to);
   }
 
-  /// Whether no element is copied twice.
+  /// True if every element is copied at most once.
   static bool each_once(const Read& copied, const Compute& copy) {
     std::set<std::int32_t> seen;
     const bool positions = std::ranges::all_of(copied.subscripts, [&](const Expr& s) {
@@ -212,8 +212,8 @@ class Relabelling : public RegionRewriter {
     return positions;
   }
 
-  /// Whether a node in between may replace a tensor that the reduction reads: moved behind it, the read would keep the
-  /// old one alive.
+  /// True if a node in between may replace a tensor that the reduction reads: moved behind it, the read would extend
+  /// the old tensor's lifetime.
   [[nodiscard]] bool replaced_between(const Compute& source, const Region& region, std::size_t first,
                                       std::size_t last) const {
     const std::set<ValueId> read = values_read(source);
@@ -228,7 +228,7 @@ class Relabelling : public RegionRewriter {
                        });
   }
 
-  /// The copy becomes the reduction.
+  /// Turns the copy into the reduction.
   void join(const Node& source, Node& copy, const std::vector<Expr>& subscripts) {
     const auto& from = std::get<Compute>(source.op);
     auto& to = std::get<Compute>(copy.op);

@@ -1,12 +1,11 @@
-// Parts of an expression that take long to compute and are the same for many points, because they lack some of the
-// index variables, are computed ahead, once a value.
+// Precomputes expensive subexpressions that depend on only some of the index variables and so repeat over many points.
 //
 //     %4 = compute [b in 0..bins] sum[i in 0..n] (f64(lt(%1[i], div(f64(b), f64(bins)))))
 // becomes
 //     %5 = compute [b in 0..bins] (div(f64(b), f64(bins)))
 //     %4 = compute [b in 0..bins] sum[i in 0..n] (f64(lt(%1[i], %5[b])))
 //
-// A part that the innermost loop leaves alone stays: compilers move it out of the loop.
+// Keeps subexpressions that are invariant in the innermost loop only: compilers hoist them.
 
 #include "passes/passes.h"
 
@@ -26,10 +25,10 @@ using namespace ir;
 
 namespace {
 
-/// As many points are no reason to compute anything ahead.
+/// Not worth precomputing for this number of points.
 constexpr std::int64_t kFewPoints = 4;
 
-/// Whether the operation alone takes as long as several additions.
+/// True if the operation alone costs several additions.
 bool takes_long(const ExprNode& n) {
   if (const auto* u = std::get_if<Unary>(&n.op)) {
     using enum UnaryOp;
@@ -43,7 +42,7 @@ bool takes_long(const ExprNode& n) {
   return std::holds_alternative<Apply>(n.op);
 }
 
-/// The same of the operations of an expression, subscripts excepted.
+/// True for an expression with such an operation, subscripts excepted.
 bool takes_long(const Expr& e) {
   if (std::holds_alternative<Read>(e->op)) return false;
   return takes_long(*e) || std::ranges::any_of(children(*e), [](const Expr& child) { return takes_long(child); });
@@ -61,7 +60,7 @@ class RepeatedParts : public RegionRewriter {
     keep(std::move(node), earlier);
   }
 
-  /// The expression with its largest parts that are worth it computed ahead.
+  /// The expression with its largest worthwhile subexpressions precomputed.
   Expr without_parts(const Expr& e, const Compute& c, SourceRange range, std::vector<Node>& before) {
     if (std::holds_alternative<Read>(e->op) || !takes_long(e)) return e;
     if (is_repeated(label_set(e), c) && !reads_sparse(e)) {
@@ -74,7 +73,7 @@ class RepeatedParts : public RegionRewriter {
     return with_children(e, parts);
   }
 
-  /// Whether values at these labels are the same for many points of which not all are in one innermost loop.
+  /// True if values at these labels repeat over many points that are not all in one innermost loop.
   static bool is_repeated(LabelSet labels, const Compute& c) {
     const std::size_t outs = c.out.size();
     const auto has = [&](std::size_t l) { return (labels >> l & 1) != 0; };
@@ -86,8 +85,8 @@ class RepeatedParts : public RegionRewriter {
       many = many || (!has(l) && (!length || *length > kFewPoints));
       own += has(l) ? 1 : 0;
     }
-    // Loops of sums run in an order of their own; where rows meet columns, kernels compute ahead what depends on two
-    // index variables.
+    // Sums choose their own loop order; kernels themselves precompute subexpressions of two index variables in
+    // product-like nests.
     return many && (c.monoid ? own == 1 : has(outs - 1));
   }
 

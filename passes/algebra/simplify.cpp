@@ -1,6 +1,6 @@
-// Folds constants and applies identities that hold for every operand, IEEE values included: 2.0 * 3.0, x * 1.0,
-// x - 0.0, -(-x), !(a < b) and linear arithmetic on integers, select(c, x, x), reads of constant scalars. Never
-// x * 0.0 or x + 0.0, which are not identities.
+// Folds constants and applies identities that hold for every operand, IEEE special values included: 2.0 * 3.0, x * 1.0,
+// x - 0.0, -(-x), !(a < b), linear integer arithmetic, select(c, x, x), reads of constant scalars. Never x * 0.0 or x +
+// 0.0, which are not identities.
 //
 //     %2 = compute [] (mul(2.0, 3.0))
 //     %3 = compute [i in 0..%0] (mul(mul(%1[i], 1.0), %2))
@@ -8,7 +8,7 @@
 //     %2 = compute [] (6.0)
 //     %3 = compute [i in 0..%0] (mul(%1[i], 6.0))
 //
-// A guard that is `true` disappears.
+// Removes a guard that is `true`.
 
 #include "passes/passes.h"
 
@@ -55,7 +55,7 @@ Expr simplify_binary(const Expr& whole, const Binary& b) {
       if (one_right) return b.left;
       break;
     case BinaryOp::kSub:
-      // x - (+0.0) is x for every x, the two zeros included.
+      // x - (+0.0) is x for every x, including both zeros.
       if (is_the_float(b.right, 0.0)) return b.left;
       if (is_integer(whole->type) && equal(b.left, b.right)) return constant(whole->type, std::int64_t{0});
       break;
@@ -82,7 +82,7 @@ Expr simplify_binary(const Expr& whole, const Binary& b) {
   return whole;
 }
 
-/// The comparison that holds exactly where `op` does not, for operands that are totally ordered.
+/// The complementary comparison, for totally ordered operands.
 std::optional<BinaryOp> negated(BinaryOp op) {
   switch (op) {
     case BinaryOp::kEq: return BinaryOp::kNe;
@@ -129,7 +129,7 @@ class Simplifier {
     if (c.guard && is_bool_constant(c.guard, true)) c.guard = Expr();
   }
 
-  /// Whether the ranges of the index variables say that the check of a subscript holds.
+  /// True if the ranges of the index variables prove the subscript check.
   static bool is_inside(const Within& w, const std::vector<const Label*>& labels) {
     const auto extent = subscript_polynomial(w.extent);
     return extent && Subscripts(Type{Scalar::kI64, {*extent}, {}}, labels).inside(w.subscript, *extent);
@@ -146,7 +146,7 @@ class Simplifier {
         [&](const Cast&) { return folded; }, [&](const Apply&) { return folded; });
   }
 
-  /// The factories fold; text that was read back or children that have become constants need it again.
+  /// The factories fold, but parsed text and children that have become constants need another pass.
   static Expr folded_again(const Expr& e) {
     if (const auto* u = std::get_if<Unary>(&e->op)) return unary(u->op, u->operand, e->range);
     if (const auto* b = std::get_if<Binary>(&e->op)) return binary(b->op, b->left, b->right, e->range);
@@ -155,7 +155,7 @@ class Simplifier {
     return e;
   }
 
-  /// Linear i64 arithmetic gets one form: terms in a fixed order, the constant last. Exact, since integers wrap.
+  /// Normalises linear i64 arithmetic: terms in a fixed order, the constant last. Exact, since integers wrap.
   static Expr integer_polynomial(const Expr& e) {
     if (e->type != Scalar::kI64 || !std::holds_alternative<Binary>(e->op)) return e;
     const auto polynomial = polynomial_of(e);
@@ -164,7 +164,7 @@ class Simplifier {
     return equal(normal, e) ? e : normal;
   }
 
-  /// A constant scalar. Elements of constant tensors stay reads: out of bounds they stop the run.
+  /// Folds reads of constant scalars. Elements of constant tensors stay reads, since out-of-bounds reads stop the run.
   Expr constant_read(const Expr& e, const Read& r) const {
     if (!r.subscripts.empty()) return e;
     const Compute* c = compute_of(table_, r.tensor);

@@ -1,21 +1,21 @@
-// Leaves to the start of the run what only sizes decide: a chain of matrix products whose best order `chain_order`
-// could not tell becomes one node, which is multiplied in the order of fewest multiplications when sizes are known.
+// Defers size-dependent choices to the start of the run: a chain of matrix products whose best order `chain_order`
+// could not determine becomes one node, multiplied in the order of fewest multiplications once sizes are known.
 //
 //     %4 = compute [i in 0..%0, k in 0..%2] sum[j in 0..%1] (mul(%6[i, j], %7[j, k]))
 //     %5 = compute [i in 0..%0, k in 0..%3] sum[j in 0..%2] (mul(%4[i, j], %8[j, k]))
 // becomes
 //     %5 = chain [%0, %1, %2, %3] (%6, %7, %8)
 //
-// A sum of products of three tensors or more is such a chain, in whatever order it is written, or is marked, where
-// contracting tensors two by two can be cheaper:
+// A sum of products of three or more tensors becomes such a chain too, in whatever order it is written, or is marked if
+// pairwise contraction can be cheaper:
 //
 //     %5 = compute [i in 0..%0, r in 0..%3] sum[j in 0..%1, k in 0..%2] (mul(mul(%6[i, j, k], %7[j, r]), %8[k, r]))
 // becomes
 //     %5 = compute in any order [i in 0..%0, r in 0..%3] sum[j in 0..%1, k in 0..%2] (mul(mul(%6[i, j, k], %7[j, r]),
 //     %8[k, r]))
 //
-// Loops that run as one task are left alone: they compute element by element.
-// Changes the rounding of float sums and nothing else.
+// Loops that run as one task are left unchanged: they compute element by element. Only changes the rounding of float
+// sums.
 
 #include "passes/passes.h"
 
@@ -42,7 +42,7 @@ class StartChoices : public RegionRewriter {
   void rewrite_region(Region& region) override {
     rewrite_inside(region);
     std::vector<bool> removed(region.nodes.size(), false);
-    // From the last node on, so that the longest chain is seen first.
+    // Backwards, so that the longest chain is found first.
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
       if (!removed[k]) chain(region, k, removed);
     }
@@ -53,7 +53,7 @@ class StartChoices : public RegionRewriter {
     std::erase_if(region.nodes, [&](const Node&) { return removed[k++]; });
   }
 
-  /// A sum of products of several tensors becomes a chain, or one in any order.
+  /// Turns a sum of products of several tensors into a chain, or marks it `in any order`.
   void contract(Node& node) {
     auto* c = std::get_if<Compute>(&node.op);
     const auto einsum = c == nullptr ? std::nullopt : einsum_of(program_, *c);
@@ -83,7 +83,7 @@ class StartChoices : public RegionRewriter {
     node.op = std::move(op);
   }
 
-  /// Whether no order is better, whatever the sizes.
+  /// True if the written order is optimal for all sizes.
   static bool is_settled(const Region& region, std::size_t k, const ProductChain& chain) {
     ProductOrder order(chain);
     return chain.factors.size() <= kLongestSymbolicChain && order.solve() &&

@@ -14,7 +14,7 @@ namespace {
 bool has(Assignment assignment, std::size_t point) { return (assignment >> point & 1) != 0; }
 Assignment bit(std::size_t point) { return Assignment{1} << point; }
 
-/// The number of the point from this consumer to this target.
+/// The index of the point from this consumer to this target.
 std::optional<std::size_t> point_of(const Partition& p, int target, int consumer) {
   for (std::size_t k = 0; k < p.points.size(); ++k) {
     if (p.points[k].target == target && p.points[k].consumer == consumer) return k;
@@ -22,7 +22,7 @@ std::optional<std::size_t> point_of(const Partition& p, int target, int consumer
   return std::nullopt;
 }
 
-/// Everything that one fused operator holds and reads.
+/// The operators and reads of one fused operator.
 class FusedOperator {
  public:
   FusedOperator(const Partition& partition, Assignment assignment) : partition_(partition), assignment_(assignment) {}
@@ -56,7 +56,7 @@ class FusedOperator {
   double reads_ = 0, compute_ = 0;
 };
 
-/// Operators that are stored under the assignment.
+/// Operators that the assignment stores.
 std::set<int> stored_by(const Partition& p, Assignment assignment) {
   std::set<int> stored(p.roots.begin(), p.roots.end());
   for (std::size_t k = 0; k < p.points.size(); ++k) {
@@ -65,13 +65,12 @@ std::set<int> stored_by(const Partition& p, Assignment assignment) {
   return stored;
 }
 
-/// Points that one fused operator could decide about, for every operator that may be stored.
+/// For every operator that may be stored, the points that its fused operator could decide.
 class Together {
  public:
   explicit Together(const Partition& partition) : partition_(partition) {}
 
-  /// The points of `free` in groups that do not depend on each other, where those of `cut` are true and all others
-  /// false.
+  /// Partitions the points of `free` into independent groups, with the points of `cut` true and all others false.
   [[nodiscard]] std::vector<Assignment> components(Assignment free, Assignment cut) const {
     std::vector<Assignment> groups;
     std::set<int> openers = stored_by(partition_, free | cut);
@@ -105,7 +104,7 @@ class Together {
       group |= other;
       return true;
     });
-    // A group that grew may now meet one that was looked at before.
+    // The merged group may overlap groups that were compared before.
     for (bool met = true; met;) {
       met = false;
       std::erase_if(groups, [&](Assignment other) {
@@ -140,7 +139,7 @@ class Search {
     return cost_of(partition_, assignment);
   }
 
-  /// The best assignment of the points `free`, where those of `fixed` are true and all others false.
+  /// The best assignment of the points `free`, with those of `fixed` true and all others false.
   Assignment solve(Assignment free, Assignment fixed) {
     if (free == 0) return fixed;
     if (!pruning_.by_structure) return search(free, fixed, 0);
@@ -153,9 +152,9 @@ class Search {
     return search(free, fixed, cut_set(free, fixed));
   }
 
-  /// One or two points that split the others when they are true; those that leave the smallest largest part.
+  /// One or two points that, when true, separate the others; minimises the largest component.
   [[nodiscard]] Assignment cut_set(Assignment free, Assignment fixed) const {
-    constexpr int kLeast = 4;  ///< points that are worth it
+    constexpr int kLeast = 4;  ///< minimum number of points to try it
     Assignment best = 0;
     int best_score = 0;
     const auto weigh = [&](Assignment cut) {
@@ -187,8 +186,9 @@ class Search {
     return list;
   }
 
-  /// Assignments in the order of a number whose most significant bits are the points of the cut set: what follows the
-  /// last true bit of one is skipped where the bound says so, and solved by parts where the cut set is true.
+  /// Enumerates assignments as binary numbers with the points of the cut set as most significant bits. Skips the
+  /// assignments that extend the last true bit if the bound excludes them; solves components separately once the cut
+  /// set is true.
   Assignment search(Assignment free, Assignment fixed, Assignment cut) {
     std::vector<std::size_t> order = list_of(cut);
     for (const std::size_t k : list_of(free & ~cut)) order.push_back(k);
@@ -204,7 +204,7 @@ class Search {
         last = k;
       }
       const auto follow =
-          bit(j == 0 ? n : n - 1 - last);  // assignments that have these bits and then any, this one included
+          bit(j == 0 ? n : n - 1 - last);  // number of assignments that extend these bits, including this one
       if (cut != 0 && (assignment & ~fixed) == cut) {
         assignment = solve(free & ~cut, assignment);
         take(assignment, best, best_cost);

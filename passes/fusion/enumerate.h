@@ -3,33 +3,32 @@
 #include <cstdint>
 #include <vector>
 
-// Which values that several operators read are stored, and which are computed again by each of them: the cheapest
-// choice by a cost model, after Boehm et al., On Optimizing Operator Fusion Plans for Large-Scale Machine Learning in
-// SystemML (2018), section 4.
+// Decides which values with several readers are stored and which are recomputed by each reader: the cheapest choice by
+// a cost model, after Boehm et al., On Optimizing Operator Fusion Plans for Large-Scale Machine Learning in SystemML
+// (2018), section 4.
 //
-// An assignment has a bit for every interesting point, an edge from a consumer to a target: true means that the
-// consumer reads the stored target, false that it computes the target in its own loops. Every operator that is stored
-// (the roots, and targets of true points) is one fused operator with everything above it up to what is stored; its cost
-// is
+// An assignment has one bit per interesting point, an edge from a consumer to a target: true means that the consumer
+// reads the stored target, false that it computes the target in its own loops. Every stored operator (a root, or the
+// target of a true point) forms a fused operator with its producers, up to stored values; its cost is
 //
 //     write + max(reads of its distinct operands, compute of its operators)
 //
-// so that an operator in two fused operators computes twice. What differs from the paper: the lower bound adds the
-// reads of stored targets inside the maximum (outside, it loses optima), and sub-problems are the components of a graph
-// of points that some fused operator could hold together, which needs no notion of above and below.
+// so an operator in two fused operators is computed twice. Differences from the paper: the lower bound adds the reads
+// of stored targets inside the maximum (outside, it misses optima), and sub-problems are the connected components of
+// points that one fused operator could contain, which needs no order of operators.
 
 namespace tdsl::passes::fusion_plans {
 
-/// An operator of a partition. Operators come after those whose values they read.
+/// An operator of a partition. Operators come after their producers.
 struct Operator {
-  std::vector<int> operands;  ///< operators, whose values may be computed in this one's loops
-  std::vector<int> sources;   ///< what is stored anyway
+  std::vector<int> operands;  ///< operators whose values this one's loops may compute
+  std::vector<int> sources;   ///< values that are stored in any case
   double compute = 0;         ///< seconds, or any other unit
-  double read = 0;            ///< of its value, where that is stored
+  double read = 0;            ///< of its value, if stored
   double write = 0;
 };
 
-/// A decision: whether `consumer` reads the stored value of `target`.
+/// A decision: true if `consumer` reads the stored value of `target`.
 struct Point {
   int target = 0;
   int consumer = 0;
@@ -38,7 +37,7 @@ struct Point {
 struct Partition {
   std::vector<Operator> operators;
   std::vector<double> source_reads;  ///< by source
-  std::vector<int> roots;            ///< operators that are stored in any case
+  std::vector<int> roots;            ///< operators that are always stored
   std::vector<Point> points;         ///< at most 63; other edges are always fused
 };
 
@@ -47,7 +46,7 @@ using Assignment = std::uint64_t;
 
 /// The cost of an assignment.
 [[nodiscard]] double cost_of(const Partition& partition, Assignment assignment);
-/// No assignment that has these bits, and perhaps more, costs less.
+/// A lower bound of the cost of all assignments that contain these bits.
 [[nodiscard]] double lower_bound(const Partition& partition, Assignment assignment);
 
 struct Pruning {
@@ -61,7 +60,7 @@ struct Best {
   std::int64_t costed = 0;  ///< assignments whose cost was computed
 };
 
-/// The cheapest assignment; of equal ones the first in the order of the enumeration, which begins with all false.
+/// The cheapest assignment; ties go to the first one in enumeration order, which starts from all false.
 [[nodiscard]] Best enumerate(const Partition& partition, Pruning pruning = {});
 
 }  // namespace tdsl::passes::fusion_plans

@@ -1,5 +1,5 @@
-// Computes what follows a product of matrices, element by element, in the loops of the product: the product is never
-// stored as a tensor of its own, and its blocks are still in cache when they are turned into the result.
+// Computes the element-wise operator that follows a matrix product in the loops of the product: the product is never
+// stored as a tensor, and its blocks are still in cache when the epilogue reads them.
 //
 //     %5 = compute [i in 0..%0, j in 0..%2] sum[k in 0..%1] (mul(%3[i, k], %4[k, j]))
 //     %6 = compute [i in 0..%0, j in 0..%2] (relu(add(%5[i, j], %7[j])))
@@ -10,9 +10,8 @@
 //       yield %8
 //     }
 //
-// The product has one reader, of the same element type, which reads it where it is itself, and everything else at its
-// own index variables. It takes no choice: a tensor less is written and read, and the product is computed by the same
-// calls.
+// The product has one reader, of the same element type, which reads it and everything else at its own index variables.
+// No cost model is needed: one tensor less is written and read, and the product uses the same calls.
 
 #include "passes/passes.h"
 
@@ -48,7 +47,7 @@ class Epilogues : public RegionRewriter {
     }
   }
 
-  /// The last product that node `k` may follow.
+  /// The last product before node `k` that the node can follow.
   [[nodiscard]] std::optional<std::size_t> product_ahead(const Region& region, std::size_t k) const {
     const Node& node = region.nodes[k];
     const auto* after = std::get_if<Compute>(&node.op);
@@ -68,7 +67,7 @@ class Epilogues : public RegionRewriter {
     return std::nullopt;
   }
 
-  /// Values of which blocks are not plain.
+  /// True for values whose blocks are not plain dense blocks.
   [[nodiscard]] bool is_special(ValueId v) const {
     return program_.type(v).has_sparse() || program_.info(v).compressed;
   }
@@ -85,8 +84,8 @@ class Epilogues : public RegionRewriter {
     return found && found->rows != 0 && found->columns != 0 ? c : nullptr;
   }
 
-  /// Whether `after` is at every point made of the product's element there, and of what it reads at its own index
-  /// variables.
+  /// True if each element of `after` depends only on the product's element at the same position and on reads at its own
+  /// index variables.
   [[nodiscard]] bool follows(const Compute& product, ValueId value, const Compute& after, ValueId result) const {
     const auto from_zero = [](const Label& l) { return l.begin == Extent(0); };
     if (program_.type(value).scalar != program_.type(result).scalar || !std::ranges::all_of(after.out, from_zero))

@@ -1,5 +1,5 @@
-// Brings operators that run over the rows of the same tensors into one loop nest, so that what one computes of a row
-// is still in cache when the next one needs it, and is never stored as a whole tensor:
+// Fuses operators over the rows of the same tensors into one loop nest, so that the values of a row are still in cache
+// when the next operator needs them, and are never stored as a whole tensor:
 //
 //     %5 = compute [i in 0..%0] sum[j in 0..%1] (mul(%2[i, j], %3[j]))
 //     %6 = compute [j in 0..%1] sum[i in 0..%0] (mul(%2[i, j], %5[i]))
@@ -10,11 +10,11 @@
 //       yield %7
 //     }
 //
-// It pays where a tensor as large as what is read by rows anyway is read once instead of twice, or is never stored. A
-// value is absorbed if only the nest reads it, at the shared index variables alone. Operators whose points are more
-// than the elements of an operand (products of matrices) join if what they make is reduced in the nest, or is made of
-// what the nest makes. Their other operand is needed whole by every task, which costs more than it saves where it is
-// large: unless it is known to be small the nest and its operators become the two forms of a `choose`.
+// Fusion pays off if it saves a second read of, or avoids storing, a tensor as large as the tensors that the nest reads
+// by rows. A producer is absorbed if only the nest reads it, at the shared index variables. Operators with more points
+// than elements of an operand (matrix products) join if their result is reduced in the nest, or if an operand comes
+// from the nest. Their other operand is needed whole by every task, which costs more than it saves if it is large:
+// unless it is provably small, the nest and the original operators become the two variants of a `choose`.
 
 #include "passes/passes.h"
 
@@ -43,18 +43,18 @@ class RowFusion : public RegionRewriter {
   using RegionRewriter::RegionRewriter;
 
  private:
-  /// Which labels of an operator the nest runs over.
+  /// The labels of an operator that the nest runs over.
   using Shared = SharedLabels;
-  /// The nodes of one nest, by their places in the region, each with its shared labels.
+  /// The nodes of one nest, by position in the region, each with its shared labels.
   using Nest = std::map<std::size_t, Shared>;
 
   void rewrite_region(Region& region) override {
     rewrite_inside(region);
-    // From the last node on, so that a nest is seen with its last operator first.
+    // Backwards, so that a nest is found from its last operator.
     for (std::size_t k = region.nodes.size(); k-- > 0;) k = fuse(region, k);
   }
 
-  /// The nest that ends with the node, if one pays. Returns where the node is then.
+  /// Builds the nest that ends with the node, if one pays off. Returns the node's new position.
   std::size_t fuse(Region& region, std::size_t k) {
     for (const bool multiplies : {true, false}) {
       if (multiplies && !may_multiply_) continue;
@@ -66,7 +66,7 @@ class RowFusion : public RegionRewriter {
     return k;
   }
 
-  /// The one with most operators; of several, the one over most labels, which has most tasks.
+  /// The nest with most operators; ties go to the one over most labels, which has most tasks.
   Nest best_nest(const Region& region, std::size_t seed) const {
     const Compute* c = nest_operator(program_, region.nodes[seed]);
     Nest best;
@@ -81,7 +81,7 @@ class RowFusion : public RegionRewriter {
     return best;
   }
 
-  /// The nest that ends with the operator and runs over these labels of it.
+  /// The nest that ends with the operator and runs over these of its labels.
   Nest grown(const Region& region, std::size_t seed, const Shared& shared) const {
     Nest nest{{seed, shared}};
     const Shared rows = leading_labels(shared.size());
@@ -95,7 +95,7 @@ class RowFusion : public RegionRewriter {
     return nest;
   }
 
-  /// Whether operators of the nest are all that reads the value of this Compute, each at its shared labels.
+  /// True if only operators of the nest read the value of this Compute, each at its shared labels.
   bool read_by_rows(const Region& region, const Nest& nest, ValueId v, const Compute& producer) const {
     int readers = 0;
     for (const auto& [k, shared] : nest) {
@@ -116,8 +116,8 @@ class RowFusion : public RegionRewriter {
     return readers > 0 && uses_[static_cast<std::size_t>(v.id)] == readers;
   }
 
-  /// Whether something is saved that is as large as the largest tensor that is read by rows: one read instead of two,
-  /// or a value never stored.
+  /// True if the nest saves the second read, or the storage, of a value as large as the largest tensor that it reads by
+  /// rows.
   bool pays(const Region& region, const Nest& nest) const {
     std::map<ValueId, int> readers;
     std::set<ValueId> stored;
@@ -142,8 +142,8 @@ class RowFusion : public RegionRewriter {
     });
   }
 
-  /// Whether products are of values of the nest, or make values that are reduced there: something as large as they is
-  /// never stored. Where only element-wise operators follow, products are faster by themselves.
+  /// True if products have an operand from the nest, or a result that the nest reduces, so that a value of their size
+  /// is never stored. If only element-wise operators follow, separate products are faster.
   [[nodiscard]] static bool multiplies_well(const Region& region, const Nest& nest) {
     for (const auto& [k, shared] : nest) {
       const auto& c = std::get<Compute>(region.nodes[k].op);
@@ -157,7 +157,7 @@ class RowFusion : public RegionRewriter {
     return std::ranges::any_of(nest,
                                [&](const auto& entry) { return read.contains(region.nodes[entry.first].results[0]); });
   }
-  /// Whether an operator reduces what comes from this one, perhaps through others.
+  /// True if an operator reduces the value of this one, perhaps through others.
   [[nodiscard]] static bool is_reduced(const Region& region, const Nest& nest, std::size_t product) {
     std::set<ValueId> from{region.nodes[product].results[0]};
     for (auto entry = nest.upper_bound(product); entry != nest.end(); ++entry) {
@@ -171,7 +171,7 @@ class RowFusion : public RegionRewriter {
     return false;
   }
 
-  /// Whether all that rows share in products, and what products of rows make, is known to stay in cache.
+  /// True if the shared operands of products, and the results of products of rows, provably fit in cache.
   [[nodiscard]] bool is_small(const Region& region, const Nest& nest) const {
     for (const auto& [k, shared] : nest) {
       const auto& c = std::get<Compute>(region.nodes[k].op);
@@ -180,8 +180,8 @@ class RowFusion : public RegionRewriter {
     return true;
   }
 
-  /// Puts the nest where its last operator is, beside the operators as they were if only sizes tell which is faster.
-  /// Returns that place.
+  /// Puts the nest at the position of its last operator, as a choice with the original operators if the faster one
+  /// depends on sizes. Returns that position.
   std::size_t build(Region& region, const Nest& nest) {
     const bool chosen =
         context_.options().fusion == FusionPolicy::kCost && holds_products(region, nest) && !is_small(region, nest);
@@ -218,7 +218,7 @@ class RowFusion : public RegionRewriter {
     return at;
   }
 
-  /// Another value like this one.
+  /// A new value with the same info.
   ValueId again(ValueId v) {
     const ValueInfo info = program_.info(v);
     const ValueId fresh = program_.new_value(info.type, info.name, info.range);
@@ -240,7 +240,7 @@ class RowFusion : public RegionRewriter {
     return node;
   }
 
-  /// The same operators under other names, with nests that hold no products.
+  /// A copy of the operators with new names, which may be fused without products.
   Region copy_of(const std::vector<Node>& members) {
     Region region;
     Renaming names;
@@ -260,8 +260,8 @@ class RowFusion : public RegionRewriter {
   }
 
   std::vector<int> uses_ = use_counts(program_);
-  bool may_multiply_ = true;  ///< nests may hold products
-  bool multiplies_ = true;    ///< the nest that is looked for may
+  bool may_multiply_ = true;  ///< nests may contain products
+  bool multiplies_ = true;    ///< the nest being grown may contain products
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Inlines an element-wise producer into its only consumer in the same region, where every element is still computed
-// exactly once: the consumer reads it at a permutation of all its index variables. So element-wise chains and
-// reductions over them become one Compute; operands of contractions, which are read many times, stay.
+// Inlines an element-wise producer into its only consumer in the same region if every element is still computed exactly
+// once: the consumer reads it at a permutation of all its index variables. So element-wise chains and reductions over
+// them become one Compute; operands of contractions, which are read many times, are kept.
 //
 //     %2 = compute [i in 0..%0] (exp(%1[i]))
 //     %3 = compute [i in 0..%0] (mul(2.0, %2[i]))
@@ -33,8 +33,8 @@ class Fusion : public RegionRewriter {
     keep(std::move(node), earlier);
   }
 
-  /// Whether a node of the list from number `first` on replaces a tensor whose single element the producer reads: moved
-  /// behind it, the read would keep the old tensor alive.
+  /// True if a node of the list from `first` on replaces a tensor of which the producer reads a single element: a read
+  /// moved behind it would extend the old tensor's lifetime.
   [[nodiscard]] bool replaced_meanwhile(const Compute& producer, const std::vector<Node>& list,
                                         std::size_t first) const {
     if (!producer.out.empty()) return false;
@@ -43,12 +43,12 @@ class Fusion : public RegionRewriter {
                        [&](const Node& n) { return replaces_what_is_read(program_, n, read); });
   }
 
-  /// Inlines producers among `earlier` into `c`, the latest first, and removes them.
+  /// Inlines producers among `earlier` into `c`, last to first, and removes them.
   void absorb(const Node& node, Compute& c, std::vector<Node>& earlier) {
     std::set<ValueId> read = values_read(c);
     for (std::size_t k = earlier.size(); k-- > 0;) {
       const auto* producer = std::get_if<Compute>(&earlier[k].op);
-      // What `c` does not read is left out first: the other questions look at all nodes in between.
+      // Cheap check first: the other conditions scan all nodes in between.
       if (producer == nullptr || !read.contains(earlier[k].results[0]) ||
           replaced_meanwhile(*producer, earlier, k + 1) || !fuse(earlier[k], node, c))
         continue;
@@ -57,7 +57,7 @@ class Fusion : public RegionRewriter {
     }
   }
 
-  /// Whether readers would have to visit all elements if they computed them themselves.
+  /// True if readers that compute the value themselves would have to visit all elements.
   [[nodiscard]] bool only_its_type_is_sparse(const Compute& c, ValueId v) const {
     return program_.type(v).has_sparse() && !carries_absence(support_of(program_, c));
   }

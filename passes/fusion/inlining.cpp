@@ -9,7 +9,6 @@ namespace tdsl::passes::fusion_plans {
 
 using namespace ir;
 
-/// The subscripts of the reads of `v`; nothing if two reads differ or there is none.
 std::optional<std::vector<Expr>> only_subscripts(const Compute& c, ValueId v) {
   std::optional<std::vector<Expr>> found;
   bool unique = true;
@@ -22,7 +21,6 @@ std::optional<std::vector<Expr>> only_subscripts(const Compute& c, ValueId v) {
   return unique ? found : std::nullopt;
 }
 
-/// Whether the subscripts are all labels of the consumer, each once, over exactly the producer's ranges.
 bool is_bijection(const std::vector<Expr>& subscripts, const Compute& consumer, const Compute& producer) {
   const std::vector<Label> labels = all_labels(consumer);
   if (subscripts.size() != labels.size()) return false;
@@ -32,14 +30,13 @@ bool is_bijection(const std::vector<Expr>& subscripts, const Compute& consumer, 
     if (label < 0 || seen[static_cast<std::size_t>(label)]) return false;
     seen[static_cast<std::size_t>(label)] = true;
     const Label& l = labels[static_cast<std::size_t>(label)];
-    // Subscripts count from 0, so the producer's own range must too.
+    // Subscripts start at 0, so the producer's range must too.
     if (!(producer.out[d].begin == Extent(0)) || !(l.begin == Extent(0)) || !(l.end == producer.out[d].end))
       return false;
   }
   return true;
 }
 
-/// Whether the consumer needs `v` other than through reads in its expressions.
 bool needs_whole(const Program& program, const Node& node, const Compute& c, ValueId v) {
   Compute without = c;
   without.bodies.clear();
@@ -50,7 +47,6 @@ bool needs_whole(const Program& program, const Node& node, const Compute& c, Val
   return std::ranges::find(operands, v) != operands.end();
 }
 
-/// The value of one element as an expression; null if the node is not element-wise. A guard becomes a choice.
 Expr element_of(const Compute& c) {
   if (is_elementwise(c)) return c.bodies[0];
   Compute unguarded = c;

@@ -1,5 +1,5 @@
-// Brings reductions over the rows of the same tensors into one loop nest with several results, so that the rows are
-// read once for all of them, together with what only they read of these rows:
+// Merges reductions over the rows of the same tensors into one loop nest with several results, so that the rows are
+// read once for all of them, together with operators that only they read:
 //
 //     %3 = compute [] sum[i in 0..%0] (mul(%1[i], %2[i]))
 //     %4 = compute [] max[i in 0..%0] (%1[i])
@@ -11,10 +11,10 @@
 //     }
 //
 // Members may be nests of `fuse_rows`, and sums by groups (`sum[i where a[i] == c](X[i, j])`, ir/graph/group.h), which
-// meet the one element that a row's group has; one of those becomes a nest by itself, too. Operators join that read a
-// tensor by rows which is the largest one that either of them reads, if no other operator needs the result of one and
-// makes what the other reads. The results have one type; counts among floats are counted in f64, which is exact. Where
-// one of the operators has two forms already, the merged nest does, too.
+// add each row to the one element of its group; a single sum by groups becomes a nest too. Operators join if they share
+// a tensor that is read by rows and is the largest that either of them reads, unless another operator depends on one of
+// them and the other depends on that operator. All results have one type; counts among floats are counted in f64, which
+// is exact. If an operator already has two variants, so does the merged nest.
 
 #include "passes/passes.h"
 
@@ -47,14 +47,14 @@ struct Member {
   SharedLabels shared;
 };
 
-/// What a node of a region brings into a nest.
+/// The contribution of a region's node to a nest.
 struct Part {
-  std::vector<Member> members;  ///< the last one makes the value
-  ValueId value;                ///< as the region has it
-  bool chosen = false;          ///< it is the first of two forms
+  std::vector<Member> members;  ///< the last one computes the value
+  ValueId value;                ///< as named in the region
+  bool chosen = false;          ///< the first of two variants
 };
 
-/// A nest by the places of its nodes in the region.
+/// A nest: its nodes by position in the region.
 using Parts = std::map<std::size_t, Part>;
 
 const Compute& compute_in(const Member& m) { return std::get<Compute>(m.node.op); }
@@ -67,7 +67,7 @@ std::vector<Extent> rows_of(const Member& m) {
   return rows;
 }
 
-/// The operator, if it counts, as one over floats: every count below 2^53 is exact. `c == x` becomes a group.
+/// The operator if it is a count, with `c == x` as a group, else nullopt. Counts below 2^53 are exact in f64.
 std::optional<Compute> counting(const Compute& c) {
   const auto* number = std::get_if<Cast>(&c.bodies[0]->op);
   if (!c.monoid || c.monoid->kind != Monoid::Kind::kSum || c.bodies[0]->type != Scalar::kI64 || c.guard)
@@ -82,7 +82,7 @@ std::optional<Compute> counting(const Compute& c) {
   }
   return counts;
 }
-/// A count of floats instead of integers.
+/// The count in f64 instead of i64.
 Compute in_f64(Compute c) {
   const auto* number = std::get_if<Cast>(&c.bodies[0]->op);
   c.bodies = {number != nullptr ? cast(Scalar::kF64, number->operand, c.bodies[0]->range)
@@ -101,7 +101,7 @@ class RowMerging : public RegionRewriter {
 
   void rewrite_region(Region& region) override {
     rewrite_inside(region);
-    // Those that read most first: what reads less of the same joins them.
+    // Highest rank first: operators that read less of the same tensors join.
     for (std::size_t rank = most_dimensions(region); rank > 0; --rank) {
       look_up(region);
       for (std::size_t k = 0; k < region.nodes.size(); ++k) {
@@ -123,7 +123,7 @@ class RowMerging : public RegionRewriter {
     return most;
   }
 
-  /// What is asked often.
+  /// Caches per-node lookups.
   void look_up(const Region& region) {
     mentioned_.clear();
     closing_.clear();
@@ -138,9 +138,9 @@ class RowMerging : public RegionRewriter {
     return std::ranges::any_of(values, [&](ValueId v) { return mentioned_[k].contains(v); });
   }
 
-  // --- What a node can be in a nest
+  // --- Contributions of a node to a nest
 
-  /// The node in every way that it can be in a nest; `closing`: as a result that closes, else as an aligned value.
+  /// All ways in which the node can be part of a nest; `closing`: as a closing result, else as an aligned value.
   [[nodiscard]] std::vector<Part> parts_of(const Node& node, bool closing) const {
     if (const auto* f = std::get_if<Fused>(&node.op)) return nest_of(node, *f, false, closing);
     if (const auto* c = std::get_if<Choose>(&node.op)) {
@@ -175,9 +175,9 @@ class RowMerging : public RegionRewriter {
     return {std::move(part)};
   }
 
-  // --- Which nodes make a nest
+  // --- Selection of the nodes of a nest
 
-  /// The largest nest whose first result is this node's, if that reads tensors of that many dimensions.
+  /// The largest nest whose first result is this node's, if that reads tensors of rank `rank`.
   [[nodiscard]] Parts best_nest(const Region& region, std::size_t k, std::size_t rank) const {
     Parts best;
     for (const Part& part : closing_[k]) {
@@ -192,7 +192,7 @@ class RowMerging : public RegionRewriter {
     }
     return best;
   }
-  /// Whether the nest is one sum by groups, alone or with what it reads.
+  /// True if the nest is one sum by groups, alone or with its producers.
   static bool groups(const Region& region, const Parts& nest) {
     return std::ranges::any_of(nest, [&](const auto& p) {
       return std::holds_alternative<Compute>(region.nodes[p.first].op) && compute_in(p.second.members[0]).guard;
@@ -237,7 +237,7 @@ class RowMerging : public RegionRewriter {
     }
   }
 
-  /// Whether the results can be packed: one type, or f64 and counts.
+  /// True if the results can be packed: one type, or f64 and counts.
   [[nodiscard]] bool of_types(const Parts& nest, const Part& part) const {
     std::set<Scalar> types{type_of(part)};
     bool counts = type_of(part) != Scalar::kI64 || counted(part);
@@ -253,7 +253,7 @@ class RowMerging : public RegionRewriter {
     return p.members.size() == 1 && (counting(c) || (c.guard && std::holds_alternative<Constant>(c.bodies[0]->op)));
   }
 
-  /// The tensors that are read by rows, and those of them that have most dimensions.
+  /// The tensors read by rows, and those of highest rank among them.
   struct Streams {
     std::set<ValueId> all, largest;
     std::size_t rank = 0;
@@ -273,7 +273,7 @@ class RowMerging : public RegionRewriter {
     }
     return result;
   }
-  /// Whether a scan is saved: the operator and one of the nest have a tensor in common that is the largest of either.
+  /// True if a scan is saved: the operator shares with one of the nest a tensor that is the largest of either.
   [[nodiscard]] bool shares(const Parts& nest, const Part& part) const {
     const auto meet = [](const std::set<ValueId>& a, const std::set<ValueId>& b) {
       return std::ranges::any_of(a, [&](ValueId v) { return b.contains(v); });
@@ -285,7 +285,7 @@ class RowMerging : public RegionRewriter {
     });
   }
 
-  /// Whether the members of the nest are all that reads the value, each at its row.
+  /// True if only members of the nest read the value, each at its row.
   [[nodiscard]] bool read_by_rows(const Region& region, const Parts& nest, const Part& part) const {
     if (std::ranges::count(region.yields, part.value) > 0) return false;
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
@@ -307,8 +307,8 @@ class RowMerging : public RegionRewriter {
     return readers > 0 && by_rows;
   }
 
-  /// The nodes between those of the nest that must run after it, because they need its results; nothing if that cannot
-  /// be.
+  /// The nodes between those of the nest that depend on its results and so must run after it; nullopt if no such order
+  /// exists.
   [[nodiscard]] std::optional<std::set<std::size_t>> order(const Region& region, const Parts& nest) const {
     const std::size_t first = nest.begin()->first, last = nest.rbegin()->first;
     std::set<std::size_t> after;
@@ -390,7 +390,7 @@ class RowMerging : public RegionRewriter {
     return program_.new_value(std::move(type), info.name, info.range);
   }
 
-  /// The nest, and what makes integers of the counts in it. `results`: one per part that closes.
+  /// The nest, and the casts that turn its counts into integers. `results`: one per closing part.
   std::vector<Node> fused(const Parts& nest, const std::vector<ValueId>& results) {
     const bool floats =
         std::ranges::any_of(results, [&](ValueId v) { return program_.type(v).scalar == Scalar::kF64; });
@@ -433,7 +433,7 @@ class RowMerging : public RegionRewriter {
     return {range, {to}, std::move(c)};
   }
 
-  /// The operators one after the other, under other names.
+  /// The operators one after the other, with new names.
   Region copy_of(const Region& region, const Parts& nest, const std::vector<ValueId>& results) {
     Region copy;
     Renaming names;
@@ -454,7 +454,7 @@ class RowMerging : public RegionRewriter {
     return copy;
   }
 
-  // By the nodes of the region.
+  // by position of the node in the region
   std::vector<std::set<ValueId>> mentioned_;
   std::vector<std::vector<Part>> closing_, aligned_;
 };

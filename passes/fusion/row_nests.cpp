@@ -23,7 +23,7 @@ bool applies(const Expr& e) {
   return found;
 }
 
-/// Whether the guard, if there is one, gives every row one group.
+/// True if there is no guard, or the guard assigns every row to one group.
 bool groups_rows(const Compute& c, const SharedLabels& shared) {
   if (!c.guard) return true;
   const std::optional<Group> group = group_of(c);
@@ -46,7 +46,7 @@ bool multiplies_by_rows(const Compute& c, const SharedLabels& shared) {
   return (is_row(times->left, 0) && is_row(times->right, 1)) || (is_row(times->left, 1) && is_row(times->right, 0));
 }
 
-/// Whether the expression is made of values of a row and values that all rows share, by operators that run on vectors.
+/// True if the expression combines values of a row and values shared by all rows through operators that vectorise.
 bool mixes(const Compute& c, const Expr& e, const SharedLabels& shared) {
   const std::set<std::int32_t> labels = labels_in(e);
   const bool of_row = labels.contains(shared.back());
@@ -58,9 +58,9 @@ bool mixes(const Compute& c, const Expr& e, const SharedLabels& shared) {
   return std::ranges::all_of(children(*e), [&](const Expr& part) { return mixes(c, part, shared); });
 }
 
-/// Whether it is a product, of whatever kind, that runs well on blocks of rows: of rows with what all rows share
-/// (`sum[k](X[i, k] * V[k, j])`, `min[k](X[i, k] + V[k, j])`), or of rows with rows, summed over them (`sum[i](X[i, j]
-/// * Y[i, k])`).
+/// True for a generalised product that runs well on blocks of rows: of rows with an operand shared by all rows
+/// (`sum[k](X[i, k] * V[k, j])`, `min[k](X[i, k] + V[k, j])`), or of rows with rows, summed over the rows (`sum[i](X[i,
+/// j] * Y[i, k])`).
 bool multiplies(const Compute& c, const SharedLabels& shared) {
   if (!c.monoid || locates(*c.monoid) || c.guard) return false;
   return aligned_labels(c, shared) == 0 ? multiplies_by_rows(c, shared)

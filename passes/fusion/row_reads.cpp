@@ -1,15 +1,15 @@
-// Lets loops over stored elements read dense matrices along their rows. Where a walk jumps over columns and goes
-// through all rows at each, every element it reads would lie in another cache line; it reads the transposed matrix,
-// which is made once for all walks of a region:
+// Lets loops over stored elements read dense matrices along rows. If a sparse iteration jumps between columns and reads
+// all rows of each, every element is in another cache line; it reads the transposed matrix instead, which is computed
+// once for all sparse iterations of a region:
 //
 //     %4 = compute [i in 0..%0, k in 0..8] sum[j in 0..%1] (absent_mul(%2[i, j], %3[k, j]))           %2 compressed
 // becomes
 //     %5 = compute [i in 0..%1, j in 0..8] (%3[j, i])
 //     %4 = compute [i in 0..%0, k in 0..8] sum[j in 0..%1] (absent_mul(%2[i, j], %5[j, k]))
 //
-// The copy stands in front of the loops in which the matrix does not change.
+// The copy is placed in front of the loops in which the matrix does not change.
 //
-// Precondition: `storage` has marked what is compressed.
+// Precondition: `storage` has marked the compressed values.
 
 #include "passes/passes.h"
 
@@ -44,8 +44,8 @@ class RowReads {
   }
 
  private:
-  /// Matrices by the transposed ones that the region's nodes read and nobody makes yet. `makes`: copies of what is
-  /// defined outside stand here, too.
+  /// Returns the transposed copies, by matrix, that the region's nodes read and that are not made yet. `makes`: also
+  /// makes copies of matrices defined outside.
   std::map<ValueId, ValueId> visit(Region& region, bool makes) {
     std::map<ValueId, ValueId> wanted;
     std::map<ValueId, std::size_t> first;
@@ -61,7 +61,7 @@ class RowReads {
         }
       }
       if (!holds_operations(n)) continue;
-      // What one branch of several reads is made in that branch.
+      // Copies that only one branch reads are made in that branch.
       const bool branches = std::holds_alternative<If>(n.op) || std::holds_alternative<Choose>(n.op);
       for (Region* inner : regions_in(n)) {
         for (const auto& [matrix, copy] : visit(*inner, branches)) {
@@ -74,7 +74,7 @@ class RowReads {
     return make(region, std::move(wanted), first, makes);
   }
 
-  /// Puts the copies of what the region defines in front of their first readers; what is left is wanted outside.
+  /// Inserts copies of matrices that the region defines in front of their first readers; returns the remaining ones.
   std::map<ValueId, ValueId> make(Region& region, std::map<ValueId, ValueId> wanted,
                                   const std::map<ValueId, std::size_t>& first, bool makes) {
     std::set<ValueId> defined(region.arguments.begin(), region.arguments.end());
@@ -96,14 +96,14 @@ class RowReads {
     const ValueInfo& info = program_.info(v);
     return info.type.rank() == 2 && !info.compressed && !info.type.has_sparse() && info.tile.empty();
   }
-  /// The walk of a Compute that reads dense matrices, too.
+  /// The sparse iteration of a Compute that also reads dense matrices.
   [[nodiscard]] std::optional<StoredWalk> walk_over_dense(const Compute& c) const {
     const std::set<ValueId> values = values_read(c);
     const bool both = std::ranges::any_of(values, [&](ValueId v) { return is_candidate(v); }) &&
                       std::ranges::any_of(values, [&](ValueId v) { return program_.info(v).compressed; });
     return both ? stored_walk(program_, c) : std::nullopt;
   }
-  /// Dense matrices that the Compute reads by columns which it walks.
+  /// Dense matrices that the Compute reads with jumps between columns.
   [[nodiscard]] std::set<ValueId> turned(const Compute& c, const StoredWalk& walk) const {
     std::set<ValueId> found;
     for (const Expr& body : c.bodies) {
@@ -113,7 +113,7 @@ class RowReads {
     }
     return found;
   }
-  /// Whether the columns are walked inside of something, and the rows run over their range.
+  /// True if the column is the label of an inner sparse loop, and the row is the label of a dense loop.
   [[nodiscard]] static bool jumps(const Read& r, const StoredWalk& walk) {
     const std::int32_t row = bare_label(r.subscripts[0]);
     const std::int32_t column = bare_label(r.subscripts[1]);

@@ -1,6 +1,6 @@
-// Decides for element-wise values that several operators read whether they are stored or computed again in the loops
-// of each. All operators that such values connect are one partition (fusion/enumerate.h), of which the cheapest
-// assignment is taken; all of them run over the same points, so that sizes do not matter.
+// Decides whether element-wise values with several readers are stored or recomputed in the loops of each reader. All
+// operators connected by such values form a partition (fusion/enumerate.h), which gets its cheapest assignment; all of
+// them run over the same points, so that the choice is independent of sizes.
 //
 //     %2 = compute [i in 0..%0] (sub(%1[i], 1.0))
 //     %3 = compute [] sum[i in 0..%0] (mul(%2[i], %2[i]))
@@ -33,7 +33,7 @@ using namespace fusion_plans;
 
 namespace {
 
-/// Floating-point operations that an operator takes as long as.
+/// Cost of the operation in floating-point operations.
 double work_of(const ExprNode& n) {
   constexpr double kFunction = 20, kDivision = 5;
   if (const auto* u = std::get_if<Unary>(&n.op)) {
@@ -52,7 +52,7 @@ double work_of(const ExprNode& n) {
   return 0;
 }
 
-/// One region's operators that shared values connect.
+/// The operators of one region that shared values connect.
 class Group {
  public:
   Group(const Program& program, const Region& region) : program_(program), region_(region) {}
@@ -62,7 +62,7 @@ class Group {
   };
   std::vector<Edge> edges;
 
-  /// Operators by data flow, and the points in the order of `edges`.
+  /// Operators in data-flow order, and the points in the order of `edges`.
   [[nodiscard]] Partition partition() {
     std::set<std::size_t> nodes, targets;
     for (const Edge& e : edges) {
@@ -86,7 +86,7 @@ class Group {
   Operator operator_of(std::size_t node, const std::set<std::size_t>& targets, std::map<ValueId, int>& sources,
                        std::vector<double>& source_reads) {
     const plan::Machine machine;
-    constexpr double kLoopRate = 0.2;  // of BLAS's
+    constexpr double kLoopRate = 0.2;  // relative to BLAS
     const auto& c = std::get<Compute>(region_.nodes[node].op);
     const ValueId v = region_.nodes[node].results[0];
     Operator op;
@@ -94,7 +94,7 @@ class Group {
       return static_cast<double>(size_of(program_.type(tensor).scalar)) / machine.stream_rate;
     };
     op.read = element(v);
-    op.write = c.reduce.empty() ? 2 * op.read : 0;  // memory that is new is written twice
+    op.write = c.reduce.empty() ? 2 * op.read : 0;  // new memory is written twice
     const std::size_t points = c.out.size() + c.reduce.size();
     const auto scan = [&](const Expr& e) {
       if (!e) return;
@@ -111,9 +111,8 @@ class Group {
         }
         const auto [found, added] = sources.emplace(r->tensor, static_cast<int>(source_reads.size()));
         if (added)
-          source_reads.push_back(r->subscripts.size() >= points
-                                     ? element(r->tensor)
-                                     : 0);  // of a tensor of fewer dimensions, next to nothing
+          source_reads.push_back(r->subscripts.size() >= points ? element(r->tensor)
+                                                                : 0);  // tensors of lower rank are negligible
         if (std::ranges::find(op.sources, found->second) == op.sources.end()) op.sources.push_back(found->second);
       });
     };
@@ -147,8 +146,8 @@ class SharedMaps : public RegionRewriter {
     return c != nullptr && c->bodies.size() == 1 && !c->in_any_order ? c : nullptr;
   }
 
-  /// The operators that read the node's value, if it is element-wise and they could all compute it: each needs every
-  /// element once.
+  /// The readers of the node's value if it is element-wise and all of them could compute it: each reads every element
+  /// once.
   [[nodiscard]] std::vector<std::size_t> consumers_of(const Region& region, std::size_t target) const {
     const Node& node = region.nodes[target];
     const Compute* producer = plain_compute(node);
@@ -176,7 +175,7 @@ class SharedMaps : public RegionRewriter {
     return static_cast<int>(consumers.size()) == uses ? consumers : std::vector<std::size_t>{};
   }
 
-  /// Edges from shared values to their readers, in groups that have no operator in common.
+  /// Edges from shared values to their readers, grouped so that no operator is in two groups.
   [[nodiscard]] std::vector<Edges> groups(const Region& region) const {
     std::vector<Edges> all;
     for (std::size_t target = 0; target < region.nodes.size(); ++target) {
@@ -211,7 +210,7 @@ class SharedMaps : public RegionRewriter {
     const Best best =
         context_.options().fusion == FusionPolicy::kAll ? Best{0, cost_of(partition, 0), 1} : enumerate(partition);
     const double stored = cost_of(partition, (Assignment{1} << edges.size()) - 1);
-    std::map<std::size_t, bool> kept;  // by target: whether some consumer reads it
+    std::map<std::size_t, bool> kept;  // by target: true if a consumer reads it
     for (std::size_t k = 0; k < edges.size(); ++k) kept[edges[k].target] |= (best.assignment >> k & 1) != 0;
     for (const auto& [target, stays] : kept) {
       const Node& node = region.nodes[target];

@@ -13,7 +13,7 @@ using namespace ir;
 
 namespace {
 
-/// No program has as many values.
+/// Larger than the number of values of any program.
 constexpr std::int32_t kFirstPart = 1 << 30;
 
 }  // namespace

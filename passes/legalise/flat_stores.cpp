@@ -1,11 +1,11 @@
-// Index variables that count a position together, row by row, give way to one that runs over the positions:
+// Replaces index variables that form a row-major position by one index variable over the positions:
 //
 //     %5 = compute [i in 0..%0, k in 0..%1] (%3[i, k]) left [add(mul(i, %1), k)] base %4
 // becomes
 //     %5 = compute [i in 0..mul(%0, %1)] (%3[div(i, %1), rem(i, %1)]) left [i] base %4
 //
-// Such a subscript cannot be solved for one of them, but for all at once: every element has exactly one point. It
-// would be a scatter otherwise, for which every task looks at every point.
+// Such a subscript cannot be solved for one variable, but for all of them together: every element has exactly one
+// point. Otherwise it would be a scatter, in which every task visits every point.
 
 #include "passes/passes.h"
 
@@ -23,15 +23,15 @@ using namespace ir;
 
 namespace {
 
-/// The labels of a position, innermost first, and how far apart their neighbours lie.
+/// The labels of a position, innermost first, with their strides.
 struct Position {
   std::vector<std::size_t> labels;
   std::vector<Extent> strides;
-  Extent count{1};  ///< of positions
+  Extent count{1};  ///< number of positions
   Extent first;     ///< the subscript of position 0
 };
 
-/// Which position the form is over `out`. Nothing if the labels do not lie densely in one another.
+/// The position that the form computes over `out`; nullopt unless the labels are dense in row-major order.
 std::optional<Position> position_of(const Affine& form, const std::vector<Label>& out) {
   if (form.terms.size() < 2) return std::nullopt;
   Position p;
@@ -72,7 +72,7 @@ class FlatStore {
   }
 
  private:
-  /// The position takes the place of its outermost label, the others go.
+  /// The position replaces its outermost label; its other labels are removed.
   std::vector<Expr> replacements_of_labels() {
     const std::size_t outermost = position_.labels.back();
     std::vector<Expr> replacements;
@@ -97,7 +97,7 @@ class FlatStore {
     return replacements;
   }
 
-  /// Two ranges that end below 0 have no point, but the product of their lengths is positive.
+  /// Two ranges with negative ends are empty, but the product of their ends is positive.
   void keep_empty_ranges_empty() {
     for (std::size_t k = 0; k + 1 < position_.labels.size(); ++k) {
       const Extent& end = out_[position_.labels[k]].end;
@@ -105,7 +105,7 @@ class FlatStore {
     }
   }
 
-  /// Whether it is known not to be negative: a number or a size of a tensor that is read or written.
+  /// True if the extent is provably nonnegative: a number, or an extent of a tensor that is read or written.
   [[nodiscard]] bool is_size(const Extent& e) {
     if (e.constant()) return *e.constant() >= 0;
     const auto of = [&](const Type& t) { return std::ranges::find(t.shape, e) != t.shape.end(); };

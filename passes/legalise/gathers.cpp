@@ -1,12 +1,13 @@
-// Lookups, reads at subscripts that are data, in operations of their own, but for one that its operation can do: that
-// becomes a reduction over the panels of what is read. So no rank holds a looked-up tensor whole.
+// Materialises indirect reads (subscripts that depend on data) by separate operations, except the one that an operation
+// can perform itself: that becomes a reduction over panels of the tensor. So no rank holds a whole indirectly read
+// tensor.
 //
 //     %5 = compute [i in 0..%0] (add(%1[%3[i]], %2[%4[i]]))
 // becomes
 //     %6 = compute [i in 0..%0] (%1[%3[i]])
 //     %5 = compute [i in 0..%0] (add(%6[i], %2[%4[i]]))
 //
-// A guard's lookups come first, since what is read under the guard is gathered under it too:
+// Indirect reads of a guard come first, since the guarded reads are gathered under the guard:
 //
 //     %5 = compute [i in 0..%0] (%1[%3[i]]) where gt(%2[%4[i]], 0.0)
 // becomes
@@ -14,8 +15,8 @@
 //     %7 = compute [i in 0..%0] (%1[%3[i]]) where gt(%6[i], 0.0) fill -inf
 //     %5 = compute [i in 0..%0] (%7[i]) where gt(%6[i], 0.0)
 //
-// Left as they are: reads of small tensors, reads behind a condition of their expression, and those for which a
-// reduction would have to be spread out.
+// Keeps reads of small tensors, conditionally evaluated reads, and reads for which a reduction would have to be
+// expanded.
 
 #include "passes/passes.h"
 
@@ -41,7 +42,7 @@ namespace {
 
 using Labels = std::set<std::int32_t>;
 
-/// Gathers what the Compute `c` looks up, which stands for that of `one`.
+/// Gathers the indirect reads of the Compute `c`, which represents the Compute of `one`.
 class Gathering {
  public:
   Gathering(Legalised& one, Compute& c) : one_(one), c_(c) {}
@@ -57,7 +58,7 @@ class Gathering {
     const TypeOf type = [this](ValueId v) -> const Type& { return one_.program().type(v); };
     std::vector<Lookup> list = lookups_of(c_, type, [this](const Expr& e) { return one_.hoisted(e); });
     if (list.empty() || lookup_in_panels(c_, list) != nullptr) return false;
-    // What is read under the guard is gathered under it too: the guard's own reads come first.
+    // Guarded reads are gathered under the guard, so the guard's own reads come first.
     std::ranges::stable_partition(list, [](const Lookup& l) { return l.place == Lookup::Place::kGuard; });
     const bool guard_looks_up = list.front().place == Lookup::Place::kGuard;
     for (const Lookup& lookup : list) {
@@ -72,7 +73,7 @@ class Gathering {
     return false;
   }
 
-  /// The labels the gathered elements differ by; nothing if a reduction would be spread out for their sake.
+  /// The labels of the gathered tensor; nullopt if it would expand a reduction.
   [[nodiscard]] std::optional<Labels> labels_of_elements(const Lookup& lookup) const {
     const auto& r = std::get<Read>(lookup.read->op);
     Labels used = labels_in(lookup.read);
@@ -85,8 +86,7 @@ class Gathering {
     if (std::ranges::any_of(used, [&](std::int32_t l) { return is_reduced(l) && !by_data.contains(l); }))
       return std::nullopt;
     if (!is_guarded(lookup)) return used;
-    // Under a guard it is read once for each point of the guard, which may be one element's condition on all of a
-    // reduction.
+    // A guarded read is gathered once per point of the guard, which may be an element's condition on a whole reduction.
     for (const std::int32_t l : labels_in(c_.guard)) {
       if (is_reduced(l) && !used.contains(l)) return std::nullopt;
       used.insert(l);
@@ -113,7 +113,7 @@ class Gathering {
         gather.out.push_back(label);
         continue;
       }
-      // Without a point nothing is read, and no subscript is wrong.
+      // An empty range reads nothing, so its subscripts must not be checked.
       if ((label.end - label.begin).constant().value_or(0) > 0) continue;
       const Expr some = binary(BinaryOp::kLt, one_.size(label.begin), one_.size(label.end));
       gather.guard = conjunction_of(some, gather.guard);
@@ -129,7 +129,7 @@ class Gathering {
   Compute& c_;
 };
 
-/// A scatter is looked at as the reduction that it becomes.
+/// A scatter is treated as the reduction that it becomes.
 bool gather(Legalised& one) {
   const auto kept = scattered_labels(one);
   if (!kept || !one.compute().combine) return Gathering(one, one.compute()).run();

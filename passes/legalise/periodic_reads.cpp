@@ -1,12 +1,12 @@
-// A read at a subscript that wraps around, `mod(i + c, n)` or `(i + c) % n` in a dimension of n elements, is a choice
-// between two affine ones, so that a task asks for its neighbours' edges and not for the whole dimension:
+// Rewrites a read at a periodic index, `mod(i + c, n)` or `(i + c) % n` in a dimension of n elements, as a choice
+// between two affine reads, so that a task requests its neighbours' edges instead of the whole dimension:
 //
 //     compute [i in 0..%0] (%1[mod(sub(i, 1), %0)])
 // becomes
 //     compute [i in 0..%0] (select(ge(sub(i, 1), 0), %1[sub(i, 1)], %1[add(sub(i, 1), %0)]))
 //
-// Each read is inside where its branch is taken, as the conditions tell. A constant other than 1 and -1 is brought
-// into 0 .. n - 1 first, by a scalar of its own.
+// The conditions prove that each read is in bounds where it is evaluated. A constant other than 1 and -1 is reduced to
+// 0 .. n - 1 first, by a separate scalar.
 
 #include "passes/passes.h"
 
@@ -35,7 +35,7 @@ class PeriodicReads {
   [[nodiscard]] bool found() const { return found_; }
 
  private:
-  /// Between the places of dimension `d` and later ones.
+  /// Chooses between the affine subscripts of dimension `d` and later dimensions.
   Expr choice(const Expr& e, std::size_t d) {
     const auto& r = std::get<Read>(e->op);
     const std::vector<Extent>& shape = one_.program().type(r.tensor).shape;
@@ -65,7 +65,7 @@ class PeriodicReads {
     return select(stays, at(moved), at(around));
   }
 
-  /// The constant brought into 0 .. n - 1, once and on every rank.
+  /// The constant reduced to 0 .. n - 1, once and on every rank.
   Expr turn(const Periodic& p) {
     const Expr steps = with_label(p.sum, p.label, constant_i64(0));
     const Expr divisor = binary(BinaryOp::kMax, p.divisor, constant_i64(1));

@@ -1,5 +1,5 @@
-// A store at a subscript that wraps around, `mod(i + c, n)` or `(i + c) % n`, where the index variable runs once
-// around and occurs nowhere else on the left, is an ordinary store of what the element's own subscript leads back to:
+// Rewrites a store at a periodic index, `mod(i + c, n)` or `(i + c) % n`, whose index variable covers the period once
+// and occurs in no other store subscript, as an affine store that reads at the inverse index:
 //
 //     %3 = compute [i in 0..%0] (%1[i]) left [mod(add(i, 1), %0)] base %2
 // becomes
@@ -19,7 +19,7 @@ using namespace ir;
 
 namespace {
 
-/// Whether the subscript runs once around dimension `d` and its label occurs in no other subscript.
+/// True if the subscript covers dimension `d` exactly once and its label occurs in no other subscript.
 bool runs_around(const Compute& c, const Type& type, std::size_t d, const Periodic& p) {
   const auto label = static_cast<std::size_t>(p.label);
   if (!(p.extent == type.shape[d]) || label >= c.out.size()) return false;

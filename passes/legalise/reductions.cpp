@@ -1,14 +1,13 @@
-// Reductions whose elements begin as the identity, or as the base where they are combined with it by the same
-// operator, so that partial results can always be combined. Whatever else is done with the reduced value is done by a
-// second node:
+// Starts reductions from the identity, or from the base if they combine with it by the same operator, so that partial
+// results can always be combined. A second node does the remaining work on the reduced value:
 //
 //     %4 = compute [i in 0..%0] sum[j in 0..%1] (%2[i, j]) left [i] base %3 combine max
 // becomes
 //     %5 = compute [i in 0..%0] sum[j in 0..%1] (%2[i, j])
 //     %4 = compute [i in 0..%0] (%5[i]) left [i] base %3 combine max
 //
-// argmin and argmax outside of nests of operators are the optimum and the smallest index that has it. Both can be cut
-// into any parts:
+// argmin and argmax outside of fused nests become the optimum and the smallest index that attains it. Both allow any
+// partitioning:
 //
 //     %3 = compute [i in 0..%0] argmin[j in 0..%1] (%2[i, j])
 // becomes
@@ -34,7 +33,7 @@ Monoid monoid_of(Monoid::Kind kind) { return {kind, {}, {}, {}}; }
 
 bool combines_alike(const Compute& c) { return c.combine && equal(*c.combine, *c.monoid) && !locates(*c.monoid); }
 
-/// Whether more is done with the reduced value than one operation can do.
+/// True if more is done with the reduced value than one operation supports.
 bool does_more(Legalised& one) {
   const Compute& c = one.compute();
   const Expr identity = identity_of(*c.monoid, one.type().scalar);
@@ -77,7 +76,7 @@ void locate(Legalised& one) {
 
 void split_reduction(Legalised& one) {
   Compute& c = one.compute();
-  // A reduction over nothing by the user monoid that combines leaves the element.
+  // An empty reduction by the user-defined monoid that also combines leaves the element unchanged.
   const bool leaves = combines_alike(c) && c.monoid->kind == Monoid::Kind::kUser;
   const bool hidden = leaves || mentions_labels(c.guard, c.out.size());
   Compute value;

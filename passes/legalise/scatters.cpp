@@ -1,13 +1,13 @@
-// Stores whose subscripts cannot be solved for the index variables are scatters: combined into a tensor of their own,
-// which begins as the identity, so that points may be cut into parts. What is there already joins afterwards:
+// Turns stores whose subscripts cannot be solved for the index variables into scatters: they are combined into a
+// separate tensor that starts from the identity, so that points can be partitioned. The base is combined afterwards:
 //
 //     %4 = compute [i in 0..%0] (%2[i]) left [%1[i]] base %3 combine sum
 // becomes
 //     %5 = compute [i in 0..%0] (%2[i]) left [%1[i]] combine sum
 //     %4 = compute [i0 in 0..%6] (add(%3[i0], %5[i0]))
 //
-// `=` has no operator for elements to meet with: they are counted first, and more than one is an error; then any
-// operator that gives back a single element will do.
+// `=` has no operator to combine colliding elements: writes per element are counted first, and more than one is an
+// error; then any operator that preserves a single element works.
 //
 //     %4 = compute [i in 0..%0] (%2[i]) left [%1[i]] base %3
 // becomes
@@ -17,7 +17,7 @@
 //     %7 = compute [i in 0..%0] (%2[i]) left [%1[i]] combine max fill -inf
 //     %4 = compute [i0 in 0..%8] (select(gt(%5[i0], 0), %7[i0], %3[i0]))
 //
-// Warns of scatters into large tensors.
+// Warns about scatters into large tensors.
 
 #include "passes/passes.h"
 
@@ -48,7 +48,9 @@ class Scatter {
     if (c_.monoid) split_reduction(one_);
     if (!c_.combine) return write_once();
     const bool fresh = !c_.base && equal(one_.fill(), identity_of(*c_.combine, type_.scalar));
-    if (fresh || c_.combine->kind == Monoid::Kind::kUser) return;  // parts of a user's reduction are not combined
+    if (fresh || c_.combine->kind == Monoid::Kind::kUser)
+      return;  // partial results of user-defined reductions cannot
+               // be combined
     const Monoid m = *c_.combine;
     const Expr old = c_.base ? element(type_.scalar, *c_.base) : one_.fill();
     const Expr added = scattered(c_, m, type_.scalar, "_added");
@@ -57,7 +59,7 @@ class Scatter {
   }
 
  private:
-  /// `=`: each element at most once.
+  /// `=`: writes each element at most once.
   void write_once() {
     Compute count = c_;
     count.bodies = {constant_i64(1)};
@@ -75,7 +77,7 @@ class Scatter {
     context_.applied(one_.node().range, "elements are counted before they are written once");
   }
 
-  /// A scatter into a tensor of its own, of the result's shape; read element by element.
+  /// Scatters into a separate tensor of the result's shape; returns its element read.
   Expr scattered(Compute compute, Monoid combine, Scalar scalar, const char* suffix) {
     compute.base.reset();
     compute.fill = identity_of(combine, scalar);
@@ -93,7 +95,7 @@ class Scatter {
 
   [[nodiscard]] std::string name() const { return quoted(one_.program(), one_.node().results[0], "the result"); }
 
-  /// Tensors below a mebibyte are too small to warn about; where the size is not known yet the run says it.
+  /// Tensors below 1 MiB are too small for a warning; if the size is unknown, the run-time warns.
   void warn() {
     double bytes = static_cast<double>(size_of(type_.scalar));
     for (const Extent& e : type_.shape) bytes *= static_cast<double>(e.constant().value_or(0));

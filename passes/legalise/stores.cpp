@@ -1,18 +1,18 @@
-// Stores without what makes no difference to them. Afterwards a left side says something that the ranges of the index
-// variables do not, and elements only meet in it where a reduction cannot say so.
+// Normalises store subscripts. Afterwards, store subscripts are not implied by the ranges of index variables, and
+// points collide in an element only if no reduction can express it.
 //
-// A left side that names all index variables in order and covers the result goes, and the base with it where every
-// element is written:
+// Removes store subscripts that are all index variables in order and cover the result, and the base if every element is
+// written:
 //
 //     %3 = compute [i in 0..%0] (%1[i]) left [i] base %2          compute [i in 0..%0] (%1[i])
 //
-// Index variables that do not occur on the left are reduced:
+// Reduces index variables that do not occur in the store subscripts:
 //
 //     %3 = compute [i in 0..%0, j in 0..%1] (%2[i, j]) left [i] base %4 combine sum
 // becomes
 //     %3 = compute [i in 0..%0] sum[j in 0..%1] (%2[i, j]) left [i] base %4 combine sum
 //
-// Where the base is read anyway, its elements are combined in the expression, and it needs no copy:
+// If the base is read anyway, its elements are combined in the expression, which avoids a copy:
 //
 //     %3 = compute [i in 1..%0] (%2[sub(i, 1)]) left [i] base %2 combine sum
 // becomes
@@ -49,11 +49,11 @@ bool names_every_element(const Compute& c, const Type& type) {
 void drop_plain_left(Compute& c, const Type& type) {
   if (!names_every_element(c, type)) return;
   c.left.clear();
-  // Every element is written: nothing of the old value is left.
+  // Every element is written: the base is dead.
   if (!c.guard && !c.combine) c.base.reset();
 }
 
-/// Several points meet in one element where an out label does not occur on the left: that is a reduction.
+/// Points collide in one element if an out label does not occur in the store subscripts: that is a reduction.
 void reduce_unplaced_labels(Compute& c) {
   if (c.left.empty() || !c.combine || !c.reduce.empty()) return;
   std::vector<bool> placed(c.out.size(), false);
@@ -63,7 +63,7 @@ void reduce_unplaced_labels(Compute& c) {
   if (std::ranges::find(placed, false) != placed.end()) static_cast<void>(reduce_labels(c, placed));
 }
 
-/// Whether the left side is one index variable a dimension, each once.
+/// True if the store subscripts are distinct bare index variables.
 bool places_once(const Compute& c) {
   std::set<std::int32_t> labels;
   for (const Expr& e : c.left) {
@@ -73,11 +73,10 @@ bool places_once(const Compute& c) {
   return labels.size() == c.out.size();
 }
 
-/// `u[i] += f(u[i - 1], …)` reads the old tensor anyway: as `u[i] = u[i] + f(u[i - 1], …)` it needs no copy of it
-/// first.
+/// `u[i] += f(u[i - 1], …)` reads the old tensor anyway: `u[i] = u[i] + f(u[i - 1], …)` avoids copying it first.
 void read_base(Compute& c) {
   if (!c.combine || !c.base || c.monoid) return;
-  if (c.combine->kind == Monoid::Kind::kUser) return;  // it mentions its operands several times
+  if (c.combine->kind == Monoid::Kind::kUser) return;  // its expression repeats its operands
   const bool whole = c.left.empty() && std::ranges::all_of(c.out, [](const Label& l) { return l.begin == Extent(0); });
   if ((!whole && !places_once(c)) || !reads(c.bodies.front(), *c.base)) return;
   std::vector<Expr> place = c.left;

@@ -1,6 +1,6 @@
-// A reduction that counts only within a band along another index variable runs over the band alone: its variable
-// becomes that one plus a short range, so that loops, tiles of operands and costs are those of the band. The band may
-// be said by the guard, or by a condition outside of which the body adds 0.
+// Restricts a reduction that is nonzero only within a band along another index variable to that band: the reduce
+// variable becomes the other variable plus a short range, so that loops, operand tiles and costs are those of the band.
+// The band comes from the guard, or from a condition outside of which the body is 0.
 //
 //     compute [i in 0..%0] sum[j in 0..%0] (absent_mul(select(le(abs(sub(i, j)), %b), %S[add(sub(i, j), %b), j], 0.0),
 //     %x[j]))
@@ -8,10 +8,10 @@
 //     compute [i in 0..%0] sum[j in 0..2 %b + 1] (absent_mul(%S[2 %b - j, i + j - %b], %x[i + j - %b])) where le(%b -
 //     i, j) && lt(j, %0 + %b - i)
 //
-// Points keep their order, and so do sums. What is left of the old range is said by bounds of the new variable, which
-// loops observe by where they begin and end. Where it cannot be told that the band is shorter than the range, nothing
-// happens. A length that params decide counts as short if a tensor that is read is as long: `b` may also be a number
-// that stands for "no limit".
+// The order of points, and so of sums, is unchanged. Bounds of the new variable express the old range, and loops
+// implement them as their limits. Does nothing unless the band is provably shorter than the range. A length that
+// depends on params counts as short if a tensor that is read has that extent: otherwise `b` may be a number that means
+// "no limit".
 
 #include "passes/passes.h"
 
@@ -33,15 +33,15 @@ using namespace ir;
 
 namespace {
 
-/// A number that says how wide a band is; a larger one stands for "no limit", and bands of it would take longer than
-/// the range.
+/// Largest constant band width; larger numbers may mean "no limit", and such bands would take longer than the full
+/// range.
 constexpr std::int64_t kFew = 1 << 16;
 
 bool is_among(const std::vector<Expr>& all, const Expr& e) {
   return std::ranges::any_of(all, [&](const Expr& other) { return equal(other, e); });
 }
 
-/// `first <= label < first + length`, where `first` moves with other index variables.
+/// `first <= label < first + length`, where `first` depends on other index variables.
 struct Band {
   std::int32_t label = 0;
   AffineExpr first;
@@ -56,7 +56,7 @@ class Narrower {
         conditions_([&facts](const Expr& e) { return facts.affine(e); }, Inequalities::Of::kOrder),
         compute_(c) {}
 
-  /// The number of reductions that were narrowed.
+  /// Returns the number of narrowed reductions.
   int run() {
     if (!compute_.monoid || compute_.bodies.size() != 1 || locates(*compute_.monoid)) return 0;
     int narrowed = 0;
@@ -72,7 +72,7 @@ class Narrower {
   struct Side {
     AffineExpr form;
     Expr condition;
-    bool certain = false;  ///< nobody says so but of a band
+    bool certain = false;  ///< the condition can only express a band
   };
 
   [[nodiscard]] std::optional<Band> find() {
@@ -114,7 +114,7 @@ class Narrower {
       for (const Side& b : high) {
         if (a.form.coefficients != b.form.coefficients) continue;
         Band band{label, a.form, b.form.offset - a.form.offset + Extent(1), {a.condition, b.condition}};
-        // Ranges are known before data is; a band that is not stays a condition.
+        // Ranges are known at start; a data-dependent band stays a condition.
         const std::vector<ValueId> sizes = band.length.values();
         if (std::ranges::all_of(sizes, [this](ValueId v) { return known_at_start(program_, v); }) &&
             is_shorter(band.length, range.end - range.begin, a.certain && b.certain))
@@ -124,8 +124,7 @@ class Narrower {
     return std::nullopt;
   }
 
-  /// `certain`: a condition that means a band, else it may as well say where a moved subscript is inside of what it
-  /// reads.
+  /// `certain`: the condition expresses a band; other conditions may be bounds checks of a shifted subscript.
   [[nodiscard]] bool is_shorter(const Extent& band, const Extent& range, bool certain) const {
     const auto few = band.constant();
     const auto all = range.constant();
@@ -137,8 +136,8 @@ class Narrower {
     return (certain && is_stored_extent(band)) ||
            (only_dimensions(range) && !only_dimensions(band) && is_stored_extent(band));
   }
-  /// Whether something that is read has an extent that differs from it by a number only: it is as small as that, and
-  /// not a number that stands for "no limit".
+  /// True if a tensor that is read has an extent that differs from `e` by a constant: then `e` is as small as that
+  /// extent, not a number that means "no limit".
   [[nodiscard]] bool is_stored_extent(const Extent& e) const {
     bool found = false;
     for_each_node(compute_.bodies[0], [&](const ExprNode& n) {
@@ -152,7 +151,7 @@ class Narrower {
 
   void narrow(const Band& band) {
     done_.insert(band.label);
-    // What was implied is said now; the body may rely on it.
+    // Implied conditions become explicit; the body may rely on them.
     std::vector<Expr> known = conjuncts(compute_.guard);
     if (zero_contributes_nothing(compute_)) {
       for (const Expr& part : conditions_.around(compute_.bodies[0])) {
@@ -182,7 +181,7 @@ class Narrower {
     return static_cast<std::size_t>(std::ranges::count_if(band.said_by, [&](const Expr& e) { return equal(e, part); }));
   }
 
-  /// `e` where all conditions `known` hold.
+  /// `e` simplified under the assumption that all conditions in `known` hold.
   static Expr without(const Expr& e, const std::vector<Expr>& known) {
     return rewrite(e, [&](const Expr& part) {
       const auto* s = std::get_if<Select>(&part->op);
@@ -195,7 +194,7 @@ class Narrower {
     });
   }
 
-  /// `e` with `value` in place of the label; subscripts as polynomials again.
+  /// `e` with `value` substituted for the label, and subscripts normalised to polynomials.
   static Expr moved(const Expr& e, std::int32_t label, const Expr& value) {
     return rewrite(e, [&](const Expr& part) {
       if (bare_label(part) == label) return value;

@@ -52,7 +52,7 @@ std::optional<LoopBody> LoopBodyBuilder::build(const Node& node) {
 
 namespace {
 
-/// What keeps a node where it is.
+/// The property that keeps a node in place.
 const char* what_it_does(const Node& node) {
   return match(
       node.op, [](const Random&) { return "draws random numbers"; }, [](const Print&) { return "prints"; },
@@ -88,7 +88,7 @@ bool LoopBodyBuilder::flatten_node(Node node, const Expr& guard, std::vector<Nod
   if (c->bodies.size() != 1) return refuse(node.range, "its body holds a computation with several results");
   if (guard) {
     in_branch_.insert(node.results[0]);
-    // A scalar outside its branch is only ever read through a select, which protects it.
+    // A scalar of a branch is read outside only through a select, which guards it.
     const bool lazy = c->out.empty() && c->left.empty() && c->reduce.empty();
     if (!lazy) c->guard = conjunction_of(guard, c->guard);
   }
@@ -103,7 +103,7 @@ bool LoopBodyBuilder::flatten_loop(const Node& node, const Expr& guard, std::vec
   for (const ValueId v : node.results) {
     if (mentioned_.contains(v)) used.push_back(v);
   }
-  // Each result is a run of its own.
+  // Every result repeats the loop.
   if (effects || used.size() > 2) return false;
   for (const ValueId v : used) {
     std::vector<ValueId> captured;
@@ -141,7 +141,7 @@ bool LoopBodyBuilder::flatten_branch(const Node& node, const If& branch, const E
 
 namespace {
 
-/// The value a chain of element updates inside `nodes` starts from; nothing if `v` is overwritten as a whole there.
+/// The value that a chain of element updates in `nodes` starts from; nullopt if `v` is overwritten as a whole.
 std::optional<ValueId> root_of(const std::vector<Node>& nodes, ValueId v) {
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     if (it->results[0] != v) continue;
@@ -173,7 +173,8 @@ bool LoopBodyBuilder::join(const Node& node, std::size_t k, const If& branch, st
   if (!true_root || !false_root || *true_root != *false_root) {
     return refuse(node.range, "a branch replaces a whole tensor");
   }
-  // Where the condition is false the first chain has left its root unchanged, so the second may start from its end.
+  // If the condition is false, the first chain leaves its root unchanged, so the second chain may start from its
+  // result.
   if (when_true != *true_root) {
     const ValueMap forward{{*false_root, when_true}};
     for (Node& n : else_nodes) rename_operands(n, forward);
@@ -197,7 +198,7 @@ void LoopBodyBuilder::hoist(LoopBody& body) {
     }
   }
   body.statements = std::move(kept);
-  // The language compares sizes as soon as both are known, so a check of sizes from outside belongs outside.
+  // The language compares sizes as soon as both are known, so checks of sizes defined outside are hoisted.
   for (Node& check : checks_) {
     const std::vector<ValueId> operands = operands_of(program_, check);
     if (std::ranges::none_of(operands, [&](ValueId v) { return inside.contains(v); })) {
@@ -268,7 +269,7 @@ bool LoopBodyBuilder::inline_scalars(LoopBody& body) {
   if (!refusal_.reason.empty()) return false;
   std::unordered_map<ValueId, Expr> scalars;
   std::vector<Node> kept;
-  // Sizes stay values: a tensor of one iteration may have them.
+  // Sizes stay values: the type of a per-iteration tensor may mention them.
   std::set<ValueId> sizes;
   for (const Node& statement : body.statements) {
     for (const Extent& e : program_.type(statement.results[0]).shape) {

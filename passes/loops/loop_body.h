@@ -13,15 +13,15 @@
 
 namespace tdsl::passes {
 
-/// Why a loop stays sequential, and where.
+/// The reason why a loop stays sequential, and its position.
 struct Refusal {
   ir::SourceRange range;
   std::string reason;
 };
 
-/// A `for` loop taken apart: its body as a flat list of Computes, so that dependences can be read off.
+/// A `for` loop decomposed for dependence analysis: its body as a flat list of Computes.
 struct LoopBody {
-  /// A value carried around the loop. `argument` is its version at the start of an iteration, `yield` at the end.
+  /// A loop-carried value. `argument` is its version at the start of an iteration, `yield` the one at the end.
   struct Carried {
     ir::ValueId argument;
     ir::ValueId init;
@@ -35,7 +35,7 @@ struct LoopBody {
   ir::Extent begin;
   ir::Extent end;
   std::int64_t step = 1;
-  std::vector<ir::Node> hoisted;     ///< moved in front of the loop: size checks and what does not change in it
+  std::vector<ir::Node> hoisted;     ///< moved in front of the loop: size checks and loop invariants
   std::vector<ir::Node> statements;  ///< Computes with one result each, in order
   std::vector<Carried> carried;
 
@@ -45,16 +45,16 @@ struct LoopBody {
   [[nodiscard]] const ir::Node* statement_of(ir::ValueId v) const;
 };
 
-/// Takes a loop apart: branches become guards and selects, computations that do not change in the loop move out,
-/// scalars computed per iteration are substituted into their users. `resolve` gives the polynomial of a rank-0 i64
-/// value; `used` tells whether a value is mentioned after the loop. Adds values to `program`.
+/// Decomposes a loop: branches become guards and selects, loop-invariant computations are hoisted, per-iteration
+/// scalars are substituted into their users. `resolve` returns the polynomial of a rank-0 i64 value; `used` is true for
+/// values that are used after the loop. Adds values to `program`.
 class LoopBodyBuilder {
  public:
   LoopBodyBuilder(ir::Program& program, const PassContext& context, std::function<ir::Extent(ir::ValueId)> resolve,
                   std::function<bool(ir::ValueId)> used)
       : program_(program), context_(context), resolve_(std::move(resolve)), used_(std::move(used)) {}
 
-  /// `node` holds a For. Nothing, with refusal() set, if the body holds what cannot become algebra.
+  /// `node` holds a For. Returns nullopt and sets refusal() if the body cannot become algebra.
   [[nodiscard]] std::optional<LoopBody> build(const ir::Node& node);
   [[nodiscard]] const Refusal& refusal() const { return refusal_; }
 
@@ -62,7 +62,7 @@ class LoopBodyBuilder {
   bool refuse(const ir::SourceRange& range, std::string reason);
   bool flatten(const ir::Region& region, const ir::Expr& guard, std::vector<ir::Node>& into);
   bool flatten_node(ir::Node node, const ir::Expr& guard, std::vector<ir::Node>& into);
-  /// A loop on scalars becomes a procedure, applied per iteration.
+  /// Turns a loop on scalars into a procedure applied per iteration.
   bool flatten_loop(const ir::Node& node, const ir::Expr& guard, std::vector<ir::Node>& into);
   bool flatten_branch(const ir::Node& node, const ir::If& branch, const ir::Expr& guard, std::vector<ir::Node>& into);
   bool join(const ir::Node& node, std::size_t k, const ir::If& branch, std::vector<ir::Node>& then_nodes,

@@ -29,7 +29,7 @@ std::optional<Monoid> monoid_of(BinaryOp op) {
   }
 }
 
-/// `old op value` under a condition.
+/// `old op value`, optionally under a condition.
 struct Accumulation {
   Monoid monoid;
   Expr value;
@@ -64,7 +64,7 @@ std::optional<Accumulation> accumulation_in(const Expr& body, const Expr& old) {
   const auto monoid = monoid_of(b->op);
   if (!monoid) return std::nullopt;
   if (equal(b->left, old)) return Accumulation{*monoid, b->right, {}};
-  // && and || evaluate their operands in order, so only the left one may be the old value.
+  // && and || evaluate their operands in order, so only the left operand may be the old value.
   if (equal(b->right, old) && !is_logical(b->op)) return Accumulation{*monoid, b->left, {}};
   // (old + a) + b accumulates a + b; sums in loops may be re-associated.
   if (auto inner = accumulation_in(b->left, old); inner && equal(inner->monoid, *monoid) && !inner->guard) {
@@ -86,7 +86,7 @@ Expr written_element(const Program& program, const Compute& c, ValueId version) 
   return read(program.type(version).scalar, version, std::move(subscripts));
 }
 
-/// The version of carried value `k` that a statement without base overwrites while reading it, if any.
+/// The version of carried value `k` that a statement without base reads and overwrites, if any.
 std::optional<ValueId> overwritten_version(const Compute& c, const std::set<ValueId>& versions) {
   for (const ValueId v : values_read(c)) {
     if (versions.contains(v)) return v;
@@ -133,7 +133,7 @@ struct Access {
   std::vector<Expr> subscripts;
 };
 
-/// All reads of versions of one carried tensor that are not the old value of an update, and all its updates.
+/// All updates of one carried tensor, and all reads of its versions other than the old value of an update.
 struct Accesses {
   std::vector<const Node*> writes;
   std::vector<Access> reads;
@@ -194,7 +194,7 @@ class Analysis {
     return accumulated(accesses, name);
   }
 
-  /// The yield is not an update of the carried value.
+  /// The case in which the yield is not an update of the carried value.
   std::optional<CarriedAccess> replaced(const LoopBody::Carried& k, const Accesses& accesses, const std::string& name) {
     const Node* statement = body_.statement_of(k.yield);
     const SourceRange range = statement == nullptr ? body_.range : statement->range;
@@ -260,7 +260,7 @@ class Analysis {
         return refuse(w->range, "`" + name + "` may be written at the same element by several iterations (" +
                                     text(name, c.left, c) + ")");
       }
-      // A user's operator is associative but need not commute, so several updates keep their order.
+      // A user-defined operator is associative but may not commute, so several updates must keep their order.
       const bool mixed =
           !equal(*c.combine, *first) || (c.combine->kind == Monoid::Kind::kUser && accesses.writes.size() > 1);
       if (mixed) return refuse(w->range, "`" + name + "` is combined by different operators");
@@ -270,7 +270,7 @@ class Analysis {
     return access;
   }
 
-  /// The read to report: one of another element than is written, if there is any.
+  /// The read to report: preferably one whose element differs from the written one.
   static const Access& offending(const std::vector<Access>& reads, const Compute& write) {
     const auto same = [&](const Access& r) {
       return std::ranges::equal(r.subscripts, write.left, [](const Expr& a, const Expr& b) { return equal(a, b); });
@@ -288,7 +288,7 @@ class Analysis {
     return result + "]";
   }
 
-  /// Source-like text of a subscript of `c`: values and index variables by name.
+  /// Source-like text of a subscript of `c`, with names of values and index variables.
   [[nodiscard]] std::string subscript_text(const Expr& e, const Compute& c) const {
     if (const auto polynomial = polynomial_of(e)) {
       return polynomial->to_string([&](ValueId v) {
@@ -329,7 +329,7 @@ bool reads_initial(const LoopBody& body, const CarriedAccess& access, const std:
   const auto form = linear_in(*extent, body.index);
   if (!form) return false;
   if (form->coefficient == access.coefficient) {
-    // Read `distance` ahead of the write: another iteration's element, written later or never.
+    // A read `distance` ahead of the write: another iteration's element, written later or never.
     const auto distance = (form->rest - access.offset).constant();
     if (!distance || *distance == 0) return false;
     const bool counts_up = (access.coefficient > 0) == (body.step > 0);

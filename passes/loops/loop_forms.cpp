@@ -26,7 +26,7 @@ void for_each_inner(const Node& node, const std::function<void(const Node&)>& f)
   for (const Region* r : regions_in(node)) for_each_node(*r, f);
 }
 
-/// What the scalars inside a loop are computed as.
+/// Defining expressions of the scalars inside a loop.
 using Scalars = std::map<ValueId, Expr>;
 
 Scalars scalars_in(const Node& loop) {
@@ -38,7 +38,7 @@ Scalars scalars_in(const Node& loop) {
   return scalars;
 }
 
-/// Extents of which `e` is at most each (or at least): the operands of `min` (`max`).
+/// Upper (lower) bounds of `e`: the operands of `min` (`max`).
 std::vector<Extent> limits_of(const Extent& e, BinaryOp op, const Scalars& scalars) {
   const auto value = e.as_value();
   const auto found = value ? scalars.find(*value) : scalars.end();
@@ -57,7 +57,7 @@ std::vector<Extent> limits_of(const Extent& e, BinaryOp op, const Scalars& scala
   return limits;
 }
 
-/// Whether elements of tensors decide the value, as `rp[i]..rp[i + 1]` are decided.
+/// True if tensor elements determine the value, as in `rp[i]..rp[i + 1]`.
 bool is_data(const Extent& e, const Program& program, const Scalars& scalars) {
   return std::ranges::any_of(e.values(), [&](ValueId v) {
     const auto found = scalars.find(v);
@@ -70,22 +70,22 @@ bool is_data(const Extent& e, const Program& program, const Scalars& scalars) {
   });
 }
 
-/// The label's extent in sizes: its own, that of the window `max(0, i - h)..min(n, i + h + 1)`, or on average half of a
-/// dimension that it subscripts.
+/// Estimated extent of the label in sizes: its own extent, that of the window `max(0, i - h)..min(n, i + h + 1)`, or
+/// half of a dimension that it subscripts, on average.
 std::optional<Extent> values_of(const Program& program, const Node& node, const Compute& c, std::int32_t label,
                                 const Sizes& sizes, const Scalars& scalars) {
   const auto outs = static_cast<std::int32_t>(c.out.size());
   const Label& l =
       label < outs ? c.out[static_cast<std::size_t>(label)] : c.reduce[static_cast<std::size_t>(label - outs)];
   if (const auto own = sizes.of(l.end - l.begin)) return own;
-  // Both bounds move with the loops around; a fixed one tells less.
+  // Only windows whose bounds both depend on outer loops; a fixed bound is less precise.
   for (const Extent& end : limits_of(l.end, BinaryOp::kMin, scalars)) {
     for (const Extent& begin : limits_of(l.begin, BinaryOp::kMax, scalars)) {
       const auto window = sizes.of(end) ? std::nullopt : sizes.of(end - begin);
       if (window) return window;
     }
   }
-  // Ranges found in data are taken to be short: those of the rows of a sparse matrix.
+  // Data-dependent ranges are assumed short, like rows of a sparse matrix.
   if (is_data(l.begin, program, scalars) && is_data(l.end, program, scalars)) return Extent(1);
   std::optional<Extent> found;
   const auto subscripts = [&](const std::vector<Expr>& list, const Type& type) {
@@ -96,14 +96,14 @@ std::optional<Extent> values_of(const Program& program, const Node& node, const 
   if (!c.left.empty()) subscripts(c.left, program.type(node.results[0]));
   for (const Expr& body : c.bodies)
     for_each_read(body, [&](const Read& r) { subscripts(r.subscripts, program.type(r.tensor)); });
-  // The range moves with the loops around, from nothing to everything.
+  // The range depends on outer loops and varies from empty to full: half on average.
   return found ? std::optional(Extent::quotient(*found, 2)) : std::nullopt;
 }
 
-/// How many plain points one of the Compute is worth: functions such as exp take several times an addition, a function
-/// with statements as many as it has.
+/// Cost of one point of the Compute in plain points: functions such as exp cost several additions, a procedure its
+/// number of operations.
 std::int64_t weight_of(const Compute& c) {
-  constexpr std::int64_t kPlain = 4;  // operations
+  constexpr std::int64_t kPlain = 4;  // operations per plain point
   std::int64_t operations = 0;
   for (const Expr& body : c.bodies) {
     for_each_node(body, [&](const ExprNode& n) {
@@ -119,8 +119,8 @@ std::int64_t weight_of(const Compute& c) {
   return 1 + operations / kPlain;
 }
 
-/// Points of the tensor statements inside the loop, each counted once, how many statements there are, and how often
-/// they run together; bytes of all tensors the loop reads or changes.
+/// Total points of the tensor statements in the loop, counted once per statement; number of statements; total number of
+/// statement runs; bytes of all tensors that the loop reads or changes.
 struct Work {
   Extent points;
   std::int64_t statements = 0;
@@ -128,7 +128,7 @@ struct Work {
   Extent bytes;
 };
 
-/// Tensors from outside that the loop mentions.
+/// Tensors defined outside that the loop mentions.
 std::set<ValueId> outer_tensors(const Program& program, const Node& loop) {
   std::set<ValueId> tensors = mentioned(program, loop);
   const auto inside = [&](const std::vector<ValueId>& values) {
@@ -144,7 +144,7 @@ std::set<ValueId> outer_tensors(const Program& program, const Node& loop) {
   return tensors;
 }
 
-/// How often a loop's body runs, which is inside of one that runs `around` times.
+/// Iterations of a loop inside a loop of `around` iterations.
 Extent iterations_of(const Node& loop, const Extent& around, const Sizes& sizes) {
   constexpr std::int64_t kUntilData = 64;
   const auto* f = std::get_if<For>(&loop.op);
@@ -153,11 +153,11 @@ Extent iterations_of(const Node& loop, const Extent& around, const Sizes& sizes)
   const Extent first = Extent::of(f->step > 0 ? f->begin : f->end);
   const Extent last = Extent::of(f->step > 0 ? f->end : f->begin);
   if (const auto all = sizes.of(last - first)) return Extent::quotient(*all, step);
-  // From the index of a loop around, or up to it.
+  // The range starts or ends at the index of an outer loop: half on average.
   return Extent::quotient(sizes.of(last).value_or(around), 2 * step);
 }
 
-/// How often the tensor statements of a loop run in all.
+/// Total number of runs of the loop's tensor statements.
 Extent runs_of(const Node& loop, const Extent& around, const Sizes& sizes) {
   const Extent often = iterations_of(loop, around, sizes);
   Extent runs;
@@ -201,7 +201,7 @@ std::optional<Work> work_of(const Program& program, const Node& loop, const Size
       counted = counted && values;
       if (values) points = points * *values;
     }
-    // A statement of a size that nobody can tell is taken to be as large as all that the loop works on.
+    // A statement of unknown size is assumed to be as large as all tensors of the loop together.
     work.points = work.points + Extent(weight_of(*c)) * (counted ? points : elements);
     ++work.statements;
   });
@@ -255,7 +255,7 @@ bool has_task_form(const Program& program, const Node& node) {
 
 namespace {
 
-/// In f64: products of sizes may be beyond the integers.
+/// Evaluates in f64: products of sizes may overflow i64.
 Expr as_float(const Expr& e) {
   if (const auto* b = std::get_if<Binary>(&e->op)) {
     if (b->op == BinaryOp::kAdd || b->op == BinaryOp::kSub || b->op == BinaryOp::kMul)
@@ -266,8 +266,8 @@ Expr as_float(const Expr& e) {
   return cast(Scalar::kF64, e);
 }
 
-/// `task` where the work is little and `statements` elsewhere; one of them where that is known. `task` has the names of
-/// `statements` outside and others inside.
+/// Selects `task` if the work is small, else `statements`; a single variant if that is known at compile time. `task`
+/// has the outer names of `statements`, but its own inner names.
 std::vector<Node> chosen_by_size(Program& program, Node task, Node statements, const Work& work) {
   Expr small_enough;
   const auto bytes = work.bytes.constant();
@@ -310,7 +310,7 @@ std::vector<Node> chosen_by_size(Program& program, Node task, Node statements, c
 std::vector<Node> two_forms(Program& program, const Node& task, Node statements, const Sizes& sizes) {
   const auto work = why_not_serial(program, statements) ? work_of(program, statements, sizes) : std::nullopt;
   if (!work || work->statements == 0) return {std::move(statements)};
-  // Values inside the loop may have been replaced since, in the other form only.
+  // Clones the task: values inside the loop may have been replaced in the other variant.
   Renaming names;
   return chosen_by_size(program, cloned(program, task, names), std::move(statements), *work);
 }

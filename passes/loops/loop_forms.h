@@ -7,10 +7,9 @@
 
 #include "ir/graph/graph.h"
 
-// A sequential loop with parallel loops inside can run in two ways: the loops inside as tensor algebra, statement by
-// statement over all ranks, or everything as one task (ir/analysis/serial_loop.h). A statement costs tens of
-// microseconds however small it is, so short ones are better off in a task. Which are short is decided where sizes are
-// known:
+// A sequential loop with parallel inner loops has two variants: the inner loops as tensor algebra, statement by
+// statement over all ranks, or the whole nest as one task (ir/analysis/serial_loop.h). Every statement costs tens of
+// microseconds of overhead, so short statements run faster in a task. The choice is made once sizes are known:
 //
 //     for %0..%1 { for %0..%2 { … } }
 // becomes
@@ -19,34 +18,34 @@
 
 namespace tdsl::passes {
 
-/// Points of a statement that take a rank about as long as planning and starting it. Those with functions such as exp
-/// count several times.
+/// Number of points of a statement that take a rank about as long as planning and starting the statement. Points with
+/// functions such as exp count several times.
 inline constexpr std::int64_t kTaskPoints = 262144;
-/// What one rank may hold for the sake of short statements.
+/// Upper bound on the memory of a task on one rank.
 inline constexpr std::int64_t kTaskBytes = std::int64_t{1} << 30;
-/// What is brought to one rank without a word, and what is for every run of a statement: it takes about as long as to
-/// start one.
+/// Bytes that may be gathered on one rank unconditionally, plus bytes per run of a statement: gathering these takes
+/// about as long as starting a statement.
 inline constexpr std::int64_t kGatheredBytes = std::int64_t{1} << 20;
 inline constexpr std::int64_t kBytesPerRun = std::int64_t{128} << 10;
 
-/// Integer scalars by the polynomials that define them, so that loop bounds are written in dimensions and params.
+/// Integer scalars as polynomials of their definitions, to express loop bounds in dimensions and params.
 class KnownScalars {
  public:
-  /// Learns the node's results, and forgets what the same values were in an earlier loop.
+  /// Records the node's results and drops what an earlier loop recorded for the same values.
   void note(const ir::Node& node);
-  /// The extent with known scalars replaced, or itself if that makes it too large.
+  /// The extent with known scalars substituted, or the extent itself if the result would be too large.
   [[nodiscard]] ir::Extent resolved(const ir::Extent& e) const;
 
  private:
   std::map<ir::ValueId, ir::Extent> values_;
 };
 
-/// Integers that every rank knows before the program computes.
+/// Integers that every rank knows before the computation starts.
 class Sizes {
  public:
-  /// `resolved`: an extent through what rank-0 integers stand for.
+  /// `resolved`: substitutes known rank-0 integers into an extent.
   Sizes(const ir::Program& program, std::function<ir::Extent(const ir::Extent&)> resolved);
-  /// The extent in dimensions and params; nothing if it depends on anything else.
+  /// The extent in terms of dimensions and params; nullopt if it depends on anything else.
   [[nodiscard]] std::optional<ir::Extent> of(const ir::Extent& e) const;
 
  private:
@@ -54,16 +53,16 @@ class Sizes {
   std::function<ir::Extent(const ir::Extent&)> resolved_;
 };
 
-/// Whether the node is a loop that could be one task as it stands and holds loops that may become algebra.
+/// True for a loop that could run as one task and contains loops that may become algebra.
 [[nodiscard]] bool has_task_form(const ir::Program& program, const ir::Node& node);
 
-/// What takes the place of a loop: the branch between its two forms with the condition before it, or one of them where
-/// the sizes are constants or unknown. `task` is the loop as it was, `statements` what loops_to_algebra left of it.
+/// The replacement of a loop: a condition and a branch between the two variants, or a single variant if sizes are
+/// constant or unknown. `task` is the original loop, `statements` the result of loops_to_algebra.
 [[nodiscard]] std::vector<ir::Node> two_forms(ir::Program& program, const ir::Node& task, ir::Node statements,
                                               const Sizes& sizes);
 
-/// The same for a loop of statements over whole tensors: the task, which is marked serial, computes them point by
-/// point. Only the loop itself if it cannot be one task, or only a task that is too long.
+/// The same for a loop of whole-tensor statements: the task, marked serial, computes them point by point. Returns only
+/// the loop if it cannot be one task, or if the task is always too long.
 [[nodiscard]] std::vector<ir::Node> two_forms_of_tensors(ir::Program& program, ir::Node loop, const Sizes& sizes);
 
 }  // namespace tdsl::passes

@@ -1,5 +1,5 @@
-// Moves what does not change in a loop in front of it: Computes that cannot stop the run, and comparisons of sizes,
-// which the language makes as soon as both are known.
+// Hoists loop invariants: Computes that cannot stop the run, and comparisons of sizes, which the language performs as
+// soon as both sizes are known.
 //
 //     %6 = for %0..%1 by 1 with (%2) do (%3:i64, %4:f64[%1]) {
 //       %5 = compute [i in 0..%1] (exp(%7[i]))

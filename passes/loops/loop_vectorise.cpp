@@ -13,7 +13,7 @@ using namespace ir;
 
 namespace {
 
-/// Vectorises one loop. The new label runs over the loop variable itself when the step is 1, else over the iteration
+/// Vectorises one loop. The new label runs over the loop variable itself if the step is 1, else over the iteration
 /// numbers.
 class Vectoriser {
  public:
@@ -83,11 +83,11 @@ class Vectoriser {
     return std::ranges::any_of(c.left, [&](const Expr& e) { return reads(e, body_.index) || reads(e, iteration_); });
   }
 
-  /// Whether the loop variable may become a reduce label of an update that does not mention it on the left.
+  /// True if the loop variable may become a reduce label of an update whose store subscripts do not mention it.
   static bool can_reduce(const Compute& c) {
     if (c.monoid && !equal(*c.monoid, *c.combine)) return false;
     if (c.combine->kind != Monoid::Kind::kUser) return true;
-    // A user's operator need not commute: contributions to one element must keep their order.
+    // A user-defined operator may not commute: contributions to one element must keep their order.
     std::set<std::int32_t> labels;
     for (const Expr& e : c.left) {
       if (bare_label(e) >= 0) labels.insert(bare_label(e));
@@ -95,7 +95,7 @@ class Vectoriser {
     return labels.size() == c.out.size();
   }
 
-  // Reads of what the loop carries and of what an iteration computed.
+  // Reads of carried values and per-iteration values.
 
   bool redirect_reads(Compute& c) {
     rewrite_expressions(c, [&](const Expr& e) { return rewrite(e, [&](const Expr& x) { return redirected(x); }); });
@@ -145,7 +145,7 @@ class Vectoriser {
     return {name, 0, iteration_count()};
   }
 
-  /// Number of iterations, or below 0 where the range is empty.
+  /// Number of iterations; negative if the range is empty.
   [[nodiscard]] Extent iteration_count() const {
     if (counts_directly()) return body_.end - body_.begin;
     const std::int64_t s = body_.step;
@@ -154,7 +154,7 @@ class Vectoriser {
     return Extent::quotient(body_.begin - body_.end + Extent(-s - 1), -s);
   }
 
-  /// The loop variable in terms of label `number`.
+  /// The loop variable as a function of label `number`.
   [[nodiscard]] Expr index_of(std::int32_t number) const {
     const Expr iteration = index_ref(number);
     if (counts_directly()) return iteration;
@@ -162,7 +162,7 @@ class Vectoriser {
     return binary(BinaryOp::kAdd, expr_of_polynomial(body_.begin), scaled);
   }
 
-  /// The iteration number, from 0, in terms of label `number`.
+  /// The iteration number, from 0, as a function of label `number`.
   [[nodiscard]] Expr iteration_of(std::int32_t number) const {
     const Expr here = index_ref(number);
     return counts_directly() ? binary(BinaryOp::kSub, here, expr_of_polynomial(body_.begin)) : here;
@@ -198,9 +198,9 @@ class Vectoriser {
 
   // Ranges that depend on the loop variable.
 
-  /// Replaces ranges such as 0..i by their hull over the loop, with a guard.
-  /// `j in i - 2..i + 3` becomes `i - 2 + j` for j in 0..5: as many points as the loop visits. Positions are values of
-  /// their labels, which stay.
+  /// Rewrites windows: `j in i - 2..i + 3` becomes `i - 2 + j` for j in 0..5, as many points as the loop visits. Not
+  /// for argmin and argmax, whose results are label values. make_labels_rectangular then replaces ranges such as 0..i
+  /// by their hull over the loop, with a guard.
   void move_windows(Compute& c) {
     if (c.monoid && locates(*c.monoid)) return;
     std::vector<Expr> moved;
@@ -258,7 +258,7 @@ class Vectoriser {
     return true;
   }
 
-  // The three kinds of statements that need more than a label.
+  // Statements that need more than a new label.
 
   /// `s = s + e`: a reduction over the iterations, then one addition.
   void accumulate_scalar(Node& node) {
@@ -268,14 +268,14 @@ class Vectoriser {
     const Monoid monoid = *c.combine;
     if (c.reduce.empty()) c.monoid = monoid;
     if (monoid.kind == Monoid::Kind::kUser) {
-      // No iterations leave the scalar; combine(s, identity) need not be s.
+      // Zero iterations leave the scalar unchanged; combine(s, identity) need not equal s.
       prepend_reduce(c);
       nodes_.push_back(std::move(node));
       return;
     }
     c.base.reset();
     c.combine.reset();
-    // The sum of -e is -(sum of e) exactly, and sums of products are worth recognising.
+    // The sum of -e is exactly -(sum of e), which exposes sums of products.
     const auto* negation = std::get_if<Unary>(&c.bodies[0]->op);
     const bool subtracts = monoid.kind == Monoid::Kind::kSum && negation != nullptr && negation->op == UnaryOp::kNeg;
     if (subtracts) c.bodies[0] = Expr(negation->operand);
@@ -292,7 +292,7 @@ class Vectoriser {
     nodes_.push_back({nodes_.back().range, {result}, std::move(sum)});
   }
 
-  /// A value computed per iteration gets one more dimension, the iteration.
+  /// Adds the iteration as a dimension of a per-iteration value.
   bool expand_local(Node& node) {
     Compute& c = std::get<Compute>(node.op);
     const ValueId v = node.results[0];
@@ -326,8 +326,7 @@ class Vectoriser {
     return expanded;
   }
 
-  /// The number of iterations as an extent that is not negative. Loops over 0..n for a dimension or constant n need no
-  /// clamp.
+  /// The number of iterations, clamped at 0. Loops over 0..n for a dimension or constant n need no clamp.
   Extent iterations_at_least_zero(const SourceRange& range) {
     const Extent count = iteration_count();
     if (const auto c = count.constant()) return Extent(std::max<std::int64_t>(*c, 0));
@@ -345,7 +344,7 @@ class Vectoriser {
     });
   }
 
-  /// The base becomes one copy per iteration.
+  /// Replicates the base once per iteration.
   bool expand_base(const Node& node, Compute& c, const Type& expanded) {
     if (const auto found = expanded_.find(*c.base); found != expanded_.end()) {
       c.base = found->second;
@@ -372,9 +371,9 @@ class Vectoriser {
   ValueMap& renames_;
   Refusal& refusal_;
   std::set<ValueId> inside_;  ///< defined by the statements
-  ValueId iteration_;         ///< stands for the iteration number until the label's number is known
+  ValueId iteration_;         ///< placeholder for the iteration number until the label's number is known
   ValueMap arguments_;        ///< carried argument -> initial value
-  ValueMap expanded_;         ///< value of one iteration -> tensor of all iterations
+  ValueMap expanded_;         ///< per-iteration value -> tensor over all iterations
   std::vector<Node> nodes_;
 };
 

@@ -1,5 +1,5 @@
-// Turns `for` loops whose updates are affine and independent, or combine with an associative operator, into Computes.
-// Innermost loops first; a body of several updates is split where no later iteration feeds an earlier statement;
+// Turns `for` loops whose updates are affine and independent, or combine by an associative operator, into Computes.
+// Innermost loops first; a body of several updates is split unless a later iteration feeds an earlier statement;
 // branches become guards; ranges such as 0..i become a rectangle with a guard.
 //
 //     %5 = for %0..%1 by 1 with (%4) do (%6:i64 "i", %7:f64[%1] "y") {
@@ -9,8 +9,8 @@
 // becomes
 //     %8 = compute [i in 0..%1] (mul(2.0, %3[i])) left [i] base %4
 //
-// A loop that stays gets a remark with the dependence and, if it runs element by element over a tensor and computes
-// none as a whole, the warning `[sequential-loop]`. Meaning is kept except for the rounding of re-associated float
+// A remaining loop gets a remark with the dependence and, if it runs element by element over a tensor and computes no
+// whole tensor, the warning `[sequential-loop]`. Semantics are preserved up to the rounding of re-associated float
 // sums. Precondition: verified. Postcondition: verified; best followed by `updates`.
 
 #include "passes/passes.h"
@@ -58,8 +58,7 @@ void merge_reductions(const Program& program, LoopBody& body) {
   }
 }
 
-/// Whether an iteration computes a tensor or a part of one, beside which updates of single elements cost nothing that
-/// shows.
+/// True if an iteration computes a tensor or a slice of one, which makes the cost of single-element updates negligible.
 bool computes_whole_tensors(const Program& program, const Region& body) {
   bool found = false;
   for_each_node(body, [&](const Node& n) {
@@ -72,7 +71,7 @@ bool computes_whole_tensors(const Program& program, const Region& body) {
   return found;
 }
 
-/// Whether the loop's own statements update single elements of tensors.
+/// True if the loop's own statements update single elements of tensors.
 bool runs_element_by_element(const Program& program, const Region& region) {
   return std::ranges::any_of(region.nodes, [&](const Node& n) {
     if (const auto* c = std::get_if<Compute>(&n.op)) {
@@ -106,7 +105,7 @@ class LoopConverter {
     for (Node& node : region.nodes) {
       rename_operands(node, renames_);
       scalars_.note(node);
-      std::optional<Node> task;  // the loop as it was
+      std::optional<Node> task;  // the original loop
       if (context_.options().task_forms && !in_task_form_ && has_task_form(program_, node)) task = node;
       in_task_form_ = in_task_form_ || task;
       for (Region* inner : regions_in(node)) convert(*inner);
@@ -145,7 +144,7 @@ class LoopConverter {
       context_.refused(node.range, refusal.reason);
       const bool slow = runs_element_by_element(program_, loop.body) && !computes_whole_tensors(program_, loop.body);
       if (slow && warned_.emplace(node.range.file, node.range.line, node.range.column).second) {
-        // What a function does that is called in the loop would be told of a line without a loop.
+        // A refusal inside a called function is reported at the loop instead: its own line has no loop.
         const bool inside = refusal.range.known() && refusal.range.file == node.range.file &&
                             refusal.range.line >= node.range.line && refusal.range.line <= node.range.end_line;
         context_.warn("sequential-loop", inside ? refusal.range : node.range,
@@ -188,10 +187,10 @@ class LoopConverter {
   PassContext& context_;
   std::vector<int> uses_;
   Sizes sizes_;
-  bool in_task_form_ = false;  ///< inside a loop that has another form already
+  bool in_task_form_ = false;  ///< inside a loop that already has a task variant
   KnownScalars scalars_;
   ValueMap renames_;
-  /// Loops that have been warned of: functions and derivatives repeat them.
+  /// Loops already warned about: functions and derivatives repeat them.
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> warned_;
 };
 

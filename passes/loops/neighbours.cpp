@@ -1,15 +1,14 @@
-// A reduction over a few neighbours of each element becomes their combination written out: the result is element-wise
-// work that fuses, and a subscript that wraps around (`mod(i + a - 1, n)`) has one index variable, so that it reads
-// the neighbours' edges and not whatever the remainder may be.
+// Unrolls a reduction over a few neighbours of each element: the result is element-wise and fuses, and a periodic
+// subscript (`mod(i + a - 1, n)`) has one index variable, so that tasks read only the neighbours' edges instead of the
+// whole dimension.
 //
 //     compute [i in 0..%0] sum[a in 0..3] (%1[mod(sub(add(i, a), 1), %0)])
 // becomes
 //     compute [i in 0..%0] (add(add(add(0.0, %1[mod(sub(i, 1), %0)]), %1[i]), %1[mod(add(i, 1), %0)]))
 //
-// Applies to sum, prod, min and max over constant ranges whose index variables stand beside those of the result in a
-// subscript. Other reduce labels stay, where the written-out ones stand in a remainder; without a remainder nothing
-// happens then (convolutions over channels are better off in blocked kernels). Terms keep their order, the identity in
-// front.
+// Applies to sum, prod, min and max over constant ranges whose index variables share a subscript with out labels. Keeps
+// other reduce labels if an unrolled one occurs in a remainder; without a remainder, does nothing in that case
+// (convolutions over channels run faster in blocked kernels). Terms keep their order, with the identity first.
 
 #include "passes/passes.h"
 
@@ -26,10 +25,10 @@ using namespace ir;
 
 namespace {
 
-/// More terms than a 5 x 5 stencil has are a loop's work.
+/// The terms of a 5 x 5 stencil; longer reductions stay loops.
 constexpr std::int64_t kMostTerms = 25;
 
-/// Points of a constant range, or one more than are written out; 0 of any other.
+/// Number of points of a constant range, capped at kMostTerms + 1; 0 for other ranges.
 std::int64_t trips(const Label& l) {
   const auto begin = l.begin.constant();
   const auto end = l.end.constant();
@@ -51,7 +50,7 @@ class Stencil {
     if (!compute_.monoid || compute_.bodies.size() != 1 || !combines_in_place(compute_.monoid->kind)) return false;
     for_each_read(compute_.bodies[0], [this](const Read& r) { look_at(r); });
     if (beside_.empty() || (beside_.size() < compute_.reduce.size() && !wraps_)) return false;
-    // A point none of whose terms counts would no longer be told from one whose terms make the identity.
+    // Unrolled, a point with no guarded term is indistinguishable from one whose terms sum to the identity.
     guards_terms_ =
         compute_.guard && std::ranges::any_of(labels_in(compute_.guard), [this](auto l) { return l >= outs_; });
     if (guards_terms_ && (compute_.fill || !compute_.left.empty())) return false;
@@ -114,7 +113,7 @@ class Stencil {
       if (k == static_cast<std::size_t>(-1)) break;
     }
     compute_.bodies[0] = total;
-    // A guard without reduce labels selects points of the result and stays where it is.
+    // A guard without reduce labels selects points of the result and stays.
     if (guards_terms_) compute_.guard = Expr();
     compute_.reduce = std::move(staying);
     if (!compute_.reduce.empty()) return;
@@ -124,8 +123,8 @@ class Stencil {
 
   Compute& compute_;
   std::int32_t outs_;
-  std::set<std::int32_t> beside_;  ///< reduce labels that stand beside an out label in a subscript
-  bool wraps_ = false;             ///< one of them in a remainder
+  std::set<std::int32_t> beside_;  ///< reduce labels that share a subscript with an out label
+  bool wraps_ = false;             ///< one of them occurs in a remainder
   bool guards_terms_ = false;      ///< the guard mentions reduce labels
 };
 

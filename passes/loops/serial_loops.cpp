@@ -1,5 +1,5 @@
-// Marks the outermost loops whose whole body is work on scalars and single elements: each becomes one task, a function
-// of its own on whole tensors, instead of an operation per statement and iteration.
+// Marks the outermost loops whose bodies consist of work on scalars and single elements only: each becomes one task, a
+// native function on whole tensors, instead of an operation per statement and iteration.
 //
 //     %9:f64[%0] "x" = for %1..%0 by 1 with (%3) do (%4:i64 "i", %5:f64[%0] "x") {
 //       %8 = compute [] (add(%5[sub(%4, 1)], %2[%4])) left [%4] base %5
@@ -8,12 +8,11 @@
 // becomes
 //     %9:f64[%0] "x" = for %1..%0 by 1 serial with (%3) do (…) { … }
 //
-// A loop of statements over whole tensors gets two forms where its sizes are known when the program runs: such a task
-// for small tensors, the statements for large ones (loop_forms.h).
+// A loop of whole-tensor statements whose sizes are known at run time gets two variants: a task for small tensors,
+// statements for large ones (loop_forms.h).
 //
-// What a serial loop is says ir/analysis/serial_loop.h. Loops that are not get a remark with the reason, where they
-// hold element work of their own. Precondition and postcondition: verified; the passes before it leave no loop that is
-// algebra.
+// ir/analysis/serial_loop.h defines serial loops. Other loops with element work of their own get a remark with the
+// reason. Precondition and postcondition: verified; earlier passes have turned all other loops into algebra.
 
 #include "passes/passes.h"
 
@@ -36,7 +35,7 @@ using namespace ir;
 
 namespace {
 
-/// Whether a statement of the region itself, not of a loop in it, reads or writes one element of a tensor.
+/// True if a statement of the region itself, not of a nested loop, reads or writes a single tensor element.
 bool touches_elements(const Region& region) {
   return std::ranges::any_of(region.nodes, [](const Node& n) {
     if (const auto* branch = std::get_if<If>(&n.op))
@@ -74,7 +73,7 @@ class Marker : public RegionRewriter {
       const bool outer = has_forms_;
       const auto* branch = std::get_if<If>(&last.op);
       for (Region* inner : regions_in(last)) {
-        // Where a loop has a serial form for short sizes, the other form runs for long ones.
+        // If a loop has a serial variant for short sizes, the else branch runs for long ones.
         if (branch != nullptr && inner == &branch->else_region)
           has_forms_ = outer || is_serial_branch(branch->then_region);
         rewrite_region(*inner);
@@ -120,7 +119,7 @@ class Marker : public RegionRewriter {
     return true;
   }
 
-  /// Why a loop that updates single elements is not one task, for a remark; empty for other nodes.
+  /// The reason why a loop that updates single elements is not one task, for a remark; empty for other nodes.
   [[nodiscard]] std::string refusal_of(const Node& node) const {
     const auto* f = std::get_if<For>(&node.op);
     const auto* w = std::get_if<While>(&node.op);
@@ -131,7 +130,7 @@ class Marker : public RegionRewriter {
 
   KnownScalars scalars_;
   Sizes sizes_;
-  bool has_forms_ = false;  ///< inside a loop that has another form already
+  bool has_forms_ = false;  ///< inside a loop that already has two variants
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ bool equal_atoms(const Extent::Atom& a, const Extent::Atom& b) {
 /// A polynomial of sizes.
 std::optional<Extent> size_of(const Expr& e) { return mentions_labels(e) ? std::nullopt : subscript_polynomial(e); }
 
-/// The only atom of an extent that is one.
+/// The atom of an extent that is a single atom, else null.
 const Extent::Atom* lone_atom(const Extent& e) {
   if (e.terms().size() != 1) return nullptr;
   const auto& [monomial, coefficient] = *e.terms().begin();
@@ -42,7 +42,7 @@ Extent term_extent(const Extent::Monomial& monomial, std::int64_t coefficient) {
   return product;
 }
 
-/// The term over the divisor, if that is a product and divides it.
+/// The term divided by the divisor; nullopt unless the divisor is a product that divides it.
 std::optional<Extent> exact_quotient(const Extent::Monomial& monomial, std::int64_t coefficient,
                                      const Extent::Monomial& divisor, std::int64_t number) {
   if (coefficient % number != 0) return std::nullopt;
@@ -59,7 +59,7 @@ bool has_atom(const Extent::Monomial& monomial, const Extent::Atom& atom) {
   return std::ranges::any_of(monomial, [&](const Extent::AtomRef& a) { return equal_atoms(*a, atom); });
 }
 
-/// Whether the extent is 0 where the atom is.
+/// True if every term of the extent contains the atom.
 bool is_multiple(const Extent& e, const Extent::Atom& atom) {
   return std::ranges::all_of(e.terms(), [&](const auto& term) { return has_atom(term.first, atom); });
 }
@@ -120,7 +120,7 @@ bool Subscripts::is_positive(const Extent& product) const {
 }
 
 bool Subscripts::never_negative_as_written(const Extent& e) const {
-  // Positive ones are written as 1 and something that is not negative.
+  // Rewrites a positive size as 1 plus a nonnegative number.
   Extent sum;
   for (const auto& [monomial, coefficient] : e.terms()) {
     Extent product = coefficient;
@@ -139,7 +139,7 @@ bool Subscripts::never_negative(const Extent& e) const {
   if (const auto number = e.constant()) return *number >= 0;
   if (degree_of(e) > 8 || e.terms().size() > 16) return false;
   if (never_negative_as_written(e)) return true;
-  // x / c * c is at most x, where neither is negative.
+  // x / c * c <= x for nonnegative x and c.
   const Extent::Atom* quotient = first_quotient(e);
   if (quotient == nullptr || !is_positive(quotient->denominator) || !never_negative_as_written(quotient->numerator))
     return false;
@@ -198,7 +198,7 @@ Expr Subscripts::settled(const Expr& whole, const Binary& b) const {
   }
   const auto hull = hull_of(rest);
   const auto all = hull ? hull_of(*dividend) : std::nullopt;
-  // C's quotient is the floor of what is not negative.
+  // C division equals floor division for nonnegative operands.
   if (!all || !never_negative(all->lowest) || !never_negative(hull->lowest) ||
       !never_negative(*divisor - Extent(1) - hull->highest))
     return whole;

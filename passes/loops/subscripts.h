@@ -7,20 +7,21 @@
 
 namespace tdsl::passes {
 
-/// What the ranges of index variables tell of the subscripts of a tensor, wherever every range has a value.
+/// Simplifies and bounds the subscripts of a tensor from the ranges of index variables, assuming every range is
+/// nonempty.
 ///
 ///     i in 0..r, j in 0..m     (i * m + j) / m is i     (i * m + j) % m is j     i * m + j is inside of a dimension of
 ///     r * m
 ///
-/// Sizes of the tensor are not negative, and those that an index variable runs up to are positive.
+/// Assumes that extents of the tensor are nonnegative, and positive where they bound an index variable.
 class Subscripts {
  public:
-  /// `labels` by number; they outlive this.
+  /// `labels` by number; must outlive this object.
   Subscripts(const ir::Type& tensor, const std::vector<const ir::Label*>& labels);
 
-  /// The expression with quotients and remainders replaced where the ranges settle them.
+  /// The expression with quotients and remainders simplified where the ranges determine them.
   [[nodiscard]] ir::Expr settled(const ir::Expr& e) const;
-  /// Whether 0 <= e < extent is known. No division by 0 is met on the way.
+  /// True if 0 <= e < extent is provable, without dividing by 0 in `e`.
   [[nodiscard]] bool inside(const ir::Expr& e, const ir::Extent& extent) const;
 
  private:
@@ -42,17 +43,17 @@ class Subscripts {
   std::vector<ir::Extent> not_negative_;  ///< single atoms
 };
 
-/// `e` over a product of sizes and numbers that divides every term of it; nothing else.
+/// `e` divided by a product of sizes and numbers; nullopt unless it divides every term.
 [[nodiscard]] std::optional<ir::Extent> exact_quotient(const ir::Extent& e, const ir::Extent& divisor);
 
-/// The expression with all subscripts settled.
+/// The expression with all subscripts simplified.
 [[nodiscard]] ir::Expr with_settled_subscripts(const ir::Program& program, const ir::Expr& e,
                                                const std::vector<const ir::Label*>& labels);
 
 /// The labels of a Compute by number.
 [[nodiscard]] std::vector<const ir::Label*> labels_of(const ir::Compute& c);
 
-/// Whether there is a quotient or remainder with an index variable in it.
+/// True if a quotient or remainder contains an index variable.
 [[nodiscard]] bool divides_labels(const ir::Expr& e);
 
 }  // namespace tdsl::passes

@@ -1,4 +1,4 @@
-// Updates that write every element become definitions, and updates of a constant tensor lose their base.
+// Turns updates that write every element into definitions, and drops the base of updates of a constant tensor.
 //
 //     %3 = compute [i in 0..%0, k in 0..%1] (0.0)
 //     %4 = compute [i in 0..%0, k in 0..%1] sum[j in 0..%2] (mul(%5[i, j], %6[j, k])) left [i, k] base %3 combine sum
@@ -25,8 +25,8 @@ using namespace ir;
 
 namespace {
 
-/// For each dimension of the result the out label that stands there bare; empty if some subscript is another
-/// expression, a label stands twice or not at all.
+/// The out label that is the bare subscript of each result dimension; empty unless every subscript is a distinct bare
+/// out label.
 std::vector<std::size_t> permutation_of(const Compute& c) {
   std::vector<std::size_t> order;
   for (const Expr& e : c.left) {
@@ -45,7 +45,7 @@ bool covers(const Compute& c, const std::vector<std::size_t>& order, const Type&
   return !order.empty();
 }
 
-/// Puts the out labels into the order of the result's dimensions; `left` becomes the labels 0, 1, ….
+/// Reorders the out labels by result dimension; `left` becomes labels 0, 1, ….
 void reorder(Compute& c, const std::vector<std::size_t>& order) {
   std::vector<Expr> replacements(order.size());
   std::vector<Label> out;
@@ -63,7 +63,7 @@ void drop_update(Compute& c) {
   c.combine.reset();
 }
 
-/// Whether the guard, if any, selects points of out only.
+/// True if the guard mentions reduce labels.
 bool guard_mentions_reduce(const Compute& c) {
   for (std::size_t k = 0; k < c.reduce.size(); ++k) {
     if (mentions_label(c.guard, static_cast<std::int32_t>(c.out.size() + k))) return true;
@@ -94,7 +94,7 @@ bool rewrite_update(Compute& c, const Type& type, const Expr& base_fill) {
     return true;
   }
   if (c.combine && !from_identity) return false;
-  // Without `combine` a guard keeps the base where it does not hold, so the base must be one constant.
+  // Without `combine`, a false guard keeps the base, so the base must be a constant.
   if (c.base) c.fill = Expr();
   const bool partial = c.guard && (!c.combine || c.reduce.empty());
   if (partial && c.base && !base_fill) return false;

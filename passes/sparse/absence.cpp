@@ -1,11 +1,11 @@
-// Says with operators what sparse types mean for values:
+// Expresses the value semantics of sparse types by operators:
 //
 //     %3:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (mul(%1[i, j], %2[j]))              %1 stored sparse
 // becomes
 //     %3:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (absent_mul(%1[i, j], %2[j]))
 //
-// Precondition: no Gradient; what is differentiated are products. Postcondition: as of ir::with_explicit_absence,
-// which does the work.
+// Precondition: no Gradient, since derivatives are taken of plain products. Postcondition: that of
+// ir::with_explicit_absence, which does the work.
 
 #include "passes/passes.h"
 

@@ -1,4 +1,4 @@
-// Reduces what is stored alone where the body is the same at all other points:
+// Reduces over stored elements only if the body is the same at all other points:
 //
 //     %2:f64 = compute [] max[i in 0..%0, j in 0..%0] (%1[i, j])
 // becomes
@@ -6,12 +6,12 @@
 //     %4:f64 = compute [] max[i in 0..%0, j in 0..%0] (%1[i, j]) where ne(%1[i, j], 0.0)
 //     %2:f64 = compute [] (select(lt(f64(%3[]), mul(f64(%0), f64(%0))), max(%4[], 0.0), %4[]))
 //
-// The *background* is the body where the sparse operands are 0, here 0.0; it may depend on what is not reduced. It
-// counts once in `min`, `max`, `any` and `all`, and in a sum as often as there are other points, which rounds less
-// than adding it up; the identity of the reduction does not count at all. Only where the pass `storage` then
-// compresses all the operands that the guard reads: on dense ones this is more work than before.
+// The *background* is the body with all sparse operands 0, here 0.0; it may depend on labels that are not reduced. It
+// counts once in `min`, `max`, `any` and `all`, and in a sum as often as there are other points, which rounds less than
+// adding it repeatedly; a background equal to the reduction's identity does not count. Only applied if the pass
+// `storage` then compresses all operands that the guard reads: on dense operands the split costs more.
 //
-// Precondition and postcondition: verified; nothing is compressed before.
+// Precondition and postcondition: verified; no value is compressed yet.
 
 #include "passes/passes.h"
 
@@ -41,11 +41,11 @@ namespace {
 
 using Kind = Monoid::Kind;
 
-/// How a reduction goes over what is stored.
+/// The split of a reduction into stored elements and background.
 struct Split {
   std::vector<std::int32_t> labels;  ///< the subscripts of the operands
   std::vector<ValueId> operands;
-  Expr present;  ///< whether one of them is not 0
+  Expr present;  ///< true where one of them is not 0
   Expr value;    ///< of the body elsewhere, without reduce labels; null: the identity
 };
 
@@ -53,7 +53,7 @@ Expr is_present(const Expr& element) {
   return element->type == Scalar::kBool ? element : binary(BinaryOp::kNe, element, zero_of(element->type));
 }
 
-/// What the factories make of it, now that reads are constants, and 0 of products in which that wins.
+/// Folds after constants have replaced reads, with 0 as the result of products in which an absent element wins.
 Expr folded(const Expr& e) {
   if (const auto* u = std::get_if<Unary>(&e->op)) return unary(u->op, u->operand, e->range);
   if (const auto* c = std::get_if<Cast>(&e->op)) return cast(e->type, c->operand, e->range);
@@ -67,7 +67,7 @@ Expr folded(const Expr& e) {
   return left || right ? zero_of(e->type) : binary(b->op, b->left, b->right, e->range);
 }
 
-/// The labels that are all of the read's subscripts; empty if it has others.
+/// The labels if the read's subscripts are distinct labels, else empty.
 std::vector<std::int32_t> labels_of(const Read& r) {
   std::vector<std::int32_t> labels;
   for (const Expr& s : r.subscripts) {
@@ -84,7 +84,7 @@ bool may_count(Kind kind, Scalar type) {
     case Kind::kMax:
     case Kind::kAny:
     case Kind::kAll: return true;
-    // A number of points fits into the others.
+    // The number of points fits into the other types.
     case Kind::kSum: return type != Scalar::kI32;
     default: return false;
   }
@@ -133,7 +133,7 @@ class Splitter {
     return split;
   }
 
-  /// Whether nothing counts as it is where all reads with these labels are 0.
+  /// True if the support excludes points where all reads with these labels are 0.
   [[nodiscard]] bool goes_over_stored(const Compute& c, const std::vector<std::int32_t>& labels) const {
     std::vector<Expr> reads;
     const Support support = support_of(program_, c, &reads);
@@ -148,17 +148,17 @@ class Splitter {
   const Program& program_;
 };
 
-/// Writes the program with the splits that are wanted.
+/// Rewrites the program with the given splits.
 class Writer : public RegionRewriter {
  public:
   Writer(Program program, PassContext& context, const std::map<ValueId, Split>& splits)
       : RegionRewriter(std::move(program), context), splits_(splits) {}
 
-  /// The nodes over what is stored, by the result they belong to.
+  /// The nodes over stored elements, by the original result.
   [[nodiscard]] const std::map<ValueId, std::vector<ValueId>>& walks() const { return walks_; }
 
  private:
-  /// Of the same points of the same operands.
+  /// Shared by reductions over the same points of the same operands.
   struct Count {
     Expr present;
     std::vector<Label> labels;
@@ -204,7 +204,7 @@ class Writer : public RegionRewriter {
     into.push_back({range, {result}, std::move(rest)});
   }
 
-  /// How many points of each element of the result are present.
+  /// The number of present points per element of the result.
   ValueId counted(const Node& n, const Split& split, std::vector<Node>& into) {
     const auto& c = std::get<Compute>(n.op);
     Compute of;
@@ -243,8 +243,8 @@ class Writer : public RegionRewriter {
       if (std::ranges::find(split.labels, static_cast<std::int32_t>(l)) != split.labels.end())
         counted_at.push_back(index);
     }
-    // As floats, since all points may be more than 64 bits count. Those that are stored are exact, and so is the
-    // comparison.
+    // In f64, since the number of all points may overflow i64. The number of stored elements is exact, so the
+    // comparison is too.
     Extent points(1);
     Expr all;
     for (const Label& l : c.reduce) {
@@ -263,7 +263,7 @@ class Writer : public RegionRewriter {
                                          : index_difference(expr_of(points), present);
       other = binary(BinaryOp::kMul, other, others);
     }
-    // Where there are none, inf would not be 0 times there.
+    // Without absent points, 0 times an infinite background would be nan.
     return select(binary(BinaryOp::kLt, as_float, all), combined(*c.monoid, of_stored, other), of_stored);
   }
 
@@ -298,7 +298,7 @@ class Backgrounds {
     }
   }
 
-  /// Takes back those whose nodes would not go over stored elements; whether there were some.
+  /// Drops splits whose nodes would not iterate over stored elements; true if there were any.
   bool drop(const Program& written, const std::map<ValueId, std::vector<ValueId>>& walks) {
     Program marked = written;
     for (const auto& [v, count] : choose_storage(written, Candidates::kAll).compressed)

@@ -15,7 +15,7 @@ using namespace ir;
 
 namespace {
 
-/// Calls `f` with every Compute that is an operation, its node, and the number of loops around it.
+/// Calls `f` with every Compute that is an operation, its node, and its loop depth.
 template <class Nodes, class F>
 void each_operation(Nodes& nodes, int loops, const F& f) {
   for (auto& n : nodes) {
@@ -34,7 +34,7 @@ Program marked_as(Program program, const StorageChoice& choice) {
   return program;
 }
 
-/// Whether the operation reads stored elements of the compressed value alone.
+/// True if the operation reads only stored elements of the compressed value.
 bool reads_stored(const Program& marked, const Node& n, const Compute& c, ValueId v) {
   if (storage_of(marked, n) == StoredBy::kRearrangement) return true;
   const auto walk = stored_walk(marked, c);
@@ -68,7 +68,7 @@ class CompressedCopier {
   }
 
  private:
-  /// What could be compressed itself has been weighed.
+  /// Skips values that could be compressed without a copy: choose_storage has decided about them.
   void consider(const Node& n, int loops) {
     ValueInfo& info = marked_.values[static_cast<std::size_t>(n.results[0].id)];
     info.compressed = true;
@@ -78,7 +78,7 @@ class CompressedCopier {
       info.compressed = false;
   }
 
-  /// Calls `f` for every candidate and each operation that reads stored elements of it alone.
+  /// Calls `f` for every candidate and each operation that reads only its stored elements.
   template <class F>
   void each(const Program& program, const F& f) const {
     each_operation(program.body.nodes, 0, [&](const Node& n, const Compute& c, int loops) {
@@ -104,8 +104,8 @@ class CompressedCopier {
     region.nodes = std::move(nodes);
   }
 
-  Program marked_;                ///< as chosen, and all candidates
-  std::map<ValueId, int> loops_;  ///< of the candidates: those around where they are made
+  Program marked_;                ///< the chosen values and all candidates are marked compressed
+  std::map<ValueId, int> loops_;  ///< loop depth of each candidate's definition
   CompressedCopies result_;
 };
 

@@ -1,17 +1,17 @@
-// Lets everything that neither walks a compressed matrix nor has its elements in other places
-// (ir/analysis/rearrangement.h) read a dense copy, which a walk makes in front of its first reader:
+// Gives every reader of a compressed matrix that is neither a sparse iteration over it nor a rearrangement
+// (ir/analysis/rearrangement.h) a dense copy, made by a sparse iteration in front of its first reader:
 //
 //     %2 = compute [i in 0..%0, j in 0..%0] (exp(%1[i, j]))                %1 compressed
 // becomes
 //     %3 = compute [i in 0..%0, j in 0..%0] (%1[i, j])
 //     %2 = compute [i in 0..%0, j in 0..%0] (exp(%3[i, j]))
 //
-// Loops and branches that carry a variable dense begin with copies, and yield some. A walk may also look up elements
-// of other compressed matrices at its row and column. The copy has the type of what it copies. Matrices that nothing
-// walks any more, since other passes changed who reads them, lose their mark, and their copies go. Copies warn
-// `[dense-copy]`.
+// Loops that carry a variable dense start from copies, and branches yield them. A sparse iteration may also look up
+// elements of other compressed matrices at its row and column. The copy has the type of the original. Matrices without
+// sparse iterations, because other passes changed their readers, lose their mark, and their copies are removed. Copies
+// warn `[dense-copy]`.
 //
-// Postcondition: verified; every compressed value is read by walks and rearrangements only.
+// Postcondition: verified; only sparse iterations and rearrangements read compressed values.
 
 #include "passes/passes.h"
 
@@ -49,7 +49,7 @@ class Copies {
   }
 
  private:
-  /// `into`: what the region's yields become.
+  /// `into`: the values that the region's yields define.
   void visit(Region& region, const std::vector<ValueId>& into) {
     std::vector<ValueId> defined;
     const auto is_compressed = [&](ValueId v) { return program_.info(v).compressed; };
@@ -64,7 +64,7 @@ class Copies {
     tell_of_arguments(region);
   }
 
-  /// Arguments of routines have been copied before.
+  /// Warns about arguments of routines, which are copied already.
   void tell_of_arguments(const Region& region) {
     std::map<ValueId, ValueId> copied;
     for (const Node& n : region.nodes) {
@@ -80,7 +80,7 @@ class Copies {
     }
   }
 
-  /// One copy in front of the first node that needs one, in branches where only these do.
+  /// Inserts one copy in front of the first node that needs it, or inside branches if only branches do.
   void copy_in(Region& region, const std::vector<ValueId>& into, ValueId v) {
     std::vector<std::size_t> users;
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
@@ -103,7 +103,7 @@ class Copies {
     region.nodes.insert(region.nodes.begin() + static_cast<std::ptrdiff_t>(place), copying(program_, v, copy, range));
   }
 
-  /// Whether the region's value `v` becomes part of what a loop or branch carries dense.
+  /// True if the region yields `v` into a value that a loop or branch carries dense.
   [[nodiscard]] bool yields_dense(const Region& region, const std::vector<ValueId>& into, ValueId v) const {
     bool found = false;
     for (std::size_t k = 0; k < std::min(region.yields.size(), into.size()); ++k)
@@ -118,7 +118,7 @@ class Copies {
       if (region.yields[k] == v && !program_.info(into[k]).compressed) region.yields[k] = copy;
     }
   }
-  /// Initial values of what a loop carries dense.
+  /// Replaces initial values of dense loop-carried variables.
   void redirect_inits(std::vector<ValueId>& inits, const Region& body, ValueId v, ValueId copy) const {
     for (std::size_t k = 0; k < inits.size(); ++k) {
       if (inits[k] == v && !program_.info(body.arguments[k + 1]).compressed) inits[k] = copy;
@@ -131,7 +131,8 @@ class Copies {
     return found;
   }
 
-  /// Whether the node, or one inside it, reads all elements of the compressed value. `operations`: Computes may walk.
+  /// True if the node, or a nested one, reads all elements of the compressed value. `operations`: Computes may iterate
+  /// over stored elements.
   [[nodiscard]] bool needs(const Node& n, ValueId v, bool operations) const {
     if (needs_itself(n, v, operations)) return true;
     const bool inside = operations && holds_operations(n);
@@ -187,7 +188,7 @@ class Copies {
   std::set<std::tuple<ValueId, std::uint32_t, std::uint32_t>> told_;
 };
 
-/// Unmarks matrices that no operation walks any more; their copies become the matrix itself.
+/// Unmarks matrices without sparse iterations; their copies become the matrix itself.
 class Unmarking : public RegionRewriter {
  public:
   using RegionRewriter::RegionRewriter;

@@ -1,6 +1,5 @@
-// Warns `[dense-storage]` of every tensor whose type has sparse dimensions although all of its elements are stored,
-// and says why. What is dense because something reads all elements of a compressed matrix has been warned of
-// (dense_copies.h).
+// Warns `[dense-storage]` about every tensor of a sparse type that stores all of its elements, with the reason.
+// `dense_copies` has already warned about dense copies of compressed matrices.
 
 #include "passes/passes.h"
 
@@ -27,7 +26,7 @@ std::string sparse_type_text(const Program& program, const Type& type) {
   return text + "]";
 }
 
-/// What the pass `storage` said, or would say now.
+/// The reason that the pass `storage` gave, or would give now.
 std::string why_dense(const StorageChoice& choice, ValueId v, const SourceRange& range, const PassContext& context) {
   if (const auto found = choice.dense.find(v); found != choice.dense.end()) return found->second;
   constexpr std::string_view kDense = " is stored dense: ";
@@ -40,7 +39,7 @@ std::string why_dense(const StorageChoice& choice, ValueId v, const SourceRange&
   return "the pass `storage` is left out";
 }
 
-/// Whether `[dense-copy]` has told of it.
+/// True if `[dense-copy]` has warned about it.
 bool is_dense_copy(const Program& program, const Node& n) {
   const auto* c = std::get_if<Compute>(&n.op);
   const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
@@ -51,7 +50,7 @@ bool is_dense_copy(const Program& program, const Node& n) {
 
 void warn_of_dense_storage(const Program& program, PassContext& context) {
   const StorageChoice choice = choose_storage(program, Candidates::kAll);
-  // Once a line, where it can of a tensor with a name.
+  // One warning per line, preferably for a named tensor.
   std::set<std::pair<std::uint32_t, std::uint32_t>> told;
   for (const bool named : {true, false}) {
     for_each_node(program.body, [&](const Node& n) {
@@ -59,7 +58,7 @@ void warn_of_dense_storage(const Program& program, PassContext& context) {
         const ValueInfo& info = program.info(v);
         const SourceRange& range = info.range.known() ? info.range : n.range;
         const bool vector =
-            info.type.rank() == 1 && std::holds_alternative<Compute>(n.op);  // small beside what it comes from
+            info.type.rank() == 1 && std::holds_alternative<Compute>(n.op);  // small compared to its operands
         if (!info.type.has_sparse() || vector || info.compressed || is_dense_copy(program, n) ||
             info.name.empty() == named || !told.insert({range.file, range.line}).second)
           continue;

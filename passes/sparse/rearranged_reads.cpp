@@ -22,14 +22,14 @@ using namespace ir;
 
 namespace {
 
-/// A read of a matrix, or a choice between such, which may become one of a matrix of its own.
+/// A read of a matrix, or a choice between reads, that a separate matrix may replace.
 struct MovedRead {
   Expr read;
   std::array<std::int32_t, 2> labels{};  ///< -1: a constant subscript
-  bool as_it_is = false;                 ///< index variables that run over whole dimensions
+  bool as_it_is = false;                 ///< the subscripts are index variables over whole dimensions
 };
 
-/// One Compute with other reads, and the matrices it reads then.
+/// A Compute with replaced reads, and the new matrices that it reads.
 struct Changed {
   Compute compute;
   std::vector<std::pair<ValueId, Compute>> made;
@@ -37,16 +37,16 @@ struct Changed {
 
 class Changer {
  public:
-  /// `program` is where new values are made: all candidates are marked in it.
+  /// Adds new values to `program`, in which all candidates are marked.
   Changer(Program& program, const Compute& c) : program_(program), compute_(c) {}
 
-  /// Nothing if the Compute walks as it is, or would not walk in any way. `compressed_result`: its result must be
-  /// compressed then.
+  /// Nullopt if the Compute already iterates over its matrices, or cannot. `compressed_result`: its result must be
+  /// compressed afterwards.
   std::optional<Changed> run(bool compressed_result) {
     if (compute_.bodies.size() != 1 || compute_.in_any_order || !compute_.left.empty() || compute_.base ||
         !find_parts())
       return std::nullopt;
-    // Matrices that are walked beat one that is walked beside dense copies of the others.
+    // Iterating over several matrices is better than over one with dense copies of the others.
     const Reach now = reach(compute_, compressed_result);
     if (now == Reach::kAll || (compressed_result && (now == Reach::kSome || rearrangement(program_, compute_))))
       return std::nullopt;
@@ -67,7 +67,7 @@ class Changer {
  private:
   static constexpr std::size_t kMostParts = 3;
 
-  /// How many of the candidates that are matrices a Compute walks.
+  /// The share of its candidate matrices over which a Compute iterates.
   enum class Reach : std::uint8_t { kNone, kSome, kAll };
   [[nodiscard]] Reach reach(const Compute& c, bool compressed_result) const {
     const auto walk = stored_walk(program_, c);
@@ -79,7 +79,7 @@ class Changer {
     return all ? Reach::kAll : Reach::kSome;
   }
 
-  /// Reads of matrices that are candidates; false: there is none, or one of them cannot be moved.
+  /// Collects the reads of candidate matrices; false if there is none, or one of them cannot be moved.
   bool find_parts() {
     const std::set<ValueId> values = values_read(compute_);
     if (std::ranges::none_of(values, [this](ValueId v) { return program_.info(v).compressed; })) return false;
@@ -101,7 +101,7 @@ class Changer {
   }
   bool add_part(const Expr& e, const Read& r, bool conditional) {
     const std::vector<const Label*> ranges = passes::labels_of(compute_);
-    // A matrix of its own has all elements, wherever they are read.
+    // The separate matrix evaluates the read at all elements.
     if (conditional && read_may_fail(program_, r, ranges)) return false;
     if (std::ranges::any_of(parts_, [&](const MovedRead& p) { return equal(p.read, e); })) return true;
     std::optional<MovedRead> part = part_of(e, r);
@@ -109,7 +109,7 @@ class Changer {
     return part.has_value();
   }
 
-  /// `select(i < n, A[i, j], B[i - n, j])`: one matrix for all of it.
+  /// Moves `select(i < n, A[i, j], B[i - n, j])` into one matrix.
   bool add_choice(const Expr& e) {
     if (std::ranges::any_of(parts_, [&](const MovedRead& p) { return equal(p.read, e); })) return true;
     MovedRead part{e};
@@ -163,7 +163,7 @@ class Changer {
     return part;
   }
 
-  /// Index variables from 0 on, so that they are subscripts of matrices of their own.
+  /// Shifts ranges of index variables to start at 0, so that the variables can subscript separate matrices.
   void shift(Compute& c, const std::set<std::int32_t>& shifted) const {
     std::vector<Expr> replacements(all_labels(c).size());
     for (const std::int32_t l : shifted) {
@@ -176,7 +176,7 @@ class Changer {
     rewrite_expressions(c, [&](const Expr& e) { return e ? substitute_labels(e, replacements) : e; });
   }
 
-  /// A matrix with one row or column is reduced along that: only where nothing else is computed, or in a reduction.
+  /// Adds a label of extent 1 that reduces over the only row or column: in a reduction, or if the body is a plain read.
   std::int32_t single_label(Compute& c) const {
     if (!c.monoid) {
       if (c.out.empty() || !c.reduce.empty() || c.guard || c.fill || c.combine ||
@@ -204,7 +204,7 @@ class Changer {
       const bool turn = (turned >> k & 1) != 0;
       MovedRead part = parts_[k];
       if (part.as_it_is && !turn) continue;
-      // As it is read behind the shift.
+      // The read after the shift.
       Compute alone = c;
       alone.guard = Expr();
       alone.bodies = {part.read};
@@ -229,7 +229,7 @@ class Changer {
     return changed;
   }
 
-  /// The read of a new matrix whose dimensions are the two index variables, the other way round if it is turned.
+  /// Reads a new matrix whose dimensions are the two index variables, transposed if `turn`.
   Expr of_matrix(Changed& changed, const Compute& moved, const Expr& from, const std::array<std::int32_t, 2>& labels,
                  bool turn) {
     const auto* r = std::get_if<Read>(&from->op);
@@ -250,7 +250,7 @@ class Changer {
     }
     copy.bodies = {substitute_labels(from, replacements)};
     if (r != nullptr) {
-      // A constant subscript is that of the only row or column.
+      // A constant subscript becomes the index of the only row or column.
       std::vector<Expr> places;
       for (std::size_t d = 0; d < 2; ++d) {
         const Expr place = substitute_labels(r->subscripts[d], replacements);
@@ -305,7 +305,7 @@ class Rewriter {
  private:
   struct Level {
     std::set<ValueId> defined;
-    bool loop = false;  ///< what does not change in it may be computed in front
+    bool loop = false;  ///< invariants may be computed in front of it
     std::vector<Node> made;
     std::vector<std::pair<Compute, ValueId>> known;
   };
@@ -346,7 +346,8 @@ class Rewriter {
     if (!names.empty()) rename_operands(n, names);
   }
 
-  /// In front of the outermost loop where it is the same; the value that is it already, if there is one.
+  /// Places the copy in front of the outermost loop in which it is invariant; returns an equal existing value if there
+  /// is one.
   ValueId place(ValueId v, Compute copy, const SourceRange& range) {
     std::size_t level = levels_.size() - 1;
     std::vector<Label> labels = copy.out;

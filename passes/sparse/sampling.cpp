@@ -1,4 +1,4 @@
-// Computes a dense matrix only where a compressed one has elements, if nothing reads it elsewhere ("sampled"
+// Computes a dense matrix only where a compressed one has elements, if no reader uses other elements ("sampled"
 // products):
 //
 //     %4:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] sum[k in 0..8] (mul(%2[i, k], %3[j, k]))
@@ -7,11 +7,11 @@
 //     %4:f64[%0, sparse %0] compressed = compute [i in 0..%0, j in 0..%0] sum[k in 0..8] (mul(%2[i, k], %3[j, k]))
 //     where ne(%1[i, j], 0.0) %5:f64 = compute [] sum[i in 0..%0, j in 0..%0] (absent_mul(%1[i, j], log(%4[i, j])))
 //
-// All its readers walk the same matrix and read it at the row and column walked. Where that matrix holds 0, their
-// values are 0 whatever they read, so the 0 that is found there changes nothing. Types do not say values any more
-// behind `absence`, so this one may change.
+// All readers iterate over the same matrix and read the sampled one at its row and column. Where that matrix is 0,
+// their values are 0 whatever they read, so the 0 found there is harmless. After `absence` types no longer affect
+// values, so the type may change.
 //
-// Precondition: `storage` has marked what is compressed.
+// Precondition: `storage` has marked the compressed values.
 
 #include "passes/passes.h"
 
@@ -44,20 +44,20 @@ class Sampling : public RegionRewriter {
 
  private:
   struct Readers {
-    std::size_t first = 0;  ///< its place
-    ValueId walked;         ///< where they read it
+    std::size_t first = 0;  ///< position of the first reader
+    ValueId walked;         ///< the matrix over which they iterate
   };
 
   void rewrite_region(Region& region) override {
     rewrite_inside(region);
-    // From the last node on: what only a sampled one reads can be sampled, too.
+    // Backwards: values that only a sampled node reads can be sampled too.
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
       if (const auto readers = readers_of(region, k)) sample(region, k, *readers);
     }
   }
 
-  /// What reads the node's value, if it is a dense matrix or a product of compressed ones, and all of them walk one
-  /// matrix beside it.
+  /// The readers of the node's value if it is a dense matrix or a product of compressed ones, and all of them iterate
+  /// over one other matrix as well.
   [[nodiscard]] std::optional<Readers> readers_of(const Region& region, std::size_t k) const {
     const auto* c = std::get_if<Compute>(&region.nodes[k].op);
     const ValueId v = region.nodes[k].results.empty() ? ValueId{} : region.nodes[k].results[0];
@@ -78,8 +78,8 @@ class Sampling : public RegionRewriter {
     const bool all = count > 0 && uses_[static_cast<std::size_t>(v.id)] == count;
     return all && program_.type(v).shape == program_.type(readers.walked).shape ? std::optional(readers) : std::nullopt;
   }
-  /// Where the value is read at its coordinates: the driver, or if that is the value itself another matrix without
-  /// whose elements nothing is visited.
+  /// The matrix at whose coordinates the value is read: the driver, or if the value itself is the driver, another
+  /// matrix in the intersection.
   [[nodiscard]] static ValueId walked_beside(const StoredWalk& walk, ValueId v) {
     const std::vector<std::int32_t>& labels = walk.driver().labels;
     if (std::ranges::any_of(walk.operands, [&](const StoredOperand& o) { return o.tensor == v && o.labels != labels; }))
@@ -89,7 +89,7 @@ class Sampling : public RegionRewriter {
     return loop.meet == StoredLoop::Meet::kAll ? walk.operands[static_cast<std::size_t>(loop.over[1])].tensor
                                                : ValueId{};
   }
-  /// Whether rows of the value are accumulated (A @ B).
+  /// True if rows of the value are accumulated (A @ B).
   [[nodiscard]] bool is_product(const Compute& c, ValueId v) const {
     const auto walk = program_.info(v).compressed ? stored_walk(program_, c) : std::nullopt;
     return walk && walk->result == StoredWalk::Result::kAccumulated;
@@ -101,7 +101,8 @@ class Sampling : public RegionRewriter {
     return std::ranges::any_of(values_read(c), [&](ValueId v) { return program_.info(v).compressed; });
   }
 
-  /// The node under the guard, in front of its first reader: the walked matrix may be defined behind the node.
+  /// Adds the guard and moves the node in front of its first reader: the iterated matrix may be defined behind the
+  /// node.
   void sample(Region& region, std::size_t k, const Readers& readers) {
     const Type& walked = program_.type(readers.walked);
     if (const auto before = stored_walk(program_, std::get<Compute>(region.nodes[k].op));
@@ -126,7 +127,8 @@ class Sampling : public RegionRewriter {
                 begin + static_cast<std::ptrdiff_t>(readers.first));
   }
 
-  /// Whether the product's rows are accumulated where the mask's are marked, and all that it reads is still walked.
+  /// True if the product's rows are accumulated where the mask has elements, and the iteration still covers all of its
+  /// operands.
   [[nodiscard]] static bool is_masked(const StoredWalk& walk, ValueId mask) {
     const bool marked = std::ranges::any_of(walk.masks, [&](int k) {
       const StoredOperand& operand = walk.operands[static_cast<std::size_t>(k)];

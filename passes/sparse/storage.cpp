@@ -1,19 +1,18 @@
-// Chooses the matrices with sparse dimensions whose blocks hold stored elements only:
+// Chooses the matrices with sparse dimensions whose blocks contain stored elements only:
 //
 //     %1:f64[%0, sparse %0] "A" = input "A"
 //     %3 = compute [i in 0..%0] sum[j in 0..%0] (absent_mul(%1[i, j], %2[j]))
 // becomes
 //     %1:f64[%0, sparse %0] "A" compressed = input "A"
 //
-// These are inputs, and results that are computed from stored elements of compressed operands, if at least one
-// operation goes over their stored elements; and matrices that are computed at all points, if one does. Where a
-// Compute reads a matrix elsewhere, `A[2:5, :]`, it may walk one of those elements alone (rearranged_reads.h).
-// Reductions in which absent elements have a part are split before (background.h). Where the matrices are needed
-// whole, a dense copy is made at once (dense_copies.h), so that loops over single elements read that one and can still
-// run as one task. No later pass takes a walk for anything else: a value that is marked makes what reads it no part of
-// serial loops or nests.
+// These are inputs, and results computed from stored elements of compressed operands, if at least one operation
+// iterates over their stored elements; and matrices computed at all points, if an operation does. A Compute that reads
+// a submatrix, `A[2:5, :]`, may iterate over the elements of that one alone (rearranged_reads.h). Reductions to which
+// absent elements contribute are split first (background.cpp). Readers of whole matrices get a dense copy at once
+// (dense_copies.cpp), so that loops over single elements read the copy and can still run as one task. No later pass
+// transforms a sparse iteration: readers of marked values are excluded from serial loops and nests.
 //
-// Precondition and postcondition: verified; nothing is compressed before.
+// Precondition and postcondition: verified; no value is compressed yet.
 
 #include "passes/passes.h"
 
@@ -35,7 +34,7 @@ using namespace ir;
 
 namespace {
 
-/// With matrices of their own for what is read elsewhere than at index variables, where that lets more be compressed.
+/// Moves reads at other subscripts than index variables to separate matrices if that lets more values be compressed.
 std::pair<Program, StorageChoice> with_rearranged(const Program& program) {
   UserResults results;
   while (true) {
@@ -56,7 +55,7 @@ std::pair<Program, StorageChoice> with_rearranged(const Program& program) {
   }
 }
 
-/// With compressed copies of what is made dense, where they are walked.
+/// Adds compressed copies of dense values over which operations iterate.
 std::pair<Program, StorageChoice> chosen(const Program& program) {
   std::pair<Program, StorageChoice> without = with_rearranged(program);
   std::set<ValueId> refused;

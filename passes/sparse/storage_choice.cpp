@@ -48,7 +48,7 @@ class Chooser {
   }
 
  private:
-  /// `operations`: loops and branches here carry handles of tensors; others are parts of one task.
+  /// `operations`: loops and branches here carry tensor handles; others belong to one task.
   void find_carried(const Region& region, bool operations) {
     for (const Node& n : region.nodes) {
       const bool holds = operations && holds_operations(n);
@@ -68,7 +68,7 @@ class Chooser {
     const Node* node = nodes_[static_cast<std::size_t>(v.id)];
     if (!info.tile.empty()) return "its blocks are as `tile` says";
     if (in_tasks_.contains(v)) return "a loop that runs as one task, or a nest of operators, has it";
-    if (node == nullptr || holds_operations(*node))  // it depends on what is assigned to it
+    if (node == nullptr || holds_operations(*node))  // depends on the values assigned to it
       return "";
     const auto* drawn = std::get_if<Random>(&node->op);
     const bool stored = std::holds_alternative<Input>(node->op) || std::holds_alternative<Compute>(node->op) ||
@@ -76,7 +76,7 @@ class Chooser {
     return stored ? "" : "what makes it makes all elements";
   }
 
-  /// Takes the mark from what cannot be compressed, since others are not; whether there was such a value.
+  /// Unmarks values that cannot be compressed because others are not; true if there were any.
   bool prune() {
     choice_.compressed.clear();
     std::map<ValueId, std::string> lost;
@@ -90,7 +90,7 @@ class Chooser {
         lost.emplace(n->results[0], "it is not computed from stored elements of others");
       for (const ValueId v : read_elements(*c, by)) ++choice_.compressed[v];
     }
-    // Files are no reason to compress what is computed at all points.
+    // Output files do not justify compressing values computed at all points.
     const std::map<ValueId, int> without_files = choice_.compressed;
     join_carried(lost);
     lose_unused(lost, [&](ValueId v) { return at_points.contains(v); });
@@ -117,8 +117,7 @@ class Chooser {
     }
   }
 
-  /// The compressed tensors of which the Compute reads stored elements alone; `by`: how its result is compressed, if it
-  /// is.
+  /// The compressed tensors of which the Compute reads only stored elements. `by`: the way its result is compressed.
   [[nodiscard]] std::set<ValueId> read_elements(const Compute& c, StoredBy by) const {
     std::set<ValueId> values = values_read(c);
     std::erase_if(values, [&](ValueId v) { return !program_.info(v).compressed; });
@@ -128,10 +127,10 @@ class Chooser {
     return values;
   }
 
-  /// A variable is compressed if all that is assigned to it is; what goes over its elements then goes over theirs.
+  /// A variable is compressed if all values assigned to it are; sparse iterations over it then count for them.
   void join_carried(std::map<ValueId, std::string>& lost) {
     const auto each = [&](const auto& f) {
-      for (bool changed = true; changed;) {  // one variable may be another's source
+      for (bool changed = true; changed;) {  // a variable may be assigned from another one
         changed = false;
         for (const CarriedVariable& variable : carried_) changed = f(variable) || changed;
       }
@@ -165,7 +164,7 @@ class Chooser {
     return changed;
   }
 
-  Program program_;  ///< candidates are marked
+  Program program_;  ///< with all candidates marked compressed
   std::vector<const Node*> nodes_;
   std::vector<const Node*> operations_;
   std::vector<CarriedVariable> carried_;

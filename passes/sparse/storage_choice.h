@@ -8,25 +8,26 @@
 
 namespace tdsl::passes {
 
-/// How the values that have sparse dimensions are stored.
+/// The storage of values with sparse dimensions.
 struct StorageChoice {
-  std::map<ir::ValueId, int> compressed;     ///< with the number of operations that read stored elements alone
-  std::map<ir::ValueId, std::string> dense;  ///< the others, and why
+  std::map<ir::ValueId, int> compressed;     ///< with the number of operations that read only stored elements
+  std::map<ir::ValueId, std::string> dense;  ///< the other values, with the reason
 };
 
 enum class Candidates : unsigned char { kAll, kMarked };
 
-/// Compressed are the matrices that at least one operation walks (ir/analysis/stored_walk.h), or reads at the row and
-/// column that it walks: inputs, and results of walks that have the walked coordinates or accumulate their rows, of
-/// rearrangements (ir/analysis/rearrangement.h), and of what is computed at all points if something walks these
-/// results. What a loop or branch carries is compressed if all that is assigned to it is. With kMarked only values that
-/// are marked already can be. Loops that run as one task and nests of operators walk nothing.
+/// Compresses the matrices over which at least one operation iterates (ir/analysis/stored_walk.h), or that it reads at
+/// the row and column of its sparse iteration: inputs; results of sparse iterations that have the same coordinates or
+/// accumulate their rows; rearrangements (ir/analysis/rearrangement.h); and results computed at all points, if an
+/// operation iterates over them. A loop- or branch-carried variable is compressed if all values assigned to it are.
+/// With kMarked, only values already marked are candidates. Loops that run as one task and fused nests have no sparse
+/// iteration.
 [[nodiscard]] StorageChoice choose_storage(const ir::Program& program, Candidates candidates);
 
 /// The node `copy[i, j] = v[i, j]`, for values of any rank.
 [[nodiscard]] ir::Node copying(const ir::Program& program, ir::ValueId v, ir::ValueId copy,
                                const ir::SourceRange& range);
-/// Whether the Compute is `D[i, j] = A[i, j]`; then A.
+/// The matrix A if the Compute is `D[i, j] = A[i, j]`, else an invalid id.
 [[nodiscard]] ir::ValueId copied_matrix(const ir::Compute& c);
 
 }  // namespace tdsl::passes

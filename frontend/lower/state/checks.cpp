@@ -2,7 +2,7 @@
 
 #include "frontend/lower/state/graph.h"
 
-// Which checks of subscripts stay in the expressions of a node: GraphBuilder::settled.
+// Selects the subscript checks that stay in the expressions of a node: GraphBuilder::settled.
 
 namespace tdsl::frontend {
 
@@ -13,7 +13,7 @@ using ir::Scalar;
 
 namespace {
 
-/// Smallest and largest value of a sum of index variables, where each has at least one value.
+/// Smallest and largest value of a sum of index variables with nonempty ranges.
 struct Hull {
   Extent least;
   Extent most;
@@ -38,7 +38,7 @@ ComputeSpec GraphBuilder::settled(ComputeSpec spec) {
     if (*part) *part = ir::without_checks(*part, inside);
   }
   for (Expr& subscript : spec.left) subscript = ir::without_checks(subscript, inside);
-  // In loops a check of sizes would keep the loop from becoming an operation on whole tensors.
+  // In a loop, a size check would prevent the conversion to tensor algebra.
   const bool once = regions_.size() == 1;
   if (once && !spec.guard) spec.body = with_checks_in_front(spec.body, spec);
   return spec;
@@ -47,7 +47,7 @@ ComputeSpec GraphBuilder::settled(ComputeSpec spec) {
 Expr GraphBuilder::with_checks_in_front(const Expr& e, const ComputeSpec& spec) {
   const auto within = ir::within_of(e);
   if (within && check_in_front(*within, spec, e->range)) return with_checks_in_front(ir::without_check(e), spec);
-  // What stands behind a condition is evaluated at some points only.
+  // Conditional subexpressions are evaluated at some points only.
   std::vector<Expr> parts = ir::children(*e);
   const auto* b = std::get_if<ir::Binary>(&e->op);
   const bool first_only = std::holds_alternative<ir::Select>(e->op) || (b != nullptr && ir::is_logical(b->op));

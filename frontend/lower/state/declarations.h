@@ -12,15 +12,15 @@
 
 namespace tdsl::frontend {
 
-/// A function or kernel that `extern` declares.
+/// A function or kernel declared by `extern`.
 struct ForeignEntry {
-  ir::ForeignRef foreign;  ///< null: reported already, and so are calls
+  ir::ForeignRef foreign;  ///< null: reported already, so calls are not
   SourceRange range;
   std::shared_ptr<const ast::Function> kernel =
-      {};  ///< of a kernel: its `in`s as parameters, its `out`s as results, and no body
+      {};  ///< of a kernel: a function without body, with its `in`s as parameters and its `out`s as results
 };
 
-/// A monoid, which is lowered at its first use.
+/// A monoid, lowered at its first use.
 struct MonoidEntry {
   const ast::Monoid* monoid = nullptr;
   std::optional<ir::Monoid> lowered;
@@ -34,11 +34,11 @@ struct Declarations {
   std::map<std::string, ForeignEntry> foreigns;
   std::map<std::string, MonoidEntry> monoids;
   std::map<std::string, const ast::Storage*> storages;
-  std::set<std::string> refused;  ///< declared in error: uses are no further mistakes
-  bool lacks_import = false;      ///< undeclared names may be those of a file that could not be read
+  std::set<std::string> refused;  ///< invalid declarations: uses are not reported
+  bool lacks_import = false;      ///< an import failed, so undeclared names may belong to that file
   std::set<std::string> outputs;
 
-  /// Null: there is no such function.
+  /// The function of that name, or null.
   [[nodiscard]] const ast::Function* function_named(const std::string& name) const {
     const auto found = functions.find(name);
     return found == functions.end() ? nullptr : found->second.function;

@@ -11,30 +11,30 @@
 
 namespace tdsl::frontend {
 
-/// The order numbers of a body's calls: `random` and `randn` among themselves, calls of functions among themselves.
+/// Sequence numbers of the calls of a body: one sequence for `random` and `randn`, one for calls of functions.
 using CallNumbers = std::map<const ast::Call*, std::int64_t>;
 
 /// A function of the program.
 struct FunctionEntry {
   const ast::Function* function = nullptr;
   ir::SourceRange range;
-  bool broken = false;  ///< its body was reported: calls are not errors too
+  bool broken = false;  ///< its body was reported: calls are not
   bool called = false;
-  bool sound = false;  ///< a call was lowered without an error: a mistake in another call is that call's
+  bool sound = false;  ///< a call was lowered without error: an error in another call is that call's
 };
 
-/// A call that is being lowered; the first frame is the program's.
+/// A call being lowered; the first frame is the program's.
 struct Frame {
   const ast::Function* function = nullptr;
-  const FunctionEntry* entry = nullptr;  ///< null: a kernel of a header
+  const FunctionEntry* entry = nullptr;  ///< null for a kernel of a header
   ir::SourceRange call;
-  std::string chain;  ///< of call numbers, for random sites
+  std::string chain;  ///< of call numbers, to identify random sites
   Dimensions dimensions;
   CallNumbers numbers;
-  std::string tensor;  ///< an untyped parameter that is a tensor in this call, if any
+  std::string tensor;  ///< name of an untyped parameter that is a tensor in this call, if any
   std::vector<std::int32_t>
-      points;                  ///< the caller's index variables: random numbers are drawn for each of their values
-  bool inline_locals = false;  ///< applied per element: locals are expressions, not values
+      points;                  ///< index variables of the caller: random numbers are drawn for each of their values
+  bool inline_locals = false;  ///< applied per element: locals are expressions instead of values
 };
 /// Innermost last. References to frames stay valid while calls are entered and left.
 using Frames = std::deque<Frame>;

@@ -115,7 +115,7 @@ std::string GraphBuilder::text(const ir::Type& t) const {
 
 namespace {
 
-/// Names for labels that have none, and different names for all.
+/// Completes the names of labels and makes them unique.
 std::vector<std::string> label_names(const std::vector<std::string>& given) {
   std::vector<std::string> names;
   std::string next = "i";
@@ -136,7 +136,7 @@ std::vector<std::string> label_names(const std::vector<std::string>& given) {
   return names;
 }
 
-/// `a * b` with the factor first that holds the earliest out label: every spelling of a product becomes one Compute.
+/// Orders `a * b` by the earliest out label, so that every spelling of a product becomes the same Compute.
 Expr ordered_factors(const Expr& e, const std::vector<std::int32_t>& out) {
   const auto* product = std::get_if<ir::Binary>(&e->op);
   if (product == nullptr || product->op != ir::BinaryOp::kMul) return e;
@@ -182,7 +182,7 @@ ir::Compute GraphBuilder::compute_of(const ComputeSpec& spec, LabelMap others) c
 
 Expr GraphBuilder::finished(const Expr& e, const LabelMap& numbers) const {
   if (!e) return e;
-  // A waiting value's dimensions start at 0 whatever range its index variable has.
+  // A deferred value's dimensions start at 0, regardless of the range of its index variable.
   const Expr shifted = ir::rewrite(e, [&](const Expr& part) {
     const auto* read = std::get_if<ir::Read>(&part->op);
     const auto found = read == nullptr ? free_labels_.end() : free_labels_.find(read->tensor);
@@ -241,7 +241,7 @@ std::optional<ComputeSpec> GraphBuilder::take_waiting(const Expr& e, const std::
 
 namespace {
 
-/// Calls `f` on the expressions that are evaluated when it is emitted.
+/// Calls `f` on the expressions evaluated when the node is emitted.
 void for_each_part(const ComputeSpec& spec, const PointLoop* loop, const std::function<void(const Expr&)>& f) {
   const auto part = [&](const Expr& e) {
     if (e) f(e);
@@ -349,7 +349,7 @@ Extent GraphBuilder::computed_hull(const Expr& bound, bool upper, std::int32_t i
   spec.range = bound->range;
   const ValueId v = emit(spec);
   if (spec.reduce.empty()) return Extent::of(v);
-  // No points at all: the identities would leave a range of 2^64 elements.
+  // Without points the reductions yield identities, which would give a range of 2^64 elements.
   ComputeSpec bounded = spec;
   bounded.reduce.clear();
   bounded.monoid.reset();

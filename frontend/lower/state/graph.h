@@ -15,32 +15,32 @@
 
 namespace tdsl::frontend {
 
-/// A dimension where an index variable stands bare, and the place of its subscript.
+/// A dimension in which an index variable is a bare subscript, and the location of the subscript.
 struct BareUse {
   Dim dim;
   ir::SourceRange place;
 };
 
-/// An index variable's range while it is being found out. Numbered over the whole compilation.
+/// The range of an index variable during its inference. Numbers are unique in the compilation.
 struct LabelInfo {
-  std::string name;  ///< empty: named i, j, k, … where it is used
+  std::string name;  ///< empty: named i, j, k, … on use
   ir::SourceRange range;
   bool resolved = false;
   ir::Extent begin;
   ir::Extent end;
   bool is_explicit = false;  ///< has a range in the source
-  ir::Expr lower;            ///< of an explicit range that depends on other index variables; else null
+  ir::Expr lower;            ///< of an explicit range that depends on other index variables, else null
   ir::Expr upper;
-  bool from_zero = false;                 ///< the explicit range begins at 0
+  bool from_zero = false;                 ///< the explicit range starts at 0
   std::optional<ir::Extent> written_end;  ///< of an explicit range: one past the largest value
   std::vector<BareUse> bare_uses;
 };
 
-/// Whether a label standing bare in a dimension of that extent is in bounds wherever it runs. One without an explicit
-/// range runs over the dimension itself.
+/// True if the label, as a bare subscript, is always in bounds in a dimension of that extent. A label without an
+/// explicit range runs over the dimension itself.
 [[nodiscard]] bool stays_inside(const LabelInfo& label, const ir::Extent& extent);
 
-/// A Compute over labels of the compilation; `GraphBuilder` renumbers them.
+/// A Compute over labels numbered in the compilation; `GraphBuilder` renumbers them.
 struct ComputeSpec {
   std::vector<std::int32_t> out;
   std::vector<std::int32_t> reduce;
@@ -52,33 +52,34 @@ struct ComputeSpec {
   std::optional<ir::Monoid> combine;
   ir::Expr fill;
   ir::Type type;
-  bool storage_given = false;  ///< by a type or a variable; else it is inferred when the node is emitted
+  bool storage_given = false;  ///< given by a type or a variable; otherwise inferred when the node is emitted
   std::string name;
   ir::SourceRange range;
 };
 
-/// A function's body that runs statement by statement at every point of some index variables.
+/// A function body that runs statement by statement at every point of some index variables.
 ///
 ///     let z[i, j] = newton(a[i], b[j]);
 ///
 ///     for i in 0..n { for j in 0..m { let p = a[i]; let q = b[j]; …; T[i, j] = the result; } }   // and z reads T
 struct PointLoop {
-  std::map<std::int32_t, ir::ValueId> positions;                ///< what the index variables are in the body
-  std::vector<std::pair<ir::ValueId, ComputeSpec>> parameters;  ///< what the body calls them, what they are at a point
-  ir::Expr guard;                                               ///< points where it is false are left out; null: none
+  std::map<std::int32_t, ir::ValueId> positions;                ///< the index variables as values of the body
+  std::vector<std::pair<ir::ValueId, ComputeSpec>> parameters;  ///< values of the body, and their definitions at a
+                                                                ///< point
+  ir::Expr guard;                                               ///< points where it is false are skipped; null: none
   ir::Region body;
   ir::ValueId result;  ///< a scalar of `body`
 };
 
-/// Writes the index graph: regions, nodes, labels, and reductions that wait until the ranges of the index variables
-/// around them are known.
+/// Builds the index graph: regions, nodes, labels, and reductions deferred until the ranges of the enclosing index
+/// variables are known.
 class GraphBuilder {
  private:
   struct Waiting {
     ComputeSpec spec;  ///< of a loop: only `out`, `type`, `name` and `range`
     ir::ValueId value;
-    std::shared_ptr<PointLoop> loop;        ///< null: a Compute
-    std::optional<ir::Random> random = {};  ///< instead of a Compute
+    std::shared_ptr<PointLoop> loop;        ///< null for a Compute
+    std::optional<ir::Random> random = {};  ///< replaces a Compute
   };
 
  public:
@@ -92,15 +93,15 @@ class GraphBuilder {
   void emit_effect(ir::Op op, ir::SourceRange range);
   void emit_results(ir::Op op, std::vector<ir::ValueId> results, ir::SourceRange range);
   ir::ValueId emit(const ComputeSpec& spec);
-  /// The node of the region being written that defines `v`; null: there is none. Valid until the next one is written.
+  /// The node of the current region that defines `v`, or null. Valid until the next node is emitted.
   [[nodiscard]] const ir::Node* definition(ir::ValueId v) const;
-  /// Further nodes go to `region` until pop_region.
+  /// Emits subsequent nodes into `region` until pop_region.
   void push_region(ir::Region& region) { regions_.push_back(&region); }
   void pop_region() { regions_.pop_back(); }
   [[nodiscard]] std::size_t region_depth() const { return regions_.size(); }
 
   // Storage
-  /// From now on expressions may carry absence.
+  /// From now on, expressions may involve absent elements.
   void note_sparse() { has_sparse_ = true; }
   [[nodiscard]] bool has_sparse() const { return has_sparse_; }
 
@@ -113,37 +114,37 @@ class GraphBuilder {
   [[nodiscard]] ir::Extent length(std::int32_t id) const { return label(id).end - label(id).begin; }
 
   // Extents
-  /// What an integer scalar value is in terms of extents: itself, or the extent it was computed from.
+  /// An integer scalar value as an extent: the extent it was computed from, or itself.
   [[nodiscard]] ir::Extent extent_of_value(ir::ValueId v) const;
   [[nodiscard]] ValueExtent value_extent() const;
-  /// The integer expression (no labels) as an extent; emits a scalar node if it is not a polynomial.
+  /// A label-free integer expression as an extent; emits a scalar node if it is not a polynomial.
   ir::Extent extent_of(const ir::Expr& e, const std::string& name);
   [[nodiscard]] std::string text(const ir::Extent& e) const;
-  /// As the type is written: `f64[n, m]`.
+  /// The type in source syntax: `f64[n, m]`.
   [[nodiscard]] std::string text(const Tensor& t) const;
   [[nodiscard]] std::string text(const ir::Type& t) const;
 
-  // Waiting reductions
-  /// A Compute whose labels `free` (the first of its `out`) belong to enclosing index variables. Returns its value,
-  /// readable at once; the node is emitted by `flush`.
+  // Deferred reductions
+  /// Defers a Compute whose labels `free` (the first of its `out`) belong to enclosing index variables. Returns its
+  /// value, which may be read at once; `flush` emits the node.
   ir::ValueId wait(ComputeSpec spec, std::size_t free);
-  /// The results of `loop` over the enclosing index variables `labels`: read and emitted as those of a Compute that
-  /// waits. Points that the guard leaves out are 0.
+  /// Defers `loop` over the enclosing index variables `labels`; its results are read and emitted like those of a
+  /// deferred Compute. Points excluded by the guard are 0.
   ir::ValueId wait(PointLoop loop, std::vector<std::int32_t> labels, const std::string& name, ir::SourceRange range);
-  /// A random number for each value of the enclosing index variables `labels`.
+  /// Defers random numbers, one for each value of the enclosing index variables `labels`.
   ir::ValueId wait(ir::Random random, std::vector<std::int32_t> labels, ir::SourceRange range);
-  /// When `e` is exactly the last waiting value, read at all of `out`: its Compute over `out` in that order, which then
-  /// waits no more.
+  /// If `e` is exactly the last deferred value, read at all of `out`, removes it and returns its Compute over `out` in
+  /// that order.
   std::optional<ComputeSpec> take_waiting(const ir::Expr& e, const std::vector<std::int32_t>& out);
-  /// Emits what waits and has all its labels resolved, in order.
+  /// Emits the deferred nodes whose labels are all resolved, in order.
   void flush();
-  /// Whether the expression reads what still waits after all that is ready has been emitted.
+  /// True if the expression reads a value that is still deferred after a flush.
   bool reads_pending(const ir::Expr& e);
-  /// Finds the hull of an explicit range that depends on resolved labels. False while it cannot.
+  /// Computes the hull of an explicit range that depends on resolved labels. False if a label is not resolved yet.
   bool resolve(std::int32_t id);
-  /// Whether the value has a node already.
+  /// True for a value made by wait(), which may have no node yet.
   [[nodiscard]] bool waits(ir::ValueId v) const { return free_labels_.contains(v); }
-  /// For as long as it lives, nodes go to the region and what waited before is left alone.
+  /// During its lifetime, nodes go to the region, and values deferred before are not emitted.
   class SeparateRegion {
    public:
     SeparateRegion(GraphBuilder& graph, ir::Region& region);
@@ -157,17 +158,17 @@ class GraphBuilder {
   };
 
  private:
-  /// Without the checks of subscripts (ir/graph/within.h) that the ranges of index variables make needless. Of what is
-  /// computed once and at all points, those of sums of index variables and of what is known at start become checks of
-  /// sizes in front of it.
+  /// Drops subscript checks (ir/graph/within.h) that the ranges of index variables prove. For nodes that run once and
+  /// are evaluated at all points, moves checks of sums of index variables and of sizes known at start in front of the
+  /// node, as size checks.
   [[nodiscard]] ComputeSpec settled(ComputeSpec spec);
   [[nodiscard]] ir::Expr with_checks_in_front(const ir::Expr& e, const ComputeSpec& spec);
   [[nodiscard]] bool is_inside(const ir::Within& w) const;
   bool check_in_front(const ir::Within& w, const ComputeSpec& spec, const ir::SourceRange& place);
-  /// `others`: what further labels stand for.
+  /// `others`: definitions of further labels.
   ir::Compute compute_of(const ComputeSpec& spec, LabelMap others = {}) const;
   void emit_point_loop(const Waiting& w);
-  /// The loop over label `level` and those inside it; `tensor` is what the results so far are in.
+  /// The loop over label `level` and the nested ones; `tensor` holds the results so far.
   ir::ValueId emit_point_level(const Waiting& w, const LabelMap& numbers,
                                const std::vector<std::pair<ir::ValueId, ir::ValueId>>& bounds, std::size_t level,
                                ir::ValueId tensor);
@@ -187,7 +188,7 @@ class GraphBuilder {
   std::vector<LabelInfo> labels_;
   std::map<ir::ValueId, ir::Extent> value_extents_;
   std::vector<Waiting> waiting_;
-  std::set<ir::ValueId> pending_;  ///< waiting, also during flush()
+  std::set<ir::ValueId> pending_;  ///< deferred, also during flush()
   bool flushing_ = false;
   std::map<ir::ValueId, std::vector<std::int32_t>> free_labels_;  ///< of values made by wait()
 };

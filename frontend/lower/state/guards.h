@@ -7,9 +7,9 @@
 
 namespace tdsl::frontend {
 
-/// The conditions under which the expression being lowered is evaluated: those of expressions (`c` of `if c then a else
-/// b`, a `where`, the range of an index variable), which become guards of nodes, and the number of branches around it,
-/// which are regions of the graph.
+/// The conditions under which the current expression is evaluated: those of expressions (`c` of `if c then a else b`, a
+/// `where`, the range of an index variable), which become guards of nodes, and the number of enclosing branches, which
+/// are regions of the graph.
 class Guards {
  public:
   void add(ir::Expr condition) { conditions_.push_back(std::move(condition)); }
@@ -18,15 +18,15 @@ class Guards {
   [[nodiscard]] std::size_t size() const { return conditions_.size(); }
   [[nodiscard]] bool empty() const { return conditions_.empty(); }
   [[nodiscard]] const std::vector<ir::Expr>& conditions() const { return conditions_; }
-  /// The conjunction of all conditions; null without any.
+  /// The conjunction of all conditions; null if there are none.
   [[nodiscard]] ir::Expr all() const { return from(0); }
-  /// Removes the conditions from number `first` on; returns their conjunction, null without any.
+  /// Removes the conditions from number `first` on; returns their conjunction, null if there are none.
   ir::Expr take(std::size_t first) {
     ir::Expr taken = from(first);
     conditions_.resize(first);
     return taken;
   }
-  /// The same branches around, no condition.
+  /// The same enclosing branches without conditions.
   [[nodiscard]] Guards without_conditions() const {
     Guards outside = *this;
     outside.conditions_.clear();
@@ -49,7 +49,7 @@ class Guards {
   int branches_ = 0;
 };
 
-/// Gives a variable its old value back at the end of the scope, also after an error.
+/// Restores a variable at the end of the scope, also after an error.
 template <typename T>
 class Restored {
  public:

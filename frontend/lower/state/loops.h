@@ -6,20 +6,20 @@
 
 namespace tdsl::frontend {
 
-/// A loop around the place that is being lowered: what numbers its iterations.
+/// An enclosing loop, as a source of iteration numbers.
 struct EnclosingLoop {
-  ir::ValueId index;  ///< invalid in the condition of a `while`, which has no number
+  ir::ValueId index;  ///< invalid in the condition of a `while`, which has no iteration number
   ir::ValueId begin;  ///< invalid: `index` is the iteration number itself
   std::int64_t step = 1;
 };
 
-/// The loops around the place that is being lowered, outermost first.
+/// The enclosing loops of the current statement, outermost first.
 class Loops {
  public:
   Loops(Reports& reports, Values& values) : reports_(reports), values_(values) {}
-  /// Enters loops for the rest of the scope.
+  /// Enters loops until the end of the scope.
   [[nodiscard]] Restored<std::vector<EnclosingLoop>> enter(const std::vector<EnclosingLoop>& inner);
-  /// The number of the iteration of each loop.
+  /// The iteration number of each loop.
   [[nodiscard]] std::vector<ir::ValueId> iteration_numbers(const ir::SourceRange& range);
 
  private:

@@ -13,7 +13,7 @@ namespace tdsl::frontend {
 
 namespace {
 
-/// A pipe, a device or a directory: opening a pipe would wait for somebody who writes to it.
+/// True for a pipe, device or directory: opening a pipe would block until it has a writer.
 bool is_no_regular_file(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);

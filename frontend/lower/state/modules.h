@@ -11,15 +11,15 @@
 
 namespace tdsl::frontend {
 
-/// The imported files, each read once.
+/// The imported files, each loaded once.
 class Modules {
  public:
   Modules(SourceManager& sources, Reports& reports, const CompileOptions& options, std::uint32_t main_file)
       : sources_(sources), reports_(reports), options_(options), main_file_(main_file) {}
 
-  /// Reads the file; null if another import has read it. `depth`: how many imports lead to this one.
+  /// Loads the file; null if another import has loaded it. `depth`: length of the chain of imports to this one.
   const ast::Module* load(const ast::Import& import, const SourceRange& range, std::uint32_t depth);
-  /// The module that this import was the first to read, else null.
+  /// The module that this import loaded, else null.
   [[nodiscard]] const ast::Module* read_by(const ast::Import& import) const;
 
  private:
@@ -31,9 +31,9 @@ class Modules {
   std::set<std::string> paths_;
 };
 
-/// `path` as written in `file`, seen from the working directory.
+/// `path` relative to the working directory, given relative to `file`.
 [[nodiscard]] std::string beside(const std::string& file, const std::string& path);
-/// The name of the file without folder and extension.
+/// The file name without directory and extension.
 [[nodiscard]] std::string stem(const std::string& path);
 
 }  // namespace tdsl::frontend

@@ -12,14 +12,14 @@
 
 namespace tdsl::frontend {
 
-/// The scopes around the place that is being lowered, and the names in them.
+/// The scopes around the current statement, and their names.
 class Names {
  public:
-  /// `main_file`: the program's; unused names of imported files are no warnings.
+  /// `main_file`: the program's; unused names of imported files yield no warnings.
   Names(Reports& reports, const Frames& frames, const CompileOptions& options, std::uint32_t main_file)
       : reports_(reports), frames_(frames), options_(options), main_file_(main_file) {}
 
-  /// Opens a scope for as long as it lives; closing warns about unused names.
+  /// Opens a scope for its lifetime; closing it warns about unused names.
   class InScope {
    public:
     InScope(Names& names, Scope::Kind kind);
@@ -34,21 +34,21 @@ class Names {
   };
 
   SymbolRef declare(const ast::Identifier& name, Symbol::Kind kind);
-  /// After an error in a declaration, so that its uses are not errors too.
+  /// Declares the name after an invalid declaration, so that its uses are not errors too.
   void declare_broken(const ast::Identifier& name);
-  /// An index variable with this label. `bare`: its value is the label itself.
+  /// Binds an index variable with this label. `bare`: its value is the label itself.
   void bind_symbol(const ast::Identifier& name, std::int32_t label, const ir::Expr& value, bool bare);
-  /// Null if there is no such name.
+  /// The symbol, or null.
   [[nodiscard]] SymbolRef find(const std::string& name) const { return scope_->find(name); }
-  [[nodiscard]] SymbolRef find_here(const std::string& name) const;    ///< in the innermost scope
-  [[nodiscard]] SymbolRef find_global(const std::string& name) const;  ///< among the program's
+  [[nodiscard]] SymbolRef find_here(const std::string& name) const;    ///< in the innermost scope only
+  [[nodiscard]] SymbolRef find_global(const std::string& name) const;  ///< in the program's scope only
   /// All visible names, for suggestions.
   [[nodiscard]] std::vector<std::string> visible() const { return scope_->visible(); }
-  /// The declaration of the name in a block of this function that has ended.
+  /// The declaration of the name in an ended block of this function.
   [[nodiscard]] std::optional<ir::SourceRange> ended(const std::string& name) const;
-  /// True once for a name that is not declared in this function.
+  /// True for the first report of an undeclared name in this function.
   bool is_first_report(const std::string& name);
-  /// The labels of the index variables whose values are elements here, in the order in which they were bound.
+  /// The labels of index variables in scope whose values are point coordinates, in order of binding.
   [[nodiscard]] std::vector<std::int32_t> point_labels() const;
 
  private:

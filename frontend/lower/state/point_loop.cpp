@@ -4,7 +4,7 @@
 #include "frontend/lower/state/graph.h"
 #include "ir/graph/check.h"
 
-// Bodies of functions that run statement by statement at every point of some index variables: see PointLoop.
+// Function bodies that run statement by statement at every point of some index variables: see PointLoop.
 namespace tdsl::frontend {
 
 using ir::Expr;
@@ -63,7 +63,7 @@ void GraphBuilder::emit_point_loop(const Waiting& w) {
   const bool truth = empty.type.scalar == Scalar::kBool;
   empty.body = truth ? ir::constant(Scalar::kBool, false) : ir::cast(empty.type.scalar, ir::constant_i64(0));
   const ValueId last = emit_point_level(w, numbers, bounds, 0, emit(empty));
-  // The outermost loop's result is the value that is read already.
+  // The outermost loop's result is the value that readers use already.
   std::vector<ir::Node>& nodes = regions_.back()->nodes;
   TDSL_CHECK(nodes.back().results == std::vector<ValueId>{last}, "the loop was emitted last");
   nodes.back().results = {w.value};

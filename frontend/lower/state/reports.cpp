@@ -15,7 +15,7 @@ void Reports::error(DiagnosticId id, const SourceRange& range, const std::string
   if (!known_from_other_call(id, range)) sink_.error(id, range, message, with_calls(std::move(notes)));
 }
 
-/// A mistake in a function that no call gets through is one mistake, however often the function is called.
+/// An error in a function that no call has passed is reported once, however often the function is called.
 bool Reports::known_from_other_call(DiagnosticId id, const SourceRange& range) {
   const bool unproved = std::any_of(frames_.begin() + 1, frames_.end(),
                                     [](const Frame& frame) { return frame.entry != nullptr && !frame.entry->sound; });
@@ -52,7 +52,7 @@ ir::Scalar Reports::scalar_of(ast::ScalarType type, const SourceRange& range) {
 
 std::string Reports::source_text(const SourceRange& range) const {
   if (!range.known() || range.line != range.end_line || range.file >= sources_.file_count()) return "";
-  // Columns count characters, not bytes; names made from other than plain lines are left out.
+  // Columns count characters, not bytes; lines with multi-byte characters yield no text.
   const std::string_view line = sources_.line(range.file, range.line);
   if (utf8_length(line) != line.size() || range.end_column > line.size() + 1 || range.column < 1) return "";
   return std::string(line.substr(range.column - 1, range.end_column - range.column));

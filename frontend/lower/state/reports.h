@@ -8,10 +8,10 @@
 
 namespace tdsl::frontend {
 
-/// Thrown after an error was reported: the rest of the statement is given up.
+/// Thrown after an error was reported, to abandon the statement.
 struct Abandoned {};
 
-/// Diagnostics of the program being lowered, with the calls that lead to their places.
+/// Diagnostics of the program being lowered, with the calls that led to their locations.
 class Reports {
  public:
   using Notes = std::vector<DiagnosticNote>;
@@ -23,9 +23,9 @@ class Reports {
   [[noreturn]] void unsupported(const ir::SourceRange& range, const std::string& what, Notes notes = {});
   void error(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
   void warn(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
-  /// The element type of the IR; c64 and c128 fail.
+  /// The IR element type; fails for c64 and c128.
   [[nodiscard]] ir::Scalar scalar_of(ast::ScalarType type, const ir::SourceRange& range);
-  /// The text of the source; empty if it is not part of one plain line.
+  /// The source text of the range; empty unless it is within one ASCII line.
   [[nodiscard]] std::string source_text(const ir::SourceRange& range) const;
 
  private:

@@ -30,7 +30,7 @@ void Shapes::agree(const Dim& a, const Dim& b, const SourceRange& range, const s
     reports_.fail(DiagnosticId::kShapeMismatch, range,
                   "sizes " + left + " and " + right + " do not agree " + where + hint, std::move(notes));
   }
-  // What a size is made of, unless that is the number itself.
+  // The expression of a size, unless it is a number.
   const auto described = [](const Dim& dim, const std::string& text) {
     return dim.extent.constant() ? dim.what : dim.what + " (" + text + ")";
   };
@@ -45,7 +45,7 @@ void Shapes::agree(const Dim& a, const Dim& b, const SourceRange& range, const s
 
 namespace {
 
-/// The texts of both sides, the relation with the second.
+/// Key of a check: the texts of both sides, with the relation in the second.
 std::pair<std::string, std::string> check_key(ir::Check::Relation relation, const Extent& left, const Extent& right) {
   const auto text = [](const Extent& e) { return e.to_string([](ValueId v) { return std::to_string(v.id) + "v"; }); };
   return {text(left), (relation == ir::Check::Relation::kEqual ? "= " : "<= ") + text(right)};
@@ -63,11 +63,11 @@ bool Shapes::is_checked(ir::Check::Relation relation, const Extent& left, const 
 
 void Shapes::check(ir::Check check, const SourceRange& range) {
   if (check.relation == ir::Check::Relation::kAtMost) {
-    // A condition on index variables guards single elements, not the whole tensor.
+    // A condition on index variables applies to single elements, not to the whole tensor.
     if (std::ranges::any_of(guards_.conditions(), [](const Expr& g) { return !labels_of(g).empty(); })) return;
     if (const Expr guard = guards_.all()) check.guard = values_.materialise(scalar_tensor(guard), "", range);
   }
-  // A check made before in this region or around it need not be repeated.
+  // Emitted before, in this region or an enclosing one.
   if (is_checked(check.relation, check.left, check.right)) return;
   if (!check.guard) {
     const auto [left, right] = check_key(check.relation, check.left, check.right);
@@ -82,8 +82,8 @@ void Shapes::require_size(const Extent& size, const std::string& what, const Sou
 }
 
 void Shapes::require_in_64_bits(const Extent& size, const std::string& what, const SourceRange& range) {
-  if (size.constant() || size.as_value()) return;  // compared with the limit as part of the shape
-  // Dimensions are sizes of inputs, and so are far from the end of 64 bits; products of them are not.
+  if (size.constant() || size.as_value()) return;  // checked as part of the shape
+  // Dimensions are sizes of inputs, far below 2^63; products of them may overflow.
   constexpr std::int64_t kFewTimes = 64;
   const bool fits =
       size.terms().size() < 8 && std::ranges::all_of(size.terms(), [this](const auto& term) {
@@ -101,7 +101,7 @@ void Shapes::require_in_64_bits(const Extent& size, const std::string& what, con
 }
 
 bool Shapes::may_be_negative(const Extent& size) const {
-  // Dimensions are never negative, and so are sums and products of them.
+  // Dimensions, and sums and products of them, are nonnegative.
   return !std::ranges::all_of(size.terms(), [this](const auto& term) {
     return term.second >= 0 && std::ranges::all_of(term.first, [this](const Extent::AtomRef& atom) {
              return atom->kind == Extent::Atom::Kind::kValue && dimension_values_.contains(atom->value);
@@ -126,8 +126,7 @@ void Shapes::require_countable(const Extent& begin, const Extent& end, const std
     if (!rt::is_countable(*first, *last)) reports_.fail(DiagnosticId::kTooLarge, range, message);
     return;
   }
-  // Sums of sizes and of one other number do not leave 64 bits. Deeper inside, ranges are looked at when they become
-  // index variables.
+  // Sums of sizes and one other number do not overflow i64. Other ranges are checked when they become index variables.
   const Extent span = end - begin;
   int others = 0;
   for (const auto& [monomial, number] : span.terms()) {
@@ -186,7 +185,7 @@ Shapes::InRegion::InRegion(Shapes& shapes, ir::Region& region) : shapes_(shapes)
 
 Shapes::InRegion::~InRegion() {
   shapes_.graph_.pop_region();
-  // A check of the region need not have been made elsewhere.
+  // A check of the region may not have been executed elsewhere.
   std::erase_if(shapes_.checked_, [&](const auto& key) { return std::get<0>(key) > shapes_.graph_.region_depth(); });
 }
 

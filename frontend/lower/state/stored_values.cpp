@@ -4,9 +4,9 @@
 #include "frontend/lower/state/values.h"
 #include "frontend/sema/types.h"
 
-// Tensors in user-defined storage. A name that is declared with one has the stored tensor as its value
-// (`Symbol::value`); its meaning is an expression, the guarded read of that tensor. So everything that composes
-// expressions works without more, and the graph never has a value of the logical shape unless the program asks for one.
+// Tensors in user-defined storage. The value of such a name is the stored tensor (`Symbol::value`); its meaning is an
+// expression, the guarded read of that tensor. So all composition of expressions works unchanged, and the graph has no
+// value of the logical shape unless the program requires one.
 namespace tdsl::frontend {
 
 using ir::Expr;
@@ -83,8 +83,8 @@ Stored Values::store(const Tensor& t, Scalar type, const StorageRef& storage, co
   return {graph_.emit(spec), storage};
 }
 
-/// The body at the positions that are kept. A reduction that nothing but this expression reads, element by element, is
-/// computed at them alone: `let C: f64[n, n] storage banded(n, 2) = A @ A;` makes no product of n by n.
+/// The body at the stored positions. A reduction that only this expression reads, element by element, is computed at
+/// these positions alone: `let C: f64[n, n] storage banded(n, 2) = A @ A;` computes no n x n product.
 Expr Values::stored_positions(const Tensor& t, const UserStorage& storage, const ComputeSpec& spec) {
   std::vector<Expr> positions;
   for (const std::int32_t id : spec.out) positions.push_back(ir::index_ref(id));
@@ -118,7 +118,7 @@ Expr Values::stored_positions(const Tensor& t, const UserStorage& storage, const
   return element(kept, logical);
 }
 
-/// The sum at `at` for every position that the storage keeps.
+/// The sum at `at` for every position of the storage.
 ValueId Values::moved_reduction(ir::Compute reduction, const ir::Node& node, const std::vector<Expr>& at,
                                 const UserStorage& storage, const ComputeSpec& spec) {
   ComputeSpec moved;

@@ -31,7 +31,7 @@ std::string dimension_text(std::size_t d, std::size_t rank, const std::string& n
 
 namespace {
 
-/// Whether no evaluation of the expression can fail.
+/// True if no evaluation of the expression can fail.
 bool is_safe(const Expr& e, const GraphBuilder& graph) {
   bool safe = true;
   ir::for_each_node(e, [&](const ir::ExprNode& node) {
@@ -78,7 +78,7 @@ ValueId Values::materialise(const Tensor& t, const std::string& name, const Sour
   require_not_padded(t);
   const bool given = type != nullptr && storage == Storage::kOfType;
   const auto whole = whole_value(t);
-  // A slice from 0 on reads in order too, but not everything.
+  // A slice from 0 on is also read in order, but not whole.
   const auto covered = [&](ValueId v) {
     return std::ranges::equal(graph_.program().type(v).shape, t.shape, {}, {}, &Dim::extent);
   };
@@ -87,7 +87,7 @@ ValueId Values::materialise(const Tensor& t, const std::string& name, const Sour
       (type == nullptr || (graph_.program().type(*whole).shape == type->shape && t.scalar() == type->scalar)) &&
       (!given || ir::same_storage(graph_.program().type(*whole), *type));
   if (same) {
-    // The value of `A @ B` in `let C = A @ B;` is C.
+    // Names the value of `A @ B` in `let C = A @ B;` C.
     ir::ValueInfo& info = graph_.program().values[static_cast<std::size_t>(whole->id)];
     if (!name.empty() && (temporaries_.erase(*whole) != 0 || info.name.empty())) info.name = name;
     return *whole;
@@ -133,8 +133,7 @@ Tensor Values::hoist(ComputeSpec spec, std::vector<Dim> shape) {
   spec.out.insert(spec.out.begin(), free.begin(), free.end());
   bool resolved = free.empty();
   for (const std::int32_t id : spec.reduce) resolved = graph_.resolve(id) && resolved;
-  // What it reads may wait for a range although it mentions no index variable: where a guard is false it is the guard
-  // alone.
+  // It may read deferred values although it mentions no index variable: with a false guard, only the guard remains.
   for (const Expr* part : {&spec.body, &spec.guard}) resolved = resolved && !(*part && graph_.reads_pending(*part));
   ValueId v;
   spec.type.shape.assign(free.size(), Extent());
@@ -247,7 +246,7 @@ void Values::check_subscripts(const std::vector<Expr>& subscripts, const ir::Typ
     for (const auto& [id, coefficient] : affine->coefficients) {
       const LabelInfo& label = graph_.label(id);
       known = known && label.resolved;
-      // An empty range evaluates nothing; a range that depends on others is only a hull.
+      // An empty range evaluates nothing; the range of a label that depends on others is only a hull.
       const auto length = (label.end - label.begin).constant();
       known = known && !(length && *length <= 0) && !label.lower;
       const bool rising = coefficient > 0;

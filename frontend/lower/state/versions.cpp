@@ -46,7 +46,7 @@ ValueId Versions::own_value(const ast::Identifier& name, ValueId value) {
 }
 
 ValueId value_at(const Symbol& symbol, std::int64_t tick) {
-  // One that did not exist yet: the loss depends on its first value only if that is another variable's.
+  // The variable did not exist yet: the loss depends on its first value only if another variable has that value.
   ValueId found = symbol.history.front().second;
   for (const auto& [since, value] : symbol.history) {
     if (since <= tick) found = value;
