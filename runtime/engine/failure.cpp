@@ -45,7 +45,7 @@ void Failure::fail(std::exception_ptr error) noexcept {
   ready_.wake_all();
 }
 
-/// On rank 0, under the lock.
+/// Called on rank 0, under the lock.
 void Failure::report(Verdict failure) {
   if (verdict_) return;
   failed_ = true;

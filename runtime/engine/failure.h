@@ -13,9 +13,9 @@
 namespace tdsl::rt {
 
 // Note [Abort channel]
-// A rank that fails stops working and tells rank 0. Rank 0 reports the first failure, once, then tells all ranks; a
-// rank ends when it has the verdict. So the message is printed before any rank exits, and all ranks exit with the same
-// code. A rank in a kernel learns of the failure at its next poll.
+// A rank that fails stops working and notifies rank 0. Rank 0 reports the first failure, once, then notifies all ranks;
+// a rank ends when it has received the verdict. So the message is printed before any rank exits, and all ranks exit
+// with the same code. A rank in a kernel learns of the failure at its next poll.
 
 /// Failures of this rank and the verdict with which all ranks end.
 class Failure {

@@ -9,8 +9,8 @@
 
 namespace tdsl::rt {
 
-/// Data that ranks pass each other outside of operations, numbered in program order. Control messages carry it, so that
-/// a rank may be anywhere in its program when one arrives.
+/// Data exchanged between ranks outside of operations, numbered in program order. It travels in control messages, so
+/// that a rank can receive it at any point of its program.
 class Exchanges {
  public:
   Exchanges(const Context& context, Outbox& outbox) : context_(context), outbox_(outbox) {}

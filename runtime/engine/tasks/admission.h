@@ -7,7 +7,7 @@
 
 namespace tdsl::rt {
 
-/// Steps of this rank that are open, and whether the next one fits window and memory beside them.
+/// Open steps of this rank, and whether the next one fits window and memory in addition.
 class Admission {
  public:
   Admission(const Context& context, const Footprint& footprint, const InFlight& in_flight, const SizedTransfers& sized,
@@ -32,7 +32,7 @@ class Admission {
   const DiskTransfers& disk_;
   const Relays& relays_;
   OpenSteps steps_;
-  Index largest_assembly_ = 0;  ///< most bytes that a task of the open steps assembles
+  Index largest_assembly_ = 0;  ///< largest number of bytes assembled by a task of the open steps
 };
 
 }  // namespace tdsl::rt
