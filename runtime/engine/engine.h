@@ -19,7 +19,8 @@
 #include "runtime/plan/steps/steps.h"
 
 // The engine executes planned operations on one rank. See README.md ("The protocol"):
-// whole-step admission in order, requests as the only credit, answers from block memory, blocks freed when dead.
+// whole-step admission in order, requests as the only credit, answers from block memory, blocks freed when no longer
+// held.
 
 namespace tdsl::rt {
 
@@ -40,23 +41,24 @@ class BlockWatch {
 
 struct EngineOptions {
   int threads = 1;
-  plan::Index window_bytes = 0;  ///< limit on the footprint of admitted, unfinished steps; 0: unlimited
-  plan::Index memory_bytes = 0;  ///< limit on all blocks of this rank; 0: none. The plan must fit it
-  plan::Index most_bytes =
-      0;  ///< beyond which the run is stopped before the system ends it, 0: never; then sized blocks count as expected
+  plan::Index window_bytes = 0;   ///< limit on the footprint of admitted, unfinished steps; 0: unlimited
+  plan::Index memory_bytes = 0;   ///< limit on all blocks of this rank; 0: none. The plan must fit it
+  plan::Index most_bytes = 0;     ///< limit above which the run is stopped, before the system kills it, 0: never; sized
+                                  ///< blocks then count as expected
   std::string memory_source;      ///< origin of the limit, for messages; empty: --memory
   Disk* disk = nullptr;           ///< not owned, must outlive the engine; null: memory is the only home of blocks
   plan::Index serve_reserve = 0;  ///< part of memory_bytes kept free for peers' requests of blocks on disk
-  bool oversubscribed = false;    ///< nap while idle
-  plan::Index small_box = plan::Index{8} << 10;  ///< boxes of fewer bytes share messages; the same on all ranks
-  std::uint64_t delay_seed = 0;                  ///< tests: not 0 = random delays in tasks, requests and answers
-  BlockWatch* watch = nullptr;                   ///< not owned; null: none
-  Trace* trace = nullptr;                        ///< receives the engine's events; null: no trace
+  bool oversubscribed = false;    ///< cores are oversubscribed: nap while idle
+  plan::Index small_box =
+      plan::Index{8} << 10;              ///< boxes smaller than this, in bytes, share messages; the same on all ranks
+  std::uint64_t delay_seed = 0;          ///< tests: if not 0, random delays in tasks, requests and answers
+  BlockWatch* watch = nullptr;           ///< not owned; null: none
+  Trace* trace = nullptr;                ///< receives the engine's events; null: no trace
   double heartbeat = 0;                  ///< seconds of silence after which a rank is lost; 0: never. Needs beat()
   std::string host;                      ///< of this rank, for messages
   std::function<SourceLine(int)> place;  ///< source line of an operation, for errors; empty: errors name none
-  /// Rank 0 calls it once when the run fails anywhere, before the other ranks are told: prints the message, removes
-  /// temporary files.
+  /// Rank 0 calls it once if the run fails on any rank, before the other ranks are notified: prints the message,
+  /// removes temporary files.
   std::function<void(const RunError&)> report;
 };
 
@@ -77,8 +79,8 @@ struct SiteStatistics {
 
 /// Polling statistics of a rank that computes.
 struct Silence {
-  double longest = 0;      ///< seconds between two polls with a task running
-  std::int64_t polls = 0;  ///< inside kernels
+  double longest = 0;      ///< most seconds between two polls with a task running
+  std::int64_t polls = 0;  ///< polls inside kernels
 };
 
 class Engine {
@@ -96,7 +98,7 @@ class Engine {
   /// program or by a kernel on any rank ends the run on all ranks: run() throws RunError on each, and one rank reports.
   void run(const std::function<void()>& program);
 
-  /// After run() has thrown: whether all ranks have left it with this error.
+  /// After run() has thrown: true if all ranks have left it with this error.
   [[nodiscard]] bool failed_alike() const;
 
   // Called by the program's thread inside run():
@@ -151,7 +153,7 @@ class Engine {
   struct RollCall {
     std::string reason;
     std::vector<std::string> answers;  ///< by rank; empty: no answer
-    bool deadlock = false;             ///< no rank can go on
+    bool deadlock = false;             ///< no rank can proceed
   };
   /// On rank 0: the result of the request, once all ranks have answered or the time limit has expired.
   [[nodiscard]] std::optional<RollCall> statuses();

@@ -33,7 +33,7 @@ class Failure {
   void fail(std::exception_ptr error) noexcept;
   /// A failure or the verdict, from another rank.
   void take(const ControlMessage& message);
-  /// Polls until the verdict is known and, on rank 0, sent, but 10 s at most: ranks may be gone.
+  /// Polls until the verdict is known and, on rank 0, sent, but at most 10 s: ranks may be lost.
   void settle(const std::function<void()>& poll);
 
   /// This rank has stopped working.

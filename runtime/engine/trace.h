@@ -27,7 +27,7 @@ inline constexpr int kTraceKinds = 10;
 
 /// One event. Times are on the clock common to all ranks of a trace.
 struct TraceEvent {
-  static constexpr std::uint64_t kNone = (1 << 20) - 1;  ///< no peer, site or panel, or a number that does not fit
+  static constexpr std::uint64_t kNone = (1 << 20) - 1;  ///< no peer, site or panel, or a number out of range
   static constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << 40) - 1;
   static constexpr std::uint32_t kNoOperation = 0xffffffff;
 
@@ -84,7 +84,7 @@ static_assert(sizeof(TraceEvent) == 32);
 // with more halvings are also kept by all others.
 class TraceBuffer {
  public:
-  static constexpr int kSegmentBits = 20;  ///< a segment has 2^20 ns
+  static constexpr int kSegmentBits = 20;  ///< a segment lasts 2^20 ns
 
   explicit TraceBuffer(std::size_t capacity) : capacity_(capacity) { events_.reserve(capacity); }
 

@@ -7,8 +7,8 @@ namespace tdsl::rt {
 
 /// State of a rank's threads. Protected by the lock, except `waits_for`.
 struct Workers {
-  int running = 0;             ///< kernels
-  bool program_works = false;  ///< the program's thread is between calls of the engine
+  int running = 0;             ///< running kernels
+  bool program_works = false;  ///< the program's thread is outside the engine
   bool polling = false;        ///< a thread polls for the idle rank
   bool was_idle = false;       ///< no poll has made progress and no task has run since `idle_since`
   double idle_since = 0;

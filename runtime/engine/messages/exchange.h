@@ -19,7 +19,7 @@ class Exchanges {
   [[nodiscard]] Index begin() { return begun_++; }
   /// Sends one message of an exchange.
   void send(Index number, int target, std::span<const std::byte> bytes);
-  /// Tells the other ranks that this rank has sent all messages of the exchange.
+  /// Notifies the other ranks that this rank has sent all messages of the exchange.
   void end(Index number);
   /// True if all messages for this rank have arrived.
   [[nodiscard]] bool complete(Index number) { return exchanges_[number].ended + 1 == context_.world.size(); }

@@ -12,7 +12,7 @@
 #include "runtime/engine/messages/wire.h"
 #include "runtime/engine/tasks/operation.h"
 
-// MPI calls that the engine has decided on. Decisions are made under the engine's lock, MPI is called outside it.
+// MPI calls decided by the engine. Decisions are made under the engine's lock, MPI is called outside it.
 
 namespace tdsl::rt {
 
@@ -23,7 +23,7 @@ namespace tdsl::rt {
 // to kPackBytes eagerly.
 inline constexpr Index kPackBytes = Index{32} << 10;
 
-/// Receive a piece from its owner; posted before its request goes out.
+/// Receives a piece from its owner; posted before its request is sent.
 struct PostReceive {
   int source = 0;
   int slot = 0;
@@ -33,7 +33,7 @@ struct PostReceive {
   std::uint64_t cookie = 0;
 };
 
-/// Answer a request from the block's memory.
+/// Answers a request from the block's memory.
 struct PostSend {
   Request request;
   Index element_bytes = 1;

@@ -45,8 +45,8 @@ class SizedTransfers {
   /// Allocates the piece, whose size is now known; 0: the block is absent.
   void settle(RemotePiece& piece, Index bytes);
   void take_size(const wire::Size& size);
-  /// Grants announced pieces that have room, oldest step first. Throws RunError if a piece of the only open step
-  /// exceeds the memory.
+  /// Grants announced pieces for which there is memory, oldest step first. Throws RunError if a piece of the only open
+  /// step exceeds the memory.
   void grant(const OpenSteps& steps);
 
   /// Pieces without a receive so far.

@@ -58,7 +58,7 @@ struct Go {
 [[nodiscard]] std::vector<std::byte> encode_goes(std::span<const Go> goes);
 [[nodiscard]] std::vector<Go> decode_goes(std::span<const std::byte> bytes);
 
-/// A number and a text: exit code and message, or a sequence number and its value.
+/// A number and a text: exit code and message, or sequence number and value.
 struct Note {
   plan::Index number = 0;
   std::string text;

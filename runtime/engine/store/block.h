@@ -18,9 +18,9 @@ struct Request {
   plan::TensorId tensor = -1;
   plan::Index block = 0;
   plan::Box box;
-  int rank = 0;  ///< requester
-  plan::Index operation =
-      -1;  ///< asked for of a relay, not of the owner: in this operation (numbered as submitted) and super-block
+  int rank = 0;                ///< requester
+  plan::Index operation = -1;  ///< for a relay's copy: the operation (numbered as submitted) and super-block that fetch
+                               ///< it; -1: the owner's block
   plan::Index super_block = 0;
   plan::Index slot = 0;      ///< tag of the answer; for a box in a pack, the requester's identifier of it
   int site = 0;              ///< site whose statistics count the answer
@@ -33,7 +33,7 @@ struct Request {
 struct Block {
   BufferRef buffer;
   bool complete = false;
-  bool away = false;         ///< complete, and no longer in memory: its elements are in `extent` of the disk, or in the
+  bool away = false;         ///< complete, and no longer in memory: its elements are in `extent` on the disk, or in the
                              ///< tensor's own file
   ExtentRef extent;          ///< set when the block is complete
   plan::Index uses = 0;      ///< operands of admitted, unfinished tasks of this rank

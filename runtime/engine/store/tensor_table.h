@@ -21,7 +21,7 @@ struct TensorInstance {
   plan::Index incomplete = 0;  ///< owned blocks not complete yet
   int site = 0;                ///< of the operation that computes it
   plan::Index first_away =
-      0;  ///< tile coordinate along the first dimension from which on owned blocks are not kept in memory
+      0;  ///< first tile coordinate in the first dimension whose owned blocks are not kept in memory
   std::function<void(const plan::Box&, std::byte*)> read_file;  ///< for a tensor whose home is its own file
   std::unordered_map<plan::Index, Block> blocks;                ///< by row-major tile number
 

@@ -14,7 +14,7 @@ class Admission {
             const DiskTransfers& disk, const Relays& relays)
       : context_(context), footprint_(footprint), in_flight_(in_flight), sized_(sized), disk_(disk), relays_(relays) {}
 
-  /// True if the operation's next step may begin. Throws RunError if it runs alone and needs more memory than the
+  /// True if the operation's next step may start. Throws RunError if it runs alone and needs more memory than the
   /// system has.
   [[nodiscard]] bool fits(const OperationRun& operation) const;
   /// Opens the operation's next step; returns its number.

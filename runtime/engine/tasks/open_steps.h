@@ -6,7 +6,7 @@
 
 namespace tdsl::rt {
 
-/// Admitted steps of a rank that are not finished, numbered in the order of admission.
+/// Admitted, unfinished steps of a rank, numbered in the order of admission.
 class OpenSteps {
  public:
   /// Admits a step; returns its number.

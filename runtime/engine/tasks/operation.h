@@ -90,10 +90,10 @@ struct TaskRun {
   Input base;                 ///< for the first panel, if the operation has a base
   int missing = 0;            ///< blocks, pieces, the previous panel, the previous effect
   TaskRun* next_panel = nullptr;
-  Index step = 0;                  ///< numbered as admitted
+  Index step = 0;                  ///< step number in admission order
   double running_since = -1;       ///< below 0: not running
-  std::uint64_t order = 0;         ///< of admission: the oldest ready task runs first
-  Index panel = 0;                 ///< its number
+  std::uint64_t order = 0;         ///< admission order: the oldest ready task runs first
+  Index panel = 0;                 ///< number of the panel
   std::uint32_t last_request = 0;  ///< the last request that it waited for
   std::list<TaskRun>::iterator self;
 };
@@ -114,11 +114,10 @@ struct OperationRun {
   plan::VisitedRows visited;                  ///< computed immediately: operands may be freed before a task ends
   plan::TaskSpace space;
   plan::StepCursor cursor;
-  std::vector<TensorInstance*> operands;  ///< distinct tensors read, the base included
+  std::vector<TensorInstance*> operands;  ///< distinct tensors read, including the base
   std::vector<TensorInstance*> outputs;
-  bool sized_output = false;  ///< any output is sized
-  bool base_read_in_place =
-      true;  ///< nothing but the task of the same tile reads a block of the base, element by element
+  bool sized_output = false;         ///< any output is sized
+  bool base_read_in_place = true;    ///< only the task of the same tile reads a block of the base, element by element
   std::vector<bool> pointwise_base;  ///< per read: the base is read only at the element being written
 
   plan::Step step;  ///< the next one to admit

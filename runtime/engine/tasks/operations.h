@@ -10,7 +10,7 @@
 
 namespace tdsl::rt {
 
-/// Submitted operations until they are complete, in order.
+/// Submitted, incomplete operations, in order.
 class Operations {
  public:
   /// `outside` finds the tensors computed by submitted operations.

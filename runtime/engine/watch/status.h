@@ -14,11 +14,11 @@ class InFlight;
 /// The reason why a rank's least unfinished step is not finished.
 enum class Waiting : std::uint8_t {
   kKernel,   ///< nothing: its kernel runs
-  kThread,   ///< a thread
+  kThread,   ///< a free thread
   kPiece,    ///< a piece of a tensor, from a rank
   kBlock,    ///< an earlier block of this rank
   kOrder,    ///< an earlier panel, or output, of this rank
-  kMemory,   ///< memory, or room in the window
+  kMemory,   ///< memory, or space in the window
   kProgram,  ///< the program, which has not submitted more operations
   kRanks     ///< the other ranks
 };

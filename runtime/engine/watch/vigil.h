@@ -14,7 +14,7 @@ namespace tdsl::rt {
 // engine runs, the engine judges silence instead: it has more information. Ranks that are done announce it and are not
 // missed.
 
-/// Ends the run when a rank gives no sign of life outside of the engine.
+/// Ends the run when a rank gives no sign of life outside the engine.
 class Vigil {
  public:
   /// Calls lost(rank, seconds of silence) from any thread; it does not return.

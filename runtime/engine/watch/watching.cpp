@@ -9,7 +9,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Seconds.
+/// All in seconds.
 constexpr double kStandstill = 300, kDeadlock = 60, kMostAnswering = 5, kBetweenRolls = 2;
 /// Seconds between polls of a rank whose workers do not poll.
 constexpr double kPollBeside = 1;
