@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kColumns = 120;
 
-/// clang-format takes time and memory far beyond the length of a statement, and twice as much for every further
-/// bracket: such lines we wrap ourselves.
+/// clang-format's time and memory grow faster than the length of a statement, and double with every further bracket:
+/// such lines are wrapped here instead.
 bool is_too_long(std::string_view line) {
   if (line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with("//")) return false;
   if (line.size() > 2000) return true;
@@ -27,7 +27,7 @@ bool is_too_long(std::string_view line) {
   return line.size() > 2 * kColumns && deepest > 12;
 }
 
-/// The line cut at blanks, not inside of strings, into lines of about kColumns, the further ones 4 deeper.
+/// The line broken at blanks outside strings into lines of about kColumns, continuation lines indented by 4 more.
 std::string wrapped(std::string_view line) {
   const std::string margin(std::min(line.find_first_not_of(' '), kColumns / 2) + 4, ' ');
   std::string result;
@@ -52,7 +52,7 @@ clang::format::FormatStyle project_style() {
   style.ColumnLimit = kColumns;
   style.AllowShortIfStatementsOnASingleLine = clang::format::FormatStyle::SIS_WithoutElse;
   style.AllowShortLoopsOnASingleLine = false;
-  // To align lists of lists takes three times as long.
+  // Aligning lists of lists takes three times as long.
   style.AlignAfterOpenBracket = clang::format::FormatStyle::BAS_AlwaysBreak;
   style.AllowShortFunctionsOnASingleLine = clang::format::FormatStyle::SFS_Inline;
   style.ReflowComments = false;
@@ -68,8 +68,8 @@ std::string formatted(const std::string& source) {
   std::vector<clang::tooling::Range> short_lines;
   std::size_t begin = 0;  // of the short lines since the last long one
   const auto end_range = [&] {
-    // What a range only touches is formatted, too: it ends before the line end in front of a long line, and begins
-    // behind one.
+    // clang-format also formats lines that a range only touches: the range ends before the line end preceding a long
+    // line, and begins after the one following it.
     if (text.size() > begin + 2)
       short_lines.emplace_back(static_cast<unsigned>(begin + 1), static_cast<unsigned>(text.size() - begin - 2));
   };

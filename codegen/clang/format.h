@@ -4,8 +4,8 @@
 
 namespace tdsl::codegen {
 
-/// C++ source laid out in the project's style (clang-format, Google style, 120 columns). Comments keep their lines. The
-/// text itself if it cannot be parsed.
+/// C++ source formatted in the project's style (clang-format, Google style, 120 columns). Comments are not reflowed.
+/// Returns the source unchanged if it cannot be parsed.
 [[nodiscard]] std::string formatted(const std::string& source);
 
 }  // namespace tdsl::codegen

@@ -128,7 +128,7 @@ bool is_pure_library_name(std::string_view name) {
   return names.contains(name);
 }
 
-/// std::vector's memory is the call's own. What elements of a class do when they are made and copied is looked at.
+/// std::vector's memory is local to the call. Constructors and copies of class elements are checked.
 bool is_trusted_class(const clang::ASTContext& context, const clang::FunctionDecl& f) {
   const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&f);
   const auto* made =
@@ -142,7 +142,7 @@ bool is_trusted_class(const clang::ASTContext& context, const clang::FunctionDec
          (method->getIdentifier() == nullptr || (method->getName() != "at" && method->getName() != "_M_range_check"));
 }
 
-/// Whether an object of the type holds nothing that leads elsewhere or may change.
+/// True if an object of the type contains no pointers or references and cannot change.
 bool is_plain_constant(clang::QualType type) {
   type = type.getCanonicalType();
   if (const auto* array = type->getAsArrayTypeUnsafe()) return is_plain_constant(array->getElementType());
@@ -158,7 +158,7 @@ bool is_plain_constant(clang::QualType type) {
   return true;
 }
 
-/// `for (int i = a; i < b; ++i)`, whose body leaves i alone: it ends.
+/// `for (int i = a; i < b; ++i)` whose body does not change i, and which therefore terminates.
 class CountingLoop : public clang::RecursiveASTVisitor<CountingLoop> {
  public:
   static bool matches(clang::ForStmt& loop) {
@@ -217,7 +217,7 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
   [[nodiscard]] static bool shouldVisitImplicitCode() { return true; }
   [[nodiscard]] static bool shouldVisitTemplateInstantiations() { return true; }
 
-  /// `called`: where, for messages about what lies in other people's files.
+  /// `called`: location of the call, for messages about code in other files.
   void function(const clang::FunctionDecl& f, clang::SourceRange called) {
     if (open_.contains(f.getCanonicalDecl())) effects_.may_stop = true;  // recursion
     if (!done_.insert(f.getCanonicalDecl()).second) return;
@@ -332,12 +332,12 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
   bool VisitDoStmt(clang::DoStmt*) { return effects_.may_stop = true; }
   bool VisitGotoStmt(clang::GotoStmt*) { return effects_.may_stop = true; }
 
-  /// A body that is run where the lambda is called.
+  /// The body of a lambda is evaluated where it is called.
   bool TraverseLambdaExpr(clang::LambdaExpr* e) {
     for (clang::Expr* capture : e->capture_inits()) TraverseStmt(capture);
     return true;
   }
-  /// Nothing in it is evaluated.
+  /// Unevaluated operands.
   bool TraverseUnaryExprOrTypeTraitExpr(clang::UnaryExprOrTypeTraitExpr*) { return true; }
   bool TraverseCXXNoexceptExpr(clang::CXXNoexceptExpr*) { return true; }
 
@@ -386,7 +386,7 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
     const auto pointee = [](clang::QualType t) {
       return t->isPointerType() || t->isReferenceType() ? t->getPointeeType() : clang::QualType();
     };
-    // A cast to a reference has the type of what is referred to.
+    // A cast to a reference has the referenced type.
     const auto& cast = llvm::cast<clang::ExplicitCastExpr>(e);
     const clang::QualType to = pointee(cast.getTypeAsWritten());
     const clang::Expr* from = cast.getSubExprAsWritten();
@@ -397,7 +397,7 @@ class EffectFinder : public clang::RecursiveASTVisitor<EffectFinder> {
 
   clang::ASTContext& context_;
   Effects& effects_;
-  clang::SourceRange called_;  ///< the user's call that led into a library's text
+  clang::SourceRange called_;  ///< the user's call through which library code was reached
   std::set<const clang::FunctionDecl*> done_;
   std::set<const clang::FunctionDecl*> open_;
 };

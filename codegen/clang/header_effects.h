@@ -7,18 +7,18 @@
 
 namespace tdsl::codegen {
 
-/// What a C++ function does besides computing with its parameters.
+/// Effects of a C++ function other than computing with its parameters.
 struct Effects {
-  /// Called for everything that is refused, at a place of the user's.
+  /// Called for everything refused, with a location in the user's code.
   std::function<void(clang::SourceRange place, const std::string& message)> refuse;
   bool may_stop = false;
   double operations = 0;
 };
 
-/// Walks the function and all that it calls.
+/// Traverses the function and all functions that it calls.
 void find_effects(clang::ASTContext& context, const clang::FunctionDecl& function, Effects& effects);
 
-/// Whether the text is the user's own: neither a system header's nor the runtime's.
+/// True if the location is in the user's own code: neither in a system header nor in the runtime.
 [[nodiscard]] bool is_users(const clang::ASTContext& context, clang::SourceLocation place);
 
 }  // namespace tdsl::codegen

@@ -15,29 +15,29 @@ namespace {
 
 using Operands = std::vector<const clang::ParmVarDecl*>;
 
-/// A loop or a condition around a place.
+/// A loop or condition around a statement.
 struct Around {
   const clang::Stmt* statement = nullptr;
   bool is_loop = false;
 };
 
-/// What is known of one operand while the text is walked in the order of its evaluation.
+/// State of one operand during a traversal in evaluation order.
 struct Use {
   bool reads = false;
   bool writes = false;
   bool escapes = false;                       ///< a pointer or a reference to elements was taken
   std::vector<clang::SourceRange> early;      ///< reads before any write in the text
-  std::vector<std::vector<Around>> early_at;  ///< what stands around each of them
+  std::vector<std::vector<Around>> early_at;  ///< the statements enclosing each of them
   const clang::Stmt* whole = nullptr;         ///< the outermost loop of a nest that writes all elements
   bool read_before_whole = false;
   std::set<const clang::ParmVarDecl*>
-      copied;             ///< of stores whose value is an element of another operand at the same place
+      copied;             ///< of stores whose value is an element of another operand at the same position
   bool computes = false;  ///< other stores
 };
 
 const clang::Expr* plain(const clang::Expr* e) { return e->IgnoreParenImpCasts(); }
 
-/// Statements that leave a loop otherwise than by its condition.
+/// Finds statements that leave a loop other than by its condition.
 class JumpFinder : public clang::RecursiveASTVisitor<JumpFinder> {
  public:
   static bool in(const clang::Stmt* s) {
@@ -54,7 +54,7 @@ class JumpFinder : public clang::RecursiveASTVisitor<JumpFinder> {
   bool found_ = false;
 };
 
-/// Assignments of a variable other than by the loop that declares it.
+/// Finds assignments of a variable other than by the loop that declares it.
 class AssignmentFinder : public clang::RecursiveASTVisitor<AssignmentFinder> {
  public:
   static bool of(const clang::VarDecl& variable, const clang::Stmt* s) {
@@ -81,7 +81,7 @@ class AssignmentFinder : public clang::RecursiveASTVisitor<AssignmentFinder> {
 
 class OperandWalk {
  public:
-  /// `dimensions`: per operand the names of its extents; empty of a function that a kernel calls.
+  /// `dimensions`: per operand the names of its extents; empty for a function called by a kernel.
   OperandWalk(clang::ASTContext& context, const clang::FunctionDecl& function,
               std::vector<std::vector<std::string>> dimensions, int depth)
       : context_(context), function_(function), dimensions_(std::move(dimensions)), depth_(depth) {
@@ -95,7 +95,7 @@ class OperandWalk {
   }
 
  private:
-  /// An element of an operand, and which.
+  /// An element of an operand.
   struct Element {
     std::size_t operand = 0;
     std::vector<const clang::Expr*> subscripts;
@@ -109,7 +109,7 @@ class OperandWalk {
     return std::nullopt;
   }
 
-  /// Tiles and references; scalars by value are locals.
+  /// Tiles and references are operands; scalars passed by value are locals.
   [[nodiscard]] bool is_operand(std::size_t k) const {
     TileType tile;
     return operands_[k]->getType()->isReferenceType() || is_tile(operands_[k]->getType(), tile);
@@ -156,7 +156,7 @@ class OperandWalk {
     }
     if (const auto* call = llvm::dyn_cast<clang::CallExpr>(s)) return this->call(*call);
     if (const auto* r = llvm::dyn_cast<clang::DeclRefExpr>(s)) {
-      if (const auto operand = operand_of(r)) escape(*operand);  // copied somewhere
+      if (const auto operand = operand_of(r)) escape(*operand);  // copied elsewhere
       return;
     }
     if (const auto* lambda = llvm::dyn_cast<clang::LambdaExpr>(s))
@@ -251,7 +251,7 @@ class OperandWalk {
       for (const clang::Expr* a : c.arguments()) walk(a);
       return;
     }
-    std::vector<std::pair<std::size_t, unsigned>> passed;  // operand, number of the parameter
+    std::vector<std::pair<std::size_t, unsigned>> passed;  // operand and parameter number
     const clang::FunctionDecl* callee = c.getDirectCallee();
     const clang::FunctionDecl* definition = nullptr;
     const bool known =
@@ -270,7 +270,7 @@ class OperandWalk {
     for (const auto& [operand, parameter] : passed) {
       const Use& use = inner[parameter];
       if (use.reads) {
-        // What it wrote before it read is its own business.
+        // Elements that the callee itself wrote before reading them do not count.
         const bool first = !use.early.empty() || !use.writes;
         if (first) read(operand, c.getSourceRange());
         uses_[operand].reads = true;
@@ -280,7 +280,7 @@ class OperandWalk {
     }
   }
 
-  /// A tile that is passed as it is, or as one of const elements; a scalar by reference.
+  /// A tile passed unchanged or as one with const elements; a scalar by reference.
   [[nodiscard]] std::optional<std::size_t> passed_operand(const clang::Expr* e) const {
     for (;;) {
       e = e->IgnoreParens();
@@ -323,8 +323,8 @@ class OperandWalk {
     return std::any_of(around_.begin(), around_.end(), [&](const Around& a) { return a.statement == s; });
   }
 
-  /// A read may come after this write if a loop around both may have run once before it: something below that loop
-  /// keeps the read from being reached in the first iteration.
+  /// A read may follow this write if a loop around both may have completed an iteration before it: a statement inside
+  /// that loop keeps the read from being reached in the first iteration.
   void excuse(Use& use) const {
     std::vector<clang::SourceRange> early;
     std::vector<std::vector<Around>> early_at;
@@ -357,7 +357,7 @@ class OperandWalk {
     return true;
   }
 
-  /// Whether loops around here give the subscripts all values.
+  /// Records a complete write if the enclosing loops give the subscripts all values.
   void note_whole(const Element& e) {
     Use& use = uses_[e.operand];
     if (use.whole != nullptr || use.read_before_whole || use.escapes || dimensions_.empty() ||
@@ -383,7 +383,7 @@ class OperandWalk {
     return body == nullptr || JumpFinder::in(body);
   }
 
-  /// The loop around here that counts the variable from 0 to the extent, if there is one.
+  /// The enclosing loop that counts the variable from 0 to the extent; null: none.
   [[nodiscard]] const clang::ForStmt* loop_over(const clang::ValueDecl& variable, const std::string& extent) const {
     for (const Around& a : around_) {
       const auto* loop = llvm::dyn_cast<clang::ForStmt>(a.statement);
@@ -408,8 +408,8 @@ class OperandWalk {
     return r != nullptr && r->getDecl() == &variable;
   }
 
-  /// `A.extent(0)` of an operand whose dimension has that name, a constant variable that holds it, or that number
-  /// itself.
+  /// True for `A.extent(0)` of an operand whose dimension has that name, a constant variable initialised with it, or
+  /// that number itself.
   [[nodiscard]] bool is_extent(const clang::Expr* e, const std::string& name, int depth) const {
     e = plain(e);
     if (const auto* number = llvm::dyn_cast<clang::IntegerLiteral>(e))

@@ -31,10 +31,10 @@ using ir::Scalar;
 using Kind = ir::HeaderProblem::Kind;
 
 constexpr const char* kMainFile = "tdsl_extern.cpp";
-/// Of a header that is no C++; what comes after are mostly consequences.
+/// Limit of reported errors for a header that is not C++: later ones are mostly consequences.
 constexpr std::size_t kMostErrors = 3;
 
-/// Clang names what lies beside the main file "./kernels.hpp".
+/// Clang names a file in the main file's folder "./kernels.hpp".
 std::string normal(llvm::StringRef path) { return std::filesystem::path(path.str()).lexically_normal().string(); }
 
 HeaderProblem problem_at(const clang::SourceManager& sources, clang::SourceLocation place, Kind kind,
@@ -51,7 +51,7 @@ HeaderProblem problem_at(const clang::SourceManager& sources, clang::SourceLocat
   return p;
 }
 
-/// Keeps what Clang has against the text.
+/// Collects Clang's errors about the text.
 class ErrorCollector : public clang::DiagnosticConsumer {
  public:
   explicit ErrorCollector(std::vector<HeaderProblem>& problems) : problems_(problems) {}
@@ -110,7 +110,7 @@ std::string wanted_text(const ForeignDeclaration& d) {
   return std::string(d.is_kernel ? "void" : cpp_name(d.result)) + " " + d.name + "(" + parameters + ")";
 }
 
-/// Functions of that name in namespaces, which are not looked up.
+/// Finds functions of that name in namespaces, which are not searched.
 class InnerFinder : public clang::RecursiveASTVisitor<InnerFinder> {
  public:
   explicit InnerFinder(std::string name) : name_(std::move(name)) {}
@@ -178,7 +178,7 @@ class HeaderReaderRun {
     }
   }
 
-  /// All identifiers of the user's files.
+  /// Records all identifiers of the user's files.
   void note_words() {
     for (unsigned k = 0; k < sources_.local_sloc_entry_size(); ++k) {
       const clang::SrcMgr::SLocEntry& entry = sources_.getLocalSLocEntry(k);
@@ -198,7 +198,7 @@ class HeaderReaderRun {
     }
   }
 
-  /// Macros that would rewrite the calls of the functions, which come after the header.
+  /// Refuses macros that would change calls of the functions after the header.
   void refuse_macros() {
     static const std::set<std::string> kWords = {"bool", "const",   "double",  "emitted",   "float",
                                                  "fn",   "int32_t", "int64_t", "namespace", "return",
@@ -222,7 +222,7 @@ class HeaderReaderRun {
         sources_.getExpansionRange(place).getEnd(), 0, sources_, context_.getLangOpts()));
     if (end.isValid() && end.getLine() == p.line && end.getColumn() > p.column) p.end_column = end.getColumn();
     p.declaration = number_;
-    // `throw std::runtime_error(…)` is refused once.
+    // `throw std::runtime_error(…)` is reported once.
     const auto same_line = [&](const HeaderProblem& q) {
       return q.declaration == p.declaration && q.kind == p.kind && q.file == p.file && q.line == p.line;
     };
@@ -303,7 +303,7 @@ class HeaderReaderRun {
     const clang::QualType element = cpp_type(context_, p.type);
     if (p.rank == 0 && p.is_output)
       return type->isLValueReferenceType() && context_.hasSameType(type->getPointeeType(), element);
-    // By value, or by a reference that is as good.
+    // By value, or by an equivalent reference.
     if (type->isLValueReferenceType() && type->getPointeeType().isConstQualified() &&
         !type->getPointeeType().isVolatileQualified())
       type = type->getPointeeType();
@@ -361,7 +361,7 @@ HeaderFacts read_header(const std::string& path, const std::vector<ForeignDeclar
   std::vector<std::string> arguments = {"-fsyntax-only", "-w",       "-ferror-limit=20",
                                         "-std=c++20",    "-fopenmp", "-resource-dir=" TDSL_CLANG_RESOURCES};
   for (const std::string& flag : flags) {
-    // Headers of the runtime are not the user's.
+    // Headers of the runtime are treated as system headers.
     if (flag.starts_with("-I")) arguments.insert(arguments.end(), {"-isystem", flag.substr(2)});
     if (flag.starts_with("-D")) arguments.push_back(flag);
   }

@@ -9,20 +9,20 @@
 
 namespace tdsl::codegen {
 
-/// Names that a header gives to files after it and takes from files before it.
+/// Names by which a header affects, and is affected by, other headers of the same program.
 struct HeaderNames {
-  std::map<std::string, ir::HeaderProblem>
-      macros;  ///< that the user's files leave defined, but for header guards: the place of each, without a message
+  std::map<std::string, ir::HeaderProblem> macros;  ///< macros left defined by the user's files, except header guards:
+                                                    ///< the location of each, without a message
   std::map<std::string, std::set<std::string>> words;  ///< identifiers of each of the user's files
 };
 
-/// Reads the C++ header at `path` with Clang: looks the declared functions up in the global namespace, compares their
-/// types, and finds what they do. `flags` are those of the compiler that matter (`-I…`, `-std=…`, `-D…`).
+/// Reads the C++ header at `path` with Clang: looks up the declared functions in the global namespace, compares their
+/// types, and determines their effects. `flags` are the relevant compiler flags (`-I…`, `-std=…`, `-D…`).
 ///
-/// A function may compute with its parameters, locals, constants, `<cmath>` and whatever else it can see the body of.
-/// It may not write or read what outlives the call, throw, allocate (but by std::vector), do input or output, or call
-/// what has no body here. Outside of its functions a header may do nothing: see header_start.h. `names`: where to put
-/// names for a comparison with other headers, or null.
+/// A function may compute with its parameters, locals, constants, `<cmath>` and any function whose body is visible. It
+/// must not read or write data that outlives the call, throw, allocate (except by std::vector), perform input or
+/// output, or call functions without a visible body. Outside its functions a header must have no effects: see
+/// header_start.h. `names`: receives names for a comparison with other headers, or null.
 [[nodiscard]] ir::HeaderFacts read_header(const std::string& path,
                                           const std::vector<ir::ForeignDeclaration>& declarations,
                                           const std::vector<std::string>& flags, HeaderNames* names = nullptr);

@@ -76,7 +76,7 @@ class StartFinder : public clang::RecursiveASTVisitor<StartFinder> {
  private:
   [[nodiscard]] bool users(const clang::Decl& d) const { return is_users(context_, d.getLocation()); }
 
-  /// What is wrong with the attribute, or null.
+  /// Why the attribute is refused, or null.
   static const char* refused(const clang::Attr& a, const clang::Decl& d) {
     if (a.isImplicit()) return nullptr;
     switch (a.getKind()) {

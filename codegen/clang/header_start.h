@@ -7,9 +7,9 @@
 
 namespace tdsl::codegen {
 
-/// Refuses what a header of the user's does to a program outside of calls of its functions: variables that are
-/// initialised or destroyed by code, constructor and destructor functions, assembler, sections and symbols of other
-/// names, definitions in place of the library's. Constants, and variables that begin as constants, may be there.
+/// Refuses effects of a user's header outside of calls of its functions: variables with dynamic initialisation or
+/// destruction, constructor and destructor functions, assembler, sections and symbols with other names, replacements of
+/// library functions. Constants and constant-initialised variables are allowed.
 void find_start_effects(clang::ASTContext& context,
                         const std::function<void(clang::SourceRange place, const std::string& message)>& refuse);
 

@@ -49,7 +49,7 @@ class WrittenOut {
     return right ? binary(BinaryOp::kAbsentMul, b.right, b.left, same->range) : same;
   }
   Expr quotient(const Binary& before, const Binary& b, const Expr& same) {
-    // For integers only a divisor of 0 makes a difference.
+    // For integers only a zero divisor matters.
     const bool harmless = !is_float(same->type) && is_constant_other_than(b.right, 0);
     return wins(before.left) && !harmless ? binary(BinaryOp::kAbsentDiv, b.left, b.right, same->range) : same;
   }

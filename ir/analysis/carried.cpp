@@ -12,7 +12,7 @@ std::vector<ValueId> without_index(const std::vector<ValueId>& arguments) {
   return arguments.empty() ? arguments : std::vector<ValueId>(arguments.begin() + 1, arguments.end());
 }
 
-/// Lists of different lengths are reported by the verifier.
+/// Differing lengths are reported by the verifier.
 std::vector<CarriedVariable> side_by_side(const Lists& sources, const Lists& names) {
   std::size_t shortest = names[0].size();
   for (const Lists* lists : {&sources, &names}) {

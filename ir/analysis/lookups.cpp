@@ -85,14 +85,14 @@ std::vector<Lookup> lookups_of(const Compute& c, const TypeOf& type, const Hoist
 const Lookup* lookup_in_panels(const Compute& c, const std::vector<Lookup>& list) {
   const Lookup* only = nullptr;
   for (const Lookup& lookup : list) {
-    // Fetched whole wherever it stands.
+    // Fetched whole in any position.
     if (lookup.inner && lookup.conditional) continue;
     if (only != nullptr) return nullptr;
     only = &lookup;
   }
   if (only == nullptr || only->conditional || only->place != Lookup::Place::kBody) return nullptr;
   if (c.monoid) return combines_freely(*c.monoid) ? only : nullptr;
-  // An element that no point gives is what panels begin with.
+  // Elements that no point defines must equal the initial value of panels.
   const Scalar type = c.bodies.front()->type;
   const bool begins_alike = c.guard ? c.fill && equal(c.fill, identity_of(found_once(type), type)) : !c.fill;
   return c.left.empty() && !c.base && !c.combine && begins_alike ? only : nullptr;

@@ -141,7 +141,7 @@ void LoopVariables::walk_for(const Node& node, const For& loop, Live& live) {
   live.insert(loop.end);
   Live inside = live;
   inside.insert(loop.body.yields.begin(), loop.body.yields.end());
-  inside.insert(loop.body.arguments[0]);  // it counts on
+  inside.insert(loop.body.arguments[0]);  // the loop counter is used in the next iteration
   walk(loop.body, inside);
   define(loop.body.arguments, inside);
   live.insert(inside.begin(), inside.end());

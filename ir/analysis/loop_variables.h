@@ -18,8 +18,7 @@ namespace tdsl::ir {
 ///         one variable: %7, %8 and the result
 class LoopVariables {
  public:
-  /// `loop` holds a For or While.
-  /// Both must outlive this.
+  /// `loop` holds a For or While. Both arguments must outlive this object.
   LoopVariables(const Program& program, const Node& loop);
 
   /// The representative of the variable of `v`; `v` itself for values from outside the loop.

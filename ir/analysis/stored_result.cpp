@@ -11,7 +11,7 @@ namespace tdsl::ir {
 
 namespace {
 
-/// Whether the read is a lookup, which is gathered (passes/legalise/gathers.cpp).
+/// True if the read is a lookup, which becomes a gather (passes/legalise/gathers.cpp).
 bool looks_up(const Compute& c, const Read& r) {
   for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
     if (is_data_subscript(r, d, read_scalar) && !periodic_of(r.subscripts[d], c.out, read_scalar)) return true;
@@ -19,7 +19,7 @@ bool looks_up(const Compute& c, const Read& r) {
   return false;
 }
 
-/// Element by element in order, from dense operands that are not looked up.
+/// True if points are computed one by one in order, from dense operands without lookups.
 bool computes_points(const Program& program, const Compute& c) {
   const bool from_zero = std::ranges::all_of(c.out, [](const Label& l) { return l.begin == Extent(0); });
   if (c.bodies.size() != 1 || c.out.size() != 2 || !from_zero || !c.reduce.empty() || c.monoid || !c.left.empty() ||

@@ -36,7 +36,7 @@ bool contains(const std::vector<T>& list, const T& x) {
   return std::ranges::find(list, x) != list.end();
 }
 
-/// Whether an element of a tensor is read in the expression.
+/// True if the expression reads an element of a tensor.
 bool reads_elements(const Expr& e) {
   bool found = false;
   for_each_read(e, [&](const Read& r) { found = found || !r.subscripts.empty(); });
@@ -45,11 +45,12 @@ bool reads_elements(const Expr& e) {
 
 bool depends_on_data(const Read& r) { return std::ranges::any_of(r.subscripts, reads_elements); }
 
-/// Whether elements of a large tensor are met where a function of labels says by which no tile is cut (`x[min(i, 2)]`):
-/// panel by panel (Note [Gathers]), each point once in one of them, which a walk is not. What wraps around is two reads
-/// later on (passes/legalise/periodic_reads), and what stands behind a condition is fetched whole.
+/// True if elements of a large tensor are read at a position that is a function of labels by which no tile is cut
+/// (`x[min(i, 2)]`): such reads are processed in panels (Note [Gathers]), with each point in one panel, which sparse
+/// iteration does not support. Periodic subscripts later become two reads (passes/legalise/periodic_reads), and tensors
+/// read under a condition are fetched whole.
 bool meets_panels(const Program& program, const Compute& c) {
-  // Whatever is made of scalars alone is a value before the operation begins; which one does not matter here.
+  // An expression of scalars only is a value computed before the operation; which value is irrelevant here.
   const Hoist is_value = [](const Expr& e) -> std::optional<ValueId> {
     if (const auto v = read_scalar(e)) return v;
     return mentions_labels(e) || reads_elements(e) || may_fail(e) ? std::nullopt : std::optional(ValueId{0});
@@ -67,16 +68,16 @@ bool meets_panels(const Program& program, const Compute& c) {
 
 bool fails(const Compute& c) { return std::ranges::any_of(c.bodies, may_fail) || (c.guard && may_fail(c.guard)); }
 
-/// What is there where no point is visited.
+/// The value of elements for which no point is visited.
 Expr identity_in(const Compute& c) {
   const Scalar type = c.bodies[0]->type;
   return c.monoid ? identity_of(*c.monoid, type) : zero_of(type);
 }
 
-/// Whether points that are left out of a reduction leave what the compute says is there without them.
+/// True if elements without points have the identity as their value, so that sparse iteration may skip points.
 bool starts_as_identity(const Compute& c) { return !c.fill || equal(c.fill, identity_in(c)); }
 
-/// Whether a walk can do it at all: each point once, in any result that begins as the identity.
+/// True if sparse iteration supports the Compute: each point once, and results initialised with the identity.
 bool is_plain(const Program& program, const Compute& c) {
   const bool position = c.monoid && locates(*c.monoid);
   bool gathers = false;
@@ -85,7 +86,7 @@ bool is_plain(const Program& program, const Compute& c) {
          !fails(c) && starts_as_identity(c) && !meets_panels(program, c);
 }
 
-/// Whether an expression that is 0 since its support is false is 0 and not -0.
+/// True if an expression that is 0 because its support is false is 0 and not -0.
 bool is_positive_zero(const Program& program, const Expr& e) {
   const auto positive = [&](const Expr& part) { return is_positive_zero(program, part); };
   if (!is_float(e->type)) return true;
@@ -109,14 +110,14 @@ bool is_positive_zero(const Program& program, const Expr& e) {
   }
 }
 
-/// Whether the index variable runs over the whole dimension.
+/// True if the index variable covers the whole dimension.
 bool covers(const Compute& c, std::int32_t label, const Extent& extent) {
   const auto index = static_cast<std::size_t>(label);
   const Label& l = index < c.out.size() ? c.out[index] : c.reduce[index - c.out.size()];
   return l.begin == Extent(0) && l.end == extent;
 }
 
-/// The index variables of a read that is to be walked or looked up: bare, each once, over whole dimensions.
+/// The index variables of a read for iteration or lookup: plain, each once, over whole dimensions.
 std::optional<StoredOperand> operand_of(const Program& program, const Compute& c, const Read& r) {
   const ValueInfo& info = program.info(r.tensor);
   if (!info.compressed || r.subscripts.empty()) return std::nullopt;
@@ -129,7 +130,7 @@ std::optional<StoredOperand> operand_of(const Program& program, const Compute& c
   return operand;
 }
 
-/// Whether what a user's reduction combines comes in index order: what loops visit, then what is dense.
+/// True if a user's reduction combines values in index order: iterated labels first, then dense ones.
 bool keeps_order(const Compute& c, const StoredWalk& walk) {
   if (!c.monoid || c.monoid->kind != Monoid::Kind::kUser) return true;
   std::size_t next = c.out.size();
@@ -140,7 +141,7 @@ bool keeps_order(const Compute& c, const StoredWalk& walk) {
   return true;
 }
 
-/// Whether the support may be true where the operands' elements are absent.
+/// True if the support may hold where the operands' elements are absent.
 bool holds_without(const Support& s, const std::vector<Expr>& reads, const std::vector<StoredOperand>& operands) {
   std::vector<bool> present;
   for (const Expr& e : reads) {
@@ -150,7 +151,7 @@ bool holds_without(const Support& s, const std::vector<Expr>& reads, const std::
   return holds(s, present);
 }
 
-/// The smallest numbers of elements first: all subsets with at least two, in the order of the list.
+/// Tries all subsets of at least two elements, smallest first, in the order of the list.
 template <class F>
 bool any_subset(const std::vector<StoredOperand>& list, const F& f) {
   const std::size_t subsets = std::size_t{1} << list.size();
@@ -167,7 +168,7 @@ bool any_subset(const std::vector<StoredOperand>& list, const F& f) {
   return false;
 }
 
-/// Operands that are walked together at most.
+/// Maximum number of operands iterated together.
 constexpr std::size_t kMostJoint = 8;
 
 class Walks {
@@ -187,9 +188,9 @@ class Walks {
     for_each_read_of_values(compute, add);
   }
 
-  /// Of the needed operands as drivers the one of most dimensions, which has fewest of its points stored and is the
-  /// largest to be copied; of these the one whose walk gets to most operands, of equal ones the first. If no operand is
-  /// needed by itself, of which several are together.
+  /// Among the needed operands, the driver is one with the most dimensions: it has the smallest fraction of its points
+  /// stored and is the most expensive to copy. Ties: the one whose iteration covers the most operands, then the first.
+  /// If no single operand is needed, a joint iteration over several of which one is needed.
   std::optional<StoredWalk> best() {
     std::vector<StoredOperand> drivers = operands_;
     std::ranges::stable_sort(drivers, std::greater(), [](const StoredOperand& driver) { return driver.labels.size(); });
@@ -205,14 +206,14 @@ class Walks {
  private:
   [[nodiscard]] static bool is_matrix(const StoredOperand& operand) { return operand.labels.size() == 2; }
 
-  /// Whether nothing counts where all these operands' elements are absent.
+  /// True if a point where all these operands' elements are absent does not contribute.
   [[nodiscard]] bool are_needed(const std::vector<StoredOperand>& operands) {
     if (holds_without(support_, reads_, operands)) return false;
-    // Without a reduction, what is not visited is 0: bit for bit what the body would be.
+    // Without a reduction, unvisited elements are 0: bitwise the value of the body.
     return zero_is_positive_ || !holds_without(guard_, guards_.reads(), operands);
   }
 
-  /// What is read with these labels.
+  /// All operands read with these labels.
   [[nodiscard]] std::vector<StoredOperand> with_labels(const std::vector<std::int32_t>& labels) const {
     std::vector<StoredOperand> found;
     std::ranges::copy_if(operands_, std::back_inserter(found),
@@ -220,7 +221,7 @@ class Walks {
     return found;
   }
 
-  /// Along what some operands with the same labels have together.
+  /// Iterates over the union of several operands with the same labels.
   std::optional<StoredWalk> joint() {
     std::vector<std::vector<std::int32_t>> tried;
     for (const StoredOperand& first : operands_) {
@@ -231,7 +232,7 @@ class Walks {
       if (all.size() > kMostJoint ||
           !any_subset(all, [&](const std::vector<StoredOperand>& subset) { return are_needed(needed = subset); }))
         continue;
-      // The others are merged, too, which costs less than looking them up.
+      // Merging the other operands, too, costs less than looking them up.
       StoredWalk walk{needed, {}, {}, StoredWalk::Result::kDense};
       std::ranges::copy_if(all, std::back_inserter(walk.operands),
                            [&](const StoredOperand& other) { return !contains(needed, other); });
@@ -244,7 +245,7 @@ class Walks {
     return std::nullopt;
   }
 
-  /// Tensors that are read where the walk does not get, too, are left to it as if they were not compressed.
+  /// Tensors also read at coordinates outside the iteration are treated as dense.
   [[nodiscard]] std::optional<StoredWalk> driven_by(const StoredOperand& driver) {
     std::set<ValueId> left_out;
     while (true) {
@@ -257,7 +258,7 @@ class Walks {
         continue;
       }
       if (keeps_order(c_, walk)) return walk;
-      // Then by the driver alone.
+      // Retry with the driver alone.
       const std::size_t before = left_out.size();
       for (const StoredOperand& o : walk.operands) {
         if (o.tensor != driver.tensor) left_out.insert(o.tensor);
@@ -266,7 +267,7 @@ class Walks {
     }
   }
 
-  /// Along the driver's elements; what is read at the same coordinates comes with them.
+  /// Iterates over the driver's elements; operands read at the same coordinates are included.
   [[nodiscard]] StoredWalk with_operands(const StoredOperand& driver, const std::set<ValueId>& left_out) {
     StoredWalk walk;
     walk.operands.push_back(driver);
@@ -284,7 +285,7 @@ class Walks {
       if (known == walk.operands.end()) walk.operands.push_back(*next);
       walk.loops.push_back({next->labels[level], {number}});
     }
-    // What lies where loops get is looked up.
+    // Operands whose labels are all iterated are looked up.
     for (const StoredOperand& other : operands_) {
       if (left_out.contains(other.tensor) || levels_run(walk, other) < other.labels.size() ||
           contains(walk.operands, other))
@@ -295,7 +296,7 @@ class Walks {
     walk.result = result_of(walk);
     return walk;
   }
-  /// Over all operands that there are, together.
+  /// Adds loops over all present operands together.
   static void add_loops(StoredWalk& walk, StoredLoop::Meet meet) {
     std::vector<int> over(walk.operands.size());
     std::iota(over.begin(), over.end(), 0);
@@ -303,7 +304,7 @@ class Walks {
       walk.loops.push_back({label, over, over.size() == 1 ? StoredLoop::Meet::kAny : meet});
   }
 
-  /// An operand whose outer levels run, but not all: that of which the last one runs innermost.
+  /// An operand with some, but not all, levels iterated; among several, the one whose last iterated level is innermost.
   [[nodiscard]] const StoredOperand* located(const StoredWalk& walk, const std::set<ValueId>& left_out) {
     const StoredOperand* best = nullptr;
     std::size_t innermost = 0;
@@ -312,10 +313,10 @@ class Walks {
       if (!is_matrix(o) || level == 0 || level == o.labels.size() || walk.has_loop(o.labels[level]) ||
           left_out.contains(o.tensor) || !are_needed({o}))
         continue;
-      if (is_walked_jointly(walk, o.tensor)) continue;  // an operand of a kernel is walked in one way
+      if (is_walked_jointly(walk, o.tensor)) continue;  // a kernel iterates over an operand in one way only
       if (is_out(o.labels[level]) && !is_out(walk.row()) &&
           std::ranges::any_of(walk.loops, [&](const StoredLoop& loop) { return is_out(loop.label); }))
-        continue;  // no task has to hold a matrix
+        continue;  // avoids a task that holds a whole matrix
       const std::size_t depth = depth_of(walk, o.labels[level - 1]);
       if (best != nullptr && depth <= innermost) continue;
       best = &o;
@@ -330,7 +331,7 @@ class Walks {
            });
   }
   [[nodiscard]] bool is_out(std::int32_t label) const { return static_cast<std::size_t>(label) < c_.out.size(); }
-  /// How many of the operand's levels, from the outermost one on, run in loops in their order.
+  /// Number of the operand's levels, from the outermost one, that are iterated by loops in the same order.
   [[nodiscard]] static std::size_t levels_run(const StoredWalk& walk, const StoredOperand& operand) {
     std::size_t level = 0, from = 0;
     for (; level < operand.labels.size(); ++level) {
@@ -348,11 +349,11 @@ class Walks {
   [[nodiscard]] StoredWalk::Result result_of(const StoredWalk& walk) const {
     if (!equal(identity_in(c_), zero_of(c_.bodies[0]->type)) || c_.out.empty() || walk.loops.size() < c_.out.size())
       return StoredWalk::Result::kDense;
-    // Levels of other operands begin anew for each element of the driver.
+    // Levels of other operands restart for each element of the driver.
     bool in_order = c_.out.size() <= walk.driver().labels.size();
     for (std::size_t d = 0; d < c_.out.size() && in_order; ++d)
       in_order = in_order && walk.loops[d].label == static_cast<std::int32_t>(d);
-    // What is accumulated begins as absent: sums and `any`.
+    // Accumulation starts from absent elements: sums and `any`.
     const bool adds = c_.monoid && (c_.monoid->kind == Monoid::Kind::kSum || c_.monoid->kind == Monoid::Kind::kAny);
     const bool by_rows = adds && c_.out.size() == 2 && walk.row() == 0 && walk.has_loop(1);
     return in_order  ? StoredWalk::Result::kInOrder
@@ -363,7 +364,7 @@ class Walks {
   const Program& program_;
   const Compute& c_;
   std::vector<Expr> reads_;
-  std::vector<StoredOperand> operands_;  ///< what the support mentions comes first
+  std::vector<StoredOperand> operands_;  ///< operands of the support first
   Support support_;
   SupportFinder guards_;
   Support guard_;

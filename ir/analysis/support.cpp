@@ -19,7 +19,7 @@ using Kind = Support::Kind;
 const Support kNeverSupport{Kind::kNever, -1, {}};
 const Support kAlwaysSupport{Kind::kAlways, -1, {}};
 
-/// Whether `a` is true wherever `b` is, as far as a look at their parts tells.
+/// True if `b` implies `a` by comparison of their direct parts; incomplete.
 bool implies(const Support& a, const Support& b) {
   if (a == b) return true;
   const auto among = [&](const Support& whole, const Support& part) {
@@ -28,7 +28,7 @@ bool implies(const Support& a, const Support& b) {
   return (b.kind == Kind::kAll && among(b, a)) || (a.kind == Kind::kAny && among(a, b));
 }
 
-/// `kind` of the parts, without what the others say already. `unit` changes nothing, `zero` decides.
+/// `kind` of the parts, without redundant ones. `unit` is neutral, `zero` absorbing.
 Support joined(Kind kind, std::vector<Support> parts, Kind unit, Kind zero) {
   std::vector<Support> flat;
   for (Support& p : parts) {
@@ -52,7 +52,7 @@ Support joined(Kind kind, std::vector<Support> parts, Kind unit, Kind zero) {
   return kept.size() == 1 ? kept.front() : Support{kind, -1, std::move(kept)};
 }
 
-/// Whether the operator gives 0 for 0.
+/// True if the operator maps 0 to 0.
 bool keeps_zero(UnaryOp op) {
   using enum UnaryOp;
   return op != kNot && op != kExp && op != kLog && op != kCos && op != kSigmoid;
@@ -148,7 +148,7 @@ Support SupportFinder::found(const Expr& e) {
 Support SupportFinder::of_unary(const Expr& e, const Unary& u) {
   Support s = of(u.operand);
   if (u.op == UnaryOp::kDense || !keeps_zero(u.op)) return kAlwaysSupport;
-  // A scalar has no dimension that could be sparse.
+  // A scalar has no dimensions, hence no sparse ones.
   return u.op == UnaryOp::kSparse && !carries_absence(s) && !labels_in(u.operand).empty()
              ? Support{Kind::kValue, number(e), {}}
              : s;
@@ -179,7 +179,7 @@ Support SupportFinder::of_binary(const Expr& e, const Binary& b) {
   }
 }
 
-/// A constant 0 is a number like others: as a factor it loses against nan.
+/// A constant 0 does not carry absence: as a factor it does not win against nan.
 Support SupportFinder::of_product(const Expr& e, const Binary& b) {
   const Support left = of(b.left);
   const Support right = of(b.right);
@@ -193,7 +193,8 @@ Support SupportFinder::of_product(const Expr& e, const Binary& b) {
   return loses ? kAlwaysSupport : winning(left);
 }
 
-/// False where what carries absence is 0, and everything else is a constant.
+/// Informative for a comparison of absence-carrying operands and constants that is false where the absent elements are
+/// 0.
 Support SupportFinder::of_comparison(const Binary& b) {
   const auto at_absence = [&](const Expr& e) -> std::optional<double> {
     if (of(e).kind != Kind::kAlways) return 0.0;
@@ -231,8 +232,8 @@ bool zero_contributes_nothing(const Compute& c) {
 
 namespace {
 
-/// What a result's storage is inferred from: labels are *bound* if nothing is left where the reads with them in a
-/// sparse dimension are absent.
+/// Infers a result's storage: a label is *bound* if the support is false where the reads with this label in a sparse
+/// dimension are absent.
 class Binding {
  public:
   Binding(const Program& program, Support support, std::vector<Expr> reads)
@@ -243,7 +244,7 @@ class Binding {
     for (const Expr& r : reads_) present.push_back(!compressed(r).contains(label));
     return !holds(support_, present);
   }
-  /// Whether the two labels come from different factors that meet in one of the labels `over`.
+  /// True if the two labels come from different factors that share one of the labels `over`.
   [[nodiscard]] bool joins(std::int32_t a, std::int32_t b, const std::vector<std::int32_t>& over) const {
     for (std::size_t first = 0; first < reads_.size(); ++first) {
       for (std::size_t second = 0; second < reads_.size(); ++second) {
@@ -257,7 +258,7 @@ class Binding {
   }
 
  private:
-  /// The labels in sparse dimensions. `sparse(x)` is as a type without flags: all but the first one.
+  /// The labels in sparse dimensions. `sparse(x)` counts as a type without flags: all labels but the first one.
   [[nodiscard]] std::set<std::int32_t> compressed(const Expr& e) const {
     const auto* r = std::get_if<Read>(&e->op);
     if (r == nullptr) {
@@ -303,8 +304,8 @@ std::vector<bool> inferred_sparse(const Program& program, const Compute& compute
   Support support = support_of(program, compute, &reads, products);
   if (!carries_absence(support)) return {};
   const Binding binding(program, std::move(support), std::move(reads));
-  // The label of each result dimension, -1 where the left side computes something; the others are reduced, if anything
-  // combines them.
+  // The label of each result dimension, -1 for a computed store subscript; the other labels are reduced, if there is a
+  // combining operator.
   std::vector<std::int32_t> result;
   if (compute.left.empty()) {
     for (std::size_t l = 0; l < compute.out.size(); ++l) result.push_back(static_cast<std::int32_t>(l));
@@ -335,7 +336,7 @@ std::vector<bool> inferred_sparse(const Program& program, const Compute& compute
 
 namespace {
 
-/// Values that something else than a compute's expressions reads: loops, branches, updates, routines.
+/// Values used other than in a Compute's expressions: by loops, branches, updates, routines.
 std::set<ValueId> used_as_they_are(const Program& program) {
   std::set<ValueId> used;
   for_each_node(program.body, [&](const Node& n) {

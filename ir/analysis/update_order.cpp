@@ -12,7 +12,7 @@ namespace tdsl::ir {
 
 namespace {
 
-/// The least and the largest value of a subscript over all points.
+/// Minimum and maximum of a subscript over all points.
 struct Hull {
   Extent least;
   Extent most;
@@ -30,7 +30,7 @@ class Updates {
   }
 
   [[nodiscard]] UpdateOrder order() const {
-    // One point reads before it writes.
+    // A single point reads before it writes.
     if (c_.out.empty()) return UpdateOrder::kInPlace;
     const bool decides =
         disturbs(c_.guard) || std::ranges::any_of(c_.left, [this](const Expr& e) { return disturbs(e); });
@@ -51,7 +51,7 @@ class Updates {
     return found;
   }
 
-  /// True if a point may have no value.
+  /// True if a point may be without a value.
   [[nodiscard]] bool may_leave() const {
     return mentions_labels(c_.guard, c_.out.size()) || (c_.monoid && c_.monoid->kind == Monoid::Kind::kUser);
   }

@@ -33,7 +33,7 @@ std::string padded(std::string_view prefix, std::int64_t number, std::size_t dig
   return std::string(prefix) + std::string(text.size() < digits ? digits - text.size() : 0, '0') + text;
 }
 
-/// Everything that was written to a file or about a directory is on disk.
+/// Writes all data of a file or directory to disk.
 void sync_path(const std::string& path, int flags) {
   const int fd = ::open(path.c_str(), flags | O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail_file(path, "cannot be opened", errno);
@@ -51,7 +51,7 @@ void write_synced(const std::string& path, std::string_view text) {
     ::close(fd);
     throw;
   }
-  // Network file systems may say so only here that there is no room.
+  // Network file systems may report a full disk only here.
   const int synced = ::fsync(fd) == 0 ? 0 : errno;
   const int closed = ::close(fd) == 0 ? 0 : errno;
   if (synced != 0 || closed != 0) fail_file(path, "cannot write", synced != 0 ? synced : closed);
@@ -66,11 +66,11 @@ std::int64_t number_of(std::string_view name, std::string_view prefix) {
   return error == std::errc() && end == name.data() + name.size() && number >= 0 ? number : -1;
 }
 
-/// Never in place of another one.
+/// Never replaces an existing directory.
 void rename_new(const std::string& from, const std::string& to, const char* what) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return;
   const bool plain = errno == EINVAL && ::access(to.c_str(), F_OK) != 0 &&
-                     ::rename(from.c_str(), to.c_str()) == 0;  // NFS knows no flags
+                     ::rename(from.c_str(), to.c_str()) == 0;  // NFS does not support flags
   if (!plain) fail_file(to, what, errno);
 }
 
@@ -83,8 +83,8 @@ void make(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) != 0) fail_file(path, "cannot create", errno);
 }
 
-/// Not what another version of the program has saved and may still want, nor what cannot be read just now and may be
-/// such.
+/// False for checkpoints saved by another version of the program, which may still need them, and for unreadable ones,
+/// which may be such.
 bool may_be_removed(const std::string& checkpoint) {
   const std::string manifest = Folder::manifest(checkpoint);
   try {
@@ -140,7 +140,7 @@ std::vector<std::int64_t> Folder::numbers() const {
 void Folder::begin(std::int64_t number, const std::string& attempt, bool with_base) const {
   make(unfinished(number, attempt));
   if (!with_base) return;
-  // Of an attempt that came to an end before its checkpoint had its name.
+  // Left by an attempt that ended before its checkpoint was renamed.
   std::error_code ignored;
   std::filesystem::remove_all(base(number), ignored);
   make(unfinished_base(number, attempt));
@@ -163,7 +163,7 @@ void Folder::commit(std::int64_t number, const std::string& attempt, const std::
     write_synced(hint, file_name_of(to) + "\n");
     if (::rename(hint.c_str(), (path_ + "/newest").c_str()) != 0) fail_file(path_ + "/newest", "cannot write", errno);
     sync_path(path_, O_DIRECTORY);
-  } catch (const RunError&) {  // for scripts only: the checkpoint is there
+  } catch (const RunError&) {  // only a hint for scripts: the checkpoint exists
     ::unlink(hint.c_str());
   }
 }
@@ -172,7 +172,7 @@ void Folder::give_up(std::int64_t number, const std::string& attempt) const noex
   std::error_code ignored;
   std::filesystem::remove_all(unfinished(number, attempt), ignored);
   std::filesystem::remove_all(unfinished_base(number, attempt), ignored);
-  // The base may have had its name before the checkpoint could not get its own.
+  // The base may have been renamed before renaming the checkpoint failed.
   if (surely_absent(checkpoint(number))) std::filesystem::remove_all(base(number), ignored);
 }
 
@@ -183,7 +183,7 @@ void Folder::remove_others(const std::string& attempt) const {
     const std::string path = manifest(checkpoint(number));
     try {
       for (const Base& base : parse_manifest(read_text_file(path)).bases) referred.insert(base.number);
-    } catch (const std::exception&) {  // it may refer to any base, unless an attempt was killed when it removed the
+    } catch (const std::exception&) {  // it may refer to any base, unless an attempt was killed while it removed the
                                        // checkpoint
       all_known = all_known && surely_absent(path);
     }
@@ -209,7 +209,7 @@ void Folder::prune(std::size_t kept, const std::string& attempt, const std::stri
       if (!std::filesystem::equivalent(path, spared, ignored)) std::filesystem::remove_all(path, ignored);
     }
   } catch (const std::exception&) {
-    // The next checkpoint tries again.
+    // The next checkpoint will retry.
   }
   sweep(attempt);
 }

@@ -14,7 +14,7 @@ constexpr std::string_view kFormat = "tdsl-checkpoint ", kVersion = "4";
 
 std::uint64_t sum_of(std::string_view text) { return checksum(std::as_bytes(std::span(text))); }
 
-/// Where the sum at the end begins. Throws Damaged unless it is that of all before.
+/// Position of the checksum at the end. Throws Damaged unless it matches the text before it.
 std::size_t sealed_end(std::string_view text) {
   const std::size_t last = text.rfind("sum ");
   if (last == std::string_view::npos || !text.ends_with('\n')) throw Damaged("truncated");
@@ -24,7 +24,7 @@ std::size_t sealed_end(std::string_view text) {
   return last;
 }
 
-/// Of the first line; empty: it says none.
+/// Version in the first line; empty: none.
 std::string_view version_of(std::string_view text) {
   if (!text.starts_with(kFormat)) return {};
   text.remove_prefix(kFormat.size());
@@ -36,7 +36,7 @@ void require_version(std::string_view text) {
   const std::string_view version = version_of(text);
   if (version.empty()) throw Damaged("not a checkpoint manifest");
   if (version == kVersion) return;
-  // What has the right sum with our version in its place was written as ours.
+  // If the checksum matches with our version substituted, the text was written with our version.
   const std::string as_ours =
       std::string(kFormat).append(kVersion).append(text.substr(kFormat.size() + version.size()));
   try {

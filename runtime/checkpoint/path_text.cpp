@@ -175,7 +175,7 @@ record::KnownTensor read_tensor(TextReader& in) {
 
 namespace {
 
-/// What variables hold: each tensor is described once.
+/// Values of variables: each tensor is described once.
 class PathWriter {
  public:
   explicit PathWriter(TextWriter& out) : out_(out) {}

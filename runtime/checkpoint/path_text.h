@@ -4,7 +4,7 @@
 #include "runtime/plan/space/distribution.h"
 #include "runtime/record/path.h"
 
-// Paths, tensors and where they lie, as a manifest has them. Reading back gives what was written.
+// Paths, tensors and distributions as text in a manifest. Reading restores the written value.
 
 namespace tdsl::rt::checkpoint {
 

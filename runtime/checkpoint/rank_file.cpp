@@ -22,7 +22,7 @@ constexpr Index kAlignment = 4096;
 constexpr Index kVerifiedAtOnce = Index{4} << 20;
 constexpr std::uint64_t kMagic = 0x31544b434c534454;  // "TDSLCKT1"
 
-/// As it stands in the file.
+/// Layout in the file.
 struct Entry {
   std::int64_t tensor, rank;
   std::int64_t lo[plan::kMaxRank], hi[plan::kMaxRank];
@@ -32,7 +32,7 @@ struct Entry {
 struct Trailer {
   std::uint64_t magic;
   std::int64_t entries, offset;
-  std::uint64_t sum;  ///< of the entries and of what stands before it here
+  std::uint64_t sum;  ///< of the entries and the preceding members
 };
 static_assert(sizeof(Entry) == 21 * 8 && sizeof(Trailer) == 32);
 

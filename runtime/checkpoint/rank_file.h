@@ -11,12 +11,12 @@
 #include "runtime/io/open_file.h"
 #include "runtime/plan/op.h"
 
-// A rank's file of a checkpoint: its blocks, each from a multiple of 4 KiB on, then a footer that says where they are.
-// Numbers in the footer are little-endian; a box is the row-major bytes of its elements, a compressed block its own
-// bytes, an absent one none.
+// A rank's file of a checkpoint: its blocks, each at a multiple of 4 KiB, then a footer with their positions. Numbers
+// in the footer are little-endian; a box is stored as the row-major bytes of its elements, a compressed block as its
+// own bytes, an absent one as none.
 //
 //     blocks | entries {tensor, rank, lo[8], hi[8], offset, bytes, XXH64 of them} | magic, entries, offset of the
-//     first, XXH64 of all that from the entries on
+//     first, XXH64 of the preceding bytes from the entries on
 
 namespace tdsl::rt::checkpoint {
 
@@ -32,7 +32,7 @@ struct SavedBlock {
   std::uint64_t sum = 0;
 };
 
-/// What the manifest says of a file.
+/// The manifest's record of a file.
 struct FileSeal {
   Index bytes = 0;
   std::uint64_t footer = 0;  ///< XXH64
@@ -41,15 +41,15 @@ struct FileSeal {
 
 class RankFileWriter {
  public:
-  /// Throws RunError, also where there is such a file.
+  /// Throws RunError, also if the file exists.
   explicit RankFileWriter(std::string path);
   ~RankFileWriter();
   RankFileWriter(const RankFileWriter&) = delete;
   RankFileWriter& operator=(const RankFileWriter&) = delete;
 
-  /// Any thread, several at a time. Throws RunError.
+  /// Thread-safe. Throws RunError.
   void write(plan::TensorId tensor, const Box& box, std::span<const std::byte> bytes);
-  /// The footer, and everything down to the disk. Nothing is written afterwards.
+  /// Writes the footer and syncs the file to disk. No writes may follow.
   [[nodiscard]] FileSeal finish();
 
  private:
@@ -60,20 +60,19 @@ class RankFileWriter {
   std::vector<SavedBlock> blocks_;
 };
 
-/// All functions that read throw RunError that names the file where the system cannot read it. Any thread, several at a
-/// time.
+/// Functions that read throw RunError with the file's name if the system cannot read it. Thread-safe.
 class RankFileReader {
  public:
-  /// Reads the footer. Throws Damaged where size or footer are not those of the seal.
+  /// Reads the footer. Throws Damaged if size or footer differ from the seal.
   RankFileReader(std::string path, const FileSeal& seal);
 
   [[nodiscard]] const std::vector<SavedBlock>& blocks() const { return blocks_; }
-  /// The block that is this box; null: there is none.
+  /// The block of exactly this box; null: none.
   [[nodiscard]] const SavedBlock* find(plan::TensorId tensor, const Box& box) const;
-  /// `bytes.size()` bytes of a block from byte `from` of it on, which must lie inside; not verified.
+  /// Reads `bytes.size()` bytes from byte `from` of the block, all within it; not verified.
   void read(const SavedBlock& block, Index from, std::span<std::byte> bytes) const;
-  /// Compares every block with its sum; Damaged has the name that `name_of` gives the tensor of the first one that
-  /// differs, if any, or its number.
+  /// Compares every block with its checksum; throws Damaged with the tensor of the first block that differs: the name
+  /// given by `name_of`, or the number.
   void verify(const std::function<std::string(plan::TensorId)>& name_of = {}) const;
 
  private:

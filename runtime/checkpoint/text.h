@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-// The text of manifests: words with blanks or line ends between them, strings in quotes.
+// The text of manifests: words separated by blanks or line ends, strings in quotes.
 
 namespace tdsl::rt::checkpoint {
 
@@ -24,13 +24,13 @@ class TextWriter {
   std::string text_;
 };
 
-/// What is not as it should be in a text, or in a file.
+/// An error in the contents of a text or a file.
 class Damaged : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A file that is not there; on a node that has another view of the file system, it may be.
+/// A missing file; it may exist on a node with a different view of the file system.
 class Absent : public Damaged {
  public:
   explicit Absent(std::string path);
@@ -40,29 +40,29 @@ class Absent : public Damaged {
   std::string path_;
 };
 
-/// Throws Absent if there is no such file, and Damaged if it is no regular one. What else the system says of it is left
-/// to whoever opens it.
+/// Throws Absent if the file does not exist, and Damaged if it is not a regular file. Other errors are left to the code
+/// that opens it.
 void require_file(const std::string& path);
 
-/// Reads it back. Whatever takes something throws Damaged with the line's number if that is not there; blanks and line
-/// ends before it are passed over. Words are parts of the text, which must outlive them.
+/// Reads the text back. Functions that consume a token throw Damaged with the line number if it is missing; they skip
+/// preceding blanks and line ends. Words are views of the text, which must outlive them.
 class TextReader {
  public:
   explicit TextReader(std::string_view text) : text_(text) {}
-  /// Takes this very word.
+  /// Consumes exactly this word.
   void expect(std::string_view word);
-  /// Takes this word if it is next; else nothing.
+  /// Consumes this word if it is next; else nothing.
   [[nodiscard]] bool next_is(std::string_view word);
   [[nodiscard]] std::string_view word();
   [[nodiscard]] std::int64_t number();  ///< decimal
-  /// A number of things that follow, each of them at least a character.
+  /// Reads the number of items that follow, each of at least one character.
   [[nodiscard]] std::size_t count();
   [[nodiscard]] std::uint64_t bits();  ///< hexadecimal
-  [[nodiscard]] double real();         ///< exactly what was written
+  [[nodiscard]] double real();         ///< exactly the written value
   [[nodiscard]] std::string string();  ///< without its quotes and escapes
-  /// Whether nothing but blanks is left.
+  /// True if only blanks are left.
   [[nodiscard]] bool at_end();
-  /// Throws Damaged with the number of the line that has been reached.
+  /// Throws Damaged with the current line number.
   [[noreturn]] void fail(const std::string& what) const;
 
  private:

@@ -5,7 +5,7 @@
 
 namespace tdsl::rt {
 
-/// What is to be done at a boundary of the program (record/path.h).
+/// Action at a boundary of the program (record/path.h).
 enum class Wish : std::uint8_t {
   kNone,
   kSave,  ///< a checkpoint
@@ -13,10 +13,10 @@ enum class Wish : std::uint8_t {
 };
 
 // Note [Boundaries]
-// Ranks pass the same boundaries in the same order, each when it comes there, and any of them may wish for a
-// checkpoint. It tells rank 0. Rank 0 asks all; each answers from its poll how many boundaries it has passed, and from
-// then on waits at the next one. Nobody has to come anywhere before it answers, so all answers arrive; the checkpoint
-// is at the largest of these numbers, which nobody has passed, and rank 0 says so.
+// Ranks pass the same boundaries in the same order, each at its own time, and any rank may request a checkpoint. It
+// notifies rank 0, and rank 0 asks all ranks. Each answers from its poll with the number of boundaries it has passed
+// and then waits at the next one. An answer requires no further progress, so all answers arrive. Rank 0 announces the
+// largest of these numbers: no rank has passed that boundary, and all save a checkpoint there.
 //
 //     rank 0 (passed 3)                          rank 1 (passed 5)
 //       | <-------------- kWant --------------- |  a signal came
@@ -26,10 +26,10 @@ enum class Wish : std::uint8_t {
 //       | -------------- kSaveAt 5 -----------> |
 //     goes on to 5, saves                       | saves
 //
-// A rank that has yet to come to a boundary agreed upon before answers with the one after it. A program that ends
-// before it comes to that boundary ends without a checkpoint, on every rank.
+// A rank that has not reached a previously agreed boundary answers with the boundary after it. A program that ends
+// before it reaches the boundary ends without a checkpoint, on every rank.
 
-/// One rank's part in it. What it says is sent by whoever owns it.
+/// The protocol state of one rank. The caller sends the messages it returns.
 class Boundaries {
  public:
   Boundaries(int rank, int ranks) : rank_(rank), ranks_(ranks) {}
@@ -39,13 +39,13 @@ class Boundaries {
     Wish wish = Wish::kNone;
     std::int64_t number = 0;
   };
-  /// The program has come to its next boundary. Returns what is to be sent: kWant to rank 0, kAsk to all others.
+  /// The program has reached its next boundary. Returns the message to send: kWant to rank 0, kAsk to all others.
   [[nodiscard]] Message arrive(Wish mine);
-  /// Whether it may not go past it yet.
+  /// True while the program must not pass the boundary.
   [[nodiscard]] bool waits() const { return asked_ && decided_.empty(); }
-  /// It goes on, once it need not wait. Returns what is to be done first.
+  /// The program passes the boundary (waits() is false). Returns the action to perform first.
   [[nodiscard]] Wish leave();
-  /// Of another rank. Returns what is to be sent: kPassed to rank 0, kSaveAt to all others.
+  /// Handles a message of another rank. Returns the message to send: kPassed to rank 0, kSaveAt to all others.
   [[nodiscard]] Message take(const Message& message);
 
  private:
@@ -57,10 +57,10 @@ class Boundaries {
   int ranks_;
   std::int64_t passed_ = 0;
   bool asked_ = false;
-  std::map<std::int64_t, Wish> decided_;  ///< boundaries that are not passed yet
-  Wish told_ = Wish::kNone;               ///< to rank 0, of this rank's
-  // Of rank 0:
-  Wish wanted_ = Wish::kNone;  ///< by any
+  std::map<std::int64_t, Wish> decided_;  ///< boundaries not passed yet
+  Wish told_ = Wish::kNone;               ///< this rank's wish, as sent to rank 0
+  // Rank 0 only:
+  Wish wanted_ = Wish::kNone;  ///< by any rank
   int answers_ = 0;
   std::int64_t most_ = 0;
 };

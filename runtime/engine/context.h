@@ -23,7 +23,7 @@ struct Context {
   TensorTable tensors;
   mutable std::mutex mutex;  ///< protects all parts of the engine; kernels, copies and MPI run outside it
 
-  /// Seconds since the engine began.
+  /// Seconds since the start of the engine.
   [[nodiscard]] double now() const { return world.now() - began; }
   [[nodiscard]] bool single() const { return world.size() == 1; }
 };

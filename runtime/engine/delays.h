@@ -4,11 +4,11 @@
 
 namespace tdsl::rt {
 
-/// Random pauses for tests: they change when things happen, never what. Without a seed nothing is ever delayed.
+/// Random pauses for tests: they change the timing, never the results. Without a seed there are none.
 class Delays {
  public:
   explicit Delays(std::uint64_t seed) : seed_(seed) {}
-  /// Sleeps now and then, up to two milliseconds.
+  /// Occasionally sleeps, for up to two milliseconds.
   void pause() const;
 
  private:

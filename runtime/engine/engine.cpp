@@ -66,7 +66,7 @@ void Engine::run(const std::function<void()>& program) {
       try {
         program();
       } catch (const RunStopped&) {
-        // The failure is known already.
+        // The failure is already recorded.
       } catch (...) { s.failure.fail(std::current_exception()); }
       if (s.failure.failed()) s.failure.settle([&s] { s.poll(); });
       const Lock lock(s.context.mutex);

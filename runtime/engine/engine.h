@@ -19,20 +19,21 @@
 #include "runtime/plan/steps/steps.h"
 
 // The engine executes planned operations on one rank. See README.md ("The protocol"):
-// whole-step admission in order, requests as the only credit, answers from block memory, blocks freed when dead.
+// whole-step admission in order, requests as the only credit, answers from block memory, blocks freed when no longer
+// held.
 
 namespace tdsl::rt {
 
 class Disk;
 
-/// Looks at blocks that this rank has computed. Called by tasks, outside of the engine's lock.
+/// Observes blocks that this rank has computed. Called by tasks, outside the engine's lock.
 class BlockWatch {
  public:
   BlockWatch() = default;
   BlockWatch(const BlockWatch&) = delete;
   BlockWatch& operator=(const BlockWatch&) = delete;
   virtual ~BlockWatch() = default;
-  /// Output `output` of an operation, numbered as submitted, has a complete block: dense, or sized and then perhaps
+  /// Output `output` of an operation (numbered as submitted) has a complete block: `dense`, or `sized`, which may be
   /// absent.
   virtual void complete(plan::Index operation, const plan::Op& op, int output, const Operand& dense,
                         const BlockPart& sized) = 0;
@@ -40,45 +41,46 @@ class BlockWatch {
 
 struct EngineOptions {
   int threads = 1;
-  plan::Index window_bytes = 0;  ///< limit on the footprint of admitted, unfinished steps; 0: unlimited
-  plan::Index memory_bytes = 0;  ///< limit on all blocks of this rank; 0: none. The plan must fit it
-  plan::Index most_bytes =
-      0;  ///< beyond which the run is stopped before the system ends it, 0: never; then sized blocks count as expected
-  std::string memory_source;      ///< who sets the limit, for messages; empty: --memory
-  Disk* disk = nullptr;           ///< not owned, and outlives the engine; null: there are no homes but memory
-  plan::Index serve_reserve = 0;  ///< of memory_bytes, kept free for what peers ask of blocks on disk
-  bool oversubscribed = false;    ///< nap while idle
-  plan::Index small_box = plan::Index{8} << 10;  ///< boxes of fewer bytes share messages; the same on all ranks
-  std::uint64_t delay_seed = 0;                  ///< tests: not 0 = random delays in tasks, requests and answers
-  BlockWatch* watch = nullptr;                   ///< not owned; null: none
-  Trace* trace = nullptr;                        ///< what happens goes there, too
-  double heartbeat = 0;  ///< seconds without a sign of a rank after which it is lost; 0: never. Needs beat()
-  std::string host;      ///< of this rank, for messages
-  std::function<SourceLine(int)> place;  ///< of an operation's line, for errors; empty: they name none
-  /// Rank 0 calls it once when the run fails anywhere, before the other ranks are told: prints the message, removes
-  /// temporary files.
+  plan::Index window_bytes = 0;   ///< limit on the footprint of admitted, unfinished steps; 0: unlimited
+  plan::Index memory_bytes = 0;   ///< limit on all blocks of this rank; 0: none. The plan must fit it
+  plan::Index most_bytes = 0;     ///< limit above which the run is stopped, before the system kills it, 0: never; sized
+                                  ///< blocks then count as expected
+  std::string memory_source;      ///< origin of the limit, for messages; empty: --memory
+  Disk* disk = nullptr;           ///< not owned, must outlive the engine; null: memory is the only home of blocks
+  plan::Index serve_reserve = 0;  ///< part of memory_bytes kept free for peers' requests of blocks on disk
+  bool oversubscribed = false;    ///< cores are oversubscribed: nap while idle
+  plan::Index small_box =
+      plan::Index{8} << 10;              ///< boxes smaller than this, in bytes, share messages; the same on all ranks
+  std::uint64_t delay_seed = 0;          ///< tests: if not 0, random delays in tasks, requests and answers
+  BlockWatch* watch = nullptr;           ///< not owned; null: none
+  Trace* trace = nullptr;                ///< receives the engine's events; null: no trace
+  double heartbeat = 0;                  ///< seconds of silence after which a rank is lost; 0: never. Needs beat()
+  std::string host;                      ///< of this rank, for messages
+  std::function<SourceLine(int)> place;  ///< source line of an operation, for errors; empty: errors name none
+  /// Rank 0 calls it once if the run fails on any rank, before the other ranks are notified: prints the message,
+  /// removes temporary files.
   std::function<void(const RunError&)> report;
 };
 
-/// What one site (recording place) did on this rank.
+/// Statistics of one site (recording place) on this rank.
 struct SiteStatistics {
   int site = 0;
   int line = 0;
   std::string name;  ///< of the operation
   std::string kind;
   std::int64_t bytes_received = 0, bytes_sent = 0, messages = 0, tasks = 0, kernels = 0;
-  std::int64_t disk_read = 0, disk_written = 0;  ///< bytes; what was read for peers is not in here
-  std::int64_t stored = 0, stored_bytes = 0;     ///< elements in blocks of sized results, and the blocks
+  std::int64_t disk_read = 0, disk_written = 0;  ///< bytes; without reads for peers
+  std::int64_t stored = 0, stored_bytes = 0;     ///< elements in blocks of sized results, and bytes of the blocks
   double flops = 0;
-  double first_start = 0, last_end = 0;  ///< seconds since the engine began; seconds = difference
+  double first_start = 0, last_end = 0;  ///< seconds since the start of the engine; seconds = difference
   double kernel_seconds = 0;             ///< of tasks, summed
   Front::Seconds front;                  ///< while its step was the least unfinished one
 };
 
-/// How long this rank did not talk while it computed.
+/// Polling statistics of a rank that computes.
 struct Silence {
-  double longest = 0;      ///< seconds between two polls with a task running
-  std::int64_t polls = 0;  ///< inside kernels
+  double longest = 0;      ///< most seconds between two polls with a task running
+  std::int64_t polls = 0;  ///< polls inside kernels
 };
 
 class Engine {
@@ -87,88 +89,87 @@ class Engine {
   Engine(World& world, Store& store, plan::TensorLookup lookup, EngineOptions options);
   ~Engine();
 
-  /// Where blocks may be at home, beside memory, and how much of --memory is kept free for what peers ask of there.
-  /// Once, before an operation with such results is submitted; EngineOptions may say it, too. The disk outlives the
-  /// engine.
+  /// Sets the disk that stores blocks outside memory, and the part of --memory reserved for peers' requests of such
+  /// blocks. Called at most once, before an operation with such results is submitted; EngineOptions may set it instead.
+  /// The disk must outlive the engine.
   void use_disk(Disk& disk, plan::Index serve_reserve);
 
-  /// Runs `program` on this thread with the other threads as workers; returns when it returns. Errors thrown by the
-  /// program or by any kernel on any rank end the run on all ranks: throws RunError on each (one rank reports).
+  /// Runs `program` on this thread with the other threads as workers; returns when it returns. An error thrown by the
+  /// program or by a kernel on any rank ends the run on all ranks: run() throws RunError on each, and one rank reports.
   void run(const std::function<void()>& program);
 
-  /// After run() has thrown: whether all ranks have left it with this error.
+  /// After run() has thrown: true if all ranks have left it with this error.
   [[nodiscard]] bool failed_alike() const;
 
-  // To be called by the program's thread inside run():
+  // Called by the program's thread inside run():
 
-  /// The memory that a block of the box may use as it is; null: it gets some of its own. Whoever lends keeps a
-  /// reference, so that no operation writes there.
+  /// Existing memory for the block of the box; null: the engine allocates. The lender keeps a reference, so that no
+  /// operation writes there.
   using Lend = std::function<BufferRef(const Box&)>;
   /// Queues an operation. Operations are submitted in the same order on all ranks. May execute work before returning
   /// (the queue of operations not yet admitted is bounded). `last_names` are released together with the submission,
   /// before any of its tasks can start: an update may then take over the block of the value it replaces.
   void submit(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel,
               const std::vector<plan::TensorId>& last_names = {}, Lend lend = nullptr);
-  /// The program's last name for the tensor is gone; its blocks are freed when the submitted operations are done with
+  /// Drops the program's last name of the tensor; its blocks are freed when the submitted operations no longer need
   /// them.
   void release(plan::TensorId tensor);
-  /// Works until every operation submitted so far is complete on this rank.
+  /// Works until all operations submitted so far are complete on this rank.
   void wait_all();
-  /// Operations submitted so far, and those of them before which all are complete on this rank.
+  /// Number of operations submitted, and of those before the oldest one incomplete on this rank.
   struct Count {
     plan::Index submitted = 0, complete = 0;
   };
   [[nodiscard]] Count operations() const;
   /// Works until the first `operations` operations are complete on this rank.
   void wait_for(plan::Index operations);
-  /// Works until the tensor's blocks owned by this rank are complete.
+  /// Works until this rank's blocks of the tensor are complete.
   void wait(plan::TensorId tensor);
   /// The bytes of a complete owned block (kControl scalars: block 0), null of an absent one. Valid until release.
   [[nodiscard]] const std::byte* block_data(plan::TensorId tensor, plan::Index block) const;
-  /// Rank 0's text on every rank. All ranks call it at the same place of the program; the others work until it is
-  /// there.
+  /// Rank 0's text on every rank. Collective, at the same point of the program; the other ranks work until the text
+  /// arrives.
   [[nodiscard]] std::string share(std::string text);
-  /// Messages from every rank to every other, outside of operations. All ranks call it at the same place of the program
-  /// and work until everything is there. `next` gives a message of this rank's (never to itself, at most 1 GiB), or
-  /// false after the last one; a few are under way at a time. Returns what has come, by source, in the order in which
-  /// it was sent.
+  /// All-to-all exchange of messages, outside of operations. Collective, at the same point of the program; ranks work
+  /// until all messages have arrived. `next` gives this rank's next message (never to itself, at most 1 GiB), or false
+  /// after the last one; only a few are in flight at a time. Returns the received messages by source, in the order in
+  /// which they were sent.
   using Outgoing = std::function<bool(int& target, std::vector<std::byte>& bytes)>;
   using Received = std::vector<std::vector<std::vector<std::byte>>>;
   [[nodiscard]] Received exchange(const Outgoing& next);
-  /// The program has come to a boundary, as it does on every rank, and this rank wishes something. Returns what all
-  /// ranks do here.
+  /// The program has reached a boundary (on every rank), with this rank's wish. Returns the action of all ranks.
   [[nodiscard]] Wish at_boundary(Wish mine);
   /// wait_all on every rank; afterwards no request can arrive.
   void finish();
 
-  // For a thread that watches the run, once a second (runtime/app/watch/watch.h):
+  // For the watching thread, once a second (runtime/app/watch/watch.h):
 
   [[nodiscard]] RankStatus status() const;
-  /// Polls if no worker did, gives and takes signs of life, and ends the run if a rank is lost. When nothing has moved
-  /// anywhere for minutes, or nothing can, rank 0 asks for statuses.
+  /// Polls if no worker did, sends and receives signs of life, and ends the run if a rank is lost. After minutes
+  /// without progress on any rank, or on deadlock, rank 0 requests statuses.
   void beat();
-  /// Any rank: rank 0 shall hear from all. Ignored while that goes on.
+  /// Any rank: makes rank 0 request the status of all ranks. Ignored while a request is pending.
   void ask_statuses(const std::string& reason);
   struct RollCall {
     std::string reason;
-    std::vector<std::string> answers;  ///< by rank; empty: none
-    bool deadlock = false;             ///< no rank can go on
+    std::vector<std::string> answers;  ///< by rank; empty: no answer
+    bool deadlock = false;             ///< no rank can proceed
   };
-  /// On rank 0 what was asked for, once all have answered or time is up.
+  /// On rank 0: the result of the request, once all ranks have answered or the time limit has expired.
   [[nodiscard]] std::optional<RollCall> statuses();
   /// Ends the run on all ranks.
   void stop(const RunError& error);
 
   [[nodiscard]] std::vector<SiteStatistics> statistics() const;
-  /// While no step was open.
+  /// Times during which no step was open.
   [[nodiscard]] Front::Seconds between_steps() const;
   [[nodiscard]] plan::Index live_blocks() const;
   [[nodiscard]] Silence silence() const;
-  /// Bytes copied because a plan wants operands packed.
+  /// Bytes copied because plans require packed operands.
   [[nodiscard]] plan::Index packed_bytes() const;
-  /// Bytes of blocks to and from the disk; without one all zero.
+  /// Bytes of blocks written to and read from the disk; all zero without one.
   struct DiskFigures {
-    plan::Index written = 0, read = 0;  ///< read also from files that are homes themselves
+    plan::Index written = 0, read = 0;  ///< read: including files that are homes themselves
     plan::Index held = 0, most_held = 0;
   };
   [[nodiscard]] DiskFigures disk() const;

@@ -37,7 +37,7 @@ struct Engine::State {
   void complete(TaskRun& task);
   void check_block(const TaskRun& task, Index bytes) const;
 
-  // progress.cpp: MPI and the disk. Without the lock, but for what they call under it.
+  // progress.cpp: MPI and the disk. Called without the lock, except functions called while it is held.
   bool poll();
   void poll_in_kernel() noexcept;
   bool poll_once(World::Access& access);
@@ -102,7 +102,8 @@ void Engine::State::work_until(Done done) {
     }
     workers.program_works = true;
   } catch (...) {
-    // Other ranks do not know of a task's failure, only of what the program itself throws.
+    // Unlike an exception of the program itself, a task's failure occurs on this rank only: the other ranks must be
+    // told.
     failure.fail(std::current_exception());
   }
   if (failure.failed()) throw RunStopped{};

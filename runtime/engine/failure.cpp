@@ -11,7 +11,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Seconds after which a rank ends without the verdict.
+/// Seconds after which a rank ends without a verdict.
 constexpr double kMostSettling = 10;
 
 Failure::Verdict describe(const std::exception_ptr& error) {
@@ -45,7 +45,7 @@ void Failure::fail(std::exception_ptr error) noexcept {
   ready_.wake_all();
 }
 
-/// On rank 0, under the lock.
+/// Called on rank 0, under the lock.
 void Failure::report(Verdict failure) {
   if (verdict_) return;
   failed_ = true;
@@ -69,7 +69,7 @@ void Failure::settle(const std::function<void()>& poll) {
     bool talks = true;
     try {
       poll();
-    } catch (...) {  // the run ends with the first failure
+    } catch (...) {  // the first failure ends the run
       talks = false;
     }
     if (!talks || context_.now() - begin > kMostSettling) {

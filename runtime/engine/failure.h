@@ -13,9 +13,9 @@
 namespace tdsl::rt {
 
 // Note [Abort channel]
-// A rank that fails stops working and tells rank 0. Rank 0 reports the first failure, once, then tells all ranks; a
-// rank ends when it has the verdict. So the message is printed before any rank exits, and all ranks exit with the same
-// code. A rank in a kernel learns of the failure at its next poll.
+// A rank that fails stops working and notifies rank 0. Rank 0 reports the first failure, once, then notifies all ranks;
+// a rank ends when it has received the verdict. So the message is printed before any rank exits, and all ranks exit
+// with the same code. A rank in a kernel learns of the failure at its next poll.
 
 /// Failures of this rank and the verdict with which all ranks end.
 class Failure {
@@ -33,7 +33,7 @@ class Failure {
   void fail(std::exception_ptr error) noexcept;
   /// A failure or the verdict, from another rank.
   void take(const ControlMessage& message);
-  /// Polls until the verdict is known and, on rank 0, sent, but 10 s at most: ranks may be gone.
+  /// Polls until the verdict is known and, on rank 0, sent, but at most 10 s: ranks may be lost.
   void settle(const std::function<void()>& poll);
 
   /// This rank has stopped working.

@@ -4,15 +4,15 @@
 
 namespace tdsl::rt {
 
-/// Where a rank's time goes: the front is the site of its least unfinished step, and every moment belongs to it.
+/// Attributes a rank's time to sites: every moment belongs to the front, the site of the least unfinished step.
 class Front {
  public:
   static constexpr int kNowhere = -1;  ///< no step is open: the program records, plans, reads files or prints
 
   struct Seconds {
-    double wall = 0;     ///< the front stood there
-    double waiting = 0;  ///< of threads that had nothing to run meanwhile, summed
-    double disk = 0;     ///< of these: while something was read from this rank's disk or written there
+    double wall = 0;     ///< time at the front
+    double waiting = 0;  ///< of threads without work during that time, summed
+    double disk = 0;     ///< part of it during which this rank's disk was read or written
   };
 
   [[nodiscard]] int site() const { return site_; }
@@ -20,12 +20,12 @@ class Front {
     settle(now);
     site_ = site;
   }
-  /// So many threads more (or less) have nothing to run.
+  /// Changes the number of idle threads.
   void idle(double now, int change) {
     settle(now);
     idle_ += change;
   }
-  /// Something is read or written from now on, or nothing.
+  /// Marks the start or end of disk activity.
   void use_disk(double now, bool used) {
     settle(now);
     disk_used_ = used;

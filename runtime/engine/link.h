@@ -12,9 +12,8 @@
 #include "runtime/check.h"
 #include "runtime/engine/mpi/mpi_world.h"
 
-/// What carries a World's messages. Executables have one, over MPI (mpi_state.h); tests simulate ranks in one process
-/// with another. Functions are what World::Access says of them; whoever calls one holds `mutex`, where nothing else is
-/// said.
+/// Transport of a World's messages: over MPI in executables (mpi_state.h), simulated ranks in one process in tests.
+/// For the semantics of the functions see World::Access. Callers hold `mutex` unless stated otherwise.
 namespace tdsl::rt {
 
 class Link {
@@ -40,7 +39,7 @@ class Link {
   // Without `mutex`:
 
   virtual void abort_all(int exit_code) = 0;
-  /// The library below says nothing any more: peers are about to go.
+  /// Suppresses messages of the underlying library: peers are about to exit.
   virtual void fall_silent() {}
   /// See World.
   virtual void expect_end(std::chrono::seconds /*limit*/, std::function<int()> /*otherwise*/) {}
@@ -53,11 +52,11 @@ class Link {
   bool uses_mpi = false;
   int max_tag = std::numeric_limits<int>::max();
   Topology topology;
-  mutable std::mutex mutex;  // whoever holds it may talk
+  mutable std::mutex mutex;  // guards communication
 
   Traffic total;
   std::vector<Traffic> statements;
-  std::vector<std::int64_t> received_from;  ///< bytes of payload by rank; as long as the last that sent some
+  std::vector<std::int64_t> received_from;  ///< payload bytes by rank; ends with the last rank that sent any
 
   template <class F>
   void count(StatementId statement, F&& add) {
@@ -84,7 +83,7 @@ class Link {
     return topology.node_of_rank[static_cast<std::size_t>(peer)] != topology.node;
   }
 
-  /// As if the ranks filled nodes of `ranks_per_node` one after the other. They go on sharing the cores they share.
+  /// Simulates nodes of `ranks_per_node` consecutive ranks. The ranks still share the same cores.
   void pretend_nodes(int ranks_per_node) {
     topology.node_count = (size + ranks_per_node - 1) / ranks_per_node;
     topology.node = rank / ranks_per_node;

@@ -12,7 +12,7 @@ namespace tdsl::rt {
 namespace {
 
 constexpr int kMessagesPerPoll = 64;
-/// Seconds between polls in kernels.
+/// Seconds between polls within kernels.
 constexpr double kPollInKernel = 1e-3;
 
 template <class... F>
@@ -84,7 +84,7 @@ bool Engine::State::poll() {
     auto access = context.world.try_access();
     if (!access) return moved;
     moved = poll_once(*access) || moved;
-    // A thread that enqueued meanwhile could not get the MPI token.
+    // Threads that enqueued postings in the meantime could not get the MPI token.
   } while (outbox.filled());
   return moved;
 }
@@ -140,7 +140,7 @@ void Engine::State::end_transfer(const DiskTransfer& transfer) {
       --context.tensors.block(tensor, transfer.block).transfers;
       ready.arrive(*transfer.piece);
       break;
-    case DiskTransfer::Kind::kServe: return answers.answer(transfer);  // `sends` counts it since the request
+    case DiskTransfer::Kind::kServe: return answers.answer(transfer);  // counted in `sends` since the request
   }
   context.tensors.free_if_unheld(tensor, transfer.block);
 }
@@ -170,7 +170,7 @@ bool Engine::State::poll_once(World::Access& access) {
     }
     return false;
   }
-  // A message that fails drops the messages after it, which must not include failures and verdicts.
+  // A message that throws drops the messages after it; failures and verdicts must not be among them.
   std::ranges::stable_partition(
       messages, [](const ControlMessage& m) { return m.tag == wire::kAbort || m.tag == wire::kFailure; });
   const Lock lock(context.mutex);

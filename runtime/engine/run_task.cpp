@@ -102,7 +102,7 @@ void Engine::State::admit() {
     if (!admission.fits(*operation)) break;
     admit_step(*operation);
   }
-  // The front is the site of the least unfinished step, or of the step that waits for room.
+  // The front is the site of the least unfinished step, or of the step waiting for admission.
   int site = admission.steps().least_site(Front::kNowhere);
   if (site == Front::kNowhere) site = operations.site_to_admit(Front::kNowhere);
   if (site != profile.front.site()) profile.front.move(context.now(), site);

@@ -18,7 +18,7 @@ const char* name_of(TraceKind kind) {
   return "";
 }
 
-/// Whether there is room for the event, which is of a kept segment.
+/// Makes room for an event of a kept segment; false: the event is not kept.
 bool TraceBuffer::make_room(const TraceEvent& event) {
   constexpr int kMostHalvings = 40;
   while (events_.size() == capacity_ && halvings_ < kMostHalvings) {

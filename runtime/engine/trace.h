@@ -6,8 +6,7 @@
 #include <memory>
 #include <vector>
 
-// What happens on a rank, as events of 32 bytes in one buffer per thread. The number of events is bounded: Note
-// [Segments].
+// Events of a rank, 32 bytes each, in one buffer per thread. The number of events is bounded: Note [Segments].
 
 namespace tdsl::rt {
 
@@ -26,22 +25,22 @@ enum class TraceKind : std::uint8_t {
 inline constexpr int kTraceKinds = 10;
 [[nodiscard]] const char* name_of(TraceKind kind);
 
-/// One event. Times are of the clock that all ranks of a trace share.
+/// One event. Times are on the clock common to all ranks of a trace.
 struct TraceEvent {
-  static constexpr std::uint64_t kNone = (1 << 20) - 1;  ///< no peer, site or panel, or a number that does not fit
+  static constexpr std::uint64_t kNone = (1 << 20) - 1;  ///< no peer, site or panel, or a number out of range
   static constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << 40) - 1;
   static constexpr std::uint32_t kNoOperation = 0xffffffff;
 
   std::int64_t start = 0;  ///< nanoseconds
   std::uint64_t kind_ : 4 = 0;
-  std::uint64_t peer_ : 20 = kNone;  ///< of the disk: which of its threads
+  std::uint64_t peer_ : 20 = kNone;  ///< disk events: number of the disk's thread
   std::uint64_t site_ : 20 = kNone;
   std::uint64_t panel_ : 20 = kNone;
   float seconds = 0;
   std::uint32_t operation = kNoOperation;  ///< numbered as submitted
   std::uint64_t bytes_ : 40 = 0;
-  /// Of the asking rank: the request that a message answers, or whose answer a task waited for last; 0: none. Of the
-  /// disk: the tensor's own site.
+  /// Number of a request of the requesting rank: the one a message answers, or the last one a task waited for; 0: none.
+  /// Disk events: site of the tensor.
   std::uint64_t request_ : 24 = 0;
 
   TraceEvent() = default;
@@ -79,13 +78,13 @@ struct TraceEvent {
 static_assert(sizeof(TraceEvent) == 32);
 
 // Note [Segments]
-// A trace is cut into segments of about a millisecond. A buffer that is full keeps every second one of those it has
-// kept so far, from then on records only such, and goes on: whatever happens, what is left covers the run evenly.
-// Segments are counted on the common clock, and each choice contains the next: ranks that have halved more often than
-// others keep segments that all have.
+// A trace is divided into segments of about a millisecond. A full buffer discards every second segment kept so far,
+// from then on records only segments that the same rule keeps, and continues: the kept events always cover the run
+// evenly. Segments are counted on the common clock, and each selection contains the next: the segments kept by a rank
+// with more halvings are also kept by all others.
 class TraceBuffer {
  public:
-  static constexpr int kSegmentBits = 20;  ///< a segment has 2^20 ns
+  static constexpr int kSegmentBits = 20;  ///< a segment lasts 2^20 ns
 
   explicit TraceBuffer(std::size_t capacity) : capacity_(capacity) { events_.reserve(capacity); }
 
@@ -98,7 +97,7 @@ class TraceBuffer {
   [[nodiscard]] const std::vector<TraceEvent>& events() const { return events_; }
   /// Every 2^halvings-th segment is kept.
   [[nodiscard]] int halvings() const { return halvings_; }
-  /// Events of kept segments for which there was no room.
+  /// Events of kept segments dropped for lack of space.
   [[nodiscard]] std::int64_t lost() const { return lost_; }
   [[nodiscard]] static bool keeps(const TraceEvent& event, int halvings) {
     return ((event.start >> kSegmentBits) & ((std::int64_t{1} << halvings) - 1)) == 0;
@@ -113,11 +112,10 @@ class TraceBuffer {
   std::int64_t lost_ = 0;
 };
 
-/// A rank's buffers: of the threads that compute, of the one that watches the run, and of those that read and write a
-/// disk.
+/// A rank's buffers: one per computing thread, one for the watching thread, one per disk thread.
 class Trace {
  public:
-  /// `zero`: what World::now() says when the common clock is at 0.
+  /// `zero`: World::now() at time 0 of the common clock.
   Trace(int computing, int disk_threads, std::size_t capacity, double zero);
 
   [[nodiscard]] TraceBuffer& buffer(int thread) { return *buffers_[static_cast<std::size_t>(thread)]; }
@@ -126,7 +124,7 @@ class Trace {
   [[nodiscard]] TraceBuffer& of_watch() { return buffer(computing_); }
   [[nodiscard]] TraceBuffer& of_disk(int thread) { return buffer(computing_ + 1 + thread); }
   [[nodiscard]] int threads() const { return static_cast<int>(buffers_.size()); }
-  /// A moment of World::now().
+  /// Converts a time of World::now() to the common clock, in nanoseconds.
   [[nodiscard]] std::int64_t at(double now) const { return std::llround((now - zero_) * 1e9); }
 
  private:
@@ -135,10 +133,10 @@ class Trace {
   double zero_;
 };
 
-/// Where the calling thread's events go; null: nothing is traced.
+/// Buffer for the calling thread's events; null: not traced.
 inline constinit thread_local TraceBuffer* thread_trace = nullptr;
 
-/// The thread's events go into a buffer as long as this lives.
+/// Directs the thread's events into a buffer during its lifetime.
 class TraceScope {
  public:
   explicit TraceScope(TraceBuffer* buffer) : before_(thread_trace) { thread_trace = buffer; }

@@ -9,11 +9,11 @@ namespace tdsl::rt {
 namespace {
 /// Shortest nap between polls, and the longest one on oversubscribed cores.
 constexpr std::chrono::microseconds kNap{50}, kLongestNap{1000};
-/// Seconds of empty polls after which the rank naps between polls and leaves the core to others.
+/// Seconds of empty polls after which the rank naps between polls to yield the core.
 constexpr double kPatience = 1e-3;
 
-/// Nap after a poll that found nothing, `idle` seconds since the last work. On oversubscribed cores naps grow to a
-/// tenth of the idle time: other ranks compute, and each poll takes processor time from them.
+/// Nap after a poll without progress, `idle` seconds since the last work. On oversubscribed cores naps grow to a tenth
+/// of the idle time: other ranks compute, and polls cost them processor time.
 std::chrono::microseconds nap_after(double idle, bool oversubscribed) {
   if (!oversubscribed) return idle > kPatience ? kNap : std::chrono::microseconds{0};
   return std::clamp(std::chrono::microseconds{static_cast<std::int64_t>(idle * 1e5)}, kNap, kLongestNap);
@@ -21,7 +21,7 @@ std::chrono::microseconds nap_after(double idle, bool oversubscribed) {
 
 }  // namespace
 
-/// A worker's life.
+/// The main loop of a worker.
 void Engine::State::work() {
   while (true) {
     try {
@@ -43,7 +43,7 @@ void Engine::State::work() {
   }
 }
 
-/// One thread of an idle rank polls, the others sleep. Called with the lock, returns with it.
+/// One thread of an idle rank polls, the others sleep. Called and returns with the lock held.
 void Engine::State::idle(Lock& lock) {
   if ((context.single() && !polls.includes_disk) || workers.polling || failure.failed()) {
     ready.sleep(lock);
@@ -65,7 +65,7 @@ void Engine::State::idle(Lock& lock) {
   lock.lock();
   workers.polling = false;
   workers.was_idle = !moved && ready.empty();
-  // If this thread leaves for a task, another must poll.
+  // If this thread takes a task, another must poll.
   if (!ready.empty()) ready.wake_all();
 }
 

@@ -5,22 +5,22 @@
 
 namespace tdsl::rt {
 
-/// What the threads of a rank do. Under the lock, except `waits_for`.
+/// State of a rank's threads. Protected by the lock, except `waits_for`.
 struct Workers {
-  int running = 0;             ///< kernels
-  bool program_works = false;  ///< the program's thread is between calls of the engine
+  int running = 0;             ///< running kernels
+  bool program_works = false;  ///< the program's thread is outside the engine
   bool polling = false;        ///< a thread polls for the idle rank
-  bool was_idle = false;       ///< since `idle_since` no poll moved anything and no task ran
+  bool was_idle = false;       ///< no poll has made progress and no task has run since `idle_since`
   double idle_since = 0;
   bool stopping = false;                                  ///< the program has returned
-  std::atomic<const char*> waits_for{"the other ranks"};  ///< a rank without work
+  std::atomic<const char*> waits_for{"the other ranks"};  ///< reason for idleness
 };
 
-/// Without the lock.
+/// Accessed without the lock.
 struct Polls {
-  std::atomic<double> last{0};             ///< when it began
-  std::atomic<std::size_t> backlog{0};     ///< control messages that MPI had not sent at the last poll
-  std::atomic<bool> includes_disk{false};  ///< polls take completed transfers; false: the disk's threads do
+  std::atomic<double> last{0};             ///< start time of the last poll
+  std::atomic<std::size_t> backlog{0};     ///< control messages not yet sent by MPI at the last poll
+  std::atomic<bool> includes_disk{false};  ///< polls handle completed transfers; false: the disk's threads do
 };
 
 }  // namespace tdsl::rt

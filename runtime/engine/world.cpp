@@ -5,7 +5,7 @@
 #include "runtime/engine/link.h"
 #include "runtime/engine/mpi/mpi_world.h"
 
-// World and its Access hand everything to the link.
+// World and its Access delegate to the link.
 
 namespace tdsl::rt {
 

@@ -13,7 +13,7 @@ struct Numbers {
   hid_t little, big, native;
 };
 
-/// The names stand for calls of the library.
+/// The names in the table are macros that call the library.
 template <class F>
 void each_number(const F& f) {
   for (const Numbers& numbers : {Numbers{'i', 1, H5T_STD_I8LE, H5T_STD_I8BE, H5T_NATIVE_INT8},

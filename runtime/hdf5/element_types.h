@@ -7,13 +7,13 @@ namespace tdsl::rt::hdf5 {
 struct StoredType {
   char kind;  ///< as in NpyHeader
   int bytes;
-  bool swapped;  ///< in the other byte order than this machine's
+  bool swapped;  ///< byte order differs from this machine's
 };
-/// Throws std::runtime_error that names a type that no tensor has.
+/// Throws std::runtime_error with the type if tensors do not support it.
 [[nodiscard]] StoredType stored_type(hid_t type);
-/// This machine's; not of bool.
+/// The type in this machine's representation; not for bool.
 [[nodiscard]] hid_t native_type(char kind, int bytes);
-/// In this machine's byte order; bool is the enumeration that h5py reads as one.
+/// In this machine's byte order; bool is the enumeration that h5py reads as bool.
 [[nodiscard]] Identifier written_type(char kind, int bytes);
 
 }  // namespace tdsl::rt::hdf5

@@ -8,7 +8,7 @@
 
 namespace tdsl::rt::hdf5 {
 
-/// Something that the library has opened, until it is closed.
+/// An open object of the library, closed on destruction.
 class Identifier {
  public:
   using Close = herr_t (*)(hid_t);
@@ -35,7 +35,7 @@ class Identifier {
   Close close_ = nullptr;
 };
 
-/// Throws what the library says about its last call, the innermost reason.
+/// Throws the library's innermost error message for its last call.
 [[noreturn]] void fail();
 inline void check(herr_t result) {
   if (result < 0) fail();

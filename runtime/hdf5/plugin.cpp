@@ -18,10 +18,10 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-/// The library asks for each chunk's place by going through all of them: of more, it is asked for their bytes.
+/// The library locates each chunk by scanning all of them: beyond this number it reads the bytes instead.
 constexpr hsize_t kMostChunks = 2048;
 
-/// The library is in use by one thread at a time.
+/// Serialises calls of the library.
 std::mutex& library() {
   static std::mutex mutex;
   return mutex;
@@ -29,7 +29,7 @@ std::mutex& library() {
 
 std::vector<hsize_t> sizes(std::span<const std::int64_t> extents) { return {extents.begin(), extents.end()}; }
 
-/// Without locks: some file systems have none, and others lock a file of which many ranks read parts.
+/// Disables file locking: some file systems do not support it, and others lock a file that many ranks read in part.
 Identifier file_access() {
   Identifier access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   check(H5Pset_file_locking(access, false, true));
@@ -123,7 +123,7 @@ class Dataset final : public Hdf5Dataset {
   }
 
  private:
-  /// Every group on the way has to be there before its members are asked for.
+  /// All groups of the path must exist before their members are queried.
   [[nodiscard]] bool has_links(const std::string& name) const {
     for (std::size_t end = name.find('/', 1); end != std::string::npos; end = name.find('/', end + 1)) {
       if (H5Lexists(file_, name.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
@@ -155,7 +155,8 @@ class Dataset final : public Hdf5Dataset {
     }
   }
 
-  /// Whether chunks are unpacked by us. What is not stored like all others, at the ends of a dataset, is the library's.
+  /// Determines whether this plug-in decompresses chunks itself. If chunks at the ends of a dataset are stored
+  /// differently, the library does it.
   void find_filters(const Identifier& creation) {
     unsigned options = 0;
     check(H5Pget_chunk_opts(creation, &options));
@@ -171,7 +172,7 @@ class Dataset final : public Hdf5Dataset {
     layout_.packed = layout_.packed && std::ranges::count(layout_.filters, Hdf5Layout::Filter::kDeflate) <= 1;
   }
 
-  /// Where chunks are, if they are few; their addresses do not count what is before the file's first byte of HDF5.
+  /// Finds the positions of chunks if there are few; their addresses exclude the user block before HDF5's first byte.
   void find_chunks(const Identifier& space) {
     const Identifier file_creation = checked(H5Fget_create_plist(file_), H5Pclose);
     hsize_t before = 0, stored = 0;
@@ -208,7 +209,7 @@ class Dataset final : public Hdf5Dataset {
 class Plugin final : public Hdf5Plugin {
  public:
   Plugin() {
-    // It comes before what a file is opened with. We have locks of our own on files that are written.
+    // The variable would override the file access settings. Files being written have locks of our own.
     if (std::getenv("HDF5_USE_FILE_LOCKING") != nullptr) ::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }
@@ -241,7 +242,7 @@ class Plugin final : public Hdf5Plugin {
     check(H5Pset_layout(creation, H5D_CONTIGUOUS));
     check(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY));
     check(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER));
-    check(H5Pset_obj_track_times(creation, false));  // the same bytes again
+    check(H5Pset_obj_track_times(creation, false));  // for reproducible bytes
     const std::vector<hsize_t> extents = sizes(shape);
     const Identifier space =
         checked(shape.empty() ? H5Screate(H5S_SCALAR)

@@ -39,7 +39,7 @@ class Descriptor {
   int number_;
 };
 
-/// To read; -1 for what is no regular file. Does not wait for the other end of a pipe.
+/// Opens for reading; -1 unless it is a regular file. Does not block on a pipe.
 int open_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   struct stat status {};
@@ -48,7 +48,7 @@ int open_file(const std::string& path) {
   return -1;
 }
 
-/// Makes room for a file or folder of ours where something else stands.
+/// Removes `path` if it is not of the type `ours`.
 void remove_other(const std::string& path, fs::file_type ours) {
   std::error_code ignored;
   const fs::file_status status = fs::symlink_status(path, ignored);
@@ -61,7 +61,7 @@ bool make_folder(const fs::path& path) {
   return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
 }
 
-/// Why executables in this folder may not be ours; null if nothing is wrong.
+/// Why executables in this folder may not be the user's own; null if nothing is wrong.
 const char* objection_to(const std::string& path) {
   const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (folder.number() < 0) {
@@ -73,7 +73,7 @@ const char* objection_to(const std::string& path) {
   if (::fstat(folder.number(), &status) != 0) return std::strerror(errno);
   if (status.st_uid != ::geteuid()) return "it belongs to another user";
   if ((status.st_mode & 0022) != 0) return "others may write to it";
-  // On a disk that can only be read it stays as it is.
+  // On a read-only file system the mode remains as it is.
   if ((status.st_mode & 0077) != 0 && ::fchmod(folder.number(), status.st_mode & 0700) != 0 && errno != EROFS)
     return std::strerror(errno);
   return nullptr;

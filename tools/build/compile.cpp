@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kCopyBlockBytes = std::size_t{1} << 20;
 
-/// Size and time of change stand for a file's content.
+/// Size and modification time, in place of a file's content.
 std::string state_of_file(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return "absent";
@@ -56,7 +56,7 @@ void write_file(const fs::path& path, const std::string& text) {
 
 ProcessResult run_compiler(const Toolchain& t, const CompileRequest& r, WorkFolder& work, const fs::path& source,
                            const fs::path& executable, bool precompiled) {
-  // What a compiler leaves that is ended at the wrong moment goes with the folder.
+  // Files left by a compiler that is killed are removed with the folder.
   ProcessRequest compile{
       .command = {t.compiler}, .environment = {{"TMPDIR", work.path()}}, .capture = true, .folder = &work};
   const auto append = [&](const std::vector<std::string>& flags) {
@@ -81,7 +81,7 @@ void compile_and_link(const Toolchain& t, const CompileRequest& r, WorkFolder& w
                       const fs::path& executable) {
   const bool precompiled = !r.shared_object && !r.library && !t.precompiled_flags.empty();
   ProcessResult result = run_compiler(t, r, work, source, executable, precompiled);
-  // g++ 12 now and then writes precompiled headers on which it then crashes.
+  // g++ 12 occasionally writes precompiled headers on which it then crashes.
   if (precompiled && result.exit_code != 0 && result.output.find("internal compiler error") != std::string::npos) {
     result = run_compiler(t, r, work, source, executable, false);
   }

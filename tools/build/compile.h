@@ -20,25 +20,23 @@ struct CompileRequest {
   std::string name;     ///< of the program, for file names
   bool native = false;  ///< tie the executable to this machine's CPU
   bool use_cache = true;
-  std::string include_folder =
-      {};  ///< where the headers that the source includes by relative names are; empty: nowhere
-  std::vector<std::string> headers = {};  ///< the user's files that it includes: their content is a part of the key
-  bool library = false;                   ///< a shared library with the runtime in it, which shows nothing of that
-  bool shared_object = false;             ///< instead of an executable: compiled and linked without the runtime
-  std::function<void()> before =
-      {};  ///< called before the compiler starts, and not where the executable is in the cache
+  std::string include_folder = {};        ///< where the source's relative includes are found; empty: no folder
+  std::vector<std::string> headers = {};  ///< the user's files that it includes: their contents are part of the key
+  bool library = false;                   ///< build a shared library that contains the runtime but does not export it
+  bool shared_object = false;             ///< build a shared object without the runtime instead of an executable
+  std::function<void()> before = {};      ///< called before the compiler starts; not called on a cache hit
 };
 
 /// An executable for the source, compiled and linked now or found unchanged in the cache (`cache.h`). The key is a hash
-/// of the source, the toolchain, the compiler and the runtime's libraries. Safe against others building the same
-/// program at the same time. Throws CompilerFailure.
+/// of the source, the toolchain, the compiler and the runtime's libraries. Safe against concurrent builds of the same
+/// program. Throws CompilerFailure.
 struct CompiledProgram {
   std::string path;     ///< of the executable, inside the cache
-  bool cached = false;  ///< nothing had to be compiled
+  bool cached = false;  ///< found in the cache
 };
 [[nodiscard]] CompiledProgram compile_program(const Toolchain& toolchain, const CompileRequest& request);
 
-/// Copies an executable to `target` by way of an OutputFile. Throws OutputError.
+/// Copies an executable to `target` through an OutputFile. Throws OutputError.
 void install_executable(const std::string& path, const std::string& target);
 
 }  // namespace tdsl::codegen

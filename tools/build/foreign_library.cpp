@@ -16,7 +16,7 @@ namespace {
 
 std::string entry_name(std::size_t k) { return fmt::format("tdsl_entry_{}", k); }
 
-/// Operand number `k` of the call, from its place.
+/// The expression for operand `k` of the call, read from its address.
 std::string argument(const ir::Foreign::Parameter& p, std::size_t k) {
   const std::string element = (p.is_output ? "" : "const ") + std::string(ir::cpp_type_of(p.type));
   const std::string place = fmt::format("static_cast<{}*>(places[{}])", element, k);

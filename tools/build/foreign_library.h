@@ -16,11 +16,11 @@ struct ForeignLibrary {
   bool use_cache = true;
 };
 
-/// Compiles the functions as the program that is emitted compiles them, with the same flags, loads them into this
-/// process, and sets their entries. They stay loaded while one of them is there. Throws CompilerFailure.
+/// Compiles the functions with the same flags as the emitted program, loads them into this process, and sets their
+/// entries. They stay loaded as long as one of them exists. Throws CompilerFailure.
 void load_foreign_library(const Toolchain& toolchain, const ForeignLibrary& library);
 
-/// The C++ source of it: one entry per function.
+/// Its C++ source: one entry per function.
 [[nodiscard]] std::string foreign_library_source(const std::vector<ir::ForeignRef>& functions);
 
 }  // namespace tdsl::codegen

@@ -10,8 +10,8 @@
 
 namespace tdsl::codegen {
 
-/// A hash of strings in two lanes: 128 bits, plenty against accidents, none against malice. Eight bytes at a time in
-/// the manner of FNV-1a.
+/// A 128-bit hash of strings, in two lanes: collisions are negligible by accident, but not prevented against malice.
+/// Processes eight bytes at a time, similar to FNV-1a.
 class Hash {
  public:
   void add(std::string_view bytes) {

@@ -19,7 +19,7 @@ volatile std::sig_atomic_t holds = 0;
 void (*clean_up_at_end)() = nullptr;
 char message[256] = "interrupted; no output file was written\n";
 
-// Only async-signal-safe calls in the next two, and in tell_keeper.
+// Only async-signal-safe calls in the next two functions, and in tell_keeper.
 [[noreturn]] void end_process() {
   const int signal = received;
   if (clean_up_at_end != nullptr) clean_up_at_end();

@@ -7,20 +7,19 @@
 
 namespace tdsl::codegen {
 
-/// From now on what ends a process from outside (HUP, INT, QUIT, PIPE, ALRM, TERM, USR1, USR2, XCPU) ends this one in
-/// good order: its child first, then its temporary files, with one message (none for PIPE) and exit code 128 + the
-/// signal's number. `clean_up` is called before and must be async-signal-safe. HUP and PIPE stay ignored where they are
-/// (nohup).
+/// Installs handlers for signals that end a process (HUP, INT, QUIT, PIPE, ALRM, TERM, USR1, USR2, XCPU): end the child
+/// first, then remove temporary files, print one message (none for PIPE) and exit with code 128 + the signal's number.
+/// `clean_up` is called before exiting and must be async-signal-safe. HUP and PIPE stay ignored if they are (nohup).
 void handle_interrupts(void (*clean_up)());
 
-/// What is said in place of "interrupted; no output file was written" from now on; cut at 255 bytes.
+/// Replaces the message "interrupted; no output file was written" from now on; truncated to 255 bytes.
 void say_when_interrupted(std::string_view message);
 
-/// The signal that has come, or 0.
+/// The signal received, or 0.
 [[nodiscard]] int interrupt_signal();
 
-/// While one lives, a signal is noted and passed on to the child, but does not end this process: that is for the last
-/// hold to do, when temporary files are gone.
+/// While one exists, a signal is recorded and forwarded to the child, but does not end this process: the last hold does
+/// so, after temporary files are removed.
 class InterruptHold {
  public:
   InterruptHold();
@@ -29,7 +28,7 @@ class InterruptHold {
   InterruptHold& operator=(const InterruptHold&) = delete;
 };
 
-/// While one lives, no such signal is handled; they wait.
+/// While one exists, these signals stay pending.
 class InterruptBlock {
  public:
   InterruptBlock();
@@ -42,16 +41,16 @@ class InterruptBlock {
   sigset_t before_{};
 };
 
-/// What the keeper of a child (see WorkFolder) is told.
+/// Message to the keeper of a child (see WorkFolder).
 struct KeeperOrder {
-  pid_t child = 0;    ///< as `kill` takes it; 0: it has ended
-  bool ends = false;  ///< it has been asked to end, and has only so much time for that
+  pid_t child = 0;    ///< as for `kill`; 0: it has ended
+  bool ends = false;  ///< it has been asked to end, and has limited time to do so
 };
-/// Async-signal-safe; nothing happens without a line.
+/// Async-signal-safe; no effect without a line.
 void tell_keeper(int line, const KeeperOrder& order) noexcept;
 
-/// The child that signals are passed on to, as `kill` takes it (a negative number is a process group); 0: none. What is
-/// passed on is INT, or TERM for all others. The keeper at the other end of `line`, if there is one, is told.
+/// Sets the child to which signals are forwarded, as for `kill` (a negative number is a process group); 0: none. INT is
+/// forwarded as INT, all others as TERM. The keeper at the other end of `line`, if any, is notified.
 void pass_interrupts_to(pid_t child, int line = -1);
 
 }  // namespace tdsl::codegen

@@ -20,14 +20,14 @@ namespace tdsl::codegen {
 namespace {
 
 constexpr int kAttempts = 100;
-/// So much of a file's name goes into the temporary one that both are legal.
+/// Length limit for the part of a file's name in the temporary name, so that both are legal.
 constexpr std::size_t kNameBytes = 200;
 
 [[noreturn]] void cannot_write(const std::string& path, const char* reason) {
   throw OutputError(fmt::format("cannot write {}: {}", path, reason));
 }
 
-/// What `path` leads to; nothing if it does not exist.
+/// Status of the target of `path`; nothing if it does not exist.
 std::optional<struct stat> status_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) return status;

@@ -33,7 +33,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return result;
 }
 
-/// Starts the program; its standard output, if wanted, goes to `output`. Returns an errno value.
+/// Starts the program; redirects its standard output to `output` if requested. Returns an errno value.
 int spawn(const ProcessRequest& request, int output, const sigset_t& signals, pid_t& child) {
   std::vector<std::string> arguments = request.command;
   std::vector<std::string> variables = environment_of(request);
@@ -47,7 +47,7 @@ int spawn(const ProcessRequest& request, int output, const sigset_t& signals, pi
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &signals);
-  // A terminal's Ctrl-C reaches it once, through us: twice makes mpirun kill its ranks at once.
+  // Ctrl-C reaches it only once, forwarded by this process: a second one would make mpirun kill its ranks immediately.
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   const int error = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), envp.data());
@@ -56,7 +56,7 @@ int spawn(const ProcessRequest& request, int output, const sigset_t& signals, pi
   return error;
 }
 
-/// Takes what the process writes until nobody can write any more.
+/// Reads the process's output until all writers have closed it.
 void receive_all(int fd, const ProcessRequest& request, pid_t child, ProcessResult& result) {
   std::array<char, 65536> buffer;
   bool wanted = true;
@@ -75,7 +75,7 @@ void receive_all(int fd, const ProcessRequest& request, pid_t child, ProcessResu
   }
 }
 
-/// Until it is asked for its exit code, the process keeps its number: no signal meant for it goes to another one.
+/// The process is not reaped before signals are redirected, so that its number cannot be reused.
 int wait_for(pid_t child) {
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {}
@@ -98,7 +98,7 @@ ProcessResult run_process(const ProcessRequest& request) {
   pid_t target = 0;
   int error = 0;
   {
-    // Signals wait until there is a process to pass them on to.
+    // Signals stay pending until there is a process to forward them to.
     const InterruptBlock block;
     error = interrupt_signal() != 0 ? EINTR : spawn(request, ends[1], block.before(), child);
     if (error == 0) {

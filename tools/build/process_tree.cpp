@@ -13,7 +13,7 @@ namespace tdsl::codegen {
 
 namespace {
 
-/// What the system says of a process.
+/// The system's entry of a process.
 struct ProcessEntry {
   pid_t process = 0;
   pid_t parent = 0;
@@ -21,7 +21,7 @@ struct ProcessEntry {
   std::string started;
 };
 
-/// `PID (NAME) STATE PARENT ...`; the moment of the start is the 20th field behind the name.
+/// `PID (NAME) STATE PARENT ...`; the start time is the 20th field after the name.
 std::optional<ProcessEntry> entry_of(pid_t process) {
   constexpr int kFieldsToStart = 20;
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");

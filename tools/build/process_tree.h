@@ -7,25 +7,24 @@
 
 namespace tdsl::codegen {
 
-/// Whether the process is there and has not ended; one that has ended may stay in the system's table until its exit
-/// code is taken.
+/// True if the process exists and has not ended; a process that has ended stays in the system's table until its exit
+/// code is collected.
 [[nodiscard]] bool is_running(pid_t process);
 
-/// A process and all that descends from it, as far as it was seen: what has lost its parent since then still belongs to
-/// it.
+/// A process and all descendants observed so far, including those that have lost their parent since then.
 class ProcessTree {
  public:
   explicit ProcessTree(pid_t root);
 
-  /// Adds descendants that have started since the last look. Returns whether there were any.
+  /// Adds descendants started since the last call. Returns true if there were any.
   bool look();
-  /// Whether a process of the tree is left.
+  /// True if a process of the tree is running.
   [[nodiscard]] bool runs() const;
-  /// Ends all of them by SIGKILL. They are stopped first, so that none starts another one meanwhile.
+  /// Ends all of them by SIGKILL. They are stopped first, so that none can start another one in between.
   void kill();
 
  private:
-  std::map<pid_t, std::string> members_;  ///< with the moment of their start: numbers are used again
+  std::map<pid_t, std::string> members_;  ///< with their start times: process numbers are reused
 };
 
 }  // namespace tdsl::codegen

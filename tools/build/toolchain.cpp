@@ -50,7 +50,7 @@ void set(Toolchain& t, const std::string& key, const std::string& value) {
 }  // namespace
 
 std::string find_prefix() {
-  // The only environment variable that says where TDSL is.
+  // The only environment variable for the location of TDSL.
   if (const char* home = std::getenv("TDSL_HOME"); home != nullptr && *home != '\0') return home;
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);

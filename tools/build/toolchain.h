@@ -7,7 +7,7 @@
 
 namespace tdsl::codegen {
 
-/// How emitted programs are compiled: lib/tdsl/toolchain.conf, which explains its keys.
+/// Compilation of emitted programs: the contents of lib/tdsl/toolchain.conf, which explains its keys.
 struct Toolchain {
   std::string prefix;         ///< the directory with bin/ and lib/tdsl/
   std::string configuration;  ///< path of toolchain.conf

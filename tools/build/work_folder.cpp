@@ -21,9 +21,9 @@ namespace tdsl::codegen {
 
 namespace {
 
-/// How long a child may take to end its own children (mpirun's ranks) before all are killed.
+/// Time for a child to end its own children (mpirun's ranks) before all are killed.
 constexpr std::chrono::seconds kPatience{5};
-/// Between two looks at who is there.
+/// Interval between two checks of the processes.
 constexpr std::chrono::milliseconds kBetweenLooks{100};
 
 void remove_folders(const std::vector<std::string>& paths) {
@@ -33,7 +33,7 @@ void remove_folders(const std::vector<std::string>& paths) {
   }
 }
 
-/// The child of a work folder as the keeper sees it.
+/// The keeper's view of a work folder's child.
 class Kept {
  public:
   void follow(const KeeperOrder& order) {
@@ -43,10 +43,10 @@ class Kept {
     tree_->look();
     deadline_ = std::chrono::steady_clock::now() + kPatience;
   }
-  /// It has been asked to end, and something of it may be left.
+  /// True if the child has been asked to end and processes of it may remain.
   [[nodiscard]] bool ends() const { return tree_.has_value(); }
   [[nodiscard]] pid_t child() const { return child_; }
-  /// Kills what has outlived its time.
+  /// Kills the processes if the time limit has expired.
   void look() {
     tree_->look();
     const bool runs = tree_->runs();
@@ -63,7 +63,7 @@ class Kept {
   std::chrono::steady_clock::time_point deadline_;
 };
 
-/// The keeper's life. It holds none of its parent's files and hears no signals, not even a terminal's.
+/// The keeper's main function. It holds none of its parent's files and ignores signals, including a terminal's.
 [[noreturn]] void keep(int line, const std::vector<std::string>& folders) {
   ::setpgid(0, 0);
   ::dup2(line, 3);

@@ -10,29 +10,29 @@
 namespace tdsl::codegen {
 
 /// Temporary folders and the child process that works in them. The *keeper*, a process that only waits, ends the child
-/// and removes the folders when this object is destroyed, and also when this process ends in any other way, by SIGKILL
-/// too. A child that has been asked to end has 5 s: then the keeper kills it with all its descendants.
+/// and removes the folders when this object is destroyed or this process ends in any way, including by SIGKILL. A child
+/// that has been asked to end has 5 s: then the keeper kills it with all its descendants.
 class WorkFolder {
  public:
-  /// Makes folders named PREFIX and six characters, none for an empty prefix. Throws ToolchainError if the keeper
+  /// Creates folders named PREFIX and six characters, none for an empty prefix. Throws ToolchainError if the keeper
   /// cannot be started.
   explicit WorkFolder(const std::vector<std::string>& prefixes);
-  /// Waits until all is gone.
+  /// Waits until child and folders are gone.
   ~WorkFolder();
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
 
-  /// Of the folder with this position among the prefixes; empty if it could not be made.
+  /// Path of the folder with this position among the prefixes; empty if it could not be created.
   [[nodiscard]] const std::string& path(std::size_t position = 0) const { return paths_[position]; }
-  /// The child, as `kill` takes it; 0 when it has ended.
+  /// Sets the child, as for `kill`; 0 when it has ended.
   void guard(pid_t child);
-  /// The child has been asked to end.
+  /// The child has been asked to end: starts its time limit.
   void hasten(pid_t child);
-  /// Where the keeper hears KeeperOrders.
+  /// Descriptor for KeeperOrders.
   [[nodiscard]] int line() const { return line_; }
 
  private:
-  InterruptHold hold_;  // goes last
+  InterruptHold hold_;  // destroyed last
   std::vector<std::string> paths_;
   int line_ = -1;  // to the keeper, which acts when it is closed
   pid_t keeper_ = 0;

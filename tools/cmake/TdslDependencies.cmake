@@ -1,4 +1,4 @@
-# Everything we take from the system. Each message names the Debian package to install.
+# All dependencies on system packages. Each message names the Debian package to install.
 
 function(tdsl_require found what package)
   if(NOT ${found})
@@ -19,7 +19,7 @@ target_compile_definitions(tdsl_mpi INTERFACE OMPI_SKIP_MPICXX)
 find_package(OpenMP QUIET COMPONENTS CXX)
 tdsl_require(OpenMP_CXX_FOUND "OpenMP for ${CMAKE_CXX_COMPILER}" "g++ (or libomp-14-dev with clang++-14)")
 
-# All variants of BLIS share one SONAME, so -lblis may load a threaded one at run time: link the serial archive itself.
+# All variants of BLIS share one SONAME, so -lblis may load a threaded one at run time: link the serial archive directly.
 set(TDSL_CBLAS "" CACHE STRING "Libraries (paths; -l for what they need) of a CBLAS to use instead of BLIS, with its Fortran interface")
 add_library(tdsl_blas INTERFACE)
 if(TDSL_CBLAS)
@@ -39,7 +39,7 @@ else()
 endif()
 target_link_libraries(tdsl_blas INTERFACE ${TDSL_BLAS_LIBRARIES} Threads::Threads m)
 
-# LAPACK, static and from the reference implementation, on top of the same BLAS: only its Fortran run-time library is shared.
+# LAPACK, static, the reference implementation, on top of the same BLAS: only its Fortran run-time library is shared.
 # Programs without factorisations link none of it.
 find_library(TDSL_LAPACK_LIBRARY NAMES liblapack.a PATH_SUFFIXES lapack)
 find_library(TDSL_GFORTRAN_LIBRARY NAMES libgfortran.so.5 gfortran)
@@ -52,7 +52,7 @@ set(TDSL_LAPACK_LIBRARIES ${TDSL_LAPACK_LIBRARY} ${TDSL_BLAS_LIBRARIES} ${TDSL_G
 add_library(tdsl_lapack INTERFACE)
 target_link_libraries(tdsl_lapack INTERFACE ${TDSL_LAPACK_LIBRARIES} Threads::Threads m)
 
-# Compressed members of SciPy's files, static.
+# zlib, static: for compressed members of SciPy's files.
 find_library(TDSL_ZLIB_LIBRARY NAMES libz.a)
 find_path(TDSL_ZLIB_INCLUDE_DIR NAMES zlib.h)
 set(TDSL_ZLIB_FOUND FALSE)
@@ -64,7 +64,7 @@ add_library(tdsl_zlib INTERFACE)
 target_include_directories(tdsl_zlib SYSTEM INTERFACE ${TDSL_ZLIB_INCLUDE_DIR})
 target_link_libraries(tdsl_zlib INTERFACE ${TDSL_ZLIB_LIBRARY})
 
-# The serial HDF5 library, for a plug-in that programs load when a file's name asks for it.
+# The serial HDF5 library, for a plug-in that programs load for file names of HDF5 datasets.
 find_package(HDF5 QUIET COMPONENTS C)
 option(TDSL_HDF5 "Build the plug-in that reads and writes HDF5 files" ${HDF5_C_FOUND})
 if(TDSL_HDF5)
@@ -73,7 +73,7 @@ else()
   message(STATUS "No HDF5 files: libhdf5 was not found. On Debian: apt-get install libhdf5-dev")
 endif()
 
-# Vector forms of exp and its like, for g++ on x86-64. Debian has only the shared library.
+# Vector versions of exp and similar functions, for g++ on x86-64. Debian has only the shared library.
 find_library(TDSL_SLEEF_LIBRARY NAMES sleef)
 set(TDSL_SLEEF_USABLE OFF)
 if(TDSL_SLEEF_LIBRARY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
@@ -97,7 +97,7 @@ tdsl_require(nlohmann_json_FOUND "nlohmann-json" "nlohmann-json3-dev")
 
 find_package(LLVM 14 QUIET CONFIG)
 tdsl_require(LLVM_FOUND "LLVM 14" "llvm-14-dev")
-# Clang's own CMake files insist on programs of other packages; its one library and the headers are all we use.
+# Clang's own CMake files require programs of other packages; only its library and headers are used.
 find_library(TDSL_CLANG_LIBRARY NAMES libclang-cpp.so.14 clang-cpp HINTS ${LLVM_LIBRARY_DIRS} ${LLVM_INSTALL_PREFIX}/lib NO_DEFAULT_PATH)
 find_path(TDSL_CLANG_INCLUDE_DIR NAMES clang/Format/Format.h HINTS ${LLVM_INCLUDE_DIRS} NO_DEFAULT_PATH)
 set(TDSL_CLANG_FOUND FALSE)

@@ -1,7 +1,7 @@
 # tdsl_library(NAME [FOLDERS dir...] [TREES dir...] [LINK target...] [PRIVATE_LINK target...])
 #
-# A static library of every *.cpp in the folders, and in the trees of folders (relative to the current one). A folder without sources gives an INTERFACE
-# library of the same name, so that headers can come before bodies. The archive goes to lib/tdsl.
+# A static library of every *.cpp in the folders, and in the trees of folders (relative to the current one). Without sources, an INTERFACE
+# library of the same name. The archive goes to lib/tdsl.
 function(tdsl_library name)
   cmake_parse_arguments(ARG "" "" "FOLDERS;TREES;LINK;PRIVATE_LINK" ${ARGN})
   set(sources "")

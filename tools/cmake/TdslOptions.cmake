@@ -1,4 +1,4 @@
-# tdsl_options: what every target of ours is compiled with (warnings, sanitizers, include root).
+# tdsl_options: compile options of all targets of this project (warnings, sanitizers, include root).
 
 set(TDSL_WARNING_FLAGS -Wall -Wextra -Wconversion)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
@@ -7,7 +7,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
 endif()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # g++ 12 gives false reports on std::string's operator+ (its bug 105651).
+  # g++ 12 gives false positives on std::string's operator+ (GCC bug 105651).
   list(APPEND TDSL_WARNING_FLAGS -Wno-restrict)
 endif()
 
@@ -22,9 +22,9 @@ endif()
 add_library(tdsl_options INTERFACE)
 target_include_directories(tdsl_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(tdsl_options INTERFACE ${TDSL_WARNING_FLAGS} ${TDSL_SANITIZE_FLAGS})
-# Half the instrumented code checks at every access that a pointer is not null, is aligned, and stays inside of what it points to.
-# Targets whose property TDSL_SANITIZE_LEVEL is `full` (the runtime, where raw memory is) keep that; elsewhere AddressSanitizer
-# reports such a pointer when it is used. `tests`: the tests' own code, checked for wrong memory accesses only.
+# Half of the instrumentation checks at every access that a pointer is not null, is aligned, and stays within its object.
+# Targets whose property TDSL_SANITIZE_LEVEL is `full` (the runtime, which handles raw memory) keep it; elsewhere AddressSanitizer
+# reports such a pointer when it is used. `tests`: the tests' own code, checked for memory errors only.
 set(TDSL_SANITIZE_LIGHTER "")
 if(TDSL_SANITIZE MATCHES "undefined")
   set(TDSL_SANITIZE_LIGHTER -fno-sanitize=null,alignment,vptr,object-size,pointer-overflow)
@@ -33,7 +33,7 @@ if(TDSL_SANITIZE MATCHES "undefined")
     "$<$<STREQUAL:${level},tests>:-O0;-fno-sanitize=undefined>"
     "$<$<STREQUAL:${level},>:${TDSL_SANITIZE_LIGHTER}>")
 endif()
-# Both link an emitted program in a third of the time of the default linker. Debian's binutils has gold.
+# Both link an emitted program in a third of the time of the default linker. Debian's binutils includes gold.
 set(TDSL_LINKER_FLAG "")
 find_program(TDSL_LLD ld.lld)
 find_program(TDSL_GOLD ld.gold)
@@ -48,8 +48,8 @@ if(TDSL_WERROR)
   target_compile_options(tdsl_options INTERFACE -Werror)
 endif()
 
-# tdsl_release_level(TARGET LEVEL): what a release build optimises a target with, where -O3 is not worth a third of the build.
-# The runtime, the planner and the evaluator keep -O3.
+# tdsl_release_level(TARGET LEVEL): optimisation level of a target in release builds, where -O3 is not worth a third of the build
+# time. The runtime, the planner and the evaluator keep -O3.
 function(tdsl_release_level target level)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O${level}>)
 endfunction()

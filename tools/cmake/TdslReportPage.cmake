@@ -1,4 +1,4 @@
-# cmake -D FOLDER=tools/report -D OUTPUT=FILE.cpp -P: page.html with its style and scripts in place, as a string of C++.
+# cmake -D FOLDER=tools/report -D OUTPUT=FILE.cpp -P: page.html with its style and scripts inlined, as a C++ string.
 file(READ ${FOLDER}/page.html page)
 file(READ ${FOLDER}/style.css style)
 set(scripts "")

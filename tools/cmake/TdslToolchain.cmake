@@ -11,15 +11,15 @@ function(tdsl_flags_of_includes out)
   set(${out} "${flags}" PARENT_SCOPE)
 endfunction()
 
-# Makes PREFIX/NAME in the build tree a link to the source folder, so that edits are seen without a copy step.
+# Links PREFIX/NAME in the build tree to the source folder, so that edits take effect without a copy step.
 function(tdsl_link_into_prefix source name)
   get_filename_component(parent ${PROJECT_BINARY_DIR}/${name} DIRECTORY)
   file(MAKE_DIRECTORY ${parent})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${source} ${PROJECT_BINARY_DIR}/${name} SYMBOLIC)
 endfunction()
 
-# Compiles the headers of emitted programs with the options that their programs get: parsing them is most of a small
-# program's build. g++ only: its files may be moved with the prefix, and are passed over where options differ.
+# Precompiles the headers of emitted programs with the options of these programs: parsing them is most of a small
+# program's build time. g++ only: its precompiled headers may be moved with the prefix, and are ignored if options differ.
 function(tdsl_precompile_emitted compile_flags include_flags)
   set(file ${PROJECT_BINARY_DIR}/lib/tdsl/precompiled/runtime/emitted.h.gch)
   get_filename_component(folder ${file} DIRECTORY)
@@ -44,7 +44,7 @@ function(tdsl_write_toolchain)
   if(type STREQUAL "DEBUG")
     set(conf_optimize "-O0 -g")
   elseif(TDSL_SANITIZE)
-    # Instrumented code takes the optimiser several times as long as it saves in tests.
+    # Optimising instrumented code takes several times as long as it saves in tests.
     set(conf_optimize "-O0")
   else()
     set(conf_optimize "-O3")

@@ -20,11 +20,11 @@ class Answers {
   void expect(const OperationRun& operation);
   /// Answers a request, now or once its block or piece is complete.
   void take(const Request& request);
-  /// Takes the requests that peers sent before this rank has submitted the tensor's operation.
+  /// Handles requests that arrived before this rank submitted the tensor's operation.
   void take_early(plan::TensorId tensor);
   /// Answers a request for a complete block.
   void answer(TensorInstance& tensor, const Request& request);
-  /// Answers a request with a box that has been read from disk for it.
+  /// Answers a request with a box read from disk for it.
   void answer(const DiskTransfer& read);
   /// Sends the relay's piece, which has arrived, to a child.
   void forward(Relay& relay, const Request& request);

@@ -8,7 +8,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Messages of a rank that MPI has not sent yet.
+/// Maximum number of a rank's messages not yet sent by MPI.
 constexpr std::size_t kMessagesAhead = 16;
 
 }  // namespace

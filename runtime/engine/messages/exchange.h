@@ -9,8 +9,8 @@
 
 namespace tdsl::rt {
 
-/// Data that ranks pass each other outside of operations, numbered in program order. Control messages carry it, so that
-/// a rank may be anywhere in its program when one arrives.
+/// Data exchanged between ranks outside of operations, numbered in program order. It travels in control messages, so
+/// that a rank can receive it at any point of its program.
 class Exchanges {
  public:
   Exchanges(const Context& context, Outbox& outbox) : context_(context), outbox_(outbox) {}
@@ -19,7 +19,7 @@ class Exchanges {
   [[nodiscard]] Index begin() { return begun_++; }
   /// Sends one message of an exchange.
   void send(Index number, int target, std::span<const std::byte> bytes);
-  /// Tells the other ranks that this rank has sent all messages of the exchange.
+  /// Notifies the other ranks that this rank has sent all messages of the exchange.
   void end(Index number);
   /// True if all messages for this rank have arrived.
   [[nodiscard]] bool complete(Index number) { return exchanges_[number].ended + 1 == context_.world.size(); }

@@ -11,10 +11,11 @@
 namespace tdsl::rt {
 
 // Note [Trees]
-// A piece that many ranks (or several of another node) fetch in the same step (operation, super-block, panel) is
-// requested not from its owner but from the parent in its tree, which fetches it in the same step and keeps it until
-// its children have it. Under --window and --memory the least step may wait for such copies; README.md explains why
-// they are always requested ("Why trees do not deadlock").
+// Note [Trees]
+// If many ranks (or several of another node) fetch the same piece in the same step (operation, super-block, panel),
+// each requests it not from the owner but from its parent in a tree. The parent fetches it in the same step and keeps
+// it until its children have received it. Under --window and --memory the least step may wait for such copies;
+// README.md explains why they are always requested ("Why trees do not deadlock").
 
 /// Requests the pieces of steps: posts receives, sends requests, starts reads of own blocks that are away.
 class Fetches {

@@ -13,7 +13,7 @@
 
 namespace tdsl::rt {
 
-/// Receive slots: tags that are free, per source.
+/// Receive slots: free tags by source.
 class Slots {
  public:
   Slots(int sources, int max_tag)
@@ -24,7 +24,7 @@ class Slots {
     const auto s = static_cast<std::size_t>(source);
     return limit_ - next_[s] + static_cast<Index>(free_[s].size());
   }
-  /// Whether `count` more receives have tags, from any sources.
+  /// True if `count` more receives can get tags, whatever their sources.
   [[nodiscard]] bool certainly_available(Index count) const { return taken_ + count <= limit_; }
   [[nodiscard]] int take(int source) {
     TDSL_CHECK(available(source) > 0, "a step has at most as many pieces of one rank as there are message tags");
@@ -47,7 +47,7 @@ class Slots {
   std::vector<std::vector<int>> free_;
 };
 
-/// Messages and disk transfers under way, by cookie.
+/// Messages and disk transfers in flight, by cookie.
 template <class T>
 class CookieTable {
  public:
@@ -59,7 +59,7 @@ class CookieTable {
     const auto found = entries_.find(cookie);
     return found == entries_.end() ? nullptr : &found->second;
   }
-  /// Removes and returns the entry, which must be there.
+  /// Removes and returns the entry, which must exist.
   [[nodiscard]] T take(std::uint64_t cookie) {
     const auto found = entries_.find(cookie);
     TDSL_CHECK(found != entries_.end(), "an operation that completes was started");
@@ -68,7 +68,7 @@ class CookieTable {
     return entry;
   }
   [[nodiscard]] bool empty() const { return entries_.empty(); }
-  /// The first entry with the property; null: none.
+  /// The first entry that satisfies the predicate; null: none.
   template <class Predicate>
   [[nodiscard]] const T* find_if(Predicate predicate) const {
     const auto found = std::ranges::find_if(entries_, [&](const auto& entry) { return predicate(entry.second); });
@@ -80,7 +80,7 @@ class CookieTable {
   std::uint64_t next_ = 1;
 };
 
-/// Messages between their decision and their completion: receives and answers, by the cookie that MPI returns.
+/// Messages between their decision and their completion: receives and answers, by the cookie passed to MPI.
 class InFlight {
  public:
   static constexpr std::uint64_t kBarrierCookie = 0;
@@ -114,7 +114,7 @@ class InFlight {
       message.sent = Sent{context_.now(), request.rank, request.site, request.number, bytes};
     return enter(std::move(message));
   }
-  /// The receive that a peer names by its slot.
+  /// The receive identified by the slot in a peer's message.
   [[nodiscard]] Message& receive(Index name) {
     Message* const message = messages_.find(static_cast<std::uint64_t>(name));
     TDSL_CHECK(message != nullptr && message->piece != nullptr, "a piece that arrives was requested");

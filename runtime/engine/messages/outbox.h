@@ -12,18 +12,18 @@
 #include "runtime/engine/messages/wire.h"
 #include "runtime/engine/tasks/operation.h"
 
-// MPI calls that the engine has decided on. Decisions are made under the engine's lock, MPI is called outside it.
+// MPI calls decided by the engine. Decisions are made under the engine's lock, MPI is called outside it.
 
 namespace tdsl::rt {
 
 // Note [Packs]
 // A box below EngineOptions::small_box bytes has no receive of its own: it arrives in a pack, a control message that
-// names its boxes, even if there is only one. Requester and owner both know this from the box's size. For larger boxes
-// the copies into and out of the message cost more than a message saves (measured); MPI libraries send messages of up
+// lists its boxes, even if there is only one. Requester and owner both infer this from the box's size. For larger boxes
+// the copies into and out of the message cost more than the saved message (measured); MPI libraries send messages of up
 // to kPackBytes eagerly.
 inline constexpr Index kPackBytes = Index{32} << 10;
 
-/// Receive a piece from its owner; posted before its request goes out.
+/// Receives a piece from its owner; posted before its request is sent.
 struct PostReceive {
   int source = 0;
   int slot = 0;
@@ -33,23 +33,23 @@ struct PostReceive {
   std::uint64_t cookie = 0;
 };
 
-/// Answer a request from the block's memory.
+/// Answers a request from the block's memory.
 struct PostSend {
   Request request;
   Index element_bytes = 1;
-  Operand box;  ///< the elements asked for, inside the block
+  Operand box;  ///< the requested elements, inside the block
   std::uint64_t cookie = 0;
 };
 
 /// One message with the small boxes that one rank has requested for one statement and that were in the outbox at the
-/// same time. No box waits for a pack to fill.
+/// same time. Boxes never wait for a pack to fill.
 struct PostPack {
   struct Entry {
     Index slot = 0;
     Index element_bytes = 1;
     Operand box;
     Index sized_bytes = -1;    ///< of a sized block, which `box` holds as bytes; -1: a box of elements
-    std::uint64_t cookie = 0;  ///< over once the box is copied into the message
+    std::uint64_t cookie = 0;  ///< completes when the box is copied into the message
   };
   int target = 0;
   int site = 0;
@@ -63,7 +63,7 @@ struct PostControl {
   std::vector<std::byte> bytes;
 };
 
-/// This rank is done; completes once every rank is.
+/// This rank is done; completes once all ranks are.
 struct PostBarrier {};
 
 using Posting = std::variant<PostReceive, PostSend, PostPack, PostControl, PostBarrier>;
@@ -75,20 +75,20 @@ class Outbox {
 
   void enqueue(Posting posting);
   void tell(int rank, int tag, std::vector<std::byte> bytes) { enqueue(PostControl{rank, tag, std::move(bytes)}); }
-  /// The same control message to every other rank.
+  /// Sends the same control message to every other rank.
   void tell_others(int tag, const std::vector<std::byte>& bytes);
-  /// Answers a request with a box: in a message of its own, or in a pack if it is small.
+  /// Answers a request with a box: in its own message, or in a pack if it is small.
   void send(const Request& request, const Operand& box, Index element_bytes, std::uint64_t cookie);
   /// Adds an entry of `bytes` to the last pack for the request's rank and site, if the pack has room for it.
   void join_pack(const Request& request, Index bytes, const PostPack::Entry& entry);
-  /// Sizes and grants of sized blocks share one message per rank and poll.
+  /// Sizes and grants of sized blocks: one message per rank and poll.
   void announce(int rank, const wire::Size& size);
   void grant(int rank, const wire::Go& go);
 
   /// Removes and returns all postings.
   [[nodiscard]] std::vector<Posting> take();
   [[nodiscard]] bool empty() const { return postings_.empty(); }
-  /// As empty(), but callable without the lock; announcements and grants count.
+  /// empty() for callers without the lock; includes announcements and grants.
   [[nodiscard]] bool filled() const { return filled_; }
 
  private:

@@ -8,7 +8,7 @@
 
 namespace tdsl::rt {
 
-/// Identifies a copy of a piece: a super-block of an operation fetches it once.
+/// Identifies a copy of a piece: each super-block of an operation fetches it once.
 struct RelayKey {
   Index operation = 0;  ///< numbered as submitted, the same on all ranks
   Index super_block = 0;
@@ -22,20 +22,20 @@ struct RelayKeyHash {
   }
 };
 
-/// A fetched piece that this rank sends on to its children in the piece's tree (plan/steps/tree.h), which it holds
-/// until then. It has no piece yet if a child requested it before this rank has admitted the step.
+/// A fetched piece that this rank forwards to its children in the piece's tree (plan/steps/tree.h) and holds until
+/// they have received it. Without a piece if a child requested it before this rank admitted the step.
 struct Relay {
   RelayKey key;
   std::shared_ptr<RemotePiece> piece;
   Index element_bytes = 0;
   bool sized = false;
-  Index unserved = 0;            ///< children that do not have the piece
+  Index unserved = 0;            ///< children that have not received the piece
   std::vector<Request> waiting;  ///< answered when the piece has arrived
 };
 
 class Relays {
  public:
-  /// The relay of the copy, entered if it is new.
+  /// The relay of the copy, created if necessary.
   [[nodiscard]] Relay& at(const RelayKey& key) {
     Relay& relay = relays_[key];
     relay.key = key;
@@ -48,7 +48,7 @@ class Relays {
     piece->relay = &relay;
     ++holding_;
   }
-  /// One more child has the piece; with the last one the relay ends.
+  /// One more child has received the piece; the last one ends the relay.
   void end_send(Relay& relay) {
     if (--relay.unserved > 0) return;
     --holding_;

@@ -76,7 +76,7 @@ void SizedTransfers::grant(const OpenSteps& steps) {
   }
 }
 
-/// `behind`: an older piece waits for room; a piece larger than expected must not overtake it.
+/// `behind`: an older piece waits for memory; a piece larger than expected must not overtake it.
 bool SizedTransfers::may_grant(const OpenSteps& steps, const RemotePiece& piece, int source, bool behind) const {
   const Index more = piece.announced - piece.counted;
   const Index more_memory = piece.announced - piece.reserved;

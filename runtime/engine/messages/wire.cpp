@@ -66,7 +66,7 @@ std::vector<Request> decode_requests(std::span<const std::byte> bytes, int sourc
   return requests;
 }
 
-// The slot of a sized block is written as a number below 0, and its size follows.
+// The slot of a sized block is encoded as a negative number, and its size follows.
 std::vector<std::byte> encode_pack_head(std::span<const PackEntry> entries) {
   std::vector<std::byte> bytes;
   put(bytes, static_cast<Index>(entries.size()));

@@ -7,8 +7,8 @@
 
 #include "runtime/engine/store/block.h"
 
-/// The engine's control messages as bytes. All ranks of a run are the same executable on like machines: numbers travel
-/// in memory order, eight bytes each.
+/// Encoding of the engine's control messages. All ranks of a run execute the same binary on machines of the same
+/// architecture: numbers are sent in memory order, eight bytes each.
 namespace tdsl::rt::wire {
 
 /// Control tags.
@@ -27,30 +27,30 @@ enum Tag : int {
   kStatus = 22
 };
 
-/// Requests of one step to one owner. `rank` is not sent: it is the message's source.
+/// Requests of one step to one owner. `rank` is not encoded: it is the message's source.
 [[nodiscard]] std::vector<std::byte> encode_requests(std::span<const Request> requests);
 [[nodiscard]] std::vector<Request> decode_requests(std::span<const std::byte> bytes, int source);
 
-/// What a pack has for a slot. Who asked for a box knows its size; of a sized block the pack says it.
+/// A pack's entry for a slot. The requester knows the size of a box; the pack gives that of a sized block.
 struct PackEntry {
   plan::Index slot = 0;
   plan::Index bytes = -1;  ///< of a sized block, 0 if it is absent; -1: of a box
 };
-/// The head of a pack, whose boxes (in C order) and blocks follow one after the other.
+/// The head of a pack; its boxes (in C order) and blocks follow.
 [[nodiscard]] std::vector<std::byte> encode_pack_head(std::span<const PackEntry> entries);
-/// Takes the head off `bytes`.
+/// Decodes and removes the head of `bytes`.
 [[nodiscard]] std::vector<PackEntry> decode_pack_head(std::span<const std::byte>& bytes);
 
-/// A sized block is ready for whoever asked for it.
+/// Announces a requested sized block that is ready.
 struct Size {
   plan::Index slot = 0;  ///< of the request
   plan::Index bytes = 0;
-  plan::Index offer = 0;  ///< by which the sender will know the answer
+  plan::Index offer = 0;  ///< the sender's identifier of the transfer, returned in Go
 };
 [[nodiscard]] std::vector<std::byte> encode_sizes(std::span<const Size> sizes);
 [[nodiscard]] std::vector<Size> decode_sizes(std::span<const std::byte> bytes);
 
-/// A receive waits for what was offered.
+/// The receive of an offered block is posted.
 struct Go {
   plan::Index offer = 0;
   plan::Index tag = 0;
@@ -58,7 +58,7 @@ struct Go {
 [[nodiscard]] std::vector<std::byte> encode_goes(std::span<const Go> goes);
 [[nodiscard]] std::vector<Go> decode_goes(std::span<const std::byte> bytes);
 
-/// A number and a text: exit code and message, or a sequence number and its value.
+/// A number and a text: exit code and message, or sequence number and value.
 struct Note {
   plan::Index number = 0;
   std::string text;
@@ -66,7 +66,7 @@ struct Note {
 [[nodiscard]] std::vector<std::byte> encode_note(const Note& note);
 [[nodiscard]] Note decode_note(std::span<const std::byte> bytes);
 
-/// A message of an exchange: its sequence number, whether it only says that there are no more, and its bytes.
+/// A message of an exchange: sequence number, end marker, and bytes.
 struct Part {
   plan::Index number = 0;
   bool last = false;

@@ -109,9 +109,9 @@ std::size_t MpiLink::test_some(std::vector<Completion>& done) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     s.finish_request(static_cast<std::size_t>(s.indices[i]), s.statuses[i], done);
   }
-  // Thrown last, so that nothing else that has finished is lost.
+  // Thrown last, so that no other completion is lost.
   const std::string wrong_size = std::exchange(s.wrong_size, {});
-  // Order is kept, so that MPI looks at the oldest requests first.
+  // The order is preserved, so that MPI tests the oldest requests first.
   std::size_t kept = 0;
   for (std::size_t i = 0; i < s.requests.size(); ++i) {
     if (s.requests[i] != MPI_REQUEST_NULL) {
@@ -128,7 +128,7 @@ std::size_t MpiLink::test_some(std::vector<Completion>& done) {
 
 namespace {
 
-/// Follows the bytes of a control message that carries payload; its MPI tag has the bit.
+/// Trailer of a control message with payload, which is marked by a bit in its MPI tag.
 struct PayloadNote {
   std::int64_t statement = kNoStatement;
   std::int64_t payload = 0;
@@ -143,7 +143,7 @@ void MpiLink::send_control(int rank, int tag, std::span<const std::byte> bytes, 
   TDSL_CHECK(0 <= rank && rank < s.size && 0 <= tag && tag < World::kControlTags,
              "a control message has a destination");
   TDSL_CHECK(static_cast<std::int64_t>(bytes.size()) <= World::kPieceBytes, "a control message is at most 1 GiB");
-  if (rank == s.rank) {  // no traffic
+  if (rank == s.rank) {  // not counted as traffic
     s.to_self.push_back({rank, tag, {bytes.begin(), bytes.end()}});
     return;
   }
@@ -216,7 +216,7 @@ void MpiLink::ibarrier(std::uint64_t cookie) {
   s.add_request(request, {s.begin_operation(cookie, false, 1), -1, kNoStatement});
 }
 
-/// Of collectives outside of the engine: polled, since others may have stopped.
+/// For collectives outside the engine: polls, since other ranks may have stopped.
 void MpiLink::wait(MPI_Request request, const char* what) {
   constexpr int kPolls = 2000;
   constexpr std::chrono::microseconds kNap{50};

@@ -42,7 +42,7 @@ BoxType::BoxType(std::span<const std::int64_t> extents, std::span<const std::int
                  std::int64_t element_bytes) {
   std::int64_t bytes = element_bytes;
   std::int64_t run = element_bytes;  // contiguous bytes at the innermost level
-  std::vector<Dimension> outer;      // the rest, innermost first
+  std::vector<Dimension> outer;      // the other dimensions, innermost first
   for (std::size_t d = extents.size(); d-- > 0;) {
     bytes *= extents[d];
     const std::int64_t stride_bytes = strides[d] * element_bytes;
@@ -79,7 +79,7 @@ void cut_into(BoxPiece piece, std::int64_t element_bytes, std::int64_t limit, st
   std::size_t cut = piece.extents.size();
   for (std::size_t d = piece.extents.size(); d-- > 0;) {
     bytes *= piece.extents[d];
-    cut = piece.extents[d] > 1 ? d : cut;  // ends as the outermost dimension that can be cut
+    cut = piece.extents[d] > 1 ? d : cut;  // finally the outermost dimension that can be cut
   }
   if (bytes <= limit || cut == piece.extents.size()) {
     pieces.push_back(std::move(piece));

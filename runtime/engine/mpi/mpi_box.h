@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <span>
 
-/// The part of the MPI wrapper that describes boxes in memory; only engine/mpi_*.cpp include it.
+/// Descriptions of boxes in memory for MPI; included only by engine/mpi_*.cpp.
 namespace tdsl::rt {
 
-/// Throws RunError with MPI's text for the error unless `code` is MPI_SUCCESS.
+/// Unless `code` is MPI_SUCCESS, throws RunError with MPI's error text.
 void check_mpi(int code, const char* call);
 
-/// An MPI datatype for sending or receiving one box, freed with this object. A box that is contiguous in memory is
-/// (n x MPI_BYTE) and makes no new type.
+/// An MPI datatype for sending or receiving one box, freed with this object. A contiguous box is n x MPI_BYTE and
+/// creates no new type.
 class BoxType {
  public:
   /// `extents` and `strides` (in elements) have one entry per dimension; the box is at most 2^31 - 1 bytes.

@@ -15,7 +15,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Whoever loads a library may hide its symbols, and those of MPI with them, from the plug-ins that MPI loads.
+/// Makes MPI's symbols global: a library loaded with local symbols hides them from the plug-ins that MPI loads.
 void show_mpi() {
   Dl_info library{};
   if (::dladdr(reinterpret_cast<void*>(&MPI_Init_thread), &library) != 0 && library.dli_fname != nullptr) {

@@ -11,31 +11,30 @@
 #include "runtime/check.h"
 #include "runtime/engine/link.h"
 
-/// The link over MPI; only engine/mpi_*.cpp include it. Without a launcher it is a link of one rank that never calls
-/// MPI.
+/// The link over MPI; included only by engine/mpi_*.cpp. Without a launcher it has one rank and never calls MPI.
 namespace tdsl::rt {
 
-/// An operation the caller waits for: one MPI request per piece.
+/// An operation in progress: one MPI request per piece.
 struct PendingOperation {
   std::uint64_t cookie = 0;
   bool received = false;
-  std::size_t pieces = 0;  // still under way
+  std::size_t pieces = 0;  // not completed
 };
 
-/// What belongs to one MPI request.
+/// Data of one MPI request.
 struct PendingPiece {
   std::size_t operation = 0;  // index into State::operations
   std::int64_t bytes = -1;    // expected, for receives
   StatementId statement = kNoStatement;
 };
 
-/// A control message on its way out; its bytes live until MPI has taken them.
+/// A control message being sent; its bytes live until MPI has sent them.
 struct OutgoingControl {
   MPI_Request request = MPI_REQUEST_NULL;
   std::vector<std::byte> bytes;
 };
 
-/// Called again and again by whoever waits in a collective, with the MPI token (Note [Vigil]).
+/// Called repeatedly while a thread waits in a collective, with the MPI token (Note [Vigil]).
 struct WaitHook {
   void (*call)(void*) = nullptr;
   void* argument = nullptr;
@@ -45,7 +44,7 @@ inline WaitHook while_waiting;
 class MpiLink final : public Link {
  public:
   MpiLink() = default;
-  /// Ends MPI.
+  /// Finalises MPI.
   ~MpiLink() override;
 
   void isend(int rank, int tag, const ConstBox& box, StatementId statement, std::uint64_t cookie) override;
@@ -72,16 +71,16 @@ class MpiLink final : public Link {
     return std::chrono::steady_clock::now().time_since_epoch();
   }
 
-  /// Starts MPI unless somebody has, and fills in what the base has of it, for the ranks of a communicator.
+  /// Initialises MPI unless it is already, and sets the members of Link for the ranks of a communicator.
   void start(MPI_Comm all = MPI_COMM_WORLD);
   [[nodiscard]] bool give_up() override;
 
  private:
   void find_nodes();
   static void wait(MPI_Request request, const char* what);
-  /// Books the end of request `index`; reports its operation when this was its last piece.
+  /// Completes request `index`; reports its operation if this was its last piece.
   void finish_request(std::size_t index, const MPI_Status& status, std::vector<Completion>& done);
-  /// Forgets control messages that MPI has taken.
+  /// Removes control messages that MPI has sent.
   void drop_sent_control();
 
   bool owns_mpi = false;
@@ -97,7 +96,7 @@ class MpiLink final : public Link {
   std::vector<std::size_t> free_operations;
   std::vector<int> indices;  // scratch of test_some
   std::vector<MPI_Status> statuses;
-  std::string wrong_size;            // of a received message, for test_some to report
+  std::string wrong_size;            // of a received message; reported by test_some
   std::vector<Completion> finished;  // without a request: the barrier of a single rank
   std::deque<OutgoingControl> outgoing;
   std::deque<ControlMessage> to_self;

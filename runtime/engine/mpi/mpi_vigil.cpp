@@ -19,9 +19,9 @@ namespace tdsl::rt {
 namespace {
 
 constexpr double kBetweenSigns = 1;
-/// Of the thread, which may find others talking.
+/// Between attempts of the thread to get the MPI token.
 constexpr std::chrono::milliseconds kBetweenTries{250};
-/// If a rank's parent and its children miss it, the parent speaks.
+/// If a rank's parent and its children both miss it, the parent reports.
 constexpr std::chrono::seconds kDeference{3};
 constexpr int kSign = 0, kFarewell = 1;
 
@@ -31,7 +31,7 @@ double seconds_now() {
 
 }  // namespace
 
-/// Whoever has the MPI token uses it.
+/// Used by the holder of the MPI token.
 struct Vigil::State {
   World& world;
   double patience;
@@ -40,7 +40,7 @@ struct Vigil::State {
   std::optional<Heartbeat> heart;
   std::vector<int> neighbours;
   std::vector<MPI_Request> sending;  // by neighbour
-  std::set<int> gone;                // those that have said farewell
+  std::set<int> gone;                // neighbours that have sent a farewell
   bool judges = true;
   double last = 0;
   std::mutex mutex;
@@ -70,7 +70,7 @@ struct Vigil::State {
     for (std::size_t n = 0; n < neighbours.size(); ++n) {
       int sent = 1;
       if (sending[n] != MPI_REQUEST_NULL) check_mpi(MPI_Test(&sending[n], &sent, MPI_STATUS_IGNORE), "MPI_Test");
-      if (sent == 0 && tag == kFarewell) {  // behind a sign that has not left yet
+      if (sent == 0 && tag == kFarewell) {  // queued behind a sign that has not been sent
         MPI_Request_free(&sending[n]);
         sent = 1;
       }
@@ -111,7 +111,7 @@ Vigil::Vigil(World& world, double patience, Lost lost)
     s.neighbours = s.heart->neighbours();
     s.sending.resize(s.neighbours.size(), MPI_REQUEST_NULL);
   }
-  s.thread = std::thread([&s] { s.live(); });  // throws where there are no more threads
+  s.thread = std::thread([&s] { s.live(); });  // throws if no thread can be created
   const World::Access access = world.access();
   while_waiting = {[](void* state) { static_cast<State*>(state)->beat(); }, &s};
 }
@@ -126,7 +126,7 @@ Vigil::~Vigil() {
   s.thread.join();
   const World::Access access = s.world.access();
   while_waiting = {};
-  // Empty messages leave at once. Nobody may read the last ones, so that the communicator stays until MPI ends.
+  // Empty messages are sent eagerly. The last ones may never be received, so the communicator exists until MPI ends.
   s.give(kFarewell);
   for (MPI_Request& request : s.sending) {
     if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);

@@ -24,8 +24,7 @@
 #include "runtime/engine/mpi/mpi_state.h"
 
 #ifdef __SANITIZE_ADDRESS__
-// MPI's plugins stay loaded, so that what they leave behind is told from leaks of ours by the library that it was
-// allocated in.
+// Keeps MPI's plug-ins loaded, so that the leak checker can attribute their leaks to the library that allocated them.
 extern "C" int dlclose(void* /*handle*/) noexcept { return 0; }
 #endif
 
@@ -80,7 +79,7 @@ void MpiLink::find_nodes() {
 
 namespace {
 
-/// Calls a function unless it is destroyed before.
+/// Calls a function after a time limit unless destroyed before.
 class Deadline {
  public:
   Deadline(std::chrono::seconds limit, std::function<void()> missed) {
@@ -90,7 +89,7 @@ class Deadline {
         std::unique_lock lock(mutex_);
         if (!wake_.wait_for(lock, limit, [this] { return over_; })) missed();
       });
-    } catch (const std::system_error&) {  // no more threads: the end is not watched
+    } catch (const std::system_error&) {  // no thread available: MPI_Finalize is not watched
     }
   }
   ~Deadline() {
@@ -132,8 +131,8 @@ namespace {
 int show_no_help(const char*, ...) { return 0; }
 #endif
 
-/// Our message shall be the last one. Open MPI's help texts go to mpirun, which prints them: in version 4 they pass
-/// through a pointer.
+/// Ensures that our message is the last one. Open MPI sends its help texts to mpirun, which prints them; version 4 does
+/// so through a function pointer.
 void silence_mpi() {
 #ifdef OPEN_MPI
   if (void* pointer = ::dlsym(RTLD_DEFAULT, "opal_show_help")) {
@@ -157,13 +156,13 @@ void MpiLink::fall_silent() {
 }
 
 void MpiLink::abort_all(int exit_code) {
-  constexpr std::chrono::seconds kPatience{5};  // with an MPI that does not come back
+  constexpr std::chrono::seconds kPatience{5};  // for MPI_Abort to end the process
   std::fflush(nullptr);
   if (uses_mpi && size > 1) {
     silence_mpi();
     try {
       std::thread([exit_code] { MPI_Abort(MPI_COMM_WORLD, exit_code); }).detach();
-    } catch (const std::system_error&) {  // no more threads
+    } catch (const std::system_error&) {  // no thread available
       MPI_Abort(MPI_COMM_WORLD, exit_code);
     }
     std::this_thread::sleep_for(kPatience);
@@ -194,7 +193,7 @@ World::World(const Environment& environment) {
   if (launch != Launch::kSingle) {
     link->start();
     const int announced = environment.launcher_size.value_or(link->size);
-    // A step may be a part of a larger run, never more than it.
+    // A step may be part of a larger run, never larger than the run.
     if (announced != link->size || environment.slurm_step_tasks.value_or(1) > link->size) {
       throw LaunchError(
           "the launcher announced " + std::to_string(std::max(announced, environment.slurm_step_tasks.value_or(1))) +

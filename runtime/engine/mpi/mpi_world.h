@@ -13,20 +13,20 @@
 #include "runtime/base/environment.h"
 #include "runtime/check.h"
 
-/// The one checked wrapper over MPI: no other file includes mpi.h. Every error return becomes a RunError.
+/// The only wrapper over MPI: no other file includes mpi.h. Every error return becomes a RunError.
 namespace tdsl::rt {
 
-/// A statement of the program in its statistics; kNoStatement counts into the totals only.
+/// Statement of the program in statistics; kNoStatement counts only in the totals.
 using StatementId = std::int32_t;
 inline constexpr StatementId kNoStatement = -1;
 
-/// What went through the wrapper on this rank. Payload is block data, forwarding included; control is requests,
-/// scalars and the engine's other messages. Bytes.
+/// Communication of this rank, in bytes and messages. Payload is block data, including forwarded blocks; control is
+/// requests, scalars and the engine's other messages.
 struct Traffic {
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
-  std::int64_t bytes_from_other_nodes = 0;  ///< of those received
-  std::int64_t messages_sent = 0;           ///< MPI messages of payload; a box above the piece limit counts each piece
+  std::int64_t bytes_from_other_nodes = 0;  ///< part of bytes_received
+  std::int64_t messages_sent = 0;  ///< MPI messages of payload; a box above the piece limit counts once per piece
   std::int64_t messages_received = 0;
   std::int64_t control_bytes_sent = 0;
   std::int64_t control_bytes_received = 0;
@@ -36,7 +36,7 @@ struct Traffic {
   friend bool operator==(const Traffic&, const Traffic&) = default;
 };
 
-/// Where the ranks live. Nodes are numbered by their lowest rank.
+/// Distribution of the ranks over nodes. Nodes are numbered by their lowest rank.
 struct Topology {
   int node_count = 1;
   int node = 0;        ///< of this rank
@@ -44,7 +44,7 @@ struct Topology {
   int local_size = 1;  ///< ranks on this node
   std::vector<int> node_of_rank{0};
 
-  /// Ranks of every node, if there are several nodes, all have as many, and the ranks fill one after the other; else 1.
+  /// Number of ranks on each node, if several nodes have equal numbers of consecutive ranks; else 1.
   [[nodiscard]] int ranks_per_node() const;
 };
 
@@ -65,7 +65,7 @@ struct MutableBox {
 
 /// A finished isend or irecv.
 struct Completion {
-  std::uint64_t cookie = 0;  ///< what the caller passed
+  std::uint64_t cookie = 0;  ///< as passed by the caller
   bool received = false;     ///< irecv, else isend (or the non-blocking barrier)
 };
 
@@ -76,8 +76,8 @@ struct ControlMessage {
   std::vector<std::byte> bytes;  ///< payload last
 };
 
-/// Sizes of a box in pieces of at most `limit` bytes, each a sub-box: the rule depends on extents and element size
-/// only, so that sender and receiver cut alike whatever their strides. Offsets and extents are per dimension.
+/// Divides a box into sub-boxes of at most `limit` bytes. The rule depends only on extents and element size, so that
+/// sender and receiver use the same pieces whatever their strides. Offsets and extents are per dimension.
 struct BoxPiece {
   std::vector<std::int64_t> offset;
   std::vector<std::int64_t> extents;
@@ -87,28 +87,29 @@ struct BoxPiece {
 
 class Link;
 
-/// A launch that cannot work. Every process finds it by itself, and the one of Environment::launch_rank 0 says so.
+/// The launch cannot work. Every process detects it independently, and the one of Environment::launch_rank 0 reports
+/// it.
 class LaunchError : public RunError {
  public:
   explicit LaunchError(const std::string& message) : RunError(message, ExitCode::kUsage) {}
 };
-/// Whether this MPI library finds its ranks by PMI, without PMIx.
+/// True if this MPI library finds its ranks through PMI, without PMIx.
 [[nodiscard]] bool mpi_takes_pmi();
 
-/// The run as this rank sees it. Exactly one per process. Without a launcher it is one rank and MPI is never started.
+/// The ranks of a run, as seen by this rank. Exactly one per process. Without a launcher: one rank, without MPI.
 class World {
  public:
-  /// A message is at most 1 GiB.
+  /// Maximum size of a message: 1 GiB.
   static constexpr std::int64_t kPieceBytes = std::int64_t{1} << 30;
   static constexpr int kControlTags = 1 << 14;
 
-  /// Starts MPI if there is a launcher. Throws LaunchError when the launch is refused (see classify_launch) or the
-  /// number of ranks is not the announced one, RunError when MPI lacks MPI_THREAD_SERIALIZED.
+  /// Initialises MPI if there is a launcher. Throws LaunchError if the launch is refused (see classify_launch) or the
+  /// number of ranks differs from the announced one, RunError if MPI lacks MPI_THREAD_SERIALIZED.
   explicit World(const Environment& environment);
-  /// A rank of a world that something else than MPI makes up: in tests many are in one process.
+  /// A rank of a world over another link: in tests one process has many.
   explicit World(std::unique_ptr<Link> link);
-  /// Ends MPI. All ranks must come here, so after an error on some rank call abort_all instead of unwinding into this.
-  /// Requests still pending are an internal error reported on stderr.
+  /// Finalises MPI. Collective: after an error on some rank call abort_all instead of unwinding into this. Requests
+  /// still pending are an internal error, reported on stderr.
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -132,30 +133,30 @@ class World {
     void isend(int rank, int tag, const ConstBox& box, StatementId statement, std::uint64_t cookie);
     void isend(int rank, int tag, std::span<const std::byte> bytes, StatementId statement, std::uint64_t cookie);
     /// Posts the receive of a box with the sender's extents and element size (strides may differ), or of bytes. A
-    /// message of another size is an InternalError at completion.
+    /// message of a different size is an InternalError at completion.
     void irecv(int rank, int tag, const MutableBox& box, StatementId statement, std::uint64_t cookie);
     void irecv(int rank, int tag, std::span<std::byte> bytes, StatementId statement, std::uint64_t cookie);
-    /// Appends what has finished since the last call to `done`, in no particular order; returns how many. Never waits.
+    /// Appends operations completed since the last call to `done`, in any order; returns their number. Never waits.
     std::size_t test_some(std::vector<Completion>& done);
     /// Requests not yet reported by test_some.
     [[nodiscard]] std::size_t pending() const;
 
-    /// Sends a control message; the bytes are copied. Messages of one sender arrive in order. To itself is allowed.
-    /// `payload` of the bytes are block data: on both sides they count as such into the statement, the rest as control.
-    /// Tags are below kControlTags.
+    /// Sends a control message; the bytes are copied. Messages of one sender arrive in order. May be sent to itself.
+    /// `payload` bytes are block data: both sides count them as such for the statement, the rest as control. Tags are
+    /// below kControlTags.
     void send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement = kNoStatement,
                       std::int64_t payload = 0);
     /// The next control message that has arrived, if any. Never waits.
     [[nodiscard]] std::optional<ControlMessage> receive_control();
-    /// Control messages sent but not yet taken over by MPI.
+    /// Control messages not yet sent by MPI.
     [[nodiscard]] std::size_t pending_control() const;
 
     /// Starts a barrier that completes through test_some once every rank has started it. One at a time.
     void ibarrier(std::uint64_t cookie);
 
-    // Blocking, for start-up and the end; every rank must call.
+    // Blocking collectives, for start and end of the run.
     void barrier();
-    /// `bytes` of `root` everywhere; lengths need not agree before.
+    /// Gives all ranks `bytes` of `root`; lengths may differ before.
     void broadcast(std::vector<std::byte>& bytes, int root);
     void broadcast(std::string& text, int root);
     /// Every rank's bytes, by rank; lengths may differ.
@@ -169,32 +170,32 @@ class World {
 
   /// Waits for the MPI token.
   [[nodiscard]] Access access();
-  /// The MPI token, or nothing when another thread has it.
+  /// The MPI token, or nothing if another thread holds it.
   [[nodiscard]] std::optional<Access> try_access();
 
-  /// Gives the core to others, for about that long.
+  /// Yields the core for about that long.
   void rest(std::chrono::microseconds least) const;
-  /// Seconds since some moment in the past.
+  /// Seconds since an arbitrary time in the past.
   [[nodiscard]] double now() const;
 
-  /// Counts of this rank. Takes the lock: do not call while this thread holds an Access.
+  /// Traffic of this rank. Takes the lock: must not be called while this thread holds an Access.
   [[nodiscard]] Traffic total_traffic() const;
   [[nodiscard]] Traffic statement_traffic(StatementId statement) const;
-  /// Bytes of payload by the rank they came from.
+  /// Bytes of payload by source rank.
   [[nodiscard]] std::vector<std::int64_t> received_from() const;
 
-  /// Ends all ranks at once with this exit code, without waiting for anybody; also from a thread while another one
-  /// holds an Access. The caller has printed its message and unlinked its temporary files. What MPI would say is not
-  /// printed.
+  /// Ends all ranks immediately with this exit code, without waiting for any; may be called while another thread holds
+  /// an Access. The caller has printed its message and unlinked its temporary files. MPI's own messages are suppressed.
   [[noreturn]] void abort_all(int exit_code);
-  /// After an error, of a program that is called: messages under way are given up, and the communicators are abandoned.
-  /// False: MPI may still touch memory of this run. (The other ranks do the same, at about the same time.)
+  /// After an error in a program called as a library: cancels messages in flight and abandons the communicators. False:
+  /// MPI may still access memory of this run. (The other ranks do the same, at about the same time.)
   [[nodiscard]] bool give_up();
-  /// Before ranks that go their own ways are missed by others: what MPI says of that is not written. Standard error is
-  /// closed.
+  /// Suppresses MPI's messages, before ranks exit on their own and are missed by others. Redirects standard error to
+  /// /dev/null.
   void fall_silent();
-  /// Where this object starts and ends MPI: if its end takes longer, `otherwise` is called in a thread of its own and
-  /// the run ends with the exit code that it returns. A rank that stops there is missed by nobody else.
+  /// If this object initialises and finalises MPI: when MPI_Finalize takes longer than `limit`, `otherwise` is called
+  /// in its own thread and the run ends with the exit code that it returns. No other mechanism detects a rank that
+  /// hangs there.
   void expect_end(std::chrono::seconds limit, std::function<int()> otherwise);
 
  private:

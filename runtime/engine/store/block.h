@@ -13,36 +13,36 @@ namespace tdsl::rt {
 struct TaskRun;
 struct RemotePiece;
 
-/// A peer's request for a box of one of our blocks; the answer goes to its receive `slot`.
+/// A peer's request for a box of an own block; the answer goes to the peer's receive `slot`.
 struct Request {
   plan::TensorId tensor = -1;
   plan::Index block = 0;
   plan::Box box;
-  int rank = 0;  ///< who asks
-  plan::Index operation =
-      -1;  ///< asked for of a relay, not of the owner: in this operation (numbered as submitted) and super-block
+  int rank = 0;                ///< requester
+  plan::Index operation = -1;  ///< for a relay's copy: the operation (numbered as submitted) and super-block that fetch
+                               ///< it; -1: the owner's block
   plan::Index super_block = 0;
-  plan::Index slot = 0;  ///< tag of the answer; of a box that travels in a pack, the name by which the asker knows it
-  int site = 0;          ///< whose statistics the answer counts into
-  std::uint32_t number = 0;  ///< of the asking rank's requests, from 1 on
+  plan::Index slot = 0;      ///< tag of the answer; for a box in a pack, the requester's identifier of it
+  int site = 0;              ///< site whose statistics count the answer
+  std::uint32_t number = 0;  ///< number among the requester's requests, from 1 on
 };
 
 /// An owned block of a tensor. It has a buffer from the first panel of its task on and is complete after the last; a
-/// sized one that is complete without a buffer is absent. Holds: the tensor's name and the operations not fully
-/// admitted (counted per tensor), and the four counts here.
+/// sized one that is complete without a buffer is absent. Held by the tensor's name and the operations not fully
+/// admitted (counted per tensor), and by the four counts here.
 struct Block {
   BufferRef buffer;
   bool complete = false;
-  bool away = false;         ///< complete, and no longer in memory: its elements are in `extent` of the disk, or in the
+  bool away = false;         ///< complete, and no longer in memory: its elements are in `extent` on the disk, or in the
                              ///< tensor's own file
-  ExtentRef extent;          ///< from when it is complete
+  ExtentRef extent;          ///< set when the block is complete
   plan::Index uses = 0;      ///< operands of admitted, unfinished tasks of this rank
-  plan::Index requests = 0;  ///< expected from peers and not answered; below 0 while a peer is ahead of us
-  plan::Index sends = 0;     ///< answers on their way
-  plan::Index transfers = 0;                                ///< from and to the disk, those that wait included
+  plan::Index requests = 0;  ///< expected from peers and not answered; negative while a peer is ahead of this rank
+  plan::Index sends = 0;     ///< answers in flight
+  plan::Index transfers = 0;                                ///< to and from the disk, including waiting ones
   std::vector<TaskRun*> waiting_tasks;                      ///< start when the block is complete
   std::vector<Request> waiting_requests;                    ///< answered when the block is complete
-  std::vector<std::shared_ptr<RemotePiece>> waiting_loads;  ///< begin when the block is away
+  std::vector<std::shared_ptr<RemotePiece>> waiting_loads;  ///< start when the block is away
 
   [[nodiscard]] bool unheld() const { return complete && uses == 0 && requests == 0 && sends == 0 && transfers == 0; }
 };

@@ -7,12 +7,12 @@
 
 namespace tdsl::rt {
 
-/// A block being written, or a part of one being read.
+/// A block being written, or part of a block being read.
 struct DiskTransfer {
   enum class Kind : std::uint8_t {
     kWrite,
-    kLoad,  ///< of a piece for this rank's tasks
-    kServe  ///< of a box that a peer has requested
+    kLoad,  ///< reads a piece for this rank's tasks
+    kServe  ///< reads a box that a peer has requested
   } kind = Kind::kWrite;
   TensorInstance* tensor = nullptr;
   Index block = 0;

@@ -98,7 +98,7 @@ void DiskTransfers::begin_read(DiskTransfer transfer, const Box& box) {
   const std::uint64_t cookie = enter(std::move(transfer));
   Disk& disk = *context_.options.disk;
   if (tensor.read_file) {
-    // The transfer holds the buffer: a request of the disk may outlive its completion.
+    // The transfer holds the buffer: a disk request may outlive its completion.
     disk.load([read = tensor.read_file, box, to = buffer->data()] { read(box, to); }, buffer->bytes(), cookie);
   } else {
     disk.read({offset, tensor.element_bytes(), whole, box}, buffer->data(), cookie);

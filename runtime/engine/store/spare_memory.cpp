@@ -9,7 +9,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Of the size that malloc takes from the system and gives back to it.
+/// Large enough that malloc maps it and returns it to the system.
 constexpr std::size_t kSpareBytes = 1 << 20;
 
 std::atomic<void*> spare = nullptr;

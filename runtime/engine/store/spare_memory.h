@@ -1,11 +1,11 @@
 #pragma once
 
-/// The end of a run whose memory is used up takes memory, too: text, messages, exceptions.
+/// Spare memory for the report of a run that is out of memory: text, messages, exceptions.
 namespace tdsl::rt {
 
-/// Sets a mebibyte aside. The first operator new that fails gives it back and throws.
+/// Reserves one mebibyte. The first operator new that fails releases it and throws.
 void keep_spare_memory();
-/// Gives it back.
+/// Releases it.
 void spend_spare_memory() noexcept;
 
 }  // namespace tdsl::rt

@@ -21,28 +21,27 @@ constexpr plan::Index kAlignment = 64;
 constexpr plan::Index kPage = 4096;
 constexpr std::size_t kHugePage = 2 << 20;
 #if defined(__SANITIZE_ADDRESS__)
-constexpr plan::Index kKeptFrom =
-    std::numeric_limits<plan::Index>::max();  // reads after the end of a buffer's life are to be found
+constexpr plan::Index kKeptFrom = std::numeric_limits<plan::Index>::max();  // to detect reads of freed buffers
 #else
 constexpr plan::Index kKeptFrom = 4 << 10;
 #endif
 
-/// From here on memory comes from the system itself, so that what is given back is back.
+/// From this size on memory is mapped directly, so that freed memory returns to the system.
 constexpr plan::Index kMappedFrom = std::max<plan::Index>(256 << 10, kKeptFrom);
 
 std::size_t rounded(plan::Index bytes, plan::Index unit) {
   return static_cast<std::size_t>((bytes + unit - 1) / unit * unit);
 }
 
-/// What is asked of the system for a buffer that may be kept: an eighth of a power of two more at most, so that buffers
-/// of nearly the same size can follow each other. Pages nobody touches cost nothing.
+/// Allocated size of a buffer that may be kept: rounded up by at most an eighth of a power of two, so that buffers of
+/// nearly the same size can reuse it. Untouched pages cost nothing.
 plan::Index size_class(plan::Index bytes) {
   if (bytes < kKeptFrom) return bytes;
   const auto unit = static_cast<plan::Index>(std::bit_floor(static_cast<std::uint64_t>(bytes)) / 8);
   return (bytes + unit - 1) / unit * unit;
 }
 
-/// Pages of the system's; null when it refuses.
+/// Pages mapped from the system; null if it refuses.
 std::byte* map_pages(std::size_t bytes) {
   void* const data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
@@ -50,9 +49,9 @@ std::byte* map_pages(std::size_t bytes) {
 
 // Note [Huge pages]
 // The first write to a page of 4 KiB costs the system more than a kernel takes to read it, and a product of 8000 x 1000
-// x 8000 spent a quarter of its processor time there. Pages of 2 MiB cost a quarter of that. They are asked for where a
-// buffer fills them, so that a buffer never has more memory than it would have had: `wanted` is what will be written,
-// `bytes` what is mapped.
+// x 8000 spent a quarter of its processor time there. Pages of 2 MiB cost a quarter of that. They are requested where a
+// buffer fills them, so that a buffer never takes more memory than otherwise: `wanted` is the number of bytes written,
+// `bytes` the number of bytes mapped.
 std::byte* map_huge_pages(plan::Index bytes, plan::Index wanted) {
   const std::size_t length = rounded(bytes, kPage);
   std::byte* const mapped = map_pages(length + kHugePage);
@@ -62,11 +61,11 @@ std::byte* map_huge_pages(plan::Index bytes, plan::Index wanted) {
   if (before > 0) ::munmap(mapped, before);
   ::munmap(data + length, kHugePage - before);
   ::madvise(data, static_cast<std::size_t>(wanted) / kHugePage * kHugePage,
-            MADV_HUGEPAGE);  // a wish: nothing is lost without them
+            MADV_HUGEPAGE);  // a hint: correct without them
   return data;
 }
 
-/// `bytes` of memory, of which `wanted` will be used first; null when the system refuses.
+/// `bytes` of memory, of which the first `wanted` will be used; null if the system refuses.
 std::byte* new_memory(plan::Index bytes, plan::Index wanted) {
   if (bytes < kMappedFrom)
     return static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded(bytes + 1, kAlignment)));
@@ -111,7 +110,7 @@ Store::~Store() {
   for (const auto& [bytes, data] : kept_) free_memory(data, bytes);
 }
 
-/// Up to here memory is kept.
+/// Limit on live and kept bytes together.
 plan::Index Store::most_held() const {
   return limit_ > 0 ? std::min<plan::Index>(peak_held_bytes_, limit_) : peak_held_bytes_.load();
 }
@@ -124,7 +123,7 @@ std::byte* Store::take(plan::Index wanted) {
     std::byte* const data = same->second;
     kept_.erase(same);
     kept_bytes_ -= bytes;
-    // Under a limit that is near, what an earlier use has left behind the new one is given back.
+    // Near the limit, pages beyond the new use that an earlier use has touched are returned.
     if (limit_ > 0 && bytes >= kMappedFrom && held_bytes_ + kept_bytes_ + bytes > limit_ - limit_ / 8) {
       const std::size_t used = rounded(wanted, kPage);
       if (used < rounded(bytes, kPage)) ::madvise(data + used, rounded(bytes, kPage) - used, MADV_DONTNEED);

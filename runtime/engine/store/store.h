@@ -13,11 +13,11 @@ namespace tdsl::rt {
 
 class Store;
 
-/// A block's memory: one buffer, freed with its last reference, 64-byte aligned. Only buffers are counted.
+/// A block's memory: one buffer, freed with its last reference, 64-byte aligned.
 class Buffer {
  public:
   Buffer(Store& store, plan::Index bytes);
-  /// Somebody else's memory, which is not counted.
+  /// Borrowed memory, which is not counted.
   Buffer(Store& store, std::byte* lent, plan::Index bytes) : store_(store), data_(lent), bytes_(bytes), lent_(true) {}
   ~Buffer();
   Buffer(const Buffer&) = delete;
@@ -36,9 +36,9 @@ using BufferRef = std::shared_ptr<Buffer>;
 [[nodiscard]] inline plan::Index bytes_of(const BufferRef& buffer) { return buffer != nullptr ? buffer->bytes() : 0; }
 
 /// All block memory of a rank: owned blocks, received boxes, assembled boxes. Every byte is counted at allocation.
-/// Freed buffers but the smallest are kept for the next ones of nearly their size, as long as kept and live bytes
-/// together stay within the peak of the live ones: the system's allocator splits such holes, and programs that loop
-/// would grow without end.
+/// Freed buffers, except small ones, are kept for later buffers of nearly the same size, as long as kept and live bytes
+/// together stay within the peak of the live ones: the system's allocator would split such holes, and the memory of
+/// programs with loops would grow without bound.
 class Store {
  public:
   Store() = default;
@@ -46,10 +46,10 @@ class Store {
   Store& operator=(const Store&) = delete;
   ~Store();
 
-  /// From now on no buffers are kept beyond `bytes` together with live ones.
+  /// From now on keeps freed buffers only while kept and live bytes together stay within `bytes`.
   void limit(plan::Index bytes) { limit_ = bytes; }
 
-  /// A new buffer; throws RunError ("out of memory" with sizes) when the system refuses.
+  /// A new buffer; throws RunError ("out of memory" with sizes) if the system refuses.
   [[nodiscard]] BufferRef allocate(plan::Index bytes);
 
   [[nodiscard]] plan::Index live_bytes() const { return live_bytes_.load(); }
@@ -61,7 +61,7 @@ class Store {
 
  private:
   friend class Buffer;
-  /// Memory of that size, perhaps kept; null when the system refuses.
+  /// Memory of that size, possibly reused; null if the system refuses.
   std::byte* take(plan::Index bytes);
   [[nodiscard]] plan::Index most_held() const;
   void give_back(std::byte* data, plan::Index bytes);
@@ -72,10 +72,10 @@ class Store {
   std::atomic<plan::Index> largest_buffer_bytes_{0};
   std::atomic<plan::Index> live_buffers_{0};
   std::atomic<plan::Index> peak_buffers_{0};
-  std::atomic<plan::Index> held_bytes_{0};  ///< live bytes by size classes, as what is kept is measured
+  std::atomic<plan::Index> held_bytes_{0};  ///< live bytes by size classes, the measure for kept buffers
   std::atomic<plan::Index> peak_held_bytes_{0};
   plan::Index limit_ = 0;                        ///< 0: none
-  std::mutex mutex_;                             ///< of what is kept
+  std::mutex mutex_;                             ///< guards the kept buffers
   std::multimap<plan::Index, std::byte*> kept_;  ///< by size class
   plan::Index kept_bytes_ = 0;
 };

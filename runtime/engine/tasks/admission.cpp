@@ -6,7 +6,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Tasks of open steps.
+/// Maximum number of tasks of open steps.
 constexpr Index kMaxTasks = 2048;
 
 }  // namespace
@@ -22,7 +22,8 @@ bool Admission::fits(const OperationRun& operation) const {
       footprint_.require_room(operation.op(), more);
     }
   }
-  // The least unfinished step is always admitted, or the rank would stop; it may wait for relays (Note [Trees]).
+  // The least unfinished step is always admitted: otherwise the rank would block. It may wait for relays (Note
+  // [Trees]).
   if (least && (context_.options.window_bytes == 0 || relays_.holding() == 0)) return true;
   if (steps_.tasks() + static_cast<Index>(step.tasks.size()) > kMaxTasks && !least) return false;
   plan::Estimate loads;
@@ -39,9 +40,9 @@ bool Admission::fits(const OperationRun& operation) const {
 }
 
 // Note [Memory]
-// The plan ensures that operations that run one after the other fit --memory. What a rank holds beyond that belongs to
-// steps that it has admitted ahead, or to peers that are behind and have yet to fetch. So the least unfinished step may
-// wait for memory only while such peers hold some: their steps are older and do not wait for it.
+// The plan ensures that operations executed one after the other fit --memory. Any memory beyond that belongs to steps
+// admitted ahead, or is held for peers that are behind and have yet to fetch. So the least unfinished step may wait for
+// memory only while such peers hold some: their steps are older and do not wait for it.
 bool Admission::peers_hold_memory(const OperationRun& next) const {
   if (relays_.holding() > 0) return true;
   const auto awaited = [](const TensorInstance& tensor) {

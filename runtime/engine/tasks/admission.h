@@ -7,14 +7,14 @@
 
 namespace tdsl::rt {
 
-/// Steps of this rank that are open, and whether the next one fits window and memory beside them.
+/// Open steps of this rank, and whether the next one fits window and memory in addition.
 class Admission {
  public:
   Admission(const Context& context, const Footprint& footprint, const InFlight& in_flight, const SizedTransfers& sized,
             const DiskTransfers& disk, const Relays& relays)
       : context_(context), footprint_(footprint), in_flight_(in_flight), sized_(sized), disk_(disk), relays_(relays) {}
 
-  /// True if the operation's next step may begin. Throws RunError if it runs alone and needs more memory than the
+  /// True if the operation's next step may start. Throws RunError if it runs alone and needs more memory than the
   /// system has.
   [[nodiscard]] bool fits(const OperationRun& operation) const;
   /// Opens the operation's next step; returns its number.
@@ -32,7 +32,7 @@ class Admission {
   const DiskTransfers& disk_;
   const Relays& relays_;
   OpenSteps steps_;
-  Index largest_assembly_ = 0;  ///< most bytes that a task of the open steps assembles
+  Index largest_assembly_ = 0;  ///< largest number of bytes assembled by a task of the open steps
 };
 
 }  // namespace tdsl::rt

@@ -11,13 +11,14 @@
 
 namespace tdsl::rt {
 
-/// Under --memory: throws RunError if the task, which runs alone, cannot have a block of `bytes`. Without the lock.
+/// Under --memory: throws RunError if memory has no room for a block of `bytes` of the task, which runs alone. Without
+/// the lock.
 using CheckBlock = std::function<void(const TaskRun& task, Index bytes)>;
 
-/// A sized output of a task, made by its kernel.
+/// A sized output of a task, produced by its kernel.
 class SizedSink final : public BlockSink {
  public:
-  /// `old`: the block so far; `alone`: nothing else needs it.
+  /// `old`: the current block; `alone`: nothing else needs it.
   SizedSink(const Context& context, const CheckBlock& check, const TaskRun& task, BufferRef old, bool alone)
       : context_(context), check_(check), task_(task), old_(std::move(old)), alone_(alone) {}
 
@@ -44,14 +45,14 @@ class SizedSink final : public BlockSink {
   bool begun_ = false;
 };
 
-/// A task about to run: the arguments of its kernel, and the copies to make before.
+/// A task about to run: the arguments of its kernel, and the copies to perform first.
 struct Call {
   /// A box assembled from parts of several blocks.
   struct Assembly {
     Operand whole;
     Index element_bytes = 0;
     std::vector<Operand> parts{};
-    BufferRef buffer{};  ///< of the whole, if it belongs to the task
+    BufferRef buffer{};  ///< of the whole, if the task owns it
   };
   /// One call of the kernel.
   struct Run {
@@ -77,9 +78,9 @@ class KernelCalls {
   KernelCalls(Context& context, Footprint& footprint, Profile& profile, CheckBlock check)
       : context_(context), footprint_(footprint), profile_(profile), check_(std::move(check)) {}
 
-  /// Finds the operands' memory and begins the output blocks.
+  /// Locates the operands and allocates the output blocks.
   void prepare(TaskRun& task, Call& call);
-  /// The kernel has returned: its sized outputs become the blocks.
+  /// After the kernel: its sized outputs become the blocks.
   void end_sized(const TaskRun& task, const Call& call);
 
  private:
@@ -95,10 +96,10 @@ class KernelCalls {
   CheckBlock check_;
 };
 
-/// What the task computes of output `k`: its tile, or all of a loop's result.
+/// The box of output `k` computed by the task: its tile, or a loop's whole result.
 [[nodiscard]] Box output_box(const TaskRun& task, std::size_t k);
 
-/// True if nothing but `own_uses` of one task of the operation needs the block.
+/// True if only `own_uses` of one task of the operation hold the block.
 [[nodiscard]] bool is_last_holder(const OperationRun& operation, const TensorInstance& tensor, const Block& block,
                                   Index own_uses);
 

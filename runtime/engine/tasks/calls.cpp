@@ -7,15 +7,15 @@
 #include "runtime/kernels/copy.h"
 
 // Note [Interiors]
-// A stencil's operand reaches a little into neighbouring blocks. Copying all of it together would move every element
-// twice more than the kernel does. So the labels' box is cut in an interior, whose operands lie in one block each and
-// are read there, and strips around it, whose small operands are copied together.
+// A stencil's operand extends slightly into neighbouring blocks. Assembling it whole would move every element twice
+// more than the kernel does. So the box of labels is divided into an interior, whose operands each lie in one block and
+// are read in place, and boundary strips, whose small operands are assembled.
 
 namespace tdsl::rt {
 
 namespace {
 
-/// Operands of fewer bytes are copied together whole.
+/// Smaller operands, in bytes, are assembled whole.
 constexpr Index kLeastCut = 64 << 10;
 
 using Labels = std::vector<Interval>;
@@ -31,8 +31,8 @@ double volume_of(const Labels& labels) {
   return volume;
 }
 
-/// The label values whose elements of one dimension lie inside `part` as far as `touched`, what all labels touch, goes
-/// beyond it. Empty where the subscript is not one label plus or minus constants.
+/// Label values whose elements of one dimension lie inside `part`, where `touched`, the elements of all labels, extends
+/// beyond it. Empty unless the subscript is one label plus or minus constants.
 Interval inside_part(const plan::DimAccess& dim, Interval part, Interval touched, Interval label) {
   const Index c = dim.terms[0].coefficient;
   if (std::abs(c) != 1) return {};
@@ -47,7 +47,7 @@ Interval inside_part(const plan::DimAccess& dim, Interval part, Interval touched
   return label;
 }
 
-/// The interior, or all labels where there is none that pays.
+/// The interior, or all labels if none is worthwhile.
 Labels interior(const TaskRun& task) {
   const Labels& all = task.labels;
   Labels inner = all;
@@ -69,7 +69,7 @@ Labels interior(const TaskRun& task) {
   return 2 * volume_of(inner) < volume_of(all) ? all : inner;
 }
 
-/// The interior first, then the strips around it; together all labels, each point once.
+/// The interior, then the strips around it; together all labels, each point once.
 std::vector<Labels> interior_and_strips(const Labels& all, const Labels& inner) {
   std::vector<Labels> boxes{inner};
   Labels rest = all;
@@ -84,7 +84,7 @@ std::vector<Labels> interior_and_strips(const Labels& all, const Labels& inner) 
   return boxes;
 }
 
-/// Calls f on boxes that make up what of `box` lies outside of `hole`.
+/// Calls f on boxes that partition `box` without `hole`.
 template <class F>
 void for_each_outside(Box box, const Box& hole, const F& f) {
   const Box inner = hole.rank == box.rank ? intersect(box, hole) : Box{};
@@ -100,8 +100,8 @@ void for_each_outside(Box box, const Box& hole, const F& f) {
   }
 }
 
-/// The part of the output tile that the task's kernel writes whatever the data; of another rank (so: nothing) if
-/// unknown.
+/// The part of the output tile that the task's kernel writes regardless of the data; if unknown, a box of rank -1,
+/// which matches none.
 Box written_box(const TaskRun& task) {
   const plan::Op& op = task.operation->op();
   Box unknown;
@@ -117,7 +117,7 @@ Box written_box(const TaskRun& task) {
   return box;
 }
 
-/// Strides and alignment may decide the order of a kernel's sums. A part of a local block has the block's strides, a
+/// Strides and alignment may affect the order of a kernel's sums. A part of a local block has the block's strides, a
 /// received part its own.
 bool must_pack(const TaskRun& task, const Input& input) {
   if (!task.operation->planned->plan.packs() || input.parts.size() != 1) return false;
@@ -133,8 +133,8 @@ const Block* replaced_block(const TaskRun& task) {
   return base.tensor->box_of(base.parts[0].number) == task.out_box ? base.parts[0].local : nullptr;
 }
 
-/// True if only this task still needs the base's block, and copying the elements that it reads elsewhere than it writes
-/// is cheaper than copying the block.
+/// True if only this task still needs the base's block, and copying the elements it reads but does not write is cheaper
+/// than copying the block.
 bool may_take_over(const TaskRun& task, const Block& block) {
   const OperationRun& operation = *task.operation;
   const TensorInstance& tensor = *task.base.tensor;
@@ -152,7 +152,7 @@ bool may_take_over(const TaskRun& task, const Block& block) {
   return is_last_holder(operation, tensor, block, own_uses);
 }
 
-/// The operand's blocks in place; nothing is assembled.
+/// The operand's blocks in place, without assembly.
 Operand find_blocks(const Input& input, Call& call) {
   std::vector<BlockPart>& blocks = call.blocks.emplace_back();
   for (const InputPart& part : input.parts) {
@@ -181,7 +181,7 @@ void KernelCalls::prepare(TaskRun& task, Call& call) {
   for (Call::Run& run : call.runs) {
     for (std::size_t k = 0; k < task.inputs.size(); ++k) {
       const Box& whole = task.inputs[k].box;
-      // The tensor may be gone: only its blocks and boxes are held.
+      // The tensor may be freed: only its blocks and boxes are held.
       const Box box =
           call.runs.size() == 1 ? whole : plan::touched_box(task.operation->op().reads[k], run.labels, whole);
       run.inputs.push_back(find_operand(task, k, box, call));
@@ -199,8 +199,8 @@ void KernelCalls::prepare(TaskRun& task, Call& call) {
   }
 }
 
-// A loop's result without elements has no blocks, and its tensor may be gone before the loop has run: the shape is the
-// operation's.
+// A loop's empty result has no blocks, and its tensor may be freed before the loop runs: the shape comes from the
+// operation.
 Box output_box(const TaskRun& task, std::size_t k) {
   const plan::Op& op = task.operation->op();
   if (op.op_class != plan::OpClass::kLoop) return task.out_box;
@@ -211,7 +211,7 @@ Box output_box(const TaskRun& task, std::size_t k) {
   return box;
 }
 
-/// The box of an operand: in place, or where it will be assembled.
+/// The box of an operand: in place, or in the buffer of its assembly.
 Operand KernelCalls::find_operand(const TaskRun& task, std::size_t k, const Box& box, Call& call) {
   const Input& input = task.inputs[k];
   if (input.parts.empty() || box.empty() || task.operation->op().is_continued(k)) return row_major(nullptr, box);
@@ -239,8 +239,8 @@ Operand KernelCalls::find_operand(const TaskRun& task, std::size_t k, const Box&
   return call.assemblies.back().whole;
 }
 
-/// The first panel's task gives its output blocks a buffer: new, the base's own when nothing else needs it, or shared
-/// with the base where the operation writes nothing.
+/// For the task of the first panel: gives its output blocks a buffer, which is new, taken over from the base if nothing
+/// else needs it, or shared with the base if the operation writes nothing.
 void KernelCalls::begin_outputs(TaskRun& task, Call& call) {
   const OperationRun& operation = *task.operation;
   call.fresh = operation.op().base < 0;
@@ -278,7 +278,7 @@ void KernelCalls::begin_updated(TaskRun& task, Call& call) {
   call.assemblies.push_back(std::move(copy));
 }
 
-/// A loop's results start from the elements of operands: in place if nothing else needs them, else in a copy.
+/// A loop's results start from elements of operands: in place if nothing else needs them, else in a copy.
 void KernelCalls::begin_continued(TaskRun& task, Call& call) {
   const OperationRun& operation = *task.operation;
   for (std::size_t k = 0; k < operation.outputs.size(); ++k) {

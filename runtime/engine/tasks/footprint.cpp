@@ -6,8 +6,8 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Without --window received boxes may take a sixth of the bytes of the rank's own blocks, and at least this much or
-/// the operation's own bound.
+/// Without --window received boxes may take a sixth of the bytes of the rank's own blocks, and at least this number of
+/// bytes or the operation's own bound.
 constexpr Index kLeastWindow = Index{64} << 20;
 
 }  // namespace
@@ -22,7 +22,7 @@ bool Footprint::memory_has(Index more) const {
 bool Footprint::window_has(Index received, Index loads, Index others, Index own_bound) const {
   const EngineOptions& options = context.options;
   if (options.window_bytes > 0) return fetched + loaded + output + received + loads + others <= options.window_bytes;
-  // Under --memory reading ahead is limited by memory alone.
+  // Under --memory read-ahead is limited by memory alone.
   if (options.memory_bytes == 0 && loads > 0 && loaded + loads > kLeastWindow) return false;
   const Index share = std::max<Index>(context.store.live_bytes() - fetched - loaded, 0) / 6;
   return received == 0 || fetched + received <= std::max(own_bound > 0 ? own_bound : kLeastWindow, share);

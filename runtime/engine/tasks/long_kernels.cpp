@@ -8,19 +8,19 @@
 namespace tdsl::rt {
 
 // Note [Long kernels]
-// BLIS ticks by itself (kernels/blis_call.cpp). An emitted kernel of many points is called piece by piece along its
-// first output dimension, as if the tile were smaller, with a pause after each. Pieces depend on the task's shape
-// alone. Where the dimension is the innermost one they are multiples of every vector, so that no element changes from
-// vector to scalar code. Register-blocked reductions pause between their own blocks and lay out operands again in every
-// call: they get long pieces.
+// BLIS polls by itself (kernels/blis_call.cpp). An emitted kernel of many points is called in pieces along its first
+// output dimension, as if the tile were smaller, with a poll after each. Pieces depend only on the task's shape. If the
+// dimension is the innermost one, they are multiples of every vector length, so that no element moves from vector to
+// scalar code. Register-blocked reductions poll between their own blocks and pack operands again in every call: they
+// get long pieces.
 namespace {
 
 constexpr Index kPointsAtOnce = Index{1} << 20;
 
-/// The dimension, or -1: the kernel must see its tile at once.
+/// The dimension to divide, or -1: the kernel must see the whole tile.
 int cut_dimension(const plan::Op& op) {
   if ((op.op_class != plan::OpClass::kMap && op.op_class != plan::OpClass::kReduce) || op.ordered) return -1;
-  // Kernels of routines rely on the tiles they asked for.
+  // Kernels of routines rely on the tiles they request.
   if (!op.tile.empty() || std::find(op.uncut.begin(), op.uncut.end(), true) != op.uncut.end()) return -1;
   for (int d = 0; d < op.out_rank(); ++d) {
     const plan::OutSubscript& s = op.out[static_cast<std::size_t>(d)];
@@ -39,7 +39,8 @@ bool mentions(const plan::Access& access, int label) {
   });
 }
 
-/// A reduction of what belongs to rows with what belongs to columns: its kernel may be register-blocked.
+/// True for reductions with a row label that no operand shares with the column label: the kernel may be
+/// register-blocked.
 bool may_be_blocked(const plan::Op& op) {
   const int column = op.out.back().label;
   return op.op_class == plan::OpClass::kReduce &&
@@ -56,7 +57,7 @@ Index rows_at_once(const plan::Op& op, int dim, Index rows, Index points) {
   constexpr Index kBlocks = 16 * kVectors;
   if (may_be_blocked(op)) return kBlocks;
   const Index wanted = std::max<Index>(1, kPointsAtOnce / std::max<Index>(points / rows, 1));
-  // Sums along other dimensions walk down strips of the operand: narrow ones cost them the cache.
+  // Sums along other dimensions traverse strips of the operand: narrow strips use the cache badly.
   constexpr Index kStrip = 32 * kVectors;
   if (dim + 1 == op.out_rank()) return std::max(kStrip, wanted / kVectors * kVectors);
   return wanted >= kVectors ? wanted / kVectors * kVectors : wanted;
@@ -81,7 +82,7 @@ void call_kernel(const OperationRun& operation, const TaskArgs& args) {
   for (Index from = whole[label].lo; from < whole[label].hi; from += step) {
     const Interval rows{from, std::min(from + step, whole[label].hi)};
     labels[label] = rows;
-    // What the labels leave out of the tile at its ends belongs to the first and the last piece.
+    // Parts at the ends of the tile outside the labels belong to the first and the last piece.
     Box box = args.out_box;
     box[dim] = {rows.lo == whole[label].lo ? box[dim].lo : rows.lo + constant,
                 rows.hi == whole[label].hi ? box[dim].hi : rows.hi + constant};

@@ -6,7 +6,7 @@
 
 namespace tdsl::rt {
 
-/// Admitted steps of a rank that are not finished, numbered in the order of admission.
+/// Admitted, unfinished steps of a rank, numbered in the order of admission.
 class OpenSteps {
  public:
   /// Admits a step; returns its number.
@@ -23,9 +23,9 @@ class OpenSteps {
     --open_;
     drop_finished();
   }
-  /// The oldest one; if there is none, the next to be admitted.
+  /// The oldest open step; if there is none, the next to be admitted.
   [[nodiscard]] plan::Index least() const { return first_; }
-  /// Its site; `none` if there is none.
+  /// Site of the oldest open step; `none` if there is none.
   [[nodiscard]] int least_site(int none) const { return unfinished_.empty() ? none : unfinished_.front().site; }
   [[nodiscard]] plan::Index count() const { return open_; }
   /// Unfinished tasks of all steps.

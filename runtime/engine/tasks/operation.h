@@ -13,22 +13,22 @@
 #include "runtime/plan/row_counts.h"
 #include "runtime/plan/steps/steps.h"
 
-// What the engine keeps of operations under way: the operation and its cursor, its admitted tasks, the pieces fetched
-// for them. Nothing here is larger than the admitted steps.
+// Operations in progress: the operation and its cursor, its admitted tasks, and the pieces fetched for them. All of it
+// is bounded by the admitted steps.
 
 namespace tdsl::rt {
 
 struct OperationRun;
 struct Relay;
 
-/// A box fetched from its owner. Held by the operation until its last step that may need it is admitted, and by the
+/// A box fetched from its owner. Held by the operation until it has admitted the last step that may need it, and by the
 /// tasks that read it; its bytes leave the window with the last hold.
 struct RemotePiece {
   RemotePiece(Index& window, BufferRef b, const Box& where)
       : box(where), buffer(std::move(b)), counted(buffer->bytes()), used(window) {
     used += counted;
   }
-  /// A sized block: it counts as large as expected until its size is known.
+  /// A sized block: counts as its expected size until its size is known.
   RemotePiece(Index& window, Index expected, const Box& where) : box(where), counted(expected), used(window) {
     used += counted;
   }
@@ -36,33 +36,33 @@ struct RemotePiece {
   RemotePiece(const RemotePiece&) = delete;
   RemotePiece& operator=(const RemotePiece&) = delete;
 
-  /// From now on this is what it takes.
+  /// Changes the bytes counted for the piece.
   void count(Index bytes) {
     used += bytes - counted;
     counted = bytes;
   }
 
   Box box;
-  BufferRef buffer;  ///< of a sized block null until it is granted, and if it is absent
+  BufferRef buffer;  ///< sized block: null until granted, and if it is absent
   bool arrived = false;
   std::vector<TaskRun*> waiting;
-  Relay* relay = nullptr;       ///< if other ranks will ask us for it
-  int source = 0;               ///< whom it was asked of: another rank, or of an own block that is away this one
-  std::uint32_t request = 0;    ///< numbered as asked
-  std::uint32_t operation = 0;  ///< that asks
+  Relay* relay = nullptr;       ///< if other ranks will request the piece from this rank
+  int source = 0;               ///< rank it was requested from: this rank for an own block that is away
+  std::uint32_t request = 0;    ///< number of the request
+  std::uint32_t operation = 0;  ///< the requesting operation
   Index panel = 0;
-  double asked = 0;   ///< when
+  double asked = 0;   ///< time of the request
   Index counted = 0;  ///< bytes in the window
   Index& used;
-  // Of a sized block:
-  Index step = 0;  ///< that fetches it, numbered as admitted
+  // Sized blocks only:
+  Index step = 0;  ///< fetching step, numbered as admitted
   int site = 0;
-  Index reserved = 0;    ///< bytes kept free for it under --memory, until it is granted
-  Index announced = -1;  ///< its size, once the sender has said it
-  Index offer = 0;       ///< the sender's name of the transfer
+  Index reserved = 0;    ///< bytes reserved for it under --memory, until it is granted
+  Index announced = -1;  ///< its size, once the sender has announced it
+  Index offer = 0;       ///< the sender's identifier of the transfer
 };
 
-/// The part of an operand that lies in one block: ours or fetched.
+/// The part of an operand inside one block, owned or fetched.
 struct InputPart {
   Box box;
   Index number = 0;  ///< of the block
@@ -72,14 +72,14 @@ struct InputPart {
 
 /// An operand of a task; several parts are assembled into one box when the task runs.
 struct Input {
-  TensorInstance* tensor = nullptr;  ///< may be followed only while a part is local
+  TensorInstance* tensor = nullptr;  ///< valid only while a part is local
   Index element_bytes = 0;
   bool sized = false;
   Box box;
   std::vector<InputPart> parts;
 };
 
-/// An admitted task. It starts when nothing is missing any more.
+/// An admitted task. It becomes ready when no dependence is missing.
 struct TaskRun {
   OperationRun* operation = nullptr;
   plan::Task task;
@@ -87,14 +87,14 @@ struct TaskRun {
   Box out_box;
   Index out_number = 0;       ///< row-major number of the output tile
   std::vector<Input> inputs;  ///< parallel to Op::reads
-  Input base;                 ///< of the first panel, when the operation has a base
+  Input base;                 ///< for the first panel, if the operation has a base
   int missing = 0;            ///< blocks, pieces, the previous panel, the previous effect
   TaskRun* next_panel = nullptr;
-  Index step = 0;                  ///< numbered as admitted
-  double running_since = -1;       ///< below 0: it does not run
-  std::uint64_t order = 0;         ///< of admission: the oldest ready task runs first
-  Index panel = 0;                 ///< its number
-  std::uint32_t last_request = 0;  ///< whose answer it waited for last
+  Index step = 0;                  ///< step number in admission order
+  double running_since = -1;       ///< below 0: not running
+  std::uint64_t order = 0;         ///< admission order: the oldest ready task runs first
+  Index panel = 0;                 ///< number of the panel
+  std::uint32_t last_request = 0;  ///< the last request that it waited for
   std::list<TaskRun>::iterator self;
 };
 
@@ -110,21 +110,20 @@ struct OperationRun {
   std::shared_ptr<const plan::PlannedOp> planned;
   Kernel kernel;
   std::function<BufferRef(const Box&)> lend;  ///< memory for output blocks (Engine::Lend)
-  Index number = 0;                           ///< of operations submitted before
-  plan::VisitedRows visited;                  ///< found at once: operands may be gone when a task has ended
+  Index number = 0;                           ///< count of operations submitted before
+  plan::VisitedRows visited;                  ///< computed immediately: operands may be freed before a task ends
   plan::TaskSpace space;
   plan::StepCursor cursor;
-  std::vector<TensorInstance*> operands;  ///< distinct tensors read, the base included
+  std::vector<TensorInstance*> operands;  ///< distinct tensors read, including the base
   std::vector<TensorInstance*> outputs;
-  bool sized_output = false;  ///< any of them
-  bool base_read_in_place =
-      true;  ///< nothing but the task of the same tile reads a block of the base, element by element
-  std::vector<bool> pointwise_base;  ///< per read: it reads the base at the element it writes
+  bool sized_output = false;         ///< any output is sized
+  bool base_read_in_place = true;    ///< only the task of the same tile reads a block of the base, element by element
+  std::vector<bool> pointwise_base;  ///< per read: the base is read only at the element being written
 
   plan::Step step;  ///< the next one to admit
   bool step_listed = false;
-  bool admitted = false;  ///< all steps
-  Index tasks_begun = 0;  ///< admitted so far
+  bool admitted = false;  ///< all steps are admitted
+  Index tasks_begun = 0;  ///< tasks admitted so far
   std::unordered_map<plan::Piece, std::shared_ptr<RemotePiece>, plan::PieceHash> pieces;
   std::unordered_map<Index, TaskRun*> last_panel;  ///< by output tile: its youngest unfinished task
   std::list<TaskRun> tasks;

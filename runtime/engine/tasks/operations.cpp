@@ -11,7 +11,7 @@ namespace tdsl::rt {
 namespace {
 
 constexpr std::size_t kMaxToAdmit = 64;
-/// An operation of one task takes 4 KiB with its plan, and fragmentation by finished ones doubles that.
+/// An operation of one task takes 4 KiB including its plan, and fragmentation by completed ones doubles that.
 constexpr std::size_t kMaxUnfinished = 128;
 
 }  // namespace
@@ -46,7 +46,7 @@ OperationRun& Operations::enter(std::shared_ptr<const plan::PlannedOp> op, Kerne
         "a tensor whose home is the disk needs one");
     operation->sized_output = operation->sized_output || output.sized();
   }
-  // Sized blocks are replaced, not written over.
+  // Sized blocks are replaced, not overwritten.
   operation->base_read_in_place = operation->base_read_in_place && !operation->sized_output;
   unfinished_.push_back(operation);
   operation->self = std::prev(unfinished_.end());

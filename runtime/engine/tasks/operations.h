@@ -10,30 +10,30 @@
 
 namespace tdsl::rt {
 
-/// Submitted operations until they are complete, in order.
+/// Submitted, incomplete operations, in order.
 class Operations {
  public:
-  /// `outside` finds the tensors that submitted operations compute.
+  /// `outside` finds the tensors computed by submitted operations.
   Operations(Context& context, ReadyQueue& ready, plan::TensorLookup outside)
       : context_(context),
         ready_(ready),
         outside_(std::move(outside)),
         inside_([&context](plan::TensorId id) -> const plan::PlacedTensor& { return context.tensors.at(id).placed; }) {}
 
-  /// True if another operation may be submitted: the number kept is bounded.
+  /// True if another operation may be submitted: the queue is bounded.
   [[nodiscard]] bool have_room() const;
   /// Enters an operation and the tensors that it computes.
   OperationRun& enter(std::shared_ptr<const plan::PlannedOp> op, Kernel kernel, Engine::Lend lend);
-  /// The oldest operation with a step to admit, that step listed; null: none. Operations whose steps are all admitted
-  /// release their operands.
+  /// The oldest operation with a step to admit, with that step listed; null: none. Operations whose steps are all
+  /// admitted release their operands.
   [[nodiscard]] OperationRun* next();
-  /// The task, whose operation has effects, waits for the previous such operation.
+  /// Makes the task, whose operation has effects, wait for the previous such operation.
   void wait_for_effect(TaskRun& task);
-  /// Removes an operation that is over.
+  /// Removes a completed operation.
   void finish(OperationRun& operation);
 
   [[nodiscard]] Index submitted() const { return submitted_; }
-  /// Operations before the oldest incomplete one.
+  /// Number of operations before the oldest incomplete one.
   [[nodiscard]] Index complete() const { return unfinished_.empty() ? submitted_ : unfinished_.front()->number; }
   /// The oldest incomplete operation; null: none.
   [[nodiscard]] const OperationRun* oldest() const { return unfinished_.empty() ? nullptr : unfinished_.front().get(); }
@@ -44,7 +44,7 @@ class Operations {
   Context& context_;
   ReadyQueue& ready_;
   plan::TensorLookup outside_;  ///< the planner's
-  plan::TensorLookup inside_;   ///< the engine's: a tensor stays as long as an operation needs it
+  plan::TensorLookup inside_;   ///< the engine's: a tensor remains as long as an operation needs it
   std::list<std::shared_ptr<OperationRun>> unfinished_;
   std::deque<OperationRun*> to_admit_;  ///< with steps to admit
   Index submitted_ = 0;

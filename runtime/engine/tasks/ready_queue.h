@@ -10,10 +10,10 @@
 
 namespace tdsl::rt {
 
-/// Tasks that can run, oldest first, and the threads that sleep meanwhile.
+/// Ready tasks, oldest first, and the threads that sleep until there are any.
 class ReadyQueue {
  public:
-  /// The task misses one block, piece, panel or effect less.
+  /// One missing block, piece, panel or effect of the task has become available.
   void satisfy(TaskRun& task) {
     if (--task.missing == 0) push(task);
   }
@@ -21,7 +21,7 @@ class ReadyQueue {
     tasks_.push(&task);
     if (sleeping_ > 0) wake_.notify_one();
   }
-  /// The oldest task; null: none.
+  /// Removes and returns the oldest task; null: none.
   [[nodiscard]] TaskRun* pop() {
     if (tasks_.empty()) return nullptr;
     TaskRun* const task = tasks_.top();
@@ -29,7 +29,7 @@ class ReadyQueue {
     return task;
   }
   [[nodiscard]] bool empty() const { return tasks_.empty(); }
-  /// The piece has its elements.
+  /// Marks the piece as arrived and notifies the tasks that wait for it.
   void arrive(RemotePiece& piece) {
     piece.arrived = true;
     for (TaskRun* task : std::exchange(piece.waiting, {})) {
@@ -38,7 +38,7 @@ class ReadyQueue {
     }
   }
 
-  /// Until a task is ready or the state of the engine has changed.
+  /// Sleeps until a task is ready or the state of the engine has changed.
   void sleep(Lock& lock) {
     ++sleeping_;
     wake_.wait(lock);

@@ -49,7 +49,7 @@ void KernelCalls::begin_sized(TaskRun& task, Call& call) {
     }
     call.sinks.push_back(std::make_unique<SizedSink>(context_, check_, task, std::move(old), alone));
     call.sink_list.push_back(call.sinks.back().get());
-    // Where nothing is written the base stays, and no kernel is called.
+    // If nothing is written, the base remains and no kernel is called.
     if (call.runs.empty()) call.sinks.back()->keep();
   }
 }

@@ -7,7 +7,7 @@
 
 namespace tdsl::rt {
 
-/// Tasks of admitted steps: their operands, what they wait for, and the blocks they complete.
+/// Tasks of admitted steps: their operands, dependences, and completed blocks.
 class Tasks {
  public:
   Tasks(Context& context, Footprint& footprint, ReadyQueue& ready, Operations& operations, Answers& answers,
@@ -21,7 +21,7 @@ class Tasks {
 
   /// Creates a task of the operation's next step, whose pieces have been fetched.
   void create(OperationRun& operation, const plan::Task& task, Index step);
-  /// Releases the task's operands, completes its blocks and forgets it.
+  /// Releases the task's operands, completes its blocks and removes it.
   void complete(TaskRun& task);
 
  private:

@@ -10,13 +10,13 @@
 
 namespace tdsl::rt {
 
-/// A rank that gives no sign of life is not the program's mistake: a script may start the run again.
+/// Exit code after the loss of a rank, which is not an error of the program: a script may restart the run.
 inline constexpr ExitCode kLostRank{69};
 
-/// What ranks tell each other once a second.
+/// Status that neighbours exchange once a second.
 struct Pulse {
-  plan::Index progress = 0;  ///< grows whenever anything happens, on the rank or below it
-  bool idle = false;         ///< nothing that could move is under way, on the rank and below it
+  plan::Index progress = 0;  ///< grows with every event on the rank or below it
+  bool idle = false;         ///< nothing in flight can cause progress, on the rank and below it
   std::string where;         ///< host and least unfinished step of the rank itself
 
   friend bool operator==(const Pulse&, const Pulse&) = default;
@@ -24,36 +24,36 @@ struct Pulse {
 [[nodiscard]] std::string encode(const Pulse& pulse);
 [[nodiscard]] Pulse decode_pulse(const std::string& text);
 
-/// Signs of life up and down a tree of ranks, and what follows from their absence. Knows no clock: `now` is in seconds.
+/// Signs of life along a tree of ranks, and detection of lost ranks. Has no clock: `now` is passed in seconds.
 class Heartbeat {
  public:
   static constexpr int kArity = 16;
-  /// A rank that was itself stopped for so long forgives the others, which it could not hear.
+  /// After its own interruption of this length, a rank restarts the silence of its neighbours: it could not hear them.
   static constexpr double kOwnSleep = 3;
-  /// The parent of silent children speaks at once, the children of a silent parent one after the other.
+  /// The parent of silent children reports immediately, the children of a silent parent one after the other.
   static constexpr double kTurn = 2;
 
   /// `patience`: seconds of silence after which a neighbour is lost; 0: never.
   Heartbeat(int rank, int size, double patience, double now);
 
-  /// The parent, if there is one, and the children.
+  /// The parent, if any, and the children.
   [[nodiscard]] const std::vector<int>& neighbours() const { return neighbours_; }
   void hear(int rank, Pulse pulse, double now);
-  /// Once a second. Returns a neighbour that is lost.
+  /// Called once a second. Returns a lost neighbour.
   [[nodiscard]] std::optional<int> tick(double now);
-  /// What this rank tells: of itself and of all below it.
-  /// A neighbour that has been silent for a while proves nothing.
+  /// The pulse that this rank sends: of itself and of all ranks below it. A neighbour silent for a while does not count
+  /// as idle.
   [[nodiscard]] Pulse sum(Pulse own, double now) const;
-  /// What a neighbour said last of where it was.
+  /// `where` of a neighbour's last pulse.
   [[nodiscard]] std::string where(int rank) const;
-  /// Seconds without a sign of it.
+  /// Seconds since its last sign.
   [[nodiscard]] double silence(int rank, double now) const;
 
  private:
   struct Neighbour {
     double heard = 0;
     Pulse pulse;
-    bool known = false;  ///< it has said something
+    bool known = false;  ///< a pulse of it has arrived
   };
   int rank_;
   double patience_;
@@ -62,10 +62,10 @@ class Heartbeat {
   std::map<int, Neighbour> state_;
 };
 
-/// Tells when something has not moved for long.
+/// Detects long periods without progress.
 class Standstill {
  public:
-  /// Whether `progress` has been the same for `seconds`; true once per standstill.
+  /// True if `progress` has been unchanged for `seconds`; once per standstill.
   [[nodiscard]] bool lasts(plan::Index progress, double now, double seconds) {
     if (progress != progress_ || since_ < 0) {
       progress_ = progress;

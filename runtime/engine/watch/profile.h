@@ -10,9 +10,9 @@
 
 namespace tdsl::rt {
 
-/// Statistics of --stats and --profile: counts by site, and where the time goes.
+/// Statistics of --stats and --profile: counts and times by site.
 struct Profile {
-  /// The entry of the operation's site, made if this is its first operation. A rank without tasks may send for it.
+  /// Creates the entry of the operation's site. Even a rank without tasks may send for it.
   void add(const plan::Op& op) {
     SiteStatistics& site = sites[op.site];
     site.site = op.site;
@@ -20,18 +20,18 @@ struct Profile {
     site.kind = name_of(op.op_class);
     if (site.name.empty()) site.name = op.name;
   }
-  /// A task that ran from `start` to `end`; without `kernel` it only passed on blocks.
+  /// Counts a task that ran from `start` to `end`; without `kernel` it only passed on blocks.
   void count(const TaskRun& task, double start, double end, bool kernel);
-  /// This rank did not poll for so long, in seconds.
+  /// Records a period of `seconds` without a poll.
   void note_silence(double seconds) { silence.longest = std::max(silence.longest, seconds); }
 
   std::map<int, SiteStatistics> sites;
   Front front;
   Silence silence;
-  Index packed_bytes = 0;  ///< copied because plans want packed operands
+  Index packed_bytes = 0;  ///< copied because plans require packed operands
 };
 
-/// A thread without a task, from begin() to end(). Under the lock.
+/// A period of a thread without a task, from begin() to end(). Under the lock.
 class IdleTime {
  public:
   IdleTime(const Context& context, Profile& profile, const Tracer& tracer)

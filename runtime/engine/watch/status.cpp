@@ -29,7 +29,7 @@ std::string reason_of(const RankStatus& status) {
   return {};
 }
 
-/// Why a task does not run.
+/// Determines why a task does not run.
 void explain(const TaskRun& task, Context& context, const InFlight& in_flight, RankStatus& status) {
   if (task.running_since >= 0) {
     status.waiting = Waiting::kKernel;
@@ -42,7 +42,7 @@ void explain(const TaskRun& task, Context& context, const InFlight& in_flight, R
   }
   status.waiting = Waiting::kOrder;
   const plan::Op& op = task.operation->op();
-  const auto name_of = [&](plan::TensorId id) {  // a tensor with remote pieces alone may be gone
+  const auto name_of = [&](plan::TensorId id) {  // a tensor with only remote pieces may be freed
     const TensorInstance* tensor = context.tensors.find(id);
     return tensor == nullptr ? std::string("an operand") : tensor->placed.desc.name;
   };

@@ -7,7 +7,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Seconds between two samples of memory: at least this, and a few thousand in all.
+/// Seconds between two samples of memory: at least this, and a few thousand samples in all.
 constexpr double kMemoryEvery = 1e-3;
 constexpr double kMemorySamples = 4096;
 

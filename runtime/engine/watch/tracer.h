@@ -16,17 +16,17 @@ class Tracer {
  public:
   explicit Tracer(const Context& context) : context_(context) {}
 
-  /// An event in seconds of the engine's clock.
+  /// An event with times in seconds of the engine's clock.
   [[nodiscard]] TraceEvent event(TraceKind kind, double start, double end) const {
     return {kind, context_.options.trace->at(context_.began + start), end - start};
   }
   void task(const TaskRun& task, double start, double end);
   void received(const RemotePiece& piece) const;
-  /// Without effect in threads that have no trace.
+  /// No effect in threads without a trace.
   void sent(const InFlight::Sent& sent) const;
   void transfer(const DiskTransfer& transfer, const DiskCompletion& completion) const;
   void control(const PostControl& posting, double start) const;
-  /// Finds the offset of the disk's clock.
+  /// Determines the offset of the disk's clock.
   void compare_clocks();
 
  private:

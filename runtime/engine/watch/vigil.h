@@ -8,24 +8,25 @@
 namespace tdsl::rt {
 
 // Note [Vigil]
-// Before the engine runs and after it ranks wait for each other in collectives, where a rank that was stopped or cut
-// off would be waited for without end. A thread gives signs of life once a second, along the tree of the engine's
-// (heartbeat.h), on a communicator of its own; who waits in a collective has the MPI token, so that it gives them
-// itself. While the engine runs it judges: it knows more. Ranks that are done say so, and are not missed.
+// Before and after the engine runs, ranks wait for each other in collectives, which never return if a rank was stopped
+// or disconnected. So a thread sends signs of life once a second, along the same tree as the engine's (heartbeat.h), on
+// its own communicator; a thread that waits in a collective holds the MPI token and sends them itself. While the
+// engine runs, the engine judges silence instead: it has more information. Ranks that are done announce it and are not
+// missed.
 
-/// Ends the run when a rank gives no sign of life outside of the engine.
+/// Ends the run when a rank gives no sign of life outside the engine.
 class Vigil {
  public:
-  /// Calls lost(rank, seconds of silence), which does not return, in any thread.
+  /// Calls lost(rank, seconds of silence) from any thread; it does not return.
   using Lost = std::function<void(int, int)>;
 
-  /// On all ranks alike; at least two, over MPI. `patience` in seconds, more than 0.
+  /// Collective; needs at least two ranks, over MPI. `patience` in seconds, more than 0.
   Vigil(World& world, double patience, Lost lost);
   ~Vigil();
   Vigil(const Vigil&) = delete;
   Vigil& operator=(const Vigil&) = delete;
 
-  /// Whether silence is judged from now on. Signs are given in any case.
+  /// Sets whether silence is judged from now on. Signs are sent in any case.
   void judge(bool judges);
 
  private:

@@ -9,7 +9,7 @@ namespace tdsl::rt {
 
 namespace {
 
-/// Seconds.
+/// All in seconds.
 constexpr double kStandstill = 300, kDeadlock = 60, kMostAnswering = 5, kBetweenRolls = 2;
 /// Seconds between polls of a rank whose workers do not poll.
 constexpr double kPollBeside = 1;
@@ -46,16 +46,16 @@ std::optional<RunError> Watching::beat(const RankStatus& own) {
                   kLostRank);
 }
 
-/// Of all ranks, on rank 0.
+/// Considers all ranks; called on rank 0.
 void Watching::look_for_standstill(const RankStatus& own, const Pulse& all) {
   if (standing_.lasts(all.progress, context_.now(), kStandstill))
     ask(own, "nothing has finished on any rank for 5 minutes", false);
-  // The part of ranks below is a second old for each level of the tree.
+  // The contribution of lower ranks is one second old per level of the tree.
   if (!all.idle) {
     stuck_ = Standstill();
   } else if (stuck_.lasts(all.progress, context_.now(), kDeadlock) &&
              !ask(own, "every rank waits and no message is under way: a deadlock", true)) {
-    stuck_ = Standstill();  // another roll is open: later
+    stuck_ = Standstill();  // another roll is open: retry later
   }
 }
 

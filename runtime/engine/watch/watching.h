@@ -10,14 +10,14 @@
 namespace tdsl::rt {
 
 // Note [Signs of life]
-// Once a second the watching thread polls if no worker has (kernels may be silent for long), and sends a pulse up and
-// down a tree of arity 16. A pulse contains how much has happened on the rank and below it, and whether anything can
-// happen without a message. A neighbour without a pulse for long is lost, and the run ends. Pulses are ordinary
-// messages, so a rank that receives none may be lost, stopped or disconnected; a rank that was stopped itself forgives.
-// Rank 0 has the sums: no progress for minutes means a long kernel or something worse, and all ranks are asked for
-// their status; if no rank can proceed, it is a deadlock.
+// Once a second the watching thread polls if no worker has (kernels may not poll for long), and sends a pulse up and
+// down a tree of arity 16. A pulse contains the amount of progress on the rank and below it, and whether progress is
+// possible without a message. If a neighbour sends no pulse for long, it is lost and the run ends. Pulses are ordinary
+// messages, so a rank that receives none may be lost, stopped or disconnected; a rank that was itself stopped does not
+// blame others. Rank 0 has the sums: no progress for minutes means a long kernel or an error, and rank 0 requests the
+// status of all ranks; if no rank can proceed, it is a deadlock.
 
-/// Signs of life of all ranks, and the statuses that rank 0 asks for when nothing proceeds.
+/// Signs of life of all ranks, and the statuses that rank 0 requests when nothing proceeds.
 class Watching {
  public:
   Watching(const Context& context, Outbox& outbox) : context_(context), outbox_(outbox) {}
@@ -29,14 +29,14 @@ class Watching {
   /// A pulse of another rank.
   void take_pulse(const ControlMessage& message);
 
-  /// Rank 0 asks all ranks for their status; false: it is doing so already or has just done so.
+  /// Rank 0 requests the status of all ranks; false: a request is pending or has just ended.
   bool ask(const RankStatus& own, const std::string& reason, bool deadlock);
-  /// Any rank: the same, by way of rank 0.
+  /// Any rank: the same, via rank 0.
   void request(const RankStatus& own, const std::string& reason);
-  /// A request, or on other ranks rank 0's question.
+  /// Handles a request on rank 0, on other ranks rank 0's question.
   void take_ask(const RankStatus& own, const ControlMessage& message);
   void take_status(const ControlMessage& message);
-  /// The statuses that rank 0 has asked for, once all have arrived or after 5 s.
+  /// The statuses that rank 0 has requested, once all have arrived or after 5 s.
   [[nodiscard]] std::optional<Engine::RollCall> take_statuses();
 
  private:
@@ -45,7 +45,7 @@ class Watching {
 
   struct Roll {
     Index number = 0;
-    double asked = -1;    ///< when; below 0: no roll is open
+    double asked = -1;    ///< time; below 0: no roll is open
     double ended = -1e9;  ///< of the previous one
     int missing = 0;
     Engine::RollCall call;
