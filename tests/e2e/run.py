@@ -111,6 +111,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--limit", type=float, default=60, help="seconds for one launch")
     parser.add_argument("--schedule", help="this one at all points; else they take turns")
+    parser.add_argument("--half", choices=("0", "1"), help="of the cases this half only")
     parser.add_argument("--work", help="folder to work in; kept")
     parser.add_argument("--only", choices=("samples", "cases"))
     options = parser.parse_args()
@@ -136,6 +137,8 @@ def main():
     found = [(p, s) for p, s in found if options.filter in f"e2e/{p.stem}"]
     if options.mode in ("quick", "sanitizer") and not options.filter:
         found = [(p, s) for number, (p, s) in enumerate(found) if chosen_in(options.mode, number, s)]
+    if options.half and not options.filter:
+        found = [(p, s) for number, (p, s) in enumerate(found) if s or number % 2 == int(options.half)]
     failed = launches = 0
     longest = []
     with ThreadPoolExecutor(options.jobs) as pool:
