@@ -49,7 +49,8 @@ class Facts:
 
     def __init__(self, options, work):
         self.options, self.work, self.tdslc = options, Path(work), options.tdslc
-        self.quick, self.long = options.mode in ("quick", "sanitizer"), options.mode == "long"
+        self.long = options.mode == "long"
+        self.quick = not self.long
         self.sessions = {}
 
     def explain(self, program, *arguments):

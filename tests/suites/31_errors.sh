@@ -6,7 +6,7 @@ slow=
 if [ "$TDSL_TEST_PRESET" != release ]; then
     limit=180
     slow="--ranks 3"
-    [ "$TDSL_TEST_MODE" = long ] || slow="$slow --every 10"
+    [ "$TDSL_TEST_MODE" = long ] || slow="$slow --every 40"
 fi
 export XDG_CACHE_HOME="$TDSL_BUILD_DIR/test-cache"
 if [ "$TDSL_TEST_MODE" = quick ] && [ -z "$TDSL_TEST_FILTER" ]; then slow="--ranks 3 --every 4"; fi

@@ -14,7 +14,7 @@ esac
 # Instrumented programs run several times slower, and memory errors do not depend on comparisons at every number of
 # ranks.
 if [ "$TDSL_TEST_PRESET" != release ]; then
-    count=$((count / 6))
+    count=$((count / 12))
     [ "$TDSL_TEST_MODE" = long ] || ranks=2
 fi
 name=property/programs
