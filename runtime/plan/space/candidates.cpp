@@ -128,12 +128,16 @@ std::optional<Distribution> rows_to_write(const PlacedTensor& value, const Distr
 Index home_of(const Op& op, Index ranks) {
   std::uint64_t h = 1469598103934665603ULL;
   const auto mix = [&](std::uint64_t x) { h = (h ^ x) * 1099511628211ULL; };
+  // Offsets may be any 64-bit numbers: the hash wraps.
+  const auto mix_pair = [&](Index a, std::uint64_t factor, Index b) {
+    mix(static_cast<std::uint64_t>(a) * factor + static_cast<std::uint64_t>(b));
+  };
   mix(static_cast<std::uint64_t>(op.op_class));
   for (const LabelDesc& label : op.labels) mix(static_cast<std::uint64_t>(label.range.size()));
   for (const Access& access : op.reads) {
     for (const DimAccess& dim : access.dims) {
-      for (const Affine::Term& term : dim.terms) mix(static_cast<std::uint64_t>(term.label * 131 + term.coefficient));
-      mix(static_cast<std::uint64_t>(dim.offset.lo * 31 + dim.offset.hi));
+      for (const Affine::Term& term : dim.terms) mix_pair(term.label, 131, term.coefficient);
+      mix_pair(dim.offset.lo, 31, dim.offset.hi);
     }
     mix(access.dims.size());
   }
