@@ -14,6 +14,6 @@ status=0
 # shellcheck disable=SC2086 # several words, or none
 /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/errors.py" --limit "$limit" $slow --filter "$TDSL_TEST_FILTER" || status=1
 # ThreadSanitizer delays signals until a thread calls a library.
-[ "$TDSL_TEST_PRESET" = tsan ] ||
+[ "$TDSL_TEST_PRESET" = tsan ] || { [ "$TDSL_TEST_PRESET" != release ] && [ "$TDSL_TEST_MODE" != long ] && [ -z "$TDSL_TEST_FILTER" ]; } ||
     /usr/bin/python3 "$TDSL_SOURCE_DIR/tests/e2e/endings.py" --limit "$limit" --filter "$TDSL_TEST_FILTER" || status=1
 exit "$status"
