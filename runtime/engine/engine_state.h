@@ -62,7 +62,7 @@ struct Engine::State {
   Delays delays;
   ReadyQueue ready;
   Tracer tracer{context};
-  Profile profile;
+  SiteCounts profile;
   Outbox outbox{context};
   InFlight in_flight{context};
   Failure failure{context, outbox, ready};

@@ -24,7 +24,7 @@ namespace tdsl::rt {
 /// Blocks whose home is not memory: written once complete, read in pieces from the disk or from an input's file.
 class DiskTransfers {
  public:
-  DiskTransfers(Context& context, Footprint& footprint, Profile& profile)
+  DiskTransfers(Context& context, Footprint& footprint, SiteCounts& profile)
       : context_(context), footprint_(footprint), profile_(profile) {}
 
   /// Leaves an input, whose operation is being submitted, in its file: all its blocks except the resident ones are
@@ -57,7 +57,7 @@ class DiskTransfers {
 
   Context& context_;
   Footprint& footprint_;
-  Profile& profile_;
+  SiteCounts& profile_;
   CookieTable<DiskTransfer> transfers_;
   Index writes_ = 0;         ///< in progress
   Index sends_of_away_ = 0;  ///< answers in flight from buffers of blocks that have become away

@@ -75,7 +75,7 @@ struct Call {
 /// Prepares the calls of tasks' kernels and completes their sized outputs. Under the lock.
 class KernelCalls {
  public:
-  KernelCalls(Context& context, Footprint& footprint, Profile& profile, CheckBlock check)
+  KernelCalls(Context& context, Footprint& footprint, SiteCounts& profile, CheckBlock check)
       : context_(context), footprint_(footprint), profile_(profile), check_(std::move(check)) {}
 
   /// Locates the operands and allocates the output blocks.
@@ -92,7 +92,7 @@ class KernelCalls {
 
   Context& context_;
   Footprint& footprint_;
-  Profile& profile_;
+  SiteCounts& profile_;
   CheckBlock check_;
 };
 

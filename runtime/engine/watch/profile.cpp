@@ -2,7 +2,7 @@
 
 namespace tdsl::rt {
 
-void Profile::count(const TaskRun& task, double start, double end, bool kernel) {
+void SiteCounts::count(const TaskRun& task, double start, double end, bool kernel) {
   const OperationRun& operation = *task.operation;
   const plan::Op& op = operation.op();
   SiteStatistics& site = sites.at(op.site);

@@ -11,7 +11,7 @@
 namespace tdsl::rt {
 
 /// Statistics of --stats and --profile: counts and times by site.
-struct Profile {
+struct SiteCounts {
   /// Creates the entry of the operation's site. Even a rank without tasks may send for it.
   void add(const plan::Op& op) {
     SiteStatistics& site = sites[op.site];
@@ -34,7 +34,7 @@ struct Profile {
 /// A period of a thread without a task, from begin() to end(). Under the lock.
 class IdleTime {
  public:
-  IdleTime(const Context& context, Profile& profile, const Tracer& tracer)
+  IdleTime(const Context& context, SiteCounts& profile, const Tracer& tracer)
       : context_(context), profile_(profile), tracer_(tracer) {}
   ~IdleTime() { end(); }
   IdleTime(const IdleTime&) = delete;
@@ -44,7 +44,7 @@ class IdleTime {
 
  private:
   const Context& context_;
-  Profile& profile_;
+  SiteCounts& profile_;
   const Tracer& tracer_;
   double since_ = kNever;
   int site_ = Front::kNowhere;
