@@ -12,7 +12,13 @@ namespace tdsl::plan {
 
 namespace {
 
-/// The element at `constant`; empty for the largest integer, which is out of range in every dimension.
+/// Offsets beyond this are out of range in every dimension, which has at most 2^53 elements. They are clamped, so that
+/// sums and differences of offsets do not overflow.
+constexpr Index kLargestOffset = Index{1} << 61;
+
+Index clamped(Index offset) { return std::clamp(offset, -kLargestOffset, kLargestOffset); }
+
+/// The element at `constant`; empty for the largest integer.
 Interval element_at(Index constant) {
   return {constant, constant == std::numeric_limits<Index>::max() ? constant : constant + 1};
 }
@@ -20,16 +26,16 @@ Interval element_at(Index constant) {
 }  // namespace
 
 DimAccess at(int label, Index constant, Index coefficient) {
-  return {{{label, coefficient}}, element_at(constant), false};
+  return {{{label, coefficient}}, element_at(clamped(constant)), false};
 }
 DimAccess at(std::vector<Affine::Term> terms, Index constant) {
-  return {std::move(terms), element_at(constant), false};
+  return {std::move(terms), element_at(clamped(constant)), false};
 }
-DimAccess near(int label, Index lo, Index hi) { return {{{label, 1}}, {lo, hi}, false}; }
+DimAccess near(int label, Index lo, Index hi) { return {{{label, 1}}, {clamped(lo), clamped(hi)}, false}; }
 DimAccess quotient(std::vector<Affine::Term> terms, Index constant, Index divisor) {
   return {std::move(terms), element_at(constant), false, divisor};
 }
-DimAccess fixed(Index lo, Index hi) { return {{}, {lo, hi}, false}; }
+DimAccess fixed(Index lo, Index hi) { return {{}, {clamped(lo), clamped(hi)}, false}; }
 DimAccess whole() { return {{}, {0, 0}, true}; }
 
 OpBuilder::OpBuilder(OpClass op_class, std::string_view name, int site, int line) {
