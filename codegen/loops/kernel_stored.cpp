@@ -13,10 +13,10 @@
 namespace tdsl::codegen {
 
 // Note [Kernels over stored elements]
-// The loops are those of the walk, and then over what is dense: `for i over stored %1[*] { for j over stored %1[i, *] {
-// for f … } }`. Elements of the result that are not visited have their values before: a fill, or in compressed results
-// nothing. A reduction runs into a local from the innermost label of the result on, and where that is the last loop,
-// into elements.
+// Sparse levels come first, dense dimensions inside them: `for i over stored %1[*] { for j over stored %1[i, *] {
+// for f … } }`. Result elements that are not visited keep their initial value: a fill, or nothing in compressed
+// results. A reduction accumulates in a local inside the innermost label of the result; if that label is the last loop,
+// it accumulates in elements.
 
 using Role = nest::Variable::Role;
 

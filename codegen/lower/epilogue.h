@@ -4,9 +4,8 @@
 
 namespace tdsl::codegen {
 
-/// One operation for a product of matrices and what is computed of its elements (ir::Fused::epilogue): the contraction,
-/// whose operands are followed by those of the map behind it. The map's kernel is the one it would have by itself; it
-/// reads the product where it writes.
+/// Lowers a matrix product with its elementwise epilogue (ir::Fused::epilogue) to one operation: the operands of the
+/// contraction, then those of the map. The map has its usual kernel, which reads the product in place.
 void lower_epilogue(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused);
 
 /// Whether the product and its epilogue both read the tensor. It stands in two arguments of the emitted call then, of

@@ -7,8 +7,8 @@
 
 namespace tdsl::codegen {
 
-/// Lowers a kernel of the user's to one operation of one task, which reads its operands whole, as a loop that is a task
-/// does. What it gathers is reported by the run where that is much.
+/// Lowers a user's kernel to one operation of one task, which reads whole operands like a loop that is one task. The
+/// run reports large gathers.
 void lower_foreign(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine);
 
 /// The task in C++: a function that makes tiles of the task's blocks. `call` is the function of `foreign_call`.
@@ -18,8 +18,8 @@ void lower_foreign(FamilyBuilder& builder, const ir::Node& node, const ir::Routi
 ///     }
 [[nodiscard]] EmittedLoop emit_foreign(const LoopRequest& request, const std::string& call);
 
-/// A function that calls the user's. It is declared before the program and defined after it, where the header is
-/// included: the header's macros, pragmas and names reach nothing but the definition.
+/// A wrapper of a user's function, declared before the program and defined after it, where the header is included:
+/// macros, pragmas and names of the header affect the definition only.
 ///
 ///     double gelu(double);      double gelu(double tdsl_1) { return ::gelu(tdsl_1); }
 struct ForeignCall {

@@ -12,8 +12,8 @@ namespace tdsl::codegen {
 /// must all close and have one type, are packed into one tensor, from which one operation each takes its part.
 void lower_fused(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused);
 
-/// A member that is a product of matrices: rows of x times what all rows share, or rows of x and of y, summed over
-/// them.
+/// A member that is a matrix product: rows of x times an operand shared by all rows, or rows of x and of y, summed over
+/// the rows.
 ///
 ///     u[i, j] = sum[k](x[i, k] * y[k, j])         y may be transposed, or have leading shared labels
 ///     c[a, b] = sum[i](x[i, a] * y[i, b])         `of_rows`

@@ -33,8 +33,8 @@ struct PointBounds {
   bool all = false;                    ///< the guard has no other parts
 };
 
-/// The bounds of a result with two out labels from 0 on; none for any other. What is outside of them can be skipped:
-/// nothing fails there.
+/// Bounds of a result with two out labels that start at 0; none for others. Points outside the bounds may be skipped:
+/// no check fails there.
 [[nodiscard]] PointBounds point_bounds(const FamilyProgram& program, const OpTemplate& op, const KernelTemplate& kernel,
                                        ValueId target);
 

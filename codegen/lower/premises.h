@@ -9,10 +9,9 @@
 
 namespace tdsl::codegen {
 
-/// What is known where an expression is evaluated: every range of an index variable has a value, and conditions hold
-/// that have been met on the way. Conditions count that compare index variables with one another, with the ends of
-/// their ranges and small numbers, and what `&&`, `||` and `!` make of them: others might wrap around in their
-/// arithmetic and hold all the same.
+/// Facts at the point where an expression is evaluated: index variables are in their ranges, and the enclosing
+/// conditions hold. Conditions count if they compare index variables with each other, with ends of their ranges or with
+/// small numbers, combined by `&&`, `||` and `!`: the arithmetic of others may wrap around.
 class Premises {
  public:
   Premises(FamilyBuilder& builder, const std::vector<LabelTemplate>& labels);

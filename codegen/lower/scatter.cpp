@@ -10,8 +10,8 @@ namespace tdsl::codegen {
 // A left side whose subscripts cannot be solved for the labels (`H[bin[i]]`, `R[i + j]`) is lowered to a reduction: the
 // dimensions such a subscript stands in may be written anywhere (plan::kAnyLabel), and labels that stand in no other
 // subscript are reduced. Every task runs over its points, computes where each goes, and keeps those of its own tile.
-// The planner may cut the points into parts, whose results meet in order, or the result, or both. What is there
-// already, and that `=` writes an element once, is not its business: see passes/legalise/scatters.cpp.
+// The planner may cut the points, whose partial results are combined in order, or the result, or both. The base value,
+// and that `=` writes an element once, are handled by passes/legalise/scatters.cpp.
 
 void ComputeLowering::reduce_scattered() {
   if (compute_.left.empty()) return;

@@ -9,11 +9,10 @@
 namespace tdsl::codegen {
 
 // Note [Walks over stored elements]
-// An operation whose points are made of the stored elements of compressed operands (ir/analysis/stored_walk.h). The
-// label of the driver's rows is cut like any other, as a dimension of the result or as what is reduced; blocks have
-// whole rows, so that the labels of inner levels are never cut, and neither is what else is reduced inside of a row:
-// operands that are located at such labels are read whole. To the planner labels that are neither cut nor dimensions of
-// the result are plain ones, which always have their whole range.
+// An operation whose points come from the stored elements of compressed operands (ir/analysis/stored_walk.h). The label
+// of the driver's rows is cut like any other, as a dimension of the result or as a reduced label. Blocks have whole
+// rows, so labels of inner levels, and labels reduced inside a row, are never cut: operands located at such labels are
+// read whole. To the planner, labels that are neither cut nor dimensions of the result always have their whole range.
 
 LabelTemplate::Kind ComputeLowering::stored_kind(int label) const {
   using Kind = LabelTemplate::Kind;

@@ -122,8 +122,7 @@ bool is_light(const Expr& e) {
   return part && std::ranges::all_of(ir::children(*e), is_light);
 }
 
-/// What a loop over elements adds to a row of a dense result, which stays meanwhile: a loop along the row, and in it
-/// the one sum.
+/// The update of one row of a dense result by a loop over elements: a loop along the row that contains the sum.
 struct RowSum {
   const For* along = nullptr;
   const Update* update = nullptr;
@@ -234,7 +233,7 @@ std::string Printer::rows_text(const Stored& over) {
 }
 
 /// A level with others below: `A.rows(range_i, [&](const auto& row)` of a matrix, `A.walk(range_i, [&](const auto&
-/// row)` and `row.walk([&](const auto& fibre)` of what has more dimensions.
+/// row)` and `row.walk([&](const auto& fibre)` of tensors with more dimensions.
 Statements Printer::stored_rows(const For& f, const Stored& over) {
   const Fibre& fibre = over.fibres.front();
   const bool outermost = fibre.outer.empty();

@@ -51,8 +51,8 @@ std::string default_argument(const Declarations::Param& p) {
   return p.default_text ? ", " + string_literal(*p.default_text) : "";
 }
 
-/// The names of the program's files as messages show them: without directories, so that what is emitted does not depend
-/// on where the program lies.
+/// File names of the program as messages show them: without directories, so that emitted code does not depend on the
+/// program's location.
 std::vector<std::string> file_names(const FamilyProgram& program) {
   if (program.files.empty()) return {program.name + ".tdsl"};
   std::vector<std::string> names;

@@ -22,8 +22,8 @@ struct BlockedPlace {
   std::string element;              ///< of the result, at the labels of row and column
 };
 
-/// The call of rt::blocked_reduction and the functions it takes. `expr` names the labels; `guard`: what is left of the
-/// Compute's; `claim` makes names distinct.
+/// The call of rt::blocked_reduction and the functions it takes. `expr` names the labels; `guard`: the remaining
+/// guard of the Compute; `claim` makes names distinct.
 [[nodiscard]] Statements blocked_statements(ExprEmitter& expr, const ir::Compute& compute, const Expr& guard,
                                             ir::Scalar type, const Blocking& blocks, const BlockedPlace& place,
                                             const std::function<std::string(std::string_view)>& claim);

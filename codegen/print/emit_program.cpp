@@ -317,8 +317,8 @@ class ProgramEmitter {
                shape(r.target), r.random.site, iterations, r.site, line_of(s), tile(r.target));
   }
 
-  /// The operation that is step `k`, with what it ends: the releases behind it, and where its result becomes the next
-  /// value of a variable. Returns how many steps behind it are done.
+  /// Prints the operation of step `k` together with the steps that follow from it: releases, and the assignment of its
+  /// result to a variable. Returns the number of following steps that are done.
   std::size_t operation(const Steps& list, std::size_t k, const OperationStep& o) {
     std::vector<ValueId> ends;
     std::size_t next = k + 1;
@@ -482,8 +482,7 @@ class ProgramEmitter {
     if (options_.line_directives && range.known() && range.file == 0) body_.line("{}", kEndMark);
   }
 
-  /// The text that passes the kernel with what it captures: a short one as it is, another one by the name of its
-  /// function.
+  /// The kernel argument with its captures: a short kernel as a lambda, a long one by the name of its function.
   std::string kernel(const Step& s, const OperationStep& o) {
     if (o.kernel && !o.kernel->rearranged.empty()) {
       uses_rearranged_ = true;
@@ -667,7 +666,7 @@ class ProgramEmitter {
   std::map<std::string, EmittedFunction> procedures_;  ///< by the text of what they are
   std::map<std::string, std::string>
       foreign_kernels_;            ///< names of functions that call the user's kernels, by their titles
-  std::set<std::string> entered_;  ///< functions of the user's that what is being emitted may enter
+  std::set<std::string> entered_;  ///< user functions that the code being emitted may call
   SourceRange place_;              ///< of the step that is being emitted
   std::set<ValueId> used_;
   std::set<ValueId> used_elsewhere_;             ///< other than as a bound of a loop

@@ -38,7 +38,7 @@ mode_t check_target(const std::string& target) {
 [[noreturn]] void fail_reservation(const std::string& path, int fd, std::int64_t bytes, int error) {
   std::string message = "cannot write `" + path + "`: it needs " + format_bytes(bytes);
   struct statvfs disk {};
-  // Truncating releases what a failed reservation has already allocated.
+  // Truncation releases the space that a failed reservation has allocated.
   if ((error == ENOSPC || error == EDQUOT) && ::ftruncate(fd, 0) == 0 && ::fstatvfs(fd, &disk) == 0) {
     const auto free = static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize);
     throw RunError(message + (error == EDQUOT ? ", more than your quota leaves"

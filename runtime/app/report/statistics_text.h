@@ -93,7 +93,7 @@ inline constexpr int kMatrixRows = 256;
 /// Adds a rank's predictions to the numbers of its sites.
 void add_predictions(std::map<int, SiteNumbers>& sites, const Predictions& predictions);
 
-/// What the file contains besides the numbers.
+/// Parts of the file that are not numbers.
 struct StatisticsForm {
   bool measured = true;   ///< false: predictions only (--plan)
   bool baseline = false;  ///< with predictions without --reproducible

@@ -59,7 +59,7 @@ struct EnoughMemory {
 /// `--memory 3GB is too small: `C` needs 3.22 GB on a rank: …; give at least --memory 3.22GB`, in the unit of `like`.
 [[nodiscard]] std::string too_little_memory(const plan::MemoryNeed& need, plan::Index given, std::string_view like);
 
-/// What the program needs with the plan that an earlier run made within `request.inputs.memory` (empty: planned
+/// Memory need of the program with the plan that an earlier run made within `request.inputs.memory` (empty: planned
 /// operation by operation), if that exceeds the current system limit per rank plus margin; empty if it fits.
 [[nodiscard]] std::optional<plan::MemoryNeed> need_beyond_limit(const StartRequest& request, const std::string& plan);
 

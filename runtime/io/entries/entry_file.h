@@ -21,7 +21,7 @@ class EntryFile {
  public:
   using Extents = std::vector<std::int64_t>;
 
-  /// What a part reports to the others.
+  /// Counts that a part sends to the others.
   struct Tally {
     std::int64_t lines = 0;            ///< number of entries in this part of the file
     Extents reach;                     ///< per dimension: largest coordinate + 1; only for formats with optional shape
