@@ -3,8 +3,10 @@
 folder of code has a README that docs/architecture.md links, every decision is in its list, every relative link of a page, every file it
 names, every file in a README's table and every home in docs/glossary.md exist, no table has a blank line inside, docs/benchmarks.md is what
 tools/bench renders, pages that are meant to be short are, pages use none of the words of ODD_WORDS, every sample is in samples/README.md,
-editors know every word of the language, every function of the library is explained and tested, factors equal those of the headers, and no folder and no class that was cut has grown too large. One
+editors know every word of the language, every function of the library is explained and tested, factors equal those of the headers, no folder and no class that was cut has grown too large, and no two
+classes have one name. One
 PASS or FAIL line per check."""
+import collections
 import pathlib
 import re
 import sys
@@ -198,13 +200,29 @@ def large_folders_and_classes():
     return found
 
 
+def classes_of_one_name():
+    """Classes defined in two files under one name and namespace: the linker keeps one of each of their functions."""
+    files = collections.defaultdict(set)
+    for top in ("frontend", "ir", "passes", "codegen", "runtime", "tools"):
+        for path in (ROOT / top).rglob("*.[ch]*"):
+            scopes = []
+            for line in path.read_text(errors="replace").splitlines() if path.suffix in (".h", ".cpp") else ():
+                if opened := re.match(r"namespace ?([\w:]*) ?\{", line):
+                    scopes.append(opened[1])
+                elif line.startswith("}  // namespace") and scopes:
+                    scopes.pop()
+                elif (named := re.match(r"(?:class|struct) (\w+)(?: final)?(?: ?: ?[^:;].*)? ?\{", line)) and "" not in scopes:
+                    files["::".join([*scopes, named[1]])].add(str(path.relative_to(ROOT)))
+    return [f"{name} in {' and '.join(sorted(found))}" for name, found in sorted(files.items()) if len(found) > 1]
+
+
 def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     checks = {"docs/error_ids": missing_ids, "docs/options": missing_options, "docs/readmes": missing_readmes, "docs/decisions": unlisted_decisions,
               "docs/sizes": long_pages, "docs/words": odd_words, "docs/benchmarks": stale_benchmarks, "docs/tables": broken_tables,
               "docs/links": broken_links, "docs/glossary": stale_glossary, "docs/paths": missing_paths, "docs/files": missing_files,
               "docs/samples": missing_samples, "docs/editors": words_unknown_to_editors, "docs/library": library_gaps, "docs/numbers": other_numbers,
-              "docs/structure": large_folders_and_classes}
+              "docs/structure": large_folders_and_classes, "docs/classes": classes_of_one_name}
     failed = False
     for name, check in checks.items():
         if wanted not in name:
