@@ -3,9 +3,8 @@
 folder of code has a README that docs/architecture.md links, every decision is in its list, every relative link of a page, every file it
 names, every file in a README's table and every home in docs/glossary.md exist, no table has a blank line inside, docs/benchmarks.md is what
 tools/bench renders, pages that are meant to be short are, pages use none of the words of ODD_WORDS, every sample is in samples/README.md,
-editors know every word of the language, every function of the library is explained and tested, factors equal those of the headers, no folder and no class that was cut has grown too large, and no two
-classes have one name. One
-PASS or FAIL line per check."""
+editors know every word of the language, every function of the library is explained and tested, factors equal those of the headers, no
+folder and no class that was cut has grown too large, and no two classes have one name. One PASS or FAIL line per check."""
 import collections
 import pathlib
 import re
