@@ -33,13 +33,13 @@ CaughtSignal caught[] = {{SIGSEGV, "SIGSEGV (invalid memory access, or the stack
                          {SIGTRAP, "SIGTRAP (trap)"},
                          {SIGABRT, "SIGABRT (abort)"}};
 
-struct Call {
+struct ForeignCall {
   const ForeignCaller* caller;
   sigjmp_buf back;
   volatile std::sig_atomic_t signal = 0;
 };
 
-thread_local Call* volatile current = nullptr;
+thread_local ForeignCall* volatile current = nullptr;
 std::atomic<bool> catches = false;
 void (*before_end)() noexcept = nullptr;
 
@@ -87,7 +87,7 @@ const CaughtSignal& known(int signal) {
 void put(const char* text) { [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, std::strlen(text)); }
 
 // Only async-signal-safe calls in this function.
-[[noreturn]] void end_process(const Call& call, int signal) {
+[[noreturn]] void end_process(const ForeignCall& call, int signal) {
   const SourceLine& place = call.caller->place;
   if (place.known()) {
     char digits[16] = {};
@@ -108,7 +108,7 @@ void put(const char* text) { [[maybe_unused]] const auto written = ::write(STDER
 }
 
 void on_signal(int signal, siginfo_t* info, void* context) {
-  Call* const call = current;
+  ForeignCall* const call = current;
   if (call == nullptr) {
     ::sigaction(signal, &known(signal).before, nullptr);
     if (info->si_code <= 0) ::raise(signal);  // a fault recurs by itself
@@ -147,13 +147,13 @@ class SignalStack {
 /// Makes `call` the thread's current call during its lifetime.
 class Current {
  public:
-  explicit Current(Call& call) : outer_(current) { current = &call; }
+  explicit Current(ForeignCall& call) : outer_(current) { current = &call; }
   ~Current() { current = outer_; }
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
 
  private:
-  Call* outer_;
+  ForeignCall* outer_;
 };
 
 }  // namespace
@@ -175,7 +175,7 @@ void call_foreign(const ForeignCaller& caller, void (*call)(void*), void* data) 
   if (!catches) return call(data);
   thread_local const SignalStack stack;
   static_cast<void>(stack);
-  Call made{&caller, {}};
+  ForeignCall made{&caller, {}};
   const Current here(made);
   if (sigsetjmp(made.back, 0) == 0) return call(data);
   throw ProgramError(caller.place, std::string("signal ") + known(made.signal).text + " in " + caller.functions);
