@@ -100,6 +100,7 @@ def main():
     parser.add_argument("--mode", choices=("quick", "ci", "long"), default="quick")
     parser.add_argument("--tdslc", default=os.environ.get("TDSLC", "tdslc"))
     parser.add_argument("--filter", default="")
+    parser.add_argument("--half", type=int, choices=(0, 1), help="every second program, from this one on")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=float, default=60)
     options = parser.parse_args()
@@ -107,6 +108,8 @@ def main():
     if options.mode == "long" or options.filter:
         found += sorted((ROOT / "tests/e2e/cases").glob("*.tdsl"))
     found = [p for p in found if options.filter in f"reproducible/{p.stem}"]
+    if options.half is not None and not options.filter:
+        found = found[options.half::2]
     failed = launches = 0
     with tempfile.TemporaryDirectory(prefix="tdsl-reproducible-") as options.work:
         with ThreadPoolExecutor(options.jobs) as pool:
