@@ -19,23 +19,23 @@ constexpr std::array kPipeline = {
     Pass{"absence", "say with operators which absent elements win in products", absence, 0},
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
     // Unused loop-carried values would look like dependences between iterations.
-    Pass{"dead_code", "remove what nobody uses", dead_code, 1},
+    Pass{"dead_code", "remove unused values", dead_code, 1},
     Pass{"loops_to_algebra", "turn for loops with independent or associative updates into tensor algebra",
          loops_to_algebra, 1},
     Pass{"updates", "turn updates that write every element into definitions", updates, 1},
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
     Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},
-    Pass{"dead_code", "remove what nobody uses", dead_code, 1},
+    Pass{"dead_code", "remove unused values", dead_code, 1},
     // While conditions are still as written, and before operands of products are materialised, which would be whole
     // matrices.
     Pass{"bands", "run reductions over the band where they count", bands, 1},
     Pass{"relabel", "compute reductions in the order and shape in which they are used", relabel, 2},
     // Combines reshapes of operands with those of results.
     Pass{"copy_propagation", "read through copies, transposes and slices", copy_propagation, 1},
-    Pass{"dead_code", "remove what nobody uses", dead_code, 1},
+    Pass{"dead_code", "remove unused values", dead_code, 1},
     // Before equal operands are merged.
     Pass{"contractions", "compute operands of products ahead", contractions, 2},
-    Pass{"repeated_parts", "compute ahead what is the same for many points", repeated_parts, 2},
+    Pass{"repeated_parts", "compute ahead the subexpressions shared by many points", repeated_parts, 2},
     // Ordered operands expose equal computations.
     Pass{"canonicalise", "one spelling for computations that differ by spelling only", canonicalise, 1},
     Pass{"common_subexpressions", "compute the same thing once", common_subexpressions, 1},
@@ -44,7 +44,7 @@ constexpr std::array kPipeline = {
     Pass{"neighbours", "write out short reductions over neighbouring elements", neighbours, 2},
     Pass{"fusion", "inline element-wise producers into their only consumer", fusion, 2},
     Pass{"simplify", "fold constants and exact identities", simplify, 1},
-    Pass{"dead_code", "remove what nobody uses", dead_code, 1},
+    Pass{"dead_code", "remove unused values", dead_code, 1},
     Pass{"canonicalise", "one spelling for computations that differ by spelling only", canonicalise, 1},
     Pass{"common_subexpressions", "compute the same thing once", common_subexpressions, 1},
     // When all readers of a tensor are known, and before loops become tasks, which cannot read compressed tensors.
@@ -67,18 +67,18 @@ constexpr std::array kPipeline = {
     Pass{"row_reads", "read dense matrices along their rows where columns are looked up by stored elements", row_reads,
          2},
     // Legal form, which is lowered one to one. After the fusion passes, which expect stores and reductions as written.
-    Pass{"periodic_stores", "store where a subscript that wraps around leads back from", periodic_stores, 0},
+    Pass{"periodic_stores", "rewrite stores at periodic subscripts as affine stores", periodic_stores, 0},
     // Before stores and scatters: periodic and flat store subscripts are not scatters.
     Pass{"flat_stores", "store positions of several index variables as those of one", flat_stores, 0},
-    Pass{"stores", "say nothing on the left that the ranges of index variables say, and reduce what meets", stores, 0},
-    Pass{"scatters", "let scattered elements meet by themselves before they join what is there", scatters, 0},
+    Pass{"stores", "simplify store subscripts, and reduce values that collide in an element", stores, 0},
+    Pass{"scatters", "combine scattered values with each other before combining them with the base", scatters, 0},
     // After scatters, which create reductions.
     Pass{"reductions", "begin reductions as the identity or the base, and do the rest afterwards", reductions, 0},
     // Once index variables are final.
     Pass{"periodic_reads", "read where a subscript that wraps around may lie at one of two affine ones", periodic_reads,
          0},
     // After periodic_reads: a periodic subscript is not an indirect one.
-    Pass{"gathers", "gather what is looked up, but for one lookup that an operation can do", gathers, 0},
+    Pass{"gathers", "gather indirect reads, except one that the operation can perform itself", gathers, 0},
     // Last: no later pass changes the readers of a tensor.
     Pass{"dense_copies", "copy compressed matrices where all of their elements are read", dense_copies, 0},
 };

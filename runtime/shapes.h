@@ -36,8 +36,7 @@ namespace tdsl::rt {
   return text;
 }
 
-/// What is said of an input whose file does not say its shape and has entries beyond an extent that something else
-/// fixes.
+/// Message for an input whose file states no shape and has entries beyond an extent fixed elsewhere.
 [[nodiscard]] inline std::string reaches_text(std::int64_t reach) {
   return "has an entry at " + std::to_string(reach - 1) + ", from 0 on";
 }

@@ -21,7 +21,7 @@ inline constexpr std::int64_t kMostTensorBytes = std::int64_t{1} << 53;
   std::int64_t span = 0;
   return !__builtin_sub_overflow(hi, lo, &span);
 }
-/// What is said of a range that is not.
+/// Message for a range that is not countable.
 [[nodiscard]] inline std::string uncountable_text(std::string_view index) {
   return "the range of `" + std::string(index) + "` spans more than 2^63 - 1 integers";
 }
@@ -47,8 +47,8 @@ inline constexpr std::int64_t kMostTensorBytes = std::int64_t{1} << 53;
   return true;
 }
 
-/// What is said of a tensor that is too large: `A is f64[3037000500, 3037000500], which is too large: …`. An empty
-/// `name` is a result's without one.
+/// Message for a tensor that is too large: `A is f64[3037000500, 3037000500], which is too large: …`. An empty `name`
+/// denotes an unnamed result.
 [[nodiscard]] inline std::string too_large_text(std::string_view name, std::string_view element,
                                                 std::span<const std::int64_t> shape, bool stored = false) {
   std::string text = name.empty() ? "the result" : std::string(name);

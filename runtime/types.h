@@ -80,7 +80,7 @@ inline constexpr ElementType element_type_of = detail::element_type_of_impl<T>()
   return type == ElementType::kI32 || type == ElementType::kI64;
 }
 
-/// Calls `f(std::type_identity<T>{})` with the C++ type of `type` and returns what it returns:
+/// Calls `f(std::type_identity<T>{})` with the C++ type of `type` and returns its result:
 /// `visit_element_type(type, [&](auto tag) { using T = typename decltype(tag)::type; … });`
 template <class F>
 constexpr decltype(auto) visit_element_type(ElementType type, F&& f) {

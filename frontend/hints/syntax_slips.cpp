@@ -355,7 +355,7 @@ std::string word_slip(const Place& p) {
   if (p.is(Kind::TOK_NAME) && p.could_be("&&") && (p.found().text == "and" || p.found().text == "or"))
     return "unexpected " + quoted(p.found().text) + "; did you mean `" + (p.found().text == "and" ? "&&" : "||") + "`?";
   if (p.is(Kind::TOK_NAME) && p.found().text == "as" && p.kind_at(p.statement()) == Kind::TOK_IMPORT)
-    return "unexpected `as`; what is imported keeps its name, without a prefix";
+    return "unexpected `as`; imports keep their names, without a prefix";
   if (is_reserved_word(p.found()) && p.wants_expression() && p.after().kind == Kind::TOK_LEFT_PAREN)
     return quoted(p.found().text) + " is a reserved word, not a function" +
            (p.is(Kind::TOK_VAR) ? "; the variance is mean((x - mean(x)) ** 2)" : "");

@@ -110,7 +110,7 @@ std::optional<Foreign> signature(Reports& reports, const ast::ExternKernel& k) {
     made.parameters.push_back({p.name.name, *type, p.type.dimensions.size(), p.is_output, p.is_output});
   }
   if (!gives) {
-    reports.error(DiagnosticId::kTypeMismatch, k.name.range, "a kernel needs an `out` operand: what it gives");
+    reports.error(DiagnosticId::kTypeMismatch, k.name.range, "a kernel needs an `out` operand for its result");
     return std::nullopt;
   }
   return made;

@@ -142,9 +142,9 @@ void lower_input(Lowerer& lowerer, const ast::Input& i) {
     for (const auto& [extent, name] : bound) {
       if (std::ranges::find(type.shape, extent) == type.shape.end())
         lowerer.reports.fail(DiagnosticId::kBadDimension, name.range,
-                             "the size `" + name.name + "` cannot be told from what the storage `" +
+                             "the size `" + name.name + "` cannot be derived from the tensor kept by the storage `" +
                                  i.annotations.storage->name.name +
-                                 "` keeps; declare it before as a param or in another input",
+                                 "`; declare it before as a param or in another input",
                              {{i.annotations.storage->range, "the file holds the stored tensor"}});
     }
   }

@@ -86,8 +86,7 @@ void check_storage(Lowerer& lowerer, const ast::Storage& s, const UserStorage& s
   for (const std::int32_t id : storage.from.indices) own.push_back(ir::index_ref(id));
   const std::vector<Expr> back = storage.to.at(storage.from.results);
   const std::string message =
-      "the storage `" + s.name.name +
-      "` keeps elements elsewhere than it looks for them: `to` does not lead back to where `from` begins";
+      "the storage `" + s.name.name + "` keeps elements elsewhere than it looks for them: `to` does not invert `from`";
   bool proven = true;
   for (std::size_t d = 0; d < own.size(); ++d) {
     const auto way = ir::affine_in_labels(sub(back[d], own[d]), lowerer.graph.value_extent());
@@ -267,7 +266,8 @@ void bind_stored_positions(Lowerer& lowerer, IndexStatement& s, const std::vecto
       bind_range(lowerer, r.name, r.lower, r.upper, r.step, s.labels);
       continue;
     }
-    if (r.step) lowerer.reports.unsupported(r.range, "a range with a step of what a storage keeps is");
+    if (r.step)
+      lowerer.reports.unsupported(r.range, "a range with a step over a dimension of a name with a storage is");
     const Expr& value = logical[static_cast<std::size_t>(same - names.begin())];
     const Expr lower = integer_scalar(lowerer, *r.lower, "a range's begin");
     const Expr upper = integer_scalar(lowerer, *r.upper, "a range's end");

@@ -8,7 +8,7 @@
 namespace tdsl::ir {
 
 std::vector<Expr> reduce_labels(Compute& c, const std::vector<bool>& kept) {
-  TDSL_CHECK(c.reduce.empty() && c.combine, "only what is combined becomes a reduction");
+  TDSL_CHECK(c.reduce.empty() && c.combine, "only a combining store becomes a reduction");
   std::vector<Label> out;
   std::vector<Expr> number(c.out.size());
   std::vector<Expr> back;

@@ -61,7 +61,7 @@ class Adjoints {
   ValueId so_far(ValueId v);
   /// All values that have contributions and no total yet.
   [[nodiscard]] std::vector<ValueId> open() const;
-  /// Forgets what was contributed, in favour of `total`.
+  /// Replaces all contributions to `v` by `total`.
   void replace(ValueId v, ValueId total, const SourceRange& range);
   /// The node that makes the total of `v` is to define `result`.
   void define(ValueId v, ValueId result) { results_[v] = result; }

@@ -365,7 +365,7 @@ class Verifier {
     require(!c.guard || c.guard->type == Scalar::kBool, "the guard is not bool");
     for (const Expr& e : c.left) require(e && e->type == Scalar::kI64, "a left subscript is not i64");
     require(!c.base || n.results.size() == 1, "a node with a base has one result");
-    require(!c.in_any_order || is_sum_of_products(c), "what is computed in any order is no sum of products");
+    require(!c.in_any_order || is_sum_of_products(c), "a node computed in any order is no sum of products");
     if (problems_.size() != before) return;
     for (std::size_t k = 0; k < n.results.size(); ++k) compute_result(c, c.bodies[k], program_.type(n.results[k]));
   }

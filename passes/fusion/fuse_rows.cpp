@@ -195,7 +195,7 @@ class RowFusion : public RegionRewriter {
     const SourceRange range = members.back().range;
     const std::vector<ValueId> results = members.back().results;
     for (std::size_t m = 0; m + 1 < members.size(); ++m)
-      context_.applied(members[m].range, "computed by rows, in the loops of what reads it");
+      context_.applied(members[m].range, "computed by rows, in the loops of its consumer");
     if (!chosen) {
       region.nodes[last] = fused(std::move(members), std::move(labels), results);
     } else {

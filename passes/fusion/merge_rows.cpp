@@ -347,9 +347,9 @@ class RowMerging : public RegionRewriter {
     for (const auto& [k, part] : nest) {
       if (closes(part)) results.push_back(part.value);
       context_.applied(region.nodes[k].range, closes(part) && nest.size() > 1
-                                                  ? "computed in one scan of what it reads by rows, with others"
-                                              : closes(part) ? "every row meets the elements of its group"
-                                                             : "computed by rows, in the loops of what reads it");
+                                                  ? "computed with other results in one scan of the operands' rows"
+                                              : closes(part) ? "every row is combined into the element of its group"
+                                                             : "computed by rows, in the loops of its consumer");
     }
     const SourceRange range = region.nodes[nest.begin()->first].range;
     std::vector<Node> made;

@@ -148,8 +148,8 @@ bool gather(Legalised& one) {
 
 Program gathers(const Program& program, PassContext& context) {
   return legalised(program, context, [&](Legalised& one) {
-    if (storage_of(one.program(), one.node()) == StoredBy::kRearrangement) return;  // what wraps around is no data
-    if (gather(one)) context.applied(one.node().range, "what is looked up is gathered by operations of its own");
+    if (storage_of(one.program(), one.node()) == StoredBy::kRearrangement) return;  // periodic reads are not lookups
+    if (gather(one)) context.applied(one.node().range, "indirect reads are gathered by separate operations");
   });
 }
 

@@ -49,7 +49,7 @@ Program periodic_stores(const Program& program, PassContext& context) {
   return legalised(program, context, [&](Legalised& one) {
     bool any = false;
     for (std::size_t d = 0; d < one.compute().left.size(); ++d) any = unroll_store(one, d) || any;
-    if (any) context.applied(one.node().range, "the element's subscript leads back around");
+    if (any) context.applied(one.node().range, "the periodic store subscript is inverted");
   });
 }
 

@@ -103,7 +103,7 @@ Program reductions(const Program& program, PassContext& context) {
     if (!one.compute().monoid) return;
     if (does_more(one)) {
       split_reduction(one);
-      context.applied(one.node().range, "what is reduced meets what is there in an operation of its own");
+      context.applied(one.node().range, "a separate operation combines the reduced values with the existing elements");
     } else if (locates(*one.compute().monoid)) {
       locate(one);
       context.applied(one.node().range, "the optimum first, then its smallest index");

@@ -55,7 +55,8 @@ class Scatter {
     const Expr old = c_.base ? element(type_.scalar, *c_.base) : one_.fill();
     const Expr added = scattered(c_, m, type_.scalar, "_added");
     over_elements(combined(m, old, added));
-    context_.applied(one_.node().range, "what is scattered meets what is there in an operation of its own");
+    context_.applied(one_.node().range,
+                     "a separate operation combines the scattered values with the existing elements");
   }
 
  private:

@@ -320,9 +320,8 @@ class Backgrounds {
     for_each_node(program_.body, [&](const Node& n) {
       const auto split = n.results.empty() ? splits_.end() : splits_.find(n.results[0]);
       if (split != splits_.end())
-        context_.applied(n.range, split->second.value
-                                      ? "over what is stored, and what is the same at all other points counts together"
-                                      : "over what is stored: other points change nothing");
+        context_.applied(n.range, split->second.value ? "over stored elements; all other points are combined at once"
+                                                      : "over stored elements: other points change nothing");
     });
     return written;
   }

@@ -98,7 +98,7 @@ plan::Housing read_home(TextReader& in) {
   for (const plan::Home home : {plan::Home::kMemory, plan::Home::kDisk, plan::Home::kFile}) {
     if (word == name_of(home)) return {home, in.number()};
   }
-  in.fail("`" + std::string(word) + "` is no home of a tensor");
+  in.fail("invalid home `" + std::string(word) + "` of a tensor");
 }
 
 LiveTensor read_live(TextReader& in) {

@@ -28,7 +28,8 @@ template <class T, class... Form>
 T parsed(const TextReader& reader, std::string_view word, Form... form) {
   T value{};
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value, form...);
-  if (error != std::errc() || end != word.data() + word.size()) reader.fail("`" + std::string(word) + "` is no number");
+  if (error != std::errc() || end != word.data() + word.size())
+    reader.fail("invalid number `" + std::string(word) + "`");
   return value;
 }
 

@@ -78,14 +78,14 @@ void PathControl::run(const Loop& loop, Index first, const Turn& turn) {
 
 const PathEvent& PathControl::next_event(bool is_loop) {
   const std::vector<PathEvent>& events = path_.frames[depth_].events;
-  TDSL_CHECK(cursor_ < events.size() && events[cursor_].is_loop == is_loop, "a replay meets what was met before");
+  TDSL_CHECK(cursor_ < events.size() && events[cursor_].is_loop == is_loop, "a replay follows the recorded events");
   return events[cursor_++];
 }
 
 /// Skips a loop that had finished.
 void PathControl::skip(const Loop& loop) {
   const PathEvent& over = next_event(true);
-  TDSL_CHECK(over.begin == recorder_.numbers(), "a replay records what was recorded before");
+  TDSL_CHECK(over.begin == recorder_.numbers(), "a replay records the same operations");
   restore(loop, over.carried);
   recorder_.set_numbers(over.end);
 }
@@ -96,7 +96,7 @@ void PathControl::enter(const Loop& loop) {
   cursor_ = 0;
   TDSL_CHECK(depth_ < path_.frames.size(), "a replay ends in its last frame");
   const PathFrame& frame = path_.frames[depth_];
-  TDSL_CHECK(frame.begin == recorder_.numbers(), "a replay records what was recorded before");
+  TDSL_CHECK(frame.begin == recorder_.numbers(), "a replay records the same operations");
   restore(loop, frame.carried);
   recorder_.set_numbers(frame.top);
   if (depth_ + 1 < path_.frames.size()) return;
@@ -122,7 +122,7 @@ std::vector<CarriedValue> PathControl::values(const Loop& loop, const std::vecto
 }
 
 void PathControl::restore(const Loop& loop, const std::vector<CarriedValue>& values) {
-  TDSL_CHECK(values.size() == loop.carried.size(), "a loop carries what it carried");
+  TDSL_CHECK(values.size() == loop.carried.size(), "a replayed loop carries the recorded number of values");
   std::vector<TensorHandle> tensors(values.size());  // before any names are released: variables may have been swapped
   for (std::size_t k = 0; k < values.size(); ++k) {
     if (values[k].tensor != nullptr) tensors[k] = recorder_.name(values[k].tensor->desc, values[k].tensor->type);

@@ -437,7 +437,7 @@ def killed_for_memory(c):
                 require(sum("no output file was written" in line for line in result.err) <= 2, f"{launcher}: {result}")
                 if told:
                     break
-            require(told, f"{launcher}: nobody says in three attempts that memory ran out: {result}")
+            require(told, f"{launcher}: no message in three attempts that memory ran out: {result}")
 
 
 def stopped_rank(c):
@@ -448,7 +448,7 @@ def stopped_rank(c):
             run.wait(lambda: len(run.pids()) == RANKS, 10, "all ranks")
             victim = run.pids()[4]
             os.kill(run.pids()[2], signal.SIGUSR2)
-            run.wait(lambda: "  rank 7: " in run.text("0.err"), 10, f"{launcher}: nobody says where the ranks are")
+            run.wait(lambda: "  rank 7: " in run.text("0.err"), 10, f"{launcher}: no rank reports its position")
             answers = re.findall(r"^  rank \d: h\d: .*", run.text("0.err"), re.MULTILINE)
             require(len(answers) == RANKS and "line 5, `B`: " in "".join(answers), f"{launcher}: {run.text('0.err')}")
             os.kill(victim, signal.SIGSTOP)

@@ -89,8 +89,8 @@ class Run:
         return next(p for p in self.tree if p.name in ("mpiexec", "mpirun", "orterun"))
 
     def wait(self, launcher_files=False):
-        """Exit code and standard error; everything that belongs to this run must be gone. launcher_files: except what a killed
-        launcher started by the user leaves behind."""
+        """Exit code and standard error; everything that belongs to this run must be gone. launcher_files: except files of a
+        killed launcher that the user started."""
         try:
             self.code = self.child.wait(self.limit)
         except subprocess.TimeoutExpired:

@@ -178,7 +178,7 @@ def make_inputs(folder):
 
 
 def complaint(mistake, ranks, result, folder, old):
-    """What is wrong with the program's end, or None."""
+    """The first defect of the program's end, or None."""
     if result.timed_out:
         return "timed out"
     if result.code != mistake.code:
@@ -190,7 +190,7 @@ def complaint(mistake, ranks, result, folder, old):
     if len(lines) > LONGEST_MESSAGE_LINES or len(set(lines)) < len(lines) or strangers:
         return f"more than one message: {result.err.strip()[:600]!r}"
     if mistake.prints and not result.out.startswith("reached "):
-        return f"what was printed before is lost: {result.out.strip()[:200]!r}"
+        return f"earlier output is lost: {result.out.strip()[:200]!r}"
     left = sorted(p.name for p in folder.iterdir())
     if left != sorted(old):
         return f"files left: {left}"

@@ -385,7 +385,7 @@ class Facts:
         shown = self.explain("logistic_regression", *searched)
         X = next(row for row in shown["statements"] if row["name"] == "X")
         if X["runner_up"]["layout"] not in ("i0:a i1:b", "i0:b i1:a") or X["runner_up"]["more"]["seconds"] <= 0 or shown["whole"]["mesh"] != [2, 2]:
-            raise Failed(f"what is said of X: {X}, {shown['whole']}")
+            raise Failed(f"the description of X: {X}, {shown['whole']}")
         for more, wanted in (([], "schedule search (exact; loops as 2 iterations)"), (["--why", "w"], None), (["--dot"], "digraph"), (["--time-plan"], "; planned in "), (["--place", "X=i0:2,i1:2"], "schedule placed")):
             text = launch.run([self.tdslc, "explain", ROOT / "samples/logistic_regression.tdsl", *(sizes if "--place" in more else searched), *more], self.options.limit)
             if wanted is None and (text.code != 2 or "computed at several sites; say which by its number: 3 (source, line 13), " not in text.err):
@@ -715,7 +715,7 @@ class Facts:
                     held = max(r["peak_block_bytes"] for r in json.loads((self.work / "share.json").read_text())["per_rank"])
                     if held > owned + window:
                         raise Failed(f"{source} ranks={ranks} window={window}: {held} bytes held, {owned} owned")
-                    lines.append(f"{Path(source).stem} ranks={ranks} window={window}: {held - owned} bytes beyond what is owned")
+                    lines.append(f"{Path(source).stem} ranks={ranks} window={window}: {held - owned} bytes more than owned")
         return "\n    ".join(lines)
 
     # The memory of a loop does not depend on its trip count: blocks exactly on one rank (of several, one may run ahead

@@ -129,7 +129,7 @@ class Attempt:
         return ranks() == [stopped.pid]
 
     def end(self):
-        """Waits for the end, and checks what is left. On a busy machine everything takes longer, including undisturbed runs."""
+        """Waits for the end, and checks the remaining files and processes. On a busy machine everything takes longer, including undisturbed runs."""
         usual = self.workload.undisturbed.get(self.ranks, (0, 0, 10))[2]
         limit = self.options.limit + 15 * usual
         try:
@@ -409,7 +409,7 @@ def main():
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     parser.add_argument("--limit", type=float, default=30)
-    parser.add_argument("--slow", type=float, default=1, help="so many times slower than released code")
+    parser.add_argument("--slow", type=float, default=1, help="factor by which the code is slower than a release build")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     options.limit *= options.slow

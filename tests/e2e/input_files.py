@@ -87,7 +87,7 @@ def copies_on_nodes_are_compared(tdslc, folder, limit):
 
 
 def refused_for_room(tdslc, folder, limit, text, name, content, shape):
-    """The program (its path) and what is wrong with its runs: a dense A exceeds the memory, or no plan is found before."""
+    """The program (its path) and the problem with its runs: a dense A exceeds the memory, or no plan is found before."""
     program, executable, problem = built(tdslc, folder, limit, text)
     (folder / name).write_text(content)
     for where, result in everywhere(tdslc, program, executable, ["--A", name], folder, limit):

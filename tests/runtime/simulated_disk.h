@@ -70,7 +70,7 @@ class SimulatedDisk final : public rt::Disk {
     std::memset(to, 0x7f, static_cast<std::size_t>(box.part.volume() * box.element_bytes));
     begin(cookie, [this, box, to] {
       rt::for_each_run(box, [&](plan::Index offset, plan::Index bytes, plan::Index place) {
-        TDSL_CHECK(static_cast<std::size_t>(offset + bytes) <= file_.size(), "what is read was written");
+        TDSL_CHECK(static_cast<std::size_t>(offset + bytes) <= file_.size(), "reads lie within the written file");
         std::memcpy(to + place, file_.data() + offset, static_cast<std::size_t>(bytes));
       });
     });

@@ -205,7 +205,7 @@ class Simulation::SimulatedLink final : public Link {
         ++(payload > 0 ? t.messages_sent : t.control_messages_sent);
       });
     }
-    TDSL_CHECK(net_.links[at(to)] != nullptr, "nobody is sent anything after its end");
+    TDSL_CHECK(net_.links[at(to)] != nullptr, "no rank receives messages after its end");
     net_.links[at(to)]->controls_[at(rank)].push_back(std::move(control));
   }
   [[nodiscard]] std::optional<ControlMessage> receive_control() override {

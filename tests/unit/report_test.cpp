@@ -48,7 +48,7 @@ TEST_CASE("report: a trace is read by lanes and times") {
   CHECK(trace.events[3].operation == 3);
 }
 
-TEST_CASE("report: what is no trace is refused") {
+TEST_CASE("report: files other than traces are refused") {
   CHECK(error_of("") == "this is not what --trace writes");
   CHECK(error_of("{\"traceEvents\": []}") == "this is not what --trace writes");
   CHECK(error_of(kHead + "\"traceEvents\": [").starts_with("this is no JSON (byte "));

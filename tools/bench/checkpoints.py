@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What a checkpoint costs beside `dd conv=fsync` of as many bytes, in alternating pairs, and the processor time of the thread that watches a run."""
+"""Cost of a checkpoint relative to `dd conv=fsync` of as many bytes, in alternating pairs, and the processor time of the thread that watches a run."""
 import argparse
 import os
 import statistics

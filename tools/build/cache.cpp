@@ -108,7 +108,7 @@ std::string open_cache() {
   for (const std::string& path : {cache_directory(), temporary_cache()}) {
     if (!path.empty() && make_private_folder(path)) return path;
   }
-  throw CompilerFailure("there is no folder to keep executables in; set XDG_CACHE_HOME to one");
+  throw CompilerFailure("no usable cache folder for executables; set XDG_CACHE_HOME");
 }
 
 std::string fingerprint(const std::string& path) {

@@ -20,7 +20,7 @@ find_package(OpenMP QUIET COMPONENTS CXX)
 tdsl_require(OpenMP_CXX_FOUND "OpenMP for ${CMAKE_CXX_COMPILER}" "g++ (or libomp-14-dev with clang++-14)")
 
 # All variants of BLIS share one SONAME, so -lblis may load a threaded one at run time: link the serial archive directly.
-set(TDSL_CBLAS "" CACHE STRING "Libraries (paths; -l for what they need) of a CBLAS to use instead of BLIS, with its Fortran interface")
+set(TDSL_CBLAS "" CACHE STRING "Libraries (paths; -l for their dependencies) of a CBLAS to use instead of BLIS, with its Fortran interface")
 add_library(tdsl_blas INTERFACE)
 if(TDSL_CBLAS)
   set(TDSL_BLAS_LIBRARIES ${TDSL_CBLAS})

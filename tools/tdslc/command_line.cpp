@@ -100,7 +100,7 @@ Examples:
   tdslc explain product.tdsl -n 4 --set n=1000 --plan plan.json      for `tdslc compare`
   tdslc explain product.tdsl -n 4 --set n=1000 --schedule=auto
   tdslc explain product.tdsl -n 4 --set n=1000 --stage=workflow --schedule=lshs --dot)"},
-    {Command::kPasses, "passes", "List the passes, or show what they make of a program", R"(
+    {Command::kPasses, "passes", "List the passes, or show their effects on a program", R"(
 Examples:
   tdslc passes
   tdslc passes ridge.tdsl                                remarks and times
@@ -111,7 +111,7 @@ Examples:
   tdslc fmt ridge.tdsl product.tdsl                      rewrites the files that are not
   tdslc fmt --check *.tdsl                               names them only; exit code 1 if there are any
   tdslc fmt - < ridge.tdsl                               from standard input to standard output)"},
-    {Command::kCompare, "compare", "Compare what a plan foresees with what a run counted",
+    {Command::kCompare, "compare", "Compare a plan's predictions with the counts of a run",
      R"(
 Every count must be as foreseen, for every statement, and of up to 16 ranks for each rank; else the exit code )"
      R"(is 1. Both must be of the
@@ -163,7 +163,7 @@ void add_job_options(CLI::App& app, JobOptions& job) {
   app.add_option("--nodes", job.nodes, "Number of nodes (default: the fewest whose memory is enough)")
       ->check(CLI::Range(std::int64_t{1}, kMostRanks))
       ->type_name("N");
-  app.add_option("--mem", job.memory, "Memory of each node (default: what the plan needs)")->type_name("SIZE");
+  app.add_option("--mem", job.memory, "Memory of each node (default: as needed by the plan)")->type_name("SIZE");
   app.add_option("--time", job.time,
                  fmt::format("Time limit (default: {:g} x the predicted seconds, plus the time for files)",
                              kTimeMargin * kSlower))

@@ -74,7 +74,7 @@ struct CommandLine {
   std::string plan;  ///< predictions in the format of executables
   std::vector<std::string> place;
   std::string why;    ///< explain: the site whose candidate values are shown
-  std::string stage;  ///< explain: what is shown instead of plans
+  std::string stage;  ///< explain: stage to show instead of plans
   bool reproducible = false;
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> ranks_per_node;

@@ -41,7 +41,7 @@ passes::PipelineOptions pipeline_options(const CommandLine& line) {
       throw UsageError(fmt::format("there is no pass `{}`{}", name, frontend::did_you_mean(name, names)));
     }
     if (passes::is_needed(name))
-      throw UsageError(fmt::format("the pass `{}` cannot be left out: code is generated from what it makes", name));
+      throw UsageError(fmt::format("the pass `{}` cannot be left out: code generation needs its result", name));
     options.disabled.insert(name);
   }
   return options;

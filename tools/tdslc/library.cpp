@@ -103,8 +103,8 @@ int @NAME@_params(@NAME@_handle *handle, const char *const *options, int option_
 int @NAME@_layout(@NAME@_handle *handle, const tdsl_array *inputs, int input_count, const char *name, const )"
                                 R"(tdsl_array **layout);
 
-/* Runs the program. Ranks may have any boxes of the inputs, as long as some rank has each element; nobody )"
-                                R"(writes to them. Outputs that are not named
+/* Runs the program. Ranks may have any boxes of the inputs, as long as some rank has each element; the )"
+                                R"(run does not modify them. Outputs that are not named
    are not computed. An output with boxes is written there; one whose `boxes` is NULL gets everything but its )"
                                 R"(name from the library: on each rank
    an even share of its rows, good until the next call. */

@@ -59,7 +59,7 @@ const ast::Module* Modules::load(const ast::Import& import, const SourceRange& r
   path = std::filesystem::path(path).lexically_normal().string();
   if (path == std::filesystem::path(sources_.name(main_file_)).lexically_normal().string())
     reports_.fail(DiagnosticId::kImportFailed, import.path_range,
-                  "the program itself cannot be imported; `" + path + "` is what is being compiled");
+                  "the program itself cannot be imported; `" + path + "` is the file being compiled");
   if (!paths_.insert(path).second) return nullptr;
   if (depth >= ast::kMaxBlocks)
     reports_.fail(DiagnosticId::kNestingTooDeep, import.path_range,

@@ -40,7 +40,7 @@ constexpr BuiltinOption kBuiltins[] = {
     {"heartbeat", OptionValue::kSeconds,
      "seconds without a sign of life after which a rank is lost (default 15); 0: never"},
     {"dry-run", OptionValue::kFlag, "check inputs, shapes, memory and disk, then stop"},
-    {"quiet", OptionValue::kFlag, "print nothing but errors and the program's own output"},
+    {"quiet", OptionValue::kFlag, "print only errors and the program's own output"},
     {"help", OptionValue::kFlag, "print this text"},
     {"version", OptionValue::kFlag, "print the version"},
 };

@@ -21,7 +21,7 @@ namespace tdsl::rt {
 /// Thrown to unwind the program when `--dry-run` reaches a statement that needs computed values.
 struct DryRunOver {};
 
-/// State of a recording program: what it queries, where it records, and what controls it.
+/// State of a recording program: its setup, recorder, control and sink.
 struct Session::Impl {
   const RunSetup& setup;
   record::Recorder& recorder;

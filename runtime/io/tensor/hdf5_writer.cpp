@@ -141,7 +141,7 @@ void require_hdf5_target(const std::string& path, std::span<const std::string> o
   try {
     there = plugin.datasets(mine.file);
   } catch (const std::runtime_error& error) {
-    throw RunError("cannot write `" + path + "`: what the file holds cannot be read: " + error.what());
+    throw RunError("cannot write `" + path + "`: its existing contents cannot be read: " + error.what());
   }
   for (const std::string& dataset : there) {
     if (std::ranges::find(written, dataset) != written.end()) continue;

@@ -69,7 +69,7 @@ std::string fill_of(const JsonValue& object, const std::string& path) {
                                                        : "";
   char* end = nullptr;
   std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') no_zarr(path, "its fill value is no number");
+  if (text.empty() || *end != '\0') no_zarr(path, "its fill value is not a number");
   return text;
 }
 

@@ -143,8 +143,8 @@ void ZarrWriter::commit() {
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
       const int error = errno;
       if (::rename(old.c_str(), path_.c_str()) != 0)
-        throw RunError("cannot write `" + path_ + "`: " + std::strerror(error) + "; what was there is `" + old +
-                       "` now");
+        throw RunError("cannot write `" + path_ + "`: " + std::strerror(error) + "; the previous version is now `" +
+                       old + "`");
       fail_file(path_, "cannot write", error);
     }
     std::error_code ignored;

@@ -45,7 +45,7 @@ TEST_CASE("launch: processors have the instructions") {
   CHECK(missing_instructions().empty());
 }
 
-TEST_CASE("launch: what a run can live with") {
+TEST_CASE("launch: warnings about settings that waste cores or have no effect") {
   Environment e;
   CHECK(launch_warnings(kTwo, e, 1, "./p").empty());
   e.omp_num_threads = 1;

@@ -87,7 +87,7 @@ TEST_CASE("memory kills: a process of the run that is gone without a word was ki
   CHECK_FALSE(blames(End::kKilled, 0));
 }
 
-TEST_CASE("memory kills: the run is not blamed for what the system does to other processes of its group") {
+TEST_CASE("memory kills: kills of other processes of the group are not attributed to the run") {
   CHECK_FALSE(blames(End::kNone, 1));
   CHECK_FALSE(blames(End::kUnkilled, 1));
 }

@@ -50,7 +50,7 @@ Index of_most(std::int64_t most) { return static_cast<Index>(0.95 * static_cast<
 
 }  // namespace
 
-TEST_CASE("memory: a rank has its part of the least limit, less what is resident and a reserve") {
+TEST_CASE("memory: a rank has its part of the least limit, less resident memory and a reserve") {
   const RankMemory whole = memory_in(machine(), {});
   CHECK(whole.most == (4096 - 40 - 64) * kMiB);
   CHECK(whole.bytes == of_most(whole.most));

@@ -110,7 +110,7 @@ TEST_CASE("trace: Chrome's JSON, with arrows from a request to its answer and it
   CHECK(text.find("\"id\":10,") == std::string::npos);  // its reply is not in the trace, and no task waited for it
 }
 
-TEST_CASE("profile: a table, the line that took longest first; what the disk did only if there is one") {
+TEST_CASE("profile: a table, slowest line first; disk columns only if tensors spill") {
   rt::Profile profile{"ridge",
                       2,
                       4,

@@ -403,7 +403,7 @@ TEST_CASE("checkpoint: ranks agree on a boundary that none of them has passed") 
   CHECK(saved > 300);
 }
 
-TEST_CASE("checkpoint: recording is a few seconds ahead of what is carried out, or one iteration") {
+TEST_CASE("checkpoint: recording is a few seconds or one iteration ahead of execution") {
   rt::RunAhead slow;  // an iteration of four operations takes 6 s
   CHECK(slow.at_boundary(4, 0, 0) == 0);
   CHECK(slow.at_boundary(8, 0, 0.1) == 4);  // of two open boundaries the older one is waited for

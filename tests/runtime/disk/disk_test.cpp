@@ -176,7 +176,7 @@ TEST_CASE("disk: extents are used again") {
   CHECK(extents.end() == end);
 }
 
-TEST_CASE("disk: a file gives back what was written") {
+TEST_CASE("disk: blocks read back as written") {
   if (rt::World(rt::read_environment()).size() > 1) return;
   const TemporaryFolder folder;
   rt::SpillFile file(folder / "", 1 << 20, true);
@@ -221,7 +221,7 @@ TEST_CASE("disk: a file gives back what was written") {
   CHECK_THROWS_AS(rt::SpillFile(folder / "missing", 0, true), rt::RunError);
 }
 
-TEST_CASE("disk: what the cache has leaves it once it is on disk, and not before") {
+TEST_CASE("disk: pages are dropped from the cache once they are on disk, not before") {
   if (rt::World(rt::read_environment()).size() > 1) return;
   const TemporaryFolder folder;
   const std::vector<std::byte> block(5000, std::byte{7});
@@ -271,7 +271,7 @@ TEST_CASE("disk: what the cache has leaves it once it is on disk, and not before
   }
 }
 
-TEST_CASE("disk: where nothing can be reserved, what is free must do for all ranks of a node") {
+TEST_CASE("disk: without reservations, the free space must suffice for all ranks of a node") {
   if (rt::World(rt::read_environment()).size() > 1) return;
   const TemporaryFolder folder;
   struct statvfs about {};

@@ -261,7 +261,7 @@ TEST_CASE("engine: what products send on many ranks is predicted") {
   }
 }
 
-TEST_CASE("engine: what enters a node and what is sent in it is predicted") {
+TEST_CASE("engine: bytes that enter a node or are sent within it are predicted") {
   if (rt::World(rt::read_environment()).size() > 1) return;
   for (const Cluster& cluster :
        {Cluster{4, 2}, {6, 2}, {6, 3}, {8, 2}, {8, 4}, {9, 3}, {12, 2}, {12, 3}, {12, 4}, {16, 2}, {16, 4}}) {

@@ -292,7 +292,7 @@ class RandomSized {
       Entries entries;
       read(before, entries);
       if (reads && t.lo(0) < t.hi(0) && t.lo(1) < t.hi(1))
-        TDSL_CHECK(t.inputs[0].parts.size() == 1 && read(t.inputs[0]) == entries, "the base is what is read of it");
+        TDSL_CHECK(t.inputs[0].parts.size() == 1 && read(t.inputs[0]) == entries, "the operand read is the base");
       const auto written = [&](Index i) {
         return (i - from) % step == 0 && t.lo(0) <= (i - from) / step && (i - from) / step < t.hi(0) && i >= from;
       };

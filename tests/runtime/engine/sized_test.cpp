@@ -238,7 +238,7 @@ TEST_CASE("engine: the size of a block decides how it is sent") {
   }
 }
 
-TEST_CASE("engine: what is larger than it was said to be waits for the steps before it") {
+TEST_CASE("engine: a block larger than estimated waits for earlier steps") {
   if (!is_alone()) return;
   static constexpr Index kWindow = 4000, kBytes = 100000;
   // A value moves back and forth between two ranks; meanwhile the last step, admitted early, is offered a large block.
@@ -293,7 +293,7 @@ TEST_CASE("engine: what is larger than it was said to be waits for the steps bef
   CHECK(ahead > 0);
 }
 
-TEST_CASE("engine: what a step needs beyond --memory stops the run") {
+TEST_CASE("engine: a step that exceeds --memory stops the run") {
   if (!is_alone()) return;
   Simulation simulation(2, 3);
   std::string text;

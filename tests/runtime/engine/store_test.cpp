@@ -6,7 +6,7 @@ namespace tdsl::tests {
 
 #if !defined(__SANITIZE_ADDRESS__)
 
-TEST_CASE("store: freed large buffers are reused, and what is kept stays within the peak") {
+TEST_CASE("store: freed large buffers are reused, and kept ones stay within the peak") {
   constexpr plan::Index kLarge = 1 << 20;
   rt::Store store;
   rt::BufferRef a = store.allocate(kLarge);

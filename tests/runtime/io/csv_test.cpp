@@ -115,7 +115,7 @@ TEST_CASE("csv: mistakes name the line") {
         folder / "empty.csv" + ":1: the file has no rows, so that nothing says how many columns it has");
 }
 
-TEST_CASE("csv: what is written reads back, whoever writes which rows") {
+TEST_CASE("csv: written files read back, for any assignment of rows to writers") {
   const TemporaryFolder folder;
   std::vector<double> elements = {0, 1.5, -2, std::numeric_limits<double>::infinity(), 0, 1e-300};
   const auto write = [&](const std::string& name, const Extents& shape) {
@@ -159,7 +159,7 @@ TEST_CASE("csv: what is written reads back, whoever writes which rows") {
   CHECK(std::memcmp(again.data(), elements.data(), elements.size() * sizeof(double)) == 0);
 }
 
-TEST_CASE("csv: damaged files give an error or what a naive reader reads") {
+TEST_CASE("csv: damaged files give an error or the values of a naive reader") {
   std::mt19937 random(static_cast<unsigned>(43));
   const std::vector<std::string> seeds = {"id,\"a \"\"b\"\"\",c\r\n1, 2.5 ,true\r\n\r\n3,\"4\",\r\n",
                                           "1,2\n3,nan\n-4,1e3", "x\n1\n\n2\n",

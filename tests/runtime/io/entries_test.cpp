@@ -168,7 +168,7 @@ TEST_CASE("io entries: element types of Matrix Market") {
   CHECK(run_error_of([&] { (void)list<bool>(integer); }).starts_with("input A is declared bool"));
 }
 
-TEST_CASE("io entries: what is wrong with a Matrix Market file, and in which line") {
+TEST_CASE("io entries: errors in a Matrix Market file name the line") {
   const TemporaryFolder folder;
   const std::string head = "%%MatrixMarket matrix coordinate real general\n";
   for (const std::int64_t parts : {1, 3}) {
@@ -279,7 +279,7 @@ TEST_CASE("io entries: what does not fit is counted, and takes the memory of a p
   CHECK(EntryMemory(0).room() == 0);
 }
 
-TEST_CASE("io entries: FROSTT files, their shape and what is wrong with them") {
+TEST_CASE("io entries: FROSTT files, their shapes and errors") {
   const TemporaryFolder folder;
   const std::string path = folder.write("a.tns", "# note\n\n1 2 3 0.5\r\n4 1 1 -2\n1 2 3 0.25");
   const Listed<double> expected{{4, 2, 3}, {{{0, 1, 2}, 0.5}, {{3, 0, 0}, -2.0}, {{0, 1, 2}, 0.25}}};
@@ -384,7 +384,7 @@ TEST_CASE("io entries: every byte of an archive's arrays counts in a checksum, i
   }
 }
 
-TEST_CASE("io entries: what is no file of its kind is told what it is") {
+TEST_CASE("io entries: a file with the wrong extension is refused with its actual format") {
   const TemporaryFolder folder;
   const auto error = [&](const std::string& name, const std::string& content) {
     const std::string file = folder.write(name, content);
@@ -407,7 +407,7 @@ TEST_CASE("io entries: what is no file of its kind is told what it is") {
   CHECK(error("a", "1 2 3\n") == " is not a .npy file" + other);
 }
 
-TEST_CASE("io entries: what is written reads back, and does not depend on the number of writers") {
+TEST_CASE("io entries: written files read back, and do not depend on the number of writers") {
   const TemporaryFolder folder;
   std::mt19937 random(3);
   const std::vector<std::int64_t> shape = {7, 5};

@@ -30,7 +30,7 @@ TEST_CASE("temporary names tell job and rank") {
   CHECK(temporary_name(folder / "C.npy").find("..") == std::string::npos);
 }
 
-TEST_CASE("what a killed attempt of the same job left is removed, and nothing else") {
+TEST_CASE("only files of a killed attempt of the same job are removed") {
   const tdsl::tests::TemporaryFolder folder;
   const OfJob job("123");
   for (const char* name :

@@ -65,7 +65,7 @@ std::string error_of_head(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("zarr: what is written by boxes on several writers is read by boxes") {
+TEST_CASE("zarr: files written by boxes on several writers are read by boxes") {
   const TileFolder folder;
   const std::string path = folder / "a.zarr";
   // One row of two tiles.

@@ -145,7 +145,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("kernels: one value that is no number changes the function of its own block alone") {
+TEST_CASE("kernels: a nan or inf changes the function of its own block only") {
   const Index m = 24, n = 40;
   const auto x = [](Index i, Index k) { return std::tuple(i == 9 && k == 3 ? INFINITY : 1.0); };
   const auto y = [](Index j, Index k) { return std::tuple(j == 20 && k == 5 ? std::nan("") : 1.0); };

@@ -237,8 +237,7 @@ TEST_CASE("combine kernel: parts meet in order, for every monoid") {
   CHECK(combined(plan::Combine::kMax) == expected([](float a, float b) { return std::max(a, b); }));
 }
 
-TEST_CASE(
-    "combine kernel: the pieces of a packed result meet by operators of their own, whichever elements a task has") {
+TEST_CASE("combine kernel: parts of a packed result are combined by their own operators, for any elements of a task") {
   const Index parts = 4, elements = 6;
   plan::OpBuilder builder(plan::OpClass::kCombine, "s", 0, 0);
   builder.out("element", elements).reduce("c", parts).read(0, {plan::at(1), plan::at(0)});

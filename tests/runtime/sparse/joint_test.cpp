@@ -102,7 +102,7 @@ void check_joint(const Matrices& m, Interval rows) {
 
 }  // namespace
 
-TEST_CASE("sparse joint walks: unions, intersections and what lies beside one, in every format and cut") {
+TEST_CASE("sparse joint walks: unions, intersections and the elements of one operand, in every format and cut") {
   std::mt19937_64 random(31);
   const std::vector<double> densities = {0, 0.01, 0.2, 0.5, 1};
   for (int round = 0; round < 150; ++round) {

@@ -362,7 +362,7 @@ TEST_CASE("sparse kernels: products with dense matrices, sampled products") {
   }
 }
 
-TEST_CASE("sparse kernels: what is not stored is absent, zeros in blocks too") {
+TEST_CASE("sparse kernels: elements that are not stored are absent, in dense blocks too") {
   NaiveMatrix<double> naive = {{{0, 0}, 0.0}, {{0, 1}, 2.0}};
   Box box;
   box.rank = 2;

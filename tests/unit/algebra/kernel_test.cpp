@@ -65,7 +65,7 @@ TEST_CASE("algebra kernels: results are of the inferred type") {
   }
 }
 
-TEST_CASE("algebra kernels: what is said of zero blocks holds") {
+TEST_CASE("algebra kernels: the stated properties of zero blocks hold") {
   std::mt19937_64 random(2);
   for (const Case& c : cases()) {
     CAPTURE(kernel_text(c.kernel));
@@ -108,7 +108,7 @@ TEST_CASE("algebra kernels: neither order nor grouping matters in aggregations")
   CHECK_FALSE(aggregates(kernel(Kind::kSub)));
 }
 
-TEST_CASE("algebra kernels: what is said to distribute does, and a wrong pair is not said to") {
+TEST_CASE("algebra kernels: pairs declared distributive are, and wrong pairs are not declared") {
   std::mt19937_64 random(4);
   int pairs = 0;
   for (const Case& f : cases()) {

@@ -73,7 +73,7 @@ TEST_CASE("algebra sites: near-equal shares are those of the planner") {
   }
 }
 
-TEST_CASE("algebra sites: arrivals are what a run counts") {
+TEST_CASE("algebra sites: predicted arrivals equal the counts of a run") {
   Pool pool;
   const std::vector<std::string> layouts{"mesh ab part [0:ab]",
                                          "mesh ab part [0:ba]",

@@ -18,7 +18,7 @@ std::vector<Sites> some_sites(int axes, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("algebra random: what is printed reads back as the same expression") {
+TEST_CASE("algebra random: printed expressions read back unchanged") {
   Pool pool;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     RandomAlgebra random(pool, seed);

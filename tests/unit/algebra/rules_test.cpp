@@ -109,7 +109,7 @@ TEST_CASE("algebra rules: R1-5 filters groups before they are aggregated") {
                "%2 = local filter %0 where k1 < 2 %3 = local aggregate %2 keep [1] by max then relu result \"\" %3");
 }
 
-TEST_CASE("algebra rules: R1-6 filters both operands by what is joined") {
+TEST_CASE("algebra rules: R1-6 filters both operands by a joined key") {
   Pool pool;
   check_result(pool, "R1-6", "part [1]", "part [0]",
                "%2 = local join %0, %1 on [1], [0] by matmul %3 = local filter %2 where k1 < 2 result \"\" %3",

@@ -31,7 +31,7 @@ Counts counted(std::string_view from, std::string_view to, const Mesh& mesh) {
 
 }  // namespace
 
-TEST_CASE("algebra sites: bcast costs floats times sites, shuf costs floats; what is there already does not move") {
+TEST_CASE("algebra sites: bcast costs floats times sites, shuf costs floats; local data does not move") {
   const Mesh two{{2}};
   const Mesh three{{3}};
   CHECK(counted("part [0]", "bcast %0", two) == Counts{288, 144});

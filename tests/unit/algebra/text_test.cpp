@@ -37,7 +37,7 @@ result "" %3
 
 }  // namespace
 
-TEST_CASE("algebra text: printing what was parsed gives it back") {
+TEST_CASE("algebra text: parsed programs print unchanged") {
   for (const std::string& text : {kProgram, kOnAMesh}) {
     Pool pool;
     const Program program = parse(pool, text);

@@ -126,7 +126,7 @@ TEST_CASE("algebra verifier: partial results are aggregated before they are used
   CHECK(on_sites("part [0]", "all", "%2 = local concat %0 key 1 dim 0 result \"\" %2").empty());
 }
 
-TEST_CASE("algebra text: what has no type or does not parse is refused at its place") {
+TEST_CASE("algebra text: ill-typed and malformed expressions are refused with their position") {
   const std::string a = "%0 = input \"A\" keys [2, 3] block [2, 4]\n";
   const auto error = [&](const std::string& line) { return parse_error(a + "%1 = " + line); };
   CHECK(error("aggregate %0 keep [2] by add").ends_with("keep [2]: keys have 2 dimensions"));

@@ -29,7 +29,7 @@ std::size_t replay(const fs::path& folder, const std::string& extension, bool wh
 
 }  // namespace
 
-TEST_CASE("what the fuzzers found stays found") {
+TEST_CASE("regressions found by the fuzzers") {
   CHECK(replay(fs::path(TDSL_SOURCE_DIR) / "tests/fuzz/corpus", "", true) > 0);
 }
 

@@ -40,7 +40,7 @@ void check_hint(const std::string& program, const std::string& place, const std:
 
 }  // namespace
 
-TEST_CASE("foreign functions: what is written instead compiles") {
+TEST_CASE("foreign functions: the suggested replacements compile") {
   const std::string prelude =
       "input x: f64[n]; input y: f64[n]; input A: f64[n, n]; input B: f64[n, n];\n"
       "param a: f64; param b: f64; param c: bool; param d: bool; param k: i64;\n";

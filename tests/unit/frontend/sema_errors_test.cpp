@@ -184,7 +184,7 @@ TEST_CASE("library routines: operands and numbers of results") {
   CHECK(last("let a[i] = sum(sort(X[i, 0] * v));\nprint(a);") == Lines{"3:21: not-scalar"});
 }
 
-TEST_CASE("what is not there yet says so, and errors do not spread") {
+TEST_CASE("bad arguments and undefined names are reported once, and errors do not spread") {
   CHECK(reported("let w = sprandom(3, 3, 1.5);\nprint(w);") == Lines{"1:24: bad-argument"});
   CHECK(reported("let w = sprandom(3, 0.5);\nprint(w);") == Lines{"1:9: bad-argument"});
   CHECK(reported("let a = b;\nlet c = d;\nprint(a + c);") == Lines{"1:9: undefined-name", "2:9: undefined-name"});

@@ -241,7 +241,7 @@ TEST_CASE("subscripts: what ranges say needs no check") {
   }
 }
 
-TEST_CASE("subscripts: sums of index variables and of what is known at start are checked in front") {
+TEST_CASE("subscripts: sums of index variables and values known at start are checked ahead") {
   const auto program = both_of("param e: i64 = 0;\n" + kNames + "output y = sum[i in 0..3](x[1:n][i + e] * x[i]);\n");
   REQUIRE(program.has_value());
   const std::string passed = ir::print(program->passed);

@@ -257,7 +257,7 @@ TEST_CASE("deep nesting is an error, not a crash") {
             .empty());
 }
 
-TEST_CASE("characters that hide what is compiled are errors, each where it stands") {
+TEST_CASE("characters that disguise source text are errors, each with its position") {
   const auto found = [](const std::string& text) {
     SourceManager sources;
     DiagnosticSink sink;

@@ -42,7 +42,7 @@ TEST_CASE("absence: factors and numerators") {
   CHECK(body("mul(%3[i, j], %4[j])") == "mul(%3[i, j], %4[j])");
 }
 
-TEST_CASE("absence: integers lose against nothing but a divisor of 0") {
+TEST_CASE("absence: integers need an absence operator only for a divisor of 0") {
   const std::string head = "%6:i64[%0, sparse %0] = compute [i in 0..%0, j in 0..%0] (";
   CHECK(written_out(head + "mul(%5[i, j], i))") == head + "mul(%5[i, j], i))\n");
   CHECK(written_out(head + "div(%5[i, j], i))") == head + "absent_div(%5[i, j], i))\n");

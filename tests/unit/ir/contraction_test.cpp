@@ -47,7 +47,7 @@ TEST_CASE("contraction: index variables by where they stand") {
         "i;;;k");
 }
 
-TEST_CASE("contraction: what no product of matrices computes") {
+TEST_CASE("contraction: reductions that are not matrix products") {
   // Inner products, one for each i; a sum of one factor's elements; no product; a condition; integers; another monoid;
   // the same element twice.
   CHECK(contraction_text("%5:f64[%0] = compute [i in 0..%0] sum[k in 0..%0] (mul(%1[i, k], %2[i, k]))") == "none");

@@ -407,7 +407,7 @@ TEST_CASE("grad: mistakes") {
         Lines{"2: type-mismatch: 2 names, but 1 value"});
 }
 
-TEST_CASE("grad: what is not supported") {
+TEST_CASE("grad: unsupported cases") {
   const std::string inputs = "input x: f64[n];\n";
   using Lines = std::vector<std::string>;
   CHECK(

@@ -126,7 +126,7 @@ TEST_CASE("bounds: operations contain what moved operands give") {
   CHECK(eval::add<double>({1, 0}, {2, 0}).bound == 0);
 }
 
-TEST_CASE("bounds: what a loop adds to a scalar or an element may be added in any order") {
+TEST_CASE("bounds: a loop's contributions to a scalar or an element may be added in any order") {
   // 1 in this order, 2 or 0 in others.
   const Inputs inputs = {{"x", floats({4}, {1, 1e16, -1e16, 1})}};
   const EvalResult r = run(R"(%0:i64 "n" = dimension "n"

@@ -155,7 +155,7 @@ TEST_CASE("eval: a loop may read its own initial value inside") {
   CHECK(r.outputs.at("b").floats == Floats{1, 2, 3});
 }
 
-TEST_CASE("eval: branches evaluate only what is taken") {
+TEST_CASE("eval: only the taken branch is evaluated") {
   const EvalResult r = run(kVector +
                                "%2:bool = compute [] (gt(%0, 5))\n"
                                "%3:f64 = if %2 then () {\n  %4:f64 = compute [] (%1[5])\n  yield %4\n} else () {\n"

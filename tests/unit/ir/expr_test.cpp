@@ -70,7 +70,7 @@ TEST_CASE("expr: equality and hash ignore ranges") {
   CHECK(equal(f64(std::nan("")), f64(std::nan(""))));
 }
 
-TEST_CASE("expr: rewrite shares what it does not change") {
+TEST_CASE("expr: rewrite shares unchanged subexpressions") {
   const Expr left = read(Scalar::kF64, {1}, {index_ref(0)});
   const Expr e = binary(BinaryOp::kMul, left, read(Scalar::kF64, {2}, {index_ref(1)}));
   CHECK(rewrite(e, [](const Expr& x) { return x; }).id() == e.id());

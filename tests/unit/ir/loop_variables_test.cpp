@@ -35,7 +35,7 @@ ValueId v(int id) { return {id}; }
 
 }  // namespace
 
-TEST_CASE("loop variables: an update, what it updates and the result are one") {
+TEST_CASE("loop variables: an update, its base and the loop's result are one variable") {
   const Program p = program_of(R"(%3:f64[%0] = for %2..%0 by 1 with (%1) do (%4:i64, %5:f64[%0]) {
   %6:f64[%0] = compute [] (mul(2.0, %5[%4])) left [%4] base %5
   yield %6
@@ -90,7 +90,7 @@ TEST_CASE("loop variables: an update that reads other elements writes its base w
   CHECK(variables.variable(v(7)) == variables.variable(v(6)));
 }
 
-TEST_CASE("loop variables: of an update whose places depend on what it writes, the old tensor is kept") {
+TEST_CASE("loop variables: the old tensor is kept if the guard of an update depends on written elements") {
   const Program p = program_of(R"(%3:f64[%0] = for %2..%0 by 1 with (%1) do (%4:i64, %5:f64[%0]) {
   %6:f64[%0] = compute [i in 0..%0] (%1[i]) where lt(%5[sub(sub(%0, 1), i)], 0.0) left [i] base %5
   yield %6
@@ -100,7 +100,7 @@ TEST_CASE("loop variables: of an update whose places depend on what it writes, t
   CHECK(variables.variable(v(6)) != variables.variable(v(5)));
 }
 
-TEST_CASE("loop variables: a tensor that is filled first is not written over what it is computed from") {
+TEST_CASE("loop variables: a tensor that is filled first does not overwrite its operand") {
   const Program p = program_of(R"(%3:f64[%0] = for %2..%0 by 1 with (%1) do (%4:i64, %5:f64[%0]) {
   %6:f64[%0] = compute [i in 0..%0] (mul(2.0, %5[i])) where lt(i, 2)
   yield %6

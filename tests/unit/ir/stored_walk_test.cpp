@@ -110,7 +110,7 @@ TEST_CASE("stored walk: results with the walked coordinates") {
   CHECK(walk("%9:f64[%0] = compute [i in 0..%0] (%1[i, i])") == "none");
 }
 
-TEST_CASE("stored walk: what is not visited is 0 with its sign") {
+TEST_CASE("stored walk: elements that are not visited are 0 of the right sign") {
   CHECK(walk(kMap + "(neg(%1[i, j]))") == "none");
   CHECK(walk(kMap + "(add(neg(%1[i, j]), 0.0))") == "A over i, j =");
   CHECK(walk(kMap + "(neg(%1[i, j])) where ne(%1[i, j], 0.0)") == "A over i, j =");
@@ -158,7 +158,7 @@ TEST_CASE("stored walk: operands that are located where others are walked") {
   CHECK(walk("%9:f64[%0] = compute [k in 0..%0] " + last + "[i in 0..%0, j in 0..%0]" + both) == "A over i, k, j");
 }
 
-TEST_CASE("stored walk: what one of several operands has") {
+TEST_CASE("stored walk: unions of operands") {
   CHECK(walk(kMap + "(add(%1[i, j], %2[i, j]))") == "A or B over i, j =");
   CHECK(walk(kMap + "(sub(%2[i, j], %1[i, j]))") == "B or A over i, j =");
   CHECK(walk(kMap + "(min(%1[i, j], %2[i, j]))") == "A or B over i, j =");

@@ -67,7 +67,7 @@ std::string program() {
 
 }  // namespace
 
-TEST_CASE("text form: printing what was parsed gives it back") {
+TEST_CASE("text form: parsed programs print unchanged") {
   const std::string text = program();
   const Program p = parse(text);
   CHECK(print(p) == text);

@@ -29,14 +29,14 @@ UpdateOrder of_vector(const std::string& update) { return order_of("f64[%0]", up
 
 }  // namespace
 
-TEST_CASE("update order: a point may read what it alone writes") {
+TEST_CASE("update order: a point may read elements that only it writes") {
   CHECK(of_matrix("compute [j in 0..%0] (mul(2.0, %1[%4, j])) left [%4, j] base %1") == UpdateOrder::kInPlace);
   CHECK(of_vector("compute [j in 1..%0] (mul(2.0, %2[sub(j, 1)])) left [sub(j, 1)] base %2") == UpdateOrder::kInPlace);
   CHECK(of_vector("compute [i in 0..%0, j in 0..%0] (mul(%2[i], %1[i, j])) left [i] base %2 combine sum") ==
         UpdateOrder::kStaged);
 }
 
-TEST_CASE("update order: a point may read what no point writes") {
+TEST_CASE("update order: a point may read elements that no point writes") {
   CHECK(of_matrix("compute [j in 0..%0] (%1[sub(%4, 1), j]) left [%4, j] base %1") == UpdateOrder::kInPlace);
   CHECK(of_matrix("compute [i in 4..%0, j in 0..%0] (%1[3, j]) left [i, j] base %1") == UpdateOrder::kInPlace);
   CHECK(of_matrix("compute [i in %4 + 1..%0] sum[k in 0..%4] (mul(%1[i, k], %1[%4, k])) left [i, %4] base %1") ==
@@ -53,7 +53,7 @@ TEST_CASE("update order: what another point writes is read before") {
         UpdateOrder::kStaged);
 }
 
-TEST_CASE("update order: what is written, and where, must not depend on it") {
+TEST_CASE("update order: guards that read elements written by other points need a copy") {
   CHECK(of_vector("compute [i in 0..%0] (1.0) where lt(%2[sub(sub(%0, 1), i)], 0.0) left [i] base %2") ==
         UpdateOrder::kCopied);
   CHECK(of_vector("compute [i in 0..%0] (1.0) where lt(%2[i], 0.0) left [i] base %2") == UpdateOrder::kInPlace);

@@ -46,7 +46,7 @@ TEST_CASE("verify: definitions and scopes") {
                  "uses %3"));
 }
 
-TEST_CASE("verify: what is carried is stored alike") {
+TEST_CASE("verify: carried values have the same storage") {
   const auto loop = [](const std::string& argument, const std::string& result, const std::string& head) {
     return "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" compressed = input \"A\"\n%2:i64 = compute [] "
            "(0)\n"

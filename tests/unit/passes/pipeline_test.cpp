@@ -85,7 +85,7 @@ TEST_CASE("passes: the pipeline reports each pass and respects the level") {
   CHECK_FALSE(passes::is_pass("fussion"));
 }
 
-TEST_CASE("passes: remarks tell what was done and what was refused") {
+TEST_CASE("passes: remarks list applied and refused rewrites") {
   passes::PassContext context;
   context.enter("loops_to_algebra");
   (void)passes::loops_to_algebra(program_in("loops_to_algebra/recurrence_refused.in.tir"), context);

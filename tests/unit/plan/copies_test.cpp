@@ -235,7 +235,7 @@ TEST_CASE("copies: steps, requests and predictions of realised layouts agree wit
   CHECK(fetched > 0);
 }
 
-TEST_CASE("copies: what the search says a layout receives is what the planned operation receives") {
+TEST_CASE("copies: the search predicts the bytes that a planned operation receives") {
   Index different = 0;
   for (const Index ranks : {4, 8, 16}) {
     for (const Mesh& mesh : meshes_of(ranks, 1)) {

@@ -161,7 +161,7 @@ TEST_CASE("a wrong owner map makes the comparison of predicted and counted bytes
   }
 }
 
-TEST_CASE("cost model: of many ranks the one that has all the work is among those that stand for them") {
+TEST_CASE("cost model: the sampled ranks include the one that has all the work") {
   PlanInputs inputs;
   inputs.ranks = 256;
   Recorder recorder(inputs);

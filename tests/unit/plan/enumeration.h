@@ -227,7 +227,7 @@ class Enumeration {
     Estimate output_bytes;
     while (cursor.next(step)) {
       if (step.super_block != last_super_block) {
-        if (needed != arrived) return fail("fetched pieces are not what the tasks access");
+        if (needed != arrived) return fail("fetched pieces differ from the pieces that the tasks access");
         if (step.super_block < last_super_block) return fail("super-blocks out of order");
         last_super_block = step.super_block;
         next_panel = 0;
@@ -268,7 +268,7 @@ class Enumeration {
       }
       output_bytes += step.output_bytes;
     }
-    if (needed != arrived) return fail("fetched pieces are not what the tasks access");
+    if (needed != arrived) return fail("fetched pieces differ from the pieces that the tasks access");
     std::vector<Index> owned;
     test_.plan.space.for_each_owned(rank, [&](const Coord& c) { owned.push_back(test_.plan.space.linear(c)); });
     std::sort(finished.begin(), finished.end());

@@ -89,7 +89,7 @@ Region product_region(Index n, bool alive) {
 
 }  // namespace
 
-TEST_CASE("homes: what a random operation loads and writes lies in the predicted intervals") {
+TEST_CASE("homes: bytes loaded and written by random operations lie in the predicted intervals") {
   Index compared = 0, exact = 0, loads = 0;
   // Regression cases: stencils whose border shares an element between several super-blocks.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> cases{{6, 300}, {60, 956}};
@@ -294,7 +294,7 @@ TEST_CASE("homes: inputs with long rows stay in their files, and without a disk 
 }
 
 TEST_CASE(
-    "homes: what is on disk is saved and restored tile by tile, with room for one, at the homes of a run without "
+    "homes: tensors on disk are saved and restored tile by tile, with room for one, at the homes of a run without "
     "checkpoints") {
   const Index n = 960, matrix = n * n * 8;
   Index alike = 0;

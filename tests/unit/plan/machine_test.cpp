@@ -8,7 +8,7 @@ using tdsl::plan::Machine;
 using tdsl::plan::machine_text;
 using tdsl::plan::parse_machine;
 
-TEST_CASE("machine constants: what is written is read back exactly") {
+TEST_CASE("machine constants: written values are read back exactly") {
   Machine m;
   m.latency = 1.0 / 3.0 * 1e-5;
   m.flop_rate = 123456789012.345;

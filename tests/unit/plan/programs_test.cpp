@@ -298,7 +298,7 @@ TEST_CASE("planner: equal programs give equal hashes, other extents another") {
 }
 
 TEST_CASE(
-    "planner: a product fits a memory limit a little above its operands and result, and says what it needs otherwise") {
+    "planner: a product fits a memory limit a little above its operands and result; otherwise the need is reported") {
   constexpr Index n = 600, share = 3 * n * n * 8 / 4;
   const auto needed = [](Index memory) {
     PlanInputs inputs;

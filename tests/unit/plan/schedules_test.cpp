@@ -370,7 +370,7 @@ TEST_CASE("schedules: one rank has nothing to decide, and --reproducible keeps t
   }
 }
 
-TEST_CASE("schedules: what a plan holds is what the search says") {
+TEST_CASE("schedules: a plan's peak memory equals the search's prediction") {
   for (const Index ranks : {2, 3, 4, 8}) {
     const auto check = [&](const std::string& name, const Region& region) {
       const PlanInputs inputs = bytes_only(ranks, 1.2);

@@ -57,7 +57,7 @@ TEST_CASE("plan/search: descents never end above their start, and at the minimum
   }
 }
 
-TEST_CASE("plan/search: a descent from what is forbidden counts forbidden entries first") {
+TEST_CASE("plan/search: a descent from a forbidden assignment counts forbidden entries first") {
   // A chain in which neighbours must be equal, with a start in which none are. Fewer forbidden entries cost more.
   Network network;
   for (int v = 0; v < 6; ++v) network.add(network.add_variable(3), {0, 100, 0});

@@ -171,7 +171,7 @@ TEST_CASE("plan/search: limits that do not bind take one solve") {
   CHECK(solve_within(network, limits, {}, arcs, no_tables).solves == 1);
 }
 
-TEST_CASE("plan/search: multipliers leave what is free") {
+TEST_CASE("plan/search: multipliers keep assignments of zero cost") {
   // The cheapest assignments of all variables cost nothing, so 2 % of the cost is nothing too.
   Network network;
   MemoryLimits limits{2, 2, 24, {{5, 0, {}}}};
@@ -200,7 +200,7 @@ TEST_CASE("plan/search: where nothing is allowed no multiplier helps") {
   CHECK(found.solves == 1);
 }
 
-TEST_CASE("plan/search: what exceeds the limit is better than what is forbidden") {
+TEST_CASE("plan/search: exceeding the limit is better than a forbidden entry") {
   Network network;
   network.add(network.add_variable(2), {kForbidden, 0});
   const FittingSolution found = solve_within(network, {5, 1, 24, {{1, 0, {{0, {0, 10}}}}}}, {0}, {});

@@ -79,7 +79,7 @@ TEST_CASE("plan/search: a network sums tables of a pair, whichever way round") {
   CHECK(part.cost({0, 1}) == 24);
 }
 
-TEST_CASE("plan/search: what is no cost is refused") {
+TEST_CASE("plan/search: invalid costs are refused") {
   Network network;
   network.add_variable(2);
   network.add_variable(1);

@@ -175,7 +175,7 @@ TEST_CASE("storage: rows without elements cost nothing, and few elements are not
   CHECK(few.block_bytes(rows).hi > 8e6);
 }
 
-TEST_CASE("storage: decisions are kept while what is stored stays in a power of four, unless rows are counted") {
+TEST_CASE("storage: decisions hold while stored elements stay within a power of four, unless rows are counted") {
   const auto signature = [](double stored, bool counted) {
     Op op = OpBuilder(OpClass::kMap, "E", 1, 1).out("i", 100).out("j", 100).uncut().op();
     PlacedTensor operand{{0, {8, "f64"}, {100, 100}, "A"},
@@ -193,8 +193,7 @@ TEST_CASE("storage: decisions are kept while what is stored stays in a power of 
   CHECK(signature(300, true) != signature(900, true));
 }
 
-TEST_CASE(
-    "storage: what has elements of others in other places stores no more than they do, nor than its share of them") {
+TEST_CASE("storage: a rearranged result stores at most its operands' elements, and at most its share of them") {
   TensorDesc operand{0, {8, "f64"}, {128, 128}, "A"};
   operand.storage = compressed_rows();
   operand.stored = {0, 512, 4000};
@@ -275,7 +274,7 @@ TEST_CASE("storage: decisions depend on how operands are stored") {
   }
 }
 
-TEST_CASE("storage: rows are cut into equal work, and what is said of ranges of them holds") {
+TEST_CASE("storage: rows are cut into equal work, and the bounds for ranges of rows hold") {
   Random random(91, 0);
   for (int k = 0; k < 200; ++k) {
     CAPTURE(k);

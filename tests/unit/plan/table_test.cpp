@@ -138,7 +138,7 @@ TEST_CASE("owner tables: lists and positions") {
   CHECK(signature_of(line({0, 1, 0})) != signature_of(line({0, 0, 1})));
 }
 
-TEST_CASE("owner tables: what a rank receives and does is exact") {
+TEST_CASE("owner tables: the bytes received and the work of a rank are exact") {
   Index received = 0, pieces = 0, super_blocks = 0;
   for (std::uint64_t n = 0; n < tdsl::tests::test_cases(30); ++n) {
     Random random(tdsl::tests::test_seed(), n);
@@ -162,7 +162,7 @@ TEST_CASE("owner tables: what a rank receives and does is exact") {
   CHECK(super_blocks > 0);
 }
 
-TEST_CASE("owner tables: of operands that lie by a table a product of intervals receives what is counted") {
+TEST_CASE("owner tables: with operands placed by tables, predicted intervals contain the counts") {
   Index exact = 0;
   for (std::uint64_t n = 0; n < tdsl::tests::test_cases(20); ++n) {
     Random random(tdsl::tests::test_seed(), n);
@@ -192,7 +192,7 @@ TEST_CASE("owner tables: of operands that lie by a table a product of intervals 
   CHECK(exact > 0);
 }
 
-TEST_CASE("owner tables: what is sent is exact, trees and nodes included") {
+TEST_CASE("owner tables: sent bytes are exact, trees and nodes included") {
   Index trees = 0, entered = 0, sent_to_copies = 0, sent_of_copies = 0;
   for (std::uint64_t n = 0; n < tdsl::tests::test_cases(10); ++n) {
     Random random(tdsl::tests::test_seed(), n);

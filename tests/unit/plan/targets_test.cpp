@@ -16,7 +16,7 @@ using namespace tdsl::tests::regions;
 
 namespace {
 
-/// Planned operations receive what the search predicted: the sum over operations is an upper bound for any single rank.
+/// Planned operations receive the bytes that the search predicted: the sum over operations bounds any single rank's.
 void expect_realised(const std::string& name, const Region& region, Index ranks) {
   const PlanInputs inputs = bytes_only(ranks, 1.2);
   const FoundPlan found = search(region, inputs, {});

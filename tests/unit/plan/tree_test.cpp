@@ -98,7 +98,7 @@ std::string wrong_groups(const Op& op, const OpPlan& plan, const TensorLookup& t
 
 }  // namespace
 
-TEST_CASE("trees reach every rank once, and nobody sends more than a logarithm of copies") {
+TEST_CASE("trees reach every rank once, and no rank sends more than a logarithm of copies") {
   for (Index count = 1; count < 70; ++count) {
     for (const Index owner : {Index{0}, Index{3}, count, count + 5}) {
       std::vector<Index> ranks;
@@ -219,7 +219,7 @@ TEST_CASE("trees on nodes: boxes of the ranks of one node are taken over by as m
   CHECK(leaders.size() == per_node);
 }
 
-TEST_CASE("trees: who wants a piece in a step, and what is sent, agree with all ranks' steps") {
+TEST_CASE("trees: the receivers of a piece and the sent bytes agree with all ranks' steps") {
   Index exact = 0;
   Index exact_entered = 0;
   Index trees = 0;

@@ -71,7 +71,7 @@ std::string with_line(std::size_t number, const std::string& line) {
 
 }  // namespace
 
-TEST_CASE("plan value: a plan is read back as it was printed, and imposed it is what was chosen") {
+TEST_CASE("plan value: a printed plan is read back unchanged, and imposed it is the chosen plan") {
   const Region region = sum_and_product(4000, 16);
   for (const Index ranks : {2, 3, 4, 6, 8}) {
     const PlanInputs inputs = bytes_only(ranks, 2);
@@ -213,7 +213,7 @@ TEST_CASE("plan value: sites that are placed lie so, and the rest is the cheapes
   CHECK(mentions(complaint_of(region, inputs, place), "site 1 is placed twice"));
 }
 
-TEST_CASE("plan value: every value of a site costs what the program costs with it placed so") {
+TEST_CASE("plan value: the cost of each value of a site equals the program's with that value imposed") {
   const Region region = sum_and_product(4000, 16);
   for (const Index ranks : {3, 4}) {
     const PlanInputs inputs = bytes_only(ranks, 2);

@@ -63,7 +63,7 @@ TEST_CASE("plan work: copies add layouts, not pairs of everything with everythin
   CHECK(plans.work < 80'000'000);
 }
 
-TEST_CASE("plan work: programs that differ in one form share what is known of the others") {
+TEST_CASE("plan work: a longer program reuses the cost tables of a shorter one") {
   const Region chain_of_60 = random_graph(60, 6400), more = random_graph(61, 6400);
   PlanInputs inputs;
   inputs.ranks = 64;

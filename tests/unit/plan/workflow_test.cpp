@@ -75,7 +75,7 @@ TEST_CASE("workflow: a product of 2 x 2 blocks") {
   CHECK(dot.find("  t8 -> t9;\n") != std::string::npos);
 }
 
-TEST_CASE("workflow: what is read is paired from the left, every block once") {
+TEST_CASE("workflow: operands are paired from the left, every block once") {
   RegionWriter r({{'i', 4}, {'j', 4}, {'k', 4}});
   const TensorId X = r.load("X", "ki"), w = r.constant("w", ""), v = r.load("v", "k");
   const TensorId G = r.op("G", "ij", {{X, "ki"}, {v, "k"}, {X, "kj"}, {w, ""}});

@@ -67,7 +67,7 @@ TEST_CASE("chains: the order has the fewest multiplications") {
   }
 }
 
-TEST_CASE("chains: operations name what they multiply and read transposed factors as they lie") {
+TEST_CASE("chains: operations name their factors and read transposed ones in place") {
   const plan::Region region = recorded({30, 20, 10, 1});
   REQUIRE(region.ops.size() == 5);
   const plan::Op& inner = region.ops[3].op;

@@ -67,7 +67,7 @@ TEST_CASE("forms: the one with the fewest operations is taken, on one rank and o
   }
 }
 
-TEST_CASE("forms: weights count, and what no survey came to is not taken") {
+TEST_CASE("forms: weights count, and variants that no survey reached are not chosen") {
   // 100 operations once and then 1, or always 20: the first iteration is one of nine.
   const Recording program = [](Recorder& recorder, Control& control) {
     TensorHandle x = vector(recorder, 1, 1000, 1);

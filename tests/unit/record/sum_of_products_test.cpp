@@ -121,7 +121,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("sums of products: operations name what they contract, and a note tells the orders") {
+TEST_CASE("sums of products: operations name their contracted operands, and a note gives the orders") {
   const SumRecorded sum = recorded_sum("ijk,jr,kr->ir", {{'i', 20}, {'j', 10}, {'k', 10}, {'r', 4}}, 0);
   CHECK(sum.names == std::vector<std::string>{"B C", "S"});
   REQUIRE(sum.notes.size() == 1);

@@ -124,7 +124,7 @@ TEST_CASE("survey: a while loop asks once more than it runs, and a condition tha
   CHECK(weights(loop(Known::kStart, 1)) == "1x1 2x1 1x9");
 }
 
-TEST_CASE("survey: branches in loops over scalars are followed, and nobody waits twice for a loop without end") {
+TEST_CASE("survey: branches in loops over scalars are followed, and an endless loop is waited for only once") {
   // Number of Collatz steps from 27 to 1.
   Index steps = 0;
   const Region collatz = survey([&](Recorder& recorder, Control& control) {
@@ -211,7 +211,7 @@ TEST_CASE("survey: nested branches are all taken, in eight runs at most") {
   CHECK(nested(10).ops.back().run == kSurveyRuns - 1);
 }
 
-TEST_CASE("survey: a fence and a program's error end the region, and what is named there lives on") {
+TEST_CASE("survey: a fence and a program's error end the region, and tensors named there stay live") {
   for (const bool error : {false, true}) {
     const Region region = survey([&](Recorder& recorder, Control& control) {
       const TensorHandle x = step(recorder, 1);

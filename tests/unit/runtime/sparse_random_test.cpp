@@ -23,7 +23,7 @@ Drawn drawn(double density, std::uint64_t first, std::uint64_t last, std::uint64
 
 }  // namespace
 
-TEST_CASE("sparse random: parts of the range give what the whole gives") {
+TEST_CASE("sparse random: parts of the range give the elements of the whole") {
   for (const double density : {1e-3, 0.02, 0.3, 0.99, 1.0}) {
     const Drawn whole = drawn(density, 0, 20000);
     for (const std::uint64_t step : {1U, 7U, 64U, 4097U}) {

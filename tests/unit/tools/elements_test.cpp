@@ -78,12 +78,12 @@ TEST_CASE("an iteration has the body of a loop and its condition, and the longes
   const std::vector<LoopPart> condition = parts_of_loops({{1, {1}, 7}, {3, {1, 10}, 0.16}, {4, {1, 9}, 540}});
   REQUIRE(condition.size() == 1);
   CHECK(longest_iteration(condition) == doctest::Approx(540.16));
-  CHECK(loop_text(condition) == "10 times what is in lines 3 to 4, 9 min each");
+  CHECK(loop_text(condition) == "10 iterations of lines 3 to 4, 9 min each");
   // Here the outer loop's own statements take longer than the inner loop.
   const std::vector<LoopPart> nested = parts_of_loops({{2, {1}, 5000}, {4, {1, 9}, 300}, {5, {1, 999}, 2}});
   REQUIRE(nested.size() == 2);
   CHECK(longest_iteration(nested) == doctest::Approx(300));
-  CHECK(loop_text(nested) == "10 times what is in line 4, 5 min each");
+  CHECK(loop_text(nested) == "10 iterations of line 4, 5 min each");
   CHECK(parts_of_loops({{2, {1}, 5000}}).empty());
   CHECK(loop_text({}).empty());
   CHECK(longest_iteration({}) == 0);
@@ -214,7 +214,7 @@ TEST_CASE("a script says how much of a sweep was planned, and what helps against
   CHECK(!says("Sweep:"));
 }
 
-TEST_CASE("whoever interrupts is told what goes on") {
+TEST_CASE("an interrupt prints the message about the running job") {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   const pid_t child = ::fork();

@@ -237,7 +237,7 @@ TEST_CASE("a plan under a limit is taken where the other one does not fit") {
   CHECK(size.estimate.peak < 27 * kGiB);
 }
 
-TEST_CASE("what no size of a job has memory for is planned with tensors on disk") {
+TEST_CASE("programs that exceed the memory of every job size are planned with tensors on disk") {
   const Site site = profile();
   const auto spilling = [](const JobShape&, std::int64_t limit) {
     return JobEstimate{.fits = limit == 0,
@@ -293,7 +293,7 @@ TEST_CASE("what no size of a job has memory for is planned with tensors on disk"
             "102.0 GiB of tensors that memory has no room for would be on the disk of a node, which has 100.0 GiB"));
 }
 
-TEST_CASE("what a job cannot have is refused with the numbers") {
+TEST_CASE("requests that exceed the site's limits are refused with the numbers") {
   const Site site = profile();
   JobWishes wishes;
   wishes.nodes = 17;
@@ -339,7 +339,7 @@ TEST_CASE("ranks and threads that are given decide the nodes") {
   CHECK(size_job(site, {.threads = 32}, shared_work).shape.ranks_per_node == 1);
 }
 
-TEST_CASE("time: what is not known is asked for, what is too long is refused or requeued") {
+TEST_CASE("time: an unknown time must be given, too long a time is refused or requeued") {
   const Site site = profile();
   const auto long_work = [](const JobShape&, std::int64_t) { return JobEstimate{.seconds = 200000}; };
   CHECK(has(error_of([&] { (void)size_job(site, {}, long_work); }),

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-// What the peer programs share: reading row-major `.npy` matrices that the harness wrote, the time, and reporting.
+// Shared by the peer programs: reading row-major `.npy` matrices written by the harness, timing and reporting.
 
 namespace peer {
 

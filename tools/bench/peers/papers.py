@@ -171,7 +171,7 @@ class Dask(NumPy):
                 return
             time.sleep(0.05)
         if self.client:
-            raise SystemExit("Dask holds results that nobody wants")
+            raise SystemExit("Dask holds unreferenced results")
 
     def keep(self, *values):
         """Computes the starting values of later steps; otherwise every step would recompute all preceding ones."""

@@ -157,7 +157,7 @@ std::string forms_text(const codegen::FamilyProgram& families, const record::Sta
                           price.fits ? "" : ", too much memory", price.form == form ? "" : ", so it lost");
     }
   }
-  return text.empty() ? "" : "forms of equal results, and what is predicted with each\n" + text;
+  return text.empty() ? "" : "forms of equal results, and the prediction for each\n" + text;
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ std::string loop_text(const std::vector<LoopPart>& parts) {
   if (part.last == 0) return fmt::format("a loop runs {} times, {} each", times, each);
   const std::string lines =
       part.first == part.last ? fmt::format(" {}", part.first) : fmt::format("s {} to {}", part.first, part.last);
-  return fmt::format("{} times what is in line{}, {} each", times, lines, each);
+  return fmt::format("{} iterations of line{}, {} each", times, lines, each);
 }
 
 }  // namespace tdsl::tools

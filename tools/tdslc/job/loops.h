@@ -24,7 +24,7 @@ struct LoopPart {
                                                const std::function<double(const plan::Region&)>& seconds_of);
 /// Upper bound on the seconds between two iteration starts.
 [[nodiscard]] double longest_iteration(const std::vector<LoopPart>& parts);
-/// The part with the longest total time: `200 times what is in lines 8 to 12, 51 s each`; empty without loops.
+/// The part with the longest total time: `200 iterations of lines 8 to 12, 51 s each`; empty without loops.
 [[nodiscard]] std::string loop_text(const std::vector<LoopPart>& parts);
 
 }  // namespace tdsl::tools
