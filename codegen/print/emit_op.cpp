@@ -136,9 +136,8 @@ std::string bounds_text(const plan::Sparsity<Extent>& sparsity, ExprEmitter& exp
   return text;
 }
 
-/// `A.desc()`, or `{&A.desc(), &B.desc()}`
-std::string descriptors(const std::vector<ValueId>& tensors, const TensorName& tensor_name) {
-  if (tensors.size() == 1) return tensor_name(tensors.front()) + ".desc()";
+/// `{&A.desc(), &B.desc()}`
+std::string list_text(const std::vector<ValueId>& tensors, const TensorName& tensor_name) {
   std::string list;
   for (const ValueId v : tensors) list += fmt::format("{}&{}.desc()", list.empty() ? "" : ", ", tensor_name(v));
   return "{" + list + "}";
@@ -146,25 +145,23 @@ std::string descriptors(const std::vector<ValueId>& tensors, const TensorName& t
 
 std::string sparsity_calls(const plan::Sparsity<Extent>& sparsity, ExprEmitter& expr, const TensorName& tensor_name) {
   using Result = plan::SparseResult;
+  const auto one = [&](ValueId v) { return tensor_name(v) + ".desc()"; };
+  const auto either = [&](const std::vector<ValueId>& tensors) {
+    return tensors.size() == 1 ? one(tensors.front()) : list_text(tensors, tensor_name);
+  };
   std::string calls;
-  for (const std::vector<ValueId>& either : sparsity.visits)
-    calls += fmt::format(".visits({})", descriptors(either, tensor_name));
-  if (sparsity.result == Result::kLikeVisited)
-    calls += fmt::format(".stored_like({})", descriptors(sparsity.visits.front(), tensor_name));
-  if (sparsity.result == Result::kOfPoints)
-    calls += fmt::format(".stored_of_points({}.desc())", tensor_name(sparsity.visits.front().front()));
-  for (const ValueId v : sparsity.within) calls += fmt::format(".stored_within({}.desc())", tensor_name(v));
-  if (sparsity.result == Result::kElementsOf) {
-    std::string list;
-    for (const ValueId v : sparsity.elements_of)
-      list += fmt::format("{}&{}.desc()", list.empty() ? "" : ", ", tensor_name(v));
-    calls += fmt::format(".stored_elements_of({{{}}})", list);
-  }
+  const auto call = [&](std::string_view setter, const std::string& arguments) {
+    calls += fmt::format(".{}({})", setter, arguments);
+  };
+  for (const std::vector<ValueId>& tensors : sparsity.visits) call("visits", either(tensors));
+  if (sparsity.result == Result::kLikeVisited) call("stored_like", either(sparsity.visits.front()));
+  if (sparsity.result == Result::kOfPoints) call("stored_of_points", one(sparsity.visits.front().front()));
+  for (const ValueId v : sparsity.within) call("stored_within", one(v));
+  if (sparsity.result == Result::kElementsOf) call("stored_elements_of", list_text(sparsity.elements_of, tensor_name));
   if (!sparsity.bounds.empty())
-    calls += fmt::format(".{}({{{}}})", sparsity.compresses() ? "visits_within" : "stored_within",
-                         bounds_text(sparsity, expr));
-  if (sparsity.result == Result::kGuessed) calls += ".stored_as_guessed()";
-  if (sparsity.result == Result::kAtVisited) calls += ".stored_at_visited()";
+    call(sparsity.compresses() ? "visits_within" : "stored_within", "{" + bounds_text(sparsity, expr) + "}");
+  if (sparsity.result == Result::kGuessed) call("stored_as_guessed", "");
+  if (sparsity.result == Result::kAtVisited) call("stored_at_visited", "");
   return calls;
 }
 

@@ -6,12 +6,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "codegen/families/host_evaluator.h"
 #include "codegen/relations/describe.h"
 #include "ir/graph/check.h"
-#include "ir/graph/expr_build.h"
 #include "runtime/check.h"
 #include "runtime/record/start.h"
 #include "tools/tdslc/front.h"
@@ -103,47 +101,33 @@ void find_forms(const codegen::Steps& steps, std::map<int, std::pair<int, const 
   }
 }
 
-/// The first read of an operand, in order of evaluation, that satisfies `is_read`.
-const ir::ExprNode* first_read(const ir::Expr& e, const std::function<bool(const ir::ExprNode*)>& is_read) {
-  if (!e) return nullptr;
-  for (const ir::Expr& child : ir::children(*e)) {
-    if (const ir::ExprNode* read = first_read(child, is_read)) return read;
-  }
-  return is_read(e.id()) ? e.id() : nullptr;
-}
-
-/// Operand `k` of a kernel as in the source: `A[i, j]`.
+/// Operand `k` as in the source, `A[i, j]`: its first read in order of evaluation.
 std::string operand_text(const codegen::FamilyProgram& program, const codegen::OperationStep& step, std::size_t k) {
-  const auto text_in = [&](const ir::Compute& compute, const auto& operands) -> std::optional<std::string> {
-    const auto is_read = [&](const ir::ExprNode* node) {
-      const auto operand = operands.find(node);
-      return operand != operands.end() && operand->second == static_cast<int>(k);
-    };
+  const std::size_t own = step.op->own_reads().size();
+  if (k >= own) return operand_text(program, *step.epilogue, k - own + 1);
+  std::vector<const ir::Compute*> computes = {&step.kernel->compute};
+  if (step.fused) computes.clear();
+  for (std::size_t m = 0; step.fused && m < step.fused->members.size(); ++m)
+    computes.push_back(&step.fused->members[m].compute);
+  const auto& operands = step.fused ? step.fused->operand : step.kernel->operand;
+  std::string text;
+  for (const ir::Compute* compute : computes) {
     std::vector<std::string> labels;
-    for (const auto* list : {&compute.out, &compute.reduce}) {
+    for (const auto* list : {&compute->out, &compute->reduce}) {
       for (const ir::Label& l : *list) labels.push_back(l.name);
     }
-    std::vector<ir::Expr> parts = {compute.guard};
-    parts.insert(parts.end(), compute.bodies.begin(), compute.bodies.end());
-    parts.insert(parts.end(), compute.left.begin(), compute.left.end());
-    for (const ir::Expr& part : parts) {
-      if (const ir::ExprNode* node = first_read(part, is_read)) {
-        const auto& r = std::get<ir::Read>(node->op);
-        return codegen::describe(program, ir::read(node->type, r.tensor, r.subscripts), labels);
-      }
-    }
-    return std::nullopt;
-  };
-  std::optional<std::string> text;
-  if (step.fused) {
-    for (const codegen::FusedKernel::Member& m : step.fused->members) {
-      if (!text) text = text_in(m.compute, step.fused->operand);
-    }
-  } else {
-    text = text_in(step.kernel->compute, step.kernel->operand);
+    const std::function<void(const ir::Expr&)> visit = [&](const ir::Expr& e) {
+      if (!e) return;
+      std::ranges::for_each(ir::children(*e), visit);
+      const auto operand = operands.find(e.id());
+      if (text.empty() && operand != operands.end() && operand->second == static_cast<int>(k))
+        text = codegen::describe(program, e, labels);
+    };
+    visit(compute->guard);
+    std::ranges::for_each(compute->bodies, visit);
+    std::ranges::for_each(compute->left, visit);
   }
-  if (!text && step.epilogue) return operand_text(program, *step.epilogue, k - step.op->own_reads().size() + 1);
-  return text.value_or(codegen::name_of(program, step.op->reads[k].tensor));
+  return text.empty() ? codegen::name_of(program, step.op->reads[k].tensor) : text;
 }
 
 std::string row_text(const codegen::FamilyProgram& program, const KernelRow& row) {
