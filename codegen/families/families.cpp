@@ -19,6 +19,7 @@
 #include "ir/eval/failure_text.h"
 #include "ir/graph/check.h"
 #include "ir/graph/computes.h"
+#include "runtime/plan/op_fields.h"
 
 namespace tdsl::codegen {
 
@@ -245,34 +246,19 @@ void uses_of(const std::vector<Term>& terms, const std::function<void(ValueId)>&
   for (const Term& t : terms) uses_of(t.coefficient, f);
 }
 
-bool is_member(const FusedTemplate& fused, ValueId v) {
-  return std::ranges::any_of(fused.members, [&](const FusedTemplate::Member& m) { return m.value == v; });
+bool is_member(const FusedKernel& fused, ValueId v) {
+  return std::ranges::any_of(fused.members, [&](const FusedKernel::Member& m) { return m.value == v; });
 }
 
 void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
-  for (const LabelTemplate& l : s.op->labels) {
-    uses_of(l.begin, f);
-    uses_of(l.end, f);
-  }
-  for (const Extent& e : s.op->shape) uses_of(e, f);
-  for (const OutTemplate& o : s.op->out) uses_of(o.constant, f);
-  for (const AccessTemplate& a : s.op->reads) {
-    f(a.tensor);
-    for (const DimTemplate& d : a.dims) {
-      uses_of(d.terms, f);
-      uses_of(d.lo, f);
-      uses_of(d.hi, f);
-      uses_of(d.divisor, f);
-    }
-  }
-  if (s.op->base) f(*s.op->base);
-  for (const Extent& e : s.op->tile) uses_of(e, f);
+  const auto in_number = [&](const Extent& e) { uses_of(e, f); };
+  plan::for_each_number<Extent, plan::BasicOp>(*s.op, in_number, f);
+  plan::for_each_number(s.op->sparsity, in_number, f);
   for (const auto& [node, extents] : s.kernel->checked) {
     for (const auto& extent : extents) {
       if (extent) uses_of(*extent, f);
     }
   }
-  for (const OpTemplate::Piece& p : s.op->pieces) uses_of(p.count, f);
   for (const ir::Rearranged& part : s.kernel->rearranged) {
     for (std::size_t d = 0; d < 2; ++d) {
       uses_of(part.at[d].offset, f);
@@ -283,7 +269,7 @@ void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
   if (s.op->flops_per_row) uses_of(*s.op->flops_per_row, f);
   uses_of(s.op->product_flops_per_row, f);
   if (s.fused) {
-    for (const FusedTemplate::Member& m : s.fused->members) {
+    for (const FusedKernel::Member& m : s.fused->members) {
       for (const auto* labels : {&m.compute.out, &m.compute.reduce}) {
         for (const ir::Label& l : *labels) {
           uses_of(l.begin, f);
@@ -314,6 +300,12 @@ void uses_of(const OperationStep& s, const std::function<void(ValueId)>& f) {
 }
 
 }  // namespace
+
+std::vector<ir::Label> indices_of(const RecordedOp& op) {
+  std::vector<ir::Label> indices;
+  for (const SymbolicLabel& l : op.labels) indices.push_back({l.name, l.range.lo, l.range.hi});
+  return indices;
+}
 
 FamilyProgram lower(const ir::Program& program) { return Lowering(program).run(); }
 
@@ -363,7 +355,7 @@ void for_each_use(const FamilyProgram& program, const Step& step, const std::fun
         uses_of(s.subscript.terms, f);
         uses_of(s.subscript.constant, f);
         uses_of(s.extent, f);
-        for (const LabelTemplate& l : s.labels) {
+        for (const ir::Label& l : s.labels) {
           uses_of(l.begin, f);
           uses_of(l.end, f);
         }

@@ -19,6 +19,7 @@
 #include "ir/graph/affine.h"
 #include "ir/graph/graph.h"
 #include "runtime/plan/op.h"
+#include "runtime/plan/sparsity.h"
 #include "runtime/record/known.h"
 
 // Form (c) of the IR: task families with symbolic extents. A FamilyProgram describes the emitted program step by step:
@@ -28,6 +29,19 @@
 // Values. Every value is *host* (a C++ scalar known on every rank) or a *tensor* (a handle; including rank 0). Extents
 // and expressions refer to values; all values in an Extent are host values. A value is assigned by a single step,
 // except carried values of loops and results of branches, which are variables: the steps that assign them are marked.
+
+template <>
+struct tdsl::plan::NumberTypes<tdsl::ir::Extent> {
+  using Tensor = ir::ValueId;
+  struct Interval {
+    ir::Extent lo;
+    ir::Extent hi;
+    friend bool operator==(const Interval&, const Interval&) = default;
+  };
+  using Term = ir::Term;
+  static constexpr Tensor kNoTensor{};
+  static ir::Extent size(const Interval& range) { return range.hi - range.lo; }
+};
 
 namespace tdsl::codegen {
 
@@ -56,95 +70,36 @@ struct FamilyWarning {
 using ir::Term;
 using AffineForm = ir::Affine;
 
-/// plan::DimAccess with symbolic numbers: affine form plus every offset in [lo, hi), divided, or the whole dimension.
-struct DimTemplate {
-  std::vector<Term> terms;
-  Extent lo;
-  Extent hi{1};
-  bool whole = false;
-  Extent divisor{1};
-};
-struct AccessTemplate {
-  ValueId tensor;
-  std::vector<DimTemplate> dims;
-  std::string text;         ///< `A[i, j]`, of the first read with this template
-  bool compressed = false;  ///< the tensor is stored compressed
-};
-/// plan::OutSubscript. The coefficient is a number; `label` may be plan::kNoLabel or plan::kAnyLabel.
-struct OutTemplate {
-  int label = plan::kNoLabel;
-  plan::Index coefficient = 1;
-  Extent constant;
-};
-struct LabelTemplate {
-  enum class Kind : std::uint8_t {
-    kOut,    ///< an output dimension
-    kWhole,  ///< an output dimension that is never cut
-    kPlain,  ///< reaches the output through `OpTemplate::write`
-    kReduce,
-    kGather,  ///< a reduce label with data-dependent values (plan::LabelDesc::from_data)
-  } kind = Kind::kOut;
-  std::string name;
-  Extent begin;
-  Extent end;
+using SymbolicDim = plan::BasicDimAccess<Extent>;
+using SymbolicAccess = plan::BasicAccess<Extent>;
+using SymbolicLabel = plan::BasicLabel<Extent>;
+using SymbolicBound = plan::BasicPointBound<Extent>;
+
+/// A recorded operation with symbolic numbers. Labels are numbered as in the Compute, followed by those of gathers.
+/// OpBuilder derives its outputs and the work with compressed operands when it is recorded.
+struct RecordedOp : plan::BasicOp<Extent> {
+  RecordedOp() { flops_per_point = 0; }
+
+  plan::Sparsity<Extent> sparsity;
+  /// Of a fused operator, per value of its shared label: replaces flops_per_point.
+  std::optional<Extent> flops_per_row;
+  Extent product_flops_per_row;  ///< the part computed by BLAS
+  bool in_any_order = false;     ///< recorded in the best contraction order (runtime/record/sum_of_products.h)
 };
 
-/// plan::Op with symbolic numbers.
-struct OpTemplate {
-  plan::OpClass op_class = plan::OpClass::kMap;
-  std::string name;
-  int site = 0;
-  std::vector<LabelTemplate> labels;  ///< numbered as in the Compute
-  bool writes = false;                ///< true if `shape` and `out` are given (store subscripts)
-  std::vector<Extent> shape;
-  std::vector<OutTemplate> out;
-  std::vector<AccessTemplate> reads;
-  std::optional<ValueId> base;
-  plan::Combine combine = plan::Combine::kNone;
-  struct Piece {
-    plan::Combine combine = plan::Combine::kNone;
-    Extent count;
-  };
-  std::vector<Piece> pieces;  ///< see plan::Op
-  double flops_per_point = 0;
-  std::optional<Extent> flops_per_row;  ///< replaces the former in a fused operator: per value of its shared label
-  Extent product_flops_per_row;         ///< the part computed by BLAS
-  std::vector<Extent> tile;
-  bool divisible = false;  ///< see plan::Op
-  bool overwrites = false;
-  std::vector<ValueId> visits;  ///< compressed tensors whose stored elements determine the visited points; the rows of
-                                ///< the first one are cut
-  std::vector<ValueId> visits_either;  ///< alternative: visits points stored in any one of several tensors
-  /// The result is compressed, with a subset of the coordinates of the visited tensor (the first of `visits`), or of
-  /// the visited points.
-  enum class StoredResult : std::uint8_t { kNo, kLikeVisited, kOfPoints } stored = StoredResult::kNo;
-  std::vector<ValueId> stored_within;  ///< compressed tensors whose coordinates contain those of a compressed result
-  bool compresses = false;             ///< the result is compressed from all points
-  /// plan::PointBound with a symbolic number.
-  struct PointBound {
-    int label = 1;
-    bool from_below = true;
-    std::int64_t row = 0;
-    Extent constant;
-  };
-  std::vector<PointBound> bounds;    ///< for a compressed matrix: elements outside are absent; if it `compresses`, only
-                                     ///< points within are visited
-  bool fills_bounds = false;         ///< every point within is assumed to have an element
-  std::vector<ValueId> elements_of;  ///< the result is compressed, with these tensors' elements at other positions
-  bool epilogue = false;             ///< see plan::Op
-  bool in_any_order =
-      false;  ///< a sum of products, recorded in the best contraction order (runtime/record/sum_of_products.h)
-};
+[[nodiscard]] inline SymbolicDim whole_dim() { return {{}, {0, 0}, true}; }
+/// The labels as index variables.
+[[nodiscard]] std::vector<ir::Label> indices_of(const RecordedOp& op);
 
 /// The kernel of an operation. Empty for contractions.
-struct KernelTemplate {
+struct ComputeKernel {
   ir::Compute compute;  ///< a single body; reads refer to family values; `combine` only together with the same monoid
   ir::Scalar type = ir::Scalar::kF64;      ///< of the result
   std::optional<ir::StoredWalk> walk;      ///< replaces iteration over all points
-  std::set<const ir::ExprNode*> bounding;  ///< conjuncts of the guard that are covered by OpTemplate::bounds
+  std::set<const ir::ExprNode*> bounding;  ///< conjuncts of the guard that are covered by Sparsity::bounds
   std::vector<ir::Rearranged> rearranged;  ///< parts of the result, each copied from the operand with that number;
                                            ///< there is no other kernel then
-  /// The operand (index into OpTemplate::reads) of every Read of a tensor.
+  /// The operand (index into RecordedOp::reads) of every Read of a tensor.
   std::unordered_map<const ir::ExprNode*, int> operand;
   /// Run-time subscript checks: per Read one entry per dimension, with the extent to check against or nothing. Reads
   /// without any check are absent.
@@ -163,7 +118,7 @@ struct KernelTemplate {
 
 /// The kernel of a fused operator: the Computes of an ir::Fused. The result is the last one, or, if packed, all closing
 /// ones concatenated into a one-dimensional tensor.
-struct FusedTemplate {
+struct FusedKernel {
   struct Member {
     ValueId value;
     ir::Compute compute;
@@ -173,7 +128,7 @@ struct FusedTemplate {
     std::optional<Extent> place = std::nullopt;  ///< in a packed result: position of its first element
   };
   std::vector<Member> members;
-  /// The operand (index into OpTemplate::reads) of every Read of an outside tensor.
+  /// The operand (index into RecordedOp::reads) of every Read of an outside tensor.
   std::unordered_map<const ir::ExprNode*, int> operand;
 };
 
@@ -206,9 +161,9 @@ struct RandomStep {
 };
 struct OperationStep {
   ValueId target;
-  std::shared_ptr<const OpTemplate> op;
-  std::shared_ptr<const KernelTemplate> kernel;
-  std::shared_ptr<const FusedTemplate> fused = nullptr;  ///< replaces the kernel, which is then empty
+  std::shared_ptr<const RecordedOp> op;
+  std::shared_ptr<const ComputeKernel> kernel;
+  std::shared_ptr<const FusedKernel> fused = nullptr;  ///< replaces the kernel, which is then empty
   /// Epilogue of a contraction (ir::Fused::epilogue): a map applied to completed elements, whose first operand is the
   /// product and whose other operands follow the product's two in `op`.
   std::shared_ptr<const OperationStep> epilogue = nullptr;
@@ -255,7 +210,7 @@ struct LoopStep {
   std::vector<ValueId> arguments;    ///< of the kernel: host values and tensors
   std::map<ValueId, ValueId> outer;  ///< values from outside the loop, mapped to host values or tensors
   std::map<ValueId, Extent> sizes;   ///< outer values that are host integers, as polynomials over host values
-  std::vector<AccessTemplate> reads;
+  std::vector<ValueId> reads;
   std::vector<Result> results;
   std::string name;
   int site = 0;
@@ -290,7 +245,7 @@ struct DeclareStep {
 /// Bounds check of an affine subscript when all labels have values: `low .. high` (inclusive) against a dimension.
 struct SubscriptStep {
   AffineForm subscript;
-  std::vector<LabelTemplate> labels;
+  std::vector<ir::Label> labels;
   Extent extent;
   std::string text;
 };

@@ -81,11 +81,11 @@ ValueId FamilyBuilder::as_tensor(ValueId v, SourceRange range) {
   }
   const ir::Type scalar = type(v);
   const ValueId target = new_value(scalar, result_.info(v).name, range, false);
-  auto op = std::make_shared<OpTemplate>();
+  auto op = std::make_shared<RecordedOp>();
   op->op_class = plan::OpClass::kSource;
   op->name = result_.info(v).name.empty() ? "scalar" : result_.info(v).name;
   op->site = new_site();
-  auto kernel = std::make_shared<KernelTemplate>();
+  auto kernel = std::make_shared<ComputeKernel>();
   kernel->compute.bodies = {ir::read(scalar.scalar, v, {}, range)};
   kernel->type = scalar.scalar;
   add(range, OperationStep{target, op, kernel});

@@ -130,7 +130,7 @@ class Knowledge {
     }
     if (const auto* routine = std::get_if<RoutineStep>(&s.op)) latest = std::max(latest, sizes_level(*routine));
     if (const auto* operation = std::get_if<OperationStep>(&s.op)) {
-      for (const LabelTemplate& l : operation->op->labels) see(l.end - l.begin);
+      for (const SymbolicLabel& l : operation->op->labels) see(l.range.hi - l.range.lo);
       for (const Extent& e : operation->op->shape) see(e);
     }
     if (const auto* chain = std::get_if<ChainStep>(&s.op)) {

@@ -204,7 +204,7 @@ class Walk::Body {
 
   void sum_of_products(const OperationStep& o, plan::Op whole) {
     record::SumOfProducts sum{std::move(whole), {}};
-    for (const AccessTemplate& a : o.op->reads) sum.names.push_back(tensor(a.tensor).state().desc.name);
+    for (const SymbolicAccess& a : o.op->reads) sum.names.push_back(tensor(a.tensor).state().desc.name);
     const record::ElementType type = element_type(o.target);
     const SourceRange place = place_;
     const auto one = [&](plan::OpBuilder& op) {
@@ -283,8 +283,8 @@ class Walk::Body {
 
   void loop(const LoopStep& l) {
     plan::OpBuilder op(plan::OpClass::kLoop, l.name, l.site, line_);
-    for (const AccessTemplate& a : l.reads)
-      op.read(tensor(a.tensor).id(), std::vector<plan::DimAccess>(a.dims.size(), plan::whole()));
+    for (const ValueId v : l.reads)
+      op.read(tensor(v).id(), std::vector<plan::DimAccess>(program_.type(v).rank(), plan::whole()));
     if (l.ordered) op.on_rank(0);
     op.flops(static_cast<double>(computed([&] { return host_.evaluate(l.flops); }).value_or(0)));
     std::vector<record::LoopOutput> outputs;

@@ -74,7 +74,7 @@ void walk_as_shown(const FamilyProgram& program, const WalkRequest& request, rec
                                              OperationObserver* observer = nullptr);
 
 /// The operation with numbers for all extents; `tensor`: its operands.
-[[nodiscard]] plan::Op instantiate(const OpTemplate& op, int line,
+[[nodiscard]] plan::Op instantiate(const RecordedOp& op, int line,
                                    const std::function<std::int64_t(const Extent&)>& number,
                                    const std::function<const plan::TensorDesc&(ValueId)>& tensor);
 

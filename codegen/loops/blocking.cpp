@@ -99,14 +99,14 @@ std::optional<Blocking> blocking(const ir::Compute& compute, Blocking labels, co
   return labels;
 }
 
-std::optional<Blocking> blocking(const OpTemplate& op, const KernelTemplate& kernel) {
+std::optional<Blocking> blocking(const RecordedOp& op, const ComputeKernel& kernel) {
   // Values are computed for whole blocks, ignoring guards: every read must be in bounds everywhere.
   const bool everywhere =
       kernel.checked.empty() && kernel.trusted.empty() && kernel.gathers.empty() && kernel.scattered.empty();
   if (!kernel.compute.monoid || !everywhere) return std::nullopt;
   const int column = row_label(op);
   const std::vector<int> out = out_labels(op);
-  const auto uses = std::ranges::count_if(op.out, [&](const OutTemplate& o) { return o.label == column; });
+  const auto uses = std::ranges::count_if(op.out, [&](const auto& o) { return o.label == column; });
   if (column < 0 || uses > 1) return std::nullopt;
   const IsOperand is_operand = [&](const ir::ExprNode& n) { return kernel.operand.contains(&n); };
   for (auto row = out.rbegin(); row != out.rend(); ++row) {
@@ -118,7 +118,8 @@ std::optional<Blocking> blocking(const OpTemplate& op, const KernelTemplate& ker
       if (l != column && l != *row) labels.outer.push_back(l);
     }
     for (std::size_t l = 0; l < op.labels.size(); ++l) {
-      if (op.labels[l].kind == LabelTemplate::Kind::kReduce) labels.reduce.push_back(static_cast<int>(l));
+      const auto label = static_cast<int>(l);
+      if (op.role_of(label) == plan::LabelRole::kReduce) labels.reduce.push_back(label);
     }
     if (std::optional<Blocking> result = blocking(kernel.compute, std::move(labels), is_operand)) return result;
   }

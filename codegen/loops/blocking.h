@@ -32,6 +32,6 @@ using IsOperand = std::function<bool(const ir::ExprNode&)>;
 [[nodiscard]] std::optional<Blocking> blocking(const ir::Compute& compute, Blocking labels,
                                                const IsOperand& is_operand);
 /// The same for a kernel, with labels chosen to suit it; nothing also if it guards its reads.
-[[nodiscard]] std::optional<Blocking> blocking(const OpTemplate& op, const KernelTemplate& kernel);
+[[nodiscard]] std::optional<Blocking> blocking(const RecordedOp& op, const ComputeKernel& kernel);
 
 }  // namespace tdsl::codegen

@@ -49,7 +49,7 @@ class InnerLines {
     if (o.kernel != nullptr) values(place, o.kernel->compute, true);
     if (o.epilogue != nullptr) operation(place, *o.epilogue);
     if (o.fused == nullptr) return;
-    for (const FusedTemplate::Member& m : o.fused->members) {
+    for (const FusedKernel::Member& m : o.fused->members) {
       if (ir::is_float(m.type)) add(place, m.range);
       values(place, m.compute, false);
     }

@@ -16,8 +16,8 @@ nest::Statement KernelNestBuilder::loop(int label, nest::Walk over, nest::Order 
 
 nest::TaskRange KernelNestBuilder::narrowed(int label, Body& before) {
   TaskRange range;
-  if (op_.compresses) return within_bounds(label, before);
-  if (!compute_.monoid || !compute_.guard || kind(label) != LabelTemplate::Kind::kReduce) return range;
+  if (op_.sparsity.compresses()) return within_bounds(label, before);
+  if (!compute_.monoid || !compute_.guard || op_.role_of(label) != plan::LabelRole::kReduce) return range;
   for (const GuardBound& bound : guard_bounds(kernel_, label, open_, observed_)) {
     const ValueId side =
         local(labels_[static_cast<std::size_t>(label)] + (bound.from_below ? "_begin" : "_end"), ir::Scalar::kI64);
@@ -30,7 +30,7 @@ nest::TaskRange KernelNestBuilder::narrowed(int label, Body& before) {
 
 nest::TaskRange KernelNestBuilder::within_bounds(int label, Body& before) {
   TaskRange range;
-  for (const OpTemplate::PointBound& bound : op_.bounds) {
+  for (const SymbolicBound& bound : op_.sparsity.bounds) {
     if (bound.label != label) continue;
     const ValueId side =
         local(labels_[static_cast<std::size_t>(label)] + (bound.from_below ? "_begin" : "_end"), ir::Scalar::kI64);
@@ -44,7 +44,7 @@ nest::TaskRange KernelNestBuilder::within_bounds(int label, Body& before) {
 
 /// The bound along the rows. A value that may be any integer is clamped so that the bound is unchanged and adding to it
 /// cannot overflow.
-ir::Expr KernelNestBuilder::line(const OpTemplate::PointBound& bound) const {
+ir::Expr KernelNestBuilder::line(const SymbolicBound& bound) const {
   constexpr std::int64_t kLargest = std::int64_t{1} << 59;
   Extent sum = bound.constant;
   if (bound.row != 0) sum = sum + Extent(bound.row) * Extent::of(ir::label_value(0));
@@ -64,7 +64,7 @@ nest::Body KernelNestBuilder::point() {
   if (!kernel_.gathers.empty()) return with_panels(guarded(located([&] { return accumulate(element()); })));
   if (compute_.monoid || compute_.combine) return guarded(accumulate(element()));
   const Expr body = of_nest(compute_.bodies.front());
-  if (const Expr rest = guard(); rest && !op_.writes && !op_.base)
+  if (const Expr rest = guard(); rest && !writes() && !op_.has_base())
     return {statement(nest::Store{element(), ir::select(rest, body, fill())})};
   auto [lets, value] = named(body);
   Body result = statements_of(std::move(lets));
@@ -109,10 +109,11 @@ nest::Body KernelNestBuilder::scatter() {
 nest::Body KernelNestBuilder::scalar_reduction() {
   std::vector<int> out_labels;
   std::vector<int> reduce_labels;
-  for (const int l : order_.labels) (kind(l) == LabelTemplate::Kind::kReduce ? reduce_labels : out_labels).push_back(l);
+  for (const int l : order_.labels)
+    (op_.role_of(l) == plan::LabelRole::kReduce ? reduce_labels : out_labels).push_back(l);
   return loops(out_labels, 0, false, [&] {
     const ValueId total = local("total", kernel_.type);
-    const bool starts = !op_.writes && !op_.base;
+    const bool starts = !writes() && !op_.has_base();
     Body result = {statement(nest::Start{total, element(), starts ? identity() : Expr()})};
     std::ranges::move(into_total(total, reduce_labels), std::back_inserter(result));
     result.push_back(statement(nest::Store{element(), local_read(total)}));
@@ -194,8 +195,8 @@ nest::Body KernelNestBuilder::first_values() {
   const auto filled = [&](Expr value) { return Body{statement(nest::Fill{target_, std::move(value)})}; };
   if (kernel_.walk)
     return result_.nest.variable(target_).compressed ? Body{} : filled(compute_.monoid ? identity() : fill());
-  if (compute_.monoid) return !order_.into_scalar || op_.writes || op_.base ? filled(identity()) : Body{};
-  return (op_.writes || compute_.combine) && !op_.base ? filled(fill()) : Body{};
+  if (compute_.monoid) return !order_.into_scalar || writes() || op_.has_base() ? filled(identity()) : Body{};
+  return (writes() || compute_.combine) && !op_.has_base() ? filled(fill()) : Body{};
 }
 
 }  // namespace tdsl::codegen

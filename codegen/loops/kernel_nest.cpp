@@ -30,7 +30,7 @@ KernelNestBuilder::KernelNestBuilder(const KernelNestRequest& request)
 KernelNest KernelNestBuilder::run() {
   if (kernel_.walk) {
     result_.nest.body = stored();
-  } else if (op_.compresses) {
+  } else if (op_.sparsity.compresses()) {
     order_.labels = {0, 1};
     result_.nest.body = loops(order_.labels, 0, false, [&] { return point(); });
   } else if (const std::optional<Blocking> blocks = blocking(op_, kernel_)) {
@@ -42,7 +42,7 @@ KernelNest KernelNestBuilder::run() {
   }
   result_.nest.fresh = first_values();
   // Without output labels, no loop is empty if the tile is not written.
-  result_.nest.only_hit = op_.writes && compute_.out.empty();
+  result_.nest.only_hit = writes() && compute_.out.empty();
   return std::move(result_);
 }
 
@@ -55,9 +55,9 @@ void KernelNestBuilder::add_captures() {
   for_each_use(program_, {{}, request_.step}, [&](ValueId v) {
     if (program_.is_host(v)) values.insert(v);
   });
-  for (const AccessTemplate& read : op_.reads) std::ranges::for_each(program_.type(read.tensor).shape, add_all);
+  for (const SymbolicAccess& read : op_.reads) std::ranges::for_each(program_.type(read.tensor).shape, add_all);
   std::ranges::for_each(program_.type(request_.step.target).shape, add_all);
-  for (const LabelTemplate& l : op_.labels) add_all(l.begin), add_all(l.end);
+  for (const SymbolicLabel& l : op_.labels) add_all(l.range.lo), add_all(l.range.hi);
   for (const auto& [node, extents] : kernel_.checked)
     std::ranges::for_each(extents, [&](const std::optional<Extent>& e) { add_all(e.value_or(Extent())); });
   for (const std::optional<Extent>& e : kernel_.scattered) add_all(e.value_or(Extent()));
@@ -78,15 +78,15 @@ bool KernelNestBuilder::is_size(ValueId v) const {
   const auto is_dimension = [&](ValueId tensor) {
     return std::ranges::find(program_.type(tensor).shape, Extent::of(v)) != program_.type(tensor).shape.end();
   };
-  const auto ends = [&](const LabelTemplate& l) { return l.begin == Extent::of(v) || l.end == Extent::of(v); };
+  const auto ends = [&](const SymbolicLabel& l) { return l.range.lo == Extent::of(v) || l.range.hi == Extent::of(v); };
   return kernel_.turns.contains(v) || is_dimension(request_.step.target) || std::ranges::any_of(op_.labels, ends) ||
-         std::ranges::any_of(op_.reads, [&](const AccessTemplate& read) { return is_dimension(read.tensor); });
+         std::ranges::any_of(op_.reads, [&](const SymbolicAccess& read) { return is_dimension(read.tensor); });
 }
 
 void KernelNestBuilder::add_indices() {
-  for (const LabelTemplate& l : op_.labels) {
+  for (const SymbolicLabel& l : op_.labels) {
     labels_.push_back(l.name);
-    result_.nest.indices.push_back({l.name, true, of_nest(l.begin), of_nest(l.end)});
+    result_.nest.indices.push_back({l.name, true, of_nest(l.range.lo), of_nest(l.range.hi)});
   }
   // Subscripts of scatters are computed.
   for (std::size_t d = 0; d < kernel_.scattered.size(); ++d) {
@@ -114,9 +114,9 @@ void KernelNestBuilder::add_result() {
   nest::Variable result{Role::kResult,
                         name_of(program_, request_.step.target),
                         {kernel_.type, of_nest(program_.type(request_.step.target).shape), {}}};
-  result.continued = op_.base.has_value();
+  result.continued = op_.has_base();
   result.compressed = program_.info(request_.step.target).compressed;
-  if (!op_.writes) {
+  if (!writes()) {
     for (const ir::Label& l : compute_.out) result.origin.push_back(of_nest(l.begin));
   }
   target_ = added(std::move(result));
@@ -182,7 +182,7 @@ bool KernelNestBuilder::takes_both(const ir::Select& s) const {
 
 nest::Place KernelNestBuilder::element() {
   Place place{target_, {}};
-  if (!op_.writes) {
+  if (!writes()) {
     for (std::size_t d = 0; d < compute_.out.size(); ++d)
       place.subscripts.push_back(ir::index_ref(static_cast<std::int32_t>(d)));
     return place;

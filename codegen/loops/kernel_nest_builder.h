@@ -75,7 +75,8 @@ class KernelNestBuilder {
 
   // --- Loops, statements, reductions: kernel_loops.cpp
 
-  [[nodiscard]] LabelTemplate::Kind kind(int label) const { return op_.labels[static_cast<std::size_t>(label)].kind; }
+  /// The result's elements are given by store subscripts.
+  [[nodiscard]] bool writes() const { return !compute_.left.empty(); }
 
   static nest::Statement loop(int label, nest::Walk over, nest::Order order, Body body);
   /// Loops over `labels` from number `depth` on around the result of `body`; with `mark` the innermost may be
@@ -99,12 +100,12 @@ class KernelNestBuilder {
   /// A task without points may have no operands, not even for bounds.
   Body with_points(Body body) {
     return where_points(std::move(body), [this](int l) {
-      return kind(l) == LabelTemplate::Kind::kReduce || kind(l) == LabelTemplate::Kind::kGather;
+      return op_.role_of(l) == plan::LabelRole::kReduce || op_.role_of(l) == plan::LabelRole::kGather;
     });
   }
   /// The last parts of a reduction may have no panels, and then no operands, not even for the guard.
   Body with_panels(Body body) {
-    return where_points(std::move(body), [this](int l) { return kind(l) == LabelTemplate::Kind::kGather; });
+    return where_points(std::move(body), [this](int l) { return op_.role_of(l) == plan::LabelRole::kGather; });
   }
   template <class Condition>
   Body where_points(Body body, const Condition& condition) {
@@ -121,7 +122,7 @@ class KernelNestBuilder {
   TaskRange narrowed(int label, Body& before);
   /// The same for a matrix compressed from all points: elements outside its bounds are absent.
   TaskRange within_bounds(int label, Body& before);
-  [[nodiscard]] Expr line(const OpTemplate::PointBound& bound) const;
+  [[nodiscard]] Expr line(const SymbolicBound& bound) const;
 
   // --- The statement at one point
 
@@ -147,7 +148,7 @@ class KernelNestBuilder {
       const auto& r = std::get<ir::Read>(node->op);
       for (std::size_t d = 0; d < labels.size(); ++d) {
         if (labels[d] < 0) continue;
-        const Extent& extent = op_.labels[static_cast<std::size_t>(labels[d])].end;
+        const Extent& extent = op_.labels[static_cast<std::size_t>(labels[d])].range.hi;
         result.push_back(statement(nest::Check{
             labels[d],
             of_nest(r.subscripts[d]),
@@ -192,8 +193,8 @@ class KernelNestBuilder {
 
   const KernelNestRequest& request_;
   const FamilyProgram& program_;
-  const OpTemplate& op_;
-  const KernelTemplate& kernel_;
+  const RecordedOp& op_;
+  const ComputeKernel& kernel_;
   const ir::Compute& compute_;
   KernelNest result_;
   std::vector<std::string> labels_;

@@ -113,7 +113,7 @@ ValueId LoopNestBuilder::operand(ValueId here) {
   for (std::size_t k = 0; k < step_.reads.size(); ++k) {
     const bool continued = std::ranges::any_of(
         step_.results, [&](const LoopStep::Result& r) { return r.continues == static_cast<int>(k); });
-    if (step_.reads[k].tensor == here && !continued) number = static_cast<int>(k);
+    if (step_.reads[k] == here && !continued) number = static_cast<int>(k);
   }
   const ir::Type& type = program_.type(here);
   const ValueId v = nest::added(

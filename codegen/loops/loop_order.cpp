@@ -7,9 +7,13 @@ namespace tdsl::codegen {
 namespace {
 
 /// True if incrementing the label leaves the read in place or advances it to the next element in memory.
-bool reads_in_order(const OpTemplate& op, const KernelTemplate& kernel, int label) {
-  for (const AccessTemplate& access : op.reads) {
-    if (access.compressed) continue;
+bool reads_in_order(const RecordedOp& op, const ComputeKernel& kernel, int label) {
+  const auto is_stored = [&](ValueId v) {
+    return kernel.walk &&
+           std::ranges::find(kernel.walk->operands, v, &ir::StoredOperand::tensor) != kernel.walk->operands.end();
+  };
+  for (const SymbolicAccess& access : op.reads) {
+    if (is_stored(access.tensor)) continue;
     for (std::size_t d = 0; d < access.dims.size(); ++d) {
       if (access.dims[d].whole) return false;
       const bool last = d + 1 == access.dims.size();
@@ -23,52 +27,44 @@ bool reads_in_order(const OpTemplate& op, const KernelTemplate& kernel, int labe
 
 }  // namespace
 
-int row_label(const OpTemplate& op) {
-  if (op.writes) return op.out.empty() || op.out.back().coefficient != 1 ? -1 : op.out.back().label;
-  int last = -1;
-  for (std::size_t l = 0; l < op.labels.size(); ++l) {
-    if (op.labels[l].kind == LabelTemplate::Kind::kOut) last = static_cast<int>(l);
-  }
-  return last;
+int row_label(const RecordedOp& op) {
+  std::size_t rank = op.out.size();
+  while (rank > 0 && op.is_uncut(rank - 1)) --rank;
+  return rank == 0 || op.out[rank - 1].coefficient != 1 ? -1 : op.out[rank - 1].label;
 }
 
-std::vector<int> out_labels(const OpTemplate& op) {
+std::vector<int> out_labels(const RecordedOp& op) {
   std::vector<int> order;
-  if (op.writes) {
-    for (const OutTemplate& o : op.out) {
-      if (o.label >= 0 && std::ranges::find(order, o.label) == order.end()) order.push_back(o.label);
-    }
-    return order;
-  }
-  for (std::size_t l = 0; l < op.labels.size(); ++l) {
-    if (op.labels[l].kind == LabelTemplate::Kind::kOut) order.push_back(static_cast<int>(l));
+  for (std::size_t d = 0; d < op.out.size(); ++d) {
+    const int label = op.out[d].label;
+    if (label >= 0 && !op.is_uncut(d) && std::ranges::find(order, label) == order.end()) order.push_back(label);
   }
   return order;
 }
 
-int label_across(const OpTemplate& op, int row) {
-  const auto has_label = [](const DimTemplate& dim, int label) {
+int label_across(const RecordedOp& op, int row) {
+  const auto has_label = [](const SymbolicDim& dim, int label) {
     return std::ranges::any_of(dim.terms, [&](const Term& t) { return t.label == label; });
   };
-  for (const AccessTemplate& access : op.reads) {
+  for (const SymbolicAccess& access : op.reads) {
     if (access.dims.size() < 2) continue;
-    const DimTemplate& last = access.dims.back();
+    const SymbolicDim& last = access.dims.back();
     const bool moves_across = std::any_of(access.dims.begin(), access.dims.end() - 1,
-                                          [&](const DimTemplate& d) { return has_label(d, row); });
+                                          [&](const SymbolicDim& d) { return has_label(d, row); });
     if (!moves_across || last.whole || last.terms.size() != 1 || last.terms.front().label == row) continue;
     const int label = last.terms.front().label;
-    if (op.labels[static_cast<std::size_t>(label)].kind == LabelTemplate::Kind::kOut) return label;
+    if (op.role_of(label) == plan::LabelRole::kOut) return label;
   }
   return -1;
 }
 
-LoopOrder loop_order(const OpTemplate& op, const KernelTemplate& kernel) {
+LoopOrder loop_order(const RecordedOp& op, const ComputeKernel& kernel) {
   LoopOrder result;
   result.labels = out_labels(op);
   std::vector<int> reduce;
   for (std::size_t l = 0; l < op.labels.size(); ++l) {
     const auto label = static_cast<int>(l);
-    if (op.labels[l].kind == LabelTemplate::Kind::kReduce) reduce.push_back(label);
+    if (op.role_of(label) == plan::LabelRole::kReduce) reduce.push_back(label);
     if (reads_in_order(op, kernel, label)) result.in_order.insert(label);
   }
   if (!kernel.scattered.empty()) {
@@ -80,7 +76,7 @@ LoopOrder loop_order(const OpTemplate& op, const KernelTemplate& kernel) {
   const int row = row_label(op);
   if (reduce.empty()) {
     // A label that also indexes other output dimensions (a diagonal) does not run along a row.
-    const auto uses = std::ranges::count_if(op.out, [&](const OutTemplate& o) { return o.label == row; });
+    const auto uses = std::ranges::count_if(op.out, [&](const auto& o) { return o.label == row; });
     if (row < 0 || uses > 1) result.in_order.clear();
     return result;
   }

@@ -15,15 +15,15 @@ struct LoopOrder {
 };
 
 /// The label that indexes the last output dimension with stride 1, or -1.
-[[nodiscard]] int row_label(const OpTemplate& op);
+[[nodiscard]] int row_label(const RecordedOp& op);
 /// Labels of the output in the order of its dimensions.
-[[nodiscard]] std::vector<int> out_labels(const OpTemplate& op);
+[[nodiscard]] std::vector<int> out_labels(const RecordedOp& op);
 
 /// The output label along which an operand is contiguous that is strided along `row`, like a transposed one; -1 if
 /// there is none.
-[[nodiscard]] int label_across(const OpTemplate& op, int row);
+[[nodiscard]] int label_across(const RecordedOp& op, int row);
 
 /// Without reduction: the output's dimensions in order. With: see kernel_nest.h.
-[[nodiscard]] LoopOrder loop_order(const OpTemplate& op, const KernelTemplate& kernel);
+[[nodiscard]] LoopOrder loop_order(const RecordedOp& op, const ComputeKernel& kernel);
 
 }  // namespace tdsl::codegen

@@ -145,11 +145,9 @@ class LoopLowering {
   }
 
   void read(LoopStep& step, ValueId v) {
-    AccessTemplate access{v, {}, name_of(builder_.program(), v)};
-    access.dims.assign(builder_.type(v).rank(), {{}, Extent(0), Extent(0), true});
     const bool known = std::ranges::any_of(gathered_, [&](const auto& g) { return g.first == v; });
-    if (!access.dims.empty() && !known) gathered_.emplace_back(v, builder_.bytes_of(v, loop_.range));
-    step.reads.push_back(std::move(access));
+    if (builder_.type(v).rank() > 0 && !known) gathered_.emplace_back(v, builder_.bytes_of(v, loop_.range));
+    step.reads.push_back(v);
   }
 
   [[nodiscard]] std::string head() const {

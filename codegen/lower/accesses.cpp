@@ -18,25 +18,25 @@ namespace {
 /// Reads farther apart than this are fetched apart.
 constexpr plan::Index kNeighbourhood = 64;
 
-bool same_terms(const DimTemplate& a, const DimTemplate& b) {
+bool same_terms(const SymbolicDim& a, const SymbolicDim& b) {
   return a.whole == b.whole && a.terms == b.terms && a.divisor == b.divisor;
 }
 
 /// Makes `into` cover `other` too, if all offsets lie close together; with `exactly` only if they are equal.
-bool merge(AccessTemplate& into, const AccessTemplate& other, bool exactly) {
+bool merge(SymbolicAccess& into, const SymbolicAccess& other, bool exactly) {
   if (into.tensor != other.tensor || into.dims.size() != other.dims.size()) return false;
-  std::vector<DimTemplate> merged = into.dims;
+  std::vector<SymbolicDim> merged = into.dims;
   for (std::size_t d = 0; d < merged.size(); ++d) {
-    const DimTemplate& o = other.dims[d];
-    DimTemplate& m = merged[d];
+    const SymbolicDim& o = other.dims[d];
+    SymbolicDim& m = merged[d];
     if (!same_terms(m, o)) return false;
     if (m.whole) continue;
-    const auto below = (o.lo - m.lo).constant();
-    const auto above = (o.hi - m.hi).constant();
+    const auto below = (o.offset.lo - m.offset.lo).constant();
+    const auto above = (o.offset.hi - m.offset.hi).constant();
     if (!below || !above || (exactly && (*below != 0 || *above != 0))) return false;
-    if (*below < 0) m.lo = o.lo;
-    if (*above > 0) m.hi = o.hi;
-    if (*(m.hi - m.lo).constant() > kNeighbourhood) return false;
+    if (*below < 0) m.offset.lo = o.offset.lo;
+    if (*above > 0) m.offset.hi = o.offset.hi;
+    if (*(m.offset.hi - m.offset.lo).constant() > kNeighbourhood) return false;
   }
   into.dims = std::move(merged);
   return true;
@@ -44,9 +44,9 @@ bool merge(AccessTemplate& into, const AccessTemplate& other, bool exactly) {
 
 class AccessFinder {
  public:
-  AccessFinder(FamilyBuilder& builder, OpTemplate& op, KernelTemplate& kernel, SourceRange range)
-      : builder_(builder), op_(op), kernel_(kernel), range_(range), premises_(builder, op.labels) {
-    for (const LabelTemplate& l : op.labels) names_.push_back(l.name);
+  AccessFinder(FamilyBuilder& builder, RecordedOp& op, ComputeKernel& kernel, SourceRange range)
+      : builder_(builder), op_(op), kernel_(kernel), range_(range), labels_(indices_of(op)), premises_(builder, op) {
+    for (const ir::Label& l : labels_) names_.push_back(l.name);
   }
 
   void run(bool separate) {
@@ -70,7 +70,7 @@ class AccessFinder {
   }
 
  private:
-  bool place(const ir::ExprNode* node, const AccessTemplate& access) {
+  bool place(const ir::ExprNode* node, const SymbolicAccess& access) {
     for (const bool exactly : {true, false}) {
       for (std::size_t k = 0; k < op_.reads.size(); ++k) {
         if (!merge(op_.reads[k], access, exactly)) continue;
@@ -110,39 +110,40 @@ class AccessFinder {
     if (builder_.is_host(r.tensor)) return;
     const bool known = std::ranges::any_of(found_, [&](const auto& f) { return f.first == e.id(); });
     if (known) return check_again(e, r);
-    AccessTemplate access{r.tensor, {}, describe(builder_.program(), e, names_)};
+    SymbolicAccess access{r.tensor, {}};
     std::vector<std::optional<Extent>> checked(r.subscripts.size());
     for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
       const Extent extent = builder_.rewritten(builder_.type(r.tensor).shape[d], range_);
       const Expr& subscript = r.subscripts[d];
       const ir::Hoist hoist = [this](const Expr& x) { return builder_.hoist(x); };
       if (const auto gather = kernel_.gathers.find(e.id()); gather != kernel_.gathers.end() && gather->second[d] >= 0) {
-        access.dims.push_back({{{gather->second[d], Extent(1)}}, Extent(0), Extent(1), false});
+        access.dims.push_back({{{gather->second[d], Extent(1)}}});
         continue;
       }
       if (const auto quotient = quotient_of(subscript, hoist)) {
         const AffineForm& n = quotient->numerator;
-        access.dims.push_back({n.terms, n.constant, n.constant + Extent(1), false, quotient->divisor});
-        if (!ir::provably_inside(*quotient, op_.labels, extent)) checked[d] = extent;
+        access.dims.push_back({n.terms, {n.constant, n.constant + Extent(1)}, false, quotient->divisor});
+        if (!ir::provably_inside(*quotient, labels_, extent)) checked[d] = extent;
         continue;
       }
       const auto form = ir::affine_of(subscript, hoist);
       if (!form) {
-        access.dims.push_back({{}, Extent(0), Extent(0), true});
+        access.dims.push_back(whole_dim());
         checked[d] = extent;
         if (ir::is_data_subscript(r, d, hoist)) report_gathered(e, r);
         continue;
       }
-      access.dims.push_back({form->terms, form->constant, form->constant + Extent(1), false});
+      access.dims.push_back({form->terms, {form->constant, form->constant + Extent(1)}});
       if (guarded) {
-        if (ir::provably_inside(*form, op_.labels, extent)) continue;
+        if (ir::provably_inside(*form, labels_, extent)) continue;
         if (premises_.inside(*form, extent)) {
           kernel_.trusted.insert(e.id());
         } else {
           checked[d] = extent;
         }
       } else {
-        check_affine(builder_, *form, op_, extent, access.text, e->range.known() ? e->range : range_);
+        check_affine(builder_, *form, labels_, extent, describe(builder_.program(), e, names_),
+                     e->range.known() ? e->range : range_);
       }
     }
     if (std::ranges::any_of(checked, [](const auto& c) { return c.has_value(); }))
@@ -156,7 +157,7 @@ class AccessFinder {
     for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
       const Extent extent = builder_.rewritten(builder_.type(r.tensor).shape[d], range_);
       const auto form = ir::affine_of(r.subscripts[d], [this](const Expr& x) { return builder_.hoist(x); });
-      if (!form || ir::provably_inside(*form, op_.labels, extent) || premises_.inside(*form, extent)) continue;
+      if (!form || ir::provably_inside(*form, labels_, extent) || premises_.inside(*form, extent)) continue;
       std::vector<std::optional<Extent>>& checked = kernel_.checked[e.id()];
       checked.resize(r.subscripts.size());
       checked[d] = extent;
@@ -181,25 +182,26 @@ class AccessFinder {
   }
 
   FamilyBuilder& builder_;
-  OpTemplate& op_;
-  KernelTemplate& kernel_;
+  RecordedOp& op_;
+  ComputeKernel& kernel_;
   SourceRange range_;
+  std::vector<ir::Label> labels_;
   Premises premises_;
   std::vector<std::string> names_;
-  std::vector<std::pair<const ir::ExprNode*, AccessTemplate>> found_;
+  std::vector<std::pair<const ir::ExprNode*, SymbolicAccess>> found_;
   std::set<ValueId> gathered_;
 };
 
 }  // namespace
 
-void find_accesses(FamilyBuilder& builder, OpTemplate& op, KernelTemplate& kernel, SourceRange range, bool separate) {
+void find_accesses(FamilyBuilder& builder, RecordedOp& op, ComputeKernel& kernel, SourceRange range, bool separate) {
   AccessFinder(builder, op, kernel, range).run(separate);
 }
 
-void check_affine(FamilyBuilder& builder, const AffineForm& form, const OpTemplate& op, const Extent& extent,
-                  const std::string& text, SourceRange range) {
-  if (ir::provably_inside(form, op.labels, extent)) return;
-  builder.add(range, SubscriptStep{form, op.labels, extent, text});
+void check_affine(FamilyBuilder& builder, const AffineForm& form, const std::vector<ir::Label>& labels,
+                  const Extent& extent, const std::string& text, SourceRange range) {
+  if (ir::provably_inside(form, labels, extent)) return;
+  builder.add(range, SubscriptStep{form, labels, extent, text});
 }
 
 }  // namespace tdsl::codegen

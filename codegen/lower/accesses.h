@@ -9,10 +9,10 @@ namespace tdsl::codegen {
 /// Reads of one tensor whose subscripts differ by small compile-time constants become one access; with `separate`
 /// (contractions) every read keeps its own. Non-affine subscripts take the whole dimension, with a warning [gathered],
 /// or a GathersStep while sizes are open.
-void find_accesses(FamilyBuilder& builder, OpTemplate& op, KernelTemplate& kernel, SourceRange range, bool separate);
+void find_accesses(FamilyBuilder& builder, RecordedOp& op, ComputeKernel& kernel, SourceRange range, bool separate);
 
 /// Adds the check of an affine subscript unless it is known to be inside at compile time.
-void check_affine(FamilyBuilder& builder, const AffineForm& form, const OpTemplate& op, const Extent& extent,
-                  const std::string& text, SourceRange range);
+void check_affine(FamilyBuilder& builder, const AffineForm& form, const std::vector<ir::Label>& labels,
+                  const Extent& extent, const std::string& text, SourceRange range);
 
 }  // namespace tdsl::codegen

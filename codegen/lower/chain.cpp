@@ -12,15 +12,13 @@ namespace {
 /// Factors may be parts of larger tensors; that they are large enough is checked unless it is known.
 void check_factor(FamilyBuilder& builder, const ir::Chain::Factor& factor, const Extent& rows, const Extent& columns,
                   SourceRange range) {
-  OpTemplate ranges;
-  ranges.labels = {{LabelTemplate::Kind::kOut, "i", Extent(0), rows},
-                   {LabelTemplate::Kind::kOut, "j", Extent(0), columns}};
+  const std::vector<ir::Label> labels = {{"i", Extent(0), rows}, {"j", Extent(0), columns}};
   const std::vector<Extent> shape = builder.type(factor.tensor).shape;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const int label = static_cast<int>(factor.transposed ? 1 - d : d);
     const AffineForm form{{{label, Extent(1)}}, Extent(0)};
-    check_affine(builder, form, ranges, builder.rewritten(shape[d], range),
-                 ranges.labels[static_cast<std::size_t>(label)].name, range);
+    check_affine(builder, form, labels, builder.rewritten(shape[d], range),
+                 labels[static_cast<std::size_t>(label)].name, range);
   }
 }
 

@@ -47,13 +47,14 @@ class ComputeLowering {
   [[nodiscard]] Expr expr_of(const Extent& e);
   [[nodiscard]] bool places_once() const;
   [[nodiscard]] std::string name() const;
-  void labels(OpTemplate& op) const;
-  void left(OpTemplate& op);
+  void labels(RecordedOp& op) const;
+  void left(RecordedOp& op);
   /// One label times a number plus a constant, or a constant: what an output tile's elements can be solved for.
   [[nodiscard]] std::optional<AffineForm> plain_subscript(const Expr& e);
   /// Points outside the result would not be visited by any task: whether the guard keeps them all away is computed
   /// first.
-  void guarded_left(const AffineForm& form, const OpTemplate& op, const Extent& extent, const std::string& text);
+  void guarded_left(const AffineForm& form, const std::vector<ir::Label>& labels, const Extent& extent,
+                    const std::string& text);
   /// What matrix multiplication can do (ir/analysis/contraction.h).
   [[nodiscard]] bool is_contraction();
   [[nodiscard]] bool plain_or_shifted_left();
@@ -68,9 +69,9 @@ class ComputeLowering {
   /// Refuses what no kernel does with compressed tensors.
   void check_compressed() const;
   /// What distinguishes the operation from one over all points.
-  void stored(OpTemplate& op, KernelTemplate& kernel) const;
+  void stored(RecordedOp& op, ComputeKernel& kernel) const;
   /// How a label of a walk is cut.
-  [[nodiscard]] LabelTemplate::Kind stored_kind(int label) const;
+  [[nodiscard]] plan::LabelRole stored_role(int label) const;
 
   // --- Compressed results with elements of others in other places: rearranged_operation.cpp
   [[nodiscard]] OperationStep rearranged();
@@ -81,7 +82,7 @@ class ComputeLowering {
 
   // --- Operands subscripted by data: gather.cpp
   /// The label templates, subscripts and checks of the lookup that is part of the operation.
-  void inline_lookup(OpTemplate& op, KernelTemplate& kernel);
+  void inline_lookup(RecordedOp& op, ComputeKernel& kernel);
 
   FamilyBuilder& builder_;
   ValueId target_;

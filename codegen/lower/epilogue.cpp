@@ -17,8 +17,8 @@ OperationStep operation_of(FamilyBuilder& builder, const ir::Node& node, ValueId
 
 /// The map with its operand number `k` in front of the others.
 OperationStep with_first(const OperationStep& map, std::size_t k) {
-  auto op = std::make_shared<OpTemplate>(*map.op);
-  auto kernel = std::make_shared<KernelTemplate>(*map.kernel);
+  auto op = std::make_shared<RecordedOp>(*map.op);
+  auto kernel = std::make_shared<ComputeKernel>(*map.kernel);
   std::rotate(op->reads.begin(), op->reads.begin() + static_cast<std::ptrdiff_t>(k),
               op->reads.begin() + static_cast<std::ptrdiff_t>(k) + 1);
   for (auto& [read, operand] : kernel->operand) {
@@ -35,11 +35,11 @@ void lower_epilogue(FamilyBuilder& builder, const ir::Node& node, const ir::Fuse
   const OperationStep product = operation_of(builder, first, first.results[0]);
   const OperationStep map = operation_of(builder, fused.body.nodes[1], node.results[0]);
   const auto& reads = map.op->reads;
-  const auto own = std::ranges::find_if(reads, [&](const AccessTemplate& a) { return a.tensor == product.target; });
+  const auto own = std::ranges::find_if(reads, [&](const SymbolicAccess& a) { return a.tensor == product.target; });
   TDSL_CHECK(product.op->op_class == plan::OpClass::kContraction && own != reads.end(),
              "an epilogue follows a product of matrices that it reads");
   auto epilogue = std::make_shared<const OperationStep>(with_first(map, static_cast<std::size_t>(own - reads.begin())));
-  auto op = std::make_shared<OpTemplate>(*product.op);
+  auto op = std::make_shared<RecordedOp>(*product.op);
   op->name = epilogue->op->name;
   op->tile = epilogue->op->tile;
   op->reads.insert(op->reads.end(), epilogue->op->reads.begin() + 1, epilogue->op->reads.end());
@@ -52,8 +52,8 @@ bool is_read_by_both(const OperationStep& step, ValueId tensor) {
   constexpr std::ptrdiff_t kFactors = 2;
   const auto& reads = step.op->reads;
   const auto middle = reads.begin() + kFactors;
-  return std::ranges::find(reads.begin(), middle, tensor, &AccessTemplate::tensor) != middle &&
-         std::ranges::find(middle, reads.end(), tensor, &AccessTemplate::tensor) != reads.end();
+  return std::ranges::find(reads.begin(), middle, tensor, &SymbolicAccess::tensor) != middle &&
+         std::ranges::find(middle, reads.end(), tensor, &SymbolicAccess::tensor) != reads.end();
 }
 
 }  // namespace tdsl::codegen

@@ -40,11 +40,9 @@ class ForeignLowering {
     step_.arguments.push_back(v);
     if (builder_.is_host(v)) return Extent(1);
     const Extent elements = size_of(v);
-    if (std::ranges::none_of(step_.reads, [&](const AccessTemplate& a) { return a.tensor == v; })) {
-      AccessTemplate access{v, {}, name_of(builder_.program(), v)};
-      access.dims.assign(builder_.type(v).rank(), {{}, Extent(0), Extent(0), true});
-      if (!access.dims.empty()) report(v, Extent(ir::size_of(builder_.type(v).scalar)) * elements);
-      step_.reads.push_back(std::move(access));
+    if (std::ranges::find(step_.reads, v) == step_.reads.end()) {
+      if (builder_.type(v).rank() > 0) report(v, Extent(ir::size_of(builder_.type(v).scalar)) * elements);
+      step_.reads.push_back(v);
     }
     return elements;
   }
@@ -99,8 +97,7 @@ class ForeignEmitter {
       if (std::ranges::find(made_.captures, v) == made_.captures.end()) made_.captures.push_back(v);
       return request_.value_name(v);
     }
-    const auto read = std::ranges::find_if(step_.reads, [&](const AccessTemplate& a) { return a.tensor == v; });
-    const auto k = read - step_.reads.begin();
+    const auto k = std::ranges::find(step_.reads, v) - step_.reads.begin();
     if (p.rank == 0) return fmt::format("t.in<{}, 0>({})()", type(p.type), k);
     return fmt::format("rt::tile_in<{}, {}>(t, {})", type(p.type), p.rank, k);
   }

@@ -17,7 +17,7 @@ namespace tdsl::codegen {
 
 namespace {
 
-using Member = FusedTemplate::Member;
+using Member = FusedKernel::Member;
 
 class FusedLowering {
  public:
@@ -33,19 +33,20 @@ class FusedLowering {
     const bool packed = node_.results.size() > 1;
     packed ? pack() : labels();
     shared_labels();
-    for (const Member& m : template_->members) reads(m);
+    for (const Member& m : kernel_->members) reads(m);
     const ValueId target = packed ? packed_value() : builder_.resolve(node_.results[0]);
     op_->name = packed ? builder_.program().info(target).name : name(target);
     op_->op_class = closes() ? plan::OpClass::kReduce : plan::OpClass::kMap;
-    if (closes()) op_->combine = combine_of(*result().compute.monoid);
+    if (closes())
+      op_->combine = op_->pieces.empty() ? combine_of(*result().compute.monoid) : op_->pieces.front().combine;
     op_->flops_per_row = flops(false);
     op_->product_flops_per_row = flops(true);
-    builder_.add(node_.range, OperationStep{target, op_, std::make_shared<KernelTemplate>(), template_});
+    builder_.add(node_.range, OperationStep{target, op_, std::make_shared<ComputeKernel>(), kernel_});
     if (packed) unpack(target);
   }
 
  private:
-  [[nodiscard]] const Member& result() const { return template_->members.back(); }
+  [[nodiscard]] const Member& result() const { return kernel_->members.back(); }
   [[nodiscard]] bool closes() const {
     return static_cast<std::size_t>(result().shared[0]) >= result().compute.out.size();
   }
@@ -61,7 +62,7 @@ class FusedLowering {
         l.end = builder_.rewritten(l.end, node.range);
       }
     }
-    template_->members.push_back(std::move(m));
+    kernel_->members.push_back(std::move(m));
   }
 
   /// The result's dimensions, and the shared label where that is none of them.
@@ -70,8 +71,8 @@ class FusedLowering {
     for (std::size_t l = 0; l < r.compute.out.size(); ++l) {
       const ir::Label& label = r.compute.out[l];
       const bool shared = is_shared(r, static_cast<int>(l));
-      op_->labels.push_back(
-          {shared ? LabelTemplate::Kind::kOut : LabelTemplate::Kind::kWhole, label.name, label.begin, label.end});
+      op_->add_out({label.name, {label.begin, label.end}});
+      if (!shared) op_->set_uncut(l);
     }
   }
   void shared_labels() {
@@ -79,7 +80,7 @@ class FusedLowering {
     const Member& r = result();
     for (const std::int32_t l : r.shared) {
       const ir::Label& label = label_of(r, l);
-      op_->labels.push_back({LabelTemplate::Kind::kReduce, label.name, label.begin, label.end});
+      op_->add_reduce({label.name, {label.begin, label.end}});
     }
   }
 
@@ -92,7 +93,7 @@ class FusedLowering {
   }
   /// Gives the results their places and says how they meet.
   void pack() {
-    for (Member& m : template_->members) {
+    for (Member& m : kernel_->members) {
       if (std::ranges::none_of(fused_.body.yields, [&](ValueId v) { return builder_.resolve(v) == m.value; })) continue;
       const bool closes = static_cast<std::size_t>(m.shared[0]) >= m.compute.out.size();
       if (!closes || m.type != result().type)
@@ -106,7 +107,8 @@ class FusedLowering {
       op_->pieces.back().count = op_->pieces.back().count + elements_of(m);
     }
     if (op_->pieces.size() == 1) op_->pieces.clear();
-    op_->labels.push_back({LabelTemplate::Kind::kWhole, "element", Extent(0), size_});
+    op_->add_out({"element", {0, size_}});
+    op_->set_uncut(0);
   }
   ValueId packed_value() {
     std::string names;
@@ -117,7 +119,7 @@ class FusedLowering {
   void unpack(ValueId packed) {
     for (std::size_t k = 0; k < node_.results.size(); ++k) {
       const ValueId inside = builder_.resolve(fused_.body.yields[k]);
-      const Member& m = *std::ranges::find_if(template_->members, [&](const Member& x) { return x.value == inside; });
+      const Member& m = *std::ranges::find_if(kernel_->members, [&](const Member& x) { return x.value == inside; });
       ir::Compute copy;
       Extent at = *m.place;
       Extent stride(1);
@@ -141,28 +143,22 @@ class FusedLowering {
   }
 
   void reads(const Member& m) {
-    std::vector<std::string> names;
-    for (const auto* list : {&m.compute.out, &m.compute.reduce}) {
-      for (const ir::Label& l : *list) names.push_back(l.name);
-    }
     const auto enter = [&](const ir::ExprNode& n) {
       const auto* r = std::get_if<ir::Read>(&n.op);
-      if (r == nullptr || builder_.is_host(r->tensor) || is_member(r->tensor) || template_->operand.contains(&n))
-        return;
-      AccessTemplate access{
-          r->tensor, {}, describe(builder_.program(), ir::read(n.type, r->tensor, r->subscripts), names)};
+      if (r == nullptr || builder_.is_host(r->tensor) || is_member(r->tensor) || kernel_->operand.contains(&n)) return;
+      SymbolicAccess access{r->tensor, {}};
       for (std::size_t d = 0; d < r->subscripts.size(); ++d) {
         access.dims.push_back(
             dimension(m, r->subscripts[d], builder_.rewritten(builder_.type(r->tensor).shape[d], node_.range)));
       }
-      template_->operand[&n] = operand(std::move(access));
+      kernel_->operand[&n] = operand(std::move(access));
     };
     ir::for_each_node(m.compute.bodies[0], enter);
     if (m.compute.guard) ir::for_each_node(m.compute.guard, enter);
   }
 
   [[nodiscard]] bool is_member(ValueId v) const {
-    return std::ranges::any_of(template_->members, [&](const Member& m) { return m.value == v; });
+    return std::ranges::any_of(kernel_->members, [&](const Member& m) { return m.value == v; });
   }
 
   [[nodiscard]] static const ir::Label& label_of(const Member& m, int label) {
@@ -170,26 +166,19 @@ class FusedLowering {
     return l < m.compute.out.size() ? m.compute.out[l] : m.compute.reduce[l - m.compute.out.size()];
   }
 
-  DimTemplate dimension(const Member& m, const Expr& subscript, const Extent& extent) {
+  SymbolicDim dimension(const Member& m, const Expr& subscript, const Extent& extent) {
     const auto form = ir::affine_of(subscript, [this](const Expr& x) { return builder_.hoist(x); });
     TDSL_CHECK(form && form->terms.size() <= 1, "subscripts of fused operators are labels or constants");
-    if (form->terms.empty()) return {{}, form->constant, form->constant + Extent(1)};
+    if (form->terms.empty()) return {{}, {form->constant, form->constant + Extent(1)}};
     const int label = form->terms[0].label;
     const auto place = std::ranges::find(m.shared, label);
-    if (place != m.shared.end())
-      return {{{shared(static_cast<std::size_t>(place - m.shared.begin())), Extent(1)}}, Extent(0), Extent(1)};
+    if (place != m.shared.end()) return {{{shared(static_cast<std::size_t>(place - m.shared.begin())), Extent(1)}}};
     const ir::Label& l = label_of(m, label);
-    return {{}, l.begin, l.end, l.begin == Extent(0) && l.end == extent};
+    return {{}, {l.begin, l.end}, l.begin == Extent(0) && l.end == extent};
   }
 
-  int operand(AccessTemplate access) {
-    const auto same = [&](const AccessTemplate& a) {
-      return a.tensor == access.tensor &&
-             std::ranges::equal(a.dims, access.dims, [](const DimTemplate& x, const DimTemplate& y) {
-               return x.terms == y.terms && x.whole == y.whole && x.lo == y.lo && x.hi == y.hi;
-             });
-    };
-    const auto found = std::ranges::find_if(op_->reads, same);
+  int operand(SymbolicAccess access) {
+    const auto found = std::ranges::find(op_->reads, access);
     if (found != op_->reads.end()) return static_cast<int>(found - op_->reads.begin());
     op_->reads.push_back(std::move(access));
     return static_cast<int>(op_->reads.size()) - 1;
@@ -198,7 +187,7 @@ class FusedLowering {
   /// Of one row; only those of products that BLAS computes, or all.
   [[nodiscard]] Extent flops(bool of_products) const {
     Extent all;
-    for (const Member& m : template_->members) {
+    for (const Member& m : kernel_->members) {
       if (of_products && !matrix_product(m)) continue;
       Extent points(1);
       const auto labels = static_cast<int>(m.compute.out.size() + m.compute.reduce.size());
@@ -222,8 +211,8 @@ class FusedLowering {
   const ir::Node& node_;
   const ir::Fused& fused_;
   Extent size_;  ///< of the packed results
-  std::shared_ptr<OpTemplate> op_ = std::make_shared<OpTemplate>();
-  std::shared_ptr<FusedTemplate> template_ = std::make_shared<FusedTemplate>();
+  std::shared_ptr<RecordedOp> op_ = std::make_shared<RecordedOp>();
+  std::shared_ptr<FusedKernel> kernel_ = std::make_shared<FusedKernel>();
 };
 
 }  // namespace

@@ -24,6 +24,6 @@ struct MatrixProduct {
   bool transposed = false;  ///< y is y[j, k]
   std::size_t shared = 0;   ///< leading shared labels of y
 };
-[[nodiscard]] std::optional<MatrixProduct> matrix_product(const FusedTemplate::Member& m);
+[[nodiscard]] std::optional<MatrixProduct> matrix_product(const FusedKernel::Member& m);
 
 }  // namespace tdsl::codegen

@@ -5,7 +5,7 @@
 
 // Note [Gathers]
 // `A[p[i], j]` reads A where data says. One such read is part of the operation that makes it: the dimension becomes a
-// reduce label of its own that runs over A's tiles (LabelTemplate::Kind::kGather), and a task takes those points whose
+// reduce label of its own that runs over A's tiles (plan::LabelRole::kGather), and a task takes those points whose
 // subscript falls into the tile it has. So A is met panel by panel, or every rank looks into its own part of A and the
 // partial results meet: no rank ever holds all of A. An element that is found exactly once can be combined by any
 // operator that gives back a single element. Others have been gathered before (passes/legalise/gathers.cpp), or are
@@ -13,7 +13,7 @@
 
 namespace tdsl::codegen {
 
-void ComputeLowering::inline_lookup(OpTemplate& op, KernelTemplate& kernel) {
+void ComputeLowering::inline_lookup(RecordedOp& op, ComputeKernel& kernel) {
   const ir::TypeOf type = [this](ValueId v) -> const ir::Type& { return builder_.type(v); };
   const std::vector<ir::Lookup> list =
       ir::lookups_of(compute_, type, [this](const Expr& x) { return builder_.hoist(x); });
@@ -25,8 +25,7 @@ void ComputeLowering::inline_lookup(OpTemplate& op, KernelTemplate& kernel) {
   for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
     if (!lookup.data[d]) continue;
     labels[d] = static_cast<int>(op.labels.size());
-    op.labels.push_back({LabelTemplate::Kind::kGather, fmt::format("at{}", d), Extent(0),
-                         builder_.rewritten(builder_.type(r.tensor).shape[d], range_)});
+    op.add_reduce({fmt::format("at{}", d), {0, builder_.rewritten(builder_.type(r.tensor).shape[d], range_)}, true});
   }
   kernel.gathers[lookup.read.id()] = std::move(labels);
   if (!compute_.monoid) compute_.monoid = ir::found_once(type_.scalar);

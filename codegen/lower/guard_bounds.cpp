@@ -11,7 +11,7 @@ namespace tdsl::codegen {
 
 namespace {
 
-bool is_safe(const KernelTemplate& kernel, const Expr& e) {
+bool is_safe(const ComputeKernel& kernel, const Expr& e) {
   bool safe = !ir::may_fail(e);
   ir::for_each_node(e, [&](const ir::ExprNode& n) {
     // What tells that such a read is inside may be that there is something to loop over.
@@ -24,7 +24,7 @@ bool is_safe(const KernelTemplate& kernel, const Expr& e) {
 }
 
 /// Whether the loops around fix the value.
-bool is_fixed(const KernelTemplate& kernel, const Expr& e, const std::set<int>& open) {
+bool is_fixed(const ComputeKernel& kernel, const Expr& e, const std::set<int>& open) {
   bool fixed = true;
   ir::for_each_node(e, [&](const ir::ExprNode& n) {
     if (const auto* r = std::get_if<ir::IndexRef>(&n.op)) fixed = fixed && open.contains(r->label);
@@ -35,7 +35,7 @@ bool is_fixed(const KernelTemplate& kernel, const Expr& e, const std::set<int>& 
 
 }  // namespace
 
-std::vector<GuardBound> guard_bounds(const KernelTemplate& kernel, int label, const std::set<int>& open,
+std::vector<GuardBound> guard_bounds(const ComputeKernel& kernel, int label, const std::set<int>& open,
                                      std::set<const ir::ExprNode*>& used) {
   std::vector<GuardBound> bounds;
   bool all_so_far = true;
@@ -68,7 +68,7 @@ Expr without_parts(const Expr& guard, const std::set<const ir::ExprNode*>& used)
 
 namespace {
 
-using Bound = OpTemplate::PointBound;
+using Bound = SymbolicBound;
 
 /// Numbers that a bound is made of are at most so large: it is computed without wrapping around.
 constexpr std::int64_t kLargestConstant = std::int64_t{1} << 40;
@@ -76,7 +76,7 @@ constexpr std::int64_t kLargestSlope = 1 << 10;
 
 class Finder {
  public:
-  Finder(const FamilyProgram& program, const KernelTemplate& kernel, ValueId target)
+  Finder(const FamilyProgram& program, const ComputeKernel& kernel, ValueId target)
       : program_(program),
         kernel_(kernel),
         target_(target),
@@ -163,18 +163,18 @@ class Finder {
   }
 
   const FamilyProgram& program_;
-  const KernelTemplate& kernel_;
+  const ComputeKernel& kernel_;
   ValueId target_;
   ir::Inequalities inequalities_;
 };
 
 }  // namespace
 
-PointBounds point_bounds(const FamilyProgram& program, const OpTemplate& op, const KernelTemplate& kernel,
+PointBounds point_bounds(const FamilyProgram& program, const RecordedOp& op, const ComputeKernel& kernel,
                          ValueId target) {
   const ir::Compute& c = kernel.compute;
   const bool from_zero = std::ranges::all_of(c.out, [](const ir::Label& l) { return l.begin == Extent(0); });
-  if (c.out.size() != 2 || !from_zero || op.writes || op.base) return {};
+  if (c.out.size() != 2 || !from_zero || !c.left.empty() || op.has_base()) return {};
   return Finder(program, kernel, target).run();
 }
 

@@ -104,8 +104,8 @@ Expr ComputeLowering::expr_of(const Extent& e) { return builder_.expression(e, r
 
 OperationStep ComputeLowering::operation() {
   if (rearranges_) return rearranged();
-  auto op = std::make_shared<OpTemplate>();
-  auto kernel = std::make_shared<KernelTemplate>();
+  auto op = std::make_shared<RecordedOp>();
+  auto kernel = std::make_shared<ComputeKernel>();
   check_compressed();
   op->in_any_order = compute_.in_any_order && !walk_;
   op->site =
@@ -121,14 +121,14 @@ OperationStep ComputeLowering::operation() {
   }
   const double flops = flops_of(compute_.bodies.front());
   if (!compute_.left.empty()) left(*op);
-  if (std::ranges::any_of(op->out, [](const OutTemplate& o) { return o.label == plan::kAnyLabel; })) {
+  if (std::ranges::any_of(op->out, [](const auto& o) { return o.label == plan::kAnyLabel; })) {
     for (std::size_t d = 0; d < op->out.size(); ++d) {
       kernel->scattered.push_back(op->out[d].label == plan::kAnyLabel ? std::optional(op->shape[d]) : std::nullopt);
     }
     if (const Extent bytes = builder_.bytes_of(target_, range_); !bytes.constant())
       builder_.add(range_, GathersStep{"", "", bytes});
   }
-  op->base = compute_.base;
+  op->base = compute_.base.value_or(ValueId());
   for (const Extent& e : builder_.program().info(target_).tile) op->tile.push_back(builder_.rewritten(e, range_));
   const bool contraction = !walk_ && is_contraction();
   const bool combines = compute_.monoid || compute_.combine;
@@ -139,24 +139,24 @@ OperationStep ComputeLowering::operation() {
   kernel->type = type_.scalar;
   kernel->compute = compute_;
   find_accesses(builder_, *op, *kernel, range_, contraction || op->in_any_order);
-  op->op_class = contraction                      ? plan::OpClass::kContraction
-                 : compute_.monoid                ? plan::OpClass::kReduce
-                 : op->reads.empty() && !op->base ? plan::OpClass::kSource
-                                                  : plan::OpClass::kMap;
+  op->op_class = contraction                            ? plan::OpClass::kContraction
+                 : compute_.monoid                      ? plan::OpClass::kReduce
+                 : op->reads.empty() && !op->has_base() ? plan::OpClass::kSource
+                                                        : plan::OpClass::kMap;
   op->divisible =
       op->op_class == plan::OpClass::kMap && kernel->scattered.empty() && kernel->gathers.empty() && !op->reads.empty();
-  op->overwrites = op->divisible && op->base && !compute_.combine && !compute_.guard && places_once();
+  op->overwrites = op->divisible && op->has_base() && !compute_.combine && !compute_.guard && places_once();
   if (op->in_any_order) builder_.program().chooses = true;
   if (walk_) stored(*op, *kernel);
+  if (compresses_) op->sparsity.result = plan::SparseResult::kGuessed;
   if (builder_.program().info(target_).compressed) {
     PointBounds bounds = point_bounds(builder_.program(), *op, *kernel, target_);
-    op->bounds = std::move(bounds.bounds);
-    op->fills_bounds = bounds.all && !op->bounds.empty();
+    op->sparsity.bounds = std::move(bounds.bounds);
+    if (compresses_ && bounds.all && !op->sparsity.bounds.empty()) op->sparsity.result = plan::SparseResult::kAtVisited;
     kernel->bounding = std::move(bounds.said);
   }
   if (compresses_) {
-    op->compresses = true;
-    op->labels[1].kind = LabelTemplate::Kind::kWhole;
+    op->set_uncut(1);
     op->divisible = false;
   }
   return {target_, op, kernel};
@@ -179,34 +179,41 @@ std::string ComputeLowering::name() const {
   return text.size() <= 48 ? text : "temporary";
 }
 
-void ComputeLowering::labels(OpTemplate& op) const {
-  const auto kind = compute_.left.empty() ? LabelTemplate::Kind::kOut : LabelTemplate::Kind::kPlain;
-  for (const ir::Label& l : compute_.out) op.labels.push_back({kind, l.name, l.begin, l.end});
-  for (const ir::Label& l : compute_.reduce)
-    op.labels.push_back({LabelTemplate::Kind::kReduce, l.name, l.begin, l.end});
-  for (std::size_t l = 0; walk_ && l < op.labels.size(); ++l) op.labels[l].kind = stored_kind(static_cast<int>(l));
+void ComputeLowering::labels(RecordedOp& op) const {
+  using Role = plan::LabelRole;
+  const auto add = [&](const ir::Label& l, Role role) {
+    if (walk_) role = stored_role(static_cast<int>(op.labels.size()));
+    SymbolicLabel label{l.name, {l.begin, l.end}};
+    if (role == Role::kPlain) return op.labels.push_back(std::move(label));
+    if (role == Role::kReduce) return op.add_reduce(std::move(label));
+    op.add_out(std::move(label));
+    if (role == Role::kWhole) op.set_uncut(op.shape.size() - 1);
+  };
+  for (const ir::Label& l : compute_.out) add(l, compute_.left.empty() ? Role::kOut : Role::kPlain);
+  for (const ir::Label& l : compute_.reduce) add(l, Role::kReduce);
 }
 
-void ComputeLowering::left(OpTemplate& op) {
-  op.writes = true;
+void ComputeLowering::left(RecordedOp& op) {
   op.shape = extents();
+  op.out.clear();
+  const std::vector<ir::Label> labels = indices_of(op);
   std::vector<std::string> names;
-  for (const LabelTemplate& l : op.labels) names.push_back(l.name);
+  for (const ir::Label& l : labels) names.push_back(l.name);
   for (std::size_t d = 0; d < compute_.left.size(); ++d) {
     const Expr& e = compute_.left[d];
     const std::string text = describe(builder_.program(), e, names);
     const auto form = plain_subscript(e);
     if (!form) {
-      op.out.push_back({plan::kAnyLabel, 1, Extent(0)});
+      op.out.push_back({plan::kAnyLabel});
       continue;
     }
     const bool constant = form->terms.empty();
     op.out.push_back({constant ? plan::kNoLabel : form->terms[0].label,
                       constant ? 1 : *form->terms[0].coefficient.constant(), form->constant});
     if (compute_.guard) {
-      guarded_left(*form, op, op.shape[d], text);
+      guarded_left(*form, labels, op.shape[d], text);
     } else {
-      check_affine(builder_, *form, op, op.shape[d], text, range_);
+      check_affine(builder_, *form, labels, op.shape[d], text, range_);
     }
   }
 }
@@ -218,9 +225,9 @@ std::optional<AffineForm> ComputeLowering::plain_subscript(const Expr& e) {
   return form;
 }
 
-void ComputeLowering::guarded_left(const AffineForm& form, const OpTemplate& op, const Extent& extent,
+void ComputeLowering::guarded_left(const AffineForm& form, const std::vector<ir::Label>& labels, const Extent& extent,
                                    const std::string& text) {
-  if (ir::provably_inside(form, op.labels, extent)) return;
+  if (ir::provably_inside(form, labels, extent)) return;
   Expr subscript = expr_of(form.constant);
   for (const Term& t : form.terms) {
     const Expr part =

@@ -44,10 +44,9 @@ std::optional<ir::BinaryOp> opposite(ir::BinaryOp op) {
 
 }  // namespace
 
-Premises::Premises(FamilyBuilder& builder, const std::vector<LabelTemplate>& labels)
-    : builder_(builder), labels_(labels) {
-  for (const LabelTemplate& l : labels) {
-    if (l.kind != LabelTemplate::Kind::kGather) positive_.push_back({{}, l.end - l.begin - Extent(1)});
+Premises::Premises(FamilyBuilder& builder, const RecordedOp& op) : builder_(builder), labels_(indices_of(op)) {
+  for (const SymbolicLabel& l : op.labels) {
+    if (!l.from_data) positive_.push_back({{}, l.range.hi - l.range.lo - Extent(1)});
   }
 }
 
@@ -107,7 +106,7 @@ void Premises::learn_of_turns(const AffineForm& form) {
     if (divisor == nullptr || divisor->op != ir::BinaryOp::kMax || !ir::equal(divisor->right, ir::constant_i64(1)))
       continue;
     const auto size = ir::affine_of(divisor->left, [this](const Expr& x) { return builder_.hoist(x); });
-    const bool runs = size && std::ranges::any_of(labels_, [&](const LabelTemplate& l) {
+    const bool runs = size && std::ranges::any_of(labels_, [&](const ir::Label& l) {
                         return l.begin == Extent(0) && l.end == size->constant;
                       });
     if (!runs) continue;
@@ -123,7 +122,7 @@ bool Premises::cannot_wrap(const AffineForm& form) const {
   const auto is_one = [](const Extent& e) { return e == Extent(1) || e == Extent(-1); };
   if (!std::ranges::all_of(form.terms, [&](const Term& t) { return is_one(t.coefficient); })) return false;
   return ir::is_small_sum(form.constant, [&](const Extent& product) {
-    const bool ends = std::ranges::any_of(labels_, [&](const LabelTemplate& l) { return l.end == product; });
+    const bool ends = std::ranges::any_of(labels_, [&](const ir::Label& l) { return l.end == product; });
     const auto value = product.as_value();
     const bool turns = value && turns_.contains(*value);
     return ends || turns;

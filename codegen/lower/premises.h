@@ -14,7 +14,7 @@ namespace tdsl::codegen {
 /// small numbers, combined by `&&`, `||` and `!`: the arithmetic of others may wrap around.
 class Premises {
  public:
-  Premises(FamilyBuilder& builder, const std::vector<LabelTemplate>& labels);
+  Premises(FamilyBuilder& builder, const RecordedOp& op);
 
   /// `condition` is known to be `value`, until `forget` of what `size` was before.
   void assume(const Expr& condition, bool value);
@@ -36,7 +36,7 @@ class Premises {
   void differ(const AffineForm& left, const AffineForm& right);
 
   FamilyBuilder& builder_;
-  const std::vector<LabelTemplate>& labels_;
+  std::vector<ir::Label> labels_;
   std::vector<AffineForm> positive_;  ///< forms that are at least 0
   std::map<ValueId, std::optional<std::int64_t>> turns_;
 };

@@ -14,12 +14,12 @@ namespace tdsl::codegen {
 // the rows that the result's columns come from, which may be all.
 
 OperationStep ComputeLowering::rearranged() {
-  auto op = std::make_shared<OpTemplate>();
-  auto kernel = std::make_shared<KernelTemplate>();
+  auto op = std::make_shared<RecordedOp>();
+  auto kernel = std::make_shared<ComputeKernel>();
   op->site = builder_.new_site();
   op->name = name();
   labels(*op);
-  op->labels[1].kind = LabelTemplate::Kind::kWhole;
+  op->set_uncut(1);
   const ir::Hoist on_host = [this](const Expr& e) {
     const std::optional<ValueId> scalar = ir::read_scalar(e);
     return scalar ? builder_.on_host(*scalar, range_) : builder_.hoist(e);
@@ -28,21 +28,21 @@ OperationStep ComputeLowering::rearranged() {
       compute_, [this](ValueId v) -> const ir::Type& { return builder_.type(v); }, on_host);
   TDSL_CHECK(parts, "the pass `storage` compressed what rearranges elements");
   for (const ir::Rearranged& part : *parts) {
-    std::vector<DimTemplate> dims;
+    std::vector<SymbolicDim> dims;
     for (std::size_t d = 0; d < 2; ++d) {
       const ir::Rearranged::Subscript& s = part.at[d];
       const AffineForm form{{{s.label, Extent(s.factor)}}, s.offset};
       const Extent extent = builder_.rewritten(builder_.type(part.tensor).shape[d], range_);
       if (!part.guarded && !s.around)
-        check_affine(builder_, form, *op, extent, name_of(builder_.program(), part.tensor),
+        check_affine(builder_, form, indices_of(*op), extent, name_of(builder_.program(), part.tensor),
                      part.place.known() ? part.place : range_);
-      dims.push_back(s.around || d == 1 ? DimTemplate{{}, Extent(0), Extent(0), true}
-                                        : DimTemplate{form.terms, s.offset, s.offset + Extent(1), false});
+      dims.push_back(s.around || d == 1 ? whole_dim() : SymbolicDim{form.terms, {s.offset, s.offset + Extent(1)}});
     }
-    op->reads.push_back({part.tensor, std::move(dims), name_of(builder_.program(), part.tensor), true});
-    if (std::ranges::find(op->elements_of, part.tensor) == op->elements_of.end())
-      op->elements_of.push_back(part.tensor);
+    op->reads.push_back({part.tensor, std::move(dims)});
+    std::vector<ValueId>& operands = op->sparsity.elements_of;
+    if (std::ranges::find(operands, part.tensor) == operands.end()) operands.push_back(part.tensor);
   }
+  op->sparsity.result = plan::SparseResult::kElementsOf;
   kernel->type = type_.scalar;
   kernel->compute = compute_;
   kernel->rearranged = std::move(*parts);

@@ -14,12 +14,12 @@ namespace tdsl::codegen {
 // rows, so labels of inner levels, and labels reduced inside a row, are never cut: operands located at such labels are
 // read whole. To the planner, labels that are neither cut nor dimensions of the result always have their whole range.
 
-LabelTemplate::Kind ComputeLowering::stored_kind(int label) const {
-  using Kind = LabelTemplate::Kind;
+plan::LabelRole ComputeLowering::stored_role(int label) const {
+  using Role = plan::LabelRole;
   const bool out = label < static_cast<int>(compute_.out.size());
-  if (label == walk_->row()) return out ? Kind::kOut : Kind::kReduce;
-  if (!out) return Kind::kPlain;
-  return walk_->has_loop(label) ? Kind::kWhole : Kind::kOut;
+  if (label == walk_->row()) return out ? Role::kOut : Role::kReduce;
+  if (!out) return Role::kPlain;
+  return walk_->has_loop(label) ? Role::kWhole : Role::kOut;
 }
 
 void ComputeLowering::check_compressed() const {
@@ -47,19 +47,12 @@ void ComputeLowering::check_compressed() const {
 
 namespace {
 
-bool same_access(const AccessTemplate& a, const AccessTemplate& b) {
-  return a.tensor == b.tensor && std::ranges::equal(a.dims, b.dims, [](const DimTemplate& x, const DimTemplate& y) {
-           return x.terms == y.terms && x.lo == y.lo && x.hi == y.hi && x.whole == y.whole && x.divisor == y.divisor;
-         });
-}
-
 /// One operand for accesses that have become the same.
-void merge_accesses(OpTemplate& op, KernelTemplate& kernel) {
-  std::vector<AccessTemplate> merged;
+void merge_accesses(RecordedOp& op, ComputeKernel& kernel) {
+  std::vector<SymbolicAccess> merged;
   std::vector<int> number;
-  for (AccessTemplate& read : op.reads) {
-    const auto known =
-        std::ranges::find_if(merged, [&](const AccessTemplate& other) { return same_access(read, other); });
+  for (SymbolicAccess& read : op.reads) {
+    const auto known = std::ranges::find(merged, read);
     number.push_back(static_cast<int>(known - merged.begin()));
     if (known == merged.end()) merged.push_back(std::move(read));
   }
@@ -69,13 +62,11 @@ void merge_accesses(OpTemplate& op, KernelTemplate& kernel) {
 
 }  // namespace
 
-void ComputeLowering::stored(OpTemplate& op, KernelTemplate& kernel) const {
-  using Stored = OpTemplate::StoredResult;
+void ComputeLowering::stored(RecordedOp& op, ComputeKernel& kernel) const {
   const FamilyProgram& program = builder_.program();
-  for (AccessTemplate& read : op.reads) {
-    read.compressed = program.info(read.tensor).compressed;
-    for (std::size_t d = 1; read.compressed && d < read.dims.size(); ++d)
-      read.dims[d] = DimTemplate{{}, Extent(0), Extent(0), true};
+  for (SymbolicAccess& read : op.reads) {
+    if (!program.info(read.tensor).compressed) continue;
+    for (std::size_t d = 1; d < read.dims.size(); ++d) read.dims[d] = whole_dim();
   }
   merge_accesses(op, kernel);
   const bool reduces = walk_->row() >= static_cast<int>(compute_.out.size());
@@ -83,9 +74,11 @@ void ComputeLowering::stored(OpTemplate& op, KernelTemplate& kernel) const {
   if (!reduces) op.combine = plan::Combine::kNone;
   op.divisible = false;  // first values are given once
   // Operands that only come with the driver are not visited.
+  const auto operand = [this](int k) { return walk_->operands[static_cast<std::size_t>(k)].tensor; };
+  std::vector<std::vector<ValueId>>& visits = op.sparsity.visits;
   if (walk_->is_union()) {
-    for (const int operand : walk_->loops.front().over)
-      op.visits_either.push_back(walk_->operands[static_cast<std::size_t>(operand)].tensor);
+    visits.emplace_back();
+    for (const int k : walk_->loops.front().over) visits.front().push_back(operand(k));
   } else {
     std::set<int> walked;
     for (const ir::StoredLoop& loop : walk_->loops) {
@@ -94,14 +87,15 @@ void ComputeLowering::stored(OpTemplate& op, KernelTemplate& kernel) const {
       else
         walked.insert(loop.over.front());
     }
-    for (const int operand : walked) op.visits.push_back(walk_->operands[static_cast<std::size_t>(operand)].tensor);
+    for (const int k : walked) visits.push_back({operand(k)});
   }
   if (program.info(target_).compressed)
-    op.stored = walk_->result == ir::StoredWalk::Result::kInOrder ? Stored::kLikeVisited : Stored::kOfPoints;
+    op.sparsity.result = walk_->result == ir::StoredWalk::Result::kInOrder ? plan::SparseResult::kLikeVisited
+                                                                           : plan::SparseResult::kOfPoints;
   for (const int mask : walk_->masks) {
-    const ir::StoredOperand& operand = walk_->operands[static_cast<std::size_t>(mask)];
-    if (op.stored == Stored::kOfPoints && operand.labels == std::vector<std::int32_t>{0, 1})
-      op.stored_within.push_back(operand.tensor);
+    const ir::StoredOperand& limit = walk_->operands[static_cast<std::size_t>(mask)];
+    if (op.sparsity.result == plan::SparseResult::kOfPoints && limit.labels == std::vector<std::int32_t>{0, 1})
+      op.sparsity.within.push_back(limit.tensor);
   }
   kernel.walk = walk_;
 }

@@ -21,7 +21,7 @@ namespace tdsl::codegen {
 namespace {
 
 using ir::Monoid;
-using Member = FusedTemplate::Member;
+using Member = FusedKernel::Member;
 
 class FusedEmitter {
  public:
@@ -268,13 +268,13 @@ class FusedEmitter {
   /// Of what is read, and of values that exist for a block.
   std::string bytes_per_row() {
     Extent bytes;
-    for (const AccessTemplate& a : op_.reads) {
+    for (const SymbolicAccess& a : op_.reads) {
       const int row = static_cast<int>(shared_label(outer_.size()));
       const bool by_rows = std::ranges::any_of(
-          a.dims, [&](const DimTemplate& d) { return !d.terms.empty() && d.terms[0].label == row; });
+          a.dims, [&](const SymbolicDim& d) { return !d.terms.empty() && d.terms[0].label == row; });
       Extent elements(ir::size_of(request_.program.type(a.tensor).scalar));
-      for (const DimTemplate& d : a.dims) {
-        if (d.terms.empty()) elements = elements * (d.hi - d.lo);
+      for (const SymbolicDim& d : a.dims) {
+        if (d.terms.empty()) elements = elements * (d.offset.hi - d.offset.lo);
       }
       if (by_rows) bytes = bytes + elements;
     }
@@ -567,8 +567,8 @@ class FusedEmitter {
   }
 
   const KernelRequest& request_;
-  const OpTemplate& op_;
-  const FusedTemplate& fused_;
+  const RecordedOp& op_;
+  const FusedKernel& fused_;
   NameTable table_;
   std::vector<ValueId> captures_;
   std::map<int, std::string> views_;                    ///< by operand

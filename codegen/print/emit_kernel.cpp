@@ -33,10 +33,10 @@ KernelNest verified_nest(const KernelRequest& r) {
 
 /// The vectors from which the kernel gains. Loops that wait for memory do not gain from the widest.
 rt::SimdLevel widest(const KernelRequest& r, const nest::PrintedNest& printed) {
-  const OpTemplate& op = *r.step.op;
+  const RecordedOp& op = *r.step.op;
   if (!printed.vectors || (op.reads.empty() && op.flops_per_point == 0)) return rt::SimdLevel::kBaseline;
   std::int64_t bytes = ir::size_of(r.step.kernel->type);
-  for (const AccessTemplate& read : op.reads) bytes += ir::size_of(r.program.type(read.tensor).scalar);
+  for (const SymbolicAccess& read : op.reads) bytes += ir::size_of(r.program.type(read.tensor).scalar);
   const bool busy = printed.calls_library || op.flops_per_point > kFlopsPerByte * static_cast<double>(bytes);
   return busy ? rt::SimdLevel::kAvx512 : rt::SimdLevel::kAvx2;
 }
@@ -48,10 +48,10 @@ std::vector<ValueId> captures_of(const KernelNest& built, const nest::PrintedNes
 }
 
 /// Whether the kernel may be one expression: an assignment to every point, or a sum.
-bool may_be_short(const OpTemplate& op, const KernelTemplate& kernel) {
+bool may_be_short(const RecordedOp& op, const ComputeKernel& kernel) {
   const ir::Compute& compute = kernel.compute;
-  if (kernel.walk || op.compresses || compute.combine || compute.guard || op.writes || op.base ||
-      !kernel.gathers.empty() || !kernel.scattered.empty())
+  if (kernel.walk || op.sparsity.compresses() || compute.combine || compute.guard || !compute.left.empty() ||
+      op.has_base() || !kernel.gathers.empty() || !kernel.scattered.empty())
     return false;
   if (!compute.monoid) return true;
   const bool from_zero = std::ranges::all_of(compute.out, [](const ir::Label& l) { return l.begin == Extent(0); });
@@ -69,7 +69,7 @@ EmittedKernel emit_kernel(const KernelRequest& request) {
 }
 
 std::optional<ShortKernel> short_kernel(const KernelRequest& request) {
-  const OpTemplate& op = *request.step.op;
+  const RecordedOp& op = *request.step.op;
   if (!may_be_short(op, *request.step.kernel)) return std::nullopt;
   const KernelNest built = verified_nest(request);
   const std::optional<nest::PrintedPoint> p = nest::print_point(built.nest, request.procedure_name);

@@ -2,11 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 #include "codegen/print/names.h"
+#include "runtime/plan/op_fields.h"
 
 namespace tdsl::codegen {
 
 namespace {
+
+using TensorName = std::function<std::string(ValueId)>;
 
 std::string combine_text(plan::Combine c) {
   switch (c) {
@@ -22,10 +29,10 @@ std::string combine_text(plan::Combine c) {
 }
 
 /// `Combine::kSum`, or how the pieces meet: `{{Combine::kSum, d * d}, {Combine::kMax, 1}}`.
-std::string meeting_text(const OpTemplate& op, ExprEmitter& expr) {
+std::string meeting_text(const RecordedOp& op, ExprEmitter& expr) {
   if (op.pieces.empty()) return "Combine::" + combine_text(op.combine);
   std::string list;
-  for (const OpTemplate::Piece& p : op.pieces)
+  for (const plan::BasicPiece<Extent>& p : op.pieces)
     list += fmt::format("{}{{Combine::{}, {}}}", list.empty() ? "" : ", ", combine_text(p.combine), expr.text(p.count));
   return "{" + list + "}";
 }
@@ -37,23 +44,23 @@ std::string terms_text(const std::vector<Term>& terms, ExprEmitter& expr) {
   return result;
 }
 
-std::string dim_text(const DimTemplate& d, ExprEmitter& expr) {
+std::string dim_text(const SymbolicDim& d, ExprEmitter& expr) {
   if (d.whole) return "whole()";
-  const bool one = d.hi - d.lo == Extent(1);
+  const bool one = d.offset.hi - d.offset.lo == Extent(1);
   if (!(d.divisor == Extent(1))) {
     if (!one) {
-      return fmt::format("plan::DimAccess{{{{{}}}, {{{}, {}}}, false, {}}}", terms_text(d.terms, expr), expr.text(d.lo),
-                         expr.text(d.hi), expr.text(d.divisor));
+      return fmt::format("plan::DimAccess{{{{{}}}, {{{}, {}}}, false, {}}}", terms_text(d.terms, expr),
+                         expr.text(d.offset.lo), expr.text(d.offset.hi), expr.text(d.divisor));
     }
-    return fmt::format("plan::quotient({{{}}}, {}, {})", terms_text(d.terms, expr), expr.text(d.lo),
+    return fmt::format("plan::quotient({{{}}}, {}, {})", terms_text(d.terms, expr), expr.text(d.offset.lo),
                        expr.text(d.divisor));
   }
   // One past the largest integer is the smallest: the interval is empty, as is what is read there.
-  if (d.terms.empty() && one && !d.hi.constant() && !d.hi.as_value())
-    return fmt::format("fixed({0}, scalar::add<Index>({0}, 1))", expr.text(d.lo));
-  if (d.terms.empty()) return fmt::format("fixed({}, {})", expr.text(d.lo), expr.text(d.hi));
-  const bool zero = d.lo == Extent(0);
-  const std::string lo = expr.text(d.lo);
+  if (d.terms.empty() && one && !d.offset.hi.constant() && !d.offset.hi.as_value())
+    return fmt::format("fixed({0}, scalar::add<Index>({0}, 1))", expr.text(d.offset.lo));
+  if (d.terms.empty()) return fmt::format("fixed({}, {})", expr.text(d.offset.lo), expr.text(d.offset.hi));
+  const bool zero = d.offset.lo == Extent(0);
+  const std::string lo = expr.text(d.offset.lo);
   if (one && d.terms.size() == 1) {
     const Term& t = d.terms.front();
     if (!(t.coefficient == Extent(1))) return fmt::format("at({}, {}, {})", t.label, lo, expr.text(t.coefficient));
@@ -63,42 +70,44 @@ std::string dim_text(const DimTemplate& d, ExprEmitter& expr) {
     return zero ? fmt::format("at({{{}}})", terms_text(d.terms, expr))
                 : fmt::format("at({{{}}}, {})", terms_text(d.terms, expr), lo);
   if (d.terms.size() == 1 && d.terms.front().coefficient == Extent(1)) {
-    return fmt::format("near({}, {}, {})", d.terms.front().label, lo, expr.text(d.hi));
+    return fmt::format("near({}, {}, {})", d.terms.front().label, lo, expr.text(d.offset.hi));
   }
-  return fmt::format("plan::DimAccess{{{{{}}}, {{{}, {}}}, false}}", terms_text(d.terms, expr), lo, expr.text(d.hi));
+  return fmt::format("plan::DimAccess{{{{{}}}, {{{}, {}}}, false}}", terms_text(d.terms, expr), lo,
+                     expr.text(d.offset.hi));
 }
 
-std::string range_text(const LabelTemplate& l, ExprEmitter& expr) {
-  if (l.begin == Extent(0)) return expr.text(l.end);
-  return fmt::format("Interval{{{}, {}}}", expr.text(l.begin), expr.text(l.end));
+std::string range_text(const SymbolicLabel& l, ExprEmitter& expr) {
+  if (l.range.lo == Extent(0)) return expr.text(l.range.hi);
+  return fmt::format("Interval{{{}, {}}}", expr.text(l.range.lo), expr.text(l.range.hi));
 }
 
-std::string label_text(const LabelTemplate& l, ExprEmitter& expr) {
-  switch (l.kind) {
-    case LabelTemplate::Kind::kOut: return fmt::format(".out({}, {})", string_literal(l.name), range_text(l, expr));
-    case LabelTemplate::Kind::kWhole:
-      return fmt::format(".out({}, {}).uncut()", string_literal(l.name), range_text(l, expr));
-    case LabelTemplate::Kind::kReduce:
-      return fmt::format(".reduce({}, {})", string_literal(l.name), range_text(l, expr));
-    case LabelTemplate::Kind::kGather: return fmt::format(".gather({}, {})", string_literal(l.name), expr.text(l.end));
-    case LabelTemplate::Kind::kPlain:
-      return fmt::format(".label({}, Interval{{{}, {}}})", string_literal(l.name), expr.text(l.begin),
-                         expr.text(l.end));
+/// `stores`: the dimensions of the result are given by `.write`.
+std::string label_text(const RecordedOp& op, int label, bool stores, ExprEmitter& expr) {
+  const SymbolicLabel& l = op.labels[static_cast<std::size_t>(label)];
+  const std::string name = string_literal(l.name);
+  const plan::LabelRole role = op.role_of(label);
+  switch (stores && role == plan::LabelRole::kOut ? plan::LabelRole::kPlain : role) {
+    case plan::LabelRole::kOut: return fmt::format(".out({}, {})", name, range_text(l, expr));
+    case plan::LabelRole::kWhole: return fmt::format(".out({}, {}).uncut()", name, range_text(l, expr));
+    case plan::LabelRole::kReduce: return fmt::format(".reduce({}, {})", name, range_text(l, expr));
+    case plan::LabelRole::kGather: return fmt::format(".gather({}, {})", name, expr.text(l.range.hi));
+    case plan::LabelRole::kPlain:
+      return fmt::format(".label({}, Interval{{{}, {}}})", name, expr.text(l.range.lo), expr.text(l.range.hi));
   }
   return {};
 }
 
-std::string dims_text(const AccessTemplate& a, ExprEmitter& expr) {
+std::string dims_text(const SymbolicAccess& a, ExprEmitter& expr) {
   std::string dims;
-  for (const DimTemplate& d : a.dims) dims += (dims.empty() ? "" : ", ") + dim_text(d, expr);
+  for (const SymbolicDim& d : a.dims) dims += (dims.empty() ? "" : ", ") + dim_text(d, expr);
   return dims;
 }
 
-std::string write_text(const OpTemplate& op, ExprEmitter& expr) {
+std::string write_text(const RecordedOp& op, ExprEmitter& expr) {
   std::string shape;
   std::string subscripts;
   for (std::size_t d = 0; d < op.shape.size(); ++d) {
-    const OutTemplate& o = op.out[d];
+    const auto& o = op.out[d];
     shape += (d == 0 ? "" : ", ") + expr.text(op.shape[d]);
     const std::string label = o.label == plan::kAnyLabel ? "plan::kAnyLabel" : fmt::format("{}", o.label);
     subscripts += fmt::format("{}{{{}, {}, {}}}", d == 0 ? "" : ", ", label, o.coefficient, expr.text(o.constant));
@@ -106,7 +115,7 @@ std::string write_text(const OpTemplate& op, ExprEmitter& expr) {
   return fmt::format(".write({{{}}}, {{{}}})", shape, subscripts);
 }
 
-std::string tile_text(const OpTemplate& op, ExprEmitter& expr) {
+std::string tile_text(const RecordedOp& op, ExprEmitter& expr) {
   std::string edges;
   for (const Extent& e : op.tile) edges += (edges.empty() ? "" : ", ") + expr.text(e);
   return edges;
@@ -118,17 +127,58 @@ std::string number(double x) {
 }
 
 /// `plan::from(1, 1, -b), plan::up_to(1, 1, b)`
-std::string bounds_text(const OpTemplate& op, ExprEmitter& expr) {
+std::string bounds_text(const plan::Sparsity<Extent>& sparsity, ExprEmitter& expr) {
   std::string text;
-  for (const OpTemplate::PointBound& b : op.bounds) {
+  for (const SymbolicBound& b : sparsity.bounds) {
     text += fmt::format("{}plan::{}({}, {}, {})", text.empty() ? "" : ", ", b.from_below ? "from" : "up_to", b.label,
                         b.row, expr.text(b.constant));
   }
   return text;
 }
 
+/// `{&A.desc(), &B.desc()}`
+std::string list_text(const std::vector<ValueId>& tensors, const TensorName& tensor_name) {
+  std::string list;
+  for (const ValueId v : tensors) list += fmt::format("{}&{}.desc()", list.empty() ? "" : ", ", tensor_name(v));
+  return "{" + list + "}";
+}
+
+std::string sparsity_calls(const plan::Sparsity<Extent>& sparsity, ExprEmitter& expr, const TensorName& tensor_name) {
+  using Result = plan::SparseResult;
+  const auto one = [&](ValueId v) { return tensor_name(v) + ".desc()"; };
+  const auto either = [&](const std::vector<ValueId>& tensors) {
+    return tensors.size() == 1 ? one(tensors.front()) : list_text(tensors, tensor_name);
+  };
+  std::string calls;
+  const auto call = [&](std::string_view setter, const std::string& arguments) {
+    calls += fmt::format(".{}({})", setter, arguments);
+  };
+  for (const std::vector<ValueId>& tensors : sparsity.visits) call("visits", either(tensors));
+  if (sparsity.result == Result::kLikeVisited) call("stored_like", either(sparsity.visits.front()));
+  if (sparsity.result == Result::kOfPoints) call("stored_of_points", one(sparsity.visits.front().front()));
+  for (const ValueId v : sparsity.within) call("stored_within", one(v));
+  if (sparsity.result == Result::kElementsOf) call("stored_elements_of", list_text(sparsity.elements_of, tensor_name));
+  if (!sparsity.bounds.empty())
+    call(sparsity.compresses() ? "visits_within" : "stored_within", "{" + bounds_text(sparsity, expr) + "}");
+  if (sparsity.result == Result::kGuessed) call("stored_as_guessed", "");
+  if (sparsity.result == Result::kAtVisited) call("stored_at_visited", "");
+  return calls;
+}
+
+/// The flags that are true, as names of OpBuilder's setters.
+std::vector<std::string_view> set_flags(const RecordedOp& op) {
+  struct Flags : plan::FieldVisitor<Flags> {
+    void flag(const char* setter, bool value) {
+      if (value) names.emplace_back(setter);
+    }
+    std::vector<std::string_view> names;
+  } flags;
+  plan::visit_fields(flags, op);
+  return flags.names;
+}
+
 /// `2 * n + 3`, or `2 * n + 3, 2 * n`: all, and those of products.
-std::string row_flops_text(const OpTemplate& op, ExprEmitter& expr) {
+std::string row_flops_text(const RecordedOp& op, ExprEmitter& expr) {
   const std::string all = expr.text(*op.flops_per_row);
   return op.product_flops_per_row == Extent(0) ? all : fmt::format("{}, {}", all, expr.text(op.product_flops_per_row));
 }
@@ -144,13 +194,15 @@ std::string op_class_text(plan::OpClass c) {
   }
 }
 
-std::string builder_calls(const OpTemplate& op, ExprEmitter& expr,
+std::string builder_calls(const OperationStep& step, ExprEmitter& expr,
                           const std::function<std::string(ValueId)>& tensor_name) {
+  const RecordedOp& op = *step.op;
+  const bool stores = !step.kernel->compute.left.empty();
   std::string calls;
-  for (const LabelTemplate& l : op.labels) calls += label_text(l, expr);
-  if (op.writes) calls += write_text(op, expr);
-  if (op.base) calls += fmt::format(".base({}.id())", tensor_name(*op.base));
-  for (const AccessTemplate& a : op.reads) {
+  for (int l = 0; l < static_cast<int>(op.labels.size()); ++l) calls += label_text(op, l, stores, expr);
+  if (stores) calls += write_text(op, expr);
+  if (op.has_base()) calls += fmt::format(".base({}.id())", tensor_name(op.base));
+  for (const SymbolicAccess& a : op.reads) {
     const std::string dims = dims_text(a, expr);
     calls += fmt::format(".read({}.id(), {{{}}})", tensor_name(a.tensor), dims);
   }
@@ -162,53 +214,39 @@ std::string builder_calls(const OpTemplate& op, ExprEmitter& expr,
   calls += op.flops_per_row ? fmt::format(".flops_per_row({})", row_flops_text(op, expr))
                             : fmt::format(".flops({})", number(op.flops_per_point));
   if (!op.tile.empty()) calls += fmt::format(".tile({{{}}})", tile_text(op, expr));
-  std::string either;
-  for (const ValueId v : op.visits_either)
-    either += fmt::format("{}&{}.desc()", either.empty() ? "{" : ", ", tensor_name(v));
-  if (!either.empty()) calls += fmt::format(".visits({}}})", either);
-  for (const ValueId v : op.visits) calls += fmt::format(".visits({}.desc())", tensor_name(v));
-  if (op.stored == OpTemplate::StoredResult::kLikeVisited)
-    calls +=
-        fmt::format(".stored_like({})", either.empty() ? tensor_name(op.visits.front()) + ".desc()" : either + "}");
-  if (op.stored == OpTemplate::StoredResult::kOfPoints)
-    calls += fmt::format(".stored_of_points({}.desc())", tensor_name(op.visits.front()));
-  for (const ValueId v : op.stored_within) calls += fmt::format(".stored_within({}.desc())", tensor_name(v));
-  std::string elements;
-  for (const ValueId v : op.elements_of)
-    elements += fmt::format("{}&{}.desc()", elements.empty() ? "" : ", ", tensor_name(v));
-  if (!elements.empty()) calls += fmt::format(".stored_elements_of({{{}}})", elements);
-  if (!op.bounds.empty())
-    calls += fmt::format(".{}({{{}}})", op.compresses ? "visits_within" : "stored_within", bounds_text(op, expr));
-  if (op.compresses) calls += op.fills_bounds ? ".stored_at_visited()" : ".stored_as_guessed()";
-  if (op.epilogue) calls += ".epilogue()";
-  if (op.divisible) calls += ".divisible()";
-  if (op.overwrites) calls += ".overwrites()";
+  calls += sparsity_calls(op.sparsity, expr, tensor_name);
+  for (const std::string_view flag : set_flags(op)) calls += fmt::format(".{}()", flag);
   return calls;
 }
 
-std::string_view method_of(const OpTemplate& op) {
+std::string_view method_of(const RecordedOp& op) {
   const plan::OpClass c = op.op_class;
   if (op.flops_per_row) return "rows";
   if (op.in_any_order) return "sum_of_products";
   return c == plan::OpClass::kContraction ? "contraction" : c == plan::OpClass::kReduce ? "reduce" : "map";
 }
 
-std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& expr,
+std::optional<std::string> short_arguments(const OperationStep& step, ExprEmitter& expr,
                                            const std::function<std::string(std::size_t)>& operand) {
+  const RecordedOp& op = *step.op;
   const bool contraction = op.op_class == plan::OpClass::kContraction || op.in_any_order;
   const bool fused = op.flops_per_row.has_value();
   const bool reduces = contraction || op.op_class == plan::OpClass::kReduce;
-  const bool visits = !op.visits.empty() || !op.visits_either.empty();
-  const bool stores = op.compresses || !op.elements_of.empty();
-  if (visits || stores || op.writes || op.base || (!op.tile.empty() && !op.in_any_order) || op.overwrites)
-    return std::nullopt;
+  const bool compressed = !op.sparsity.visits.empty() || op.sparsity.result != plan::SparseResult::kDense;
+  const bool stores = !step.kernel->compute.left.empty();
+  if (compressed || stores || op.has_base() || (!op.tile.empty() && !op.in_any_order)) return std::nullopt;
+  // These follow from the kind of the operation.
+  const auto implied = [](std::string_view flag) { return flag == "epilogue" || flag == "divisible"; };
+  if (!std::ranges::all_of(set_flags(op), implied)) return std::nullopt;
   if (!reduces && !fused && op.divisible == op.reads.empty()) return std::nullopt;
   std::string out;
   std::string over;
-  for (const LabelTemplate& l : op.labels) {
-    const bool whole = l.kind == LabelTemplate::Kind::kWhole;
-    if (l.kind != LabelTemplate::Kind::kOut && l.kind != LabelTemplate::Kind::kReduce && !whole) return std::nullopt;
-    std::string& list = l.kind == LabelTemplate::Kind::kReduce ? over : out;
+  for (std::size_t k = 0; k < op.labels.size(); ++k) {
+    const SymbolicLabel& l = op.labels[k];
+    const plan::LabelRole role = op.role_of(static_cast<int>(k));
+    const bool whole = role == plan::LabelRole::kWhole;
+    if (role != plan::LabelRole::kOut && role != plan::LabelRole::kReduce && !whole) return std::nullopt;
+    std::string& list = role == plan::LabelRole::kReduce ? over : out;
     list += fmt::format("{}{{{}, {}{}}}", list.empty() ? "" : ", ", string_literal(l.name), range_text(l, expr),
                         whole ? ", Cut::kWhole" : "");
   }

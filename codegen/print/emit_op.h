@@ -12,14 +12,14 @@ namespace tdsl::codegen {
 /// `OpClass::kReduce`
 [[nodiscard]] std::string op_class_text(plan::OpClass c);
 /// The calls that complete an OpBuilder: `.out("i", n).read(A.id(), {at(0), at(2)})`.
-[[nodiscard]] std::string builder_calls(const OpTemplate& op, ExprEmitter& expr,
+[[nodiscard]] std::string builder_calls(const OperationStep& step, ExprEmitter& expr,
                                         const std::function<std::string(ValueId)>& tensor_name);
 
 /// The arguments of Session::map, reduce, contraction and sum_of_products before the kernel, but for the first: `{{"i",
 /// n}}, {{x, {at(0)}}}, 2`. Nothing for operations that need more calls. `operand`: read number k.
-[[nodiscard]] std::optional<std::string> short_arguments(const OpTemplate& op, ExprEmitter& expr,
+[[nodiscard]] std::optional<std::string> short_arguments(const OperationStep& step, ExprEmitter& expr,
                                                          const std::function<std::string(std::size_t)>& operand);
 /// `map`, `reduce`, `rows`, `contraction` or `sum_of_products`
-[[nodiscard]] std::string_view method_of(const OpTemplate& op);
+[[nodiscard]] std::string_view method_of(const RecordedOp& op);
 
 }  // namespace tdsl::codegen

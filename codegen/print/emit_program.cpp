@@ -350,7 +350,7 @@ class ProgramEmitter {
     const auto operand = [&](std::size_t k) {
       const ValueId v = o.op->reads[k].tensor;
       const bool again = std::any_of(o.op->reads.begin() + static_cast<std::ptrdiff_t>(k) + 1, o.op->reads.end(),
-                                     [&](const AccessTemplate& a) { return a.tensor == v; });
+                                     [&](const SymbolicAccess& a) { return a.tensor == v; });
       const bool last = !again && !is_read_by_both(o, v) && std::ranges::find(ends, v) != ends.end();
       return last ? fmt::format("std::move({})", name(v)) : name(v);
     };
@@ -361,13 +361,13 @@ class ProgramEmitter {
       const std::string text = kernel(s, o.epilogue ? *o.epilogue : o);
       return ", " + reported("foreign_kernel", text, s.range);
     };
-    if (const auto arguments = short_arguments(*o.op, expr_, operand)) {
+    if (const auto arguments = short_arguments(o, expr_, operand)) {
       const std::string kernel_text = kernel_argument();
       mark(s.range);
       body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", result, method_of(*o.op), type(o.target),
                  string_literal(o.op->name), o.op->site, line_of(s), *arguments, kernel_text);
       end_mark(s.range);
-      for (const AccessTemplate& a : o.op->reads) {
+      for (const SymbolicAccess& a : o.op->reads) {
         if (!is_read_by_both(o, a.tensor)) std::erase(ends, a.tensor);
       }
       return;
@@ -375,7 +375,7 @@ class ProgramEmitter {
     const std::string builder = table_.claim("op_" + name(o.target));
     body_.line("OpBuilder {}({}, {}, {}, {});", builder, op_class_text(op_class), string_literal(o.op->name),
                o.op->site, line_of(s));
-    const std::string calls = builder_calls(*o.op, expr_, [this](ValueId v) { return name(v); });
+    const std::string calls = builder_calls(o, expr_, [this](ValueId v) { return name(v); });
     if (!calls.empty()) body_.line("{}{};", builder, calls);
     const std::string kernel_text = kernel_argument();
     mark(s.range);
@@ -407,10 +407,10 @@ class ProgramEmitter {
   void loop(const Step& s, const LoopStep& l) {
     const std::string builder = table_.claim((l.kernel ? "op_" : "op_loop_") + l.name);
     std::string calls;
-    for (const AccessTemplate& a : l.reads) {
+    for (const ValueId v : l.reads) {
       std::string dims;
-      for (std::size_t d = 0; d < a.dims.size(); ++d) dims += d == 0 ? "whole()" : ", whole()";
-      calls += fmt::format(".read({}.id(), {{{}}})", name(a.tensor), dims);
+      for (std::size_t d = 0; d < program_.type(v).rank(); ++d) dims += d == 0 ? "whole()" : ", whole()";
+      calls += fmt::format(".read({}.id(), {{{}}})", name(v), dims);
     }
     if (l.ordered) calls += ".on_rank(0)";
     body_.line("OpBuilder {}(OpClass::kLoop, {}, {}, {});", builder, string_literal(l.name), l.site, line_of(s));
@@ -552,7 +552,7 @@ class ProgramEmitter {
       text += (text.empty() ? "" : std::string(between)) + part;
     };
     for (const Term& t : c.subscript.terms) {
-      const LabelTemplate& l = c.labels[static_cast<std::size_t>(t.label)];
+      const ir::Label& l = c.labels[static_cast<std::size_t>(t.label)];
       const std::string first = expr_.text(l.begin * t.coefficient);
       const std::string last = expr_.text((l.end - Extent(1)) * t.coefficient);
       const auto constant = t.coefficient.constant();
@@ -580,7 +580,7 @@ class ProgramEmitter {
     } else {
       append(high, "1", " + ");
     }
-    for (const LabelTemplate& l : c.labels) {
+    for (const ir::Label& l : c.labels) {
       const Extent count = l.end - l.begin;
       if (count.constant().value_or(0) > 0) continue;
       append(nonempty, fmt::format("{} < {}", expr_.text(l.begin, 6), expr_.text(l.end, 6)), " && ");

@@ -22,7 +22,7 @@ std::string extreme(const char* function, const Extent& whole, std::vector<Exten
 std::string subscript_text(const OperationStep& step, std::size_t part, std::size_t d, ExprEmitter& expr) {
   const ir::Rearranged& one = step.kernel->rearranged[part];
   const ir::Rearranged::Subscript& s = one.at[d];
-  const Extent& end = step.op->labels[static_cast<std::size_t>(s.label)].end;
+  const Extent& end = step.op->labels[static_cast<std::size_t>(s.label)].range.hi;
   return fmt::format("{{{}, {}, {}, {}}}", s.label, s.factor, expr.text(s.offset), s.around ? expr.text(end) : "0");
 }
 
@@ -34,9 +34,9 @@ std::string rearranged_kernel_text(const OperationStep& step, ExprEmitter& expr)
     std::string box;
     for (std::size_t d = 0; d < 2; ++d) {
       const ir::Rearranged::Range& range = step.kernel->rearranged[k].range[d];
-      const LabelTemplate& label = step.op->labels[d];
-      box += fmt::format("{}{{{}, {}}}", d == 0 ? "" : ", ", extreme("max", label.begin, range.from, expr),
-                         extreme("min", label.end, range.to, expr));
+      const SymbolicLabel& label = step.op->labels[d];
+      box += fmt::format("{}{{{}, {}}}", d == 0 ? "" : ", ", extreme("max", label.range.lo, range.from, expr),
+                         extreme("min", label.range.hi, range.to, expr));
     }
     list += fmt::format("{}{{{}, {}, {}, {{{{{}}}}}}}", k == 0 ? "" : ", ", k, subscript_text(step, k, 0, expr),
                         subscript_text(step, k, 1, expr), box);

@@ -23,7 +23,7 @@ struct Unknown {};
 /// Rewrites the expressions of a kernel.
 class Renumbering {
  public:
-  Renumbering(const FamilyProgram& program, const OpTemplate& op, const KernelTemplate& kernel,
+  Renumbering(const FamilyProgram& program, const RecordedOp& op, const ComputeKernel& kernel,
               const HostEvaluator& host)
       : program_(program), op_(op), kernel_(kernel), host_(host) {}
 
@@ -45,33 +45,33 @@ class Renumbering {
     const auto operand = kernel_.operand.find(e.id());
     if (operand == kernel_.operand.end()) return base(e, r);
     std::vector<Expr> labels;
-    for (const DimTemplate& d : op_.reads[static_cast<std::size_t>(operand->second)].dims) {
+    for (const SymbolicDim& d : op_.reads[static_cast<std::size_t>(operand->second)].dims) {
       labels.push_back(d.terms.size() == 1 ? ir::index_ref(d.terms[0].label) : ir::constant_i64(0));
     }
     return ir::read(e->type, ValueId{operand->second}, std::move(labels), e->range);
   }
   /// A read of the element that is being written.
   Expr base(const Expr& e, const ir::Read& r) const {
-    if (!op_.base || r.tensor != *op_.base) throw Unknown{};
+    if (!op_.has_base() || r.tensor != op_.base) throw Unknown{};
     return ir::read(e->type, ValueId{static_cast<std::int32_t>(op_.reads.size())}, r.subscripts, e->range);
   }
 
   const FamilyProgram& program_;
-  const OpTemplate& op_;
-  const KernelTemplate& kernel_;
+  const RecordedOp& op_;
+  const ComputeKernel& kernel_;
   const HostEvaluator& host_;
 };
 
 Body body_of(const FamilyProgram& program, const OperationStep& step, const HostEvaluator& host) {
-  const OpTemplate& op = *step.op;
-  const KernelTemplate& kernel = *step.kernel;
+  const RecordedOp& op = *step.op;
+  const ComputeKernel& kernel = *step.kernel;
   Body body{kernel.compute, kernel.type, {}, describe(program, kernel.compute)};
   const Renumbering renumbered(program, op, kernel, host);
   for (Expr& e : body.compute.bodies) e = renumbered(e);
   body.compute.guard = renumbered(body.compute.guard);
-  for (const AccessTemplate& a : op.reads) body.operands.push_back(program.type(a.tensor).scalar);
-  if (op.base) {
-    body.operands.push_back(program.type(*op.base).scalar);
+  for (const SymbolicAccess& a : op.reads) body.operands.push_back(program.type(a.tensor).scalar);
+  if (op.has_base()) {
+    body.operands.push_back(program.type(op.base).scalar);
     body.compute.base = ValueId{static_cast<std::int32_t>(op.reads.size())};
   }
   return body;
@@ -82,8 +82,8 @@ class BodyObserver : public OperationObserver {
   BodyObserver(const FamilyProgram& program, Bodies& bodies) : program_(program), bodies_(bodies) {}
 
   void emitted(plan::TensorId made, const OperationStep& step, const HostEvaluator& host) override {
-    if (step.kernel == nullptr || step.kernel->walk || step.op->compresses || !step.kernel->rearranged.empty() ||
-        step.kernel->compute.bodies.empty() || step.epilogue)
+    if (step.kernel == nullptr || step.kernel->walk || step.op->sparsity.compresses() ||
+        !step.kernel->rearranged.empty() || step.kernel->compute.bodies.empty() || step.epilogue)
       return;
     try {
       bodies_.emplace(made, body_of(program_, step, host));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/plan/space/index.h"
@@ -76,29 +77,49 @@ struct Affine {
   friend bool operator==(const Affine&, const Affine&) = default;
 };
 
+/// The types that come with the numbers of an operation: Index at run time, symbolic sizes in the compiler, which has
+/// the specialization for ir::Extent.
+template <class Number>
+struct NumberTypes;
+template <>
+struct NumberTypes<Index> {
+  using Tensor = TensorId;
+  using Interval = plan::Interval;
+  using Term = Affine::Term;
+  static constexpr Tensor kNoTensor = -1;
+  static Index size(const Interval& range) { return range.size(); }
+};
+
 /// One dimension of an access: the elements accessed for label intervals L are the hull of the affine form plus every
 /// offset in [offset.lo, offset.hi) (neighbouring subscripts merged into one access), divided by `divisor` (towards
 /// zero; a divisor below 1 gives no information, so the whole extent is accessed), clipped to the tensor.
-struct DimAccess {
-  std::vector<Affine::Term> terms;
-  Interval offset{0, 1};
+template <class Number>
+struct BasicDimAccess {
+  std::vector<typename NumberTypes<Number>::Term> terms;
+  typename NumberTypes<Number>::Interval offset{0, 1};
   bool whole = false;  ///< the whole extent, for any labels
-  Index divisor = 1;
-  friend bool operator==(const DimAccess&, const DimAccess&) = default;
+  Number divisor = 1;
+  friend bool operator==(const BasicDimAccess&, const BasicDimAccess&) = default;
 };
+using DimAccess = BasicDimAccess<Index>;
 
-struct Access {
-  TensorId tensor = -1;
-  std::vector<DimAccess> dims;
+template <class Number>
+struct BasicAccess {
+  typename NumberTypes<Number>::Tensor tensor = NumberTypes<Number>::kNoTensor;
+  std::vector<BasicDimAccess<Number>> dims;
+  friend bool operator==(const BasicAccess&, const BasicAccess&) = default;
 };
+using Access = BasicAccess<Index>;
 
-struct LabelDesc {
+template <class Number>
+struct BasicLabel {
   std::string name;
-  Interval range;  ///< the label's range of values
+  typename NumberTypes<Number>::Interval range;  ///< the label's range of values
   /// The values are data-dependent (a gather): the kernel does not loop over them but selects the points whose value is
   /// in the task's interval. The label does not multiply the number of points.
   bool from_data = false;
 };
+using LabelDesc = BasicLabel<Index>;
 
 /// Special label numbers: an output dimension written at a constant; one that numbers partial results.
 inline constexpr int kNoLabel = -1;
@@ -110,11 +131,13 @@ inline constexpr int kAnyLabel = -3;
 /// Output dimension d is written at coefficient * label + constant (kNoLabel: at the constant alone; kPartLabel: the
 /// dimension numbers the parts of reduce labels, in tiles of one element). The inverse maps an output tile to the
 /// label's interval.
-struct OutSubscript {
+template <class Number>
+struct BasicOutSubscript {
   int label = kNoLabel;
   Index coefficient = 1;
-  Index constant = 0;
+  Number constant = 0;
 };
+using OutSubscript = BasicOutSubscript<Index>;
 
 /// A reduce label. With `part_dim` >= 0 its tiles are grouped into `shape[part_dim]` parts and output coordinate c of
 /// that dimension reduces part c only (partial results).
@@ -144,38 +167,53 @@ enum class OpClass : std::uint8_t {
 enum class Combine : std::uint8_t { kNone, kSum, kProd, kMin, kMax, kAny, kAll };
 
 /// A contiguous range of output elements whose partial results are combined by the same operator.
-struct PackedPiece {
+template <class Number>
+struct BasicPiece {
   Combine combine = Combine::kSum;
-  Index count = 0;
+  Number count = 0;
+};
+using PackedPiece = BasicPiece<Index>;
+
+/// The use of a label.
+enum class LabelRole : std::uint8_t {
+  kOut,     ///< subscripts an output dimension
+  kWhole,   ///< subscripts an output dimension that is never cut
+  kPlain,   ///< neither an output dimension nor reduced by the planner
+  kReduce,  ///< reduced
+  kGather,  ///< reduced, with data-dependent values (BasicLabel::from_data)
 };
 
-struct Op {
+/// A new member is also added to `visit_fields` below, a flag that emitted programs set to OpBuilder.
+template <class Number>
+struct BasicOp {
+  using Tensor = typename NumberTypes<Number>::Tensor;
   OpClass op_class = OpClass::kMap;
   std::string name;  ///< the statement's target, for messages
   int line = 0;      ///< line of the .tdsl file
   int site = 0;      ///< stable number of the recording site in the program: statistics, explain, messages
-  std::vector<LabelDesc> labels;
-  std::vector<Index> shape;  ///< extents of the output dimensions (of the task space for kStore)
-  std::vector<OutSubscript> out;
+  std::vector<BasicLabel<Number>> labels;
+  std::vector<Number> shape;  ///< extents of the output dimensions (of the task space for kStore)
+  std::vector<BasicOutSubscript<Number>> out;
   std::vector<ReduceLabel> reduce;
-  std::vector<Access> reads;
+  std::vector<BasicAccess<Number>> reads;
   std::vector<TensorDesc> outputs;  ///< all of `shape` (kLoop: each has its own shape)
   std::vector<int>
-      continues;       ///< kLoop: per output, the read that initialises it (the kernel sees only the output), or -1
-  TensorId base = -1;  ///< output blocks are initialised from this tensor (same shape); -1: none
+      continues;  ///< kLoop: per output, the read that initialises it (the kernel sees only the output), or -1
+  Tensor base =
+      NumberTypes<Number>::kNoTensor;  ///< output blocks are initialised from this tensor (same shape), if any
   Combine combine = Combine::kNone;
-  std::vector<PackedPiece> pieces;  ///< ranges of a one-dimensional output, from its first element, replacing `combine`
-                                    ///< (which equals the first range's); empty: one operator for all
-  double flops_per_point = 1;       ///< floating-point operations per point of the label space
-  double product_share = 0;         ///< flops per point done by BLAS in a fused operator, per unit of flops_per_point
+  std::vector<BasicPiece<Number>> pieces;  ///< ranges of a one-dimensional output, from its first element, replacing
+                                           ///< `combine` (which equals the first range's); empty: one operator for all
+  double flops_per_point = 1;              ///< floating-point operations per point of the label space
+  double product_share = 0;  ///< flops per point done by BLAS in a fused operator, per unit of flops_per_point
   bool by_rows = false;  ///< a fused operator: operands shared by all rows are read once per row block, all others once
-  std::vector<bool> uncut;  ///< per output dimension: a single tile, never split among ranks (the kernel needs the
-                            ///< whole dimension); empty: none
-  std::vector<Index> tile;  ///< `tile (a, b)` annotation of the output; empty: none
-  bool replicated = false;  ///< every rank computes everything (small scalar work, kControl)
-  Index home = -1;          ///< >= 0: all tasks on this rank (kCollect)
-  bool ordered = false;     ///< a side effect: runs after all earlier ordered operations
-  bool divisible = false;   ///< the kernel may be called on parts of its labels' box, one after the other
+  std::vector<bool> uncut;   ///< per output dimension: a single tile, never split among ranks (the kernel needs the
+                             ///< whole dimension); empty: none
+  std::vector<Number> tile;  ///< `tile (a, b)` annotation of the output; empty: none
+  bool replicated = false;   ///< every rank computes everything (small scalar work, kControl)
+  Index home = -1;           ///< >= 0: all tasks on this rank (kCollect)
+  bool ordered = false;      ///< a side effect: runs after all earlier ordered operations
+  bool divisible = false;    ///< the kernel may be called on parts of its labels' box, one after the other
   /// kContraction, kCombine: the completed block is transformed element by element into the result, using the reads
   /// after `own_reads`.
   bool epilogue = false;
@@ -185,6 +223,29 @@ struct Op {
   bool in_rows = false;  ///< kStore: into a file in C order (.npy, HDF5), in which a block may be many pieces
   Index record = -1;     ///< the recorder's own number, returned unchanged by the planner
 
+  [[nodiscard]] bool has_base() const { return base != NumberTypes<Number>::kNoTensor; }
+  /// Adds an output dimension with the label's range, written at label - range.lo.
+  void add_out(BasicLabel<Number> label) {
+    out.push_back({static_cast<int>(labels.size()), 1, Number(0) - label.range.lo});
+    shape.push_back(NumberTypes<Number>::size(label.range));
+    labels.push_back(std::move(label));
+  }
+  void add_reduce(BasicLabel<Number> label) {
+    reduce.push_back({static_cast<int>(labels.size()), -1});
+    labels.push_back(std::move(label));
+  }
+  void set_uncut(std::size_t d) {
+    uncut.resize(shape.size(), false);
+    uncut[d] = true;
+  }
+  [[nodiscard]] LabelRole role_of(int label) const {
+    const auto is_label = [label](const auto& use) { return use.label == label; };
+    if (std::any_of(reduce.begin(), reduce.end(), is_label))
+      return labels[static_cast<std::size_t>(label)].from_data ? LabelRole::kGather : LabelRole::kReduce;
+    const auto dim = std::find_if(out.begin(), out.end(), is_label);
+    if (dim == out.end()) return LabelRole::kPlain;
+    return is_uncut(static_cast<std::size_t>(dim - out.begin())) ? LabelRole::kWhole : LabelRole::kOut;
+  }
   /// Generated without operands, where its first reader needs it; a restart from a checkpoint generates it again.
   [[nodiscard]] bool is_source() const { return op_class == OpClass::kSource || op_class == OpClass::kLoad; }
   /// True if an output is initialised from this read.
@@ -195,12 +256,12 @@ struct Op {
     return false;
   }
   /// The operands of the product itself, or the partial results.
-  [[nodiscard]] std::span<const Access> own_reads() const {
-    const std::span<const Access> all(reads);
+  [[nodiscard]] std::span<const BasicAccess<Number>> own_reads() const {
+    const std::span<const BasicAccess<Number>> all(reads);
     return !epilogue ? all : all.first(op_class == OpClass::kCombine ? 1 : 2);
   }
-  [[nodiscard]] std::span<const Access> epilogue_reads() const {
-    return std::span<const Access>(reads).subspan(own_reads().size());
+  [[nodiscard]] std::span<const BasicAccess<Number>> epilogue_reads() const {
+    return std::span<const BasicAccess<Number>>(reads).subspan(own_reads().size());
   }
   [[nodiscard]] bool is_uncut(std::size_t d) const { return d < uncut.size() && uncut[d]; }
   /// True if the whole output is one tile because every dimension is uncut.
@@ -217,5 +278,91 @@ struct Op {
     return std::max(0, std::min(kMaxRank - out_rank(), kMaxDims - space_rank()));
   }
 };
+using Op = BasicOp<Index>;
+
+template <class Visitor, class... Accesses>
+void visit_access(Visitor& v, Accesses&... access) {
+  v.tensor(access.tensor...);
+  v.list(
+      [](auto& to, auto&... dim) {
+        to.property(dim.whole...);
+        to.list(
+            [](auto& term_to, auto&... term) {
+              term_to.property(term.label...);
+              term_to.number(term.coefficient...);
+            },
+            dim.terms...);
+        to.number(dim.offset.lo...);
+        to.number(dim.offset.hi...);
+        to.number(dim.divisor...);
+      },
+      access.dims...);
+}
+
+/// All members of an operation, or of several in parallel, whose numbers may be of different types. `v` receives
+///   note(x…)            no influence on the plan: names, locations, bookkeeping
+///   property(x…)        of the same type for all numbers
+///   flag(setter, x…)    a bool, with the name of its OpBuilder setter
+///   estimate(x…)        derived from the operands' descriptors
+///   number(x…)          a Number
+///   tensor(x…)          an operand
+///   list(each, x…)      vectors, whose elements are visited by each(v, element…)
+///   outputs(x…)         descriptors of the outputs
+/// Instantiation, uses, signatures and emitted flags follow from this list.
+template <class Visitor, class... Ops>
+void visit_fields(Visitor& v, Ops&... op) {
+  const auto number = [](auto& to, auto&... x) { to.number(x...); };
+  v.property(op.op_class...);
+  v.note(op.name...);
+  v.note(op.line...);
+  v.note(op.site...);
+  v.list(
+      [](auto& to, auto&... label) {
+        to.note(label.name...);
+        to.number(label.range.lo...);
+        to.number(label.range.hi...);
+        to.property(label.from_data...);
+      },
+      op.labels...);
+  v.list(number, op.shape...);
+  v.list(
+      [](auto& to, auto&... subscript) {
+        to.property(subscript.label...);
+        to.property(subscript.coefficient...);
+        to.number(subscript.constant...);
+      },
+      op.out...);
+  v.list(
+      [](auto& to, auto&... reduced) {
+        to.property(reduced.label...);
+        to.property(reduced.part_dim...);
+      },
+      op.reduce...);
+  v.list([](auto& to, auto&... access) { visit_access(to, access...); }, op.reads...);
+  v.tensor(op.base...);
+  v.outputs(op.outputs...);
+  v.list([](auto& to, auto&... read) { to.property(read...); }, op.continues...);
+  v.property(op.combine...);
+  v.list(
+      [](auto& to, auto&... piece) {
+        to.property(piece.combine...);
+        to.number(piece.count...);
+      },
+      op.pieces...);
+  v.estimate(op.flops_per_point...);
+  v.estimate(op.product_share...);
+  v.property(op.by_rows...);
+  v.property(op.uncut...);
+  v.list(number, op.tile...);
+  v.property(op.home...);
+  v.property(op.ordered...);
+  v.property(op.in_rows...);
+  v.flag("replicated", op.replicated...);
+  v.flag("epilogue", op.epilogue...);
+  v.flag("divisible", op.divisible...);
+  v.flag("overwrites", op.overwrites...);
+  v.note(op.run_ahead...);
+  v.note(op.record...);
+}
 
 }  // namespace tdsl::plan

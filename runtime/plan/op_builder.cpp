@@ -44,14 +44,14 @@ OpBuilder::OpBuilder(OpClass op_class, std::string_view name, int site, int line
   op_.site = site;
   op_.line = line;
 }
+OpBuilder::OpBuilder(Op op) : op_(std::move(op)) {}
 OpBuilder::~OpBuilder() = default;
 OpBuilder::OpBuilder(const OpBuilder&) = default;
 OpBuilder::OpBuilder(OpBuilder&&) noexcept = default;
 
 OpBuilder& OpBuilder::out(std::string_view label, Interval range) {
-  op_.out.push_back({static_cast<int>(op_.labels.size()), 1, -range.lo});
-  op_.shape.push_back(range.size());
-  return this->label(label, range);
+  op_.add_out({std::string(label), range});
+  return *this;
 }
 
 OpBuilder& OpBuilder::label(std::string_view name, Interval range) {
@@ -60,8 +60,8 @@ OpBuilder& OpBuilder::label(std::string_view name, Interval range) {
 }
 
 OpBuilder& OpBuilder::reduce(std::string_view label, Interval range) {
-  op_.reduce.push_back({static_cast<int>(op_.labels.size()), -1});
-  return this->label(label, range);
+  op_.add_reduce({std::string(label), range});
+  return *this;
 }
 
 OpBuilder& OpBuilder::gather(std::string_view label, Index extent) {
@@ -83,8 +83,7 @@ OpBuilder& OpBuilder::write(std::vector<Index> shape, std::vector<OutSubscript> 
 }
 
 OpBuilder& OpBuilder::uncut() {
-  op_.uncut.resize(op_.shape.size(), false);
-  op_.uncut.back() = true;
+  op_.set_uncut(op_.shape.size() - 1);
   return *this;
 }
 
@@ -140,23 +139,8 @@ OpBuilder& OpBuilder::run_ahead(Index bytes) {
   return *this;
 }
 
-OpBuilder& OpBuilder::epilogue() {
-  op_.epilogue = true;
-  return *this;
-}
-
-OpBuilder& OpBuilder::divisible() {
-  op_.divisible = true;
-  return *this;
-}
-
-OpBuilder& OpBuilder::overwrites() {
-  op_.overwrites = true;
-  return *this;
-}
-
-OpBuilder& OpBuilder::replicated() {
-  op_.replicated = true;
+OpBuilder& OpBuilder::set(bool Op::*flag) {
+  op_.*flag = true;
   return *this;
 }
 
@@ -279,6 +263,24 @@ OpBuilder& OpBuilder::visits(const std::vector<const TensorDesc*>& walked) {
   double absent = 1;
   for (const TensorDesc* tensor : walked) absent *= 1 - stored_share(*tensor);
   visit(walked.size() == 1 ? stored_share(*walked.front()) : 1 - absent);
+  return *this;
+}
+
+OpBuilder& OpBuilder::sparsity(const Sparsity<Index>& sparsity,
+                               const std::function<const TensorDesc*(TensorId)>& tensor) {
+  const auto all = [&](const std::vector<TensorId>& ids) {
+    std::vector<const TensorDesc*> list;
+    for (const TensorId id : ids) list.push_back(tensor(id));
+    return list;
+  };
+  for (const std::vector<TensorId>& either : sparsity.visits) visits(all(either));
+  if (sparsity.result == SparseResult::kLikeVisited) stored_like(all(sparsity.visits.front()));
+  if (sparsity.result == SparseResult::kOfPoints) stored_of_points(*tensor(sparsity.visits.front().front()));
+  for (const TensorId mask : sparsity.within) stored_within(*tensor(mask));
+  if (sparsity.result == SparseResult::kElementsOf) stored_elements_of(all(sparsity.elements_of));
+  if (!sparsity.bounds.empty()) sparsity.compresses() ? visits_within(sparsity.bounds) : stored_within(sparsity.bounds);
+  if (sparsity.result == SparseResult::kGuessed) stored_as_guessed();
+  if (sparsity.result == SparseResult::kAtVisited) stored_at_visited();
   return *this;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include "runtime/plan/op.h"
 #include "runtime/plan/point_bounds.h"
+#include "runtime/plan/sparsity.h"
 
 namespace tdsl::plan {
 
@@ -27,6 +29,8 @@ namespace tdsl::plan {
 class OpBuilder {
  public:
   OpBuilder(OpClass op_class, std::string_view name, int site, int line);
+  /// An operation that is complete but for its work, sparsity and outputs.
+  explicit OpBuilder(Op op);
   ~OpBuilder();
   OpBuilder(const OpBuilder&);
   OpBuilder(OpBuilder&&) noexcept;
@@ -86,18 +90,21 @@ class OpBuilder {
   /// Visits only the points within the bounds; `flops` counts these. Labels 0 and 1 are the dimensions of the result
   /// and begin at 0.
   OpBuilder& visits_within(const std::vector<PointBound>& bounds);
+  /// All of these, for operands with the descriptors `tensor`.
+  OpBuilder& sparsity(const Sparsity<Index>& sparsity, const std::function<const TensorDesc*(TensorId)>& tensor);
   /// Reads after the operands of a contraction belong to its epilogue (Op::epilogue).
-  OpBuilder& epilogue();
-  OpBuilder& divisible();
-  OpBuilder& overwrites();
-  OpBuilder& replicated();
+  OpBuilder& epilogue() { return set(&Op::epilogue); }
+  OpBuilder& divisible() { return set(&Op::divisible); }
+  OpBuilder& overwrites() { return set(&Op::overwrites); }
+  OpBuilder& replicated() { return set(&Op::replicated); }
   OpBuilder& on_rank(Index rank);
   [[nodiscard]] Op& op() { return op_; }
 
  private:
-  Op op_;
+  OpBuilder& set(bool Op::*flag);
   void visit(double share);
 
+  Op op_;
   double visited_ = 1;                       ///< share of all points
   std::shared_ptr<const RowCounts> within_;  ///< the visited points by rows; null: all
 };

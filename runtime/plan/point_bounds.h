@@ -10,12 +10,14 @@ namespace tdsl::plan {
 
 /// A bound on label 0, the row, by a number, or on label 1, the column, by a line over the rows: `label >= row * i +
 /// constant`, or `<=`.
-struct PointBound {
+template <class Number>
+struct BasicPointBound {
   int label = 1;
   bool from_below = true;
   Index row = 0;  ///< 0 for label 0
-  Index constant = 0;
+  Number constant = 0;
 };
+using PointBound = BasicPointBound<Index>;
 /// `label >= row * i + constant`.
 [[nodiscard]] PointBound from(int label, Index row, Index constant);
 /// `label <= row * i + constant`.

@@ -28,45 +28,6 @@ void append_stored(std::string& text, const TensorDesc& tensor) {
   for (const double x : {tensor.stored.lo, tensor.stored.expected, tensor.stored.hi}) append_power(text, x);
 }
 
-void append_labels(std::string& text, const Op& op) {
-  for (const LabelDesc& label : op.labels) {
-    append_number(text, label.range.lo);
-    append_number(text, label.range.hi * 2 + (label.from_data ? 1 : 0));
-  }
-}
-
-void append_outputs(std::string& text, const Op& op) {
-  text += 'o';
-  for (std::size_t d = 0; d < op.shape.size(); ++d) {
-    append_number(text, op.shape[d]);
-    append_number(text, op.out[d].label);
-    append_number(text, op.out[d].coefficient);
-    append_number(text, op.out[d].constant);
-    if (op.is_uncut(d)) text += 'u';
-  }
-  text += 'r';
-  for (const ReduceLabel& r : op.reduce) append_number(text, r.label);
-  for (Index edge : op.tile) append_number(text, -edge);
-  for (const TensorDesc& output : op.outputs) {
-    append_number(text, op.op_class == OpClass::kLoop ? output.bytes() : output.element.bytes);
-    append_stored(text, output);
-  }
-  for (int read : op.continues) append_number(text, read);
-}
-
-void append_subscripts(std::string& text, const Access& access) {
-  for (const DimAccess& dim : access.dims) {
-    append_number(text, dim.whole ? -1 : static_cast<Index>(dim.terms.size()));
-    for (const Affine::Term& term : dim.terms) {
-      append_number(text, term.label);
-      append_number(text, term.coefficient);
-    }
-    append_number(text, dim.offset.lo);
-    append_number(text, dim.offset.hi);
-    append_number(text, dim.divisor);
-  }
-}
-
 /// Texts of operands; a repeated tensor refers to its first occurrence.
 class OperandTexts {
  public:
@@ -93,6 +54,33 @@ class OperandTexts {
  private:
   const KnownOperands& operands_;
   std::vector<TensorId> order_;
+};
+
+/// All members of an operation that a decision depends on.
+class SignatureText : public OpText<SignatureText> {
+ public:
+  SignatureText(const Op& op, const KnownOperands& operands, bool estimated)
+      : op_(op), operands_(operands), estimated_(estimated) {}
+
+  void estimate(double x) {
+    if (estimated_) return append_power(text_, x);
+    append_number(text_, static_cast<Index>(std::bit_cast<std::uint64_t>(x) >> 24));
+  }
+  void tensor(TensorId id) {
+    if (id >= 0) operands_.append(text_, id);
+  }
+  void outputs(const std::vector<TensorDesc>& outputs) {
+    text_ += 'o';
+    for (const TensorDesc& output : outputs) {
+      append_number(text_, op_.op_class == OpClass::kLoop ? output.bytes() : output.element.bytes);
+      append_stored(text_, output);
+    }
+  }
+
+ private:
+  const Op& op_;
+  OperandTexts operands_;
+  bool estimated_;
 };
 
 }  // namespace
@@ -151,10 +139,6 @@ std::string signature_of(const Distribution& distribution) {
 }
 
 std::string signature_of(const Op& op, const KnownOperands& operands) {
-  std::string text;
-  append_number(text, static_cast<Index>(op.op_class));
-  append_number(text, op.home);
-  append_number(text, static_cast<Index>(op.combine) * 2 + (op.replicated ? 1 : 0));
   const auto describes = [&](TensorId id) -> const TensorDesc* {
     if (const PlacedTensor* placed = operands.placed(id)) return &placed->desc;
     const Op* source = operands.waiting(id);
@@ -165,24 +149,9 @@ std::string signature_of(const Op& op, const KnownOperands& operands) {
                            const TensorDesc* operand = describes(access.tensor);
                            return operand != nullptr && is_estimated(*operand);
                          });
-  if (estimated) {
-    append_power(text, op.flops_per_point);
-  } else {
-    append_number(text, static_cast<Index>(std::bit_cast<std::uint64_t>(op.flops_per_point) >> 24));
-  }
-  if (op.epilogue) text += 'e';
-  append_number(text, op.by_rows ? 1 + static_cast<Index>(op.product_share * 1000) : 0);
-  append_labels(text, op);
-  append_outputs(text, op);
-  OperandTexts texts(operands);
-  for (const Access& access : op.reads) {
-    text += 'a';
-    texts.append(text, access.tensor);
-    append_subscripts(text, access);
-  }
-  text += 'b';
-  if (op.base >= 0) texts.append(text, op.base);
-  return text;
+  SignatureText text(op, operands, estimated);
+  visit_fields(text, op);
+  return text.take();
 }
 
 }  // namespace tdsl::plan

@@ -2,7 +2,11 @@
 
 #include <functional>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
+#include "runtime/plan/op_fields.h"
 #include "runtime/plan/op_plan.h"
 
 // Text of everything a decision depends on: equal texts have equal plans. Tensor names and lines are excluded, so that
@@ -18,6 +22,35 @@ struct KnownOperands {
 
 /// Appends a number and a separator.
 void append_number(std::string& text, Index x);
+
+/// The text of an operation's members for `visit_fields`: its class, properties, numbers and the lengths of its lists.
+/// A derived class adds operands, estimates and outputs.
+template <class Derived>
+class OpText : public FieldVisitor<Derived> {
+ public:
+  template <class T>
+  void property(const T& x) {
+    if constexpr (std::is_same_v<T, std::vector<bool>>) {
+      for (const bool each : x) text_ += each ? 'u' : 'k';
+      text_ += ',';
+    } else {
+      append_number(text_, static_cast<Index>(x));
+    }
+  }
+  void flag(const char* name, bool x) {
+    if (x) text_ += name;
+  }
+  void number(Index x) { append_number(text_, x); }
+  template <class Each, class T>
+  void list(const Each& each, const std::vector<T>& elements) {
+    append_number(text_, static_cast<Index>(elements.size()));
+    FieldVisitor<Derived>::list(each, elements);
+  }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ protected:
+  std::string text_;
+};
 
 [[nodiscard]] std::string signature_of(const Distribution& distribution);
 [[nodiscard]] std::string signature_of(const Op& op, const KnownOperands& operands);

@@ -27,19 +27,19 @@ void append(std::string& text, const Layout& layout) {
   if (layout.map) text += text_of(*layout.map);
 }
 
-void append(std::string& text, const Access& access) {
-  for (const DimAccess& dim : access.dims) {
-    text += dim.whole ? 'w' : 'd';
-    for (const Affine::Term& term : dim.terms) {
-      append_number(text, term.label);
-      append_number(text, term.coefficient);
+/// All members of an operation that its cost depends on; operands are described by their layouts.
+class CostText : public OpText<CostText> {
+ public:
+  void estimate(double x) { text_ += std::to_string(x) + ','; }
+  void outputs(const std::vector<TensorDesc>& outputs) {
+    for (const TensorDesc& output : outputs) {
+      text_ += 'e';
+      append_number(text_, output.element.bytes);
+      for (const Index extent : output.shape) append_number(text_, extent);
+      append_storage(text_, output);
     }
-    text += 'o';
-    append_number(text, dim.offset.lo);
-    append_number(text, dim.offset.hi);
-    append_number(text, dim.divisor);
   }
-}
+};
 
 }  // namespace
 
@@ -67,36 +67,9 @@ void CostTables::trim() {
 }
 
 std::string cost_text(const Op& op) {
-  std::string text;
-  append_number(text, static_cast<Index>(op.op_class));
-  text += std::to_string(op.flops_per_point);
-  if (op.epilogue) text += 'p';
-  if (op.by_rows) text += 'r' + std::to_string(op.product_share);
-  for (const LabelDesc& label : op.labels) {
-    text += label.from_data ? 'f' : 'l';
-    append_number(text, label.range.lo);
-    append_number(text, label.range.hi);
-  }
-  for (std::size_t d = 0; d < op.shape.size(); ++d) {
-    text += op.is_uncut(d) ? 'u' : 's';
-    append_number(text, op.shape[d]);
-    append_number(text, op.out[d].label);
-    append_number(text, op.out[d].coefficient);
-    append_number(text, op.out[d].constant);
-  }
-  for (const ReduceLabel& reduce : op.reduce) text += 'r', append_number(text, reduce.label);
-  for (const Index edge : op.tile) text += 't', append_number(text, edge);
-  for (const TensorDesc& output : op.outputs) {
-    text += 'e';
-    append_number(text, output.element.bytes);
-    for (const Index extent : output.shape) append_number(text, extent);
-    append_storage(text, output);
-  }
-  for (const Access& access : op.reads) {
-    text += 'a';
-    append(text, access);
-  }
-  return text;
+  CostText text;
+  visit_fields(text, op);
+  return text.take();
 }
 
 std::string cost_text(const Layout& layout) {

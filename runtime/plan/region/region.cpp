@@ -3,9 +3,11 @@
 #include <bit>
 #include <cstdio>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 
 #include "runtime/check.h"
+#include "runtime/plan/op_fields.h"
 
 namespace tdsl::plan {
 
@@ -31,7 +33,7 @@ class Hash {
   std::uint64_t value_ = 1469598103934665603ULL;
 };
 
-class RegionHash {
+class RegionHash : public FieldVisitor<RegionHash> {
  public:
   std::uint64_t of(const Region& region) {
     hash_.add(region.whole);
@@ -39,41 +41,45 @@ class RegionHash {
     return hash_.value();
   }
 
- private:
-  /// Tensors are numbered by first appearance: their ids are internal to the recorder.
-  void add_tensor(TensorId id) {
-    hash_.add(numbers_.try_emplace(id, static_cast<Index>(numbers_.size())).first->second);
-  }
-
-  void add(const RegionOp& recorded) {
-    const Op& op = recorded.op;
-    hash_.add(recorded.weight);
-    hash_.add(recorded.run);
-    for (const int number :
-         {static_cast<int>(op.op_class), op.site, static_cast<int>(op.combine), static_cast<int>(op.replicated),
-          static_cast<int>(op.ordered), static_cast<int>(op.divisible), static_cast<int>(op.overwrites),
-          static_cast<int>(op.epilogue)}) {
-      hash_.add(number);
+  template <class T>
+  void property(const T& x) {
+    if constexpr (std::is_same_v<T, std::vector<bool>>) {
+      for (const bool each : x) hash_.add(each);
+    } else {
+      hash_.add(static_cast<Index>(x));
     }
-    hash_.add(op.home);
-    hash_.add(op.run_ahead);
-    hash_.add(op.flops_per_point);
-    hash_.add(op.product_share);
-    add_space(op);
-    hash_.add(op.reads.size());
-    for (const Access& access : op.reads) add(access);
-    hash_.add(op.base >= 0);
-    if (op.base >= 0) add_tensor(op.base);
-    for (const TensorDesc& output : op.outputs) {
-      add_tensor(output.id);
+  }
+  void flag(const char*, bool x) { hash_.add(x); }
+  void estimate(double x) { hash_.add(x); }
+  void number(Index x) { hash_.add(x); }
+  /// Tensors are numbered by first appearance: their ids are internal to the recorder.
+  void tensor(TensorId id) {
+    hash_.add(id < 0 ? Index{-1} : numbers_.try_emplace(id, static_cast<Index>(numbers_.size())).first->second);
+  }
+  void outputs(const std::vector<TensorDesc>& outputs) {
+    for (const TensorDesc& output : outputs) {
+      tensor(output.id);
       hash_.add(output.element.bytes);
       hash_.add(output.shape);
       hash_.add(output.tile);
       add_storage(output);
     }
-    for (const int read : op.continues) hash_.add(read);
+  }
+  template <class Each, class T>
+  void list(const Each& each, const std::vector<T>& elements) {
+    hash_.add(elements.size());
+    FieldVisitor::list(each, elements);
+  }
+
+ private:
+  void add(const RegionOp& recorded) {
+    hash_.add(recorded.weight);
+    hash_.add(recorded.run);
+    hash_.add(recorded.op.site);
+    hash_.add(recorded.op.run_ahead);
+    visit_fields(*this, recorded.op);
     hash_.add(recorded.last_uses.size());
-    for (const TensorId id : recorded.last_uses) add_tensor(id);
+    for (const TensorId id : recorded.last_uses) tensor(id);
   }
 
   void add_storage(const TensorDesc& tensor) {
@@ -82,39 +88,6 @@ class RegionHash {
     for (const Level level : tensor.storage.levels) hash_.add(static_cast<int>(level));
     for (const int d : tensor.storage.order) hash_.add(d);
     for (const double x : {tensor.stored.lo, tensor.stored.expected, tensor.stored.hi}) hash_.add(x);
-  }
-
-  void add_space(const Op& op) {
-    hash_.add(op.labels.size());
-    for (const LabelDesc& label : op.labels) {
-      hash_.add(label.range.lo);
-      hash_.add(label.range.hi);
-      hash_.add(label.from_data);
-    }
-    hash_.add(op.shape);
-    for (const OutSubscript& subscript : op.out) {
-      hash_.add(subscript.label);
-      hash_.add(subscript.coefficient);
-      hash_.add(subscript.constant);
-    }
-    for (const ReduceLabel& reduced : op.reduce) hash_.add(reduced.label);
-    for (const bool uncut : op.uncut) hash_.add(uncut);
-    hash_.add(op.tile);
-  }
-
-  void add(const Access& access) {
-    add_tensor(access.tensor);
-    for (const DimAccess& dim : access.dims) {
-      hash_.add(dim.whole);
-      hash_.add(dim.terms.size());
-      for (const Affine::Term& term : dim.terms) {
-        hash_.add(term.label);
-        hash_.add(term.coefficient);
-      }
-      hash_.add(dim.offset.lo);
-      hash_.add(dim.offset.hi);
-      hash_.add(dim.divisor);
-    }
   }
 
   Hash hash_;

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "runtime/plan/home.h"
+#include "runtime/plan/op.h"
 #include "runtime/plan/space/layout.h"
 
 namespace tdsl::plan {
-
-struct Op;
 
 /// The decision for a site: layouts as text (layout.h), in the names of slot_names, so that they apply to every
 /// operation recorded there.

@@ -10,7 +10,7 @@ namespace plan = tdsl::plan;
 
 namespace {
 
-const OpTemplate& only_op(const FamilyProgram& p) {
+const RecordedOp& only_op(const FamilyProgram& p) {
   const auto ops = operations(p);
   REQUIRE(ops.size() == 1);
   return *ops.front()->op;
@@ -23,7 +23,7 @@ TEST_CASE("codegen families: a sum of products is a contraction, in either order
     const FamilyProgram p =
         families(std::string("%5:f64[%0, %0] \"C\" = compute [i in 0..%0, j in 0..%0] sum[k in 0..%1] (") + body +
                  ")\noutput \"C\" %5\n");
-    const OpTemplate& op = only_op(p);
+    const RecordedOp& op = only_op(p);
     CHECK(op.op_class == plan::OpClass::kContraction);
     CHECK(op.reads.size() == 2);
     CHECK(op.combine == plan::Combine::kSum);
@@ -46,10 +46,10 @@ TEST_CASE("codegen families: neighbouring reads become one access, far ones stay
   const FamilyProgram p = families(
       "%5:f64[%0 - 2] \"s\" = compute [i in 1..(%0 - 1)] (add(%4[sub(i, 1)], add(%4[i], %4[add(i, 1)])))\noutput \"s\" "
       "%5\n");
-  const OpTemplate& op = only_op(p);
+  const RecordedOp& op = only_op(p);
   REQUIRE(op.reads.size() == 1);
-  CHECK(op.reads[0].dims[0].lo == Extent(-1));
-  CHECK(op.reads[0].dims[0].hi == Extent(2));
+  CHECK(op.reads[0].dims[0].offset.lo == Extent(-1));
+  CHECK(op.reads[0].dims[0].offset.hi == Extent(2));
   const FamilyProgram far =
       families("%5:f64[2] \"s\" = compute [i in 0..2] (add(%4[i], %4[add(i, 1000)]))\noutput \"s\" %5\n");
   CHECK(only_op(far).reads.size() == 2);
@@ -85,8 +85,8 @@ TEST_CASE(
   REQUIRE(ops.size() == 2);
   CHECK(p.warnings.empty());
   REQUIRE(ops[1]->op->labels.size() == 2);
-  CHECK(ops[1]->op->labels[1].kind == LabelTemplate::Kind::kGather);
-  const AccessTemplate& gathered = ops[1]->op->reads.back();
+  CHECK(ops[1]->op->role_of(1) == plan::LabelRole::kGather);
+  const SymbolicAccess& gathered = ops[1]->op->reads.back();
   REQUIRE(gathered.dims[0].terms.size() == 1);
   CHECK(gathered.dims[0].terms[0].label == 1);
   const FamilyProgram hidden = families(
@@ -120,11 +120,11 @@ TEST_CASE("codegen families: a reduction that is combined differently takes two 
   const auto ops = operations(p);
   REQUIRE(ops.size() == 2);
   CHECK(ops[0]->op->combine == plan::Combine::kMax);
-  CHECK(ops[1]->op->base);
+  CHECK(ops[1]->op->has_base());
   const FamilyProgram same = families(
       "%5:f64[%0] \"y\" = compute [i in 0..%0] sum[k in 0..%1] (%2[i, k]) left [i] base %4 combine sum\noutput \"y\" "
       "%5\n");
-  CHECK(only_op(same).base);
+  CHECK(only_op(same).has_base());
 }
 
 TEST_CASE("codegen families: argmin becomes reductions that may be split") {
@@ -139,10 +139,10 @@ TEST_CASE("codegen families: argmin becomes reductions that may be split") {
 TEST_CASE("codegen families: a ring on the left moves to the right and splits into two affine reads") {
   const FamilyProgram p =
       families("%5:f64[%0] \"y\" = compute [i in 0..%0] (%4[i]) left [rem(add(i, 1), %0)]\noutput \"y\" %5\n");
-  const OpTemplate& op = only_op(p);
-  CHECK_FALSE(op.writes);
+  const RecordedOp& op = only_op(p);
+  CHECK(operations(p).front()->kernel->compute.left.empty());
   REQUIRE(op.reads.size() == 2);
-  for (const AccessTemplate& read : op.reads) CHECK_FALSE(read.dims[0].whole);
+  for (const SymbolicAccess& read : op.reads) CHECK_FALSE(read.dims[0].whole);
   CHECK(operations(p).front()->kernel->checked.empty());
 }
 
@@ -155,13 +155,13 @@ TEST_CASE("codegen families: a scatter is a reduction that may write anywhere") 
   CHECK(ops[1]->op->op_class == plan::OpClass::kReduce);
   CHECK(ops[1]->op->combine == plan::Combine::kSum);
   CHECK(ops[1]->op->out[0].label == plan::kAnyLabel);
-  CHECK(ops[1]->op->labels[0].kind == LabelTemplate::Kind::kReduce);
+  CHECK(ops[1]->op->role_of(0) == plan::LabelRole::kReduce);
 }
 
 TEST_CASE("codegen families: a reshape reads intervals of rows") {
   const FamilyProgram p =
       families("%5:f64[%0*%1] \"y\" = compute [i in 0..%0*%1] (%2[div(i, %1), rem(i, %1)])\noutput \"y\" %5\n");
-  const AccessTemplate& read = only_op(p).reads.front();
+  const SymbolicAccess& read = only_op(p).reads.front();
   CHECK(p.warnings.empty());
   CHECK_FALSE(read.dims[0].whole);
   CHECK(read.dims[0].divisor == Extent::of(ValueId{1}));

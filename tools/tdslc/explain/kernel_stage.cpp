@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -19,10 +20,7 @@ namespace {
 
 /// An emitted operation, identified by its first record.
 struct KernelRow {
-  std::shared_ptr<const codegen::OpTemplate> op;
-  std::shared_ptr<const codegen::KernelTemplate> kernel;
-  std::shared_ptr<const codegen::FusedTemplate> fused;
-  std::shared_ptr<const codegen::OperationStep> epilogue;
+  codegen::OperationStep step;
   std::vector<double> read_bytes;    ///< by operand
   std::vector<double> member_bytes;  ///< for a nest: bytes of each operator's value if it were stored
   double written_bytes = 0;
@@ -41,12 +39,9 @@ class KernelObserver : public codegen::OperationObserver {
     const auto [entry, first] = rows_.try_emplace(step.op->site);
     if (!first) return;
     KernelRow& row = entry->second;
-    row.op = step.op;
-    row.kernel = step.kernel;
-    row.fused = step.fused;
-    row.epilogue = step.epilogue;
+    row.step = step;
     row.written_bytes = bytes(program_.type(step.target), host);
-    for (const codegen::AccessTemplate& read : step.op->reads) row.read_bytes.push_back(touched(read, *step.op, host));
+    for (const codegen::SymbolicAccess& read : step.op->reads) row.read_bytes.push_back(touched(read, *step.op, host));
     if (!step.fused) return;
     for (const auto& member : step.fused->members) row.member_bytes.push_back(bytes(member, host));
   }
@@ -61,23 +56,23 @@ class KernelObserver : public codegen::OperationObserver {
     for (const ir::Extent& e : type.shape) all *= number(e, host);
     return all;
   }
-  [[nodiscard]] static double bytes(const codegen::FusedTemplate::Member& member, const codegen::HostEvaluator& host) {
+  [[nodiscard]] static double bytes(const codegen::FusedKernel::Member& member, const codegen::HostEvaluator& host) {
     double all = static_cast<double>(ir::size_of(member.type));
     for (const ir::Label& l : member.compute.out) all *= number(l.end - l.begin, host);
     return all;
   }
   /// Elements read by the operation, summed over tasks.
-  [[nodiscard]] double touched(const codegen::AccessTemplate& read, const codegen::OpTemplate& op,
+  [[nodiscard]] double touched(const codegen::SymbolicAccess& read, const codegen::RecordedOp& op,
                                const codegen::HostEvaluator& host) const {
     const ir::Type& type = program_.type(read.tensor);
     double all = static_cast<double>(ir::size_of(type.scalar));
     for (std::size_t d = 0; d < read.dims.size(); ++d) {
-      const codegen::DimTemplate& dim = read.dims[d];
+      const codegen::SymbolicDim& dim = read.dims[d];
       const double extent = number(type.shape[d], host);
-      double hull = number(dim.hi - dim.lo, host);
+      double hull = number(dim.offset.hi - dim.offset.lo, host);
       for (const codegen::Term& t : dim.terms) {
-        const codegen::LabelTemplate& label = op.labels[static_cast<std::size_t>(t.label)];
-        hull += std::abs(number(t.coefficient, host)) * std::max(0.0, number(label.end - label.begin, host) - 1);
+        const plan::NumberTypes<ir::Extent>::Interval& range = op.labels[static_cast<std::size_t>(t.label)].range;
+        hull += std::abs(number(t.coefficient, host)) * std::max(0.0, number(range.hi - range.lo, host) - 1);
       }
       all *= dim.whole ? extent : std::min(extent, hull);
     }
@@ -106,20 +101,49 @@ void find_forms(const codegen::Steps& steps, std::map<int, std::pair<int, const 
   }
 }
 
+/// Operand `k` as in the source, `A[i, j]`: its first read in order of evaluation.
+std::string operand_text(const codegen::FamilyProgram& program, const codegen::OperationStep& step, std::size_t k) {
+  const std::size_t own = step.op->own_reads().size();
+  if (k >= own) return operand_text(program, *step.epilogue, k - own + 1);
+  std::vector<const ir::Compute*> computes = {&step.kernel->compute};
+  if (step.fused) computes.clear();
+  for (std::size_t m = 0; step.fused && m < step.fused->members.size(); ++m)
+    computes.push_back(&step.fused->members[m].compute);
+  const auto& operands = step.fused ? step.fused->operand : step.kernel->operand;
+  std::string text;
+  for (const ir::Compute* compute : computes) {
+    std::vector<std::string> labels;
+    for (const auto* list : {&compute->out, &compute->reduce}) {
+      for (const ir::Label& l : *list) labels.push_back(l.name);
+    }
+    const std::function<void(const ir::Expr&)> visit = [&](const ir::Expr& e) {
+      if (!e) return;
+      std::ranges::for_each(ir::children(*e), visit);
+      const auto operand = operands.find(e.id());
+      if (text.empty() && operand != operands.end() && operand->second == static_cast<int>(k))
+        text = codegen::describe(program, e, labels);
+    };
+    visit(compute->guard);
+    std::ranges::for_each(compute->bodies, visit);
+    std::ranges::for_each(compute->left, visit);
+  }
+  return text.empty() ? codegen::name_of(program, step.op->reads[k].tensor) : text;
+}
+
 std::string row_text(const codegen::FamilyProgram& program, const KernelRow& row) {
-  const bool nest = row.fused != nullptr;
-  std::string text = fmt::format("line {:<5} {}: {}{}\n", row.line, row.op->name,
-                                 nest ? fmt::format("nest over rows, {} operators", row.fused->members.size())
-                                      : codegen::describe(program, row.kernel->compute),
+  const bool nest = row.step.fused != nullptr;
+  std::string text = fmt::format("line {:<5} {}: {}{}\n", row.line, row.step.op->name,
+                                 nest ? fmt::format("nest over rows, {} operators", row.step.fused->members.size())
+                                      : codegen::describe(program, row.step.kernel->compute),
                                  row.times == 1 ? "" : fmt::format(", {:g} times", row.times));
   double read = 0;
   std::string operands;
-  for (std::size_t k = 0; k < row.op->reads.size(); ++k) {
-    const codegen::AccessTemplate& a = row.op->reads[k];
+  for (std::size_t k = 0; k < row.step.op->reads.size(); ++k) {
+    const codegen::SymbolicAccess& a = row.step.op->reads[k];
     const bool whole =
-        nest && std::ranges::none_of(a.dims, [](const codegen::DimTemplate& d) { return !d.terms.empty(); });
-    operands +=
-        fmt::format("{}{} {}{}", k == 0 ? "" : "; ", a.text, human_bytes(row.read_bytes[k]), whole ? " whole" : "");
+        nest && std::ranges::none_of(a.dims, [](const codegen::SymbolicDim& d) { return !d.terms.empty(); });
+    operands += fmt::format("{}{} {}{}", k == 0 ? "" : "; ", operand_text(program, row.step, k),
+                            human_bytes(row.read_bytes[k]), whole ? " whole" : "");
     read += row.read_bytes[k];
   }
   text += fmt::format("           reads     {}\n", operands.empty() ? "nothing" : operands);
@@ -128,13 +152,13 @@ std::string row_text(const codegen::FamilyProgram& program, const KernelRow& row
       "           computes  {}flops, {:.3g} per byte{}\n", human_count(row.flops) + " ",
       row.flops / std::max(1.0, read + row.written_bytes),
       row.product_share > 0 ? fmt::format("; {:.0f} % of them products of matrices", 100 * row.product_share) : "");
-  if (row.epilogue) {
+  if (row.step.epilogue) {
     text += fmt::format("           then      {}; the product's {} are never stored\n",
-                        codegen::describe(program, row.epilogue->kernel->compute), human_bytes(row.written_bytes));
+                        codegen::describe(program, row.step.epilogue->kernel->compute), human_bytes(row.written_bytes));
   }
-  for (std::size_t m = 0; nest && m < row.fused->members.size(); ++m) {
-    const auto& member = row.fused->members[m];
-    const bool result = m + 1 == row.fused->members.size() || member.place.has_value();
+  for (std::size_t m = 0; nest && m < row.step.fused->members.size(); ++m) {
+    const auto& member = row.step.fused->members[m];
+    const bool result = m + 1 == row.step.fused->members.size() || member.place.has_value();
     text += fmt::format("           line {:<5} {}{}\n", member.range.line, codegen::describe(program, member.compute),
                         result ? "" : fmt::format(": {} that are never stored", human_bytes(row.member_bytes[m])));
   }
