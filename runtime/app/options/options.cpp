@@ -228,7 +228,7 @@ class OptionParser {
 
   static const plan::Schedule* parse_schedule(const std::string& text) {
     const plan::Schedule* schedule = plan::schedule_named(text);
-    if (schedule == nullptr && text != "auto")
+    if (schedule == nullptr && text != plan::name_of(nullptr))
       fail_usage("--schedule: `" + text + "` is none of " + plan::schedule_names());
     return schedule;
   }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "runtime/check.h"
+#include "runtime/plan/space/placement.h"
 
 namespace tdsl::plan {
 
@@ -235,11 +236,7 @@ class RegionText {
 
 }  // namespace
 
-double flops_of(const Op& op) {
-  double points = 1;
-  for (const LabelDesc& label : op.labels) points *= label.from_data ? 1 : static_cast<double>(label.range.size());
-  return points * op.flops_per_point;
-}
+double flops_of(const Op& op) { return points_of(op) * op.flops_per_point; }
 
 std::uint64_t hash_of(const Region& region) { return RegionHash().of(region); }
 

@@ -23,11 +23,11 @@ std::optional<PlanValue> linearised(const Region& region, const PlanInputs& inpu
 std::optional<Alternative> by_linearisation(Planning& planning) {
   return weigh(schedules::kEinDecomp,
                planning.compares ? std::move(planning.linearised) : linearised(planning.region, planning.inputs),
-               "by linearisation", planning);
+               planning);
 }
 
 }  // namespace
 
-const Schedule schedules::kEinDecomp{"eindecomp", by_linearisation};
+const Schedule schedules::kEinDecomp{"eindecomp", "by linearisation", by_linearisation};
 
 }  // namespace tdsl::plan

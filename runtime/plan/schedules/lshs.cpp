@@ -355,13 +355,9 @@ Workflow scheduled_by_lshs(const Region& region, const PlanInputs& inputs, Index
   return std::move(*best);
 }
 
-std::optional<Alternative> by_simulation(Planning& planning) {
-  return weigh_tasks(schedules::kLshs, "by simulated loads", planning);
-}
-
 }  // namespace
 
-const Schedule schedules::kLshs{"lshs", by_simulation, scheduled_by_lshs};
+const Schedule schedules::kLshs{"lshs", "by simulated loads", nullptr, scheduled_by_lshs};
 
 Index NodeGrid::ranks() const {
   Index n = workers;

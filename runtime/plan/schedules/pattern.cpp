@@ -205,10 +205,6 @@ Workflow scheduled_by_pattern(const Region& region, const PlanInputs& inputs, In
   return workflow;
 }
 
-std::optional<Alternative> by_pattern(Planning& planning) {
-  return weigh_tasks(schedules::kPattern, "by patterns of tasks", planning);
-}
-
 /// A well-distributed hash of several coordinates.
 Index hashed(const std::vector<Index>& block) {
   std::uint64_t h = 1469598103934665603ULL;
@@ -218,7 +214,7 @@ Index hashed(const std::vector<Index>& block) {
 
 }  // namespace
 
-const Schedule schedules::kPattern{"pattern", by_pattern, scheduled_by_pattern};
+const Schedule schedules::kPattern{"pattern", "by patterns of tasks", nullptr, scheduled_by_pattern};
 
 Index pattern_process(const std::vector<Index>& block, PatternRule rule, Index level, Index processes) {
   const Index rows = std::max<Index>(static_cast<Index>(std::sqrt(static_cast<double>(processes))), 1);

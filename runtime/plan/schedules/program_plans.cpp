@@ -68,7 +68,8 @@ ProgramPlans price_all(const Region& region, const PlanInputs& inputs, const Sch
     }
     try {
       planning.most_tasks = schedule == asked ? kWorkflowTasks : kAutoTasks;
-      if (std::optional<Alternative> found = schedule->plan(planning)) plans.alternatives.push_back(std::move(*found));
+      if (std::optional<Alternative> found = found_by(*schedule, planning))
+        plans.alternatives.push_back(std::move(*found));
     } catch (const NoPlan& none) {
       plans.left_out.push_back(std::string(schedule->name) + ": " + none.what());
       if (schedule == asked) plans.refused = plans.left_out.back();

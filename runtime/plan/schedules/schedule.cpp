@@ -26,7 +26,7 @@ bool holds_less(const PlanPrice& a, const PlanPrice& b) {
 }  // namespace
 
 const Schedule schedules::kGreedy{
-    "greedy", [](Planning& planning) { return std::optional(weigh(kGreedy, {}, "", planning)); }, nullptr, false};
+    "greedy", "", [](Planning& planning) { return std::optional(weigh(kGreedy, {}, planning)); }, nullptr, false};
 
 std::span<const Schedule* const> all_schedules() { return kSchedules; }
 
@@ -36,7 +36,7 @@ const Schedule* schedule_named(std::string_view name) {
 }
 
 std::string schedule_names() {
-  std::string names = "auto";
+  std::string names = name_of(nullptr);
   for (const Schedule* schedule : kSchedules) names += std::string(", ") + schedule->name;
   return names;
 }
@@ -54,18 +54,19 @@ Alternative weigh(std::string name, std::shared_ptr<const PlanValue> plan, std::
   return a;
 }
 
-Alternative weigh(const Schedule& schedule, std::optional<PlanValue> plan, std::string note, const Planning& planning) {
+Alternative weigh(const Schedule& schedule, std::optional<PlanValue> plan, const Planning& planning) {
   std::shared_ptr<const PlanValue> shared;
   if (plan && !plan->at.empty()) {
     plan->schedule = schedule.name;
     shared = std::make_shared<const PlanValue>(std::move(*plan));
   }
-  return weigh(schedule.name, std::move(shared), std::move(note), planning.region, planning.inputs);
+  return weigh(schedule.name, std::move(shared), schedule.note, planning.region, planning.inputs);
 }
 
-Alternative weigh_tasks(const Schedule& schedule, std::string note, const Planning& planning) {
+std::optional<Alternative> found_by(const Schedule& schedule, Planning& planning) {
+  if (schedule.workflow == nullptr) return schedule.plan(planning);
   const Workflow workflow = schedule.workflow(planning.region, planning.inputs, planning.most_tasks);
-  return weigh(schedule, plan_of(planning.region, planning.inputs, workflow, schedule.name), std::move(note), planning);
+  return weigh(schedule, plan_of(planning.region, planning.inputs, workflow, schedule.name), planning);
 }
 
 std::size_t fastest_of(const std::vector<PlanPrice>& prices) {
@@ -79,10 +80,10 @@ std::size_t fastest_of(const std::vector<PlanPrice>& prices) {
   return best;
 }
 
-Alternative plan_by(const Schedule& schedule, const Region& region, const PlanInputs& inputs, Index most_tasks) {
-  Planning planning{region, inputs, most_tasks};
-  std::optional<Alternative> found = schedule.plan(planning);
-  return found ? std::move(*found) : weigh(schedule, {}, "", planning);
+Alternative plan_by(const Schedule& schedule, const Region& region, const PlanInputs& inputs) {
+  Planning planning{region, inputs};
+  std::optional<Alternative> found = found_by(schedule, planning);
+  return found ? std::move(*found) : weigh(schedule, {}, planning);
 }
 
 Workflow scheduled_workflow(const Schedule* schedule, const Region& region, const PlanInputs& inputs) {

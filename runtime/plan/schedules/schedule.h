@@ -35,12 +35,14 @@ struct Planning {
   std::optional<PlanValue> linearised{};  ///< by the search, if `compares`
 };
 
-/// A strategy for planning a region.
+/// A strategy for planning a region: one of the two functions is given. Both throw NoPlan with the reason if the
+/// schedule cannot be applied.
 struct Schedule {
   const char* name;
-  /// The priced plan; nothing if there is none. Throws NoPlan with the reason if the schedule cannot be applied.
+  const char* note;  ///< how it finds a plan
+  /// The priced plan; nothing if there is none.
   std::optional<Alternative> (*plan)(Planning& planning);
-  /// The task workflow with a rank for every task; null: it places layouts, not tasks. Throws NoPlan.
+  /// The task workflow with a rank for every task: the schedule places tasks instead of layouts.
   Workflow (*workflow)(const Region& region, const PlanInputs& inputs, Index most_tasks) = nullptr;
   bool whole = true;  ///< plans the whole program before it runs, under cuts that depend on ranks
 };
@@ -56,6 +58,10 @@ extern const Schedule kGreedy;     ///< every operation individually, when it is
 
 /// In the order in which they run and are compared.
 [[nodiscard]] std::span<const Schedule* const> all_schedules();
+/// The schedule's name; `auto` for null.
+[[nodiscard]] inline const char* name_of(const Schedule* schedule) {
+  return schedule == nullptr ? "auto" : schedule->name;
+}
 /// Null if none has this name.
 [[nodiscard]] const Schedule* schedule_named(std::string_view name);
 /// `auto, search, eindecomp, pattern, lshs, greedy`, for messages.
@@ -70,10 +76,9 @@ extern const Schedule kGreedy;     ///< every operation individually, when it is
 [[nodiscard]] Alternative weigh(std::string name, std::shared_ptr<const PlanValue> plan, std::string note,
                                 const Region& region, const PlanInputs& inputs);
 /// The same for the plan that a schedule found; one without decisions counts as none.
-[[nodiscard]] Alternative weigh(const Schedule& schedule, std::optional<PlanValue> plan, std::string note,
-                                const Planning& planning);
-/// The plan of a schedule that places tasks.
-[[nodiscard]] Alternative weigh_tasks(const Schedule& schedule, std::string note, const Planning& planning);
+[[nodiscard]] Alternative weigh(const Schedule& schedule, std::optional<PlanValue> plan, const Planning& planning);
+/// The schedule's priced plan; nothing if there is none. Throws NoPlan.
+[[nodiscard]] std::optional<Alternative> found_by(const Schedule& schedule, Planning& planning);
 
 /// The fastest of prices; those within 1 % count as equally fast: the one that receives least, then the one that holds
 /// least. `prices.size()` if there are none.
@@ -83,9 +88,8 @@ extern const Schedule kGreedy;     ///< every operation individually, when it is
 [[nodiscard]] std::optional<Alternative> searched_plan(const Region& region, const PlanInputs& inputs, MeshPlans meshes,
                                                        std::optional<FoundPlan>& searched);
 
-/// The plan of one schedule, priced; `most_tasks` limits task workflows. Throws NoPlan.
-[[nodiscard]] Alternative plan_by(const Schedule& schedule, const Region& region, const PlanInputs& inputs,
-                                  Index most_tasks = kWorkflowTasks);
+/// The plan of one schedule, priced; without decisions if there is none. Throws NoPlan.
+[[nodiscard]] Alternative plan_by(const Schedule& schedule, const Region& region, const PlanInputs& inputs);
 
 /// The task workflow with the schedule's ranks; without ranks (kNobody) if the schedule places no tasks. Throws NoPlan.
 [[nodiscard]] Workflow scheduled_workflow(const Schedule* schedule, const Region& region, const PlanInputs& inputs);

@@ -23,7 +23,7 @@ std::optional<Alternative> by_search(Planning& planning) {
 
 }  // namespace
 
-const Schedule schedules::kSearch{"search", by_search};
+const Schedule schedules::kSearch{"search", "the cheapest of its kind", by_search};
 
 std::optional<Alternative> searched_plan(const Region& region, const PlanInputs& inputs, MeshPlans meshes,
                                          std::optional<FoundPlan>& searched) {
@@ -39,7 +39,7 @@ std::optional<Alternative> searched_plan(const Region& region, const PlanInputs&
   std::vector<PlanPrice> prices;
   for (FoundPlan& f : found) {
     f.plan.schedule = schedules::kSearch.name;
-    const char* note = f.exact ? "the cheapest of its kind" : "found by descent";
+    const char* note = f.exact ? schedules::kSearch.note : "found by descent";
     weighed.push_back(weigh(schedules::kSearch.name, std::make_shared<const PlanValue>(f.plan), note, region, inputs));
     prices.push_back(weighed.back().price);
   }
