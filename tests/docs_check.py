@@ -13,7 +13,7 @@ import sys
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("frontend ir passes codegen runtime/plan runtime/engine runtime/kernels runtime/routines runtime/io runtime/hdf5 runtime/app runtime/library stdlib samples tests tools "
-           "runtime/plan/search runtime/plan/workflow tests/conformance tests/e2e tests/property tools/tdslc tools/links").split()
+           "runtime/plan/search runtime/plan/schedules runtime/plan/workflow tests/conformance tests/e2e tests/property tools/tdslc tools/links").split()
 SHORT_PAGES = {"docs/architecture.md": 3500, "docs/guarantees.md": 2500}  # words
 ODD_WORDS = r"\b(?:whoever|nobody|everybody|somebody|so many|put by|the design)\b"
 TOPS = "frontend ir passes codegen runtime stdlib samples tests tools".split()

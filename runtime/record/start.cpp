@@ -29,7 +29,7 @@ class FormChoice {
       if (request_.use) take_forms(*request_.use);
       start.region = survey(program_, forms_);
     }
-    const bool by_seconds = request_.schedule != plan::Schedule::kGreedy && !request_.use && !inputs_.reproducible;
+    const bool by_seconds = plan::plans_whole(request_.schedule) && !request_.use && !inputs_.reproducible;
     if (!forms_.at.empty() && by_seconds) try_forms(start);
     if (plans_are_wanted(request_, inputs_)) start.plans = plan::plans_for(start.region, inputs_, request_);
     start.saved = plan::saved_plan(start.plans, start.region, inputs_, request_);
@@ -127,7 +127,7 @@ class FormChoice {
 }  // namespace
 
 bool plans_are_wanted(const plan::PlanRequest& request, const plan::PlanInputs& inputs) {
-  const bool whole = request.schedule != plan::Schedule::kGreedy && inputs.ranks > 1;
+  const bool whole = plan::plans_whole(request.schedule) && inputs.ranks > 1;
   return whole || request.always || request.use || !request.place.empty();
 }
 

@@ -12,7 +12,7 @@
 #include "codegen/print/emit_program.h"
 #include "passes/pipeline.h"
 #include "runtime/check.h"
-#include "runtime/plan/region/schedules.h"
+#include "runtime/plan/schedules/program_plans.h"
 #include "tests/fuzz/frontend_fuzz.h"
 #include "tests/fuzz/mutator.h"
 
@@ -43,8 +43,7 @@ inline void fuzz_plan(const codegen::FamilyProgram& families) {
                                                         : ir::Literal(kFuzzedSize);
   }
   try {
-    static_cast<void>(
-        plan::plan_program(record::survey(codegen::recording_of(families, request)), inputs, plan::Schedule::kAuto));
+    static_cast<void>(plan::plan_program(record::survey(codegen::recording_of(families, request)), inputs, nullptr));
   } catch (const rt::RunError&) {}
 }
 

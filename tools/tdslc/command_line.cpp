@@ -7,6 +7,7 @@
 #include <map>
 
 #include "frontend/diagnostics/diagnostics.h"
+#include "runtime/plan/schedules/schedule.h"
 #include "runtime/types.h"
 #include "tools/tdslc/job/size.h"
 #include "tools/tdslc/streams.h"
@@ -213,8 +214,7 @@ void add_explain_options(CLI::App& app, CommandLine& line) {
   auto* json = app.add_flag("--json", line.json, "The answer as JSON");
   app.add_flag("--dot", line.dot, "The plan, or the workflow, as a graph for Graphviz")->excludes(json);
   app.add_option("--schedule", line.schedule,
-                 "Planner: auto (default, the cheapest), search, eindecomp, pattern, lshs or greedy; the totals of all "
-                 "are shown")
+                 "Planner (default: auto, the cheapest): " + plan::schedule_names() + "; the totals of all are shown")
       ->type_name("NAME");
   app.add_option(
          "--stage", line.stage,

@@ -20,6 +20,7 @@
 #include "runtime/io/file_kind.h"
 #include "runtime/io/open_file.h"
 #include "runtime/io/text_file.h"
+#include "runtime/plan/schedules/schedule.h"
 
 namespace tdsl::rt {
 
@@ -132,7 +133,7 @@ Facts setting_of(const plan::PlanInputs& inputs, const AppOptions& options) {
           {"--tile", joined(inputs.tile)},
           {"--memory", std::to_string(inputs.memory)},
           {"--window", std::to_string(inputs.window)},
-          {"--schedule", std::to_string(static_cast<int>(options.schedule))},
+          {"--schedule", plan::name_of(options.schedule)},
           {"--place", joined(options.place)},
           {"--use-plan", options.use_plan_file.value_or("")}};
 }

@@ -109,7 +109,8 @@ std::string help_text(const ProgramDeclaration& program) {
   }
   text += "\nBuilt-in options (SIZE: 512MiB, 2G, or bytes):\n";
   for (const BuiltinOption& option : builtin_options())
-    text += line("--" + std::string(option.name) + placeholder(option.value), std::string(option.help));
+    text += line("--" + std::string(option.name) + placeholder(option.value),
+                 std::string(option.help) + (option.values != nullptr ? option.values() : ""));
   text += "\n" + examples(program);
   text +=
       "\nExit codes: 0 success, 1 run-time error, 2 usage or does not fit, 69 rank lost, 75 checkpointed, 128+N ended "

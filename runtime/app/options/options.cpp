@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "runtime/plan/schedules/schedule.h"
+
 namespace tdsl::rt {
 
 namespace {
@@ -20,7 +22,7 @@ constexpr BuiltinOption kBuiltins[] = {
     {"spill", OptionValue::kDirectory,
      "directory for tensors that do not fit in memory (default: local scratch); none: never spill"},
     {"schedule", OptionValue::kName,
-     "planner: auto (default), search, eindecomp, pattern, lshs (whole program) or greedy (one operation at a time)"},
+     "planner (default: auto, the cheapest of all; greedy: one operation at a time): ", plan::schedule_names},
     {"use-plan", OptionValue::kFile, "use the plan in FILE, written by --save-plan"},
     {"save-plan", OptionValue::kFile, "write the plan of the whole program, for --use-plan"},
     {"place", OptionValue::kPlacement,
@@ -224,10 +226,11 @@ class OptionParser {
     return found->second;
   }
 
-  static plan::Schedule parse_schedule(const std::string& text) {
-    const std::optional<plan::Schedule> schedule = plan::schedule_named(text);
-    if (!schedule) fail_usage("--schedule: `" + text + "` is none of " + plan::schedule_names());
-    return *schedule;
+  static const plan::Schedule* parse_schedule(const std::string& text) {
+    const plan::Schedule* schedule = plan::schedule_named(text);
+    if (schedule == nullptr && text != plan::name_of(nullptr))
+      fail_usage("--schedule: `" + text + "` is none of " + plan::schedule_names());
+    return schedule;
   }
 
   static std::uint64_t parse_seed(const std::string& text) {

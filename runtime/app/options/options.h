@@ -12,8 +12,11 @@
 #include "runtime/app/run/program_info.h"
 #include "runtime/check.h"
 #include "runtime/plan/factorise.h"
-#include "runtime/plan/schedule.h"
 #include "runtime/types.h"
+
+namespace tdsl::plan {
+struct Schedule;
+}
 
 /// Command line of an emitted executable: pure functions from declarations and arguments to typed options. User errors
 /// are RunError with exit code 2.
@@ -43,7 +46,8 @@ enum class OptionValue {
 struct BuiltinOption {
   std::string_view name;  ///< without dashes
   OptionValue value;
-  std::string_view help;  ///< one line
+  std::string_view help;              ///< one line
+  std::string (*values)() = nullptr;  ///< the values of a name that a table defines; follow the help
 };
 /// The table of built-in options, in the order of `--help`.
 [[nodiscard]] std::span<const BuiltinOption> builtin_options();
@@ -65,7 +69,7 @@ struct AppOptions {
   std::optional<std::int64_t> window_bytes;  ///< per rank
   std::string memory_text, window_text;      ///< both as given; messages use their unit
   std::optional<std::string> spill;          ///< directory for spilled tensors, or "none"
-  plan::Schedule schedule = plan::Schedule::kAuto;
+  const plan::Schedule* schedule = nullptr;  ///< null: auto
   std::optional<std::string> use_plan_file;
   std::optional<std::string> save_plan_file;
   std::vector<std::string> place;  ///< NAME=LAYOUT, as given

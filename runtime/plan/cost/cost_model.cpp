@@ -144,11 +144,7 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
     for (const Affine::Term& term : dim.terms) {
       if (++label_uses[idx(term.label)] > 1) need.exact = false;
     }
-    const Intervals own = merged([&] {
-      Intervals o = owned_intervals(where, rank, d);
-      tidy(o);
-      return o;
-    }());
+    const Intervals own = owned_elements(where, rank, d);
     const Intervals together = merged(list);
     union_all *= static_cast<double>(total(together));
     union_own *= static_cast<double>(measure_inside(together, own));
@@ -184,23 +180,18 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
   need.read = again * union_all;
   const auto blocks = static_cast<double>(v.super_blocks);
   for (int d = 0; d < v.op.out_rank(); ++d) need.exact = need.exact && (v.chunks[idx(d)] == 1 || v.busy[idx(d)]);
-  if (has_away && by_table) {
-    std::vector<Intervals> unions;
-    for (const Intervals& list : need.lists) unions.push_back(merged(list));
-    union_away = measure_owned(where, rank, unions);
-    sum_away = disjoint ? union_away : sum_all;
-  }
-  if (has_away) need.loaded = {need.exact ? again * union_away : 0, disjoint ? again * sum_away : blocks * sum_away};
-  if (replicated) {
-    need.per_panel = std::min(panel, sum_away);
-    return need;
-  }
   if (by_table) {
     std::vector<Intervals> unions;
     for (const Intervals& list : need.lists) unions.push_back(merged(list));
     union_own = measure_owned(where, rank, unions);
     sum_own = disjoint ? union_own : 0;
     pieces_own = disjoint ? count_owned(where, rank, need.lists) : 0;
+    if (has_away) union_away = union_own, sum_away = disjoint ? union_away : sum_all;
+  }
+  if (has_away) need.loaded = {need.exact ? again * union_away : 0, disjoint ? again * sum_away : blocks * sum_away};
+  if (replicated) {
+    need.per_panel = std::min(panel, sum_away);
+    return need;
   }
   need.received = {again * (union_all - union_own), again * (sum_all - sum_own)};
   need.pieces = {again * (pieces_all - pieces_own), again * (pieces_all - pieces_own)};
@@ -214,35 +205,39 @@ Need need_of(const RankView& v, const Access& access, const TensorLookup& tensor
   return need;
 }
 
-/// Elements that two accesses to one tensor share and fetch once.
-double shared_elements(const Need& a, const Need& b, const PlacedTensor& tensor, Index rank, bool& exact) {
-  double all = 1, own = 1;
+/// Elements that two accesses to one tensor share, as a product of intervals.
+std::vector<Intervals> shared_lists(const Need& a, const Need& b) {
   std::vector<Intervals> shared;
-  const bool by_table = tensor.distribution.kind() == Distribution::Kind::kTable;
-  for (std::size_t d = 0; d < a.lists.size(); ++d) {
-    exact = exact && equal_or_disjoint(a.lists[d], b.lists[d]);
-    shared.push_back(common(merged(a.lists[d]), merged(b.lists[d])));
-    const Intervals& both = shared.back();
-    if (by_table) all *= static_cast<double>(total(both));
-    if (by_table) continue;
-    Intervals mine = owned_intervals(tensor.distribution, rank, static_cast<int>(d));
-    tidy(mine);
-    all *= static_cast<double>(total(both));
-    own *= static_cast<double>(measure_inside(both, merged(mine)));
-  }
-  return all - (by_table ? measure_owned(tensor.distribution, rank, shared) : own);
+  for (std::size_t d = 0; d < a.lists.size(); ++d) shared.push_back(common(merged(a.lists[d]), merged(b.lists[d])));
+  return shared;
+}
+
+bool are_equal_or_disjoint(const Need& a, const Need& b) {
+  bool all = true;
+  for (std::size_t d = 0; all && d < a.lists.size(); ++d) all = equal_or_disjoint(a.lists[d], b.lists[d]);
+  return all;
+}
+
+/// Elements that two accesses to one tensor share and fetch once.
+double shared_elements(const Need& a, const Need& b, const PlacedTensor& tensor, Index rank) {
+  const Distribution& where = tensor.distribution;
+  const std::vector<Intervals> shared = shared_lists(a, b);
+  const double own = where.kind() == Distribution::Kind::kTable
+                         ? measure_owned(where, rank, shared)
+                         : volume_over(shared.size(), [&](std::size_t d) {
+                             return measure_inside(shared[d], owned_elements(where, rank, static_cast<int>(d)));
+                           });
+  return volume_over(shared.size(), [&](std::size_t d) { return total(shared[d]); }) - own;
 }
 
 /// Elements that two accesses to one tensor share and load from storage once.
 double shared_away(const Need& a, const Need& b, const PlacedTensor& tensor, Index rank) {
-  double away = 1;
-  for (std::size_t d = 0; d < a.lists.size(); ++d) {
-    Intervals mine = owned_intervals(tensor.distribution, rank, static_cast<int>(d));
-    tidy(mine);
-    const Intervals gone = d == 0 ? away_along(tensor.distribution, tensor.housing, rank) : merged(mine);
-    away *= static_cast<double>(measure_inside(common(merged(a.lists[d]), merged(b.lists[d])), gone));
-  }
-  return away;
+  const Distribution& where = tensor.distribution;
+  const std::vector<Intervals> shared = shared_lists(a, b);
+  return volume_over(shared.size(), [&](std::size_t d) {
+    return measure_inside(
+        shared[d], d == 0 ? away_along(where, tensor.housing, rank) : owned_elements(where, rank, static_cast<int>(d)));
+  });
 }
 
 /// Own non-resident pieces of one tensor: each is loaded once per super-block, whichever accesses use it.
@@ -251,11 +246,8 @@ Range loaded_elements(const std::vector<Need>& needs, const RankView& v, const P
   if (tensor.housing.home == Home::kMemory) return loaded;
   for (const Need& need : needs) loaded += need.loaded;
   if (needs.size() == 1 || loaded.hi == 0) return loaded;
-  bool exact =
-      needs.size() == 2 && v.super_blocks == 1 && v.exact && tensor.distribution.kind() != Distribution::Kind::kTable;
-  for (std::size_t d = 0; exact && d < needs[0].lists.size(); ++d)
-    exact = equal_or_disjoint(needs[0].lists[d], needs[1].lists[d]);
-  if (exact) {
+  if (needs.size() == 2 && v.super_blocks == 1 && v.exact && tensor.distribution.kind() != Distribution::Kind::kTable &&
+      are_equal_or_disjoint(needs[0], needs[1])) {
     const double once = shared_away(needs[0], needs[1], tensor, rank);
     return {std::max(0.0, loaded.lo - once), loaded.hi - once};
   }
@@ -291,9 +283,8 @@ double add_reads(Cost& cost, const RankView& v, const TensorLookup& tensors, Ind
                                   : need.read * bytes;
     }
     if (needs.size() == 2 && received.hi > 0) {
-      bool exact = v.super_blocks == 1 && v.exact;
-      const double once = shared_elements(needs[0], needs[1], tensor, rank, exact);
-      if (exact) {
+      const double once = shared_elements(needs[0], needs[1], tensor, rank);
+      if (v.super_blocks == 1 && v.exact && are_equal_or_disjoint(needs[0], needs[1])) {
         received = {std::max(0.0, received.lo - once), received.hi - once};
       } else if (once > 0) {
         // Shared within a super-block only, or in pieces cut differently: the largest single access is the guaranteed
@@ -330,13 +321,11 @@ double flops_in(const RankView& v, const VisitedRows& visited) {
 
 /// A rank's cost for an operation placed by an owner table: exact, tile by tile. Returns the same as add_reads.
 double add_listed_tiles(Cost& cost, const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
-  double panels = 1, owned = 0, tiles = 0, tasks = 0, flops = 0;
+  const double panels = panel_count(op, plan);
+  double owned = 0, tiles = 0, tasks = 0, flops = 0;
   const VisitedRows visited(op, tensors);
-  for (std::size_t k = 0; k < op.reduce.size(); ++k) panels *= static_cast<double>(panel_count(op, plan, k));
   for_each_tile(op, plan, rank, [&](const RankView& tile, Index) {
-    double elements = 1;
-    for (const Intervals& along : tile.owned_out) elements *= static_cast<double>(total(along));
-    owned += elements;
+    owned += volume_over(tile.owned_out.size(), [&](std::size_t d) { return total(tile.owned_out[d]); });
     tiles += 1;
     tasks += is_hit(tile) ? panels : 1;
     flops += tile.works ? flops_in(tile, visited) : 0;
@@ -432,8 +421,7 @@ double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLoo
     hit *= static_cast<double>(v.hit[idx(d)]);
   }
   if (op.out_rank() == 0 && !has_part(plan.space, rank)) owned = tiles = hit = 0;
-  double panels = 1;
-  for (std::size_t k = 0; k < op.reduce.size(); ++k) panels *= static_cast<double>(panel_count(op, plan, k));
+  const double panels = panel_count(op, plan);
   for (const TensorDesc& output : op.outputs) {
     const bool whole = op.op_class == OpClass::kLoop;
     const Estimate bytes = whole                    ? Estimate::exactly(owned * static_cast<double>(output.bytes()))
@@ -462,8 +450,7 @@ double add_product(Cost& cost, const Op& op, const OpPlan& plan, const TensorLoo
 
 /// A later panel rebuilds a sized block while the previous version is still held.
 double doubled_blocks(const Op& op, const OpPlan& plan) {
-  bool again = false;
-  for (std::size_t k = 0; k < op.reduce.size(); ++k) again = again || panel_count(op, plan, k) > 1;
+  const bool again = panel_count(op, plan) > 1;
   double bytes = 0;
   for (const TensorDesc& output : op.outputs) {
     if (!again || !output.sized()) continue;

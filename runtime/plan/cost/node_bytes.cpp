@@ -19,9 +19,7 @@ void unite(Lists& all, const Lists& more) {
 }
 
 double volume_of(const Lists& lists) {
-  double v = 1;
-  for (const Intervals& list : lists) v *= static_cast<double>(total(list));
-  return v;
+  return volume_over(lists.size(), [&](std::size_t d) { return total(lists[d]); });
 }
 
 Lists common_lists(const Lists& a, const Lists& b) {
@@ -35,10 +33,9 @@ double lacking(const std::vector<Lists>& needs, const Lists& own, bool owned) {
   const auto outside = [&](const Lists& need) {
     return volume_of(need) - (owned ? volume_of(common_lists(need, own)) : 0);
   };
-  double elements = 0;
-  for (const Lists& need : needs) elements += outside(need);
-  if (needs.size() == 2) elements -= outside(common_lists(needs[0], needs[1]));
-  return elements;
+  return volume_of_union(
+      needs.size(), [&](std::size_t k) { return outside(needs[k]); },
+      [&] { return outside(common_lists(needs[0], needs[1])); });
 }
 
 }  // namespace
@@ -85,10 +82,8 @@ counting::Member member_of(const counting::RankView& v, const PlacedTensor& tens
   const Distribution& where = tensor.distribution;
   member.owns = counting::has_part(where, rank);
   for (int d = 0; d < where.rank(); ++d) {
-    Intervals list = counting::owned_intervals(where, rank, d);
-    counting::tidy(list);
-    member.own.push_back(counting::merged(list));
-    member.owns = member.owns && !list.empty();
+    member.own.push_back(counting::owned_elements(where, rank, d));
+    member.owns = member.owns && !member.own.back().empty();
   }
   for (auto access = v.op.reads.begin(); v.works && access != v.op.reads.end(); ++access) {
     const bool again = std::any_of(v.op.reads.begin(), access,

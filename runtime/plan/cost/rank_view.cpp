@@ -102,11 +102,14 @@ bool has_part(const Distribution& x, Index rank) {
   return rest == 0;
 }
 
+bool same_coordinates(const std::vector<GridAxis>& axes, Index a, Index b) {
+  return std::all_of(axes.begin(), axes.end(),
+                     [&](const GridAxis& axis) { return a / axis.stride % axis.size == b / axis.stride % axis.size; });
+}
+
 bool share_copy(const Distribution& x, Index rank, Index other) {
   if (x.kind() == Distribution::Kind::kReplicated) return rank == other;
-  return std::all_of(x.repeat().begin(), x.repeat().end(), [&](const GridAxis& axis) {
-    return in_grid(x, rank) / axis.stride % axis.size == in_grid(x, other) / axis.stride % axis.size;
-  });
+  return same_coordinates(x.repeat(), in_grid(x, rank), in_grid(x, other));
 }
 
 Intervals owned_intervals(const Distribution& x, Index rank, int d) {
@@ -157,6 +160,12 @@ Intervals owned_intervals(const Distribution& x, Index rank, int d) {
     if (mine) add(start, start + dim.q);
   }
   return list;
+}
+
+Intervals owned_elements(const Distribution& x, Index rank, int d) {
+  Intervals list = owned_intervals(x, rank, d);
+  tidy(list);
+  return merged(list);
 }
 
 Interval preimage(const OutSubscript& s, Interval elements) {
@@ -351,11 +360,7 @@ double away_bytes(const TensorDesc& tensor, const Distribution& where, const Hou
   auto bytes = static_cast<double>(tensor.element.bytes);
   if (where.kind() == Distribution::Kind::kTable) return bytes * static_cast<double>(where.owned_elements(rank));
   bytes *= static_cast<double>(total(away_along(where, housing, rank)));
-  for (int d = 1; d < where.rank(); ++d) {
-    Intervals owned = owned_intervals(where, rank, d);
-    tidy(owned);
-    bytes *= static_cast<double>(total(merged(owned)));
-  }
+  for (int d = 1; d < where.rank(); ++d) bytes *= static_cast<double>(total(owned_elements(where, rank, d)));
   return bytes;
 }
 

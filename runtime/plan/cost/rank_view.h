@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "runtime/plan/cost/products.h"
 #include "runtime/plan/op_plan.h"
 
 // Element intervals, per dimension, that one rank needs and owns, computed from the parameters of distributions: the
@@ -24,10 +25,14 @@ void tidy(Intervals& list);
 [[nodiscard]] bool equal_or_disjoint(const Intervals& a, const Intervals& b);
 /// Element intervals of the tiles of dimension d that a rank owns, computed from the distribution's parameters alone.
 [[nodiscard]] Intervals owned_intervals(const Distribution& x, Index rank, int d);
+/// The same elements as disjoint intervals.
+[[nodiscard]] Intervals owned_elements(const Distribution& x, Index rank, int d);
 
 /// True if a rank owns any tile, assuming every dimension has at least one tile per coordinate: the rank is within the
 /// grid, including its copies.
 [[nodiscard]] bool has_part(const Distribution& x, Index rank);
+/// True if two rank numbers have equal coordinates along all of these axes.
+[[nodiscard]] bool same_coordinates(const std::vector<GridAxis>& axes, Index a, Index b);
 /// True if two ranks read from the same copy: they have equal coordinates along the repeat axes.
 [[nodiscard]] bool share_copy(const Distribution& x, Index rank, Index other);
 

@@ -104,9 +104,8 @@ class Carrier {
 
  private:
   [[nodiscard]] double listed_tasks() const {
-    double tasks = static_cast<double>(plan_.space.tile_count());
-    for (std::size_t k = 0; k < op_.reduce.size(); ++k) tasks *= static_cast<double>(panel_count(op_, plan_, k));
-    return tasks * static_cast<double>(plan_.space.kind() == Distribution::Kind::kReplicated ? p_ : 1);
+    return static_cast<double>(plan_.space.tile_count()) * panel_count(op_, plan_) *
+           static_cast<double>(plan_.space.kind() == Distribution::Kind::kReplicated ? p_ : 1);
   }
 
   /// Ranks that fetch a piece in the same step.

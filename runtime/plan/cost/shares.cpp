@@ -42,18 +42,17 @@ Boxes nothing(std::size_t ranks, std::size_t dims) {
 
 Boxes column_shares(const CutSpace& space, const ColumnMap& map, const Mesh& mesh, const std::vector<Index>& ranks) {
   const Index p = mesh.ranks();
-  const Index low = p / map.columns;
   std::vector<Tiling> tilings;
   for (std::size_t d = 0; d < space.extents.size(); ++d) {
-    const Index tiles = d == idx(map.row_dim) ? low * (low + 1) : d == idx(map.column_dim) ? p : 1;
-    tilings.push_back(space.tilings[d] ? *space.tilings[d] : Tiling::near_equal(space.extents[d], tiles));
+    tilings.push_back(space.tilings[d] ? *space.tilings[d]
+                                       : Tiling::near_equal(space.extents[d], tiles_along(map, p, d)));
   }
   const Distribution where = Distribution::column_map(p, std::move(tilings), map);
   Boxes boxes = nothing(ranks.size(), space.extents.size());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     boxes.has[r] = 1;
     for (std::size_t d = 0; d < boxes.dims; ++d) {
-      const Intervals mine = merged(owned_intervals(where, ranks[r], static_cast<int>(d)));
+      const Intervals mine = owned_elements(where, ranks[r], static_cast<int>(d));
       boxes.at[r * boxes.dims + d] = mine.empty() ? Interval{} : Interval{mine.front().lo, mine.back().hi};
     }
   }
@@ -100,20 +99,15 @@ Boxes needs_of(const Op& op, const Access& access, const std::vector<Index>& sha
 double points_of(const Op& op, const Boxes& work, std::size_t rank) {
   std::vector<Interval> labels;
   if (!label_intervals(op, work, rank, labels)) return 0;
-  double points = 1;
-  for (std::size_t l = 0; l < labels.size(); ++l)
-    points *= op.labels[l].from_data ? 1.0 : static_cast<double>(labels[l].size());
-  return points;
+  return volume_over(labels.size(), [&](std::size_t l) { return op.labels[l].from_data ? 1 : labels[l].size(); });
 }
 
 double touched_elements(const Op& op, const Access& access, const std::vector<Index>& shape, const Boxes& work,
                         std::size_t rank) {
   std::vector<Interval> labels;
   if (!label_intervals(op, work, rank, labels)) return 0;
-  double elements = 1;
-  for (std::size_t d = 0; d < access.dims.size(); ++d)
-    elements *= static_cast<double>(touched_by(access.dims[d], labels, shape[d]).size());
-  return elements;
+  return volume_over(access.dims.size(),
+                     [&](std::size_t d) { return touched_by(access.dims[d], labels, shape[d]).size(); });
 }
 
 Boxes common_boxes(const Boxes& a, const Boxes& b) {
@@ -124,29 +118,6 @@ Boxes common_boxes(const Boxes& a, const Boxes& b) {
       boxes.at[r * a.dims + d] = intersect(a.of(r, d), b.of(r, d));
   }
   return boxes;
-}
-
-double volume(const Boxes& boxes, std::size_t rank) {
-  if (!boxes.has[rank]) return 0;
-  double v = 1;
-  for (std::size_t d = 0; d < boxes.dims; ++d) v *= static_cast<double>(boxes.of(rank, d).size());
-  return v;
-}
-
-double common_volume(const Boxes& a, const Boxes& b, std::size_t rank) {
-  if (!a.has[rank] || !b.has[rank]) return 0;
-  double v = 1;
-  for (std::size_t d = 0; d < a.dims; ++d) v *= static_cast<double>(intersect(a.of(rank, d), b.of(rank, d)).size());
-  return v;
-}
-
-double common_volume(const Boxes& a, const Boxes& b, const Boxes& c, std::size_t rank) {
-  if (!a.has[rank] || !b.has[rank] || !c.has[rank]) return 0;
-  double v = 1;
-  for (std::size_t d = 0; d < a.dims; ++d) {
-    v *= static_cast<double>(intersect(intersect(a.of(rank, d), b.of(rank, d)), c.of(rank, d)).size());
-  }
-  return v;
 }
 
 }  // namespace tdsl::plan::counting

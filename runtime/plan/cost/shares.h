@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/plan/cost/products.h"
 #include "runtime/plan/op.h"
 #include "runtime/plan/space/layout.h"
 
@@ -47,10 +48,15 @@ struct CutSpace {
 
 /// The intersection per rank; empty where either box is empty.
 [[nodiscard]] Boxes common_boxes(const Boxes& a, const Boxes& b);
-[[nodiscard]] double volume(const Boxes& boxes, std::size_t rank);
-/// Elements in both boxes of a rank.
-[[nodiscard]] double common_volume(const Boxes& a, const Boxes& b, std::size_t rank);
-/// Elements in all three boxes.
-[[nodiscard]] double common_volume(const Boxes& a, const Boxes& b, const Boxes& c, std::size_t rank);
+/// Elements in all of a rank's boxes, along the dimensions of the first.
+template <class... More>
+[[nodiscard]] double volume(std::size_t rank, const Boxes& first, const More&... more) {
+  if (first.has[rank] == 0 || ((more.has[rank] == 0) || ...)) return 0;
+  return volume_over(first.dims, [&](std::size_t d) {
+    Interval both = first.of(rank, d);
+    ((both = intersect(both, more.of(rank, d))), ...);
+    return both.size();
+  });
+}
 
 }  // namespace tdsl::plan::counting

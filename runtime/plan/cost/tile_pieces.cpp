@@ -236,6 +236,10 @@ Index panel_count(const Op& op, const OpPlan& plan, std::size_t k) {
   return std::max<Index>((count + parts - 1) / parts, 1);
 }
 
+double panel_count(const Op& op, const OpPlan& plan) {
+  return volume_over(op.reduce.size(), [&](std::size_t k) { return panel_count(op, plan, k); });
+}
+
 Wanted wanted_by(const Op& op, const OpPlan& plan, const TensorLookup& tensors, Index rank) {
   Wanting wanting(op, plan, tensors, rank);
   for_each_tile(op, plan, rank, [&](const RankView& tile, Index super_block) { wanting.add(tile, super_block); });

@@ -12,27 +12,21 @@ using counting::Boxes;
 
 namespace {
 
-/// Elements of the union of one or two boxes on a rank.
-double united(const std::vector<Boxes>& needs, std::size_t r) {
-  double elements = 0;
-  for (const Boxes& need : needs) elements += counting::volume(need, r);
-  if (needs.size() == 2) elements -= counting::common_volume(needs[0], needs[1], r);
-  return elements;
+/// Elements of the union of one or two boxes on a rank; with `own`, only the rank's own.
+template <class... Own>
+double united(const std::vector<Boxes>& needs, std::size_t r, const Own&... own) {
+  return counting::volume_of_union(
+      needs.size(), [&](std::size_t k) { return counting::volume(r, needs[k], own...); },
+      [&] { return counting::volume(r, needs[0], needs[1], own...); });
 }
 
-/// The same, restricted to the rank's own elements.
-double united_own(const std::vector<Boxes>& needs, const Boxes& own, std::size_t r) {
-  double elements = 0;
-  for (const Boxes& need : needs) elements += counting::common_volume(need, own, r);
-  if (needs.size() == 2) elements -= counting::common_volume(needs[0], needs[1], own, r);
-  return elements;
-}
-
-/// The tiles that a column map cuts a dimension into: neighbouring columns have only their outer cuts in common.
-Index column_cuts(const ColumnMap& map, Index ranks, std::size_t d) {
-  const Index low = ranks / map.columns;
-  if (d == static_cast<std::size_t>(map.row_dim)) return ranks % map.columns == 0 ? low : low * (low + 1);
-  return d == static_cast<std::size_t>(map.column_dim) ? ranks : 1;
+/// Number of boxes that a rank's box overlaps if every dimension is cut into `shares(d)` near-equal shares.
+template <class F>
+double boxes_met(const std::vector<Index>& extents, const Boxes& boxes, std::size_t r, F&& shares) {
+  return counting::volume_over(boxes.dims, [&](std::size_t d) {
+    const Index count = shares(d);
+    return count > 1 ? Tiling::near_equal(extents[d], count).tiles_meeting(boxes.of(r, d)).size() : 1;
+  });
 }
 
 /// Number of other owners' boxes that a rank's box overlaps: one per owner, except where a column map cuts them
@@ -40,39 +34,24 @@ Index column_cuts(const ColumnMap& map, Index ranks, std::size_t d) {
 double other_owners(const OwnedBoxes& own, const Boxes& need, std::size_t r) {
   if (!need.has[r]) return 0;
   if (own.layout.whole())
-    return counting::common_volume(need, own.boxes, r) > 0 ? 0 : 1;  // results of loops have their own shapes
-  double owners = 1;
-  for (std::size_t d = 0; d < need.dims; ++d) {
-    const Index shares = own.layout.columns ? column_cuts(*own.layout.columns, own.mesh.ranks(), d)
-                                            : coordinates(own.mesh, own.layout.cut[d]);
-    if (shares > 1)
-      owners *=
-          static_cast<double>(Tiling::near_equal(own.tensor.shape[d], shares).tiles_meeting(need.of(r, d)).size());
-  }
-  if (own.layout.columns)
-    owners *= 1 - counting::common_volume(need, own.boxes, r) / std::max(counting::volume(need, r), 1.0);
-  return !own.layout.columns && counting::common_volume(need, own.boxes, r) > 0 ? owners - 1 : owners;
+    return counting::volume(r, need, own.boxes) > 0 ? 0 : 1;  // results of loops have their own shapes
+  double owners = boxes_met(own.tensor.shape, need, r, [&](std::size_t d) {
+    return own.layout.columns ? tiles_along(*own.layout.columns, own.mesh.ranks(), d)
+                              : coordinates(own.mesh, own.layout.cut[d]);
+  });
+  if (own.layout.columns) owners *= 1 - counting::volume(r, need, own.boxes) / std::max(counting::volume(r, need), 1.0);
+  return !own.layout.columns && counting::volume(r, need, own.boxes) > 0 ? owners - 1 : owners;
 }
 
-/// Elements of a rank's part of a result to which the rank itself contributes.
-double ready_elements(const Boxes& own, const Boxes& work, std::size_t r) {
-  if (!work.has[r]) return 0;
-  double elements = 1;
-  for (std::size_t d = 0; d < own.dims; ++d)
-    elements *= static_cast<double>(intersect(own.of(r, d), work.of(r, d)).size());
-  return elements;
+/// Elements of a result in a rank's part of the task space.
+double output_elements(const Op& op, const Boxes& work, std::size_t r) {
+  return counting::volume_over(op.shape.size(), [&](std::size_t d) { return work.of(r, d).size(); });
 }
 
 std::vector<counting::Intervals> lists_of(const Boxes& boxes, std::size_t r) {
   std::vector<counting::Intervals> lists;
   for (std::size_t d = 0; d < boxes.dims; ++d) lists.push_back({boxes.of(r, d)});
   return lists;
-}
-
-/// True if two ranks have equal coordinates along the repeat axes of a layout: they read from the same copy.
-bool same_fibre(const std::vector<GridAxis>& repeat, Index a, Index b) {
-  return std::all_of(repeat.begin(), repeat.end(),
-                     [&](const GridAxis& axis) { return a / axis.stride % axis.size == b / axis.stride % axis.size; });
 }
 
 /// Traffic of the sampled ranks if nodes are distinguished, without messages. `received`: elements; `where`: the
@@ -88,7 +67,7 @@ std::vector<Traffic> node_traffic(const std::vector<double>& received, const Own
     std::vector<counting::Member> node;
     for (std::size_t r = first; r < first + per_node; ++r) node.push_back(member(r));
     const counting::Entering enters = counting::entering(node, [&](std::size_t a, std::size_t b) {
-      return same_fibre(repeat, own.ranks[first + a], own.ranks[first + b]);
+      return counting::same_coordinates(repeat, own.ranks[first + a], own.ranks[first + b]);
     });
     for (std::size_t m = 0; m < per_node; ++m) {
       const double bytes = received[first + m] * element;
@@ -104,8 +83,7 @@ std::vector<Traffic> meeting_traffic(const OwnedBoxes& own, const Boxes& work, c
                                      const PlanInputs& inputs) {
   std::vector<double> received;
   for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {
-    received.push_back(own.boxes.has[r] ? counting::volume(own.boxes, r) * parts - ready_elements(own.boxes, work, r)
-                                        : 0);
+    received.push_back(counting::volume(r, own.boxes) * parts - counting::volume(r, own.boxes, work));
   }
   return node_traffic(received, own, made, inputs, [&](std::size_t r) {
     counting::Member member;
@@ -165,11 +143,10 @@ bool same_boxes(const std::vector<Boxes>& a, const std::vector<Boxes>& b) {
 
 double tasks_of(const Layout& layout, const Mesh& mesh) {
   if (!layout.columns) return 1;
-  const auto row = static_cast<std::size_t>(layout.columns->row_dim),
-             column = static_cast<std::size_t>(layout.columns->column_dim);
   const Index p = mesh.ranks();
-  return std::ceil(static_cast<double>(column_cuts(*layout.columns, p, row)) *
-                   static_cast<double>(column_cuts(*layout.columns, p, column)) / static_cast<double>(p));
+  const double tiles =
+      counting::volume_over(layout.cut.size(), [&](std::size_t d) { return tiles_along(*layout.columns, p, d); });
+  return std::ceil(tiles / static_cast<double>(p));
 }
 
 double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inputs, const DescOf& desc_of) {
@@ -179,11 +156,7 @@ double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inp
     if (!work.has[r]) continue;
     const double points = counting::points_of(op, work, r);
     double bytes = 0;
-    for (const TensorDesc& output : op.outputs) {
-      double elements = 1;
-      for (std::size_t d = 0; d < op.shape.size(); ++d) elements *= static_cast<double>(work.of(r, d).size());
-      bytes += elements * output.mean_bytes();
-    }
+    for (const TensorDesc& output : op.outputs) { bytes += output_elements(op, work, r) * output.mean_bytes(); }
     if (streams_operands(op)) {
       for (const Access& access : op.reads) {
         const TensorDesc* const tensor = desc_of(access.tensor);
@@ -204,8 +177,7 @@ double seconds_to_compute(const Op& op, const Boxes& work, const PlanInputs& inp
 
 double seconds_to_receive(const OwnedBoxes& own, const std::vector<Boxes>& needs, const PlanInputs& inputs) {
   std::vector<double> lacking;
-  for (std::size_t r = 0; r < own.boxes.ranks(); ++r)
-    lacking.push_back(united(needs, r) - united_own(needs, own.boxes, r));
+  for (std::size_t r = 0; r < own.boxes.ranks(); ++r) lacking.push_back(united(needs, r) - united(needs, r, own.boxes));
   return seconds_to_get(own, needs, lacking, inputs);
 }
 
@@ -242,7 +214,7 @@ double ReceivingTable::seconds(std::size_t layout, std::size_t need) {
 double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, const Layout& made, Index parts,
                        const PlanInputs& inputs) {
   std::vector<double> ready;
-  for (std::size_t r = 0; r < own.boxes.ranks(); ++r) ready.push_back(ready_elements(own.boxes, work, r));
+  for (std::size_t r = 0; r < own.boxes.ranks(); ++r) ready.push_back(counting::volume(r, own.boxes, work));
   return seconds_to_meet(op, own, work, ready, made, parts, inputs);
 }
 
@@ -256,7 +228,7 @@ double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, c
   std::size_t busiest = 0;
   for (std::size_t r = 0; r < own.boxes.ranks(); ++r) {
     if (!own.boxes.has[r]) continue;
-    const double mine = counting::volume(own.boxes, r);
+    const double mine = counting::volume(r, own.boxes);
     const double received = mine * count - ready[r];
     if (received > most) most = received, busiest = r;
     const Traffic traffic = all.empty() ? Traffic{received * element, 0, false, 0, 0} : all[r];
@@ -264,13 +236,8 @@ double seconds_to_meet(const Op& op, const OwnedBoxes& own, const Boxes& work, c
                                 (count + 1) * mine * element / (inputs.machine.stream_rate * inputs.threads));
   }
   if (most == 0) return worst + inputs.machine.task_overhead;
-  double boxes = count;
-  for (std::size_t d = 0; d < own.boxes.dims; ++d) {
-    const Index shares = coordinates(own.mesh, made.cut[d]);
-    if (shares > 1)
-      boxes *=
-          static_cast<double>(Tiling::near_equal(op.shape[d], shares).tiles_meeting(own.boxes.of(busiest, d)).size());
-  }
+  double boxes = count * boxes_met(op.shape, own.boxes, busiest,
+                                   [&](std::size_t d) { return coordinates(own.mesh, made.cut[d]); });
   if (ready[busiest] > 0) boxes -= 1;
   Traffic traffic = all.empty() ? Traffic{} : all[busiest];
   traffic.messages = boxes;
@@ -285,9 +252,7 @@ std::vector<double> partial_bytes(const Op& op, const std::vector<Layout>& works
     double worst = 0;
     for (std::size_t r = 0; split && r < boxes[w].ranks(); ++r) {
       if (!boxes[w].has[r]) continue;
-      double elements = 1;
-      for (std::size_t d = 0; d < op.shape.size(); ++d) elements *= static_cast<double>(boxes[w].of(r, d).size());
-      worst = std::max(worst, elements);
+      worst = std::max(worst, output_elements(op, boxes[w], r));
     }
     bytes.push_back(worst * static_cast<double>(op.outputs.front().element.bytes));
   }

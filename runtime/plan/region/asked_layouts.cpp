@@ -105,9 +105,8 @@ std::optional<Layout> fitting_layout(const Op& op, Layout layout, const Mesh& me
                                      std::vector<DroppedAxis>& dropped) {
   if (layout.columns) {
     const ColumnMap& map = *layout.columns;
-    const bool fits = op.shape.size() == 2 && op.tile.empty() && inputs.tile.empty() && map.columns <= inputs.ranks &&
-                      op.shape[0] >= inputs.ranks && op.shape[1] >= inputs.ranks && !op.is_uncut(0) &&
-                      !op.is_uncut(1) && map.row_dim < 2 && map.column_dim < 2;
+    const bool fits =
+        carries_columns(op, inputs) && map.columns <= inputs.ranks && map.row_dim < 2 && map.column_dim < 2;
     return fits ? std::optional(layout) : std::nullopt;
   }
   std::vector<Index> most = most_shares(op, inputs, may_split(op) && layout.cut.size() > op.shape.size());

@@ -28,13 +28,11 @@ class Groups {
   std::vector<std::size_t> parent_;
 };
 
-double points_of_results(const Op& op) {
+Index result_elements(const Op& op) {
   double elements = 0;
   for (const TensorDesc& output : op.outputs) elements += static_cast<double>(output.elements());
-  return elements;
+  return static_cast<Index>(std::min(elements, 9e18));
 }
-
-Index result_elements(const Op& op) { return static_cast<Index>(std::min(points_of_results(op), 9e18)); }
 
 /// True if the result is small enough to be replicated.
 bool small_result(const Op& op) { return op.op_class != OpClass::kLoad && result_elements(op) <= kRedundantElements; }
@@ -51,15 +49,8 @@ constexpr std::size_t kColumnCounts = 8;
 
 /// Adds column maps, for rank counts without a good grid.
 void add_column_maps(std::vector<Layout>& layouts, const Op& op, const PlanInputs& inputs, std::size_t slots) {
-  const Index p = inputs.ranks;
-  if (p < 4 || inputs.reproducible || op.shape.size() != 2 || !inputs.tile.empty() || !op.tile.empty()) return;
-  if (op.out[0].label < 0 || op.out[1].label < 0 || op.is_uncut(0) || op.is_uncut(1) || op.shape[0] < p ||
-      op.shape[1] < p)
-    return;
-  std::vector<Index> counts;
-  for (Index columns = 2; columns * columns <= 2 * p; ++columns) {
-    if (p % columns != 0) counts.push_back(columns);
-  }
+  if (inputs.reproducible) return;
+  const std::vector<Index> counts = column_counts(op, inputs);
   // If there are many, picks some at about equal ratios, including the last.
   std::vector<Index> few;
   const double ratio = counts.size() <= kColumnCounts

@@ -124,7 +124,7 @@ class FilePlan {
 /// Plans from the file or the requested layouts precede those of schedules, which ignore imposed decisions.
 ProgramPlans imposed_plans(const Region& region, const PlanInputs& inputs, const PlanRequest& request) {
   ProgramPlans plans;
-  if (request.compare && inputs.ranks > 1) plans = plan_program(region, inputs, Schedule::kAuto);
+  if (request.compare && inputs.ranks > 1) plans = plan_program(region, inputs, nullptr);
   plans.note.clear();
   Alternative chosen;
   if (request.use) {
@@ -134,12 +134,13 @@ ProgramPlans imposed_plans(const Region& region, const PlanInputs& inputs, const
     chosen = weigh("file", plan, plans.note, region, inputs);
   } else {
     const AskedLayouts asked(region, inputs, request.place);
-    std::optional<Alternative> found = searched_plan(region, inputs, {true, &asked}, plans);
+    std::optional<Alternative> found =
+        searched_plan(region, inputs, search_meshes(region, inputs, {true, &asked}), plans.found);
     if (!found) refuse_plan("--place: the program cannot be planned so");
     chosen = std::move(*found);
     chosen.name = "placed";
     plans.warnings = asked.warnings(plans.found->plan.mesh);
-    plans.note += ", with what is placed";
+    plans.note = chosen.note + ", with what is placed";
   }
   plans.alternatives.insert(plans.alternatives.begin(), std::move(chosen));
   return plans;
@@ -187,7 +188,7 @@ PlanValue saved_plan(const ProgramPlans& plans, const Region& region, const Plan
   plan.region = region.hash;
   plan.ranks = inputs.ranks;
   plan.mesh = meshes_of(inputs.ranks, inputs.ranks_per_node).front();
-  plan.schedule = "greedy";
+  plan.schedule = schedules::kGreedy.name;
   return plan;
 }
 

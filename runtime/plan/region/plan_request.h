@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plan/region/schedules.h"
+#include "runtime/plan/schedules/program_plans.h"
 
 // Planning options of executables and `tdslc explain`: a schedule, a plan file, or layouts of some sites.
 
@@ -17,9 +17,9 @@ struct PlanFile {
 };
 
 struct PlanRequest {
-  std::string program;  ///< name of the program
-  Schedule schedule = Schedule::kAuto;
-  std::optional<PlanFile> use;  ///< imposes all its decisions
+  std::string program;                 ///< name of the program
+  const Schedule* schedule = nullptr;  ///< null: `auto`, the best of all
+  std::optional<PlanFile> use;         ///< imposes all its decisions
   std::vector<std::string>
       place;             ///< each imposes the layout of one site (asked_layouts.h); the others are searched around them
   bool always = false;   ///< produce a plan even if every operation is planned individually

@@ -8,6 +8,7 @@
 
 #include "runtime/check.h"
 #include "runtime/plan/op_fields.h"
+#include "runtime/plan/space/placement.h"
 
 namespace tdsl::plan {
 
@@ -208,11 +209,7 @@ class RegionText {
 
 }  // namespace
 
-double flops_of(const Op& op) {
-  double points = 1;
-  for (const LabelDesc& label : op.labels) points *= label.from_data ? 1 : static_cast<double>(label.range.size());
-  return points * op.flops_per_point;
-}
+double flops_of(const Op& op) { return points_of(op) * op.flops_per_point; }
 
 std::uint64_t hash_of(const Region& region) { return RegionHash().of(region); }
 

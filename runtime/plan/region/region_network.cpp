@@ -408,7 +408,7 @@ void RegionNetwork::add_memory() {
   std::map<TensorId, std::pair<int, std::vector<double>>> live;
   const auto most = [](const Boxes& boxes) {
     double worst = 0;
-    for (std::size_t r = 0; r < boxes.ranks(); ++r) worst = std::max(worst, counting::volume(boxes, r));
+    for (std::size_t r = 0; r < boxes.ranks(); ++r) worst = std::max(worst, counting::volume(r, boxes));
     return worst;
   };
   const auto enter = [&](TensorId id) {

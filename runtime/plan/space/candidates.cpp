@@ -84,15 +84,10 @@ void add_loop_places(std::vector<Candidate>& list, const PlacementBuilder& build
 
 void add_column_maps(std::vector<Candidate>& list, const PlacementBuilder& builder, const Op& op,
                      const PlanInputs& inputs) {
-  const Index p = inputs.ranks;
-  if (builder.cuts()) return;  // its balance needs numbers of tiles that suit the ranks
-  if (p < 4 || op.out_rank() != 2 || op.base >= 0 || op.out[0].label < 0 || op.out[1].label < 0) return;
-  if (op.is_uncut(0) || op.is_uncut(1)) return;
-  for (Index columns = 2; columns * columns <= 2 * p; ++columns) {
-    if (p / columns < 1 || (p % columns == 0)) continue;  // equal column heights are grids
-    if (op.shape[0] < p || op.shape[1] < p || !op.tile.empty() || !inputs.tile.empty()) continue;
-    list.push_back(builder.column_map(0, 1, columns));
-    list.push_back(builder.column_map(1, 0, columns));
+  if (builder.cuts() || op.base >= 0) return;  // its balance needs numbers of tiles that suit the ranks
+  for (const Index columns : column_counts(op, inputs)) {
+    list.push_back(builder.column_map({columns, 0, 1}));
+    list.push_back(builder.column_map({columns, 1, 0}));
   }
 }
 
@@ -124,6 +119,22 @@ std::optional<Distribution> rows_to_write(const PlacedTensor& value, const Distr
 }
 
 }  // namespace
+
+bool carries_columns(const Op& op, const PlanInputs& inputs) {
+  const Index p = inputs.ranks;
+  return op.shape.size() == 2 && op.shape[0] >= p && op.shape[1] >= p && op.tile.empty() && inputs.tile.empty() &&
+         !op.is_uncut(0) && !op.is_uncut(1);
+}
+
+std::vector<Index> column_counts(const Op& op, const PlanInputs& inputs) {
+  const Index p = inputs.ranks;
+  std::vector<Index> counts;
+  if (p < 4 || !carries_columns(op, inputs) || op.out[0].label < 0 || op.out[1].label < 0) return counts;
+  for (Index columns = 2; columns * columns <= 2 * p; ++columns) {
+    if (p % columns != 0) counts.push_back(columns);
+  }
+  return counts;
+}
 
 Index home_of(const Op& op, Index ranks) {
   std::uint64_t h = 1469598103934665603ULL;

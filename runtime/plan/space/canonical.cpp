@@ -26,10 +26,8 @@ Index finer(Index tiles) { return tiles == 1 || tiles == 2 ? 2 * tiles : tiles =
 
 /// The longest edge is cut first; dimensions with equal extents are cut alike, so that the tiles of a transpose match.
 std::vector<Index> tile_counts(const std::vector<Index>& shape) {
-  double elements = 1;
-  for (const Index extent : shape) elements *= static_cast<double>(extent);
-  const double limit =
-      std::clamp(elements / kTiles, static_cast<double>(kLeastTileElements), static_cast<double>(kMapTileElements));
+  const double limit = std::clamp(elements_of(shape) / kTiles, static_cast<double>(kLeastTileElements),
+                                  static_cast<double>(kMapTileElements));
   std::vector<Index> count(shape.size(), 1);
   while (true) {
     double size = 1;
@@ -104,12 +102,6 @@ Tiling cut_label(const Op& op, std::size_t k, const std::vector<Index>& tile, co
   return choose_panels(
       extent, 1, op.op_class == OpClass::kContraction ? longest_edges(op, kProductBlock)[idx(label)] : kMapTileElements,
       tile);
-}
-
-double elements_of(const std::vector<Index>& shape) {
-  double n = 1;
-  for (const Index extent : shape) n *= static_cast<double>(extent);
-  return n;
 }
 
 /// A result with few tiles is computed as partial results of the label with the most panels, so that many ranks and

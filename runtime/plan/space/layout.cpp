@@ -10,6 +10,12 @@ bool Layout::whole() const {
   return !columns && !map && std::all_of(cut.begin(), cut.end(), [](const Axes& axes) { return axes.empty(); });
 }
 
+Index tiles_along(const ColumnMap& map, Index ranks, std::size_t d) {
+  const Index low = ranks / map.columns;
+  if (d == idx(map.row_dim)) return ranks % map.columns == 0 ? low : low * (low + 1);
+  return d == idx(map.column_dim) ? ranks : 1;
+}
+
 Index coordinates(const Mesh& mesh, const Axes& axes) {
   Index n = 1;
   for (const std::int8_t axis : axes) n *= mesh.axes[static_cast<std::size_t>(axis)].size;

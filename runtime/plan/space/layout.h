@@ -36,6 +36,10 @@ struct Layout {
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
+/// Number of tiles into which a column map cuts dimension d, so that every rank has whole ones: neighbouring columns
+/// have only their outer cuts in common.
+[[nodiscard]] Index tiles_along(const ColumnMap& map, Index ranks, std::size_t d);
+
 /// Number of ranks along a dimension.
 [[nodiscard]] Index coordinates(const Mesh& mesh, const Axes& axes);
 /// The rank's coordinate along a dimension.

@@ -177,9 +177,9 @@ Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, Index colum
   }
   // The map's balance needs tiles in multiples of its column heights and of p.
   std::vector<std::optional<Tiling>> fitted = tiling;
-  const Index low = inputs_.ranks / columns;
-  const Index heights = inputs_.ranks % columns == 0 ? low : low * (low + 1);
-  const auto fit = [&](int d, Index multiple) {
+  const ColumnMap map{columns, row, column};
+  for (const int d : {row, column}) {
+    const Index multiple = tiles_along(map, inputs_.ranks, idx(d));
     std::optional<Tiling>& t = fitted[idx(d)];
     if (inputs_.tile.empty() && (!t || t->tiles() % multiple != 0)) {
       const Index base = t ? t->tiles() : 1;
@@ -188,10 +188,8 @@ Distribution PlacementBuilder::column_leaf(const TensorDesc& tensor, Index colum
                               : ceil_div(base, multiple) * multiple;
       t = Tiling::near_equal(tensor.shape[idx(d)], tiles);
     }
-  };
-  fit(row, heights);
-  fit(column, inputs_.ranks);
-  return Distribution::column_map(inputs_.ranks, tilings_for(tensor, fitted), {columns, row, column});
+  }
+  return Distribution::column_map(inputs_.ranks, tilings_for(tensor, fitted), map);
 }
 
 void PlacementBuilder::spread_unused(const TensorDesc& tensor, const Distribution& space, const std::vector<bool>& used,

@@ -35,6 +35,12 @@ ReduceChoice split(const Tiling& tiling, const GridDim& grid, Index wanted) {
 
 }  // namespace
 
+double elements_of(const std::vector<Index>& shape) {
+  double n = 1;
+  for (const Index extent : shape) n *= static_cast<double>(extent);
+  return n;
+}
+
 double points_of(const Op& op) {
   double points = 1;
   for (const LabelDesc& label : op.labels) points *= label.from_data ? 1.0 : static_cast<double>(label.range.size());
@@ -65,8 +71,7 @@ Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const
   if (mine >= inputs_.threads || points_of(op_) / static_cast<double>(ranks_used) < 1 << 18) return 1;
   const Index wanted = ceil_div(parts_per_thread(ranks_used) * inputs_.threads, mine);
   if (inputs_.memory == 0 || op_.outputs.empty()) return wanted;
-  double bytes = static_cast<double>(op_.outputs.front().element.bytes);
-  for (const Index extent : op_.shape) bytes *= static_cast<double>(extent);
+  const double bytes = static_cast<double>(op_.outputs.front().element.bytes) * elements_of(op_.shape);
   const bool fits = static_cast<double>(wanted) * bytes <= kShareOfParts * static_cast<double>(inputs_.memory);
   return fits ? wanted : 1;
 }
@@ -75,10 +80,8 @@ Index PlacementBuilder::parts_wanted(Index output_tiles, Index ranks_used) const
 // long sums, but the product of a transposed sparse matrix with a vector makes only a few additions per element: such a
 // result gets one part per thread, and none if the parts would fill a memory limit.
 Index PlacementBuilder::parts_per_thread(Index ranks_used) const {
-  double elements = 1;
-  for (const Index extent : op_.shape) elements *= static_cast<double>(extent);
   const double flops = points_of(op_) * op_.flops_per_point / static_cast<double>(ranks_used);
-  return flops < kFlopsOfPart * elements * static_cast<double>(2 * inputs_.threads) ? 1 : 2;
+  return flops < kFlopsOfPart * elements_of(op_.shape) * static_cast<double>(2 * inputs_.threads) ? 1 : 2;
 }
 
 ReduceChoice PlacementBuilder::canonical(std::size_t k, GridDim grid) const {
@@ -228,8 +231,8 @@ Candidate PlacementBuilder::build(Draft draft, std::string why) const {
   }
   tilings.insert(tilings.end(), draft.tilings.begin(), draft.tilings.end());
   dims.insert(dims.end(), draft.dims.begin(), draft.dims.end());
-  if (draft.column_map) {
-    c.plan.space = Distribution::column_map(inputs_.ranks, std::move(tilings), draft.columns);
+  if (draft.columns) {
+    c.plan.space = Distribution::column_map(inputs_.ranks, std::move(tilings), *draft.columns);
   } else if (draft.map != nullptr && !draft.map->cyclic()) {
     for (int d = 0; d < op_.out_rank(); ++d) map_dims.push_back(d);
     c.plan.space = by_table(*draft.map, std::move(tilings), map_dims);
@@ -406,7 +409,7 @@ std::optional<Candidate> PlacementBuilder::realise(const Layout& work, const Mes
   if (work.cut.size() != rank + op_.reduce.size()) return std::nullopt;
   if (work.columns) {
     if (cuts_ || rank != 2) return std::nullopt;
-    return column_map(work.columns->row_dim, work.columns->column_dim, work.columns->columns);
+    return column_map(*work.columns);
   }
   if (work.whole() && work.repeated) {
     return same_as(Distribution::replicated(inputs_.ranks, out_tilings(std::vector<Index>(rank, 1), 1, 1)), why);
@@ -434,22 +437,19 @@ std::optional<Candidate> PlacementBuilder::realise(const Layout& work, const Mes
   return spread(std::move(draft), shares, reduce_dims, why);
 }
 
-Candidate PlacementBuilder::column_map(int row_dim, int column_dim, Index columns) const {
+Candidate PlacementBuilder::column_map(const ColumnMap& map) const {
   Draft draft;
   const Index p = inputs_.ranks;
-  const Index low = p / columns;
-  std::vector<Index> multiple(op_.shape.size(), 1);
-  multiple[idx(row_dim)] = p % columns == 0 ? low : low * (low + 1);
-  multiple[idx(column_dim)] = p;
+  draft.columns = map;
+  std::vector<Index> multiple;
+  for (std::size_t d = 0; d < op_.shape.size(); ++d) multiple.push_back(tiles_along(map, p, d));
   draft.tilings = out_tilings(multiple, inputs_.threads, p);
   draft.dims.resize(op_.shape.size());
-  draft.column_map = true;
-  draft.columns = {columns, row_dim, column_dim};
   for (std::size_t k = 0; k < op_.reduce.size(); ++k) {
     draft.reduce.push_back(
-        {panels(k, p * multiple[idx(row_dim)] > 4096 ? p : std::lcm(p, multiple[idx(row_dim)])), 0, {}});
+        {panels(k, p * multiple[idx(map.row_dim)] > 4096 ? p : std::lcm(p, multiple[idx(map.row_dim)])), 0, {}});
   }
-  return build(std::move(draft), std::to_string(columns) + " columns of ranks");
+  return build(std::move(draft), std::to_string(map.columns) + " columns of ranks");
 }
 
 std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const PlacedTensor& operand) const {
@@ -524,9 +524,9 @@ std::optional<Candidate> PlacementBuilder::inherit(const Access& access, const P
       const int t = taken[idx(d)];
       return t < op_.out_rank() ? t + static_cast<int>(parts) : part_of[idx(t - op_.out_rank())];
     };
-    draft.column_map = true;
-    draft.columns = {from.columns().columns, target(from.columns().row_dim), target(from.columns().column_dim)};
-    if (draft.columns.row_dim < 0 || draft.columns.column_dim < 0) return std::nullopt;
+    const ColumnMap& map = draft.columns.emplace(
+        ColumnMap{from.columns().columns, target(from.columns().row_dim), target(from.columns().column_dim)});
+    if (map.row_dim < 0 || map.column_dim < 0) return std::nullopt;
   }
   return build(std::move(draft), "as " + operand.desc.name);
 }

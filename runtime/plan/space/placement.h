@@ -25,8 +25,7 @@ struct Draft {
   std::vector<Tiling> tilings;  ///< of the recorded output
   std::vector<GridDim> dims;
   std::vector<ReduceChoice> reduce;
-  bool column_map = false;
-  ColumnMap columns;
+  std::optional<ColumnMap> columns;
   Index home = 0;
   std::vector<GridAxis> repeat;
   const BlockMap* map =
@@ -70,8 +69,7 @@ class PlacementBuilder {
   [[nodiscard]] Distribution lay_out(const TensorDesc& tensor, const Layout& layout, const Distribution& like) const {
     return annotated(as_wanted(layout, like, tensor), tensor);
   }
-  /// The column map over two output dimensions.
-  [[nodiscard]] Candidate column_map(int row_dim, int column_dim, Index columns) const;
+  [[nodiscard]] Candidate column_map(const ColumnMap& map) const;
   /// The placement of an operand, carried over to the output (and to parts of reduce labels).
   [[nodiscard]] std::optional<Candidate> inherit(const Access& access, const PlacedTensor& operand) const;
   /// The placement of a tensor of the same shape, unchanged.
@@ -133,5 +131,7 @@ class PlacementBuilder {
 
 /// Points of the operation's label space.
 [[nodiscard]] double points_of(const Op& op);
+/// Elements of a tensor of this shape.
+[[nodiscard]] double elements_of(const std::vector<Index>& shape);
 
 }  // namespace tdsl::plan

@@ -98,8 +98,8 @@ Index largest_block(const Op& op, const PlanInputs& inputs) {
 Stream stream_of(const Op& op, const Operands& operands) {
   Stream stream;
   const Access* largest = largest_read(op, operands);
-  double result = 1, elements = 0, bytes = 0;
-  for (const Index extent : op.shape) result *= static_cast<double>(extent);
+  const double result = elements_of(op.shape);
+  double elements = 0, bytes = 0;
   for (const Access& access : op.own_reads()) {
     const TensorDesc& tensor = described(operands, access.tensor);
     elements += static_cast<double>(tensor.elements());

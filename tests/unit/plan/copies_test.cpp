@@ -170,7 +170,7 @@ TEST_CASE("copies: boxes of a realised layout are those of the layout, and every
         std::map<Index, Index> elements;  // by fibre
         for (Index rank = 0; rank < ranks; ++rank) {
           CHECK(static_cast<double>(space.owned_elements(rank)) ==
-                counting::volume(boxes, static_cast<std::size_t>(rank)));
+                counting::volume(static_cast<std::size_t>(rank), boxes));
           space.for_each_owned(rank, [&](const Coord& tile) {
             for (int d = 0; d < 3; ++d) {
               const Interval elements = space.tiling(d).tile(tile[d]);

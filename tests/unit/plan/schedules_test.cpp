@@ -7,11 +7,11 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "runtime/plan/region/schedules.h"
+#include "runtime/plan/schedules/lshs.h"
+#include "runtime/plan/schedules/pattern.h"
+#include "runtime/plan/schedules/placed_tasks.h"
+#include "runtime/plan/schedules/program_plans.h"
 #include "runtime/plan/value/imposed.h"
-#include "runtime/plan/workflow/lshs.h"
-#include "runtime/plan/workflow/pattern.h"
-#include "runtime/plan/workflow/placed_tasks.h"
 #include "tests/unit/plan/counting.h"
 #include "tests/unit/plan/target_regions.h"
 
@@ -114,7 +114,7 @@ TEST_CASE("pattern: a level that its operands' place serves better takes that") 
   const TensorId A = r.load("A", "ki"), B = r.load("B", "kj");
   const Region region = r.finish({r.op("C", "ij", {{A, "ki"}, {B, "kj"}})});
   const PlanInputs inputs = bytes_only(4, 1.2);
-  const Alternative pattern = plan_by(Schedule::kPattern, region, inputs);
+  const Alternative pattern = plan_by(schedules::kPattern, region, inputs);
   const PlanValue& plan = *pattern.plan;
   CHECK(plan.at.at(3).work == "cyclic 1x1x4 on 1x1x4");
   CHECK(plan.at.at(3).result == "home 0");
@@ -220,25 +220,25 @@ std::string wrongly_predicted(const Region& region, const PlanInputs& inputs, co
   return {};
 }
 
-constexpr std::array kAll = {Schedule::kSearch, Schedule::kEinDecomp, Schedule::kPattern, Schedule::kLshs,
-                             Schedule::kGreedy};
+constexpr std::array kAll = {&schedules::kSearch, &schedules::kEinDecomp, &schedules::kPattern, &schedules::kLshs,
+                             &schedules::kGreedy};
 
 void compare(const std::string& name, const Region& region, Index ranks) {
   const PlanInputs inputs = bytes_only(ranks, 1.2);
-  const ProgramPlans all = plan_program(region, inputs, Schedule::kAuto);
+  const ProgramPlans all = plan_program(region, inputs, nullptr);
   REQUIRE(all.alternatives.size() == kAll.size());
   CHECK(all.left_out.empty());
   std::cout << "  schedules, " << name << " at p = " << ranks << ":";
   double least = 1e300;
-  for (const Schedule schedule : kAll) {
-    const Alternative plan = plan_by(schedule, region, inputs);
+  for (const Schedule* schedule : kAll) {
+    const Alternative plan = plan_by(*schedule, region, inputs);
     const std::string text = plan.plan == nullptr ? "" : print(*plan.plan);
     INFO(name, " at p = ", ranks, " by ", plan.name, '\n', text);
     std::cout << ' ' << plan.name << ' ' << plan.price.bytes_received << (plan.fits ? "" : " (too much memory)");
-    CHECK((plan.plan == nullptr) == (schedule == Schedule::kGreedy));
+    CHECK((plan.plan == nullptr) == (schedule == &schedules::kGreedy));
     if (plan.plan != nullptr) {
       CHECK(parse_plan(text) == *plan.plan);
-      CHECK(plan.plan->schedule == name_of(schedule));
+      CHECK(plan.plan->schedule == schedule->name);
       CHECK(not_as_planned(region, inputs, *plan.plan) == "");
       if (ranks <= 7) CHECK(wrongly_predicted(region, inputs, *plan.plan) == "");
     }
@@ -274,51 +274,50 @@ TEST_CASE("schedules: what cannot be applied leaves every operation to itself, a
   PlanInputs inputs = bytes_only(4, 1.2);
   inputs.tile = {8};
   const Region region = product(1000, 1000, 1000);
-  const ProgramPlans all = plan_program(region, inputs, Schedule::kAuto);
+  const ProgramPlans all = plan_program(region, inputs, nullptr);
   REQUIRE(all.left_out.size() == 2);
   CHECK(all.left_out[0] == "pattern: the task workflow has more than 2000 tasks; a larger --tile gives fewer");
   CHECK(all.left_out[1].starts_with("lshs: the task workflow has more than 2000 tasks"));
   CHECK(all.refused == "");
   CHECK(all.alternatives.size() == 3);
-  const auto refused = [](const Region& of, const PlanInputs& with, Schedule schedule) {
+  const auto refused = [](const Region& of, const PlanInputs& with, const Schedule* schedule) {
     const ProgramPlans plans = plan_program(of, with, schedule);
     REQUIRE(!plans.alternatives.empty());
-    CHECK(plans.alternatives.front().name == (plans.refused.empty() ? name_of(schedule) : "greedy"));
+    CHECK(plans.alternatives.front().name == (plans.refused.empty() ? schedule->name : "greedy"));
     CHECK((plans.alternatives.front().plan == nullptr) == (plans.alternatives.front().name == "greedy"));
     return plans.refused;
   };
-  for (const Schedule schedule : {Schedule::kPattern, Schedule::kLshs}) {
-    CHECK_THROWS_AS((void)plan_by(schedule, region, inputs), NoPlan);
+  for (const Schedule* schedule : {&schedules::kPattern, &schedules::kLshs}) {
+    CHECK_THROWS_AS((void)plan_by(*schedule, region, inputs), NoPlan);
     CHECK(refused(region, inputs, schedule) ==
-          std::string(name_of(schedule)) +
-              ": the task workflow has more than 1000000 tasks; a larger --tile gives fewer");
+          std::string(schedule->name) + ": the task workflow has more than 1000000 tasks; a larger --tile gives fewer");
   }
   const Region network = network_step(200, 160, 2000, 10);
   inputs = bytes_only(4, 1.2);
-  CHECK(refused(network, inputs, Schedule::kLshs).find("more than the ") != std::string::npos);
-  CHECK(refused(network, inputs, Schedule::kPattern) == "");
+  CHECK(refused(network, inputs, &schedules::kLshs).find("more than the ") != std::string::npos);
+  CHECK(refused(network, inputs, &schedules::kPattern) == "");
   // Steps count as well, with the greedy plan's memory and window.
-  const Alternative greedy = plan_by(Schedule::kGreedy, network, inputs);
+  const Alternative greedy = plan_by(schedules::kGreedy, network, inputs);
   inputs.share_cap = 1e9;
-  CHECK(refused(network, inputs, Schedule::kLshs) == "");
+  CHECK(refused(network, inputs, &schedules::kLshs) == "");
   inputs.window = greedy.price.largest_step / 4;
-  inputs.window = plan_by(Schedule::kGreedy, network, inputs).price.largest_step;
-  const Alternative lshs = plan_by(Schedule::kLshs, network, inputs);
+  inputs.window = plan_by(schedules::kGreedy, network, inputs).price.largest_step;
+  const Alternative lshs = plan_by(schedules::kLshs, network, inputs);
   CHECK(lshs.fits == (lshs.price.largest_step <= inputs.window));
   inputs.window = 0;
   inputs.memory = Index{1} << 30;
-  inputs.memory = static_cast<Index>(plan_by(Schedule::kGreedy, network, inputs).price.needed_bytes);
-  CHECK(refused(network, inputs, Schedule::kGreedy) == "");
-  CHECK(refused(network, inputs, Schedule::kLshs).ends_with(" of --memory"));
+  inputs.memory = static_cast<Index>(plan_by(schedules::kGreedy, network, inputs).price.needed_bytes);
+  CHECK(refused(network, inputs, &schedules::kGreedy) == "");
+  CHECK(refused(network, inputs, &schedules::kLshs).ends_with(" of --memory"));
 }
 
 TEST_CASE("schedules: the one that was asked for comes first, the others behind it") {
   const PlanInputs inputs = bytes_only(3, 3);
-  for (const Schedule schedule : kAll) {
-    CAPTURE(name_of(schedule));
+  for (const Schedule* schedule : kAll) {
+    CAPTURE(schedule->name);
     const ProgramPlans plans = plan_program(newton(2000, 32, 5), inputs, schedule, Compare::kAll);
     REQUIRE(plans.alternatives.size() == kAll.size());
-    CHECK(plans.alternatives.front().name == name_of(schedule));
+    CHECK(plans.alternatives.front().name == schedule->name);
     CHECK(plan_program(newton(2000, 32, 5), inputs, schedule).alternatives.size() == 1);
   }
 }
@@ -328,9 +327,9 @@ TEST_CASE("schedules: nothing to sum, and nothing at all") {
     PlanInputs inputs = bytes_only(3, 1.2);
     inputs.tile = {7};
     const Region region = product(n, k, m);
-    for (const Schedule schedule : kAll) {
-      CAPTURE(name_of(schedule));
-      const Alternative plan = plan_by(schedule, region, inputs);
+    for (const Schedule* schedule : kAll) {
+      CAPTURE(schedule->name);
+      const Alternative plan = plan_by(*schedule, region, inputs);
       if (plan.plan != nullptr) CHECK(wrongly_predicted(region, inputs, *plan.plan) == "");
     }
     CHECK_FALSE(print(workflow_of(region, inputs, {}), region).empty());
@@ -338,9 +337,8 @@ TEST_CASE("schedules: nothing to sum, and nothing at all") {
 }
 
 TEST_CASE("schedules: names") {
-  for (const char* name : {"auto", "search", "eindecomp", "pattern", "lshs", "greedy"})
-    CHECK(name_of(*schedule_named(name)) == std::string(name));
-  CHECK_FALSE(schedule_named("random"));
+  for (const Schedule* schedule : all_schedules()) CHECK(schedule_named(schedule->name) == schedule);
+  CHECK(schedule_named("random") == nullptr);
   CHECK(schedule_names() == "auto, search, eindecomp, pattern, lshs, greedy");
 }
 
@@ -350,8 +348,8 @@ TEST_CASE("schedules: a plan of tasks whose steps put whole shares together is n
   PlanInputs inputs;
   inputs.ranks = 4;
   const Region region = nearest(60000, 450);
-  const ProgramPlans plans = plan_program(region, inputs, Schedule::kAuto, Compare::kAll);
-  const Alternative pattern = plan_by(Schedule::kPattern, region, inputs);
+  const ProgramPlans plans = plan_program(region, inputs, nullptr, Compare::kAll);
+  const Alternative pattern = plan_by(schedules::kPattern, region, inputs);
   const Alternative& chosen = plans.alternatives.front();
   CHECK(pattern.price.bytes_received <= chosen.price.bytes_received);
   CHECK(pattern.price.largest_step > 10 * chosen.price.largest_step);
@@ -359,14 +357,14 @@ TEST_CASE("schedules: a plan of tasks whose steps put whole shares together is n
 
 TEST_CASE("schedules: one rank has nothing to decide, and --reproducible keeps to the greedy plan") {
   PlanInputs inputs = bytes_only(1, 1.2);
-  CHECK(plan_program(product(100, 100, 100), inputs, Schedule::kAuto).alternatives.empty());
+  CHECK(plan_program(product(100, 100, 100), inputs, nullptr).alternatives.empty());
   inputs = bytes_only(4, 1.2);
   inputs.reproducible = true;
-  for (const Schedule schedule : {Schedule::kAuto, Schedule::kPattern}) {
+  for (const Schedule* schedule : std::initializer_list<const Schedule*>{nullptr, &schedules::kPattern}) {
     const ProgramPlans plans = plan_program(product(100, 100, 100), inputs, schedule);
     REQUIRE(plans.alternatives.size() == 1);
     CHECK(plans.alternatives.front().plan == nullptr);
-    CHECK((plans.refused == "") == (schedule == Schedule::kAuto));
+    CHECK((plans.refused == "") == (schedule == nullptr));
   }
 }
 
@@ -392,18 +390,18 @@ TEST_CASE("schedules: a plan's peak memory equals the search's prediction") {
 }
 
 TEST_CASE("schedules: blocks are those of --tile and of --reproducible, and threads share them") {
-  for (const Schedule schedule : {Schedule::kPattern, Schedule::kLshs}) {
+  for (const Schedule* schedule : {&schedules::kPattern, &schedules::kLshs}) {
     for (const int form : {0, 1, 2}) {
       PlanInputs inputs = bytes_only(6, 1.2);
       if (form == 0) inputs.tile = {50, 40};
       if (form == 1) inputs.reproducible = true;
       if (form == 2) inputs.threads = 3;
       const auto check = [&](const std::string& name, const Region& region) {
-        const PlanValue plan = *plan_by(schedule, region, inputs).plan;
-        INFO(name, ", ", std::string(name_of(schedule)), ", form ", form, '\n', print(plan));
+        const PlanValue plan = *plan_by(*schedule, region, inputs).plan;
+        INFO(name, ", ", std::string(schedule->name), ", form ", form, '\n', print(plan));
         // With --reproducible sums are split according to extents.
         CHECK(not_as_planned(region, inputs, plan) ==
-              (form == 1 && name == "mttkrp" && schedule == Schedule::kPattern ? "M " : ""));
+              (form == 1 && name == "mttkrp" && schedule == &schedules::kPattern ? "M " : ""));
         CHECK(wrongly_predicted(region, inputs, plan) == "");
       };
       check("newton", newton(2000, 32, 5));

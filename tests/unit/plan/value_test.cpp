@@ -32,7 +32,6 @@ Region sum_and_product(Index n, Index d) {
 PlanRequest value_request() {
   PlanRequest request;
   request.program = "sums";
-  request.schedule = Schedule::kAuto;
   return request;
 }
 

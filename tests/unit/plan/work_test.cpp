@@ -4,7 +4,7 @@
 #include <random>
 
 #include "runtime/plan/cost/cost_model.h"
-#include "runtime/plan/region/schedules.h"
+#include "runtime/plan/schedules/program_plans.h"
 #include "tests/unit/plan/target_regions.h"
 
 // Operation counts of planning, because seconds differ between machines.

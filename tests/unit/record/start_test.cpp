@@ -34,7 +34,7 @@ Recording with_forms(const std::vector<double>& once, const std::vector<double>&
   };
 }
 
-plan::PlanRequest by(plan::Schedule schedule) {
+plan::PlanRequest by(const plan::Schedule* schedule) {
   plan::PlanRequest request;
   request.program = "p";
   request.schedule = schedule;
@@ -53,7 +53,8 @@ plan::PlanInputs inputs_of(Index ranks) {
 TEST_CASE("forms: the one with the fewest operations is taken, on one rank and on several") {
   const Recording program = with_forms({5, 3, 3, 4}, {2, 7});
   for (const Index ranks : {1, 4}) {
-    for (const plan::Schedule schedule : {plan::Schedule::kGreedy, plan::Schedule::kAuto}) {
+    for (const plan::Schedule* schedule :
+         std::initializer_list<const plan::Schedule*>{&plan::schedules::kGreedy, nullptr}) {
       const Start start = start_of(program, inputs_of(ranks), by(schedule));
       REQUIRE(start.plan != nullptr);
       CHECK(start.plan->forms == std::map<int, int>{{10, 1}, {20, 0}});
@@ -77,7 +78,7 @@ TEST_CASE("forms: weights count, and variants that no survey reached are not cho
       control.choose(10, forms);
     });
   };
-  CHECK(start_of(program, inputs_of(1), by(plan::Schedule::kGreedy)).plan->forms == std::map<int, int>{{10, 1}});
+  CHECK(start_of(program, inputs_of(1), by(&plan::schedules::kGreedy)).plan->forms == std::map<int, int>{{10, 1}});
   // Nested variants.
   const Recording nested = [](Recorder& recorder, Control& control) {
     TensorHandle x = vector(recorder, 1, 1000, 1);
@@ -89,7 +90,7 @@ TEST_CASE("forms: weights count, and variants that no survey reached are not cho
     const std::vector<Control::Branch> forms{[&] { x = vector(recorder, 11, 1000, 50, &x); }, inner};
     control.choose(10, forms);
   };
-  CHECK(start_of(nested, inputs_of(1), by(plan::Schedule::kGreedy)).plan->forms ==
+  CHECK(start_of(nested, inputs_of(1), by(&plan::schedules::kGreedy)).plan->forms ==
         std::map<int, int>{{10, 1}, {20, 1}});
 }
 
@@ -106,10 +107,10 @@ TEST_CASE("forms: predicted seconds decide over operations, but not under --repr
     control.choose(10, forms);
   };
   plan::PlanInputs inputs = inputs_of(1);
-  CHECK(start_of(program, inputs, by(plan::Schedule::kGreedy)).plan->forms.at(10) == 0);
-  CHECK(start_of(program, inputs, by(plan::Schedule::kAuto)).plan->forms.at(10) == 1);
+  CHECK(start_of(program, inputs, by(&plan::schedules::kGreedy)).plan->forms.at(10) == 0);
+  CHECK(start_of(program, inputs, by(nullptr)).plan->forms.at(10) == 1);
   inputs.reproducible = true;
-  CHECK(start_of(program, inputs, by(plan::Schedule::kAuto)).plan->forms.at(10) == 0);
+  CHECK(start_of(program, inputs, by(nullptr)).plan->forms.at(10) == 0);
 }
 
 TEST_CASE("forms: a plan's choices are checked when it is read") {

@@ -54,7 +54,7 @@ std::string algebra_text(const codegen::FamilyProgram& families, const ReportReq
   codegen::Bodies bodies;
   // The chosen plan or, if operations are planned individually, the best plan that is a value.
   plan::PlanRequest whole = request.plan;
-  if (whole.schedule == plan::Schedule::kGreedy) whole.schedule = plan::Schedule::kAuto;
+  if (!plan::plans_whole(whole.schedule)) whole.schedule = nullptr;
   const record::Start start = record::start_of(codegen::recording_of(families, request.walk), request.inputs, whole);
   const plan::Region region = codegen::survey_with_bodies(families, request.walk, bodies, {start.saved.forms});
   const plan::ProgramPlans& plans = start.plans;

@@ -1,10 +1,12 @@
-#include "runtime/plan/workflow/lshs.h"
+#include "runtime/plan/schedules/lshs.h"
 
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
 
 #include "runtime/check.h"
+#include "runtime/plan/schedules/placed_tasks.h"
+#include "runtime/plan/schedules/schedule.h"
 
 namespace tdsl::plan {
 
@@ -325,7 +327,37 @@ class Lshs {
   std::uint64_t state_ = kSeed;
 };
 
+/// In NumS the user gives the node grid; here it is all nodes in one dimension or in two near-equal ones, whichever is
+/// cheaper.
+Workflow scheduled_by_lshs(const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  const bool in_nodes =
+      inputs.ranks_per_node > 1 && inputs.ranks_per_node < inputs.ranks && inputs.ranks % inputs.ranks_per_node == 0;
+  const Index workers = in_nodes ? inputs.ranks_per_node : 1, nodes = inputs.ranks / workers;
+  Index side = 1;
+  for (Index n = 1; n * n <= nodes; ++n) side = nodes % n == 0 ? n : side;
+  std::vector<std::vector<Index>> grids{{nodes, 1}};
+  if (side > 1) grids.push_back({nodes / side, side});
+  std::optional<Workflow> best;
+  double least = 0;
+  for (const std::vector<Index>& grid : grids) {
+    try {
+      Workflow workflow = workflow_of(region, inputs, {grid, inputs.ranks}, most_tasks);
+      schedule_lshs(region, {grid, workers}, workflow);
+      const auto plan = std::make_shared<const PlanValue>(plan_of(region, inputs, workflow, schedules::kLshs.name));
+      const double seconds = grids.size() == 1 ? 0 : price_of(region, inputs, plan).seconds;
+      if (best && seconds >= least) continue;
+      best = std::move(workflow);
+      least = seconds;
+    } catch (const NoPlan&) {  // too many tasks
+      if (&grid == &grids.back() && !best) throw;
+    }
+  }
+  return std::move(*best);
+}
+
 }  // namespace
+
+const Schedule schedules::kLshs{"lshs", "by simulated loads", nullptr, scheduled_by_lshs};
 
 Index NodeGrid::ranks() const {
   Index n = workers;

@@ -1,4 +1,4 @@
-#include "runtime/plan/workflow/task_loads.h"
+#include "runtime/plan/schedules/task_loads.h"
 
 #include <algorithm>
 

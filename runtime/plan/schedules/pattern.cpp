@@ -1,11 +1,12 @@
-#include "runtime/plan/workflow/pattern.h"
+#include "runtime/plan/schedules/pattern.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "runtime/plan/region/choices.h"
-#include "runtime/plan/workflow/task_loads.h"
+#include "runtime/plan/schedules/schedule.h"
+#include "runtime/plan/schedules/task_loads.h"
 
 namespace tdsl::plan {
 
@@ -198,6 +199,12 @@ class PatternSchedule {
   Index single_blocks_ = 0;
 };
 
+Workflow scheduled_by_pattern(const Region& region, const PlanInputs& inputs, Index most_tasks) {
+  Workflow workflow = workflow_of(region, inputs, {{1}, inputs.ranks}, most_tasks);
+  schedule_pattern(region, inputs, workflow);
+  return workflow;
+}
+
 /// A well-distributed hash of several coordinates.
 Index hashed(const std::vector<Index>& block) {
   std::uint64_t h = 1469598103934665603ULL;
@@ -206,6 +213,8 @@ Index hashed(const std::vector<Index>& block) {
 }
 
 }  // namespace
+
+const Schedule schedules::kPattern{"pattern", "by patterns of tasks", nullptr, scheduled_by_pattern};
 
 Index pattern_process(const std::vector<Index>& block, PatternRule rule, Index level, Index processes) {
   const Index rows = std::max<Index>(static_cast<Index>(std::sqrt(static_cast<double>(processes))), 1);

@@ -1,4 +1,4 @@
-#include "runtime/plan/workflow/placed_tasks.h"
+#include "runtime/plan/schedules/placed_tasks.h"
 
 #include <algorithm>
 #include <map>

@@ -1,0 +1,144 @@
+#include "runtime/plan/schedules/program_plans.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace tdsl::plan {
+
+namespace {
+
+/// The fastest that fits; if none fits, the one that holds least.
+std::size_t best_of(const std::vector<Alternative>& alternatives) {
+  std::vector<std::size_t> fitting;
+  std::vector<PlanPrice> prices;
+  std::size_t least = 0;
+  for (std::size_t k = 0; k < alternatives.size(); ++k) {
+    if (alternatives[k].held_bytes < alternatives[least].held_bytes) least = k;
+    if (!alternatives[k].fits) continue;
+    fitting.push_back(k);
+    prices.push_back(alternatives[k].price);
+  }
+  return fitting.empty() ? least : fitting[fastest_of(prices)];
+}
+
+bool places_tasks(const Alternative& a) { return schedule_named(a.name)->workflow != nullptr; }
+
+/// The choice of `auto`. Task schedules may give every block a different owner, and many small messages, whose
+/// latencies the engine hides but the model adds up: they are chosen only if they also receive and hold no more than
+/// the best of the others, steps included. A step that takes operands from many blocks has to assemble them first,
+/// which the model ignores.
+std::size_t cheapest_of(const std::vector<Alternative>& alternatives) {
+  std::vector<std::size_t> regular, rest;
+  for (std::size_t k = 0; k < alternatives.size(); ++k) (places_tasks(alternatives[k]) ? rest : regular).push_back(k);
+  if (regular.empty()) return best_of(alternatives);
+  std::vector<Alternative> few;
+  for (const std::size_t k : regular) few.push_back(alternatives[k]);
+  const auto held_with_a_step = [](const Alternative& a) {
+    return a.held_bytes + static_cast<double>(a.price.largest_step);
+  };
+  const Alternative best = few[best_of(few)];
+  for (const std::size_t k : rest) {
+    const Alternative& a = alternatives[k];
+    if (a.price.bytes_received > best.price.bytes_received || held_with_a_step(a) > held_with_a_step(best)) continue;
+    regular.push_back(k);
+    few.push_back(a);
+  }
+  return regular[best_of(few)];
+}
+
+/// Plans within this factor of the fastest, priced on few ranks, are compared again on more ranks.
+constexpr double kNearlyAsFast = 1.1;
+/// Number of ranks sampled when comparing plans; the smaller one for programs with many operations.
+constexpr Index kComparedRanks = 16, kFewRanks = 4;
+constexpr std::size_t kManyOperations = 200;
+
+/// The requested plans, in the order of the schedules.
+ProgramPlans price_all(const Region& region, const PlanInputs& inputs, const Schedule* asked, Compare others) {
+  ProgramPlans plans;
+  Planning planning{region, inputs, kWorkflowTasks, others == Compare::kAll};
+  for (const Schedule* schedule : all_schedules()) {
+    if (schedule != asked && others == Compare::kNothing) continue;
+    // Under --reproducible, choosing owners must not change cuts; only the greedy plan is known to preserve them.
+    if (inputs.reproducible && schedule->whole) {
+      if (schedule == asked) plans.refused = std::string(schedule->name) + ": not supported with --reproducible";
+      continue;
+    }
+    try {
+      planning.most_tasks = schedule == asked ? kWorkflowTasks : kAutoTasks;
+      if (std::optional<Alternative> found = found_by(*schedule, planning))
+        plans.alternatives.push_back(std::move(*found));
+    } catch (const NoPlan& none) {
+      plans.left_out.push_back(std::string(schedule->name) + ": " + none.what());
+      if (schedule == asked) plans.refused = plans.left_out.back();
+    }
+  }
+  plans.found = std::move(planning.searched);
+  return plans;
+}
+
+/// The alternative of a schedule, or the end iterator.
+std::vector<Alternative>::iterator named(std::vector<Alternative>& all, const Schedule& schedule) {
+  return std::find_if(all.begin(), all.end(), [&](const Alternative& a) { return a.name == schedule.name; });
+}
+
+std::string whole_bytes(double bytes) { return std::to_string(static_cast<Index>(bytes)) + " bytes"; }
+
+std::string misfit_of(const Alternative& plan, const Region& region, const PlanInputs& inputs) {
+  if (!in_window(plan.price, inputs))
+    return plan.name + ": a step would hold " + std::to_string(plan.price.largest_step) + " bytes, more than --window";
+  return plan.name + ": a rank would hold " + whole_bytes(plan.held_bytes) + ", more than the " +
+         whole_bytes(memory_limit(region, inputs)) +
+         (inputs.memory > 0 ? " of --memory" : " that are a rank's share and some more (--memory sets another limit)");
+}
+
+}  // namespace
+
+ProgramPlans plan_program(const Region& region, const PlanInputs& inputs, const Schedule* schedule, Compare others) {
+  if (region.ops.empty() || inputs.ranks == 1) return {};
+  const bool free = schedule == nullptr;
+  const bool compares = free || others == Compare::kAll;
+  const bool many = region.ops.size() > kManyOperations;
+  // Plans are first compared on few ranks; nearly fastest ones are compared on more, and so are those that give every
+  // block its own owner, whose busiest rank may be any. With many operations that takes seconds.
+  PlanInputs few = inputs, well = inputs;
+  if (many) well.sample = std::min(inputs.sample, 2 * kFewRanks);
+  if (compares) few.sample = std::min(inputs.sample, many ? kFewRanks : kComparedRanks);
+  ProgramPlans plans = price_all(region, few, schedule, compares ? Compare::kAll : Compare::kNothing);
+  std::vector<Alternative>& all = plans.alternatives;
+  std::set<std::string> priced;  // on all sampled ranks
+  const auto price_well = [&](Alternative& a) {
+    if (few.sample < inputs.ranks && few.sample < well.sample && priced.insert(a.name).second)
+      a = weigh(a.name, a.plan, a.note, region, well);
+  };
+  const auto choose = [&] {
+    return free ? all.begin() + static_cast<std::ptrdiff_t>(cheapest_of(all)) : named(all, *schedule);
+  };
+  auto chosen = choose();
+  while (chosen != all.end() && few.sample < inputs.ranks && !priced.contains(chosen->name)) {
+    const double seconds = chosen->price.seconds;
+    price_well(*chosen);
+    for (Alternative& a : all) {
+      if (free && !many && (places_tasks(a) || a.price.seconds <= kNearlyAsFast * seconds)) price_well(a);
+    }
+    chosen = choose();
+    if (few.sample >= well.sample) break;
+  }
+  if (!free && (chosen == all.end() || !chosen->fits)) {
+    if (named(all, schedules::kGreedy) == all.end()) all.push_back(plan_by(schedules::kGreedy, region, inputs));
+    const auto greedy = named(all, schedules::kGreedy);
+    chosen = named(all, *schedule);
+    if (chosen != all.end() && best_of({*chosen, *greedy}) == 1) plans.refused = misfit_of(*chosen, region, inputs);
+    if (!plans.refused.empty()) {
+      chosen = greedy;
+      price_well(*greedy);
+    }
+  }
+  std::rotate(all.begin(), chosen, chosen + 1);
+  plans.note = all.front().note;
+  return plans;
+}
+
+}  // namespace tdsl::plan
