@@ -61,27 +61,20 @@ ir::Expr KernelNestBuilder::line(const SymbolicBound& bound) const {
 
 nest::Body KernelNestBuilder::point() {
   if (!kernel_.scattered.empty()) return with_panels(guarded(located([&] { return scatter(); })));
-  if (!kernel_.gathers.empty()) return with_panels(guarded(located([&] { return accumulate(element()); })));
-  if (compute_.monoid || compute_.combine) return guarded(accumulate(element()));
-  const Expr body = of_nest(compute_.bodies.front());
-  if (const Expr rest = guard(); rest && !writes() && !op_.has_base())
-    return {statement(nest::Store{element(), ir::select(rest, body, fill())})};
-  auto [lets, value] = named(body);
-  Body result = statements_of(std::move(lets));
-  result.push_back(statement(nest::Store{element(), std::move(value)}));
-  return guarded(std::move(result));
+  if (!kernel_.gathers.empty()) return with_panels(guarded(located([&] { return change(element()); })));
+  const bool everywhere = !combining() && !writes() && !op_.has_base() && !kernel_.walk;
+  if (const Expr rest = guard(); rest && everywhere)
+    return {statement(nest::Store{element(), ir::select(rest, of_nest(compute_.bodies.front()), fill())})};
+  return guarded(change(element()));
 }
 
-nest::Body KernelNestBuilder::statements_of(std::vector<nest::Let> lets) {
+nest::Body KernelNestBuilder::change(Place to) {
+  auto [lets, value] = named(of_nest(compute_.bodies.front()));
   Body result;
   for (nest::Let& let : lets) result.push_back(statement(std::move(let)));
-  return result;
-}
-
-nest::Body KernelNestBuilder::accumulate(Place to) {
-  auto [lets, value] = named(of_nest(compute_.bodies.front()));
-  Body result = statements_of(std::move(lets));
-  result.push_back(statement(nest::Update{std::move(to), combining(), std::move(value)}));
+  const std::optional<Monoid>& with = combining();
+  result.push_back(with ? statement(nest::Update{std::move(to), *with, std::move(value)})
+                        : statement(nest::Store{std::move(to), std::move(value)}));
   return result;
 }
 
@@ -102,7 +95,7 @@ nest::Body KernelNestBuilder::scatter() {
                                             subscript_text(left, request_.step.target), left->range}}));
     mine.members.push_back({index, static_cast<int>(d)});
   }
-  result.push_back(statement(nest::If{std::move(mine), accumulate(element())}));
+  result.push_back(statement(nest::If{std::move(mine), change(element())}));
   return result;
 }
 
@@ -134,9 +127,7 @@ nest::Body KernelNestBuilder::into_total(ValueId total, const std::vector<int>& 
   if (lines) return result;
   result_ = before;
   checked_ = checked;
-  return loops(labels, 0, false, [&] {
-    return with_panels(guarded(located([&] { return accumulate({total, {}}); })));
-  });
+  return loops(labels, 0, false, [&] { return with_panels(guarded(located([&] { return change({total, {}}); }))); });
 }
 
 std::optional<nest::Body> KernelNestBuilder::line_sum(ValueId total, int label) {

@@ -197,12 +197,6 @@ Expr KernelNestBuilder::guard() {
   return rest ? of_nest(rest) : Expr();
 }
 
-Expr KernelNestBuilder::fill() {
-  if (compute_.fill) return of_nest(compute_.fill);
-  if (kernel_.type == ir::Scalar::kBool) return ir::constant(kernel_.type, false);
-  return ir::is_float(kernel_.type) ? ir::constant(kernel_.type, 0.0) : ir::constant(kernel_.type, std::int64_t{0});
-}
-
 KernelNest build_nest(const KernelNestRequest& request) { return KernelNestBuilder(request).run(); }
 
 }  // namespace tdsl::codegen

@@ -14,6 +14,7 @@
 #include "codegen/loops/loop_order.h"
 #include "codegen/nest/build.h"
 #include "codegen/nest/facts.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {
 
@@ -71,7 +72,7 @@ class KernelNestBuilder {
   [[nodiscard]] bool is_scattered(std::size_t d) const { return d < kernel_.scattered.size() && kernel_.scattered[d]; }
   [[nodiscard]] Expr guard();
   [[nodiscard]] Expr identity() const { return ir::identity_of(*compute_.monoid, kernel_.type); }
-  [[nodiscard]] Expr fill();
+  [[nodiscard]] Expr fill() { return compute_.fill ? of_nest(compute_.fill) : ir::zero_of(kernel_.type); }
 
   // --- Loops, statements, reductions: kernel_loops.cpp
 
@@ -128,10 +129,11 @@ class KernelNestBuilder {
 
   Body point();
 
-  static Body statements_of(std::vector<nest::Let> lets);
-
-  Body accumulate(Place to);
-  [[nodiscard]] const ir::Monoid& combining() const { return compute_.monoid ? *compute_.monoid : *compute_.combine; }
+  /// `to = value`, or its update.
+  Body change(Place to);
+  [[nodiscard]] const std::optional<ir::Monoid>& combining() const {
+    return compute_.monoid ? compute_.monoid : compute_.combine;
+  }
 
   Body guarded(Body body);
 
@@ -183,7 +185,6 @@ class KernelNestBuilder {
   Body stored_from(std::size_t depth);
   Body stored_loop(std::size_t depth, std::optional<ValueId> total);
   Body stored_total(std::size_t depth);
-  Body stored_point();
   [[nodiscard]] nest::Fibre fibre(int number, int label) const;
   [[nodiscard]] ValueId stored_operand(const ir::StoredOperand& operand) const;
   [[nodiscard]] bool is_out(int label) const { return label < static_cast<int>(compute_.out.size()); }

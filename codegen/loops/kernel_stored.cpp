@@ -58,10 +58,10 @@ nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<Value
     const std::vector<int> dense(labels.begin() + static_cast<std::ptrdiff_t>(depth),
                                  labels.begin() + static_cast<std::ptrdiff_t>(total ? labels.size() : total_at_));
     if (total)
-      return dense.empty() ? guarded(accumulate({*total, {}}))
+      return dense.empty() ? guarded(change({*total, {}}))
                            : where_stored(dense, [&] { return into_total(*total, dense); });
     return loops(dense, 0, total_at_ == labels.size(),
-                 [&] { return total_at_ == labels.size() ? stored_point() : stored_total(total_at_); });
+                 [&] { return total_at_ == labels.size() ? point() : stored_total(total_at_); });
   }
   const int label = labels[depth];
   open_.insert(label);
@@ -123,14 +123,6 @@ nest::Body KernelNestBuilder::stored_total(std::size_t depth) {
   result.push_back(combined ? statement(nest::Update{element(), *compute_.monoid, local_read(total)})
                             : statement(nest::Store{element(), local_read(total)}));
   return result;
-}
-
-nest::Body KernelNestBuilder::stored_point() {
-  if (compute_.monoid) return guarded(accumulate(element()));
-  auto [lets, value] = named(of_nest(compute_.bodies.front()));
-  Body result = statements_of(std::move(lets));
-  result.push_back(statement(nest::Store{element(), std::move(value)}));
-  return guarded(std::move(result));
 }
 
 /// The level of the walk's operand that the label indexes.

@@ -3,44 +3,9 @@
 #include <algorithm>
 
 #include "codegen/families/host_values.h"
+#include "ir/graph/affine.h"
 
 namespace tdsl::codegen {
-
-namespace {
-
-using ir::match;
-
-/// The coefficient of `v` in a polynomial; nothing if it occurs in a product, a quotient or a remainder.
-std::optional<std::int64_t> coefficient_of(ValueId v, const Extent& e) {
-  std::int64_t coefficient = 0;
-  for (const auto& [monomial, factor] : e.terms()) {
-    const bool alone =
-        monomial.size() == 1 && monomial[0]->kind == Extent::Atom::Kind::kValue && monomial[0]->value == v;
-    if (alone) {
-      coefficient = factor;
-      continue;
-    }
-    for (const Extent::AtomRef& atom : monomial) {
-      const auto mentions = [&](const Extent& part) {
-        return std::ranges::any_of(part.values(), [&](ValueId other) { return other == v; });
-      };
-      if (atom->kind == Extent::Atom::Kind::kValue ? atom->value == v
-                                                   : mentions(atom->numerator) || mentions(atom->denominator)) {
-        return std::nullopt;
-      }
-    }
-  }
-  return coefficient;
-}
-
-}  // namespace
-
-namespace {
-
-/// The pseudo value of an index variable in polynomials, distinct from all program values.
-ValueId label_value(std::int32_t label) { return {-2 - label}; }
-
-}  // namespace
 
 LoopBounds::LoopBounds(const ir::Node& loop, const std::map<ValueId, Extent>& sizes, Opaque opaque)
     : sizes_(sizes), opaque_(opaque) {
@@ -87,24 +52,8 @@ std::optional<Extent> LoopBounds::found_polynomial(ValueId v) const {
 }
 
 std::optional<Extent> LoopBounds::polynomial(const Expr& e) const {
-  if (e->type != ir::Scalar::kI64) return std::nullopt;
-  if (const auto* c = std::get_if<ir::Constant>(&e->op)) return Extent(std::get<std::int64_t>(c->value));
-  if (const auto* i = std::get_if<ir::IndexRef>(&e->op)) return polynomial(label_value(i->label));
-  if (const auto* r = std::get_if<ir::Read>(&e->op))
-    return r->subscripts.empty() ? polynomial(r->tensor) : std::nullopt;
-  if (const auto* u = std::get_if<ir::Unary>(&e->op); u != nullptr && u->op == ir::UnaryOp::kNeg) {
-    const auto operand = polynomial(u->operand);
-    return operand ? std::optional(Extent(0) - *operand) : std::nullopt;
-  }
-  const auto* b = std::get_if<ir::Binary>(&e->op);
-  if (b == nullptr) return std::nullopt;
-  const auto left = polynomial(b->left);
-  const auto right = left ? polynomial(b->right) : std::nullopt;
-  if (!left || !right) return std::nullopt;
-  if (b->op == ir::BinaryOp::kAdd) return *left + *right;
-  if (b->op == ir::BinaryOp::kSub) return *left - *right;
-  if (b->op == ir::BinaryOp::kMul) return ir::product_if_small(*left, *right);
-  return std::nullopt;
+  const auto form = ir::polynomial_of(e);
+  return form ? polynomial(*form) : std::nullopt;
 }
 
 void LoopBounds::enter(const ir::For& loop) {
@@ -131,7 +80,7 @@ std::optional<Extent> LoopBounds::polynomial(const Extent& e) const {
 void LoopBounds::enter(const std::vector<ir::Label>& labels, std::size_t first) {
   for (std::size_t l = 0; l < labels.size(); ++l) {
     const auto end = polynomial(labels[l].end);
-    loops_.push_back({label_value(static_cast<std::int32_t>(first + l)), polynomial(labels[l].begin),
+    loops_.push_back({ir::label_value(static_cast<std::int32_t>(first + l)), polynomial(labels[l].begin),
                       end ? std::optional(*end - Extent(1)) : std::nullopt});
   }
   known_.clear();
@@ -140,12 +89,12 @@ void LoopBounds::enter(const std::vector<ir::Label>& labels, std::size_t first) 
 /// Evaluates at each index's minimum, innermost first: its range may depend on the others.
 bool LoopBounds::nonnegative(Extent e) const {
   for (auto loop = loops_.rbegin(); loop != loops_.rend(); ++loop) {
-    const auto coefficient = coefficient_of(loop->index, e);
-    if (!coefficient) return false;
-    if (*coefficient == 0) continue;
-    const std::optional<Extent>& bound = *coefficient > 0 ? loop->least : loop->most;
+    const auto form = ir::linear_in(e, loop->index);
+    if (!form) return false;
+    if (form->coefficient == 0) continue;
+    const std::optional<Extent>& bound = form->coefficient > 0 ? loop->least : loop->most;
     if (!bound) return false;
-    e = e + Extent(*coefficient) * (*bound - Extent::of(loop->index));
+    e = form->rest + Extent(form->coefficient) * *bound;
   }
   const auto constant = e.constant();
   return constant && *constant >= 0;

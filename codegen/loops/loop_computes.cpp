@@ -41,8 +41,7 @@ Expr LoopNestBuilder::untouched(const ir::Compute& c, ir::Scalar s) {
   if (c.base) return value(*c.base);
   if (c.fill) return of_nest(c.fill);
   if (c.monoid && c.left.empty()) return ir::identity_of(*c.monoid, s);
-  if (s == ir::Scalar::kBool) return ir::constant(s, false);
-  return ir::is_float(s) ? ir::constant(s, 0.0) : ir::constant(s, std::int64_t{0});
+  return ir::zero_of(s);
 }
 
 void LoopNestBuilder::scalar(const ir::Node& n, const ir::Compute& c, std::size_t k) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "codegen/loops/loop_nest_builder.h"
+#include "codegen/loops/vector_forms.h"
 #include "codegen/nest/build.h"
 #include "ir/analysis/update_order.h"
 #include "ir/graph/affine.h"
@@ -22,16 +23,6 @@ void for_each_evaluated(const Expr& e, const std::function<void(const ir::ExprNo
   if (const auto* b = std::get_if<ir::Binary>(&e->op); b != nullptr && ir::is_logical(b->op))
     return for_each_evaluated(b->left, f);
   for (const Expr& child : ir::children(*e)) for_each_evaluated(child, f);
-}
-
-/// True if the operation itself can stop the run.
-bool may_stop(const ir::ExprNode& e) {
-  if (std::holds_alternative<ir::Apply>(e.op)) return true;
-  if (const auto* c = std::get_if<ir::Cast>(&e.op)) return ir::is_integer(e.type) && ir::is_float(c->operand->type);
-  const auto* b = std::get_if<ir::Binary>(&e.op);
-  return b != nullptr && ir::is_integer(e.type) &&
-         (b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kAbsentDiv || b->op == ir::BinaryOp::kRem ||
-          b->op == ir::BinaryOp::kMod || b->op == ir::BinaryOp::kPow);
 }
 
 /// The label that a subscript runs along, and the remainder; labels are pseudo values (ir/graph/affine.h).
@@ -124,7 +115,7 @@ bool LoopNestBuilder::reduces_lines(const ir::Compute& c, std::size_t k) {
   bool free = true;
   bounds_.enter(c.reduce, labels_.size());
   ir::for_each_node(c.bodies[k], [&](const ir::ExprNode& e) {
-    free = free && !may_stop(e);
+    free = free && !may_fail(e);
     const auto* r = std::get_if<ir::Read>(&e.op);
     for (std::size_t d = 0; free && r != nullptr && d < r->subscripts.size(); ++d) {
       free = bounds_.inside(r->subscripts[d], program_.type(r->tensor).shape[d]) ||

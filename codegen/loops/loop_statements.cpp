@@ -161,8 +161,8 @@ void LoopNestBuilder::branch(const ir::Node& n, const ir::If& i) {
   Body then_part = collected([&] { region_giving(i.then_region, n.results); });
   Body else_part = collected([&] { region_giving(i.else_region, n.results); });
   place_ = n.range;
-  if (!then_part.empty()) return add(nest::If{condition, std::move(then_part), std::move(else_part)});
-  if (!else_part.empty()) add(nest::If{ir::unary(ir::UnaryOp::kNot, condition), std::move(else_part)});
+  if (!then_part.empty() || !else_part.empty())
+    add(nest::branch(condition, std::move(then_part), std::move(else_part)));
 }
 
 void LoopNestBuilder::count_uses() {

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "codegen/nest/build.h"
+
 namespace tdsl::codegen {
 
 namespace {
@@ -13,29 +15,29 @@ using ir::Procedure;
 using ir::ValueId;
 using ProcedureStatements = Procedure::Statements;
 
-/// Counts of a variable's reads and assignments.
+/// The variables that statements use, and how often they assign each.
 struct Mentions {
-  std::map<std::int32_t, int> reads;
+  std::set<std::int32_t> all;
   std::map<std::int32_t, int> assignments;
 
   void add(const Expr& e) {
     ir::for_each_node(e, [&](const ir::ExprNode& node) {
-      if (const auto* a = std::get_if<ir::Argument>(&node.op)) ++reads[a->position];
+      if (const auto* a = std::get_if<ir::Argument>(&node.op)) all.insert(a->position);
     });
   }
   void add(const ProcedureStatements& list) {
     for (const Procedure::Statement& s : list) add(s);
   }
-  /// A count is neither, but still a use.
   void add(const Procedure::Statement& s) {
     ir::match(
         s.op,
         [&](const Procedure::Assign& a) {
+          all.insert(a.variable);
           ++assignments[a.variable];
           add(a.value);
         },
         [&](const Procedure::Count& c) {
-          counted.insert(c.variable);
+          all.insert(c.variable);
           add(c.begin);
           add(c.end);
           add(c.body);
@@ -52,24 +54,13 @@ struct Mentions {
         },
         [&](const Procedure::Require& r) { add(r.condition); });
   }
-  [[nodiscard]] bool contains(std::int32_t v) const {
-    return reads.contains(v) || assignments.contains(v) || counted.contains(v);
-  }
-  [[nodiscard]] std::set<std::int32_t> all() const {
-    std::set<std::int32_t> result = counted;
-    for (const auto& [v, times] : reads) result.insert(v);
-    for (const auto& [v, times] : assignments) result.insert(v);
-    return result;
-  }
-
-  std::set<std::int32_t> counted;
 };
 
 template <class Part>
 bool mentions_variable(const Part& part, std::int32_t v) {
   Mentions m;
   m.add(part);
-  return m.contains(v);
+  return m.all.contains(v);
 }
 
 /// True if all uses are inside one block of the statement, which can declare the variable.
@@ -115,10 +106,6 @@ class ProcedureNestBuilder {
  private:
   [[nodiscard]] nest::Statement made(decltype(nest::Statement::op) op) const { return {std::move(op), place_}; }
   static ValueId variable(std::int32_t v) { return ValueId{v}; }
-  ValueId local(std::string name, ir::Scalar type) {
-    nest_.variables.push_back({nest::Variable::Role::kLocal, std::move(name), {type, {}, {}}});
-    return variable(static_cast<std::int32_t>(nest_.variables.size()) - 1);
-  }
   static Expr of_nest(const Expr& e) {
     return ir::rewrite(e, [](const Expr& part) {
       const auto* a = std::get_if<ir::Argument>(&part->op);
@@ -129,15 +116,10 @@ class ProcedureNestBuilder {
   /// Declares variables shared by its statements; others are declared at their first assignment, or further inside.
   Body block(const ProcedureStatements& statements, const Expr& behind = {}) {
     std::map<std::int32_t, std::vector<std::size_t>> places;
-    for (std::size_t k = 0; k < statements.size(); ++k) {
+    for (std::size_t k = 0; k < statements.size() + (behind ? 1 : 0); ++k) {
       Mentions m;
-      m.add(statements[k]);
-      for (const std::int32_t v : m.all()) places[v].push_back(k);
-    }
-    if (behind) {
-      Mentions m;
-      m.add(behind);
-      for (const std::int32_t v : m.all()) places[v].push_back(statements.size());
+      k < statements.size() ? m.add(statements[k]) : m.add(behind);
+      for (const std::int32_t v : m.all) places[v].push_back(k);
     }
     std::map<std::size_t, std::vector<std::int32_t>> before;
     for (const auto& [v, at] : places) {
@@ -163,21 +145,14 @@ class ProcedureNestBuilder {
     ir::match(
         s.op, [&](const Procedure::Assign& a) { assign(a, into); }, [&](const Procedure::Count& c) { count(c, into); },
         [&](const Procedure::Repeat& r) {
-          nest::Statement made_here = made(nest::While{});
-          nest::While loop{block(r.before), of_nest(r.condition), block(r.body)};
-          made_here.op = std::move(loop);
-          into.push_back(std::move(made_here));
+          const ir::SourceRange here = place_;
+          into.push_back({nest::While{block(r.before), of_nest(r.condition), block(r.body)}, here});
         },
         [&](const Procedure::Branch& b) {
-          nest::Statement made_here = made(nest::If{});
-          auto& branch = std::get<nest::If>(made_here.op);
-          const Expr condition = of_nest(b.condition);
-          branch.body = block(b.then_part);
-          branch.otherwise = block(b.else_part);
-          const bool turned = branch.body.empty();
-          if (turned) std::swap(branch.body, branch.otherwise);
-          branch.condition.emplace<Expr>(turned ? ir::unary(ir::UnaryOp::kNot, condition) : condition);
-          into.push_back(std::move(made_here));
+          const ir::SourceRange here = place_;
+          Body body = block(b.then_part);
+          Body otherwise = block(b.else_part);
+          into.push_back({nest::branch(of_nest(b.condition), std::move(body), std::move(otherwise)), here});
         },
         [&](const Procedure::Require& r) {
           into.push_back(made(nest::Require{of_nest(r.condition), r.message}));
@@ -199,20 +174,21 @@ class ProcedureNestBuilder {
     const bool own = first && !mentions_.assignments.contains(c.variable);
     if (first && !own) into.push_back(made(nest::Var{variable(c.variable), {}}));
     const std::string& name = nest_.variables[static_cast<std::size_t>(c.variable)].name;
-    nest::Count loop{
-        own ? variable(c.variable) : local(name, ir::Scalar::kI64), of_nest(c.begin), of_nest(c.end), c.step, {}};
+    nest::Count loop{own ? variable(c.variable) : nest::added_local(nest_, name, ir::Scalar::kI64),
+                     of_nest(c.begin),
+                     of_nest(c.end),
+                     c.step,
+                     {}};
     // The end is evaluated once, even if the body assigns its variables.
     if (!std::holds_alternative<ir::Constant>(c.end->op)) {
-      const ValueId end = local(nest_.variable(loop.local).name + "_end", ir::Scalar::kI64);
+      const ValueId end = nest::added_local(nest_, nest_.variable(loop.local).name + "_end", ir::Scalar::kI64);
       into.push_back(made(nest::Let{end, loop.end}));
-      loop.end = ir::read(ir::Scalar::kI64, end, {});
+      loop.end = nest::scalar_read(nest_, end);
     }
-    nest::Statement made_here = made(nest::Count{});
-    if (!own)
-      loop.body.push_back(made(nest::Store{{variable(c.variable), {}}, ir::read(ir::Scalar::kI64, loop.local, {})}));
+    const ir::SourceRange here = place_;
+    if (!own) loop.body.push_back(made(nest::Store{{variable(c.variable), {}}, nest::scalar_read(nest_, loop.local)}));
     for (nest::Statement& s : block(c.body)) loop.body.push_back(std::move(s));
-    made_here.op = std::move(loop);
-    into.push_back(std::move(made_here));
+    into.push_back({std::move(loop), here});
   }
 
   const Procedure& procedure_;

@@ -20,4 +20,9 @@ Named named(Nest& nest, Expr value, const codegen::ExprEmitter::BothBranches& bo
   return result;
 }
 
+If branch(Expr condition, Body body, Body otherwise) {
+  if (!body.empty()) return {std::move(condition), std::move(body), std::move(otherwise)};
+  return {ir::unary(ir::UnaryOp::kNot, std::move(condition)), std::move(otherwise), {}};
+}
+
 }  // namespace tdsl::nest

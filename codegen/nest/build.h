@@ -28,6 +28,9 @@ struct Named {
 /// `both`: which selects compute both branches. Adds the locals to the nest.
 [[nodiscard]] Named named(Nest& nest, Expr value, const codegen::ExprEmitter::BothBranches& both);
 
+/// `if condition { body } else { otherwise }`, negated if the body is empty.
+[[nodiscard]] If branch(Expr condition, Body body, Body otherwise);
+
 /// Adds a variable to the nest.
 inline ValueId added(Nest& nest, Variable variable) {
   nest.variables.push_back(std::move(variable));

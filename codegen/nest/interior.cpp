@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <set>
 
 #include "codegen/nest/facts.h"
 #include "ir/eval/small_sums.h"
 #include "ir/graph/affine.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::nest {
@@ -34,13 +37,21 @@ struct Decision {
   ValueId side;  ///< else a local that holds its value, negated if not `expected`
 };
 
+/// The ranges of indices: those of the task, and of enclosing loops over whole ranges.
+using Ranges = std::map<int, Range>;
+
 class Splitter {
  public:
-  Splitter(Nest& nest, For& loop)
-      : nest_(nest), definitions_(definitions_of(nest)), loop_(loop), label_(ir::label_value(loop.index)) {}
+  Splitter(Nest& nest, For& loop, const Ranges& ranges)
+      : nest_(nest),
+        definitions_(definitions_of(nest)),
+        loop_(loop),
+        label_(ir::label_value(loop.index)),
+        ranges_(ranges) {}
 
   void run() {
-    for (const Statement& s : loop_.body) find_conditions(s);
+    find_subscripts(loop_.body);
+    find_conditions(loop_.body);
     if (decisions_.empty()) return;
     if (bounded_) {
       parts_.inside = local("interior");
@@ -54,27 +65,40 @@ class Splitter {
  private:
   // --- Conditions that decide which elements are read or whether any is written
 
-  void find_conditions(const Statement& s) {
-    if (const auto* branch = std::get_if<If>(&s.op)) {
-      if (const auto* condition = std::get_if<Expr>(&branch->condition)) decide_parts(*condition);
-      for (const Statement& inner : branch->body) find_conditions(inner);
-      for (const Statement& inner : branch->otherwise) find_conditions(inner);
-      return;
-    }
-    for_each_expr(s, [this](const Expr& e) {
-      ir::for_each_node(e, [this](const ir::ExprNode& n) {
-        const auto* select = std::get_if<ir::Select>(&n.op);
-        if (select != nullptr && (reads_elements(select->when_true) || reads_elements(select->when_false)))
-          decide_parts(select->condition);
+  /// Locals that subscripts mention.
+  void find_subscripts(const Body& body) {
+    for_each_statement(body, [this](const Statement& s) {
+      for_each_expr(s, [this](const Expr& e) {
+        ir::for_each_read(e, [this](const ir::Read& r) {
+          for (const Expr& subscript : r.subscripts)
+            ir::for_each_read(subscript, [this](const ir::Read& inner) { in_subscripts_.insert(inner.tensor); });
+        });
       });
     });
   }
-  [[nodiscard]] bool reads_elements(const Expr& e) const {
+  void find_conditions(const Body& body) {
+    for (const Statement& s : body) {
+      if (const auto* branch = std::get_if<If>(&s.op)) {
+        if (const auto* condition = std::get_if<Expr>(&branch->condition)) decide_parts(*condition);
+        find_conditions(branch->body);
+        find_conditions(branch->otherwise);
+        continue;
+      }
+      const auto* let = std::get_if<Let>(&s.op);
+      const bool subscript = let != nullptr && in_subscripts_.contains(let->local);
+      for_each_expr(s, [&](const Expr& e) {
+        ir::for_each_node(e, [&](const ir::ExprNode& n) {
+          const auto* select = std::get_if<ir::Select>(&n.op);
+          if (select != nullptr &&
+              (subscript || reads_elements(select->when_true) || reads_elements(select->when_false)))
+            decide_parts(select->condition);
+        });
+      });
+    }
+  }
+  [[nodiscard]] static bool reads_elements(const Expr& e) {
     bool found = false;
-    ir::for_each_node(e, [&](const ir::ExprNode& n) {
-      const auto* r = std::get_if<ir::Read>(&n.op);
-      found = found || (r != nullptr && !r->subscripts.empty());
-    });
+    ir::for_each_read(e, [&](const ir::Read& r) { found = found || !r.subscripts.empty(); });
     return found;
   }
 
@@ -129,12 +153,12 @@ class Splitter {
 
   /// A condition that holds on one side of a threshold in the index's range.
   void decide_threshold(const Expr& e, const Threshold& t) {
-    const Index& index = nest_.index(loop_.index);
-    if (is_few(t.at - index.begin)) {
+    const Range& range = ranges_.at(loop_.index);
+    if (is_few(t.at - range.begin)) {
       begin_interior(t.at);
       return bounds_interior(e, !t.before);
     }
-    if (is_few(index.end - t.at)) {
+    if (is_few(range.end - t.at)) {
       end_interior(t.at);
       return bounds_interior(e, t.before);
     }
@@ -155,10 +179,10 @@ class Splitter {
   }
 
   void begin_interior(const Extent& at) {
-    if (!is_at_most(at, nest_.index(loop_.index).begin)) keep_outermost(from_, at, is_at_most);
+    if (!is_at_most(at, ranges_.at(loop_.index).begin)) keep_outermost(from_, at, is_at_most);
   }
   void end_interior(const Extent& at) {
-    if (!is_at_most(nest_.index(loop_.index).end, at))
+    if (!is_at_most(ranges_.at(loop_.index).end, at))
       keep_outermost(to_, at, [](const Extent& a, const Extent& b) { return is_at_most(b, a); });
   }
   /// Adds a bound unless another one implies it, and drops those it implies.
@@ -175,10 +199,10 @@ class Splitter {
 
   /// `index == at` at an end of its range.
   void decide_point(const Expr& e, const Extent& at, bool expected) {
-    const Index& index = nest_.index(loop_.index);
-    if (is_few(at - index.begin)) {
+    const Range& range = ranges_.at(loop_.index);
+    if (is_few(at - range.begin)) {
       begin_interior(at + Extent(1));
-    } else if (is_few(index.end - at)) {
+    } else if (is_few(range.end - at)) {
       end_interior(at);
     } else {
       return;
@@ -203,14 +227,13 @@ class Splitter {
   };
   [[nodiscard]] std::optional<Outside> outside_of(BinaryOp op, const Extent& rest) const {
     if (op == BinaryOp::kEq || op == BinaryOp::kNe) return Outside{op == BinaryOp::kNe};
-    for (std::size_t k = 0; k < nest_.indices.size(); ++k) {
-      const Index& index = nest_.indices[k];
-      const auto form = ir::linear_in(rest, ir::label_value(static_cast<std::int32_t>(k)));
-      if (!index.of_task || !form || std::abs(form->coefficient) != 1) continue;
+    for (const auto& [k, range] : ranges_) {
+      const auto form = ir::linear_in(rest, ir::label_value(k));
+      if (!form || std::abs(form->coefficient) != 1) continue;
       const bool forward = form->coefficient == 1;
       const Threshold t = threshold(op, forward, forward ? Extent(0) - form->rest : form->rest, false);
-      if (is_few(t.at - index.begin)) return Outside{!t.before, is_at_most(t.at, index.begin)};
-      if (is_few(index.end - t.at)) return Outside{t.before, is_at_most(index.end, t.at)};
+      if (is_few(t.at - range.begin)) return Outside{!t.before, is_at_most(t.at, range.begin)};
+      if (is_few(range.end - t.at)) return Outside{t.before, is_at_most(range.end, t.at)};
     }
     return std::nullopt;
   }
@@ -226,8 +249,8 @@ class Splitter {
              const Extent value = Extent::of(v);
              const Variable::Turn turn = nest_.variable(v).turn;
              if (turn == Variable::Turn::kFew) return few(distance - value);
-             return turn == Variable::Turn::kAllButFew && std::ranges::any_of(nest_.indices, [&](const Index& i) {
-                      return i.of_task && few(distance - (i.end - value));
+             return turn == Variable::Turn::kAllButFew && std::ranges::any_of(ranges_, [&](const auto& entry) {
+                      return few(distance - (entry.second.end - value));
                     });
            });
   }
@@ -237,7 +260,7 @@ class Splitter {
     decisions_.push_back({e, true, expected, {}});
   }
   std::optional<ValueId> new_side(Side side, std::string name) {
-    if (parts_.sides.size() == static_cast<std::size_t>(kMostSides)) return std::nullopt;
+    if (loop_.order != Order::kSimd || parts_.sides.size() == static_cast<std::size_t>(kMostSides)) return std::nullopt;
     side.local = local(std::move(name));
     parts_.sides.push_back(std::move(side));
     return parts_.sides.back().local;
@@ -249,19 +272,33 @@ class Splitter {
 
   // --- Arithmetic
 
-  /// True if it consists of indices and the function's parameters.
+  /// True if it consists of indices of enclosing loops and the function's parameters.
   [[nodiscard]] bool is_known(const Extent& e) const {
-    return std::ranges::all_of(
-        e.values(), [this](ValueId v) { return is_index(v) || nest_.variable(v).role == Variable::Role::kCapture; });
+    return std::ranges::all_of(e.values(), [this](ValueId v) {
+      return is_index(v) ? ranges_.contains(label_of(v)) : nest_.variable(v).role == Variable::Role::kCapture;
+    });
   }
   static bool is_index(ValueId v) { return v.id <= ir::label_value(0).id; }
+  static int label_of(ValueId index) { return ir::label_value(0).id - index.id; }
   /// True if sums with another such polynomial do not wrap around.
   [[nodiscard]] bool stays_small(const Extent& e) const {
     return ir::is_small_sum(e, [this](const Extent& product) {
       const auto value = product.as_value();
-      if (value && (is_index(*value) || nest_.variable(*value).size)) return true;
-      return std::ranges::any_of(nest_.indices, [&](const Index& i) { return i.of_task && i.end == product; });
+      if (value && is_index(*value)) return nest_.form == Form::kKernel || ends_small(ranges_.at(label_of(*value)));
+      if (value && nest_.variable(*value).size) return true;
+      return nest_.form == Form::kKernel &&
+             std::ranges::any_of(ranges_, [&](const auto& entry) { return entry.second.end == product; });
     });
+  }
+  /// Ranges of a kernel's indices are small.
+  [[nodiscard]] bool ends_small(const Range& range) const {
+    const auto small = [this](const Extent& e) {
+      return ir::is_small_sum(e, [this](const Extent& product) {
+        const auto value = product.as_value();
+        return value && !is_index(*value) && nest_.variable(*value).size;
+      });
+    };
+    return small(range.begin) && small(range.end);
   }
 
   // --- Rewriting
@@ -290,6 +327,8 @@ class Splitter {
         if (auto* let = std::get_if<Let>(&s.op)) let->value = selects(let->value);
         if (auto* store = std::get_if<Store>(&s.op)) store->value = selects(store->value);
         if (auto* update = std::get_if<Update>(&s.op)) update->value = selects(update->value);
+        if (auto* line = std::get_if<RowReduction>(&s.op)) line->value = selects(line->value);
+        if (auto* offer = std::get_if<Offer>(&s.op)) offer->value = selects(offer->value);
       }
     };
     body(loop_.body);
@@ -331,30 +370,54 @@ class Splitter {
   Definitions definitions_;
   For& loop_;
   ValueId label_;
+  const Ranges& ranges_;
+  std::set<ValueId> in_subscripts_;
   Parts parts_;
   std::vector<Extent> from_, to_;
   bool bounded_ = false;
   std::vector<Decision> decisions_;
 };
 
-void split(Nest& nest, Body& body) {
+/// True if a task's loop contains no other one.
+bool is_innermost(const For& loop) {
+  bool found = false;
+  for_each_statement(loop.body, [&](const Statement& s) {
+    found = found || std::holds_alternative<For>(s.op) || std::holds_alternative<Count>(s.op) ||
+            std::holds_alternative<While>(s.op);
+  });
+  return std::holds_alternative<Range>(loop.over) && !found;
+}
+
+void split(Nest& nest, Body& body, Ranges& ranges) {
   for (Statement& s : body) {
     if (auto* loop = std::get_if<For>(&s.op)) {
-      if (loop->order == Order::kSimd && !loop->parts) {
-        Splitter(nest, *loop).run();
+      const auto* range = std::get_if<Range>(&loop->over);
+      if (range != nullptr) ranges[loop->index] = *range;
+      if (!loop->parts && (loop->order == Order::kSimd || is_innermost(*loop))) {
+        Splitter(nest, *loop, ranges).run();
       } else {
-        split(nest, loop->body);
+        split(nest, loop->body, ranges);
       }
+      if (range != nullptr) ranges.erase(loop->index);
     }
     if (auto* branch = std::get_if<If>(&s.op)) {
-      split(nest, branch->body);
-      split(nest, branch->otherwise);
+      split(nest, branch->body, ranges);
+      split(nest, branch->otherwise, ranges);
     }
+    if (auto* count = std::get_if<Count>(&s.op)) split(nest, count->body, ranges);
+    if (auto* loop = std::get_if<While>(&s.op)) split(nest, loop->body, ranges);
   }
 }
 
 }  // namespace
 
-void split_interiors(Nest& nest) { split(nest, nest.body); }
+void split_interiors(Nest& nest) {
+  Ranges ranges;
+  for (std::size_t k = 0; k < nest.indices.size(); ++k) {
+    const Index& index = nest.indices[k];
+    if (index.of_task) ranges[static_cast<int>(k)] = {index.begin, index.end};
+  }
+  split(nest, nest.body, ranges);
+}
 
 }  // namespace tdsl::nest

@@ -141,7 +141,9 @@ Statements Printer::extent_loop(const For& f, const Range& over) {
   const std::string begin = expr_.text(over.begin);
   const std::string end = expr_.text(over.end);
   const std::string i = open_index(f.index);
-  Statements result{block(fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", i, begin, end), statements(f.body))};
+  Statements result{
+      f.parts ? parts(f, *f.parts, fmt::format("Interval{{{}, {}}}", begin, end))
+              : block(fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", i, begin, end), statements(f.body))};
   close_index(f.index);
   return result;
 }
@@ -153,9 +155,9 @@ std::string Printer::range_text(int index, const TaskRange& range) {
 }
 
 Statements Printer::loop(const For& f) {
-  if (const auto* over = std::get_if<Range>(&f.over)) return extent_loop(f, *over);
   if (const auto* over = std::get_if<Stored>(&f.over)) return stored(f, *over);
-  if (f.parts) return {parts(f, *f.parts)};
+  if (const auto* over = std::get_if<Range>(&f.over)) return extent_loop(f, *over);
+  if (f.parts) return {parts(f, *f.parts, range_text(f.index, std::get<TaskRange>(f.over)))};
   const auto [begin, end] = bounds(f.index, std::get<TaskRange>(f.over));
   Statements result;
   Statements inner = statements(f.body);
@@ -170,8 +172,7 @@ Statements Printer::loop(const For& f) {
   return result;
 }
 
-codegen::Statement Printer::parts(const For& f, const Parts& p) {
-  const std::string range = range_text(f.index, std::get<TaskRange>(f.over));
+codegen::Statement Printer::parts(const For& f, const Parts& p, const std::string& range) {
   std::vector<std::string> arguments{range}, parameters;
   std::vector<std::string> until;
   for (const Side& side : p.sides) {
@@ -188,12 +189,13 @@ codegen::Statement Printer::parts(const For& f, const Parts& p) {
   const bool simd = f.order == Order::kSimd;
   printed_.parts = true;
   printed_.vectors = printed_.vectors || simd;
-  return block(fmt::format("rt::each_{}{}({}, [&]({})",
-                           p.sides.empty() ? "inner"
-                           : p.inside      ? "inner_part"
-                                           : "part",
-                           simd ? "_simd" : "", fmt::join(arguments, ", "), fmt::join(parameters, ", ")),
-               statements(f.body), "});");
+  const std::string_view function = p.sides.empty() ? "inner" : p.inside ? "inner_part" : "part";
+  Statements body = statements(f.body);
+  for (const Side& side : p.sides) table_.release(local_name(side.local));
+  if (p.inside) table_.release(local_name(*p.inside));
+  return block(fmt::format("rt::each_{}{}({}, [&]({})", function, simd ? "_simd" : "", fmt::join(arguments, ", "),
+                           fmt::join(parameters, ", ")),
+               std::move(body), "});");
 }
 
 std::string Printer::inner_text(const Parts& p) {

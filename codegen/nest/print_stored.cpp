@@ -110,11 +110,6 @@ const Fibre* found_walk(const Body& body, int index) {
   return found;
 }
 
-bool mentions(const Expr& e, int index) {
-  return ir::is_label(e, index) ||
-         std::ranges::any_of(ir::children(*e), [&](const Expr& part) { return mentions(part, index); });
-}
-
 /// Whether computing it once more costs nothing: elements and their products.
 bool is_light(const Expr& e) {
   const bool part = std::holds_alternative<ir::Binary>(e->op) || std::holds_alternative<ir::Read>(e->op) ||
@@ -141,8 +136,8 @@ std::optional<RowSum> row_sum(const Nest& nest, const For& f, const Stored& over
   const std::vector<Expr>& place = update->to.subscripts;
   const bool stays =
       ir::is_label(place.back(), along->index) &&
-      std::ranges::none_of(place, [&](const Expr& e) { return mentions(e, f.index); }) &&
-      std::none_of(place.begin(), place.end() - 1, [&](const Expr& e) { return mentions(e, along->index); });
+      std::ranges::none_of(place, [&](const Expr& e) { return ir::mentions_label(e, f.index); }) &&
+      std::none_of(place.begin(), place.end() - 1, [&](const Expr& e) { return ir::mentions_label(e, along->index); });
   if (to.compressed || !ir::is_float(to.type.scalar) || update->value->type != to.type.scalar || !stays ||
       !is_light(update->value))
     return std::nullopt;

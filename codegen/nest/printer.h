@@ -118,7 +118,7 @@ class Printer {
   codegen::Statements loop(const For& f);
 
   /// `rt::each_inner_simd(range_i, {.from = 1}, [&](auto inside, Index i) { … });`
-  codegen::Statement parts(const For& f, const Parts& p);
+  codegen::Statement parts(const For& f, const Parts& p, const std::string& range);
   std::string inner_text(const Parts& p);
 
   codegen::Statements start(const Start& s);

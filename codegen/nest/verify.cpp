@@ -12,6 +12,7 @@
 #include "codegen/nest/facts.h"
 #include "codegen/nest/text.h"
 #include "codegen/nest/verify_stored.h"
+#include "ir/graph/check.h"
 #include "ir/verify/expr.h"
 
 namespace tdsl::nest {
@@ -472,6 +473,11 @@ std::vector<std::string> verify(const Nest& nest) {
   std::vector<std::string> problems = Verifier(nest).run();
   std::ranges::move(verify_stored(nest), std::back_inserter(problems));
   return problems;
+}
+
+void require_valid(const Nest& nest) {
+  const std::vector<std::string> problems = verify(nest);
+  TDSL_CHECK(problems.empty(), "the nest '" + nest.name + "' is well formed: " + problems.front());
 }
 
 }  // namespace tdsl::nest

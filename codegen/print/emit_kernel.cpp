@@ -8,7 +8,6 @@
 #include "codegen/nest/interior.h"
 #include "codegen/nest/print_cpp.h"
 #include "codegen/nest/verify.h"
-#include "ir/graph/check.h"
 
 namespace tdsl::codegen {
 
@@ -21,13 +20,9 @@ constexpr double kFlopsPerByte = 4;
 
 KernelNest verified_nest(const KernelRequest& r) {
   KernelNest built = build_nest({r.program, r.step, r.name, r.place, r.value_name});
-  const auto verify = [&] {
-    const std::vector<std::string> problems = nest::verify(built.nest);
-    TDSL_CHECK(problems.empty(), "the nest of a kernel is well-formed: " + problems.front());
-  };
-  verify();
+  nest::require_valid(built.nest);
   nest::split_interiors(built.nest);
-  verify();
+  nest::require_valid(built.nest);
   return built;
 }
 

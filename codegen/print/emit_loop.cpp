@@ -1,18 +1,19 @@
 #include "codegen/print/emit_loop.h"
 
 #include "codegen/loops/loop_nest.h"
+#include "codegen/nest/interior.h"
 #include "codegen/nest/print_cpp.h"
 #include "codegen/nest/verify.h"
-#include "ir/graph/check.h"
 
 namespace tdsl::codegen {
 
 EmittedLoop emit_loop(const LoopRequest& request) {
-  const LoopNest built = build_nest({request.program, request.step, request.name, request.place, request.value_name});
-  const std::vector<std::string> problems = nest::verify(built.nest);
-  TDSL_CHECK(problems.empty(), "the nest of a loop is well-formed: " + problems.front());
+  LoopNest built = build_nest({request.program, request.step, request.name, request.place, request.value_name});
+  nest::require_valid(built.nest);
+  nest::split_interiors(built.nest);
+  nest::require_valid(built.nest);
   const nest::PrintedNest printed = nest::print_task(built.nest, request.procedure_name, request.source_line);
-  EmittedLoop emitted{printed.text, {}, printed.checks, printed.places, printed.draws};
+  EmittedLoop emitted{printed.text, {}, printed.checks, printed.places, printed.draws, printed.parts};
   for (const ValueId v : printed.captures) emitted.captures.push_back(built.captured[static_cast<std::size_t>(v.id)]);
   return emitted;
 }

@@ -16,6 +16,7 @@ struct EmittedLoop {
   bool checks_subscripts = false;  ///< calls inside()
   bool uses_file = false;          ///< calls place()
   bool draws = false;              ///< takes the seed of the run's random numbers after those
+  bool parts = false;              ///< uses runtime/kernels/parts.h
 };
 
 struct LoopRequest {

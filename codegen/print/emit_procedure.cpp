@@ -11,8 +11,7 @@ EmittedProcedure emit_procedure(const ir::Procedure& procedure, const std::strin
                                 const ExprEmitter::ProcedureName& apply) {
   TDSL_CHECK(!procedure.foreign, "a function of the user's has no body to print");
   const nest::Nest nest = build_nest(procedure, name);
-  const std::vector<std::string> problems = nest::verify(nest);
-  TDSL_CHECK(problems.empty(), "the nest of a procedure is well-formed: " + problems.front());
+  nest::require_valid(nest);
   const nest::PrintedNest printed = nest::print_scalar_function(nest, apply);
   return {printed.text, printed.places};
 }

@@ -429,6 +429,7 @@ class ProgramEmitter {
     if (l.kernel) entered_.insert(ir::title_of(*l.kernel));
     uses_tiles_ = uses_tiles_ || l.kernel != nullptr;
     checks_ = checks_ || emitted.checks_subscripts;
+    uses_parts_ = uses_parts_ || emitted.parts;
     uses_file_ = uses_file_ || emitted.uses_file || emitted.checks_subscripts;
     uses_elements_ = true;
     if (s.range.known()) kernels_ += source_comment(s.range) + "\n";

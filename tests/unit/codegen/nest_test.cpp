@@ -393,6 +393,47 @@ std::pair<std::string, std::string> split_by(const std::string& condition) {
 
 }  // namespace
 
+TEST_CASE("codegen nest: innermost loops of tasks have interiors, unless sums of captures may overflow") {
+  nest::Nest n = nest::parse(R"(task "loop_y"
+%0:i64 "n" capture size
+%1:i64 "m" capture size
+%2:i64 "often" capture
+%3:f64[%0, %1] "y" result 0 continued
+%4:f64[%0, %1] "x" operand 1
+%5:i64 "above" local
+%6:i64 "after" local
+index "i"
+index "j"
+index "k"
+body {
+  for i in 0..%0 {
+    for j in 0..%1 {
+      let %5 = select(gt(i, 0), sub(i, 1), sub(%0, 1))
+      let %6 = select(lt(add(j, 1), %1), add(j, 1), 0)
+      %3[i, j] = %4[%5, %6]
+    }
+  }
+  for k in 0..%2 {
+    %3[0, 0] = select(lt(add(k, 1), %2), %4[0, 0], 0.0)
+  }
+}
+)");
+  nest::split_interiors(n);
+  CHECK(nest_lines(nest::verify(n)).empty());
+  const std::string text = nest::print(n);
+  CHECK_MESSAGE(text.find(R"(
+    for j in 0..%1 inside %7 to add(%1, -1) where gt(i, 0) {
+      let %5 = select(or(%7, gt(i, 0)), sub(i, 1), sub(%0, 1))
+      let %6 = select(or(%7, lt(add(j, 1), %1)), add(j, 1), 0)
+      %3[i, j] = %4[%5, %6]
+    }
+  }
+  for k in 0..%2 {
+    %3[0, 0] = select(lt(add(k, 1), %2), %4[0, 0], 0.0)
+)") != std::string::npos,
+                text);
+}
+
 TEST_CASE("codegen nest: conditions at the ends of ranges are constants inside") {
   const auto check = [](const std::string& condition, const std::string& head, const std::string& becomes) {
     INFO(condition);
