@@ -278,6 +278,13 @@ auto IndexArithmetic::range_of(const ir::ExprNode& e) const -> std::optional<Val
     const auto known = definitions_.find(r->tensor);
     return known == definitions_.end() ? std::nullopt : range_of(*known->second);
   }
+  if (const auto* c = std::get_if<ir::Cast>(&e.op))
+    return c->operand->type == ir::Scalar::kBool ? std::optional(Values{0, 1}) : std::nullopt;
+  if (const auto* s = std::get_if<ir::Select>(&e.op)) {
+    const auto one = range_of(*s->when_true), other = range_of(*s->when_false);
+    if (!one || !other) return std::nullopt;
+    return Values{std::min(one->least, other->least), std::max(one->greatest, other->greatest)};
+  }
   const auto* b = std::get_if<ir::Binary>(&e.op);
   if (b == nullptr || (b->op != ir::BinaryOp::kAdd && b->op != ir::BinaryOp::kSub)) return std::nullopt;
   const auto left = range_of(*b->left), right = range_of(*b->right);

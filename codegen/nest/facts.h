@@ -31,8 +31,9 @@ using Definitions = std::map<ValueId, Expr>;
 /// Integer locals that begin as a small constant and only change by small constants, which no run can make overflow.
 [[nodiscard]] std::set<ValueId> counters_of(const Nest& nest);
 
-/// Sums and differences of constants and index variables that cannot overflow. The values of an index variable whose
-/// range begins at a constant of at least 0 are that constant or more, and less than the largest integer.
+/// Sums and differences of constants, truth values and index variables that cannot overflow. The values of an index
+/// variable whose range begins at a constant of at least 0 are that constant or more, and less than the largest
+/// integer.
 class IndexArithmetic {
  public:
   explicit IndexArithmetic(const Nest& nest);

@@ -183,9 +183,9 @@ std::string ExprEmitter::square(const Expr& e, int outer) {
   constexpr int kShort = 3;
   int parts = 0;
   const auto count = [&](const auto& self, const Expr& part) -> void {
-    const bool arithmetic = std::holds_alternative<ir::Binary>(part->op) ||
-                            std::holds_alternative<ir::Read>(part->op) ||
-                            std::holds_alternative<ir::IndexRef>(part->op);
+    const bool arithmetic =
+        std::holds_alternative<ir::Binary>(part->op) || std::holds_alternative<ir::Read>(part->op) ||
+        std::holds_alternative<ir::IndexRef>(part->op) || std::holds_alternative<ir::Constant>(part->op);
     parts += arithmetic ? 1 : kShort + 1;
     if (std::holds_alternative<ir::Binary>(part->op) && !replaced_.contains(part.id())) {
       for (const Expr& inner : ir::children(*part)) self(self, inner);

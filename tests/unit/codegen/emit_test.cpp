@@ -259,10 +259,10 @@ TEST_CASE("codegen emit: a value has a variable of its own where the variable it
   };
   // Read after the next value is computed.
   const std::string later = loop(
-      "  %12:f64[%0] \"next\" = compute [i in 0..%0] (add(%10[i], 1.0))\n"
+      "  %12:f64[%0] \"moved\" = compute [i in 0..%0] (add(%10[i], 1.0))\n"
       "  %13:f64[%0] \"change\" = compute [i in 0..%0] (sub(%12[i], %10[i]))\n  yield %12, %13\n");
-  CHECK(contains(later, "auto next = session.map<double>("));
-  CHECK(contains(later, "y = std::move(next);"));
+  CHECK(contains(later, "auto moved = session.map<double>("));
+  CHECK(contains(later, "y = std::move(moved);"));
   CHECK(contains(later, "z = session.map<double>("));
   // Exchanged.
   const std::string swapped = loop("  yield %11, %10\n");
@@ -270,9 +270,10 @@ TEST_CASE("codegen emit: a value has a variable of its own where the variable it
   CHECK(contains(swapped, "z = std::move("));
   // Both are copies of one value.
   const std::string twice =
-      loop("  %12:f64[%0] \"next\" = compute [i in 0..%0] (add(%10[i], %11[i]))\n  yield %12, %12\n");
+      loop("  %12:f64[%0] \"moved\" = compute [i in 0..%0] (add(%10[i], %11[i]))\n  yield %12, %12\n");
   CHECK(contains(twice, "y = z;"));
   // Kept for the next iteration.
-  const std::string kept = loop("  %12:f64[%0] \"next\" = compute [i in 0..%0] (add(%10[i], 1.0))\n  yield %12, %10\n");
-  CHECK(contains(kept, "auto next = session.map<double>("));
+  const std::string kept =
+      loop("  %12:f64[%0] \"moved\" = compute [i in 0..%0] (add(%10[i], 1.0))\n  yield %12, %10\n");
+  CHECK(contains(kept, "auto moved = session.map<double>("));
 }
