@@ -28,7 +28,8 @@ using Definitions = std::map<ValueId, Expr>;
 [[nodiscard]] Definitions definitions_of(const Nest& nest);
 /// The expression with local constants expanded.
 [[nodiscard]] Expr expanded(const Definitions& definitions, const Expr& e);
-/// Integer locals that begin as a small constant and only change by small constants, which no run can make overflow.
+/// Integer locals that start as a small constant and change only by small constants: no run is long enough for an
+/// overflow.
 [[nodiscard]] std::set<ValueId> counters_of(const Nest& nest);
 
 /// Sums and differences of constants, truth values and index variables that cannot overflow. The values of an index

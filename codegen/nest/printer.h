@@ -105,14 +105,14 @@ class Printer {
 
   codegen::Statements statement(const Statement& s);
 
-  /// `double total = rt::rows::sum<double>(…);` for a local that begins as the identity of the reduction behind it, or
-  /// `y(i) = …;` where a store is all that reads the local.
+  /// `double total = rt::rows::sum<double>(…);` for a local that starts as the identity of the reduction after it, or
+  /// `y(i) = …;` if only a store reads the local.
   struct WholeReduction {
     codegen::Statement statement;
-    std::size_t count = 0;  ///< of the nest's statements
+    std::size_t count = 0;  ///< number of the nest's statements
   };
   std::optional<WholeReduction> whole_reduction(const Body& body, std::size_t k);
-  /// How often expressions read the variable.
+  /// The number of reads of the variable in expressions.
   [[nodiscard]] int times_read(ValueId v) const;
 
   codegen::Statements count(const Count& c);

@@ -81,7 +81,7 @@ class ProgramEmitter {
   }
 
  private:
-  /// What is used other than as a bound of a loop.
+  /// Collects the values used other than as loop bounds.
   void find_uses(const Steps& list) {
     for (const Step& s : list) {
       if (const auto* f = std::get_if<ForStep>(&s.op)) {
@@ -168,11 +168,11 @@ class ProgramEmitter {
   }
   [[nodiscard]] std::string_view type(ValueId v) const { return cpp_type(program_.type(v).scalar); }
   [[nodiscard]] bool used(ValueId v) const { return used_.contains(values_.home(v)); }
-  /// Whether this is the first step that defines the variable of `v`.
+  /// True for the first step that defines the variable of `v`.
   bool declares(ValueId v) { return declared_.insert(values_.home(v)).second; }
-  /// `auto x`, or `x` where the variable is declared already.
+  /// `auto x`, or `x` if the variable is already declared.
   std::string defined(ValueId v) { return (declares(v) ? "auto " : "") + name(v); }
-  /// `const double x`, or `x` where the variable is declared already.
+  /// `const double x`, or `x` if the variable is already declared.
   std::string host_defined(ValueId v) {
     if (!declares(v)) return name(v);
     return fmt::format("{}{}{} {}", used(v) ? "" : "[[maybe_unused]] ", values_.changes(v) ? "" : "const ", type(v),
@@ -349,7 +349,7 @@ class ProgramEmitter {
       ends.push_back(release->value);
     }
     record(list[k], o, ends);
-    // The assignment releases what the variable has been.
+    // The assignment releases the previous tensor of the variable.
     std::erase_if(ends, [&](ValueId v) { return v != o.target && values_.share(v, o.target); });
     for (const ValueId v : ends) body_.line("{}.release();", name(v));
     return next - k - 1;
@@ -364,7 +364,7 @@ class ProgramEmitter {
     return ends ? 1 : 0;
   }
 
-  /// `auto y = session.map<double>(…);`. Takes from `ends` what ends there.
+  /// `auto y = session.map<double>(…);`. Removes moved operands from `ends`.
   void record(const Step& s, const OperationStep& o, std::vector<ValueId>& ends) {
     const plan::OpClass op_class = o.op->op_class;
     const auto operand = [&](std::size_t k) {
@@ -537,13 +537,13 @@ class ProgramEmitter {
     return kernel_text(request.name, list);
   }
 
-  /// The source of a kernel, in front of the first of several kernels of one line.
+  /// The source line of a kernel as a comment, once for successive kernels of one line.
   std::string kernel_comment(SourceRange range) {
     const std::string comment = range.known() ? source_comment(range) + "\n" : "";
     return std::exchange(last_kernel_comment_, comment) == comment ? "" : comment;
   }
 
-  /// A kernel of one point, as a function in front of program(), which is not optimised.
+  /// A kernel of one point: a function before program(), which is not optimised.
   std::string point_kernel(const Step& s, std::string function, const ShortKernel& point) {
     const auto known = functions_known_.find_or_add(point.function, function);
     if (known) table_.release(std::exchange(function, *known));
@@ -563,7 +563,7 @@ class ProgramEmitter {
                        point.values.empty() ? "" : ", " + names_of(point.values));
   }
 
-  /// The kernel with what it captures.
+  /// The kernel argument: the function and its captures.
   std::string kernel_text(const std::string& function, const std::string& captures) {
     const std::string& level = levels_[function];
     if (!level.empty()) return fmt::format("rt::versions<{}, {}>({})", level, function, captures);
@@ -709,7 +709,7 @@ class ProgramEmitter {
   SourceRange place_;              ///< of the step that is being emitted
   std::set<ValueId> used_;
   std::set<ValueId> used_elsewhere_;             ///< other than as a bound of a loop
-  std::set<ValueId> declared_;                   ///< homes of values whose variable has been declared
+  std::set<ValueId> declared_;                   ///< homes of declared variables
   std::map<ValueId, std::string> plain_bounds_;  ///< numbers that are written where loops begin or end
   ExprEmitter expr_;
   Writer body_;
@@ -717,9 +717,10 @@ class ProgramEmitter {
   VersionBudget versions_;
   std::string kernels_;
   std::string last_kernel_comment_;
-  std::vector<std::pair<std::string, std::string>> points_;  ///< functions of one point, by lines of the source
+  std::vector<std::pair<std::string, std::string>> points_;  ///< functions of one point, by source comment
   EqualFunctions functions_known_;
-  std::map<std::string, std::string> levels_;  ///< vectors of functions, and of instances of functions of one point
+  std::map<std::string, std::string>
+      levels_;  ///< vector levels of functions, and of instances of functions of one point
   std::uint32_t last_line_ = 0;
   bool faults_ = false;
   bool uses_file_ = false;

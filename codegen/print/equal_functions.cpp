@@ -13,7 +13,7 @@ namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Where the string literal that begins at `at` ends.
+/// The end of the string literal that begins at `at`.
 std::size_t end_of_literal(std::string_view text, std::size_t at) {
   for (std::size_t k = at + 1; k < text.size(); ++k) {
     if (text[k] == '\\') {
@@ -25,7 +25,7 @@ std::size_t end_of_literal(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// Whether the identifier at `at..end` is neither qualified, a member, a template nor a constant of the runtime.
+/// True unless the identifier at `at..end` is qualified, a member, a template, or a constant of the runtime.
 bool may_be_local(std::string_view text, std::size_t at, std::size_t end) {
   static const NameTable reserved;
   const std::string_view name = text.substr(at, end - at), before = text.substr(0, at), after = text.substr(end);
@@ -36,7 +36,7 @@ bool may_be_local(std::string_view text, std::size_t at, std::size_t end) {
   return !constant && !reserved.taken(std::string(name));
 }
 
-/// The text with `$0`, `$1`, ... for its local identifiers, in the order in which they occur.
+/// The text with `$0`, `$1`, ... for its local identifiers, in order of occurrence.
 std::string with_numbered_locals(std::string_view text) {
   std::string result;
   std::map<std::string_view, std::size_t> numbers;

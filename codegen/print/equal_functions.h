@@ -8,10 +8,10 @@
 namespace tdsl::codegen {
 
 /// The functions of one emitted program by their text, so that equal kernels become one function. Two texts are equal
-/// if renaming local identifiers makes them so: parameters, variables, and the name of the function itself.
+/// up to the names of local identifiers: parameters, variables, and the function itself.
 class EqualFunctions {
  public:
-  /// The name under which an equal function is known; else `text` is known as `name` from now on.
+  /// The name of an equal function added before; null if there is none, and `text` is added as `name`.
   [[nodiscard]] std::optional<std::string> find_or_add(std::string_view text, const std::string& name);
 
  private:

@@ -8,7 +8,7 @@
 
 namespace tdsl::codegen {
 
-/// The integer constant, if it is so small that no run adds it often enough to overflow.
+/// The integer constant, if it is so small that no run is long enough for a sum of it to overflow.
 [[nodiscard]] std::optional<std::int64_t> small_constant(const ir::Expr& e);
 /// The small constant that is added to one of these scalars: 1 of `add(1, %step)`.
 [[nodiscard]] std::optional<std::int64_t> increment_of(const ir::Expr& e,

@@ -37,7 +37,7 @@ NameTable::NameTable() {
 
 namespace {
 
-/// Expressions with longer identifiers are parts of others.
+/// Expressions with longer identifiers are named after their function, or `part`.
 constexpr std::size_t kLongName = 16;
 
 bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
@@ -46,7 +46,7 @@ bool is_identifier(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return is_alphanumeric(c) || c == '_'; });
 }
 
-/// Letters and digits, with one `_` for all between two of them: two in a row are reserved in C++.
+/// Letters and digits, with one `_` for other characters between them: two in a row are reserved in C++.
 std::string letters_of(std::string_view text) {
   std::string name;
   for (const char c : text) {
@@ -57,7 +57,7 @@ std::string letters_of(std::string_view text) {
   return name;
 }
 
-/// Whether the text holds one of these outside of brackets.
+/// True if the text contains one of these outside of brackets.
 bool holds_outside(std::string_view text, std::initializer_list<std::string_view> parts) {
   int depth = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {

@@ -22,8 +22,8 @@ class NameTable {
   std::set<std::string> taken_;
 };
 
-/// An identifier, reserved or not, for what `wanted` says: letters and digits of a name or a short expression; the
-/// function of a call, `sum` of `sum[i](x[i] * y[i])`; `condition` of a comparison; `packed` of a list.
+/// An identifier, reserved or not, made from `wanted`: letters and digits of a name or a short expression; the function
+/// of a call, `sum` for `sum[i](x[i] * y[i])`; `condition` for a comparison; `packed` for a list.
 [[nodiscard]] std::string identifier_of(std::string_view wanted);
 
 // Text of the user's (paths, names, strings, lines of the source) reaches emitted code through these two only.

@@ -9,7 +9,7 @@ namespace tdsl::codegen {
 
 namespace {
 
-/// Whether the step may define a variable that exists.
+/// True if the step may assign an existing variable.
 bool may_assign(const Step& s) {
   return std::holds_alternative<OperationStep>(s.op) || std::holds_alternative<HostStep>(s.op) ||
          std::holds_alternative<LoopStep>(s.op) || std::holds_alternative<RoutineStep>(s.op) ||
@@ -18,7 +18,7 @@ bool may_assign(const Step& s) {
          std::holds_alternative<RandomStep>(s.op);
 }
 
-/// Whether the step has taken its operands before it assigns its target.
+/// True if the step evaluates its operands before it assigns its target.
 bool assigns_last(const Step& s) {
   return std::holds_alternative<OperationStep>(s.op) || std::holds_alternative<HostStep>(s.op);
 }
@@ -76,7 +76,7 @@ void Variables::connect(const Steps& steps, std::size_t copy_at, const CopyStep&
   if (first == end || !may_assign(*first)) return;
   auto behind = first;
   if (assigns_last(*first)) {
-    // The assignment releases what the variable has been.
+    // The assignment releases the previous tensor of the variable.
     do ++behind;
     while (behind != end && std::holds_alternative<ReleaseStep>(behind->op));
   }

@@ -8,7 +8,7 @@
 
 namespace tdsl::codegen {
 
-/// The C++ variables of a program. Values that a copy connects share one where the source is not used after the copy
+/// The C++ variables of a program. The source and target of a copy share one if the source is not used after the copy
 /// and the target is not used between the definition of the source and the copy:
 ///
 ///     auto moved_2 = session.map(...);         moved = session.map(...);
@@ -18,13 +18,13 @@ class Variables {
  public:
   explicit Variables(const FamilyProgram& program);
 
-  /// The value after which the variable of `v` is called; the same for all values that share it.
+  /// The value that names the variable of `v`; the same for all values that share it.
   [[nodiscard]] ValueId home(ValueId v) const;
   [[nodiscard]] bool share(ValueId a, ValueId b) const { return home(a) == home(b); }
-  /// Whether several steps assign the variable.
+  /// True if several steps assign the variable.
   [[nodiscard]] bool changes(ValueId v) const { return members(v).size() > 1 || assigned_.contains(v); }
-  /// Whether the variable is an integer that begins as a small constant and only changes by small constants, which no
-  /// run can make overflow.
+  /// True for an integer that starts as a small constant and changes only by small constants: no run is long enough for
+  /// an overflow.
   [[nodiscard]] bool counts(ValueId v) const;
 
  private:
@@ -32,17 +32,17 @@ class Variables {
   void connect(const Steps& steps);
   void connect(const Steps& steps, std::size_t copy_at, const CopyStep& copy);
   [[nodiscard]] std::vector<ValueId> members(ValueId v) const;
-  /// Whether a source with a name of its own is used by more than the copy: then it keeps the name.
+  /// True if steps other than the copy use a source with its own name: it keeps the name.
   [[nodiscard]] bool has_other_uses(const Steps& steps, const CopyStep& copy) const;
   [[nodiscard]] bool mentions(const Step& step, const std::vector<ValueId>& values) const;
   void choose_names();
 
   const FamilyProgram& program_;
   std::map<ValueId, ValueId> parent_;
-  std::map<ValueId, std::vector<ValueId>> members_;       ///< by the first of them
-  std::map<ValueId, ValueId> names_;                      ///< by the first of them
+  std::map<ValueId, std::vector<ValueId>> members_;       ///< by first member
+  std::map<ValueId, ValueId> names_;                      ///< by first member
   std::set<ValueId> assigned_;                            ///< targets of copies
-  std::map<ValueId, std::vector<const Step*>> definers_;  ///< steps that give the value, copies included
+  std::map<ValueId, std::vector<const Step*>> definers_;  ///< steps that define the value, including copies
 };
 
 }  // namespace tdsl::codegen

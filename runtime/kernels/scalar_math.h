@@ -154,7 +154,7 @@ template <Integer T, FaultSink F>
   return (r != 0 && ((r < 0) != (b < 0))) ? static_cast<T>(r + b) : r;
 }
 
-/// The same of a `b` that is neither 0 nor -1.
+/// The same for a `b` other than 0 and -1.
 template <Integer T>
 [[nodiscard]] constexpr T mod(T a, T b) {
   const T r = 0 <= a && a < b ? a : static_cast<T>(a % b);

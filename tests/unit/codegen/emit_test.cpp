@@ -246,7 +246,7 @@ TEST_CASE("codegen emit: carried values are assigned, counted and named as in th
   CHECK(compiler_says(text) == "");
 }
 
-TEST_CASE("codegen emit: a value has a variable of its own where the variable it is copied to is still read") {
+TEST_CASE("codegen emit: a value has its own variable if the old value of its target is still read") {
   const auto loop = [](const std::string& body) {
     const std::string text = emitted(
         "%5:i64 \"zero\" = compute [] (0)\n%6:i64 \"three\" = compute [] (3)\n"
