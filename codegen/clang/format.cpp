@@ -51,7 +51,7 @@ clang::format::FormatStyle project_style() {
   clang::format::FormatStyle style = clang::format::getGoogleStyle(clang::format::FormatStyle::LK_Cpp);
   style.ColumnLimit = kColumns;
   style.AllowShortIfStatementsOnASingleLine = clang::format::FormatStyle::SIS_WithoutElse;
-  style.AllowShortLoopsOnASingleLine = false;
+  style.AllowShortLoopsOnASingleLine = true;
   // Aligning lists of lists takes three times as long.
   style.AlignAfterOpenBracket = clang::format::FormatStyle::BAS_AlwaysBreak;
   style.AllowShortFunctionsOnASingleLine = clang::format::FormatStyle::SFS_Inline;

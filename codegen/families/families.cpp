@@ -1,5 +1,7 @@
 #include "codegen/families/families.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -27,6 +29,21 @@ namespace {
 
 using ir::match;
 
+/// Titles of values without a name: `solve_result`, `part`.
+void add_titles(FamilyProgram& program, const Steps& steps) {
+  const auto add = [&](ValueId v, std::string title) {
+    if (program.info(v).name.empty()) program.titles[v] = std::move(title);
+  };
+  for (const Step& s : steps) {
+    if (const auto* o = std::get_if<OperationStep>(&s.op)) add(o->target, "part");
+    if (const auto* r = std::get_if<RoutineStep>(&s.op)) {
+      for (const RoutineStep::Result& result : r->results)
+        add(result.target, fmt::format("{}_result", ir::name_of(r->kind)));
+    }
+    for_each_list(s, [&](const Steps& inner) { add_titles(program, inner); });
+  }
+}
+
 class Lowering {
  public:
   explicit Lowering(const ir::Program& program) : program_(program), builder_(program) {}
@@ -35,6 +52,7 @@ class Lowering {
     region(program_.body);
     FamilyProgram result = std::move(builder_.program());
     drop_unused(result);
+    add_titles(result, result.steps);
     add_releases(result);
     mark_knowledge(result);
     return result;

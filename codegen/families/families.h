@@ -339,6 +339,7 @@ struct FamilyProgram {
   Steps steps;
   int sites = 0;         ///< recording sites, choices, and branches unknown at start are numbered 1 … sites
   bool chooses = false;  ///< there are choices
+  std::map<ValueId, std::string> titles;  ///< of values without a name, for identifiers of emitted code
   std::vector<FamilyWarning> warnings;
   std::set<std::pair<std::uint32_t, std::uint32_t>> silent =
       {};  ///< files and lines for which the gather warning is suppressed

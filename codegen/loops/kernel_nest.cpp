@@ -63,7 +63,7 @@ void KernelNestBuilder::add_captures() {
   for (const std::optional<Extent>& e : kernel_.scattered) add_all(e.value_or(Extent()));
   for (const ValueId v : values) {
     nest::Variable capture{Role::kCapture,
-                           program_.is_host(v) ? request_.value_name(v) : name_of(program_, v),
+                           program_.is_host(v) ? request_.value_name(v) : title_of(program_, v),
                            {program_.type(v).scalar, {}, {}}};
     capture.size = program_.type(v).scalar == ir::Scalar::kI64 && is_size(v);
     if (const auto turn = kernel_.turns.find(v); turn != kernel_.turns.end() && turn->second) {
@@ -105,14 +105,14 @@ nest::Variable KernelNestBuilder::operand_variable(int number) const {
   const ValueId tensor = op_.reads[static_cast<std::size_t>(number)].tensor;
   const ir::Type& type = program_.type(tensor);
   nest::Variable variable{
-      Role::kOperand, name_of(program_, tensor), {type.scalar, of_nest(type.shape), type.sparse}, number};
+      Role::kOperand, title_of(program_, tensor), {type.scalar, of_nest(type.shape), type.sparse}, number};
   variable.compressed = program_.info(tensor).compressed;
   return variable;
 }
 
 void KernelNestBuilder::add_result() {
   nest::Variable result{Role::kResult,
-                        name_of(program_, request_.step.target),
+                        title_of(program_, request_.step.target),
                         {kernel_.type, of_nest(program_.type(request_.step.target).shape), {}}};
   result.continued = op_.has_base();
   result.compressed = program_.info(request_.step.target).compressed;

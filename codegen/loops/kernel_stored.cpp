@@ -166,7 +166,7 @@ void KernelNestBuilder::add_outer_values() {
         continue;
       }
       const ValueId value =
-          local(name_of(program_, r.tensor) + "_" + labels_[static_cast<std::size_t>(label)], node.type);
+          local(title_of(program_, r.tensor) + "_" + labels_[static_cast<std::size_t>(label)], node.type);
       outer_values_[depth].push_back(
           {value, ir::read(node.type, operands_.at(key.first), {ir::index_ref(label)}, node.range)});
       outer_value_of_operand_[key] = outer_value_[&node] = value;

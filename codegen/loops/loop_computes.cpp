@@ -4,6 +4,7 @@
 #include "codegen/loops/loop_nest_builder.h"
 #include "codegen/lower/compute_lowering.h"
 #include "codegen/nest/build.h"
+#include "ir/analysis/periodic.h"
 #include "ir/analysis/update_order.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/computes.h"
@@ -131,6 +132,7 @@ void LoopNestBuilder::open_labels(const std::vector<ir::Label>& labels) {
   for (const ir::Label& l : labels) {
     labels_.push_back(static_cast<int>(result_.nest.indices.size()));
     label_names_.push_back(l.name);
+    open_labels_.push_back(l);
     result_.nest.indices.push_back({l.name.empty() ? "k" : l.name, false, {}, {}});
   }
   bounds_.enter(labels, first);
@@ -139,6 +141,7 @@ void LoopNestBuilder::open_labels(const std::vector<ir::Label>& labels) {
 void LoopNestBuilder::close_labels(std::size_t first) {
   labels_.resize(first);
   label_names_.resize(first);
+  open_labels_.resize(first);
 }
 
 nest::For LoopNestBuilder::loop_over(const ir::Label& l, int index, Body body) {
@@ -176,9 +179,35 @@ void LoopNestBuilder::store(const ir::Compute& c, Place target, const Value& x) 
 }
 
 Expr LoopNestBuilder::named(const Expr& e) {
-  nest::Named made = nest::named(result_.nest, of_nest(e), nullptr);
+  neighbours_.clear();
+  names_neighbours_ = true;
+  const Expr value = of_nest(e);
+  names_neighbours_ = false;
+  nest::Named made = nest::named(result_.nest, value, nullptr);
   for (nest::Let& let : made.lets) add(std::move(let));
   return made.value;
+}
+
+Expr LoopNestBuilder::neighbour(const Expr& subscript) {
+  const auto p = names_neighbours_ ? ir::periodic_of(subscript, open_labels_, ir::read_scalar) : std::nullopt;
+  const auto steps = p ? p->constant.constant() : std::nullopt;
+  if (!steps || *steps < -1 || *steps > 1) return {};
+  const Expr index = of_nest(ir::index_ref(p->label));
+  if (*steps == 0) return index;
+  const auto known =
+      std::ranges::find_if(neighbours_, [&](const auto& entry) { return ir::equal(entry.first, subscript); });
+  if (known != neighbours_.end()) return nest::scalar_read(result_.nest, known->second);
+  const bool back = *steps == -1;
+  const Expr n = of_nest(p->divisor), one = ir::constant_i64(1), zero = ir::constant_i64(0);
+  const Expr moved = ir::binary(back ? ir::BinaryOp::kSub : ir::BinaryOp::kAdd, index, one);
+  const Expr value =
+      back ? ir::select(ir::binary(ir::BinaryOp::kGt, index, zero), moved, ir::binary(ir::BinaryOp::kSub, n, one))
+           : ir::select(ir::binary(ir::BinaryOp::kLt, moved, n), moved, zero);
+  const std::string& name = label_names_[static_cast<std::size_t>(p->label)];
+  const ValueId local = nest::added_local(result_.nest, name + (back ? "_before" : "_after"), ir::Scalar::kI64);
+  neighbours_.emplace_back(subscript, local);
+  add(nest::Let{local, value});
+  return nest::scalar_read(result_.nest, local);
 }
 
 LoopNestBuilder::Value LoopNestBuilder::computed(const ir::Compute& c, std::size_t k) {

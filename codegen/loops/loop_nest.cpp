@@ -45,7 +45,7 @@ LoopNest LoopNestBuilder::run() {
     if (r.continues >= 0) continue;
     const ValueId result = nest::added(
         result_.nest,
-        {Role::kResult, name_of(program_, r.target), {program_.type(r.target).scalar, {}, {}}, static_cast<int>(k)});
+        {Role::kResult, title_of(program_, r.target), {program_.type(r.target).scalar, {}, {}}, static_cast<int>(k)});
     add(nest::Store{{result, {}}, value(loop.results[static_cast<std::size_t>(r.carried)])});
   }
   result_.nest.body = std::move(top_);
@@ -69,7 +69,7 @@ ValueId LoopNestBuilder::capture(ValueId here) {
   if (found != captures_.end()) return found->second;
   const ValueId v =
       nest::added(result_.nest, {Role::kCapture,
-                                 program_.is_host(here) ? request_.value_name(here) : name_of(program_, here),
+                                 program_.is_host(here) ? request_.value_name(here) : title_of(program_, here),
                                  {program_.type(here).scalar, {}, {}}});
   result_.nest.variables.back().size = std::ranges::any_of(step_.reads, [&](const SymbolicAccess& read) {
     const std::vector<Extent>& shape = program_.type(read.tensor).shape;
@@ -120,8 +120,9 @@ ValueId LoopNestBuilder::operand(ValueId here) {
     if (step_.reads[k] == here && !continued) number = static_cast<int>(k);
   }
   const ir::Type& type = program_.type(here);
-  const ValueId v = nest::added(
-      result_.nest, {Role::kOperand, name_of(program_, here), {type.scalar, of_nest(type.shape), type.sparse}, number});
+  const ValueId v =
+      nest::added(result_.nest,
+                  {Role::kOperand, title_of(program_, here), {type.scalar, of_nest(type.shape), type.sparse}, number});
   return operands_[here] = v;
 }
 
@@ -156,7 +157,10 @@ Expr LoopNestBuilder::of_nest(const Expr& given) {
         if (r == nullptr) return Expr();
         if (r->subscripts.empty()) return value(r->tensor);
         std::vector<Expr> subscripts;
-        for (const Expr& s : r->subscripts) subscripts.push_back(of_nest(s));
+        for (const Expr& s : r->subscripts) {
+          const Expr local = neighbour(s);
+          subscripts.push_back(local ? local : of_nest(s));
+        }
         return ir::read(e->type, view(r->tensor, r->subscripts, e->range), std::move(subscripts), e->range);
       },
       true);

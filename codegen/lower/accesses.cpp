@@ -198,9 +198,51 @@ void find_accesses(FamilyBuilder& builder, RecordedOp& op, ComputeKernel& kernel
   AccessFinder(builder, op, kernel, range).run(separate);
 }
 
+namespace {
+
+/// Subscripts in bounds because of the sizes they mention: dimensions are not negative, nor is the end of a range from
+/// 0 that has a value.
+class SizeFacts {
+ public:
+  SizeFacts(const FamilyProgram& program, const std::vector<ir::Label>& labels) : labels_(labels) {
+    for (const auto& [v, name] : program.declarations.dimensions) sizes_.insert(v);
+  }
+
+  /// True if 0 <= form < extent for all values of the form's labels.
+  [[nodiscard]] bool inside(const AffineForm& form, const Extent& extent) {
+    for (const Term& t : form.terms) {
+      const ir::Label& l = labels_[static_cast<std::size_t>(t.label)];
+      if (const auto v = l.end.as_value(); v && l.begin == Extent(0)) sizes_.insert(*v);
+    }
+    Extent low = form.constant, high = form.constant;
+    for (const Term& t : form.terms) {
+      const ir::Label& l = labels_[static_cast<std::size_t>(t.label)];
+      if (!is_natural(t.coefficient)) return false;
+      low = low + t.coefficient * l.begin;
+      high = high + t.coefficient * (l.end - Extent(1));
+    }
+    return is_natural(low) && is_natural(extent - Extent(1) - high);
+  }
+
+ private:
+  /// True for sums of products of sizes and natural numbers.
+  [[nodiscard]] bool is_natural(const Extent& e) const {
+    return std::ranges::all_of(e.terms(), [this](const auto& term) {
+      return term.second >= 0 && std::ranges::all_of(term.first, [this](const Extent::AtomRef& a) {
+               return a->kind == Extent::Atom::Kind::kValue && sizes_.contains(a->value);
+             });
+    });
+  }
+
+  const std::vector<ir::Label>& labels_;
+  std::set<ValueId> sizes_;
+};
+
+}  // namespace
+
 void check_affine(FamilyBuilder& builder, const AffineForm& form, const std::vector<ir::Label>& labels,
                   const Extent& extent, const std::string& text, SourceRange range) {
-  if (ir::provably_inside(form, labels, extent)) return;
+  if (ir::provably_inside(form, labels, extent) || SizeFacts(builder.program(), labels).inside(form, extent)) return;
   builder.add(range, SubscriptStep{form, labels, extent, text});
 }
 

@@ -1,8 +1,10 @@
 #include "codegen/nest/facts.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "codegen/loops/vector_forms.h"
+#include "codegen/print/increments.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::nest {
@@ -219,6 +221,79 @@ bool takes_both(const Nest& nest, const Definitions& definitions, const ir::Sele
     const Index& index = nest.index(label);
     return index.of_task && index.begin == Extent(0) && index.end == extent;
   });
+}
+
+std::set<ValueId> counters_of(const Nest& nest) {
+  std::set<ValueId> counters, others;
+  const auto assigned = [&](ValueId v, const Expr& value) {
+    const Variable& variable = nest.variable(v);
+    const bool local = variable.role == Variable::Role::kLocal && variable.type.rank() == 0;
+    const auto is_variable = [v](ValueId read) { return read == v; };
+    const bool counts = local && variable.type.scalar == ir::Scalar::kI64 && value &&
+                        (codegen::small_constant(value) || codegen::increment_of(value, is_variable));
+    (counts ? counters : others).insert(v);
+  };
+  for_each_statement(nest.body, [&](const Statement& s) {
+    if (const auto* var = std::get_if<Var>(&s.op)) assigned(var->local, var->value);
+    if (const auto* let = std::get_if<Let>(&s.op)) assigned(let->local, let->value);
+    if (const auto* store = std::get_if<Store>(&s.op)) assigned(store->to.variable, store->value);
+    if (const auto* update = std::get_if<Update>(&s.op)) others.insert(update->to.variable);
+    if (const auto* start = std::get_if<Start>(&s.op)) others.insert(start->local);
+    if (const auto* count = std::get_if<Count>(&s.op)) others.insert(count->local);
+    if (const auto* row = std::get_if<RowReduction>(&s.op)) others.insert(row->local);
+    if (const auto* line = std::get_if<LineReduction>(&s.op)) others.insert(line->local);
+  });
+  for (const ValueId v : others) counters.erase(v);
+  return counters;
+}
+
+IndexArithmetic::IndexArithmetic(const Nest& nest) : definitions_(definitions_of(nest)) {
+  const auto add = [this](int index, const Extent& begin) {
+    if (const auto first = begin.constant(); first && *first >= 0) begins_.emplace(index, *first);
+  };
+  for (std::size_t k = 0; k < nest.indices.size(); ++k) {
+    if (nest.indices[k].of_task) add(static_cast<int>(k), nest.indices[k].begin);
+  }
+  for_each_statement(nest.body, [&](const Statement& s) {
+    if (const auto* f = std::get_if<For>(&s.op)) {
+      if (const auto* over = std::get_if<Range>(&f->over)) add(f->index, over->begin);
+    }
+    if (const auto* r = std::get_if<RowReduction>(&s.op)) add(r->index, r->over.begin);
+  });
+}
+
+auto IndexArithmetic::range_of(const ir::ExprNode& e) const -> std::optional<Values> {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
+                         kGreatest = std::numeric_limits<std::int64_t>::max();
+  if (e.type != ir::Scalar::kI64) return std::nullopt;
+  if (const auto* c = std::get_if<ir::Constant>(&e.op)) {
+    const std::int64_t value = std::get<std::int64_t>(c->value);
+    return Values{value, value};
+  }
+  if (const auto* i = std::get_if<ir::IndexRef>(&e.op)) {
+    const auto begin = begins_.find(i->label);
+    return begin == begins_.end() ? std::nullopt : std::optional(Values{begin->second, kGreatest - 1});
+  }
+  if (const auto* r = std::get_if<ir::Read>(&e.op)) {
+    const auto known = definitions_.find(r->tensor);
+    return known == definitions_.end() ? std::nullopt : range_of(*known->second);
+  }
+  if (const auto* c = std::get_if<ir::Cast>(&e.op))
+    return c->operand->type == ir::Scalar::kBool ? std::optional(Values{0, 1}) : std::nullopt;
+  if (const auto* s = std::get_if<ir::Select>(&e.op)) {
+    const auto one = range_of(*s->when_true), other = range_of(*s->when_false);
+    if (!one || !other) return std::nullopt;
+    return Values{std::min(one->least, other->least), std::max(one->greatest, other->greatest)};
+  }
+  const auto* b = std::get_if<ir::Binary>(&e.op);
+  if (b == nullptr || (b->op != ir::BinaryOp::kAdd && b->op != ir::BinaryOp::kSub)) return std::nullopt;
+  const auto left = range_of(*b->left), right = range_of(*b->right);
+  if (!left || !right) return std::nullopt;
+  const bool add = b->op == ir::BinaryOp::kAdd;
+  const Wide least = add ? Wide{left->least} + right->least : Wide{left->least} - right->greatest;
+  const Wide greatest = add ? Wide{left->greatest} + right->greatest : Wide{left->greatest} - right->least;
+  if (least < kLeast || greatest > kGreatest) return std::nullopt;
+  return Values{static_cast<std::int64_t>(least), static_cast<std::int64_t>(greatest)};
 }
 
 }  // namespace tdsl::nest

@@ -28,6 +28,29 @@ using Definitions = std::map<ValueId, Expr>;
 [[nodiscard]] Definitions definitions_of(const Nest& nest);
 /// The expression with local constants expanded.
 [[nodiscard]] Expr expanded(const Definitions& definitions, const Expr& e);
+/// Integer locals that start as a small constant and change only by small constants: no run is long enough for an
+/// overflow.
+[[nodiscard]] std::set<ValueId> counters_of(const Nest& nest);
+
+/// Sums and differences of constants, truth values and index variables that cannot overflow. The values of an index
+/// variable whose range begins at a constant of at least 0 are that constant or more, and less than the largest
+/// integer.
+class IndexArithmetic {
+ public:
+  explicit IndexArithmetic(const Nest& nest);
+  /// True if neither the expression nor a part of it can overflow.
+  [[nodiscard]] bool is_safe(const ir::ExprNode& e) const { return range_of(e).has_value(); }
+
+ private:
+  __extension__ using Wide = __int128;
+  struct Values {
+    std::int64_t least = 0, greatest = 0;
+  };
+  [[nodiscard]] std::optional<Values> range_of(const ir::ExprNode& e) const;
+
+  Definitions definitions_;
+  std::map<int, std::int64_t> begins_;  ///< by index variable
+};
 /// True if both branches of a select are computed, so that the enclosing loop vectorises
 /// (codegen/loops/vector_forms.h).
 [[nodiscard]] bool takes_both(const Nest& nest, const Definitions& definitions, const ir::Select& select);

@@ -18,11 +18,15 @@ using Role = Variable::Role;
 Printer::Printer(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures)
     : nest_(nest),
       definitions_(definitions_of(nest)),
+      arithmetic_(nest),
+      counters_(counters_of(nest)),
       expr_(
           claim_names(), [this](ValueId v) { return size_name(v); },
           [this](const ir::ExprNode& n, const std::vector<std::string>& s) { return element(n, s); },
           [this](const ir::SourceRange& place) { return faults_name(place); }) {
   expr_.set_procedures(procedures);
+  if (nest.form != Form::kFunction)
+    expr_.use_operators([this](const ir::ExprNode& e) { return arithmetic_.is_safe(e); });
   if (nest.form == Form::kKernel)
     expr_.use_vector_math([this](const ir::Select& s) { return takes_both(nest_, definitions_, s); });
   // Bitwise equal to the same statements as operations.

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "codegen/nest/printer.h"
 #include "codegen/print/emit_blocked.h"
+#include "codegen/print/increments.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::nest {
@@ -17,10 +19,16 @@ using Role = Variable::Role;
 
 Statements Printer::statements(const Body& body) {
   Statements result;
-  for (const Statement& s : body) {
+  for (std::size_t k = 0; k < body.size(); ++k) {
+    const Statement& s = body[k];
     if (source_line_ && s.place.known() && s.place.line != last_line_) {
       last_line_ = s.place.line;
       result.push_back(simple(source_line_(s.place)));
+    }
+    if (std::optional<WholeReduction> whole = whole_reduction(body, k)) {
+      result.push_back(std::move(whole->statement));
+      k += whole->count - 1;
+      continue;
     }
     for (codegen::Statement& line : statement(s)) result.push_back(std::move(line));
     const bool block =
@@ -28,6 +36,41 @@ Statements Printer::statements(const Body& body) {
     if (block && s.place.known()) last_line_ = s.place.line;
   }
   return result;
+}
+
+std::optional<Printer::WholeReduction> Printer::whole_reduction(const Body& body, std::size_t k) {
+  const auto* var = std::get_if<Var>(&body[k].op);
+  const auto* r = k + 1 < body.size() ? std::get_if<RowReduction>(&body[k + 1].op) : nullptr;
+  if (var == nullptr || r == nullptr || r->local != var->local || !var->value ||
+      !ir::equal(var->value, ir::identity_of({r->kind, {}, {}, {}}, r->value->type)))
+    return std::nullopt;
+  if (body[k].place.known()) place_ = body[k].place;
+  const auto value = [&] {
+    static_cast<void>(open_index(r->index));
+    std::string text = reduced(spelling_, *r);
+    close_index(r->index);
+    return text;
+  };
+  const auto* store = k + 2 < body.size() ? std::get_if<Store>(&body[k + 2].op) : nullptr;
+  if (store != nullptr && nest_.variable(store->to.variable).compressed) store = nullptr;
+  const auto* read = store == nullptr ? nullptr : std::get_if<ir::Read>(&store->value->op);
+  if (read != nullptr && read->tensor == var->local && times_read(var->local) == 1)
+    return WholeReduction{simple(fmt::format("{} = {};", place_text(store->to), value())), 3};
+  const std::string text = value();
+  return WholeReduction{simple(fmt::format("{} {} = {};", type_text(var->local), local_name(var->local), text)), 2};
+}
+
+int Printer::times_read(ValueId v) const {
+  int times = 0;
+  for_each_statement(nest_.body, [&](const Statement& s) {
+    for_each_expr(s, [&](const Expr& e) {
+      ir::for_each_node(e, [&](const ir::ExprNode& n) {
+        const auto* r = std::get_if<ir::Read>(&n.op);
+        times += r != nullptr && r->tensor == v ? 1 : 0;
+      });
+    });
+  });
+  return times;
 }
 
 Statements Printer::statement(const Statement& s) {
@@ -42,6 +85,9 @@ Statements Printer::statement(const Statement& s) {
       [&](const Store& w) {
         if (nest_.variable(w.to.variable).compressed) return Statements{simple(put(w))};
         const std::string target = place_text(w.to);
+        const auto step = codegen::increment_of(w.value, [&](ValueId v) { return v == w.to.variable; });
+        if (step && counters_.contains(w.to.variable))
+          return Statements{simple(fmt::format("{} {}= {};", target, *step < 0 ? "-" : "+", std::abs(*step)))};
         return Statements{simple(
             fmt::format("{} = {};", target, nest_.form == Form::kKernel ? expr_.text(w.value) : assigned(w.value)))};
       },

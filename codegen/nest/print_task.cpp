@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "codegen/print/line_reduction.h"
 #include "codegen/print/names.h"
 
 namespace tdsl::nest {
@@ -11,15 +12,6 @@ using codegen::string_literal;
 using Role = Variable::Role;
 
 namespace {
-
-std::string combination(ir::Monoid::Kind kind, ir::Scalar s) {
-  switch (kind) {
-    case ir::Monoid::Kind::kSum: return ir::is_float(s) ? "a + b" : "scalar::add(a, b)";
-    case ir::Monoid::Kind::kProd: return ir::is_float(s) ? "a * b" : "scalar::multiply(a, b)";
-    case ir::Monoid::Kind::kMin: return "scalar::least(a, b)";
-    default: return "scalar::greatest(a, b)";
-  }
-}
 
 /// `total += x;`
 std::string meeting(ir::Monoid::Kind kind, ir::Scalar s, const std::string& target, const std::string& value) {
@@ -51,25 +43,20 @@ std::string print(const Spelling& s, const CheckLine& c) {
                      string_literal(c.bound.what));
 }
 
-std::string print(const Spelling& s, const RowReduction& r) {
-  const ir::Scalar type = r.value->type;
-  const std::string_view scalar = cpp_type(type);
+std::string reduced(const Spelling& s, const RowReduction& r) {
+  const std::string_view scalar = cpp_type(r.value->type);
   const std::string index = s.index(r.index);
-  std::string value;
-  if (r.dot) {
-    const auto& times = std::get<ir::Binary>(r.value->op);
-    const auto element = [&](const Expr& e) {
-      return fmt::format("[&](Index {}) -> const {}& {{ return {}; }}", index, scalar, s.expr.text(e));
-    };
-    value = fmt::format("rt::dot<{}>({}, {}, {})", scalar, interval_text(s, r.over), element(times.left),
-                        element(times.right));
-  } else {
-    const Expr identity = ir::identity_of({r.kind, {}, {}, {}}, type);
-    value = fmt::format(
-        "rt::rows::reduce<{0}>({1}, {2}, []({0} a, {0} b) {{ return {3}; }}, [&](Index {4}) {{ return {5}; }})", scalar,
-        interval_text(s, r.over), s.expr.text(identity), combination(r.kind, type), index, s.expr.text(r.value));
-  }
-  return meeting(r.kind, type, s.name(r.local), value);
+  if (!r.dot) return codegen::line_reduction(r.kind, scalar, interval_text(s, r.over), index, s.expr.text(r.value));
+  const auto& times = std::get<ir::Binary>(r.value->op);
+  const auto element = [&](const Expr& e) {
+    return fmt::format("[&](Index {}) -> const {}& {{ return {}; }}", index, scalar, s.expr.text(e));
+  };
+  return fmt::format("rt::dot<{}>({}, {}, {})", scalar, interval_text(s, r.over), element(times.left),
+                     element(times.right));
+}
+
+std::string print(const Spelling& s, const RowReduction& r) {
+  return meeting(r.kind, r.value->type, s.name(r.local), reduced(s, r));
 }
 
 std::string print(const Spelling& s, const AddProducts& p) {

@@ -105,6 +105,16 @@ class Printer {
 
   codegen::Statements statement(const Statement& s);
 
+  /// `double total = rt::rows::sum<double>(…);` for a local that starts as the identity of the reduction after it, or
+  /// `y(i) = …;` if only a store reads the local.
+  struct WholeReduction {
+    codegen::Statement statement;
+    std::size_t count = 0;  ///< number of the nest's statements
+  };
+  std::optional<WholeReduction> whole_reduction(const Body& body, std::size_t k);
+  /// The number of reads of the variable in expressions.
+  [[nodiscard]] int times_read(ValueId v) const;
+
   codegen::Statements count(const Count& c);
 
   codegen::Statements repeat(const While& w);
@@ -163,6 +173,8 @@ class Printer {
 
   const Nest& nest_;
   Definitions definitions_;
+  IndexArithmetic arithmetic_;
+  std::set<ValueId> counters_;
   codegen::NameTable table_;
   PrintedNest printed_;
   std::map<ValueId, std::string> locals_;

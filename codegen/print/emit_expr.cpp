@@ -29,6 +29,15 @@ bool harmless_divisor(const Expr& e) {
   return value != nullptr && *value != 0 && *value != -1;
 }
 
+/// The exponent of a square.
+bool is_two(const Expr& e) {
+  const auto* c = std::get_if<ir::Constant>(&e->op);
+  if (c == nullptr) return false;
+  const auto* whole = std::get_if<std::int64_t>(&c->value);
+  const auto* real = std::get_if<double>(&c->value);
+  return (whole != nullptr && *whole == 2) || (real != nullptr && *real == 2.0);
+}
+
 /// An integer's sign and digits. The smallest has no literal, and no sign before its name.
 std::pair<std::string, std::string> sign_and_magnitude(std::int64_t value) {
   if (value == std::numeric_limits<std::int64_t>::min()) return {"", "std::numeric_limits<Index>::min()"};
@@ -130,6 +139,7 @@ std::string ExprEmitter::infix(const ir::Binary& b, int outer) {
     return c != nullptr && std::holds_alternative<std::int64_t>(c->value);
   };
   const int after = inner == op.precedence ? inner + 1 : inner;
+  if (b.op == BinaryOp::kAdd && whole(b.left) && !whole(b.right)) return infix({b.op, b.right, b.left}, outer);
   const std::string left = whole(b.left) && !whole(b.right) ? subscript(b.left, inner) : text(b.left, inner);
   const std::string right = whole(b.right) ? subscript(b.right, after) : text(b.right, after);
   return parenthesised(fmt::format("{} {} {}", left, op.text, right), op.precedence < outer);
@@ -161,23 +171,48 @@ std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, i
   if (b.op == BinaryOp::kMutualMul) return call("mutual_multiply", b.left, b.right);
   if (b.op == BinaryOp::kAbsentDiv) return call("absent_divide", b.left, b.right);
   if (b.op != BinaryOp::kPow) return infix(b, outer);
+  // Host arithmetic is not optimised: there the library's power has other bits than the product.
+  if (element_ != nullptr && is_two(b.right)) return square(b.left, outer);
   std::string exponent = text(b.right);
   if (!ir::is_float(b.right->type)) exponent = fmt::format("static_cast<{}>({})", cpp_type(node.type), exponent);
   return fmt::format("scalar::power({}, {})", text(b.left), exponent);
 }
 
+std::string ExprEmitter::square(const Expr& e, int outer) {
+  // A short expression is written twice.
+  constexpr int kShort = 3;
+  int parts = 0;
+  const auto count = [&](const auto& self, const Expr& part) -> void {
+    const bool arithmetic =
+        std::holds_alternative<ir::Binary>(part->op) || std::holds_alternative<ir::Read>(part->op) ||
+        std::holds_alternative<ir::IndexRef>(part->op) || std::holds_alternative<ir::Constant>(part->op);
+    parts += arithmetic ? 1 : kShort + 1;
+    if (std::holds_alternative<ir::Binary>(part->op) && !replaced_.contains(part.id())) {
+      for (const Expr& inner : ir::children(*part)) self(self, inner);
+    }
+  };
+  count(count, e);
+  if (parts > kShort || !ir::is_float(e->type)) return fmt::format("scalar::square({})", text(e));
+  return parenthesised(fmt::format("{} * {}", text(e, kProduct), text(e, kProduct + 1)), outer > kProduct);
+}
+
 std::string ExprEmitter::integer_binary(const ir::ExprNode& node, const ir::Binary& b, int outer) {
   switch (b.op) {
-    case BinaryOp::kAdd: return call("add", b.left, b.right);
-    case BinaryOp::kSub: return call("subtract", b.left, b.right);
-    case BinaryOp::kMul: return call("multiply", b.left, b.right);
+    case BinaryOp::kAdd:
+    case BinaryOp::kSub:
+    case BinaryOp::kMul:
+      if (node.type == Scalar::kI64 && is_safe_ && is_safe_(node)) return infix(b, outer);
+      return call(b.op == BinaryOp::kAdd ? "add" : b.op == BinaryOp::kSub ? "subtract" : "multiply", b.left, b.right);
     case BinaryOp::kDiv:
       return harmless_divisor(b.right) ? infix(b, outer) : faulty_call(node, "divide", b.left, b.right);
     case BinaryOp::kAbsentDiv: return faulty_call(node, "absent_divide", b.left, b.right);
     case BinaryOp::kRem:
       return harmless_divisor(b.right) ? infix(b, outer) : faulty_call(node, "remainder", b.left, b.right);
-    case BinaryOp::kMod: return faulty_call(node, "mod", b.left, b.right);
-    default: return faulty_call(node, "power", b.left, b.right);
+    case BinaryOp::kMod:
+      return harmless_divisor(b.right) ? call("mod", b.left, b.right) : faulty_call(node, "mod", b.left, b.right);
+    default:
+      if (element_ != nullptr && is_two(b.right)) return square(b.left, outer);
+      return faulty_call(node, "power", b.left, b.right);
   }
 }
 
@@ -204,6 +239,9 @@ std::string ExprEmitter::subscript(const Expr& e, int outer) {
       b != nullptr && (b->op == BinaryOp::kAdd || b->op == BinaryOp::kSub || b->op == BinaryOp::kMul ||
                        ((b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) && harmless_divisor(b->right)));
   if (!plain) return text(e, outer);
+  if (b->op == BinaryOp::kAdd && std::holds_alternative<ir::Constant>(b->left->op) &&
+      !std::holds_alternative<ir::Constant>(b->right->op))
+    return subscript(ir::binary(b->op, b->right, b->left), outer);
   const OperatorText op = spelling(b->op);
   return parenthesised(
       fmt::format("{} {} {}", subscript(b->left, op.precedence), op.text, subscript(b->right, op.precedence + 1)),

@@ -49,6 +49,8 @@ class ExprEmitter {
   /// From now on library functions are those of runtime/kernels/vector_math.h, and selects for which `both` holds
   /// compute both branches.
   void use_vector_math(BothBranches both) { both_branches_ = std::move(both); }
+  /// From now on 64-bit sums and differences for which `safe` holds are written as operators: they cannot overflow.
+  void use_operators(std::function<bool(const ir::ExprNode&)> safe) { is_safe_ = std::move(safe); }
   /// From now on this node is the variable `name`.
   void replace(const ir::ExprNode* node, std::string name) { replaced_[node] = std::move(name); }
   void replace_nothing() { replaced_.clear(); }
@@ -67,6 +69,8 @@ class ExprEmitter {
   [[nodiscard]] std::string select(const ir::Select& s, int outer);
   [[nodiscard]] std::string unary(const ir::ExprNode& node, const ir::Unary& u);
   [[nodiscard]] std::string binary(const ir::ExprNode& node, const ir::Binary& b, int outer);
+  /// `(x - y) * (x - y)`
+  [[nodiscard]] std::string square(const Expr& e, int outer);
   [[nodiscard]] std::string integer_binary(const ir::ExprNode& node, const ir::Binary& b, int outer);
   [[nodiscard]] std::string cast(const ir::ExprNode& node, const ir::Cast& c);
   [[nodiscard]] std::string call(std::string_view function, const Expr& a, const Expr& b);
@@ -86,6 +90,7 @@ class ExprEmitter {
   std::vector<std::string> arguments_ = {"a", "b"};
   ProcedureName procedures_;
   BothBranches both_branches_;
+  std::function<bool(const ir::ExprNode&)> is_safe_;
   bool uses_faults_ = false;
   bool applies_ = false;
   bool calls_library_ = false;

@@ -9,6 +9,7 @@
 #include "codegen/lower/common_parts.h"
 #include "codegen/lower/fused.h"
 #include "codegen/print/emit_blocked.h"
+#include "codegen/print/line_reduction.h"
 #include "codegen/print/names.h"
 #include "codegen/print/statements.h"
 #include "codegen/relations/describe.h"
@@ -123,14 +124,15 @@ class FusedEmitter {
       if (seen.insert(v).second && request_.program.is_host(v)) static_cast<void>(table_.claim(request_.value_name(v)));
     });
     for (std::size_t k = 0; k < op_.reads.size(); ++k) {
-      views_[static_cast<int>(k)] = table_.claim(name_of(request_.program, op_.reads[k].tensor));
+      views_[static_cast<int>(k)] = table_.claim(title_of(request_.program, op_.reads[k].tensor));
     }
     for (const Member& m : fused_.members) {
       const std::string& known = request_.program.info(m.value).name;
       const std::string text = known.empty() ? describe(request_.program, m.compute) : known;
-      local_names_[m.value] = table_.claim(&m == &result() && !m.place ? name_of(request_.program, request_.step.target)
-                                           : text.size() <= 32         ? text
-                                                                       : "part");
+      local_names_[m.value] =
+          table_.claim(&m == &result() && !m.place ? title_of(request_.program, request_.step.target)
+                       : text.size() <= 32         ? text
+                                                   : "part");
     }
     rows_ = table_.claim("rows");
     if (result().place) packed_ = table_.claim("packed");
@@ -383,6 +385,14 @@ class FusedEmitter {
     return {};
   }
 
+  /// `total += x;`
+  std::string accumulated(const Member& m, const std::string& total, const std::string& x) {
+    const bool infix = ir::is_float(m.type) &&
+                       (m.compute.monoid->kind == Monoid::Kind::kSum || m.compute.monoid->kind == Monoid::Kind::kProd);
+    if (!infix) return fmt::format("{} = {};", total, combined(m, total, x));
+    return fmt::format("{} {}= {};", total, m.compute.monoid->kind == Monoid::Kind::kSum ? "+" : "*", x);
+  }
+
   /// Reduces over the labels in `labels`, the last one through the runtime's partial results, and puts what comes out
   /// into `target`.
   Statements line_reduction(const Member& m, const std::vector<std::size_t>& labels, const std::string& start,
@@ -392,15 +402,21 @@ class FusedEmitter {
     const std::string& a = names[names.size() - 2];
     const std::string& b = names[names.size() - 1];
     const Spelling s = spelled(m);
-    const std::string line = fmt::format(
-        "rt::rows::reduce<{0}>({1}, {2}, [&]({0} {3}, {0} {4}) {{ return {5}; }}, [&](Index {6}) {{ {7}return {8}; }})",
-        type, range(m, labels.back()), identity(m), a, b, combined(m, a, b), names[labels.back()], s.parts, s.value);
-    if (labels.size() == 1 && start.empty()) return {simple(fmt::format("{} = {};", target, line))};
+    const Monoid::Kind kind = m.compute.monoid->kind;
+    const bool logical = kind == Monoid::Kind::kAny || kind == Monoid::Kind::kAll;
+    const std::string line =
+        logical ? fmt::format(
+                      "rt::rows::reduce<{0}>({1}, {2}, [&]({0} {3}, {0} {4}) {{ return {5}; }}, [&](Index {6}) "
+                      "{{ {7}return {8}; }})",
+                      type, range(m, labels.back()), identity(m), a, b, combined(m, a, b), names[labels.back()],
+                      s.parts, s.value)
+                : codegen::line_reduction(kind, type, range(m, labels.back()), names[labels.back()], s.value, s.parts);
+    if (labels.size() == 1)
+      return {simple(start.empty() ? fmt::format("{} = {};", target, line) : accumulated(m, target, line))};
     const std::string total = table_.claim("total");
     Statements result{simple(fmt::format("{} {} = {};", type, total, start.empty() ? identity(m) : start))};
     const std::vector<std::size_t> outer(labels.begin(), labels.end() - 1);
-    for (Statement& s : nest(m, outer, false, {simple(fmt::format("{} = {};", total, combined(m, total, line)))}))
-      result.push_back(std::move(s));
+    for (Statement& s : nest(m, outer, false, {simple(accumulated(m, total, line))})) result.push_back(std::move(s));
     result.push_back(simple(fmt::format("{} = {};", target, total)));
     return result;
   }
@@ -509,8 +525,7 @@ class FusedEmitter {
     if (m.compute.out.empty()) return line_reduction(m, loops, element(m), element(m));
     for (std::size_t l = 0; l < m.compute.out.size(); ++l) loops.push_back(l);
     const Spelling s = spelled(m, 7);
-    return nest(m, loops, true,
-                with_parts(s, {simple(fmt::format("{0} = {1};", element(m), combined(m, element(m), s.value)))}));
+    return nest(m, loops, true, with_parts(s, {simple(accumulated(m, element(m), s.value))}));
   }
 
   /// A sum of rows by groups, `sum[i where c == a[i]](…)`: every row meets the one element, or line, that its group
@@ -528,9 +543,7 @@ class FusedEmitter {
     const std::string& c = labels_.at(m.value)[static_cast<std::size_t>(group.label)];
     const ir::Label& range = label_of(m, static_cast<std::size_t>(group.label));
     const bool simd = !loops.empty() && loops.back() < m.compute.out.size();
-    Statements body =
-        nest(m, loops, simd,
-             with_parts(s, {simple(fmt::format("{0} = {1};", element(m), combined(m, element(m), s.value)))}));
+    Statements body = nest(m, loops, simd, with_parts(s, {simple(accumulated(m, element(m), s.value))}));
     body = {block(fmt::format("if (const Index {0} = {1}; {2} <= {0} && {0} < {3})", c,
                               expressions(m).text(group.number), extent(range.begin), extent(range.end)),
                   std::move(body))};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string_view>
@@ -16,7 +17,10 @@
 #include "codegen/print/emit_op.h"
 #include "codegen/print/emit_procedure.h"
 #include "codegen/print/emit_rearranged.h"
+#include "codegen/print/equal_functions.h"
+#include "codegen/print/increments.h"
 #include "codegen/print/names.h"
+#include "codegen/print/variables.h"
 #include "codegen/print/versions.h"
 #include "codegen/print/writer.h"
 #include "codegen/relations/describe.h"
@@ -35,13 +39,15 @@ class ProgramEmitter {
   ProgramEmitter(const FamilyProgram& program, const EmitOptions& options)
       : program_(program),
         options_(options),
+        values_(program),
         expr_(
             {}, [this](ValueId v) { return name(v); }, nullptr) {
     expr_.set_procedures([this](const ir::ProcedureRef& p) { return host_procedure(p); });
   }
 
   EmittedProgram run() {
-    for (const Step& s : program_.steps) for_each_use(program_, s, [this](ValueId v) { used_.insert(v); });
+    for (const Step& s : program_.steps)
+      for_each_use(program_, s, [this](ValueId v) { used_.insert(values_.home(v)); });
     find_uses(program_.steps);
     body_.indent();
     for (const auto& [file, line] : program_.silent)
@@ -53,7 +59,9 @@ class ProgramEmitter {
     if (faults_) w.raw("  scalar::Faults faults;\n");
     w.raw(body_.text());
     w.line("}}");
-    if (!points_.empty()) kernels_ = points_ + "\n" + kernels_;
+    std::string points;
+    for (const auto& [comment, functions] : points_) points += comment + functions;
+    if (!points.empty()) kernels_ = points + "\n" + kernels_;
     if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
     return {std::move(kernels_),
             w.text(),
@@ -73,11 +81,9 @@ class ProgramEmitter {
   }
 
  private:
-  /// What is used other than as a bound of a loop, and what is assigned.
+  /// Collects the values used other than as loop bounds.
   void find_uses(const Steps& list) {
     for (const Step& s : list) {
-      if (const auto* c = std::get_if<CopyStep>(&s.op)) variables_.insert(c->target);
-      if (const auto* d = std::get_if<DeclareStep>(&s.op)) variables_.insert(d->target);
       if (const auto* f = std::get_if<ForStep>(&s.op)) {
         find_uses(f->body);
       } else if (const auto* w = std::get_if<WhileStep>(&s.op)) {
@@ -156,12 +162,25 @@ class ProgramEmitter {
   }
 
   std::string name(ValueId v) {
-    const auto found = names_.find(v);
-    if (found != names_.end()) return found->second;
-    return names_[v] = table_.claim(name_of(program_, v));
+    std::string& name = names_[values_.home(v)];
+    if (name.empty()) name = table_.claim(title_of(program_, values_.home(v)));
+    return name;
   }
   [[nodiscard]] std::string_view type(ValueId v) const { return cpp_type(program_.type(v).scalar); }
-  [[nodiscard]] bool used(ValueId v) const { return used_.contains(v); }
+  [[nodiscard]] bool used(ValueId v) const { return used_.contains(values_.home(v)); }
+  /// True for the first step that defines the variable of `v`.
+  bool declares(ValueId v) { return declared_.insert(values_.home(v)).second; }
+  /// `auto x`, or `x` if the variable is already declared.
+  std::string defined(ValueId v) { return (declares(v) ? "auto " : "") + name(v); }
+  /// `const double x`, or `x` if the variable is already declared.
+  std::string host_defined(ValueId v) {
+    if (!declares(v)) return name(v);
+    return fmt::format("{}{}{} {}", used(v) ? "" : "[[maybe_unused]] ", values_.changes(v) ? "" : "const ", type(v),
+                       name(v));
+  }
+  void declare_tensor(ValueId v) {
+    if (declares(v)) body_.line("Tensor<{}> {};", type(v), name(v));
+  }
   static std::string line_of(const Step& s) { return place_text(s.range); }
 
   /// `{n, m}`
@@ -227,7 +246,7 @@ class ProgramEmitter {
         [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
           const std::string_view method = program_.info(i.target).compressed ? "stored_input" : "input";
-          body_.line("auto {} = session.{}<{}>({}, {}, {}, {}{});", name(i.target), method, type(i.target),
+          body_.line("{} = session.{}<{}>({}, {}, {}, {}{});", defined(i.target), method, type(i.target),
                      string_literal(i.name), shape(i.target), i.site, line_of(s), tile(i.target));
         },
         [&](const RandomStep& r) { random(s, r); }, [](const OperationStep&) {},
@@ -243,9 +262,8 @@ class ProgramEmitter {
                      string_literal(g.operand), expr_.text(g.bytes));
         },
         [&](const DeclareStep& d) {
-          const bool host = program_.is_host(d.target);
-          body_.line("{} {}{};", host ? std::string(type(d.target)) : fmt::format("Tensor<{}>", type(d.target)),
-                     name(d.target), host ? "{}" : "");
+          if (!program_.is_host(d.target)) return declare_tensor(d.target);
+          if (declares(d.target)) body_.line("{} {}{{}};", type(d.target), name(d.target));
         },
         [&](const SubscriptStep& c) { subscript(s, c); }, [&](const ForStep& f) { for_loop(f); },
         [&](const WhileStep& w) { while_loop(w); }, [&](const IfStep& i) { branch(i); },
@@ -283,8 +301,11 @@ class ProgramEmitter {
       plain_bounds_[h.target] = fmt::format("{}", std::get<std::int64_t>(std::get<ir::Constant>(h.value->op).value));
       return;
     }
-    body_.line("{}const {} {} = {};", used(h.target) ? "" : "[[maybe_unused]] ", type(h.target), name(h.target),
-               expr_.text(h.value));
+    const auto step =
+        increment_of(h.value, [&](ValueId v) { return values_.share(v, h.target) && values_.counts(h.target); });
+    if (step) return body_.line("{} {}= {};", name(h.target), *step < 0 ? "-" : "+", std::abs(*step));
+    const std::string target = host_defined(h.target);
+    body_.line("{} = {};", target, expr_.text(h.value));
   }
 
   void param(const ParamStep& p) {
@@ -301,7 +322,7 @@ class ProgramEmitter {
     std::string iterations;
     for (std::size_t k = 0; k + 1 < scalars.size(); ++k)
       iterations += (iterations.empty() ? "" : ", ") + name(scalars[k]);
-    body_.line("auto {} = session.{}({}, {}, {}, {}ULL, {{{}}}, {}, {}{});", name(r.target),
+    body_.line("{} = session.{}({}, {}, {}, {}ULL, {{{}}}, {}, {}{});", defined(r.target),
                program_.info(r.target).compressed ? "stored_sprandom" : "sprandom",
                string_literal(name_of(program_, r.target)), shape(r.target), name(scalars.back()), r.random.site,
                iterations, r.site, line_of(s), tile(r.target));
@@ -312,13 +333,13 @@ class ProgramEmitter {
     std::string iterations;
     for (const ValueId v : r.random.iterations) iterations += (iterations.empty() ? "" : ", ") + name(v);
     const bool uniform = r.random.kind == ir::Random::Kind::kUniform;
-    body_.line("auto {} = session.random<{}>(rt::RandomKind::{}, {}, {}, {}ULL, {{{}}}, {}, {}{});", name(r.target),
+    body_.line("{} = session.random<{}>(rt::RandomKind::{}, {}, {}, {}ULL, {{{}}}, {}, {}{});", defined(r.target),
                type(r.target), uniform ? "kUniform" : "kNormal", string_literal(name_of(program_, r.target)),
                shape(r.target), r.random.site, iterations, r.site, line_of(s), tile(r.target));
   }
 
-  /// Prints the operation of step `k` together with the steps that follow from it: releases, and the assignment of its
-  /// result to a variable. Returns the number of following steps that are done.
+  /// Prints the operation of step `k` together with the releases that follow from it. Returns the number of following
+  /// steps that are done.
   std::size_t operation(const Steps& list, std::size_t k, const OperationStep& o) {
     std::vector<ValueId> ends;
     std::size_t next = k + 1;
@@ -327,12 +348,11 @@ class ProgramEmitter {
       if (release == nullptr) break;
       ends.push_back(release->value);
     }
-    const auto* copy = next < list.size() ? std::get_if<CopyStep>(&list[next].op) : nullptr;
-    const bool becomes = copy != nullptr && copy->source == o.target && copy->move && !copy->declare;
-    if (becomes) std::erase(ends, copy->target);
-    record(list[k], o, becomes ? name(copy->target) : "auto " + name(o.target), ends);
+    record(list[k], o, ends);
+    // The assignment releases the previous tensor of the variable.
+    std::erase_if(ends, [&](ValueId v) { return v != o.target && values_.share(v, o.target); });
     for (const ValueId v : ends) body_.line("{}.release();", name(v));
-    return next - k - (becomes ? 0 : 1);
+    return next - k - 1;
   }
 
   /// An output, with the end of its tensor where that is the next step. Returns how many steps behind it are done.
@@ -344,8 +364,8 @@ class ProgramEmitter {
     return ends ? 1 : 0;
   }
 
-  /// `result = session.map<double>(…);`. Takes from `ends` what ends there.
-  void record(const Step& s, const OperationStep& o, const std::string& result, std::vector<ValueId>& ends) {
+  /// `auto y = session.map<double>(…);`. Removes moved operands from `ends`.
+  void record(const Step& s, const OperationStep& o, std::vector<ValueId>& ends) {
     const plan::OpClass op_class = o.op->op_class;
     const auto operand = [&](std::size_t k) {
       const ValueId v = o.op->reads[k].tensor;
@@ -364,7 +384,7 @@ class ProgramEmitter {
     if (const auto arguments = short_arguments(o, expr_, operand)) {
       const std::string kernel_text = kernel_argument();
       mark(s.range);
-      body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", result, method_of(*o.op), type(o.target),
+      body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", defined(o.target), method_of(*o.op), type(o.target),
                  string_literal(o.op->name), o.op->site, line_of(s), *arguments, kernel_text);
       end_mark(s.range);
       for (const SymbolicAccess& a : o.op->reads) {
@@ -379,8 +399,8 @@ class ProgramEmitter {
     if (!calls.empty()) body_.line("{}{};", builder, calls);
     const std::string kernel_text = kernel_argument();
     mark(s.range);
-    body_.line("{} = session.{}<{}>({}{});", result, contraction ? "contraction" : "compute", type(o.target), builder,
-               kernel_text);
+    body_.line("{} = session.{}<{}>({}{});", defined(o.target), contraction ? "contraction" : "compute", type(o.target),
+               builder, kernel_text);
     end_mark(s.range);
   }
 
@@ -390,7 +410,7 @@ class ProgramEmitter {
       factors += fmt::format("{}{{{}, {}}}", factors.empty() ? "" : ", ", name(f.tensor), f.transposed);
     const std::string tile = c.tile.empty() ? "" : fmt::format(", {{{}}}", extents(c.tile));
     mark(s.range);
-    body_.line("auto {} = rt::routines::chain<{}>(session, {}, {{{}}}, {{{}}}, {{{}, {}}}{});", name(c.target),
+    body_.line("{} = rt::routines::chain<{}>(session, {}, {{{}}}, {{{}}}, {{{}, {}}}{});", defined(c.target),
                type(c.target), string_literal(c.name), factors, extents(c.sizes), c.site, line_of(s), tile);
     end_mark(s.range);
     uses_chain_ = true;
@@ -432,13 +452,13 @@ class ProgramEmitter {
     uses_parts_ = uses_parts_ || emitted.parts;
     uses_file_ = uses_file_ || emitted.uses_file || emitted.checks_subscripts;
     uses_elements_ = true;
-    if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
+    kernels_ += kernel_comment(s.range);
     kernels_ += emitted.function + "\n";
     std::string list;
     for (const ValueId v : emitted.captures) list += (list.empty() ? "" : ", ") + name(v);
     std::string given;
     for (const LoopStep::Result& r : l.results) {
-      body_.line("Tensor<{}> {};", type(r.target), name(r.target));
+      declare_tensor(r.target);
       const std::string continues = r.continues < 0 ? "" : fmt::format(", {}", r.continues);
       given += fmt::format("{}{{{}, {}, {}{}}}", given.empty() ? "" : ", ", name(r.target),
                            string_literal(name_of(program_, r.target)), shape(r.target), continues);
@@ -459,7 +479,7 @@ class ProgramEmitter {
   void routine(const Step& s, const RoutineStep& r) {
     std::string arguments;
     for (const RoutineStep::Result& result : r.results) {
-      if (result.wanted) body_.line("Tensor<{}> {};", type(result.target), name(result.target));
+      if (result.wanted) declare_tensor(result.target);
       arguments += result.wanted ? fmt::format(", {{{}, {}}}", name(result.target),
                                                string_literal(program_.info(result.target).name))
                                  : ", {}";
@@ -496,33 +516,59 @@ class ProgramEmitter {
                           [this](ValueId v) { return name(v); },
                           [this](const ir::ProcedureRef& p) { return procedure(p); }};
     const std::optional<ShortKernel> point = o.fused ? std::nullopt : short_kernel(request);
-    request.name = table_.claim("kernel_" + name(o.target));
-    if (point) {
-      // Not inside program(), which is not optimised.
-      const std::string level = versions_.level(point->widest, VersionBudget::kPointPrice);
-      const std::string comment =
-          (s.range.known() ? source_comment(s.range) + "\n" : "") + left_out_comment(point->widest, level);
-      points_ += fmt::format("{}constexpr auto {} = {};\n", comment == last_point_ ? "" : comment, request.name,
-                             point->function);
-      last_point_ = comment;
-      const std::string arguments = point->arguments + (point->arguments.empty() || level.empty() ? "" : ", ") + level;
-      return fmt::format("{}{}({}{})", point->loops, arguments.empty() ? "" : "<" + arguments + ">", request.name,
-                         point->values.empty() ? "" : ", " + names_of(point->values));
-    }
+    const std::string title = identifier_of(title_of(program_, values_.home(o.target)));
+    request.name =
+        table_.claim(s.range.known() ? fmt::format("{}_{}", title, s.range.line) : fmt::format("kernel_{}", title));
+    if (point) return point_kernel(s, request.name, *point);
     const EmittedKernel k = o.fused ? emit_fused(request) : emit_kernel(request);
+    const std::string list = names_of(k.captures);
+    if (const auto known = functions_known_.find_or_add(k.function, request.name)) {
+      table_.release(request.name);
+      return kernel_text(*known, list);
+    }
     uses_rows_ = uses_rows_ || o.fused;
     checks_ = checks_ || k.checks_subscripts;
     uses_blocked_ = uses_blocked_ || k.blocked;
     uses_parts_ = uses_parts_ || k.parts;
     uses_stored_ = uses_stored_ || k.stored;
     uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
-    if (s.range.known()) kernels_ += source_comment(s.range) + "\n";
-    const std::string list = names_of(k.captures);
-    const std::string level = versions_.level(k.widest, price_of_version(k.function));
+    kernels_ += kernel_comment(s.range);
+    const std::string& level = levels_[request.name] = versions_.level(k.widest, price_of_version(k.function));
     kernels_ += left_out_comment(k.widest, level) + (level.empty() ? "" : "TDSL_VERSIONS ") + k.function + "\n";
-    if (!level.empty()) return fmt::format("rt::versions<{}, {}>({})", level, request.name, list);
-    if (k.captures.empty()) return request.name;
-    return fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {0}); }}", list, request.name);
+    return kernel_text(request.name, list);
+  }
+
+  /// The source line of a kernel as a comment, once for successive kernels of one line.
+  std::string kernel_comment(SourceRange range) {
+    const std::string comment = range.known() ? source_comment(range) + "\n" : "";
+    return std::exchange(last_kernel_comment_, comment) == comment ? "" : comment;
+  }
+
+  /// A kernel of one point: a function before program(), which is not optimised.
+  std::string point_kernel(const Step& s, std::string function, const ShortKernel& point) {
+    const auto known = functions_known_.find_or_add(point.function, function);
+    if (known) table_.release(std::exchange(function, *known));
+    const auto [instance, added] =
+        levels_.try_emplace(fmt::format("{}<{}>({})", point.loops, point.arguments, function));
+    std::string& level = instance->second;
+    if (added) level = versions_.level(point.widest, VersionBudget::kPointPrice);
+    if (!known) {
+      const std::string comment = s.range.known() ? source_comment(s.range) + "\n" : "";
+      auto line = std::ranges::find(points_, comment, &std::pair<std::string, std::string>::first);
+      if (line == points_.end()) line = points_.insert(line, {comment, ""});
+      line->second +=
+          fmt::format("{}constexpr auto {} = {};\n", left_out_comment(point.widest, level), function, point.function);
+    }
+    const std::string arguments = point.arguments + (point.arguments.empty() || level.empty() ? "" : ", ") + level;
+    return fmt::format("{}{}({}{})", point.loops, arguments.empty() ? "" : "<" + arguments + ">", function,
+                       point.values.empty() ? "" : ", " + names_of(point.values));
+  }
+
+  /// The kernel argument: the function and its captures.
+  std::string kernel_text(const std::string& function, const std::string& captures) {
+    const std::string& level = levels_[function];
+    if (!level.empty()) return fmt::format("rt::versions<{}, {}>({})", level, function, captures);
+    return captures.empty() ? function : fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {0}); }}", captures, function);
   }
 
   std::string names_of(const std::vector<ValueId>& values) {
@@ -532,17 +578,9 @@ class ProgramEmitter {
   }
 
   void copy(const CopyStep& c) {
-    const bool host = program_.is_host(c.target);
-    const std::string source = c.move ? fmt::format("std::move({})", name(c.source)) : name(c.source);
-    if (c.declare && c.move && !variables_.contains(c.source)) {
-      // Nothing else is called so from here on.
-      names_[c.target] = name(c.source);
-    } else if (c.declare) {
-      body_.line("{}{} {} = {};", used(c.target) ? "" : "[[maybe_unused]] ", host ? type(c.target) : "auto",
-                 name(c.target), source);
-    } else {
-      body_.line("{} = {};", name(c.target), source);
-    }
+    if (values_.share(c.source, c.target)) return;
+    const std::string target = program_.is_host(c.target) ? host_defined(c.target) : defined(c.target);
+    body_.line("{} = {};", target, c.move ? fmt::format("std::move({})", name(c.source)) : name(c.source));
   }
 
   void subscript(const Step& s, const SubscriptStep& c) {
@@ -657,8 +695,9 @@ class ProgramEmitter {
 
   const FamilyProgram& program_;
   const EmitOptions& options_;
+  Variables values_;
   NameTable table_;
-  std::map<ValueId, std::string> names_;
+  std::map<ValueId, std::string> names_;  ///< by home
   NameTable function_table_;
   struct EmittedFunction {
     std::string name;
@@ -671,15 +710,18 @@ class ProgramEmitter {
   SourceRange place_;              ///< of the step that is being emitted
   std::set<ValueId> used_;
   std::set<ValueId> used_elsewhere_;             ///< other than as a bound of a loop
-  std::set<ValueId> variables_;                  ///< that copies assign
+  std::set<ValueId> declared_;                   ///< homes of declared variables
   std::map<ValueId, std::string> plain_bounds_;  ///< numbers that are written where loops begin or end
   ExprEmitter expr_;
   Writer body_;
   std::string functions_;
   VersionBudget versions_;
   std::string kernels_;
-  std::string points_;      ///< functions of one point, of short kernels
-  std::string last_point_;  ///< the source that was shown last
+  std::string last_kernel_comment_;
+  std::vector<std::pair<std::string, std::string>> points_;  ///< functions of one point, by source comment
+  EqualFunctions functions_known_;
+  std::map<std::string, std::string>
+      levels_;  ///< vector levels of functions, and of instances of functions of one point
   std::uint32_t last_line_ = 0;
   bool faults_ = false;
   bool uses_file_ = false;

@@ -37,32 +37,56 @@ NameTable::NameTable() {
 
 namespace {
 
-/// Longer names of expressions are cut: `sum[i](X[i, j] * p[i] * …)` is `sum`.
-constexpr std::size_t kLongName = 24;
+/// Expressions with longer identifiers are named after their function, or `part`.
+constexpr std::size_t kLongName = 16;
+
+bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
 bool is_identifier(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return is_alphanumeric(c) || c == '_'; });
 }
 
-std::string_view shortened(std::string_view wanted) {
-  if (wanted.size() <= kLongName || is_identifier(wanted)) return wanted;
-  const std::string_view function = wanted.substr(0, wanted.find_first_of("[("));
-  return !function.empty() && is_identifier(function) ? function : wanted.substr(0, kLongName);
+/// Letters and digits, with one `_` for other characters between them: two in a row are reserved in C++.
+std::string letters_of(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    if (is_alphanumeric(c)) name += c;
+    if (!is_alphanumeric(c) && !name.empty() && name.back() != '_') name += '_';
+  }
+  while (name.ends_with('_')) name.pop_back();
+  return name;
+}
+
+/// True if the text contains one of these outside of brackets.
+bool holds_outside(std::string_view text, std::initializer_list<std::string_view> parts) {
+  int depth = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    depth += text[at] == '(' || text[at] == '[' ? 1 : text[at] == ')' || text[at] == ']' ? -1 : 0;
+    if (depth == 0 && std::ranges::any_of(parts, [&](std::string_view p) { return text.substr(at).starts_with(p); }))
+      return true;
+  }
+  return false;
+}
+
+std::string name_of_expression(std::string_view text) {
+  if (holds_outside(text, {", "})) return "packed";
+  if (holds_outside(text, {" == ", " != ", " < ", " > ", " <= ", " >= ", " && ", " || "})) return "condition";
+  std::string letters = letters_of(text);
+  if (letters.size() <= kLongName) return letters;
+  const std::string_view function = text.substr(0, text.find_first_of("[("));
+  return is_identifier(function) ? std::string(function) : "part";
 }
 
 }  // namespace
 
-std::string NameTable::claim(std::string_view wanted) {
-  std::string name;
-  wanted = shortened(wanted);
-  for (const char c : wanted) {
-    const bool good = std::isalnum(static_cast<unsigned char>(c)) != 0;
-    // Two underscores in a row are reserved in C++.
-    if (good || (!name.empty() && name.back() != '_')) name += good ? c : '_';
-  }
-  while (!name.empty() && name.back() == '_') name.pop_back();
+std::string identifier_of(std::string_view wanted) {
+  std::string name = is_identifier(wanted) ? letters_of(wanted) : name_of_expression(wanted);
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) name = "v" + name;
+  return name;
+}
+
+std::string NameTable::claim(std::string_view wanted) {
+  const std::string name = identifier_of(wanted);
   std::string unique = name;
   for (int k = 2; !taken_.insert(unique).second; ++k) unique = fmt::format("{}_{}", name, k);
   return unique;

@@ -22,6 +22,10 @@ class NameTable {
   std::set<std::string> taken_;
 };
 
+/// An identifier, reserved or not, made from `wanted`: letters and digits of a name or a short expression; the function
+/// of a call, `sum` for `sum[i](x[i] * y[i])`; `condition` for a comparison; `packed` for a list.
+[[nodiscard]] std::string identifier_of(std::string_view wanted);
+
 // Text of the user's (paths, names, strings, lines of the source) reaches emitted code through these two only.
 
 /// A C++ string literal with this value, on one line.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,10 +24,37 @@ using Statements = std::vector<Statement>;
   return {std::move(head), std::move(body), true, std::move(tail)};
 }
 
+/// True for the text of one C++ statement: its only `;` outside of brackets and literals is the last character.
+[[nodiscard]] inline bool is_one_statement(std::string_view text) {
+  int depth = 0;
+  bool in_literal = false;
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    const char c = text[k];
+    if (in_literal && c == '\\') ++k;
+    if (c == '"') in_literal = !in_literal;
+    if (in_literal) continue;
+    if (c == '#' || c == '\n') return false;
+    depth += c == '(' || c == '{' ? 1 : c == ')' || c == '}' ? -1 : 0;
+    if (c == ';' && depth == 0) return k + 1 == text.size();
+  }
+  return false;
+}
+
+/// True for a loop or an `if` without `else` around a single simple statement: it needs no braces.
+[[nodiscard]] inline bool is_short(const Statement& s) {
+  const std::string_view head = s.text;
+  if (!head.starts_with("for (") && !head.starts_with("if (") && !head.starts_with("while (")) return false;
+  return s.block.size() == 1 && !s.block[0].has_block && s.otherwise.empty() && is_one_statement(s.block[0].text);
+}
+
 inline void write(Writer& w, const Statements& statements) {
   for (const Statement& s : statements) {
     if (!s.has_block) {
       w.line("{}", s.text);
+      continue;
+    }
+    if (is_short(s)) {
+      w.line("{} {}", s.text, s.block[0].text);
       continue;
     }
     w.block(

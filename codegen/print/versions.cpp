@@ -14,7 +14,8 @@ constexpr int kMostForTwo = 8, kMostForVersions = 30, kMostForLightVersions = 20
 int price_of_version(std::string_view function) {
   int loops = 0;
   for (const std::string_view head :
-       {"for (", "rt::rows::reduce", "rt::rows::each", "rt::rows::arg_", "rt::lanes::", "rt::row_panels"}) {
+       {"for (", "rt::rows::reduce", "rt::rows::sum", "rt::rows::prod<", "rt::rows::least", "rt::rows::greatest",
+        "rt::rows::each", "rt::rows::arg_", "rt::lanes::", "rt::row_panels"}) {
     for (std::size_t at = function.find(head); at != std::string_view::npos; at = function.find(head, at + 1)) ++loops;
   }
   return std::max(1, loops / 2);

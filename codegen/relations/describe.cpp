@@ -106,6 +106,11 @@ std::string name_of(const FamilyProgram& program, ValueId v) {
   return name.empty() ? fmt::format("t{}", v.id) : name;
 }
 
+std::string title_of(const FamilyProgram& program, ValueId v) {
+  const auto found = program.titles.find(v);
+  return found == program.titles.end() ? name_of(program, v) : found->second;
+}
+
 std::string describe(const FamilyProgram& program, const Expr& e, const std::vector<std::string>& labels) {
   return Describer(program, labels).text(e);
 }

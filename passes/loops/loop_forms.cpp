@@ -273,11 +273,16 @@ std::vector<Node> chosen_by_size(Program& program, Node task, Node statements, c
   const auto bytes = work.bytes.constant();
   const bool few_bytes = bytes && *bytes <= kGatheredBytes;
   const Extent paid = few_bytes ? work.bytes : Extent(kGatheredBytes) + Extent(kBytesPerRun) * work.runs;
-  for (const auto& [amount, most] : {std::pair(work.points, Extent(kTaskPoints * work.statements)),
-                                     std::pair(work.bytes, Extent(kTaskBytes)), std::pair(work.bytes, paid)}) {
+  std::vector<std::pair<Extent, Extent>> limits{
+      {work.points, kTaskPoints * work.statements}, {work.bytes, kTaskBytes}, {work.bytes, paid}};
+  for (const auto& [amount, most] : limits) {
     const auto room = (most - amount).constant();
     if (room && *room < 0) return {std::move(statements)};
-    if (room) continue;
+    const bool implied = std::ranges::any_of(limits, [&](const auto& other) {
+      const auto slack = (most - other.second).constant();
+      return other.first == amount && slack && *slack > 0;
+    });
+    if (room || implied) continue;
     small_enough =
         conjunction_of(small_enough, binary(BinaryOp::kLe, as_float(ir::expr_of(amount)), as_float(ir::expr_of(most))));
   }

@@ -81,7 +81,7 @@ template <class T, class X, class Y>
 [[nodiscard]] T dot(Interval line, const X& x, const Y& y) {
   T sum{};
   if (!line.empty()) rows::detail::dot(&sum, &x(line.lo), 0, &y(line.lo), line.size(), 1);
-  return sum;
+  return sum + T{0};  // never -0.0
 }
 
 /// to(j) += scale(i) * x(i, j) for all rows i, one after the other; rows are contiguous and equally spaced. By the

@@ -10,6 +10,7 @@
 
 #include "runtime/kernels/lanes.h"
 #include "runtime/kernels/progress.h"
+#include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/simd_level.h"
 #include "runtime/kernels/task.h"
 
@@ -290,6 +291,28 @@ template <class T, class F>
 template <class T, class Combine, class F>
 [[gnu::always_inline]] inline T reduce(Interval line, T identity, const Combine& combine, const F& f) {
   return lanes::reduce<64>(line, identity, combine, f);
+}
+/// The sum of f(j) for all j of the line; integers wrap around.
+template <class T, class F>
+[[gnu::always_inline]] inline T sum(Interval line, const F& f) {
+  return reduce(
+      line, T{0}, [](T a, T b) __attribute__((always_inline)) { return scalar::add(a, b); }, f);
+}
+template <class T, class F>
+[[gnu::always_inline]] inline T prod(Interval line, const F& f) {
+  return reduce(
+      line, T{1}, [](T a, T b) __attribute__((always_inline)) { return scalar::multiply(a, b); }, f);
+}
+template <class T, class F>
+[[gnu::always_inline]] inline T least(Interval line, const F& f) {
+  return reduce(
+      line, scalar::min_identity<T>(), [](T a, T b) __attribute__((always_inline)) { return scalar::least(a, b); }, f);
+}
+template <class T, class F>
+[[gnu::always_inline]] inline T greatest(Interval line, const F& f) {
+  return reduce(
+      line, scalar::max_identity<T>(), [](T a, T b) __attribute__((always_inline)) { return scalar::greatest(a, b); },
+      f);
 }
 
 }  // namespace tdsl::rt::rows

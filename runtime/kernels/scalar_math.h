@@ -154,6 +154,18 @@ template <Integer T, FaultSink F>
   return (r != 0 && ((r < 0) != (b < 0))) ? static_cast<T>(r + b) : r;
 }
 
+/// The same for a `b` other than 0 and -1.
+template <Integer T>
+[[nodiscard]] constexpr T mod(T a, T b) {
+  const T r = 0 <= a && a < b ? a : static_cast<T>(a % b);
+  return (r != 0 && ((r < 0) != (b < 0))) ? static_cast<T>(r + b) : r;
+}
+
+template <Number T>
+[[nodiscard]] constexpr T square(T a) {
+  return multiply(a, a);
+}
+
 /// `**` and `pow`. Integer powers wrap; a negative integer exponent of an integer is a fault, as in NumPy. Roots are
 /// explicit: g++ turns `pow(a, 0.5)` in a loop into a square root, which differs for -inf and -0.
 template <Real T>

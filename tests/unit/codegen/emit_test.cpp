@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "codegen/clang/format.h"
+#include "codegen/print/equal_functions.h"
 #include "codegen/print/names.h"
 #include "tests/unit/codegen/compiled.h"
 #include "tests/unit/codegen/programs.h"
@@ -41,7 +42,7 @@ Index halvings(double x) {
   while (s > 1.0) {
     const double half = s * 0.5;
     s = half;
-    c = scalar::add(c, Index{1});
+    c += 1;
   }
   for (Index i = 3; i > 0; --i) {
     if (s > 0.5) {
@@ -209,4 +210,70 @@ TEST_CASE("codegen emit: statements too long for clang-format are wrapped, and n
   // A source line shown in a comment remains a single comment.
   const std::string comment = "// y = " + sum + sum + ";";
   CHECK(contains(tdsl::codegen::formatted(comment + "\nint y;\n"), comment + "\nint y;"));
+}
+
+TEST_CASE("codegen emit: equal kernels are one function, whatever their operands are called") {
+  const std::string text = emitted(
+      "%5:f64[%0] \"y\" = compute [i in 0..%0] (mul(%4[i], 2.0)) @0:4:1-4:2\n"
+      "%6:f64[%0] \"z\" = compute [j in 0..%0] (mul(%5[j], 2.0)) @0:5:1-5:2\n"
+      "%7:f64[%0] \"w\" = compute [j in 0..%0] (mul(%5[j], 3.0)) @0:6:1-6:2\n"
+      "output \"z\" %6\noutput \"w\" %7\n");
+  CHECK(contains(text, "constexpr auto y_4 = [](Out<double, 1> y, In<double, 1> x, Index i) { y(i) = x(i) * 2.0; };"));
+  CHECK_FALSE(contains(text, "constexpr auto z_5"));
+  CHECK(contains(text, "constexpr auto w_6"));
+  CHECK(compiler_says(text) == "");
+
+  EqualFunctions functions;
+  CHECK(!functions.find_or_add("void f(const TaskArgs& t) { rt::f(a, b, \"a\"); }", "f"));
+  CHECK(functions.find_or_add("void g(const TaskArgs& t) { rt::f(b, a, \"a\"); }", "g") == "f");
+  CHECK(!functions.find_or_add("void g(const TaskArgs& t) { rt::f(a, a, \"a\"); }", "g"));
+  CHECK(!functions.find_or_add("void h(const TaskArgs& t) { rt::f(a, b, \"b\"); }", "h"));
+  CHECK(!functions.find_or_add("void h(const TaskArgs& t) { rt::g(a, b, \"a\"); }", "h"));
+}
+
+TEST_CASE("codegen emit: carried values are assigned, counted and named as in the source") {
+  const std::string text = emitted(
+      "%5:i64 \"zero\" = compute [] (0)\n%6:i64 \"three\" = compute [] (3)\n"
+      "%7:f64[%0] \"y\", %8:i64 \"step\" = for %5..%6 by 1 with (%4, %5) do (%9:i64 \"i\", %10:f64[%0] \"y\", %11:i64 "
+      "\"step\") {\n"
+      "  %12:f64[%0] \"next\" = compute [i in 0..%0] (pow(sub(%10[i], 1.0), 2))\n"
+      "  %13:i64 \"more\" = compute [] (add(1, %11))\n"
+      "  yield %12, %13\n}\noutput \"y\" %7\noutput \"step\" %8\n");
+  CHECK(contains(text, "  y = session.map<double>("));
+  CHECK(contains(text, "step += 1;"));
+  CHECK(contains(text, "(y(i) - 1.0) * (y(i) - 1.0)"));
+  CHECK_FALSE(contains(text, "y_2 = session"));
+  CHECK(compiler_says(text) == "");
+}
+
+TEST_CASE("codegen emit: a value has its own variable if the old value of its target is still read") {
+  const auto loop = [](const std::string& body) {
+    const std::string text = emitted(
+        "%5:i64 \"zero\" = compute [] (0)\n%6:i64 \"three\" = compute [] (3)\n"
+        "%16:f64[%0] \"z\" = compute [i in 0..%0] (mul(%4[i], 2.0))\n"
+        "%7:f64[%0] \"y\", %8:f64[%0] \"z\" = for %5..%6 by 1 with (%4, %16) do (%9:i64 \"i\", %10:f64[%0] "
+        "\"y\", %11:f64[%0] \"z\") {\n" +
+        body + "}\noutput \"y\" %7\noutput \"z\" %8\n");
+    CHECK(compiler_says(text) == "");
+    return text;
+  };
+  // Read after the next value is computed.
+  const std::string later = loop(
+      "  %12:f64[%0] \"moved\" = compute [i in 0..%0] (add(%10[i], 1.0))\n"
+      "  %13:f64[%0] \"change\" = compute [i in 0..%0] (sub(%12[i], %10[i]))\n  yield %12, %13\n");
+  CHECK(contains(later, "auto moved ="));
+  CHECK(contains(later, "y = std::move(moved);"));
+  CHECK(contains(later, "z = session.map<double>("));
+  // Exchanged.
+  const std::string swapped = loop("  yield %11, %10\n");
+  CHECK(contains(swapped, "y = std::move("));
+  CHECK(contains(swapped, "z = std::move("));
+  // Both are copies of one value.
+  const std::string twice =
+      loop("  %12:f64[%0] \"moved\" = compute [i in 0..%0] (add(%10[i], %11[i]))\n  yield %12, %12\n");
+  CHECK(contains(twice, "y = z;"));
+  // Kept for the next iteration.
+  const std::string kept =
+      loop("  %12:f64[%0] \"moved\" = compute [i in 0..%0] (add(%10[i], 1.0))\n  yield %12, %10\n");
+  CHECK(contains(kept, "auto moved ="));
 }
