@@ -52,7 +52,8 @@ class Splitter {
   void run() {
     find_subscripts(loop_.body);
     find_conditions(loop_.body);
-    if (decisions_.empty()) return;
+    const bool pays = loop_.order == Order::kSimd || !from_.empty() || !to_.empty();
+    if (decisions_.empty() || !pays) return;
     if (bounded_) {
       parts_.inside = local("interior");
       for (const Extent& e : from_) parts_.from.push_back(ir::expr_of_polynomial(e));
@@ -79,7 +80,8 @@ class Splitter {
   void find_conditions(const Body& body) {
     for (const Statement& s : body) {
       if (const auto* branch = std::get_if<If>(&s.op)) {
-        if (const auto* condition = std::get_if<Expr>(&branch->condition)) decide_parts(*condition);
+        const auto* condition = std::get_if<Expr>(&branch->condition);
+        if (condition != nullptr && loop_.order == Order::kSimd) decide_parts(*condition);
         find_conditions(branch->body);
         find_conditions(branch->otherwise);
         continue;

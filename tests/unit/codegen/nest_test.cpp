@@ -422,7 +422,7 @@ body {
   CHECK(nest_lines(nest::verify(n)).empty());
   const std::string text = nest::print(n);
   CHECK_MESSAGE(text.find(R"(
-    for j in 0..%1 inside %7 to add(%1, -1) where gt(i, 0) {
+    for j in 0..%1 inside %7 to sub(%1, 1) where gt(i, 0) {
       let %5 = select(or(%7, gt(i, 0)), sub(i, 1), sub(%0, 1))
       let %6 = select(or(%7, lt(add(j, 1), %1)), add(j, 1), 0)
       %3[i, j] = %4[%5, %6]
