@@ -15,7 +15,8 @@ namespace tdsl::nest {
 /// by `!`, `&&` and `||`. Those decided for all but a few points at an end of the index's range, or of an enclosing
 /// loop's range, bound the interior. At most kMostSides others, which change in the middle of the range or depend only
 /// on sizes and enclosing indices, become sides of a vector loop: code is compiled for both of their values. Conditions
-/// whose arithmetic might wrap around are left unchanged.
+/// whose arithmetic might wrap around are left unchanged. Loops of tasks are split only by selects that have edges in
+/// the loop's own range.
 ///
 /// Pre: the nest is well formed. Post: so is the result, which is equivalent.
 void split_interiors(Nest& nest);
