@@ -71,8 +71,8 @@ ValueId LoopNestBuilder::capture(ValueId here) {
       nest::added(result_.nest, {Role::kCapture,
                                  program_.is_host(here) ? request_.value_name(here) : title_of(program_, here),
                                  {program_.type(here).scalar, {}, {}}});
-  result_.nest.variables.back().size = std::ranges::any_of(step_.reads, [&](const SymbolicAccess& read) {
-    const std::vector<Extent>& shape = program_.type(read.tensor).shape;
+  result_.nest.variables.back().size = std::ranges::any_of(step_.reads, [&](ValueId read) {
+    const std::vector<Extent>& shape = program_.type(read).shape;
     return std::ranges::find(shape, Extent::of(here)) != shape.end();
   });
   result_.captured.resize(result_.nest.variables.size());

@@ -149,12 +149,12 @@ class NestRunner {
     for (std::size_t k = 0; k < o.op->reads.size(); ++k) {
       const auto number = static_cast<int>(k);
       inputs.operands[number] = arrays_.at(o.op->reads[k].tensor);
-      if (!o.op->reads[k].compressed) continue;
+      if (!program_.info(o.op->reads[k].tensor).compressed) continue;
       // Zeros are stored at random.
       for (std::int64_t at = 0; at < inputs.operands[number].size(); ++at)
         inputs.stored[number].push_back((at + static_cast<std::int64_t>(options_.seed)) % 3 == 0);
     }
-    if (o.op->base) inputs.base = arrays_.at(*o.op->base);
+    if (o.op->has_base()) inputs.base = arrays_.at(o.op->base);
     const ir::Array whole = nest::interpret(nest::parse(text), inputs);
     arrays_[o.target] = nest::interpret(nest::parse(split_text), inputs);
     CHECK(nest_agrees(whole, arrays_[o.target]));
@@ -175,12 +175,10 @@ class NestRunner {
       const auto known = host_.get(built.captured[k]);
       inputs.captures[{static_cast<std::int32_t>(k)}] = known ? *known : ir::Literal(std::int64_t{0});
     }
-    for (std::size_t k = 0; k < l.reads.size(); ++k)
-      inputs.operands[static_cast<int>(k)] = arrays_.at(l.reads[k].tensor);
+    for (std::size_t k = 0; k < l.reads.size(); ++k) inputs.operands[static_cast<int>(k)] = arrays_.at(l.reads[k]);
     for (std::size_t k = 0; k < l.results.size(); ++k) {
       if (l.results[k].continues >= 0)
-        inputs.bases[static_cast<int>(k)] =
-            arrays_.at(l.reads[static_cast<std::size_t>(l.results[k].continues)].tensor);
+        inputs.bases[static_cast<int>(k)] = arrays_.at(l.reads[static_cast<std::size_t>(l.results[k].continues)]);
     }
     std::map<int, ir::Array> results = nest::interpret_task(nest::parse(text), inputs);
     for (std::size_t k = 0; k < l.results.size(); ++k) {
