@@ -162,6 +162,7 @@ enum class OpClass : std::uint8_t {
   kRestore,      ///< reads its output from a checkpoint
 };
 [[nodiscard]] const char* name_of(OpClass c);
+inline constexpr OpClass kLastOpClass = OpClass::kRestore;
 
 /// How partial results of a reduction are combined; kNone: the reduction must not be split.
 enum class Combine : std::uint8_t { kNone, kSum, kProd, kMin, kMax, kAny, kAll };
@@ -282,87 +283,96 @@ using Op = BasicOp<Index>;
 
 template <class Visitor, class... Accesses>
 void visit_access(Visitor& v, Accesses&... access) {
-  v.tensor(access.tensor...);
+  v.tensor("of", access.tensor...);
   v.list(
+      "at",
       [](auto& to, auto&... dim) {
-        to.property(dim.whole...);
+        to.property("whole", dim.whole...);
         to.list(
+            "labels",
             [](auto& term_to, auto&... term) {
-              term_to.property(term.label...);
-              term_to.number(term.coefficient...);
+              term_to.property("", term.label...);
+              term_to.number("by", term.coefficient...);
             },
             dim.terms...);
-        to.number(dim.offset.lo...);
-        to.number(dim.offset.hi...);
-        to.number(dim.divisor...);
+        to.number("from", dim.offset.lo...);
+        to.number("to", dim.offset.hi...);
+        to.number("divisor", dim.divisor...);
       },
       access.dims...);
 }
 
-/// All members of an operation, or of several in parallel, whose numbers may be of different types. `v` receives
-///   note(x…)            no influence on the plan: names, locations, bookkeeping
-///   property(x…)        of the same type for all numbers
-///   flag(setter, x…)    a bool, with the name of its OpBuilder setter
-///   estimate(x…)        derived from the operands' descriptors
-///   number(x…)          a Number
-///   tensor(x…)          an operand
-///   list(each, x…)      vectors, whose elements are visited by each(v, element…)
-///   outputs(x…)         descriptors of the outputs
-/// Instantiation, uses, signatures and emitted flags follow from this list.
+/// All members of an operation, or of several in parallel, whose numbers may be of different types. The first argument
+/// is the member's name in the text form, empty for the value of a list's element. `v` receives
+///   note(name, x…)       no influence on the plan: names, locations, bookkeeping
+///   property(name, x…)   of the same type for all numbers
+///   flag(name, x…)       a bool; its name is that of its OpBuilder setter
+///   estimate(name, x…)   derived from the operands' descriptors
+///   number(name, x…)     a Number
+///   tensor(name, x…)     an operand
+///   list(name, each, x…) vectors, whose elements are visited by each(v, element…)
+///   outputs(x…)          descriptors of the outputs
+/// Instantiation, uses, signatures, text and emitted flags follow from this list.
 template <class Visitor, class... Ops>
 void visit_fields(Visitor& v, Ops&... op) {
-  const auto number = [](auto& to, auto&... x) { to.number(x...); };
-  v.property(op.op_class...);
-  v.note(op.name...);
-  v.note(op.line...);
-  v.note(op.site...);
+  const auto number = [](auto& to, auto&... x) { to.number("", x...); };
+  v.property("class", op.op_class...);
+  v.note("name", op.name...);
+  v.note("line", op.line...);
+  v.note("site", op.site...);
   v.list(
+      "labels",
       [](auto& to, auto&... label) {
-        to.note(label.name...);
-        to.number(label.range.lo...);
-        to.number(label.range.hi...);
-        to.property(label.from_data...);
+        to.note("", label.name...);
+        to.number("from", label.range.lo...);
+        to.number("to", label.range.hi...);
+        to.property("from_data", label.from_data...);
       },
       op.labels...);
-  v.list(number, op.shape...);
+  v.list("shape", number, op.shape...);
   v.list(
+      "out",
       [](auto& to, auto&... subscript) {
-        to.property(subscript.label...);
-        to.property(subscript.coefficient...);
-        to.number(subscript.constant...);
+        to.property("", subscript.label...);
+        to.property("by", subscript.coefficient...);
+        to.number("plus", subscript.constant...);
       },
       op.out...);
   v.list(
+      "reduce",
       [](auto& to, auto&... reduced) {
-        to.property(reduced.label...);
-        to.property(reduced.part_dim...);
+        to.property("", reduced.label...);
+        to.property("part", reduced.part_dim...);
       },
       op.reduce...);
-  v.list([](auto& to, auto&... access) { visit_access(to, access...); }, op.reads...);
-  v.tensor(op.base...);
-  v.outputs(op.outputs...);
-  v.list([](auto& to, auto&... read) { to.property(read...); }, op.continues...);
-  v.property(op.combine...);
   v.list(
+      "reads", [](auto& to, auto&... access) { visit_access(to, access...); }, op.reads...);
+  v.tensor("base", op.base...);
+  v.outputs(op.outputs...);
+  v.list(
+      "continues", [](auto& to, auto&... read) { to.property("", read...); }, op.continues...);
+  v.property("combine", op.combine...);
+  v.list(
+      "pieces",
       [](auto& to, auto&... piece) {
-        to.property(piece.combine...);
-        to.number(piece.count...);
+        to.property("", piece.combine...);
+        to.number("", piece.count...);
       },
       op.pieces...);
-  v.estimate(op.flops_per_point...);
-  v.estimate(op.product_share...);
-  v.property(op.by_rows...);
-  v.property(op.uncut...);
-  v.list(number, op.tile...);
-  v.property(op.home...);
-  v.property(op.ordered...);
-  v.property(op.in_rows...);
+  v.estimate("flops", op.flops_per_point...);
+  v.estimate("product_share", op.product_share...);
+  v.property("by_rows", op.by_rows...);
+  v.property("uncut", op.uncut...);
+  v.list("tile", number, op.tile...);
+  v.property("home", op.home...);
+  v.property("ordered", op.ordered...);
+  v.property("in_rows", op.in_rows...);
   v.flag("replicated", op.replicated...);
   v.flag("epilogue", op.epilogue...);
   v.flag("divisible", op.divisible...);
   v.flag("overwrites", op.overwrites...);
-  v.note(op.run_ahead...);
-  v.note(op.record...);
+  v.note("run_ahead", op.run_ahead...);
+  v.note("record", op.record...);
 }
 
 }  // namespace tdsl::plan

@@ -13,21 +13,21 @@ namespace tdsl::plan {
 template <class Derived>
 struct FieldVisitor {
   template <class... X>
-  void note(const X&...) {}
+  void note(const char*, const X&...) {}
   template <class... X>
-  void property(const X&...) {}
+  void property(const char*, const X&...) {}
   template <class... X>
   void flag(const char*, const X&...) {}
   template <class... X>
-  void estimate(const X&...) {}
+  void estimate(const char*, const X&...) {}
   template <class... X>
-  void number(const X&...) {}
+  void number(const char*, const X&...) {}
   template <class... X>
-  void tensor(const X&...) {}
+  void tensor(const char*, const X&...) {}
   template <class... X>
   void outputs(const X&...) {}
   template <class Each, class T>
-  void list(const Each& each, const std::vector<T>& elements) {
+  void list(const char*, const Each& each, const std::vector<T>& elements) {
     for (const T& element : elements) each(static_cast<Derived&>(*this), element);
   }
 };
@@ -35,8 +35,8 @@ struct FieldVisitor {
 template <class Number, class OnNumber, class OnTensor>
 struct NumberVisitor : FieldVisitor<NumberVisitor<Number, OnNumber, OnTensor>> {
   NumberVisitor(const OnNumber& on_number, const OnTensor& on_tensor) : on_number_(on_number), on_tensor_(on_tensor) {}
-  void number(const Number& x) { on_number_(x); }
-  void tensor(const typename NumberTypes<Number>::Tensor& t) {
+  void number(const char*, const Number& x) { on_number_(x); }
+  void tensor(const char*, const typename NumberTypes<Number>::Tensor& t) {
     if (t != NumberTypes<Number>::kNoTensor) on_tensor_(t);
   }
 
@@ -59,22 +59,22 @@ class NumberConversion {
       : to_number_(to_number), to_tensor_(to_tensor) {}
 
   template <class T>
-  void note(const T& from, T& to) {
+  void note(const char*, const T& from, T& to) {
     to = from;
   }
   template <class T>
-  void property(const T& from, T& to) {
+  void property(const char*, const T& from, T& to) {
     to = from;
   }
   void flag(const char*, bool from, bool& to) { to = from; }
-  void estimate(double from, double& to) { to = from; }
+  void estimate(const char*, double from, double& to) { to = from; }
   void outputs(const std::vector<TensorDesc>& from, std::vector<TensorDesc>& to) { to = from; }
-  void number(const From& from, To& to) { to = to_number_(from); }
-  void tensor(const typename NumberTypes<From>::Tensor& from, typename NumberTypes<To>::Tensor& to) {
+  void number(const char*, const From& from, To& to) { to = to_number_(from); }
+  void tensor(const char*, const typename NumberTypes<From>::Tensor& from, typename NumberTypes<To>::Tensor& to) {
     to = from == NumberTypes<From>::kNoTensor ? NumberTypes<To>::kNoTensor : to_tensor_(from);
   }
   template <class Each, class T, class U>
-  void list(const Each& each, const std::vector<T>& from, std::vector<U>& to) {
+  void list(const char*, const Each& each, const std::vector<T>& from, std::vector<U>& to) {
     to.resize(from.size());
     for (std::size_t k = 0; k < from.size(); ++k) each(*this, from[k], to[k]);
   }

@@ -62,11 +62,11 @@ class SignatureText : public OpText<SignatureText> {
   SignatureText(const Op& op, const KnownOperands& operands, bool estimated)
       : op_(op), operands_(operands), estimated_(estimated) {}
 
-  void estimate(double x) {
+  void estimate(const char*, double x) {
     if (estimated_) return append_power(text_, x);
     append_number(text_, static_cast<Index>(std::bit_cast<std::uint64_t>(x) >> 24));
   }
-  void tensor(TensorId id) {
+  void tensor(const char*, TensorId id) {
     if (id >= 0) operands_.append(text_, id);
   }
   void outputs(const std::vector<TensorDesc>& outputs) {

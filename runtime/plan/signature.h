@@ -29,7 +29,7 @@ template <class Derived>
 class OpText : public FieldVisitor<Derived> {
  public:
   template <class T>
-  void property(const T& x) {
+  void property(const char*, const T& x) {
     if constexpr (std::is_same_v<T, std::vector<bool>>) {
       for (const bool each : x) text_ += each ? 'u' : 'k';
       text_ += ',';
@@ -40,11 +40,11 @@ class OpText : public FieldVisitor<Derived> {
   void flag(const char* name, bool x) {
     if (x) text_ += name;
   }
-  void number(Index x) { append_number(text_, x); }
+  void number(const char*, Index x) { append_number(text_, x); }
   template <class Each, class T>
-  void list(const Each& each, const std::vector<T>& elements) {
+  void list(const char* name, const Each& each, const std::vector<T>& elements) {
     append_number(text_, static_cast<Index>(elements.size()));
-    FieldVisitor<Derived>::list(each, elements);
+    FieldVisitor<Derived>::list(name, each, elements);
   }
   [[nodiscard]] std::string take() { return std::move(text_); }
 

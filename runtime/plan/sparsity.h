@@ -36,17 +36,19 @@ struct Sparsity {
 
 template <class Visitor, class... Sparsities>
 void visit_sparsity(Visitor& v, Sparsities&... sparsity) {
-  const auto tensor = [](auto& to, auto&... t) { to.tensor(t...); };
-  v.list([&tensor](auto& to, auto&... list) { to.list(tensor, list...); }, sparsity.visits...);
-  v.property(sparsity.result...);
-  v.list(tensor, sparsity.elements_of...);
-  v.list(tensor, sparsity.within...);
+  const auto tensor = [](auto& to, auto&... t) { to.tensor("", t...); };
   v.list(
+      "visits", [&tensor](auto& to, auto&... list) { to.list("", tensor, list...); }, sparsity.visits...);
+  v.property("result", sparsity.result...);
+  v.list("elements_of", tensor, sparsity.elements_of...);
+  v.list("within", tensor, sparsity.within...);
+  v.list(
+      "bounds",
       [](auto& to, auto&... bound) {
-        to.property(bound.label...);
-        to.property(bound.from_below...);
-        to.property(bound.row...);
-        to.number(bound.constant...);
+        to.property("", bound.label...);
+        to.property("from_below", bound.from_below...);
+        to.property("row", bound.row...);
+        to.number("plus", bound.constant...);
       },
       sparsity.bounds...);
 }

@@ -30,7 +30,7 @@ void append(std::string& text, const Layout& layout) {
 /// All members of an operation that its cost depends on; operands are described by their layouts.
 class CostText : public OpText<CostText> {
  public:
-  void estimate(double x) { text_ += std::to_string(x) + ','; }
+  void estimate(const char*, double x) { text_ += std::to_string(x) + ','; }
   void outputs(const std::vector<TensorDesc>& outputs) {
     for (const TensorDesc& output : outputs) {
       text_ += 'e';

@@ -43,7 +43,7 @@ class RegionHash : public FieldVisitor<RegionHash> {
   }
 
   template <class T>
-  void property(const T& x) {
+  void property(const char*, const T& x) {
     if constexpr (std::is_same_v<T, std::vector<bool>>) {
       for (const bool each : x) hash_.add(each);
     } else {
@@ -51,15 +51,15 @@ class RegionHash : public FieldVisitor<RegionHash> {
     }
   }
   void flag(const char*, bool x) { hash_.add(x); }
-  void estimate(double x) { hash_.add(x); }
-  void number(Index x) { hash_.add(x); }
+  void estimate(const char*, double x) { hash_.add(x); }
+  void number(const char*, Index x) { hash_.add(x); }
   /// Tensors are numbered by first appearance: their ids are internal to the recorder.
-  void tensor(TensorId id) {
+  void tensor(const char*, TensorId id) {
     hash_.add(id < 0 ? Index{-1} : numbers_.try_emplace(id, static_cast<Index>(numbers_.size())).first->second);
   }
   void outputs(const std::vector<TensorDesc>& outputs) {
     for (const TensorDesc& output : outputs) {
-      tensor(output.id);
+      tensor("", output.id);
       hash_.add(output.element.bytes);
       hash_.add(output.shape);
       hash_.add(output.tile);
@@ -67,9 +67,9 @@ class RegionHash : public FieldVisitor<RegionHash> {
     }
   }
   template <class Each, class T>
-  void list(const Each& each, const std::vector<T>& elements) {
+  void list(const char* name, const Each& each, const std::vector<T>& elements) {
     hash_.add(elements.size());
-    FieldVisitor::list(each, elements);
+    FieldVisitor::list(name, each, elements);
   }
 
  private:
@@ -80,7 +80,7 @@ class RegionHash : public FieldVisitor<RegionHash> {
     hash_.add(recorded.op.run_ahead);
     visit_fields(*this, recorded.op);
     hash_.add(recorded.last_uses.size());
-    for (const TensorId id : recorded.last_uses) tensor(id);
+    for (const TensorId id : recorded.last_uses) tensor("", id);
   }
 
   void add_storage(const TensorDesc& tensor) {

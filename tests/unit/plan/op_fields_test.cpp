@@ -28,19 +28,19 @@ constexpr std::size_t members_of() {
 
 struct MemberCount : FieldVisitor<MemberCount> {
   template <class... X>
-  void note(const X&...) {
+  void note(const char*, const X&...) {
     ++count;
   }
   template <class... X>
-  void property(const X&...) {
+  void property(const char*, const X&...) {
     ++count;
   }
   void flag(const char*, bool) { ++count; }
-  void estimate(double) { ++count; }
-  void tensor(TensorId) { ++count; }
+  void estimate(const char*, double) { ++count; }
+  void tensor(const char*, TensorId) { ++count; }
   void outputs(const std::vector<TensorDesc>&) { ++count; }
   template <class Each, class T>
-  void list(const Each&, const std::vector<T>&) {
+  void list(const char*, const Each&, const std::vector<T>&) {
     ++count;
   }
   std::size_t count = 0;
