@@ -117,7 +117,7 @@ std::string label_text(const Label& l) {
 
 class ProgramPrinter {
  public:
-  explicit ProgramPrinter(const Program& program) : program_(program) {}
+  explicit ProgramPrinter(const Program& program, std::size_t depth = 0) : program_(program), depth_(depth) {}
 
   std::string run() {
     text_ = fmt::format("program {}\n", quoted(program_.name));
@@ -125,15 +125,12 @@ class ProgramPrinter {
     region_lines(program_.body);
     return std::move(text_);
   }
-
- private:
-  void line(const std::string& content) {
-    text_.append(2 * depth_, ' ');
-    text_ += content;
-    text_ += '\n';
+  std::string run(const Node& n) {
+    node(n);
+    return std::move(text_);
   }
 
-  [[nodiscard]] std::string type_text(const Type& type) const {
+  [[nodiscard]] static std::string type_text(const Type& type) {
     std::string result(name_of(type.scalar));
     if (type.shape.empty()) return result;
     std::vector<std::string> dimensions;
@@ -156,23 +153,6 @@ class ProgramPrinter {
     return result;
   }
 
-  [[nodiscard]] std::string definitions(const std::vector<ValueId>& values, const SourceRange& place) const {
-    return joined(values, [&](ValueId v) { return definition(v, place); });
-  }
-
-  void region_lines(const Region& region) {
-    for (const Node& n : region.nodes) node(n);
-    if (!region.yields.empty()) line("yield " + joined(region.yields, value_text));
-  }
-
-  /// `head (arguments) {`, then the region's lines; the caller closes the brace.
-  void open_region(const std::string& head, const Region& region, const SourceRange& place) {
-    line(fmt::format("{} ({}) {{", head, definitions(region.arguments, place)));
-    ++depth_;
-    region_lines(region);
-    --depth_;
-  }
-
   [[nodiscard]] static std::string compute_text(const Compute& c) {
     std::vector<std::string> names;
     for (const Label& l : c.out) names.push_back(l.name);
@@ -190,6 +170,30 @@ class ProgramPrinter {
     if (c.combine) text += " combine " + monoid_text(*c.combine);
     if (c.fill) text += " fill " + printer.text(c.fill);
     return text;
+  }
+
+ private:
+  void line(const std::string& content) {
+    text_.append(2 * depth_, ' ');
+    text_ += content;
+    text_ += '\n';
+  }
+
+  [[nodiscard]] std::string definitions(const std::vector<ValueId>& values, const SourceRange& place) const {
+    return joined(values, [&](ValueId v) { return definition(v, place); });
+  }
+
+  void region_lines(const Region& region) {
+    for (const Node& n : region.nodes) node(n);
+    if (!region.yields.empty()) line("yield " + joined(region.yields, value_text));
+  }
+
+  /// `head (arguments) {`, then the region's lines; the caller closes the brace.
+  void open_region(const std::string& head, const Region& region, const SourceRange& place) {
+    line(fmt::format("{} ({}) {{", head, definitions(region.arguments, place)));
+    ++depth_;
+    region_lines(region);
+    --depth_;
   }
 
   [[nodiscard]] std::string param_text(const Node& node, const Param& p) const {
@@ -280,10 +284,24 @@ class ProgramPrinter {
 
   const Program& program_;
   std::string text_;
-  std::size_t depth_ = 0;
+  std::size_t depth_;
 };
 
 }  // namespace
+
+std::string print(const Type& type) { return ProgramPrinter::type_text(type); }
+std::string print(const Label& label) { return label_text(label); }
+std::string print(const Compute& compute) { return ProgramPrinter::compute_text(compute); }
+std::string print(const SourceRange& range) { return range_text(range); }
+std::string constant_text(const Literal& literal) { return literal_text(Scalar::kF64, literal); }
+
+std::string definition_text(const Program& program, ValueId v, const SourceRange& place) {
+  return ProgramPrinter(program).definition(v, place);
+}
+
+std::string print(const Program& program, const Node& node, std::size_t depth) {
+  return ProgramPrinter(program, depth).run(node);
+}
 
 std::string print(const Program& program) { return ProgramPrinter(program).run(); }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,17 @@ namespace tdsl::ir {
 [[nodiscard]] std::string print(const Program& program);
 /// One expression in the text form.
 [[nodiscard]] std::string print(const Program& program, const Expr& e, const std::vector<std::string>& labels);
+/// Parts of the text form.
+[[nodiscard]] std::string print(const Type& type);
+[[nodiscard]] std::string print(const Label& label);
+[[nodiscard]] std::string print(const Compute& compute);
+[[nodiscard]] std::string print(const SourceRange& range);
+/// A constant without its type.
+[[nodiscard]] std::string constant_text(const Literal& literal);
+/// `%7:f64[%0] "x"`, with its location only if it differs from `place`.
+[[nodiscard]] std::string definition_text(const Program& program, ValueId v, const SourceRange& place);
+/// The node's lines, indented by 2 * `depth` blanks.
+[[nodiscard]] std::string print(const Program& program, const Node& node, std::size_t depth);
 /// The text in quotes, escaped.
 [[nodiscard]] std::string quoted(const std::string& text);
 /// Parses the text form. Throws std::runtime_error("line:column: message").
