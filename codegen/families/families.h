@@ -357,6 +357,7 @@ struct FamilyProgram {
 void for_each_use(const FamilyProgram& program, const Step& step, const std::function<void(ValueId)>& f);
 /// The nested step lists of a step.
 void for_each_list(const Step& step, const std::function<void(const Steps&)>& f);
+void for_each_list(Step& step, const std::function<void(Steps&)>& f);
 /// The values a step defines or assigns.
 [[nodiscard]] std::vector<ValueId> targets_of(const Step& step);
 

@@ -14,19 +14,6 @@ namespace tdsl::codegen {
 
 namespace {
 
-/// The step lists inside a step.
-std::vector<Steps*> nested_of(Step& step) {
-  if (auto* f = std::get_if<ForStep>(&step.op)) return {&f->body};
-  if (auto* w = std::get_if<WhileStep>(&step.op)) return {&w->condition, &w->body};
-  if (auto* i = std::get_if<IfStep>(&step.op)) return {&i->then_steps, &i->else_steps};
-  if (auto* c = std::get_if<ChooseStep>(&step.op)) {
-    std::vector<Steps*> all;
-    for (Steps& form : c->forms) all.push_back(&form);
-    return all;
-  }
-  return {};
-}
-
 /// True if removing the step only removes the value it defines. Files are still checked without InputStep.
 bool removable(const Step& step) {
   if (const auto* h = std::get_if<HostStep>(&step.op)) return !ir::may_fail(h->value);
@@ -58,9 +45,7 @@ bool remove_unused(Steps& steps, const std::set<ValueId>& used) {
     std::erase_if(loop->results,
                   [&](const LoopStep::Result& r) { return r.continues < 0 && !used.contains(r.target); });
   }
-  for (Step& s : steps) {
-    for (Steps* inner : nested_of(s)) changed = remove_unused(*inner, used) || changed;
-  }
+  for (Step& s : steps) for_each_list(s, [&](Steps& inner) { changed = remove_unused(inner, used) || changed; });
   return changed;
 }
 

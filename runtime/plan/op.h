@@ -162,7 +162,6 @@ enum class OpClass : std::uint8_t {
   kRestore,      ///< reads its output from a checkpoint
 };
 [[nodiscard]] const char* name_of(OpClass c);
-inline constexpr OpClass kLastOpClass = OpClass::kRestore;
 
 /// How partial results of a reduction are combined; kNone: the reduction must not be split.
 enum class Combine : std::uint8_t { kNone, kSum, kProd, kMin, kMax, kAny, kAll };
