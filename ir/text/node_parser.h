@@ -37,8 +37,9 @@ class NodeParser : protected ExprParser {
   }
 
   /// `%7:f64[%0] "x" @…`. Without a location of its own the value gets the node's, which follows later in the text.
-  ValueId definition() {
-    const ValueId v = value();
+  ValueId definition() { return definition_of(value()); }
+  /// After the value's number.
+  ValueId definition_of(ValueId v) {
     if (program_.values.size() <= static_cast<std::size_t>(v.id)) {
       program_.values.resize(static_cast<std::size_t>(v.id) + 1);
     }

@@ -294,7 +294,8 @@ void add_options_of(CLI::App& app, Command command, CommandLine& line) {
   }
   if (command == Command::kExplain) add_explain_options(app, line);
   if (command == Command::kPasses) {
-    app.add_option("--dump-after", line.dump_after, "Print the program after a pass, or after `all`")
+    app.add_option("--dump-after", line.dump_after,
+                   "Print the program after a pass, after `all`, or after `lower`: operations and nests")
         ->type_name("PASS")
         ->allow_extra_args(false);
     app.add_flag("--time-passes", line.time_passes, "Time of every pass");

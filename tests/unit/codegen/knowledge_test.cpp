@@ -2,15 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <set>
-#include <sstream>
-
 #include "codegen/print/emit.h"
 #include "frontend/frontend.h"
 #include "passes/pipeline.h"
-#include "tests/unit/thinned.h"
 
 using namespace tdsl;
 using namespace tdsl::codegen;
@@ -18,14 +12,14 @@ using namespace tdsl::codegen;
 namespace {
 
 /// The families of a program's text; loops remain statements.
-FamilyProgram families_of(const std::string& text, bool serial_loops = false) {
+FamilyProgram families_of(const std::string& text) {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
   const auto program = frontend::compile(sources, sources.add("p.tdsl", text), sink, {});
   REQUIRE(program.has_value());
   passes::PassContext context;
   passes::PipelineOptions options;
-  if (!serial_loops) options.disabled.insert("serial_loops");
+  options.disabled.insert("serial_loops");
   return lower(passes::run_pipeline(*program, options, context));
 }
 
@@ -92,53 +86,4 @@ TEST_CASE("knowledge: a fence stands before the first step whose extents come fr
                        "zeros(m);\noutput s;\noutput z;\noutput y;\n") == "if_else fence fence");
   // A data-dependent subscript changes no extent.
   CHECK(marks(kInput + "let m = i64(sum(y));\noutput s = y[m] * 2.0;\noutput y;\n").empty());
-}
-
-TEST_CASE("codegen sites: every recording place and every marked branch of the samples has a number of its own") {
-  const auto sites = [](const FamilyProgram& program) {
-    std::vector<int> list;
-    const std::function<void(const Steps&)> look = [&](const Steps& steps) {
-      for (const Step& s : steps) {
-        if (const auto* x = std::get_if<InputStep>(&s.op)) list.push_back(x->site);
-        if (const auto* x = std::get_if<RandomStep>(&s.op)) list.push_back(x->site);
-        if (const auto* x = std::get_if<OperationStep>(&s.op)) list.push_back(x->op->site);
-        if (const auto* x = std::get_if<LoopStep>(&s.op)) list.push_back(x->site);
-        if (const auto* x = std::get_if<ControlReadStep>(&s.op)) list.push_back(x->site);
-        if (const auto* x = std::get_if<PrintStep>(&s.op)) list.push_back(x->site);
-        if (const auto* x = std::get_if<AssertStep>(&s.op)) list.push_back(x->site);
-        if (const auto* x = std::get_if<OutputStep>(&s.op)) list.push_back(x->site);
-        if (const auto* x = std::get_if<ForStep>(&s.op)) look(x->body);
-        if (const auto* x = std::get_if<WhileStep>(&s.op)) {
-          look(x->condition);
-          look(x->body);
-        }
-        if (const auto* x = std::get_if<IfStep>(&s.op)) {
-          if (x->known != record::Known::kStart) list.push_back(x->site);
-          look(x->then_steps);
-          look(x->else_steps);
-        }
-      }
-    };
-    look(program.steps);
-    return list;
-  };
-  int programs = 0;
-  for (const char* folder : {"/samples", "/tests/e2e/cases"}) {
-    if (tdsl::tests::kInstrumented && programs > 0) break;
-    for (const auto& entry : std::filesystem::directory_iterator(std::string(TDSL_SOURCE_DIR) + folder)) {
-      if (entry.path().extension() != ".tdsl") continue;
-      std::stringstream text;
-      text << std::ifstream(entry.path()).rdbuf();
-      if (text.str().find("\nimport ") != std::string::npos) continue;
-      CAPTURE(entry.path().string());
-      for (const bool serial_loops : {true, false}) {
-        const FamilyProgram program = families_of(text.str(), serial_loops);
-        const std::vector<int> list = sites(program);
-        CHECK(std::set<int>(list.begin(), list.end()).size() == list.size());
-        for (const int site : list) CHECK((site >= 1 && site <= program.sites));
-      }
-      ++programs;
-    }
-  }
-  CHECK(programs > (tdsl::tests::kInstrumented ? 30 : 100));
 }

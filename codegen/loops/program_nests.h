@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "codegen/families/families.h"
+#include "codegen/nest/nest.h"
+
+namespace tdsl::codegen {
+
+/// The nests of a program's kernels and serial loops, in program order, with interiors split from edges as in emitted
+/// code. Products by BLAS, kernels of the runtime and of users, and fused operators have none.
+[[nodiscard]] std::vector<nest::Nest> nests_of(const FamilyProgram& program);
+
+}  // namespace tdsl::codegen

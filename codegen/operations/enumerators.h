@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "codegen/families/families.h"
+
+// Names of enumerators in the text form of operation programs.
+
+namespace tdsl::codegen {
+
+/// Of enumerations without a `name_of`, in order.
+template <class E>
+inline constexpr std::array<std::string_view, 0> kEnumerators{};
+template <>
+inline constexpr std::array kEnumerators<plan::Combine> = std::to_array<std::string_view>({"none", "sum", "prod", "min",
+                                                                                           "max", "any", "all"});
+template <>
+inline constexpr std::array kEnumerators<plan::SparseResult> =
+    std::to_array<std::string_view>({"dense", "like_visited", "of_points", "elements_of", "guessed", "at_visited"});
+template <>
+inline constexpr std::array kEnumerators<ir::StoredLoop::Meet> = std::to_array<std::string_view>({"any", "all",
+                                                                                                  "first"});
+template <>
+inline constexpr std::array kEnumerators<ir::StoredWalk::Result> = std::to_array<std::string_view>({"dense", "in_order",
+                                                                                                    "accumulated"});
+template <>
+inline constexpr std::array kEnumerators<ir::Check::Relation> = std::to_array<std::string_view>({"equal", "at_most"});
+template <>
+inline constexpr std::array kEnumerators<record::Known> = std::to_array<std::string_view>({"start", "loop", "data"});
+
+/// The last enumerator of enumerations with a `name_of`.
+template <class E>
+inline constexpr E kLast{};
+template <>
+inline constexpr plan::OpClass kLast<plan::OpClass> = plan::OpClass::kRestore;
+template <>
+inline constexpr ir::Random::Kind kLast<ir::Random::Kind> = ir::Random::Kind::kSparse;
+template <>
+inline constexpr ir::Routine::Kind kLast<ir::Routine::Kind> = ir::Routine::Kind::kForeign;
+template <>
+inline constexpr ir::Scalar kLast<ir::Scalar> = ir::Scalar::kF64;
+
+template <class E>
+[[nodiscard]] std::string_view name_of_enumerator(E e) {
+  if constexpr (kEnumerators<E>.size() > 0) {
+    return kEnumerators<E>[static_cast<std::size_t>(e)];
+  } else {
+    return name_of(e);
+  }
+}
+
+template <class E>
+[[nodiscard]] std::optional<E> enumerator_named(std::string_view name) {
+  constexpr std::size_t kCount =
+      kEnumerators<E>.size() > 0 ? kEnumerators<E>.size() : static_cast<std::size_t>(kLast<E>) + 1;
+  for (std::size_t k = 0; k < kCount; ++k) {
+    if (name_of_enumerator(static_cast<E>(k)) == name) return static_cast<E>(k);
+  }
+  return std::nullopt;
+}
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "codegen/operations/fields.h"
+
+namespace tdsl::codegen {
+
+/// All nodes of a kernel's expressions (bodies, guard, store subscripts), parents before children. A shared node occurs
+/// as often as in the text.
+[[nodiscard]] std::vector<const ir::ExprNode*> nodes_of(const ComputeKernel& kernel);
+[[nodiscard]] std::vector<const ir::ExprNode*> nodes_of(const FusedKernel& kernel);
+
+/// What the kernel records about its nodes; those without facts are absent.
+[[nodiscard]] std::vector<NodeFacts> facts_of(const ComputeKernel& kernel);
+[[nodiscard]] std::vector<NodeFacts> facts_of(const FusedKernel& kernel);
+
+/// The inverse. False if a fact is about a node that does not exist.
+[[nodiscard]] bool set_facts(ComputeKernel& kernel, const std::vector<NodeFacts>& facts);
+[[nodiscard]] bool set_facts(FusedKernel& kernel, const std::vector<NodeFacts>& facts);
+
+}  // namespace tdsl::codegen
