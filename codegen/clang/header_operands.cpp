@@ -89,9 +89,9 @@ class OperandWalk {
   }
 
   std::vector<Use> run() {
-    uses_.resize(operands_.size());
+    use_of_.resize(operands_.size());
     walk(function_.getBody());
-    return std::move(uses_);
+    return std::move(use_of_);
   }
 
  private:
@@ -221,7 +221,7 @@ class OperandWalk {
     walk_all(*e);
     if (b.isCompoundAssignmentOp()) read(e->operand, b.getLHS()->getSourceRange());
     write(e->operand);
-    Use& use = uses_[e->operand];
+    Use& use = use_of_[e->operand];
     const auto from = b.isCompoundAssignmentOp() ? std::nullopt : element(plain(b.getRHS()));
     if (from && same_place(*e, *from)) {
       use.copied.insert(operands_[from->operand]);
@@ -237,7 +237,7 @@ class OperandWalk {
     walk_all(*e);
     read(e->operand, u.getSourceRange());
     write(e->operand);
-    uses_[e->operand].computes = true;
+    use_of_[e->operand].computes = true;
   }
 
   void call(const clang::CallExpr& c) {
@@ -273,9 +273,9 @@ class OperandWalk {
         // Elements that the callee itself wrote before reading them do not count.
         const bool first = !use.early.empty() || !use.writes;
         if (first) read(operand, c.getSourceRange());
-        uses_[operand].reads = true;
+        use_of_[operand].reads = true;
       }
-      if (use.writes) write(operand), uses_[operand].computes = true;
+      if (use.writes) write(operand), use_of_[operand].computes = true;
       if (use.escapes) escape(operand);
     }
   }
@@ -299,7 +299,7 @@ class OperandWalk {
   }
 
   void read(std::size_t k, clang::SourceRange place) {
-    Use& use = uses_[k];
+    Use& use = use_of_[k];
     use.reads = true;
     use.read_before_whole = use.read_before_whole || use.whole == nullptr || is_around(use.whole);
     if (use.writes || use.escapes) return;
@@ -308,13 +308,13 @@ class OperandWalk {
   }
 
   void write(std::size_t k) {
-    Use& use = uses_[k];
+    Use& use = use_of_[k];
     use.writes = true;
     excuse(use);
   }
 
   void escape(std::size_t k) {
-    Use& use = uses_[k];
+    Use& use = use_of_[k];
     use.escapes = true;
     excuse(use);
   }
@@ -359,7 +359,7 @@ class OperandWalk {
 
   /// Records a complete write if the enclosing loops give the subscripts all values.
   void note_whole(const Element& e) {
-    Use& use = uses_[e.operand];
+    Use& use = use_of_[e.operand];
     if (use.whole != nullptr || use.read_before_whole || use.escapes || dimensions_.empty() ||
         around_.size() != e.subscripts.size())
       return;
@@ -437,7 +437,7 @@ class OperandWalk {
   std::vector<std::vector<std::string>> dimensions_;
   int depth_;
   Operands operands_;
-  std::vector<Use> uses_;
+  std::vector<Use> use_of_;
   std::vector<Around> around_;
 };
 

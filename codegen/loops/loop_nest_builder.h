@@ -168,7 +168,7 @@ class LoopNestBuilder {
   std::vector<ir::Label> open_labels_;    ///< their ranges
   bool names_neighbours_ = false;         ///< true in the innermost loop
   std::vector<std::pair<Expr, ValueId>> neighbours_;  ///< of the current expression, by subscript
-  std::map<ValueId, int> uses_;                       ///< number of uses in the loop
+  std::map<ValueId, int> use_counts_;                 ///< number of uses in the loop
 };
 
 }  // namespace tdsl::codegen

@@ -40,7 +40,7 @@ void LoopNestBuilder::region(const ir::Region& r) {
 bool LoopNestBuilder::is_condition_of(const ir::Node& n, const ir::Node& next) {
   const auto* i = std::get_if<ir::If>(&next.op);
   const Expr condition = only_expression(n);
-  if (i == nullptr || !condition || n.results[0] != i->condition || uses_[i->condition] != 1) return false;
+  if (i == nullptr || !condition || n.results[0] != i->condition || use_counts_[i->condition] != 1) return false;
   inlined_[i->condition] = of_nest(condition);
   return true;
 }
@@ -138,7 +138,7 @@ void LoopNestBuilder::for_loop(const ir::Node& n, const ir::For& f) {
 void LoopNestBuilder::while_loop(const ir::Node& n, const ir::While& w) {
   begin(n, w.body.arguments, w.inits);
   const ValueId iteration = w.body.arguments[0];
-  const bool counts = uses_[iteration] > 0;
+  const bool counts = use_counts_[iteration] > 0;
   if (counts) add(nest::Var{variable(iteration), ir::constant_i64(0)});
   nest::While loop;
   if (const Expr simple = only_expression(w.condition)) {
@@ -167,7 +167,7 @@ void LoopNestBuilder::branch(const ir::Node& n, const ir::If& i) {
 
 void LoopNestBuilder::count_uses() {
   const auto count = [this](const std::vector<ValueId>& list) {
-    for (const ValueId v : list) ++uses_[v];
+    for (const ValueId v : list) ++use_counts_[v];
   };
   const auto node = [&](const ir::Node& n) {
     count(ir::operands_of(values_, n));

@@ -85,6 +85,8 @@ class ForeignEmitter {
     std::string signature = fmt::format("void {}(const TaskArgs& t", request_.name);
     for (const ValueId v : made_.captures)
       signature += fmt::format(", {} {}", type(request_.program.type(v).scalar), request_.value_name(v));
+    made_.needs.add(Header::kTiles);
+    made_.needs.add(Header::kElements);
     made_.function = fmt::format("{}) {{\n{}}}\n", signature, body_.text());
     return std::move(made_);
   }

@@ -61,8 +61,8 @@ PrintedNest Printer::function() {
   w.indent();
   for (const auto& [number, name] : views_) {
     const ir::Type& type = operand(number).type;
-    printed_.stored = printed_.stored || operand(number).compressed;
     if (operand(number).compressed) {
+      printed_.needs.add(codegen::Header::kStored);
       w.line("{}", stored_declaration(number, name));
       continue;
     }
@@ -74,7 +74,7 @@ PrintedNest Printer::function() {
     w.line("rt::MarkedRow<{}> {}({});", cpp_type(operand(key.first).type.scalar), name, views_.at(key.first));
   const ir::Type& type = result().type;
   if (result().compressed) {
-    printed_.stored = true;
+    printed_.needs.add(codegen::Header::kStored);
     w.line("rt::{}<{}> {}(t);", sums_.empty() ? "StoredTile" : "AccumulatedTile", cpp_type(type.scalar), out_name());
   } else {
     w.line("const auto {} = t.out<{}, {}>();", out_name(), cpp_type(type.scalar), type.rank());
@@ -85,6 +85,7 @@ PrintedNest Printer::function() {
   if (nest_.only_hit) w.line("if (!t.hit) return;");
   write(w, loops);
   if (result().compressed) w.line("{}.finish();", out_name());
+  if (!faults_.empty()) printed_.needs.add(codegen::Helper::kPlace);
   for (const auto& [line, name] : faults_) w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", name, line);
   std::string signature = fmt::format("void {}(const TaskArgs& t", nest_.name);
   for (const ValueId v : printed_.captures) signature += ", " + parameter(v);
@@ -186,7 +187,7 @@ std::string Printer::out_name() {
 std::string Printer::faults_name(const ir::SourceRange& place) {
   const std::string line = line_of(place);
   if (nest_.form != Form::kKernel) {
-    printed_.places = true;
+    printed_.needs.add(codegen::Helper::kPlace);
     return fmt::format("rt::StopAt{{place, {}}}", line);
   }
   const auto found = std::ranges::find(faults_, line, &std::pair<std::string, std::string>::first);
@@ -215,13 +216,13 @@ std::string Printer::element(const ir::ExprNode& node, const std::vector<std::st
 }
 
 std::string Printer::inside(const std::string& subscript, ValueId v, const Bound& bound) {
-  printed_.checks = printed_.places = true;
+  printed_.needs.add(codegen::Helper::kInside);
   return fmt::format("inside({}, {}.extent[{}], {}, {})", subscript, local_name(nest_.viewed(v)), bound.dimension,
                      line_of(bound.place), codegen::string_literal(bound.what));
 }
 
 std::string Printer::inside(const std::string& subscript, const Bound& bound) {
-  printed_.checks = true;
+  printed_.needs.add(codegen::Helper::kInside);
   return fmt::format("inside({}, {}, {}, {})", subscript, expr_.text(bound.extent), line_of(bound.place),
                      codegen::string_literal(bound.what));
 }

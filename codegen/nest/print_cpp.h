@@ -7,21 +7,18 @@
 
 #include "codegen/nest/nest.h"
 #include "codegen/print/emit_expr.h"
+#include "codegen/print/needs.h"
 
 namespace tdsl::nest {
 
-/// A nest as C++, and its dependencies.
+/// A nest as C++.
 struct PrintedNest {
   std::string text;
   std::vector<ValueId> captures;  ///< variables passed as parameters, in order
-  bool checks = false;            ///< calls inside()
-  bool places = false;            ///< calls place(), in functions that stop the run at once
-  bool draws = false;             ///< takes the seed of the run's random numbers as last parameter
-  bool blocked = false;           ///< uses runtime/kernels/blocked_reduction.h
-  bool parts = false;             ///< uses runtime/kernels/parts.h
-  bool stored = false;            ///< uses runtime/kernels/stored.h
-  bool vectors = false;           ///< contains vectorised loops
-  bool calls_library = false;     ///< calls library functions that have vector versions
+  codegen::Needs needs;
+  bool draws = false;          ///< takes the seed of the run's random numbers as last parameter
+  bool vectors = false;        ///< contains vectorised loops
+  bool calls_library = false;  ///< calls library functions that have vector versions
 };
 
 /// `void kernel_g(const TaskArgs& t, double rate) { … }`. The nest must have been verified.

@@ -81,7 +81,7 @@ std::optional<PrintedPoint> Printer::point(const Point& p) {
   const std::string value = expr_.text(p.value);
   text +=
       p.store == nullptr ? fmt::format("return {};", value) : fmt::format("{} = {};", place_text(p.store->to), value);
-  if (printed_.checks || expr_.uses_faults()) return std::nullopt;
+  if (printed_.needs.has(codegen::Helper::kInside) || expr_.reports_faults()) return std::nullopt;
   const ir::Type& type = result().type;
   std::string list =
       p.store == nullptr ? "" : fmt::format("Out<{}, {}> {}", cpp_type(type.scalar), type.rank(), out_name());

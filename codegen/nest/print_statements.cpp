@@ -108,7 +108,7 @@ Statements Printer::statement(const Statement& s) {
       },
       [&](const Count& c) { return count(c); }, [&](const While& w) { return repeat(w); },
       [&](const Require& r) {
-        printed_.places = true;
+        printed_.needs.add(codegen::Helper::kPlace);
         return Statements{simple(fmt::format("if (!({})) rt::stop(place({}), {});", expr_.text(r.condition),
                                              line_of(s.place), codegen::string_literal(r.message)))};
       },
@@ -125,7 +125,7 @@ Statements Printer::statement(const Statement& s) {
         return Statements{simple(fmt::format("{}.resize({});", local_name(r.local), extents_text(spelling_, r.local)))};
       },
       [&](const CheckLine& c) {
-        printed_.checks = printed_.places = true;
+        printed_.needs.add(codegen::Helper::kInside);
         return Statements{simple(print(spelling_, c))};
       },
       [&](const RowReduction& r) {
@@ -155,7 +155,7 @@ Statements Printer::statement(const Statement& s) {
         return Statements{simple(print(spelling_, d))};
       },
       [&](const RequireSizes& r) {
-        printed_.places = true;
+        printed_.needs.add(codegen::Helper::kPlace);
         return Statements{simple(print(spelling_, r, s.place))};
       });
 }
@@ -233,7 +233,7 @@ codegen::Statement Printer::parts(const For& f, const Parts& p, const std::strin
   }
   parameters.push_back("Index " + index_name(f.index));
   const bool simd = f.order == Order::kSimd;
-  printed_.parts = true;
+  printed_.needs.add(codegen::Header::kParts);
   printed_.vectors = printed_.vectors || simd;
   const std::string_view function = p.sides.empty() ? "inner" : p.inside ? "inner_part" : "part";
   Statements body = statements(f.body);
@@ -321,7 +321,7 @@ std::string Printer::line(const LineReduction& l) {
 }
 
 Statements Printer::blocked(const BlockedReduction& b) {
-  printed_.blocked = true;
+  printed_.needs.add(codegen::Header::kBlockedReduction);
   codegen::Blocking blocks;
   blocks.row = b.row;
   blocks.column = b.column;

@@ -177,30 +177,23 @@ void headers(Writer& w, const EmittedProgram& body) {
 
 std::string emit(const FamilyProgram& program, const EmitOptions& options) {
   const EmittedProgram body = emit_program(program, options);
+  Needs needs = body.needs;
+  if (!options.library.empty()) needs.add(Header::kLibrary);
+  if (!body.headers.empty()) needs.add(Header::kForeign);
   const std::string file = program.files.empty() ? program.name + ".tdsl" : base_name(program.files.front());
   Writer w;
   w.line("{}", line_comment(fmt::format("{}: compiled from {} by {}.", program.name, file, options.version)));
   w.blank();
   // The first, so that g++ can take it precompiled.
   w.line("#include \"runtime/emitted.h\"");
-  if (body.uses_blocked) w.line("#include \"runtime/kernels/blocked_reduction.h\"");
-  if (body.uses_parts) w.line("#include \"runtime/kernels/parts.h\"");
-  if (body.uses_rearranged) w.line("#include \"runtime/kernels/rearranged.h\"");
-  if (body.uses_stored) w.line("#include \"runtime/kernels/stored.h\"");
-  if (body.uses_rows) w.line("#include \"runtime/kernels/rows.h\"");
-  if (body.uses_elements) w.line("#include \"runtime/kernels/elements.h\"");
-  if (body.uses_chain) w.line("#include \"runtime/routines/chain.h\"");
-  if (body.uses_routines) w.line("#include \"runtime/routines/calls.h\"");
-  if (body.uses_tiles) w.line("#include \"runtime/kernels/tiles.h\"");
-  if (!options.library.empty()) w.line("#include \"runtime/library/library.h\"");
-  if (!body.headers.empty()) w.line("#include \"runtime/kernels/foreign.h\"");
+  for (const std::string_view path : needs.includes()) w.line("#include \"{}\"", path);
   w.blank();
   // Where names of the user's headers cannot meet the program's.
   w.line("{}", body.headers.empty() ? "using namespace tdsl::emitted;" : "namespace tdsl::emitted {");
   w.blank();
   w.line("namespace {{");
   w.blank();
-  if (body.uses_file) {
+  if (needs.has(Helper::kPlace)) {
     w.line("/// A place of the program for messages.");
     w.line("rt::SourceLine place(int line) {{");
     w.line("  static constexpr const char* files[] = {{{}}};", files_of(program));
@@ -208,7 +201,7 @@ std::string emit(const FamilyProgram& program, const EmitOptions& options) {
     w.line("}}");
     w.blank();
   }
-  if (body.checks_subscripts) w.raw(kInside);
+  if (needs.has(Helper::kInside)) w.raw(kInside);
   w.raw(body.kernels);
   w.raw(InfoEmitter(program, options).run());
   w.blank();

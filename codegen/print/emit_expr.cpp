@@ -146,7 +146,7 @@ std::string ExprEmitter::infix(const ir::Binary& b, int outer) {
 }
 
 std::string ExprEmitter::faults(const ir::SourceRange& place) {
-  uses_faults_ = true;
+  reports_faults_ = true;
   return faults_ ? faults_(place) : "faults";
 }
 

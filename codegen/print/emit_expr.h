@@ -58,8 +58,8 @@ class ExprEmitter {
   /// From now on this index variable is called so.
   void name_label(int label, std::string name) { labels_[static_cast<std::size_t>(label)] = std::move(name); }
   /// Whether anything printed so far reports faults.
-  [[nodiscard]] bool uses_faults() const { return uses_faults_; }
-  void clear_faults() { uses_faults_ = false; }
+  [[nodiscard]] bool reports_faults() const { return reports_faults_; }
+  void clear_faults() { reports_faults_ = false; }
   /// Whether anything printed so far applies a procedure, which may stop the run.
   [[nodiscard]] bool applies() const { return applies_; }
   /// Whether anything printed so far calls a library function.
@@ -91,7 +91,7 @@ class ExprEmitter {
   ProcedureName procedures_;
   BothBranches both_branches_;
   std::function<bool(const ir::ExprNode&)> is_safe_;
-  bool uses_faults_ = false;
+  bool reports_faults_ = false;
   bool applies_ = false;
   bool calls_library_ = false;
 };

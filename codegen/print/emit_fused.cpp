@@ -57,7 +57,8 @@ class FusedEmitter {
     }
     Statements loops{
         block(fmt::format("for (const Interval {} : rt::rows::Blocks(t.labels[{}], rt::rows::Work::{}, {}{}))", rows_,
-                          shared_label(outer_.size()), multiplies() || uses_blocked_ ? "kProducts" : "kLines",
+                          shared_label(outer_.size()),
+                          multiplies() || needs_.has(Header::kBlockedReduction) ? "kProducts" : "kLines",
                           bytes_per_row(), locals),
               std::move(block_body))};
     for (std::size_t f = outer_.size(); f-- > 0;) {
@@ -67,12 +68,15 @@ class FusedEmitter {
     }
     if (!faults_.empty()) w.line("scalar::Faults {};", faults_);
     write(w, loops);
-    if (!faults_.empty())
+    if (!faults_.empty()) {
+      needs_.add(Helper::kPlace);
       w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", faults_, place_text(request_.place));
+    }
+    needs_.add(Header::kRows);
     std::string signature = fmt::format("void {}(const TaskArgs& t", request_.name);
     for (const ValueId v : captures_)
       signature += fmt::format(", {} {}", cpp_type(request_.program.type(v).scalar), request_.value_name(v));
-    return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, false, uses_blocked_, widest_};
+    return {fmt::format("{}) {{\n{}}}\n", signature, w.text()), captures_, needs_, widest_};
   }
 
  private:
@@ -463,7 +467,7 @@ class FusedEmitter {
       return r != nullptr && !request_.program.is_host(r->tensor);
     });
     if (!blocks) return std::nullopt;
-    uses_blocked_ = true;
+    needs_.add(Header::kBlockedReduction);
     BlockedPlace place{rows_, range(m, static_cast<std::size_t>(blocks->column)), {}, element(m)};
     for (const int l : blocks->reduce) place.reduce.push_back(range(m, static_cast<std::size_t>(l)));
     ExprEmitter expr = expressions(m);
@@ -590,7 +594,7 @@ class FusedEmitter {
   std::vector<std::string> outer_;                      ///< loops around the blocks
   std::map<ValueId, ValueId> in_place_;                 ///< values that take the place of others
   std::string rows_, packed_, faults_;
-  bool uses_blocked_ = false;
+  Needs needs_;
   rt::SimdLevel widest_ = rt::SimdLevel::kBaseline;
 };
 

@@ -58,9 +58,7 @@ bool may_be_short(const RecordedOp& op, const ComputeKernel& kernel) {
 EmittedKernel emit_kernel(const KernelRequest& request) {
   const KernelNest built = verified_nest(request);
   const nest::PrintedNest printed = nest::print_function(built.nest, request.procedure_name);
-  return {printed.text,    captures_of(built, printed), printed.checks,
-          printed.blocked, widest(request, printed),    printed.parts,
-          printed.stored};
+  return {printed.text, captures_of(built, printed), printed.needs, widest(request, printed)};
 }
 
 std::optional<ShortKernel> short_kernel(const KernelRequest& request) {

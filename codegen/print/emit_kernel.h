@@ -7,6 +7,7 @@
 
 #include "codegen/families/families.h"
 #include "codegen/print/emit_expr.h"
+#include "codegen/print/needs.h"
 #include "codegen/print/writer.h"
 #include "runtime/kernels/simd_level.h"
 
@@ -14,14 +15,11 @@ namespace tdsl::codegen {
 
 /// A kernel function as emitted, and how to call it.
 struct EmittedKernel {
-  std::string function;            ///< the whole definition
-  std::vector<ValueId> captures;   ///< host values it takes after the TaskArgs, in order
-  bool checks_subscripts = false;  ///< calls inside()
-  bool blocked = false;            ///< uses runtime/kernels/blocked_reduction.h
+  std::string function;           ///< the whole definition
+  std::vector<ValueId> captures;  ///< host values it takes after the TaskArgs, in order
+  Needs needs;
   rt::SimdLevel widest =
       rt::SimdLevel::kBaseline;  ///< the widest vectors that make it faster; the bits are the same with all
-  bool parts = false;            ///< uses runtime/kernels/parts.h
-  bool stored = false;           ///< uses runtime/kernels/stored.h
 };
 
 /// A kernel that is one expression of a point.

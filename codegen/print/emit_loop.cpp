@@ -13,7 +13,8 @@ EmittedLoop emit_loop(const LoopRequest& request) {
   nest::split_interiors(built.nest);
   nest::require_valid(built.nest);
   const nest::PrintedNest printed = nest::print_task(built.nest, request.procedure_name, request.source_line);
-  EmittedLoop emitted{printed.text, {}, printed.checks, printed.places, printed.draws, printed.parts};
+  EmittedLoop emitted{printed.text, {}, printed.needs, printed.draws};
+  emitted.needs.add(Header::kElements);
   for (const ValueId v : printed.captures) emitted.captures.push_back(built.captured[static_cast<std::size_t>(v.id)]);
   return emitted;
 }

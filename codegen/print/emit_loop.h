@@ -6,17 +6,16 @@
 
 #include "codegen/families/families.h"
 #include "codegen/print/emit_expr.h"
+#include "codegen/print/needs.h"
 
 namespace tdsl::codegen {
 
 /// A serial loop as a C++ function, and how to call it.
 struct EmittedLoop {
   std::string function;
-  std::vector<ValueId> captures;   ///< host values it takes after the TaskArgs, in order
-  bool checks_subscripts = false;  ///< calls inside()
-  bool uses_file = false;          ///< calls place()
-  bool draws = false;              ///< takes the seed of the run's random numbers after those
-  bool parts = false;              ///< uses runtime/kernels/parts.h
+  std::vector<ValueId> captures;  ///< host values it takes after the TaskArgs, in order
+  Needs needs;
+  bool draws = false;  ///< takes the seed of the run's random numbers after those
 };
 
 struct LoopRequest {

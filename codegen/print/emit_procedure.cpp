@@ -7,13 +7,14 @@
 
 namespace tdsl::codegen {
 
-EmittedProcedure emit_procedure(const ir::Procedure& procedure, const std::string& name,
-                                const ExprEmitter::ProcedureName& apply) {
+Code emit_procedure(const ir::Procedure& procedure, const std::string& name, const ExprEmitter::ProcedureName& apply) {
   TDSL_CHECK(!procedure.foreign, "a function of the user's has no body to print");
   const nest::Nest nest = build_nest(procedure, name);
   nest::require_valid(nest);
   const nest::PrintedNest printed = nest::print_scalar_function(nest, apply);
-  return {printed.text, printed.places};
+  Code code{printed.text, printed.needs};
+  if (code.needs.has(Helper::kPlace)) code.needs.add(Header::kElements);  // declares what stops the run at once
+  return code;
 }
 
 }  // namespace tdsl::codegen

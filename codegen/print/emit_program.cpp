@@ -63,21 +63,7 @@ class ProgramEmitter {
     for (const auto& [comment, functions] : points_) points += comment + functions;
     if (!points.empty()) kernels_ = points + "\n" + kernels_;
     if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
-    return {std::move(kernels_),
-            w.text(),
-            uses_file_,
-            checks_,
-            uses_routines_,
-            uses_blocked_,
-            uses_parts_,
-            uses_rows_,
-            uses_elements_,
-            uses_chain_,
-            uses_tiles_,
-            uses_stored_,
-            uses_rearranged_,
-            std::move(headers_),
-            std::move(foreign_calls_)};
+    return {std::move(kernels_), w.text(), std::move(needs_), std::move(headers_), std::move(foreign_calls_)};
   }
 
  private:
@@ -116,12 +102,11 @@ class ProgramEmitter {
 
   std::string own_function(const ir::Procedure& p) {
     const std::string function = function_table_.claim(p.name);
-    const EmittedProcedure emitted =
+    const Code emitted =
         emit_procedure(p, function, [this](const ir::ProcedureRef& inner) { return procedure(inner); });
-    uses_file_ = uses_file_ || emitted.uses_file;
-    uses_elements_ = uses_elements_ || emitted.uses_file;  // what fails at once is declared there
+    needs_.add(emitted.needs);
     if (p.range.known()) functions_ += source_comment(p.range) + "\n";
-    functions_ += emitted.function + "\n";
+    functions_ += emitted.text + "\n";
     return function;
   }
 
@@ -156,7 +141,7 @@ class ProgramEmitter {
   std::string reported(std::string_view how, const std::string& callee, SourceRange range) {
     const std::set<std::string> enters = std::exchange(entered_, {});
     if (enters.empty()) return callee;
-    uses_file_ = true;
+    needs_.add(Helper::kPlace);
     return fmt::format("rt::{}({{place({}), {}}}, {})", how, place_text(range), string_literal(ir::title_of(enters)),
                        callee);
   }
@@ -231,9 +216,10 @@ class ProgramEmitter {
 
   /// A statement whose host arithmetic may fail is followed by a look at the faults.
   void faults(const Step& s) {
-    if (!expr_.uses_faults()) return;
+    if (!expr_.reports_faults()) return;
     expr_.clear_faults();
-    faults_ = uses_file_ = true;
+    faults_ = true;
+    needs_.add(Helper::kPlace);
     body_.line("if (faults.any()) rt::stop(place({}), faults.message());", line_of(s));
   }
 
@@ -413,7 +399,7 @@ class ProgramEmitter {
     body_.line("{} = rt::routines::chain<{}>(session, {}, {{{}}}, {{{}}}, {{{}, {}}}{});", defined(c.target),
                type(c.target), string_literal(c.name), factors, extents(c.sizes), c.site, line_of(s), tile);
     end_mark(s.range);
-    uses_chain_ = true;
+    needs_.add(Header::kChain);
   }
 
   /// `n, m`
@@ -447,11 +433,7 @@ class ProgramEmitter {
     const EmittedLoop emitted =
         l.kernel ? emit_foreign(request, foreign_kernel(*l.kernel, s.range)) : emit_loop(request);
     if (l.kernel) entered_.insert(ir::title_of(*l.kernel));
-    uses_tiles_ = uses_tiles_ || l.kernel != nullptr;
-    checks_ = checks_ || emitted.checks_subscripts;
-    uses_parts_ = uses_parts_ || emitted.parts;
-    uses_file_ = uses_file_ || emitted.uses_file || emitted.checks_subscripts;
-    uses_elements_ = true;
+    needs_.add(emitted.needs);
     kernels_ += kernel_comment(s.range);
     kernels_ += emitted.function + "\n";
     std::string list;
@@ -493,7 +475,7 @@ class ProgramEmitter {
     mark(s.range);
     body_.line("rt::routines::{}(session{}, {{{}}});", ir::name_of(r.kind), arguments, site);
     end_mark(s.range);
-    uses_routines_ = true;
+    needs_.add(Header::kCalls);
   }
 
   void mark(SourceRange range) {
@@ -506,8 +488,9 @@ class ProgramEmitter {
   /// The kernel argument with its captures: a short kernel as a lambda, a long one by the name of its function.
   std::string kernel(const Step& s, const OperationStep& o) {
     if (o.kernel && !o.kernel->rearranged.empty()) {
-      uses_rearranged_ = true;
-      return rearranged_kernel_text(o, expr_);
+      const Code code = rearranged_kernel(o, expr_);
+      needs_.add(code.needs);
+      return code.text;
     }
     KernelRequest request{program_,
                           o,
@@ -526,12 +509,7 @@ class ProgramEmitter {
       table_.release(request.name);
       return kernel_text(*known, list);
     }
-    uses_rows_ = uses_rows_ || o.fused;
-    checks_ = checks_ || k.checks_subscripts;
-    uses_blocked_ = uses_blocked_ || k.blocked;
-    uses_parts_ = uses_parts_ || k.parts;
-    uses_stored_ = uses_stored_ || k.stored;
-    uses_file_ = uses_file_ || k.checks_subscripts || k.function.find("place(") != std::string::npos;
+    needs_.add(k.needs);
     kernels_ += kernel_comment(s.range);
     const std::string& level = levels_[request.name] = versions_.level(k.widest, price_of_version(k.function));
     kernels_ += left_out_comment(k.widest, level) + (level.empty() ? "" : "TDSL_VERSIONS ") + k.function + "\n";
@@ -724,17 +702,7 @@ class ProgramEmitter {
       levels_;  ///< vector levels of functions, and of instances of functions of one point
   std::uint32_t last_line_ = 0;
   bool faults_ = false;
-  bool uses_file_ = false;
-  bool checks_ = false;
-  bool uses_routines_ = false;
-  bool uses_blocked_ = false;
-  bool uses_parts_ = false;
-  bool uses_stored_ = false;
-  bool uses_rearranged_ = false;
-  bool uses_rows_ = false;
-  bool uses_elements_ = false;
-  bool uses_chain_ = false;
-  bool uses_tiles_ = false;
+  Needs needs_;
   std::set<std::string> headers_;  ///< of the user's
   std::string foreign_calls_;
 };

@@ -28,7 +28,7 @@ std::string subscript_text(const OperationStep& step, std::size_t part, std::siz
 
 }  // namespace
 
-std::string rearranged_kernel_text(const OperationStep& step, ExprEmitter& expr) {
+Code rearranged_kernel(const OperationStep& step, ExprEmitter& expr) {
   std::string list;
   for (std::size_t k = 0; k < step.kernel->rearranged.size(); ++k) {
     std::string box;
@@ -41,7 +41,9 @@ std::string rearranged_kernel_text(const OperationStep& step, ExprEmitter& expr)
     list += fmt::format("{}{{{}, {}, {}, {{{{{}}}}}}}", k == 0 ? "" : ", ", k, subscript_text(step, k, 0, expr),
                         subscript_text(step, k, 1, expr), box);
   }
-  return fmt::format("rt::rearranged_kernel<{}>({{{}}})", cpp_type(step.kernel->type), list);
+  Code code{fmt::format("rt::rearranged_kernel<{}>({{{}}})", cpp_type(step.kernel->type), list), {}};
+  code.needs.add(Header::kRearranged);
+  return code;
 }
 
 }  // namespace tdsl::codegen
