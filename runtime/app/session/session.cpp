@@ -107,11 +107,11 @@ template float Session::param<float>(std::string_view) const;
 template double Session::param<double>(std::string_view) const;
 
 void Session::check_equal(int line, Exact left, Exact right, std::string_view message) {
-  if (!same_size(left, right)) impl_->stop(line, with_sizes(message, left, right));
+  impl_->check_equal(line, left, right, message);
 }
 
 void Session::check_at_most(int line, Exact left, Exact right, std::string_view message) {
-  if (!(left <= right)) impl_->stop(line, with_sizes(message, left, right));
+  impl_->check_at_most(line, left, right, message);
 }
 
 void Session::check_subscript(int line, Interval values, Index extent, std::string_view text) {
@@ -128,17 +128,6 @@ void Session::check(int line, bool condition, std::string_view message) {
   if (!condition && !impl_->surveys()) impl_->stop(line, std::string(message));
 }
 
-void Session::Impl::require_size(std::string_view name, ElementType type, std::span<const Index> shape,
-                                 int line) const {
-  if (!is_legal_size(shape, static_cast<Index>(element_size(type))))
-    stop(line, too_large_text(name, element_name(type), shape));
-}
-
-void Session::Impl::require_stored_size(std::string_view name, ElementType type, std::span<const Index> shape,
-                                        int line) const {
-  if (!is_legal_stored_size(shape)) stop(line, too_large_text(name, element_name(type), shape, true));
-}
-
 void Session::Impl::require_room(std::string_view name, ElementType type, std::span<const Index> shape,
                                  int line) const {
   if (surveys() || sink->dry_run() || setup.options.memory_bytes) return;
@@ -148,18 +137,8 @@ void Session::Impl::require_room(std::string_view name, ElementType type, std::s
 }
 
 TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kernel) {
-  for (const plan::LabelDesc& l : op.op().labels) {
-    if (!is_countable(l.range.lo, l.range.hi)) impl_->stop(op.op().line, uncountable_text(l.name));
-  }
-  const bool stored = !op.op().outputs.empty() && op.op().outputs.front().sized();
-  if (stored) {
-    impl_->require_stored_size(op.op().name, type, op.op().shape, op.op().line);
-  } else {
-    impl_->require_size(op.op().name, type, op.op().shape, op.op().line);
-    impl_->require_room(op.op().name, type, op.op().shape, op.op().line);
-  }
   impl_->keep(std::move(kernel));
-  return impl_->recorder.record(std::move(op.op()), type);
+  return impl_->record(std::move(op.op()), type);
 }
 
 Read::Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts)
@@ -247,12 +226,10 @@ TensorHandle Session::record_sum(ElementType type, const Where& where, std::init
 
 void Session::loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel) {
   std::vector<record::LoopOutput> outputs;
-  for (const LoopResult& result : results) {
-    impl_->require_size(result.name, result.type, result.shape, op.op().line);
+  for (const LoopResult& result : results)
     outputs.push_back({std::string(result.name), result.type, result.shape, result.continues});
-  }
   impl_->keep(std::move(kernel));
-  std::vector<TensorHandle> tensors = impl_->recorder.loop(std::move(op.op()), std::move(outputs));
+  std::vector<TensorHandle> tensors = impl_->loop(std::move(op.op()), std::move(outputs));
   auto tensor = tensors.begin();
   for (const LoopResult& result : results) *result.tensor = std::move(*tensor++);
 }

@@ -12,7 +12,7 @@
 #include "runtime/app/checkpoint/checkpoints.h"
 #include "runtime/app/session/engine_sink.h"
 #include "runtime/app/session/session.h"
-#include "runtime/record/control.h"
+#include "runtime/record/session.h"
 
 // Implementation of the session, for session*.cpp and program_*.cpp only.
 
@@ -21,11 +21,12 @@ namespace tdsl::rt {
 /// Thrown to unwind the program when `--dry-run` reaches a statement that needs computed values.
 struct DryRunOver {};
 
-/// State of a recording program: its setup, recorder, control and sink.
-struct Session::Impl {
+/// State of a program that runs, or is surveyed before it runs.
+struct Session::Impl final : record::Session {
+  Impl(const RunSetup& its_setup, record::Recorder& its_recorder, record::Control& its_control, EngineSink* its_sink)
+      : record::Session(its_recorder, its_control), setup(its_setup), sink(its_sink) {}
+
   const RunSetup& setup;
-  record::Recorder& recorder;
-  record::Control& control;
   EngineSink* sink;  ///< null in a survey: nothing is executed
 
   /// True in a survey: values may be guesses, so checks on them must not fail.
@@ -35,16 +36,10 @@ struct Session::Impl {
     if (sink != nullptr) sink->keep(recorder.next_record(), std::move(kernel));
   }
   [[nodiscard]] SourceLine at(int line) const { return setup.info.at(line); }
-  /// Throws the program's error at that line; every rank must fail here.
-  [[noreturn]] void stop(int line, const std::string& message) const { throw ProgramError(at(line), message); }
-
-  /// Stops if a tensor of this size is not allowed.
-  void require_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
-  /// The same for a tensor in compressed blocks.
-  void require_stored_size(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
-  /// Stops if a dense tensor, or a dense copy of a sparse one, exceeds the machines' memory, unless --memory gives a
-  /// limit.
-  void require_room(std::string_view name, ElementType type, std::span<const Index> shape, int line) const;
+  /// Every rank must fail here.
+  [[noreturn]] void stop(int line, const std::string& message) const override { throw ProgramError(at(line), message); }
+  /// Also for a dense copy of a sparse tensor; not if --memory gives a limit.
+  void require_room(std::string_view name, ElementType type, std::span<const Index> shape, int line) const override;
 
   Checkpoints* checkpoints = nullptr;   ///< null: the run has no checkpoints
   std::vector<TensorHandle> written{};  ///< outputs already written; a resumed run writes them again
