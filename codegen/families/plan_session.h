@@ -1,0 +1,71 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/families/plan_walk.h"
+#include "runtime/record/session.h"
+#include "runtime/record/sum_of_products.h"
+#include "runtime/routines/algorithms/routine.h"
+
+namespace tdsl::codegen {
+
+/// The session of a program that is planned and not run: records operations with numbers for sizes, and computes
+/// nothing. Inputs are those of the request.
+class PlanSession final : public record::Session {
+ public:
+  PlanSession(const FamilyProgram& program, const WalkRequest& request, record::Recorder& its_recorder,
+              record::Control& its_control, const Note& note)
+      : Session(its_recorder, its_control), program_(program), request_(request), note_(note) {}
+
+  /// The current step.
+  void move_to(SourceRange place) { place_ = place; }
+  [[nodiscard]] SourceRange place() const { return place_; }
+  [[nodiscard]] int line() const { return static_cast<int>(place_.line); }
+  [[nodiscard]] record::Place at(int site) const { return {site, line()}; }
+  [[noreturn]] void stop(int line, const std::string& message) const override;
+  [[noreturn]] void stop(const std::string& message) const { stop(line(), message); }
+  void note(const std::string& text) const { note_(place_, text); }
+
+  [[nodiscard]] std::int64_t dimension(const std::string& name) const;
+  /// Nothing if the request does not give it.
+  [[nodiscard]] std::optional<ir::Literal> param(const std::string& name) const;
+
+  /// A tensor without operands.
+  struct Source {
+    std::string name;
+    record::ElementType type;
+    std::vector<plan::Index> shape;
+    std::vector<plan::Index> tile;
+    bool compressed = false;
+    int site = 0;
+  };
+  [[nodiscard]] record::TensorHandle input(const Source& source);
+  /// `density`: of a compressed one, if known.
+  [[nodiscard]] record::TensorHandle random(const Source& source, std::optional<double> density);
+
+  [[nodiscard]] record::TensorHandle sum_of_products(const record::SumOfProducts& sum,
+                                                     const std::function<record::TensorHandle(plan::OpBuilder&)>& one);
+  void routine(rt::routines::Call& call);
+  /// Value of a scalar, if known before the program runs.
+  [[nodiscard]] std::optional<ir::Literal> read(const record::TensorHandle& scalar, record::Place place);
+
+  /// `print`, `assert`, or an output that is not written to a file.
+  void collect(const std::string& name, const std::vector<const record::TensorState*>& tensors, int site);
+  void output(const std::string& name, const record::TensorHandle& tensor, int site);
+  /// Notes that one rank receives that much.
+  void gathers(std::string_view routine, std::string_view operand, plan::Index bytes) const;
+
+ private:
+  class RoutineCaller;
+  void require_size_of(const Source& source) const;
+  [[nodiscard]] StoredInput stored_input(const Source& source) const;
+
+  const FamilyProgram& program_;
+  const WalkRequest& request_;
+  const Note& note_;
+  SourceRange place_;
+};
+
+}  // namespace tdsl::codegen
