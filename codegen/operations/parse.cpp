@@ -218,6 +218,8 @@ class OperationParser : ir::NodeParser {
     const SourceRange outer_place = std::exchange(place_, s.range);
     std::visit([this](auto& op) { visit_step(*this, op); }, s.op);
     if (!heads_.empty()) cursor_.fail("the step defines no value");
+    if (const auto* o = std::get_if<OperationStep>(&s.op); o != nullptr && !o->kernel)
+      cursor_.fail("an operation has a kernel");
     heads_ = outer_heads;
     place_ = outer_place;
     return s;

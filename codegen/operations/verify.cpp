@@ -80,7 +80,8 @@ class OperationVerifier {
         [&](const auto& simple) {
           for_each_use(program_, s, [this](ValueId v) { live(v); });
           check(simple);
-          for (const ValueId v : targets_of(s)) states_[v] = State::kLive;
+          const bool declares = std::holds_alternative<DeclareStep>(s.op);
+          for (const ValueId v : targets_of(s)) states_[v] = declares ? State::kDeclared : State::kLive;
         });
   }
 
