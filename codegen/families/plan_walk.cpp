@@ -20,7 +20,7 @@ namespace tdsl::codegen {
 
 using ir::match;
 
-/// Interprets the steps: host values are numbers or unknown, tensors are names of what the session has recorded.
+/// Interprets the steps: host values are numbers or unknown, tensors are handles of recorded tensors.
 class Walk::Body {
  public:
   Body(const FamilyProgram& program, const WalkRequest& request, record::Recorder& recorder)

@@ -20,7 +20,7 @@
 //   extent(name, x)        an extent, or an optional one, whose values are used
 //   expr(name, x)          an expression over host values
 //   compute(name, x)       a Compute; its index variables are those of the kernel
-//   nodes(name, kernel)    what a kernel records about nodes of its expressions
+//   nodes(name, kernel)    facts about nodes of a kernel's expressions
 //   labels(name, x)        index variables with their ranges
 //   property(name, x)      anything else; omitted in the text form if empty or 0
 //   property(name, x, d)   omitted if it equals d
@@ -346,7 +346,7 @@ void visit_part(auto& v, Of<FusedKernel> auto& kernel) {
   v.nodes("nodes", kernel);
 }
 
-/// What a kernel records about one node, by the node's number in `nodes_of`.
+/// Facts about a node of a kernel's expressions, by its number in `nodes_of`.
 struct NodeFacts {
   int node = 0;
   std::optional<int> operand{};

@@ -11,7 +11,7 @@ namespace tdsl::codegen {
 [[nodiscard]] std::vector<const ir::ExprNode*> nodes_of(const ComputeKernel& kernel);
 [[nodiscard]] std::vector<const ir::ExprNode*> nodes_of(const FusedKernel& kernel);
 
-/// What the kernel records about its nodes; those without facts are absent.
+/// The kernel's facts about its nodes; nodes without facts are absent.
 [[nodiscard]] std::vector<NodeFacts> facts_of(const ComputeKernel& kernel);
 [[nodiscard]] std::vector<NodeFacts> facts_of(const FusedKernel& kernel);
 

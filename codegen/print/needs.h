@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-// What a piece of emitted code needs in its file. Every piece collects its own needs while it is printed; the file is
-// assembled from the needs of all pieces.
+// Headers and functions that pieces of emitted code require of their file. Every piece collects its own requirements
+// while it is printed; the file is assembled from those of all pieces.
 
 namespace tdsl::codegen {
 

@@ -160,7 +160,7 @@ TEST_CASE("codegen operations: every property of an operation is printed and par
   CHECK(read.reads == op->reads);
 }
 
-TEST_CASE("codegen operations: the verifier names what is wrong") {
+TEST_CASE("codegen operations: messages of the verifier") {
   const auto broken = [](const std::string& body, const auto& change) {
     FamilyProgram program = families(body);
     CHECK(problems_of(program) == "");
