@@ -76,7 +76,7 @@ class KernelNestBuilder {
 
   // --- Loops, statements, reductions: kernel_loops.cpp
 
-  /// The result's elements are given by store subscripts.
+  /// True if the Compute has store subscripts.
   [[nodiscard]] bool writes() const { return !compute_.left.empty(); }
 
   static nest::Statement loop(int label, nest::Walk over, nest::Order order, Body body);
@@ -129,7 +129,7 @@ class KernelNestBuilder {
 
   Body point();
 
-  /// `to = value`, or its update.
+  /// `to = value`, or an update of `to` by the combining operator.
   Body change(Place to);
   [[nodiscard]] const std::optional<ir::Monoid>& combining() const {
     return compute_.monoid ? compute_.monoid : compute_.combine;

@@ -29,7 +29,7 @@ void KernelNestBuilder::order_stored() {
   for (int l = 0; l < static_cast<int>(op_.labels.size()); ++l) {
     if (!walk.has_loop(l)) (is_out(l) ? out : reduce).push_back(l);
   }
-  // Along a row of the result, where that is a row of what is read, too.
+  // The loop along a row of the result is innermost if all operands are constant or contiguous along it.
   const bool row_last = !out.empty() && order_.in_order.contains(out.back());
   const int last = row_last ? out.back() : -1;
   if (row_last) out.pop_back();
@@ -51,7 +51,7 @@ nest::Body KernelNestBuilder::stored_from(std::size_t depth) {
   return stored_loop(depth, std::nullopt);
 }
 
-/// The loop number `depth` and what is in it; `total`: what a reduction runs into.
+/// Loop number `depth` with its body; `total`: the accumulator of a reduction.
 nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<ValueId> total) {
   const std::vector<int>& labels = order_.labels;
   if (depth >= kernel_.walk->loops.size()) {
@@ -79,7 +79,7 @@ nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<Value
 
 namespace {
 
-/// Whether it says something of elements of compressed tensors alone, the same for all values of the labels.
+/// True if the expression reads elements of compressed tensors only and does not depend on the labels.
 bool tells_of_stored(const FamilyProgram& program, const Expr& part, std::span<const int> labels) {
   bool reads = false;
   bool stored = std::ranges::none_of(labels, [&](int label) { return ir::mentions_label(part, label); });
@@ -92,7 +92,7 @@ bool tells_of_stored(const FamilyProgram& program, const Expr& part, std::span<c
 
 }  // namespace
 
-/// Loops over the labels under what the guard says of stored elements, which is the same for all their points.
+/// Loops over the labels, guarded by the conjuncts on stored elements that are the same for all points of these loops.
 nest::Body KernelNestBuilder::where_stored(std::span<const int> labels, const std::function<Body()>& inner) {
   Expr outside;
   const std::set<const ir::ExprNode*> observed = observed_;
@@ -176,8 +176,8 @@ void KernelNestBuilder::add_outer_values() {
 
 namespace {
 
-/// Whether the subscripts are a loop's index alone, or that and one of the innermost loops: what lies elsewhere in each
-/// iteration is an element, or a row.
+/// True if the subscripts are the loop's index alone, or that and an index of one of the innermost loops: every
+/// iteration reads an unrelated element or row.
 bool is_gathered(const std::vector<Expr>& subscripts, int label, std::span<const int> innermost) {
   if (subscripts.empty() || subscripts.size() > 2 || !ir::is_label(subscripts[0], label)) return false;
   return subscripts.size() == 1 ||
@@ -186,7 +186,7 @@ bool is_gathered(const std::vector<Expr>& subscripts, int label, std::span<const
 
 }  // namespace
 
-/// What lies where the subscripts that a loop visits say is fetched before it is needed.
+/// The elements and rows at the subscripts that a sparse loop visits, to be prefetched.
 std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
   constexpr std::size_t kMost = 2;
   const int label = order_.labels[depth];

@@ -271,7 +271,7 @@ class FusedEmitter {
     return expr.text(ir::identity_of(*m.compute.monoid, m.type));
   }
 
-  /// Of what is read, and of values that exist for a block.
+  /// Bytes per row of operands cut by rows, and of intermediate values of a block.
   std::string bytes_per_row() {
     Extent bytes;
     for (const SymbolicAccess& a : op_.reads) {
@@ -343,7 +343,7 @@ class FusedEmitter {
     return nest(m, loops, false, along_lines(m));
   }
 
-  /// A member's expression, and declarations of what it computes several times.
+  /// A member's expression, and declarations of its common subexpressions.
   struct Spelling {
     std::string parts;
     std::string value;
@@ -397,8 +397,7 @@ class FusedEmitter {
     return fmt::format("{} {}= {};", total, m.compute.monoid->kind == Monoid::Kind::kSum ? "+" : "*", x);
   }
 
-  /// Reduces over the labels in `labels`, the last one through the runtime's partial results, and puts what comes out
-  /// into `target`.
+  /// Reduces over `labels`, along the last one with the runtime's partial results, and stores the result in `target`.
   Statements line_reduction(const Member& m, const std::vector<std::size_t>& labels, const std::string& start,
                             const std::string& target) {
     const std::vector<std::string>& names = labels_.at(m.value);
@@ -432,7 +431,7 @@ class FusedEmitter {
     return line_reduction(m, reduced, "", element(m));
   }
 
-  /// Where the best element of every line is.
+  /// Stores the position of the best element of every line.
   Statements position(const Member& m) {
     std::vector<std::size_t> loops;
     for (std::size_t l = 0; l < m.compute.out.size(); ++l) {
@@ -447,7 +446,7 @@ class FusedEmitter {
                                     labels_.at(m.value)[along], s.parts, s.value))});
   }
 
-  /// A reduction of rows with what all rows share, by blocks that stay in registers.
+  /// A reduction of rows and an operand shared by all rows, in register blocks.
   std::optional<Statements> blocked(const Member& m) {
     const ir::Compute& c = m.compute;
     if (closes(m) || c.reduce.empty() || c.out.size() <= m.shared.size()) return std::nullopt;
@@ -478,7 +477,7 @@ class FusedEmitter {
     return result;
   }
 
-  /// Gives the elements of a block their first values.
+  /// Initializes the elements of a block.
   std::string filled(const Member& m) {
     std::string lines, target = name_of_local(m);
     const std::size_t count = m.compute.out.size() - m.shared.size();

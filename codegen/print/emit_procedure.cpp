@@ -13,7 +13,7 @@ Code emit_procedure(const ir::Procedure& procedure, const std::string& name, con
   nest::require_valid(nest);
   const nest::PrintedNest printed = nest::print_scalar_function(nest, apply);
   Code code{printed.text, printed.needs};
-  if (code.needs.has(Helper::kPlace)) code.needs.add(Header::kElements);  // declares what stops the run at once
+  if (code.needs.has(Helper::kPlace)) code.needs.add(Header::kElements);  // declares rt::stop
   return code;
 }
 
