@@ -9,7 +9,7 @@
 #include "ir/graph/graph.h"
 
 // Loop nests: the body of a task as typed imperative statements. A nest is built from the operation
-// (codegen/loops/kernel_nest.h), verified, printed as C++, and interpreted in tests. The task supplies an interval for
+// (codegen/loops/build_nest.h), verified, printed as C++, and interpreted in tests. The task supplies an interval for
 // each of the nest's leading indices, the operands' elements in its boxes, and the results' tiles.
 //
 // Expressions are those of the index graph: `IndexRef` k is index k of the nest, `Read` of value k its variable k;

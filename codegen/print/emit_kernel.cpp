@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "codegen/loops/blocking.h"
-#include "codegen/loops/kernel_nest.h"
+#include "codegen/loops/build_nest.h"
 #include "codegen/loops/loop_order.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/print_cpp.h"
@@ -18,8 +18,8 @@ using ir::Monoid;
 /// From here on arithmetic takes longer than memory.
 constexpr double kFlopsPerByte = 4;
 
-KernelNest verified_nest(const KernelRequest& r) {
-  KernelNest built = build_nest({r.program, r.step, r.name, r.place, r.value_name});
+BuiltNest verified_nest(const KernelRequest& r) {
+  BuiltNest built = build_nest({r.program, r.name, r.place, r.value_name}, r.step);
   nest::require_valid(built.nest);
   nest::split_interiors(built.nest);
   nest::require_valid(built.nest);
@@ -36,7 +36,7 @@ rt::SimdLevel widest(const KernelRequest& r, const nest::PrintedNest& printed) {
   return busy ? rt::SimdLevel::kAvx512 : rt::SimdLevel::kAvx2;
 }
 
-std::vector<ValueId> captures_of(const KernelNest& built, const nest::PrintedNest& printed) {
+std::vector<ValueId> captures_of(const BuiltNest& built, const nest::PrintedNest& printed) {
   std::vector<ValueId> values;
   for (const ValueId v : printed.captures) values.push_back(built.captured[static_cast<std::size_t>(v.id)]);
   return values;
@@ -56,7 +56,7 @@ bool may_be_short(const RecordedOp& op, const ComputeKernel& kernel) {
 }  // namespace
 
 EmittedKernel emit_kernel(const KernelRequest& request) {
-  const KernelNest built = verified_nest(request);
+  const BuiltNest built = verified_nest(request);
   const nest::PrintedNest printed = nest::print_function(built.nest, request.procedure_name);
   return {printed.text,    captures_of(built, printed), printed.checks,
           printed.blocked, widest(request, printed),    printed.parts,
@@ -66,7 +66,7 @@ EmittedKernel emit_kernel(const KernelRequest& request) {
 std::optional<ShortKernel> short_kernel(const KernelRequest& request) {
   const RecordedOp& op = *request.step.op;
   if (!may_be_short(op, *request.step.kernel)) return std::nullopt;
-  const KernelNest built = verified_nest(request);
+  const BuiltNest built = verified_nest(request);
   const std::optional<nest::PrintedPoint> p = nest::print_point(built.nest, request.procedure_name);
   if (!p) return std::nullopt;
   const ir::Type& type = request.program.type(request.step.target);

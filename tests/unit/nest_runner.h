@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "codegen/families/host_evaluator.h"
-#include "codegen/loops/kernel_nest.h"
-#include "codegen/loops/loop_nest.h"
+#include "codegen/loops/build_nest.h"
 #include "codegen/nest/facts.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/interpret.h"
@@ -130,8 +129,8 @@ class NestRunner {
     }
   }
   void operation(const codegen::OperationStep& o) {
-    const codegen::KernelNest built = codegen::build_nest(
-        {program_, o, "kernel", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }});
+    const codegen::BuiltNest built = codegen::build_nest(
+        {program_, "kernel", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }}, o);
     const std::string text = nest::print(built.nest);
     INFO(text);
     CHECK(nest::verify(built.nest).empty());
@@ -161,8 +160,8 @@ class NestRunner {
   }
 
   void loop(const codegen::LoopStep& l) {
-    const codegen::LoopNest built = codegen::build_nest(codegen::LoopNestRequest{
-        program_, l, "loop", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }});
+    const codegen::BuiltNest built =
+        codegen::build_nest({program_, "loop", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }}, l);
     const std::string text = nest::print(built.nest);
     INFO(text);
     CHECK(nest_lines(nest::verify(built.nest)) == "");

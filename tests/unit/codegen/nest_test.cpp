@@ -11,9 +11,7 @@
 #include <sstream>
 
 #include "codegen/families/host_evaluator.h"
-#include "codegen/loops/kernel_nest.h"
-#include "codegen/loops/loop_nest.h"
-#include "codegen/loops/procedure_nest.h"
+#include "codegen/loops/build_nest.h"
 #include "codegen/nest/facts.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/interpret.h"
