@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "codegen/relations/describe.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {
 
@@ -90,6 +91,36 @@ void ComputeNest::loops(std::span<const int> labels, bool vectors, const std::fu
 
 void ComputeNest::accumulate(ValueId total, std::span<const int> labels, const std::function<void()>& point) {
   if (!line(total, labels)) loops(labels, false, point);
+}
+
+nest::BlockedReduction ComputeNest::blocked_reduction(const ir::Compute& compute, const Blocking& blocks,
+                                                      const Expr& guard, Place to) {
+  const auto index = [this](int label) { return ir::bare_label(of_nest(ir::index_ref(label))); };
+  nest::BlockedReduction s{std::move(to), index(blocks.row), index(blocks.column), {}, {}, {}, *compute.monoid, {}, {},
+                           blocks.numbers};
+  for (const int l : blocks.reduce) s.along.push_back(index(l));
+  std::map<const ir::ExprNode*, Expr> values;
+  const auto add_values = [&](const Blocking::Values& given, const char* name, std::vector<nest::Let>& lets) {
+    for (const std::vector<Expr>& places : given) {
+      const ValueId value = local(name, places.front()->type);
+      lets.push_back({value, of_nest(places.front())});
+      for (const Expr& e : places) values[e.id()] = local_read(value);
+    }
+  };
+  add_values(blocks.x, "x", s.x);
+  add_values(blocks.y, "y", s.y);
+  const auto of_values = [&](const Expr& e) {
+    return nest::with_parts(
+        e,
+        [&](const Expr& inner) {
+          const auto found = values.find(inner.id());
+          return found != values.end() ? found->second : part(inner);
+        },
+        true);
+  };
+  s.value = of_values(compute.bodies.front());
+  if (guard) s.guard = of_values(guard);
+  return s;
 }
 
 std::vector<int> numbered(std::size_t first, std::size_t count) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/loops/blocking.h"
 #include "codegen/loops/build_nest.h"
 #include "codegen/nest/build.h"
 
@@ -118,12 +119,19 @@ class ComputeNest : public StatementNest {
   /// Accumulates along the index variables: as a line if possible, otherwise by the statements that `point` adds.
   void accumulate(ValueId total, std::span<const int> labels, const std::function<void()>& point);
 
+  /// A register-blocked reduction into the element; `guard`: the conjuncts it evaluates, or null.
+  nest::BlockedReduction blocked_reduction(const ir::Compute& compute, const Blocking& blocks, const Expr& guard,
+                                           Place to);
+
   const NestRequest& request_;
   const FamilyProgram& program_;
   std::map<ValueId, ValueId> captures_;
   std::vector<ValueId> captured_;         ///< see BuiltNest
   std::vector<std::string> label_names_;  ///< of the Compute, for messages
 };
+
+/// The nest of fused operators.
+[[nodiscard]] BuiltNest build_rows_nest(const NestRequest& request, const OperationStep& step);
 
 /// The numbers `first`, `first` + 1, …
 [[nodiscard]] std::vector<int> numbered(std::size_t first, std::size_t count);

@@ -172,33 +172,8 @@ bool KernelNestBuilder::line_sum(ValueId total, int label) {
 }
 
 void KernelNestBuilder::blocked(const Blocking& blocks) {
-  loops(blocks.outer, false, [&] {
-    nest::BlockedReduction s{element(), blocks.row, blocks.column, blocks.reduce, {}, {}, *compute_.monoid,
-                             {},        {},         blocks.numbers};
-    std::map<const ir::ExprNode*, Expr> values;
-    const auto add_values = [&](const Blocking::Values& given, const char* name, std::vector<nest::Let>& lets) {
-      for (const std::vector<Expr>& places : given) {
-        const ValueId value = local(name, places.front()->type);
-        lets.push_back({value, of_nest(places.front())});
-        for (const Expr& e : places) values[e.id()] = local_read(value);
-      }
-    };
-    add_values(blocks.x, "x", s.x);
-    add_values(blocks.y, "y", s.y);
-    const auto of_values = [&](const Expr& e) {
-      return nest::with_parts(
-          e,
-          [&](const Expr& inner) {
-            const auto found = values.find(inner.id());
-            return found != values.end() ? found->second : part(inner);
-          },
-          true);
-    };
-    const Expr rest = without_parts(compute_.guard, observed_);
-    s.value = of_values(compute_.bodies.front());
-    if (rest) s.guard = of_values(rest);
-    add(std::move(s));
-  });
+  loops(blocks.outer, false,
+        [&] { add(blocked_reduction(compute_, blocks, without_parts(compute_.guard, observed_), element())); });
 }
 
 void KernelNestBuilder::first_values() {

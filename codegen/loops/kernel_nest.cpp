@@ -32,7 +32,7 @@ BuiltNest KernelNestBuilder::run() {
   nest_.body = std::move(top_);
   // Without output labels, no loop is empty if the tile is not written.
   nest_.only_hit = writes() && compute_.out.empty();
-  return {std::move(nest_), std::move(captured_)};
+  return {std::move(nest_), std::move(captured_), {}};
 }
 
 void KernelNestBuilder::add_captures() {
@@ -145,7 +145,7 @@ Expr KernelNestBuilder::guard() {
 }
 
 BuiltNest build_nest(const NestRequest& request, const OperationStep& step) {
-  return KernelNestBuilder(request, step).run();
+  return step.fused ? build_rows_nest(request, step) : KernelNestBuilder(request, step).run();
 }
 
 }  // namespace tdsl::codegen

@@ -40,7 +40,7 @@ BuiltNest LoopNestBuilder::run() {
     add(nest::Store{{result, {}}, value(loop.results[static_cast<std::size_t>(r.carried)])});
   }
   nest_.body = std::move(top_);
-  return {std::move(nest_), std::move(captured_)};
+  return {std::move(nest_), std::move(captured_), {}};
 }
 
 /// Host values in numerical order, which determines how sizes are printed.

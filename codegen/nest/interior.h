@@ -16,7 +16,7 @@ namespace tdsl::nest {
 /// loop's range, bound the interior. At most kMostSides others, which change in the middle of the range or depend only
 /// on sizes and enclosing indices, become sides of a vector loop: code is compiled for both of their values. Conditions
 /// whose arithmetic might wrap around are left unchanged. Loops of tasks are split only by selects that have edges in
-/// the loop's own range.
+/// the loop's own range, those of nests of rows not at all.
 ///
 /// Pre: the nest is well formed. Post: so is the result, which is equivalent.
 void split_interiors(Nest& nest);

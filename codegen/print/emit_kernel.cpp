@@ -27,8 +27,9 @@ BuiltNest verified_nest(const KernelRequest& r) {
 }
 
 /// The vectors from which the kernel gains. Loops that wait for memory do not gain from the widest.
-rt::SimdLevel widest(const KernelRequest& r, const nest::PrintedNest& printed) {
+rt::SimdLevel widest(const KernelRequest& r, const BuiltNest& built, const nest::PrintedNest& printed) {
   const RecordedOp& op = *r.step.op;
+  if (r.step.fused) return built.widest;
   if (!printed.vectors || (op.reads.empty() && op.flops_per_point == 0)) return rt::SimdLevel::kBaseline;
   std::int64_t bytes = ir::size_of(r.step.kernel->type);
   for (const SymbolicAccess& read : op.reads) bytes += ir::size_of(r.program.type(read.tensor).scalar);
@@ -58,8 +59,8 @@ bool may_be_short(const RecordedOp& op, const ComputeKernel& kernel) {
 EmittedKernel emit_kernel(const KernelRequest& request) {
   const BuiltNest built = verified_nest(request);
   const nest::PrintedNest printed = nest::print_function(built.nest, request.procedure_name);
-  return {printed.text,    captures_of(built, printed), printed.checks,
-          printed.blocked, widest(request, printed),    printed.parts,
+  return {printed.text,    captures_of(built, printed),     printed.checks,
+          printed.blocked, widest(request, built, printed), printed.parts,
           printed.stored};
 }
 
@@ -74,10 +75,10 @@ std::optional<ShortKernel> short_kernel(const KernelRequest& request) {
   const int across =
       p->sums || p->vectors || op.labels.size() < 2 ? -1 : label_across(op, static_cast<int>(op.labels.size()) - 1);
   if (across >= 0)
-    return ShortKernel{p->text, "rt::each_in_squares", std::to_string(across), widest(request, *p),
+    return ShortKernel{p->text, "rt::each_in_squares", std::to_string(across), widest(request, built, *p),
                        captures_of(built, *p)};
   return ShortKernel{p->text, fmt::format("rt::{}{}", p->sums ? "sum" : "each", p->vectors ? "_simd" : ""),
-                     p->sums ? output : "", widest(request, *p), captures_of(built, *p)};
+                     p->sums ? output : "", widest(request, built, *p), captures_of(built, *p)};
 }
 
 }  // namespace tdsl::codegen

@@ -11,7 +11,6 @@
 #include "codegen/lower/epilogue.h"
 #include "codegen/lower/foreign.h"
 #include "codegen/print/emit_expr.h"
-#include "codegen/print/emit_fused.h"
 #include "codegen/print/emit_kernel.h"
 #include "codegen/print/emit_loop.h"
 #include "codegen/print/emit_op.h"
@@ -520,7 +519,7 @@ class ProgramEmitter {
     request.name =
         table_.claim(s.range.known() ? fmt::format("{}_{}", title, s.range.line) : fmt::format("kernel_{}", title));
     if (point) return point_kernel(s, request.name, *point);
-    const EmittedKernel k = o.fused ? emit_fused(request) : emit_kernel(request);
+    const EmittedKernel k = emit_kernel(request);
     const std::string list = names_of(k.captures);
     if (const auto known = functions_known_.find_or_add(k.function, request.name)) {
       table_.release(request.name);
