@@ -4,9 +4,7 @@
 #include <cstdlib>
 
 #include "codegen/nest/printer.h"
-#include "codegen/print/emit_blocked.h"
 #include "codegen/print/increments.h"
-#include "ir/graph/check.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
@@ -102,7 +100,7 @@ Statements Printer::statement(const Statement& s) {
         const std::string target = place_text(u.to);
         const ir::Scalar type = nest_.variable(u.to.variable).type.scalar;
         const bool claims = nest_.form == Form::kTask && u.with.kind == ir::Monoid::Kind::kUser;
-        return codegen::accumulation(expr_, u.with, u.value, type, target, claims ? table_.claim("next") : "next");
+        return accumulation(u.with, u.value, type, target, claims ? table_.claim("next") : "next");
       },
       [&](const If& i) { return branch(i); }, [&](const LineReduction& l) { return Statements{simple(line(l))}; },
       [&](const BlockedReduction& b) { return blocked(b); }, [&](const Fill& f) { return Statements{simple(fill(f))}; },
@@ -325,56 +323,6 @@ std::string Printer::mine(const IsMine& m) {
     parts.push_back(fmt::format("{0}.lo <= {1} && {1} < {0}.hi", interval, index_name(member.index)));
   }
   return fmt::format("{}", fmt::join(parts, " && "));
-}
-
-std::string Printer::line(const LineReduction& l) {
-  const std::string total = local_name(l.local);
-  const std::string range = range_text(l.index, l.over);
-  std::string body;
-  for (const Let& let : l.lets) body += let_text(let) + " ";
-  const bool sum = l.kind == ir::Monoid::Kind::kSum;
-  printed_.vectors = true;
-  return fmt::format("{} {}= rt::lanes::{}<{}>({}, [&](Index {}) {{ {}return {}; }});", total, sum ? "+" : "*",
-                     sum ? "sum" : "product", cpp_type(nest_.variable(l.local).type.scalar), range, index_name(l.index),
-                     body, expr_.text(l.value));
-}
-
-Statements Printer::blocked(const BlockedReduction& b) {
-  printed_.blocked = true;
-  codegen::Blocking blocks;
-  blocks.row = b.row;
-  blocks.column = b.column;
-  blocks.reduce = b.along;
-  blocks.numbers = b.numbers;
-  // The expression of every value, and its locations.
-  const auto values = [&](const std::vector<Let>& lets) {
-    codegen::Blocking::Values result;
-    for (const Let& let : lets) {
-      std::vector<Expr> places = {let.value};
-      for (const Expr& e : {b.value, b.guard}) add_reads(e, let.local, places);
-      result.push_back(std::move(places));
-    }
-    return result;
-  };
-  blocks.x = values(b.x);
-  blocks.y = values(b.y);
-  const auto interval = [this](int index) {
-    return nest_.form == Form::kRows ? range_text(index, {}) : fmt::format("t.labels[{}]", index);
-  };
-  codegen::BlockedPlace place{interval(b.row), interval(b.column), {}, place_text(b.to)};
-  for (const int k : b.along) place.reduce.push_back(interval(k));
-  ir::Compute compute;
-  compute.monoid = b.with;
-  compute.bodies = {b.value};
-  return codegen::blocked_statements(expr_, compute, b.guard, nest_.variable(b.to.variable).type.scalar, blocks, place,
-                                     [&](std::string_view name) { return table_.claim(name); });
-}
-
-void Printer::add_reads(const Expr& e, ValueId local, std::vector<Expr>& places) {
-  if (!e) return;
-  const auto* r = std::get_if<ir::Read>(&e->op);
-  if (r != nullptr && r->tensor == local) places.push_back(e);
-  for (const Expr& part : ir::children(*e)) add_reads(part, local, places);
 }
 
 std::string Printer::fill(const Fill& f) {

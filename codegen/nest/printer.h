@@ -149,12 +149,22 @@ class Printer {
   codegen::Statements branch(const If& i);
   std::string mine(const IsMine& m);
 
-  std::string line(const LineReduction& l);
-
-  codegen::Statements blocked(const BlockedReduction& b);
-  static void add_reads(const Expr& e, ValueId local, std::vector<Expr>& places);
-
   std::string fill(const Fill& f);
+
+  // --- Reductions: print_reductions.cpp
+
+  /// `target = combine(target, body)`. `argument`: name of a user monoid's second operand.
+  codegen::Statements accumulation(const ir::Monoid& monoid, const Expr& body, ir::Scalar type,
+                                   const std::string& target, const std::string& argument);
+  std::string line(const LineReduction& l);
+  /// The call of rt::blocked_reduction and the functions it takes.
+  codegen::Statements blocked(const BlockedReduction& b);
+  /// `[&](Index i, Index k) { return std::tuple(A(i, k)); }`
+  std::string values_text(const BlockedReduction& b, int index, const std::vector<Let>& values);
+  /// The body of the scalar function of an element and values; `numbers`: of values that make no nan.
+  codegen::Statements combination(const BlockedReduction& b, ir::Scalar type, bool numbers);
+  /// `return total + x * y;` for `total += x * y;`
+  std::string returned(const std::string& assignment, const Expr& value);
 
   // --- Blocks of rows: print_rows.cpp
 

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "codegen/families/families.h"
@@ -51,9 +50,6 @@ class ExprEmitter {
   void use_vector_math(BothBranches both) { both_branches_ = std::move(both); }
   /// From now on 64-bit sums and differences for which `safe` holds are written as operators: they cannot overflow.
   void use_operators(std::function<bool(const ir::ExprNode&)> safe) { is_safe_ = std::move(safe); }
-  /// From now on this node is the variable `name`.
-  void replace(const ir::ExprNode* node, std::string name) { replaced_[node] = std::move(name); }
-  void replace_nothing() { replaced_.clear(); }
   [[nodiscard]] const std::vector<std::string>& labels() const { return labels_; }
   /// From now on this index variable is called so.
   void name_label(int label, std::string name) { labels_[static_cast<std::size_t>(label)] = std::move(name); }
@@ -86,7 +82,6 @@ class ExprEmitter {
   HostName host_;
   ElementText element_;
   FaultsName faults_;
-  std::unordered_map<const ir::ExprNode*, std::string> replaced_;
   std::vector<std::string> arguments_ = {"a", "b"};
   ProcedureName procedures_;
   BothBranches both_branches_;
