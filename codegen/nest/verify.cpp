@@ -358,7 +358,7 @@ class Verifier {
     const auto* times = r.value ? std::get_if<ir::Binary>(&r.value->op) : nullptr;
     if (r.dot && (r.kind != Kind::kSum || times == nullptr || times->op != ir::BinaryOp::kMul))
       problem("the lines of %{} are no sum of products", r.local.id);
-    if (r.value && may_stop(nest_, r.value))
+    if (nest_.form == Form::kTask && r.value && may_stop(nest_, r.value))
       problem("the line along {} holds what may stop the run", nest_.index(r.index).name);
   }
 
