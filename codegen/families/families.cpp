@@ -29,7 +29,7 @@ namespace {
 
 using ir::match;
 
-/// Titles of values without a name: `solve_result`, `part`.
+/// Adds titles of unnamed values: `solve_result`, `part`.
 void add_titles(FamilyProgram& program, const Steps& steps) {
   const auto add = [&](ValueId v, std::string title) {
     if (program.info(v).name.empty()) program.titles[v] = std::move(title);

@@ -76,12 +76,12 @@ using SymbolicLabel = plan::BasicLabel<Extent>;
 using SymbolicBound = plan::BasicPointBound<Extent>;
 
 /// A recorded operation with symbolic numbers. Labels are numbered as in the Compute, followed by those of gathers.
-/// OpBuilder derives its outputs and the work with compressed operands when it is recorded.
+/// OpBuilder derives outputs and the work on compressed operands when the operation is recorded.
 struct RecordedOp : plan::BasicOp<Extent> {
   RecordedOp() { flops_per_point = 0; }
 
   plan::Sparsity<Extent> sparsity;
-  /// Of a fused operator, per value of its shared label: replaces flops_per_point.
+  /// Fused operators: flops per value of the shared label; replaces flops_per_point.
   std::optional<Extent> flops_per_row;
   Extent product_flops_per_row;  ///< the part computed by BLAS
   bool in_any_order = false;     ///< recorded in the best contraction order (runtime/record/sum_of_products.h)
@@ -339,7 +339,7 @@ struct FamilyProgram {
   Steps steps;
   int sites = 0;         ///< recording sites, choices, and branches unknown at start are numbered 1 … sites
   bool chooses = false;  ///< there are choices
-  std::map<ValueId, std::string> titles;  ///< of values without a name, for identifiers of emitted code
+  std::map<ValueId, std::string> titles;  ///< for unnamed values: bases of identifiers in emitted code
   std::vector<FamilyWarning> warnings;
   std::set<std::pair<std::uint32_t, std::uint32_t>> silent =
       {};  ///< files and lines for which the gather warning is suppressed

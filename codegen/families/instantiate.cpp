@@ -8,7 +8,7 @@ namespace tdsl::codegen {
 
 namespace {
 
-/// Sizes as OpBuilder computes them from ranges, which may be empty or any integers.
+/// Computes sizes as OpBuilder does: ranges may be empty, and their ends may be any integers.
 void normalize(const RecordedOp& symbolic, plan::Op& op) {
   for (plan::LabelDesc& label : op.labels) {
     if (label.from_data) label.range.hi = std::max<plan::Index>(label.range.hi, 1);

@@ -53,7 +53,7 @@ class KernelNestBuilder final : public ComputeNest {
 
   // --- Loops, statements, reductions: kernel_loops.cpp
 
-  /// The result's elements are given by store subscripts.
+  /// True if the Compute has store subscripts.
   [[nodiscard]] bool writes() const { return !compute_.left.empty(); }
 
   nest::For enter(int label) override;
@@ -78,10 +78,12 @@ class KernelNestBuilder final : public ComputeNest {
   void narrow(TaskRange& range, nest::Narrow bound);
   [[nodiscard]] Expr row_bound(const SymbolicBound& bound) const;
 
-  /// The statement at one point.
+  // --- The statement at one point
+
   void point();
   /// Changes the target by the Compute's value, where the guard holds, if the task has the point's operands.
   void point_into(const Place& to);
+  /// `to = value`, or an update of `to` by the combining operator.
   void change(Place to);
   [[nodiscard]] const std::optional<ir::Monoid>& combining() const {
     return compute_.monoid ? compute_.monoid : compute_.combine;

@@ -26,7 +26,7 @@ void KernelNestBuilder::order_stored() {
   for (int l = 0; l < static_cast<int>(op_.labels.size()); ++l) {
     if (!walk.has_loop(l)) (is_out(l) ? out : reduce).push_back(l);
   }
-  // Along a row of the result, where that is a row of what is read, too.
+  // The loop along a row of the result is innermost if all operands are constant or contiguous along it.
   const bool row_last = !out.empty() && order_.in_order.contains(out.back());
   const int last = row_last ? out.back() : -1;
   if (row_last) out.pop_back();
@@ -48,7 +48,7 @@ void KernelNestBuilder::stored_from(std::size_t depth) {
   stored_loop(depth, std::nullopt);
 }
 
-/// Loop number `depth` and its body; `total`: the local that a reduction accumulates in.
+/// Loop number `depth` with its body; `total`: the accumulator of a reduction.
 void KernelNestBuilder::stored_loop(std::size_t depth, std::optional<ValueId> total) {
   if (depth >= kernel_.walk->loops.size()) return dense_loops(depth, total);
   const int label = order_.labels[depth];
@@ -76,7 +76,7 @@ void KernelNestBuilder::dense_loops(std::size_t depth, std::optional<ValueId> to
 
 namespace {
 
-/// True if the condition depends on elements of compressed tensors only, and not on the labels.
+/// True if the expression reads elements of compressed tensors only and does not depend on the labels.
 bool depends_on_stored(const FamilyProgram& program, const Expr& part, std::span<const int> labels) {
   bool reads = false;
   bool stored = std::ranges::none_of(labels, [&](int label) { return ir::mentions_label(part, label); });
@@ -89,7 +89,7 @@ bool depends_on_stored(const FamilyProgram& program, const Expr& part, std::span
 
 }  // namespace
 
-/// Loops over the labels, inside the conditions of the guard that are loop-invariant elements of compressed tensors.
+/// Loops over the labels, guarded by the conjuncts on stored elements that are the same for all points of these loops.
 void KernelNestBuilder::where_stored(std::span<const int> labels, const std::function<void()>& inner) {
   Expr outside;
   const std::set<const ir::ExprNode*> observed = observed_;
@@ -167,8 +167,8 @@ void KernelNestBuilder::add_outer_values() {
 
 namespace {
 
-/// True for a loop's index, possibly followed by that of an innermost loop: each iteration reads an element, or a row,
-/// elsewhere in memory.
+/// True if the subscripts are the loop's index alone, or that and an index of one of the innermost loops: every
+/// iteration reads an unrelated element or row.
 bool is_gathered(const std::vector<Expr>& subscripts, int label, std::span<const int> innermost) {
   if (subscripts.empty() || subscripts.size() > 2 || !ir::is_label(subscripts[0], label)) return false;
   return subscripts.size() == 1 ||
@@ -177,7 +177,7 @@ bool is_gathered(const std::vector<Expr>& subscripts, int label, std::span<const
 
 }  // namespace
 
-/// Elements at visited subscripts, to prefetch.
+/// The elements and rows at the subscripts that a sparse loop visits, to be prefetched.
 std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
   constexpr std::size_t kMost = 2;
   const int label = order_.labels[depth];

@@ -103,10 +103,10 @@ class LoopNestBuilder final : public ComputeNest {
   void where_selected(const ir::Compute& c, const std::function<void()>& change);
   /// `target = value` or `target = combine(target, value)`, if there is a value.
   void store(const ir::Compute& c, Place target, const Value& x);
-  /// The expression, preceded by locals for common subexpressions and for subscripts that wrap around once.
+  /// The expression, preceded by locals for common subexpressions and for periodic subscripts of neighbours.
   Expr named_value(const Expr& e);
-  /// The local that holds the neighbour of an index variable, `i > 0 ? i - 1 : n - 1` for `mod(i - 1, n)`; null for
-  /// other subscripts. Adds the local.
+  /// The local that holds the neighbour of an index variable, `i > 0 ? i - 1 : n - 1` for `mod(i - 1, n)`; the index
+  /// variable itself for `mod(i, n)`; null for other subscripts. Adds the local.
   Expr neighbour(const Expr& subscript);
   Value computed(const ir::Compute& c, std::size_t k);
   Value reduction(const ir::Compute& c, std::size_t k, ValueId total);
@@ -153,7 +153,7 @@ class LoopNestBuilder final : public ComputeNest {
   std::vector<Checked> checked_;          ///< of the current statement
   std::vector<int> labels_;               ///< index variables of the enclosing loops, as numbered in the nest
   std::vector<ir::Label> open_labels_;    ///< their ranges
-  bool names_neighbours_ = false;         ///< true in the innermost loop
+  bool names_neighbours_ = false;         ///< true while `named_value` converts an expression
   std::vector<std::pair<Expr, ValueId>> neighbours_;  ///< of the current expression, by subscript
   std::map<ValueId, int> uses_;                       ///< number of uses in the loop
 };

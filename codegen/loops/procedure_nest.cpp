@@ -11,7 +11,7 @@ namespace {
 using ir::Procedure;
 using ProcedureStatements = Procedure::Statements;
 
-/// The variables that statements use, and how often they assign each.
+/// The variables that statements use, and the number of assignments to each.
 struct Mentions {
   std::set<std::int32_t> all;
   std::map<std::int32_t, int> assignments;

@@ -22,7 +22,7 @@ bool same_terms(const SymbolicDim& a, const SymbolicDim& b) {
   return a.whole == b.whole && a.terms == b.terms && a.divisor == b.divisor;
 }
 
-/// Makes `into` cover `other` too, if all offsets lie close together; with `exactly` only if they are equal.
+/// Extends `into` to cover `other` too if all offsets are close together; with `exactly` only if they are equal.
 bool merge(SymbolicAccess& into, const SymbolicAccess& other, bool exactly) {
   if (into.tensor != other.tensor || into.dims.size() != other.dims.size()) return false;
   std::vector<SymbolicDim> merged = into.dims;
@@ -60,7 +60,7 @@ class AccessFinder {
       if (kernel_.scattered[d]) visit(c.left[d], static_cast<bool>(c.guard));
     }
     kernel_.turns = premises_.turns();
-    // Identical reads first, so that neighbours meet what is there for certain.
+    // An identical access is preferred to a neighbouring one.
     for (const auto& [node, access] : found_) {
       const bool placed = !separate && place(node, access);
       if (placed) continue;
@@ -81,7 +81,7 @@ class AccessFinder {
     return false;
   }
 
-  /// `guarded`: evaluated only where a condition holds, so nothing can be said before data is there.
+  /// `guarded`: evaluated only if a condition holds, so its subscripts cannot be checked in advance.
   void visit(const Expr& e, bool guarded) {
     if (const auto* s = std::get_if<ir::Select>(&e->op)) {
       visit(s->condition, guarded);
@@ -151,7 +151,7 @@ class AccessFinder {
     found_.emplace_back(e.id(), std::move(access));
   }
 
-  /// A read that stands in several places, where other conditions hold.
+  /// A read that occurs in several places, under different conditions.
   void check_again(const Expr& e, const ir::Read& r) {
     if (!kernel_.trusted.contains(e.id())) return;
     for (std::size_t d = 0; d < r.subscripts.size(); ++d) {
@@ -164,8 +164,9 @@ class AccessFinder {
     }
   }
 
-  /// Once per tensor: its other dimensions are rarely news. The place is that of the expression as written, which may
-  /// become subscripts that nobody wrote (reshape, flat argmin, roll). Where the size is not known yet the run says it.
+  /// Warns once per tensor: its other dimensions are rarely news. The location is that of the expression in the source,
+  /// because subscripts may be generated (reshape, flat argmin, roll). If the size is unknown at compile time, the run
+  /// warns.
   void report_gathered(const Expr& e, const ir::Read& r) {
     if (!gathered_.insert(r.tensor).second) return;
     const SourceRange range = e->range.known() ? e->range : range_;
@@ -200,8 +201,8 @@ void find_accesses(FamilyBuilder& builder, RecordedOp& op, ComputeKernel& kernel
 
 namespace {
 
-/// Subscripts in bounds because of the sizes they mention: dimensions are not negative, nor is the end of a range from
-/// 0 that has a value.
+/// Proves subscripts in bounds from the signs of sizes: dimensions are nonnegative, and so is the end of a nonempty
+/// range that begins at 0.
 class SizeFacts {
  public:
   SizeFacts(const FamilyProgram& program, const std::vector<ir::Label>& labels) : labels_(labels) {
@@ -225,7 +226,7 @@ class SizeFacts {
   }
 
  private:
-  /// True for sums of products of sizes and natural numbers.
+  /// True for sums of products of sizes with nonnegative coefficients.
   [[nodiscard]] bool is_natural(const Extent& e) const {
     return std::ranges::all_of(e.terms(), [this](const auto& term) {
       return term.second >= 0 && std::ranges::all_of(term.first, [this](const Extent::AtomRef& a) {

@@ -30,7 +30,7 @@ bool is_logical_choice(const Expr& e) {
   return b != nullptr && ir::is_logical(b->op);
 }
 
-/// What is computed wherever the expression is.
+/// The subexpressions that are evaluated whenever the expression is.
 Parts certain_parts(const Expr& e, const ExprEmitter::BothBranches& both) {
   Parts parts{e};
   const auto* s = std::get_if<ir::Select>(&e->op);
@@ -49,7 +49,7 @@ Parts certain_parts(const Expr& e, const ExprEmitter::BothBranches& both) {
   return parts;
 }
 
-/// Whether a name is shorter than what it stands for, and the value may be computed at any time.
+/// True for expressions that compute something and cannot fail: a local for them pays and may be computed early.
 bool deserves_name(const Expr& e) {
   if (e->type == ir::Scalar::kBool) return false;
   bool computes = false, fails = false;
@@ -78,7 +78,7 @@ class CommonParts {
   }
 
  private:
-  /// What is named is written once: parts of it count once.
+  /// A named expression is written once, so its parts are counted once.
   void visit(const Expr& e) {
     const bool nameable = certain_.contains(e) && deserves_name(e);
     if (nameable && ++times_[e] > 1) return;

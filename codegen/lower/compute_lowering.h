@@ -19,8 +19,8 @@ namespace tdsl::codegen {
 /// The Compute of the node with families' values, but for its base.
 [[nodiscard]] ir::Compute resolved(FamilyBuilder& builder, const ir::Node& node, const ir::Compute& compute);
 
-/// One result of one Compute on its way to one or more operations. The Compute has one body and resolved values. The
-/// parts live in one file each.
+/// Lowers one result of a Compute to one or more operations. The Compute has one body and resolved values. Each part of
+/// the lowering has its own file.
 class ComputeLowering {
  public:
   ComputeLowering(FamilyBuilder& builder, ValueId target, ir::Compute compute, SourceRange range)
@@ -29,59 +29,58 @@ class ComputeLowering {
   void run();
   /// The operation visits stored elements only.
   void walk(const ir::StoredWalk& walk) { walk_ = walk; }
-  /// The result has elements of compressed matrices in other places.
+  /// The result has the elements of compressed matrices at other positions.
   void rearrange() { rearranges_ = true; }
   /// The result is compressed, and computed at all points.
   void compress() { compresses_ = true; }
-  /// The operation of a Compute that needs no other one, and is no host arithmetic; checks in front of it are added.
-  /// For an epilogue.
+  /// For an epilogue: the operation of a Compute that becomes a single operation and is not host arithmetic. Adds the
+  /// checks that precede it.
   [[nodiscard]] OperationStep operation();
 
  private:
   // --- The operation: operation.cpp
   void host_arithmetic();
   [[nodiscard]] std::vector<Extent> extents();
-  /// A value computed by an operation of its own: `compute` over `out` labels; read back at the labels.
+  /// The value of `compute`, computed by a separate operation over `out` labels and read at these labels.
   Expr separately(ir::Compute compute, ir::Scalar scalar, const char* suffix);
-  /// An i64 expression for a label's begin or end; quotients become host values of their own, so it is affine.
+  /// An i64 expression for the begin or end of a label's range; quotients become separate host values, so it is affine.
   [[nodiscard]] Expr expr_of(const Extent& e);
   [[nodiscard]] bool places_once() const;
   [[nodiscard]] std::string name() const;
   void labels(RecordedOp& op) const;
   void left(RecordedOp& op);
-  /// One label times a number plus a constant, or a constant: what an output tile's elements can be solved for.
+  /// The affine form of an invertible store subscript: a label times a number plus a constant, or a constant.
   [[nodiscard]] std::optional<AffineForm> plain_subscript(const Expr& e);
-  /// Points outside the result would not be visited by any task: whether the guard keeps them all away is computed
-  /// first.
+  /// Adds a separate operation that checks a guarded store subscript, because no task visits points outside the result.
   void guarded_left(const AffineForm& form, const std::vector<ir::Label>& labels, const Extent& extent,
                     const std::string& text);
-  /// What matrix multiplication can do (ir/analysis/contraction.h).
+  /// True if matrix multiplication computes it (ir/analysis/contraction.h).
   [[nodiscard]] bool is_contraction();
   [[nodiscard]] bool plain_or_shifted_left();
-  /// The labels of a read whose subscripts are sums of labels, each once and moving forwards, and constants; nothing
-  /// for anything else.
+  /// The labels of a read whose subscripts are sums of constants and labels, each label once and with a positive
+  /// factor; nothing for other reads.
   [[nodiscard]] std::optional<ir::LabelSet> single_labels(const ir::Read& r);
-  /// Whether a factor of an index variable is known to be positive wherever there is a point: a number and what index
-  /// variables run up to.
+  /// True if a factor of an index variable is positive whenever there is a point: a positive number times ends of
+  /// ranges that begin at 0.
   [[nodiscard]] bool moves_forwards(const Extent& coefficient) const;
 
-  // --- Walks over stored elements: stored_operation.cpp
-  /// Refuses what no kernel does with compressed tensors.
+  // --- Sparse iteration: stored_operation.cpp
+  /// Refuses uses of compressed tensors that no kernel supports.
   void check_compressed() const;
-  /// What distinguishes the operation from one over all points.
+  /// Turns the operation over all points into a sparse iteration.
   void stored(RecordedOp& op, ComputeKernel& kernel) const;
-  /// How a label of a walk is cut.
+  /// The role of a label of a sparse iteration.
   [[nodiscard]] plan::LabelRole stored_role(int label) const;
 
-  // --- Compressed results with elements of others in other places: rearranged_operation.cpp
+  // --- Compressed results with elements of other tensors at other positions: rearranged_operation.cpp
   [[nodiscard]] OperationStep rearranged();
 
-  // --- Left sides that cannot be solved: scatter.cpp
-  /// Labels that no solvable subscript places are reduced.
+  // --- Store subscripts that cannot be inverted: scatter.cpp
+  /// Turns labels that occur in no invertible store subscript into reduce labels.
   void reduce_scattered();
 
-  // --- Operands subscripted by data: gather.cpp
-  /// The label templates, subscripts and checks of the lookup that is part of the operation.
+  // --- Operands with data-dependent subscripts: gather.cpp
+  /// Adds the labels, subscripts and checks of the lookup that is part of the operation.
   void inline_lookup(RecordedOp& op, ComputeKernel& kernel);
 
   FamilyBuilder& builder_;

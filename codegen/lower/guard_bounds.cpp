@@ -154,7 +154,7 @@ class Finder {
     return form;
   }
 
-  /// What is no extent of the result may be as large as integers are.
+  /// The number of values that are not extents of the result: these may be any integers.
   [[nodiscard]] std::size_t values_that_are_no_sizes(const Extent& e) const {
     const std::vector<ValueId> values = e.values();
     const std::vector<Extent>& shape = program_.type(target_).shape;

@@ -294,7 +294,7 @@ bool ComputeLowering::moves_forwards(const Extent& coefficient) const {
 
 namespace {
 
-/// Whether it divides what has no index variable.
+/// True if it contains an integer division without index variables.
 bool divides_sizes(const Expr& e) {
   bool found = false;
   ir::for_each_node(e, [&](const ir::ExprNode& n) {
@@ -334,7 +334,7 @@ void lower_compute(FamilyBuilder& builder, const ir::Node& node, const Compute& 
   if (one.base)
     one.base = builder.is_host(target) ? builder.resolve(*one.base) : builder.as_tensor(*one.base, node.range);
   ComputeLowering lowering(builder, target, std::move(one), node.range);
-  // What is made while lowering reads values that the source does not have.
+  // Computes created during lowering read values that the source program lacks.
   const bool written = std::get_if<Compute>(&node.op) == &compute;
   const ir::StoredBy by = written ? ir::storage_of(builder.source(), node) : ir::StoredBy::kNone;
   if (by == ir::StoredBy::kRearrangement) {

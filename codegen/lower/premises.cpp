@@ -87,7 +87,7 @@ void Premises::compare(ir::BinaryOp op, const AffineForm& left, const AffineForm
   positive_.push_back(std::move(form));
 }
 
-/// What is nowhere less and differs is greater.
+/// Of two forms that differ, one that is never less is greater.
 void Premises::differ(const AffineForm& left, const AffineForm& right) {
   for (AffineForm form : {difference_of(left, right), difference_of(right, left)}) {
     if (!never_negative(form)) continue;

@@ -16,15 +16,15 @@ class Premises {
  public:
   Premises(FamilyBuilder& builder, const RecordedOp& op);
 
-  /// `condition` is known to be `value`, until `forget` of what `size` was before.
+  /// Assumes that `condition` is `value`, until `forget` with the previous `size`.
   void assume(const Expr& condition, bool value);
   [[nodiscard]] std::size_t size() const { return positive_.size(); }
   void forget(std::size_t size) { positive_.resize(size); }
-  /// Values met so far that turn within a range, `mod(c, max(n, 1))` where an index variable runs over 0 .. n - 1, and
-  /// c if it is a small number.
+  /// Host values found so far that shift a periodic index, `mod(c, max(n, 1))` for an index variable over 0 .. n - 1,
+  /// with c if it is a small number.
   [[nodiscard]] const std::map<ValueId, std::optional<std::int64_t>>& turns() const { return turns_; }
 
-  /// Whether 0 <= form < extent follows.
+  /// True if 0 <= form < extent follows from the premises.
   [[nodiscard]] bool inside(const AffineForm& form, const Extent& extent) const;
 
  private:

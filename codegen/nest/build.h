@@ -28,7 +28,7 @@ struct Named {
 /// `both`: which selects compute both branches. Adds the locals to the nest.
 [[nodiscard]] Named named(Nest& nest, Expr value, const codegen::ExprEmitter::BothBranches& both);
 
-/// `if condition { body } else { otherwise }`, negated if the body is empty.
+/// `if condition { body } else { otherwise }`; `if !condition { otherwise }` if the body is empty.
 [[nodiscard]] If branch(Expr condition, Body body, Body otherwise);
 
 /// Adds a variable to the nest.

@@ -28,13 +28,12 @@ using Definitions = std::map<ValueId, Expr>;
 [[nodiscard]] Definitions definitions_of(const Nest& nest);
 /// The expression with local constants expanded.
 [[nodiscard]] Expr expanded(const Definitions& definitions, const Expr& e);
-/// Integer locals that start as a small constant and change only by small constants: no run is long enough for an
-/// overflow.
+/// Integer locals that start at a small constant and change only by small constants, so that no run is long enough for
+/// them to overflow.
 [[nodiscard]] std::set<ValueId> counters_of(const Nest& nest);
 
-/// Sums and differences of constants, truth values and index variables that cannot overflow. The values of an index
-/// variable whose range begins at a constant of at least 0 are that constant or more, and less than the largest
-/// integer.
+/// Recognizes sums and differences of constants, truth values and index variables that cannot overflow. An index
+/// variable whose range begins at a nonnegative constant is at least that constant, and less than the largest integer.
 class IndexArithmetic {
  public:
   explicit IndexArithmetic(const Nest& nest);

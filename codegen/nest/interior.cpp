@@ -29,12 +29,12 @@ struct Threshold {
   bool saturated = false;  ///< `at` is one past a value that may be the largest integer
 };
 
-/// How a comparison is decided within the loop.
+/// The value of a comparison in the parts of the loop.
 struct Decision {
   Expr comparison;
-  bool interior = false;  ///< it has the value `expected` in the interior
+  bool interior = false;  ///< true: its value in the interior is `expected`
   bool expected = false;
-  ValueId side;  ///< else a local that holds its value, negated if not `expected`
+  ValueId side;  ///< otherwise: a local with its value, negated unless `expected`
 };
 
 /// The ranges of indices: those of the task, and of enclosing loops over whole ranges.
@@ -66,7 +66,7 @@ class Splitter {
  private:
   // --- Conditions that decide which elements are read or whether any is written
 
-  /// Locals that subscripts mention.
+  /// Finds the locals that subscripts read.
   void find_subscripts(const Body& body) {
     for_each_statement(body, [this](const Statement& s) {
       for_each_expr(s, [this](const Expr& e) {
@@ -274,7 +274,7 @@ class Splitter {
 
   // --- Arithmetic
 
-  /// True if it consists of indices of enclosing loops and the function's parameters.
+  /// True if all its values are indices of enclosing loops or captures.
   [[nodiscard]] bool is_known(const Extent& e) const {
     return std::ranges::all_of(e.values(), [this](ValueId v) {
       return is_index(v) ? ranges_.contains(label_of(v)) : nest_.variable(v).role == Variable::Role::kCapture;
@@ -292,7 +292,7 @@ class Splitter {
              std::ranges::any_of(ranges_, [&](const auto& entry) { return entry.second.end == product; });
     });
   }
-  /// Ranges of a kernel's indices are small.
+  /// True if begin and end of a range are small sums of sizes. (Those of a kernel's indices always are.)
   [[nodiscard]] bool ends_small(const Range& range) const {
     const auto small = [this](const Extent& e) {
       return ir::is_small_sum(e, [this](const Extent& product) {
@@ -380,7 +380,7 @@ class Splitter {
   std::vector<Decision> decisions_;
 };
 
-/// True if a task's loop contains no other one.
+/// True for a loop over a `Range` that contains no other loop.
 bool is_innermost(const For& loop) {
   bool found = false;
   for_each_statement(loop.body, [&](const Statement& s) {

@@ -12,11 +12,11 @@ namespace tdsl::nest {
 ///     }                                                   }
 ///
 /// Conditions are integer comparisons that are linear in the index with coefficient 1 or -1, and combinations of them
-/// by `!`, `&&` and `||`. Those decided for all but a few points at an end of the index's range, or of an enclosing
-/// loop's range, bound the interior. At most kMostSides others, which change in the middle of the range or depend only
-/// on sizes and enclosing indices, become sides of a vector loop: code is compiled for both of their values. Conditions
-/// whose arithmetic might wrap around are left unchanged. Loops of tasks are split only by selects that have edges in
-/// the loop's own range, those of nests of rows not at all.
+/// by `!`, `&&` and `||`. Those that are constant except at a few points at an end of the index's range, or of an
+/// enclosing loop's range, bound the interior. In vector loops at most kMostSides others, which change in the middle of
+/// the range or depend only on sizes and enclosing indices, become sides: code is compiled for both of their values.
+/// Conditions whose arithmetic might wrap around are left unchanged. Loops of tasks on whole tensors are split only by
+/// conditions of selects, and only if their own range has an edge. Nests of rows are left unchanged.
 ///
 /// Pre: the nest is well formed. Post: so is the result, which is equivalent.
 void split_interiors(Nest& nest);

@@ -24,7 +24,7 @@ struct PrintedNest {
   bool calls_library = false;     ///< calls library functions that have vector versions
 };
 
-/// `void kernel_g(const TaskArgs& t, double rate) { … }`. The nest must have been verified.
+/// `void g_3(const TaskArgs& t, double rate) { … }`. The nest must have been verified.
 [[nodiscard]] PrintedNest print_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures);
 
 /// `double half(double x) { … return x / 2.0; }` for a function of scalars.

@@ -99,7 +99,7 @@ bool updates_result(const Nest& nest, const Body& body) {
   return found;
 }
 
-/// What the loop over the index walks, if it walks one level.
+/// The fibre that the loop over the index iterates over, if it is a single one.
 const Fibre* found_walk(const Body& body, int index) {
   const Fibre* found = nullptr;
   for_each_statement(body, [&](const Statement& s) {
@@ -110,7 +110,7 @@ const Fibre* found_walk(const Body& body, int index) {
   return found;
 }
 
-/// Whether computing it once more costs nothing: elements and their products.
+/// True if recomputing it costs nothing: elements and arithmetic on them.
 bool is_light(const Expr& e) {
   const bool part = std::holds_alternative<ir::Binary>(e->op) || std::holds_alternative<ir::Read>(e->op) ||
                     std::holds_alternative<ir::Constant>(e->op) || std::holds_alternative<ir::IndexRef>(e->op);

@@ -29,7 +29,7 @@ struct Spelling {
 
 [[nodiscard]] std::string print(const Spelling& s, const CheckLine& c);
 [[nodiscard]] std::string print(const Spelling& s, const RowReduction& r);
-/// The value alone, for a local that starts as the identity.
+/// The value of the reduction alone, for a local that starts as the identity.
 [[nodiscard]] std::string reduced(const Spelling& s, const RowReduction& r);
 [[nodiscard]] std::string print(const Spelling& s, const AddProducts& p);
 [[nodiscard]] std::string print(const Spelling& s, const Draw& d);

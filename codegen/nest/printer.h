@@ -107,11 +107,11 @@ class Printer {
 
   codegen::Statements statement(const Statement& s);
 
-  /// `double total = rt::rows::sum<double>(…);` for a local that starts as the identity of the reduction after it, or
-  /// `y(i) = …;` if only a store reads the local.
+  /// For a local that starts as the identity of the reduction that follows, one statement replaces both:
+  /// `double total = rt::rows::sum<double>(…);`, or `y(i) = …;` if the local is only read by the store after that.
   struct WholeReduction {
     codegen::Statement statement;
-    std::size_t count = 0;  ///< number of the nest's statements
+    std::size_t count = 0;  ///< number of statements of the nest that it replaces
   };
   std::optional<WholeReduction> whole_reduction(const Body& body, std::size_t k);
   /// The value that a local has before the reduction if the reduction is all of it.
@@ -138,7 +138,7 @@ class Printer {
 
   codegen::Statements loop(const For& f);
 
-  /// `rt::each_inner_simd(range_i, {.from = 1}, [&](auto inside, Index i) { … });`
+  /// `rt::each_inner_simd(range_i, {.from = 1}, [&](auto interior, Index i) { … });`
   codegen::Statement parts(const For& f, const Parts& p, const std::string& range);
   std::string inner_text(const Parts& p);
 

@@ -15,7 +15,7 @@ namespace tdsl::nest {
 ///   - vector loops contain nothing that may stop the run, and their iterations are independent;
 ///   - compressed tensors: see verify_stored.
 [[nodiscard]] std::vector<std::string> verify(const Nest& nest);
-/// Stops the compiler with the first violation.
+/// Stops the compiler with the first violation, if any.
 void require_valid(const Nest& nest);
 
 }  // namespace tdsl::nest

@@ -15,7 +15,8 @@ namespace {
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-/// The source's own lines end in kLineMark + number: each becomes a #line directive, and kEndMark leads back.
+/// Replaces marks by #line directives: kLineMark + number by one that refers to that line of the source, kEndMark by
+/// one that refers to the emitted file again.
 std::string with_line_directives(const std::string& text, const FamilyProgram& program, const EmitOptions& options) {
   std::string result;
   std::size_t line = 1;

@@ -29,7 +29,7 @@ bool harmless_divisor(const Expr& e) {
   return value != nullptr && *value != 0 && *value != -1;
 }
 
-/// The exponent of a square.
+/// True for the exponent of a square.
 bool is_two(const Expr& e) {
   const auto* c = std::get_if<ir::Constant>(&e->op);
   if (c == nullptr) return false;
@@ -170,7 +170,8 @@ std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, i
   if (b.op == BinaryOp::kMutualMul) return call("mutual_multiply", b.left, b.right);
   if (b.op == BinaryOp::kAbsentDiv) return call("absent_divide", b.left, b.right);
   if (b.op != BinaryOp::kPow) return infix(b, outer);
-  // Host arithmetic is not optimised: there the library's power has other bits than the product.
+  // Not in host arithmetic, which is compiled without optimization: there the bits of the library's power differ from
+  // those of the product.
   if (element_ != nullptr && is_two(b.right)) return square(b.left, outer);
   std::string exponent = text(b.right);
   if (!ir::is_float(b.right->type)) exponent = fmt::format("static_cast<{}>({})", cpp_type(node.type), exponent);

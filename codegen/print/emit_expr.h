@@ -20,13 +20,13 @@ class ExprEmitter {
   using HostName = std::function<std::string(ValueId)>;
   /// An element of a tensor, given its subscripts as C++ text; only in kernels.
   using ElementText = std::function<std::string(const ir::ExprNode&, const std::vector<std::string>&)>;
-  /// The C++ name of the Faults to which operations of this place report. Passes bring expressions of many lines
-  /// together.
+  /// The C++ name of the Faults object for operations at a source location: passes combine expressions of several
+  /// lines.
   using FaultsName = std::function<std::string(const ir::SourceRange&)>;
-  /// The C++ name of the function that a procedure has become.
+  /// The C++ name of a procedure's function.
   using ProcedureName = std::function<std::string(const ir::ProcedureRef&)>;
 
-  /// Whether both branches are computed before one is taken.
+  /// True for a select that computes both branches before it takes one.
   using BothBranches = std::function<bool(const ir::Select&)>;
 
   ExprEmitter(std::vector<std::string> labels, HostName host, ElementText element, FaultsName faults = nullptr)
@@ -40,25 +40,26 @@ class ExprEmitter {
   /// The extent as an `rt::Exact`, or as an integer where nothing is added or multiplied.
   [[nodiscard]] std::string exact(const Extent& e);
 
-  /// What the operands `$0` and `$1` of a user monoid are called.
+  /// Names the operands `$0` and `$1` of a user monoid.
   void set_arguments(std::string left, std::string right);
-  /// What the variables of a procedure are called.
+  /// Names the variables of a procedure.
   void set_arguments(std::vector<std::string> names) { arguments_ = std::move(names); }
   void set_procedures(ProcedureName procedures) { procedures_ = std::move(procedures); }
   /// From now on library functions are those of runtime/kernels/vector_math.h, and selects for which `both` holds
   /// compute both branches.
   void use_vector_math(BothBranches both) { both_branches_ = std::move(both); }
-  /// From now on 64-bit sums and differences for which `safe` holds are written as operators: they cannot overflow.
+  /// From now on i64 sums, differences and products for which `safe` holds are written with operators: they cannot
+  /// overflow.
   void use_operators(std::function<bool(const ir::ExprNode&)> safe) { is_safe_ = std::move(safe); }
   [[nodiscard]] const std::vector<std::string>& labels() const { return labels_; }
-  /// From now on this index variable is called so.
+  /// Renames an index variable from now on.
   void name_label(int label, std::string name) { labels_[static_cast<std::size_t>(label)] = std::move(name); }
-  /// Whether anything printed so far reports faults.
+  /// True if anything printed so far reports faults.
   [[nodiscard]] bool uses_faults() const { return uses_faults_; }
   void clear_faults() { uses_faults_ = false; }
-  /// Whether anything printed so far applies a procedure, which may stop the run.
+  /// True if anything printed so far applies a procedure, which may stop the run.
   [[nodiscard]] bool applies() const { return applies_; }
-  /// Whether anything printed so far calls a library function.
+  /// True if anything printed so far calls a library function.
   [[nodiscard]] bool calls_library() const { return calls_library_; }
 
  private:

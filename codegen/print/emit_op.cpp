@@ -55,7 +55,7 @@ std::string dim_text(const SymbolicDim& d, ExprEmitter& expr) {
     return fmt::format("plan::quotient({{{}}}, {}, {})", terms_text(d.terms, expr), expr.text(d.offset.lo),
                        expr.text(d.divisor));
   }
-  // One past the largest integer is the smallest: the interval is empty, as is what is read there.
+  // The largest integer plus one wraps around to the smallest: the interval is empty, and nothing is read.
   if (d.terms.empty() && one && !d.offset.hi.constant() && !d.offset.hi.as_value())
     return fmt::format("fixed({0}, scalar::add<Index>({0}, 1))", expr.text(d.offset.lo));
   if (d.terms.empty()) return fmt::format("fixed({}, {})", expr.text(d.offset.lo), expr.text(d.offset.hi));
@@ -81,7 +81,7 @@ std::string range_text(const SymbolicLabel& l, ExprEmitter& expr) {
   return fmt::format("Interval{{{}, {}}}", expr.text(l.range.lo), expr.text(l.range.hi));
 }
 
-/// `stores`: the dimensions of the result are given by `.write`.
+/// `stores`: `.write` defines the dimensions of the result.
 std::string label_text(const RecordedOp& op, int label, bool stores, ExprEmitter& expr) {
   const SymbolicLabel& l = op.labels[static_cast<std::size_t>(label)];
   const std::string name = string_literal(l.name);
@@ -165,7 +165,7 @@ std::string sparsity_calls(const plan::Sparsity<Extent>& sparsity, ExprEmitter& 
   return calls;
 }
 
-/// The flags that are true, as names of OpBuilder's setters.
+/// The flags that are set, as names of OpBuilder's setters.
 std::vector<std::string_view> set_flags(const RecordedOp& op) {
   struct Flags : plan::FieldVisitor<Flags> {
     void flag(const char* setter, bool value) {
@@ -235,7 +235,7 @@ std::optional<std::string> short_arguments(const OperationStep& step, ExprEmitte
   const bool compressed = !op.sparsity.visits.empty() || op.sparsity.result != plan::SparseResult::kDense;
   const bool stores = !step.kernel->compute.left.empty();
   if (compressed || stores || op.has_base() || (!op.tile.empty() && !op.in_any_order)) return std::nullopt;
-  // These follow from the kind of the operation.
+  // The session's method for this kind of operation sets these.
   const auto implied = [](std::string_view flag) { return flag == "epilogue" || flag == "divisible"; };
   if (!std::ranges::all_of(set_flags(op), implied)) return std::nullopt;
   if (!reduces && !fused && op.divisible == op.reads.empty()) return std::nullopt;

@@ -99,8 +99,8 @@ class ProgramEmitter {
     }
   }
 
-  /// The function that the procedure becomes, emitted when it is applied first. Functions have a name space of their
-  /// own. Notes which of the user's a call of it may enter.
+  /// The function of a procedure, emitted at its first use, in a namespace of its own. Adds the user's functions that a
+  /// call may enter to `entered_`.
   std::string procedure(const ir::ProcedureRef& p) {
     auto found = procedures_.find(p->text);
     if (found == procedures_.end()) {
@@ -118,7 +118,7 @@ class ProgramEmitter {
     const EmittedProcedure emitted =
         emit_procedure(p, function, [this](const ir::ProcedureRef& inner) { return procedure(inner); });
     uses_file_ = uses_file_ || emitted.uses_file;
-    uses_elements_ = uses_elements_ || emitted.uses_file;  // what fails at once is declared there
+    uses_elements_ = uses_elements_ || emitted.uses_file;  // includes rt::stop
     if (p.range.known()) functions_ += source_comment(p.range) + "\n";
     functions_ += emitted.function + "\n";
     return function;
@@ -143,7 +143,7 @@ class ProgramEmitter {
     return name;
   }
 
-  /// What code that is no kernel calls.
+  /// The callee for a procedure in host code.
   std::string host_procedure(const ir::ProcedureRef& p) {
     entered_.clear();
     const std::string name = procedure(p);
@@ -228,7 +228,7 @@ class ProgramEmitter {
     last_line_ = outer;
   }
 
-  /// A statement whose host arithmetic may fail is followed by a look at the faults.
+  /// A statement whose host arithmetic may fail is followed by a check for faults.
   void faults(const Step& s) {
     if (!expr_.uses_faults()) return;
     expr_.clear_faults();
@@ -284,7 +284,7 @@ class ProgramEmitter {
     faults(s);
   }
 
-  /// A number without a name that only says where loops begin or end.
+  /// True for an unnamed constant that is used only as a loop bound.
   [[nodiscard]] bool is_plain_bound(const HostStep& h) const {
     const std::string& known = program_.info(h.target).name;
     const bool named = !known.empty() && std::isalpha(static_cast<unsigned char>(known.front())) != 0;
@@ -337,8 +337,7 @@ class ProgramEmitter {
                shape(r.target), r.random.site, iterations, r.site, line_of(s), tile(r.target));
   }
 
-  /// Prints the operation of step `k` together with the releases that follow from it. Returns the number of following
-  /// steps that are done.
+  /// Prints the operation of step `k` and the releases that directly follow it. Returns the number of these releases.
   std::size_t operation(const Steps& list, std::size_t k, const OperationStep& o) {
     std::vector<ValueId> ends;
     std::size_t next = k + 1;
@@ -354,7 +353,8 @@ class ProgramEmitter {
     return next - k - 1;
   }
 
-  /// An output, with the end of its tensor where that is the next step. Returns how many steps behind it are done.
+  /// An output, which moves its tensor if the next step releases it. Returns the number of following steps that it
+  /// replaces.
   std::size_t output(const Steps& list, std::size_t k, const OutputStep& o) {
     const auto* release = k + 1 < list.size() ? std::get_if<ReleaseStep>(&list[k + 1].op) : nullptr;
     const bool ends = release != nullptr && release->value == o.value;
@@ -422,7 +422,7 @@ class ProgramEmitter {
     return text;
   }
 
-  /// A loop that runs as one task, and names for what it gives.
+  /// A loop that runs as one task, and declarations of its results.
   void loop(const Step& s, const LoopStep& l) {
     const std::string builder = table_.claim((l.kernel ? "op_" : "op_loop_") + l.name);
     std::string calls;
@@ -543,7 +543,8 @@ class ProgramEmitter {
     return std::exchange(last_kernel_comment_, comment) == comment ? "" : comment;
   }
 
-  /// A kernel of one point: a function before program(), which is not optimised.
+  /// A kernel that is one expression of a point: a function outside of program(), which is compiled without
+  /// optimization.
   std::string point_kernel(const Step& s, std::string function, const ShortKernel& point) {
     const auto known = functions_known_.find_or_add(point.function, function);
     if (known) table_.release(std::exchange(function, *known));
@@ -605,11 +606,11 @@ class ProgramEmitter {
                              : first,
              " + ");
     }
-    // Where the signs are known at compile time the sums can be simplified there too.
+    // If the signs are known at compile time, the sums can be simplified, too.
     if (const auto hull = ir::hull_of(c.subscript, c.labels)) {
       low = expr_.text(hull->low);
       const Extent end = hull->high + Extent(1);
-      // One past the largest integer is the smallest, which the check refuses, too.
+      // The largest integer plus one wraps around to the smallest, which the check refuses, too.
       const bool sum = !end.constant() && !end.as_value();
       high = sum ? fmt::format("scalar::add<Index>({}, 1)", expr_.text(hull->high)) : expr_.text(end);
     } else if (!(c.subscript.constant == Extent(0))) {
@@ -640,7 +641,7 @@ class ProgramEmitter {
            : known == record::Known::kLoop ? "Known::kLoop"
                                            : "Known::kData";
   }
-  /// What is known of a loop, and what it carries.
+  /// When the range of a loop is known, and its carried values.
   std::string loop_mark(const record::Loop& loop, const std::vector<ValueId>& carried) {
     if (!loop.records) return "kScalars, ";
     return fmt::format("{{{}, {{{}}}}}, ", known_text(loop.range), names_of(carried));
@@ -702,7 +703,7 @@ class ProgramEmitter {
     std::string name;
     std::set<std::string> enters;  ///< titles of functions of the user's
   };
-  std::map<std::string, EmittedFunction> procedures_;  ///< by the text of what they are
+  std::map<std::string, EmittedFunction> procedures_;  ///< by text of the procedure
   std::map<std::string, std::string>
       foreign_kernels_;            ///< names of functions that call the user's kernels, by their titles
   std::set<std::string> entered_;  ///< user functions that the code being emitted may call
@@ -710,7 +711,7 @@ class ProgramEmitter {
   std::set<ValueId> used_;
   std::set<ValueId> used_elsewhere_;             ///< other than as a bound of a loop
   std::set<ValueId> declared_;                   ///< homes of declared variables
-  std::map<ValueId, std::string> plain_bounds_;  ///< numbers that are written where loops begin or end
+  std::map<ValueId, std::string> plain_bounds_;  ///< constants that are printed as loop bounds
   ExprEmitter expr_;
   Writer body_;
   std::string functions_;

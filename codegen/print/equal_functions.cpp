@@ -25,7 +25,8 @@ std::size_t end_of_literal(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// True unless the identifier at `at..end` is qualified, a member, a template, or a constant of the runtime.
+/// True unless the token at `at..end` is a number, a reserved or qualified name, a member, a template, or a constant of
+/// the runtime.
 bool may_be_local(std::string_view text, std::size_t at, std::size_t end) {
   static const NameTable reserved;
   const std::string_view name = text.substr(at, end - at), before = text.substr(0, at), after = text.substr(end);

@@ -7,11 +7,11 @@
 
 namespace tdsl::codegen {
 
-/// The functions of one emitted program by their text, so that equal kernels become one function. Two texts are equal
-/// up to the names of local identifiers: parameters, variables, and the function itself.
+/// The functions of an emitted program by text, so that equal kernels become one function. Texts are equal if they
+/// differ only in local identifiers: parameters, variables, and the function's own name.
 class EqualFunctions {
  public:
-  /// The name of an equal function added before; null if there is none, and `text` is added as `name`.
+  /// The name of an equal function that was added before; otherwise null, after adding `text` as `name`.
   [[nodiscard]] std::optional<std::string> find_or_add(std::string_view text, const std::string& name);
 
  private:

@@ -8,9 +8,10 @@
 
 namespace tdsl::codegen {
 
-/// The integer constant, if it is so small that no run is long enough for a sum of it to overflow.
+/// The value of an integer constant that is too small to cause an overflow if it is added repeatedly: no run is long
+/// enough.
 [[nodiscard]] std::optional<std::int64_t> small_constant(const ir::Expr& e);
-/// The small constant that is added to one of these scalars: 1 of `add(1, %step)`.
+/// The small constant added to a scalar for which `is_variable` holds: 1 for `add(1, %step)`.
 [[nodiscard]] std::optional<std::int64_t> increment_of(const ir::Expr& e,
                                                        const std::function<bool(ir::ValueId)>& is_variable);
 

@@ -46,7 +46,8 @@ bool is_identifier(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return is_alphanumeric(c) || c == '_'; });
 }
 
-/// Letters and digits, with one `_` for other characters between them: two in a row are reserved in C++.
+/// Letters and digits, with a single `_` in place of other characters between them: C++ reserves identifiers with two
+/// in a row.
 std::string letters_of(std::string_view text) {
   std::string name;
   for (const char c : text) {

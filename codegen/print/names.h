@@ -22,8 +22,9 @@ class NameTable {
   std::set<std::string> taken_;
 };
 
-/// An identifier, reserved or not, made from `wanted`: letters and digits of a name or a short expression; the function
-/// of a call, `sum` for `sum[i](x[i] * y[i])`; `condition` for a comparison; `packed` for a list.
+/// An identifier, possibly reserved, for `wanted`. Names and short expressions keep their letters and digits: `x_y` for
+/// `x * y`. Longer calls are named after the function, `sum` for `sum[i](x[i] * weight[i])`, other long expressions
+/// `part`, comparisons `condition`, and lists `packed`.
 [[nodiscard]] std::string identifier_of(std::string_view wanted);
 
 // Text of the user's (paths, names, strings, lines of the source) reaches emitted code through these two only.

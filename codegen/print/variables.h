@@ -23,8 +23,8 @@ class Variables {
   [[nodiscard]] bool share(ValueId a, ValueId b) const { return home(a) == home(b); }
   /// True if several steps assign the variable.
   [[nodiscard]] bool changes(ValueId v) const { return members(v).size() > 1 || assigned_.contains(v); }
-  /// True for an integer that starts as a small constant and changes only by small constants: no run is long enough for
-  /// an overflow.
+  /// True for an integer that starts at a small constant and changes only by small constants, so that no run is long
+  /// enough for it to overflow.
   [[nodiscard]] bool counts(ValueId v) const;
 
  private:
@@ -32,7 +32,7 @@ class Variables {
   void connect(const Steps& steps);
   void connect(const Steps& steps, std::size_t copy_at, const CopyStep& copy);
   [[nodiscard]] std::vector<ValueId> members(ValueId v) const;
-  /// True if steps other than the copy use a source with its own name: it keeps the name.
+  /// True if the source has a name of its own and uses besides the copy: it then keeps its own variable.
   [[nodiscard]] bool has_other_uses(const Steps& steps, const CopyStep& copy) const;
   [[nodiscard]] bool mentions(const Step& step, const std::vector<ValueId>& values) const;
   void choose_names();

@@ -5,15 +5,15 @@
 
 #include "runtime/kernels/simd_level.h"
 
-// Kernels are compiled for the baseline's vectors, and those that gain from wider ones for these, too: each version
-// makes the build longer.
+// Kernels are compiled for the baseline's vectors and, if they gain from wider ones, for these, too. Each version adds
+// to the time of the build.
 
 namespace tdsl::codegen {
 
-/// Half the loops that are written in a kernel, the runtime's included: what a version of it costs.
+/// The cost of a version of a kernel: half the number of its loops, including those of the runtime.
 [[nodiscard]] int price_of_version(std::string_view function);
 
-/// Which versions a program's kernels get, first come, first served.
+/// Assigns versions to a program's kernels, first come, first served.
 class VersionBudget {
  public:
   static constexpr int kPointPrice = 1;  ///< of a kernel of one expression
@@ -26,7 +26,7 @@ class VersionBudget {
   int spent_ = 0;
 };
 
-/// What is said in front of a kernel that could have had more versions.
+/// The comment before a kernel that was denied a version.
 [[nodiscard]] std::string left_out_comment(rt::SimdLevel widest, const std::string& level);
 
 }  // namespace tdsl::codegen

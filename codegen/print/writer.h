@@ -17,7 +17,7 @@ class Writer {
     text_ += '\n';
   }
   void blank() { text_ += '\n'; }
-  /// `head {`, what `body` writes one step deeper, `tail`.
+  /// `head {`, the indented output of `body`, `tail`.
   template <class Body>
   void block(std::string_view head, const Body& body, std::string_view tail = "}") {
     line("{} {{", head);
@@ -28,7 +28,7 @@ class Writer {
   }
   /// Lines already complete.
   void raw(std::string_view lines) { text_ += lines; }
-  /// Takes back what was written from this length of the text on.
+  /// Removes and returns the text from this length on.
   [[nodiscard]] std::string cut(std::size_t length) {
     std::string rest = text_.substr(length);
     text_.resize(length);

@@ -13,7 +13,7 @@ namespace tdsl::codegen {
 [[nodiscard]] std::string describe(const FamilyProgram& program, const ir::Compute& compute);
 /// The source name of a value, or a substitute.
 [[nodiscard]] std::string name_of(const FamilyProgram& program, ValueId v);
-/// The same for identifiers of emitted code: a value without a name is called after the step that makes it.
+/// The same for identifiers of emitted code: an unnamed value is named after the step that defines it.
 [[nodiscard]] std::string title_of(const FamilyProgram& program, ValueId v);
 /// `2*n + 1` with source names.
 [[nodiscard]] std::string describe(const FamilyProgram& program, const Extent& e);

@@ -14,12 +14,12 @@
 // per label of the operation, and values known on every rank. It runs in a nest with one loop per label, in label
 // order.
 //
-//     constexpr auto kernel_c = [](Out<double, 2> c, In<double, 2> a, Index i, Index j, double b) {
+//     constexpr auto c_3 = [](Out<double, 2> c, In<double, 2> a, Index i, Index j, double b) {
 //       c(i, j) = b * a(i, j);
 //     };
-//     each_simd(kernel_c, b)
-//     constexpr auto kernel_r = [](In<double, 2> a, Index i, Index k) { return a(i, k); };
-//     sum_simd<double, 1>(kernel_r)          the first label is the output's
+//     each_simd(c_3, b)
+//     constexpr auto r_4 = [](In<double, 2> a, Index i, Index k) { return a(i, k); };
+//     sum_simd<double, 1>(r_4)               the first label is the output's
 //
 // `Widest`: the widest vectors for which a kernel is compiled; the version is selected at run time.
 

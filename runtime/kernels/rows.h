@@ -292,7 +292,7 @@ template <class T, class Combine, class F>
 [[gnu::always_inline]] inline T reduce(Interval line, T identity, const Combine& combine, const F& f) {
   return lanes::reduce<64>(line, identity, combine, f);
 }
-/// The sum of f(j) for all j of the line; integers wrap around.
+/// Sum, product, minimum and maximum of f(j) for all j of the line; integer sums and products wrap around.
 template <class T, class F>
 [[gnu::always_inline]] inline T sum(Interval line, const F& f) {
   return reduce(

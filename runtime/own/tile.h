@@ -1,4 +1,5 @@
-// A guard, because installed headers of one's own find it beside the runtime's copy.
+// An include guard rather than #pragma once: a user's header may include the installed copy in addition to the
+// runtime's.
 #ifndef TDSL_OWN_TILE_H
 #define TDSL_OWN_TILE_H
 
@@ -7,14 +8,14 @@
 #include <cstdint>
 #include <type_traits>
 
-// What a kernel of one's own takes, in the header that a program names in `extern`:
+// The operands of a user's kernel, in the header that a program names in `extern`:
 //
-//     // kernels.hpp                                             // program.tdsl
-//     #include <tdsl/tile.h>                                     extern "kernels.hpp" {
-//     inline void scale(tdsl::Tile<const double, 2> A,             kernel scale(A: in f64[n, m], c: in f64, B: out
-//     f64[n, m]);
-//                       double c, tdsl::Tile<double, 2> B) {     }
-//       for (std::int64_t i = 0; i < B.extent(0); ++i) {         let B = scale(A, 2.0);
+//     // kernels.hpp                                       // program.tdsl
+//     #include <tdsl/tile.h>                               extern "kernels.hpp" {
+//     inline void scale(tdsl::Tile<const double, 2> A,       kernel scale(A: in f64[n, m], c: in f64,
+//                       double c,                                         B: out f64[n, m]);
+//                       tdsl::Tile<double, 2> B) {         }
+//       for (std::int64_t i = 0; i < B.extent(0); ++i) {   let B = scale(A, 2.0);
 //         for (std::int64_t j = 0; j < B.extent(1); ++j) B(i, j) = c * A(i, j);
 //       }
 //     }

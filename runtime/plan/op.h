@@ -77,7 +77,7 @@ struct Affine {
   friend bool operator==(const Affine&, const Affine&) = default;
 };
 
-/// The types that come with the numbers of an operation: Index at run time, symbolic sizes in the compiler, which has
+/// Types that depend on the numbers of an operation: Index at run time, symbolic sizes in the compiler, which defines
 /// the specialization for ir::Extent.
 template <class Number>
 struct NumberTypes;
@@ -178,12 +178,13 @@ using PackedPiece = BasicPiece<Index>;
 enum class LabelRole : std::uint8_t {
   kOut,     ///< subscripts an output dimension
   kWhole,   ///< subscripts an output dimension that is never cut
-  kPlain,   ///< neither an output dimension nor reduced by the planner
+  kPlain,   ///< subscripts no output dimension, and is not reduced by the planner
   kReduce,  ///< reduced
   kGather,  ///< reduced, with data-dependent values (BasicLabel::from_data)
 };
 
-/// A new member is also added to `visit_fields` below, a flag that emitted programs set to OpBuilder.
+/// An operation. A new member also needs a line in `visit_fields` below, and a flag that emitted programs set also a
+/// setter of OpBuilder.
 template <class Number>
 struct BasicOp {
   using Tensor = typename NumberTypes<Number>::Tensor;
@@ -299,16 +300,16 @@ void visit_access(Visitor& v, Accesses&... access) {
       access.dims...);
 }
 
-/// All members of an operation, or of several in parallel, whose numbers may be of different types. `v` receives
-///   note(x…)            no influence on the plan: names, locations, bookkeeping
-///   property(x…)        of the same type for all numbers
+/// Visits all members of an operation, or of several in parallel, whose numbers may be of different types. `v` receives
+///   note(x…)            a name, location or bookkeeping, which has no influence on the plan
+///   property(x…)        a member whose type does not depend on Number
 ///   flag(setter, x…)    a bool, with the name of its OpBuilder setter
-///   estimate(x…)        derived from the operands' descriptors
+///   estimate(x…)        a value derived from the operands' descriptors
 ///   number(x…)          a Number
 ///   tensor(x…)          an operand
 ///   list(each, x…)      vectors, whose elements are visited by each(v, element…)
 ///   outputs(x…)         descriptors of the outputs
-/// Instantiation, uses, signatures and emitted flags follow from this list.
+/// Instantiation, uses, signatures, cost texts, region hashes and emitted flags follow from this list.
 template <class Visitor, class... Ops>
 void visit_fields(Visitor& v, Ops&... op) {
   const auto number = [](auto& to, auto&... x) { to.number(x...); };

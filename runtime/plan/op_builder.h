@@ -29,7 +29,7 @@ namespace tdsl::plan {
 class OpBuilder {
  public:
   OpBuilder(OpClass op_class, std::string_view name, int site, int line);
-  /// An operation that is complete but for its work, sparsity and outputs.
+  /// Starts from an operation that lacks only its work, sparsity and outputs.
   explicit OpBuilder(Op op);
   ~OpBuilder();
   OpBuilder(const OpBuilder&);
@@ -90,7 +90,7 @@ class OpBuilder {
   /// Visits only the points within the bounds; `flops` counts these. Labels 0 and 1 are the dimensions of the result
   /// and begin at 0.
   OpBuilder& visits_within(const std::vector<PointBound>& bounds);
-  /// All of these, for operands with the descriptors `tensor`.
+  /// All calls above that the sparsity requires; `tensor`: descriptors of operands.
   OpBuilder& sparsity(const Sparsity<Index>& sparsity, const std::function<const TensorDesc*(TensorId)>& tensor);
   /// Reads after the operands of a contraction belong to its epilogue (Op::epilogue).
   OpBuilder& epilogue() { return set(&Op::epilogue); }

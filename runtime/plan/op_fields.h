@@ -5,11 +5,11 @@
 
 #include "runtime/plan/op.h"
 
-// Visitors of the members of operations: their numbers, and the same operation with other numbers.
+// Visitors of the members of operations: access to numbers and operands, and conversion to other numbers.
 
 namespace tdsl::plan {
 
-/// A visitor for `visit_fields` that ignores everything but the elements of lists.
+/// A visitor for `visit_fields` that visits the elements of lists and ignores everything else.
 template <class Derived>
 struct FieldVisitor {
   template <class... X>

@@ -8,8 +8,8 @@
 
 namespace tdsl::plan {
 
-/// A bound on label 0, the row, by a number, or on label 1, the column, by a line over the rows: `label >= row * i +
-/// constant`, or `<=`.
+/// A bound `label >= row * i + constant`, or `<=`: on label 0, the row, by a number, or on label 1, the column, by a
+/// linear function of the row.
 template <class Number>
 struct BasicPointBound {
   int label = 1;

@@ -23,8 +23,8 @@ struct KnownOperands {
 /// Appends a number and a separator.
 void append_number(std::string& text, Index x);
 
-/// The text of an operation's members for `visit_fields`: its class, properties, numbers and the lengths of its lists.
-/// A derived class adds operands, estimates and outputs.
+/// Writes an operation's members as text, for `visit_fields`: class, properties, flags, numbers and lengths of lists. A
+/// derived class adds operands, estimates and outputs.
 template <class Derived>
 class OpText : public FieldVisitor<Derived> {
  public:

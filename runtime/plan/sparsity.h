@@ -13,11 +13,11 @@ enum class SparseResult : std::uint8_t {
   kLikeVisited,  ///< compressed, with a subset of the coordinates of the first visited operands
   kOfPoints,     ///< compressed, with a subset of the coordinates of the visited points
   kElementsOf,   ///< compressed, with the elements of other tensors at other positions
-  kGuessed,      ///< compressed from all points, of unknown density
+  kGuessed,      ///< compressed from all points, with unknown density
   kAtVisited,    ///< compressed, with an element at every visited point
 };
 
-/// The iteration over compressed operands, and the storage of the result. OpBuilder derives work and output from it.
+/// Sparse iteration over compressed operands, and the storage of the result. OpBuilder derives work and output from it.
 template <class Number>
 struct Sparsity {
   using Tensor = typename NumberTypes<Number>::Tensor;
@@ -26,7 +26,7 @@ struct Sparsity {
   SparseResult result = SparseResult::kDense;
   std::vector<Tensor> elements_of;  ///< kElementsOf
   std::vector<Tensor> within;       ///< compressed tensors whose coordinates contain those of the result
-  /// Elements outside are absent. A result that is compressed from all points is computed within only.
+  /// Elements outside the bounds are absent. A result that is compressed from all points is computed only within them.
   std::vector<BasicPointBound<Number>> bounds;
 
   [[nodiscard]] bool compresses() const {
@@ -50,7 +50,7 @@ void visit_sparsity(Visitor& v, Sparsities&... sparsity) {
       },
       sparsity.bounds...);
 }
-/// See visit_fields of BasicOp.
+/// See visit_fields in op.h.
 template <class Visitor, class Number>
 void visit_fields(Visitor& v, const Sparsity<Number>& sparsity) {
   visit_sparsity(v, sparsity);

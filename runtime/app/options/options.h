@@ -47,7 +47,7 @@ struct BuiltinOption {
   std::string_view name;  ///< without dashes
   OptionValue value;
   std::string_view help;              ///< one line
-  std::string (*values)() = nullptr;  ///< the values of a name that a table defines; follow the help
+  std::string (*values)() = nullptr;  ///< for kName with a table: its names, appended to the help
 };
 /// The table of built-in options, in the order of `--help`.
 [[nodiscard]] std::span<const BuiltinOption> builtin_options();

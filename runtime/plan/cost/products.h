@@ -3,7 +3,8 @@
 #include <cstddef>
 
 // The core of all counts, at layout precision (shares.h: one box per rank) and at tile precision (rank_view.h: lists of
-// intervals). A set of elements is a product over dimensions; needs of two accesses to one tensor are united.
+// intervals). A set of elements is a product over dimensions; the need for a tensor with two accesses is the union of
+// theirs.
 
 namespace tdsl::plan::counting {
 
@@ -15,8 +16,8 @@ template <class F>
   return volume;
 }
 
-/// The volume of a union of sets: `alone(k)` of set k, and `both()` of the intersection of two. More than two are
-/// added.
+/// The volume of a union of sets: `alone(k)` is the volume of set k, `both()` that of the intersection of two. The
+/// volumes of more than two sets are added.
 template <class F, class G>
 [[nodiscard]] double volume_of_union(std::size_t sets, F&& alone, G&& both) {
   double volume = 0;

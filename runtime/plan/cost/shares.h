@@ -48,7 +48,7 @@ struct CutSpace {
 
 /// The intersection per rank; empty where either box is empty.
 [[nodiscard]] Boxes common_boxes(const Boxes& a, const Boxes& b);
-/// Elements in all of a rank's boxes, along the dimensions of the first.
+/// Number of elements in the intersection of a rank's boxes, over the dimensions of the first; 0 if the rank lacks one.
 template <class... More>
 [[nodiscard]] double volume(std::size_t rank, const Boxes& first, const More&... more) {
   if (first.has[rank] == 0 || ((more.has[rank] == 0) || ...)) return 0;

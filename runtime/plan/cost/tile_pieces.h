@@ -20,7 +20,7 @@ void for_each_tile(const Op& op, const OpPlan& plan, Index rank, const std::func
 [[nodiscard]] double points_in(const RankView& view);
 /// Number of panels of a reduce label on a rank.
 [[nodiscard]] Index panel_count(const Op& op, const OpPlan& plan, std::size_t k);
-/// Number of panels of a tile on a rank.
+/// Number of panels per tile on a rank: the product over all reduce labels.
 [[nodiscard]] double panel_count(const Op& op, const OpPlan& plan);
 
 /// Approximate limit on the pieces listed for all ranks together; beyond it boxes are only bounded.

@@ -140,7 +140,7 @@ ProgramPlans imposed_plans(const Region& region, const PlanInputs& inputs, const
     chosen = std::move(*found);
     chosen.name = "placed";
     plans.warnings = asked.warnings(plans.found->plan.mesh);
-    plans.note = chosen.note + ", with what is placed";
+    plans.note = chosen.note + ", with the layouts of --place";
   }
   plans.alternatives.insert(plans.alternatives.begin(), std::move(chosen));
   return plans;

@@ -35,7 +35,7 @@ struct Planning {
   std::optional<PlanValue> linearised{};  ///< by the search, if `compares`
 };
 
-/// A strategy for planning a region: one of the two functions is given. Both throw NoPlan with the reason if the
+/// A strategy for planning a region: exactly one of the two functions is set. Both throw NoPlan with the reason if the
 /// schedule cannot be applied.
 struct Schedule {
   const char* name;
@@ -47,7 +47,7 @@ struct Schedule {
   bool whole = true;  ///< plans the whole program before it runs, under cuts that depend on ranks
 };
 
-/// The schedules; a null pointer to a schedule stands for `auto`, the best of all.
+/// The schedules; a null pointer to a schedule denotes `auto`, the best of all.
 namespace schedules {
 extern const Schedule kSearch;     ///< jointly optimal layouts (region/plan_search.h)
 extern const Schedule kEinDecomp;  ///< the same layouts, decided path by path: EinDecomp's linearisation, exact costs
@@ -75,16 +75,16 @@ extern const Schedule kGreedy;     ///< every operation individually, when it is
 /// A plan (null: every operation individually) with its predicted cost and memory.
 [[nodiscard]] Alternative weigh(std::string name, std::shared_ptr<const PlanValue> plan, std::string note,
                                 const Region& region, const PlanInputs& inputs);
-/// The same for the plan that a schedule found; one without decisions counts as none.
+/// The same for a plan that a schedule found; a plan without decisions becomes null.
 [[nodiscard]] Alternative weigh(const Schedule& schedule, std::optional<PlanValue> plan, const Planning& planning);
 /// The schedule's priced plan; nothing if there is none. Throws NoPlan.
 [[nodiscard]] std::optional<Alternative> found_by(const Schedule& schedule, Planning& planning);
 
-/// The fastest of prices; those within 1 % count as equally fast: the one that receives least, then the one that holds
-/// least. `prices.size()` if there are none.
+/// The index of the fastest plan. Among those within 1 % of the fastest, the one that receives least wins, then the one
+/// that holds least. `prices.size()` if there are none.
 [[nodiscard]] std::size_t fastest_of(const std::vector<PlanPrice>& prices);
 
-/// The best of the searched plans, if any, and the search's results.
+/// The best of the plans found by the search, if any; `searched` receives the search's result for it.
 [[nodiscard]] std::optional<Alternative> searched_plan(const Region& region, const PlanInputs& inputs, MeshPlans meshes,
                                                        std::optional<FoundPlan>& searched);
 

@@ -40,9 +40,10 @@ struct Operands {
 [[nodiscard]] std::optional<Candidate> realise(const Op& op, const Layout& work, const PlanInputs& inputs,
                                                const Operands& operands);
 
-/// True if the operation's result has extents and tiles for a column map of all ranks.
+/// True if extents and tiles of the operation's result permit a column map over all ranks.
 [[nodiscard]] bool carries_columns(const Op& op, const PlanInputs& inputs);
-/// The numbers of columns whose heights differ (equal ones are grids); none if the operation carries no column map.
+/// Numbers of columns for column maps whose columns differ in their numbers of ranks (others are grids); none if the
+/// operation permits no column map.
 [[nodiscard]] std::vector<Index> column_counts(const Op& op, const PlanInputs& inputs);
 
 /// The rank that owns a tiny tensor: a hash of the operation that defines it, excluding names.

@@ -12,7 +12,7 @@ struct Site {
 
   int first;
   int line;
-  record::Known known;  ///< what is known about the operands' sizes before the run
+  record::Known known;  ///< when the operands' sizes are known
   int branch;
 };
 
