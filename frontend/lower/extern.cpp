@@ -1,4 +1,4 @@
-#include "frontend/lower/extern.h"
+#include "frontend/lower/lowering.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,9 +6,6 @@
 #include <sstream>
 
 #include "frontend/diagnostics/file_names.h"
-#include "frontend/lower/calls.h"
-#include "frontend/lower/functions.h"
-#include "frontend/lower/types.h"
 #include "frontend/sema/types.h"
 #include "ir/graph/procedure.h"
 
