@@ -1,7 +1,6 @@
 #include "passes/loops/loop_forms.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <utility>
 

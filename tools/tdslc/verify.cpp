@@ -5,9 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 

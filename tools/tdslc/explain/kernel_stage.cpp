@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <memory>
 
 #include "codegen/families/host_evaluator.h"
 #include "codegen/relations/describe.h"
