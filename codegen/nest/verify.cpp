@@ -13,7 +13,7 @@
 #include "codegen/nest/text.h"
 #include "codegen/nest/verify_stored.h"
 #include "ir/graph/check.h"
-#include "ir/verify/expr.h"
+#include "ir/verify/parts.h"
 
 namespace tdsl::nest {
 

@@ -1,4 +1,4 @@
-#include "frontend/hints/foreign_blocks.h"
+#include "frontend/hints/syntax_slips.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "frontend/diagnostics/file_names.h"
+#include "frontend/diagnostics/diagnostics.h"
 #include "frontend/sema/types.h"
 #include "ir/graph/procedure.h"
 

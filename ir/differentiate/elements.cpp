@@ -1,4 +1,4 @@
-#include "ir/differentiate/elements.h"
+#include "ir/differentiate/regions.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "ir/eval/accumulations.h"
+#include "ir/eval/accumulator.h"
 
 #include <algorithm>
 

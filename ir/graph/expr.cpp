@@ -7,8 +7,8 @@
 #include <string>
 
 #include "ir/graph/check.h"
-#include "ir/graph/infer.h"
 #include "ir/graph/procedure.h"
+#include "ir/graph/scalar.h"
 #include "runtime/kernels/scalar_math.h"
 
 namespace tdsl::ir {

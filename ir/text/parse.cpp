@@ -1,4 +1,4 @@
-#include "ir/graph/infer.h"
+#include "ir/graph/scalar.h"
 #include "ir/text/parse_expr.h"
 #include "ir/text/print.h"
 

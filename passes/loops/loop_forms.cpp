@@ -1,6 +1,7 @@
 #include "passes/loops/loop_forms.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <utility>
 

@@ -11,14 +11,13 @@
 
 #include "codegen/print/emit.h"
 #include "frontend/allowed_warnings.h"
-#include "frontend/diagnostics/file_names.h"
+#include "frontend/diagnostics/diagnostics.h"
 #include "ir/graph/check.h"
 #include "passes/passes.h"
 #include "passes/pipeline.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/open_stream.h"
 #include "tools/build/toolchain.h"
-#include "tools/tdslc/own_functions.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {
