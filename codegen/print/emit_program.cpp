@@ -22,6 +22,7 @@
 #include "codegen/print/writer.h"
 #include "codegen/relations/describe.h"
 #include "ir/graph/expr_build.h"
+#include "ir/graph/foreign.h"
 
 namespace tdsl::codegen {
 
