@@ -122,4 +122,11 @@ std::vector<std::vector<std::byte>> World::Access::all_gather(std::span<const st
   return link_->all_gather(bytes);
 }
 
+std::vector<std::string> World::Access::all_gather(std::string_view text) {
+  std::vector<std::string> texts;
+  for (const std::vector<std::byte>& bytes : link_->all_gather(std::as_bytes(std::span(text))))
+    texts.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return texts;
+}
+
 }  // namespace tdsl::rt

@@ -115,15 +115,13 @@ void TraceFile::write(TraceDescription run) {
   const double end = clock_offset(world_);
   const double lasted = world_.now() - begin_;
   const double drift = lasted > 0 ? (end - offset_) / lasted : 0;
-  TraceCounts mine = counts_of(*trace_);
+  const TraceCounts mine = counts_of(*trace_);
   std::vector<std::int64_t> left(kHalvings);
   std::int64_t least = 0;
-  for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(&mine, 1)))) {
-    TraceCounts theirs;
-    std::memcpy(&theirs, bytes.data(), sizeof theirs);
-    least = std::max(least, theirs.halvings);
-    run.lost += theirs.lost;
-    for (std::size_t h = 0; h < left.size(); ++h) left[h] += theirs.left[h];
+  for (const std::vector<TraceCounts>& theirs : world_.access().all_gather_values(std::span(&mine, 1))) {
+    least = std::max(least, theirs.front().halvings);
+    run.lost += theirs.front().lost;
+    for (std::size_t h = 0; h < left.size(); ++h) left[h] += theirs.front().left[h];
   }
   run.halvings = common_halvings(left, static_cast<int>(least), static_cast<std::int64_t>(kMostEvents));
   run.ranks = world_.size();

@@ -56,10 +56,8 @@ void ProgramRun::check_launch() {
       throw RunError(launch_error({launch_facts(missing)}), ExitCode::kUsage);
     return;
   }
-  const std::string mine = encode(launch_facts(missing_instructions()));
-  for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(mine)))) {
-    launch_.push_back(decode_launch_facts({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-  }
+  for (const std::string& facts : world_.access().all_gather(encode(launch_facts(missing_instructions()))))
+    launch_.push_back(decode_launch_facts(facts));
   if (const std::string error = launch_error(launch_); !error.empty()) throw RunError(error, ExitCode::kUsage);
 }
 
@@ -130,12 +128,7 @@ RankMemory ProgramRun::memory_limit(int threads) {
   const bool bounded = ::getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY;
   const MemoryShare share{world_.topology().local_size, threads, environment_.slurm_node_memory,
                           bounded ? static_cast<std::int64_t>(addresses.rlim_cur) : 0, start_rss_};
-  const std::string mine = encode(rank_memory(read_system_file, share));
-  std::vector<std::string> all;
-  for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(mine)))) {
-    all.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
-  RankMemory limit = least_memory(all);
+  RankMemory limit = least_memory(world_.access().all_gather(encode(rank_memory(read_system_file, share))));
   const bool counts = !options_.memory_bytes || (!limit.machine && limit.bytes < *options_.memory_bytes);
   return counts ? limit : RankMemory{};
 }
@@ -145,10 +138,9 @@ Unfinished ProgramRun::unfinished_outputs() {
   if (world_.size() == 1) return Unfinished::kUnnamed;
   if (options_.outputs.empty() || world_.topology().node_count > 1) return Unfinished::kNamed;
   const std::string mine = process_namespace();
-  const auto all = world_.access().all_gather(std::as_bytes(std::span(mine)));
-  const bool alike = !mine.empty() && std::ranges::all_of(all, [&](const std::vector<std::byte>& other) {
-    return other == all.front();
-  });
+  const std::vector<std::string> all = world_.access().all_gather(mine);
+  const bool alike =
+      !mine.empty() && std::ranges::all_of(all, [&](const std::string& other) { return other == all.front(); });
   return alike ? Unfinished::kUnnamed : Unfinished::kNamed;
 }
 
@@ -179,11 +171,9 @@ void ProgramRun::warn(const std::string& text) {
 /// whether all processors are identical.
 bool ProgramRun::report_cores(int threads) {
   if (world_.size() == 1 && !world_.uses_mpi()) return true;
-  const std::string mine = encode(cores_of_this_process());
   std::vector<RankCores> ranks;
-  for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(mine)))) {
-    ranks.push_back(decode_cores({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-  }
+  for (const std::string& cores : world_.access().all_gather(encode(cores_of_this_process())))
+    ranks.push_back(decode_cores(cores));
   const bool alike = equal_processors(ranks);
   if (world_.rank() != 0) return alike;
   for (const std::string& warning : launch_warnings(launch_, environment_, threads, command_))

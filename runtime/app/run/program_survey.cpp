@@ -147,10 +147,8 @@ void ProgramRun::open_disk(Execution& execution, const plan::PlanValue& plan) {
     if (!options_.dry_run)
       disk_.emplace(writes ? place.folder : std::string(), plan.disk, place.insisted, world_.topology().local_size);
   } catch (const RunError& e) { error = static_cast<char>('0' + e.exit_code()) + std::string(e.what()); }
-  for (const std::vector<std::byte>& theirs : world_.access().all_gather(std::as_bytes(std::span(error)))) {
-    if (theirs.empty()) continue;
-    const std::string_view text(reinterpret_cast<const char*>(theirs.data()), theirs.size());
-    throw RunError(std::string(text.substr(1)), static_cast<ExitCode>(text.front() - '0'));
+  for (const std::string& text : world_.access().all_gather(error)) {
+    if (!text.empty()) throw RunError(text.substr(1), static_cast<ExitCode>(text.front() - '0'));
   }
   if (disk_) execution.sink.engine().use_disk(*disk_, plan.reserve);
   if (execution.checkpoints && execution.checkpoints->earlier_plan() != nullptr && world_.rank() == 0 &&

@@ -3,11 +3,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/base/environment.h"
@@ -161,6 +164,18 @@ class World {
     void broadcast(std::string& text, int root);
     /// Every rank's bytes, by rank; lengths may differ.
     [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes);
+    /// The same for texts, and for values without pointers.
+    [[nodiscard]] std::vector<std::string> all_gather(std::string_view text);
+    template <class T>
+    [[nodiscard]] std::vector<std::vector<T>> all_gather_values(std::span<const T> values) {
+      static_assert(std::is_trivially_copyable_v<T>);
+      std::vector<std::vector<T>> all;
+      for (const std::vector<std::byte>& bytes : all_gather(std::as_bytes(values))) {
+        std::vector<T>& theirs = all.emplace_back(bytes.size() / sizeof(T));
+        if (!bytes.empty()) std::memcpy(theirs.data(), bytes.data(), bytes.size());
+      }
+      return all;
+    }
 
    private:
     friend class World;
