@@ -113,17 +113,17 @@ std::size_t Arrays::Side::find(const std::string& name) const {
 /// Compares all ranks' boxes; throws the first rank's mistake on all ranks.
 void Arrays::compare(World& world, Side& side, std::string mistake) {
   const auto fail = [](const std::string& text) { throw RunError(text, ExitCode::kUsage); };
-  for (const std::string& text : world.access().all_gather(mistake)) {
+  for (const std::string& text : world.access()->all_gather(mistake)) {
     if (!text.empty()) fail(text);
   }
-  const std::vector<std::string> heads = world.access().all_gather(described(side.mine, false));
+  const std::vector<std::string> heads = world.access()->all_gather(described(side.mine, false));
   for (std::size_t rank = 1; rank < heads.size(); ++rank) {
     if (heads[rank] == heads[0]) continue;
     fail("rank " + std::to_string(rank) +
          " gives other arrays than rank 0, or the same ones in another order, or of other types or shapes");
   }
   side.boxes.assign(side.mine.size(), {});
-  for (const std::string& text : world.access().all_gather(described(side.mine, true))) {
+  for (const std::string& text : world.access()->all_gather(described(side.mine, true))) {
     std::vector<std::vector<Box>> boxes = boxes_in(text, side.mine);
     for (std::size_t k = 0; k < boxes.size(); ++k) side.boxes[k].push_back(std::move(boxes[k]));
   }

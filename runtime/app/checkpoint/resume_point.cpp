@@ -240,7 +240,7 @@ Finding verify_share(const std::string& path, const Manifest& manifest, int rank
 /// A rank that sees a file missing on this rank, if any.
 std::optional<int> seen_by(World& world, const std::string& path) {
   std::error_code error;
-  const std::vector<std::string> answers = world.access().all_gather(std::filesystem::exists(path, error) ? "y" : "n");
+  const std::vector<std::string> answers = world.access()->all_gather(std::filesystem::exists(path, error) ? "y" : "n");
   const auto found = std::ranges::find(answers, "y");
   return found == answers.end() ? std::nullopt : std::optional(static_cast<int>(found - answers.begin()));
 }
@@ -248,7 +248,7 @@ std::optional<int> seen_by(World& world, const std::string& path) {
 /// Describes the damage found by any rank; empty if none. Throws the same RunError on all ranks if it cannot be
 /// determined.
 std::string damage_of(World& world, const std::string& path, const Finding& mine) {
-  const std::vector<std::string> findings = world.access().all_gather(std::string(1, mine.kind) + mine.text);
+  const std::vector<std::string> findings = world.access()->all_gather(std::string(1, mine.kind) + mine.text);
   const auto first = [&findings](Finding::Kind kind) {
     return static_cast<int>(std::ranges::find(findings, static_cast<char>(kind),
                                               [](const std::string& finding) { return finding.front(); }) -
@@ -274,7 +274,7 @@ std::string damage_of(World& world, const std::string& path, const Finding& mine
 /// Broadcasts rank 0's findings.
 void agree(World& world, std::string& path, std::string& text, std::string& error, int& code) {
   std::string digits = std::to_string(code);
-  for (std::string* const word : {&path, &text, &error, &digits}) world.access().broadcast(*word, 0);
+  for (std::string* const word : {&path, &text, &error, &digits}) world.access()->broadcast(*word, 0);
   code = std::stoi(digits);
 }
 

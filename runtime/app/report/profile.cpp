@@ -56,7 +56,7 @@ Profile gather_profile(World& world, const std::vector<SiteStatistics>& sites, c
                     static_cast<double>(s.bytes_received), static_cast<double>(s.disk_read),
                     static_cast<double>(s.disk_written)});
   }
-  const auto gathered = world.access().all_gather_values<SiteSums>(mine);
+  const auto gathered = world.access()->all_gather_values<SiteSums>(mine);
   Profile profile;
   profile.ranks = world.size();
   profile.threads = threads;

@@ -40,7 +40,7 @@ TraceCounts counts_of(const Trace& trace) {
 
 /// Ends the run on all ranks if rank 0 has failed.
 void agree(World& world, std::string error) {
-  world.access().broadcast(error, 0);
+  world.access()->broadcast(error, 0);
   if (!error.empty()) throw RunError(error);
 }
 
@@ -68,7 +68,7 @@ TraceFile::TraceFile(World& world, const std::string& path, int threads) : world
   double zero = world.now();
   begin_ = zero;
   std::string text(reinterpret_cast<const char*>(&zero), sizeof zero);
-  world.access().broadcast(text, 0);
+  world.access()->broadcast(text, 0);
   std::memcpy(&zero, text.data(), sizeof zero);
   const auto all = static_cast<std::size_t>(threads + 1 + kDiskThreads) * static_cast<std::size_t>(world.size());
   trace_ = std::make_unique<Trace>(threads, kDiskThreads, std::max(kLeastEvents, kMostEvents / all), zero - offset_);
@@ -111,14 +111,14 @@ void decode_threads(std::span<const std::byte> bytes, int rank, std::vector<Trac
 }  // namespace
 
 void TraceFile::write(TraceDescription run) {
-  world_.access().barrier();  // all engines have finished, so no engine messages are in flight
+  world_.access()->barrier();  // all engines have finished, so no engine messages are in flight
   const double end = clock_offset(world_);
   const double lasted = world_.now() - begin_;
   const double drift = lasted > 0 ? (end - offset_) / lasted : 0;
   const TraceCounts mine = counts_of(*trace_);
   std::vector<std::int64_t> left(kHalvings);
   std::int64_t least = 0;
-  for (const std::vector<TraceCounts>& theirs : world_.access().all_gather_values(std::span(&mine, 1))) {
+  for (const std::vector<TraceCounts>& theirs : world_.access()->all_gather_values(std::span(&mine, 1))) {
     least = std::max(least, theirs.front().halvings);
     run.lost += theirs.front().lost;
     for (std::size_t h = 0; h < left.size(); ++h) left[h] += theirs.front().left[h];

@@ -115,7 +115,7 @@ std::optional<CheckpointStart> ProgramRun::find_checkpoint(RunSetup& setup) {
       code = std::to_string(static_cast<int>(ExitCode::kRunTime));
     }
   }
-  for (std::string* const word : {&error, &code, &last, &start.facts.attempt}) world_.access().broadcast(*word, 0);
+  for (std::string* const word : {&error, &code, &last, &start.facts.attempt}) world_.access()->broadcast(*word, 0);
   if (!error.empty()) throw RunError(error, static_cast<ExitCode>(std::stoi(code)));
   start.facts.last = std::stoll(last);
   start.facts.stop_at = environment_.stop_at_boundary;
@@ -149,7 +149,7 @@ void ProgramRun::keep_earlier_plan(RunSetup& setup, ResumePoint& resumed) {
       }
     } catch (const std::exception& e) { error = std::string("the plan of the checkpoint: ") + e.what(); }
   }
-  for (std::string* const word : {&error, &anew}) world_.access().broadcast(*word, 0);
+  for (std::string* const word : {&error, &anew}) world_.access()->broadcast(*word, 0);
   if (!error.empty()) throw RunError(error);
   resumed.same_setting = anew.empty();
   resumed.why_anew = std::move(anew);

@@ -65,7 +65,7 @@ void ProgramRun::keep_vigil() {
 /// reports them if it can.
 void ProgramRun::watch_the_end() {
   if (!vigil_) return;
-  world_.access().barrier();
+  world_.access()->barrier();
   const int seconds = 2 * options_.heartbeat;
   world_.expect_end(std::chrono::seconds(seconds + 2 * std::min(world_.rank(), 5)), [seconds] {
     print_error(RunError("no sign of life from another rank for " + std::to_string(seconds) +
@@ -85,8 +85,8 @@ void ProgramRun::on_first_rank(const std::function<void()>& action) {
       code = std::to_string(e.exit_code());
     }
   }
-  world_.access().broadcast(error, 0);
-  world_.access().broadcast(code, 0);
+  world_.access()->broadcast(error, 0);
+  world_.access()->broadcast(code, 0);
   if (!error.empty()) throw RunError(error, static_cast<ExitCode>(std::stoi(code)));
 }
 
@@ -117,7 +117,7 @@ int ProgramRun::leave_together(int code) {
   // mpirun prints a message if a rank exits with a non-zero code.
   const bool aborts = world_.size() > 1 && environment_.launcher == Launcher::kMpirun;
   if (aborts) world_.fall_silent();
-  if (world_.size() > 1) world_.access().barrier();
+  if (world_.size() > 1) world_.access()->barrier();
   if (aborts) abort_all(code);
   return code;
 }

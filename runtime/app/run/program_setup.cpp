@@ -56,7 +56,7 @@ void ProgramRun::check_launch() {
       throw RunError(launch_error({launch_facts(missing)}), ExitCode::kUsage);
     return;
   }
-  for (const std::string& facts : world_.access().all_gather(encode(launch_facts(missing_instructions()))))
+  for (const std::string& facts : world_.access()->all_gather(encode(launch_facts(missing_instructions()))))
     launch_.push_back(decode_launch_facts(facts));
   if (const std::string error = launch_error(launch_); !error.empty()) throw RunError(error, ExitCode::kUsage);
 }
@@ -64,7 +64,7 @@ void ProgramRun::check_launch() {
 RunSetup ProgramRun::setup() {
   // The plan depends on the thread count, so all ranks use rank 0's.
   std::string threads = std::to_string(options_.threads.value_or(default_threads(world_, environment_)));
-  world_.access().broadcast(threads, 0);
+  world_.access()->broadcast(threads, 0);
   plan::PlanInputs plan;
   plan.ranks = world_.size();
   plan.ranks_per_node = world_.topology().ranks_per_node();
@@ -128,7 +128,7 @@ RankMemory ProgramRun::memory_limit(int threads) {
   const bool bounded = ::getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY;
   const MemoryShare share{world_.topology().local_size, threads, environment_.slurm_node_memory,
                           bounded ? static_cast<std::int64_t>(addresses.rlim_cur) : 0, start_rss_};
-  RankMemory limit = least_memory(world_.access().all_gather(encode(rank_memory(read_system_file, share))));
+  RankMemory limit = least_memory(world_.access()->all_gather(encode(rank_memory(read_system_file, share))));
   const bool counts = !options_.memory_bytes || (!limit.machine && limit.bytes < *options_.memory_bytes);
   return counts ? limit : RankMemory{};
 }
@@ -138,7 +138,7 @@ Unfinished ProgramRun::unfinished_outputs() {
   if (world_.size() == 1) return Unfinished::kUnnamed;
   if (options_.outputs.empty() || world_.topology().node_count > 1) return Unfinished::kNamed;
   const std::string mine = process_namespace();
-  const std::vector<std::string> all = world_.access().all_gather(mine);
+  const std::vector<std::string> all = world_.access()->all_gather(mine);
   const bool alike =
       !mine.empty() && std::ranges::all_of(all, [&](const std::string& other) { return other == all.front(); });
   return alike ? Unfinished::kUnnamed : Unfinished::kNamed;
@@ -155,9 +155,9 @@ plan::Machine ProgramRun::machine() {
       text = plan::machine_text(constants);
     } catch (const RunError& e) { error = e.what(); }
   }
-  world_.access().broadcast(error, 0);
+  world_.access()->broadcast(error, 0);
   if (!error.empty()) throw RunError(error);
-  world_.access().broadcast(text, 0);
+  world_.access()->broadcast(text, 0);
   return plan::parse_machine(text);
 }
 
@@ -172,7 +172,7 @@ void ProgramRun::warn(const std::string& text) {
 bool ProgramRun::report_cores(int threads) {
   if (world_.size() == 1 && !world_.uses_mpi()) return true;
   std::vector<RankCores> ranks;
-  for (const std::string& cores : world_.access().all_gather(encode(cores_of_this_process())))
+  for (const std::string& cores : world_.access()->all_gather(encode(cores_of_this_process())))
     ranks.push_back(decode_cores(cores));
   const bool alike = equal_processors(ranks);
   if (world_.rank() != 0) return alike;

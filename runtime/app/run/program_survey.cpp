@@ -116,11 +116,11 @@ std::string ProgramRun::plan_text(Execution& execution) {
       code = std::to_string(static_cast<int>(ExitCode::kRunTime));
     }
   }
-  world_.access().broadcast(error, 0);
-  world_.access().broadcast(code, 0);
+  world_.access()->broadcast(error, 0);
+  world_.access()->broadcast(code, 0);
   if (!error.empty()) throw RunError(error, static_cast<ExitCode>(std::stoi(code)));
-  world_.access().broadcast(text, 0);
-  world_.access().broadcast(memory, 0);
+  world_.access()->broadcast(text, 0);
+  world_.access()->broadcast(memory, 0);
   if (!memory.empty()) execution.sink.limit_memory(std::stoll(memory));
   return text;
 }
@@ -147,7 +147,7 @@ void ProgramRun::open_disk(Execution& execution, const plan::PlanValue& plan) {
     if (!options_.dry_run)
       disk_.emplace(writes ? place.folder : std::string(), plan.disk, place.insisted, world_.topology().local_size);
   } catch (const RunError& e) { error = static_cast<char>('0' + e.exit_code()) + std::string(e.what()); }
-  for (const std::string& text : world_.access().all_gather(error)) {
+  for (const std::string& text : world_.access()->all_gather(error)) {
     if (!text.empty()) throw RunError(text.substr(1), static_cast<ExitCode>(text.front() - '0'));
   }
   if (disk_) execution.sink.engine().use_disk(*disk_, plan.reserve);

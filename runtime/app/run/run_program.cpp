@@ -34,7 +34,7 @@ void announce_start(const Environment& environment) {
 /// The launching process may report kills itself; the ranks exchange their data in any case, because not all of them
 /// know.
 void watch_kills(World& world, const Environment& environment) {
-  const std::vector<std::string> parts = world.access().all_gather(kill_watch_part());
+  const std::vector<std::string> parts = world.access()->all_gather(kill_watch_part());
   watch_memory_kills(environment.slurm_job.value_or("") + "-" + environment.pmix_namespace, parts, world.rank());
   if (!environment.silent_interrupt) announce_memory_kills();
 }

@@ -337,10 +337,10 @@ void EngineSink::write_entries() {
   Together together(setup_.world);
   const int rank = setup_.world.rank();
   for (const auto& output : entry_files_) {
-    const std::vector<EntryWriter::Numbers> first = setup_.world.access().all_gather_values<Index>(output->first());
+    const std::vector<EntryWriter::Numbers> first = setup_.world.access()->all_gather_values<Index>(output->first());
     together.attempt([&] { output->write(first, rank); });
     together.agree();
-    const std::vector<EntryWriter::Numbers> second = setup_.world.access().all_gather_values<Index>(output->second());
+    const std::vector<EntryWriter::Numbers> second = setup_.world.access()->all_gather_values<Index>(output->second());
     if (rank == 0) together.attempt([&] { output->writer().finish(second); });
     together.agree();
   }

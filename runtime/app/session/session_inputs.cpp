@@ -44,7 +44,7 @@ std::vector<Index> sums(World& world, const std::vector<Index>& mine) {
   for (std::size_t first = 0; first < mine.size(); first += most) {
     const std::span<const Index> part = std::span(mine).subspan(first, std::min(most, mine.size() - first));
     theirs.resize(part.size());
-    for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(part))) {
+    for (const std::vector<std::byte>& bytes : world.access()->all_gather(std::as_bytes(part))) {
       std::memcpy(theirs.data(), bytes.data(), bytes.size());
       for (std::size_t k = 0; k < theirs.size(); ++k) all[first + k] += theirs[k];
     }
@@ -53,7 +53,7 @@ std::vector<Index> sums(World& world, const std::vector<Index>& mine) {
 }
 Index largest(World& world, Index mine) {
   Index most = mine;
-  for (const std::vector<Index>& theirs : world.access().all_gather_values(std::span(&std::as_const(mine), 1)))
+  for (const std::vector<Index>& theirs : world.access()->all_gather_values(std::span(&std::as_const(mine), 1)))
     most = std::max(most, theirs.front());
   return most;
 }
@@ -79,7 +79,7 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
       verdict = "error " + std::to_string(error.exit_code()) + "\n" + verdict;
     }
   }
-  world.access().broadcast(verdict, 0);
+  world.access()->broadcast(verdict, 0);
   const std::string head = verdict.substr(0, verdict.find('\n'));
   verdict.erase(0, head.size() + 1);
   if (head != "good") throw RunError(verdict, static_cast<ExitCode>(std::stoi(head.substr(6))));
@@ -189,7 +189,7 @@ void SessionInputs::settle_entries(World& world, File& file) {
   mine.insert(mine.end(), tally.reach.begin(), tally.reach.end());
   mine.insert(mine.end(), tally.sums.begin(), tally.sums.end());
   std::vector<EntryFile::Tally> tallies;
-  for (const std::vector<std::int64_t>& numbers : world.access().all_gather_values<std::int64_t>(mine)) {
+  for (const std::vector<std::int64_t>& numbers : world.access()->all_gather_values<std::int64_t>(mine)) {
     const auto behind = numbers.begin() + 2 + numbers.at(1);
     tallies.push_back({numbers.front(), {numbers.begin() + 2, behind}, {behind, numbers.end()}});
   }

@@ -26,7 +26,7 @@ class Together {
   }
   /// Throws the error of the first failing rank.
   void agree() {
-    for (const std::string& text : world_.access().all_gather(error_)) {
+    for (const std::string& text : world_.access()->all_gather(error_)) {
       if (!text.empty()) throw RunError(text);
     }
   }
