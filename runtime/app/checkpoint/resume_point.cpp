@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/app/run/launch_check.h"
+#include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/checkpoint/text.h"
@@ -271,36 +272,21 @@ std::string damage_of(World& world, const std::string& path, const Finding& mine
   return {};
 }
 
-/// Broadcasts rank 0's findings.
-void agree(World& world, std::string& path, std::string& text, std::string& error, int& code) {
-  std::string digits = std::to_string(code);
-  for (std::string* const word : {&path, &text, &error, &digits}) world.access()->broadcast(*word, 0);
-  code = std::stoi(digits);
-}
-
 }  // namespace
 
 std::optional<ResumePoint> find_resume_point(World& world, const std::string& directory, const Facts& identity,
                                              const Facts& setting, bool quiet) {
   std::optional<Candidates> candidates;
   while (true) {
-    std::string path, text, error;
-    int code = 0;
-    if (world.rank() == 0) {
-      try {
-        if (!candidates) candidates.emplace(directory, identity);
-        std::tie(path, text) = candidates->next();
-        if (path.empty() && candidates->found_any())
-          throw RunError("`" + directory + "`: none of its checkpoints can be used");
-        if (path.empty() && !quiet)
-          std::fprintf(stderr, "no checkpoint in `%s` yet: starting from the beginning\n", directory.c_str());
-      } catch (const RunError& e) {
-        error = e.what();
-        code = e.exit_code();
-      }
-    }
-    agree(world, path, text, error, code);
-    if (!error.empty()) throw RunError(error, static_cast<ExitCode>(code));
+    std::string path, text;
+    on_first_rank(world, {&path, &text}, [&] {
+      if (!candidates) candidates.emplace(directory, identity);
+      std::tie(path, text) = candidates->next();
+      if (path.empty() && candidates->found_any())
+        throw RunError("`" + directory + "`: none of its checkpoints can be used");
+      if (path.empty() && !quiet)
+        std::fprintf(stderr, "no checkpoint in `%s` yet: starting from the beginning\n", directory.c_str());
+    });
     if (path.empty()) return std::nullopt;
     Manifest manifest = checkpoint::parse_manifest(text);
     const std::string damage = damage_of(world, path, verify_share(path, manifest, world.rank(), world.size()));

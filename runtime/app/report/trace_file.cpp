@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/app/report/clock.h"
+#include "runtime/app/session/together.h"
 #include "runtime/app/watch/rank_messages.h"
 #include "runtime/disk/disk.h"
 
@@ -38,20 +39,6 @@ TraceCounts counts_of(const Trace& trace) {
   return counts;
 }
 
-/// Ends the run on all ranks if rank 0 has failed.
-void agree(World& world, std::string error) {
-  world.access()->broadcast(error, 0);
-  if (!error.empty()) throw RunError(error);
-}
-
-template <class Action>
-std::string error_of(const Action& action) {
-  try {
-    action();
-    return {};
-  } catch (const RunError& error) { return error.what(); }
-}
-
 }  // namespace
 
 int common_halvings(const std::vector<std::int64_t>& counts, int least, std::int64_t most) {
@@ -61,9 +48,7 @@ int common_halvings(const std::vector<std::int64_t>& counts, int least, std::int
 }
 
 TraceFile::TraceFile(World& world, const std::string& path, int threads) : world_(world) {
-  agree(world, error_of([&] {
-          if (world.rank() == 0) file_.emplace(OutputFile::create(path, Unfinished::kUnnamed));
-        }));
+  on_first_rank(world, {}, [&] { file_.emplace(OutputFile::create(path, Unfinished::kUnnamed)); });
   offset_ = clock_offset(world);
   double zero = world.now();
   begin_ = zero;
@@ -131,19 +116,17 @@ void TraceFile::write(TraceDescription run) {
                                ? kMostEvents / all
                                : kMostEvents;
   const std::vector<std::byte> events = encode(run.halvings, most, drift);
-  if (world_.rank() != 0) {
-    send_message(world_, 0, kTraceEvents, events);
-    agree(world_, {});
-    return;
-  }
-  std::vector<TracedThread> threads;
-  decode_threads(events, 0, threads);
-  for (int others = world_.size() - 1; others > 0; --others) {
-    const ControlMessage message = await_message(world_, kTraceEvents);
-    decode_threads(message.bytes, message.source, threads);
-  }
-  std::ranges::sort(threads, {}, [](const TracedThread& t) { return std::pair(t.rank, t.thread); });
-  agree(world_, error_of([&] { write_file(run, threads); }));
+  if (world_.rank() != 0) send_message(world_, 0, kTraceEvents, events);
+  on_first_rank(world_, {}, [&] {
+    std::vector<TracedThread> threads;
+    decode_threads(events, 0, threads);
+    for (int others = world_.size() - 1; others > 0; --others) {
+      const ControlMessage message = await_message(world_, kTraceEvents);
+      decode_threads(message.bytes, message.source, threads);
+    }
+    std::ranges::sort(threads, {}, [](const TracedThread& t) { return std::pair(t.rank, t.thread); });
+    write_file(run, threads);
+  });
 }
 
 void TraceFile::write_file(const TraceDescription& run, const std::vector<TracedThread>& threads) {

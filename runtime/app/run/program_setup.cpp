@@ -16,16 +16,12 @@
 #include "runtime/app/options/instructions.h"
 #include "runtime/app/options/machine_file.h"
 #include "runtime/app/run/run_program_signals.h"
+#include "runtime/app/session/together.h"
 #include "runtime/io/temporaries.h"
 
 namespace tdsl::rt {
 
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> host{};
-  return ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
-}
 
 /// Threads per rank without --threads: the job's cores per task, or this rank's share of the node's cores; at most the
 /// cores that the rank is pinned to.
@@ -147,17 +143,11 @@ Unfinished ProgramRun::unfinished_outputs() {
 /// Every rank plans with rank 0's machine constants.
 plan::Machine ProgramRun::machine() {
   std::string text;
-  std::string error;
-  if (world_.rank() == 0) {
-    try {
-      plan::Machine constants = load_machine(environment_);
-      if (world_.size() > 1) price_writes(constants, options_.outputs);
-      text = plan::machine_text(constants);
-    } catch (const RunError& e) { error = e.what(); }
-  }
-  world_.access()->broadcast(error, 0);
-  if (!error.empty()) throw RunError(error);
-  world_.access()->broadcast(text, 0);
+  on_first_rank(world_, {&text}, [&] {
+    plan::Machine constants = load_machine(environment_);
+    if (world_.size() > 1) price_writes(constants, options_.outputs);
+    text = plan::machine_text(constants);
+  });
   return plan::parse_machine(text);
 }
 

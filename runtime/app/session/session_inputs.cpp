@@ -67,23 +67,13 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
     TDSL_CHECK(given != options.inputs.end(), "input " + input.name + " has a file");
     files_[input.name].path = given->second;
   }
-  // First line: "good", or "error CODE" followed by the message.
-  std::string verdict = "good\n";
-  if (world.rank() == 0) {
-    try {
-      look_at_headers(info, options);
-      look_at_targets(info, options);
-      verdict += encode_files(info);
-    } catch (const RunError& error) {
-      verdict = std::string(error.what());
-      verdict = "error " + std::to_string(error.exit_code()) + "\n" + verdict;
-    }
-  }
-  world.access()->broadcast(verdict, 0);
-  const std::string head = verdict.substr(0, verdict.find('\n'));
-  verdict.erase(0, head.size() + 1);
-  if (head != "good") throw RunError(verdict, static_cast<ExitCode>(std::stoi(head.substr(6))));
-  decode_files(info, verdict);
+  std::string found;
+  on_first_rank(world, {&found}, [&] {
+    look_at_headers(info, options);
+    look_at_targets(info, options);
+    found = encode_files(info);
+  });
+  decode_files(info, found);
   if (files_.empty()) {
     bind_dimensions(info, options);
     return;

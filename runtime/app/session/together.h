@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <initializer_list>
 #include <new>
 #include <string>
 
@@ -8,6 +9,24 @@
 #include "runtime/engine/mpi/mpi_world.h"
 
 namespace tdsl::rt {
+
+/// Runs an action on rank 0. All ranks get its results, or throw its RunError. Collective.
+template <class Action>
+void on_first_rank(World& world, std::initializer_list<std::string*> results, const Action& action) {
+  std::string error, code = "0";
+  if (world.rank() == 0) {
+    try {
+      action();
+    } catch (const RunError& e) {
+      error = e.what();
+      code = std::to_string(e.exit_code());
+    }
+  }
+  world.access()->broadcast(error, 0);
+  world.access()->broadcast(code, 0);
+  if (!error.empty()) throw RunError(error, static_cast<ExitCode>(std::stoi(code)));
+  for (std::string* const result : results) world.access()->broadcast(*result, 0);
+}
 
 /// Collective steps; each runs only if no earlier one has failed on any rank.
 class Together {
