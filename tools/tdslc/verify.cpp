@@ -41,7 +41,7 @@ Values read_values(const std::string& path) {
   std::vector<std::int64_t> strides(values.shape.size(), 1);
   for (std::size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * values.shape[d];
   const auto count = static_cast<std::size_t>(reader.header().element_count());
-  if (rt::is_floating(values.type)) {
+  if (rt::is_float(values.type)) {
     values.floats.resize(count);
     reader.read_box<double>(zero, values.shape, values.floats.data(), strides);
   } else {

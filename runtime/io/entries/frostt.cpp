@@ -7,6 +7,7 @@
 #include "runtime/io/entries/text_lines.h"
 #include "runtime/io/entries/text_numbers.h"
 #include "runtime/io/shown_word.h"
+#include "runtime/real_types.h"
 
 namespace tdsl::rt {
 
@@ -139,7 +140,7 @@ EntryFile::Part FrosttFile::read(ElementType type, std::int64_t part, std::int64
     return static_cast<std::int64_t>(static_cast<__int128>(file().bytes()) * p / parts);
   };
   Part result{entries_to_read({rank_, type, false}), {0, Extents(static_cast<std::size_t>(rank_), 0), {}}};
-  visit_element_type(type, [&](auto tag) {
+  visit_real_type(type, path(), [&](auto tag) {
     EntryLines<typename decltype(tag)::type>(file(), bound(part), bound(part + 1), result, rank_, shape_).read();
   });
   file().require_unchanged();
