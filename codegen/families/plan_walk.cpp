@@ -11,6 +11,7 @@
 #include "codegen/families/host_evaluator.h"
 #include "codegen/lower/routine.h"
 #include "codegen/relations/describe.h"
+#include "ir/eval/elements.h"
 #include "ir/graph/check.h"
 #include "runtime/check.h"
 #include "runtime/plan/op_builder.h"
@@ -173,9 +174,7 @@ class Walk::Body {
     return found->second;
   }
 
-  [[nodiscard]] record::ElementType element_type(ValueId v) const {
-    return *rt::element_type_named(ir::name_of(program_.type(v).scalar));
-  }
+  [[nodiscard]] record::ElementType element_type(ValueId v) const { return program_.type(v).scalar; }
   [[nodiscard]] std::vector<plan::Index> numbers(const std::vector<Extent>& extents) const {
     std::vector<plan::Index> list;
     for (const Extent& e : extents) list.push_back(number(e));
@@ -303,19 +302,16 @@ class Walk::Body {
 
   /// Value of the last recorded control read, if known.
   [[nodiscard]] std::optional<ir::Literal> value_read(record::ElementType type) const {
-    std::array<std::byte, sizeof(double)> value{};
+    std::array<std::byte, rt::kLargestElement> value{};
     if (!control_->read(type, std::span(value).first(element_size(type)))) return std::nullopt;
     return literal_of(type, value.data());
   }
 
   static ir::Literal literal_of(record::ElementType type, const std::byte* bytes) {
-    return rt::visit_element_type(type, [&](auto tag) -> ir::Literal {
-      using T = typename decltype(tag)::type;
-      T value;
+    return rt::visit_element_type(type, [&](auto tag) {
+      typename decltype(tag)::type value;
       std::memcpy(&value, bytes, sizeof value);
-      if constexpr (std::is_same_v<T, bool>) return value;
-      if constexpr (std::is_floating_point_v<T>) return static_cast<double>(value);
-      if constexpr (std::is_integral_v<T>) return static_cast<std::int64_t>(value);
+      return ir::eval::literal_of(type, ir::eval::slot_of(value));
     });
   }
 

@@ -8,6 +8,7 @@
 #include "codegen/nest/facts.h"
 #include "codegen/nest/text.h"
 #include "ir/analysis/combined.h"
+#include "ir/eval/elements.h"
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"
 #include "runtime/kernels/philox.h"
@@ -17,6 +18,7 @@ namespace tdsl::nest {
 
 using ir::match;
 using ir::eval::CompiledExpr;
+using ir::eval::Slot;
 using Role = Variable::Role;
 
 namespace {
@@ -24,12 +26,6 @@ namespace {
 struct Interval {
   std::int64_t lo = 0;
   std::int64_t hi = 0;
-};
-
-/// The value of an element or a local.
-struct Value {
-  ir::eval::Real real;
-  ir::eval::Whole whole;
 };
 
 class Interpreter {
@@ -84,16 +80,8 @@ class Interpreter {
   ir::Array& array(ValueId v) { return arrays_[static_cast<std::size_t>(nest_.viewed(v).id)]; }
 
   static ir::Array zeros(ir::Scalar type, std::vector<std::int64_t> shape) {
-    ir::Array a;
-    a.type = type;
-    a.shape = std::move(shape);
-    const auto count = static_cast<std::size_t>(a.size());
-    if (ir::is_float(type)) {
-      a.floats.assign(count, 0.0);
-    } else {
-      a.integers.assign(count, 0);
-    }
-    a.bounds.assign(count, 0.0);
+    ir::Array a = ir::eval::zeros(type, std::move(shape));
+    a.bounds.assign(static_cast<std::size_t>(a.size()), 0.0);
     return a;
   }
   std::vector<std::int64_t> shape(const Variable& v) {
@@ -103,10 +91,8 @@ class Interpreter {
   }
   void set_capture(std::int32_t k, const Inputs& inputs) {
     ir::Array& a = array({k});
-    a = zeros(nest_.variable({k}).type.scalar, {});
-    match(
-        inputs.captures.at({k}), [&](bool b) { a.integers = {b ? 1 : 0}; }, [&](std::int64_t i) { a.integers = {i}; },
-        [&](double d) { a.floats = {d}; });
+    a = ir::eval::scalar_array(nest_.variable({k}).type.scalar, inputs.captures.at({k}));
+    a.bounds = {0.0};
   }
   std::int64_t extent(const Extent& e) {
     return e.evaluate([this](ValueId v) { return array(v).integers.at(0); });
@@ -123,11 +109,7 @@ class Interpreter {
     }
     return *known;
   }
-  Value value(const Expr& e) {
-    CompiledExpr& c = compiled(e);
-    if (c.is_real()) return {c.real(indices_.data()), {}};
-    return {{}, c.whole(indices_.data())};
-  }
+  Slot value(const Expr& e) { return compiled(e).value(indices_.data()); }
   std::int64_t whole(const Expr& e) { return compiled(e).whole(indices_.data()).value; }
 
   /// The element's number.
@@ -142,39 +124,17 @@ class Interpreter {
     }
     return static_cast<std::size_t>(at);
   }
-  Value load(ValueId v, std::size_t at) {
-    const ir::Array& a = array(v);
-    const double bound = a.bounds.empty() ? 0 : a.bounds[at];
-    if (ir::is_float(a.type)) return {{a.floats[at], bound}, {}};
-    return {{}, {a.integers[at], bound}};
-  }
-  void store(ValueId v, std::size_t at, const Value& x) {
-    ir::Array& a = array(v);
-    if (a.bounds.empty()) a.bounds.assign(static_cast<std::size_t>(a.size()), 0.0);
-    const bool real = ir::is_float(a.type);
-    if (real) {
-      a.floats[at] = x.real.value;
-    } else {
-      a.integers[at] = x.whole.value;
-    }
-    a.bounds[at] = real ? x.real.bound : x.whole.bound;
-  }
+  Slot load(ValueId v, std::size_t at) { return ir::eval::element(array(v), at); }
+  void store(ValueId v, std::size_t at, const Slot& x) { ir::eval::set_element(array(v), at, x); }
 
   void update(ValueId v, std::size_t at, const ir::Monoid& with, const Expr& e) {
-    const Value next = value(e);
-    const Value old = load(v, at);
+    const Slot next = value(e);
+    const Slot old = load(v, at);
     const ir::Scalar type = array(v).type;
     // One expression per monoid and type.
     Expr& both = combinations_[{&with, type}];
     if (!both) both = ir::combined(with, ir::argument(type, 0), ir::argument(type, 1));
-    CompiledExpr& c = compiled(both);
-    Value combined;
-    if (c.is_real()) {
-      combined.real = c.combine(old.real, next.real);
-    } else {
-      combined.whole = c.combine(old.whole, next.whole);
-    }
-    store(v, at, combined);
+    store(v, at, compiled(both).combine(old, next));
   }
 
   // --- Statements
@@ -218,7 +178,7 @@ class Interpreter {
           indices_[static_cast<std::size_t>(c.index)] = at;
         },
         [&](const Store& w) {
-          Value x = value(w.value);
+          Slot x = value(w.value);
           // Zeros of either sign are not stored.
           if (nest_.variable(w.to.variable).compressed && x.real.value == 0) x.real.value = 0;
           store(w.to.variable, position(w.to), x);
@@ -230,7 +190,7 @@ class Interpreter {
           for (std::int64_t at = 0; at < array(f.result).size(); ++at)
             store(f.result, static_cast<std::size_t>(at), value(f.value));
         },
-        [&](const Var& v) { store(v.local, 0, v.value ? value(v.value) : Value{}); }, [&](const Count& c) { count(c); },
+        [&](const Var& v) { store(v.local, 0, v.value ? value(v.value) : Slot{}); }, [&](const Count& c) { count(c); },
         [&](const While& w) {
           for (body(w.before); whole(w.condition) != 0; body(w.before)) body(w.body);
         },
@@ -275,7 +235,7 @@ class Interpreter {
 
   /// Keeps the first of the best values, or the first nan.
   void offer(const Offer& o) {
-    const Value x = value(o.value);
+    const Slot x = value(o.value);
     const double number = ir::is_float(o.value->type) ? x.real.value : static_cast<double>(x.whole.value);
     const auto found = best_.find(o.local);
     const bool largest = locates_largest(o.local);
@@ -328,15 +288,8 @@ class Interpreter {
   }
 
   void give(const Return& r) {
-    const Value x = value(r.value);
     returned_ = zeros(r.value->type, {});
-    if (ir::is_float(r.value->type)) {
-      returned_.floats[0] = x.real.value;
-      returned_.bounds[0] = x.real.bound;
-    } else {
-      returned_.integers[0] = x.whole.value;
-      returned_.bounds[0] = x.whole.bound;
-    }
+    ir::eval::set_element(returned_, 0, value(r.value));
   }
 
   void loop(const For& f) {

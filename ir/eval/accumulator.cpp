@@ -78,7 +78,7 @@ void RealAccumulator::meet(Real term) {
       return;
     case Monoid::Kind::kMin: value_ = min(value_, term); return;
     case Monoid::Kind::kMax: value_ = max(value_, term); return;
-    case Monoid::Kind::kUser: value_ = combine_->combine(value_, term); return;
+    case Monoid::Kind::kUser: value_ = combine_->combine({value_, {}}, {term, {}}).real; return;
     default: TDSL_CHECK(false, "floats do not meet in this reduction");
   }
 }
@@ -119,7 +119,7 @@ void WholeAccumulator::add(Whole term) {
   switch (kind_) {
     case Monoid::Kind::kAny: value_ = combine_bools(value_, term, true); return;
     case Monoid::Kind::kAll: value_ = combine_bools(value_, term, false); return;
-    case Monoid::Kind::kUser: value_ = combine_->combine(value_, term); return;
+    case Monoid::Kind::kUser: value_ = combine_->combine({{}, value_}, {{}, term}).whole; return;
     default: break;
   }
   const bool narrow = type_ == Scalar::kI32;
