@@ -72,7 +72,10 @@ inline constexpr std::size_t kLargestElement = [] {
   return std::nullopt;
 }
 
+/// Arithmetic rounds; inf and nan exist.
 [[nodiscard]] constexpr bool is_float(ElementType type) { return element_info(type).kind == 'f'; }
+/// Floats with an order, for which BLIS, LAPACK, random numbers and derivatives are defined.
+[[nodiscard]] constexpr bool is_real(ElementType type) { return element_info(type).kind == 'f'; }
 [[nodiscard]] constexpr bool is_integer(ElementType type) { return element_info(type).kind == 'i'; }
 
 namespace detail {

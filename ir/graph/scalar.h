@@ -12,6 +12,7 @@ namespace tdsl::ir {
 using Scalar = rt::ElementType;
 using rt::is_float;
 using rt::is_integer;
+using rt::is_real;
 
 /// Bytes of one stored element.
 [[nodiscard]] constexpr std::int64_t size_of(Scalar s) { return static_cast<std::int64_t>(rt::element_size(s)); }
