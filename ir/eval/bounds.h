@@ -85,6 +85,14 @@ T as(double x) {
 inline double magnitude(Real a) { return std::fabs(a.value); }
 inline bool is_finite(Real a) { return std::isfinite(a.value); }
 
+/// True if the two values may differ by `bound`; nan equals nan.
+inline bool agrees(Real got, Real want, double bound) {
+  if (std::isnan(got.value) || std::isnan(want.value)) {
+    return (std::isnan(got.value) && std::isnan(want.value)) || std::isinf(bound);
+  }
+  return got.value == want.value || std::abs(got.value - want.value) <= bound || std::isinf(bound);
+}
+
 inline constexpr int kZeroGrain = 4096;
 /// The largest g such that a finite number is a multiple of 2^g; kZeroGrain for 0.
 inline int grain_of(Real a) {

@@ -60,11 +60,6 @@ struct Expected {
   std::vector<double> bounds;  ///< error bounds of floating-point elements
 };
 
-bool agrees(double got, double want, double bound) {
-  if (std::isnan(got) || std::isnan(want)) return (std::isnan(got) && std::isnan(want)) || std::isinf(bound);
-  return got == want || std::abs(got - want) <= bound || std::isinf(bound);
-}
-
 /// Describes the differing elements; empty if there are none.
 std::string difference(const Expected& expected, const ir::Array& got) {
   const ir::Array& want = expected.values;
@@ -78,7 +73,7 @@ std::string difference(const Expected& expected, const ir::Array& got) {
   const auto all = static_cast<std::size_t>(want.size());
   for (std::size_t k = 0; k < all; ++k) {
     const ir::eval::Slot a = ir::eval::element(got, k), b = ir::eval::element(want, k);
-    const bool equal = ir::is_float(want.type) ? agrees(a.real.value, b.real.value, expected.bounds[k])
+    const bool equal = ir::is_float(want.type) ? ir::eval::agrees(a.real, b.real, expected.bounds[k])
                                                : a.whole.value == b.whole.value || std::isinf(expected.bounds[k]);
     if (!equal) count(k);
   }
