@@ -24,21 +24,10 @@ namespace {
 
 /// The largest (sign 1) or smallest (sign -1) value of a type.
 Literal limit_of(Scalar s, int sign) {
-  switch (s) {
-    case Scalar::kBool: return sign > 0;
-    case Scalar::kI32: {
-      using Limits = std::numeric_limits<std::int32_t>;
-      return std::int64_t{sign > 0 ? Limits::max() : Limits::min()};
-    }
-    case Scalar::kI64: {
-      using Limits = std::numeric_limits<std::int64_t>;
-      return sign > 0 ? Limits::max() : Limits::min();
-    }
-    case Scalar::kF32:
-    case Scalar::kF64: return sign * std::numeric_limits<double>::infinity();
-  }
-  TDSL_CHECK(false, "unknown scalar type");
-  return false;
+  if (s == Scalar::kBool) return sign > 0;
+  if (is_float(s)) return sign * std::numeric_limits<double>::infinity();
+  const std::int64_t largest = std::numeric_limits<std::int64_t>::max() >> (64 - 8 * size_of(s));
+  return sign > 0 ? largest : -largest - 1;
 }
 
 /// 0 or 1 as an element of type `s`.

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "runtime/app/run/program_info.h"
@@ -21,9 +20,6 @@ struct Schedule;
 /// Command line of an emitted executable: pure functions from declarations and arguments to typed options. User errors
 /// are RunError with exit code 2.
 namespace tdsl::rt {
-
-/// A value of any scalar type.
-using ScalarValue = std::variant<bool, std::int32_t, std::int64_t, float, double>;
 
 /// Kind of value an option takes.
 enum class OptionValue {

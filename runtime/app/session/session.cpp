@@ -95,16 +95,11 @@ template <Element T>
 T Session::param(std::string_view name) const {
   return options().param<T>(std::string(name));
 }
-template bool Session::param(std::string_view, bool) const;
-template std::int32_t Session::param(std::string_view, std::int32_t) const;
-template std::int64_t Session::param(std::string_view, std::int64_t) const;
-template float Session::param(std::string_view, float) const;
-template double Session::param(std::string_view, double) const;
-template bool Session::param<bool>(std::string_view) const;
-template std::int32_t Session::param<std::int32_t>(std::string_view) const;
-template std::int64_t Session::param<std::int64_t>(std::string_view) const;
-template float Session::param<float>(std::string_view) const;
-template double Session::param<double>(std::string_view) const;
+#define TDSL_PARAM(enumerator, T, ...)                  \
+  template T Session::param(std::string_view, T) const; \
+  template T Session::param<T>(std::string_view) const;
+TDSL_ELEMENT_TYPES(TDSL_PARAM)
+#undef TDSL_PARAM
 
 void Session::check_equal(int line, Exact left, Exact right, std::string_view message) {
   impl_->check_equal(line, left, right, message);
