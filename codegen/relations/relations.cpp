@@ -9,7 +9,6 @@
 #include "codegen/relations/kernel.h"
 #include "codegen/relations/layouts.h"
 #include "ir/algebra/arrivals.h"
-#include "ir/algebra/whole.h"
 #include "ir/graph/check.h"
 #include "runtime/check.h"
 

@@ -22,7 +22,7 @@
 // Meaning. A relation is a set of tuples (key, block) with unique keys. Expressions are pure. Both algebras use the
 // same operators: over inputs without a layout they are those of the tensor relational algebra; over inputs with one
 // they are the local operators of the implementation algebra, each result tuple is on the site of its operands' tuples,
-// and only Redistribute moves tuples. evaluate.h defines the result of every operator.
+// and only Redistribute moves tuples. tests/unit/algebra/oracle/evaluate.h defines the result of every operator.
 
 namespace tdsl::ir::algebra {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "ir/algebra/evaluate.h"
 #include "ir/algebra/text/text.h"
 #include "tests/unit/algebra/oracle/compile.h"
+#include "tests/unit/algebra/oracle/evaluate.h"
 #include "tests/unit/algebra/oracle/paper_cost.h"
 #include "tests/unit/algebra/oracle/parse.h"
 #include "tests/unit/algebra/oracle/sites.h"

@@ -9,8 +9,8 @@
 #include <random>
 
 #include "frontend/frontend.h"
+#include "ir/algebra/block.h"
 #include "ir/algebra/text/text.h"
-#include "ir/algebra/whole.h"
 #include "ir/eval/eval.h"
 #include "passes/pipeline.h"
 #include "runtime/plan/region/plan_price.h"
