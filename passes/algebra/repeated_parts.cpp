@@ -91,9 +91,7 @@ class RepeatedParts : public RegionRewriter {
   }
 
   [[nodiscard]] bool reads_sparse(const Expr& e) const {
-    bool found = false;
-    for_each_read(e, [&](const Read& r) { found = found || program_.type(r.tensor).has_sparse(); });
-    return found;
+    return any_read(e, [this](const Read& r) { return program_.type(r.tensor).has_sparse(); });
   }
 };
 

@@ -41,9 +41,7 @@ bool touches_elements(const Region& region) {
       return touches_elements(branch->then_region) || touches_elements(branch->else_region);
     const auto* c = std::get_if<Compute>(&n.op);
     if (c == nullptr || !c->out.empty() || !c->reduce.empty()) return false;
-    bool found = !c->left.empty();
-    for_each_read(c->bodies[0], [&](const Read& r) { found = found || !r.subscripts.empty(); });
-    return found;
+    return !c->left.empty() || any_read(c->bodies[0], [](const Read& r) { return !r.subscripts.empty(); });
   });
 }
 
