@@ -17,7 +17,6 @@
 #include "ir/graph/computes.h"
 #include "passes/algebra/parts.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 

@@ -26,7 +26,6 @@
 #include "ir/graph/computes.h"
 #include "passes/loops/loop_forms.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 
