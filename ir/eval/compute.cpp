@@ -173,14 +173,7 @@ class ComputeEvaluator {
 
   [[nodiscard]] bool reads_base() const {
     const auto reads = [this](const Expr& e) {
-      bool found = false;
-      if (e) {
-        for_each_node(e, [&](const ExprNode& n) {
-          const auto* r = std::get_if<Read>(&n.op);
-          found = found || (r != nullptr && r->tensor == *compute_.base);
-        });
-      }
-      return found;
+      return e && any_read(e, [this](const Read& r) { return r.tensor == *compute_.base; });
     };
     return reads(compute_.guard) || std::ranges::any_of(compute_.bodies, reads) ||
            std::ranges::any_of(compute_.left, reads);

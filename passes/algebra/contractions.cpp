@@ -22,7 +22,6 @@
 #include "ir/graph/expr_build.h"
 #include "passes/algebra/parts.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 

@@ -17,12 +17,6 @@ using namespace ir;
 
 namespace {
 
-bool applies(const Expr& e) {
-  bool found = false;
-  for_each_node(e, [&](const ExprNode& n) { found = found || std::holds_alternative<Apply>(n.op); });
-  return found;
-}
-
 /// True if there is no guard, or the guard assigns every row to one group.
 bool groups_rows(const Compute& c, const SharedLabels& shared) {
   if (!c.guard) return true;
