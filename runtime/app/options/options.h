@@ -38,12 +38,15 @@ enum class OptionValue {
   kNumbers
 };
 
+struct AppOptions;
+
 /// One built-in option.
 struct BuiltinOption {
   std::string_view name;  ///< without dashes
   OptionValue value;
-  std::string_view help;              ///< one line
-  std::string (*values)() = nullptr;  ///< for kName with a table: its names, appended to the help
+  std::string_view help;  ///< one line
+  /// Where a flag or a text is stored as it is; for kName with a table: its names, appended to the help.
+  std::variant<std::monostate, bool AppOptions::*, std::optional<std::string> AppOptions::*, std::string (*)()> more{};
 };
 /// The table of built-in options, in the order of `--help`.
 [[nodiscard]] std::span<const BuiltinOption> builtin_options();

@@ -186,7 +186,7 @@ TensorHandle Session::record_product(ElementType type, const Where& where, std::
                                      std::initializer_list<Over> over, std::initializer_list<Read> reads) {
   plan::OpBuilder op = operation(plan::OpClass::kContraction, where, out, over, reads);
   op.combine(plan::Combine::kSum).flops(2);
-  return record_contraction(op, type);
+  return record(op, type, nullptr);
 }
 
 TensorHandle Session::record_product(ElementType type, const Where& where, std::initializer_list<Over> out,
@@ -213,7 +213,7 @@ TensorHandle Session::record_sum(ElementType type, const Where& where, std::init
   record::SumOfProducts sum{std::move(op.op()), {}};
   for (const Read& read : reads) sum.names.push_back(read.tensor.state().desc.name);
   const auto one = [&](plan::OpBuilder& part) {
-    if (part.op().op_class == plan::OpClass::kContraction) return record_contraction(part, type);
+    if (part.op().op_class == plan::OpClass::kContraction) return record(part, type, nullptr);
     return record(part, type, sum_of_products_kernel(part.op(), type));
   };
   return record::record_sum(sum, {impl_->control, one, [](const std::string&) {}});
@@ -227,11 +227,6 @@ void Session::loop(plan::OpBuilder& op, std::initializer_list<LoopResult> result
   std::vector<TensorHandle> tensors = impl_->loop(std::move(op.op()), std::move(outputs));
   auto tensor = tensors.begin();
   for (const LoopResult& result : results) *result.tensor = std::move(*tensor++);
-}
-
-TensorHandle Session::record_contraction(plan::OpBuilder& op, ElementType type) {
-  // The planner may split the operation into partial results; the sink binds the kernel to that variant.
-  return record(op, type, nullptr);
 }
 
 TensorHandle Session::record_input(std::string_view text, ElementType type, std::initializer_list<Index> extents,

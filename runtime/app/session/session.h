@@ -214,10 +214,10 @@ class Session {
   [[nodiscard]] Tensor<T> compute(plan::OpBuilder& op, EmittedKernel kernel) {
     return Tensor<T>(record(op, element_type_of<T>, kernel.take()));
   }
-  /// An arbitrary sum of products.
+  /// An arbitrary sum of products. The planner may split it into partial results, so the sink makes its kernel.
   template <Element T>
   [[nodiscard]] Tensor<T> contraction(plan::OpBuilder& op) {
-    return Tensor<T>(record_contraction(op, element_type_of<T>));
+    return Tensor<T>(record(op, element_type_of<T>, nullptr));
   }
   template <Element T>
   [[nodiscard]] Tensor<T> contraction(plan::OpBuilder& op, EmittedKernel epilogue) {
@@ -292,7 +292,6 @@ class Session {
   [[nodiscard]] TensorHandle record_sum(ElementType type, const Where& where, std::initializer_list<Over> out,
                                         std::initializer_list<Over> over, std::initializer_list<Read> reads,
                                         std::initializer_list<Index> tile);
-  [[nodiscard]] TensorHandle record_contraction(plan::OpBuilder& op, ElementType type);
   [[nodiscard]] TensorHandle record_input(std::string_view name, ElementType type, std::initializer_list<Index> shape,
                                           int site, int line, std::initializer_list<Index> tile);
   [[nodiscard]] TensorHandle record_stored_input(std::string_view name, ElementType type,
