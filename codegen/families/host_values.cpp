@@ -1,6 +1,5 @@
 #include "codegen/families/host_values.h"
 
-#include "codegen/loops/serial_loop.h"
 #include "ir/graph/computes.h"
 
 namespace tdsl::codegen {
@@ -122,5 +121,49 @@ bool is_scalar_arithmetic(const ir::Compute& compute) {
 }
 
 std::vector<bool> host_values(const ir::Program& program) { return Classifier(program).run(); }
+
+namespace {
+
+/// Calls `defined` and `mentioned` with all values that the loop and its nodes define and use.
+void for_each_value(const ir::Program& program, const ir::Node& loop, const std::function<void(ValueId)>& defined,
+                    const std::function<void(ValueId)>& mentioned) {
+  const auto node = [&](const ir::Node& n) {
+    std::ranges::for_each(n.results, defined);
+    std::ranges::for_each(ir::operands_of(program, n), mentioned);
+    for (const ir::Region* r : ir::regions_in(n)) {
+      std::ranges::for_each(r->arguments, defined);
+      std::ranges::for_each(r->yields, mentioned);
+    }
+  };
+  node(loop);
+  for (const ir::Region* r : ir::regions_in(loop)) ir::for_each_node(*r, node);
+}
+
+}  // namespace
+
+std::set<ValueId> outer_values(const ir::Program& program, const ir::Node& loop) {
+  std::set<ValueId> defined;
+  std::set<ValueId> mentioned;
+  for_each_value(
+      program, loop, [&](ValueId v) { defined.insert(v); }, [&](ValueId v) { mentioned.insert(v); });
+  std::set<ValueId> outer;
+  std::ranges::set_difference(mentioned, defined, std::inserter(outer, outer.end()));
+  return outer;
+}
+
+bool runs_on_host(const ir::Program& program, const ir::Node& loop, const std::vector<bool>& host) {
+  for (const ValueId v : outer_values(program, loop)) {
+    if (!host[static_cast<std::size_t>(v.id)]) return false;
+  }
+  bool arithmetic = true;
+  for (const ir::Region* r : ir::regions_in(loop)) {
+    ir::for_each_node(*r, [&](const ir::Node& n) {
+      const auto* c = std::get_if<ir::Compute>(&n.op);
+      const bool draws = std::holds_alternative<ir::Random>(n.op);
+      arithmetic = arithmetic && !draws && (c == nullptr || is_scalar_arithmetic(*c));
+    });
+  }
+  return arithmetic;
+}
 
 }  // namespace tdsl::codegen

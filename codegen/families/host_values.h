@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "ir/graph/graph.h"
@@ -12,5 +13,11 @@ namespace tdsl::codegen {
 
 /// True if the Compute is plain scalar arithmetic, given that its operands are host values: rank 0, no reduction.
 [[nodiscard]] bool is_scalar_arithmetic(const ir::Compute& compute);
+
+/// True if every rank runs the loop itself: it only uses host values.
+[[nodiscard]] bool runs_on_host(const ir::Program& program, const ir::Node& loop, const std::vector<bool>& host);
+
+/// Values that the loop uses and does not define, in numerical order.
+[[nodiscard]] std::set<ValueId> outer_values(const ir::Program& program, const ir::Node& loop);
 
 }  // namespace tdsl::codegen

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/lower/routine.h"
+#include "codegen/families/library_routine.h"
 #include "ir/graph/computes.h"
 #include "runtime/routines/algorithms/routine.h"
 

@@ -5,10 +5,10 @@
 #include <optional>
 #include <stdexcept>
 
+#include "codegen/families/describe.h"
 #include "codegen/families/host_evaluator.h"
+#include "codegen/families/library_routine.h"
 #include "codegen/families/plan_session.h"
-#include "codegen/lower/routine.h"
-#include "codegen/relations/describe.h"
 #include "ir/graph/check.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/record/chain.h"

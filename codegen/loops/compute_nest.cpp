@@ -4,7 +4,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "codegen/relations/describe.h"
+#include "codegen/families/describe.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {

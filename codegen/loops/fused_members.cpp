@@ -4,8 +4,8 @@
 
 #include "codegen/loops/blocking.h"
 #include "codegen/loops/fused_nest_builder.h"
-#include "codegen/loops/vector_forms.h"
-#include "codegen/lower/fused.h"
+#include "codegen/loops/matrix_product.h"
+#include "codegen/nest/vector_forms.h"
 #include "ir/graph/group.h"
 
 namespace tdsl::codegen {

@@ -2,9 +2,9 @@
 #include <numeric>
 #include <set>
 
+#include "codegen/families/describe.h"
 #include "codegen/loops/fused_nest_builder.h"
-#include "codegen/lower/fused.h"
-#include "codegen/relations/describe.h"
+#include "codegen/loops/matrix_product.h"
 #include "ir/graph/group.h"
 
 namespace tdsl::codegen {

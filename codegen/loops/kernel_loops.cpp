@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "codegen/loops/guard_bounds.h"
 #include "codegen/loops/kernel_nest_builder.h"
-#include "codegen/lower/guard_bounds.h"
 
 namespace tdsl::codegen {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <span>
 
+#include "codegen/families/describe.h"
+#include "codegen/loops/guard_bounds.h"
 #include "codegen/loops/kernel_nest_builder.h"
-#include "codegen/lower/guard_bounds.h"
-#include "codegen/relations/describe.h"
 #include "ir/graph/check.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"

@@ -2,7 +2,6 @@
 
 #include "codegen/families/host_values.h"
 #include "codegen/loops/loop_nest_builder.h"
-#include "codegen/lower/compute_lowering.h"
 #include "ir/analysis/periodic.h"
 #include "ir/analysis/update_order.h"
 #include "ir/graph/affine.h"

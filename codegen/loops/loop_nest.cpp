@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "codegen/families/describe.h"
 #include "codegen/loops/loop_nest_builder.h"
-#include "codegen/relations/describe.h"
 
 namespace tdsl::codegen {
 

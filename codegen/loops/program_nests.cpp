@@ -1,9 +1,9 @@
 #include "codegen/loops/program_nests.h"
 
+#include "codegen/families/describe.h"
 #include "codegen/loops/build_nest.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/verify.h"
-#include "codegen/relations/describe.h"
 
 namespace tdsl::codegen {
 

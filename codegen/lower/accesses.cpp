@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/families/describe.h"
 #include "codegen/lower/premises.h"
-#include "codegen/relations/describe.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
 #include "runtime/plan/factorise.h"

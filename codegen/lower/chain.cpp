@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "codegen/families/describe.h"
 #include "codegen/lower/accesses.h"
-#include "codegen/relations/describe.h"
 
 namespace tdsl::codegen {
 

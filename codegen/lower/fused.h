@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <optional>
-
 #include "codegen/families/family_builder.h"
 
 namespace tdsl::codegen {
@@ -11,19 +8,5 @@ namespace tdsl::codegen {
 /// operands and, if it is aligned, its result are cut; everything else of them a task has whole. Several results, which
 /// must all close and have one type, are packed into one tensor, from which one operation each takes its part.
 void lower_fused(FamilyBuilder& builder, const ir::Node& node, const ir::Fused& fused);
-
-/// A member that is a matrix product: rows of x times an operand shared by all rows, or rows of x and of y, summed over
-/// the rows.
-///
-///     u[i, j] = sum[k](x[i, k] * y[k, j])         y may be transposed, or have leading shared labels
-///     c[a, b] = sum[i](x[i, a] * y[i, b])         `of_rows`
-struct MatrixProduct {
-  const ir::ExprNode* x = nullptr;
-  const ir::ExprNode* y = nullptr;
-  bool of_rows = false;
-  bool transposed = false;  ///< y is y[j, k]
-  std::size_t shared = 0;   ///< leading shared labels of y
-};
-[[nodiscard]] std::optional<MatrixProduct> matrix_product(const FusedKernel::Member& m);
 
 }  // namespace tdsl::codegen

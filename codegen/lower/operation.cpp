@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "codegen/families/describe.h"
 #include "codegen/families/host_values.h"
+#include "codegen/loops/guard_bounds.h"
 #include "codegen/lower/accesses.h"
 #include "codegen/lower/compute_lowering.h"
-#include "codegen/lower/guard_bounds.h"
-#include "codegen/relations/describe.h"
 #include "ir/analysis/combined.h"
 #include "ir/analysis/stored_result.h"
 #include "ir/graph/check.h"

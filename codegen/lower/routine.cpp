@@ -4,7 +4,8 @@
 
 #include <set>
 
-#include "codegen/relations/describe.h"
+#include "codegen/families/describe.h"
+#include "codegen/families/library_routine.h"
 #include "runtime/plan/factorise.h"
 
 namespace tdsl::codegen {
@@ -94,27 +95,6 @@ class RoutineLowering {
 
 void lower_routine(FamilyBuilder& builder, const ir::Node& node, const ir::Routine& routine) {
   RoutineLowering(builder, node, routine).run();
-}
-
-rt::routines::Routine library_routine(RoutineKind kind) {
-  using rt::routines::Routine;
-  switch (kind) {
-    case RoutineKind::kCumsum: return Routine::kCumsum;
-    case RoutineKind::kSort: return Routine::kSort;
-    case RoutineKind::kArgsort: return Routine::kArgsort;
-    case RoutineKind::kTopk: return Routine::kTopk;
-    case RoutineKind::kSolve: return Routine::kSolve;
-    case RoutineKind::kCholesky: return Routine::kCholesky;
-    case RoutineKind::kLu: return Routine::kLu;
-    case RoutineKind::kQr: return Routine::kQr;
-    case RoutineKind::kSvd: return Routine::kSvd;
-    case RoutineKind::kEigh: return Routine::kEigh;
-    case RoutineKind::kInv: return Routine::kInv;
-    case RoutineKind::kDet: return Routine::kDet;
-    case RoutineKind::kLstsq: return Routine::kLstsq;
-    case RoutineKind::kForeign: break;  // lower_foreign
-  }
-  return Routine::kCumsum;
 }
 
 }  // namespace tdsl::codegen

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/families/describe.h"
 #include "codegen/lower/compute_lowering.h"
-#include "codegen/relations/describe.h"
 
 namespace tdsl::codegen {
 

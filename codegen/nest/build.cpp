@@ -4,7 +4,7 @@
 
 namespace tdsl::nest {
 
-Named named(Nest& nest, Expr value, const codegen::ExprEmitter::BothBranches& both) {
+Named named(Nest& nest, Expr value, const codegen::BothBranches& both) {
   Named result;
   std::vector<std::pair<Expr, Expr>> names;
   const auto known = [&](const Expr& e) {

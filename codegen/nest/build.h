@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/lower/common_parts.h"
+#include "codegen/nest/common_parts.h"
 #include "codegen/nest/nest.h"
 
 // Shared by the nest builders.
@@ -26,7 +26,7 @@ struct Named {
   Expr value;
 };
 /// `both`: which selects compute both branches. Adds the locals to the nest.
-[[nodiscard]] Named named(Nest& nest, Expr value, const codegen::ExprEmitter::BothBranches& both);
+[[nodiscard]] Named named(Nest& nest, Expr value, const codegen::BothBranches& both);
 
 /// `if condition { body } else { otherwise }`; `if !condition { otherwise }` if the body is empty.
 [[nodiscard]] If branch(Expr condition, Body body, Body otherwise);

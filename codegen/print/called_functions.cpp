@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "codegen/lower/foreign.h"
+#include "codegen/print/emit_foreign.h"
 #include "codegen/print/emit_procedure.h"
 #include "ir/graph/foreign_title.h"
 

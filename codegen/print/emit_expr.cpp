@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "codegen/loops/vector_forms.h"
-#include "codegen/relations/describe.h"
+#include "codegen/families/describe.h"
+#include "codegen/nest/vector_forms.h"
 
 namespace tdsl::codegen {
 

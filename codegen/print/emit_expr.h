@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/families/families.h"
+#include "codegen/nest/common_parts.h"
 #include "ir/graph/procedure.h"
 
 namespace tdsl::codegen {
@@ -25,9 +26,6 @@ class ExprEmitter {
   using FaultsName = std::function<std::string(const ir::SourceRange&)>;
   /// The C++ name of a procedure's function.
   using ProcedureName = std::function<std::string(const ir::ProcedureRef&)>;
-
-  /// True for a select that computes both branches before it takes one.
-  using BothBranches = std::function<bool(const ir::Select&)>;
 
   ExprEmitter(std::vector<std::string> labels, HostName host, ElementText element, FaultsName faults = nullptr)
       : labels_(std::move(labels)), host_(std::move(host)), element_(std::move(element)), faults_(std::move(faults)) {}

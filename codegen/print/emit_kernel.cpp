@@ -6,8 +6,8 @@
 #include "codegen/loops/build_nest.h"
 #include "codegen/loops/loop_order.h"
 #include "codegen/nest/interior.h"
-#include "codegen/nest/print_cpp.h"
 #include "codegen/nest/verify.h"
+#include "codegen/print/nests/print_cpp.h"
 
 namespace tdsl::codegen {
 

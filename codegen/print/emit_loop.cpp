@@ -2,8 +2,8 @@
 
 #include "codegen/loops/build_nest.h"
 #include "codegen/nest/interior.h"
-#include "codegen/nest/print_cpp.h"
 #include "codegen/nest/verify.h"
+#include "codegen/print/nests/print_cpp.h"
 
 namespace tdsl::codegen {
 

@@ -1,8 +1,8 @@
 #include "codegen/print/emit_procedure.h"
 
 #include "codegen/loops/build_nest.h"
-#include "codegen/nest/print_cpp.h"
 #include "codegen/nest/verify.h"
+#include "codegen/print/nests/print_cpp.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::codegen {

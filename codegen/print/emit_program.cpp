@@ -7,20 +7,20 @@
 #include <string_view>
 #include <utility>
 
+#include "codegen/families/describe.h"
 #include "codegen/lower/epilogue.h"
-#include "codegen/lower/foreign.h"
+#include "codegen/nest/increments.h"
 #include "codegen/print/called_functions.h"
 #include "codegen/print/emit_expr.h"
+#include "codegen/print/emit_foreign.h"
 #include "codegen/print/emit_loop.h"
 #include "codegen/print/emit_op.h"
 #include "codegen/print/emit_rearranged.h"
-#include "codegen/print/increments.h"
 #include "codegen/print/kernel_functions.h"
 #include "codegen/print/names.h"
 #include "codegen/print/subscript_check.h"
 #include "codegen/print/variables.h"
 #include "codegen/print/writer.h"
-#include "codegen/relations/describe.h"
 #include "ir/graph/expr_build.h"
 #include "ir/graph/foreign.h"
 

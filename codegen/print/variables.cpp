@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "codegen/print/increments.h"
+#include "codegen/nest/increments.h"
 
 namespace tdsl::codegen {
 

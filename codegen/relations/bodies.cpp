@@ -6,8 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "codegen/families/describe.h"
 #include "codegen/families/host_evaluator.h"
-#include "codegen/relations/describe.h"
 #include "ir/eval/eval.h"
 #include "ir/graph/check.h"
 

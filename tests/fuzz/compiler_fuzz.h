@@ -8,6 +8,7 @@
 
 #include "codegen/families/families.h"
 #include "codegen/families/plan_walk.h"
+#include "codegen/lower/program.h"
 #include "codegen/print/emit.h"
 #include "codegen/print/emit_program.h"
 #include "passes/pipeline.h"

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/families/describe.h"
 #include "codegen/families/host_evaluator.h"
 #include "codegen/loops/build_nest.h"
 #include "codegen/nest/facts.h"
@@ -16,7 +17,6 @@
 #include "codegen/nest/interpret.h"
 #include "codegen/nest/text.h"
 #include "codegen/nest/verify.h"
-#include "codegen/relations/describe.h"
 #include "ir/eval/eval.h"
 
 // Executes programs with every operation as its nest.

@@ -3,7 +3,7 @@
 #include <set>
 #include <tuple>
 
-#include "codegen/relations/describe.h"
+#include "codegen/families/describe.h"
 #include "tools/tdslc/commands.h"
 #include "tools/tdslc/front.h"
 

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "codegen/lower/program.h"
 #include "codegen/print/emit.h"
 #include "frontend/allowed_warnings.h"
 #include "frontend/diagnostics/diagnostics.h"

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "codegen/lower/common_parts.h"
 #include "codegen/nest/build.h"
+#include "codegen/nest/common_parts.h"
 #include "codegen/print/names.h"
 
 using namespace tdsl;

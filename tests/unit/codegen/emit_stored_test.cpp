@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "codegen/families/families.h"
+#include "codegen/lower/program.h"
 #include "codegen/print/emit.h"
 #include "ir/text/print.h"
 #include "tests/unit/codegen/compiled.h"

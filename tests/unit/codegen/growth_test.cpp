@@ -4,6 +4,7 @@
 #include <string>
 
 #include "codegen/families/families.h"
+#include "codegen/lower/program.h"
 #include "codegen/print/emit.h"
 #include "frontend/frontend.h"
 #include "ir/verify/verify.h"

@@ -1,4 +1,5 @@
 #include "codegen/families/knowledge.h"
+#include "codegen/lower/program.h"
 
 #include <doctest/doctest.h>
 

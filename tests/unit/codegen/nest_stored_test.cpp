@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/lower/program.h"
 #include "ir/eval/expr.h"
 #include "tests/unit/nest_runner.h"
 #include "tests/unit/passes/support.h"

@@ -10,14 +10,15 @@
 #include <random>
 #include <sstream>
 
+#include "codegen/families/describe.h"
 #include "codegen/families/host_evaluator.h"
 #include "codegen/loops/build_nest.h"
+#include "codegen/lower/program.h"
 #include "codegen/nest/facts.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/interpret.h"
 #include "codegen/nest/text.h"
 #include "codegen/nest/verify.h"
-#include "codegen/relations/describe.h"
 #include "frontend/frontend.h"
 #include "ir/eval/expr.h"
 #include "ir/eval/procedure.h"

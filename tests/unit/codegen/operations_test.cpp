@@ -6,6 +6,7 @@
 
 #include "codegen/families/plan_walk.h"
 #include "codegen/loops/program_nests.h"
+#include "codegen/lower/program.h"
 #include "codegen/nest/text.h"
 #include "codegen/operations/text.h"
 #include "codegen/operations/verify.h"

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "codegen/families/families.h"
+#include "codegen/lower/program.h"
 #include "ir/text/print.h"
 #include "passes/pipeline.h"
 

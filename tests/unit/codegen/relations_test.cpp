@@ -1,4 +1,5 @@
 #include "codegen/relations/relations.h"
+#include "codegen/lower/program.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "codegen/lower/program.h"
 #include "codegen/print/emit.h"
 #include "frontend/frontend.h"
 #include "passes/pipeline.h"

@@ -6,8 +6,8 @@
 #include <functional>
 #include <map>
 
+#include "codegen/families/describe.h"
 #include "codegen/families/host_evaluator.h"
-#include "codegen/relations/describe.h"
 #include "ir/graph/check.h"
 #include "runtime/check.h"
 #include "runtime/record/start.h"

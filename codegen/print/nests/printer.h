@@ -9,10 +9,10 @@
 
 #include "codegen/nest/facts.h"
 #include "codegen/nest/nest.h"
-#include "codegen/nest/print_cpp.h"
-#include "codegen/nest/print_task.h"
 #include "codegen/print/emit_expr.h"
 #include "codegen/print/names.h"
+#include "codegen/print/nests/print_cpp.h"
+#include "codegen/print/nests/print_task.h"
 #include "codegen/print/statements.h"
 
 namespace tdsl::nest {

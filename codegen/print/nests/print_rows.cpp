@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "codegen/nest/printer.h"
+#include "codegen/print/nests/printer.h"
 
 // Nests of rows: fused operators on blocks of rows (runtime/kernels/rows.h).
 

@@ -1,4 +1,4 @@
-#include "codegen/nest/print_task.h"
+#include "codegen/print/nests/print_task.h"
 
 #include <fmt/format.h>
 

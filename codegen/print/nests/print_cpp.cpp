@@ -1,11 +1,11 @@
-#include "codegen/nest/print_cpp.h"
+#include "codegen/print/nests/print_cpp.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "codegen/nest/printer.h"
+#include "codegen/print/nests/printer.h"
 #include "codegen/print/writer.h"
 
 namespace tdsl::nest {

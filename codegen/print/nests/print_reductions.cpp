@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "codegen/nest/printer.h"
+#include "codegen/print/nests/printer.h"
 #include "ir/analysis/combined.h"
 #include "ir/analysis/vector_form.h"
 #include "ir/graph/check.h"

@@ -5,7 +5,7 @@
 
 #include "ir/graph/expr_build.h"
 
-#include "codegen/nest/printer.h"
+#include "codegen/print/nests/printer.h"
 
 namespace tdsl::nest {
 

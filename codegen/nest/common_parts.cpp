@@ -1,11 +1,11 @@
-#include "codegen/lower/common_parts.h"
+#include "codegen/nest/common_parts.h"
 
 #include <fmt/format.h>
 
 #include <unordered_map>
 #include <unordered_set>
 
-#include "codegen/loops/vector_forms.h"
+#include "codegen/nest/vector_forms.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::codegen {
@@ -31,7 +31,7 @@ bool is_logical_choice(const Expr& e) {
 }
 
 /// The subexpressions that are evaluated whenever the expression is.
-Parts certain_parts(const Expr& e, const ExprEmitter::BothBranches& both) {
+Parts certain_parts(const Expr& e, const BothBranches& both) {
   Parts parts{e};
   const auto* s = std::get_if<ir::Select>(&e->op);
   if (s != nullptr && !(both && both(*s))) {
@@ -70,7 +70,7 @@ bool deserves_name(const Expr& e) {
 
 class CommonParts {
  public:
-  CommonParts(const Expr& e, const ExprEmitter::BothBranches& both) : certain_(certain_parts(e, both)) { visit(e); }
+  CommonParts(const Expr& e, const BothBranches& both) : certain_(certain_parts(e, both)) { visit(e); }
 
   std::vector<Expr> list() {
     std::erase_if(order_, [this](const Expr& e) { return times_.at(e) < 2; });
@@ -93,8 +93,6 @@ class CommonParts {
 
 }  // namespace
 
-std::vector<Expr> common_parts(const Expr& e, const ExprEmitter::BothBranches& both) {
-  return CommonParts(e, both).list();
-}
+std::vector<Expr> common_parts(const Expr& e, const BothBranches& both) { return CommonParts(e, both).list(); }
 
 }  // namespace tdsl::codegen

@@ -1,4 +1,4 @@
-#include "codegen/relations/describe.h"
+#include "codegen/families/describe.h"
 #include "ir/graph/procedure.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "codegen/families/families.h"
+#include "codegen/lower/program.h"
 
 #include <fmt/format.h>
 
@@ -9,13 +9,13 @@
 #include "codegen/families/family_builder.h"
 #include "codegen/families/knowledge.h"
 #include "codegen/families/releases.h"
-#include "codegen/loops/serial_loop.h"
 #include "codegen/lower/chain.h"
 #include "codegen/lower/epilogue.h"
 #include "codegen/lower/foreign.h"
 #include "codegen/lower/fused.h"
 #include "codegen/lower/operation.h"
 #include "codegen/lower/routine.h"
+#include "codegen/lower/serial_loop.h"
 #include "codegen/operations/verify.h"
 #include "ir/analysis/carried.h"
 #include "ir/analysis/serial_loop.h"

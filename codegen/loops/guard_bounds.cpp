@@ -1,4 +1,4 @@
-#include "codegen/lower/guard_bounds.h"
+#include "codegen/loops/guard_bounds.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,14 +1,14 @@
-#include "codegen/loops/serial_loop.h"
+#include "codegen/lower/serial_loop.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
+#include "codegen/families/describe.h"
 #include "codegen/families/host_values.h"
 #include "codegen/loops/loop_bounds.h"
 #include "codegen/lower/compute_lowering.h"
-#include "codegen/relations/describe.h"
 #include "ir/graph/check.h"
 #include "ir/graph/clone.h"
 #include "runtime/plan/factorise.h"
@@ -22,32 +22,6 @@ using ir::match;
 const std::vector<ValueId>& inits_of(const ir::Node& loop) {
   const auto* f = std::get_if<ir::For>(&loop.op);
   return f != nullptr ? f->inits : std::get<ir::While>(loop.op).inits;
-}
-
-/// Calls `f` on everything that the loop and its nodes define and use.
-void for_each_value(const ir::Program& program, const ir::Node& loop, const std::function<void(ValueId)>& defined,
-                    const std::function<void(ValueId)>& mentioned) {
-  const auto node = [&](const ir::Node& n) {
-    std::ranges::for_each(n.results, defined);
-    std::ranges::for_each(ir::operands_of(program, n), mentioned);
-    for (const ir::Region* r : ir::regions_in(n)) {
-      std::ranges::for_each(r->arguments, defined);
-      std::ranges::for_each(r->yields, mentioned);
-    }
-  };
-  node(loop);
-  for (const ir::Region* r : ir::regions_in(loop)) ir::for_each_node(*r, node);
-}
-
-/// Values from outside, in numerical order.
-std::set<ValueId> outer_values(const ir::Program& program, const ir::Node& loop) {
-  std::set<ValueId> defined;
-  std::set<ValueId> mentioned;
-  for_each_value(
-      program, loop, [&](ValueId v) { defined.insert(v); }, [&](ValueId v) { mentioned.insert(v); });
-  std::set<ValueId> outer;
-  std::ranges::set_difference(mentioned, defined, std::inserter(outer, outer.end()));
-  return outer;
 }
 
 class LoopLowering {
@@ -204,21 +178,6 @@ class LoopLowering {
 };
 
 }  // namespace
-
-bool runs_on_host(const ir::Program& program, const ir::Node& loop, const std::vector<bool>& host) {
-  for (const ValueId v : outer_values(program, loop)) {
-    if (!host[static_cast<std::size_t>(v.id)]) return false;
-  }
-  bool arithmetic = true;
-  for (const ir::Region* r : ir::regions_in(loop)) {
-    ir::for_each_node(*r, [&](const ir::Node& n) {
-      const auto* c = std::get_if<ir::Compute>(&n.op);
-      const bool draws = std::holds_alternative<ir::Random>(n.op);
-      arithmetic = arithmetic && !draws && (c == nullptr || is_scalar_arithmetic(*c));
-    });
-  }
-  return arithmetic;
-}
 
 void lower_serial_loop(FamilyBuilder& builder, const ir::Program& program, const ir::Node& loop) {
   LoopLowering(builder, program, loop).run();

@@ -1,4 +1,4 @@
-#include "codegen/print/increments.h"
+#include "codegen/nest/increments.h"
 
 #include <cstdlib>
 

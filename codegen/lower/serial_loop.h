@@ -4,9 +4,6 @@
 
 namespace tdsl::codegen {
 
-/// True if every rank runs the loop itself: it only uses host values.
-[[nodiscard]] bool runs_on_host(const ir::Program& program, const ir::Node& loop, const std::vector<bool>& host);
-
 /// Lowers a loop that is marked serial (ir/analysis/serial_loop.h) to one operation with one task, which reads its
 /// tensors whole and returns the final carried values. The run warns if it gathers much.
 void lower_serial_loop(FamilyBuilder& builder, const ir::Program& program, const ir::Node& loop);

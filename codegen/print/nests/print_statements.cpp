@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "codegen/nest/printer.h"
-#include "codegen/print/increments.h"
+#include "codegen/nest/increments.h"
+#include "codegen/print/nests/printer.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <optional>
 
-#include "codegen/nest/printer.h"
+#include "codegen/print/nests/printer.h"
 #include "ir/graph/check.h"
 #include "ir/graph/expr_build.h"
 

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "ir/graph/graph.h"
+#include "runtime/routines/algorithms/routine.h"
+
+namespace tdsl::codegen {
+
+/// The runtime's routine of a kind. Not for user functions (`kForeign`).
+[[nodiscard]] inline rt::routines::Routine library_routine(ir::Routine::Kind kind) {
+  using Kind = ir::Routine::Kind;
+  using rt::routines::Routine;
+  switch (kind) {
+    case Kind::kCumsum: return Routine::kCumsum;
+    case Kind::kSort: return Routine::kSort;
+    case Kind::kArgsort: return Routine::kArgsort;
+    case Kind::kTopk: return Routine::kTopk;
+    case Kind::kSolve: return Routine::kSolve;
+    case Kind::kCholesky: return Routine::kCholesky;
+    case Kind::kLu: return Routine::kLu;
+    case Kind::kQr: return Routine::kQr;
+    case Kind::kSvd: return Routine::kSvd;
+    case Kind::kEigh: return Routine::kEigh;
+    case Kind::kInv: return Routine::kInv;
+    case Kind::kDet: return Routine::kDet;
+    case Kind::kLstsq: return Routine::kLstsq;
+    case Kind::kForeign: break;  // lower_foreign
+  }
+  return Routine::kCumsum;
+}
+
+}  // namespace tdsl::codegen

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ir/graph/graph.h"
+
+namespace tdsl::codegen {
+
+/// True for a select that computes both branches before it takes one.
+using BothBranches = std::function<bool(const ir::Select&)>;
+
+/// Subexpressions that are computed at least twice whichever branches are taken, inner ones before those that contain
+/// them. Only numbers that cannot stop the run.
+[[nodiscard]] std::vector<ir::Expr> common_parts(const ir::Expr& e, const BothBranches& both);
+
+}  // namespace tdsl::codegen
