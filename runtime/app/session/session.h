@@ -4,6 +4,8 @@
 #include <functional>
 #include <initializer_list>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "runtime/app/run/program_info.h"
@@ -34,31 +36,20 @@ enum class RandomKind : std::uint8_t { kUniform, kNormal };
 /// An item of `print`: text, a scalar known to every rank, or a tensor. Holds references to text and tensor.
 class PrintItem {
  public:
-  enum class Kind : std::uint8_t { kText, kBool, kI32, kI64, kF32, kF64, kTensor };
-  PrintItem(const char* text) : kind_(Kind::kText) { value_.text = text; }
-  PrintItem(bool value) : kind_(Kind::kBool) { value_.b = value; }
-  PrintItem(std::int32_t value) : kind_(Kind::kI32) { value_.i32 = value; }
-  PrintItem(std::int64_t value) : kind_(Kind::kI64) { value_.i64 = value; }
-  PrintItem(float value) : kind_(Kind::kF32) { value_.f32 = value; }
-  PrintItem(double value) : kind_(Kind::kF64) { value_.f64 = value; }
-  PrintItem(const TensorHandle& tensor) : kind_(Kind::kTensor) { value_.tensor = &tensor.state(); }
+  template <class T>
+  requires Element<T> || std::same_as<T, const char*> PrintItem(T value) : value_(std::in_place_type<T>, value) {}
+  PrintItem(const TensorHandle& tensor) : value_(&tensor.state()) {}
 
   /// The tensor; null for other items.
-  [[nodiscard]] const record::TensorState* tensor() const { return kind_ == Kind::kTensor ? value_.tensor : nullptr; }
+  [[nodiscard]] const record::TensorState* tensor() const {
+    const auto* const tensor = std::get_if<const record::TensorState*>(&value_);
+    return tensor == nullptr ? nullptr : *tensor;
+  }
   /// The text of a text or scalar item.
   [[nodiscard]] std::string text() const;
 
  private:
-  Kind kind_;
-  union {
-    const char* text;
-    bool b;
-    std::int32_t i32;
-    std::int64_t i64;
-    float f32;
-    double f64;
-    const record::TensorState* tensor;
-  } value_;
+  std::variant<const char*, bool, std::int32_t, std::int64_t, float, double, const record::TensorState*> value_;
 };
 
 /// A result of a loop that runs as one task: the tensor to be named by it, and the number of the read it starts from,

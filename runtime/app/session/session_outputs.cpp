@@ -148,16 +148,12 @@ void Session::output(std::string_view name, TensorHandle value, int site, int li
 }
 
 std::string PrintItem::text() const {
-  switch (kind_) {
-    case Kind::kText: return value_.text;
-    case Kind::kBool: return format_scalar(value_.b);
-    case Kind::kI32: return format_scalar(value_.i32);
-    case Kind::kI64: return format_scalar(value_.i64);
-    case Kind::kF32: return format_scalar(value_.f32);
-    case Kind::kF64: return format_scalar(value_.f64);
-    case Kind::kTensor: break;
-  }
-  return {};
+  const auto text_of = [](auto value) -> std::string {
+    if constexpr (Element<decltype(value)>) return format_scalar(value);
+    if constexpr (std::same_as<decltype(value), const char*>) return value;
+    return {};
+  };
+  return std::visit(text_of, value_);
 }
 
 void Session::print(std::initializer_list<PrintItem> items, int site, int line) {
