@@ -48,96 +48,82 @@ void require_version(std::string_view text) {
   throw Damaged("checksum mismatch");
 }
 
-void write_facts(TextWriter& out, std::string_view name, const Facts& facts) {
-  out.word(name).number(static_cast<Index>(facts.size())).line();
-  for (const auto& [what, value] : facts) out.string(what).string(value).line();
+// Each function below writes a part of the manifest, or reads it.
+
+template <class Text, class List>
+void spell_facts(Text& text, std::string_view name, List& facts) {
+  text.word(name);
+  list(
+      text, facts, [&](auto& fact) { text.string(fact.first).string(fact.second).line(); }, true);
 }
 
-Facts read_facts(TextReader& in, std::string_view name) {
-  in.expect(name);
-  Facts facts;
-  for (std::size_t k = in.count(); k > 0; --k) {
-    std::string what = in.string();
-    facts.emplace_back(std::move(what), in.string());
-  }
-  return facts;
-}
-
-void write_place(TextWriter& out, const std::optional<plan::Distribution>& where) {
-  where ? write(out, *where) : void(out.word("none"));
+void spell_place(TextWriter& out, const std::optional<plan::Distribution>& where) {
+  where ? spell(out, *where) : void(out.word("none"));
   out.line();
 }
-
-std::optional<plan::Distribution> read_place(TextReader& in) {
-  if (in.next_is("none")) return std::nullopt;
-  return read_distribution(in);
+void spell_place(TextReader& in, std::optional<plan::Distribution>& where) {
+  if (!in.next_is("none")) spell(in, where.emplace());
 }
 
-void write_tensor(TextWriter& out, const LiveTensor& t) {
-  out.word(t.recorded_again ? "again" : "saved");
-  write(out, t.known);
-  out.word("where");
-  write_place(out, t.where);
-  out.word("copy");
-  write_place(out, t.copy);
-  if (t.copy) {
-    out.word("readers").number(static_cast<Index>(t.readers.size()));
-    for (const int site : t.readers) out.number(site);
-    out.line();
-  }
-  out.word("site").number(t.site).word("home").word(name_of(t.housing.home)).number(t.housing.resident_tiles).line();
-  if (t.recorded_again) return;
-  out.word("base").number(t.base).word("blocks");
-  write(out, t.saved);
-  out.line();
-}
-
-plan::Housing read_home(TextReader& in) {
-  in.expect("home");
+void spell_home(TextWriter& out, plan::Home home) { out.word(name_of(home)); }
+void spell_home(TextReader& in, plan::Home& home) {
   const std::string_view word = in.word();
-  for (const plan::Home home : {plan::Home::kMemory, plan::Home::kDisk, plan::Home::kFile}) {
-    if (word == name_of(home)) return {home, in.number()};
+  for (const plan::Home known : {plan::Home::kMemory, plan::Home::kDisk, plan::Home::kFile}) {
+    if (word != name_of(known)) continue;
+    home = known;
+    return;
   }
   in.fail("invalid home `" + std::string(word) + "` of a tensor");
 }
 
-LiveTensor read_live(TextReader& in) {
-  LiveTensor t;
-  t.recorded_again = in.next_is("again");
-  if (!t.recorded_again) in.expect("saved");
-  t.known = read_tensor(in);
-  in.expect("where");
-  t.where = read_place(in);
-  in.expect("copy");
-  t.copy = read_place(in);
+template <class Text, class Tensor>
+void spell_tensor(Text& text, Tensor& t) {
+  either(text, "again", "saved", t.recorded_again);
+  spell(text, t.known);
+  text.word("where");
+  spell_place(text, t.where);
+  text.word("copy");
+  spell_place(text, t.copy);
   if (t.copy) {
-    in.expect("readers");
-    for (std::size_t k = in.count(); k > 0; --k) t.readers.push_back(static_cast<int>(in.number()));
+    text.word("readers");
+    list(text, t.readers, [&](auto& site) { text.number(site); });
+    text.line();
   }
-  in.expect("site");
-  t.site = static_cast<int>(in.number());
-  t.housing = read_home(in);
-  if (t.recorded_again) return t;
-  in.expect("base");
-  t.base = in.number();
-  in.expect("blocks");
-  t.saved = read_distribution(in);
-  return t;
+  text.word("site").number(t.site).word("home");
+  spell_home(text, t.housing.home);
+  text.number(t.housing.resident_tiles).line();
+  if (t.recorded_again) return;
+  text.word("base").number(t.base).word("blocks");
+  spell(text, t.saved);
+  text.line();
 }
 
-void write_files(TextWriter& out, const std::vector<FileSeal>& files) {
-  out.word("files").number(static_cast<Index>(files.size())).line();
-  for (const FileSeal& file : files) out.number(file.bytes).bits(file.footer).line();
+template <class Text, class List>
+void spell_files(Text& text, List& files) {
+  text.word("files");
+  list(
+      text, files, [&](auto& file) { text.number(file.bytes).bits(file.footer).line(); }, true);
 }
 
-std::vector<FileSeal> read_files(TextReader& in) {
-  in.expect("files");
-  std::vector<FileSeal> files;
-  for (std::size_t k = in.count(); k > 0; --k) {
-    const Index bytes = in.number();
-    files.push_back({bytes, in.bits()});
-  }
-  return files;
+template <class Text, class Whole>
+void spell_manifest(Text& text, Whole& m) {
+  text.word("number").number(m.number).line();
+  spell_facts(text, "identity", m.identity);
+  spell_facts(text, "setting", m.setting);
+  text.word("plan").string(m.plan).line().word("machine").string(m.machine).line();
+  text.word("memory").number(m.memory).word("seconds").real(m.seconds);
+  text.word("predicted").real(m.predicted).word("done").real(m.done).line();
+  spell(text, m.path);
+  text.word("tensors");
+  list(
+      text, m.tensors, [&](auto& tensor) { spell_tensor(text, tensor); }, true);
+  spell_files(text, m.files);
+  text.word("bases");
+  const auto base = [&](auto& base) {
+    text.number(base.number);
+    spell_files(text, base.files);
+  };
+  list(text, m.bases, base, true);
 }
 
 }  // namespace
@@ -154,25 +140,8 @@ const std::vector<FileSeal>& Manifest::files_of(std::int64_t base) const {
 
 std::string print(const Manifest& m) {
   TextWriter out;
-  out.word(std::string(kFormat).append(kVersion)).line().word("number").number(m.number).line();
-  write_facts(out, "identity", m.identity);
-  write_facts(out, "setting", m.setting);
-  out.word("plan").string(m.plan).line().word("machine").string(m.machine).line();
-  out.word("memory")
-      .number(m.memory)
-      .word("seconds")
-      .real(m.seconds)
-      .word("predicted")
-      .real(m.predicted)
-      .word("done")
-      .real(m.done)
-      .line();
-  write(out, m.path);
-  out.word("tensors").number(static_cast<Index>(m.tensors.size())).line();
-  for (const LiveTensor& t : m.tensors) write_tensor(out, t);
-  write_files(out, m.files);
-  out.word("bases").number(static_cast<Index>(m.bases.size())).line();
-  for (const Base& base : m.bases) write_files(out.number(base.number), base.files);
+  out.word(std::string(kFormat).append(kVersion)).line();
+  spell_manifest(out, m);
   TextWriter end;
   end.word("sum").bits(sum_of(out.text())).line();
   return out.text() + end.text();
@@ -183,31 +152,7 @@ Manifest parse_manifest(std::string_view text) {
   const std::size_t last = sealed_end(text), first = kFormat.size() + kVersion.size();
   TextReader in(text.substr(first, last - first));
   Manifest m;
-  in.expect("number");
-  m.number = in.number();
-  m.identity = read_facts(in, "identity");
-  m.setting = read_facts(in, "setting");
-  in.expect("plan");
-  m.plan = in.string();
-  in.expect("machine");
-  m.machine = in.string();
-  in.expect("memory");
-  m.memory = in.number();
-  in.expect("seconds");
-  m.seconds = in.real();
-  in.expect("predicted");
-  m.predicted = in.real();
-  in.expect("done");
-  m.done = in.real();
-  m.path = read_path(in);
-  in.expect("tensors");
-  for (std::size_t k = in.count(); k > 0; --k) m.tensors.push_back(read_live(in));
-  m.files = read_files(in);
-  in.expect("bases");
-  for (std::size_t k = in.count(); k > 0; --k) {
-    const std::int64_t number = in.number();
-    m.bases.push_back({number, read_files(in)});
-  }
+  spell_manifest(in, m);
   for (const LiveTensor& t : m.tensors) {
     if (t.base != 0 && std::ranges::find(m.bases, t.base, &Base::number) == m.bases.end())
       in.fail("no base " + std::to_string(t.base));

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,12 +18,6 @@ using plan::Tiling;
 
 namespace {
 
-template <class T, class F>
-void write_list(TextWriter& out, const std::vector<T>& list, const F& one) {
-  out.number(static_cast<Index>(list.size()));
-  for (const T& item : list) one(item);
-}
-
 template <class F>
 auto read_list(TextReader& in, const F& one) -> std::vector<decltype(one())> {
   std::vector<decltype(one())> list;
@@ -30,17 +25,15 @@ auto read_list(TextReader& in, const F& one) -> std::vector<decltype(one())> {
   return list;
 }
 
-void write_numbers(TextWriter& out, const std::vector<Index>& list) {
-  write_list(out, list, [&](Index x) { out.number(x); });
-}
-std::vector<Index> read_numbers(TextReader& in) {
-  return read_list(in, [&] { return in.number(); });
+template <class Text, class List>
+void numbers(Text& text, List& all) {
+  list(text, all, [&](auto& x) { text.number(x); });
 }
 
 void write_tiling(TextWriter& out, const Tiling& t) {
   if (t.ends() != nullptr) {
     out.word("cut");
-    return write_numbers(out, *t.ends());
+    return numbers(out, *t.ends());
   }
   if (t == Tiling::near_equal(t.extent(), t.tiles(), t.unit())) {
     out.word("near").number(t.extent()).number(t.tiles()).number(t.unit());
@@ -52,7 +45,7 @@ void write_tiling(TextWriter& out, const Tiling& t) {
 
 Tiling read_tiling(TextReader& in) {
   const std::string_view kind = in.word();
-  if (kind == "cut") return Tiling::at(read_numbers(in));
+  if (kind == "cut") return Tiling::at(read_list(in, [&] { return in.number(); }));
   const Index extent = in.number();
   const Index tiles = in.number();
   if (extent < 0 || tiles < 0) in.fail("negative extent");
@@ -64,7 +57,7 @@ Tiling read_tiling(TextReader& in) {
 }
 
 void write_axes(TextWriter& out, const std::vector<GridAxis>& axes) {
-  write_list(out, axes, [&](const GridAxis& a) { out.number(a.size).number(a.div).number(a.stride); });
+  list(out, axes, [&](const GridAxis& a) { out.number(a.size).number(a.div).number(a.stride); });
 }
 std::vector<GridAxis> read_axes(TextReader& in) {
   return read_list(in, [&] {
@@ -79,7 +72,7 @@ std::vector<GridAxis> read_axes(TextReader& in) {
 
 }  // namespace
 
-void write(TextWriter& out, const Distribution& where) {
+void spell(TextWriter& out, const Distribution& where) {
   using Kind = Distribution::Kind;
   const Kind kind = where.kind();
   out.word(kind == Kind::kGrid         ? "grid"
@@ -87,11 +80,11 @@ void write(TextWriter& out, const Distribution& where) {
            : kind == Kind::kReplicated ? "replicated"
                                        : "table")
       .number(where.ranks());
-  write_list(out, where.tilings(), [&](const Tiling& t) { write_tiling(out, t); });
+  list(out, where.tilings(), [&](const Tiling& t) { write_tiling(out, t); });
   if (kind == Kind::kGrid) {
     out.number(where.home());
     write_axes(out, where.repeat());
-    write_list(out, where.grid_dims(), [&](const GridDim& d) {
+    list(out, where.grid_dims(), [&](const GridDim& d) {
       out.number(d.q).number(d.shift);
       write_axes(out, d.axes);
     });
@@ -103,6 +96,8 @@ void write(TextWriter& out, const Distribution& where) {
     for (Index t = 0; t < tiles; ++t) out.number(where.owners().owner(t));
   }
 }
+
+namespace {
 
 Distribution read_distribution(TextReader& in) {
   const std::string_view kind = in.word();
@@ -135,162 +130,129 @@ Distribution read_distribution(TextReader& in) {
   return Distribution::table(ranks, std::move(tilings), std::move(owners));
 }
 
-void write(TextWriter& out, const record::KnownTensor& tensor) {
-  const plan::TensorDesc& d = tensor.desc;
-  out.number(d.id).word(element_name(tensor.type)).string(d.name);
-  write_numbers(out, d.shape);
-  write_numbers(out, d.tile);
-  write_list(out, d.uncut, [&](bool uncut) { out.number(uncut ? 1 : 0); });
-  write_list(out, d.storage.levels, [&](plan::Level level) { out.number(level == plan::Level::kCompressed ? 1 : 0); });
-  write_list(out, d.storage.order, [&](int dimension) { out.number(dimension); });
-  out.number(d.storage.values ? 1 : 0).real(d.stored.lo).real(d.stored.expected).real(d.stored.hi);
-  out.number(d.rows == nullptr ? -1 : d.rows->rows);
-  if (d.rows != nullptr) write_numbers(out, d.rows->before);
-  out.line();
-}
-
-record::KnownTensor read_tensor(TextReader& in) {
-  record::KnownTensor tensor;
-  plan::TensorDesc& d = tensor.desc;
-  d.id = in.number();
+void spell_element(TextWriter& out, const record::KnownTensor& tensor) { out.word(element_name(tensor.type)); }
+void spell_element(TextReader& in, record::KnownTensor& tensor) {
   const auto type = element_type_named(in.word());
   if (!type) in.fail("an unknown element type");
   tensor.type = *type;
-  d.element = {static_cast<Index>(element_size(*type)), element_name(*type).data()};
-  d.name = in.string();
-  d.shape = read_numbers(in);
-  if (d.shape.size() > static_cast<std::size_t>(plan::kMaxRank)) in.fail("too many dimensions");
-  d.tile = read_numbers(in);
-  d.uncut = read_list(in, [&] { return in.number() != 0; });
-  d.storage.levels = read_list(in, [&] { return in.number() != 0 ? plan::Level::kCompressed : plan::Level::kDense; });
-  d.storage.order = read_list(in, [&] { return static_cast<int>(in.number()); });
-  d.storage.values = in.number() != 0;
-  d.stored.lo = in.real();
-  d.stored.expected = in.real();
-  d.stored.hi = in.real();
-  const Index rows = in.number();
-  if (rows >= 0) d.rows = std::make_shared<const plan::RowCounts>(plan::RowCounts{rows, read_numbers(in)});
-  return tensor;
+  tensor.desc.element = {static_cast<Index>(element_size(*type)), element_name(*type).data()};
 }
 
-namespace {
-
-/// Values of variables: each tensor is described once.
-class PathWriter {
- public:
-  explicit PathWriter(TextWriter& out) : out_(out) {}
-
-  void write(const record::Path& path) {
-    for (const record::PathFrame& frame : path.frames) {
-      note(frame.carried);
-      for (const record::PathEvent& event : frame.events) note(event.carried);
-    }
-    out_.word("known").number(static_cast<Index>(tensors_.size())).line();
-    for (const auto& [id, tensor] : tensors_) checkpoint::write(out_, *tensor);
-    out_.word("frames").number(static_cast<Index>(path.frames.size())).line();
-    for (const record::PathFrame& frame : path.frames) {
-      out_.word("frame").number(frame.index);
-      numbers(frame.begin);
-      numbers(frame.top);
-      values(frame.carried);
-      out_.number(static_cast<Index>(frame.events.size())).line();
-      for (const record::PathEvent& event : frame.events) this->event(event);
-    }
+/// `text`: a writer, or a reader that changes the tensor.
+template <class Text, class Tensor>
+void name_parts(Text& text, Tensor& tensor) {
+  constexpr bool kReads = !std::is_const_v<Tensor>;
+  auto& d = tensor.desc;
+  text.number(d.id);
+  spell_element(text, tensor);
+  text.string(d.name);
+  numbers(text, d.shape);
+  if constexpr (kReads) {
+    if (d.shape.size() > static_cast<std::size_t>(plan::kMaxRank)) text.fail("too many dimensions");
   }
+  numbers(text, d.tile);
+  std::vector<Index> uncut(d.uncut.begin(), d.uncut.end());
+  numbers(text, uncut);
+  list(text, d.storage.levels, [&](auto& level) {
+    bool compressed = level == plan::Level::kCompressed;
+    text.number(compressed);
+    if constexpr (kReads) level = compressed ? plan::Level::kCompressed : plan::Level::kDense;
+  });
+  numbers(text, d.storage.order);
+  text.number(d.storage.values).real(d.stored.lo).real(d.stored.expected).real(d.stored.hi);
+  plan::RowCounts counts = d.rows == nullptr ? plan::RowCounts{-1, {}} : *d.rows;
+  text.number(counts.rows);
+  if (counts.rows >= 0) numbers(text, counts.before);
+  text.line();
+  if constexpr (kReads) {
+    d.uncut.assign(uncut.begin(), uncut.end());
+    if (counts.rows >= 0) d.rows = std::make_shared<const plan::RowCounts>(std::move(counts));
+  }
+}
 
- private:
-  void note(const std::vector<record::CarriedValue>& values) {
-    for (const record::CarriedValue& value : values) {
-      if (value.tensor != nullptr) tensors_.emplace(value.tensor->desc.id, value.tensor);
-    }
+/// The tensors of a path's variables: each is described once.
+using Known = std::map<plan::TensorId, std::shared_ptr<const record::KnownTensor>>;
+
+void spell(TextWriter& out, const Known& known) {
+  out.word("known").number(static_cast<Index>(known.size())).line();
+  for (const auto& [id, tensor] : known) checkpoint::spell(out, *tensor);
+}
+void spell(TextReader& in, Known& known) {
+  in.expect("known");
+  for (std::size_t k = in.count(); k > 0; --k) {
+    const auto tensor = std::make_shared<record::KnownTensor>();
+    checkpoint::spell(in, *tensor);
+    known.emplace(tensor->desc.id, tensor);
   }
-  void numbers(const record::Recorder::Numbers& numbers) { out_.number(numbers.tensor).number(numbers.record); }
-  void values(const std::vector<record::CarriedValue>& values) {
-    write_list(out_, values, [this](const record::CarriedValue& value) {
-      value.tensor != nullptr ? out_.word("t").number(value.tensor->desc.id) : out_.word("s").bits(value.bits);
-    });
+}
+
+void spell(TextWriter& out, const record::CarriedValue& value, const Known&) {
+  value.tensor != nullptr ? out.word("t").number(value.tensor->desc.id) : out.word("s").bits(value.bits);
+}
+void spell(TextReader& in, record::CarriedValue& value, const Known& known) {
+  if (in.next_is("s")) {
+    value.bits = in.bits();
+    return;
   }
-  void event(const record::PathEvent& event) {
+  in.expect("t");
+  const auto found = known.find(in.number());
+  if (found == known.end()) in.fail("a variable holds a tensor that is not described");
+  value.tensor = found->second;
+}
+
+template <class Text, class Frames>
+void spell_frames(Text& text, Frames& frames, const Known& known) {
+  const auto place = [&](auto& numbers) { text.number(numbers.tensor).number(numbers.record); };
+  const auto values = [&](auto& carried) { list(text, carried, [&](auto& value) { spell(text, value, known); }); };
+  const auto event = [&](auto& event) {
+    either(text, "loop", "read", event.is_loop);
     if (!event.is_loop) {
-      out_.word("read").bits(event.bits).line();
+      text.bits(event.bits).line();
       return;
     }
-    out_.word("loop");
-    numbers(event.begin);
-    numbers(event.end);
+    place(event.begin);
+    place(event.end);
     values(event.carried);
-    out_.line();
-  }
-
-  TextWriter& out_;
-  std::map<plan::TensorId, std::shared_ptr<const record::KnownTensor>> tensors_;
-};
-
-class PathReader {
- public:
-  explicit PathReader(TextReader& in) : in_(in) {}
-
-  record::Path read() {
-    in_.expect("known");
-    for (std::size_t k = in_.count(); k > 0; --k) {
-      auto tensor = std::make_shared<const record::KnownTensor>(read_tensor(in_));
-      tensors_.emplace(tensor->desc.id, tensor);
-    }
-    record::Path path;
-    in_.expect("frames");
-    path.frames.resize(in_.count());
-    if (path.frames.size() < 2) in_.fail("path has fewer than two frames");
-    for (record::PathFrame& frame : path.frames) {
-      in_.expect("frame");
-      frame.index = in_.number();
-      frame.begin = numbers();
-      frame.top = numbers();
-      frame.carried = values();
-      for (std::size_t k = in_.count(); k > 0; --k) frame.events.push_back(event());
-    }
-    return path;
-  }
-
- private:
-  record::Recorder::Numbers numbers() {
-    const Index tensor = in_.number();
-    return {tensor, in_.number()};
-  }
-  std::vector<record::CarriedValue> values() {
-    return read_list(in_, [this] {
-      record::CarriedValue value;
-      if (in_.next_is("s")) {
-        value.bits = in_.bits();
-        return value;
-      }
-      in_.expect("t");
-      const auto found = tensors_.find(in_.number());
-      if (found == tensors_.end()) in_.fail("a variable holds a tensor that is not described");
-      value.tensor = found->second;
-      return value;
-    });
-  }
-  record::PathEvent event() {
-    record::PathEvent event;
-    if (in_.next_is("read")) {
-      event.bits = in_.bits();
-      return event;
-    }
-    in_.expect("loop");
-    event.is_loop = true;
-    event.begin = numbers();
-    event.end = numbers();
-    event.carried = values();
-    return event;
-  }
-
-  TextReader& in_;
-  std::map<plan::TensorId, std::shared_ptr<const record::KnownTensor>> tensors_;
-};
+    text.line();
+  };
+  const auto frame = [&](auto& frame) {
+    text.word("frame").number(frame.index);
+    place(frame.begin);
+    place(frame.top);
+    values(frame.carried);
+    list(text, frame.events, event, true);
+  };
+  text.word("frames");
+  list(text, frames, frame, true);
+}
 
 }  // namespace
 
-void write(TextWriter& out, const record::Path& path) { PathWriter(out).write(path); }
-record::Path read_path(TextReader& in) { return PathReader(in).read(); }
+void spell(TextReader& in, Distribution& where) { where = read_distribution(in); }
+
+void spell(TextWriter& out, const record::KnownTensor& tensor) { name_parts(out, tensor); }
+void spell(TextReader& in, record::KnownTensor& tensor) { name_parts(in, tensor); }
+
+void spell(TextWriter& out, const record::Path& path) {
+  Known known;
+  const auto note = [&](const std::vector<record::CarriedValue>& values) {
+    for (const record::CarriedValue& value : values) {
+      if (value.tensor != nullptr) known.emplace(value.tensor->desc.id, value.tensor);
+    }
+  };
+  for (const record::PathFrame& frame : path.frames) {
+    note(frame.carried);
+    for (const record::PathEvent& event : frame.events) note(event.carried);
+  }
+  spell(out, known);
+  spell_frames(out, path.frames, known);
+}
+
+void spell(TextReader& in, record::Path& path) {
+  Known known;
+  spell(in, known);
+  spell_frames(in, path.frames, known);
+  if (path.frames.size() < 2) in.fail("path has fewer than two frames");
+}
 
 }  // namespace tdsl::rt::checkpoint

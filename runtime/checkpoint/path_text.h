@@ -4,17 +4,17 @@
 #include "runtime/plan/space/distribution.h"
 #include "runtime/record/path.h"
 
-// Paths, tensors and distributions as text in a manifest. Reading restores the written value.
+// Paths, tensors and distributions as text in a manifest: written, or read back.
 
 namespace tdsl::rt::checkpoint {
 
-void write(TextWriter& out, const plan::Distribution& where);
-[[nodiscard]] plan::Distribution read_distribution(TextReader& in);
+void spell(TextWriter& out, const plan::Distribution& where);
+void spell(TextReader& in, plan::Distribution& where);
 
-void write(TextWriter& out, const record::KnownTensor& tensor);
-[[nodiscard]] record::KnownTensor read_tensor(TextReader& in);
+void spell(TextWriter& out, const record::KnownTensor& tensor);
+void spell(TextReader& in, record::KnownTensor& tensor);
 
-void write(TextWriter& out, const record::Path& path);
-[[nodiscard]] record::Path read_path(TextReader& in);
+void spell(TextWriter& out, const record::Path& path);
+void spell(TextReader& in, record::Path& path);
 
 }  // namespace tdsl::rt::checkpoint

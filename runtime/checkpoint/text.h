@@ -1,9 +1,12 @@
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 // The text of manifests: words separated by blanks or line ends, strings in quotes.
 
@@ -60,15 +63,55 @@ class TextReader {
   [[nodiscard]] std::uint64_t bits();  ///< hexadecimal
   [[nodiscard]] double real();         ///< exactly the written value
   [[nodiscard]] std::string string();  ///< without its quotes and escapes
+  // The calls of TextWriter, so that a function that names the parts of a value works in both directions.
+  TextReader& word(std::string_view wanted) {
+    expect(wanted);
+    return *this;
+  }
+  template <std::integral T>
+  TextReader& number(T& x) {
+    return set(x, static_cast<T>(number()));
+  }
+  TextReader& bits(std::uint64_t& x) { return set(x, bits()); }
+  TextReader& real(double& x) { return set(x, real()); }
+  TextReader& string(std::string& x) { return set(x, string()); }
+  TextReader& line() { return *this; }
   /// True if only blanks are left.
   [[nodiscard]] bool at_end();
   /// Throws Damaged with the current line number.
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
+  template <class T>
+  TextReader& set(T& x, T value) {
+    x = std::move(value);
+    return *this;
+  }
   void skip_blanks();
   std::string_view text_;
   std::size_t at_ = 0;
 };
+
+/// A list: its length, and `one(item)` for every item; `in_lines`: each on lines of its own.
+template <class List, class F>
+void list(TextWriter& out, const List& items, const F& one, bool in_lines = false) {
+  out.number(static_cast<std::int64_t>(items.size()));
+  if (in_lines) out.line();
+  for (const auto& item : items) one(item);
+}
+template <class List, class F>
+void list(TextReader& in, List& items, const F& one, bool = false) {
+  items.clear();
+  for (std::size_t k = in.count(); k > 0; --k) one(items.emplace_back());
+}
+
+/// One of two words.
+inline void either(TextWriter& out, std::string_view yes, std::string_view no, bool value) {
+  out.word(value ? yes : no);
+}
+inline void either(TextReader& in, std::string_view yes, std::string_view no, bool& value) {
+  value = in.next_is(yes);
+  if (!value) in.expect(no);
+}
 
 }  // namespace tdsl::rt::checkpoint

@@ -38,7 +38,7 @@ class CarriedRef {
   void set_bits(std::uint64_t bits) const { std::memcpy(at_, &bits, bytes_); }
 
  private:
-  std::size_t bytes_ = 0;  ///< of a scalar
+  std::size_t bytes_ = 0;  ///< of a scalar; 0: a tensor
   void* at_;
 };
 using Carried = std::initializer_list<CarriedRef>;

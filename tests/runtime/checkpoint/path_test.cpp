@@ -189,7 +189,9 @@ class ToyRun : public PathWatcher {
     if (from_ != nullptr) {
       sink_.replays = true;
       rt::checkpoint::TextReader text(from_->path);
-      control.replay(rt::checkpoint::read_path(text));
+      record::Path path;
+      spell(text, path);
+      control.replay(std::move(path));
       CHECK(text.at_end());
     }
     Toy toy(recorder, control, sink_);
@@ -203,7 +205,7 @@ class ToyRun : public PathWatcher {
     if (boundary_++ != stop_) return;
     recorder_->flush();
     rt::checkpoint::TextWriter text;
-    write(text, path);
+    spell(text, path);
     left = {text.text(), {}, sink_.shown, boundary_};
     for (const auto& [id, state] : recorder_->named()) {
       if (!state->source || !path.records(id)) left.saved[id] = sink_.values.at(id);
