@@ -13,8 +13,6 @@ namespace tdsl::ir {
 
 namespace {
 
-using Kind = Monoid::Kind;
-
 /// The adjoints of one result of one Compute.
 class ComputeAdjoint {
  public:
@@ -49,14 +47,14 @@ class ComputeAdjoint {
     throw NotDifferentiable{range_, what + " cannot be differentiated", {}};
   }
 
-  [[nodiscard]] bool sums_elements() const { return compute_.combine && compute_.combine->kind == Kind::kSum; }
+  [[nodiscard]] bool sums_elements() const { return compute_.combine && compute_.combine->kind == Monoid::Kind::kSum; }
 
   /// `X[i] *= v`: if all points write distinct elements, it is the assignment of `X[i] * v`.
   void resolve_combination() {
     if (!compute_.combine || sums_elements()) return;
     if (!meets_once()) {
-      const Kind kind = compute_.combine->kind;
-      if (kind != Kind::kProd && kind != Kind::kMin && kind != Kind::kMax)
+      const Monoid::Kind kind = compute_.combine->kind;
+      if (kind != Monoid::Kind::kProd && kind != Monoid::Kind::kMin && kind != Monoid::Kind::kMax)
         refuse("combining several values in one element by the monoid `" + compute_.combine->name + "`");
       const std::string& own = writer_.program().info(result_).name;
       meeting_ = meeting_slopes(compute_, type_, own.empty() ? "meeting" : own, range_, writer_);
@@ -144,21 +142,21 @@ class ComputeAdjoint {
   /// result.
   Expr through_reduction(const Expr& upstream) {
     switch (compute_.monoid->kind) {
-      case Kind::kSum: return upstream;
-      case Kind::kProd: return through_product(upstream);
-      case Kind::kMin:
-      case Kind::kMax: return through_extremum(upstream);
-      case Kind::kUser: refuse("a reduction by the monoid `" + compute_.monoid->name + "`");
-      case Kind::kAny:
-      case Kind::kAll:
-      case Kind::kArgMin:
-      case Kind::kArgMax: break;
+      case Monoid::Kind::kSum: return upstream;
+      case Monoid::Kind::kProd: return through_product(upstream);
+      case Monoid::Kind::kMin:
+      case Monoid::Kind::kMax: return through_extremum(upstream);
+      case Monoid::Kind::kUser: refuse("a reduction by the monoid `" + compute_.monoid->name + "`");
+      case Monoid::Kind::kAny:
+      case Monoid::Kind::kAll:
+      case Monoid::Kind::kArgMin:
+      case Monoid::Kind::kArgMax: break;
     }
     return float_constant(type_.scalar, 0.0);
   }
 
   /// A further reduction over the same points; read at the point. `kept` labels of the Compute are out labels.
-  Expr reduction(Kind kind, const Expr& body, std::size_t kept, const Expr& guard, Scalar scalar,
+  Expr reduction(Monoid::Kind kind, const Expr& body, std::size_t kept, const Expr& guard, Scalar scalar,
                  const std::string& suffix) {
     Compute c;
     c.out.assign(labels_.begin(), labels_.begin() + static_cast<std::ptrdiff_t>(kept));
@@ -192,10 +190,10 @@ class ComputeAdjoint {
     const Scalar s = factor->type;
     const Expr zero = float_constant(s, 0.0);
     const Expr is_zero = binary(BinaryOp::kEq, factor, zero);
-    const Expr zeros =
-        reduction(Kind::kSum, cast(Scalar::kI64, is_zero), compute_.out.size(), compute_.guard, Scalar::kI64, "zeros");
-    const Expr others = reduction(Kind::kProd, select(is_zero, float_constant(s, 1.0), factor), compute_.out.size(),
-                                  compute_.guard, s, "nonzero");
+    const Expr zeros = reduction(Monoid::Kind::kSum, cast(Scalar::kI64, is_zero), compute_.out.size(), compute_.guard,
+                                 Scalar::kI64, "zeros");
+    const Expr others = reduction(Monoid::Kind::kProd, select(is_zero, float_constant(s, 1.0), factor),
+                                  compute_.out.size(), compute_.guard, s, "nonzero");
     const Expr plain = select(binary(BinaryOp::kEq, zeros, constant_i64(0)), quotient_of(others, factor), zero);
     const Expr only = select(binary(BinaryOp::kEq, zeros, constant_i64(1)), others, zero);
     return product_of(upstream, select(is_zero, only, plain));
@@ -205,9 +203,9 @@ class ComputeAdjoint {
   Expr through_extremum(const Expr& upstream) {
     // Note [Optima]. The first optimum is found by argmin or argmax, and only others are compared with the result: so a
     // rounding difference between two evaluations of the body cannot leave a point without an optimum.
-    const bool least = compute_.monoid->kind == Kind::kMin;
-    const Kind best = compute_.monoid->kind;
-    const Kind place = least ? Kind::kArgMin : Kind::kArgMax;
+    const bool least = compute_.monoid->kind == Monoid::Kind::kMin;
+    const Monoid::Kind best = compute_.monoid->kind;
+    const Monoid::Kind place = least ? Monoid::Kind::kArgMin : Monoid::Kind::kArgMax;
     const Scalar s = type_.scalar;
     const std::size_t outer = compute_.out.size();
     Expr first;
@@ -222,7 +220,7 @@ class ComputeAdjoint {
     const Expr result = read(s, result_, position());
     const Expr equal_one = binary(BinaryOp::kEq, compute_.bodies[0], result);
     const Expr optimal = first ? binary(BinaryOp::kOr, first, equal_one) : equal_one;
-    const Expr count = reduction(Kind::kSum, cast(s, optimal), outer, compute_.guard, s, "optima");
+    const Expr count = reduction(Monoid::Kind::kSum, cast(s, optimal), outer, compute_.guard, s, "optima");
     Compute part;
     part.out = compute_.out;
     part.guard = guard_over_out();
@@ -231,7 +229,7 @@ class ComputeAdjoint {
   }
 
   /// A reduction over label number `kept`, at fixed earlier labels.
-  Expr along_last(Kind kind, const Expr& body, std::size_t kept, const Expr& guard, Scalar scalar,
+  Expr along_last(Monoid::Kind kind, const Expr& body, std::size_t kept, const Expr& guard, Scalar scalar,
                   const std::string& suffix) {
     Compute c;
     c.out.assign(labels_.begin(), labels_.begin() + static_cast<std::ptrdiff_t>(kept));
@@ -280,7 +278,7 @@ class ComputeAdjoint {
       c.bodies = {where(conjunction_of(c.guard, condition), value)};
       c.guard = Expr();
     }
-    if (!c.reduce.empty()) c.monoid = Monoid{Kind::kSum, {}, {}, {}};
+    if (!c.reduce.empty()) c.monoid = Monoid{Monoid::Kind::kSum, {}, {}, {}};
     adjoints_.add(p.read.tensor, std::move(c), placed.combines, range_);
   }
 

@@ -9,8 +9,6 @@ namespace tdsl::ir {
 
 namespace {
 
-using Kind = Monoid::Kind;
-
 class Meeting {
  public:
   Meeting(const Compute& compute, Type type, std::string name, SourceRange range, NodeWriter& writer)
@@ -19,7 +17,7 @@ class Meeting {
     store_values();
   }
 
-  MeetingSlopes slopes() { return compute_.combine->kind == Kind::kProd ? of_product() : of_extremum(); }
+  MeetingSlopes slopes() { return compute_.combine->kind == Monoid::Kind::kProd ? of_product() : of_extremum(); }
 
  private:
   /// Stores the values once: two evaluations of an expression may differ in the last bit, and optima are identified by
@@ -47,7 +45,8 @@ class Meeting {
   [[nodiscard]] Expr met(ValueId tensor, Scalar s) const { return read(s, tensor, compute_.left); }
 
   /// The tensor initialised to `start`, with the points' contributions combined into it.
-  ValueId combined(Kind kind, Scalar scalar, const Expr& start, const Expr& brought, const std::string& suffix) {
+  ValueId combined(Monoid::Kind kind, Scalar scalar, const Expr& start, const Expr& brought,
+                   const std::string& suffix) {
     Type type = type_;
     type.scalar = scalar;
     const ValueId base = writer_.filled(type, start, name_ + "_" + suffix, range_);
@@ -67,7 +66,7 @@ class Meeting {
     const auto is_best = [&](const Expr& value, const Expr& there) { return binary(BinaryOp::kEq, value, there); };
     const Expr point_is = is_best(value_, met(best, s));
     const Expr element_is = is_best(before_, element_of(best, s));
-    const ValueId optima = combined(Kind::kSum, s, cast(s, element_is), cast(s, point_is), "optima");
+    const ValueId optima = combined(Monoid::Kind::kSum, s, cast(s, element_is), cast(s, point_is), "optima");
     const Expr one = float_constant(s, 1.0);
     return {where(point_is, quotient_of(one, met(optima, s))),
             where(element_is, quotient_of(one, element_of(optima, s)))};
@@ -81,8 +80,9 @@ class Meeting {
       return select(is_zero(factor), float_constant(s, 1.0), factor);
     };
     const auto one_if_zero = [&](const Expr& factor) { return cast(Scalar::kI64, is_zero(factor)); };
-    const ValueId zeros = combined(Kind::kSum, Scalar::kI64, one_if_zero(before_), one_if_zero(value_), "zeros");
-    const ValueId product = combined(Kind::kProd, s, if_not_zero(before_), if_not_zero(value_), "nonzero");
+    const ValueId zeros =
+        combined(Monoid::Kind::kSum, Scalar::kI64, one_if_zero(before_), one_if_zero(value_), "zeros");
+    const ValueId product = combined(Monoid::Kind::kProd, s, if_not_zero(before_), if_not_zero(value_), "nonzero");
     const auto others = [&](const Expr& factor, const Expr& zeros_there, const Expr& product_there) {
       const Expr plain = where(binary(BinaryOp::kEq, zeros_there, constant_i64(0)), quotient_of(product_there, factor));
       const Expr only = where(binary(BinaryOp::kEq, zeros_there, constant_i64(1)), product_there);

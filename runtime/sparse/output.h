@@ -33,6 +33,10 @@ class Output {
     begins_.clear();
     if (rank_ == 1) begins_.push_back(0);
   }
+  /// Upper bound on the number of elements still to come.
+  void reserve(Index elements) {
+    if (elements > capacity_) grow(elements);
+  }
   /// Sets the subscript along a dimension other than the last for subsequent elements. Subscripts of later dimensions
   /// must then be set again.
   void at(std::size_t dimension, Index x) {
