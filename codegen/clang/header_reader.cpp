@@ -79,7 +79,9 @@ clang::QualType cpp_type(const clang::ASTContext& context, Scalar s) {
   const auto bits = static_cast<unsigned>(8 * ir::size_of(s));
   if (s == Scalar::kBool) return context.BoolTy;
   if (ir::is_integer(s)) return context.getIntTypeForBitwidth(bits, 1);
-  return s == Scalar::kF32 ? context.FloatTy : s == Scalar::kF64 ? context.DoubleTy : clang::QualType();
+  if (s == Scalar::kF32) return context.FloatTy;
+  if (s == Scalar::kF64) return context.DoubleTy;
+  return {};
 }
 
 std::string parameter_text(const ir::Foreign::Parameter& p) {
