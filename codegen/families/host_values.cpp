@@ -1,5 +1,6 @@
 #include "codegen/families/host_values.h"
 
+#include "ir/graph/clone.h"
 #include "ir/graph/computes.h"
 
 namespace tdsl::codegen {

@@ -47,6 +47,7 @@ template <class E>
   if constexpr (kEnumerators<E>.size() > 0) {
     return kEnumerators<E>[static_cast<std::size_t>(e)];
   } else {
+    using ir::name_of;  // of element types, which are rt's
     return name_of(e);
   }
 }

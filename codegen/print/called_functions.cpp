@@ -6,7 +6,7 @@
 
 #include "codegen/print/emit_foreign.h"
 #include "codegen/print/emit_procedure.h"
-#include "ir/graph/foreign_title.h"
+#include "ir/graph/foreign.h"
 
 namespace tdsl::codegen {
 

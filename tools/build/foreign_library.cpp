@@ -6,7 +6,7 @@
 #include <memory>
 #include <set>
 
-#include "codegen/lower/foreign.h"
+#include "codegen/print/emit_foreign.h"
 #include "runtime/foreign/call.h"
 #include "tools/build/compile.h"
 
