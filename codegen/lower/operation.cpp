@@ -126,7 +126,7 @@ OperationStep ComputeLowering::operation() {
       kernel->scattered.push_back(op->out[d].label == plan::kAnyLabel ? std::optional(op->shape[d]) : std::nullopt);
     }
     if (const Extent bytes = builder_.bytes_of(target_, range_); !bytes.constant())
-      builder_.add(range_, GathersStep{"", "", bytes});
+      builder_.add(range_, GathersStep{"", bytes});
   }
   op->base = compute_.base.value_or(ValueId());
   for (const Extent& e : builder_.program().info(target_).tile) op->tile.push_back(builder_.rewritten(e, range_));

@@ -20,7 +20,9 @@ namespace tdsl::nest {
 /// The nest as one expression of a point: the innermost statement in loops over all indices in order.
 struct Point {
   std::vector<Let> lets;
-  const Store* store = nullptr;  ///< null: a sum
+  const Store* store = nullptr;  ///< null: a reduction
+  std::optional<ir::Monoid> reduces{};
+  Expr guard{};  ///< of the values reduced; may be null
   Expr value;
   bool vectors = false;
 };
