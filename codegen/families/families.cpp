@@ -16,6 +16,7 @@
 #include "codegen/lower/fused.h"
 #include "codegen/lower/operation.h"
 #include "codegen/lower/routine.h"
+#include "codegen/operations/verify.h"
 #include "ir/analysis/carried.h"
 #include "ir/analysis/serial_loop.h"
 #include "ir/eval/failure_text.h"
@@ -54,6 +55,7 @@ class Lowering {
     add_titles(result, result.steps);
     add_releases(result);
     mark_knowledge(result);
+    require_valid(result);
     return result;
   }
 

@@ -352,8 +352,8 @@ struct FamilyProgram {
   [[nodiscard]] bool is_host(ValueId v) const { return host[static_cast<std::size_t>(v.id)]; }
 };
 
-/// Lowers an index graph (after the passes). Different spellings of one computation give equal operations. Throws
-/// NotSupported.
+/// Lowers an index graph (after the passes). Different spellings of one computation give equal operations. The
+/// result is verified. Throws NotSupported.
 [[nodiscard]] FamilyProgram lower(const ir::Program& program);
 
 /// Calls `f(ValueId)` for every value that a step uses, including nested steps (targets are not uses).

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "codegen/operations/fields.h"
+#include "ir/graph/check.h"
 #include "runtime/plan/op_fields.h"
 
 namespace tdsl::codegen {
@@ -262,5 +263,10 @@ class OperationVerifier {
 }  // namespace
 
 std::vector<std::string> verify(const FamilyProgram& program) { return OperationVerifier(program).run(); }
+
+void require_valid(const FamilyProgram& program) {
+  const std::vector<std::string> problems = verify(program);
+  TDSL_CHECK(problems.empty(), "the operation program is well formed: " + problems.front());
+}
 
 }  // namespace tdsl::codegen

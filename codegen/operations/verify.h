@@ -7,15 +7,16 @@
 
 namespace tdsl::codegen {
 
-/// Every violated invariant of the operation program as one sentence; empty if it is well formed:
-/// - values are defined before use and within scope; variables are declared before they are assigned
-/// - a tensor is not used after its release or move; branches and forms release the same tensors of outer scopes, and
-/// an
-///   iteration ends with the same tensors as it began with
-/// - conditions, loop bounds and the numbers of operations are host values; operands, outputs and released values are
-///   tensors; copies stay on one side
-/// - labels, operands and dimensions of operations are in range
-/// - sites are distinct and between 1 and the program's number of sites
+/// One sentence per violated invariant of the operation program; empty if it is well formed:
+///   - scopes: values are defined before their uses, variables are declared before they are assigned;
+///   - releases: a tensor is not used after its release or move; branches and forms release the same tensors of outer
+///     scopes; an iteration keeps those of outer scopes;
+///   - conditions, loop bounds and numbers of operations are host values; operands, outputs and released values are
+///     tensors; a copy does not change between host and tensor;
+///   - labels, operands and dimensions of operations are in range;
+///   - sites are distinct and between 1 and the program's number of sites.
 [[nodiscard]] std::vector<std::string> verify(const FamilyProgram& program);
+/// Stops the compiler with the first violation, if any.
+void require_valid(const FamilyProgram& program);
 
 }  // namespace tdsl::codegen

@@ -1,7 +1,6 @@
 #include "codegen/print/emit_program.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -10,23 +9,19 @@
 
 #include "codegen/lower/epilogue.h"
 #include "codegen/lower/foreign.h"
+#include "codegen/print/called_functions.h"
 #include "codegen/print/emit_expr.h"
-#include "codegen/print/emit_fused.h"
-#include "codegen/print/emit_kernel.h"
 #include "codegen/print/emit_loop.h"
 #include "codegen/print/emit_op.h"
-#include "codegen/print/emit_procedure.h"
 #include "codegen/print/emit_rearranged.h"
-#include "codegen/print/equal_functions.h"
 #include "codegen/print/increments.h"
+#include "codegen/print/kernel_functions.h"
 #include "codegen/print/names.h"
+#include "codegen/print/subscript_check.h"
 #include "codegen/print/variables.h"
-#include "codegen/print/versions.h"
 #include "codegen/print/writer.h"
 #include "codegen/relations/describe.h"
-#include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
-#include "ir/graph/foreign_title.h"
 
 namespace tdsl::codegen {
 
@@ -40,15 +35,17 @@ class ProgramEmitter {
       : program_(program),
         options_(options),
         values_(program),
+        plain_bounds_(plain_bounds(program)),
         expr_(
-            {}, [this](ValueId v) { return name(v); }, nullptr) {
+            {}, [this](ValueId v) { return name(v); }, nullptr),
+        functions_([this](SourceRange range) { return source_comment(range); }),
+        kernels_(table_, [this](SourceRange range) { return source_comment(range); }) {
     expr_.set_procedures([this](const ir::ProcedureRef& p) { return host_procedure(p); });
   }
 
   EmittedProgram run() {
     for (const Step& s : program_.steps)
       for_each_use(program_, s, [this](ValueId v) { used_.insert(values_.home(v)); });
-    find_uses(program_.steps);
     body_.indent();
     for (const auto& [file, line] : program_.silent)
       body_.line("session.gathers_in_silence({});", place_text({.file = file, .line = line}));
@@ -59,91 +56,20 @@ class ProgramEmitter {
     if (faults_) w.raw("  scalar::Faults faults;\n");
     w.raw(body_.text());
     w.line("}}");
-    std::string points;
-    for (const auto& [comment, functions] : points_) points += comment + functions;
-    if (!points.empty()) kernels_ = points + "\n" + kernels_;
-    if (!functions_.empty()) kernels_ = "namespace fn {\n\n" + functions_ + "}  // namespace fn\n\n" + kernels_;
-    return {std::move(kernels_), w.text(), std::move(needs_), std::move(headers_), std::move(foreign_calls_)};
+    std::string kernels = kernels_.text();
+    if (!functions_.text().empty())
+      kernels = "namespace fn {\n\n" + functions_.text() + "}  // namespace fn\n\n" + kernels;
+    needs_.add(functions_.needs());
+    needs_.add(kernels_.needs());
+    return {std::move(kernels), w.text(), std::move(needs_), functions_.headers(), functions_.foreign_calls()};
   }
 
  private:
-  /// Collects the values used other than as loop bounds.
-  void find_uses(const Steps& list) {
-    for (const Step& s : list) {
-      if (const auto* f = std::get_if<ForStep>(&s.op)) {
-        find_uses(f->body);
-      } else if (const auto* w = std::get_if<WhileStep>(&s.op)) {
-        find_uses(w->condition);
-        find_uses(w->body);
-        used_elsewhere_.insert(w->condition_value);
-      } else if (const auto* i = std::get_if<IfStep>(&s.op)) {
-        find_uses(i->then_steps);
-        find_uses(i->else_steps);
-        used_elsewhere_.insert(i->condition);
-      } else {
-        for_each_use(program_, s, [this](ValueId v) { used_elsewhere_.insert(v); });
-      }
-    }
-  }
-
-  /// The function of a procedure, emitted at its first use, in a namespace of its own. Adds the user's functions that a
-  /// call may enter to `entered_`.
-  std::string procedure(const ir::ProcedureRef& p) {
-    auto found = procedures_.find(p->text);
-    if (found == procedures_.end()) {
-      const std::set<std::string> outer = std::exchange(entered_, {});
-      const std::string function = p->foreign ? foreign_function(*p->foreign, p->range) : own_function(*p);
-      found = procedures_.emplace(p->text, EmittedFunction{"fn::" + function, entered_}).first;
-      entered_ = outer;
-    }
-    entered_.insert(found->second.enters.begin(), found->second.enters.end());
-    return found->second.name;
-  }
-
-  std::string own_function(const ir::Procedure& p) {
-    const std::string function = function_table_.claim(p.name);
-    const Code emitted =
-        emit_procedure(p, function, [this](const ir::ProcedureRef& inner) { return procedure(inner); });
-    needs_.add(emitted.needs);
-    if (p.range.known()) functions_ += source_comment(p.range) + "\n";
-    functions_ += emitted.text + "\n";
-    return function;
-  }
-
-  /// Declares a function of the program's that calls the user's.
-  std::string foreign_function(const ir::Foreign& f, SourceRange range) {
-    const std::string function = function_table_.claim(f.name);
-    const ForeignCall call = foreign_call(f, function);
-    if (range.known()) functions_ += source_comment(range) + "\n";
-    functions_ += call.declaration + "\n";
-    foreign_calls_ += call.definition + "\n";
-    headers_.insert(f.header);
-    entered_.insert(ir::title_of(f));
-    return function;
-  }
-
-  /// The same for a kernel, which is declared once.
-  std::string foreign_kernel(const ir::Foreign& f, SourceRange range) {
-    std::string& name = foreign_kernels_[ir::title_of(f)];
-    if (name.empty()) name = "fn::" + foreign_function(f, range);
-    return name;
-  }
-
   /// The callee for a procedure in host code.
   std::string host_procedure(const ir::ProcedureRef& p) {
-    entered_.clear();
-    const std::string name = procedure(p);
-    return reported("foreign_function", name, place_);
-  }
-
-  /// `rt::foreign_kernel({place(7), "the C++ function 'gelu' of k.hpp"}, kernel)`, where the kernel or function may
-  /// enter functions of the user's.
-  std::string reported(std::string_view how, const std::string& callee, SourceRange range) {
-    const std::set<std::string> enters = std::exchange(entered_, {});
-    if (enters.empty()) return callee;
-    needs_.add(Helper::kPlace);
-    return fmt::format("rt::{}({{place({}), {}}}, {})", how, place_text(range), string_literal(ir::title_of(enters)),
-                       callee);
+    functions_.start_code();
+    const std::string name = functions_.procedure(p);
+    return functions_.reported("foreign_function", name, place_);
   }
 
   std::string name(ValueId v) {
@@ -168,19 +94,17 @@ class ProgramEmitter {
   }
   static std::string line_of(const Step& s) { return place_text(s.range); }
 
+  /// `n, m`
+  std::string extents(const std::vector<Extent>& list) {
+    std::string text;
+    for (const Extent& e : list) text += (text.empty() ? "" : ", ") + expr_.text(e);
+    return text;
+  }
   /// `{n, m}`
-  std::string shape(ValueId v) {
-    std::string result;
-    for (const Extent& e : program_.type(v).shape) result += (result.empty() ? "" : ", ") + expr_.text(e);
-    return "{" + result + "}";
-  }
-
+  std::string shape(ValueId v) { return "{" + extents(program_.type(v).shape) + "}"; }
   /// `, {512, 256}` for an annotated tensor.
-  std::string tile(ValueId v) {
-    std::string result;
-    for (const Extent& e : program_.info(v).tile) result += (result.empty() ? ", {" : ", ") + expr_.text(e);
-    return result.empty() ? result : result + "}";
-  }
+  std::string tile(const std::vector<Extent>& tile) { return tile.empty() ? "" : ", {" + extents(tile) + "}"; }
+  std::string tile(ValueId v) { return tile(program_.info(v).tile); }
 
   [[nodiscard]] std::string source_comment(SourceRange range) const {
     std::string file = range.file < program_.files.size() ? program_.files[range.file] : program_.name;
@@ -261,9 +185,9 @@ class ProgramEmitter {
           if (!program_.is_host(d.target)) return declare_tensor(d.target);
           if (declares(d.target)) body_.line("{} {}{{}};", type(d.target), name(d.target));
         },
-        [&](const SubscriptStep& c) { subscript(s, c); }, [&](const ForStep& f) { for_loop(f); },
-        [&](const WhileStep& w) { while_loop(w); }, [&](const IfStep& i) { branch(i); },
-        [&](const ChooseStep& c) { choose(c); },
+        [&](const SubscriptStep& c) { body_.line("{}", subscript_check(c, line_of(s), expr_)); },
+        [&](const ForStep& f) { for_loop(f); }, [&](const WhileStep& w) { while_loop(w); },
+        [&](const IfStep& i) { branch(i); }, [&](const ChooseStep& c) { choose(c); },
         [&](const FenceStep&) { body_.line("session.fence({});", line_of(s)); },
         [&](const PrintStep& p) { print(s, p); },
         [&](const AssertStep& a) {
@@ -281,22 +205,13 @@ class ProgramEmitter {
     faults(s);
   }
 
-  /// True for an unnamed constant that is used only as a loop bound.
-  [[nodiscard]] bool is_plain_bound(const HostStep& h) const {
-    const std::string& known = program_.info(h.target).name;
-    const bool named = !known.empty() && std::isalpha(static_cast<unsigned char>(known.front())) != 0;
-    return std::holds_alternative<ir::Constant>(h.value->op) && !named && !used_elsewhere_.contains(h.target);
-  }
   std::string bound(ValueId v) {
     const auto found = plain_bounds_.find(v);
-    return found == plain_bounds_.end() ? name(v) : found->second;
+    return found == plain_bounds_.end() ? name(v) : std::to_string(found->second);
   }
 
   void host(const HostStep& h) {
-    if (is_plain_bound(h)) {
-      plain_bounds_[h.target] = fmt::format("{}", std::get<std::int64_t>(std::get<ir::Constant>(h.value->op).value));
-      return;
-    }
+    if (plain_bounds_.contains(h.target)) return;
     const auto step =
         increment_of(h.value, [&](ValueId v) { return values_.share(v, h.target) && values_.counts(h.target); });
     if (step) return body_.line("{} {}= {};", name(h.target), *step < 0 ? "-" : "+", std::abs(*step));
@@ -313,25 +228,19 @@ class ProgramEmitter {
                value);
   }
 
-  void sparse_random(const Step& s, const RandomStep& r) {
-    const std::vector<ValueId>& scalars = r.random.iterations;
-    std::string iterations;
-    for (std::size_t k = 0; k + 1 < scalars.size(); ++k)
-      iterations += (iterations.empty() ? "" : ", ") + name(scalars[k]);
-    body_.line("{} = session.{}({}, {}, {}, {}ULL, {{{}}}, {}, {}{});", defined(r.target),
-               program_.info(r.target).compressed ? "stored_sprandom" : "sprandom",
-               string_literal(name_of(program_, r.target)), shape(r.target), name(scalars.back()), r.random.site,
-               iterations, r.site, line_of(s), tile(r.target));
-  }
-
   void random(const Step& s, const RandomStep& r) {
-    if (r.random.kind == ir::Random::Kind::kSparse) return sparse_random(s, r);
-    std::string iterations;
-    for (const ValueId v : r.random.iterations) iterations += (iterations.empty() ? "" : ", ") + name(v);
-    const bool uniform = r.random.kind == ir::Random::Kind::kUniform;
-    body_.line("{} = session.random<{}>(rt::RandomKind::{}, {}, {}, {}ULL, {{{}}}, {}, {}{});", defined(r.target),
-               type(r.target), uniform ? "kUniform" : "kNormal", string_literal(name_of(program_, r.target)),
-               shape(r.target), r.random.site, iterations, r.site, line_of(s), tile(r.target));
+    std::vector<ValueId> iterations = r.random.iterations;
+    std::string method = fmt::format("random<{}>(rt::RandomKind::{}, ", type(r.target),
+                                     r.random.kind == ir::Random::Kind::kUniform ? "kUniform" : "kNormal");
+    std::string density;
+    if (r.random.kind == ir::Random::Kind::kSparse) {
+      method = program_.info(r.target).compressed ? "stored_sprandom(" : "sprandom(";
+      density = name(iterations.back()) + ", ";
+      iterations.pop_back();
+    }
+    body_.line("{} = session.{}{}, {}, {}{}ULL, {{{}}}, {}, {}{});", defined(r.target), method,
+               string_literal(name_of(program_, r.target)), shape(r.target), density, r.random.site,
+               names_of(iterations), r.site, line_of(s), tile(r.target));
   }
 
   /// Prints step `k` and the releases that directly follow it. `print` removes operands that the step moves from the
@@ -373,9 +282,9 @@ class ProgramEmitter {
     const bool contraction = op_class == plan::OpClass::kContraction || o.op->in_any_order;
     const auto kernel_argument = [&]() -> std::string {
       if ((contraction && !o.epilogue) || o.kernel->packed_from) return "";
-      entered_.clear();
+      functions_.start_code();
       const std::string text = kernel(s, o.epilogue ? *o.epilogue : o);
-      return ", " + reported("foreign_kernel", text, s.range);
+      return ", " + functions_.reported("foreign_kernel", text, s.range);
     };
     if (const auto arguments = short_arguments(o, expr_, operand)) {
       const std::string kernel_text = kernel_argument();
@@ -404,22 +313,14 @@ class ProgramEmitter {
     std::string factors;
     for (const ir::Chain::Factor& f : c.factors)
       factors += fmt::format("{}{{{}, {}}}", factors.empty() ? "" : ", ", name(f.tensor), f.transposed);
-    const std::string tile = c.tile.empty() ? "" : fmt::format(", {{{}}}", extents(c.tile));
     mark(s.range);
     body_.line("{} = rt::routines::chain<{}>(session, {}, {{{}}}, {{{}}}, {{{}, {}}}{});", defined(c.target),
-               type(c.target), string_literal(c.name), factors, extents(c.sizes), c.site, line_of(s), tile);
+               type(c.target), string_literal(c.name), factors, extents(c.sizes), c.site, line_of(s), tile(c.tile));
     end_mark(s.range);
     needs_.add(Header::kChain);
   }
 
   std::string moved_if(bool last, ValueId v) { return last ? fmt::format("std::move({})", name(v)) : name(v); }
-
-  /// `n, m`
-  std::string extents(const std::vector<Extent>& list) {
-    std::string text;
-    for (const Extent& e : list) text += (text.empty() ? "" : ", ") + expr_.text(e);
-    return text;
-  }
 
   /// A loop that runs as one task, and declarations of its results.
   void loop(const Step& s, const LoopStep& l, std::vector<ValueId>& ends) {
@@ -439,16 +340,13 @@ class ProgramEmitter {
                               s.range,
                               [this](ValueId v) { return name(v); },
                               [this](SourceRange range) { return source_comment(range); },
-                              [this](const ir::ProcedureRef& p) { return procedure(p); }};
-    entered_.clear();
+                              [this](const ir::ProcedureRef& p) { return functions_.procedure(p); }};
+    functions_.start_code();
     const EmittedLoop emitted =
-        l.kernel ? emit_foreign(request, foreign_kernel(*l.kernel, s.range)) : emit_loop(request);
-    if (l.kernel) entered_.insert(ir::title_of(*l.kernel));
-    needs_.add(emitted.needs);
-    kernels_ += kernel_comment(s.range);
-    kernels_ += emitted.function + "\n";
-    std::string list;
-    for (const ValueId v : emitted.captures) list += (list.empty() ? "" : ", ") + name(v);
+        l.kernel ? emit_foreign(request, functions_.foreign_kernel(*l.kernel, s.range)) : emit_loop(request);
+    if (l.kernel) functions_.enter(*l.kernel);
+    kernels_.add_task(emitted.function, emitted.needs, s.range);
+    std::string list = names_of(emitted.captures);
     std::string given;
     for (const LoopStep::Result& r : l.results) {
       declare_tensor(r.target);
@@ -466,7 +364,7 @@ class ProgramEmitter {
         list.empty() ? function : fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {2}); }}", captures, function, list);
     body_.line("session.loop({{{}, {}, {}, {}{}}}, {{{}}}, {{{}}}, {}, {});", string_literal(l.name), l.site,
                line_of(s), string_literal(l.head), l.ordered ? ", true" : "", reads, given, expr_.text(l.flops),
-               reported("foreign_kernel", kernel, s.range));
+               functions_.reported("foreign_kernel", kernel, s.range));
     end_mark(s.range);
   }
 
@@ -497,69 +395,16 @@ class ProgramEmitter {
     if (options_.line_directives && range.known() && range.file == 0) body_.line("{}", kEndMark);
   }
 
-  /// The kernel argument with its captures: a short kernel as a lambda, a long one by the name of its function.
+  /// The kernel argument with its captures.
   std::string kernel(const Step& s, const OperationStep& o) {
     if (o.kernel && !o.kernel->rearranged.empty()) {
       const Code code = rearranged_kernel(o, expr_);
       needs_.add(code.needs);
       return code.text;
     }
-    KernelRequest request{program_,
-                          o,
-                          "",
-                          s.range,
-                          [this](ValueId v) { return name(v); },
-                          [this](const ir::ProcedureRef& p) { return procedure(p); }};
-    const std::optional<ShortKernel> point = o.fused ? std::nullopt : short_kernel(request);
-    const std::string title = identifier_of(title_of(program_, values_.home(o.target)));
-    request.name =
-        table_.claim(s.range.known() ? fmt::format("{}_{}", title, s.range.line) : fmt::format("kernel_{}", title));
-    if (point) return point_kernel(s, request.name, *point);
-    const EmittedKernel k = o.fused ? emit_fused(request) : emit_kernel(request);
-    const std::string list = names_of(k.captures);
-    if (const auto known = functions_known_.find_or_add(k.function, request.name)) {
-      table_.release(request.name);
-      return kernel_text(*known, list);
-    }
-    needs_.add(k.needs);
-    kernels_ += kernel_comment(s.range);
-    const std::string& level = levels_[request.name] = versions_.level(k.widest, price_of_version(k.function));
-    kernels_ += left_out_comment(k.widest, level) + (level.empty() ? "" : "TDSL_VERSIONS ") + k.function + "\n";
-    return kernel_text(request.name, list);
-  }
-
-  /// The source line of a kernel as a comment, once for successive kernels of one line.
-  std::string kernel_comment(SourceRange range) {
-    const std::string comment = range.known() ? source_comment(range) + "\n" : "";
-    return std::exchange(last_kernel_comment_, comment) == comment ? "" : comment;
-  }
-
-  /// A kernel that is one expression of a point: a function outside of program(), which is compiled without
-  /// optimization.
-  std::string point_kernel(const Step& s, std::string function, const ShortKernel& point) {
-    const auto known = functions_known_.find_or_add(point.function, function);
-    if (known) table_.release(std::exchange(function, *known));
-    const auto [instance, added] =
-        levels_.try_emplace(fmt::format("{}<{}>({})", point.loops, point.arguments, function));
-    std::string& level = instance->second;
-    if (added) level = versions_.level(point.widest, VersionBudget::kPointPrice);
-    if (!known) {
-      const std::string comment = s.range.known() ? source_comment(s.range) + "\n" : "";
-      auto line = std::ranges::find(points_, comment, &std::pair<std::string, std::string>::first);
-      if (line == points_.end()) line = points_.insert(line, {comment, ""});
-      line->second +=
-          fmt::format("{}constexpr auto {} = {};\n", left_out_comment(point.widest, level), function, point.function);
-    }
-    const std::string arguments = point.arguments + (point.arguments.empty() || level.empty() ? "" : ", ") + level;
-    return fmt::format("{}{}({}{})", point.loops, arguments.empty() ? "" : "<" + arguments + ">", function,
-                       point.values.empty() ? "" : ", " + names_of(point.values));
-  }
-
-  /// The kernel argument: the function and its captures.
-  std::string kernel_text(const std::string& function, const std::string& captures) {
-    const std::string& level = levels_[function];
-    if (!level.empty()) return fmt::format("rt::versions<{}, {}>({})", level, function, captures);
-    return captures.empty() ? function : fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {0}); }}", captures, function);
+    return kernels_.add({program_, o, identifier_of(title_of(program_, values_.home(o.target))), s.range,
+                         [this](ValueId v) { return name(v); },
+                         [this](const ir::ProcedureRef& p) { return functions_.procedure(p); }});
   }
 
   std::string names_of(const std::vector<ValueId>& values) {
@@ -572,52 +417,6 @@ class ProgramEmitter {
     if (values_.share(c.source, c.target)) return;
     const std::string target = program_.is_host(c.target) ? host_defined(c.target) : defined(c.target);
     body_.line("{} = {};", target, c.move ? fmt::format("std::move({})", name(c.source)) : name(c.source));
-  }
-
-  void subscript(const Step& s, const SubscriptStep& c) {
-    std::string nonempty;
-    std::string low;
-    std::string high;
-    const auto append = [](std::string& text, const std::string& part, std::string_view between) {
-      text += (text.empty() ? "" : std::string(between)) + part;
-    };
-    for (const Term& t : c.subscript.terms) {
-      const ir::Label& l = c.labels[static_cast<std::size_t>(t.label)];
-      const std::string first = expr_.text(l.begin * t.coefficient);
-      const std::string last = expr_.text((l.end - Extent(1)) * t.coefficient);
-      const auto constant = t.coefficient.constant();
-      append(low,
-             !constant       ? fmt::format("std::min<Index>({}, {})", first, last)
-             : *constant > 0 ? first
-                             : last,
-             " + ");
-      append(high,
-             !constant       ? fmt::format("std::max<Index>({}, {})", first, last)
-             : *constant > 0 ? last
-                             : first,
-             " + ");
-    }
-    // If the signs are known at compile time, the sums can be simplified, too.
-    if (const auto hull = ir::hull_of(c.subscript, c.labels)) {
-      low = expr_.text(hull->low);
-      const Extent end = hull->high + Extent(1);
-      // The largest integer plus one wraps around to the smallest, which the check refuses, too.
-      const bool sum = !end.constant() && !end.as_value();
-      high = sum ? fmt::format("scalar::add<Index>({}, 1)", expr_.text(hull->high)) : expr_.text(end);
-    } else if (!(c.subscript.constant == Extent(0))) {
-      append(low, expr_.text(c.subscript.constant, 6), " + ");
-      append(high, expr_.text(c.subscript.constant + Extent(1), 6), " + ");
-    } else {
-      append(high, "1", " + ");
-    }
-    for (const ir::Label& l : c.labels) {
-      const Extent count = l.end - l.begin;
-      if (count.constant().value_or(0) > 0) continue;
-      append(nonempty, fmt::format("{} < {}", expr_.text(l.begin, 6), expr_.text(l.end, 6)), " && ");
-    }
-    body_.line("{}session.check_subscript({}, Interval{{{}, {}}}, {}, {});",
-               nonempty.empty() ? "" : "if (" + nonempty + ") ", line_of(s), low, high, expr_.text(c.extent),
-               string_literal(c.text));
   }
 
   void nested(const Steps& list) {
@@ -689,35 +488,17 @@ class ProgramEmitter {
   Variables values_;
   NameTable table_;
   std::map<ValueId, std::string> names_;  ///< by home
-  NameTable function_table_;
-  struct EmittedFunction {
-    std::string name;
-    std::set<std::string> enters;  ///< titles of functions of the user's
-  };
-  std::map<std::string, EmittedFunction> procedures_;  ///< by text of the procedure
-  std::map<std::string, std::string>
-      foreign_kernels_;            ///< names of functions that call the user's kernels, by their titles
-  std::set<std::string> entered_;  ///< user functions that the code being emitted may call
-  SourceRange place_;              ///< of the step that is being emitted
+  SourceRange place_;                     ///< of the step that is being emitted
   std::set<ValueId> used_;
-  std::set<ValueId> used_elsewhere_;             ///< other than as a bound of a loop
-  std::set<ValueId> declared_;                   ///< homes of declared variables
-  std::map<ValueId, std::string> plain_bounds_;  ///< constants that are printed as loop bounds
+  std::set<ValueId> declared_;                    ///< homes of declared variables
+  std::map<ValueId, std::int64_t> plain_bounds_;  ///< constants that are printed as loop bounds
   ExprEmitter expr_;
   Writer body_;
-  std::string functions_;
-  VersionBudget versions_;
-  std::string kernels_;
-  std::string last_kernel_comment_;
-  std::vector<std::pair<std::string, std::string>> points_;  ///< functions of one point, by source comment
-  EqualFunctions functions_known_;
-  std::map<std::string, std::string>
-      levels_;  ///< vector levels of functions, and of instances of functions of one point
+  CalledFunctions functions_;
+  KernelFunctions kernels_;
   std::uint32_t last_line_ = 0;
   bool faults_ = false;
   Needs needs_;
-  std::set<std::string> headers_;  ///< of the user's
-  std::string foreign_calls_;
 };
 
 }  // namespace

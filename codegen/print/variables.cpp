@@ -1,7 +1,9 @@
 #include "codegen/print/variables.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <string>
 
 #include "codegen/print/increments.h"
 
@@ -32,7 +34,44 @@ void add_steps(const Step& step, std::set<const Step*>& all) {
 
 bool contains(const std::vector<ValueId>& list, ValueId v) { return std::ranges::find(list, v) != list.end(); }
 
+/// Adds the values used other than as loop bounds.
+void find_uses(const FamilyProgram& program, const Steps& steps, std::set<ValueId>& used) {
+  for (const Step& s : steps) {
+    if (const auto* f = std::get_if<ForStep>(&s.op)) {
+      find_uses(program, f->body, used);
+    } else if (const auto* w = std::get_if<WhileStep>(&s.op)) {
+      find_uses(program, w->condition, used);
+      find_uses(program, w->body, used);
+      used.insert(w->condition_value);
+    } else if (const auto* i = std::get_if<IfStep>(&s.op)) {
+      find_uses(program, i->then_steps, used);
+      find_uses(program, i->else_steps, used);
+      used.insert(i->condition);
+    } else {
+      for_each_use(program, s, [&](ValueId v) { used.insert(v); });
+    }
+  }
+}
+
 }  // namespace
+
+std::map<ValueId, std::int64_t> plain_bounds(const FamilyProgram& program) {
+  std::set<ValueId> used;
+  find_uses(program, program.steps, used);
+  std::set<const Step*> all;
+  for (const Step& s : program.steps) add_steps(s, all);
+  std::map<ValueId, std::int64_t> bounds;
+  for (const Step* s : all) {
+    const auto* h = std::get_if<HostStep>(&s->op);
+    if (h == nullptr || used.contains(h->target)) continue;
+    const std::string& name = program.info(h->target).name;
+    const bool named = !name.empty() && std::isalpha(static_cast<unsigned char>(name.front())) != 0;
+    const auto* constant = std::get_if<ir::Constant>(&h->value->op);
+    if (constant == nullptr || named) continue;
+    if (const auto* number = std::get_if<std::int64_t>(&constant->value)) bounds[h->target] = *number;
+  }
+  return bounds;
+}
 
 Variables::Variables(const FamilyProgram& program) : program_(program) {
   find_definitions(program.steps);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <vector>
@@ -44,5 +45,8 @@ class Variables {
   std::set<ValueId> assigned_;                            ///< targets of copies
   std::map<ValueId, std::vector<const Step*>> definers_;  ///< steps that define the value, including copies
 };
+
+/// Unnamed constants that are used only as loop bounds, and are printed there as numbers.
+[[nodiscard]] std::map<ValueId, std::int64_t> plain_bounds(const FamilyProgram& program);
 
 }  // namespace tdsl::codegen

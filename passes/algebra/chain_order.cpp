@@ -42,7 +42,7 @@ class ChainOrder : public RegionRewriter {
     // Backwards, so that the longest chain is found first.
     for (std::size_t k = region.nodes.size(); k-- > 0;) {
       if (removed[k] || settled_[k]) continue;
-      const auto chain = chain_at(region, k, uses_, removed);
+      const auto chain = chain_at(region, k, use_counts_, removed);
       if (!chain) continue;
       reorder(region, k, *chain, removed, replacement[k]);
     }
@@ -119,7 +119,7 @@ class ChainOrder : public RegionRewriter {
     return read(s, f.tensor, {index_ref(row), index_ref(column)});
   }
 
-  std::vector<int> uses_ = use_counts(program_);
+  std::vector<int> use_counts_ = use_counts(program_);
   std::vector<bool> settled_;  ///< by position in the region
 };
 

@@ -102,7 +102,7 @@ class Relabelling : public RegionRewriter {
     }
     for (std::size_t k = 0; k < region.nodes.size(); ++k) {
       const Read* copied = copied_element(region.nodes[k]);
-      if (copied == nullptr || uses_[static_cast<std::size_t>(copied->tensor.id)] != 1) continue;
+      if (copied == nullptr || use_counts_[static_cast<std::size_t>(copied->tensor.id)] != 1) continue;
       const auto from = producer_of(region, k, copied->tensor);
       if (!from || !fits(region, *from, k, *copied)) continue;
       join(region.nodes[*from], region.nodes[k], copied->subscripts);
@@ -255,7 +255,7 @@ class Relabelling : public RegionRewriter {
     context_.applied(source.range, "computed in the order and shape in which it is used");
   }
 
-  std::vector<int> uses_ = use_counts(program_);
+  std::vector<int> use_counts_ = use_counts(program_);
 };
 
 }  // namespace

@@ -67,7 +67,7 @@ class StartChoices : public RegionRewriter {
   }
 
   void chain(Region& region, std::size_t k, std::vector<bool>& removed) {
-    const auto chain = chain_at(region, k, uses_, removed);
+    const auto chain = chain_at(region, k, use_counts_, removed);
     if (!chain || chain->factors.size() > kLongestChain || !is_dense(region.nodes[k], *chain) ||
         is_settled(region, k, *chain))
       return;
@@ -96,7 +96,7 @@ class StartChoices : public RegionRewriter {
     });
   }
 
-  std::vector<int> uses_ = use_counts(program_);
+  std::vector<int> use_counts_ = use_counts(program_);
 };
 
 }  // namespace

@@ -55,7 +55,7 @@ class Epilogues : public RegionRewriter {
         is_special(node.results[0]) || can_fail(program_, *after))
       return std::nullopt;
     std::set<ValueId> read = values_read(*after);
-    std::erase_if(read, [&](ValueId v) { return uses_[static_cast<std::size_t>(v.id)] != 1; });
+    std::erase_if(read, [&](ValueId v) { return use_counts_[static_cast<std::size_t>(v.id)] != 1; });
     for (std::size_t p = k; p-- > 0 && !read.empty();) {
       const Node& candidate = region.nodes[p];
       if (candidate.results.size() != 1 || read.erase(candidate.results[0]) == 0) continue;
@@ -111,7 +111,7 @@ class Epilogues : public RegionRewriter {
     const ValueId result = after.results[0];
     const ValueInfo info = program_.info(result);
     const ValueId inside = program_.new_value(info.type, info.name, info.range);
-    uses_.push_back(1);
+    use_counts_.push_back(1);
     context_.applied(region.nodes[p].range,
                      "followed by what reads it, while its blocks are in cache: it is never stored");
     Fused op;
@@ -128,7 +128,7 @@ class Epilogues : public RegionRewriter {
     region.nodes.erase(region.nodes.begin() + static_cast<std::ptrdiff_t>(p));
   }
 
-  std::vector<int> uses_ = use_counts(program_);
+  std::vector<int> use_counts_ = use_counts(program_);
 };
 
 }  // namespace

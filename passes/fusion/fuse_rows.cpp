@@ -113,7 +113,7 @@ class RowFusion : public RegionRewriter {
       if (reads_it && !by_rows) return false;
       readers += reads_it ? 1 : 0;
     }
-    return readers > 0 && uses_[static_cast<std::size_t>(v.id)] == readers;
+    return readers > 0 && use_counts_[static_cast<std::size_t>(v.id)] == readers;
   }
 
   /// True if the nest saves the second read, or the storage, of a value as large as the largest tensor that it reads by
@@ -222,7 +222,7 @@ class RowFusion : public RegionRewriter {
   ValueId again(ValueId v) {
     const ValueInfo info = program_.info(v);
     const ValueId fresh = program_.new_value(info.type, info.name, info.range);
-    uses_.push_back(1);
+    use_counts_.push_back(1);
     return fresh;
   }
 
@@ -249,17 +249,17 @@ class RowFusion : public RegionRewriter {
       rename(program_, region.nodes.back(), names);
     }
     region.yields = region.nodes.back().results;
-    uses_.resize(program_.values.size(), 1);
+    use_counts_.resize(program_.values.size(), 1);
     for (const auto& [from, to] : names)
-      uses_[static_cast<std::size_t>(to.id)] =
-          from == members.back().results[0] ? 1 : uses_[static_cast<std::size_t>(from.id)];
+      use_counts_[static_cast<std::size_t>(to.id)] =
+          from == members.back().results[0] ? 1 : use_counts_[static_cast<std::size_t>(from.id)];
     const bool outer = std::exchange(may_multiply_, false);
     for (std::size_t k = region.nodes.size(); k-- > 0;) k = fuse(region, k);
     may_multiply_ = outer;
     return region;
   }
 
-  std::vector<int> uses_ = use_counts(program_);
+  std::vector<int> use_counts_ = use_counts(program_);
   bool may_multiply_ = true;  ///< nests may contain products
   bool multiplies_ = true;    ///< the nest being grown may contain products
 };

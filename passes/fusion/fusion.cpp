@@ -68,7 +68,7 @@ class Fusion : public RegionRewriter {
     const Expr element = element_of(*producer);
     if (!element) return false;
     const ValueId v = source.results[0];
-    if (uses_[static_cast<std::size_t>(v.id)] != 1) return false;
+    if (use_counts_[static_cast<std::size_t>(v.id)] != 1) return false;
     const auto subscripts = only_subscripts(c, v);
     if (!subscripts || needs_whole(program_, node, c, v) || only_its_type_is_sparse(*producer, v)) return false;
     if (!is_bijection(*subscripts, c, *producer)) {
@@ -82,7 +82,7 @@ class Fusion : public RegionRewriter {
     return true;
   }
 
-  std::vector<int> uses_ = use_counts(program_);
+  std::vector<int> use_counts_ = use_counts(program_);
 };
 
 }  // namespace

@@ -155,7 +155,7 @@ class SharedMaps : public RegionRewriter {
         can_fail(program_, *producer))
       return {};
     const ValueId v = node.results[0];
-    const int uses = uses_[static_cast<std::size_t>(v.id)];
+    const int uses = use_counts_[static_cast<std::size_t>(v.id)];
     if (uses < 2 || program_.type(v).has_sparse() || !program_.info(v).tile.empty()) return {};
     const std::set<ValueId> read = values_read(*producer);
     std::vector<std::size_t> consumers;
@@ -233,7 +233,7 @@ class SharedMaps : public RegionRewriter {
     }
   }
 
-  std::vector<int> uses_ = use_counts(program_);
+  std::vector<int> use_counts_ = use_counts(program_);
 };
 
 }  // namespace

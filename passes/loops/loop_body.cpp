@@ -255,7 +255,7 @@ bool mentions_any(const Extent& e, const std::set<ValueId>& values) {
   return std::ranges::any_of(e.values(), [&](ValueId v) { return values.contains(v); });
 }
 
-int uses_of(const Program& program, const LoopBody& body, ValueId v) {
+int use_count_of(const Program& program, const LoopBody& body, ValueId v) {
   int uses = 0;
   for (const Node& s : body.statements) {
     for (const ValueId operand : operands_of(program, s)) uses += operand == v ? 1 : 0;
@@ -298,7 +298,7 @@ bool LoopBodyBuilder::inline_scalars(LoopBody& body) {
         return refuse(node.range, "a scalar of its body grows too large when substituted into its users");
       }
       const bool integral = !is_float(c.bodies[0]->type) && !applies(c.bodies[0]);
-      const bool once = uses_of(program_, body, v) <= 1;
+      const bool once = use_count_of(program_, body, v) <= 1;
       if (is_yield || integral || once || is_cheap(c.bodies[0]) || in_branch_.contains(v)) {
         scalars.insert({v, c.bodies[0]});
         if (!is_yield && !sizes.contains(v)) continue;

@@ -88,7 +88,7 @@ class LoopConverter {
   LoopConverter(const Program& source, PassContext& context)
       : program_(source),
         context_(context),
-        uses_(use_counts(source)),
+        use_counts_(use_counts(source)),
         sizes_(source, [this](const Extent& e) { return scalars_.resolved(e); }) {}
 
   Program run() {
@@ -128,7 +128,7 @@ class LoopConverter {
 
   [[nodiscard]] bool is_used(ValueId v) const {
     const auto index = static_cast<std::size_t>(v.id);
-    return index >= uses_.size() || uses_[index] > 0;
+    return index >= use_counts_.size() || use_counts_[index] > 0;
   }
 
   bool convert_loop(const Node& node, std::vector<Node>& into) {
@@ -185,7 +185,7 @@ class LoopConverter {
 
   Program program_;
   PassContext& context_;
-  std::vector<int> uses_;
+  std::vector<int> use_counts_;
   Sizes sizes_;
   bool in_task_form_ = false;  ///< inside a loop that already has a task variant
   KnownScalars scalars_;

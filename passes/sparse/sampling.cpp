@@ -75,7 +75,7 @@ class Sampling : public RegionRewriter {
       if (!beside.valid() || (count > 0 && !(beside == readers.walked))) return std::nullopt;
       if (count++ == 0) readers = {r, beside};
     }
-    const bool all = count > 0 && uses_[static_cast<std::size_t>(v.id)] == count;
+    const bool all = count > 0 && use_counts_[static_cast<std::size_t>(v.id)] == count;
     return all && program_.type(v).shape == program_.type(readers.walked).shape ? std::optional(readers) : std::nullopt;
   }
   /// The matrix at whose coordinates the value is read: the driver, or if the value itself is the driver, another
@@ -137,7 +137,7 @@ class Sampling : public RegionRewriter {
     return marked && walk.result == StoredWalk::Result::kAccumulated && walk.loops.size() > 2;
   }
 
-  std::vector<int> uses_ = use_counts(program_);
+  std::vector<int> use_counts_ = use_counts(program_);
 };
 
 }  // namespace

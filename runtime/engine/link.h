@@ -49,7 +49,7 @@ class Link {
 
   int rank = 0;
   int size = 1;
-  bool uses_mpi = false;
+  bool has_mpi = false;
   int max_tag = std::numeric_limits<int>::max();
   Topology topology;
   mutable std::mutex mutex;  // guards communication

@@ -24,7 +24,7 @@ World::~World() = default;
 
 int World::rank() const { return link_->rank; }
 int World::size() const { return link_->size; }
-bool World::uses_mpi() const { return link_->uses_mpi; }
+bool World::has_mpi() const { return link_->has_mpi; }
 const Topology& World::topology() const { return link_->topology; }
 int World::max_tag() const { return link_->max_tag; }
 

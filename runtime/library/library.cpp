@@ -265,7 +265,7 @@ const tdsl_array* Library::layout(std::span<const tdsl_array> inputs, const std:
 void Library::close() {
   run_.reset();
   arrays_.reset();
-  if (world_ && world_->uses_mpi() && mpi_is_over()) {
+  if (world_ && world_->has_mpi() && mpi_is_over()) {
     keep_for_good(std::move(world_));
     return;
   }

@@ -147,7 +147,7 @@ class Simulation::SimulatedLink final : public Link {
   SimulatedLink(Network& network, int me) : net_(network) {
     rank = me;
     size = network.size;
-    uses_mpi = true;
+    has_mpi = true;
     max_tag = 32767;
     topology.local_rank = me;
     topology.local_size = size;

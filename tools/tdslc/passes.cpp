@@ -6,8 +6,6 @@
 #include "codegen/loops/program_nests.h"
 #include "codegen/nest/text.h"
 #include "codegen/operations/text.h"
-#include "codegen/operations/verify.h"
-#include "ir/graph/check.h"
 #include "ir/text/print.h"
 #include "passes/pipeline.h"
 #include "tools/tdslc/commands.h"
@@ -29,8 +27,6 @@ void dump_lowered(Front& front) {
   const codegen::FamilyProgram families = lower(front);
   fmt::print("after {}:\n{}\n", kLower, codegen::print(families));
   for (const nest::Nest& nest : codegen::nests_of(families)) fmt::print("{}\n", nest::print(nest));
-  const std::vector<std::string> problems = codegen::verify(families);
-  TDSL_CHECK(problems.empty(), "the operation program is well formed: " + problems.front());
 }
 
 }  // namespace

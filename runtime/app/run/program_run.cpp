@@ -50,7 +50,7 @@ int ProgramRun::operator()(std::span<const std::string> command) {
 
 /// Monitors the collective phases before and after the engine runs.
 void ProgramRun::keep_vigil() {
-  if (options_.heartbeat == 0 || world_.size() == 1 || !world_.uses_mpi()) return;
+  if (options_.heartbeat == 0 || world_.size() == 1 || !world_.has_mpi()) return;
   vigil_.emplace(world_, options_.heartbeat, [&world = world_](int rank, int seconds) {
     silence_interrupts();
     print_error(RunError("no sign of life from rank " + std::to_string(rank) + " for " + std::to_string(seconds) +

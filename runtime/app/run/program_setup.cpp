@@ -51,7 +51,7 @@ std::string process_namespace() {
 
 /// Runs before anything that would differ between different programs.
 void ProgramRun::check_launch() {
-  if (!world_.uses_mpi()) {
+  if (!world_.has_mpi()) {
     if (const std::string missing = missing_instructions(); !missing.empty())
       throw RunError(launch_error({launch_facts(missing)}), ExitCode::kUsage);
     return;
@@ -178,7 +178,7 @@ void ProgramRun::warn(const std::string& text) {
 /// Prints one line in a job's log or on a terminal, and a warning where the launcher has pinned ranks badly. Returns
 /// whether all processors are identical.
 bool ProgramRun::report_cores(int threads) {
-  if (world_.size() == 1 && !world_.uses_mpi()) return true;
+  if (world_.size() == 1 && !world_.has_mpi()) return true;
   const std::string mine = encode(cores_of_this_process());
   std::vector<RankCores> ranks;
   for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(mine)))) {

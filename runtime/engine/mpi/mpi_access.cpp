@@ -173,7 +173,7 @@ std::optional<ControlMessage> MpiLink::receive_control() {
     s.to_self.pop_front();
     return message;
   }
-  if (!s.uses_mpi) { return std::nullopt; }
+  if (!s.has_mpi) { return std::nullopt; }
   s.drop_sent_control();
   int arrived = 0;
   MPI_Message handle = MPI_MESSAGE_NULL;
@@ -207,7 +207,7 @@ std::size_t MpiLink::pending_control() {
 
 void MpiLink::ibarrier(std::uint64_t cookie) {
   MpiLink& s = *this;
-  if (!s.uses_mpi) {
+  if (!s.has_mpi) {
     s.finished.push_back({cookie, false});
     return;
   }
@@ -234,7 +234,7 @@ void MpiLink::wait(MPI_Request request, const char* what) {
 }
 
 void MpiLink::barrier() {
-  if (!uses_mpi) return;
+  if (!has_mpi) return;
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Ibarrier(control, &request), "MPI_Ibarrier");
   wait(request, "MPI_Ibarrier");
@@ -242,7 +242,7 @@ void MpiLink::barrier() {
 
 void MpiLink::broadcast(std::vector<std::byte>& bytes, int root) {
   MpiLink& s = *this;
-  if (!s.uses_mpi) { return; }
+  if (!s.has_mpi) { return; }
   auto length = static_cast<std::int64_t>(bytes.size());
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Ibcast(&length, 1, MPI_INT64_T, root, s.control, &request), "MPI_Ibcast");
@@ -255,7 +255,7 @@ void MpiLink::broadcast(std::vector<std::byte>& bytes, int root) {
 
 std::vector<std::vector<std::byte>> MpiLink::all_gather(std::span<const std::byte> bytes) {
   MpiLink& s = *this;
-  if (!s.uses_mpi) { return {std::vector<std::byte>(bytes.begin(), bytes.end())}; }
+  if (!s.has_mpi) { return {std::vector<std::byte>(bytes.begin(), bytes.end())}; }
   const auto ranks = static_cast<std::size_t>(s.size);
   TDSL_CHECK(static_cast<std::int64_t>(bytes.size()) <= World::kPieceBytes, "a gathered piece is at most 1 GiB");
   const int length = static_cast<int>(bytes.size());

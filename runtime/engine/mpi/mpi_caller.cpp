@@ -84,7 +84,7 @@ std::unique_ptr<World> CallerRanks::make_world() const {
 
 bool MpiLink::give_up() {
   given_up = true;
-  if (!uses_mpi) return true;
+  if (!has_mpi) return true;
   constexpr std::chrono::seconds kPatience{2};
   for (std::size_t k = 0; k < requests.size(); ++k) {
     if (pieces[k].bytes >= 0 && requests[k] != MPI_REQUEST_NULL) MPI_Cancel(&requests[k]);  // a receive

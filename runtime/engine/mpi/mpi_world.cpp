@@ -40,7 +40,7 @@ void MpiLink::start(MPI_Comm all) {
   } else {
     check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
   }
-  uses_mpi = true;
+  has_mpi = true;
   if (provided < MPI_THREAD_SERIALIZED) {
     throw RunError("this MPI library does not offer MPI_THREAD_SERIALIZED, which the runtime needs");
   }
@@ -114,7 +114,7 @@ class Deadline {
 }  // namespace
 
 MpiLink::~MpiLink() {
-  if (!uses_mpi || given_up) { return; }
+  if (!has_mpi || given_up) { return; }
   const Deadline deadline(owns_mpi ? end_limit : std::chrono::seconds(0), [this] { MpiLink::abort_all(end_missed()); });
   if (!requests.empty()) {
     std::fprintf(stderr, "internal error: rank %d ends with %zu requests pending\n", rank, requests.size());
@@ -152,13 +152,13 @@ void silence_mpi() {
 
 void MpiLink::fall_silent() {
   std::fflush(nullptr);
-  if (uses_mpi && size > 1) silence_mpi();
+  if (has_mpi && size > 1) silence_mpi();
 }
 
 void MpiLink::abort_all(int exit_code) {
   constexpr std::chrono::seconds kPatience{5};  // for MPI_Abort to end the process
   std::fflush(nullptr);
-  if (uses_mpi && size > 1) {
+  if (has_mpi && size > 1) {
     silence_mpi();
     try {
       std::thread([exit_code] { MPI_Abort(MPI_COMM_WORLD, exit_code); }).detach();

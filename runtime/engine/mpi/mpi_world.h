@@ -116,7 +116,7 @@ class World {
 
   [[nodiscard]] int rank() const;
   [[nodiscard]] int size() const;
-  [[nodiscard]] bool uses_mpi() const;
+  [[nodiscard]] bool has_mpi() const;
   [[nodiscard]] const Topology& topology() const;
   /// Largest tag of the data communicator; control tags share the limit. At least 32767.
   [[nodiscard]] int max_tag() const;

@@ -56,7 +56,7 @@ TEST_CASE("a run without a launcher is one rank without MPI") {
   World world{Environment{}};
   CHECK(world.rank() == 0);
   CHECK(world.size() == 1);
-  CHECK_FALSE(world.uses_mpi());
+  CHECK_FALSE(world.has_mpi());
   auto access = world.access();
   access.barrier();
   std::string text = "same";

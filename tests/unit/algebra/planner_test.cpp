@@ -151,7 +151,7 @@ class Assigned {
   std::unordered_map<int, std::vector<Way>> known_;
 };
 
-Uses uses_in(const Expr& plan) {
+Uses use_counts_in(const Expr& plan) {
   Uses uses;
   for (const Expr& node : nodes_of(std::span(&plan, 1))) {
     for (const Expr& operand : node->operands) ++uses[operand->id];
@@ -163,7 +163,7 @@ Uses uses_in(const Expr& plan) {
 /// several users.
 double least_cost(const Expr& plan, const Mesh& mesh, double bound) {
   std::vector<Expr> shared;
-  const Uses uses = uses_in(plan);
+  const Uses uses = use_counts_in(plan);
   for (const Expr& node : nodes_of(std::span(&plan, 1))) {
     const auto found = uses.find(node->id);
     if (found != uses.end() && found->second > 1) shared.push_back(node);
@@ -218,7 +218,7 @@ Reached reached_from_table_1(const plan::Region& region, const Mesh& mesh, std::
   CHECK(found.plans.size() > 1000);
   Uses uses;
   for (const Found& f : found.plans) {
-    for (const auto& [id, times] : uses_in(f.plan)) uses[id] = std::max(uses[id], times);
+    for (const auto& [id, times] : use_counts_in(f.plan)) uses[id] = std::max(uses[id], times);
   }
   const double nearly = result.chosen * 1.001;
   Assigned assigned(mesh, uses);

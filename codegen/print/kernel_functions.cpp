@@ -1,0 +1,85 @@
+#include "codegen/print/kernel_functions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "codegen/print/emit_fused.h"
+
+namespace tdsl::codegen {
+
+namespace {
+
+std::string names_of(const std::vector<ValueId>& values, const KernelRequest& request) {
+  std::string list;
+  for (const ValueId v : values) list += (list.empty() ? "" : ", ") + request.value_name(v);
+  return list;
+}
+
+}  // namespace
+
+std::string KernelFunctions::add(KernelRequest request) {
+  const bool fused = request.step.fused != nullptr;
+  const std::string title = std::exchange(request.name, "");
+  const std::optional<ShortKernel> point = fused ? std::nullopt : short_kernel(request);
+  request.name = table_.claim(request.place.known() ? fmt::format("{}_{}", title, request.place.line)
+                                                    : fmt::format("kernel_{}", title));
+  if (point) return add_point(request, *point);
+  const EmittedKernel k = fused ? emit_fused(request) : emit_kernel(request);
+  const std::string captures = names_of(k.captures, request);
+  if (const auto known = known_.find_or_add(k.function, request.name)) {
+    table_.release(request.name);
+    return argument(*known, captures);
+  }
+  needs_.add(k.needs);
+  text_ += line_comment_of(request.place);
+  const std::string& level = levels_[request.name] = versions_.level(k.widest, price_of_version(k.function));
+  text_ += left_out_comment(k.widest, level) + (level.empty() ? "" : "TDSL_VERSIONS ") + k.function + "\n";
+  return argument(request.name, captures);
+}
+
+/// A kernel that is one expression of a point: a function outside of program(), which is compiled without optimization.
+std::string KernelFunctions::add_point(const KernelRequest& request, const ShortKernel& point) {
+  std::string function = request.name;
+  const auto known = known_.find_or_add(point.function, function);
+  if (known) table_.release(std::exchange(function, *known));
+  const auto [instance, added] = levels_.try_emplace(fmt::format("{}<{}>({})", point.loops, point.arguments, function));
+  std::string& level = instance->second;
+  if (added) level = versions_.level(point.widest, VersionBudget::kPointPrice);
+  if (!known) {
+    const std::string comment = request.place.known() ? comment_(request.place) + "\n" : "";
+    auto line = std::ranges::find(points_, comment, &std::pair<std::string, std::string>::first);
+    if (line == points_.end()) line = points_.insert(line, {comment, ""});
+    line->second +=
+        fmt::format("{}constexpr auto {} = {};\n", left_out_comment(point.widest, level), function, point.function);
+  }
+  const std::string arguments = point.arguments + (point.arguments.empty() || level.empty() ? "" : ", ") + level;
+  return fmt::format("{}{}({}{})", point.loops, arguments.empty() ? "" : "<" + arguments + ">", function,
+                     point.values.empty() ? "" : ", " + names_of(point.values, request));
+}
+
+std::string KernelFunctions::argument(const std::string& function, const std::string& captures) {
+  const std::string& level = levels_[function];
+  if (!level.empty()) return fmt::format("rt::versions<{}, {}>({})", level, function, captures);
+  return captures.empty() ? function : fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {0}); }}", captures, function);
+}
+
+void KernelFunctions::add_task(const std::string& function, const Needs& needs, ir::SourceRange place) {
+  needs_.add(needs);
+  text_ += line_comment_of(place) + function + "\n";
+}
+
+/// The source line of a kernel as a comment, once for successive kernels of one line.
+std::string KernelFunctions::line_comment_of(ir::SourceRange range) {
+  const std::string comment = range.known() ? comment_(range) + "\n" : "";
+  return std::exchange(last_comment_, comment) == comment ? "" : comment;
+}
+
+std::string KernelFunctions::text() const {
+  std::string points;
+  for (const auto& [comment, functions] : points_) points += comment + functions;
+  return points.empty() ? text_ : points + "\n" + text_;
+}
+
+}  // namespace tdsl::codegen

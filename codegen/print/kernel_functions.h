@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codegen/print/called_functions.h"
+#include "codegen/print/emit_kernel.h"
+#include "codegen/print/equal_functions.h"
+#include "codegen/print/names.h"
+#include "codegen/print/needs.h"
+#include "codegen/print/versions.h"
+
+namespace tdsl::codegen {
+
+/// The kernel functions of an emitted file. Equal kernels share a function.
+class KernelFunctions {
+ public:
+  KernelFunctions(NameTable& table, SourceComment comment) : table_(table), comment_(std::move(comment)) {}
+
+  /// The kernel argument of an operation: a function with its captures, added to the file if it is new. `request.name`
+  /// is the identifier from which the function's name is made.
+  std::string add(KernelRequest request);
+  /// Adds the function of a loop or a user's kernel.
+  void add_task(const std::string& function, const Needs& needs, ir::SourceRange place);
+
+  /// All functions. Those of one point come first.
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] const Needs& needs() const { return needs_; }
+
+ private:
+  std::string add_point(const KernelRequest& request, const ShortKernel& point);
+  [[nodiscard]] std::string argument(const std::string& function, const std::string& captures);
+  std::string line_comment_of(ir::SourceRange range);
+
+  NameTable& table_;
+  SourceComment comment_;
+  VersionBudget versions_;
+  EqualFunctions known_;
+  std::map<std::string, std::string>
+      levels_;  ///< vector levels of functions, and of instances of functions of one point
+  std::vector<std::pair<std::string, std::string>> points_;  ///< functions of one point, by source comment
+  std::string text_;                                         ///< all others
+  std::string last_comment_;
+  Needs needs_;
+};
+
+}  // namespace tdsl::codegen
