@@ -64,6 +64,9 @@ class Printer {
   /// Name of a local defined here.
   const std::string& set_local(ValueId v, std::string name) { return locals_[v] = std::move(name); }
 
+  /// `new_C` for the next value of another variable, which has this role and the same name and type.
+  std::string claim_next(const Variable& variable, Variable::Role of);
+
   std::string view_name(const Variable& operand);
 
   std::string range_name(int index);

@@ -21,6 +21,7 @@
 #include "codegen/print/variables.h"
 #include "codegen/print/writer.h"
 #include "codegen/relations/describe.h"
+#include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {
@@ -444,10 +445,19 @@ class ProgramEmitter {
     body_.line("}});");
   }
 
+  /// The steps of the condition; host arithmetic at their end is what they return.
+  void condition(const WhileStep& w) {
+    const auto* last = w.condition.empty() ? nullptr : std::get_if<HostStep>(&w.condition.back().op);
+    const bool returns = last != nullptr && last->target == w.condition_value && !ir::may_fail(last->value);
+    body_.indent();
+    steps(returns ? Steps(w.condition.begin(), w.condition.end() - 1) : w.condition);
+    body_.line("return {};", returns ? expr_.text(last->value) : name(w.condition_value));
+    body_.outdent();
+  }
+
   void while_loop(const WhileStep& w) {
     body_.line("session.while_loop({}[&] {{", loop_mark(w.known, w.carried));
-    nested(w.condition);
-    body_.line("  return {};", name(w.condition_value));
+    condition(w);
     body_.line("}}, [&]({}) {{", parameter(w.iteration));
     nested(w.body);
     body_.line("}});");
