@@ -103,6 +103,14 @@ std::string dims_text(const SymbolicAccess& a, ExprEmitter& expr) {
   return dims;
 }
 
+/// True if dimension d is subscripted by label d.
+bool is_in_label_order(const SymbolicAccess& a) {
+  for (std::size_t d = 0; d < a.dims.size(); ++d) {
+    if (!(a.dims[d] == SymbolicDim{{{static_cast<int>(d), Extent(1)}}})) return false;
+  }
+  return true;
+}
+
 std::string write_text(const RecordedOp& op, ExprEmitter& expr) {
   std::string shape;
   std::string subscripts;
@@ -265,8 +273,12 @@ std::optional<std::string> short_arguments(const OperationStep& step, ExprEmitte
   }
   const auto list_reads = [&](std::size_t from, std::size_t to) {
     std::string list;
-    for (std::size_t k = from; k < to; ++k)
-      list += fmt::format("{}{{{}, {{{}}}}}", k == from ? "" : ", ", operand(k), dims_text(op.reads[k], expr));
+    for (std::size_t k = from; k < to; ++k) {
+      const std::string tensor = operand(k);
+      list += (k == from ? "" : ", ") + (is_in_label_order(op.reads[k])
+                                             ? tensor
+                                             : fmt::format("{{{}, {{{}}}}}", tensor, dims_text(op.reads[k], expr)));
+    }
     return list;
   };
   if (step.kernel->packed_from)

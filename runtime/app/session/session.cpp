@@ -142,6 +142,9 @@ TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kerne
   return impl_->record(std::move(op.op()), type);
 }
 
+Read::Read(TensorHandle operand) : tensor(std::move(operand)) {
+  for (std::size_t d = 0; d < tensor.desc().shape.size(); ++d) dims.push_back(plan::at(static_cast<int>(d)));
+}
 Read::Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts)
     : tensor(std::move(operand)), dims(subscripts) {}
 Read::~Read() = default;

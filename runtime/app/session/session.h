@@ -107,9 +107,10 @@ struct Over {
   Interval range;
   Cut cut;
 };
-/// An operand and its subscripts in terms of the labels, numbered from the output's labels on. A tensor moved into it
-/// dies with the operation.
+/// An operand and its subscripts in terms of the labels, numbered from the output's labels on; by default the labels in
+/// order. A tensor moved into it dies with the operation.
 struct Read {
+  Read(TensorHandle operand);
   Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts);
   Read(const Read&) = default;
   Read& operator=(const Read&) = delete;
