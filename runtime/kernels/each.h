@@ -226,7 +226,7 @@ struct EachInSquares {
   }
 };
 template <bool Simd, class Way, class T, int R>
-struct Reduction {
+struct PointReduction {
   template <class F, class... V>
   [[gnu::always_inline]] static void run(const TaskArgs& t, const F& f, V... values) {
     run_reduction<Simd, Way, T, R>(t, f, std::make_index_sequence<Signature<F>::kViews>{}, values...);
@@ -262,7 +262,7 @@ EmittedKernel kernel_of(V... values) {
 
 template <class Way, class T, int R, class F, class... V>
 EmittedKernel reduction(V... values) {
-  return kernel_of<SimdLevel::kBaseline, RunOf<Reduction<false, Way, T, R>, F>>(values...);
+  return kernel_of<SimdLevel::kBaseline, RunOf<PointReduction<false, Way, T, R>, F>>(values...);
 }
 
 }  // namespace detail
@@ -319,7 +319,7 @@ EmittedKernel all(F, V... values) {
 /// A floating-point sum in lanes along the last label.
 template <class T, int R, SimdLevel Widest = SimdLevel::kBaseline, class F, class... V>
 EmittedKernel sum_simd(F, V... values) {
-  return detail::kernel_of<Widest, detail::RunOf<detail::Reduction<true, detail::ByAdding, T, R>, F>>(values...);
+  return detail::kernel_of<Widest, detail::RunOf<detail::PointReduction<true, detail::ByAdding, T, R>, F>>(values...);
 }
 
 }  // namespace tdsl::rt
