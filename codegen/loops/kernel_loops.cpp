@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iterator>
 
 #include "codegen/loops/kernel_nest_builder.h"
 #include "codegen/lower/guard_bounds.h"
@@ -7,44 +6,53 @@
 namespace tdsl::codegen {
 
 using ir::Monoid;
-using nest::Named;
-using nest::with_parts;
+using plan::LabelRole;
 
-nest::Statement KernelNestBuilder::loop(int label, nest::Walk over, nest::Order order, Body body) {
-  return statement(nest::For{label, std::move(over), order, std::move(body)});
+nest::For KernelNestBuilder::enter(int label) {
+  nest::For loop{label, narrowed(label), nest::Order::kSerial, {}};
+  open_.insert(label);
+  return loop;
 }
 
-nest::TaskRange KernelNestBuilder::narrowed(int label, Body& before) {
+nest::Body KernelNestBuilder::with_range(Body body) {
+  // A task without points may have no operands, not even for bounds.
+  auto has_points = points([](LabelRole role) { return role == LabelRole::kReduce || role == LabelRole::kGather; });
+  if (!has_points) return body;
+  return Body{nest::Statement{nest::If{*std::move(has_points), std::move(body)}}};
+}
+
+bool KernelNestBuilder::vectorises(int label, const Body& body) const {
+  return order_.in_order.contains(label) && nest::not_simd(nest_, label, body).empty();
+}
+
+nest::TaskRange KernelNestBuilder::narrowed(int label) {
   TaskRange range;
-  if (op_.sparsity.compresses()) return within_bounds(label, before);
-  if (!compute_.monoid || !compute_.guard || op_.role_of(label) != plan::LabelRole::kReduce) return range;
-  for (const GuardBound& bound : guard_bounds(kernel_, label, open_, observed_)) {
-    const ValueId side =
-        local(labels_[static_cast<std::size_t>(label)] + (bound.from_below ? "_begin" : "_end"), ir::Scalar::kI64);
-    before.push_back(
-        statement(nest::Narrow{side, label, range, bound.from_below, of_nest(bound.value), bound.past, bound.safe}));
-    (bound.from_below ? range.begin : range.end) = side;
-  }
+  if (op_.sparsity.compresses()) return within_bounds(label);
+  if (!compute_.monoid || !compute_.guard || op_.role_of(label) != LabelRole::kReduce) return range;
+  for (const GuardBound& b : guard_bounds(kernel_, label, open_, observed_))
+    narrow(range, {{}, label, range, b.from_below, of_nest(b.value), b.past, b.safe});
   return range;
 }
 
-nest::TaskRange KernelNestBuilder::within_bounds(int label, Body& before) {
+nest::TaskRange KernelNestBuilder::within_bounds(int label) {
   TaskRange range;
-  for (const SymbolicBound& bound : op_.sparsity.bounds) {
-    if (bound.label != label) continue;
-    const ValueId side =
-        local(labels_[static_cast<std::size_t>(label)] + (bound.from_below ? "_begin" : "_end"), ir::Scalar::kI64);
-    before.push_back(
-        statement(nest::Narrow{side, label, range, bound.from_below, line(bound), !bound.from_below, true}));
-    (bound.from_below ? range.begin : range.end) = side;
+  for (const SymbolicBound& b : op_.sparsity.bounds) {
+    if (b.label == label) narrow(range, {{}, label, range, b.from_below, row_bound(b), !b.from_below, true});
   }
   observed_.insert(kernel_.bounding.begin(), kernel_.bounding.end());
   return range;
 }
 
+void KernelNestBuilder::narrow(TaskRange& range, nest::Narrow bound) {
+  const std::string& name = label_names_[static_cast<std::size_t>(bound.index)];
+  bound.local = local(name + (bound.begins ? "_begin" : "_end"), ir::Scalar::kI64);
+  (bound.begins ? range.begin : range.end) = bound.local;
+  add(std::move(bound));
+}
+
 /// The bound along the rows. A value that may be any integer is clamped so that the bound is unchanged and adding to it
 /// cannot overflow.
-ir::Expr KernelNestBuilder::line(const SymbolicBound& bound) const {
+ir::Expr KernelNestBuilder::row_bound(const SymbolicBound& bound) const {
   constexpr std::int64_t kLargest = std::int64_t{1} << 59;
   Extent sum = bound.constant;
   if (bound.row != 0) sum = sum + Extent(bound.row) * Extent::of(ir::label_value(0));
@@ -53,141 +61,130 @@ ir::Expr KernelNestBuilder::line(const SymbolicBound& bound) const {
     if (r == nullptr) return e;
     const ValueId v = captures_.at(r->tensor);
     const Expr value = ir::read(ir::Scalar::kI64, v, {});
-    if (result_.nest.variable(v).size) return value;
+    if (nest_.variable(v).size) return value;
     return ir::binary(ir::BinaryOp::kMin, ir::binary(ir::BinaryOp::kMax, value, ir::constant_i64(-kLargest)),
                       ir::constant_i64(kLargest));
   });
 }
 
-nest::Body KernelNestBuilder::point() {
-  if (!kernel_.scattered.empty()) return with_panels(guarded(located([&] { return scatter(); })));
-  if (!kernel_.gathers.empty()) return with_panels(guarded(located([&] { return change(element()); })));
-  const bool everywhere = !combining() && !writes() && !op_.has_base() && !kernel_.walk;
-  if (const Expr rest = guard(); rest && everywhere)
-    return {statement(nest::Store{element(), ir::select(rest, of_nest(compute_.bodies.front()), fill())})};
-  return guarded(change(element()));
+void KernelNestBuilder::point() {
+  const bool everywhere = !combining() && !writes() && !op_.has_base() && !kernel_.walk && kernel_.gathers.empty();
+  const Expr rest = everywhere ? guard() : Expr();
+  if (!rest) return point_into(element());
+  add(nest::Store{element(), ir::select(rest, of_nest(compute_.bodies.front()), fill())});
 }
 
-nest::Body KernelNestBuilder::change(Place to) {
-  auto [lets, value] = named(of_nest(compute_.bodies.front()));
-  Body result;
-  for (nest::Let& let : lets) result.push_back(statement(std::move(let)));
-  const std::optional<Monoid>& with = combining();
-  result.push_back(with ? statement(nest::Update{std::move(to), *with, std::move(value)})
-                        : statement(nest::Store{std::move(to), std::move(value)}));
-  return result;
+void KernelNestBuilder::point_into(const Place& to) {
+  const bool scatters = !kernel_.scattered.empty() && to.variable == target_;
+  const auto guarded = [&] { where(guard(), [&] { located([&] { scatters ? scatter() : change(to); }); }); };
+  // The last parts of a reduction may have no panels, and then no operands, not even for the guard.
+  auto has_panels = points([](LabelRole role) { return role == LabelRole::kGather; });
+  if (!has_panels) return guarded();
+  Body body = collected(guarded);
+  add(nest::If{*std::move(has_panels), std::move(body)});
 }
 
-nest::Body KernelNestBuilder::guarded(Body body) {
-  const Expr rest = guard();
-  if (!rest) return body;
-  return {statement(nest::If{rest, std::move(body)})};
+void KernelNestBuilder::change(Place to) {
+  Expr value = named(of_nest(compute_.bodies.front()));
+  ComputeNest::change(std::move(to), combining(), std::move(value));
 }
 
-nest::Body KernelNestBuilder::scatter() {
-  Body result;
+template <class Inner>
+void KernelNestBuilder::located(const Inner& inner) {
+  if (kernel_.gathers.empty()) return inner();
+  nest::IsMine mine;
+  for (const auto& [node, labels] : kernel_.gathers) {
+    const auto& r = std::get<ir::Read>(node->op);
+    for (std::size_t d = 0; d < labels.size(); ++d) {
+      if (labels[d] < 0) continue;
+      const Extent& extent = op_.labels[static_cast<std::size_t>(labels[d])].range.hi;
+      add(nest::Check{labels[d], of_nest(r.subscripts[d]),
+                      bound(d, of_nest(extent), r.subscripts[d], r.tensor, node->range)});
+      mine.members.push_back({labels[d]});
+    }
+  }
+  Body body = collected(inner);
+  add(nest::If{std::move(mine), std::move(body)});
+}
+
+void KernelNestBuilder::scatter() {
   nest::IsMine mine;
   for (const auto& [d, index] : targets_) {
     const Expr& left = compute_.left[d];
-    result.push_back(statement(nest::Check{index,
-                                           of_nest(left),
-                                           {static_cast<int>(d), of_nest(*kernel_.scattered[d]),
-                                            subscript_text(left, request_.step.target), left->range}}));
+    add(nest::Check{index, of_nest(left), bound(d, of_nest(*kernel_.scattered[d]), left, step_.target, left->range)});
     mine.members.push_back({index, static_cast<int>(d)});
   }
-  result.push_back(statement(nest::If{std::move(mine), change(element())}));
-  return result;
+  Body body = collected([&] { change(element()); });
+  add(nest::If{std::move(mine), std::move(body)});
 }
 
-nest::Body KernelNestBuilder::scalar_reduction() {
+void KernelNestBuilder::scalar_reduction() {
   std::vector<int> out_labels;
   std::vector<int> reduce_labels;
-  for (const int l : order_.labels)
-    (op_.role_of(l) == plan::LabelRole::kReduce ? reduce_labels : out_labels).push_back(l);
-  return loops(out_labels, 0, false, [&] {
+  for (const int l : order_.labels) (op_.role_of(l) == LabelRole::kReduce ? reduce_labels : out_labels).push_back(l);
+  loops(out_labels, false, [&] {
     const ValueId total = local("total", kernel_.type);
     const bool starts = !writes() && !op_.has_base();
-    Body result = {statement(nest::Start{total, element(), starts ? identity() : Expr()})};
-    std::ranges::move(into_total(total, reduce_labels), std::back_inserter(result));
-    result.push_back(statement(nest::Store{element(), local_read(total)}));
-    return result;
+    add(nest::Start{total, element(), starts ? identity() : Expr()});
+    into_total(total, reduce_labels);
+    add(nest::Store{element(), local_read(total)});
   });
 }
 
-nest::Body KernelNestBuilder::into_total(ValueId total, const std::vector<int>& labels) {
-  const std::vector<int> outer(labels.begin(), labels.end() - 1);
-  const KernelNest before = result_;
+void KernelNestBuilder::into_total(ValueId total, std::span<const int> labels) {
+  accumulate(total, labels, [&] { point_into({total, {}}); });
+}
+
+bool KernelNestBuilder::line(ValueId total, std::span<const int> labels) {
+  const nest::Nest before = nest_;
   const auto checked = checked_;
   bool lines = true;
-  Body result = loops(outer, 0, false, [&] {
-    std::optional<Body> line = line_sum(total, labels.back());
-    lines = line.has_value();
-    return lines ? *line : Body{};
-  });
-  if (lines) return result;
-  result_ = before;
-  checked_ = checked;
-  return loops(labels, 0, false, [&] { return with_panels(guarded(located([&] { return change({total, {}}); }))); });
+  Body body = collected(
+      [&] { loops(labels.first(labels.size() - 1), false, [&] { lines = line_sum(total, labels.back()); }); });
+  if (lines) {
+    append(std::move(body));
+  } else {
+    nest_ = before;
+    checked_ = checked;
+  }
+  return lines;
 }
 
-std::optional<nest::Body> KernelNestBuilder::line_sum(ValueId total, int label) {
+bool KernelNestBuilder::line_sum(ValueId total, int label) {
   const Monoid::Kind kind = compute_.monoid->kind;
   if (!ir::is_float(kernel_.type) || !(kind == Monoid::Kind::kSum || kind == Monoid::Kind::kProd) ||
       !kernel_.gathers.empty())
-    return std::nullopt;
-  Body result;
-  const TaskRange range = narrowed(label, result);
-  const bool bounds = !result.empty();
+    return false;
+  TaskRange range;
+  Body body = collected([&] { range = narrowed(label); });
+  const bool bounded = !body.empty();
   open_.insert(label);
   const Expr rest = guard();
   open_.erase(label);
-  const Expr body = of_nest(compute_.bodies.front());
-  Named line = rest ? Named{{}, ir::select(rest, body, identity())} : named(body);
+  const Expr value = of_nest(compute_.bodies.front());
+  nest::Named parts = rest ? nest::Named{{}, ir::select(rest, value, identity())} : in_parts(value);
   const bool stops =
-      std::ranges::any_of(line.lets, [&](const nest::Let& let) { return nest::may_stop(result_.nest, let.value); });
-  if (stops || nest::may_stop(result_.nest, line.value) || !order_.in_order.contains(label)) return std::nullopt;
-  result.push_back(
-      statement(nest::LineReduction{total, kind, label, range, std::move(line.lets), std::move(line.value)}));
-  return bounds ? with_points(std::move(result)) : result;
+      std::ranges::any_of(parts.lets, [&](const nest::Let& let) { return nest::may_stop(nest_, let.value); });
+  if (stops || nest::may_stop(nest_, parts.value) || !order_.in_order.contains(label)) return false;
+  body.push_back({nest::LineReduction{total, kind, label, range, std::move(parts.lets), std::move(parts.value)}});
+  append(bounded ? with_range(std::move(body)) : std::move(body));
+  return true;
 }
 
-nest::Body KernelNestBuilder::blocked(const Blocking& blocks) {
-  return loops(blocks.outer, 0, false, [&] {
-    nest::BlockedReduction s{element(), blocks.row, blocks.column, blocks.reduce, {}, {}, *compute_.monoid,
-                             {},        {},         blocks.numbers};
-    std::map<const ir::ExprNode*, Expr> values;
-    const auto add = [&](const Blocking::Values& given, const char* name, std::vector<nest::Let>& lets) {
-      for (const std::vector<Expr>& places : given) {
-        const ValueId value = local(name, places.front()->type);
-        lets.push_back({value, of_nest(places.front())});
-        for (const Expr& e : places) values[e.id()] = local_read(value);
-      }
-    };
-    add(blocks.x, "x", s.x);
-    add(blocks.y, "y", s.y);
-    const auto of_values = [&](const Expr& e) {
-      return with_parts(
-          e,
-          [&](const Expr& part) {
-            if (const auto found = values.find(part.id()); found != values.end()) return found->second;
-            const auto* r = std::get_if<ir::Read>(&part->op);
-            return r == nullptr ? Expr() : read(part, *r);
-          },
-          true);
-    };
-    const Expr rest = without_parts(compute_.guard, observed_);
-    s.value = of_values(compute_.bodies.front());
-    if (rest) s.guard = of_values(rest);
-    return Body{statement(std::move(s))};
-  });
+void KernelNestBuilder::blocked(const Blocking& blocks) {
+  loops(blocks.outer, false,
+        [&] { add(blocked_reduction(compute_, blocks, without_parts(compute_.guard, observed_), element())); });
 }
 
-nest::Body KernelNestBuilder::first_values() {
-  const auto filled = [&](Expr value) { return Body{statement(nest::Fill{target_, std::move(value)})}; };
-  if (kernel_.walk)
-    return result_.nest.variable(target_).compressed ? Body{} : filled(compute_.monoid ? identity() : fill());
-  if (compute_.monoid) return !order_.into_scalar || writes() || op_.has_base() ? filled(identity()) : Body{};
-  return (writes() || compute_.combine) && !op_.has_base() ? filled(fill()) : Body{};
+void KernelNestBuilder::first_values() {
+  const auto filled = [&](Expr value) { add(nest::Fill{target_, std::move(value)}); };
+  if (kernel_.walk) {
+    if (!nest_.variable(target_).compressed) filled(compute_.monoid ? identity() : fill());
+  } else if (compute_.monoid) {
+    if (!order_.into_scalar || writes() || op_.has_base()) filled(identity());
+  } else if ((writes() || compute_.combine) && !op_.has_base()) {
+    filled(fill());
+  }
 }
 
 }  // namespace tdsl::codegen

@@ -1,35 +1,31 @@
 #pragma once
 
-#include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/loops/blocking.h"
-#include "codegen/loops/kernel_nest.h"
+#include "codegen/loops/compute_nest.h"
 #include "codegen/loops/loop_order.h"
-#include "codegen/nest/build.h"
 #include "codegen/nest/facts.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {
 
-/// Builds the nest of one operation's kernel. Each part has its own file.
-class KernelNestBuilder {
+/// The nest of one operation's kernel: its Compute over the task's intervals, with operands by number. Each part has
+/// its own file.
+class KernelNestBuilder final : public ComputeNest {
  public:
-  explicit KernelNestBuilder(const KernelNestRequest& request);
+  KernelNestBuilder(const NestRequest& request, const OperationStep& step);
 
-  KernelNest run();
+  BuiltNest run();
 
  private:
-  using Body = nest::Body;
-  using Place = nest::Place;
   using TaskRange = nest::TaskRange;
-  static nest::Statement statement(decltype(nest::Statement::op) op) { return {std::move(op)}; }
 
   // --- Variables, expressions: kernel_nest.cpp
 
@@ -37,39 +33,20 @@ class KernelNestBuilder {
   void add_captures();
   /// True for the end of a range, a dimension, or a periodic index within one.
   [[nodiscard]] bool is_size(ValueId v) const;
-
   void add_indices();
-
-  void add_operands();
-  [[nodiscard]] nest::Variable operand_variable(int number) const;
-
+  [[nodiscard]] nest::Variable operand(int number);
   void add_result();
 
-  ValueId added(nest::Variable variable) { return nest::added(result_.nest, std::move(variable)); }
-  ValueId local(std::string name, ir::Scalar type) { return nest::added_local(result_.nest, std::move(name), type); }
-  Expr local_read(ValueId v) const { return nest::scalar_read(result_.nest, v); }
-
-  // --- Translation of program expressions to the nest
-
-  [[nodiscard]] Extent of_nest(const Extent& e) const;
-  [[nodiscard]] std::vector<Extent> of_nest(std::vector<Extent> shape) const;
-
-  Expr of_nest(const Expr& e);
-
-  Expr read(const Expr& e, const ir::Read& r);
-
+  Expr part(const Expr& e) override;
+  Extent size(ValueId v) override { return Extent::of(captures_.at(v)); }
+  [[nodiscard]] bool takes_both(const ir::Select& s) const override;
   /// The variable of a read: one per operand, and one per read with checked subscripts.
   ValueId operand(const Expr& e, const ir::Read& r);
-
-  /// Text of a subscript, for messages.
-  [[nodiscard]] std::string subscript_text(const Expr& e, ValueId tensor) const;
-
-  nest::Named named(Expr value);
-  [[nodiscard]] bool takes_both(const ir::Select& s) const;
 
   /// The element of the result at the indices.
   Place element();
   [[nodiscard]] bool is_scattered(std::size_t d) const { return d < kernel_.scattered.size() && kernel_.scattered[d]; }
+  /// The part of the guard that loop bounds do not enforce; may be null.
   [[nodiscard]] Expr guard();
   [[nodiscard]] Expr identity() const { return ir::identity_of(*compute_.monoid, kernel_.type); }
   [[nodiscard]] Expr fill() { return compute_.fill ? of_nest(compute_.fill) : ir::zero_of(kernel_.type); }
@@ -79,112 +56,63 @@ class KernelNestBuilder {
   /// True if the Compute has store subscripts.
   [[nodiscard]] bool writes() const { return !compute_.left.empty(); }
 
-  static nest::Statement loop(int label, nest::Walk over, nest::Order order, Body body);
-  /// Loops over `labels` from number `depth` on around the result of `body`; with `mark` the innermost may be
-  /// vectorised.
-  template <class Inner>
-  Body loops(const std::vector<int>& labels, std::size_t depth, bool mark, const Inner& body) {
-    if (depth == labels.size()) return body();
-    const int label = labels[depth];
-    Body result;
-    const TaskRange range = narrowed(label, result);
-    const bool bounded = !result.empty();
-    open_.insert(label);
-    Body inner = loops(labels, depth + 1, mark, body);
-    open_.erase(label);
-    const bool simd = mark && depth + 1 == labels.size() && order_.in_order.contains(label) &&
-                      nest::not_simd(result_.nest, label, inner).empty();
-    result.push_back(loop(label, range, simd ? nest::Order::kSimd : nest::Order::kSerial, std::move(inner)));
-    return bounded ? with_points(std::move(result)) : result;
-  }
-
-  /// A task without points may have no operands, not even for bounds.
-  Body with_points(Body body) {
-    return where_points(std::move(body), [this](int l) {
-      return op_.role_of(l) == plan::LabelRole::kReduce || op_.role_of(l) == plan::LabelRole::kGather;
-    });
-  }
-  /// The last parts of a reduction may have no panels, and then no operands, not even for the guard.
-  Body with_panels(Body body) {
-    return where_points(std::move(body), [this](int l) { return op_.role_of(l) == plan::LabelRole::kGather; });
-  }
-  template <class Condition>
-  Body where_points(Body body, const Condition& condition) {
-    nest::HasPoints points;
+  nest::For enter(int label) override;
+  void leave(int label) override { open_.erase(label); }
+  Body with_range(Body body) override;
+  [[nodiscard]] bool vectorises(int label, const Body& body) const override;
+  /// The condition that the task has points along all labels for which `counts` holds; none without such labels.
+  template <class Counts>
+  [[nodiscard]] std::optional<nest::HasPoints> points(const Counts& counts) const {
+    nest::HasPoints result;
     for (int l = 0; l < static_cast<int>(op_.labels.size()); ++l) {
-      if (condition(l)) points.indices.push_back(l);
+      if (counts(op_.role_of(l))) result.indices.push_back(l);
     }
-    if (points.indices.empty()) return body;
-    return {statement(nest::If{std::move(points), std::move(body)})};
+    return result.indices.empty() ? std::nullopt : std::optional(std::move(result));
   }
-
   /// The range of a loop over a label: the task's range, narrowed where the guard bounds a reduce label by
-  /// loop-invariant values. `before`: computes such bounds.
-  TaskRange narrowed(int label, Body& before);
+  /// loop-invariant values. Adds statements that compute such bounds.
+  TaskRange narrowed(int label);
   /// The same for a matrix compressed from all points: elements outside its bounds are absent.
-  TaskRange within_bounds(int label, Body& before);
-  [[nodiscard]] Expr line(const SymbolicBound& bound) const;
+  TaskRange within_bounds(int label);
+  /// Adds a begin or an end of the range.
+  void narrow(TaskRange& range, nest::Narrow bound);
+  [[nodiscard]] Expr row_bound(const SymbolicBound& bound) const;
 
   // --- The statement at one point
 
-  Body point();
-
+  void point();
+  /// Changes the target by the Compute's value, where the guard holds, if the task has the point's operands.
+  void point_into(const Place& to);
   /// `to = value`, or an update of `to` by the combining operator.
-  Body change(Place to);
+  void change(Place to);
   [[nodiscard]] const std::optional<ir::Monoid>& combining() const {
     return compute_.monoid ? compute_.monoid : compute_.combine;
   }
-
-  Body guarded(Body body);
-
-  /// Computes and checks the point's target; the element is updated if it is in this task's tile.
-  Body scatter();
-
-  /// Computes and checks the position of the point's operand; the point counts if it is in this task's interval.
+  /// Computes and checks the positions of the point's operands; the point counts if they are in this task's intervals.
   template <class Inner>
-  Body located(const Inner& body) {
-    if (kernel_.gathers.empty()) return body();
-    Body result;
-    nest::IsMine mine;
-    for (const auto& [node, labels] : kernel_.gathers) {
-      const auto& r = std::get<ir::Read>(node->op);
-      for (std::size_t d = 0; d < labels.size(); ++d) {
-        if (labels[d] < 0) continue;
-        const Extent& extent = op_.labels[static_cast<std::size_t>(labels[d])].range.hi;
-        result.push_back(statement(nest::Check{
-            labels[d],
-            of_nest(r.subscripts[d]),
-            {static_cast<int>(d), of_nest(extent), subscript_text(r.subscripts[d], r.tensor), node->range}}));
-        mine.members.push_back({labels[d]});
-      }
-    }
-    result.push_back(statement(nest::If{std::move(mine), body()}));
-    return result;
-  }
-
-  // --- Reductions
+  void located(const Inner& inner);
+  /// Computes and checks the point's target; the element is updated if it is in this task's tile.
+  void scatter();
 
   /// Reduce labels innermost: one scalar per output element.
-  Body scalar_reduction();
-
-  Body where_stored(std::span<const int> labels, const std::function<Body()>& inner);
-  Body into_total(ValueId total, const std::vector<int>& labels);
-
-  /// A sum or product along the last label using the runtime's partial results, which vectorise; nothing if impossible.
-  std::optional<Body> line_sum(ValueId total, int label);
-
-  Body blocked(const Blocking& blocks);
-
+  void scalar_reduction();
+  void into_total(ValueId total, std::span<const int> labels);
+  bool line(ValueId total, std::span<const int> labels) override;
+  /// A sum or product along the last label using the runtime's partial results, which vectorise; false if impossible.
+  bool line_sum(ValueId total, int label);
+  void blocked(const Blocking& blocks);
   /// Initialises elements that the loops only update or do not all reach.
-  Body first_values();
+  void first_values();
 
   // --- Loops over stored elements: kernel_stored.cpp
 
   void order_stored();
-  Body stored();
-  Body stored_from(std::size_t depth);
-  Body stored_loop(std::size_t depth, std::optional<ValueId> total);
-  Body stored_total(std::size_t depth);
+  void stored();
+  void stored_from(std::size_t depth);
+  void stored_loop(std::size_t depth, std::optional<ValueId> total);
+  void dense_loops(std::size_t depth, std::optional<ValueId> total);
+  void stored_total(std::size_t depth);
+  void where_stored(std::span<const int> labels, const std::function<void()>& inner);
   [[nodiscard]] nest::Fibre fibre(int number, int label) const;
   [[nodiscard]] ValueId stored_operand(const ir::StoredOperand& operand) const;
   [[nodiscard]] bool is_out(int label) const { return label < static_cast<int>(compute_.out.size()); }
@@ -192,14 +120,10 @@ class KernelNestBuilder {
   std::vector<Place> ahead(std::size_t depth);
   void for_each_plain_read(const std::function<void(const ir::ExprNode&, const ir::Read&)>& f) const;
 
-  const KernelNestRequest& request_;
-  const FamilyProgram& program_;
+  const OperationStep& step_;
   const RecordedOp& op_;
   const ComputeKernel& kernel_;
   const ir::Compute& compute_;
-  KernelNest result_;
-  std::vector<std::string> labels_;
-  std::map<ValueId, ValueId> captures_;
   std::map<int, ValueId> operands_;
   std::map<const ir::ExprNode*, ValueId> checked_;
   std::map<std::size_t, int> targets_;  ///< computed store subscripts, by dimension

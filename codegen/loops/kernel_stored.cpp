@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iterator>
 #include <span>
 
 #include "codegen/loops/kernel_nest_builder.h"
@@ -17,8 +16,6 @@ namespace tdsl::codegen {
 // for f … } }`. Result elements that are not visited keep their initial value: a fill, or nothing in compressed
 // results. A reduction accumulates in a local inside the innermost label of the result; if that label is the last loop,
 // it accumulates in elements.
-
-using Role = nest::Variable::Role;
 
 void KernelNestBuilder::order_stored() {
   const ir::StoredWalk& walk = *kernel_.walk;
@@ -40,47 +37,47 @@ void KernelNestBuilder::order_stored() {
   while (total_at_ > 0 && !is_out(order_.labels[total_at_ - 1])) --total_at_;
 }
 
-nest::Body KernelNestBuilder::stored() {
+void KernelNestBuilder::stored() {
   order_stored();
   add_outer_values();
-  return stored_from(0);
+  stored_from(0);
 }
 
-nest::Body KernelNestBuilder::stored_from(std::size_t depth) {
+void KernelNestBuilder::stored_from(std::size_t depth) {
   if (depth == total_at_ && depth < order_.labels.size()) return stored_total(depth);
-  return stored_loop(depth, std::nullopt);
+  stored_loop(depth, std::nullopt);
 }
 
 /// Loop number `depth` with its body; `total`: the accumulator of a reduction.
-nest::Body KernelNestBuilder::stored_loop(std::size_t depth, std::optional<ValueId> total) {
-  const std::vector<int>& labels = order_.labels;
-  if (depth >= kernel_.walk->loops.size()) {
-    const std::vector<int> dense(labels.begin() + static_cast<std::ptrdiff_t>(depth),
-                                 labels.begin() + static_cast<std::ptrdiff_t>(total ? labels.size() : total_at_));
-    if (total)
-      return dense.empty() ? guarded(change({*total, {}}))
-                           : where_stored(dense, [&] { return into_total(*total, dense); });
-    return loops(dense, 0, total_at_ == labels.size(),
-                 [&] { return total_at_ == labels.size() ? point() : stored_total(total_at_); });
-  }
-  const int label = labels[depth];
+void KernelNestBuilder::stored_loop(std::size_t depth, std::optional<ValueId> total) {
+  if (depth >= kernel_.walk->loops.size()) return dense_loops(depth, total);
+  const int label = order_.labels[depth];
   open_.insert(label);
-  Body inner = total ? stored_loop(depth + 1, total) : stored_from(depth + 1);
+  Body body = collected([&] {
+    for (const nest::Let& value : outer_values_[depth]) add(value);
+    total ? stored_loop(depth + 1, total) : stored_from(depth + 1);
+  });
   open_.erase(label);
-  Body body;
-  for (const nest::Let& value : outer_values_[depth]) body.push_back(statement(value));
-  std::ranges::move(inner, std::back_inserter(body));
   nest::Stored over;
   for (const int number : kernel_.walk->loops[depth].over) over.fibres.push_back(fibre(number, label));
   over.meet = kernel_.walk->loops[depth].meet;
   if (over.fibres.size() == 1) over.ahead = ahead(depth);
-  return {loop(label, std::move(over), nest::Order::kSerial, std::move(body))};
+  add(nest::For{label, std::move(over), nest::Order::kSerial, std::move(body)});
+}
+
+void KernelNestBuilder::dense_loops(std::size_t depth, std::optional<ValueId> total) {
+  const std::span<const int> labels = order_.labels;
+  const bool outermost = total_at_ == labels.size();
+  const std::span<const int> dense = total ? labels.subspan(depth) : labels.subspan(depth, total_at_ - depth);
+  if (total && dense.empty()) return point_into({*total, {}});
+  if (total) return where_stored(dense, [&] { into_total(*total, dense); });
+  loops(dense, outermost, [&] { outermost ? point() : stored_total(total_at_); });
 }
 
 namespace {
 
 /// True if the expression reads elements of compressed tensors only and does not depend on the labels.
-bool tells_of_stored(const FamilyProgram& program, const Expr& part, std::span<const int> labels) {
+bool depends_on_stored(const FamilyProgram& program, const Expr& part, std::span<const int> labels) {
   bool reads = false;
   bool stored = std::ranges::none_of(labels, [&](int label) { return ir::mentions_label(part, label); });
   ir::for_each_read(part, [&](const ir::Read& r) {
@@ -93,36 +90,30 @@ bool tells_of_stored(const FamilyProgram& program, const Expr& part, std::span<c
 }  // namespace
 
 /// Loops over the labels, guarded by the conjuncts on stored elements that are the same for all points of these loops.
-nest::Body KernelNestBuilder::where_stored(std::span<const int> labels, const std::function<Body()>& inner) {
+void KernelNestBuilder::where_stored(std::span<const int> labels, const std::function<void()>& inner) {
   Expr outside;
   const std::set<const ir::ExprNode*> observed = observed_;
   if (compute_.guard) {
-    for (const Expr& part : ir::conjuncts(compute_.guard)) {
-      if (!observed.contains(part.id()) && tells_of_stored(program_, part, labels) &&
-          observed_.insert(part.id()).second)
-        outside = ir::conjunction_of(outside, part);
+    for (const Expr& conjunct : ir::conjuncts(compute_.guard)) {
+      if (!observed.contains(conjunct.id()) && depends_on_stored(program_, conjunct, labels) &&
+          observed_.insert(conjunct.id()).second)
+        outside = ir::conjunction_of(outside, conjunct);
     }
   }
-  Body body = inner();
+  where(outside ? of_nest(outside) : Expr(), inner);
   observed_ = observed;
-  if (!outside) return body;
-  return {statement(nest::If{of_nest(outside), std::move(body)})};
 }
 
 /// A reduction along all further loops.
-nest::Body KernelNestBuilder::stored_total(std::size_t depth) {
+void KernelNestBuilder::stored_total(std::size_t depth) {
   const ValueId total = local("total", kernel_.type);
-  // Where nothing is reduced around them, which might be cut, elements are computed at once.
-  const bool at_once = depth > 0 && std::ranges::all_of(order_.labels.begin(),
-                                                        order_.labels.begin() + static_cast<std::ptrdiff_t>(depth),
-                                                        [this](int label) { return is_out(label); });
-  const bool combined = !at_once && program_.info(request_.step.target).compressed;
-  Body result = {at_once || combined ? statement(nest::Var{total, identity()})
-                                     : statement(nest::Start{total, element(), {}})};
-  std::ranges::move(stored_loop(depth, total), std::back_inserter(result));
-  result.push_back(combined ? statement(nest::Update{element(), *compute_.monoid, local_read(total)})
-                            : statement(nest::Store{element(), local_read(total)}));
-  return result;
+  // Elements are computed at once unless a loop outside is a reduction, which may be cut.
+  const auto outside = std::span(order_.labels).first(depth);
+  const bool at_once = depth > 0 && std::ranges::all_of(outside, [this](int label) { return is_out(label); });
+  const bool combined = !at_once && program_.info(step_.target).compressed;
+  at_once || combined ? add(nest::Var{total, identity()}) : add(nest::Start{total, element(), {}});
+  stored_loop(depth, total);
+  ComputeNest::change(element(), combined ? compute_.monoid : std::nullopt, local_read(total));
 }
 
 /// The level of the walk's operand that the label indexes.
@@ -147,7 +138,7 @@ ValueId KernelNestBuilder::stored_operand(const ir::StoredOperand& operand) cons
         found = operands_.at(kernel_.operand.at(&n));
     });
   }
-  TDSL_CHECK(found.valid(), "what is walked is read");
+  TDSL_CHECK(found.valid(), "a compressed operand of a sparse loop is read");
   return found;
 }
 
@@ -166,7 +157,7 @@ void KernelNestBuilder::add_outer_values() {
         continue;
       }
       const ValueId value =
-          local(title_of(program_, r.tensor) + "_" + labels_[static_cast<std::size_t>(label)], node.type);
+          local(title_of(program_, r.tensor) + "_" + label_names_[static_cast<std::size_t>(label)], node.type);
       outer_values_[depth].push_back(
           {value, ir::read(node.type, operands_.at(key.first), {ir::index_ref(label)}, node.range)});
       outer_value_of_operand_[key] = outer_value_[&node] = value;
@@ -207,13 +198,12 @@ std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
     if (gathered(r.subscripts) && known.insert(number).second) places.push_back({operands_.at(number), r.subscripts});
   });
   const Place result = element();
-  if (is_out(label) && !program_.info(request_.step.target).compressed && gathered(result.subscripts))
-    places.push_back(result);
+  if (is_out(label) && !program_.info(step_.target).compressed && gathered(result.subscripts)) places.push_back(result);
   if (places.size() > kMost) places.clear();
   return places;
 }
 
-/// Reads of dense operands that are inside wherever the kernel runs.
+/// Reads of dense operands that are in bounds at all points of the kernel.
 void KernelNestBuilder::for_each_plain_read(const std::function<void(const ir::ExprNode&, const ir::Read&)>& f) const {
   for (const Expr& e : {compute_.bodies.front(), compute_.guard}) {
     if (!e) continue;

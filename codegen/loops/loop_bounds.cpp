@@ -26,13 +26,8 @@ void LoopBounds::collect(const ir::Region& region) {
   });
 }
 
-void LoopBounds::leave() {
-  loops_.pop_back();
-  known_.clear();
-}
-
-void LoopBounds::leave(const std::vector<ir::Label>& labels) {
-  loops_.resize(loops_.size() - labels.size());
+void LoopBounds::leave(std::size_t count) {
+  loops_.erase(loops_.end() - static_cast<std::ptrdiff_t>(count), loops_.end());
   known_.clear();
 }
 

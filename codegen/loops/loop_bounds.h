@@ -20,10 +20,10 @@ class LoopBounds {
 
   /// Enters / leaves this loop.
   void enter(const ir::For& loop);
-  void leave();
+  void leave() { leave(1); }
   /// The same for index variables of a Compute, numbered from `first`.
   void enter(const std::vector<ir::Label>& labels, std::size_t first);
-  void leave(const std::vector<ir::Label>& labels);
+  void leave(std::size_t count);
 
   /// Nothing if the value is carried by a loop or read from a tensor, and such values are unknown.
   [[nodiscard]] std::optional<Extent> polynomial(const Expr& e) const;

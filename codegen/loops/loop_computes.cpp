@@ -3,7 +3,6 @@
 #include "codegen/families/host_values.h"
 #include "codegen/loops/loop_nest_builder.h"
 #include "codegen/lower/compute_lowering.h"
-#include "codegen/nest/build.h"
 #include "ir/analysis/periodic.h"
 #include "ir/analysis/update_order.h"
 #include "ir/graph/affine.h"
@@ -23,7 +22,9 @@ bool selects_points(const ir::Compute& c) { return ir::mentions_labels(c.guard, 
 
 void LoopNestBuilder::compute(const ir::Node& n, const ir::Compute& c) {
   if (constant(n, c)) return;
+  compute_ = &c;
   for (std::size_t k = 0; k < n.results.size(); ++k) {
+    result_ = k;
     check_ahead(n, c, k);
     is_tensor(n.results[k]) ? tensor(n, c, k) : scalar(n, c, k);
     checked_.clear();
@@ -50,14 +51,14 @@ void LoopNestBuilder::scalar(const ir::Node& n, const ir::Compute& c, std::size_
   const ir::Scalar s = program_.type(v).scalar;
   const bool partial = c.guard && (!selects_points(c) || c.base || c.fill);
   if (c.monoid && !partial && !c.combine && !variables_.is_shared(v) && !ir::locates(*c.monoid)) {
-    declared_.insert(v);
+    declared_.insert(variable(v));
     static_cast<void>(reduction(c, k, variable(v)));
     return;
   }
-  if (!partial && !c.combine) return assign(v, computed(c, k).value);
+  if (!partial && !c.combine) return assign_value(v, computed(c, k).value);
   if (c.reduce.empty() && !c.combine)
-    return assign(v, ir::select(of_nest(c.guard), of_nest(c.bodies[k]), untouched(c, s)));
-  assign(v, untouched(c, s), true);
+    return assign_value(v, ir::select(of_nest(c.guard), of_nest(c.bodies[k]), untouched(c, s)));
+  assign_value(v, untouched(c, s), true);
   where_selected(c, [&] { store(c, {variable(v), {}}, computed(c, k)); });
 }
 
@@ -79,7 +80,7 @@ void LoopNestBuilder::tensor(const ir::Node& n, const ir::Compute& c, std::size_
   if (stages) return staged(n, c, k);
   if (!c.base && (c.guard || c.combine || !c.left.empty()))
     add(nest::Fill{variable(v), untouched(c, program_.type(v).scalar)});
-  loops(c.out, [&] { where_selected(c, [&] { store_point(n, c, k, computed(c, k)); }); });
+  output_loops(c, [&] { where_selected(c, [&] { store_point(n, c, k, computed(c, k)); }); });
 }
 
 void LoopNestBuilder::store_point(const ir::Node& n, const ir::Compute& c, std::size_t k, const Value& x) {
@@ -96,22 +97,22 @@ void LoopNestBuilder::store_point(const ir::Node& n, const ir::Compute& c, std::
 
 void LoopNestBuilder::staged(const ir::Node& n, const ir::Compute& c, std::size_t k) {
   const ValueId next = staging(n, c, k);
-  loops(c.out, [&] {
+  output_loops(c, [&] {
     where_selected(c, [&] {
       Expr x = computed(c, k).value;
       add(nest::Store{{next, position(c)}, std::move(x)});
     });
   });
-  loops(c.out, [&] {
+  output_loops(c, [&] {
     where_selected(c, [&] { store_point(n, c, k, {ir::read(c.bodies[k]->type, next, position(c)), {}}); });
   });
 }
 
 ValueId LoopNestBuilder::staging(const ir::Node& n, const ir::Compute& c, std::size_t k) {
-  nest::Variable made{nest::Variable::Role::kLocal, "next_" + name(n.results[k]), {c.bodies[k]->type, {}, {}}};
+  nest::Variable made{Role::kLocal, "next_" + name(n.results[k]), {c.bodies[k]->type, {}, {}}};
   for (const ir::Label& l : c.out) made.type.shape.push_back(of_nest(l.end - l.begin));
   made.resized = true;
-  const ValueId next = nest::added(result_.nest, std::move(made));
+  const ValueId next = added(std::move(made));
   add(nest::Resize{next});
   return next;
 }
@@ -127,65 +128,48 @@ std::vector<Expr> LoopNestBuilder::position(const ir::Compute& c) {
   return subscripts;
 }
 
-void LoopNestBuilder::open_labels(const std::vector<ir::Label>& labels) {
-  const std::size_t first = labels_.size();
-  for (const ir::Label& l : labels) {
-    labels_.push_back(static_cast<int>(result_.nest.indices.size()));
-    label_names_.push_back(l.name);
-    open_labels_.push_back(l);
-    result_.nest.indices.push_back({l.name.empty() ? "k" : l.name, false, {}, {}});
-  }
-  bounds_.enter(labels, first);
+nest::For LoopNestBuilder::enter(int label) {
+  const ir::Label range = ir::all_labels(*compute_)[static_cast<std::size_t>(label)];
+  open(range);
+  return {labels_.back(), of_nest(range), nest::Order::kSerial, {}};
 }
 
-void LoopNestBuilder::close_labels(std::size_t first) {
-  labels_.resize(first);
-  label_names_.resize(first);
-  open_labels_.resize(first);
+void LoopNestBuilder::leave(int /*label*/) { close(1); }
+
+void LoopNestBuilder::open(const ir::Label& label) {
+  bounds_.enter({label}, labels_.size());
+  labels_.push_back(static_cast<int>(nest_.indices.size()));
+  label_names_.push_back(label.name);
+  open_labels_.push_back(label);
+  nest_.indices.push_back({label.name.empty() ? "k" : label.name, false, {}, {}});
 }
 
-nest::For LoopNestBuilder::loop_over(const ir::Label& l, int index, Body body) {
-  return {index, of_nest(l), nest::Order::kSerial, std::move(body)};
+void LoopNestBuilder::close(std::size_t count) {
+  bounds_.leave(count);
+  const std::size_t left = labels_.size() - count;
+  labels_.resize(left);
+  label_names_.resize(left);
+  open_labels_.resize(left);
 }
 
-void LoopNestBuilder::loops(const std::vector<ir::Label>& labels, const std::function<void()>& f) {
-  const std::size_t first = labels_.size();
-  open_labels(labels);
-  Body inner = collected(f);
-  for (std::size_t l = labels.size(); l-- > 0;) {
-    nest::For loop = loop_over(labels[l], labels_[first + l], std::move(inner));
-    inner.clear();
-    inner.push_back({std::move(loop), place_});
-  }
-  for (nest::Statement& s : inner) body_->push_back(std::move(s));
-  bounds_.leave(labels);
-  close_labels(first);
+void LoopNestBuilder::output_loops(const ir::Compute& c, const std::function<void()>& f) {
+  loops(numbered(0, c.out.size()), false, f);
 }
 
-void LoopNestBuilder::where_selected(const ir::Compute& c, const std::function<void()>& change) {
-  if (!c.guard || selects_points(c)) return change();
-  const Expr guard = of_nest(c.guard);
-  Body body = collected(change);
-  add(nest::If{guard, std::move(body)});
+void LoopNestBuilder::where_selected(const ir::Compute& c, const std::function<void()>& f) {
+  where(c.guard && !selects_points(c) ? of_nest(c.guard) : Expr(), f);
 }
 
 void LoopNestBuilder::store(const ir::Compute& c, Place target, const Value& x) {
-  const auto change = [&] {
-    c.combine ? add(nest::Update{target, *c.combine, x.value}) : add(nest::Store{target, x.value});
-  };
-  if (!x.held.valid()) return change();
-  Body body = collected(change);
-  add(nest::If{nest::scalar_read(result_.nest, x.held), std::move(body)});
+  where(x.held.valid() ? local_read(x.held) : Expr(), [&] { change(target, c.combine, x.value); });
 }
 
-Expr LoopNestBuilder::named(const Expr& e) {
+Expr LoopNestBuilder::named_value(const Expr& e) {
   neighbours_.clear();
   names_neighbours_ = true;
-  const Expr value = of_nest(e);
+  Expr value = of_nest(e);
   names_neighbours_ = false;
-  nest::Named made = nest::named(result_.nest, value, nullptr);
-  for (nest::Let& let : made.lets) add(std::move(let));
-  return made.value;
+  return named(std::move(value));
 }
 
 Expr LoopNestBuilder::neighbour(const Expr& subscript) {
@@ -196,7 +180,7 @@ Expr LoopNestBuilder::neighbour(const Expr& subscript) {
   if (*steps == 0) return index;
   const auto known =
       std::ranges::find_if(neighbours_, [&](const auto& entry) { return ir::equal(entry.first, subscript); });
-  if (known != neighbours_.end()) return nest::scalar_read(result_.nest, known->second);
+  if (known != neighbours_.end()) return local_read(known->second);
   const bool back = *steps == -1;
   const Expr n = of_nest(p->divisor), one = ir::constant_i64(1), zero = ir::constant_i64(0);
   const Expr moved = ir::binary(back ? ir::BinaryOp::kSub : ir::BinaryOp::kAdd, index, one);
@@ -204,22 +188,18 @@ Expr LoopNestBuilder::neighbour(const Expr& subscript) {
       back ? ir::select(ir::binary(ir::BinaryOp::kGt, index, zero), moved, ir::binary(ir::BinaryOp::kSub, n, one))
            : ir::select(ir::binary(ir::BinaryOp::kLt, moved, n), moved, zero);
   const std::string& name = label_names_[static_cast<std::size_t>(p->label)];
-  const ValueId local = nest::added_local(result_.nest, name + (back ? "_before" : "_after"), ir::Scalar::kI64);
-  neighbours_.emplace_back(subscript, local);
-  add(nest::Let{local, value});
-  return nest::scalar_read(result_.nest, local);
+  const ValueId made = local(name + (back ? "_before" : "_after"), ir::Scalar::kI64);
+  neighbours_.emplace_back(subscript, made);
+  add(nest::Let{made, value});
+  return local_read(made);
 }
 
 LoopNestBuilder::Value LoopNestBuilder::computed(const ir::Compute& c, std::size_t k) {
-  if (c.reduce.empty()) return {named(c.bodies[k]), {}};
+  if (c.reduce.empty()) return {named_value(c.bodies[k]), {}};
   const Monoid& m = *c.monoid;
-  if (ir::locates(m))
-    return reduction(c, k,
-                     nest::added(result_.nest, {nest::Variable::Role::kPosition, "best", {ir::Scalar::kI64, {}, {}}}));
-  return reduction(
-      c, k,
-      nest::added_local(result_.nest, m.kind == Monoid::Kind::kUser ? m.name : std::string(ir::name_of(m.kind)),
-                        c.bodies[k]->type));
+  if (ir::locates(m)) return reduction(c, k, added({Role::kPosition, "best", {ir::Scalar::kI64, {}, {}}}));
+  return reduction(c, k,
+                   local(m.kind == Monoid::Kind::kUser ? m.name : std::string(ir::name_of(m.kind)), c.bodies[k]->type));
 }
 
 LoopNestBuilder::Value LoopNestBuilder::reduction(const ir::Compute& c, std::size_t k, ValueId total) {
@@ -229,28 +209,19 @@ LoopNestBuilder::Value LoopNestBuilder::reduction(const ir::Compute& c, std::siz
   const ir::Scalar s = c.bodies[k]->type;
   // An empty reduction by the same user monoid as `combine` leaves the element unchanged.
   const bool leaves = m.kind == Monoid::Kind::kUser && c.combine && ir::equal(m, *c.combine);
-  const ValueId held = leaves || (selects && (c.base || c.fill))
-                           ? nest::added_local(result_.nest, "held", ir::Scalar::kBool)
-                           : ValueId{};
+  const ValueId held = leaves || (selects && (c.base || c.fill)) ? local("held", ir::Scalar::kBool) : ValueId{};
   position ? add(nest::Locate{total, m.kind, s}) : add(nest::Var{total, ir::identity_of(m, s)});
   if (held.valid()) add(nest::Var{held, ir::constant(ir::Scalar::kBool, false)});
-  const auto each = [&] {
-    if (held.valid()) add(nest::Store{{held, {}}, ir::constant(ir::Scalar::kBool, true)});
-    const Expr x = named(c.bodies[k]);
-    position ? add(nest::Offer{total, x, labels_[c.out.size()]}) : add(nest::Update{{total, {}}, m, x});
-  };
-  const Expr result = nest::scalar_read(result_.nest, total);
-  if (!selects && !held.valid() && reduces_lines(c, k)) {
-    loops({c.reduce.begin(), c.reduce.end() - 1}, [&] { line_reduction(c, k, total); });
-    return {result, {}};
-  }
-  loops(c.reduce, [&] {
-    if (!selects) return each();
-    const Expr guard = of_nest(c.guard);
-    Body body = collected(each);
-    add(nest::If{guard, std::move(body)});
+  lines_ = !selects && !held.valid();
+  accumulate(total, numbered(c.out.size(), c.reduce.size()), [&] {
+    where(selects ? of_nest(c.guard) : Expr(), [&] {
+      if (held.valid()) add(nest::Store{{held, {}}, ir::constant(ir::Scalar::kBool, true)});
+      Expr x = named_value(c.bodies[k]);
+      if (position) return add(nest::Offer{total, std::move(x), labels_[c.out.size()]});
+      change({total, {}}, m, std::move(x));
+    });
   });
-  return {result, held};
+  return {local_read(total), held};
 }
 
 }  // namespace tdsl::codegen

@@ -2,7 +2,6 @@
 
 #include "codegen/loops/loop_nest_builder.h"
 #include "codegen/loops/vector_forms.h"
-#include "codegen/nest/build.h"
 #include "ir/analysis/update_order.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/computes.h"
@@ -82,11 +81,11 @@ void LoopNestBuilder::check_ahead(const ir::Node& n, const ir::Compute& c, std::
           place->label >= 0 ? labels[static_cast<std::size_t>(place->label)] : ir::Label{"", Extent(0), Extent(1)};
       const Extent first = place->form.rest + Extent(place->form.coefficient) * label.begin;
       const ValueId whole = variable(tensor);
-      nest::Bound bound{static_cast<int>(d), result_.nest.variable(whole).type.shape[d], subscript_text(tensor, s),
-                        range.known() ? range : request_.place};
-      checks.push_back({nest::CheckLine{whole, of_nest(first), place->form.coefficient,
-                                        of_nest(label.end - label.begin), std::move(bound)},
-                        place_});
+      checks.push_back(
+          {nest::CheckLine{
+               whole, of_nest(first), place->form.coefficient, of_nest(label.end - label.begin),
+               bound(d, nest_.variable(whole).type.shape[d], s, tensor, range.known() ? range : request_.place)},
+           place_});
       checked_.push_back({tensor, d, s});
     }
   };
@@ -100,7 +99,7 @@ void LoopNestBuilder::check_ahead(const ir::Node& n, const ir::Compute& c, std::
   if (!c.left.empty() && !changes_size(n.results[k]))
     check(n.results[k], c.left, c.left[0]->range.known() ? c.left[0]->range : n.range);
   label_names_.clear();
-  bounds_.leave(labels);
+  bounds_.leave(labels.size());
   if (checks.empty()) return;
   nest::Nonempty points;
   for (const ir::Label& l : labels) points.ranges.push_back(of_nest(l));
@@ -122,22 +121,27 @@ bool LoopNestBuilder::reduces_lines(const ir::Compute& c, std::size_t k) {
              is_checked_ahead(r->tensor, d, r->subscripts[d]);
     }
   });
-  bounds_.leave(c.reduce);
+  bounds_.leave(c.reduce.size());
   return free;
 }
 
-void LoopNestBuilder::line_reduction(const ir::Compute& c, std::size_t k, ValueId total) {
+bool LoopNestBuilder::line(ValueId total, std::span<const int> labels) {
+  if (!lines_ || !reduces_lines(*compute_, result_)) return false;
+  loops(labels.first(labels.size() - 1), false, [&] { line_reduction(total); });
+  return true;
+}
+
+void LoopNestBuilder::line_reduction(ValueId total) {
+  const ir::Compute& c = *compute_;
   const ir::Label& last = c.reduce.back();
-  const std::size_t first = labels_.size();
-  const auto number = static_cast<std::int32_t>(first);
-  open_labels({last});
-  const Expr body = spelled(c.bodies[k]);
+  const auto number = static_cast<std::int32_t>(labels_.size());
+  open(last);
+  const Expr body = spelled(c.bodies[result_]);
   const auto* times = std::get_if<ir::Binary>(&body->op);
   const bool dot = c.monoid->kind == Monoid::Kind::kSum && times != nullptr && times->op == ir::BinaryOp::kMul &&
                    is_line(times->left, number) && is_line(times->right, number);
   add(nest::RowReduction{total, c.monoid->kind, labels_.back(), of_nest(last), of_nest(body), dot});
-  bounds_.leave({last});
-  close_labels(first);
+  close(1);
 }
 
 bool LoopNestBuilder::is_line(const Expr& e, std::int32_t label) {
@@ -161,7 +165,7 @@ bool LoopNestBuilder::accumulates_lines(const ir::Compute& c, std::size_t k) {
   labels_.resize(c.out.size());
   const bool free = reduces_lines(c, k);
   labels_.clear();
-  bounds_.leave(c.out);
+  bounds_.leave(c.out.size());
   return free;
 }
 
@@ -173,7 +177,7 @@ void LoopNestBuilder::accumulated(const ir::Node& n, const ir::Compute& c, std::
   const ValueId next = direct ? variable(v) : staging(n, c, k);
   add(nest::Fill{next, ir::identity_of(*c.monoid, c.bodies[k]->type)});
   const std::vector<ir::Label> labels = ir::all_labels(c);
-  open_labels(labels);
+  for (const ir::Label& l : labels) open(l);
   const std::size_t line = c.out.size() - 1;
   const std::size_t sum = labels.size() - 1;
   const Place element{next, position(c)};
@@ -187,22 +191,18 @@ void LoopNestBuilder::accumulated(const ir::Node& n, const ir::Compute& c, std::
     inner.push_back({*std::move(products), place_});
   } else {
     around.insert(around.end(), {sum, line});
-    inner = collected([&] {
-      const Expr x = named(body);
-      add(nest::Update{element, *c.monoid, x});
-    });
+    inner = collected([&] { change(element, c.monoid, named_value(body)); });
   }
   for (; !around.empty(); around.pop_back()) {
-    nest::For loop = loop_over(labels[around.back()], labels_[around.back()], std::move(inner));
+    nest::For loop{labels_[around.back()], of_nest(labels[around.back()]), nest::Order::kSerial, std::move(inner)};
     inner.clear();
     inner.push_back({std::move(loop), place_});
   }
-  for (nest::Statement& s : inner) body_->push_back(std::move(s));
-  bounds_.leave(labels);
-  close_labels(0);
+  append(std::move(inner));
+  close(labels.size());
   if (direct) return;
   if (!c.base && (c.combine || !c.left.empty())) add(nest::Fill{variable(v), untouched(c, program_.type(v).scalar)});
-  loops(c.out, [&] { store_point(n, c, k, {ir::read(c.bodies[k]->type, next, position(c)), {}}); });
+  output_loops(c, [&] { store_point(n, c, k, {ir::read(c.bodies[k]->type, next, position(c)), {}}); });
 }
 
 std::optional<nest::AddProducts> LoopNestBuilder::added_products(const ir::Compute& c, const Expr& body,

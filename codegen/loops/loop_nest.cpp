@@ -1,16 +1,11 @@
-#include "codegen/loops/loop_nest.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "codegen/loops/loop_nest_builder.h"
-#include "codegen/nest/build.h"
 #include "codegen/relations/describe.h"
 
 namespace tdsl::codegen {
-
-using Role = nest::Variable::Role;
 
 namespace {
 
@@ -22,20 +17,17 @@ ir::Program types_of(const FamilyProgram& program) {
 
 }  // namespace
 
-LoopNestBuilder::LoopNestBuilder(const LoopNestRequest& request)
-    : request_(request),
-      step_(request.step),
-      program_(request.program),
-      values_(types_of(request.program)),
-      variables_(values_, *request.step.loop),
-      bounds_(*request.step.loop, request.step.sizes, LoopBounds::Opaque::kNamed) {
-  result_.nest.name = request.name;
-  result_.nest.form = nest::Form::kTask;
-  result_.nest.place = request.place;
+LoopNestBuilder::LoopNestBuilder(const NestRequest& request, const LoopStep& step)
+    : ComputeNest(request),
+      step_(step),
+      values_(types_of(program_)),
+      variables_(values_, *step.loop),
+      bounds_(*step.loop, step.sizes, LoopBounds::Opaque::kNamed) {
+  nest_.form = nest::Form::kTask;
   add_captures();
 }
 
-LoopNest LoopNestBuilder::run() {
+BuiltNest LoopNestBuilder::run() {
   count_uses();
   const ir::Node& loop = *step_.loop;
   node(loop);
@@ -43,14 +35,12 @@ LoopNest LoopNestBuilder::run() {
   for (std::size_t k = 0; k < step_.results.size(); ++k) {
     const LoopStep::Result& r = step_.results[k];
     if (r.continues >= 0) continue;
-    const ValueId result = nest::added(
-        result_.nest,
+    const ValueId result = added(
         {Role::kResult, title_of(program_, r.target), {program_.type(r.target).scalar, {}, {}}, static_cast<int>(k)});
     add(nest::Store{{result, {}}, value(loop.results[static_cast<std::size_t>(r.carried)])});
   }
-  result_.nest.body = std::move(top_);
-  result_.captured.resize(result_.nest.variables.size());
-  return std::move(result_);
+  nest_.body = std::move(top_);
+  return {std::move(nest_), std::move(captured_), {}};
 }
 
 /// Host values in numerical order, which determines how sizes are printed.
@@ -61,23 +51,13 @@ void LoopNestBuilder::add_captures() {
     const bool written_out = size != step_.sizes.end() && size->second.constant();
     if (program_.is_host(here) && !written_out) values.insert(here);
   }
-  for (const ValueId v : values) static_cast<void>(capture(v));
+  for (const ValueId v : values) static_cast<void>(captured(v));
 }
 
-ValueId LoopNestBuilder::capture(ValueId here) {
-  const auto found = captures_.find(here);
-  if (found != captures_.end()) return found->second;
-  const ValueId v =
-      nest::added(result_.nest, {Role::kCapture,
-                                 program_.is_host(here) ? request_.value_name(here) : title_of(program_, here),
-                                 {program_.type(here).scalar, {}, {}}});
-  result_.nest.variables.back().size = std::ranges::any_of(step_.reads, [&](ValueId read) {
-    const std::vector<Extent>& shape = program_.type(read).shape;
-    return std::ranges::find(shape, Extent::of(here)) != shape.end();
-  });
-  result_.captured.resize(result_.nest.variables.size());
-  result_.captured.back() = here;
-  return captures_[here] = v;
+ValueId LoopNestBuilder::captured(ValueId here) {
+  if (!captures_.contains(here))
+    capture(here).size = std::ranges::any_of(step_.reads, [&](ValueId read) { return is_dimension(here, read); });
+  return captures_.at(here);
 }
 
 std::string LoopNestBuilder::name(ValueId v) const {
@@ -101,13 +81,13 @@ ValueId LoopNestBuilder::variable_inside(ValueId v) {
     made.continued = true;
   }
   made.resized = made.role == Role::kLocal && changes_size(known);
-  return inside_[known] = nest::added(result_.nest, std::move(made));
+  return inside_[known] = added(std::move(made));
 }
 
 ValueId LoopNestBuilder::outer(ValueId v) {
   const auto found = step_.outer.find(v);
   const ValueId here = found == step_.outer.end() ? v : found->second;
-  return program_.is_host(here) || found == step_.outer.end() ? capture(here) : operand(here);
+  return program_.is_host(here) || found == step_.outer.end() ? captured(here) : operand(here);
 }
 
 ValueId LoopNestBuilder::operand(ValueId here) {
@@ -119,17 +99,13 @@ ValueId LoopNestBuilder::operand(ValueId here) {
         step_.results, [&](const LoopStep::Result& r) { return r.continues == static_cast<int>(k); });
     if (step_.reads[k] == here && !continued) number = static_cast<int>(k);
   }
-  const ir::Type& type = program_.type(here);
-  const ValueId v =
-      nest::added(result_.nest,
-                  {Role::kOperand, title_of(program_, here), {type.scalar, of_nest(type.shape), type.sparse}, number});
-  return operands_[here] = v;
+  return operands_[here] = added(operand_variable(here, number));
 }
 
 Expr LoopNestBuilder::value(ValueId v) {
   if (const auto found = inlined_.find(v); found != inlined_.end()) return found->second;
   if (const Expr known = constant_of(v)) return known;
-  return nest::scalar_read(result_.nest, variable(v));
+  return local_read(variable(v));
 }
 
 Expr LoopNestBuilder::constant_of(ValueId v) const {
@@ -147,59 +123,42 @@ Expr LoopNestBuilder::spelled(const Expr& e) const {
   });
 }
 
-Expr LoopNestBuilder::of_nest(const Expr& given) {
-  return nest::with_parts(
-      spelled(given),
-      [this](const Expr& e) {
-        if (const auto* i = std::get_if<ir::IndexRef>(&e->op))
-          return ir::index_ref(labels_[static_cast<std::size_t>(i->label)], e->range);
-        const auto* r = std::get_if<ir::Read>(&e->op);
-        if (r == nullptr) return Expr();
-        if (r->subscripts.empty()) return value(r->tensor);
-        std::vector<Expr> subscripts;
-        for (const Expr& s : r->subscripts) {
-          const Expr local = neighbour(s);
-          subscripts.push_back(local ? local : of_nest(s));
-        }
-        return ir::read(e->type, view(r->tensor, r->subscripts, e->range), std::move(subscripts), e->range);
-      },
-      true);
+Expr LoopNestBuilder::part(const Expr& e) {
+  if (const auto* i = std::get_if<ir::IndexRef>(&e->op))
+    return ir::index_ref(labels_[static_cast<std::size_t>(i->label)], e->range);
+  const auto* r = std::get_if<ir::Read>(&e->op);
+  if (r == nullptr) return {};
+  if (r->subscripts.empty()) return value(r->tensor);
+  std::vector<Expr> subscripts;
+  for (const Expr& s : r->subscripts) {
+    const Expr local = neighbour(s);
+    subscripts.push_back(local ? local : of_nest(s));
+  }
+  return ir::read(e->type, view(r->tensor, r->subscripts, e->range), std::move(subscripts), e->range);
 }
 
-Extent LoopNestBuilder::of_nest(const Extent& e) {
-  return e.substitute([this](ValueId v) -> std::optional<Extent> {
-    const Expr known = constant_of(v);
-    if (const auto* c = known ? std::get_if<ir::Constant>(&known->op) : nullptr)
-      return Extent(std::get<std::int64_t>(c->value));
-    return Extent::of(variable(v));
-  });
-}
-
-std::vector<Extent> LoopNestBuilder::of_nest(std::vector<Extent> shape) {
-  for (Extent& e : shape) e = of_nest(e);
-  return shape;
-}
-
-std::string LoopNestBuilder::subscript_text(ValueId tensor, const Expr& subscript) const {
-  return describe(program_, subscript, label_names_) + "` of `" + name_of(program_, tensor);
+Extent LoopNestBuilder::size(ValueId v) {
+  const Expr known = constant_of(v);
+  if (const auto* c = known ? std::get_if<ir::Constant>(&known->op) : nullptr)
+    return Extent(std::get<std::int64_t>(c->value));
+  return Extent::of(variable(v));
 }
 
 ValueId LoopNestBuilder::view(ValueId tensor, const std::vector<Expr>& subscripts, const ir::SourceRange& range) {
   const ValueId whole = variable(tensor);
   const std::vector<Extent>& shape = program_.type(tensor).shape;
-  nest::Variable made{Role::kView, result_.nest.variable(whole).name, result_.nest.variable(whole).type};
+  nest::Variable made{Role::kView, nest_.variable(whole).name, nest_.variable(whole).type};
   std::string key = fmt::format("{} {}:{}", whole.id, range.file, range.line);
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     if (bounds_.inside(subscripts[d], shape[d]) || is_checked_ahead(tensor, d, subscripts[d])) continue;
-    made.bounds.push_back({static_cast<int>(d), made.type.shape[d], subscript_text(tensor, subscripts[d]),
-                           range.known() ? range : request_.place});
+    made.bounds.push_back(bound(d, made.type.shape[d], subscripts[d], tensor, range.known() ? range : request_.place));
     key += fmt::format(" {} {}", d, made.bounds.back().what);
   }
   if (made.bounds.empty()) return whole;
   const auto found = views_.find(key);
   if (found != views_.end()) return found->second;
   made.of = whole;
-  return views_[key] = nest::added(result_.nest, std::move(made));
+  return views_[key] = added(std::move(made));
 }
 
 bool LoopNestBuilder::changes_size(ValueId v) const {
@@ -209,6 +168,6 @@ bool LoopNestBuilder::changes_size(ValueId v) const {
   });
 }
 
-LoopNest build_nest(const LoopNestRequest& request) { return LoopNestBuilder(request).run(); }
+BuiltNest build_nest(const NestRequest& request, const LoopStep& step) { return LoopNestBuilder(request, step).run(); }
 
 }  // namespace tdsl::codegen

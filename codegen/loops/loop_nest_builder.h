@@ -4,26 +4,25 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "codegen/loops/compute_nest.h"
 #include "codegen/loops/loop_bounds.h"
-#include "codegen/loops/loop_nest.h"
 #include "ir/analysis/loop_variables.h"
 
 namespace tdsl::codegen {
 
-/// Builds the nest of one serial loop. Each part has its own file.
-class LoopNestBuilder {
+/// The nest of one serial loop: its Computes over whole ranges, with tensors by name. Each part has its own file.
+class LoopNestBuilder final : public ComputeNest {
  public:
-  explicit LoopNestBuilder(const LoopNestRequest& request);
+  LoopNestBuilder(const NestRequest& request, const LoopStep& step);
 
-  LoopNest run();
+  BuiltNest run();
 
  private:
-  using Body = nest::Body;
-  using Place = nest::Place;
-
   // --- Variables, values, elements: loop_nest.cpp
   void add_captures();
   [[nodiscard]] bool is_tensor(ValueId v) const { return program_.type(v).rank() > 0; }
@@ -31,7 +30,7 @@ class LoopNestBuilder {
   ValueId variable(ValueId v);
   ValueId variable_inside(ValueId v);
   ValueId outer(ValueId v);
-  ValueId capture(ValueId here);
+  ValueId captured(ValueId here);
   ValueId operand(ValueId here);
   /// The expression of a scalar's value.
   Expr value(ValueId v);
@@ -39,28 +38,19 @@ class LoopNestBuilder {
   [[nodiscard]] Expr constant_of(ValueId v) const;
   /// The expression with constants substituted for reads of their values.
   [[nodiscard]] Expr spelled(const Expr& e) const;
+  Expr part(const Expr& e) override;
+  Extent size(ValueId v) override;
+  using ComputeNest::of_nest;
   /// The expression in terms of the nest: reads of tensors are bounded unless they are in bounds.
-  Expr of_nest(const Expr& e);
-  Extent of_nest(const Extent& e);
-  std::vector<Extent> of_nest(std::vector<Extent> shape);
+  Expr of_nest(const Expr& e) { return ComputeNest::of_nest(spelled(e)); }
   nest::Range of_nest(const ir::Label& l) { return {of_nest(l.begin), of_nest(l.end)}; }
   /// The tensor's variable, or a view of it that bounds these subscripts.
   ValueId view(ValueId tensor, const std::vector<Expr>& subscripts, const ir::SourceRange& range);
-  [[nodiscard]] std::string subscript_text(ValueId tensor, const Expr& subscript) const;
   /// True if the tensor's extents vary between iterations.
   [[nodiscard]] bool changes_size(ValueId v) const;
   [[nodiscard]] std::string name(ValueId v) const;
 
   // --- Statements: loop_statements.cpp
-  void add(decltype(nest::Statement::op) op);
-  template <class F>
-  Body collected(const F& f) {
-    Body body;
-    std::swap(body, *body_);
-    f();
-    std::swap(body, *body_);
-    return body;
-  }
   void count_uses();
   void region(const ir::Region& r);
   /// A condition used only by the branch that follows is inlined there.
@@ -69,7 +59,7 @@ class LoopNestBuilder {
   /// Declares a variable shared by several values, unless already declared.
   void declare(ValueId v);
   /// `changes`: the variable may be reassigned later.
-  void assign(ValueId v, Expr x, bool changes = false);
+  void assign_value(ValueId v, Expr x, bool changes = false);
   void copy(ValueId v, ValueId from);
   /// `targets = sources`, in parallel; values in the same variable need no assignment.
   void assign_all(const std::vector<ValueId>& targets, const std::vector<ValueId>& sources);
@@ -100,11 +90,13 @@ class LoopNestBuilder {
   void store_point(const ir::Node& n, const ir::Compute& c, std::size_t k, const Value& x);
   /// The position of a point within the statement.
   std::vector<Expr> position(const ir::Compute& c);
-  /// Loops over index variables around the statements that `f` adds; numbered after those of the enclosing loops.
-  void loops(const std::vector<ir::Label>& labels, const std::function<void()>& f);
-  void open_labels(const std::vector<ir::Label>& labels);
-  void close_labels(std::size_t first);
-  [[nodiscard]] nest::For loop_over(const ir::Label& l, int index, Body body);
+  // Index variables are numbered after those of the enclosing loops.
+  nest::For enter(int label) override;
+  void leave(int label) override;
+  void open(const ir::Label& label);
+  void close(std::size_t count);
+  /// Loops over the results' index variables.
+  void output_loops(const ir::Compute& c, const std::function<void()>& f);
   /// Zero, `fill` or the identity: the value if nothing is computed.
   Expr untouched(const ir::Compute& c, ir::Scalar s);
   /// The statements added by `change`, under the guard unless it selects points of a reduction.
@@ -112,7 +104,7 @@ class LoopNestBuilder {
   /// `target = value` or `target = combine(target, value)`, if there is a value.
   void store(const ir::Compute& c, Place target, const Value& x);
   /// The expression, preceded by locals for common subexpressions and for periodic subscripts of neighbours.
-  Expr named(const Expr& e);
+  Expr named_value(const Expr& e);
   /// The local that holds the neighbour of an index variable, `i > 0 ? i - 1 : n - 1` for `mod(i - 1, n)`; the index
   /// variable itself for `mod(i, n)`; null for other subscripts. Adds the local.
   Expr neighbour(const Expr& subscript);
@@ -127,8 +119,9 @@ class LoopNestBuilder {
   [[nodiscard]] bool is_checked_ahead(ValueId tensor, std::size_t dimension, const Expr& subscript) const;
   /// True if the reduction may be reordered: no step can fail, and the operator is associative and commutative.
   bool reduces_lines(const ir::Compute& c, std::size_t k);
-  /// The reduction over the last index variable, using the runtime's partial results.
-  void line_reduction(const ir::Compute& c, std::size_t k, ValueId total);
+  /// A reduction whose innermost loop uses the runtime's partial results, unless points are selected.
+  bool line(ValueId total, std::span<const int> labels) override;
+  void line_reduction(ValueId total);
   /// True if the expression reads contiguous elements as the index variable increases.
   static bool is_line(const Expr& e, std::int32_t label);
   /// Accumulates many elements at once, with the reduction's index variable outermost: if contiguous lines run along
@@ -145,28 +138,22 @@ class LoopNestBuilder {
     Expr subscript;
   };
 
-  const LoopNestRequest& request_;
   const LoopStep& step_;
-  const FamilyProgram& program_;
   ir::Program values_;
   ir::LoopVariables variables_;
   LoopBounds bounds_;
-  LoopNest result_;
-  Body top_;
-  Body* body_ = &top_;
-  ir::SourceRange place_;                 ///< location of added statements
   std::map<ValueId, ValueId> inside_;     ///< variables of the nest, by value of the loop
-  std::map<ValueId, ValueId> captures_;   ///< by host value
   std::map<ValueId, ValueId> operands_;   ///< by tensor or data scalar from outside
   std::map<std::string, ValueId> views_;  ///< by bounded subscripts
   std::map<ValueId, Expr> constants_;
-  std::map<ValueId, Expr> inlined_;  ///< conditions inlined at their uses
-  std::set<ValueId> declared_;
+  std::map<ValueId, Expr> inlined_;       ///< conditions inlined at their uses
+  const ir::Compute* compute_ = nullptr;  ///< the current one
+  std::size_t result_ = 0;                ///< its current result
+  bool lines_ = false;                    ///< the current reduction may use lines
   std::vector<Checked> checked_;          ///< of the current statement
   std::vector<int> labels_;               ///< index variables of the enclosing loops, as numbered in the nest
-  std::vector<std::string> label_names_;  ///< and in the program
   std::vector<ir::Label> open_labels_;    ///< their ranges
-  bool names_neighbours_ = false;         ///< true while `named` converts an expression
+  bool names_neighbours_ = false;         ///< true while `named_value` converts an expression
   std::vector<std::pair<Expr, ValueId>> neighbours_;  ///< of the current expression, by subscript
   std::map<ValueId, int> use_counts_;                 ///< number of uses in the loop
 };

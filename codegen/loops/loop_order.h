@@ -23,7 +23,7 @@ struct LoopOrder {
 /// there is none.
 [[nodiscard]] int label_across(const RecordedOp& op, int row);
 
-/// Without reduction: the output's dimensions in order. With: see kernel_nest.h.
+/// Without reduction: the output's dimensions in order. With: see build_nest.h.
 [[nodiscard]] LoopOrder loop_order(const RecordedOp& op, const ComputeKernel& kernel);
 
 }  // namespace tdsl::codegen

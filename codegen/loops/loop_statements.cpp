@@ -2,7 +2,6 @@
 
 #include "codegen/families/host_values.h"
 #include "codegen/loops/loop_nest_builder.h"
-#include "codegen/nest/build.h"
 #include "ir/eval/failure_text.h"
 #include "ir/graph/check.h"
 
@@ -27,8 +26,6 @@ Expr only_expression(const ir::Region& r) {
 }
 
 }  // namespace
-
-void LoopNestBuilder::add(decltype(nest::Statement::op) op) { body_->push_back({std::move(op), place_}); }
 
 void LoopNestBuilder::region(const ir::Region& r) {
   for (std::size_t k = 0; k < r.nodes.size(); ++k) {
@@ -59,15 +56,11 @@ void LoopNestBuilder::node(const ir::Node& n) {
 }
 
 void LoopNestBuilder::declare(ValueId v) {
-  if (is_tensor(v) || !declared_.insert(variables_.variable(v)).second) return;
-  add(nest::Var{variable(v), {}});
+  if (!is_tensor(v) && declared_.insert(variable(v)).second) add(nest::Var{variable(v), {}});
 }
 
-void LoopNestBuilder::assign(ValueId v, Expr x, bool changes) {
-  const ValueId local = variable(v);
-  if (!declared_.insert(variables_.variable(v)).second) return add(nest::Store{{local, {}}, std::move(x)});
-  if (variables_.is_shared(v) || changes) return add(nest::Var{local, std::move(x)});
-  add(nest::Let{local, std::move(x)});
+void LoopNestBuilder::assign_value(ValueId v, Expr x, bool changes) {
+  assign(variable(v), std::move(x), variables_.is_shared(v) || changes);
 }
 
 void LoopNestBuilder::copy(ValueId v, ValueId from) { add(nest::Copy{from, variable(v)}); }
@@ -91,18 +84,17 @@ void LoopNestBuilder::assign_all(const std::vector<ValueId>& targets, const std:
     if (!overwritten) continue;
     const std::string kept = "next_" + name(target);
     if (is_tensor(target)) {
-      const ValueId local =
-          nest::added(result_.nest, {nest::Variable::Role::kLocal, kept, result_.nest.variable(tensors[k]).type});
-      add(nest::Keep{local, tensors[k]});
-      tensors[k] = local;
+      const ValueId copied = added({Role::kLocal, kept, nest_.variable(tensors[k]).type});
+      add(nest::Keep{copied, tensors[k]});
+      tensors[k] = copied;
     } else {
-      const ValueId local = nest::added_local(result_.nest, kept, program_.type(target).scalar);
-      add(nest::Let{local, scalars[k]});
-      scalars[k] = nest::scalar_read(result_.nest, local);
+      const ValueId copied = local(kept, program_.type(target).scalar);
+      add(nest::Let{copied, scalars[k]});
+      scalars[k] = local_read(copied);
     }
   }
   for (std::size_t k = 0; k < moves.size(); ++k)
-    is_tensor(moves[k].first) ? copy(moves[k].first, tensors[k]) : assign(moves[k].first, scalars[k]);
+    is_tensor(moves[k].first) ? copy(moves[k].first, tensors[k]) : assign_value(moves[k].first, scalars[k]);
 }
 
 void LoopNestBuilder::begin(const ir::Node& n, const std::vector<ValueId>& arguments,
@@ -183,13 +175,12 @@ void LoopNestBuilder::count_uses() {
 
 void LoopNestBuilder::random(const ir::Node& n, const ir::Random& r) {
   const ValueId v = n.results[0];
-  const bool own = !variables_.is_shared(v) && declared_.insert(variables_.variable(v)).second;
-  nest::Draw draw{
-      own ? variable(v) : nest::added_local(result_.nest, "draw", program_.type(v).scalar), r.kind, r.site, {}};
+  const bool own = !variables_.is_shared(v) && declared_.insert(variable(v)).second;
+  nest::Draw draw{own ? variable(v) : local("draw", program_.type(v).scalar), r.kind, r.site, {}};
   for (const ValueId k : r.iterations) draw.iterations.push_back(value(k));
   const ValueId drawn = draw.local;
   add(std::move(draw));
-  if (!own) assign(v, nest::scalar_read(result_.nest, drawn));
+  if (!own) assign_value(v, local_read(drawn));
 }
 
 void LoopNestBuilder::check(const ir::Check& c) {

@@ -1,7 +1,6 @@
 #include "codegen/loops/program_nests.h"
 
-#include "codegen/loops/kernel_nest.h"
-#include "codegen/loops/loop_nest.h"
+#include "codegen/loops/build_nest.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/verify.h"
 #include "codegen/relations/describe.h"
@@ -24,16 +23,15 @@ class ProgramNests {
     for (const Step& s : list) {
       if (const auto* o = std::get_if<OperationStep>(&s.op)) operation(s.range, o->epilogue ? *o->epilogue : *o);
       if (const auto* l = std::get_if<LoopStep>(&s.op); l != nullptr && l->loop)
-        add(build_nest(LoopNestRequest{program_, *l, "loop_" + l->name, s.range, value_names()}).nest);
+        add(build_nest(request("loop_" + l->name, s.range), *l).nest);
       for_each_list(s, [this](const Steps& inner) { steps(inner); });
     }
   }
 
   void operation(const SourceRange& place, const OperationStep& o) {
     const bool by_blas = o.op->op_class == plan::OpClass::kContraction || o.op->in_any_order;
-    if (by_blas || o.fused || !o.kernel->rearranged.empty()) return;
-    add(build_nest(KernelNestRequest{program_, o, "kernel_" + title_of(program_, o.target), place, value_names()})
-            .nest);
+    if (by_blas || (!o.fused && !o.kernel->rearranged.empty())) return;
+    add(build_nest(request("kernel_" + title_of(program_, o.target), place), o).nest);
   }
 
   void add(nest::Nest nest) {
@@ -43,8 +41,8 @@ class ProgramNests {
     nests_.push_back(std::move(nest));
   }
 
-  [[nodiscard]] std::function<std::string(ValueId)> value_names() const {
-    return [this](ValueId v) { return title_of(program_, v); };
+  [[nodiscard]] NestRequest request(std::string name, const SourceRange& place) const {
+    return {program_, std::move(name), place, [this](ValueId v) { return title_of(program_, v); }};
   }
 
   const FamilyProgram& program_;

@@ -8,7 +8,7 @@
 namespace tdsl::codegen {
 
 /// The nests of a program's kernels and serial loops, in program order, with interiors split from edges as in emitted
-/// code. Products by BLAS, kernels of the runtime and of users, and fused operators have none.
+/// code. Products by BLAS and kernels of the runtime and of users have none.
 [[nodiscard]] std::vector<nest::Nest> nests_of(const FamilyProgram& program);
 
 }  // namespace tdsl::codegen

@@ -97,19 +97,4 @@ std::vector<Expr> common_parts(const Expr& e, const ExprEmitter::BothBranches& b
   return CommonParts(e, both).list();
 }
 
-std::string named_parts(ExprEmitter& emitter, const Expr& e, const ExprEmitter::BothBranches& both,
-                        const std::function<std::string(std::string_view)>& claim) {
-  std::string text;
-  for (const Expr& part : common_parts(e, both)) {
-    const std::string name = claim("term");
-    text += fmt::format("const {} {} = {}; ", cpp_type(part->type), name, emitter.text(part));
-    const auto replace = [&](const auto& self, const Expr& at) -> void {
-      if (ir::equal(at, part)) return emitter.replace(at.id(), name);
-      for (const Expr& inner : operands(at)) self(self, inner);
-    };
-    replace(replace, e);
-  }
-  return text;
-}
-
 }  // namespace tdsl::codegen

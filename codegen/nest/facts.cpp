@@ -76,7 +76,8 @@ std::string obstacle(int index, const Statement& s) {
       [](const CheckLine&) { return kOfTask; }, [](const RowReduction&) { return kOfTask; },
       [](const AddProducts&) { return kOfTask; }, [](const Locate&) { return kOfTask; },
       [](const Offer&) { return kOfTask; }, [](const Draw&) { return kOfTask; },
-      [](const RequireSizes&) { return kOfTask; });
+      [](const RequireSizes&) { return kOfTask; }, [](const RowProducts&) { return kOfTask; },
+      [](const FillRows&) { return kOfTask; });
 }
 
 }  // namespace
@@ -130,6 +131,7 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
       },
       [&](const If& s) {
         if (const auto* condition = std::get_if<Expr>(&s.condition)) f(*condition);
+        if (const auto* within = std::get_if<Within>(&s.condition)) f(within->value);
       },
       [&](const LineReduction& s) {
         each_of(s.lets, f);
@@ -149,14 +151,25 @@ void for_each_expr(const Statement& statement, const std::function<void(const Ex
       },
       [&](const While& s) { f(s.condition); }, [&](const Require& s) { f(s.condition); },
       [&](const Return& s) { f(s.value); }, [](const Copy&) {}, [](const Keep&) {}, [](const Resize&) {},
-      [](const CheckLine&) {}, [&](const RowReduction& s) { f(s.value); },
+      [](const CheckLine&) {},
+      [&](const RowReduction& s) {
+        each_of(s.lets, f);
+        f(s.value);
+      },
       [&](const AddProducts& s) {
         each_of(s.to, f);
         f(s.scale);
         f(s.value);
       },
       [](const Locate&) {}, [&](const Offer& s) { f(s.value); },
-      [&](const Draw& s) { std::ranges::for_each(s.iterations, f); }, [&](const RequireSizes& s) { some(s.guard); });
+      [&](const Draw& s) { std::ranges::for_each(s.iterations, f); }, [&](const RequireSizes& s) { some(s.guard); },
+      [&](const RowProducts& s) {
+        for (const Place* place : {&s.to, &s.x, &s.y}) each_of(*place, f);
+      },
+      [&](const FillRows& s) {
+        each_of(s.to, f);
+        f(s.value);
+      });
 }
 
 std::set<ValueId> values_read(const Nest& nest) {
@@ -195,6 +208,7 @@ Definitions definitions_of(const Nest& nest) {
   for_each_statement(nest.body, [&](const Statement& s) {
     if (const auto* let = std::get_if<Let>(&s.op)) define(*let);
     if (const auto* line = std::get_if<LineReduction>(&s.op)) std::ranges::for_each(line->lets, define);
+    if (const auto* row = std::get_if<RowReduction>(&s.op)) std::ranges::for_each(row->lets, define);
     if (const auto* blocked = std::get_if<BlockedReduction>(&s.op)) {
       std::ranges::for_each(blocked->x, define);
       std::ranges::for_each(blocked->y, define);
@@ -258,7 +272,9 @@ IndexArithmetic::IndexArithmetic(const Nest& nest) : definitions_(definitions_of
     if (const auto* f = std::get_if<For>(&s.op)) {
       if (const auto* over = std::get_if<Range>(&f->over)) add(f->index, over->begin);
     }
-    if (const auto* r = std::get_if<RowReduction>(&s.op)) add(r->index, r->over.begin);
+    const auto* r = std::get_if<RowReduction>(&s.op);
+    const auto* over = r == nullptr ? nullptr : std::get_if<Range>(&r->over);
+    if (over != nullptr) add(r->index, over->begin);
   });
 }
 

@@ -414,6 +414,7 @@ void split(Nest& nest, Body& body, Ranges& ranges) {
 }  // namespace
 
 void split_interiors(Nest& nest) {
+  if (nest.form == Form::kRows) return;
   Ranges ranges;
   for (std::size_t k = 0; k < nest.indices.size(); ++k) {
     const Index& index = nest.indices[k];

@@ -16,7 +16,7 @@ namespace tdsl::nest {
 /// enclosing loop's range, bound the interior. In vector loops at most kMostSides others, which change in the middle of
 /// the range or depend only on sizes and enclosing indices, become sides: code is compiled for both of their values.
 /// Conditions whose arithmetic might wrap around are left unchanged. Loops of tasks on whole tensors are split only by
-/// conditions of selects, and only if their own range has an edge.
+/// conditions of selects, and only if their own range has an edge. Nests of rows are left unchanged.
 ///
 /// Pre: the nest is well formed. Post: so is the result, which is equivalent.
 void split_interiors(Nest& nest);

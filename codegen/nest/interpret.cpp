@@ -10,6 +10,7 @@
 #include "ir/analysis/combined.h"
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"
+#include "ir/graph/computes.h"
 #include "runtime/kernels/philox.h"
 #include "runtime/size.h"
 
@@ -59,8 +60,7 @@ class Interpreter {
       if (v.role == Role::kLocal && v.type.rank() > 0 && !v.resized) arrays_[k] = zeros(v.type.scalar, shape(v));
       if (v.role == Role::kLocal && v.resized) arrays_[k].type = v.type.scalar;
     }
-    for (const Index& i : nest.indices)
-      intervals_.push_back(i.of_task ? Interval{extent(i.begin), extent(i.end)} : Interval{});
+    for (const Index& i : nest.indices) intervals_.push_back({extent(i.begin), extent(i.end)});
   }
 
   std::map<int, ir::Array> task() {
@@ -77,10 +77,34 @@ class Interpreter {
     if (!gives_value && !nest_.variable(result_).continued) body(nest_.fresh);
     body(nest_.body);
     if (gives_value) return std::move(returned_);
-    return std::move(array(result_));
+    return nest_.variable(result_).place ? packed() : std::move(array(result_));
   }
 
  private:
+  /// All results, one after the other.
+  ir::Array packed() {
+    std::map<std::int64_t, ValueId> places;
+    std::int64_t count = 0;
+    for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
+      if (!nest_.variables[k].place) continue;
+      const ValueId v{static_cast<std::int32_t>(k)};
+      if (array(v).size() > 0) places[extent(*nest_.variables[k].place)] = v;
+      count += array(v).size();
+    }
+    const ir::Scalar type = nest_.variable(result_).type.scalar;
+    ir::Array all = zeros(type, {count});
+    for (const auto& [first, v] : places) {
+      for (std::int64_t at = 0; at < array(v).size(); ++at) {
+        const Value x = load(v, static_cast<std::size_t>(at));
+        const auto to = static_cast<std::size_t>(first + at);
+        ir::is_float(type) ? static_cast<void>(all.floats[to] = x.real.value)
+                           : static_cast<void>(all.integers[to] = x.whole.value);
+        all.bounds[to] = ir::is_float(type) ? x.real.bound : x.whole.bound;
+      }
+    }
+    return all;
+  }
+
   ir::Array& array(ValueId v) { return arrays_[static_cast<std::size_t>(nest_.viewed(v).id)]; }
 
   static ir::Array zeros(ir::Scalar type, std::vector<std::int64_t> shape) {
@@ -131,12 +155,14 @@ class Interpreter {
   std::int64_t whole(const Expr& e) { return compiled(e).whole(indices_.data()).value; }
 
   /// The element's number.
-  std::size_t position(const Place& p) {
+  std::size_t position(const Place& p, const std::vector<std::int64_t>& rest = {}) {
     const Variable& v = nest_.variable(p.variable);
     const std::vector<std::int64_t>& shape = array(p.variable).shape;
+    const std::size_t given = p.subscripts.size();
     std::int64_t at = 0;
-    for (std::size_t d = 0; d < p.subscripts.size(); ++d) {
-      const std::int64_t s = whole(p.subscripts[d]) - (v.origin.empty() ? 0 : extent(v.origin[d]));
+    for (std::size_t d = 0; d < given + rest.size(); ++d) {
+      const std::int64_t subscript = d < given ? whole(p.subscripts[d]) : rest[d - given];
+      const std::int64_t s = subscript - (v.origin.empty() ? 0 : extent(v.origin[d]));
       ir::eval::check_subscript(s, shape[d], d, v.name, here());
       at = at * shape[d] + s;
     }
@@ -162,24 +188,23 @@ class Interpreter {
 
   void update(ValueId v, std::size_t at, const ir::Monoid& with, const Expr& e) {
     const Value next = value(e);
-    const Value old = load(v, at);
-    const ir::Scalar type = array(v).type;
+    store(v, at, combined(with, array(v).type, load(v, at), next));
+  }
+  Value combined(const ir::Monoid& with, ir::Scalar type, const Value& old, const Value& next) {
     // One expression per monoid and type.
     Expr& both = combinations_[{&with, type}];
     if (!both) both = ir::combined(with, ir::argument(type, 0), ir::argument(type, 1));
     CompiledExpr& c = compiled(both);
-    Value combined;
-    if (c.is_real()) {
-      combined.real = c.combine(old.real, next.real);
-    } else {
-      combined.whole = c.combine(old.whole, next.whole);
-    }
-    store(v, at, combined);
+    if (c.is_real()) return {c.combine(old.real, next.real), {}};
+    return {{}, c.combine(old.whole, next.whole)};
   }
 
   // --- Statements
 
-  [[nodiscard]] Interval interval(int index) const { return intervals_[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] Interval interval(int index) const {
+    const int block = nest_.index(index).block;
+    return intervals_[static_cast<std::size_t>(block < 0 ? index : block)];
+  }
   Interval interval(int index, const TaskRange& r) {
     Interval i = interval(index);
     if (r.begin) i.lo = array(*r.begin).integers.at(0);
@@ -249,17 +274,80 @@ class Interpreter {
             ir::eval::check_subscript(at, array(c.tensor).shape[d], d, nest_.variable(c.tensor).name, c.bound.place);
           }
         },
-        [&](const RowReduction& r) {
-          ir::Monoid& with = lines_[r.kind];
-          with.kind = r.kind;
-          each(r.index, interval(r.over), [&] { update(r.local, 0, with, r.value); });
-        },
-        [&](const AddProducts& p) { products(p); },
+        [&](const RowReduction& r) { row(r); }, [&](const AddProducts& p) { products(p); },
         [&](const Locate& l) {
           best_.erase(l.local);
           store(l.local, 0, {{}, {-1, 0}});
         },
-        [&](const Offer& o) { offer(o); }, [&](const Draw& d) { draw(d); }, [&](const RequireSizes& r) { sizes(r); });
+        [&](const Offer& o) { offer(o, locates_largest(o.local)); }, [&](const Draw& d) { draw(d); },
+        [&](const RequireSizes& r) { sizes(r); }, [&](const RowProducts& p) { row_products(p); },
+        [&](const FillRows& f) { fill_rows(f); });
+  }
+
+  ir::Monoid& monoid(ir::Monoid::Kind kind) {
+    ir::Monoid& with = lines_[kind];
+    with.kind = kind;
+    return with;
+  }
+
+  void row(const RowReduction& r) {
+    const auto* range = std::get_if<Range>(&r.over);
+    const Interval over = range != nullptr ? interval(*range) : interval(r.index, std::get<TaskRange>(r.over));
+    const bool locates = ir::locates(monoid(r.kind));
+    if (locates) best_.erase(r.local);
+    each(r.index, over, [&] {
+      std::ranges::for_each(r.lets, [this](const Let& definition) { let(definition); });
+      if (locates) return offer({r.local, r.value, r.index}, r.kind == ir::Monoid::Kind::kArgMax);
+      update(r.local, 0, monoid(r.kind), r.value);
+    });
+  }
+
+  /// `to += x * y`, for elements of parts.
+  void add_product(const RowProducts& p, const std::vector<std::int64_t>& to, const std::vector<std::int64_t>& x,
+                   const std::vector<std::int64_t>& y) {
+    using Kind = ir::Monoid::Kind;
+    const ir::Scalar type = nest_.variable(p.to.variable).type.scalar;
+    const Value product =
+        combined(monoid(Kind::kProd), type, load(p.x.variable, position(p.x, x)), load(p.y.variable, position(p.y, y)));
+    const std::size_t at = position(p.to, to);
+    store(p.to.variable, at, combined(monoid(Kind::kSum), type, load(p.to.variable, at), product));
+  }
+
+  void row_products(const RowProducts& p) {
+    using Kind = RowProducts::Kind;
+    const Interval rows = intervals_[static_cast<std::size_t>(p.block)];
+    const Interval first = interval(p.along.front()), last = interval(p.along.back());
+    const auto each_of = [](Interval i, const auto& f) {
+      for (std::int64_t k = i.lo; k < i.hi; ++k) f(k);
+    };
+    each_of(rows, [&](std::int64_t i) {
+      each_of(first, [&](std::int64_t a) {
+        if (p.kind == Kind::kScaled) return add_product(p, {a}, {i, a}, {i});
+        if (p.kind == Kind::kRows) store(p.to.variable, position(p.to, {i, a}), {});
+        if (p.kind == Kind::kDot && a == first.lo) store(p.to.variable, position(p.to, {i}), {});
+        if (p.kind == Kind::kDot) return add_product(p, {i}, {i, a}, {a});
+        each_of(last, [&](std::int64_t b) {
+          if (p.kind == Kind::kSums) return add_product(p, {a, b}, {i, a}, {i, b});
+          add_product(p, {i, a}, {i, b}, p.transposed ? std::vector{a, b} : std::vector{b, a});
+        });
+      });
+      if (p.kind == Kind::kDot && first.lo >= first.hi) store(p.to.variable, position(p.to, {i}), {});
+    });
+  }
+
+  void fill_rows(const FillRows& f) {
+    const Value x = value(f.value);
+    const std::vector<std::int64_t>& shape = array(f.to.variable).shape;
+    std::int64_t line = 1;
+    for (std::size_t d = f.to.subscripts.size() + 1; d < shape.size(); ++d) line *= shape[d];
+    const Interval rows = intervals_[static_cast<std::size_t>(f.block)];
+    if (line == 0) return;
+    for (std::int64_t i = rows.lo; i < rows.hi; ++i) {
+      std::vector<std::int64_t> first(shape.size() - f.to.subscripts.size(), 0);
+      first.front() = i;
+      const std::size_t at = position(f.to, first);
+      for (std::int64_t k = 0; k < line; ++k) store(f.to.variable, at + static_cast<std::size_t>(k), x);
+    }
   }
 
   [[nodiscard]] Interval interval(const Range& r) { return {extent(r.begin), extent(r.end)}; }
@@ -267,18 +355,16 @@ class Interpreter {
   void products(const AddProducts& p) {
     Expr& product = products_[&p];
     if (!product) product = ir::binary(ir::BinaryOp::kMul, p.scale, p.value);
-    ir::Monoid& with = lines_[ir::Monoid::Kind::kSum];
-    with.kind = ir::Monoid::Kind::kSum;
+    const ir::Monoid& with = monoid(ir::Monoid::Kind::kSum);
     each(p.index, interval(p.over),
          [&] { each(p.along, interval(p.line), [&] { update(p.to.variable, position(p.to), with, product); }); });
   }
 
   /// Keeps the first of the best values, or the first nan.
-  void offer(const Offer& o) {
+  void offer(const Offer& o, bool largest) {
     const Value x = value(o.value);
     const double number = ir::is_float(o.value->type) ? x.real.value : static_cast<double>(x.whole.value);
     const auto found = best_.find(o.local);
-    const bool largest = locates_largest(o.local);
     const bool first = found == best_.end();
     const bool better = !first && !std::isnan(found->second) &&
                         (std::isnan(number) || (largest ? number > found->second : number < found->second));
@@ -341,6 +427,7 @@ class Interpreter {
 
   void loop(const For& f) {
     if (const auto* s = std::get_if<Stored>(&f.over)) return stored(f, *s);
+    if (std::holds_alternative<Blocks>(f.over)) return blocks(f);
     const auto* task = std::get_if<TaskRange>(&f.over);
     const Interval range = task != nullptr ? interval(f.index, *task) : interval(std::get<Range>(f.over));
     if (!f.parts) return each(f.index, range, [&] { body(f.body); });
@@ -358,6 +445,18 @@ class Interpreter {
       if (p.inside) set(*p.inside, inside.lo <= at && at < inside.hi);
       body(f.body);
     });
+  }
+
+  /// Small blocks, the last one smaller.
+  void blocks(const For& f) {
+    constexpr std::int64_t kRows = 3;
+    Interval& current = intervals_[static_cast<std::size_t>(f.index)];
+    const Interval all = current;
+    for (std::int64_t first = all.lo; first < all.hi; first += kRows) {
+      current = {first, std::min(first + kRows, all.hi)};
+      body(f.body);
+    }
+    current = all;
   }
 
   void stored(const For& f, const Stored& s) {
@@ -420,12 +519,15 @@ class Interpreter {
         },
         [&](const Nonempty& n) {
           return std::ranges::all_of(n.ranges, [&](const Range& r) { return extent(r.begin) < extent(r.end); });
+        },
+        [&](const Within& w) {
+          const std::int64_t at = indices_[static_cast<std::size_t>(w.index)] = whole(w.value);
+          return interval(w.index).lo <= at && at < interval(w.index).hi;
         });
   }
 
   void line(const LineReduction& l) {
-    ir::Monoid& with = lines_[l.kind];
-    with.kind = l.kind;
+    const ir::Monoid& with = monoid(l.kind);
     each(l.index, interval(l.index, l.over), [&] {
       std::ranges::for_each(l.lets, [this](const Let& definition) { let(definition); });
       update(l.local, 0, with, l.value);

@@ -9,7 +9,7 @@
 #include "ir/graph/graph.h"
 
 // Loop nests: the body of a task as typed imperative statements. A nest is built from the operation
-// (codegen/loops/kernel_nest.h), verified, printed as C++, and interpreted in tests. The task supplies an interval for
+// (codegen/loops/build_nest.h), verified, printed as C++, and interpreted in tests. The task supplies an interval for
 // each of the nest's leading indices, the operands' elements in its boxes, and the results' tiles.
 //
 // Expressions are those of the index graph: `IndexRef` k is index k of the nest, `Read` of value k its variable k;
@@ -36,18 +36,20 @@ struct Variable {
     kParameter,  ///< a parameter of a scalar function, which may modify it
     kOperand,    ///< elements read by tasks
     kResult,     ///< elements written by tasks
-    kLocal,      ///< a scalar inside the function, or a tensor that lives as long as the task
+    kLocal,      ///< a scalar inside the function, or a tensor that lives as long as the task; in nests of rows a
+                 ///< tensor that exists for one block of rows at a time, its first dimension
     kView,       ///< an alias of another variable's elements with bounded subscripts
     kPosition,   ///< the position of the best offered value
   } role = Role::kLocal;
   std::string name;
   ir::Type type;
   int number = 0;  ///< of the operand; reads with different bounds are different variables of the same operand
-  std::vector<Bound> bounds{};   ///< for an operand, by dimension
-  std::vector<Extent> origin{};  ///< for a result: the subscripts of its first element; empty: zeros
-  bool continued = false;        ///< a result whose elements are initialised before the nest runs
-  std::optional<ValueId> of{};   ///< for a view: the viewed variable
-  bool resized = false;          ///< a local tensor whose extents are set by a Resize
+  std::vector<Bound> bounds{};    ///< for an operand, by dimension
+  std::vector<Extent> origin{};   ///< for a result: the subscripts of its first element; empty: zeros
+  bool continued = false;         ///< a result whose elements are initialised before the nest runs
+  std::optional<Extent> place{};  ///< for one of several results packed into one tensor: position of its first element
+  std::optional<ValueId> of{};    ///< for a view: the viewed variable
+  bool resized = false;           ///< a local tensor whose extents are set by a Resize
   bool compressed = false;  ///< an operand or result of rank 2 whose blocks hold only stored elements; all others are 0
   bool size = false;  ///< a capture: an integer for which sums and differences of a few such values do not overflow, in
                       ///< tasks with points
@@ -58,9 +60,11 @@ struct Variable {
 /// An index variable. Those of the task come first, with their range over all tasks.
 struct Index {
   std::string name;
-  bool of_task = true;  ///< false: a subscript computed by a Check
+  bool of_task = true;  ///< false: computed by a Check or Within, or the index of a loop over a Range
   Extent begin;
   Extent end;
+  bool whole = false;  ///< an index within tasks whose interval is begin..end in all of them
+  int block = -1;      ///< an index within tasks whose interval is the current block of this index
 };
 
 /// The task's interval of the index, or a part of it.
@@ -97,8 +101,14 @@ struct Stored {
 };
 /// `or`, `and`, `with`.
 [[nodiscard]] std::string_view name_of(ir::StoredLoop::Meet meet);
+/// `blocks of %0`: the task's interval of the index in blocks of consecutive rows. Within the loop, indices of the
+/// block run over the rows of the current one, and local tensors have these rows.
+struct Blocks {
+  Extent bytes;           ///< read and written per row, which determines the number of rows
+  bool products = false;  ///< the body contains products of matrices or register-blocked reductions
+};
 /// The iteration space of a loop.
-using Walk = std::variant<TaskRange, Range, Stored>;
+using Walk = std::variant<TaskRange, Range, Stored, Blocks>;
 
 struct Statement;
 using Body = std::vector<Statement>;
@@ -215,8 +225,13 @@ struct IsMine {
   };
   std::vector<Member> members;
 };
+/// `if within c = %1[i] { … }`: sets the index to the value; true if it is in the range of the index.
+struct Within {
+  int index = 0;
+  Expr value;
+};
 struct If {
-  std::variant<Expr, HasPoints, IsMine, Nonempty> condition;
+  std::variant<Expr, HasPoints, IsMine, Nonempty, Within> condition;
   Body body;
   Body otherwise{};
 };
@@ -268,15 +283,17 @@ struct CheckLine {
   Extent count;
   Bound bound;  ///< the dimension, and the text for messages
 };
-/// `lines sum %5 along k in 0..n { yield %1[k] }`: a reduction along one index into a local, by the rules of
-/// runtime/kernels/rows.h.
+/// `lines sum %5 along k in 0..n { let … yield %1[k] }`: a reduction along one index into a local, or a result of rank
+/// 0, by the rules of runtime/kernels/rows.h. `over task` in nests of rows. The local of an argmin or argmax is the
+/// position, and nothing else has been reduced into it.
 struct RowReduction {
   ValueId local;
   ir::Monoid::Kind kind = ir::Monoid::Kind::kSum;
   int index = 0;
-  Range over;
+  std::variant<Range, TaskRange> over;
   Expr value;
   bool dot = false;  ///< a dot product of two contiguous lines
+  std::vector<Let> lets{};
 };
 /// `products %5[j] along k in 0..n line j in 0..m { scale … yield … }`: to[j] += scale(k) * value(k, j) for one k after
 /// the other; lines are contiguous.
@@ -317,6 +334,31 @@ struct RequireSizes {
   std::string message;
 };
 
+// --- Statements of nests of rows. A place with fewer subscripts than dimensions is a part of the tensor.
+
+/// `multiply rows %4 by %1 with %2 block i over [j, k]`: a product of matrices, or of a matrix and a vector, for the
+/// rows of the current block, in one call.
+struct RowProducts {
+  enum class Kind : std::uint8_t {
+    kRows,    ///< to(i, j) = sum of x(i, k) * y(k, j)
+    kSums,    ///< to(a, b) += sum over the rows of x(i, a) * y(i, b)
+    kDot,     ///< to(i) = sum of x(i, j) * y(j)
+    kScaled,  ///< to(j) += sum over the rows of x(i, j) * y(i)
+  } kind = Kind::kRows;
+  Place to, x, y;
+  int block = 0;
+  std::vector<int> along;   ///< the other indices, in the order of the formula
+  bool transposed = false;  ///< y is y(j, k)
+};
+/// `rows`, `sums`, `dot`, `scaled`.
+[[nodiscard]] std::string_view name_of(RowProducts::Kind kind);
+/// `clear %4 block i 0.0`: sets the elements of the current block's rows.
+struct FillRows {
+  Place to;
+  int block = 0;
+  Expr value;
+};
+
 /// `fill %2 0.0`: sets all elements of the result's tile.
 struct Fill {
   ValueId result;
@@ -326,7 +368,7 @@ struct Fill {
 struct Statement {
   std::variant<For, Let, Start, Narrow, Check, Store, Update, If, LineReduction, BlockedReduction, Fill, Var, Count,
                While, Require, Return, Copy, Keep, Resize, CheckLine, RowReduction, AddProducts, Locate, Offer, Draw,
-               RequireSizes>
+               RequireSizes, RowProducts, FillRows>
       op;
   ir::SourceRange place{};  ///< location of failures in expressions without one
 };
@@ -336,6 +378,7 @@ enum class Form : std::uint8_t {
   kKernel,    ///< a task body: failures are collected, and the run stops after the task
   kFunction,  ///< a function of scalars that returns a scalar: a failure stops the run at once
   kTask,      ///< the body of one task on whole tensors, with any number of statements: a failure stops the run at once
+  kRows,      ///< a kernel of several operators on blocks of rows, with any number of results packed into one
 };
 
 struct Nest {

@@ -16,6 +16,8 @@ class NestParser : PartParser {
       nest_.form = Form::kFunction;
     } else if (cursor_.accept("task")) {
       nest_.form = Form::kTask;
+    } else if (cursor_.accept("rows")) {
+      nest_.form = Form::kRows;
     } else {
       cursor_.expect("nest");
     }
@@ -66,6 +68,7 @@ class NestParser : PartParser {
       variable.role = Role::kResult;
       if (nest_.form == Form::kTask) variable.number = static_cast<int>(cursor_.natural());
       variable.continued = cursor_.accept("continued");
+      if (cursor_.accept("at")) variable.place = extent();
       if (cursor_.accept("from")) list("[", "]", [&] { variable.origin.push_back(extent()); });
     }
     variable.compressed = cursor_.accept("compressed");
@@ -88,11 +91,13 @@ class NestParser : PartParser {
     Index i;
     i.name = cursor_.string();
     i.of_task = cursor_.accept("in");
-    if (i.of_task) {
+    if (i.of_task || cursor_.accept("of")) {
       i.begin = extent();
       cursor_.expect("..");
       i.end = extent();
     }
+    i.whole = cursor_.accept("whole");
+    if (cursor_.accept("block")) i.block = static_cast<int>(cursor_.natural());
     labels_.push_back(i.name);
     nest_.indices.push_back(std::move(i));
   }
@@ -127,7 +132,7 @@ class NestParser : PartParser {
       const ValueId v = known_value();
       return made(Fill{v, expr()});
     }
-    if (nest_.form == Form::kTask) {
+    if (nest_.form == Form::kTask || nest_.form == Form::kRows) {
       if (std::optional<Statement> s = of_task()) return *s;
     }
     Place to = place();
@@ -261,6 +266,12 @@ class NestParser : PartParser {
       Nonempty n;
       list("[", "]", [&] { n.ranges.push_back(extents()); });
       i.condition = std::move(n);
+    } else if (cursor_.accept("within")) {
+      Within w;
+      w.index = index_number();
+      cursor_.expect("=");
+      w.value = expr();
+      i.condition = std::move(w);
     } else {
       i.condition = expr();
     }

@@ -73,6 +73,13 @@ bool PartParser::more_fibres(Stored& stored) {
 }
 
 Walk PartParser::walk() {
+  if (cursor_.accept("blocks")) {
+    Blocks blocks;
+    cursor_.expect("of");
+    blocks.bytes = extent();
+    blocks.products = cursor_.accept("products");
+    return blocks;
+  }
   if (!cursor_.accept("stored")) return task_range();
   Stored stored;
   do {

@@ -39,6 +39,8 @@ class PartParser : protected ir::ExprParser {
   CheckLine check_line();
   RowReduction row_reduction();
   AddProducts add_products();
+  int block();
+  RowProducts row_products();
   Draw draw();
   RequireSizes sizes();
 

@@ -33,6 +33,14 @@ std::optional<Statement> PartParser::of_task() {
   }
   if (cursor_.accept("draw")) return made(draw());
   if (cursor_.accept("sizes")) return made(sizes());
+  if (cursor_.accept("multiply")) return made(row_products());
+  if (cursor_.accept("clear")) {
+    FillRows f;
+    f.to = place();
+    f.block = block();
+    f.value = expr();
+    return made(std::move(f));
+  }
   return std::nullopt;
 }
 
@@ -59,9 +67,14 @@ RowReduction PartParser::row_reduction() {
   r.local = known_value();
   cursor_.expect("along");
   r.index = index_number();
-  cursor_.expect("in");
-  r.over = extents();
+  if (cursor_.accept("over")) {
+    r.over = task_range();
+  } else {
+    cursor_.expect("in");
+    r.over = extents();
+  }
   cursor_.expect("{");
+  while (cursor_.accept("let")) r.lets.push_back(let());
   r.value = yield();
   return r;
 }
@@ -81,6 +94,30 @@ AddProducts PartParser::add_products() {
   cursor_.expect("scale");
   p.scale = expr();
   p.value = yield();
+  return p;
+}
+
+int PartParser::block() {
+  cursor_.expect("block");
+  return static_cast<int>(cursor_.natural());
+}
+
+RowProducts PartParser::row_products() {
+  using Kind = RowProducts::Kind;
+  RowProducts p;
+  for (const Kind kind : {Kind::kSums, Kind::kDot, Kind::kScaled}) {
+    if (p.kind == Kind::kRows && cursor_.accept(name_of(kind))) p.kind = kind;
+  }
+  if (p.kind == Kind::kRows) cursor_.expect("rows");
+  p.to = place();
+  cursor_.expect("by");
+  p.x = place();
+  cursor_.expect("with");
+  p.y = place();
+  p.transposed = cursor_.accept("transposed");
+  p.block = block();
+  cursor_.expect("over");
+  p.along = index_numbers();
   return p;
 }
 

@@ -27,7 +27,7 @@ Printer::Printer(const Nest& nest, const codegen::ExprEmitter::ProcedureName& pr
   expr_.set_procedures(procedures);
   if (nest.form != Form::kFunction)
     expr_.use_operators([this](const ir::ExprNode& e) { return arithmetic_.is_safe(e); });
-  if (nest.form == Form::kKernel)
+  if (nest.form == Form::kKernel || nest.form == Form::kRows)
     expr_.use_vector_math([this](const ir::Select& s) { return takes_both(nest_, definitions_, s); });
   // Bitwise equal to the same statements as operations.
   if (nest.form == Form::kTask) expr_.use_vector_math([](const ir::Select&) { return false; });
@@ -87,6 +87,7 @@ PrintedNest Printer::function() {
   write(w, loops);
   if (result().compressed) w.line("{}.finish();", out_name());
   if (!faults_.empty()) printed_.needs.add(codegen::Helper::kPlace);
+  if (nest_.form == Form::kRows) printed_.needs.add(codegen::Header::kRows);
   for (const auto& [line, name] : faults_) w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", name, line);
   std::string signature = fmt::format("void {}(const TaskArgs& t", nest_.name);
   for (const ValueId v : printed_.captures) signature += ", " + parameter(v);
@@ -130,6 +131,12 @@ std::vector<std::string> Printer::claim_names() {
   }
   // Loops of a task follow each other and reuse index names.
   const bool task = nest_.form == Form::kTask;
+  for (std::size_t k = 0; k < nest_.variables.size() && nest_.form == Form::kRows; ++k) {
+    const Variable& v = nest_.variables[k];
+    if (v.role == Role::kOperand) static_cast<void>(view_name(v));
+    if (v.role == Role::kResult || (v.role == Role::kLocal && v.type.rank() > 0))
+      static_cast<void>(local_name({static_cast<std::int32_t>(k)}));
+  }
   if (task) static_cast<void>(table_.claim("seed"));
   std::vector<std::string> names;
   for (const Index& index : nest_.indices) names.push_back(task ? index.name : table_.claim(index.name));
@@ -180,6 +187,8 @@ std::string Printer::view_name(const Variable& operand) {
 }
 
 std::string Printer::range_name(int index) {
+  if (nest_.index(index).block >= 0) return index_name(nest_.index(index).block);
+  if (nest_.form == Form::kRows) return fmt::format("t.labels[{}]", index);
   const auto found = ranges_.find(index);
   if (found != ranges_.end()) return found->second;
   return ranges_[index] = table_.claim("range_" + index_name(index));
@@ -197,7 +206,7 @@ std::string Printer::out_name() {
 
 std::string Printer::faults_name(const ir::SourceRange& place) {
   const std::string line = line_of(place);
-  if (nest_.form != Form::kKernel) {
+  if (nest_.form == Form::kFunction || nest_.form == Form::kTask) {
     printed_.needs.add(codegen::Helper::kPlace);
     return fmt::format("rt::StopAt{{place, {}}}", line);
   }
@@ -222,7 +231,8 @@ std::string Printer::element(const ir::ExprNode& node, const std::vector<std::st
     s = nest_.form == Form::kTask ? inside(s, v, bound) : inside(s, bound);
   }
   if (variable.compressed) return stored_element(node, list);
-  const std::string view = nest_.form == Form::kTask ? local_name(nest_.viewed(v)) : view_name(variable);
+  const bool named = nest_.form == Form::kTask || variable.role != Role::kOperand;
+  const std::string view = named ? local_name(nest_.viewed(v)) : view_name(variable);
   return fmt::format("{}({})", view, fmt::join(list, ", "));
 }
 
@@ -243,14 +253,15 @@ std::string Printer::place_text(const Place& place) {
   if (nest_.form == Form::kTask && variable.type.rank() > 0) return task_place(place);
   if (nest_.form == Form::kTask && variable.role == Role::kResult)
     return fmt::format("t.out<{}, 0>({})()", cpp_type(variable.type.scalar), variable.number);
-  if (variable.role == Role::kLocal || variable.role == Role::kParameter) return local_name(place.variable);
+  const bool scalar = variable.role == Role::kLocal && variable.type.rank() == 0;
+  if (scalar || variable.role == Role::kParameter) return local_name(place.variable);
   std::string list;
   for (std::size_t d = 0; d < place.subscripts.size(); ++d) {
     list += (d == 0 ? "" : ", ") + expr_.subscript(place.subscripts[d]);
     if (d < variable.origin.size() && !(variable.origin[d] == Extent(0)))
       list += " - " + expr_.text(variable.origin[d], 7);
   }
-  return fmt::format("{}({})", out_name(), list);
+  return fmt::format("{}({})", nest_.form == Form::kRows ? local_name(place.variable) : out_name(), list);
 }
 
 std::string Printer::task_place(const Place& place) {
@@ -285,7 +296,7 @@ PrintedNest Printer::finished(std::string text) {
 }
 
 PrintedNest print_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) {
-  return Printer(nest, procedures).function();
+  return nest.form == Form::kRows ? Printer(nest, procedures).rows() : Printer(nest, procedures).function();
 }
 
 PrintedNest print_scalar_function(const Nest& nest, const codegen::ExprEmitter::ProcedureName& procedures) {

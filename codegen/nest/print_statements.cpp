@@ -4,9 +4,9 @@
 #include <cstdlib>
 
 #include "codegen/nest/printer.h"
-#include "codegen/print/emit_blocked.h"
 #include "codegen/print/increments.h"
-#include "ir/graph/check.h"
+#include "ir/graph/computes.h"
+#include "ir/graph/expr_build.h"
 
 namespace tdsl::nest {
 
@@ -42,13 +42,12 @@ std::optional<Printer::WholeReduction> Printer::whole_reduction(const Body& body
   const auto* var = std::get_if<Var>(&body[k].op);
   const auto* r = k + 1 < body.size() ? std::get_if<RowReduction>(&body[k + 1].op) : nullptr;
   if (var == nullptr || r == nullptr || r->local != var->local || !var->value ||
-      !ir::equal(var->value, ir::identity_of({r->kind, {}, {}, {}}, r->value->type)))
+      !ir::equal(var->value, first_value(*r)))
     return std::nullopt;
   if (body[k].place.known()) place_ = body[k].place;
   const auto value = [&] {
-    static_cast<void>(open_index(r->index));
-    std::string text = reduced(spelling_, *r);
-    close_index(r->index);
+    std::string text;
+    in_task_index(r->index, [&] { text = reduced(spelling_, *r); });
     return text;
   };
   const auto* store = k + 2 < body.size() ? std::get_if<Store>(&body[k + 2].op) : nullptr;
@@ -58,6 +57,11 @@ std::optional<Printer::WholeReduction> Printer::whole_reduction(const Body& body
     return WholeReduction{simple(fmt::format("{} = {};", place_text(store->to), value())), 3};
   const std::string text = value();
   return WholeReduction{simple(fmt::format("{} {} = {};", type_text(var->local), local_name(var->local), text)), 2};
+}
+
+Expr Printer::first_value(const RowReduction& r) {
+  const ir::Monoid with{r.kind, {}, {}, {}};
+  return ir::locates(with) ? ir::constant_i64(-1) : ir::identity_of(with, r.value->type);
 }
 
 int Printer::times_read(ValueId v) const {
@@ -96,7 +100,7 @@ Statements Printer::statement(const Statement& s) {
         const std::string target = place_text(u.to);
         const ir::Scalar type = nest_.variable(u.to.variable).type.scalar;
         const bool claims = nest_.form == Form::kTask && u.with.kind == ir::Monoid::Kind::kUser;
-        return codegen::accumulation(expr_, u.with, u.value, type, target, claims ? table_.claim("next") : "next");
+        return accumulation(u.with, u.value, type, target, claims ? table_.claim("next") : "next");
       },
       [&](const If& i) { return branch(i); }, [&](const LineReduction& l) { return Statements{simple(line(l))}; },
       [&](const BlockedReduction& b) { return blocked(b); }, [&](const Fill& f) { return Statements{simple(fill(f))}; },
@@ -129,9 +133,8 @@ Statements Printer::statement(const Statement& s) {
         return Statements{simple(print(spelling_, c))};
       },
       [&](const RowReduction& r) {
-        static_cast<void>(open_index(r.index));
-        Statements result{simple(print(spelling_, r))};
-        close_index(r.index);
+        Statements result;
+        in_task_index(r.index, [&] { result.push_back(simple(print(spelling_, r))); });
         return result;
       },
       [&](const AddProducts& p) {
@@ -157,7 +160,9 @@ Statements Printer::statement(const Statement& s) {
       [&](const RequireSizes& r) {
         printed_.needs.add(codegen::Helper::kPlace);
         return Statements{simple(print(spelling_, r, s.place))};
-      });
+      },
+      [&](const RowProducts& p) { return Statements{simple(row_products(p))}; },
+      [&](const FillRows& f) { return Statements{simple(fill_rows(f))}; });
 }
 
 Statements Printer::count(const Count& c) {
@@ -179,6 +184,8 @@ Statements Printer::repeat(const While& w) {
 }
 
 std::pair<std::string, std::string> Printer::bounds(int index, const TaskRange& range) {
+  const Index& i = nest_.index(index);
+  if (i.whole) return {expr_.text(i.begin), expr_.text(i.end)};
   std::string begin = range.begin ? local_name(*range.begin) : range_name(index) + ".lo";
   return {std::move(begin), range.end ? local_name(*range.end) : range_name(index) + ".hi"};
 }
@@ -195,7 +202,7 @@ Statements Printer::extent_loop(const For& f, const Range& over) {
 }
 
 std::string Printer::range_text(int index, const TaskRange& range) {
-  if (!range.begin && !range.end) return range_name(index);
+  if (!range.begin && !range.end && !nest_.index(index).whole) return range_name(index);
   const auto [begin, end] = bounds(index, range);
   return fmt::format("Interval{{{}, {}}}", begin, end);
 }
@@ -203,16 +210,21 @@ std::string Printer::range_text(int index, const TaskRange& range) {
 Statements Printer::loop(const For& f) {
   if (const auto* over = std::get_if<Stored>(&f.over)) return stored(f, *over);
   if (const auto* over = std::get_if<Range>(&f.over)) return extent_loop(f, *over);
+  if (const auto* over = std::get_if<Blocks>(&f.over)) return blocks(f, *over);
   if (f.parts) return {parts(f, *f.parts, range_text(f.index, std::get<TaskRange>(f.over)))};
   const auto [begin, end] = bounds(f.index, std::get<TaskRange>(f.over));
   Statements result;
   Statements inner = statements(f.body);
   if (runs_over_rows(f))
     inner.insert(inner.begin(), simple(fmt::format("{}.row({});", out_name(), put_subscript(0, index_name(f.index)))));
-  if (f.order == Order::kSimd) {
-    result.push_back(simple("#pragma omp simd"));
-    printed_.vectors = true;
+  printed_.vectors = printed_.vectors || f.order == Order::kSimd;
+  if (f.order == Order::kSimd && nest_.index(f.index).block >= 0) {
+    std::string text;
+    for (const codegen::Statement& s : inner) text += s.text + " ";
+    return {simple(
+        fmt::format("rt::rows::each({}, [&](Index {}) {{ {}}});", range_name(f.index), index_name(f.index), text))};
   }
+  if (f.order == Order::kSimd) result.push_back(simple("#pragma omp simd"));
   result.push_back(
       block(fmt::format("for (Index {0} = {1}; {0} < {2}; ++{0})", index_name(f.index), begin, end), std::move(inner)));
   return result;
@@ -262,7 +274,7 @@ std::string Printer::inner_text(const Parts& p) {
 Statements Printer::start(const Start& s) {
   const ir::Scalar type = nest_.variable(s.local).type.scalar;
   const std::string from = place_text(s.from);
-  set_local(s.local, nest_.variable(s.local).name);
+  if (nest_.form == Form::kKernel) set_local(s.local, nest_.variable(s.local).name);
   return {simple(fmt::format("{} {} = {};", cpp_type(type), local_name(s.local),
                              s.fresh ? fmt::format("t.fresh ? {} : {}", expr_.text(s.fresh), from) : from))};
 }
@@ -292,6 +304,11 @@ Statements Printer::branch(const If& i) {
         for (const Range& r : n.ranges)
           parts.push_back(fmt::format("{} < {}", expr_.text(r.begin, 6), expr_.text(r.end, 6)));
         return fmt::format("{}", fmt::join(parts, " && "));
+      },
+      [&](const Within& w) {
+        const Index& i = nest_.index(w.index);
+        return fmt::format("const Index {0} = {1}; {2} <= {0} && {0} < {3}", index_name(w.index), expr_.text(w.value),
+                           expr_.text(i.begin, 6), expr_.text(i.end, 6));
       });
   codegen::Statement result = block(fmt::format("if ({})", condition), statements(i.body));
   result.otherwise = statements(i.otherwise);
@@ -308,56 +325,9 @@ std::string Printer::mine(const IsMine& m) {
   return fmt::format("{}", fmt::join(parts, " && "));
 }
 
-std::string Printer::line(const LineReduction& l) {
-  const std::string total = local_name(l.local);
-  const std::string range = range_text(l.index, l.over);
-  std::string body;
-  for (const Let& let : l.lets) body += let_text(let) + " ";
-  const bool sum = l.kind == ir::Monoid::Kind::kSum;
-  printed_.vectors = true;
-  return fmt::format("{} {}= rt::lanes::{}<{}>({}, [&](Index {}) {{ {}return {}; }});", total, sum ? "+" : "*",
-                     sum ? "sum" : "product", cpp_type(nest_.variable(l.local).type.scalar), range, index_name(l.index),
-                     body, expr_.text(l.value));
-}
-
-Statements Printer::blocked(const BlockedReduction& b) {
-  printed_.needs.add(codegen::Header::kBlockedReduction);
-  codegen::Blocking blocks;
-  blocks.row = b.row;
-  blocks.column = b.column;
-  blocks.reduce = b.along;
-  blocks.numbers = b.numbers;
-  // The expression of every value, and its locations.
-  const auto values = [&](const std::vector<Let>& lets) {
-    codegen::Blocking::Values result;
-    for (const Let& let : lets) {
-      std::vector<Expr> places = {let.value};
-      for (const Expr& e : {b.value, b.guard}) add_reads(e, let.local, places);
-      result.push_back(std::move(places));
-    }
-    return result;
-  };
-  blocks.x = values(b.x);
-  blocks.y = values(b.y);
-  const auto interval = [](int index) { return fmt::format("t.labels[{}]", index); };
-  codegen::BlockedPlace place{interval(b.row), interval(b.column), {}, place_text(b.to)};
-  for (const int k : b.along) place.reduce.push_back(interval(k));
-  ir::Compute compute;
-  compute.monoid = b.with;
-  compute.bodies = {b.value};
-  return codegen::blocked_statements(expr_, compute, b.guard, nest_.variable(b.to.variable).type.scalar, blocks, place,
-                                     [&](std::string_view name) { return table_.claim(name); });
-}
-
-void Printer::add_reads(const Expr& e, ValueId local, std::vector<Expr>& places) {
-  if (!e) return;
-  const auto* r = std::get_if<ir::Read>(&e->op);
-  if (r != nullptr && r->tensor == local) places.push_back(e);
-  for (const Expr& part : ir::children(*e)) add_reads(part, local, places);
-}
-
 std::string Printer::fill(const Fill& f) {
   const Variable& variable = nest_.variable(f.result);
+  if (nest_.form == Form::kRows) return start_text(f);
   if (nest_.form == Form::kTask)
     return fmt::format("rt::fill<{}>({}, {});", cpp_type(variable.type.scalar), local_name(f.result),
                        expr_.text(f.value));

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "codegen/print/line_reduction.h"
 #include "codegen/print/names.h"
 
 namespace tdsl::nest {
@@ -14,15 +13,32 @@ using Role = Variable::Role;
 namespace {
 
 /// `total += x;`
-std::string meeting(ir::Monoid::Kind kind, ir::Scalar s, const std::string& target, const std::string& value) {
-  const bool sum = kind == ir::Monoid::Kind::kSum;
-  if (ir::is_float(s) && (sum || kind == ir::Monoid::Kind::kProd))
-    return fmt::format("{} {}= {};", target, sum ? "+" : "*", value);
-  const std::string_view function = sum                               ? "add"
-                                    : kind == ir::Monoid::Kind::kProd ? "multiply"
-                                    : kind == ir::Monoid::Kind::kMin  ? "least"
-                                                                      : "greatest";
+std::string accumulated(ir::Monoid::Kind kind, ir::Scalar s, const std::string& target, const std::string& value) {
+  using Kind = ir::Monoid::Kind;
+  if (ir::is_float(s) && (kind == Kind::kSum || kind == Kind::kProd))
+    return fmt::format("{} {}= {};", target, kind == Kind::kSum ? "+" : "*", value);
+  if (kind == Kind::kAny || kind == Kind::kAll)
+    return fmt::format("{0} = {1} {2} {0};", target, value, kind == Kind::kAny ? "||" : "&&");
+  const std::string_view function = kind == Kind::kSum    ? "add"
+                                    : kind == Kind::kProd ? "multiply"
+                                    : kind == Kind::kMin  ? "least"
+                                                          : "greatest";
   return fmt::format("{0} = scalar::{1}({0}, {2});", target, function, value);
+}
+
+/// `rt::rows::sum<double>(Interval{0, n}, ` and the like.
+std::string reduction_call(ir::Monoid::Kind kind, std::string_view type, const std::string& range) {
+  using Kind = ir::Monoid::Kind;
+  if (kind == Kind::kAny || kind == Kind::kAll)
+    return fmt::format("rt::rows::reduce<{0}>({1}, {2}, [&]({0} a, {0} b) {{ return b {3} a; }}, ", type, range,
+                       kind == Kind::kAll, kind == Kind::kAny ? "||" : "&&");
+  const std::string_view function = kind == Kind::kSum      ? "sum"
+                                    : kind == Kind::kProd   ? "prod"
+                                    : kind == Kind::kMin    ? "least"
+                                    : kind == Kind::kMax    ? "greatest"
+                                    : kind == Kind::kArgMin ? "arg_min"
+                                                            : "arg_max";
+  return fmt::format("rt::rows::{}<{}>({}, ", function, type, range);
 }
 
 }  // namespace
@@ -46,17 +62,25 @@ std::string print(const Spelling& s, const CheckLine& c) {
 std::string reduced(const Spelling& s, const RowReduction& r) {
   const std::string_view scalar = cpp_type(r.value->type);
   const std::string index = s.index(r.index);
-  if (!r.dot) return codegen::line_reduction(r.kind, scalar, interval_text(s, r.over), index, s.expr.text(r.value));
+  const auto range = [&] {
+    return ir::match(
+        r.over, [&](const Range& over) { return interval_text(s, over); },
+        [&](const TaskRange& over) { return s.range(r.index, over); });
+  };
+  std::string lets;
+  for (const Let& let : r.lets) lets += s.let(let) + " ";
+  if (!r.dot)
+    return fmt::format("{}[&](Index {}) {{ {}return {}; }})", reduction_call(r.kind, scalar, range()), index, lets,
+                       s.expr.text(r.value));
   const auto& times = std::get<ir::Binary>(r.value->op);
   const auto element = [&](const Expr& e) {
     return fmt::format("[&](Index {}) -> const {}& {{ return {}; }}", index, scalar, s.expr.text(e));
   };
-  return fmt::format("rt::dot<{}>({}, {}, {})", scalar, interval_text(s, r.over), element(times.left),
-                     element(times.right));
+  return fmt::format("rt::dot<{}>({}, {}, {})", scalar, range(), element(times.left), element(times.right));
 }
 
 std::string print(const Spelling& s, const RowReduction& r) {
-  return meeting(r.kind, r.value->type, s.name(r.local), reduced(s, r));
+  return accumulated(r.kind, r.value->type, s.place({r.local, {}}), reduced(s, r));
 }
 
 std::string print(const Spelling& s, const AddProducts& p) {

@@ -18,6 +18,8 @@ struct Spelling {
   std::function<std::string(int)> index;                    ///< of an index
   std::function<std::string(const Place&)> place;           ///< an element
   std::function<std::string(const ir::SourceRange&)> line;  ///< of failures
+  std::function<std::string(int, const TaskRange&)> range;  ///< of an index
+  std::function<std::string(const Let&)> let;
 };
 
 /// `{n, m}` for a tensor with known extents.

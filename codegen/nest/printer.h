@@ -36,6 +36,8 @@ class Printer {
 
   PrintedNest function();
 
+  PrintedNest rows();
+
   PrintedNest task(const SourceLine& source_line);
 
   /// Used variables that live as long as a task: operands and results by number, then locals.
@@ -117,6 +119,15 @@ class Printer {
     std::size_t count = 0;  ///< number of statements of the nest that it replaces
   };
   std::optional<WholeReduction> whole_reduction(const Body& body, std::size_t k);
+  /// The value that a local has before the reduction if the reduction is all of it.
+  static Expr first_value(const RowReduction& r);
+  /// Names the index of a statement with its own loop; in tasks on whole tensors for this statement.
+  template <class F>
+  void in_task_index(int k, const F& f) {
+    if (nest_.form == Form::kTask) static_cast<void>(open_index(k));
+    f();
+    if (nest_.form == Form::kTask) close_index(k);
+  }
   /// The number of reads of the variable in expressions.
   [[nodiscard]] int times_read(ValueId v) const;
 
@@ -143,12 +154,36 @@ class Printer {
   codegen::Statements branch(const If& i);
   std::string mine(const IsMine& m);
 
-  std::string line(const LineReduction& l);
-
-  codegen::Statements blocked(const BlockedReduction& b);
-  static void add_reads(const Expr& e, ValueId local, std::vector<Expr>& places);
-
   std::string fill(const Fill& f);
+
+  // --- Reductions: print_reductions.cpp
+
+  /// `target = combine(target, body)`. `argument`: name of a user monoid's second operand.
+  codegen::Statements accumulation(const ir::Monoid& monoid, const Expr& body, ir::Scalar type,
+                                   const std::string& target, const std::string& argument);
+  std::string line(const LineReduction& l);
+  /// The call of rt::blocked_reduction and the functions it takes.
+  codegen::Statements blocked(const BlockedReduction& b);
+  /// `[&](Index i, Index k) { return std::tuple(A(i, k)); }`
+  std::string values_text(const BlockedReduction& b, int index, const std::vector<Let>& values);
+  /// The body of the scalar function of an element and values; `numbers`: of values that make no nan.
+  codegen::Statements combination(const BlockedReduction& b, ir::Scalar type, bool numbers);
+  /// `return total + x * y;` for `total += x * y;`
+  std::string returned(const std::string& assignment, const Expr& value);
+
+  // --- Blocks of rows: print_rows.cpp
+
+  codegen::Statements blocks(const For& f, const Blocks& over);
+  /// Operands, results with their initial values, and tensors of a block; after the statements, which determine the
+  /// order of captures.
+  codegen::Statements row_declarations();
+  std::string start_text(const Fill& f);
+  /// A tensor, or the part of it at leading subscripts.
+  std::string part_text(const Place& place);
+  std::string row_products(const RowProducts& p);
+  std::string fill_rows(const FillRows& f);
+  /// Name of the tensor that holds several results.
+  std::string packed_name();
 
   // --- Stored elements: print_stored.cpp
 
@@ -199,8 +234,9 @@ class Printer {
   std::map<std::pair<int, int>, std::string> marked_;   ///< likewise, rows in which elements are looked up
   std::string sums_;                                    ///< of an updated row of a compressed result
   std::string out_name_;
-  std::set<ValueId> read_;  ///< for functions and tasks
-  std::set<ValueId> kept_;  ///< tensors declared at their copy
+  codegen::Statements declarations_;  ///< in nests of rows
+  std::set<ValueId> read_;            ///< for functions and tasks
+  std::set<ValueId> kept_;            ///< tensors declared at their copy
   SourceLine source_line_;
   std::uint32_t last_line_ = 0;
   ir::SourceRange place_;  ///< of the last statement that has one
@@ -210,7 +246,9 @@ class Printer {
                      [this](ValueId v) { return local_name(v); },
                      [this](int k) { return index_name(k); },
                      [this](const Place& p) { return place_text(p); },
-                     [this](const ir::SourceRange& r) { return line_of(r); }};
+                     [this](const ir::SourceRange& r) { return line_of(r); },
+                     [this](int k, const TaskRange& r) { return range_text(k, r); },
+                     [this](const Let& l) { return let_text(l); }};
 };
 
 }  // namespace tdsl::nest

@@ -19,6 +19,17 @@ std::string_view name_of(ir::StoredLoop::Meet meet) {
   return "";
 }
 
+std::string_view name_of(RowProducts::Kind kind) {
+  using Kind = RowProducts::Kind;
+  switch (kind) {
+    case Kind::kRows: return "rows";
+    case Kind::kSums: return "sums";
+    case Kind::kDot: return "dot";
+    case Kind::kScaled: return "scaled";
+  }
+  return "";
+}
+
 using ir::match;
 
 namespace {
@@ -37,12 +48,16 @@ class TextPrinter {
   }
 
   std::string run() {
-    constexpr std::array kForms = {"nest", "function", "task"};
+    constexpr std::array kForms = {"nest", "function", "task", "rows"};
     line("{} {}{}", kForms[static_cast<std::size_t>(nest_.form)], ir::quoted(nest_.name), range_text(nest_.place));
     for (std::size_t k = 0; k < nest_.variables.size(); ++k) variable(static_cast<int>(k), nest_.variables[k]);
     for (const Index& i : nest_.indices) {
-      line("index {}{}", ir::quoted(i.name),
-           i.of_task ? fmt::format(" in {}..{}", extent_text(i.begin), extent_text(i.end)) : "");
+      const bool ranges = i.of_task || !(i.begin == Extent(0)) || !(i.end == Extent(0));
+      line("index {}{}{}", ir::quoted(i.name),
+           ranges ? fmt::format(" {} {}..{}", i.of_task ? "in" : "of", extent_text(i.begin), extent_text(i.end)) : "",
+           i.whole        ? " whole"
+           : i.block >= 0 ? fmt::format(" block {}", i.block)
+                          : "");
     }
     if (!nest_.fresh.empty()) block("fresh", nest_.fresh);
     block(nest_.only_hit ? "body hit" : "body", nest_.body);
@@ -97,6 +112,7 @@ class TextPrinter {
     if (v.role == Variable::Role::kResult) {
       tail = nest_.form == Form::kTask ? fmt::format("result {}", v.number) : "result";
       if (v.continued) tail += " continued";
+      if (v.place) tail += " at " + extent_text(*v.place);
       std::vector<std::string> origin;
       for (const Extent& e : v.origin) origin.push_back(extent_text(e));
       if (!origin.empty()) tail += fmt::format(" from [{}]", fmt::join(origin, ", "));
@@ -135,6 +151,9 @@ class TextPrinter {
             fibres += (fibres.empty() ? std::string() : fmt::format(" {} ", name_of(s.meet))) + text(fibre);
           for (const Place& p : s.ahead) ahead += " ahead " + text(p);
           return fmt::format("over stored {}{}", fibres, ahead);
+        },
+        [](const Blocks& b) {
+          return fmt::format("over blocks of {}{}", extent_text(b.bytes), b.products ? " products" : "");
         });
   }
   [[nodiscard]] std::string text(const Parts& p) const {
@@ -207,8 +226,12 @@ class TextPrinter {
                value_text(c.tensor), c.bound.dimension, bound_text(c.bound));
         },
         [&](const RowReduction& r) {
-          line("lines {}{} {} along {} in {} {{", ir::name_of(r.kind), r.dot ? " dot" : "", value_text(r.local),
-               index(r.index), text(r.over));
+          const std::string over = match(
+              r.over, [](const Range& range) { return "in " + text(range); },
+              [](const TaskRange& range) { return "over " + text(range); });
+          line("lines {}{} {} along {} {} {{", ir::name_of(r.kind), r.dot ? " dot" : "", value_text(r.local),
+               index(r.index), over);
+          lines(r.lets, "");
           line("  yield {}", text(r.value));
           line("}}");
         },
@@ -233,7 +256,12 @@ class TextPrinter {
           line("sizes {} {} {}{} {}", extent_text(r.left),
                r.relation == ir::Check::Relation::kEqual ? "equal" : "atmost", extent_text(r.right),
                r.guard ? " where " + text(r.guard) : "", ir::quoted(r.message));
-        });
+        },
+        [&](const RowProducts& p) {
+          line("multiply {} {} by {} with {}{} block {} over {}", name_of(p.kind), text(p.to), text(p.x), text(p.y),
+               p.transposed ? " transposed" : "", p.block, indices(p.along));
+        },
+        [&](const FillRows& f) { line("clear {} block {} {}", text(f.to), f.block, text(f.value)); });
   }
 
   void lines(const std::vector<Let>& lets, std::string_view head) {
@@ -255,7 +283,8 @@ class TextPrinter {
                        std::vector<std::string> ranges;
                        for (const Range& r : n.ranges) ranges.push_back(text(r));
                        return fmt::format("nonempty [{}]", fmt::join(ranges, ", "));
-                     }),
+                     },
+                     [&](const Within& w) { return fmt::format("within {} = {}", index(w.index), text(w.value)); }),
          i.body);
     if (!i.otherwise.empty()) open("} else", i.otherwise);
     line("}}");

@@ -13,6 +13,7 @@
 #include "codegen/nest/text.h"
 #include "codegen/nest/verify_stored.h"
 #include "ir/graph/check.h"
+#include "ir/graph/computes.h"
 #include "ir/verify/expr.h"
 
 namespace tdsl::nest {
@@ -55,7 +56,7 @@ class Verifier {
     for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
       const Variable& v = nest_.variables[k];
       const bool tensor = v.role == Role::kOperand || v.role == Role::kResult || v.role == Role::kView ||
-                          (v.role == Role::kLocal && nest_.form == Form::kTask);
+                          (v.role == Role::kLocal && (nest_.form == Form::kTask || nest_.form == Form::kRows));
       const bool scalar = !tensor;
       if (v.role == Role::kView && !is_shown(v)) problem("%{} is a view of no tensor of its type", k);
       if (v.role == Role::kPosition && v.type.scalar != Scalar::kI64) problem("a position is an integer");
@@ -66,6 +67,8 @@ class Verifier {
       if (scalar && v.type.rank() != 0) problem("%{} is a scalar", k);
       for (const Extent& e : v.type.shape) extent(e);
       for (const Extent& e : v.origin) extent(e);
+      if (v.place) extent(*v.place);
+      if (v.place && (v.role != Role::kResult || nest_.form != Form::kRows)) problem("%{} is no part of a result", k);
       for (const Bound& b : v.bounds) {
         extent(b.extent);
         if ((v.role != Role::kOperand && v.role != Role::kView) || b.dimension < 0 ||
@@ -78,6 +81,9 @@ class Verifier {
     for (const Index& i : nest_.indices) {
       extent(i.begin);
       extent(i.end);
+      if (i.block < 0 ? i.whole && nest_.form != Form::kRows
+                      : nest_.form != Form::kRows || i.block >= static_cast<int>(nest_.indices.size()))
+        problem("index {} has no block", i.name);
     }
     const auto results = std::ranges::count(nest_.variables, Role::kResult, &Variable::role);
     const auto operands = std::ranges::count(nest_.variables, Role::kOperand, &Variable::role);
@@ -162,8 +168,8 @@ class Verifier {
   [[nodiscard]] bool changes(ValueId v) const {
     if (!exists(v)) return false;
     const Variable& variable = nest_.variable(nest_.viewed(v));
-    return nest_.form == Form::kTask && (variable.role == Role::kResult || variable.role == Role::kLocal) &&
-           variable.type.rank() > 0;
+    return (nest_.form == Form::kTask || nest_.form == Form::kRows) &&
+           (variable.role == Role::kResult || variable.role == Role::kLocal) && variable.type.rank() > 0;
   }
   [[nodiscard]] bool is_tensor(ValueId v) const { return exists(v) && nest_.variable(v).type.rank() > 0; }
 
@@ -203,6 +209,10 @@ class Verifier {
     if (k < 0 || k >= static_cast<int>(nest_.indices.size())) return problem("there is no index {}", k);
     if (of_task && !nest_.index(k).of_task) problem("the task has no interval of {}", nest_.index(k).name);
     if (indices_.contains(k)) problem("index {} runs already", nest_.index(k).name);
+    if (nest_.index(k).block >= 0) block(nest_.index(k).block);
+  }
+  void block(int k) {
+    if (!blocks_.contains(k)) problem("there is no block of index {} here", k);
   }
   void range(const TaskRange& r) {
     for (const std::optional<ValueId>& v : {r.begin, r.end}) {
@@ -294,6 +304,14 @@ class Verifier {
           extent_here(r.left);
           extent_here(r.right);
           if (r.guard) expr(r.guard, Scalar::kBool);
+        },
+        [&](const RowProducts& p) { row_products(p); },
+        [&](const FillRows& f) {
+          block(f.block);
+          if (!changes(f.to.variable)) return problem("%{} is filled, and is no tensor of rows", f.to.variable.id);
+          part(f.to, 1, type(f.to.variable));
+          expr(f.value, type(f.to.variable));
+          filled_.insert(f.to.variable);
         });
   }
 
@@ -316,15 +334,31 @@ class Verifier {
   }
 
   void row(const RowReduction& r) {
-    const std::optional<Scalar> scalar = place({r.local, {}}, true);
-    loops({{r.index, &r.over}}, [&] { expr(r.value, scalar); });
     using Kind = ir::Monoid::Kind;
-    if (r.kind != Kind::kSum && r.kind != Kind::kProd && r.kind != Kind::kMin && r.kind != Kind::kMax)
+    std::optional<Scalar> scalar = place({r.local, {}}, true);
+    if (ir::locates({r.kind, {}, {}, {}}) && scalar == Scalar::kI64) scalar = std::nullopt;
+    const std::set<ValueId> defined = defined_;
+    const auto line = [&] {
+      std::ranges::for_each(r.lets, [this](const Let& definition) { let(definition); });
+      expr(r.value, scalar);
+    };
+    if (const auto* over = std::get_if<Range>(&r.over)) {
+      loops({{r.index, over}}, line);
+    } else {
+      index(r.index, true);
+      range(std::get<TaskRange>(r.over));
+      indices_.insert(r.index);
+      line();
+      indices_.erase(r.index);
+    }
+    defined_ = defined;
+    const bool numbers = r.kind == Kind::kSum || r.kind == Kind::kProd || r.kind == Kind::kMin || r.kind == Kind::kMax;
+    if (!numbers && (nest_.form != Form::kRows || r.kind == Kind::kUser))
       problem("lines are reduced by sum, prod, min, max");
     const auto* times = r.value ? std::get_if<ir::Binary>(&r.value->op) : nullptr;
     if (r.dot && (r.kind != Kind::kSum || times == nullptr || times->op != ir::BinaryOp::kMul))
       problem("the lines of %{} are no sum of products", r.local.id);
-    if (r.value && may_stop(nest_, r.value))
+    if (nest_.form == Form::kTask && r.value && may_stop(nest_, r.value))
       problem("the line along {} holds what may stop the run", nest_.index(r.index).name);
   }
 
@@ -337,6 +371,29 @@ class Verifier {
       if (may_stop(nest_, p.value) || may_stop(nest_, p.scale))
         problem("the line along {} holds what may stop the run", nest_.index(p.along).name);
     });
+  }
+
+  /// A tensor, or the part of it at the given subscripts, with at least `rest` further dimensions.
+  void part(const Place& p, std::size_t rest, Scalar wanted) {
+    if (!is_tensor(p.variable)) return problem("%{} is no tensor", p.variable.id);
+    if (type(p.variable) != wanted || nest_.variable(p.variable).type.rank() < p.subscripts.size() + rest)
+      problem("%{} is no tensor of {} with {} more dimensions", p.variable.id, ir::name_of(wanted), rest);
+    for (const Expr& s : p.subscripts) expr(s, Scalar::kI64);
+  }
+
+  void row_products(const RowProducts& p) {
+    using Kind = RowProducts::Kind;
+    block(p.block);
+    for (const int k : p.along) index(k, true);
+    const bool matrices = p.kind == Kind::kRows || p.kind == Kind::kSums;
+    if (p.along.size() != (matrices ? 2U : 1U)) problem("a product of rows runs along {} indices", p.along.size());
+    if (!changes(p.to.variable)) return problem("%{} cannot be written", p.to.variable.id);
+    if (!ir::is_float(type(p.to.variable))) problem("products of rows are of floats");
+    part(p.to, matrices ? 2 : 1, type(p.to.variable));
+    part(p.x, 2, type(p.to.variable));
+    part(p.y, matrices ? 2 : 1, type(p.to.variable));
+    const bool adds = p.kind == Kind::kSums || p.kind == Kind::kScaled;
+    if (adds && !filled_.contains(p.to.variable)) problem("%{} is updated, and has no first values", p.to.variable.id);
   }
 
   void count(const Count& c) {
@@ -352,7 +409,16 @@ class Verifier {
   void loop(const For& f) {
     index(f.index, !std::holds_alternative<Range>(f.over));
     match(
-        f.over, [&](const TaskRange& r) { range(r); }, [&](const Range& r) { extents(r); }, [](const Stored&) {});
+        f.over, [&](const TaskRange& r) { range(r); }, [&](const Range& r) { extents(r); }, [](const Stored&) {},
+        [&](const Blocks& b) { extent(b.bytes); });
+    if (std::holds_alternative<Blocks>(f.over)) {
+      if (nest_.form != Form::kRows || f.order == Order::kSimd || f.parts)
+        problem("blocks are those of a nest of rows");
+      blocks_.insert(f.index);
+      body(f.body);
+      blocks_.erase(f.index);
+      return;
+    }
     const std::set<ValueId> defined = defined_;
     if (f.parts) parts(*f.parts);
     inside(f.index, f.body);
@@ -414,7 +480,12 @@ class Verifier {
         },
         [&](const Nonempty& n) {
           for (const Range& r : n.ranges) extents(r);
+        },
+        [&](const Within& w) {
+          index(w.index, false);
+          expr(w.value, Scalar::kI64);
         });
+    if (const auto* within = std::get_if<Within>(&i.condition)) return inside(within->index, i.body);
     body(i.body);
     body(i.otherwise);
   }
@@ -458,6 +529,7 @@ class Verifier {
   const Nest& nest_;
   ir::Program values_;
   std::set<int> indices_;      ///< in scope here
+  std::set<int> blocks_;       ///< indices of the enclosing loops over blocks
   std::set<ValueId> defined_;  ///< locals in scope here
   std::set<ValueId> ever_defined_;
   std::set<ValueId> changing_;  ///< mutable locals

@@ -84,7 +84,6 @@ void ExprEmitter::set_arguments(std::string left, std::string right) {
 }
 
 std::string ExprEmitter::text(const Expr& e, int outer) {
-  if (const auto found = replaced_.find(e.id()); found != replaced_.end()) return found->second;
   return match(
       e->op,
       [&](const ir::Constant& c) {
@@ -210,7 +209,7 @@ std::string ExprEmitter::square(const Expr& e, int outer) {
         std::holds_alternative<ir::Binary>(part->op) || std::holds_alternative<ir::Read>(part->op) ||
         std::holds_alternative<ir::IndexRef>(part->op) || std::holds_alternative<ir::Constant>(part->op);
     parts += arithmetic ? 1 : kShort + 1;
-    if (std::holds_alternative<ir::Binary>(part->op) && !replaced_.contains(part.id())) {
+    if (std::holds_alternative<ir::Binary>(part->op)) {
       for (const Expr& inner : ir::children(*part)) self(self, inner);
     }
   };

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "codegen/families/families.h"
@@ -52,9 +51,6 @@ class ExprEmitter {
   /// From now on i64 sums, differences and products for which `safe` holds are written with operators: they cannot
   /// overflow.
   void use_operators(std::function<bool(const ir::ExprNode&)> safe) { is_safe_ = std::move(safe); }
-  /// From now on this node is the variable `name`.
-  void replace(const ir::ExprNode* node, std::string name) { replaced_[node] = std::move(name); }
-  void replace_nothing() { replaced_.clear(); }
   [[nodiscard]] const std::vector<std::string>& labels() const { return labels_; }
   /// Renames an index variable from now on.
   void name_label(int label, std::string name) { labels_[static_cast<std::size_t>(label)] = std::move(name); }
@@ -89,7 +85,6 @@ class ExprEmitter {
   HostName host_;
   ElementText element_;
   FaultsName faults_;
-  std::unordered_map<const ir::ExprNode*, std::string> replaced_;
   std::vector<std::string> arguments_ = {"a", "b"};
   ProcedureName procedures_;
   BothBranches both_branches_;

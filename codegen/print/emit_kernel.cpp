@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "codegen/loops/blocking.h"
-#include "codegen/loops/kernel_nest.h"
+#include "codegen/loops/build_nest.h"
 #include "codegen/loops/loop_order.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/print_cpp.h"
@@ -18,8 +18,8 @@ using ir::Monoid;
 /// From here on arithmetic takes longer than memory.
 constexpr double kFlopsPerByte = 4;
 
-KernelNest verified_nest(const KernelRequest& r) {
-  KernelNest built = build_nest({r.program, r.step, r.name, r.place, r.value_name});
+BuiltNest verified_nest(const KernelRequest& r) {
+  BuiltNest built = build_nest({r.program, r.name, r.place, r.value_name}, r.step);
   nest::require_valid(built.nest);
   nest::split_interiors(built.nest);
   nest::require_valid(built.nest);
@@ -27,8 +27,9 @@ KernelNest verified_nest(const KernelRequest& r) {
 }
 
 /// The vectors from which the kernel gains. Loops that wait for memory do not gain from the widest.
-rt::SimdLevel widest(const KernelRequest& r, const nest::PrintedNest& printed) {
+rt::SimdLevel widest(const KernelRequest& r, const BuiltNest& built, const nest::PrintedNest& printed) {
   const RecordedOp& op = *r.step.op;
+  if (r.step.fused) return built.widest;
   if (!printed.vectors || (op.reads.empty() && op.flops_per_point == 0)) return rt::SimdLevel::kBaseline;
   std::int64_t bytes = ir::size_of(r.step.kernel->type);
   for (const SymbolicAccess& read : op.reads) bytes += ir::size_of(r.program.type(read.tensor).scalar);
@@ -36,7 +37,7 @@ rt::SimdLevel widest(const KernelRequest& r, const nest::PrintedNest& printed) {
   return busy ? rt::SimdLevel::kAvx512 : rt::SimdLevel::kAvx2;
 }
 
-std::vector<ValueId> captures_of(const KernelNest& built, const nest::PrintedNest& printed) {
+std::vector<ValueId> captures_of(const BuiltNest& built, const nest::PrintedNest& printed) {
   std::vector<ValueId> values;
   for (const ValueId v : printed.captures) values.push_back(built.captured[static_cast<std::size_t>(v.id)]);
   return values;
@@ -67,15 +68,15 @@ std::string loops_of(const nest::PrintedPoint& p) {
 }  // namespace
 
 EmittedKernel emit_kernel(const KernelRequest& request) {
-  const KernelNest built = verified_nest(request);
+  const BuiltNest built = verified_nest(request);
   const nest::PrintedNest printed = nest::print_function(built.nest, request.procedure_name);
-  return {printed.text, captures_of(built, printed), printed.needs, widest(request, printed)};
+  return {printed.text, captures_of(built, printed), printed.needs, widest(request, built, printed)};
 }
 
 std::optional<ShortKernel> short_kernel(const KernelRequest& request) {
   const RecordedOp& op = *request.step.op;
   if (!may_be_short(op, *request.step.kernel)) return std::nullopt;
-  const KernelNest built = verified_nest(request);
+  const BuiltNest built = verified_nest(request);
   const std::optional<nest::PrintedPoint> p = nest::print_point(built.nest, request.procedure_name);
   if (!p) return std::nullopt;
   const ir::Type& type = request.program.type(request.step.target);
@@ -83,9 +84,10 @@ std::optional<ShortKernel> short_kernel(const KernelRequest& request) {
   const int across =
       p->reduces || p->vectors || op.labels.size() < 2 ? -1 : label_across(op, static_cast<int>(op.labels.size()) - 1);
   if (across >= 0)
-    return ShortKernel{p->text, "rt::each_in_squares", std::to_string(across), widest(request, *p),
+    return ShortKernel{p->text, "rt::each_in_squares", std::to_string(across), widest(request, built, *p),
                        captures_of(built, *p)};
-  return ShortKernel{p->text, loops_of(*p), p->reduces ? output : "", widest(request, *p), captures_of(built, *p)};
+  return ShortKernel{p->text, loops_of(*p), p->reduces ? output : "", widest(request, built, *p),
+                     captures_of(built, *p)};
 }
 
 }  // namespace tdsl::codegen

@@ -40,7 +40,7 @@ struct KernelRequest {
   ExprEmitter::ProcedureName procedure_name;
 };
 
-/// The kernel of an operation as a typed C++ function of `const TaskArgs& t` and host values: its nest (kernel_nest.h),
+/// The kernel of an operation as a typed C++ function of `const TaskArgs& t` and host values: its nest (build_nest.h),
 /// verified and printed.
 [[nodiscard]] EmittedKernel emit_kernel(const KernelRequest& request);
 /// The kernel through the loops of runtime/kernels/each.h, or nothing: where it is more than one expression for every

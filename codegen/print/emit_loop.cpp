@@ -1,6 +1,6 @@
 #include "codegen/print/emit_loop.h"
 
-#include "codegen/loops/loop_nest.h"
+#include "codegen/loops/build_nest.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/print_cpp.h"
 #include "codegen/nest/verify.h"
@@ -8,7 +8,7 @@
 namespace tdsl::codegen {
 
 EmittedLoop emit_loop(const LoopRequest& request) {
-  LoopNest built = build_nest({request.program, request.step, request.name, request.place, request.value_name});
+  BuiltNest built = build_nest({request.program, request.name, request.place, request.value_name}, request.step);
   nest::require_valid(built.nest);
   nest::split_interiors(built.nest);
   nest::require_valid(built.nest);

@@ -1,6 +1,6 @@
 #include "codegen/print/emit_procedure.h"
 
-#include "codegen/loops/procedure_nest.h"
+#include "codegen/loops/build_nest.h"
 #include "codegen/nest/print_cpp.h"
 #include "codegen/nest/verify.h"
 #include "ir/graph/check.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "codegen/print/emit_fused.h"
+#include "codegen/print/emit_kernel.h"
 
 namespace tdsl::codegen {
 
@@ -26,7 +26,7 @@ std::string KernelFunctions::add(KernelRequest request) {
   request.name = table_.claim(request.place.known() ? fmt::format("{}_{}", title, request.place.line)
                                                     : fmt::format("kernel_{}", title));
   if (point) return add_point(request, *point);
-  const EmittedKernel k = fused ? emit_fused(request) : emit_kernel(request);
+  const EmittedKernel k = emit_kernel(request);
   const std::string captures = names_of(k.captures, request);
   if (const auto known = known_.find_or_add(k.function, request.name)) {
     table_.release(request.name);

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "codegen/families/host_evaluator.h"
-#include "codegen/loops/kernel_nest.h"
-#include "codegen/loops/loop_nest.h"
+#include "codegen/loops/build_nest.h"
 #include "codegen/nest/facts.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/interpret.h"
@@ -35,7 +34,7 @@ struct NestParts {
   int rows = 0, products = 0, lines_checked = 0, views = 0, positions = 0, draws = 0, resized = 0, whiles = 0, kept = 0;
   int stored_rows = 0, stored_columns = 0, puts = 0, sums = 0, ahead = 0, unions = 0, intersections = 0;
   int nests = 0, vectors = 0, lines = 0, blocks = 0, checks = 0, bounded = 0, narrowed = 0, scattered = 0, names = 0,
-      interiors = 0, sides = 0;
+      interiors = 0, sides = 0, row_blocks = 0, row_products = 0;
 
   void count(const nest::Nest& n) {
     ++nests;
@@ -68,6 +67,8 @@ struct NestParts {
       narrowed += std::holds_alternative<nest::Narrow>(s.op) ? 1 : 0;
       names += std::holds_alternative<nest::Let>(s.op) ? 1 : 0;
       rows += std::holds_alternative<nest::RowReduction>(s.op) ? 1 : 0;
+      row_blocks += f != nullptr && std::holds_alternative<nest::Blocks>(f->over) ? 1 : 0;
+      row_products += std::holds_alternative<nest::RowProducts>(s.op) ? 1 : 0;
       products += std::holds_alternative<nest::AddProducts>(s.op) ? 1 : 0;
       lines_checked += std::holds_alternative<nest::CheckLine>(s.op) ? 1 : 0;
       positions += std::holds_alternative<nest::Offer>(s.op) ? 1 : 0;
@@ -118,7 +119,7 @@ class NestRunner {
       steps(std::get<bool>(*host_.get(i->condition)) ? i->then_steps : i->else_steps);
     if (const auto* o = std::get_if<codegen::OutputStep>(&s.op)) output_ = arrays_.at(o->value);
     if (const auto* o = std::get_if<codegen::OperationStep>(&s.op)) {
-      complete_ = complete_ && !o->fused && !o->kernel->compute.bodies.empty();
+      complete_ = complete_ && (o->fused || !o->kernel->compute.bodies.empty());
       if (complete_ && o->epilogue) {
         codegen::OperationStep product = *o;
         product.target = o->epilogue->op->reads.front().tensor;
@@ -130,8 +131,8 @@ class NestRunner {
     }
   }
   void operation(const codegen::OperationStep& o) {
-    const codegen::KernelNest built = codegen::build_nest(
-        {program_, o, "kernel", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }});
+    const codegen::BuiltNest built = codegen::build_nest(
+        {program_, "kernel", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }}, o);
     const std::string text = nest::print(built.nest);
     INFO(text);
     CHECK(nest::verify(built.nest).empty());
@@ -161,8 +162,8 @@ class NestRunner {
   }
 
   void loop(const codegen::LoopStep& l) {
-    const codegen::LoopNest built = codegen::build_nest(codegen::LoopNestRequest{
-        program_, l, "loop", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }});
+    const codegen::BuiltNest built =
+        codegen::build_nest({program_, "loop", {}, [this](ir::ValueId v) { return codegen::name_of(program_, v); }}, l);
     const std::string text = nest::print(built.nest);
     INFO(text);
     CHECK(nest_lines(nest::verify(built.nest)) == "");

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "codegen/lower/common_parts.h"
+#include "codegen/nest/build.h"
 #include "codegen/print/names.h"
 
 using namespace tdsl;
@@ -16,12 +17,19 @@ Expr part_is_positive() { return binary(BinaryOp::kGt, argument(kPartType, 0), c
 
 /// The expression as it is emitted.
 std::string printed_with_parts(const Expr& e, const codegen::ExprEmitter::BothBranches& both = nullptr) {
-  codegen::NameTable names;
-  codegen::ExprEmitter emitter({}, nullptr, nullptr);
+  nest::Nest nest;
+  const nest::Named named = nest::named(nest, e, both);
+  codegen::NameTable table;
+  std::vector<std::string> names;
+  for (const nest::Variable& v : nest.variables) names.push_back(table.claim(v.name));
+  const auto name = [&](ValueId v) { return names[static_cast<std::size_t>(v.id)]; };
+  codegen::ExprEmitter emitter(
+      {}, name, [&](const ExprNode& n, const std::vector<std::string>&) { return name(std::get<Read>(n.op).tensor); });
   emitter.set_arguments(std::vector<std::string>{"x"});
-  const std::string parts =
-      codegen::named_parts(emitter, e, both, [&](std::string_view name) { return names.claim(name); });
-  return parts + emitter.text(e);
+  std::string text;
+  for (const nest::Let& let : named.lets)
+    text += "const double " + name(let.local) + " = " + emitter.text(let.value) + "; ";
+  return text + emitter.text(named.value);
 }
 
 }  // namespace

@@ -11,9 +11,7 @@
 #include <sstream>
 
 #include "codegen/families/host_evaluator.h"
-#include "codegen/loops/kernel_nest.h"
-#include "codegen/loops/loop_nest.h"
-#include "codegen/loops/procedure_nest.h"
+#include "codegen/loops/build_nest.h"
 #include "codegen/nest/facts.h"
 #include "codegen/nest/interior.h"
 #include "codegen/nest/interpret.h"
@@ -281,8 +279,8 @@ bool same_call(const ir::ProcedureRef& procedure, const nest::Nest& n, const std
   return true;
 }
 
-/// The program's loops remain loops.
-void check_loops(const std::string& text, NestParts& parts) {
+/// The program, lowered with these options, means what its nests mean.
+void check_program(const std::string& text, const passes::PipelineOptions& options, NestParts& parts) {
   frontend::SourceManager sources;
   frontend::DiagnosticSink sink;
   frontend::CompileOptions compile;
@@ -291,9 +289,6 @@ void check_loops(const std::string& text, NestParts& parts) {
   INFO(frontend::render_all(sink, sources));
   REQUIRE(program.has_value());
   passes::PassContext context;
-  passes::PipelineOptions options;
-  options.level = 1;
-  options.disabled = {"loops_to_algebra"};
   const codegen::FamilyProgram families = codegen::lower(passes::run_pipeline(*program, options, context));
   INFO(text);
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
@@ -312,6 +307,23 @@ void check_loops(const std::string& text, NestParts& parts) {
       if (expected.error) CHECK(expected.error->range.line == stop.error.range.line);
     }
   }
+}
+
+/// The program's loops remain loops.
+void check_loops(const std::string& text, NestParts& parts) {
+  passes::PipelineOptions options;
+  options.level = 1;
+  options.disabled = {"loops_to_algebra"};
+  check_program(text, options, parts);
+}
+
+/// Operators over the same rows are fused.
+void check_fused(const std::string& text, NestParts& parts) {
+  const int before = parts.row_blocks;
+  passes::PipelineOptions options;
+  options.level = 2;
+  check_program(text, options, parts);
+  CHECK_MESSAGE(parts.row_blocks > before, text);
 }
 
 void check_random_nest(std::uint64_t seed, NestParts& parts) {
@@ -496,6 +508,25 @@ TEST_CASE("codegen nest: conditions at the ends of ranges are constants inside")
   check("lt(mul(j, 2), %1)", "", "lt(mul(j, 2), %1)");
   check("eq(j, i)", "", "eq(j, i)");
   check("gt(%5[i, j], 0.0)", "", "gt(%5[i, j], 0.0)");
+}
+
+TEST_CASE("codegen nest: fused rows mean what the operators mean") {
+  NestParts parts;
+  // The maximum, the differences, their sum, the quotients.
+  check_fused(
+      "input Z: f64[n, k];\nlet top[i] = max[j](Z[i, j]);\nlet E[i, j] = exp(Z[i, j] - top[i]);\nlet s[i] = "
+      "sum[j](E[i, "
+      "j]);\noutput y[i, j] = E[i, j] / s[i];",
+      parts);
+  // Sums along lines and over the rows, with common subexpressions.
+  check_fused(
+      "input Z: f64[n, k];\ninput v: f64[n];\nlet s[i] = sum[j](exp(Z[i, j] - v[i]));\noutput y = sum[i](log(s[i]) + "
+      "(v[i] - 1.0) * (v[i] - 1.0));",
+      parts);
+  // A product of a matrix and a vector, and of its transpose with a function of that.
+  check_fused("input A: f64[n, m];\ninput v: f64[m];\nlet u = A @ v;\noutput y = A' @ (u * u);", parts);
+  CHECK(parts.row_blocks > 3);
+  CHECK(parts.row_products > 0);
 }
 
 TEST_CASE("codegen nest: functions of scalars mean what the procedures mean") {

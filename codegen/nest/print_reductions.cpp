@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "codegen/nest/printer.h"
+#include "ir/analysis/combined.h"
+#include "ir/analysis/vector_form.h"
+#include "ir/graph/check.h"
+#include "ir/graph/expr_build.h"
+
+namespace tdsl::nest {
+
+using codegen::block;
+using codegen::cpp_type;
+using codegen::simple;
+using codegen::Statements;
+using ir::Monoid;
+
+namespace {
+
+/// Precedence that the right side of a sum needs to stand without parentheses (see spelling()).
+constexpr int kFactorPrecedence = 7;
+
+/// The factors of a float sum of products or squares, which are added without a rounding in between.
+std::optional<std::pair<Expr, Expr>> added_product(const BlockedReduction& b, ir::Scalar type) {
+  if (b.with.kind != Monoid::Kind::kSum || !ir::is_float(type) || b.value->type != type) return std::nullopt;
+  const auto* body = std::get_if<ir::Binary>(&b.value->op);
+  if (body == nullptr) return std::nullopt;
+  if (ir::is_square(*body)) return std::pair{body->left, body->left};
+  if (body->op == ir::BinaryOp::kMul) return std::pair{body->left, body->right};
+  return std::nullopt;
+}
+
+}  // namespace
+
+Statements Printer::accumulation(const Monoid& monoid, const Expr& body, ir::Scalar type, const std::string& target,
+                                 const std::string& argument) {
+  const bool real = ir::is_float(type);
+  const auto assign = [&](std::string_view function) {
+    return Statements{simple(fmt::format("{0} = scalar::{1}({0}, {2});", target, function, expr_.text(body)))};
+  };
+  switch (monoid.kind) {
+    case Monoid::Kind::kSum:
+      return real ? Statements{simple(fmt::format("{} += {};", target, expr_.text(body)))} : assign("add");
+    case Monoid::Kind::kProd:
+      return real ? Statements{simple(fmt::format("{} *= {};", target, expr_.text(body)))} : assign("multiply");
+    case Monoid::Kind::kMin: return assign("least");
+    case Monoid::Kind::kMax: return assign("greatest");
+    // The element is evaluated in any case, as the sequential meaning says: it may report a fault.
+    case Monoid::Kind::kAny: return {simple(fmt::format("{0} = {1} || {0};", target, expr_.text(body, 3)))};
+    case Monoid::Kind::kAll: return {simple(fmt::format("{0} = {1} && {0};", target, expr_.text(body, 3)))};
+    case Monoid::Kind::kUser: {
+      expr_.set_arguments(target, argument);
+      const Expr both = ir::combined(monoid, ir::argument(type, 0), ir::argument(type, 1));
+      return {simple(fmt::format("const {} {} = {};", cpp_type(type), argument, expr_.text(body))),
+              simple(fmt::format("{} = {};", target, expr_.text(both)))};
+    }
+    case Monoid::Kind::kArgMin:
+    case Monoid::Kind::kArgMax: break;
+  }
+  TDSL_CHECK(false, "argmin and argmax have been lowered");
+  return {};
+}
+
+std::string Printer::line(const LineReduction& l) {
+  const std::string total = local_name(l.local);
+  const std::string range = range_text(l.index, l.over);
+  std::string body;
+  for (const Let& let : l.lets) body += let_text(let) + " ";
+  const bool sum = l.kind == ir::Monoid::Kind::kSum;
+  printed_.vectors = true;
+  return fmt::format("{} {}= rt::lanes::{}<{}>({}, [&](Index {}) {{ {}return {}; }});", total, sum ? "+" : "*",
+                     sum ? "sum" : "product", cpp_type(nest_.variable(l.local).type.scalar), range, index_name(l.index),
+                     body, expr_.text(l.value));
+}
+
+Statements Printer::blocked(const BlockedReduction& b) {
+  printed_.needs.add(codegen::Header::kBlockedReduction);
+  const auto interval = [this](int index) {
+    return nest_.form == Form::kRows ? range_text(index, {}) : fmt::format("t.labels[{}]", index);
+  };
+  const std::string rows = interval(b.row), columns = interval(b.column), element = place_text(b.to);
+  std::vector<std::string> along;
+  for (const int k : b.along) along.push_back(interval(k));
+  const ir::Scalar scalar = nest_.variable(b.to.variable).type.scalar;
+  const std::string x = values_text(b, b.row, b.x), y = values_text(b, b.column, b.y), type(cpp_type(scalar));
+  std::string parameters = type + " total";
+  for (const std::vector<Let>* lets : {&b.x, &b.y}) {
+    for (const Let& let : *lets)
+      parameters += fmt::format(", {} {}", type_text(let.local),
+                                set_local(let.local, table_.claim(nest_.variable(let.local).name)));
+  }
+  const Statements combine = combination(b, scalar, false);
+  const Statements of_numbers = b.numbers ? combination(b, scalar, true) : Statements{};
+  std::vector<std::string> names;
+  for (const char* name : {"x_values", "y_values", "combine", "element"}) names.push_back(table_.claim(name));
+  Statements result;
+  result.push_back(simple(fmt::format("const auto {} = {};", names[0], x)));
+  result.push_back(simple(fmt::format("const auto {} = {};", names[1], y)));
+  result.push_back(block(fmt::format("const auto {} = [=]({})", names[2], parameters), combine, "};"));
+  result.push_back(simple(fmt::format("const auto {} = [&](Index {}, Index {}) -> {}& {{ return {}; }};", names[3],
+                                      index_name(b.row), index_name(b.column), type, element)));
+  if (b.numbers) {
+    const std::string name = table_.claim("combine_numbers");
+    result.push_back(block(fmt::format("const auto {} = [=]({})", name, parameters), of_numbers, "};"));
+    names.insert(names.end(), {"rt::simd_level()", name});
+  }
+  result.push_back(simple(fmt::format("rt::blocked_reduction<{}>({}, {}, std::array{{{}}}, {});", type, rows, columns,
+                                      fmt::join(along, ", "), fmt::join(names, ", "))));
+  return result;
+}
+
+std::string Printer::values_text(const BlockedReduction& b, int index, const std::vector<Let>& values) {
+  std::string list;
+  std::set<int> used;
+  for (const Let& let : values) {
+    list += (list.empty() ? "" : ", ") + expr_.text(let.value);
+    used.merge(ir::labels_in(let.value));
+  }
+  const auto declared = [&](int k) { return "Index" + (used.contains(k) ? " " + index_name(k) : ""); };
+  std::string parameters = declared(index);
+  for (const int k : b.along) parameters += ", " + declared(k);
+  return fmt::format("[&]({}) {{ return std::tuple({}); }}", parameters, list);
+}
+
+Statements Printer::combination(const BlockedReduction& b, ir::Scalar type, bool numbers) {
+  Statements body;
+  if (numbers) {
+    const std::string_view function = b.with.kind == Monoid::Kind::kMin ? "min_number" : "max_number";
+    body = {simple(fmt::format("total = scalar::{}(total, {});", function, expr_.text(b.value)))};
+  } else if (const auto factors = added_product(b, type)) {
+    body = {simple(
+        fmt::format("total = std::fma({}, {}, total);", expr_.text(factors->first), expr_.text(factors->second)))};
+  } else {
+    body = accumulation(b.with, b.value, type, "total", "next");
+  }
+  if (b.guard) body = {block(fmt::format("if ({})", expr_.text(b.guard)), std::move(body))};
+  const bool returns = body.size() == 1 && !body.front().has_block;
+  if (returns) body = {simple(returned(body.front().text, b.value))};
+  if (!returns) body.push_back(simple("return total;"));
+  return body;
+}
+
+std::string Printer::returned(const std::string& assignment, const Expr& value) {
+  constexpr std::string_view kBecomes = "total = ";
+  if (assignment.starts_with(kBecomes)) return "return " + assignment.substr(kBecomes.size());
+  const bool adds = assignment.starts_with("total +=");
+  return fmt::format("return total {} {};", adds ? "+" : "*",
+                     expr_.text(value, adds ? kFactorPrecedence : kFactorPrecedence + 1));
+}
+
+}  // namespace tdsl::nest

@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "codegen/nest/printer.h"
+
+// Nests of rows: fused operators on blocks of rows (runtime/kernels/rows.h).
+
+namespace tdsl::nest {
+
+using codegen::block;
+using codegen::cpp_type;
+using codegen::simple;
+using codegen::Statements;
+using Role = Variable::Role;
+
+PrintedNest Printer::rows() {
+  const Statements loops = statements(nest_.body);
+  codegen::Writer w;
+  w.indent();
+  write(w, declarations_);
+  for (const auto& [line, name] : faults_) w.line("scalar::Faults {};", name);
+  write(w, loops);
+  for (const auto& [line, name] : faults_) w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", name, line);
+  std::string signature = fmt::format("void {}(const TaskArgs& t", nest_.name);
+  for (const ValueId v : printed_.captures) signature += ", " + parameter(v);
+  return finished(fmt::format("{}) {{\n{}}}\n", signature, w.text()));
+}
+
+Statements Printer::blocks(const For& f, const Blocks& over) {
+  Statements body = statements(f.body);
+  declarations_ = row_declarations();
+  std::string locals;
+  for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
+    const ValueId v{static_cast<std::int32_t>(k)};
+    if (nest_.variables[k].role == Role::kLocal && nest_.variables[k].type.rank() > 0) locals += ", " + local_name(v);
+  }
+  return {
+      block(fmt::format("for (const Interval {} : rt::rows::Blocks({}, rt::rows::Work::{}, {}{}))", index_name(f.index),
+                        range_name(f.index), over.products ? "kProducts" : "kLines", expr_.text(over.bytes), locals),
+            std::move(body))};
+}
+
+Statements Printer::row_declarations() {
+  Statements list;
+  const auto add = [&](std::string text) { list.push_back(simple(std::move(text))); };
+  bool packed = false;
+  for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
+    const Variable& v = nest_.variables[k];
+    const std::string_view type = cpp_type(v.type.scalar);
+    const std::size_t rank = v.type.rank();
+    if (v.role == Role::kOperand)
+      add(fmt::format("const auto {} = t.in<{}, {}>({});", view_name(v), type, rank, v.number));
+    if (v.role != Role::kResult) continue;
+    const std::string name = local_name({static_cast<std::int32_t>(k)});
+    if (v.place && !std::exchange(packed, true))
+      add(fmt::format("const auto {} = t.out<{}, 1>();", packed_name(), type));
+    if (v.place)
+      add(fmt::format("const auto {} = rt::rows::piece<{}>({}, {}, {});", name, rank, packed_name(),
+                      expr_.text(*v.place), extents_text(spelling_, {static_cast<std::int32_t>(k)})));
+    if (!v.place) add(fmt::format("const auto {} = t.out<{}, {}>();", name, type, rank));
+  }
+  for (codegen::Statement& fill : statements(nest_.fresh)) list.push_back(std::move(fill));
+  for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
+    const Variable& v = nest_.variables[k];
+    if (v.role != Role::kLocal || v.type.rank() == 0) continue;
+    std::string extents;
+    for (std::size_t d = 1; d < v.type.rank(); ++d) extents += (d == 1 ? "" : ", ") + expr_.text(v.type.shape[d]);
+    add(fmt::format("rt::rows::Local<{}, {}> {}{};", cpp_type(v.type.scalar), v.type.rank(),
+                    local_name({static_cast<std::int32_t>(k)}),
+                    extents.empty() ? "" : fmt::format("({{{}}})", extents)));
+  }
+  return list;
+}
+
+std::string Printer::start_text(const Fill& f) {
+  const Variable& v = nest_.variable(f.result);
+  const std::string value = expr_.text(f.value);
+  if (!v.place) return fmt::format("if (t.fresh) rt::fill<{}>(t.outputs[0], {});", cpp_type(v.type.scalar), value);
+  Extent count(1);
+  for (const Extent& e : v.type.shape) count = count * e;
+  return fmt::format("if (t.fresh) rt::rows::start<{}>({}, {}, {}, {});", cpp_type(v.type.scalar), packed_name(),
+                     expr_.text(*v.place), expr_.text(count), value);
+}
+
+std::string Printer::part_text(const Place& place) {
+  const Variable& v = nest_.variable(place.variable);
+  std::string view = v.role == Role::kOperand ? view_name(v) : local_name(place.variable);
+  for (const Expr& s : place.subscripts) view = fmt::format("rt::rows::at({}, {})", view, expr_.subscript(s));
+  return view;
+}
+
+std::string Printer::row_products(const RowProducts& p) {
+  using Kind = RowProducts::Kind;
+  const std::string_view type = cpp_type(nest_.variable(p.to.variable).type.scalar);
+  const std::string_view function = p.kind == Kind::kRows   ? "product"
+                                    : p.kind == Kind::kSums ? "add_product"
+                                    : p.kind == Kind::kDot  ? "dot"
+                                                            : "add_scaled";
+  std::string y = part_text(p.y);
+  if (p.transposed) y = fmt::format("rt::rows::transposed<const {}>({})", type, y);
+  std::string along;
+  for (const int k : p.along) along += ", " + range_text(k, {});
+  return fmt::format("rt::rows::{}<{}>({}, {}, {}, {}{});", function, type, part_text(p.to), part_text(p.x),
+                     index_name(p.block), y, along);
+}
+
+std::string Printer::fill_rows(const FillRows& f) {
+  const Variable& v = nest_.variable(f.to.variable);
+  std::string lines;
+  for (std::size_t d = f.to.subscripts.size() + 1; d < v.type.rank(); ++d)
+    lines += (lines.empty() ? "" : ", ") + fmt::format("Interval{{0, {}}}", expr_.text(v.type.shape[d]));
+  return fmt::format("rt::rows::fill<{}, {}>({}, {}, {{{}}}, {});", cpp_type(v.type.scalar),
+                     v.type.rank() - f.to.subscripts.size(), part_text(f.to), index_name(f.block), lines,
+                     expr_.text(f.value));
+}
+
+std::string Printer::packed_name() {
+  if (out_name_.empty()) out_name_ = table_.claim("packed");
+  return out_name_;
+}
+
+}  // namespace tdsl::nest
