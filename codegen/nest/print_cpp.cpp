@@ -78,8 +78,7 @@ PrintedNest Printer::function() {
     w.line("rt::{}<{}> {}(t);", sums_.empty() ? "StoredTile" : "AccumulatedTile", cpp_type(type.scalar), out_name());
   } else {
     const std::string first = nest_.fresh.empty() ? "" : expr_.text(std::get<Fill>(nest_.fresh.front().op).value);
-    w.line("const auto {} = t.{}<{}, {}>({});", out_name(), first.empty() ? "out" : "out_from", cpp_type(type.scalar),
-           type.rank(), first);
+    w.line("{}", out_text(out_name(), type, first));
   }
   for (const auto& [index, name] : ranges_) w.line("const Interval {} = t.labels[{}];", name, index);
   for (const auto& [line, name] : faults_) w.line("scalar::Faults {};", name);
@@ -87,11 +86,15 @@ PrintedNest Printer::function() {
   write(w, loops);
   if (result().compressed) w.line("{}.finish();", out_name());
   if (!faults_.empty()) printed_.needs.add(codegen::Helper::kPlace);
-  if (nest_.form == Form::kRows) printed_.needs.add(codegen::Header::kRows);
   for (const auto& [line, name] : faults_) w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", name, line);
   std::string signature = fmt::format("void {}(const TaskArgs& t", nest_.name);
   for (const ValueId v : printed_.captures) signature += ", " + parameter(v);
   return finished(fmt::format("{}) {{\n{}}}\n", signature, w.text()));
+}
+
+std::string Printer::out_text(const std::string& name, const ir::Type& type, const std::string& first) {
+  return fmt::format("const auto {} = t.{}<{}, {}>({});", name, first.empty() ? "out" : "out_from",
+                     cpp_type(type.scalar), type.rank(), first);
 }
 
 PrintedNest Printer::task(const SourceLine& source_line) {

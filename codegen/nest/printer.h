@@ -155,6 +155,8 @@ class Printer {
   std::string mine(const IsMine& m);
 
   std::string fill(const Fill& f);
+  /// `const auto y = t.out_from<double, 1>(0.0);`, or `t.out<double, 1>()` if the output has no first value.
+  [[nodiscard]] static std::string out_text(const std::string& name, const ir::Type& type, const std::string& first);
 
   // --- Reductions: print_reductions.cpp
 
@@ -165,6 +167,8 @@ class Printer {
   /// The call of rt::blocked_reduction and the functions it takes.
   codegen::Statements blocked(const BlockedReduction& b);
   /// `[&](Index i, Index k) { return std::tuple(A(i, k)); }`
+  /// The view of a tensor that is the function of the values itself; else empty.
+  std::string view_of(const BlockedReduction& b, int index, const std::vector<Let>& values);
   std::string values_text(const BlockedReduction& b, int index, const std::vector<Let>& values);
   /// The body of the scalar function of an element and values; `numbers`: of values that make no nan.
   codegen::Statements combination(const BlockedReduction& b, ir::Scalar type, bool numbers);
@@ -177,13 +181,11 @@ class Printer {
   /// Operands, results with their initial values, and tensors of a block; after the statements, which determine the
   /// order of captures.
   codegen::Statements row_declarations();
-  std::string start_text(const Fill& f);
   /// A tensor, or the part of it at leading subscripts.
   std::string part_text(const Place& place);
   std::string row_products(const RowProducts& p);
   std::string fill_rows(const FillRows& f);
   /// Name of the tensor that holds several results.
-  std::string packed_name();
 
   // --- Stored elements: print_stored.cpp
 
