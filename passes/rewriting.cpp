@@ -35,88 +35,16 @@ Extent rename_values(const Extent& e, const ValueMap& map) {
   });
 }
 
-namespace {
-
-void rename_list(std::vector<ValueId>& list, const ValueMap& map) {
-  for (ValueId& v : list) v = renamed(map, v);
-}
-
-void rename_labels(std::vector<Label>& labels, const ValueMap& map) {
-  for (Label& l : labels) {
-    l.begin = rename_values(l.begin, map);
-    l.end = rename_values(l.end, map);
-  }
-}
-
-void rename_compute(Compute& c, const ValueMap& map) {
-  rename_labels(c.out, map);
-  rename_labels(c.reduce, map);
-  rewrite_expressions(c, [&](const Expr& e) { return rename_values(e, map); });
-  if (c.base) c.base = renamed(map, *c.base);
-}
-
-}  // namespace
-
 void rename_operands(Region& region, const ValueMap& map) {
   for (Node& node : region.nodes) rename_operands(node, map);
-  rename_list(region.yields, map);
+  for (ValueId& v : region.yields) v = renamed(map, v);
 }
 
 void rename_operands(Node& node, const ValueMap& map) {
   if (map.empty()) return;
-  match(
-      node.op, [](Dimension&) {},
-      [&](Param& p) {
-        if (p.computed_default) p.computed_default = renamed(map, *p.computed_default);
-      },
-      [](Input&) {}, [&](Compute& c) { rename_compute(c, map); }, [&](Random& r) { rename_list(r.iterations, map); },
-      [&](Routine& r) { rename_list(r.operands, map); },
-      [&](Chain& c) {
-        for (Chain::Factor& f : c.factors) f.tensor = renamed(map, f.tensor);
-        for (Extent& e : c.sizes) e = rename_values(e, map);
-      },
-      [&](For& f) {
-        f.begin = renamed(map, f.begin);
-        f.end = renamed(map, f.end);
-        rename_list(f.inits, map);
-        rename_operands(f.body, map);
-      },
-      [&](While& w) {
-        rename_list(w.inits, map);
-        rename_operands(w.condition, map);
-        rename_operands(w.body, map);
-      },
-      [&](If& i) {
-        i.condition = renamed(map, i.condition);
-        rename_operands(i.then_region, map);
-        rename_operands(i.else_region, map);
-      },
-      [&](Choose& c) {
-        for (Region& r : c.regions) rename_operands(r, map);
-      },
-      [&](Fused& f) {
-        for (Label& l : f.shared) {
-          l.begin = rename_values(l.begin, map);
-          l.end = rename_values(l.end, map);
-        }
-        rename_operands(f.body, map);
-      },
-      [&](Print& p) {
-        for (auto& item : p.items) {
-          if (auto* v = std::get_if<ValueId>(&item)) *v = renamed(map, *v);
-        }
-      },
-      [&](Assert& a) { a.condition = renamed(map, a.condition); },
-      [&](Check& c) {
-        c.left = rename_values(c.left, map);
-        c.right = rename_values(c.right, map);
-        if (c.guard) c.guard = renamed(map, *c.guard);
-      },
-      [&](Output& o) { o.value = renamed(map, o.value); },
-      [&](Gradient& g) {
-        g.loss = renamed(map, g.loss);
-        rename_list(g.wrt, map);
-      });
+  for_each_operand(node.op, Overload{[&](ValueId& v) { v = renamed(map, v); },
+                                     [&](auto& part) { part = rename_values(part, map); }});
+  for (Region* inner : regions_in(node)) rename_operands(*inner, map);
 }
 
 void rename_everywhere(Program& program, const ValueMap& map) {

@@ -14,7 +14,7 @@
 #include "codegen/nest/verify_stored.h"
 #include "ir/graph/check.h"
 #include "ir/graph/computes.h"
-#include "ir/verify/expr.h"
+#include "ir/verify/parts.h"
 
 namespace tdsl::nest {
 

@@ -23,6 +23,7 @@
 #include "codegen/relations/describe.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
+#include "ir/graph/foreign.h"
 
 namespace tdsl::codegen {
 

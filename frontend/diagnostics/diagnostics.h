@@ -175,4 +175,8 @@ struct RenderOptions {
 /// Number of characters (code points) in UTF-8 text; an invalid byte counts as one.
 [[nodiscard]] std::uint32_t utf8_length(std::string_view text);
 
+/// The reason why a file name is refused, or nullopt. A path with control characters (line breaks, escape codes) would
+/// break the messages that show it. The returned text escapes them as `\n` and `\x1b`.
+[[nodiscard]] std::optional<std::string> objection_to_name(std::string_view path);
+
 }  // namespace tdsl::frontend

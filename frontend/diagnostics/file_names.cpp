@@ -1,4 +1,4 @@
-#include "frontend/diagnostics/file_names.h"
+#include "frontend/diagnostics/diagnostics.h"
 
 namespace tdsl::frontend {
 

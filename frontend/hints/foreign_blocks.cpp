@@ -1,10 +1,9 @@
-#include "frontend/hints/foreign_blocks.h"
+#include "frontend/hints/syntax_slips.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -1,12 +1,9 @@
-#include "frontend/lower/calls.h"
+#include "frontend/lower/lowering.h"
 
 #include <algorithm>
 
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
-#include "frontend/lower/expr.h"
-#include "frontend/lower/extern.h"
-#include "frontend/lower/functions.h"
 
 namespace tdsl::frontend {
 

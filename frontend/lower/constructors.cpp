@@ -1,8 +1,7 @@
 #include <algorithm>
 
 #include "frontend/lower/builtins.h"
-#include "frontend/lower/calls.h"
-#include "frontend/lower/expr.h"
+#include "frontend/lower/lowering.h"
 
 namespace tdsl::frontend {
 

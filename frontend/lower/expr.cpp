@@ -1,8 +1,5 @@
-#include "frontend/lower/expr.h"
+#include "frontend/lower/lowering.h"
 
-#include "frontend/lower/calls.h"
-#include "frontend/lower/index.h"
-#include "frontend/lower/variables.h"
 #include "frontend/sema/types.h"
 #include "ir/graph/check.h"
 

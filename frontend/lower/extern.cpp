@@ -1,14 +1,11 @@
-#include "frontend/lower/extern.h"
+#include "frontend/lower/lowering.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "frontend/diagnostics/file_names.h"
-#include "frontend/lower/calls.h"
-#include "frontend/lower/functions.h"
-#include "frontend/lower/types.h"
+#include "frontend/diagnostics/diagnostics.h"
 #include "frontend/sema/types.h"
 #include "ir/graph/procedure.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "frontend/lower/builtins.h"
-#include "frontend/lower/functions.h"
+#include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 
 namespace tdsl::frontend {

@@ -1,17 +1,9 @@
-#include "frontend/lower/functions.h"
+#include "frontend/lower/lowering.h"
 
 #include <algorithm>
 
 #include "frontend/lower/builtins.h"
-#include "frontend/lower/calls.h"
-#include "frontend/lower/expr.h"
-#include "frontend/lower/extern.h"
-#include "frontend/lower/index.h"
-#include "frontend/lower/index_statement.h"
 #include "frontend/lower/points.h"
-#include "frontend/lower/statements.h"
-#include "frontend/lower/types.h"
-#include "frontend/lower/variables.h"
 #include "frontend/sema/types.h"
 #include "frontend/sema/walk.h"
 #include "ir/graph/check.h"

@@ -1,7 +1,5 @@
 #include "frontend/lower/builtins.h"
-#include "frontend/lower/calls.h"
-#include "frontend/lower/expr.h"
-#include "frontend/lower/variables.h"
+#include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 
 namespace tdsl::frontend {

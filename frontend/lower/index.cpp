@@ -1,7 +1,4 @@
-#include "frontend/lower/index.h"
-
-#include "frontend/lower/expr.h"
-#include "frontend/lower/statements.h"
+#include "frontend/lower/lowering.h"
 
 namespace tdsl::frontend {
 

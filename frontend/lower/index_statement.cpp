@@ -1,13 +1,7 @@
-#include "frontend/lower/index_statement.h"
+#include "frontend/lower/lowering.h"
 
 #include <algorithm>
 
-#include "frontend/lower/expr.h"
-#include "frontend/lower/index.h"
-#include "frontend/lower/statements.h"
-#include "frontend/lower/storage.h"
-#include "frontend/lower/types.h"
-#include "frontend/lower/variables.h"
 #include "frontend/sema/types.h"
 #include "frontend/sema/walk.h"
 #include "ir/graph/check.h"

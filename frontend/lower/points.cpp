@@ -4,8 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "frontend/lower/calls.h"
-#include "frontend/lower/functions.h"
+#include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 #include "ir/differentiate/compute.h"
 #include "ir/graph/check.h"

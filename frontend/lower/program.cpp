@@ -1,10 +1,6 @@
 #include "frontend/allowed_warnings.h"
 #include "frontend/lower/builtins.h"
-#include "frontend/lower/calls.h"
-#include "frontend/lower/extern.h"
-#include "frontend/lower/functions.h"
-#include "frontend/lower/statements.h"
-#include "frontend/lower/storage.h"
+#include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 #include "frontend/syntax/parse.h"
 

@@ -1,10 +1,7 @@
 #include <algorithm>
 
 #include "frontend/lower/builtins.h"
-#include "frontend/lower/calls.h"
-#include "frontend/lower/expr.h"
-#include "frontend/lower/index.h"
-#include "frontend/lower/types.h"
+#include "frontend/lower/lowering.h"
 #include "frontend/sema/types.h"
 
 namespace tdsl::frontend {

@@ -1,16 +1,8 @@
-#include "frontend/lower/statements.h"
+#include "frontend/lower/lowering.h"
 
 #include <algorithm>
 
 #include "frontend/lower/builtins.h"
-#include "frontend/lower/calls.h"
-#include "frontend/lower/expr.h"
-#include "frontend/lower/functions.h"
-#include "frontend/lower/index.h"
-#include "frontend/lower/index_statement.h"
-#include "frontend/lower/storage.h"
-#include "frontend/lower/types.h"
-#include "frontend/lower/variables.h"
 #include "ir/analysis/combined.h"
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"

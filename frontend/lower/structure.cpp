@@ -1,6 +1,5 @@
 #include "frontend/lower/builtins.h"
-#include "frontend/lower/calls.h"
-#include "frontend/lower/expr.h"
+#include "frontend/lower/lowering.h"
 #include "frontend/sema/types.h"
 #include "ir/graph/expr_build.h"
 

@@ -1,9 +1,6 @@
 #include <algorithm>
 
-#include "frontend/lower/expr.h"
-#include "frontend/lower/index.h"
-#include "frontend/lower/storage.h"
-#include "frontend/lower/variables.h"
+#include "frontend/lower/lowering.h"
 #include "frontend/sema/walk.h"
 #include "ir/graph/within.h"
 #include "runtime/size.h"

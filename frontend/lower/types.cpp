@@ -1,6 +1,5 @@
-#include "frontend/lower/types.h"
+#include "frontend/lower/lowering.h"
 
-#include "frontend/lower/variables.h"
 #include "frontend/sema/walk.h"
 #include "ir/eval/small_sums.h"
 

@@ -1,8 +1,7 @@
-#include "frontend/lower/variables.h"
+#include "frontend/lower/lowering.h"
 
 #include "frontend/hints/foreign_words.h"
 #include "frontend/lower/builtins.h"
-#include "frontend/lower/calls.h"
 
 namespace tdsl::frontend {
 

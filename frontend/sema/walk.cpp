@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/syntax/ast_parts.h"
 #include "ir/graph/expr.h"
 
 namespace tdsl::frontend {
@@ -10,92 +11,27 @@ using ir::match;
 
 namespace {
 
-void visit(const ast::ExprPtr& e, const ExprVisitor& f) {
-  if (e) f(*e);
+/// Calls the arms of `f` on the expressions, and blocks, of a node; functions and other declarations have none.
+template <class Node, class... F>
+void visit_parts(const Node& node, const F&... f) {
+  Parts(ir::Overload{f...}, false).add(node);
 }
 
-void visit_item(const ast::SubscriptItem& item, const ExprVisitor& f) {
-  match(
-      item.node, [&](const ast::IndexSubscript& i) { visit(i.value, f); },
-      [&](const ast::SliceSubscript& s) {
-        visit(s.start, f);
-        visit(s.stop, f);
-        visit(s.step, f);
-      });
+template <class... F>
+void visit_statement(const ast::Stmt& s, const F&... f) {
+  std::visit(Parts(ir::Overload{f...}, false), s.node);
 }
 
-void visit_range(const ast::IndexRange& r, const ExprVisitor& f) {
-  visit(r.lower, f);
-  visit(r.upper, f);
-  visit(r.step, f);
-}
-
-void visit_type(const std::optional<ast::TypeExpr>& type, const ExprVisitor& f) {
-  if (!type) return;
-  for (const ast::Dimension& d : type->dimensions) visit(d.extent, f);
-}
-
-void visit_target(const ast::Target& target, const ExprVisitor& f) {
-  if (!target.subscripts) return;
-  for (const ast::SubscriptItem& item : *target.subscripts) visit_item(item, f);
-}
-
-void visit_suffixes(const ast::Suffixes& s, const ExprVisitor& f) {
-  if (s.where) visit(s.where->condition, f);
-  if (!s.loop) return;
-  for (const ast::IndexRange& r : s.loop->ranges) visit_range(r, f);
-}
-
-void visit_definition(const ast::Definition& d, const ExprVisitor& f) {
-  visit(d.value, f);
-  visit_suffixes(d.suffixes, f);
-}
-
-/// Visits direct expressions of a statement with `f` and its nested blocks with `block`.
-void visit_statement(const ast::Stmt& s, const ExprVisitor& f, const std::function<void(const ast::Block&)>& block) {
-  match(
-      s.node, [](const ast::Import&) {}, [&](const ast::Param& p) { visit(p.default_value, f); },
-      [&](const ast::Input& i) { visit_type(i.annotations.type, f); },
-      [&](const ast::Output& o) {
-        visit_target(o.target, f);
-        visit_type(o.annotations.type, f);
-        if (o.definition) visit_definition(*o.definition, f);
-      },
-      [&](const ast::Let& l) {
-        visit_target(l.target, f);
-        visit_type(l.annotations.type, f);
-        visit_definition(l.definition, f);
-      },
-      [&](const ast::TupleLet& l) { visit_definition(l.definition, f); },
-      [&](const ast::Assign& a) {
-        visit_target(a.target, f);
-        visit_definition(a.definition, f);
-      },
-      [&](const ast::TupleAssign& a) { visit_definition(a.definition, f); },
-      [&](const ast::For& l) {
-        for (const ast::IndexRange& r : l.ranges) visit_range(r, f);
-        block(l.body);
-      },
-      [&](const ast::While& w) {
-        visit(w.condition, f);
-        block(w.body);
-      },
-      [&](const ast::If& i) {
-        for (const ast::IfArm& arm : i.arms) {
-          visit(arm.condition, f);
-          block(arm.body);
-        }
-        if (i.else_body) block(*i.else_body);
-      },
-      [&](const ast::Print& p) {
-        for (const ast::ExprPtr& item : p.items) visit(item, f);
-      },
-      [&](const ast::Assert& a) { visit(a.condition, f); },
-      [&](const ast::Return& r) {
-        visit(r.value, f);
-        visit_suffixes(r.suffixes, f);
-      },
-      [](const ast::Function&) {}, [](const ast::Monoid&) {}, [](const ast::Extern&) {}, [](const ast::Storage&) {});
+/// The subexpressions of a reduction; while those of guard and body are visited, `bound` has its indices.
+void visit_reduction(const ast::Reduction& reduction, std::set<std::string>& bound, const ExprVisitor& f) {
+  std::set<std::string> inside;
+  for (const ast::ReductionIndex& index : reduction.indices) {
+    visit_parts(index, f);
+    if (bound.insert(index.name.name).second) inside.insert(index.name.name);
+  }
+  visit_parts(reduction.guard, f);
+  visit_parts(reduction.body, f);
+  for (const std::string& name : inside) bound.erase(name);
 }
 
 /// Collects assignments to names that are not declared in the block or in inner blocks.
@@ -135,8 +71,9 @@ class AssignedNames {
 
 void collect_free(const ast::Expr& e, std::set<std::string>& bound,
                   const std::function<bool(const std::string&)>& in_scope, std::vector<ast::Identifier>& found) {
+  const auto below = [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); };
   if (const auto* subscript = std::get_if<ast::Subscript>(&e.node)) {
-    collect_free(*subscript->base, bound, in_scope, found);
+    below(*subscript->base);
     for (const ast::SubscriptItem& item : subscript->items) {
       const auto* index = std::get_if<ast::IndexSubscript>(&item.node);
       const std::string* name = index != nullptr ? bare_name(*index->value) : nullptr;
@@ -144,84 +81,30 @@ void collect_free(const ast::Expr& e, std::set<std::string>& bound,
         bound.insert(*name);
         found.push_back({*name, index->value->range});
       }
-      visit_item(item, [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); });
+      visit_parts(item, below);
     }
-    return;
+  } else if (const auto* reduction = std::get_if<ast::Reduction>(&e.node)) {
+    visit_reduction(*reduction, bound, below);
+  } else {
+    for_each_child(e, below);
   }
-  if (const auto* reduction = std::get_if<ast::Reduction>(&e.node)) {
-    std::set<std::string> inside;
-    for (const ast::ReductionIndex& index : reduction->indices) {
-      visit(index.lower, [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); });
-      visit(index.upper, [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); });
-      if (bound.insert(index.name.name).second) inside.insert(index.name.name);
-    }
-    visit(reduction->guard, [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); });
-    visit(reduction->body, [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); });
-    for (const std::string& name : inside) bound.erase(name);
-    return;
-  }
-  for_each_child(e, [&](const ast::Expr& part) { collect_free(part, bound, in_scope, found); });
 }
 
 void collect_unbound(const ast::Expr& e, std::set<std::string>& bound, std::vector<ast::Identifier>& found) {
+  const auto below = [&](const ast::Expr& part) { collect_unbound(part, bound, found); };
   if (const auto* name = std::get_if<ast::Name>(&e.node)) {
     if (!bound.contains(name->name)) found.push_back({name->name, e.range});
-    return;
-  }
-  const auto below = [&](const ast::Expr& part) { collect_unbound(part, bound, found); };
-  const auto* reduction = std::get_if<ast::Reduction>(&e.node);
-  if (reduction == nullptr) {
+  } else if (const auto* reduction = std::get_if<ast::Reduction>(&e.node)) {
+    visit_reduction(*reduction, bound, below);
+  } else {
     for_each_child(e, below);
-    return;
   }
-  std::set<std::string> inside;
-  for (const ast::ReductionIndex& index : reduction->indices) {
-    visit(index.lower, below);
-    visit(index.upper, below);
-    visit(index.step, below);
-    if (bound.insert(index.name.name).second) inside.insert(index.name.name);
-  }
-  visit(reduction->guard, below);
-  visit(reduction->body, below);
-  for (const std::string& name : inside) bound.erase(name);
 }
 
 }  // namespace
 
 void for_each_child(const ast::Expr& e, const ExprVisitor& f) {
-  match(
-      e.node, [](const ast::IntegerLiteral&) {}, [](const ast::FloatLiteral&) {}, [](const ast::BoolLiteral&) {},
-      [](const ast::StringLiteral&) {}, [](const ast::Name&) {}, [&](const ast::Unary& u) { visit(u.operand, f); },
-      [&](const ast::Binary& b) {
-        visit(b.lhs, f);
-        visit(b.rhs, f);
-      },
-      [&](const ast::Transpose& t) { visit(t.operand, f); },
-      [&](const ast::Conditional& c) {
-        visit(c.condition, f);
-        visit(c.then_value, f);
-        visit(c.else_value, f);
-      },
-      [&](const ast::Cast& c) { visit(c.operand, f); },
-      [&](const ast::Call& c) {
-        for (const ast::Argument& a : c.arguments) visit(a.value, f);
-      },
-      [&](const ast::Tuple& t) {
-        for (const ast::ExprPtr& element : t.elements) visit(element, f);
-      },
-      [&](const ast::Subscript& s) {
-        visit(s.base, f);
-        for (const ast::SubscriptItem& item : s.items) visit_item(item, f);
-      },
-      [&](const ast::Reduction& r) {
-        for (const ast::ReductionIndex& index : r.indices) {
-          visit(index.lower, f);
-          visit(index.upper, f);
-          visit(index.step, f);
-        }
-        visit(r.guard, f);
-        visit(r.body, f);
-      });
+  std::visit(Parts([&f](const ast::Expr& child) { f(child); }), e.node);
 }
 
 void for_each_expr(const ast::Expr& e, const ExprVisitor& f) {
@@ -267,18 +150,14 @@ class DeclaredNames {
   explicit DeclaredNames(std::set<std::string>& names) : names_(names) {}
 
   void type(const std::optional<ast::TypeExpr>& t) {
-    visit_type(t, [this](const ast::Expr& e) { all_names(e); });
+    visit_parts(t, [this](const ast::Expr& e) { all_names(e); });
   }
   void block(const ast::Block& b) {
     for (const ast::StmtPtr& s : b.statements) statement(*s);
   }
   /// Index variables of reductions, and bare subscripts that `return` may leave free.
   void expression(const ast::Expr& e) {
-    for_each_expr(e, [this](const ast::Expr& part) {
-      if (const auto* r = std::get_if<ast::Reduction>(&part.node)) {
-        for (const ast::ReductionIndex& index : r->indices) names_.insert(index.name.name);
-      }
-    });
+    indices(e);
     for (const ast::Identifier& name : free_subscript_names(e, [](const std::string&) { return false; })) {
       names_.insert(name.name);
     }
@@ -289,13 +168,20 @@ class DeclaredNames {
   }
 
  private:
+  void indices(const ast::Expr& e) {
+    for_each_expr(e, [this](const ast::Expr& part) {
+      const auto* r = std::get_if<ast::Reduction>(&part.node);
+      if (r == nullptr) return;
+      for (const ast::ReductionIndex& index : r->indices) names_.insert(index.name.name);
+    });
+  }
   void all_names(const ast::Expr& e) {
     for_each_expr(e, [this](const ast::Expr& part) {
       if (const std::string* name = bare_name(part)) names_.insert(*name);
     });
   }
   void target(const ast::Target& t, const ast::Definition& d) {
-    visit_target(t, [this](const ast::Expr& e) { all_names(e); });
+    visit_parts(t, [this](const ast::Expr& e) { all_names(e); });
     suffixes(d.suffixes);
   }
   void statement(const ast::Stmt& s) {
@@ -315,15 +201,7 @@ class DeclaredNames {
       suffixes(result->suffixes);
     }
     visit_statement(
-        s,
-        [this](const ast::Expr& e) {
-          for_each_expr(e, [this](const ast::Expr& part) {
-            if (const auto* r = std::get_if<ast::Reduction>(&part.node)) {
-              for (const ast::ReductionIndex& index : r->indices) names_.insert(index.name.name);
-            }
-          });
-        },
-        [this](const ast::Block& b) { block(b); });
+        s, [this](const ast::Expr& e) { indices(e); }, [this](const ast::Block& b) { block(b); });
   }
 
   std::set<std::string>& names_;

@@ -4,7 +4,7 @@
 
 #include "frontend/hints/foreign_words.h"
 #include "frontend/syntax/ast_builder.h"
-#include "frontend/syntax/ast_depth.h"
+#include "frontend/syntax/ast_parts.h"
 #include "frontend/syntax/token.h"
 
 namespace tdsl::frontend {

@@ -362,4 +362,18 @@ std::string reserved_name(const std::string& word) {
   return "`" + word + "` is a reserved word and cannot be used as a name";
 }
 
+std::string quoted_string(const std::string& value) {
+  std::string result = "\"";
+  for (const char c : value) {
+    switch (c) {
+      case '\n': result += "\\n"; break;
+      case '\t': result += "\\t"; break;
+      case '"': result += "\\\""; break;
+      case '\\': result += "\\\\"; break;
+      default: result += c;
+    }
+  }
+  return result + "\"";
+}
+
 }  // namespace tdsl::frontend

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "frontend/hints/foreign_blocks.h"
+#include "frontend/hints/syntax_slips.h"
 #include "frontend/syntax/parse.h"
 #include "ir/graph/check.h"
 

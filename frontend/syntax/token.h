@@ -50,5 +50,7 @@ struct TokenizedFile {
 [[nodiscard]] std::string reserved_name(const std::string& word);
 /// The token kind of a reserved word, or that of names for other words.
 [[nodiscard]] int kind_of_word(std::string_view word);
+/// The string literal with this value: in double quotes, escaped.
+[[nodiscard]] std::string quoted_string(const std::string& value);
 
 }  // namespace tdsl::frontend

@@ -1,4 +1,4 @@
-#include "ir/algebra/arrivals.h"
+#include "ir/algebra/cost.h"
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,5 @@
 #include "ir/differentiate/adjoints.h"
 
-#include <algorithm>
 #include <iterator>
 
 #include "ir/graph/check.h"

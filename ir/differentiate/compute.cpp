@@ -4,7 +4,6 @@
 
 #include "ir/analysis/combined.h"
 #include "ir/differentiate/expr.h"
-#include "ir/differentiate/meeting.h"
 #include "ir/differentiate/place.h"
 #include "ir/graph/check.h"
 #include "ir/graph/computes.h"

@@ -1,7 +1,6 @@
-#include "ir/differentiate/elements.h"
+#include "ir/differentiate/regions.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "ir/differentiate/factorise.h"
+#include "ir/differentiate/routine.h"
 
 #include <optional>
 

@@ -1,4 +1,4 @@
-#include "ir/differentiate/meeting.h"
+#include "ir/differentiate/compute.h"
 
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "ir/differentiate/unflatten.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "ir/differentiate/compute.h"
-#include "ir/differentiate/elements.h"
 #include "ir/differentiate/routine.h"
 #include "ir/differentiate/tape.h"
 #include "ir/graph/clone.h"

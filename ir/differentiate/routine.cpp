@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "ir/differentiate/compute.h"
-#include "ir/differentiate/factorise.h"
 #include "ir/differentiate/routine_writer.h"
 #include "ir/graph/computes.h"
 

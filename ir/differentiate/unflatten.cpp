@@ -1,4 +1,4 @@
-#include "ir/differentiate/unflatten.h"
+#include "ir/differentiate/place.h"
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
-#include "ir/eval/accumulations.h"
+#include "ir/eval/accumulator.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace tdsl::ir::eval {
 

@@ -1,4 +1,4 @@
-#include "ir/eval/chain.h"
+#include "ir/eval/routine.h"
 
 #include <algorithm>
 #include <cstdint>

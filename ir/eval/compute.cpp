@@ -6,7 +6,6 @@
 #include <unordered_set>
 
 #include "ir/analysis/combined.h"
-#include "ir/eval/accumulations.h"
 #include "ir/eval/accumulator.h"
 #include "ir/eval/environment.h"
 #include "ir/graph/check.h"

@@ -8,9 +8,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "ir/eval/accumulations.h"
 #include "ir/eval/accumulator.h"
-#include "ir/eval/chain.h"
 #include "ir/eval/environment.h"
 #include "ir/eval/failure_text.h"
 #include "ir/eval/lifetimes.h"

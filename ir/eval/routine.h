@@ -16,4 +16,7 @@ namespace tdsl::ir::eval {
 void evaluate_factorisation(const Node& node, const Routine& routine, const std::vector<const Array*>& operands,
                             const std::vector<std::shared_ptr<Array>>& results);
 
+/// Evaluates a Chain node from left to right, in the element type.
+[[nodiscard]] std::shared_ptr<Array> evaluate_chain(Environment& environment, const Node& node, const Chain& chain);
+
 }  // namespace tdsl::ir::eval

@@ -9,24 +9,6 @@ ValueId renamed(ValueId v, const Renaming& names) {
   return found == names.end() ? v : found->second;
 }
 
-void rename(std::vector<ValueId>& values, const Renaming& names) {
-  for (ValueId& v : values) v = renamed(v, names);
-}
-
-void rename(Compute& c, const Renaming& names) {
-  for (auto* list : {&c.out, &c.reduce}) {
-    for (Label& l : *list) {
-      l.begin = renamed(l.begin, names);
-      l.end = renamed(l.end, names);
-    }
-  }
-  for (auto* list : {&c.bodies, &c.left}) {
-    for (Expr& e : *list) e = renamed(e, names);
-  }
-  c.guard = renamed(c.guard, names);
-  if (c.base) c.base = renamed(*c.base, names);
-}
-
 void rename_shapes(Program& program, const std::vector<ValueId>& values, const Renaming& names) {
   for (const ValueId v : values) {
     for (Extent& e : program.values[static_cast<std::size_t>(v.id)].type.shape) e = renamed(e, names);
@@ -115,50 +97,11 @@ Extent renamed(const Extent& e, const Renaming& names) {
 
 void rename(Program& program, Node& node, const Renaming& names) {
   rename_shapes(program, node.results, names);
-  match(
-      node.op, [](Dimension&) {},
-      [&](Param& p) {
-        if (p.computed_default) p.computed_default = renamed(*p.computed_default, names);
-      },
-      [](Input&) {}, [&](Compute& c) { rename(c, names); }, [&](Random& r) { rename(r.iterations, names); },
-      [&](Routine& r) { rename(r.operands, names); },
-      [&](Chain& c) {
-        for (Chain::Factor& f : c.factors) f.tensor = renamed(f.tensor, names);
-        for (Extent& e : c.sizes) e = renamed(e, names);
-      },
-      [&](For& f) {
-        f.begin = renamed(f.begin, names);
-        f.end = renamed(f.end, names);
-        rename(f.inits, names);
-      },
-      [&](While& w) { rename(w.inits, names); }, [&](If& i) { i.condition = renamed(i.condition, names); },
-      [](Choose&) {},
-      [&](Fused& f) {
-        for (Label& l : f.shared) {
-          l.begin = renamed(l.begin, names);
-          l.end = renamed(l.end, names);
-        }
-      },
-      [&](Print& p) {
-        for (auto& item : p.items) {
-          if (auto* v = std::get_if<ValueId>(&item)) *v = renamed(*v, names);
-        }
-      },
-      [&](Assert& a) { a.condition = renamed(a.condition, names); },
-      [&](Check& c) {
-        c.left = renamed(c.left, names);
-        c.right = renamed(c.right, names);
-        if (c.guard) c.guard = renamed(*c.guard, names);
-      },
-      [&](Output& o) { o.value = renamed(o.value, names); },
-      [&](Gradient& g) {
-        g.loss = renamed(g.loss, names);
-        rename(g.wrt, names);
-      });
+  for_each_operand(node.op, [&](auto& part) { part = renamed(part, names); });
   for (Region* r : regions_in(node)) {
     rename_shapes(program, r->arguments, names);
     for (Node& n : r->nodes) rename(program, n, names);
-    rename(r->yields, names);
+    for (ValueId& v : r->yields) v = renamed(v, names);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <set>
+#include <type_traits>
 #include <vector>
 
 #include "ir/graph/graph.h"
@@ -27,5 +28,56 @@ void rename(Program& program, Node& node, const Renaming& names);
 /// The regions directly inside a node.
 [[nodiscard]] std::vector<Region*> regions_in(Node& node);
 [[nodiscard]] std::vector<const Region*> regions_in(const Node& node);
+
+/// `T`, const if `Like` is.
+template <class Like, class T>
+using LikeConst = std::conditional_t<std::is_const_v<Like>, const T, T>;
+
+/// Calls `f` on every ValueId, Extent and Expr, null ones too, that an operation uses outside its regions. `AnyOp` is
+/// `Op` or `const Op`.
+template <class AnyOp, class F>
+void for_each_operand(AnyOp& op, const F& f) {
+  const auto each = [&](auto& parts) {
+    for (auto& part : parts) f(part);
+  };
+  const auto optional = [&](auto& part) {
+    if (part) f(*part);
+  };
+  const auto monoid = [&](auto& m) {
+    if (m) f(m->identity), f(m->combine);
+  };
+  const auto labels = [&](auto& list) {
+    for (auto& label : list) f(label.begin), f(label.end);
+  };
+  match(
+      op, [](const Dimension&) {}, [&](LikeConst<AnyOp, Param>& p) { optional(p.computed_default); },
+      [](const Input&) {},
+      [&](LikeConst<AnyOp, Compute>& c) {
+        labels(c.out), labels(c.reduce);
+        each(c.bodies);
+        f(c.guard);
+        monoid(c.monoid);
+        each(c.left);
+        optional(c.base);
+        monoid(c.combine);
+        f(c.fill);
+      },
+      [&](LikeConst<AnyOp, Random>& r) { each(r.iterations); }, [&](LikeConst<AnyOp, Routine>& r) { each(r.operands); },
+      [&](LikeConst<AnyOp, Chain>& c) {
+        for (auto& factor : c.factors) f(factor.tensor);
+        each(c.sizes);
+      },
+      [&](LikeConst<AnyOp, For>& l) { f(l.begin), f(l.end), each(l.inits); },
+      [&](LikeConst<AnyOp, While>& w) { each(w.inits); }, [&](LikeConst<AnyOp, If>& i) { f(i.condition); },
+      [](const Choose&) {}, [&](LikeConst<AnyOp, Fused>& fused) { labels(fused.shared); },
+      [&](LikeConst<AnyOp, Print>& p) {
+        for (auto& item : p.items) {
+          if (auto* v = std::get_if<ValueId>(&item)) f(*v);
+        }
+      },
+      [&](LikeConst<AnyOp, Assert>& a) { f(a.condition); },
+      [&](LikeConst<AnyOp, Check>& c) { f(c.left), f(c.right), optional(c.guard); },
+      [&](LikeConst<AnyOp, Output>& o) { f(o.value); }, [&](LikeConst<AnyOp, Gradient>& g) { f(g.loss), each(g.wrt); });
+}
 
 }  // namespace tdsl::ir

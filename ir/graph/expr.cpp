@@ -7,8 +7,8 @@
 #include <string>
 
 #include "ir/graph/check.h"
-#include "ir/graph/infer.h"
 #include "ir/graph/procedure.h"
+#include "ir/graph/scalar.h"
 #include "runtime/kernels/scalar_math.h"
 
 namespace tdsl::ir {
@@ -34,14 +34,6 @@ const Literal* literal_of(const Expr& e) {
 bool is_integer_constant(const Expr& e, std::int64_t value) {
   const Literal* l = literal_of(e);
   return l != nullptr && is_integer(e->type) && std::get<std::int64_t>(*l) == value;
-}
-
-bool same_bits(const Literal& a, const Literal& b) {
-  if (a.index() != b.index()) return false;
-  if (const auto* x = std::get_if<double>(&a)) {
-    return std::bit_cast<std::uint64_t>(*x) == std::bit_cast<std::uint64_t>(std::get<double>(b));
-  }
-  return a == b;
 }
 
 /// Wrapping i64 arithmetic; `stored` narrows it to i32.
@@ -138,39 +130,10 @@ std::size_t combine(std::size_t seed, std::size_t value) {
   return seed ^ (value + 0x9e3779b97f4a7c15U + (seed << 6U) + (seed >> 2U));
 }
 
-/// Hash of the node's own fields, without its children.
-std::size_t own_hash(const ExprOp& op) {
-  return match(
-      op,
-      [](const Constant& c) {
-        return match(
-            c.value, [](bool b) { return static_cast<std::size_t>(b); },
-            [](std::int64_t i) { return static_cast<std::size_t>(i); },
-            [](double d) { return static_cast<std::size_t>(std::bit_cast<std::uint64_t>(d)); });
-      },
-      [](const IndexRef& i) { return static_cast<std::size_t>(i.label); },
-      [](const Read& r) { return static_cast<std::size_t>(r.tensor.id); },
-      [](const Argument& a) { return static_cast<std::size_t>(a.position); },
-      [](const Unary& u) { return static_cast<std::size_t>(u.op); },
-      [](const Binary& b) { return static_cast<std::size_t>(b.op); }, [](const Select&) { return std::size_t{0}; },
-      [](const Cast&) { return std::size_t{0}; },
-      [](const Apply& a) { return std::hash<std::string>()(a.procedure->text); });
-}
-
-/// Equality of the nodes' own fields; both hold the same alternative.
-bool own_equal(const ExprOp& a, const ExprOp& b) {
-  return match(
-      a, [&](const Constant& c) { return same_bits(c.value, std::get<Constant>(b).value); },
-      [&](const IndexRef& i) { return i.label == std::get<IndexRef>(b).label; },
-      [&](const Read& r) { return r.tensor == std::get<Read>(b).tensor; },
-      [&](const Argument& x) { return x.position == std::get<Argument>(b).position; },
-      [&](const Unary& u) { return u.op == std::get<Unary>(b).op; },
-      [&](const Binary& x) { return x.op == std::get<Binary>(b).op; }, [](const Select&) { return true; },
-      [](const Cast&) { return true; },
-      [&](const Apply& a) {
-        const ProcedureRef& other = std::get<Apply>(b).procedure;
-        return a.procedure == other || a.procedure->text == other->text;
-      });
+bool same_procedure(const ExprOp& a, const ExprOp& b) {
+  const auto* x = std::get_if<Apply>(&a);
+  return x == nullptr || x->procedure == std::get<Apply>(b).procedure ||
+         x->procedure->text == std::get<Apply>(b).procedure->text;
 }
 
 }  // namespace
@@ -252,9 +215,25 @@ Expr application(ProcedureRef procedure, std::vector<Expr> arguments, SourceRang
   return make(range, type, Apply{std::move(procedure), std::move(arguments)});
 }
 
+std::int64_t own_number(const ExprOp& op) {
+  return match(
+      op,
+      [](const Constant& c) {
+        return match(
+            c.value, [](bool b) { return std::int64_t{b}; }, [](std::int64_t i) { return i; },
+            [](double d) { return std::bit_cast<std::int64_t>(d); });
+      },
+      [](const IndexRef& i) { return std::int64_t{i.label}; }, [](const Read& r) { return std::int64_t{r.tensor.id}; },
+      [](const Argument& a) { return std::int64_t{a.position}; },
+      [](const Unary& u) { return static_cast<std::int64_t>(u.op); },
+      [](const Binary& b) { return static_cast<std::int64_t>(b.op); }, [](const Select&) { return std::int64_t{0}; },
+      [](const Cast&) { return std::int64_t{0}; }, [](const Apply&) { return std::int64_t{0}; });
+}
+
 bool equal(const Expr& a, const Expr& b) {
   if (a.id() == b.id()) return true;
-  if (!a || !b || a->type != b->type || a->op.index() != b->op.index() || !own_equal(a->op, b->op)) return false;
+  if (!a || !b || a->type != b->type || a->op.index() != b->op.index()) return false;
+  if (own_number(a->op) != own_number(b->op) || !same_procedure(a->op, b->op)) return false;
   const std::vector<Expr> left = children(*a);
   const std::vector<Expr> right = children(*b);
   if (left.size() != right.size()) return false;
@@ -266,7 +245,10 @@ bool equal(const Expr& a, const Expr& b) {
 
 std::size_t hash(const Expr& e) {
   if (!e) return 0;
-  std::size_t result = combine(e->op.index() * 8 + static_cast<std::size_t>(e->type), own_hash(e->op));
+  const auto* apply = std::get_if<Apply>(&e->op);
+  const std::size_t own =
+      apply != nullptr ? std::hash<std::string>()(apply->procedure->text) : static_cast<std::size_t>(own_number(e->op));
+  std::size_t result = combine(e->op.index() * 8 + static_cast<std::size_t>(e->type), own);
   for (const Expr& child : children(*e)) result = combine(result, hash(child));
   return result;
 }

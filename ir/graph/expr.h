@@ -113,6 +113,8 @@ struct ExprNode {
 [[nodiscard]] bool equal(const Expr& a, const Expr& b);
 /// Structural hash consistent with equal().
 [[nodiscard]] std::size_t hash(const Expr& e);
+/// Tells apart nodes of one alternative and type by their own fields, without children; 0 for every Apply.
+[[nodiscard]] std::int64_t own_number(const ExprOp& op);
 /// Calls `f(const ExprNode&)` on every node, parents before children.
 template <class F>
 void for_each_node(const Expr& e, const F& f);

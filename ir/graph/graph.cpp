@@ -54,37 +54,14 @@ class Mentions {
   void add(ValueId v) {
     if (seen_.insert(v).second) list_.push_back(v);
   }
-  void add(const std::vector<ValueId>& values) {
-    for (const ValueId v : values) add(v);
+  void add(const Extent& e) {
+    for (const ValueId v : e.values()) add(v);
   }
-  void add(const Extent& e) { add(e.values()); }
   void add(const Expr& e) {
     if (!e) return;
     for_each_node(e, [this](const ExprNode& node) {
       if (const auto* r = std::get_if<Read>(&node.op)) add(r->tensor);
     });
-  }
-  void add(const std::optional<Monoid>& m) {
-    if (!m) return;
-    add(m->identity);
-    add(m->combine);
-  }
-  void add(const std::vector<Label>& labels) {
-    for (const Label& label : labels) {
-      add(label.begin);
-      add(label.end);
-    }
-  }
-  void add(const Compute& c) {
-    add(c.out);
-    add(c.reduce);
-    for (const Expr& body : c.bodies) add(body);
-    add(c.guard);
-    add(c.monoid);
-    for (const Expr& subscript : c.left) add(subscript);
-    if (c.base) add(*c.base);
-    add(c.combine);
-    add(c.fill);
   }
   [[nodiscard]] std::vector<ValueId> take() { return std::move(list_); }
 
@@ -199,40 +176,7 @@ void for_each_node(const Region& region, const std::function<void(const Node&)>&
 
 std::vector<ValueId> operands_of(const Program& program, const Node& node) {
   Mentions mentions;
-  match(
-      node.op, [](const Dimension&) {},
-      [&](const Param& p) {
-        if (p.computed_default) mentions.add(*p.computed_default);
-      },
-      [](const Input&) {}, [&](const Compute& c) { mentions.add(c); },
-      [&](const Random& r) { mentions.add(r.iterations); }, [&](const Routine& r) { mentions.add(r.operands); },
-      [&](const Chain& c) {
-        for (const Chain::Factor& f : c.factors) mentions.add(f.tensor);
-        for (const Extent& e : c.sizes) mentions.add(e);
-      },
-      [&](const For& f) {
-        mentions.add(f.begin);
-        mentions.add(f.end);
-        mentions.add(f.inits);
-      },
-      [&](const While& w) { mentions.add(w.inits); }, [&](const If& i) { mentions.add(i.condition); },
-      [](const Choose&) {}, [&](const Fused& f) { mentions.add(f.shared); },
-      [&](const Print& p) {
-        for (const auto& item : p.items) {
-          if (const auto* v = std::get_if<ValueId>(&item)) mentions.add(*v);
-        }
-      },
-      [&](const Assert& a) { mentions.add(a.condition); },
-      [&](const Check& c) {
-        mentions.add(c.left);
-        mentions.add(c.right);
-        if (c.guard) mentions.add(*c.guard);
-      },
-      [&](const Output& o) { mentions.add(o.value); },
-      [&](const Gradient& g) {
-        mentions.add(g.loss);
-        mentions.add(g.wrt);
-      });
+  for_each_operand(node.op, [&](const auto& part) { mentions.add(part); });
   for (const ValueId result : node.results) {
     for (const Extent& extent : program.type(result).shape) mentions.add(extent);
     for (const Extent& edge : program.info(result).tile) mentions.add(edge);

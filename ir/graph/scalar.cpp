@@ -4,7 +4,6 @@
 #include <array>
 
 #include "ir/graph/check.h"
-#include "ir/graph/infer.h"
 
 namespace tdsl::ir {
 

@@ -1,3 +1,4 @@
+#include "ir/graph/scalar.h"
 #include "ir/text/node_parser.h"
 #include "ir/text/print.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/graph/infer.h"
+#include "ir/graph/scalar.h"
 
 namespace tdsl::ir {
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "ir/graph/foreign_title.h"
+#include "ir/graph/foreign.h"
 #include "ir/graph/procedure.h"
 #include "ir/text/print.h"
 

@@ -1,11 +1,11 @@
-#include "ir/verify/expr.h"
+#include "ir/verify/parts.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "ir/graph/infer.h"
 #include "ir/graph/procedure.h"
+#include "ir/graph/scalar.h"
 
 namespace tdsl::ir {
 

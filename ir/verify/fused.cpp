@@ -1,4 +1,4 @@
-#include "ir/verify/fused.h"
+#include "ir/verify/parts.h"
 
 #include <fmt/format.h>
 

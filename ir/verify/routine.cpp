@@ -1,4 +1,4 @@
-#include "ir/verify/routine.h"
+#include "ir/verify/parts.h"
 
 #include <fmt/format.h>
 

@@ -9,10 +9,8 @@
 #include "ir/analysis/serial_loop.h"
 #include "ir/graph/clone.h"
 #include "ir/graph/computes.h"
-#include "ir/graph/infer.h"
-#include "ir/verify/expr.h"
-#include "ir/verify/fused.h"
-#include "ir/verify/routine.h"
+#include "ir/graph/scalar.h"
+#include "ir/verify/parts.h"
 
 namespace tdsl::ir {
 

@@ -12,7 +12,6 @@
 #include "passes/passes.h"
 
 #include <algorithm>
-#include <bit>
 #include <compare>
 #include <set>
 
@@ -65,19 +64,8 @@ class ExprOrder {
   }
 
   [[nodiscard]] std::int64_t own_key(const ExprOp& op) const {
-    return match(
-        op,
-        [](const Constant& c) {
-          return match(
-              c.value, [](bool b) { return std::int64_t{b}; }, [](std::int64_t i) { return i; },
-              [](double d) { return std::bit_cast<std::int64_t>(d); });
-        },
-        [&](const IndexRef& i) { return std::int64_t{visible(i.label)}; },
-        [](const Read& r) { return std::int64_t{r.tensor.id}; },
-        [](const Argument& a) { return std::int64_t{a.position}; },
-        [](const Unary& u) { return static_cast<std::int64_t>(u.op); },
-        [](const Binary& b) { return static_cast<std::int64_t>(b.op); }, [](const Select&) { return std::int64_t{0}; },
-        [](const Cast&) { return std::int64_t{0}; }, [](const Apply&) { return std::int64_t{0}; });
+    const auto* index = std::get_if<IndexRef>(&op);
+    return index != nullptr ? visible(index->label) : own_number(op);
   }
 
   std::int32_t first_reduce_;

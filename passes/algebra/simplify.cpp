@@ -12,7 +12,6 @@
 
 #include "passes/passes.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "ir/graph/affine.h"

@@ -7,8 +7,6 @@
 
 #include "passes/passes.h"
 
-#include <algorithm>
-
 #include "ir/analysis/periodic.h"
 #include "ir/graph/expr_build.h"
 #include "passes/legalise/computes.h"

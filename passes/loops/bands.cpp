@@ -16,7 +16,6 @@
 #include "passes/passes.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "ir/analysis/support.h"

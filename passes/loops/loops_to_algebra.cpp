@@ -19,7 +19,6 @@
 #include <iterator>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 
 #include "ir/graph/affine.h"
 #include "passes/loops/loop_body.h"

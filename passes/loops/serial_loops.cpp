@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <utility>
 #include <vector>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 #include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"

@@ -40,8 +40,8 @@ struct Engine::State {
   // progress.cpp: MPI and the disk. Called without the lock, except functions called while it is held.
   bool poll();
   void poll_in_kernel() noexcept;
-  bool poll_once(World::Access& access);
-  void post(World::Access& access, const Posting& posting);
+  bool poll_once(Transport& access);
+  void post(Transport& access, const Posting& posting);
   bool take_disk();
   void on_disk_completion(int thread) noexcept;
   void end_transfer(const DiskTransfer& transfer);

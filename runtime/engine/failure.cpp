@@ -85,7 +85,7 @@ void Failure::settle(const std::function<void()>& poll) {
       const Lock lock(context_.mutex);
       settled = verdict_ && outbox_.empty();
     }
-    if (settled && context_.world.access().pending_control() == 0) return;
+    if (settled && context_.world.access()->pending_control() == 0) return;
     context_.world.rest(std::chrono::microseconds{0});
   }
 }

@@ -13,29 +13,11 @@
 #include "runtime/engine/mpi/mpi_world.h"
 
 /// Transport of a World's messages: over MPI in executables (mpi_state.h), simulated ranks in one process in tests.
-/// For the semantics of the functions see World::Access. Callers hold `mutex` unless stated otherwise.
+/// Callers hold `mutex` unless stated otherwise.
 namespace tdsl::rt {
 
-class Link {
+class Link : public Transport {
  public:
-  Link() = default;
-  Link(const Link&) = delete;
-  Link& operator=(const Link&) = delete;
-  virtual ~Link() = default;
-
-  virtual void isend(int rank, int tag, const ConstBox& box, StatementId statement, std::uint64_t cookie) = 0;
-  virtual void irecv(int rank, int tag, const MutableBox& box, StatementId statement, std::uint64_t cookie) = 0;
-  virtual std::size_t test_some(std::vector<Completion>& done) = 0;
-  [[nodiscard]] virtual std::size_t pending() const = 0;
-  virtual void send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement,
-                            std::int64_t payload) = 0;
-  [[nodiscard]] virtual std::optional<ControlMessage> receive_control() = 0;
-  [[nodiscard]] virtual std::size_t pending_control() = 0;
-  virtual void ibarrier(std::uint64_t cookie) = 0;
-  virtual void barrier() = 0;
-  virtual void broadcast(std::vector<std::byte>& bytes, int root) = 0;
-  [[nodiscard]] virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes) = 0;
-
   // Without `mutex`:
 
   virtual void abort_all(int exit_code) = 0;

@@ -48,12 +48,12 @@ std::vector<std::byte> packed(const PostPack& pack) {
 
 }  // namespace
 
-void Engine::State::post(World::Access& access, const Posting& posting) {
+void Engine::State::post(Transport& access, const Posting& posting) {
   std::visit(Overloaded{[&](const PostReceive& p) {
+                          const std::int64_t extent = p.piece->buffer->bytes(), stride = 1;
                           access.irecv(p.source, p.slot,
-                                       std::span<std::byte>(p.piece->buffer->data(),
-                                                            static_cast<std::size_t>(p.piece->buffer->bytes())),
-                                       p.site, p.cookie);
+                                       MutableBox{p.piece->buffer->data(), 1, {&extent, 1}, {&stride, 1}}, p.site,
+                                       p.cookie);
                         },
                         [&](const PostSend& p) {
                           delays.pause();
@@ -145,7 +145,7 @@ void Engine::State::end_transfer(const DiskTransfer& transfer) {
   context.tensors.free_if_unheld(tensor, transfer.block);
 }
 
-bool Engine::State::poll_once(World::Access& access) {
+bool Engine::State::poll_once(Transport& access) {
   std::vector<Posting> postings;
   {
     const Lock lock(context.mutex);

@@ -22,7 +22,6 @@ enum class TraceKind : std::uint8_t {
   kDiskRead,
   kDiskWrite
 };
-inline constexpr int kTraceKinds = 10;
 [[nodiscard]] const char* name_of(TraceKind kind);
 
 /// One event. Times are on the clock common to all ranks of a trace.

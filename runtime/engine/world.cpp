@@ -5,7 +5,7 @@
 #include "runtime/engine/link.h"
 #include "runtime/engine/mpi/mpi_world.h"
 
-// World and its Access delegate to the link.
+// World delegates to the link.
 
 namespace tdsl::rt {
 
@@ -33,10 +33,7 @@ World::Access World::access() {
   return Access(link_.get());
 }
 
-std::optional<World::Access> World::try_access() {
-  if (!link_->mutex.try_lock()) return std::nullopt;
-  return Access(link_.get());
-}
+World::Access World::try_access() { return Access(link_->mutex.try_lock() ? link_.get() : nullptr); }
 
 void World::rest(std::chrono::microseconds least) const { link_->rest(least); }
 double World::now() const { return link_->now().count(); }
@@ -70,56 +67,20 @@ void World::abort_all(int exit_code) {
   std::abort();
 }
 
-World::Access::Access(Access&& other) noexcept : link_(std::exchange(other.link_, nullptr)) {}
+void World::Release::operator()(Transport* transport) const { static_cast<Link*>(transport)->mutex.unlock(); }
 
-World::Access::~Access() {
-  if (link_ != nullptr) link_->mutex.unlock();
-}
-
-void World::Access::isend(int rank, int tag, const ConstBox& box, StatementId statement, std::uint64_t cookie) {
-  link_->isend(rank, tag, box, statement, cookie);
-}
-
-void World::Access::isend(int rank, int tag, std::span<const std::byte> bytes, StatementId statement,
-                          std::uint64_t cookie) {
-  const auto extent = static_cast<std::int64_t>(bytes.size());
-  const std::int64_t stride = 1;
-  link_->isend(rank, tag, ConstBox{bytes.data(), 1, {&extent, 1}, {&stride, 1}}, statement, cookie);
-}
-
-void World::Access::irecv(int rank, int tag, const MutableBox& box, StatementId statement, std::uint64_t cookie) {
-  link_->irecv(rank, tag, box, statement, cookie);
-}
-
-void World::Access::irecv(int rank, int tag, std::span<std::byte> bytes, StatementId statement, std::uint64_t cookie) {
-  const auto extent = static_cast<std::int64_t>(bytes.size());
-  const std::int64_t stride = 1;
-  link_->irecv(rank, tag, MutableBox{bytes.data(), 1, {&extent, 1}, {&stride, 1}}, statement, cookie);
-}
-
-std::size_t World::Access::test_some(std::vector<Completion>& done) { return link_->test_some(done); }
-std::size_t World::Access::pending() const { return link_->pending(); }
-
-void World::Access::send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement,
-                                 std::int64_t payload) {
-  link_->send_control(rank, tag, bytes, statement, payload);
-}
-
-std::optional<ControlMessage> World::Access::receive_control() { return link_->receive_control(); }
-std::size_t World::Access::pending_control() const { return link_->pending_control(); }
-void World::Access::ibarrier(std::uint64_t cookie) { link_->ibarrier(cookie); }
-void World::Access::barrier() { link_->barrier(); }
-void World::Access::broadcast(std::vector<std::byte>& bytes, int root) { link_->broadcast(bytes, root); }
-
-void World::Access::broadcast(std::string& text, int root) {
+void Transport::broadcast(std::string& text, int root) {
   const auto view = std::as_bytes(std::span(text));
   std::vector<std::byte> bytes(view.begin(), view.end());
-  link_->broadcast(bytes, root);
+  broadcast(bytes, root);
   text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-std::vector<std::vector<std::byte>> World::Access::all_gather(std::span<const std::byte> bytes) {
-  return link_->all_gather(bytes);
+std::vector<std::string> Transport::all_gather(std::string_view text) {
+  std::vector<std::string> texts;
+  for (const std::vector<std::byte>& bytes : all_gather(std::as_bytes(std::span(text))))
+    texts.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return texts;
 }
 
 }  // namespace tdsl::rt

@@ -37,21 +37,30 @@ template <class T, int R>
   return elements_of<T, R>(t.outputs[static_cast<std::size_t>(k)]);
 }
 
+namespace detail {
+
+/// Sets the shape of row-major elements; returns their number.
+template <class T, int R>
+Index set_shape(Elements<T, R>& elements, const std::array<Index, R>& sizes) {
+  elements.extent = sizes;
+  Index count = 1;
+  for (int d = R - 1; d >= 0; --d) {
+    const auto i = static_cast<std::size_t>(d);
+    elements.stride[i] = count;
+    count *= std::max<Index>(sizes[i], 0);
+  }
+  return count;
+}
+
+}  // namespace detail
+
 /// A tensor that lives as long as the task. Elements are initially zero.
 template <class T, int R>
 struct Local : Elements<T, R> {
-  explicit Local(const std::array<Index, R>& sizes) {
-    this->extent = sizes;
-    Index count = 1;
-    for (int d = R - 1; d >= 0; --d) {
-      const auto i = static_cast<std::size_t>(d);
-      this->stride[i] = count;
-      count *= std::max<Index>(sizes[i], 0);
-    }
-    memory = std::make_unique<T[]>(static_cast<std::size_t>(count));
+  explicit Local(const std::array<Index, R>& sizes)
+      : memory(std::make_unique<T[]>(static_cast<std::size_t>(detail::set_shape<T, R>(*this, sizes)))) {
     this->data = memory.get();
   }
-
   std::unique_ptr<T[]> memory;
 };
 
@@ -59,19 +68,12 @@ struct Local : Elements<T, R> {
 template <class T, int R>
 struct Resized : Elements<T, R> {
   void resize(const std::array<Index, R>& sizes) {
-    this->extent = sizes;
-    Index count = 1;
-    for (int d = R - 1; d >= 0; --d) {
-      const auto i = static_cast<std::size_t>(d);
-      this->stride[i] = count;
-      count *= std::max<Index>(sizes[i], 0);
-    }
+    const Index count = detail::set_shape<T, R>(*this, sizes);
     if (count <= capacity) return;
     capacity = count;
     memory = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(count));
     this->data = memory.get();
   }
-
   Index capacity = 0;
   std::unique_ptr<T[]> memory;
 };

@@ -29,14 +29,14 @@ struct Inner {
 
 namespace detail {
 
-/// f(constant, i) for all i of the range.
-template <bool Simd, class Constant, class F>
-[[gnu::always_inline]] inline void each_of(Interval range, Constant constant, const F& f) {
+/// f(constants…, i) for all i of the range.
+template <bool Simd, class F, class... Constants>
+[[gnu::always_inline]] inline void each_of(Interval range, const F& f, Constants... constants) {
   if constexpr (Simd) {
 #pragma omp simd
-    for (Index i = range.lo; i < range.hi; ++i) f(constant, i);
+    for (Index i = range.lo; i < range.hi; ++i) f(constants..., i);
   } else {
-    for (Index i = range.lo; i < range.hi; ++i) f(constant, i);
+    for (Index i = range.lo; i < range.hi; ++i) f(constants..., i);
   }
 }
 
@@ -45,9 +45,9 @@ template <bool Simd, class F>
 [[gnu::always_inline]] inline void each_inner(Interval range, const Inner& inner, const F& f) {
   const Index begin = std::clamp(inner.from, range.lo, std::max(range.lo, range.hi));
   const Index end = inner.where ? std::clamp(inner.to, begin, std::max(begin, range.hi)) : begin;
-  each_of<false>({range.lo, begin}, std::false_type{}, f);
-  each_of<Simd>({begin, end}, std::true_type{}, f);
-  each_of<false>({end, range.hi}, std::false_type{}, f);
+  each_of<false>({range.lo, begin}, f, std::false_type{});
+  each_of<Simd>({begin, end}, f, std::true_type{});
+  each_of<false>({end, range.hi}, f, std::false_type{});
 }
 
 /// g(part, before…) for the parts into which `until` cuts the range: `before` number k is std::true_type before
@@ -66,14 +66,8 @@ template <std::size_t N, class G, class... Before>
 template <bool Simd, std::size_t N, class F>
 [[gnu::always_inline]] inline void each_part(Interval range, const Index (&until)[N], const F& f) {
   cut(
-      range, until, [&](Interval part, auto... before) __attribute__((always_inline)) {
-        if constexpr (Simd) {
-#pragma omp simd
-          for (Index i = part.lo; i < part.hi; ++i) f(before..., i);
-        } else {
-          for (Index i = part.lo; i < part.hi; ++i) f(before..., i);
-        }
-      });
+      range,
+      until, [&](Interval part, auto... before) __attribute__((always_inline)) { each_of<Simd>(part, f, before...); });
 }
 
 template <bool Simd, std::size_t N, class F>

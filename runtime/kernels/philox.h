@@ -96,11 +96,6 @@ namespace detail {
   return radius * std::cos(2.0 * std::numbers::pi * detail::unit_f64(bits[2], bits[3]));
 }
 
-/// `normal_f64` rounded to f32.
-[[nodiscard]] inline float normal_f32(RandomStream stream, std::uint64_t index) {
-  return static_cast<float>(normal_f64(stream, index));
-}
-
 /// A block of a random tensor. All spans have the tensor's rank. Element x of the block (0 <= x < extents) has global
 /// flat index sum((lo[d] + x[d]) * global_strides[d]) and is stored at `data[sum(x[d] * strides[d])]`.
 template <class T>

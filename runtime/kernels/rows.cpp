@@ -204,26 +204,29 @@ void run(const Work& work, Index n, Index rows, [[maybe_unused]] SimdLevel level
 
 }  // namespace
 
-void dot(double* u, const double* x, Index stride, const double* v, Index n, Index rows, SimdLevel level) {
-  run(Dot<double>{u, x, stride, v}, n, rows, level);
-}
-void dot(float* u, const float* x, Index stride, const float* v, Index n, Index rows, SimdLevel level) {
-  run(Dot<float>{u, x, stride, v}, n, rows, level);
-}
-void add_scaled(double* y, const double* x, Index stride, const double* u, Index n, Index rows, SimdLevel level) {
-  run(AddScaled<double>{y, x, stride, u}, n, rows, level);
-}
-void add_scaled(float* y, const float* x, Index stride, const float* u, Index n, Index rows, SimdLevel level) {
-  run(AddScaled<float>{y, x, stride, u}, n, rows, level);
+template <class T>
+void dot(T* u, const T* x, Index stride, const T* v, Index n, Index rows, SimdLevel level) {
+  run(Dot<T>{u, x, stride, v}, n, rows, level);
 }
 
-void multiply(Index m, Index n, Index k, const double* a, Index a_row, Index a_column, const double* b, Index b_row,
-              Index b_column, bool add, double* c, Index c_row) {
-  blas::gemm(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, add, {c, c_row, 1});
+template <class T>
+void add_scaled(T* y, const T* x, Index stride, const T* u, Index n, Index rows, SimdLevel level) {
+  run(AddScaled<T>{y, x, stride, u}, n, rows, level);
 }
-void multiply(Index m, Index n, Index k, const float* a, Index a_row, Index a_column, const float* b, Index b_row,
-              Index b_column, bool add, float* c, Index c_row) {
-  blas::gemm(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, add, {c, c_row, 1});
+
+template <class T>
+void multiply(Index m, Index n, Index k, const T* a, Index a_row, Index a_column, const T* b, Index b_row,
+              Index b_column, bool add, T* c, Index c_row) {
+  blas::gemm<T>(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, add, {c, c_row, 1});
 }
+
+template void dot(float*, const float*, Index, const float*, Index, Index, SimdLevel);
+template void add_scaled(float*, const float*, Index, const float*, Index, Index, SimdLevel);
+template void multiply(Index, Index, Index, const float*, Index, Index, const float*, Index, Index, bool, float*,
+                       Index);
+template void dot(double*, const double*, Index, const double*, Index, Index, SimdLevel);
+template void add_scaled(double*, const double*, Index, const double*, Index, Index, SimdLevel);
+template void multiply(Index, Index, Index, const double*, Index, Index, const double*, Index, Index, bool, double*,
+                       Index);
 
 }  // namespace tdsl::rt::rows::detail

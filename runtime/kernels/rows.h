@@ -110,20 +110,16 @@ template <class F>
 namespace detail {
 
 /// u[r] = sum over k < n of x[r * stride + k] * v[k].
-void dot(double* u, const double* x, Index stride, const double* v, Index n, Index rows,
-         SimdLevel level = simd_level());
-void dot(float* u, const float* x, Index stride, const float* v, Index n, Index rows, SimdLevel level = simd_level());
+template <class T>
+void dot(T* u, const T* x, Index stride, const T* v, Index n, Index rows, SimdLevel level = simd_level());
 /// y[k] += x[r * stride + k] * u[r], rows in order.
-void add_scaled(double* y, const double* x, Index stride, const double* u, Index n, Index rows,
-                SimdLevel level = simd_level());
-void add_scaled(float* y, const float* x, Index stride, const float* u, Index n, Index rows,
-                SimdLevel level = simd_level());
+template <class T>
+void add_scaled(T* y, const T* x, Index stride, const T* u, Index n, Index rows, SimdLevel level = simd_level());
 
 /// c (m x n) = a (m x k) b, or c += a b, through BLAS; strides in elements.
-void multiply(Index m, Index n, Index k, const double* a, Index a_row, Index a_column, const double* b, Index b_row,
-              Index b_column, bool add, double* c, Index c_row);
-void multiply(Index m, Index n, Index k, const float* a, Index a_row, Index a_column, const float* b, Index b_row,
-              Index b_column, bool add, float* c, Index c_row);
+template <class T>
+void multiply(Index m, Index n, Index k, const T* a, Index a_row, Index a_column, const T* b, Index b_row,
+              Index b_column, bool add, T* c, Index c_row);
 
 /// Partial sums of a line.
 template <class T>

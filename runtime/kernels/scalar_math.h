@@ -330,46 +330,23 @@ template <Number T>
   }
 }
 
-template <Real T>
-[[nodiscard]] inline T sqrt(T a) {
-  return std::sqrt(a);
-}
-template <Real T>
-[[nodiscard]] inline T exp(T a) {
-  return std::exp(a);
-}
-template <Real T>
-[[nodiscard]] inline T log(T a) {
-  return std::log(a);
-}
-template <Real T>
-[[nodiscard]] inline T log1p(T a) {
-  return std::log1p(a);
-}
-template <Real T>
-[[nodiscard]] inline T expm1(T a) {
-  return std::expm1(a);
-}
-template <Real T>
-[[nodiscard]] inline T sin(T a) {
-  return std::sin(a);
-}
-template <Real T>
-[[nodiscard]] inline T cos(T a) {
-  return std::cos(a);
-}
-template <Real T>
-[[nodiscard]] inline T tan(T a) {
-  return std::tan(a);
-}
-template <Real T>
-[[nodiscard]] inline T tanh(T a) {
-  return std::tanh(a);
-}
-template <Real T>
-[[nodiscard]] inline T erf(T a) {
-  return std::erf(a);
-}
+#define TDSL_REAL_FUNCTION(name)     \
+  template <Real T>                  \
+  [[nodiscard]] inline T name(T a) { \
+    return std::name(a);             \
+  }
+TDSL_REAL_FUNCTION(sqrt)
+TDSL_REAL_FUNCTION(exp)
+TDSL_REAL_FUNCTION(log)
+TDSL_REAL_FUNCTION(log1p)
+TDSL_REAL_FUNCTION(expm1)
+TDSL_REAL_FUNCTION(sin)
+TDSL_REAL_FUNCTION(cos)
+TDSL_REAL_FUNCTION(tan)
+TDSL_REAL_FUNCTION(tanh)
+TDSL_REAL_FUNCTION(erf)
+#undef TDSL_REAL_FUNCTION
+
 /// 1 / (1 + exp(-a)), without overflow to nan and accurate in the tail.
 template <Real T>
 [[nodiscard]] inline T sigmoid(T a) {

@@ -57,14 +57,6 @@ std::vector<std::vector<Box>> boxes_in(const std::string& text, const std::vecto
   return all;
 }
 
-std::vector<std::string> everyones_text(World& world, const std::string& mine) {
-  std::vector<std::string> all;
-  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
-    all.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
-  return all;
-}
-
 /// A writer into the caller's boxes.
 class ArrayWriterBase : public TensorWriter {
  public:
@@ -121,17 +113,17 @@ std::size_t Arrays::Side::find(const std::string& name) const {
 /// Compares all ranks' boxes; throws the first rank's mistake on all ranks.
 void Arrays::compare(World& world, Side& side, std::string mistake) {
   const auto fail = [](const std::string& text) { throw RunError(text, ExitCode::kUsage); };
-  for (const std::string& text : everyones_text(world, mistake)) {
+  for (const std::string& text : world.access()->all_gather(mistake)) {
     if (!text.empty()) fail(text);
   }
-  const std::vector<std::string> heads = everyones_text(world, described(side.mine, false));
+  const std::vector<std::string> heads = world.access()->all_gather(described(side.mine, false));
   for (std::size_t rank = 1; rank < heads.size(); ++rank) {
     if (heads[rank] == heads[0]) continue;
     fail("rank " + std::to_string(rank) +
          " gives other arrays than rank 0, or the same ones in another order, or of other types or shapes");
   }
   side.boxes.assign(side.mine.size(), {});
-  for (const std::string& text : everyones_text(world, described(side.mine, true))) {
+  for (const std::string& text : world.access()->all_gather(described(side.mine, true))) {
     std::vector<std::vector<Box>> boxes = boxes_in(text, side.mine);
     for (std::size_t k = 0; k < boxes.size(); ++k) side.boxes[k].push_back(std::move(boxes[k]));
   }

@@ -171,12 +171,10 @@ void refuse_options(const AppOptions& options) {
 }
 
 void require_instructions(World& world) {
-  const std::string mine = missing_instructions();
-  const auto all = world.access().all_gather(std::as_bytes(std::span(mine)));
+  const std::vector<std::string> all = world.access()->all_gather(missing_instructions());
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].empty()) continue;
-    misused("the processor of rank " + std::to_string(rank) + " lacks " +
-            std::string(reinterpret_cast<const char*>(all[rank].data()), all[rank].size()) +
+    misused("the processor of rank " + std::to_string(rank) + " lacks " + all[rank] +
             ", which this library uses: rebuild without --native, or build on that node");
   }
 }
@@ -184,7 +182,7 @@ void require_instructions(World& world) {
 void require_equal_options(World& world, const ProgramInfo& info, const std::vector<std::string>& options) {
   std::string mine = info.declaration().version;
   for (const std::string& option : options) mine += "\n" + option;
-  const auto all = world.access().all_gather(std::as_bytes(std::span(mine)));
+  const std::vector<std::string> all = world.access()->all_gather(mine);
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] != all[0])
       misused("rank " + std::to_string(rank) + " opens another program than rank 0, or with other options");

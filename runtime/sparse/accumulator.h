@@ -12,50 +12,6 @@
 
 namespace tdsl::rt::sparse {
 
-/// Accumulates one row of a result: elements arrive in any order, are combined, and are returned by ascending column.
-/// Dense row with one bit per column (see prefers_bitmap).
-template <class T>
-class BitmapAccumulator {
- public:
-  void begin(Index columns) {
-    if (static_cast<Index>(row_.size()) < columns) {
-      row_.resize(static_cast<std::size_t>(columns));
-      bits_.resize(static_cast<std::size_t>((columns + 63) / 64), 0);
-    }
-  }
-  template <class Combine>
-  void add(Index j, T value, const Combine& combine) {
-    const auto c = static_cast<std::size_t>(j);
-    std::uint64_t& word = bits_[c >> 6];
-    const std::uint64_t bit = std::uint64_t{1} << (c & 63);
-    row_[c].value = (word & bit) != 0 ? combine(row_[c].value, value) : value;
-    word |= bit;
-    lo_ = std::min(lo_, c >> 6);
-    hi_ = std::max(hi_, (c >> 6) + 1);
-  }
-  /// Calls `f(column, value)` in ascending order and clears the row.
-  template <class F>
-  void flush(F&& f) {
-    for (std::size_t w = lo_; w < hi_; ++w) {
-      for (std::uint64_t word = std::exchange(bits_[w], 0); word != 0; word &= word - 1) {
-        const std::size_t c = w * 64 + static_cast<std::size_t>(std::countr_zero(word));
-        f(static_cast<Index>(c), row_[c].value);
-      }
-    }
-    lo_ = ~std::size_t{0};
-    hi_ = 0;
-  }
-
- private:
-  struct Cell {
-    T value;
-  };
-  std::vector<Cell> row_;
-  std::vector<std::uint64_t> bits_;
-  std::size_t lo_ = ~std::size_t{0};
-  std::size_t hi_ = 0;
-};
-
 /// Accumulates one row of a result by addition, of bools by `or`: a sum per column, which is 0 between rows, and a bit
 /// that marks occupied columns. Neither adding nor draining has data-dependent branches on values.
 template <class T>
@@ -126,7 +82,8 @@ class AddedRow {
   std::size_t words_ = 0;
 };
 
-/// The same with a hash table and a sort: for rows with few elements in many columns.
+/// Accumulates one row of a result with a hash table and a sort: elements arrive in any order, are combined, and are
+/// returned by ascending column. For rows with few elements in many columns.
 template <class T>
 class HashAccumulator {
  public:

@@ -33,10 +33,6 @@ class Output {
     begins_.clear();
     if (rank_ == 1) begins_.push_back(0);
   }
-  /// Upper bound on the number of elements still to come.
-  void reserve(Index elements) {
-    if (elements > capacity_) grow(elements);
-  }
   /// Sets the subscript along a dimension other than the last for subsequent elements. Subscripts of later dimensions
   /// must then be set again.
   void at(std::size_t dimension, Index x) {
@@ -72,9 +68,6 @@ class Output {
             {last_.get(), count},
             {values_.get(), std::is_same_v<T, bool> ? 0 : count}};
   }
-  [[nodiscard]] Index stored() const { return size_; }
-  /// The final block, with its exact size; null if it has no elements.
-  [[nodiscard]] BlockMemory finish(std::span<const Level> storage) { return build(entries(), storage); }
 
  private:
   /// Whether -0 is stored depends on the type.

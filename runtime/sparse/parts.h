@@ -33,17 +33,14 @@ struct Segment;
 template <class T>
 class Row;
 
-/// A node: its subscript, its children, and at the last level its value.
+/// A node: its subscript and its children.
 template <class T>
 class Node {
  public:
   Node(const BlockView<T>& view, const Index* corner, int level, Index number, Index index)
       : view_(&view), corner_(corner), level_(level), number_(number), index_(index) {}
   [[nodiscard]] Index index() const { return index_; }
-  [[nodiscard]] T value() const { return view_->value(number_); }
   [[nodiscard]] Children<T> children() const { return Children<T>::below(*view_, corner_, level_ + 1, number_); }
-  [[nodiscard]] auto begin() const { return children().begin(); }
-  [[nodiscard]] auto end() const { return children().end(); }
 
   /// Calls `f(node)` for the children, ascending.
   template <class F>
@@ -81,23 +78,6 @@ class Node {
 template <class T>
 class Children {
  public:
-  class Iterator {
-   public:
-    Iterator(const Children& of, Index number) : of_(of), number_(number) {}
-    [[nodiscard]] Node<T> operator*() const {
-      return {*of_.view_, of_.corner_, of_.level_, number_, of_.index_of(number_)};
-    }
-    Iterator& operator++() {
-      ++number_;
-      return *this;
-    }
-    [[nodiscard]] bool operator!=(const Iterator& other) const { return number_ != other.number_; }
-
-   private:
-    Children of_;
-    Index number_;
-  };
-
   /// Children of node `parent` of the level above; `corner`: the tile's corner, per level.
   [[nodiscard]] static Children below(const BlockView<T>& view, const Index* corner, int level, Index parent) {
     const BlockHead& head = view.head();
@@ -121,8 +101,6 @@ class Children {
     return {view, corner, 0, std::lower_bound(c, end, lo) - c, std::lower_bound(c, end, hi) - c, 0};
   }
 
-  [[nodiscard]] Iterator begin() const { return {*this, lo_}; }
-  [[nodiscard]] Iterator end() const { return {*this, hi_}; }
   [[nodiscard]] Index size() const { return hi_ - lo_; }
   [[nodiscard]] Index first() const { return lo_; }
 
@@ -194,43 +172,9 @@ inline constexpr Index kPrefetchAhead = 32;
 template <class T>
 class Row {
  public:
-  struct Element {
-    Index at;
-    T stored;
-    [[nodiscard]] Index index() const { return at; }
-    [[nodiscard]] T value() const { return stored; }
-  };
-  class Iterator {
-   public:
-    Iterator(const Segment<T>* segment, const Segment<T>* last) : segment_(segment), last_(last) { skip(); }
-    [[nodiscard]] Element operator*() const { return {segment_->index(k_), segment_->value(k_)}; }
-    Iterator& operator++() {
-      if (++k_ == segment_->size) {
-        ++segment_;
-        k_ = 0;
-        skip();
-      }
-      return *this;
-    }
-    [[nodiscard]] bool operator!=(const Iterator& other) const { return segment_ != other.segment_ || k_ != other.k_; }
-
-   private:
-    void skip() {
-      while (segment_ != last_ && segment_->size == 0) ++segment_;
-    }
-    const Segment<T>* segment_;
-    const Segment<T>* last_;
-    Index k_ = 0;
-  };
-
   Row(Index index, std::span<const Segment<T>> segments) : index_(index), segments_(segments) {}
   [[nodiscard]] Index index() const { return index_; }
   [[nodiscard]] std::span<const Segment<T>> segments() const { return segments_; }
-  [[nodiscard]] Iterator begin() const { return {segments_.data(), segments_.data() + segments_.size()}; }
-  [[nodiscard]] Iterator end() const {
-    return {segments_.data() + segments_.size(), segments_.data() + segments_.size()};
-  }
-  [[nodiscard]] bool empty() const { return !(begin() != end()); }
   /// The element in column j; 0 if it is not stored.
   [[nodiscard]] T find(Index j) const {
     for (const Segment<T>& s : segments_) {
@@ -334,12 +278,6 @@ class Parts {
     }
   }
 
-  [[nodiscard]] Index stored() const {
-    Index sum = 0;
-    for (const Entry& e : entries_) sum += e.view.head().stored();
-    return sum;
-  }
-
   /// Calls `f(view, row, column, rows, alone)` for every band of rows, ascending, with a block and its corner; `alone`:
   /// no other part shares these rows.
   template <class F>
@@ -353,7 +291,9 @@ class Parts {
   template <class F>
   void walk(Interval wanted, F&& f) const {
     for (const Entry& e : entries_) {
-      for (const Node<T> node : Children<T>::roots(e.view, e.corner.data(), e.outer, wanted)) f(node);
+      const Children<T> roots = Children<T>::roots(e.view, e.corner.data(), e.outer, wanted);
+      for (Index k = roots.first(); k < roots.first() + roots.size(); ++k)
+        f(Node<T>(e.view, e.corner.data(), 0, k, roots.index_of(k)));
     }
   }
   /// Calls `f(nodes, band)` for the outermost nodes of every part with subscripts in the interval; parts of one band

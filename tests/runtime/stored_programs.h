@@ -115,7 +115,7 @@ inline Tensor<double> transposed_product(TestSession& session, const Tensor<doub
     const auto z = t.out<double, 1>();
     if (t.fresh) rt::fill(t.outputs[0], 0.0);
     A.rows({t.lo(1), t.hi(1)}, [&](const auto& row) {
-      for (const auto element : row) z(element.index()) += element.value() * w(row.index());
+      row.each([&](const auto j, const double value) { z(j) += value * w(row.index()); });
     });
   });
 }

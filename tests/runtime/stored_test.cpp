@@ -103,10 +103,10 @@ TEST_CASE("stored: products, scatters and scaled copies of compressed matrices")
     about.settings.delay_seed = seed % 4 == 0 ? seed : 0;
     const TemporaryFolder folder;
     StoredFile file = random_stored(folder, about.random, about.extension, about.rows, about.columns, about.entries);
-    world.access().broadcast(file.path, 0);  // all ranks use rank 0's
+    world.access()->broadcast(file.path, 0);  // all ranks use rank 0's
     CHECK(run_all(file, about.settings).wrong == 0);
     CHECK(in_least_window(file, about.settings).wrong == 0);
-    world.access().barrier();
+    world.access()->barrier();
   }
 }
 

@@ -48,12 +48,18 @@ def as_table(result):
     return {"title": result["title"], "columns": columns, "rows": [[cell(row.get(c, "")) for c in columns] for row in rows]}
 
 
+def as_json(section):
+    """The text of a section's file; a row of a table is a line."""
+    text = json.dumps(section, indent=1, ensure_ascii=False) + "\n"
+    return re.sub(r'\[\s+("[^\n]*"(?:,\n\s+"[^\n]*")*)\s+\]', lambda row: "[" + re.sub(r",\n\s+", ", ", row[1]) + "]", text)
+
+
 def record(name, command, results):
     """Keeps the results of a comparison with machine, date, commit and load."""
     section = {"title": name, "command": command, "machine": machine(), "date": datetime.date.today().isoformat(), "commit": commit(),
                "load": f"{os.getloadavg()[0]:.1f}", "text": [], "tables": [as_table(r) for r in results]}
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(section, indent=1, ensure_ascii=False) + "\n")
+    (RESULTS / f"{name}.json").write_text(as_json(section))
 
 
 def table_lines(table):

@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "tools/tdslc/commands.h"
-#include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
-#include "tools/tdslc/own_functions.h"
 
 namespace tdsl::tools {
 

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 
 #include "frontend/diagnostics/diagnostics.h"
 #include "runtime/plan/schedules/schedule.h"

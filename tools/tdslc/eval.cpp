@@ -13,9 +13,7 @@
 #include "runtime/io/tensor/tensor_file.h"
 #include "runtime/size.h"
 #include "tools/tdslc/commands.h"
-#include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
-#include "tools/tdslc/own_functions.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {

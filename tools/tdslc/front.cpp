@@ -6,20 +6,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "codegen/print/emit.h"
 #include "frontend/allowed_warnings.h"
-#include "frontend/diagnostics/file_names.h"
+#include "frontend/diagnostics/diagnostics.h"
 #include "ir/graph/check.h"
 #include "passes/passes.h"
 #include "passes/pipeline.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/open_stream.h"
 #include "tools/build/toolchain.h"
-#include "tools/tdslc/own_functions.h"
 #include "tools/tdslc/streams.h"
 
 namespace tdsl::tools {

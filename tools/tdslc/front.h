@@ -12,6 +12,7 @@
 #include "ir/graph/graph.h"
 #include "passes/pass_context.h"
 #include "passes/pipeline.h"
+#include "runtime/app/options/options.h"
 #include "runtime/app/run/run_files.h"
 #include "tools/tdslc/command_line.h"
 
@@ -75,5 +76,21 @@ void print_diagnostics(Front& front);
 /// Formats a number of bytes like "1.5 MB": 3 digits, decimal units.
 [[nodiscard]] std::string human_bytes(double bytes);
 [[nodiscard]] std::string human_count(double count);
+
+/// Declarations that determine the executable's command line, so that tdslc parses program options exactly as it does.
+[[nodiscard]] rt::ProgramDeclaration declaration_of(const ir::Program& program);
+/// The runtime's scalar type.
+[[nodiscard]] rt::ElementType element_type_of(ir::Scalar s);
+/// A command line value as an IR constant.
+[[nodiscard]] ir::Literal literal_of(const rt::ScalarValue& value);
+
+// The user's C++ header functions, as seen by frontend, evaluator and C++ compiler.
+
+/// Reads headers for the frontend: adds remarks about the functions found, and adds files to `Front::headers`.
+[[nodiscard]] ir::HeaderReader header_reader_for(Front& front);
+/// Compiles the functions and loads them into this process for evaluation. Throws codegen::CompilerFailure.
+void link_own_functions(const CommandLine& line, const Front& front);
+/// The folder to which header paths in emitted code are relative; empty if there are none.
+[[nodiscard]] std::string include_folder(const CommandLine& line, const Front& front);
 
 }  // namespace tdsl::tools

@@ -10,9 +10,7 @@
 #include "tools/build/output_file.h"
 #include "tools/build/toolchain.h"
 #include "tools/tdslc/build_program.h"
-#include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
-#include "tools/tdslc/own_functions.h"
 
 namespace tdsl::tools {
 

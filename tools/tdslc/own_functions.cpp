@@ -1,4 +1,4 @@
-#include "tools/tdslc/own_functions.h"
+#include "tools/tdslc/front.h"
 
 #include <fmt/format.h>
 

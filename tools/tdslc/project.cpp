@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -12,10 +11,9 @@
 
 #include "runtime/io/text_file.h"
 #include "tools/build/output_file.h"
-#include "tools/tdslc/declaration.h"
+#include "tools/tdslc/front.h"
 #include "tools/tdslc/job/script.h"
 #include "tools/tdslc/job/text.h"
-#include "tools/tdslc/own_functions.h"
 
 namespace tdsl::tools {
 

@@ -5,9 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -15,7 +12,6 @@
 #include "tools/build/process.h"
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
-#include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/launcher.h"
 #include "tools/tdslc/streams.h"

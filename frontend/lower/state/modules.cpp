@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "frontend/allowed_warnings.h"
-#include "frontend/diagnostics/file_names.h"
+#include "frontend/diagnostics/diagnostics.h"
 #include "frontend/syntax/parse.h"
 
 namespace tdsl::frontend {

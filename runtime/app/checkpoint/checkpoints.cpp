@@ -87,8 +87,6 @@ const std::string* Checkpoints::earlier_plan() const {
   return resumed_ && resumed_->same_setting ? &resumed_->blocks->manifest().plan : nullptr;
 }
 
-bool Checkpoints::replays() const { return execution_.control.replays(); }
-
 void Checkpoints::at_boundary(const record::Path& path) {
   if (!folder_) return;
   bases_.at_boundary(execution_.recorder.numbers().tensor);

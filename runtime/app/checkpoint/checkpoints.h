@@ -55,7 +55,6 @@ class Checkpoints : public record::PathWatcher {
 
   /// The saved plan to continue with; null if the run makes its own.
   [[nodiscard]] const std::string* earlier_plan() const;
-  [[nodiscard]] bool replays() const;
   /// Manifest of the checkpoint that the run resumes from; null for a fresh run.
   [[nodiscard]] const checkpoint::Manifest* resumed() const {
     return resumed_ ? &resumed_->blocks->manifest() : nullptr;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/app/run/launch_check.h"
+#include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/checkpoint/text.h"
@@ -237,19 +238,10 @@ Finding verify_share(const std::string& path, const Manifest& manifest, int rank
   return {};
 }
 
-/// Texts indexed by rank.
-std::vector<std::string> all_texts(World& world, const std::string& mine) {
-  std::vector<std::string> texts;
-  for (const std::vector<std::byte>& text : world.access().all_gather(std::as_bytes(std::span(mine)))) {
-    texts.emplace_back(reinterpret_cast<const char*>(text.data()), text.size());
-  }
-  return texts;
-}
-
 /// A rank that sees a file missing on this rank, if any.
 std::optional<int> seen_by(World& world, const std::string& path) {
   std::error_code error;
-  const std::vector<std::string> answers = all_texts(world, std::filesystem::exists(path, error) ? "y" : "n");
+  const std::vector<std::string> answers = world.access()->all_gather(std::filesystem::exists(path, error) ? "y" : "n");
   const auto found = std::ranges::find(answers, "y");
   return found == answers.end() ? std::nullopt : std::optional(static_cast<int>(found - answers.begin()));
 }
@@ -257,7 +249,7 @@ std::optional<int> seen_by(World& world, const std::string& path) {
 /// Describes the damage found by any rank; empty if none. Throws the same RunError on all ranks if it cannot be
 /// determined.
 std::string damage_of(World& world, const std::string& path, const Finding& mine) {
-  const std::vector<std::string> findings = all_texts(world, std::string(1, mine.kind) + mine.text);
+  const std::vector<std::string> findings = world.access()->all_gather(std::string(1, mine.kind) + mine.text);
   const auto first = [&findings](Finding::Kind kind) {
     return static_cast<int>(std::ranges::find(findings, static_cast<char>(kind),
                                               [](const std::string& finding) { return finding.front(); }) -
@@ -280,36 +272,21 @@ std::string damage_of(World& world, const std::string& path, const Finding& mine
   return {};
 }
 
-/// Broadcasts rank 0's findings.
-void agree(World& world, std::string& path, std::string& text, std::string& error, int& code) {
-  std::string digits = std::to_string(code);
-  for (std::string* const word : {&path, &text, &error, &digits}) world.access().broadcast(*word, 0);
-  code = std::stoi(digits);
-}
-
 }  // namespace
 
 std::optional<ResumePoint> find_resume_point(World& world, const std::string& directory, const Facts& identity,
                                              const Facts& setting, bool quiet) {
   std::optional<Candidates> candidates;
   while (true) {
-    std::string path, text, error;
-    int code = 0;
-    if (world.rank() == 0) {
-      try {
-        if (!candidates) candidates.emplace(directory, identity);
-        std::tie(path, text) = candidates->next();
-        if (path.empty() && candidates->found_any())
-          throw RunError("`" + directory + "`: none of its checkpoints can be used");
-        if (path.empty() && !quiet)
-          std::fprintf(stderr, "no checkpoint in `%s` yet: starting from the beginning\n", directory.c_str());
-      } catch (const RunError& e) {
-        error = e.what();
-        code = e.exit_code();
-      }
-    }
-    agree(world, path, text, error, code);
-    if (!error.empty()) throw RunError(error, static_cast<ExitCode>(code));
+    std::string path, text;
+    on_first_rank(world, {&path, &text}, [&] {
+      if (!candidates) candidates.emplace(directory, identity);
+      std::tie(path, text) = candidates->next();
+      if (path.empty() && candidates->found_any())
+        throw RunError("`" + directory + "`: none of its checkpoints can be used");
+      if (path.empty() && !quiet)
+        std::fprintf(stderr, "no checkpoint in `%s` yet: starting from the beginning\n", directory.c_str());
+    });
     if (path.empty()) return std::nullopt;
     Manifest manifest = checkpoint::parse_manifest(text);
     const std::string damage = damage_of(world, path, verify_share(path, manifest, world.rank(), world.size()));

@@ -86,11 +86,15 @@ bool equal_processors(const std::vector<RankCores>& ranks) {
   return std::ranges::all_of(ranks, [&](const RankCores& rank) { return rank.processor == ranks.front().processor; });
 }
 
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  return ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
+}
+
 RankCores cores_of_this_process() {
   RankCores cores;
   if (std::ifstream cpuinfo("/proc/cpuinfo"); cpuinfo) cores.processor = processor_of(cpuinfo);
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  if (::gethostname(name.data(), name.size() - 1) == 0) cores.host = name.data();
+  cores.host = host_name();
   cores.online = std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
   cpu_set_t set;
   CPU_ZERO(&set);

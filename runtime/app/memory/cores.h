@@ -20,6 +20,8 @@ struct RankCores {
   friend bool operator==(const RankCores&, const RankCores&) = default;
 };
 
+/// This node's name; empty if unknown.
+[[nodiscard]] std::string host_name();
 /// This process's cores.
 [[nodiscard]] RankCores cores_of_this_process();
 /// Hash of model and instruction sets in a text in the format of /proc/cpuinfo; 0 if it has neither.

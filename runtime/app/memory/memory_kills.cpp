@@ -19,6 +19,7 @@
 #include <sstream>
 #include <utility>
 
+#include "runtime/app/memory/cores.h"
 #include "runtime/app/options/limits.h"
 #include "runtime/base/number_format.h"
 
@@ -96,11 +97,9 @@ struct RunPart {
 };
 
 std::string place_of_this_process() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   std::array<char, 64> processes{};
   if (::readlink("/proc/self/ns/pid", processes.data(), processes.size() - 1) <= 0) return {};
-  return std::string(host.data()) + "/" + processes.data();
+  return host_name() + "/" + processes.data();
 }
 
 RunPart decode_part(const std::string& text) {
@@ -174,11 +173,9 @@ void watch_memory_kills(const std::string& run, const std::vector<std::string>& 
   const std::string name = "tdsl-" + run;
   // After a zero byte: an abstract name, not in any file system.
   std::memcpy(fresh->speaker.sun_path + 1, name.data(), std::min(name.size(), sizeof fresh->speaker.sun_path - 1));
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   const bool limited = group.limit.bytes != 0;
   fresh->message =
-      "the system killed a process of this run on " + std::string(host.data()) + " because memory ran out" +
+      "the system killed a process of this run on " + host_name() + " because memory ran out" +
       (limited ? ": " + group.limit.source + " is " + format_bytes(group.limit.bytes) + ", for all ranks there"
                : std::string()) +
       "; no output file was written. Give the job more memory, or its ranks less by --memory\n";

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <map>
 #include <span>
 #include <utility>
@@ -57,7 +56,7 @@ Profile gather_profile(World& world, const std::vector<SiteStatistics>& sites, c
                     static_cast<double>(s.bytes_received), static_cast<double>(s.disk_read),
                     static_cast<double>(s.disk_written)});
   }
-  const auto gathered = world.access().all_gather(std::as_bytes(std::span(mine)));
+  const auto gathered = world.access()->all_gather_values<SiteSums>(mine);
   Profile profile;
   profile.ranks = world.size();
   profile.threads = threads;
@@ -71,9 +70,7 @@ Profile gather_profile(World& world, const std::vector<SiteStatistics>& sites, c
   }
   const double per_rank = 1.0 / world.size();
   const double per_thread = per_rank / threads;
-  for (const std::vector<std::byte>& bytes : gathered) {
-    std::vector<SiteSums> theirs(bytes.size() / sizeof(SiteSums));
-    std::memcpy(theirs.data(), bytes.data(), bytes.size());
+  for (const std::vector<SiteSums>& theirs : gathered) {
     for (const SiteSums& s : theirs) {
       ProfileLine& line = profile.lines[lines.at(static_cast<int>(s.site))];
       line.wall += s.wall * per_rank;

@@ -80,11 +80,10 @@ TrafficMatrix traffic_matrix(World& world, const std::vector<std::int64_t>& rece
   std::vector<double> mine(matrix.bytes.size(), 0.0);
   for (std::size_t r = 0; r < received_from.size(); ++r)
     mine[static_cast<std::size_t>(rows[r])] += static_cast<double>(received_from[r]);
-  const auto gathered = world.access().all_gather(std::as_bytes(std::span(mine)));
+  const auto gathered = world.access()->all_gather_values<double>(mine);
   for (std::size_t r = 0; r < gathered.size(); ++r) {
-    std::memcpy(mine.data(), gathered[r].data(), gathered[r].size());
     std::vector<double>& row = matrix.bytes[static_cast<std::size_t>(rows[r])];
-    for (std::size_t c = 0; c < row.size(); ++c) row[c] += mine[c];
+    for (std::size_t c = 0; c < row.size(); ++c) row[c] += gathered[r][c];
   }
   return matrix;
 }
@@ -117,7 +116,7 @@ std::string statistics_json(World& world, const RunDescription& run, const RankS
     numbers.baseline_tasks = mine.baseline->tasks;
     numbers.baseline_seconds = mine.baseline->seconds;
   }
-  const std::vector<std::vector<std::byte>> gathered = world.access().all_gather(encode(numbers, site_numbers(mine)));
+  const std::vector<std::vector<std::byte>> gathered = world.access()->all_gather(encode(numbers, site_numbers(mine)));
   TrafficMatrix matrix;
   if (mine.measured && world.size() > 1) matrix = traffic_matrix(world, mine.received_from);
   if (world.rank() != 0) return {};

@@ -56,6 +56,24 @@ void raise_to(plan::Range& most, const plan::Range& r) {
   most.hi = std::max(most.hi, r.hi);
 }
 
+/// Adds counts and predicted counts; not times.
+void add_counts(SiteNumbers& sum, const SiteNumbers& n) {
+  constexpr double SiteNumbers::*kCounts[] = {
+      &SiteNumbers::bytes_received, &SiteNumbers::bytes_sent,      &SiteNumbers::messages,
+      &SiteNumbers::flops,          &SiteNumbers::tasks,           &SiteNumbers::kernels,
+      &SiteNumbers::disk_read,      &SiteNumbers::disk_written,    &SiteNumbers::writes,
+      &SiteNumbers::written_bytes,  &SiteNumbers::stored,          &SiteNumbers::stored_bytes,
+      &SiteNumbers::kernel_seconds, &SiteNumbers::waiting_seconds, &SiteNumbers::disk_waiting_seconds};
+  constexpr plan::Range SiteNumbers::*kPredicted[] = {
+      &SiteNumbers::predicted_stored_bytes, &SiteNumbers::predicted_bytes,
+      &SiteNumbers::predicted_sent,         &SiteNumbers::predicted_from_other_nodes,
+      &SiteNumbers::predicted_messages,     &SiteNumbers::predicted_flops,
+      &SiteNumbers::predicted_tasks,        &SiteNumbers::predicted_disk_read,
+      &SiteNumbers::predicted_disk_written, &SiteNumbers::predicted_writes};
+  for (const auto count : kCounts) sum.*count += n.*count;
+  for (const auto range : kPredicted) sum.*range += n.*range;
+}
+
 /// Sums over ranks, except: seconds are the slowest rank's, and the start is that of the earliest rank with tasks.
 SiteNumbers over_ranks(const std::vector<RankFigures>& ranks, int site) {
   SiteNumbers sum;
@@ -63,32 +81,9 @@ SiteNumbers over_ranks(const std::vector<RankFigures>& ranks, int site) {
     for (const SiteNumbers& n : rank.sites) {
       if (n.site != site) continue;
       if (n.tasks > 0) sum.begin = sum.tasks > 0 ? std::min(sum.begin, n.begin) : n.begin;
-      sum.bytes_received += n.bytes_received;
-      sum.bytes_sent += n.bytes_sent;
-      sum.messages += n.messages;
-      sum.flops += n.flops;
-      sum.tasks += n.tasks;
-      sum.kernels += n.kernels;
-      sum.disk_read += n.disk_read;
-      sum.disk_written += n.disk_written;
-      sum.writes += n.writes;
-      sum.written_bytes += n.written_bytes;
-      sum.stored += n.stored;
-      sum.stored_bytes += n.stored_bytes;
-      sum.predicted_stored_bytes += n.predicted_stored_bytes;
+      add_counts(sum, n);
       sum.seconds = std::max(sum.seconds, n.seconds);
       sum.wall = std::max(sum.wall, n.wall);
-      sum.kernel_seconds += n.kernel_seconds;
-      sum.waiting_seconds += n.waiting_seconds;
-      sum.disk_waiting_seconds += n.disk_waiting_seconds;
-      sum.predicted_bytes += n.predicted_bytes;
-      sum.predicted_sent += n.predicted_sent;
-      sum.predicted_messages += n.predicted_messages;
-      sum.predicted_flops += n.predicted_flops;
-      sum.predicted_tasks += n.predicted_tasks;
-      sum.predicted_disk_read += n.predicted_disk_read;
-      sum.predicted_disk_written += n.predicted_disk_written;
-      sum.predicted_writes += n.predicted_writes;
       raise_to(sum.predicted_seconds, n.predicted_seconds);
     }
   }
@@ -187,30 +182,17 @@ void write_statements(JsonWriter& json, const std::vector<RankFigures>& ranks, c
 
 void write_rank(JsonWriter& json, const RankFigures& rank, std::size_t number, const RunDescription& run,
                 bool measured) {
-  plan::Range bytes;
-  plan::Range from_other_nodes;
-  plan::Range sent;
-  plan::Range flops;
-  plan::Range tasks;
-  plan::Range disk_read, disk_written;
-  for (const SiteNumbers& n : rank.sites) {
-    disk_read += n.predicted_disk_read;
-    disk_written += n.predicted_disk_written;
-    bytes += n.predicted_bytes;
-    sent += n.predicted_sent;
-    from_other_nodes += n.predicted_from_other_nodes;
-    flops += n.predicted_flops;
-    tasks += n.predicted_tasks;
-  }
+  SiteNumbers all;
+  for (const SiteNumbers& n : rank.sites) add_counts(all, n);
   const auto predictions = [&] {
-    range_field(json, "bytes_received", bytes);
-    range_field(json, "bytes_sent", sent);
-    if (run.ranks_per_node > 1) range_field(json, "bytes_from_other_nodes", from_other_nodes);
-    range_field(json, "flops", flops);
-    range_field(json, "tasks", tasks);
-    if (disk_read.hi > 0 || disk_written.hi > 0) {
-      range_field(json, "disk_read", disk_read);
-      range_field(json, "disk_written", disk_written);
+    range_field(json, "bytes_received", all.predicted_bytes);
+    range_field(json, "bytes_sent", all.predicted_sent);
+    if (run.ranks_per_node > 1) range_field(json, "bytes_from_other_nodes", all.predicted_from_other_nodes);
+    range_field(json, "flops", all.predicted_flops);
+    range_field(json, "tasks", all.predicted_tasks);
+    if (all.predicted_disk_read.hi > 0 || all.predicted_disk_written.hi > 0) {
+      range_field(json, "disk_read", all.predicted_disk_read);
+      range_field(json, "disk_written", all.predicted_disk_written);
     }
     json.field("peak_block_bytes", rank.numbers.predicted_peak_block_bytes);
   };

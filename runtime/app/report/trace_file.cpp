@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/app/report/clock.h"
+#include "runtime/app/session/together.h"
 #include "runtime/app/watch/rank_messages.h"
 #include "runtime/disk/disk.h"
 
@@ -38,20 +39,6 @@ TraceCounts counts_of(const Trace& trace) {
   return counts;
 }
 
-/// Ends the run on all ranks if rank 0 has failed.
-void agree(World& world, std::string error) {
-  world.access().broadcast(error, 0);
-  if (!error.empty()) throw RunError(error);
-}
-
-template <class Action>
-std::string error_of(const Action& action) {
-  try {
-    action();
-    return {};
-  } catch (const RunError& error) { return error.what(); }
-}
-
 }  // namespace
 
 int common_halvings(const std::vector<std::int64_t>& counts, int least, std::int64_t most) {
@@ -61,14 +48,12 @@ int common_halvings(const std::vector<std::int64_t>& counts, int least, std::int
 }
 
 TraceFile::TraceFile(World& world, const std::string& path, int threads) : world_(world) {
-  agree(world, error_of([&] {
-          if (world.rank() == 0) file_.emplace(OutputFile::create(path, Unfinished::kUnnamed));
-        }));
+  on_first_rank(world, {}, [&] { file_.emplace(OutputFile::create(path, Unfinished::kUnnamed)); });
   offset_ = clock_offset(world);
   double zero = world.now();
   begin_ = zero;
   std::string text(reinterpret_cast<const char*>(&zero), sizeof zero);
-  world.access().broadcast(text, 0);
+  world.access()->broadcast(text, 0);
   std::memcpy(&zero, text.data(), sizeof zero);
   const auto all = static_cast<std::size_t>(threads + 1 + kDiskThreads) * static_cast<std::size_t>(world.size());
   trace_ = std::make_unique<Trace>(threads, kDiskThreads, std::max(kLeastEvents, kMostEvents / all), zero - offset_);
@@ -111,19 +96,17 @@ void decode_threads(std::span<const std::byte> bytes, int rank, std::vector<Trac
 }  // namespace
 
 void TraceFile::write(TraceDescription run) {
-  world_.access().barrier();  // all engines have finished, so no engine messages are in flight
+  world_.access()->barrier();  // all engines have finished, so no engine messages are in flight
   const double end = clock_offset(world_);
   const double lasted = world_.now() - begin_;
   const double drift = lasted > 0 ? (end - offset_) / lasted : 0;
-  TraceCounts mine = counts_of(*trace_);
+  const TraceCounts mine = counts_of(*trace_);
   std::vector<std::int64_t> left(kHalvings);
   std::int64_t least = 0;
-  for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(&mine, 1)))) {
-    TraceCounts theirs;
-    std::memcpy(&theirs, bytes.data(), sizeof theirs);
-    least = std::max(least, theirs.halvings);
-    run.lost += theirs.lost;
-    for (std::size_t h = 0; h < left.size(); ++h) left[h] += theirs.left[h];
+  for (const std::vector<TraceCounts>& theirs : world_.access()->all_gather_values(std::span(&mine, 1))) {
+    least = std::max(least, theirs.front().halvings);
+    run.lost += theirs.front().lost;
+    for (std::size_t h = 0; h < left.size(); ++h) left[h] += theirs.front().left[h];
   }
   run.halvings = common_halvings(left, static_cast<int>(least), static_cast<std::int64_t>(kMostEvents));
   run.ranks = world_.size();
@@ -133,19 +116,17 @@ void TraceFile::write(TraceDescription run) {
                                ? kMostEvents / all
                                : kMostEvents;
   const std::vector<std::byte> events = encode(run.halvings, most, drift);
-  if (world_.rank() != 0) {
-    send_message(world_, 0, kTraceEvents, events);
-    agree(world_, {});
-    return;
-  }
-  std::vector<TracedThread> threads;
-  decode_threads(events, 0, threads);
-  for (int others = world_.size() - 1; others > 0; --others) {
-    const ControlMessage message = await_message(world_, kTraceEvents);
-    decode_threads(message.bytes, message.source, threads);
-  }
-  std::ranges::sort(threads, {}, [](const TracedThread& t) { return std::pair(t.rank, t.thread); });
-  agree(world_, error_of([&] { write_file(run, threads); }));
+  if (world_.rank() != 0) send_message(world_, 0, kTraceEvents, events);
+  on_first_rank(world_, {}, [&] {
+    std::vector<TracedThread> threads;
+    decode_threads(events, 0, threads);
+    for (int others = world_.size() - 1; others > 0; --others) {
+      const ControlMessage message = await_message(world_, kTraceEvents);
+      decode_threads(message.bytes, message.source, threads);
+    }
+    std::ranges::sort(threads, {}, [](const TracedThread& t) { return std::pair(t.rank, t.thread); });
+    write_file(run, threads);
+  });
 }
 
 void TraceFile::write_file(const TraceDescription& run, const std::vector<TracedThread>& threads) {

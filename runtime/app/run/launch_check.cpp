@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "runtime/app/memory/cores.h"
 #include "runtime/check.h"
 #include "runtime/shapes.h"
 
@@ -75,8 +76,7 @@ std::string rank_text(std::size_t rank, const LaunchFacts& facts) {
 
 LaunchFacts launch_facts(const std::string& missing) {
   LaunchFacts facts;
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  if (::gethostname(name.data(), name.size() - 1) == 0) facts.host = name.data();
+  facts.host = host_name();
   facts.program = path_of_program();
   facts.content = hash_of_program();
   facts.missing = missing;

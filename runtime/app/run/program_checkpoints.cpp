@@ -12,6 +12,7 @@
 #include "runtime/app/checkpoint/checkpoints.h"
 #include "runtime/app/run/program_run.h"
 #include "runtime/app/run/run_program_signals.h"
+#include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
 #include "runtime/io/temporaries.h"
 #include "runtime/io/text_file.h"
@@ -86,8 +87,8 @@ std::string name_of_attempt() {
 std::optional<CheckpointStart> ProgramRun::find_checkpoint(RunSetup& setup) {
   if (options_.dry_run || (!options_.checkpoint_directory && !options_.resume_directory)) return std::nullopt;
   CheckpointStart start;
-  std::string error, code = "0", last = "0";
-  if (world_.rank() == 0) {
+  std::string last = "0";
+  on_first_rank(world_, {&last, &start.facts.attempt}, [&] {
     try {
       std::error_code failed;
       // The directory of --checkpoint is created, so that a script can pass both options from the first attempt on.
@@ -107,16 +108,10 @@ std::optional<CheckpointStart> ProgramRun::find_checkpoint(RunSetup& setup) {
       start.facts.attempt = name_of_attempt();
       if (options_.checkpoint_directory) last = std::to_string(prepare(options_));
       start.facts.identity = identity_of(info_, options_);
-    } catch (const RunError& e) {
-      error = e.what();
-      code = std::to_string(e.exit_code());
-    } catch (const std::exception& e) {  // the other ranks wait for rank 0's result
-      error = std::string("checkpoints: ") + e.what();
-      code = std::to_string(static_cast<int>(ExitCode::kRunTime));
+    } catch (const RunError&) { throw; } catch (const std::exception& e) {  // the other ranks wait for rank 0's result
+      throw RunError(std::string("checkpoints: ") + e.what());
     }
-  }
-  for (std::string* const word : {&error, &code, &last, &start.facts.attempt}) world_.access().broadcast(*word, 0);
-  if (!error.empty()) throw RunError(error, static_cast<ExitCode>(std::stoi(code)));
+  });
   start.facts.last = std::stoll(last);
   start.facts.stop_at = environment_.stop_at_boundary;
   start.facts.setting = setting_of(setup.plan_inputs, options_);
@@ -136,10 +131,11 @@ void ProgramRun::keep_earlier_plan(RunSetup& setup, ResumePoint& resumed) {
   RunSetup then = setup;
   then.plan_inputs.machine = plan::parse_machine(manifest.machine);
   then.plan_inputs.memory = manifest.memory;
-  std::string anew, error;
+  std::string anew;
   const bool spilled = !manifest.plan.empty() && plan::parse_plan(manifest.plan).disk > 0;
   if (spilled && options_.spill == "none") anew = ": the saved plan has tensors on disk, which --spill none forbids";
-  if (world_.rank() == 0 && anew.empty() && limit_.bytes > 0) {
+  on_first_rank(world_, {&anew}, [&] {
+    if (!anew.empty() || limit_.bytes <= 0) return;
     try {
       StartRequest request = start_request(then);
       request.inputs = then.plan_inputs;
@@ -147,10 +143,8 @@ void ProgramRun::keep_earlier_plan(RunSetup& setup, ResumePoint& resumed) {
         anew = ": the saved plan needs " + format_bytes(need->bytes) + " on a rank, which may have " +
                format_bytes(limit_.most) + " now, as " + limit_.source;
       }
-    } catch (const std::exception& e) { error = std::string("the plan of the checkpoint: ") + e.what(); }
-  }
-  for (std::string* const word : {&error, &anew}) world_.access().broadcast(*word, 0);
-  if (!error.empty()) throw RunError(error);
+    } catch (const std::exception& e) { throw RunError(std::string("the plan of the checkpoint: ") + e.what()); }
+  });
   resumed.same_setting = anew.empty();
   resumed.why_anew = std::move(anew);
   if (resumed.same_setting) setup.plan_inputs = std::move(then.plan_inputs);

@@ -9,6 +9,7 @@
 #include "runtime/app/options/count_check.h"
 #include "runtime/app/run/run_files.h"
 #include "runtime/app/run/run_program_signals.h"
+#include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
 #include "runtime/engine/watch/heartbeat.h"
 #include "runtime/io/file_kind.h"
@@ -65,7 +66,7 @@ void ProgramRun::keep_vigil() {
 /// reports them if it can.
 void ProgramRun::watch_the_end() {
   if (!vigil_) return;
-  world_.access().barrier();
+  world_.access()->barrier();
   const int seconds = 2 * options_.heartbeat;
   world_.expect_end(std::chrono::seconds(seconds + 2 * std::min(world_.rank(), 5)), [seconds] {
     print_error(RunError("no sign of life from another rank for " + std::to_string(seconds) +
@@ -75,29 +76,15 @@ void ProgramRun::watch_the_end() {
   });
 }
 
-void ProgramRun::on_first_rank(const std::function<void()>& action) {
-  std::string error, code = "0";
-  if (world_.rank() == 0) {
-    try {
-      action();
-    } catch (const RunError& e) {
-      error = e.what();
-      code = std::to_string(e.exit_code());
-    }
-  }
-  world_.access().broadcast(error, 0);
-  world_.access().broadcast(code, 0);
-  if (!error.empty()) throw RunError(error, static_cast<ExitCode>(std::stoi(code)));
-}
-
 void ProgramRun::describe() {
-  on_first_rank(
-      [&] { write_text(options_.help ? help_text(info_.declaration()) : info_.declaration().version + "\n"); });
+  on_first_rank(world_, {}, [&] {
+    write_text(options_.help ? help_text(info_.declaration()) : info_.declaration().version + "\n");
+  });
 }
 
 /// The executable knows its source files by name only.
 void ProgramRun::check_files() {
-  on_first_rank([&] {
+  on_first_rank(world_, {}, [&] {
     RunFiles files(environment_);
     files.keep_named(info_.declaration().source_file, "the program itself");
     for (const char* name : info_.files()) files.keep_named(name, "a file of the program");
@@ -117,7 +104,7 @@ int ProgramRun::leave_together(int code) {
   // mpirun prints a message if a rank exits with a non-zero code.
   const bool aborts = world_.size() > 1 && environment_.launcher == Launcher::kMpirun;
   if (aborts) world_.fall_silent();
-  if (world_.size() > 1) world_.access().barrier();
+  if (world_.size() > 1) world_.access()->barrier();
   if (aborts) abort_all(code);
   return code;
 }

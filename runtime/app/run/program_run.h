@@ -67,7 +67,6 @@ class ProgramRun {
   // Start. Collective, except `warn`.
   void
   check_launch();  ///< throws RunError (usage): different executables, or processors without the needed instructions
-  void on_first_rank(const std::function<void()>& action);  ///< a RunError thrown on rank 0 is rethrown on all ranks
   void check_files();  ///< throws RunError (usage): an output file would overwrite an input
   void describe();     ///< --help, --version; throws RunError if printing fails
   void keep_vigil();   ///< starts the detection of hanging ranks

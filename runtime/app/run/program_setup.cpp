@@ -16,16 +16,12 @@
 #include "runtime/app/options/instructions.h"
 #include "runtime/app/options/machine_file.h"
 #include "runtime/app/run/run_program_signals.h"
+#include "runtime/app/session/together.h"
 #include "runtime/io/temporaries.h"
 
 namespace tdsl::rt {
 
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> host{};
-  return ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
-}
 
 /// Threads per rank without --threads: the job's cores per task, or this rank's share of the node's cores; at most the
 /// cores that the rank is pinned to.
@@ -56,17 +52,15 @@ void ProgramRun::check_launch() {
       throw RunError(launch_error({launch_facts(missing)}), ExitCode::kUsage);
     return;
   }
-  const std::string mine = encode(launch_facts(missing_instructions()));
-  for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(mine)))) {
-    launch_.push_back(decode_launch_facts({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-  }
+  for (const std::string& facts : world_.access()->all_gather(encode(launch_facts(missing_instructions()))))
+    launch_.push_back(decode_launch_facts(facts));
   if (const std::string error = launch_error(launch_); !error.empty()) throw RunError(error, ExitCode::kUsage);
 }
 
 RunSetup ProgramRun::setup() {
   // The plan depends on the thread count, so all ranks use rank 0's.
   std::string threads = std::to_string(options_.threads.value_or(default_threads(world_, environment_)));
-  world_.access().broadcast(threads, 0);
+  world_.access()->broadcast(threads, 0);
   plan::PlanInputs plan;
   plan.ranks = world_.size();
   plan.ranks_per_node = world_.topology().ranks_per_node();
@@ -130,12 +124,7 @@ RankMemory ProgramRun::memory_limit(int threads) {
   const bool bounded = ::getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY;
   const MemoryShare share{world_.topology().local_size, threads, environment_.slurm_node_memory,
                           bounded ? static_cast<std::int64_t>(addresses.rlim_cur) : 0, start_rss_};
-  const std::string mine = encode(rank_memory(read_system_file, share));
-  std::vector<std::string> all;
-  for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(mine)))) {
-    all.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
-  RankMemory limit = least_memory(all);
+  RankMemory limit = least_memory(world_.access()->all_gather(encode(rank_memory(read_system_file, share))));
   const bool counts = !options_.memory_bytes || (!limit.machine && limit.bytes < *options_.memory_bytes);
   return counts ? limit : RankMemory{};
 }
@@ -145,27 +134,20 @@ Unfinished ProgramRun::unfinished_outputs() {
   if (world_.size() == 1) return Unfinished::kUnnamed;
   if (options_.outputs.empty() || world_.topology().node_count > 1) return Unfinished::kNamed;
   const std::string mine = process_namespace();
-  const auto all = world_.access().all_gather(std::as_bytes(std::span(mine)));
-  const bool alike = !mine.empty() && std::ranges::all_of(all, [&](const std::vector<std::byte>& other) {
-    return other == all.front();
-  });
+  const std::vector<std::string> all = world_.access()->all_gather(mine);
+  const bool alike =
+      !mine.empty() && std::ranges::all_of(all, [&](const std::string& other) { return other == all.front(); });
   return alike ? Unfinished::kUnnamed : Unfinished::kNamed;
 }
 
 /// Every rank plans with rank 0's machine constants.
 plan::Machine ProgramRun::machine() {
   std::string text;
-  std::string error;
-  if (world_.rank() == 0) {
-    try {
-      plan::Machine constants = load_machine(environment_);
-      if (world_.size() > 1) price_writes(constants, options_.outputs);
-      text = plan::machine_text(constants);
-    } catch (const RunError& e) { error = e.what(); }
-  }
-  world_.access().broadcast(error, 0);
-  if (!error.empty()) throw RunError(error);
-  world_.access().broadcast(text, 0);
+  on_first_rank(world_, {&text}, [&] {
+    plan::Machine constants = load_machine(environment_);
+    if (world_.size() > 1) price_writes(constants, options_.outputs);
+    text = plan::machine_text(constants);
+  });
   return plan::parse_machine(text);
 }
 
@@ -179,11 +161,9 @@ void ProgramRun::warn(const std::string& text) {
 /// whether all processors are identical.
 bool ProgramRun::report_cores(int threads) {
   if (world_.size() == 1 && !world_.has_mpi()) return true;
-  const std::string mine = encode(cores_of_this_process());
   std::vector<RankCores> ranks;
-  for (const std::vector<std::byte>& bytes : world_.access().all_gather(std::as_bytes(std::span(mine)))) {
-    ranks.push_back(decode_cores({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-  }
+  for (const std::string& cores : world_.access()->all_gather(encode(cores_of_this_process())))
+    ranks.push_back(decode_cores(cores));
   const bool alike = equal_processors(ranks);
   if (world_.rank() != 0) return alike;
   for (const std::string& warning : launch_warnings(launch_, environment_, threads, command_))

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "runtime/app/options/count_check.h"
+#include "runtime/app/session/together.h"
 #include "runtime/io/text_file.h"
 
 namespace tdsl::rt {
@@ -55,7 +56,7 @@ void ProgramRun::write_statistics(const EngineSink& sink) {
 }
 
 void ProgramRun::write_file(const std::string& path, const std::string& text) {
-  on_first_rank([&] { write_text_file(path, text); });
+  on_first_rank(world_, {}, [&] { write_text_file(path, text); });
 }
 
 }  // namespace tdsl::rt

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/io/text_file.h"
@@ -91,9 +92,8 @@ std::string ProgramRun::plan_text(Execution& execution) {
   if (const std::string* const earlier = execution.checkpoints ? execution.checkpoints->earlier_plan() : nullptr)
     return *earlier;
   if (!is_planned_as_whole() && limit_.bytes == 0 && !options_.memory_bytes) return {};
-  std::string text, error, memory;
-  std::string code = "0";
-  if (world_.rank() == 0) {
+  std::string text, memory;
+  on_first_rank(world_, {&text, &memory}, [&] {
     try {
       const FittingStart found = find_plan(execution);
       const bool moved = !found.homes.homes.empty();
@@ -107,20 +107,11 @@ std::string ProgramRun::plan_text(Execution& execution) {
         text = plan::print(value);
       }
       if (found.memory > 0 && !moved) memory = std::to_string(found.memory);
-    } catch (const RunError& e) {
-      error = e.what();
-      code = std::to_string(e.exit_code());
-    } catch (const std::exception& e) {
-      error = "internal error of the runtime, please report it: the whole program could not be planned: " +
-              std::string(e.what());
-      code = std::to_string(static_cast<int>(ExitCode::kRunTime));
+    } catch (const RunError&) { throw; } catch (const std::exception& e) {
+      throw RunError("internal error of the runtime, please report it: the whole program could not be planned: " +
+                     std::string(e.what()));
     }
-  }
-  world_.access().broadcast(error, 0);
-  world_.access().broadcast(code, 0);
-  if (!error.empty()) throw RunError(error, static_cast<ExitCode>(std::stoi(code)));
-  world_.access().broadcast(text, 0);
-  world_.access().broadcast(memory, 0);
+  });
   if (!memory.empty()) execution.sink.limit_memory(std::stoll(memory));
   return text;
 }
@@ -147,10 +138,8 @@ void ProgramRun::open_disk(Execution& execution, const plan::PlanValue& plan) {
     if (!options_.dry_run)
       disk_.emplace(writes ? place.folder : std::string(), plan.disk, place.insisted, world_.topology().local_size);
   } catch (const RunError& e) { error = static_cast<char>('0' + e.exit_code()) + std::string(e.what()); }
-  for (const std::vector<std::byte>& theirs : world_.access().all_gather(std::as_bytes(std::span(error)))) {
-    if (theirs.empty()) continue;
-    const std::string_view text(reinterpret_cast<const char*>(theirs.data()), theirs.size());
-    throw RunError(std::string(text.substr(1)), static_cast<ExitCode>(text.front() - '0'));
+  for (const std::string& text : world_.access()->all_gather(error)) {
+    if (!text.empty()) throw RunError(text.substr(1), static_cast<ExitCode>(text.front() - '0'));
   }
   if (disk_) execution.sink.engine().use_disk(*disk_, plan.reserve);
   if (execution.checkpoints && execution.checkpoints->earlier_plan() != nullptr && world_.rank() == 0 &&

@@ -34,11 +34,7 @@ void announce_start(const Environment& environment) {
 /// The launching process may report kills itself; the ranks exchange their data in any case, because not all of them
 /// know.
 void watch_kills(World& world, const Environment& environment) {
-  const std::string mine = kill_watch_part();
-  std::vector<std::string> parts;
-  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
-    parts.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
+  const std::vector<std::string> parts = world.access()->all_gather(kill_watch_part());
   watch_memory_kills(environment.slurm_job.value_or("") + "-" + environment.pmix_namespace, parts, world.rank());
   if (!environment.silent_interrupt) announce_memory_kills();
 }

@@ -14,6 +14,7 @@
 #include "runtime/app/session/panels.h"
 #include "runtime/app/session/stored_tiles.h"
 #include "runtime/app/session/tile_entries.h"
+#include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
 #include "runtime/io/file_kind.h"
 #include "runtime/kernels/combine.h"
@@ -332,54 +333,14 @@ Kernel EngineSink::open_file(const std::string& path, const record::TensorState&
   };
 }
 
-namespace {
-
-std::vector<EntryWriter::Numbers> everyones(World& world, const EntryWriter::Numbers& mine) {
-  std::vector<EntryWriter::Numbers> all;
-  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
-    EntryWriter::Numbers& theirs = all.emplace_back(bytes.size() / sizeof(Index));
-    if (!bytes.empty()) std::memcpy(theirs.data(), bytes.data(), bytes.size());
-  }
-  return all;
-}
-
-/// Collective steps; each runs only if no earlier one has failed on any rank.
-class Together {
- public:
-  explicit Together(World& world) : world_(world) {}
-  template <class Action>
-  void attempt(const Action& action) {
-    if (!error_.empty()) return;
-    try {
-      action();
-    } catch (const RunError& e) { error_ = e.what(); } catch (const std::bad_alloc&) {
-      error_ = "out of memory";
-    } catch (const std::exception& e) {
-      error_ = std::string("internal error of the runtime, please report it: ") + e.what();
-    }
-  }
-  /// Throws the error of the first failing rank.
-  void agree() {
-    for (const std::vector<std::byte>& text : world_.access().all_gather(std::as_bytes(std::span(error_)))) {
-      if (!text.empty()) throw RunError(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
-    }
-  }
-
- private:
-  World& world_;
-  std::string error_;
-};
-
-}  // namespace
-
 void EngineSink::write_entries() {
   Together together(setup_.world);
   const int rank = setup_.world.rank();
   for (const auto& output : entry_files_) {
-    const std::vector<EntryWriter::Numbers> first = everyones(setup_.world, output->first());
+    const std::vector<EntryWriter::Numbers> first = setup_.world.access()->all_gather_values<Index>(output->first());
     together.attempt([&] { output->write(first, rank); });
     together.agree();
-    const std::vector<EntryWriter::Numbers> second = everyones(setup_.world, output->second());
+    const std::vector<EntryWriter::Numbers> second = setup_.world.access()->all_gather_values<Index>(output->second());
     if (rank == 0) together.attempt([&] { output->writer().finish(second); });
     together.agree();
   }

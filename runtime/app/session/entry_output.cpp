@@ -30,10 +30,8 @@ Entries nonzeros_of(const Operand& in, const EntryForm& form, Written written) {
     for (Index x = box[last].lo; x < box[last].hi; ++x) {
       const T value = data[offset + (x - box[last].lo) * in.stride[plan::idx(last)]];
       if (!is_written(value, written)) continue;
-      std::byte* const entry = entries.append();
-      for (int d = 0; d < last; ++d) form.set_coordinate(entry, d, at[plan::idx(d)]);
-      form.set_coordinate(entry, last, x);
-      form.set_value(entry, value);
+      at[plan::idx(last)] = x;
+      entries.append(at, value);
     }
     int d = last - 1;
     for (; d >= 0; --d) {
@@ -54,9 +52,7 @@ Entries stored_of(const TaskArgs& args, const EntryForm& form) {
     for (int d = 1; d < box.rank; ++d) {
       if (at[plan::idx(d)] < box[d].lo || at[plan::idx(d)] >= box[d].hi) return;
     }
-    std::byte* const entry = entries.append();
-    for (int d = 0; d < box.rank; ++d) form.set_coordinate(entry, d, at[plan::idx(d)]);
-    form.set_value(entry, value);
+    entries.append(at, value);
   });
   return entries;
 }

@@ -8,13 +8,13 @@
 #include <cstring>
 #include <exception>
 #include <functional>
-#include <new>
 #include <span>
 #include <sstream>
 #include <utility>
 
 #include "runtime/app/session/entry_memory.h"
 #include "runtime/app/session/row_bins.h"
+#include "runtime/app/session/together.h"
 #include "runtime/base/number_format.h"
 #include "runtime/check.h"
 #include "runtime/io/file_bytes.h"
@@ -29,18 +29,10 @@ namespace {
 
 /// Runs an action on every rank; all ranks throw the error of the first that fails.
 template <class Action>
-void together(World& world, const Action& action) {
-  std::string error;
-  try {
-    action();
-  } catch (const RunError& failure) { error = failure.what(); } catch (const std::bad_alloc&) {
-    error = "out of memory";
-  } catch (const std::exception& failure) {
-    error = std::string("internal error of the runtime, please report it: ") + failure.what();
-  }
-  for (const std::vector<std::byte>& text : world.access().all_gather(std::as_bytes(std::span(error)))) {
-    if (!text.empty()) throw RunError(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
-  }
+void run_together(World& world, const Action& action) {
+  Together together(world);
+  together.attempt(action);
+  together.agree();
 }
 
 /// Sums over all ranks, available on all ranks.
@@ -52,7 +44,7 @@ std::vector<Index> sums(World& world, const std::vector<Index>& mine) {
   for (std::size_t first = 0; first < mine.size(); first += most) {
     const std::span<const Index> part = std::span(mine).subspan(first, std::min(most, mine.size() - first));
     theirs.resize(part.size());
-    for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(part))) {
+    for (const std::vector<std::byte>& bytes : world.access()->all_gather(std::as_bytes(part))) {
       std::memcpy(theirs.data(), bytes.data(), bytes.size());
       for (std::size_t k = 0; k < theirs.size(); ++k) all[first + k] += theirs[k];
     }
@@ -61,11 +53,8 @@ std::vector<Index> sums(World& world, const std::vector<Index>& mine) {
 }
 Index largest(World& world, Index mine) {
   Index most = mine;
-  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(&mine, 1)))) {
-    Index theirs = 0;
-    std::memcpy(&theirs, bytes.data(), sizeof theirs);
-    most = std::max(most, theirs);
-  }
+  for (const std::vector<Index>& theirs : world.access()->all_gather_values(std::span(&std::as_const(mine), 1)))
+    most = std::max(most, theirs.front());
   return most;
 }
 
@@ -78,28 +67,18 @@ SessionInputs::SessionInputs(World& world, const ProgramInfo& info, const AppOpt
     TDSL_CHECK(given != options.inputs.end(), "input " + input.name + " has a file");
     files_[input.name].path = given->second;
   }
-  // First line: "good", or "error CODE" followed by the message.
-  std::string verdict = "good\n";
-  if (world.rank() == 0) {
-    try {
-      look_at_headers(info, options);
-      look_at_targets(info, options);
-      verdict += encode_files(info);
-    } catch (const RunError& error) {
-      verdict = std::string(error.what());
-      verdict = "error " + std::to_string(error.exit_code()) + "\n" + verdict;
-    }
-  }
-  world.access().broadcast(verdict, 0);
-  const std::string head = verdict.substr(0, verdict.find('\n'));
-  verdict.erase(0, head.size() + 1);
-  if (head != "good") throw RunError(verdict, static_cast<ExitCode>(std::stoi(head.substr(6))));
-  decode_files(info, verdict);
+  std::string found;
+  on_first_rank(world, {&found}, [&] {
+    look_at_headers(info, options);
+    look_at_targets(info, options);
+    found = encode_files(info);
+  });
+  decode_files(info, found);
   if (files_.empty()) {
     bind_dimensions(info, options);
     return;
   }
-  together(world, [&] {
+  run_together(world, [&] {
     if (world.rank() != 0) open_again(world, info);
   });
   read_entries(world, info, options);
@@ -168,7 +147,7 @@ void SessionInputs::read_entries(World& world, const ProgramInfo& info, const Ap
     if (options.dry_run && entries->shape() && input.sparse.empty()) continue;
     try {
       file.file->keep_at_most(memory.room());
-      together(world, [&] { file.part = entries->read(input.type, world.rank(), world.size()); });
+      run_together(world, [&] { file.part = entries->read(input.type, world.rank(), world.size()); });
       const bool complete = file.part.entries.complete();
       memory.add(file.part.entries.bytes(), complete);
       if (options.memory_bytes && sums(world, {complete ? 0 : 1}).front() > 0) {
@@ -200,9 +179,7 @@ void SessionInputs::settle_entries(World& world, File& file) {
   mine.insert(mine.end(), tally.reach.begin(), tally.reach.end());
   mine.insert(mine.end(), tally.sums.begin(), tally.sums.end());
   std::vector<EntryFile::Tally> tallies;
-  for (const std::vector<std::byte>& bytes : world.access().all_gather(std::as_bytes(std::span(mine)))) {
-    std::vector<std::int64_t> numbers(bytes.size() / sizeof(std::int64_t));
-    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  for (const std::vector<std::int64_t>& numbers : world.access()->all_gather_values<std::int64_t>(mine)) {
     const auto behind = numbers.begin() + 2 + numbers.at(1);
     tallies.push_back({numbers.front(), {numbers.begin() + 2, behind}, {behind, numbers.end()}});
   }

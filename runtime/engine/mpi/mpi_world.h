@@ -3,11 +3,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/base/environment.h"
@@ -85,6 +88,59 @@ struct BoxPiece {
 [[nodiscard]] std::vector<BoxPiece> cut_box(std::span<const std::int64_t> extents, std::int64_t element_bytes,
                                             std::int64_t limit);
 
+/// Communication of one rank; for the holder of World::Access.
+class Transport {
+ public:
+  Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+  virtual ~Transport() = default;
+
+  /// Sends a box to `rank` on the data communicator; the memory must stay unchanged until the completion with
+  /// `cookie`. No copy is made.
+  virtual void isend(int rank, int tag, const ConstBox& box, StatementId statement, std::uint64_t cookie) = 0;
+  /// Posts the receive of a box with the sender's extents and element size (strides may differ). A
+  /// message of a different size is an InternalError at completion.
+  virtual void irecv(int rank, int tag, const MutableBox& box, StatementId statement, std::uint64_t cookie) = 0;
+  /// Appends operations completed since the last call to `done`, in any order; returns their number. Never waits.
+  virtual std::size_t test_some(std::vector<Completion>& done) = 0;
+  /// Requests not yet reported by test_some.
+  [[nodiscard]] virtual std::size_t pending() const = 0;
+
+  /// Sends a control message; the bytes are copied. Messages of one sender arrive in order. May be sent to itself.
+  /// `payload` bytes are block data: both sides count them as such for the statement, the rest as control. Tags are
+  /// below kControlTags.
+  virtual void send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement = kNoStatement,
+                            std::int64_t payload = 0) = 0;
+  /// The next control message that has arrived, if any. Never waits.
+  [[nodiscard]] virtual std::optional<ControlMessage> receive_control() = 0;
+  /// Control messages not yet sent by MPI.
+  [[nodiscard]] virtual std::size_t pending_control() = 0;
+
+  /// Starts a barrier that completes through test_some once every rank has started it. One at a time.
+  virtual void ibarrier(std::uint64_t cookie) = 0;
+
+  // Blocking collectives, for start and end of the run.
+  virtual void barrier() = 0;
+  /// Gives all ranks `bytes` of `root`; lengths may differ before.
+  virtual void broadcast(std::vector<std::byte>& bytes, int root) = 0;
+  void broadcast(std::string& text, int root);
+  /// Every rank's bytes, by rank; lengths may differ.
+  [[nodiscard]] virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes) = 0;
+  /// The same for texts, and for values without pointers.
+  [[nodiscard]] std::vector<std::string> all_gather(std::string_view text);
+  template <class T>
+  [[nodiscard]] std::vector<std::vector<T>> all_gather_values(std::span<const T> values) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<std::vector<T>> all;
+    for (const std::vector<std::byte>& bytes : all_gather(std::as_bytes(values))) {
+      std::vector<T>& theirs = all.emplace_back(bytes.size() / sizeof(T));
+      if (!bytes.empty()) std::memcpy(theirs.data(), bytes.data(), bytes.size());
+    }
+    return all;
+  }
+};
+
 class Link;
 
 /// The launch cannot work. Every process detects it independently, and the one of Environment::launch_rank 0 reports
@@ -121,57 +177,16 @@ class World {
   /// Largest tag of the data communicator; control tags share the limit. At least 32767.
   [[nodiscard]] int max_tag() const;
 
-  /// The MPI token, the right to call MPI (MPI_THREAD_SERIALIZED): at most one exists at a time, in one thread.
-  class Access {
-   public:
-    Access(Access&& other) noexcept;
-    Access& operator=(Access&&) = delete;
-    ~Access();
-
-    /// Sends a box to `rank` on the data communicator; the memory must stay unchanged until the completion with
-    /// `cookie`. No copy is made.
-    void isend(int rank, int tag, const ConstBox& box, StatementId statement, std::uint64_t cookie);
-    void isend(int rank, int tag, std::span<const std::byte> bytes, StatementId statement, std::uint64_t cookie);
-    /// Posts the receive of a box with the sender's extents and element size (strides may differ), or of bytes. A
-    /// message of a different size is an InternalError at completion.
-    void irecv(int rank, int tag, const MutableBox& box, StatementId statement, std::uint64_t cookie);
-    void irecv(int rank, int tag, std::span<std::byte> bytes, StatementId statement, std::uint64_t cookie);
-    /// Appends operations completed since the last call to `done`, in any order; returns their number. Never waits.
-    std::size_t test_some(std::vector<Completion>& done);
-    /// Requests not yet reported by test_some.
-    [[nodiscard]] std::size_t pending() const;
-
-    /// Sends a control message; the bytes are copied. Messages of one sender arrive in order. May be sent to itself.
-    /// `payload` bytes are block data: both sides count them as such for the statement, the rest as control. Tags are
-    /// below kControlTags.
-    void send_control(int rank, int tag, std::span<const std::byte> bytes, StatementId statement = kNoStatement,
-                      std::int64_t payload = 0);
-    /// The next control message that has arrived, if any. Never waits.
-    [[nodiscard]] std::optional<ControlMessage> receive_control();
-    /// Control messages not yet sent by MPI.
-    [[nodiscard]] std::size_t pending_control() const;
-
-    /// Starts a barrier that completes through test_some once every rank has started it. One at a time.
-    void ibarrier(std::uint64_t cookie);
-
-    // Blocking collectives, for start and end of the run.
-    void barrier();
-    /// Gives all ranks `bytes` of `root`; lengths may differ before.
-    void broadcast(std::vector<std::byte>& bytes, int root);
-    void broadcast(std::string& text, int root);
-    /// Every rank's bytes, by rank; lengths may differ.
-    [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes);
-
-   private:
-    friend class World;
-    explicit Access(Link* link) : link_(link) {}
-    Link* link_;
+  struct Release {
+    void operator()(Transport* transport) const;
   };
+  /// The MPI token, the right to call MPI (MPI_THREAD_SERIALIZED): at most one exists at a time, in one thread.
+  using Access = std::unique_ptr<Transport, Release>;
 
   /// Waits for the MPI token.
   [[nodiscard]] Access access();
-  /// The MPI token, or nothing if another thread holds it.
-  [[nodiscard]] std::optional<Access> try_access();
+  /// The MPI token, or null if another thread holds it.
+  [[nodiscard]] Access try_access();
 
   /// Yields the core for about that long.
   void rest(std::chrono::microseconds least) const;

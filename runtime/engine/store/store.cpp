@@ -157,7 +157,7 @@ void Store::give_back(std::byte* data, plan::Index wanted) {
 void Store::add(plan::Index bytes) {
   raise_to(peak_held_bytes_, held_bytes_ += size_class(bytes));
   raise_to(peak_bytes_, live_bytes_ += bytes);
-  raise_to(peak_buffers_, ++live_buffers_);
+  ++live_buffers_;
   raise_to(largest_buffer_bytes_, bytes);
 }
 

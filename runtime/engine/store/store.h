@@ -56,7 +56,6 @@ class Store {
   [[nodiscard]] plan::Index peak_bytes() const { return peak_bytes_.load(); }
   [[nodiscard]] plan::Index largest_buffer_bytes() const { return largest_buffer_bytes_.load(); }
   [[nodiscard]] plan::Index live_buffers() const { return live_buffers_.load(); }
-  [[nodiscard]] plan::Index peak_buffers() const { return peak_buffers_.load(); }
   [[nodiscard]] plan::Index kept_bytes() const { return kept_bytes_; }
 
  private:
@@ -71,7 +70,6 @@ class Store {
   std::atomic<plan::Index> peak_bytes_{0};
   std::atomic<plan::Index> largest_buffer_bytes_{0};
   std::atomic<plan::Index> live_buffers_{0};
-  std::atomic<plan::Index> peak_buffers_{0};
   std::atomic<plan::Index> held_bytes_{0};  ///< live bytes by size classes, the measure for kept buffers
   std::atomic<plan::Index> peak_held_bytes_{0};
   plan::Index limit_ = 0;                        ///< 0: none

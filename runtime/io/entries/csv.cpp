@@ -1,6 +1,7 @@
 #include "runtime/io/entries/csv.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -114,11 +115,7 @@ class CsvRows {
     if (result != CsvNumber::kGood) refuse(column, field, result);
     // For bools, only true elements are entries.
     if (std::same_as<T, bool> && !value) return;
-    const EntryForm& form = entries_.form();
-    std::byte* const entry = entries_.append();
-    form.set_coordinate(entry, 0, number);
-    if (form.rank == 2) form.set_coordinate(entry, 1, column);
-    form.set_value(entry, value);
+    entries_.append(std::array{number, column}, value);
   }
 
   [[noreturn]] void refuse(std::int64_t column, std::string_view field, CsvNumber result) const {
@@ -204,29 +201,20 @@ void CsvFile::read_head(const std::string& column) {
 }
 
 EntryFile::Part CsvFile::read(ElementType type, std::int64_t part, std::int64_t parts) const {
-  const std::int64_t bytes = file().bytes() - data_offset_;
-  const auto bound = [&](std::int64_t p) {
-    return data_offset_ + static_cast<std::int64_t>(static_cast<__int128>(bytes) * p / parts);
-  };
+  const Range range = range_of(data_offset_, file().bytes(), part, parts);
   // A row takes at least two bytes.
   const Extents most = {file().bytes(), columns_};
   Part result{entries_to_read({rank(), type, EntryForm::needs_wide(most)}), {}};
   visit_element_type(type, [&](auto tag) {
-    result.tally.lines =
-        CsvRows<typename decltype(tag)::type>(file(), bound(part), bound(part + 1), result.entries, columns_, column_)
-            .read();
+    CsvRows<typename decltype(tag)::type> reader(file(), range.first, range.last, result.entries, columns_, column_);
+    result.tally.lines = reader.read();
   });
   file().require_unchanged();
   return result;
 }
 
 EntryFile::Extents CsvFile::settle(std::span<const Tally> tallies, std::int64_t part, Part& mine) const {
-  std::int64_t rows = 0;
-  std::int64_t before = 0;
-  for (std::size_t p = 0; p < tallies.size(); ++p) {
-    if (static_cast<std::int64_t>(p) < part) before += tallies[p].lines;
-    rows += tallies[p].lines;
-  }
+  const auto [before, rows] = lines_of(tallies, part);
   const EntryForm form = mine.entries.form();
   for (Entries::Chunk& chunk : mine.entries.chunks()) {
     for (std::int64_t k = 0; k < chunk.count; ++k) {

@@ -98,6 +98,12 @@ class Entries {
     --room_;
     return last.data.get() + static_cast<std::size_t>(last.count++) * form_.bytes();
   }
+  template <Element T>
+  void append(std::span<const std::int64_t> coordinates, T value) {
+    std::byte* const entry = append();
+    for (int d = 0; d < form_.rank; ++d) form_.set_coordinate(entry, d, coordinates[static_cast<std::size_t>(d)]);
+    form_.set_value(entry, value);
+  }
   /// Calls `f(entry)` for each entry, in order.
   template <class F>
   void for_each(F&& f) const {

@@ -57,6 +57,14 @@ class EntryFile {
  protected:
   explicit EntryFile(OpenFile file) : file_(std::move(file)) {}
   [[nodiscard]] Entries entries_to_read(EntryForm form) const { return Entries(form, most_bytes_); }
+  struct Range {
+    std::int64_t first, last;
+  };
+  /// A part's share of [begin, end).
+  [[nodiscard]] static Range range_of(std::int64_t begin, std::int64_t end, std::int64_t part, std::int64_t parts);
+  /// Numbers of lines: before the part, and in total.
+  [[nodiscard]] static std::pair<std::int64_t, std::int64_t> lines_of(std::span<const Tally> tallies,
+                                                                      std::int64_t part);
 
  private:
   OpenFile file_;

@@ -84,15 +84,10 @@ void write_entries(EntryWriter& writer, const Entries& entries);
 template <Element T>
 [[nodiscard]] Entries nonzeros(std::span<const std::int64_t> shape, std::span<const T> elements,
                                Written written = Written::kNonzeros) {
-  const EntryForm form{static_cast<int>(shape.size()), element_type_of<T>, EntryForm::needs_wide(shape)};
-  Entries entries(form);
+  Entries entries({static_cast<int>(shape.size()), element_type_of<T>, EntryForm::needs_wide(shape)});
   std::vector<std::int64_t> at(shape.size(), 0);
   for (const T value : elements) {
-    if (is_written(value, written)) {
-      std::byte* const entry = entries.append();
-      for (int d = 0; d < form.rank; ++d) form.set_coordinate(entry, d, at[static_cast<std::size_t>(d)]);
-      form.set_value(entry, value);
-    }
+    if (is_written(value, written)) entries.append(at, value);
     for (std::size_t d = shape.size(); d-- > 0;) {
       if (++at[d] < shape[d]) break;
       at[d] = 0;

@@ -135,12 +135,10 @@ FrosttFile::FrosttFile(OpenFile opened) : EntryFile(std::move(opened)) {
 }
 
 EntryFile::Part FrosttFile::read(ElementType type, std::int64_t part, std::int64_t parts) const {
-  const auto bound = [&](std::int64_t p) {
-    return static_cast<std::int64_t>(static_cast<__int128>(file().bytes()) * p / parts);
-  };
+  const Range range = range_of(0, file().bytes(), part, parts);
   Part result{entries_to_read({rank_, type, false}), {0, Extents(static_cast<std::size_t>(rank_), 0), {}}};
   visit_element_type(type, [&](auto tag) {
-    EntryLines<typename decltype(tag)::type>(file(), bound(part), bound(part + 1), result, rank_, shape_).read();
+    EntryLines<typename decltype(tag)::type>(file(), range.first, range.last, result, rank_, shape_).read();
   });
   file().require_unchanged();
   return result;

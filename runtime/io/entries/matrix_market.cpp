@@ -1,6 +1,7 @@
 #include "runtime/io/entries/matrix_market.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <limits>
 #include <string>
@@ -108,7 +109,7 @@ template <Element T>
 class PartReader {
  public:
   PartReader(const OpenFile& file, const Header& header, std::int64_t first, std::int64_t last, Entries& entries)
-      : header_(header), lines_(file, first, last), entries_(entries), form_(entries.form()) {}
+      : header_(header), lines_(file, first, last), entries_(entries) {}
 
   /// Returns the number of lines with an entry.
   std::int64_t coordinates() {
@@ -141,8 +142,7 @@ class PartReader {
         lines_.fail("a matrix of this shape has " + std::to_string(header_.lines) + " values, this is one more");
       const T value = take_value(fields);
       if (!fields.at_end()) lines_.fail("text after the value: " + shown_word(fields.word()));
-      std::byte* const entry = entries_.append();
-      form_.set_value(entry, value);
+      entries_.form().set_value(entries_.append(), value);
       ++count;
     }
     return count;
@@ -177,19 +177,12 @@ class PartReader {
                 (word.empty() ? ", the line ends" : ", found " + shown_word(word)));
   }
 
-  void put(std::int64_t i, std::int64_t j, T value) {
-    std::byte* const entry = entries_.append();
-    form_.set_coordinate(entry, 0, i);
-    form_.set_coordinate(entry, 1, j);
-    form_.set_value(entry, value);
-  }
-
   void add(std::int64_t i, std::int64_t j, T value) {
     const bool skew = header_.symmetry == Header::Symmetry::kSkew;
     if (skew && i == j && value != T(0)) lines_.fail("a skew-symmetric matrix has zeros on its diagonal");
-    put(i, j, value);
+    entries_.append(std::array{i, j}, value);
     if (header_.symmetry == Header::Symmetry::kGeneral || i == j) return;
-    put(j, i, skew ? mirrored(value) : value);
+    entries_.append(std::array{j, i}, skew ? mirrored(value) : value);
   }
 
  public:
@@ -209,7 +202,6 @@ class PartReader {
   const Header& header_;
   TextLines lines_;
   Entries& entries_;
-  const EntryForm form_;
 };
 
 /// Position of an array's values: value k of the file is at (i, j), and the next one is a row below.
@@ -248,18 +240,13 @@ Entries placed(const Header& header, std::int64_t first, Entries values) {
   const EntryForm form = values.form();
   Entries result(form);
   ArrayPlace at(header, first);
-  const auto put = [&](std::int64_t i, std::int64_t j, T value) {
-    std::byte* const entry = result.append();
-    form.set_coordinate(entry, 0, i);
-    form.set_coordinate(entry, 1, j);
-    form.set_value(entry, value);
-  };
   for (Entries::Chunk& chunk : values.chunks()) {
     for (std::int64_t k = 0; k < chunk.count; ++k, at.advance()) {
       const T value = form.value<T>(chunk.data.get() + static_cast<std::size_t>(k) * form.bytes());
-      put(at.i, at.j, value);
+      result.append(std::array{at.i, at.j}, value);
       if (header.symmetry == Header::Symmetry::kGeneral || at.i == at.j) continue;
-      put(at.j, at.i, header.symmetry == Header::Symmetry::kSkew ? PartReader<T>::mirrored(value) : value);
+      result.append(std::array{at.j, at.i},
+                    header.symmetry == Header::Symmetry::kSkew ? PartReader<T>::mirrored(value) : value);
     }
     chunk.data.reset();
   }
@@ -279,14 +266,11 @@ void MatrixMarketFile::require_type(ElementType to, std::string_view name) const
 }
 
 EntryFile::Part MatrixMarketFile::read(ElementType type, std::int64_t part, std::int64_t parts) const {
-  const std::int64_t bytes = file().bytes() - header_.data_offset;
-  const auto bound = [&](std::int64_t p) {
-    return header_.data_offset + static_cast<std::int64_t>(static_cast<__int128>(bytes) * p / parts);
-  };
+  const Range range = range_of(header_.data_offset, file().bytes(), part, parts);
   const Extents extents{header_.rows, header_.columns};
   Part result{entries_to_read({2, type, EntryForm::needs_wide(extents)}), {}};
   visit_element_type(type, [&](auto tag) {
-    PartReader<typename decltype(tag)::type> reader(file(), header_, bound(part), bound(part + 1), result.entries);
+    PartReader<typename decltype(tag)::type> reader(file(), header_, range.first, range.last, result.entries);
     result.tally.lines = header_.coordinate ? reader.coordinates() : reader.values();
   });
   file().require_unchanged();
@@ -302,12 +286,7 @@ void MatrixMarketFile::check_count(std::int64_t found) const {
 }
 
 EntryFile::Extents MatrixMarketFile::settle(std::span<const Tally> tallies, std::int64_t part, Part& mine) const {
-  std::int64_t total = 0;
-  std::int64_t before = 0;
-  for (std::size_t p = 0; p < tallies.size(); ++p) {
-    if (static_cast<std::int64_t>(p) < part) before += tallies[p].lines;
-    total += tallies[p].lines;
-  }
+  const auto [before, total] = lines_of(tallies, part);
   check_count(total);
   if (!header_.coordinate) {
     visit_element_type(mine.entries.form().type, [&](auto tag) {

@@ -154,17 +154,12 @@ void ScipyFile::require_type(ElementType to, std::string_view name) const {
 
 EntryFile::Part ScipyFile::read(ElementType type, std::int64_t part, std::int64_t parts) const {
   const std::int64_t count = indices_.count();
-  const auto bound = [&](std::int64_t p) {
-    return static_cast<std::int64_t>(static_cast<__int128>(count) * p / parts);
-  };
-  const std::int64_t first = bound(part);
-  const std::int64_t last = bound(part + 1);
+  const Range range = range_of(0, count, part, parts);
   const Extents extents{rows_, columns_};
-  Part result{entries_to_read({2, type, EntryForm::needs_wide(extents)}), {last - first, {}, {}}};
-  const EntryForm form = result.entries.form();
+  Part result{entries_to_read({2, type, EntryForm::needs_wide(extents)}), {range.last - range.first, {}, {}}};
   NumberStream pointers(file(), pointers_.member, pointers_.header);
-  NumberStream indices(file(), indices_.member, indices_.header, first, last, part == 0);
-  NumberStream data(file(), data_.member, data_.header, first, last, part == 0);
+  NumberStream indices(file(), indices_.member, indices_.header, range.first, range.last, part == 0);
+  NumberStream data(file(), data_.member, data_.header, range.first, range.last, part == 0);
   std::int64_t begin = pointers.next_integer();
   if (begin != 0) pointers.fail("it does not begin with 0");
   visit_element_type(type, [&](auto to) {
@@ -176,16 +171,13 @@ EntryFile::Part ScipyFile::read(ElementType type, std::int64_t part, std::int64_
         if (end < begin || end > count)
           pointers.fail("row " + std::to_string(row) + " ends at " + std::to_string(end) +
                         ", which is not between its beginning and the end");
-        for (std::int64_t k = std::max(begin, first); k < std::min(end, last); ++k) {
+        for (std::int64_t k = std::max(begin, range.first); k < std::min(end, range.last); ++k) {
           const std::int64_t column = indices.next_integer();
           if (column < 0 || column >= columns_)
             indices.fail("column " + std::to_string(column) + " is not one of 0 to " + std::to_string(columns_ - 1));
           const T value = static_cast<T>(load_npy<From>(data.next(), data_.header.swapped));
           if (std::same_as<T, bool> && value == T(0)) continue;  // every entry of a bool is true
-          std::byte* const entry = result.entries.append();
-          form.set_coordinate(entry, 0, row);
-          form.set_coordinate(entry, 1, column);
-          form.set_value(entry, value);
+          result.entries.append(std::array{row, column}, value);
         }
         begin = end;
       }

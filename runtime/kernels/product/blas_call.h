@@ -6,7 +6,7 @@
 
 /// The runtime's BLAS calls, single-threaded and thread-safe, through BLIS or the CBLAS chosen at configure time; keeps
 /// their headers out of other files. Matrices may have any row and column strides, in elements. beta is 0 (C is not
-/// read) or 1.
+/// read) or 1. T is float or double.
 namespace tdsl::rt::blas {
 
 using plan::Index;
@@ -28,21 +28,18 @@ using Finish = std::function<void(Index i, Index rows, Index j, Index columns)>;
 
 /// C = beta C + A B, with C m x n and A m x k. `finish`, if any, is called for parts that together cover C, if possible
 /// while they are in cache.
-void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c,
-          const Finish& finish = nullptr);
-void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c,
+template <class T>
+void gemm(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c,
           const Finish& finish = nullptr);
 
 /// y = beta y + A x, with A m x n.
-void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y,
-          Index y_stride);
-void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y,
-          Index y_stride);
+template <class T>
+void gemv(Index m, Index n, Matrix<const T> a, const T* x, Index x_stride, bool accumulate, T* y, Index y_stride);
 
 /// The triangle of a triangular matrix that is read, and whether its diagonal is taken as 1.
 enum class Triangle : std::uint8_t { kLower, kUnitLower, kUpper };
 /// X = T^-1 X with X m x n (`from_left`), or X = X T'^-1.
-void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const double> t, Matrix<double> x);
-void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const float> t, Matrix<float> x);
+template <class T>
+void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const T> t, Matrix<T> x);
 
 }  // namespace tdsl::rt::blas

@@ -1,8 +1,6 @@
 // BLAS calls through BLIS, which accepts any strides and any number of calling threads.
 #ifndef TDSL_CBLAS
 
-#include <blis.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -37,25 +35,10 @@ cntx_t* small_products() {
 // Note [Progress in BLIS] A product of large blocks takes a second, and splitting it into several calls would repeat
 // packing or change bits. Instead BLIS gets a copy of its context in which each innermost kernel call, of a few
 // microseconds, is followed by a tick.
-template <class T>
-struct Kernels;
-template <>
-struct Kernels<double> {
-  using Gemm = dgemm_ukr_ft;
-  using Small = dgemmsup_ker_ft;
-  static constexpr num_t kType = BLIS_DOUBLE;
-};
-template <>
-struct Kernels<float> {
-  using Gemm = sgemm_ukr_ft;
-  using Small = sgemmsup_ker_ft;
-  static constexpr num_t kType = BLIS_FLOAT;
-};
-
 /// A kernel in a BLIS context, and its replacement.
 template <class T, int Context>
 struct Ticking {
-  static inline typename Kernels<T>::Gemm original = nullptr;
+  static inline typename BlisType<T>::MicroKernel original = nullptr;
   static void call(dim_t m, dim_t n, dim_t k, T* alpha, T* a, T* b, T* beta, T* c, inc_t rs_c, inc_t cs_c,
                    auxinfo_t* data, cntx_t* cntx) {
     original(m, n, k, alpha, a, b, beta, c, rs_c, cs_c, data, cntx);
@@ -64,7 +47,7 @@ struct Ticking {
 };
 template <class T, int Context, int Storage>
 struct TickingSmall {
-  static inline typename Kernels<T>::Small original = nullptr;
+  static inline typename BlisType<T>::Small original = nullptr;
   static void call(conj_t conja, conj_t conjb, dim_t m, dim_t n, dim_t k, T* alpha, T* a, inc_t rs_a, inc_t cs_a, T* b,
                    inc_t rs_b, inc_t cs_b, T* beta, T* c, inc_t rs_c, inc_t cs_c, auxinfo_t* data, cntx_t* cntx) {
     original(conja, conjb, m, n, k, alpha, a, rs_a, cs_a, b, rs_b, cs_b, beta, c, rs_c, cs_c, data, cntx);
@@ -82,9 +65,10 @@ void replace(func_t& functions, num_t type) {
 
 template <class T, int Context, int... Storage>
 void replace_all(cntx_t& context, std::integer_sequence<int, Storage...>) {
-  replace<Ticking<T, Context>>(context.l3_nat_ukrs[BLIS_GEMM_UKR], Kernels<T>::kType);
-  context.l3_vir_ukrs[BLIS_GEMM_UKR].ptr[Kernels<T>::kType] = context.l3_nat_ukrs[BLIS_GEMM_UKR].ptr[Kernels<T>::kType];
-  (replace<TickingSmall<T, Context, Storage>>(context.l3_sup_kers[Storage], Kernels<T>::kType), ...);
+  replace<Ticking<T, Context>>(context.l3_nat_ukrs[BLIS_GEMM_UKR], BlisType<T>::kType);
+  context.l3_vir_ukrs[BLIS_GEMM_UKR].ptr[BlisType<T>::kType] =
+      context.l3_nat_ukrs[BLIS_GEMM_UKR].ptr[BlisType<T>::kType];
+  (replace<TickingSmall<T, Context, Storage>>(context.l3_sup_kers[Storage], BlisType<T>::kType), ...);
 }
 
 template <int Context>
@@ -135,75 +119,50 @@ void prepare() {
   if (simd_level() == SimdLevel::kAvx512) set_blis_arch_type(kSkylakeX);
 }
 
-void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c,
+template <class T>
+void gemm(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c,
           const Finish& finish) {
-  if (takes_packed_product<double>(m, n, k)) return packed_product<double>(m, n, k, a, b, accumulate, c, finish);
+  if (takes_packed_product<T>(m, n, k)) return packed_product<T>(m, n, k, a, b, accumulate, c, finish);
   rntm_t rntm = one_thread();
-  double one = 1;
-  double beta = accumulate ? 1 : 0;
-  bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, writable(a.data), a.row_stride, a.column_stride,
-               writable(b.data), b.row_stride, b.column_stride, &beta, c.data, c.row_stride, c.column_stride,
-               kernels_for(m, n), &rntm);
+  T one = 1;
+  T beta = accumulate ? 1 : 0;
+  BlisType<T>::gemm(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, writable(a.data), a.row_stride,
+                    a.column_stride, writable(b.data), b.row_stride, b.column_stride, &beta, c.data, c.row_stride,
+                    c.column_stride, kernels_for(m, n), &rntm);
   if (finish) finish(0, m, 0, n);
 }
 
-void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c,
-          const Finish& finish) {
-  if (takes_packed_product<float>(m, n, k)) return packed_product<float>(m, n, k, a, b, accumulate, c, finish);
-  rntm_t rntm = one_thread();
-  float one = 1;
-  float beta = accumulate ? 1 : 0;
-  bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, writable(a.data), a.row_stride, a.column_stride,
-               writable(b.data), b.row_stride, b.column_stride, &beta, c.data, c.row_stride, c.column_stride,
-               kernels_for(m, n), &rntm);
-  if (finish) finish(0, m, 0, n);
-}
-
-void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y,
-          Index y_stride) {
+template <class T>
+void gemv(Index m, Index n, Matrix<const T> a, const T* x, Index x_stride, bool accumulate, T* y, Index y_stride) {
   const Index rows = rows_at_once(n);
   rntm_t rntm = one_thread();
-  double one = 1;
-  double beta = accumulate ? 1 : 0;
+  T one = 1;
+  T beta = accumulate ? 1 : 0;
   for (Index i = 0; i < m; i += rows) {
-    bli_dgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one,
-                 writable(a.data + i * a.row_stride), a.row_stride, a.column_stride, writable(x), x_stride, &beta,
-                 y + i * y_stride, y_stride, nullptr, &rntm);
+    BlisType<T>::gemv(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one,
+                      writable(a.data + i * a.row_stride), a.row_stride, a.column_stride, writable(x), x_stride, &beta,
+                      y + i * y_stride, y_stride, nullptr, &rntm);
     progress::pause();
   }
 }
 
-void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y,
-          Index y_stride) {
-  const Index rows = rows_at_once(n);
+template <class T>
+void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const T> t, Matrix<T> x) {
   rntm_t rntm = one_thread();
-  float one = 1;
-  float beta = accumulate ? 1 : 0;
-  for (Index i = 0; i < m; i += rows) {
-    bli_sgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, std::min(rows, m - i), n, &one,
-                 writable(a.data + i * a.row_stride), a.row_stride, a.column_stride, writable(x), x_stride, &beta,
-                 y + i * y_stride, y_stride, nullptr, &rntm);
-    progress::pause();
-  }
+  T one = 1;
+  BlisType<T>::trsm(from_left ? BLIS_LEFT : BLIS_RIGHT, triangle == Triangle::kUpper ? BLIS_UPPER : BLIS_LOWER,
+                    from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE,
+                    triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one, writable(t.data),
+                    t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, large_products(), &rntm);
 }
 
-void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const double> t, Matrix<double> x) {
-  rntm_t rntm = one_thread();
-  double one = 1;
-  bli_dtrsm_ex(from_left ? BLIS_LEFT : BLIS_RIGHT, triangle == Triangle::kUpper ? BLIS_UPPER : BLIS_LOWER,
-               from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE,
-               triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one, writable(t.data),
-               t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, large_products(), &rntm);
-}
-
-void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const float> t, Matrix<float> x) {
-  rntm_t rntm = one_thread();
-  float one = 1;
-  bli_strsm_ex(from_left ? BLIS_LEFT : BLIS_RIGHT, triangle == Triangle::kUpper ? BLIS_UPPER : BLIS_LOWER,
-               from_left ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE,
-               triangle == Triangle::kUnitLower ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, m, n, &one, writable(t.data),
-               t.row_stride, t.column_stride, x.data, x.row_stride, x.column_stride, large_products(), &rntm);
-}
+template void gemm(Index, Index, Index, Matrix<const float>, Matrix<const float>, bool, Matrix<float>, const Finish&);
+template void gemv(Index, Index, Matrix<const float>, const float*, Index, bool, float*, Index);
+template void trsm(Triangle, bool, Index, Index, Matrix<const float>, Matrix<float>);
+template void gemm(Index, Index, Index, Matrix<const double>, Matrix<const double>, bool, Matrix<double>,
+                   const Finish&);
+template void gemv(Index, Index, Matrix<const double>, const double*, Index, bool, double*, Index);
+template void trsm(Triangle, bool, Index, Index, Matrix<const double>, Matrix<double>);
 
 }  // namespace tdsl::rt::blas
 

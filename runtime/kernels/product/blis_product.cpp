@@ -3,8 +3,6 @@
 
 #include "runtime/kernels/product/blis_product.h"
 
-#include <blis.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -25,19 +23,6 @@ namespace {
 
 /// If any extent is below this, BLIS's paths for small and thin matrices are faster.
 constexpr Index kLarge = 256;
-
-template <class T>
-struct BlisType;
-template <>
-struct BlisType<double> {
-  using MicroKernel = dgemm_ukr_ft;
-  static constexpr num_t kType = BLIS_DOUBLE;
-};
-template <>
-struct BlisType<float> {
-  using MicroKernel = sgemm_ukr_ft;
-  static constexpr num_t kType = BLIS_FLOAT;
-};
 
 /// The micro-kernel of this processor, and the block sizes for its caches.
 template <class T>

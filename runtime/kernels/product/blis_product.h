@@ -1,8 +1,34 @@
 #pragma once
 
+#include <blis.h>
+
 #include "runtime/kernels/product/blas_call.h"
 
 namespace tdsl::rt::blas {
+
+/// Names of BLIS for an element type.
+template <class T>
+struct BlisType;
+
+template <>
+struct BlisType<double> {
+  using MicroKernel = dgemm_ukr_ft;
+  using Small = dgemmsup_ker_ft;
+  static constexpr num_t kType = BLIS_DOUBLE;
+  static constexpr auto gemm = bli_dgemm_ex;
+  static constexpr auto gemv = bli_dgemv_ex;
+  static constexpr auto trsm = bli_dtrsm_ex;
+};
+
+template <>
+struct BlisType<float> {
+  using MicroKernel = sgemm_ukr_ft;
+  using Small = sgemmsup_ker_ft;
+  static constexpr num_t kType = BLIS_FLOAT;
+  static constexpr auto gemm = bli_sgemm_ex;
+  static constexpr auto gemv = bli_sgemv_ex;
+  static constexpr auto trsm = bli_strsm_ex;
+};
 
 /// True if `packed_product` applies: large in every extent, and this processor's micro-kernels read plain panels.
 template <class T>

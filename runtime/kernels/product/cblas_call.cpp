@@ -71,14 +71,22 @@ struct Plain {
   [[nodiscard]] CblasTranspose transpose() const { return transposed ? kTranspose : kNoTranspose; }
 };
 
-void call(CblasTranspose ta, CblasTranspose tb, int m, int n, int k, const double* a, int lda, const double* b, int ldb,
-          double beta, double* c, int ldc) {
-  cblas_dgemm(kRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
-}
-void call(CblasTranspose ta, CblasTranspose tb, int m, int n, int k, const float* a, int lda, const float* b, int ldb,
-          float beta, float* c, int ldc) {
-  cblas_sgemm(kRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
-}
+template <class T>
+struct Cblas;
+
+template <>
+struct Cblas<double> {
+  static constexpr auto gemm = cblas_dgemm;
+  static constexpr auto gemv = cblas_dgemv;
+  static constexpr auto trsm = cblas_dtrsm;
+};
+
+template <>
+struct Cblas<float> {
+  static constexpr auto gemm = cblas_sgemm;
+  static constexpr auto gemv = cblas_sgemv;
+  static constexpr auto trsm = cblas_strsm;
+};
 
 template <class T>
 void product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c) {
@@ -93,9 +101,9 @@ void product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bo
   const bool in_place = c.column_stride == 1 && (m == 1 || c.row_stride >= n);
   std::vector<T> whole(in_place ? 0 : static_cast<std::size_t>(m * n));
   const bool adds_in_place = in_place && accumulate;
-  call(left.transpose(), right.transpose(), small(m), small(n), small(k), left.data, left.leading, right.data,
-       right.leading, adds_in_place ? T{1} : T{0}, in_place ? c.data : whole.data(),
-       small(in_place ? std::max(c.row_stride, n) : n));
+  Cblas<T>::gemm(kRowMajor, left.transpose(), right.transpose(), small(m), small(n), small(k), T{1}, left.data,
+                 left.leading, right.data, right.leading, adds_in_place ? T{1} : T{0}, in_place ? c.data : whole.data(),
+                 small(in_place ? std::max(c.row_stride, n) : n));
   if (in_place) return;
   for (Index i = 0; i < m; ++i) {
     for (Index j = 0; j < n; ++j) {
@@ -106,19 +114,33 @@ void product(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bo
   }
 }
 
-template <class T, class Call>
-void matrix_vector(Index m, Index n, Matrix<const T> a, const T* x, Index x_stride, bool accumulate, T* y,
-                   Index y_stride, const Call& gemv) {
+}  // namespace
+
+void prepare() {
+  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
+  if (MKL_Set_Num_Threads != nullptr) MKL_Set_Num_Threads(1);
+  if (bli_thread_set_num_threads != nullptr) bli_thread_set_num_threads(1);
+}
+
+template <class T>
+void gemm(Index m, Index n, Index k, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c,
+          const Finish& finish) {
+  product<T>(m, n, k, a, b, accumulate, c);
+  if (finish) finish(0, m, 0, n);
+}
+
+template <class T>
+void gemv(Index m, Index n, Matrix<const T> a, const T* x, Index x_stride, bool accumulate, T* y, Index y_stride) {
   if (m == 0) return;
   const Plain<T> matrix(a, m, n);
   // As stored by rows, a transposed matrix is n x m.
-  gemv(kRowMajor, matrix.transpose(), small(matrix.transposed ? n : m), small(matrix.transposed ? m : n), T{1},
-       matrix.data, matrix.leading, x, small(x_stride), accumulate ? T{1} : T{0}, y, small(y_stride));
+  Cblas<T>::gemv(kRowMajor, matrix.transpose(), small(matrix.transposed ? n : m), small(matrix.transposed ? m : n),
+                 T{1}, matrix.data, matrix.leading, x, small(x_stride), accumulate ? T{1} : T{0}, y, small(y_stride));
 }
 
-/// X = T^-1 X or X = X T'^-1; X's rows are contiguous here, or copied.
-template <class T, class Call>
-void triangular(Triangle triangle, bool from_left, Index m, Index n, Matrix<const T> t, Matrix<T> x, const Call& trsm) {
+/// The rows of X are contiguous here, or copied.
+template <class T>
+void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const T> t, Matrix<T> x) {
   if (m == 0 || n == 0) return;
   const Index order = from_left ? m : n;
   const Plain<T> matrix(t, order, order);
@@ -136,46 +158,19 @@ void triangular(Triangle triangle, bool from_left, Index m, Index n, Matrix<cons
   }
   const bool upper = (triangle == Triangle::kUpper) != matrix.transposed;
   const bool transpose = from_left == matrix.transposed;
-  trsm(kRowMajor, from_left ? kLeft : kRight, upper ? kUpper : kLower, transpose ? kTranspose : kNoTranspose,
-       triangle == Triangle::kUnitLower ? kUnit : kNonUnit, small(m), small(n), T{1}, matrix.data, matrix.leading,
-       in_place ? x.data : copy.data(), small(in_place ? std::max(x.row_stride, n) : n));
+  Cblas<T>::trsm(kRowMajor, from_left ? kLeft : kRight, upper ? kUpper : kLower, transpose ? kTranspose : kNoTranspose,
+                 triangle == Triangle::kUnitLower ? kUnit : kNonUnit, small(m), small(n), T{1}, matrix.data,
+                 matrix.leading, in_place ? x.data : copy.data(), small(in_place ? std::max(x.row_stride, n) : n));
   if (!in_place) each([](T& to, const T& from) { to = from; });
 }
 
-}  // namespace
-
-void prepare() {
-  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
-  if (MKL_Set_Num_Threads != nullptr) MKL_Set_Num_Threads(1);
-  if (bli_thread_set_num_threads != nullptr) bli_thread_set_num_threads(1);
-}
-
-void gemm(Index m, Index n, Index k, Matrix<const double> a, Matrix<const double> b, bool accumulate, Matrix<double> c,
-          const Finish& finish) {
-  product<double>(m, n, k, a, b, accumulate, c);
-  if (finish) finish(0, m, 0, n);
-}
-void gemm(Index m, Index n, Index k, Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c,
-          const Finish& finish) {
-  product<float>(m, n, k, a, b, accumulate, c);
-  if (finish) finish(0, m, 0, n);
-}
-
-void gemv(Index m, Index n, Matrix<const double> a, const double* x, Index x_stride, bool accumulate, double* y,
-          Index y_stride) {
-  matrix_vector<double>(m, n, a, x, x_stride, accumulate, y, y_stride, cblas_dgemv);
-}
-void gemv(Index m, Index n, Matrix<const float> a, const float* x, Index x_stride, bool accumulate, float* y,
-          Index y_stride) {
-  matrix_vector<float>(m, n, a, x, x_stride, accumulate, y, y_stride, cblas_sgemv);
-}
-
-void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const double> t, Matrix<double> x) {
-  triangular<double>(triangle, from_left, m, n, t, x, cblas_dtrsm);
-}
-void trsm(Triangle triangle, bool from_left, Index m, Index n, Matrix<const float> t, Matrix<float> x) {
-  triangular<float>(triangle, from_left, m, n, t, x, cblas_strsm);
-}
+template void gemm(Index, Index, Index, Matrix<const float>, Matrix<const float>, bool, Matrix<float>, const Finish&);
+template void gemv(Index, Index, Matrix<const float>, const float*, Index, bool, float*, Index);
+template void trsm(Triangle, bool, Index, Index, Matrix<const float>, Matrix<float>);
+template void gemm(Index, Index, Index, Matrix<const double>, Matrix<const double>, bool, Matrix<double>,
+                   const Finish&);
+template void gemv(Index, Index, Matrix<const double>, const double*, Index, bool, double*, Index);
+template void trsm(Triangle, bool, Index, Index, Matrix<const double>, Matrix<double>);
 
 }  // namespace tdsl::rt::blas
 

@@ -189,7 +189,7 @@ bool product(const Nest& nest, const T* a, const T* b, T* c, bool accumulate, co
   } else if (m.count == 1) {
     product_with_vector<T>(n.count, k.count, {b, n.b, k.b}, a, k.a, accumulate, c, n.c);
   } else {
-    blas::gemm(m.count, n.count, k.count, {a, m.a, k.a}, {b, k.b, n.b}, accumulate, {c, m.c, n.c}, finish);
+    blas::gemm<T>(m.count, n.count, k.count, {a, m.a, k.a}, {b, k.b, n.b}, accumulate, {c, m.c, n.c}, finish);
     return static_cast<bool>(finish);
   }
   return false;

@@ -77,13 +77,13 @@ std::vector<Layout> with_shares(const Mesh& mesh, const Shares& shares) {
   return layouts;
 }
 
+}  // namespace
+
 std::string list_of(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text.empty() ? "none" : text;
 }
-
-}  // namespace
 
 bool is_fixed(const Op& op) { return op.home >= 0 || op.replicated || op.outputs.empty(); }
 

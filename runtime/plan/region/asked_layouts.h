@@ -18,6 +18,9 @@ namespace tdsl::plan {
 /// True if the recorder fixes where the operation runs, so that there is no choice.
 [[nodiscard]] bool is_fixed(const Op& op);
 
+/// `i, j`, or `none`.
+[[nodiscard]] std::string list_of(const std::vector<std::string>& names);
+
 /// The layout of the operation's task space without the axes that its extents cannot carry, dropping the least
 /// significant first; `dropped` receives the slot number and axis of each. Nothing if a column map does not fit.
 struct DroppedAxis {

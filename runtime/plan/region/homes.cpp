@@ -131,7 +131,7 @@ class HomeSearch {
   /// The tensor's placement if only its storage location changes.
   [[nodiscard]] bool stays_in_file(const Op& load) const {
     if (load.op_class != OpClass::kLoad || !request_.in_file) return false;
-    Planner planner = planner_of();
+    Planner planner = planner_of(inputs_, plan_);
     std::optional<Index> row;
     bool known = false;
     static_cast<void>(plan_one_by_one(region_, planner, [&] {
@@ -150,19 +150,13 @@ class HomeSearch {
     return row && request_.in_file(load.name, *row);
   }
 
-  [[nodiscard]] Planner planner_of() const {
-    Planner planner(inputs_);
-    if (plan_ != nullptr && !plan_->at.empty()) planner.impose(std::make_unique<ImposedPlan>(plan_));
-    return planner;
-  }
-
   /// Price of the region under the current locations; if no need is given, sized blocks count at their upper bound.
   [[nodiscard]] FoundHomes result(MemoryNeed need, bool fits) const {
     FoundHomes found;
     found.fits = fits;
     found.homes = inputs_.homes;
     found.need = std::move(need);
-    Planner planner = planner_of();
+    Planner planner = planner_of(inputs_, plan_);
     const std::vector<PlannedSegment> planned = plan_one_by_one(region_, planner);
     const Machine& machine = inputs_.machine;
     for (std::size_t k = 0; k < planned.size(); ++k) {
@@ -222,7 +216,7 @@ class HomeSearch {
 
   /// The rows of tiles that a rank owns of the tensor.
   [[nodiscard]] Index tile_rows(int site) const {
-    Planner planner = planner_of();
+    Planner planner = planner_of(inputs_, plan_);
     Index rows = 0;
     for (const PlannedSegment& segment : plan_one_by_one(region_, planner)) {
       for (const auto& op : segment.ops) {

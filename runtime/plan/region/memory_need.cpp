@@ -60,12 +60,6 @@ double expected_step(const PlannedOp& op, const TensorLookup& tensors, Index ran
   return received + cost.away_bytes + inputs.threads * assembled_bytes(op.op, op.plan, tensors, rank);
 }
 
-Planner planner_of(const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan) {
-  Planner planner(inputs);
-  if (plan != nullptr && !plan->at.empty()) planner.impose(std::make_unique<ImposedPlan>(plan));
-  return planner;
-}
-
 }  // namespace
 
 MemoryNeed certain_need(const Region& region, const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan) {
@@ -83,13 +77,7 @@ MemoryNeed certain_need(const Region& region, const PlanInputs& inputs, const st
 MemoryNeed expected_need(const Region& region, const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan) {
   Planner planner = planner_of(inputs, plan);
   const std::vector<PlannedSegment> planned = plan_one_by_one(region, planner);
-  std::set<Index> sample;
-  for (const PlannedSegment& segment : planned) {
-    for (const auto& op : segment.ops) {
-      const std::vector<Index> of_op = rank_sample(op->plan.space, inputs.sample);
-      sample.insert(of_op.begin(), of_op.end());
-    }
-  }
+  const std::set<Index> sample = sample_of(planned, inputs.sample);
   std::vector<ExpectedBytes> ranks;
   RegionEnds ends;
   MemoryNeed need;

@@ -36,18 +36,6 @@ class HeldBytes {
   double peak_ = 0;
 };
 
-/// The sampled ranks, for every operation.
-std::vector<Index> sample_of(const std::vector<PlannedSegment>& planned, Index most) {
-  std::set<Index> sample;
-  for (const PlannedSegment& segment : planned) {
-    for (const auto& op : segment.ops) {
-      const std::vector<Index> of_op = rank_sample(op->plan.space, most);
-      sample.insert(of_op.begin(), of_op.end());
-    }
-  }
-  return {sample.begin(), sample.end()};
-}
-
 /// Totals of one rank's traffic and work.
 struct RankTotal {
   double received = 0;
@@ -61,7 +49,8 @@ PlanPrice price_of(const Region& region, const PlanInputs& inputs, const std::sh
   Planner planner(inputs);
   if (plan != nullptr) planner.impose(std::make_unique<ImposedPlan>(plan));
   const std::vector<PlannedSegment> planned = plan_one_by_one(region, planner);
-  const std::vector<Index> ranks = sample_of(planned, inputs.sample);
+  const std::set<Index> sample = sample_of(planned, inputs.sample);
+  const std::vector<Index> ranks(sample.begin(), sample.end());
   std::vector<RankTotal> totals(ranks.size());
   PlanPrice price;
   HeldBytes held(ranks);

@@ -107,12 +107,6 @@ class FilePlan {
     warnings_.push_back("--use-plan " + file_.path + ": line " + std::to_string(line) + ": " + message);
   }
 
-  static std::string list_of(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-    return text.empty() ? "none" : text;
-  }
-
   const PlanFile& file_;
   const Region& region_;
   const PlanInputs& inputs_;

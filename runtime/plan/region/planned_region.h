@@ -2,14 +2,24 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "runtime/plan/cost/cost_model.h"
 #include "runtime/plan/planner.h"
 #include "runtime/plan/region/region.h"
+#include "runtime/plan/value/imposed.h"
 
 namespace tdsl::plan {
+
+/// A planner that follows the plan; a null or empty one imposes nothing.
+[[nodiscard]] inline Planner planner_of(const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan) {
+  Planner planner(inputs);
+  if (plan != nullptr && !plan->at.empty()) planner.impose(std::make_unique<ImposedPlan>(plan));
+  return planner;
+}
 
 /// Plans operations one by one, keeping alive only tensors that later ones read; calls `after` following each.
 [[nodiscard]] inline std::vector<PlannedSegment> plan_one_by_one(const Region& region, Planner& planner,
@@ -27,6 +37,18 @@ namespace tdsl::plan {
     if (after) after();
   }
   return planned;
+}
+
+/// The sampled ranks of all operations.
+[[nodiscard]] inline std::set<Index> sample_of(const std::vector<PlannedSegment>& planned, Index most) {
+  std::set<Index> sample;
+  for (const PlannedSegment& segment : planned) {
+    for (const auto& op : segment.ops) {
+      const std::vector<Index> of_op = rank_sample(op->plan.space, most);
+      sample.insert(of_op.begin(), of_op.end());
+    }
+  }
+  return sample;
 }
 
 /// Tensors that die at an operation of the region: recorded tensors after the last of its planned operations, copies

@@ -11,8 +11,7 @@ namespace tdsl::plan {
 
 double seconds_on(const Region& region, const PlanInputs& inputs, const std::shared_ptr<const PlanValue>& plan,
                   Index rank) {
-  Planner planner(inputs);
-  if (plan != nullptr && !plan->at.empty()) planner.impose(std::make_unique<ImposedPlan>(plan));
+  Planner planner = planner_of(inputs, plan);
   const std::vector<PlannedSegment> planned = plan_one_by_one(region, planner);
   double seconds = 0;
   for (std::size_t k = 0; k < planned.size(); ++k) {

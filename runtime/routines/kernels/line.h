@@ -1,5 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/task.h"
 
 // Kernels of routines along lines. The operation never cuts dimension `axis` of its output and reads its operand whole
@@ -7,29 +12,210 @@
 
 namespace tdsl::rt::routines::kernels {
 
+using plan::idx;
+
+/// A line in memory: element k is data[k * stride].
+template <class T>
+struct Line {
+  T* data = nullptr;
+  Index stride = 1;
+  Index length = 0;
+
+  T& operator[](Index k) const { return data[k * stride]; }
+};
+
+/// Calls f(input line, output line) for every line of the task.
+template <class From, class To, class F>
+void for_each_line(const TaskArgs& t, int axis, const F& f) {
+  const Operand& in = t.inputs[0];
+  const Operand& out = t.outputs[0];
+  const int rank = out.box.rank;
+  if (out.box.empty()) return;
+  std::array<Index, plan::kMaxRank> place{};  // relative to the boxes
+  while (true) {
+    const From* from = reinterpret_cast<const From*>(in.data);
+    To* to = reinterpret_cast<To*>(out.data);
+    for (int d = 0; d < rank; ++d) {
+      if (d == axis) continue;
+      // The operand's box begins at the output's corner.
+      from += (place[idx(d)] + out.box[d].lo - in.box[d].lo) * in.stride[idx(d)];
+      to += place[idx(d)] * out.stride[idx(d)];
+    }
+    f(Line<const From>{from, in.stride[idx(axis)], in.box[axis].size()},
+      Line<To>{to, out.stride[idx(axis)], out.box[axis].size()});
+    int d = rank - 1;
+    for (; d >= 0; --d) {
+      if (d == axis) continue;
+      if (++place[idx(d)] < out.box[d].size()) break;
+      place[idx(d)] = 0;
+    }
+    if (d < 0) return;
+  }
+}
+
+/// Strict order of x before y; nan is last.
+template <class T, bool kDescending>
+bool before(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (x != x || y != y) return x == x && y != y;
+  }
+  return kDescending ? x > y : x < y;
+}
+
+/// Positions of the first `count` elements in sorted order; equal elements are ordered by position, so the order is
+/// total.
+template <class T, bool kDescending>
+void find_order(const Line<const T>& line, Index count, std::vector<Index>& positions) {
+  positions.resize(static_cast<std::size_t>(line.length));
+  std::iota(positions.begin(), positions.end(), Index{0});
+  const auto less = [&](Index x, Index y) {
+    if (before<T, kDescending>(line[x], line[y])) return true;
+    if (before<T, kDescending>(line[y], line[x])) return false;
+    return x < y;
+  };
+  if (count < line.length) {
+    std::partial_sort(positions.begin(), positions.begin() + count, positions.end(), less);
+  } else {
+    std::sort(positions.begin(), positions.end(), less);
+  }
+}
+
+template <class T, bool kDescending, bool kValues>
+Kernel ordered(int axis) {
+  return [axis](const TaskArgs& t) {
+    using To = std::conditional_t<kValues, T, std::int64_t>;
+    std::vector<Index> positions;
+    for_each_line<T, To>(t, axis, [&](const Line<const T>& from, const Line<To>& to) {
+      find_order<T, kDescending>(from, to.length, positions);
+      for (Index k = 0; k < to.length; ++k) {
+        const Index position = positions[static_cast<std::size_t>(k)];
+        if constexpr (kValues) {
+          to[k] = from[position];
+        } else {
+          to[k] = position;
+        }
+      }
+    });
+  };
+}
+
 /// Running sums along each line (i64, f32, f64).
 template <class T>
-[[nodiscard]] Kernel cumsum(int axis);
+Kernel cumsum(int axis) {
+  return [axis](const TaskArgs& t) {
+    for_each_line<T, T>(t, axis, [](const Line<const T>& from, const Line<T>& to) {
+      T sum{};
+      for (Index k = 0; k < to.length; ++k) {
+        sum = k == 0 ? from[k] : scalar::add(sum, from[k]);
+        to[k] = sum;
+      }
+    });
+  };
+}
+
 /// The same for lines divided into blocks of `height` elements, in three operations: sums of blocks (the output's axis
 /// numbers the blocks), prefix sums over blocks, and running sums of the task's blocks starting from these (operand 1,
 /// whole along the axis). The result depends on `height` only, not on the number of ranks.
 template <class T>
-[[nodiscard]] Kernel block_sums(int axis, Index height);
+Kernel block_sums(int axis, Index height) {
+  return [axis, height](const TaskArgs& t) {
+    const Interval given = t.inputs[0].box[axis];
+    const Index first = t.outputs[0].box[axis].lo;
+    for_each_line<T, T>(t, axis, [&](const Line<const T>& from, const Line<T>& to) {
+      for (Index g = 0; g < to.length; ++g) {
+        const Interval block = plan::intersect(given, {(first + g) * height, (first + g + 1) * height});
+        T sum{};
+        for (Index k = block.lo; k < block.hi; ++k)
+          sum = k == block.lo ? from[k - given.lo] : scalar::add(sum, from[k - given.lo]);
+        to[g] = sum;
+      }
+    });
+  };
+}
+
 template <class T>
-[[nodiscard]] Kernel exclusive_sums(int axis);
+Kernel exclusive_sums(int axis) {
+  return [axis](const TaskArgs& t) {
+    for_each_line<T, T>(t, axis, [](const Line<const T>& from, const Line<T>& to) {
+      T sum{};
+      for (Index k = 0; k < to.length; ++k) {
+        to[k] = sum;
+        sum = k == 0 ? from[k] : scalar::add(sum, from[k]);
+      }
+    });
+  };
+}
+
 template <class T>
-[[nodiscard]] Kernel block_cumsum(int axis, Index height);
+Kernel block_cumsum(int axis, Index height) {
+  return [axis, height](const TaskArgs& t) {
+    const Interval here = t.outputs[0].box[axis];
+    const Operand& before = t.inputs[1];
+    for_each_line<T, T>(t, axis, [&](const Line<const T>& from, const Line<T>& to) {
+      // The line has the same position in operand 1 as in the output, except along the axis.
+      Index offset = to.data - reinterpret_cast<T*>(t.outputs[0].data);
+      const T* start = reinterpret_cast<const T*>(before.data);
+      for (int d = 0; d < t.outputs[0].box.rank; ++d) {
+        const Index place = d == axis ? 0 : offset / t.outputs[0].stride[idx(d)];
+        if (d != axis) offset -= place * t.outputs[0].stride[idx(d)];
+        if (d != axis) start += (place + t.outputs[0].box[d].lo - before.box[d].lo) * before.stride[idx(d)];
+      }
+      T sum{};
+      for (Index k = here.lo; k < here.hi; ++k) {
+        const T own = from[k - t.inputs[0].box[axis].lo];
+        const Index g = k / height;
+        if (k % height != 0) {
+          sum = scalar::add(sum, own);
+        } else {
+          sum = g == 0 ? own : scalar::add(start[(g - before.box[axis].lo) * before.stride[idx(axis)]], own);
+        }
+        to[k - here.lo] = sum;
+      }
+    });
+  };
+}
+
 /// Ascending, nan last; stable for equal elements (0.0 and -0.0).
 template <class T>
-[[nodiscard]] Kernel sort(int axis);
+Kernel sort(int axis) {
+  return [axis](const TaskArgs& t) {
+    // Not std::vector<bool>, whose elements are not objects.
+    std::vector<std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>> line;
+    for_each_line<T, T>(t, axis, [&](const Line<const T>& from, const Line<T>& to) {
+      line.resize(static_cast<std::size_t>(from.length));
+      for (Index k = 0; k < from.length; ++k) line[static_cast<std::size_t>(k)] = from[k];
+      std::stable_sort(line.begin(), line.end(), [](T x, T y) { return before<T, false>(x, y); });
+      for (Index k = 0; k < to.length; ++k) to[k] = static_cast<T>(line[static_cast<std::size_t>(k)]);
+    });
+  };
+}
+
 /// The positions (i64) in that order.
 template <class T>
-[[nodiscard]] Kernel argsort(int axis);
+Kernel argsort(int axis) {
+  return ordered<T, false, false>(axis);
+}
 /// The largest elements in descending order, nan last, as many as the output has; among equal elements the first.
 template <class T>
-[[nodiscard]] Kernel topk_values(int axis);
+Kernel topk_values(int axis) {
+  return ordered<T, true, true>(axis);
+}
 /// Their positions (i64).
 template <class T>
-[[nodiscard]] Kernel topk_positions(int axis);
+Kernel topk_positions(int axis) {
+  return ordered<T, true, false>(axis);
+}
+
+#define TDSL_ORDERED(T)                \
+  template Kernel sort<T>(int);        \
+  template Kernel argsort<T>(int);     \
+  template Kernel topk_values<T>(int); \
+  template Kernel topk_positions<T>(int)
+TDSL_ORDERED(bool);
+TDSL_ORDERED(std::int32_t);
+TDSL_ORDERED(std::int64_t);
+TDSL_ORDERED(float);
+TDSL_ORDERED(double);
+#undef TDSL_ORDERED
 
 }  // namespace tdsl::rt::routines::kernels

@@ -1,5 +1,5 @@
-#include "runtime/routines/kernels/elements.h"
 #include "runtime/routines/kernels/line.h"
+#include "runtime/routines/kernels/line_elements.h"
 #include "runtime/routines/kernels/make.h"
 
 namespace tdsl::rt::routines {

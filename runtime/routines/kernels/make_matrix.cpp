@@ -1,7 +1,7 @@
 #include "runtime/routines/kernels/blocked.h"
-#include "runtime/routines/kernels/elements.h"
 #include "runtime/routines/kernels/make.h"
 #include "runtime/routines/kernels/matrix.h"
+#include "runtime/routines/kernels/matrix_elements.h"
 
 namespace tdsl::rt::routines {
 

@@ -1,7 +1,15 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
 #include "runtime/check.h"
 #include "runtime/kernels/task.h"
+#include "runtime/routines/kernels/columns.h"
 
 // Single-rank kernels of factorisations and solvers, through LAPACK. The operation is one task: its output is never
 // cut, and its operands are read whole. T is float or double. `place` is the source line reported for a singular
@@ -18,30 +26,232 @@
 
 namespace tdsl::rt::routines::kernels {
 
+template <class T>
+void require_finite(const Columns<T>& a, SourceLine place, const char* routine) {
+  const bool finite = std::all_of(a.elements.begin(), a.elements.end(), [](T x) { return std::isfinite(x); });
+  if (!finite) stop(place, routine, "the matrix has elements that are not finite");
+}
+
+/// LAPACK computes workspace sizes in 32 bits without checking for overflow.
+inline void require_workspace(double elements, SourceLine place, const char* routine) {
+  if (elements > static_cast<double>(std::numeric_limits<lapack_int>::max()))
+    stop(place, routine, "the matrix is too large for the 32-bit integers of LAPACK");
+}
+
+/// The size returned by a LAPACK workspace query.
+template <class T>
+lapack_int asked(T answer) {
+  // f32 results are rounded, so a small margin is added.
+  return static_cast<lapack_int>(static_cast<double>(answer) *
+                                 (1 + 4 * static_cast<double>(std::numeric_limits<T>::epsilon()))) +
+         1;
+}
+
+template <class T>
+struct Factored {
+  Columns<T> matrix;
+  std::vector<lapack_int> pivots;
+  bool singular = false;
+};
+
+template <class T>
+Factored<T> factored(Columns<T> a) {
+  Factored<T> f{std::move(a), {}, false};
+  f.pivots.resize(at(std::min(f.matrix.rows, f.matrix.columns)));
+  f.singular = lapack::getrf<T>(f.matrix.m(), f.matrix.n(), f.matrix.data(), f.matrix.lead(), f.pivots.data()) > 0;
+  return f;
+}
+
+/// 1 or -1: the sign that makes the largest component positive; among components equal up to sqrt(eps), the first
+/// decides.
+template <class T>
+T sign_of(const T* vector, Index size) {
+  T largest = 0;
+  for (Index i = 0; i < size; ++i) largest = std::max(largest, std::abs(vector[i]));
+  const T threshold = largest * (1 - std::sqrt(std::numeric_limits<T>::epsilon()));
+  for (Index i = 0; i < size; ++i) {
+    if (std::abs(vector[i]) >= threshold) return vector[i] < 0 ? T(-1) : T(1);
+  }
+  return 1;
+}
+
 /// The Cholesky factor of operand 0's lower triangle.
 template <class T>
-[[nodiscard]] Kernel cholesky(SourceLine place);
+Kernel cholesky(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    Columns<T> a = read<T>(t.inputs[0], place);
+    if (lapack::potrf<T>(a.n(), a.data(), a.lead()) > 0) stop(place, "cholesky", "the matrix is not positive definite");
+    write<T>(t.outputs[0], 0, 0, a.rows, a.columns, [&](Index i, Index j) { return j <= i ? a(i, j) : T(0); });
+  };
+}
+
 template <class T>
-[[nodiscard]] Kernel inverse(SourceLine place);
+Kernel inverse(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    Factored<T> f = factored(read<T>(t.inputs[0], place));
+    if (f.singular) singular(place, "inv");
+    std::vector<T> work(at(64 * std::max<Index>(1, f.matrix.rows)));
+    const lapack_int info = lapack::getri<T>(f.matrix.n(), f.matrix.data(), f.matrix.lead(), f.pivots.data(),
+                                             work.data(), static_cast<lapack_int>(work.size()));
+    TDSL_CHECK(info == 0, "getri inverts what getrf has factored");
+    write(t.outputs[0], 0, 0, f.matrix);
+  };
+}
+
 /// A scalar (rank 0).
 template <class T>
-[[nodiscard]] Kernel determinant(SourceLine place);
+Kernel determinant(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    const Factored<T> f = factored(read<T>(t.inputs[0], place));
+    T product = 1;
+    for (Index k = 0; k < f.matrix.rows; ++k) {
+      product *= f.matrix(k, k);
+      if (f.pivots[at(k)] != k + 1) product = -product;
+    }
+    *reinterpret_cast<T*>(t.outputs[0].data) = product;
+  };
+}
+
 /// Solves operand 0 x = operand 1 (a vector or the columns of a matrix).
 template <class T>
-[[nodiscard]] Kernel solve(SourceLine place);
+Kernel solve(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    Factored<T> f = factored(read<T>(t.inputs[0], place));
+    if (f.singular) singular(place, "solve");
+    Columns<T> x = read<T>(t.inputs[1], place);
+    const lapack_int info =
+        lapack::getrs<T>(f.matrix.n(), x.n(), f.matrix.data(), f.matrix.lead(), f.pivots.data(), x.data(), x.lead());
+    TDSL_CHECK(info == 0, "getrs solves what getrf has factored");
+    write(t.outputs[0], 0, 0, x);
+  };
+}
+
 /// The minimum-norm least-squares solution; singular values up to max(m, n) eps s0 are treated as 0.
 template <class T>
-[[nodiscard]] Kernel least_squares(SourceLine place);
+Kernel least_squares(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    Columns<T> a = read<T>(t.inputs[0], place);
+    const Columns<T> b = read<T>(t.inputs[1], place);
+    require_finite(a, place, "lstsq");
+    require_finite(b, place, "lstsq");
+    const Index k = std::min(a.rows, a.columns);
+    // LAPACK reads b from and returns x in one array of max(m, n) rows.
+    Columns<T> x(std::max<Index>({a.rows, a.columns, 1}), b.columns);
+    for (Index j = 0; j < b.columns; ++j) {
+      for (Index i = 0; i < b.rows; ++i) x(i, j) = b(i, j);
+    }
+    if (k == 0) {
+      std::fill(x.elements.begin(), x.elements.end(), T(0));
+    } else {
+      const T rcond = std::numeric_limits<T>::epsilon() * static_cast<T>(std::max(a.rows, a.columns));
+      std::vector<T> s(at(k));
+      lapack_int rank = 0;
+      const auto call = [&](T* work, lapack_int size, lapack_int* integers) {
+        return lapack::gelsd<T>(a.m(), a.n(), x.n(), a.data(), a.lead(), x.data(), x.lead(), s.data(), rcond, &rank,
+                                work, size, integers);
+      };
+      T answer = 0;
+      lapack_int count = 0;
+      TDSL_CHECK(call(&answer, -1, &count) == 0, "gelsd's workspace query");
+      std::vector<T> work(at(asked(answer)));
+      std::vector<lapack_int> integers(at(std::max<lapack_int>(1, count)));
+      if (call(work.data(), static_cast<lapack_int>(work.size()), integers.data()) > 0)
+        stop(place, "lstsq", "no convergence");
+    }
+    write<T>(t.outputs[0], 0, 0, a.columns, x.columns, [&](Index i, Index j) { return x(i, j); });
+  };
+}
+
 template <class T>
-[[nodiscard]] Kernel lu(SourceLine place);
+Kernel lu(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    const Factored<T> f = factored(read<T>(t.inputs[0], place));
+    const Columns<T>& a = f.matrix;
+    const Index k = std::min(a.rows, a.columns);
+    std::vector<Index> p(at(a.rows));
+    std::iota(p.begin(), p.end(), Index{0});
+    for (Index i = 0; i < k; ++i) std::swap(p[at(i)], p[at(f.pivots[at(i)] - 1)]);
+    const Operand& out = t.outputs[0];
+    fill<T>(out, 0);
+    write<T>(out, 0, 0, a.rows, k, [&](Index i, Index j) { return i == j ? T(1) : j < i ? a(i, j) : T(0); });
+    write<T>(out, 0, a.columns, a.rows, 1, [&](Index i, Index) { return static_cast<T>(p[at(i)]); });
+    write<T>(out, a.rows, 0, k, a.columns, [&](Index i, Index j) { return i <= j ? a(i, j) : T(0); });
+  };
+}
+
 /// diag(R) >= 0.
 template <class T>
-[[nodiscard]] Kernel qr(SourceLine place);
+Kernel qr(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    Columns<T> a = read<T>(t.inputs[0], place);
+    const Operand& out = t.outputs[0];
+    fill<T>(out, 0);
+    const Columns<T> r = reduce_to_q(a);
+    write<T>(out, 0, 0, a.rows, r.rows, [&](Index i, Index j) { return a(i, j); });
+    write(out, a.rows, 0, r);
+  };
+}
+
 /// Signs are chosen so that the largest component of each column of U is positive.
 template <class T>
-[[nodiscard]] Kernel svd(SourceLine place);
+Kernel svd(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    Columns<T> a = read<T>(t.inputs[0], place);
+    require_finite(a, place, "svd");
+    const Index k = std::min(a.rows, a.columns);
+    const Operand& out = t.outputs[0];
+    fill<T>(out, 0);
+    if (k == 0) return;
+    Columns<T> u(a.rows, k);
+    Columns<T> vt(k, a.columns);
+    std::vector<T> s(at(k));
+    std::vector<lapack_int> integers(at(8 * k));
+    const auto call = [&](T* work, lapack_int size) {
+      return lapack::gesdd<T>(a.m(), a.n(), a.data(), a.lead(), s.data(), u.data(), u.lead(), vt.data(), vt.lead(),
+                              work, size, integers.data());
+    };
+    T answer = 0;
+    const auto least = static_cast<double>(k);
+    require_workspace(4 * least * least + 7 * least + 64 * static_cast<double>(a.rows + a.columns), place, "svd");
+    TDSL_CHECK(call(&answer, -1) == 0, "gesdd's workspace query");
+    std::vector<T> work(at(asked(answer)));
+    if (call(work.data(), static_cast<lapack_int>(work.size())) > 0) stop(place, "svd", "no convergence");
+    std::vector<T> sign(at(k));
+    for (Index j = 0; j < k; ++j) sign[at(j)] = sign_of(&u(0, j), a.rows);
+    write<T>(out, 0, 0, a.rows, k, [&](Index i, Index j) { return sign[at(j)] * u(i, j); });
+    write<T>(out, a.rows, 0, 1, k, [&](Index, Index j) { return s[at(j)]; });
+    write<T>(out, a.rows + 1, 0, k, a.columns, [&](Index i, Index j) { return sign[at(i)] * vt(i, j); });
+  };
+}
+
 /// Eigenvalues and eigenvectors of operand 0's lower triangle; signs as in svd.
 template <class T>
-[[nodiscard]] Kernel eigh(SourceLine place);
+Kernel eigh(SourceLine place) {
+  return [place](const TaskArgs& t) {
+    Columns<T> a = read<T>(t.inputs[0], place);
+    // Elements above the diagonal are ignored.
+    for (Index j = 0; j < a.columns; ++j) std::fill(&a(0, j), &a(0, j) + j, T(0));
+    require_finite(a, place, "eigh");
+    std::vector<T> w(at(std::max<Index>(1, a.rows)));
+    const auto call = [&](T* work, lapack_int size, lapack_int* integers, lapack_int count) {
+      return lapack::syevd<T>(a.n(), a.data(), a.lead(), w.data(), work, size, integers, count);
+    };
+    T answer = 0;
+    lapack_int count = 0;
+    const auto n = static_cast<double>(a.rows);
+    require_workspace(1 + 6 * n + 2 * n * n, place, "eigh");
+    TDSL_CHECK(call(&answer, -1, &count, -1) == 0, "syevd's workspace query");
+    std::vector<T> work(at(asked(answer)));
+    std::vector<lapack_int> integers(at(std::max<lapack_int>(1, count)));
+    if (call(work.data(), static_cast<lapack_int>(work.size()), integers.data(),
+             static_cast<lapack_int>(integers.size())) > 0) {
+      stop(place, "eigh", "no convergence");
+    }
+    std::vector<T> sign(at(a.rows));
+    for (Index j = 0; j < a.columns; ++j) sign[at(j)] = sign_of(&a(0, j), a.rows);
+    write<T>(t.outputs[0], 0, 0, 1, a.columns, [&](Index, Index j) { return w[at(j)]; });
+    write<T>(t.outputs[0], 1, 0, a.rows, a.columns, [&](Index i, Index j) { return sign[at(j)] * a(i, j); });
+  };
+}
 
 }  // namespace tdsl::rt::routines::kernels

@@ -38,7 +38,7 @@ TEST_CASE("an input that is rewritten between the headers of two ranks is named"
   World world(environment);
   const tdsl::tests::TemporaryFolder folder;
   std::string path = folder.write("A.npy", npy("4, 6"));
-  world.access().broadcast(path, 0);
+  world.access()->broadcast(path, 0);
   ProgramInfo info("p", "p.tdsl", "p 1");
   info.input("A", "f64[n, m]", ElementType::kF64, {"n", "m"}, 1);
   AppOptions options;
@@ -53,5 +53,5 @@ TEST_CASE("an input that is rewritten between the headers of two ranks is named"
     CHECK_THROWS_WITH_AS(SessionInputs(world, info, options, open), doctest::Contains("is another file on rank"),
                          RunError);
   }
-  world.access().barrier();
+  world.access()->barrier();
 }

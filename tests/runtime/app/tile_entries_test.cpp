@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -34,12 +35,8 @@ std::vector<Listed> random_file(std::mt19937& random, Index rows, Index columns,
 rt::Entries share_of(const std::vector<Listed>& file, int rank, int ranks) {
   rt::Entries share({2, rt::ElementType::kF64, false});
   const auto bound = [&](int r) { return file.size() * static_cast<std::size_t>(r) / static_cast<std::size_t>(ranks); };
-  for (std::size_t k = bound(rank); k < bound(rank + 1); ++k) {
-    std::byte* const entry = share.append();
-    share.form().set_coordinate(entry, 0, file[k].i);
-    share.form().set_coordinate(entry, 1, file[k].j);
-    share.form().set_value(entry, file[k].value);
-  }
+  for (std::size_t k = bound(rank); k < bound(rank + 1); ++k)
+    share.append(std::array{file[k].i, file[k].j}, file[k].value);
   return share;
 }
 

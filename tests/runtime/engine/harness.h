@@ -147,7 +147,7 @@ inline RunResult run(const RunSettings& settings, const std::function<void(TestS
                          m->store.largest_buffer_bytes()};
   CHECK(sink.engine().live_blocks() == 0);
   CHECK(m->store.live_buffers() == 0);
-  world.access().barrier();
+  world.access()->barrier();
   return result;
 }
 

@@ -92,8 +92,8 @@ void check_product(Index m, Index n, Index k, int kind, bool accumulate) {
     for (Index j = 0; j < n; ++j)
       c[at(lc, i, j)] = accumulate ? static_cast<T>(i % 5) : std::numeric_limits<T>::quiet_NaN();
   }
-  rt::blas::gemm(m, n, k, {a.data(), la.row, la.column}, {b.data(), lb.row, lb.column}, accumulate,
-                 {c.data(), lc.row, lc.column});
+  rt::blas::gemm<T>(m, n, k, {a.data(), la.row, la.column}, {b.data(), lb.row, lb.column}, accumulate,
+                    {c.data(), lc.row, lc.column});
   Index wrong = 0;
   for (Index i = 0; i < m; i += i + 1 < m ? std::min<Index>(61, m - 1 - i) : 1) {
     std::vector<T> expected(static_cast<std::size_t>(n), accumulate ? static_cast<T>(i % 5) : T{0});

@@ -6,8 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/sparse/kernels.h"
+#include "runtime/sparse/accumulator.h"
+#include "runtime/sparse/output.h"
 #include "runtime/sparse/piece.h"
+#include "runtime/sparse/row_finder.h"
 #include "tests/runtime/sparse/random.h"
 
 using namespace tdsl::rt::sparse;
@@ -30,11 +32,11 @@ NaiveMatrix<T> by_rows(const Parts<T, 2>& parts, Interval rows) {
     CHECK(row.index() > last);
     last = row.index();
     Index column = -1;
-    for (const auto e : row) {
-      CHECK(e.index() > column);
-      column = e.index();
-      found[{row.index(), column}] = e.value();
-    }
+    row.each([&](Index j, T value) {
+      CHECK(j > column);
+      column = j;
+      found[{row.index(), column}] = value;
+    });
   });
   return found;
 }
@@ -88,7 +90,7 @@ void check_matrix(std::mt19937_64& random, const TiledMatrix<T>& m) {
     const auto found = m.naive.find({i, j});
     CHECK(parts.locate(i, j) == (found == m.naive.end() ? T(0) : found->second));
     NaiveMatrix<T> row;
-    for (const auto e : parts.row(i, segments)) row[{i, e.index()}] = e.value();
+    parts.row(i, segments).each([&](Index c, T value) { row[{i, c}] = value; });
     CHECK(without_zeros(row) == restricted(m.naive, {i, i + 1}, false));
   }
   for (const Part& part : m.parts) {
@@ -114,9 +116,13 @@ void check_vectors(const TiledMatrix<T>& m) {
     ey[static_cast<std::size_t>(at.first)] += static_cast<double>(value) * x[static_cast<std::size_t>(at.second)];
     ez[static_cast<std::size_t>(at.second)] += static_cast<double>(value) * x[static_cast<std::size_t>(at.first)];
   }
-  const auto times = [](T a, double b) { return static_cast<double>(a) * b; };
-  multiply_vector(parts, {0, m.rows}, x.data(), y.data(), 0.0, kAdd, times);
-  multiply_transposed_vector(parts, {0, m.rows}, x.data(), z.data(), kAdd, times);
+  parts.rows({0, m.rows}, [&](const Row<T>& row) {
+    const auto i = static_cast<std::size_t>(row.index());
+    row.each([&](Index j, T value) {
+      y[i] += static_cast<double>(value) * x[static_cast<std::size_t>(j)];
+      z[static_cast<std::size_t>(j)] += static_cast<double>(value) * x[i];
+    });
+  });
   CHECK(y == ey);
   CHECK(z == ez);
 }
@@ -227,13 +233,13 @@ TEST_CASE("sparse blocks: up to eight levels, walked and located") {
     const Parts<double, 4> tensor(parts);
     std::map<std::array<Index, 4>, double> found;
     tensor.walk(box[0], [&](const Node<double>& a) {
-      for (const auto b : a) {
-        for (const auto c : b) {
-          for (const auto d : c) {
-            if (d.value() != 0) found[{a.index(), b.index(), c.index(), d.index()}] = d.value();
-          }
-        }
-      }
+      a.walk([&](const Node<double>& b) {
+        b.walk([&](const Node<double>& c) {
+          c.each([&](Index d, double value) {
+            if (value != 0) found[{a.index(), b.index(), c.index(), d}] = value;
+          });
+        });
+      });
     });
     CHECK(found == naive);
     for (const auto& [x, value] : naive) CHECK(tensor.locate(x[0], x[1], x[2], x[3]) == value);
@@ -241,7 +247,7 @@ TEST_CASE("sparse blocks: up to eight levels, walked and located") {
   }
 }
 
-TEST_CASE("sparse kernels: products of sparse matrices in semirings, with both accumulators") {
+TEST_CASE("sparse kernels: products of sparse matrices in semirings") {
   std::mt19937_64 random(23);
   for (const double density : kDensities) {
     for (int k = 0; k < 8; ++k) {
@@ -267,12 +273,23 @@ TEST_CASE("sparse kernels: products of sparse matrices in semirings, with both a
         }
       }
       const Parts<double, 2> pa(a.parts), pb(b.parts);
-      SparseProduct<double, double, double> product(pb, {0, columns});
+      RowFinder<double> other(pb);
+      HashAccumulator<double> terms;
       Output<double> out;
       const auto result = [&](const auto& add, const auto& multiply) {
         out.begin({2, {{{0, rows}, {0, columns}}}});
-        product.rows(pa, {0, rows}, out, add, multiply);
-        const BlockMemory memory = out.finish(std::array{Level::kDense, Level::kCompressed});
+        pa.rows({0, rows}, [&](const Row<double>& row) {
+          out.row(row.index());
+          terms.begin(1);
+          row.each([&](Index k, double x) {
+            if (x == 0) return;
+            other(k).each([&](Index j, double y) {
+              if (y != 0) terms.add(j, multiply(x, y), add);
+            });
+          });
+          terms.flush([&](Index j, double value) { out.put(j, value); });
+        });
+        const BlockMemory memory = build(out.entries(), std::array{Level::kDense, Level::kCompressed});
         Box box;
         box.rank = 2;
         box[0] = {0, rows};
@@ -324,56 +341,5 @@ TEST_CASE_TEMPLATE("sparse kernels: rows that are added leave in order, without 
     CHECK(row.drain(at, values) == 0);
     row.into(3).add(2, std::numeric_limits<T>::quiet_NaN());
     CHECK(row.drain(at, values) == 1);
-  }
-}
-
-TEST_CASE("sparse kernels: products with dense matrices, sampled products") {
-  std::mt19937_64 random(29);
-  for (const double da : kDensities) {
-    for (int round = 0; round < 5; ++round) {
-      const Index rows = 1 + static_cast<Index>(random() % 25), columns = 1 + static_cast<Index>(random() % 25);
-      const auto a = random_matrix<double>(random, rows, columns, da);
-      const Parts<double, 2> pa(a.parts);
-      const Index width = 5;
-      std::vector<double> x(static_cast<std::size_t>(std::max(rows, columns) * width)),
-          y(static_cast<std::size_t>(rows * width)), z(static_cast<std::size_t>(columns * width));
-      for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<double>(k % 5) - 2;
-      std::vector<double> ey = y, ez = z;
-      for (const auto& [at, v] : a.naive) {
-        for (Index f = 0; f < width; ++f) {
-          ey[static_cast<std::size_t>(at.first * width + f)] += v * x[static_cast<std::size_t>(at.second * width + f)];
-          ez[static_cast<std::size_t>(at.second * width + f)] += v * x[static_cast<std::size_t>(at.first * width + f)];
-        }
-      }
-      multiply_matrix(pa, {0, rows}, DenseRows<const double>{x.data(), width}, DenseRows<double>{y.data(), width},
-                      {0, width}, kAdd, kTimes);
-      multiply_transposed_matrix(pa, {0, rows}, DenseRows<const double>{x.data(), width},
-                                 DenseRows<double>{z.data(), width}, {0, width}, kAdd, kTimes);
-      CHECK(y == ey);
-      CHECK(z == ez);
-      each_stored(pa, {0, rows}, [&](Index i, Index j, double v, Index) {
-        double expected = 0;
-        for (Index f = 0; f < width; ++f)
-          expected += x[static_cast<std::size_t>(i * width + f)] * x[static_cast<std::size_t>(j * width + f)];
-        CHECK(dot(x.data() + i * width, x.data() + j * width, width) == expected);
-        CHECK((v == 0 || a.naive.at({i, j}) == v));
-      });
-    }
-  }
-}
-
-TEST_CASE("sparse kernels: elements that are not stored are absent, in dense blocks too") {
-  NaiveMatrix<double> naive = {{{0, 0}, 0.0}, {{0, 1}, 2.0}};
-  Box box;
-  box.rank = 2;
-  box[0] = {0, 1};
-  box[1] = {0, 2};
-  for (const bool dense : {false, true}) {
-    const BlockMemory memory = block_of(naive, box, {Level::kDense, dense ? Level::kDense : Level::kCompressed}, true);
-    const Part parts[] = {{head_in(memory), box, box[0]}};
-    const double x[] = {std::numeric_limits<double>::infinity(), 3.0};
-    double y = -1;
-    multiply_vector(Parts<double, 2>(parts), box[0], x, &y, 0.0, kAdd, kTimes);
-    CHECK(y == 6.0);
   }
 }

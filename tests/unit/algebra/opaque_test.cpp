@@ -1,6 +1,6 @@
 #include <numeric>
 
-#include "ir/algebra/arrivals.h"
+#include "ir/algebra/cost.h"
 #include "ir/algebra/reachable.h"
 #include "ir/algebra/whole.h"
 #include "tests/unit/algebra/support.h"

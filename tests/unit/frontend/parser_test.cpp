@@ -5,8 +5,8 @@
 #include <string>
 #include <variant>
 
-#include "frontend/syntax/ast_print.h"
 #include "frontend/syntax/parse.h"
+#include "tests/unit/frontend/ast_print.h"
 
 using namespace tdsl::frontend;
 

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "runtime/io/input_file.h"
-#include "runtime/sparse/kernels.h"
+#include "runtime/sparse/accumulator.h"
+#include "runtime/sparse/output.h"
+#include "runtime/sparse/row_finder.h"
 
 namespace {
 
@@ -71,8 +73,6 @@ int main(int argc, char** argv) {
   const int repeats = std::atoi(argv[2]);
   const Matrix m = read(argv[3]);
   const Parts<double, 2> a(m.parts);
-  const auto add = [](double x, double y) { return x + y; };
-  const auto times = [](double x, double y) { return x * y; };
   double seconds = 0;
   double digest = 0;
   if (name == "spmv" || name == "spmv_transposed") {
@@ -81,21 +81,36 @@ int main(int argc, char** argv) {
     std::vector<double> y(static_cast<std::size_t>(m.rows));
     seconds = least_seconds(repeats, [&] {
       if (name == "spmv") {
-        multiply_vector(a, {0, m.rows}, x.data(), y.data(), 0.0, add, times);
+        const auto fetch = [&](Index j) { __builtin_prefetch(x.data() + j); };
+        a.rows({0, m.rows}, [&](const Row<double>& row) {
+          double total = 0;
+          row.each(fetch, [&](Index j, double value) { total += value * x[static_cast<std::size_t>(j)]; });
+          y[static_cast<std::size_t>(row.index())] = total;
+        });
       } else {
         std::fill(y.begin(), y.end(), 0.0);
-        multiply_transposed_vector(a, {0, m.rows}, x.data(), y.data(), add, times);
+        a.rows({0, m.rows}, [&](const Row<double>& row) {
+          const double factor = x[static_cast<std::size_t>(row.index())];
+          row.each([&](Index j, double value) { y[static_cast<std::size_t>(j)] += value * factor; });
+        });
       }
     });
     for (std::size_t k = 0; k < y.size(); ++k) digest += y[k] * static_cast<double>(k % 5);
   } else {
-    SparseProduct<double, double, double> product(a, {0, m.columns});
+    RowFinder<double> other(a);
+    AddedRow<double> sums;
     Output<double> out;
     BlockMemory result;
     seconds = least_seconds(repeats, [&] {
       out.begin({2, {{{0, m.rows}, {0, m.columns}}}});
-      product.rows(a, {0, m.rows}, out, add, times);
-      result = out.finish(std::array{Level::kDense, Level::kCompressed});
+      a.rows({0, m.rows}, [&](const Row<double>& row) {
+        out.row(row.index());
+        const auto into = sums.into(m.columns);
+        row.each([&](Index k, double x) { other(k).each([&](Index j, double y) { into.add(j, x * y); }); });
+        out.put_many(m.columns + AddedRow<double>::kSlack,
+                     [&](std::uint32_t* columns, double* values) { return sums.drain(columns, values); });
+      });
+      result = build(out.entries(), std::array{Level::kDense, Level::kCompressed});
     });
     const RowEntries<double> c = out.entries();
     for (std::size_t r = 0; r < c.begins.size(); ++r) {

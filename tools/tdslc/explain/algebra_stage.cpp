@@ -1,4 +1,4 @@
-#include "tools/tdslc/explain/algebra_stage.h"
+#include "tools/tdslc/explain/plan_output.h"
 
 #include <fmt/format.h>
 

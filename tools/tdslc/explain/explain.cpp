@@ -17,12 +17,8 @@
 #include "runtime/shapes.h"
 #include "tools/build/output_file.h"
 #include "tools/tdslc/commands.h"
-#include "tools/tdslc/declaration.h"
-#include "tools/tdslc/explain/algebra_stage.h"
-#include "tools/tdslc/explain/kernel_stage.h"
 #include "tools/tdslc/explain/plan_output.h"
 #include "tools/tdslc/front.h"
-#include "tools/tdslc/own_functions.h"
 #include "tools/tdslc/report_request.h"
 #include "tools/tdslc/streams.h"
 

@@ -1,11 +1,10 @@
-#include "tools/tdslc/explain/kernel_stage.h"
+#include "tools/tdslc/explain/plan_output.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <memory>
 
 #include "codegen/families/host_evaluator.h"
 #include "codegen/relations/describe.h"

@@ -15,4 +15,12 @@ namespace tdsl::tools {
 /// Sites and their operands as a Graphviz graph; reads of retained copies are dashed.
 [[nodiscard]] std::string dot_of(const PlanReport& report, const Front& front);
 
+/// The program as tensor relations (ir/algebra/README.md), then with the layouts of its chosen plan and the data each
+/// operation moves.
+[[nodiscard]] std::string algebra_text(const codegen::FamilyProgram& families, const ReportRequest& request);
+
+/// The emitted kernels used for these sizes: what each computes, including every operator of a nest, and its reads,
+/// writes and flops per execution, summed over ranks. Then the program's variants with their predicted seconds.
+[[nodiscard]] std::string kernels_text(const codegen::FamilyProgram& families, const ReportRequest& request);
+
 }  // namespace tdsl::tools

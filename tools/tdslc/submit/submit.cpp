@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -18,13 +17,11 @@
 #include "tools/build/process.h"
 #include "tools/tdslc/build_program.h"
 #include "tools/tdslc/commands.h"
-#include "tools/tdslc/declaration.h"
 #include "tools/tdslc/front.h"
 #include "tools/tdslc/job/elements.h"
 #include "tools/tdslc/job/script.h"
 #include "tools/tdslc/job/slurm.h"
 #include "tools/tdslc/job/text.h"
-#include "tools/tdslc/own_functions.h"
 #include "tools/tdslc/streams.h"
 #include "tools/tdslc/submit/job_estimate.h"
 #include "tools/tdslc/submit/site_file.h"

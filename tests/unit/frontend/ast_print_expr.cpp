@@ -1,7 +1,8 @@
 #include <array>
 #include <charconv>
 
-#include "frontend/syntax/ast_printer.h"
+#include "frontend/syntax/token.h"
+#include "tests/unit/frontend/ast_printer.h"
 
 namespace tdsl::frontend {
 
@@ -90,20 +91,6 @@ std::string_view print(ast::BinaryOp op) {
 }
 
 std::string_view print(ast::UnaryOp op) { return op == ast::UnaryOp::kNegate ? "-" : "!"; }
-
-std::string quoted_string(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    switch (c) {
-      case '\n': result += "\\n"; break;
-      case '\t': result += "\\t"; break;
-      case '"': result += "\\\""; break;
-      case '\\': result += "\\\\"; break;
-      default: result += c;
-    }
-  }
-  return result + "\"";
-}
 
 std::string ExprPrinter::text(const ast::ExprPtr& expr, Precedence place) const {
   return expr ? text(*expr, place) : "";

@@ -1,19 +1,28 @@
-#include "frontend/syntax/ast_depth.h"
+#pragma once
 
 #include <algorithm>
-#include <optional>
-#include <vector>
+#include <type_traits>
+#include <utility>
+
+#include "frontend/syntax/ast.h"
 
 namespace tdsl::frontend {
 
-namespace {
+/// Calls `visit` on the direct subexpressions and statements of a node, in source order; on whole blocks instead of
+/// their statements if it takes blocks. One overload per AST type, so that a missing one is a compile error.
+template <class Visit>
+class Parts {
+ public:
+  /// `every` is false: without functions, monoids, externs, storages, types of params, storages and tiles of
+  /// declarations.
+  explicit Parts(Visit visit, bool every = true) : visit_(std::move(visit)), every_(every) {}
 
-/// Finds the deepest child; one overload per AST type, so that a missing one is a compile error.
-struct Deepest {
-  std::uint32_t depth = 0;
-
-  void add(const ast::ExprPtr& expr) { depth = expr ? std::max(depth, expr->depth) : depth; }
-  void add(const ast::StmtPtr& stmt) { depth = stmt ? std::max(depth, stmt->depth) : depth; }
+  void add(const ast::ExprPtr& expr) {
+    if (expr) visit_(*expr);
+  }
+  void add(const ast::StmtPtr& stmt) {
+    if (stmt) visit_(*stmt);
+  }
   void add(const ast::Argument& argument) { add(argument.value); }
   void add(const ast::SubscriptItem& item) {
     std::visit([this](const auto& node) { (*this)(node); }, item.node);
@@ -24,14 +33,23 @@ struct Deepest {
   void add(const ast::StorageAnnotation& storage) { add(storage.arguments); }
   void add(const ast::WhereSuffix& where) { add(where.condition); }
   void add(const ast::ForSuffix& loop) { add(loop.ranges); }
-  void add(const ast::Block& block) { add(block.statements); }
   void add(const ast::FunctionParameter& parameter) { add(parameter.type); }
   void add(const ast::KernelParameter& parameter) { add(parameter.type); }
   void add(const ast::IfArm& arm) { add(arm.condition), add(arm.body); }
   void add(const ast::Target& target) { add(target.subscripts); }
   void add(const ast::Suffixes& suffixes) { add(suffixes.where), add(suffixes.loop); }
   void add(const ast::Definition& definition) { add(definition.value), add(definition.suffixes); }
-  void add(const ast::Annotations& notes) { add(notes.type), add(notes.storage), add(notes.tile); }
+  void add(const ast::Annotations& notes) {
+    add(notes.type);
+    if (every_) add(notes.storage), add(notes.tile);
+  }
+  void add(const ast::Block& block) {
+    if constexpr (std::is_invocable_v<Visit, const ast::Block&>) {
+      visit_(block);
+    } else {
+      add(block.statements);
+    }
+  }
   void add(const ast::IndexRange& range) { add(range.lower), add(range.upper), add(range.step); }
   void add(const ast::ReductionIndex& index) { add(index.lower), add(index.upper), add(index.step); }
   void add(const ast::IndexMap& map) { add(map.results), add(map.guard); }
@@ -63,7 +81,10 @@ struct Deepest {
   void operator()(const ast::Reduction& node) { add(node.indices), add(node.guard), add(node.body); }
 
   void operator()(const ast::Import&) {}
-  void operator()(const ast::Param& node) { add(node.type), add(node.default_value); }
+  void operator()(const ast::Param& node) {
+    if (every_) add(node.type);
+    add(node.default_value);
+  }
   void operator()(const ast::Input& node) { add(node.annotations); }
   void operator()(const ast::Output& node) { add(node.target), add(node.annotations), add(node.definition); }
   void operator()(const ast::Let& node) { add(node.target), add(node.annotations), add(node.definition); }
@@ -77,30 +98,38 @@ struct Deepest {
   void operator()(const ast::Assert& node) { add(node.condition); }
   void operator()(const ast::Return& node) { add(node.value), add(node.suffixes); }
   void operator()(const ast::Function& node) {
+    if (!every_) return;
     add(node.parameters), add(node.results);
     std::visit([this](const auto& body) { add(body); }, node.body);
   }
-  void operator()(const ast::Monoid& node) { add(node.parameters), add(node.identity), add(node.combine); }
+  void operator()(const ast::Monoid& node) {
+    if (every_) add(node.parameters), add(node.identity), add(node.combine);
+  }
   void operator()(const ast::Extern& node) {
+    if (!every_) return;
     for (const auto& item : node.items) {
       std::visit([this](const auto& declared) { add(declared.parameters); }, item);
     }
   }
-  void operator()(const ast::Storage& node) { add(node.extents), add(node.to), add(node.from); }
+  void operator()(const ast::Storage& node) {
+    if (every_) add(node.extents), add(node.to), add(node.from);
+  }
+
+ private:
+  Visit visit_;
+  bool every_;
 };
 
-}  // namespace
-
-std::uint32_t depth_of(const ast::ExprNode& node) {
-  Deepest deepest;
-  std::visit([&](const auto& alternative) { deepest(alternative); }, node);
-  return deepest.depth + 1;
-}
-
-std::uint32_t depth_of(const ast::StmtNode& node) {
-  Deepest deepest;
-  std::visit([&](const auto& alternative) { deepest(alternative); }, node);
-  return deepest.depth + 1;
+/// Depth of an `ast::ExprNode` or `ast::StmtNode`: one more than its deepest child; 1 without children. A statement's
+/// children include its expressions, types and blocks.
+template <class Node>
+[[nodiscard]] std::uint32_t depth_of(const Node& node) {
+  std::uint32_t deepest = 0;
+  const auto deepen = [&deepest](const auto& child) -> decltype(void(child.depth)) {
+    deepest = std::max(deepest, child.depth);
+  };
+  std::visit(Parts(deepen), node);
+  return deepest + 1;
 }
 
 }  // namespace tdsl::frontend

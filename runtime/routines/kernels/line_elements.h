@@ -1,10 +1,13 @@
+#pragma once
+
 #include <limits>
 
-#include "runtime/routines/kernels/elements.h"
+#include "runtime/kernels/task.h"
+
+// Elementwise kernels of routines along lines. Arguments are in the order of KernelCall::numbers; T is the operands'
+// element type.
 
 namespace tdsl::rt::routines::kernels {
-
-namespace {
 
 /// A value that compares below every element.
 template <class T>
@@ -13,8 +16,7 @@ constexpr T padding() {
   return std::numeric_limits<T>::lowest();
 }
 
-}  // namespace
-
+/// out(g, j) is element g * height + j of n; padded with a value that compares below every element.
 template <class T>
 Kernel padded_blocks(Index height, Index n) {
   return [height, n](const TaskArgs& t) {
@@ -26,6 +28,7 @@ Kernel padded_blocks(Index height, Index n) {
   };
 }
 
+/// Concatenates the rows of a matrix with `each` columns.
 template <class T>
 Kernel in_one_row(Index each) {
   return [each](const TaskArgs& t) {
@@ -35,7 +38,8 @@ Kernel in_one_row(Index each) {
   };
 }
 
-Kernel origins(Index each, Index height) {
+/// The same for positions within blocks of `height` elements, converted to positions in the line.
+inline Kernel origins(Index each, Index height) {
   return [each, height](const TaskArgs& t) {
     const auto in = t.in<std::int64_t, 2>(0);
     const auto out = t.out<std::int64_t, 1>();
@@ -43,7 +47,8 @@ Kernel origins(Index each, Index height) {
   };
 }
 
-Kernel pick() {
+/// out(j) = operand 1(operand 0(j)), for the elements in the task's panel; partial results are combined by max.
+inline Kernel pick() {
   return [](const TaskArgs& t) {
     const auto places = t.in<std::int64_t, 1>(0);
     const auto from = t.in<std::int64_t, 1>(1);
@@ -55,15 +60,5 @@ Kernel pick() {
     }
   };
 }
-
-#define TDSL_LINE_ELEMENTS(T)                     \
-  template Kernel padded_blocks<T>(Index, Index); \
-  template Kernel in_one_row<T>(Index)
-TDSL_LINE_ELEMENTS(bool);
-TDSL_LINE_ELEMENTS(std::int32_t);
-TDSL_LINE_ELEMENTS(std::int64_t);
-TDSL_LINE_ELEMENTS(float);
-TDSL_LINE_ELEMENTS(double);
-#undef TDSL_LINE_ELEMENTS
 
 }  // namespace tdsl::rt::routines::kernels

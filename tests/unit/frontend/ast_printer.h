@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "frontend/syntax/ast.h"
-#include "frontend/syntax/ast_print.h"
+#include "tests/unit/frontend/ast_print.h"
 
 namespace tdsl::frontend {
 
@@ -45,8 +45,5 @@ class ExprPrinter {
 
   PrintOptions options_;
 };
-
-/// `text` in double quotes, escaped.
-[[nodiscard]] std::string quoted_string(const std::string& text);
 
 }  // namespace tdsl::frontend

@@ -19,4 +19,11 @@ struct ExprContext {
 /// Appends one sentence per violated invariant of `e`: operand types, labels, ranks and element types of reads.
 void verify_expr(const Program& program, const Expr& e, const ExprContext& context, std::vector<std::string>& problems);
 
+/// One sentence per violated invariant of a Fused node: members and their labels, reads between members, results.
+[[nodiscard]] std::vector<std::string> fused_problems(const Program& program, const Node& node, const Fused& fused);
+
+/// One sentence per violated invariant of a Routine: number, types, ranks and extents of operands and results.
+[[nodiscard]] std::vector<std::string> routine_problems(const Program& program, const Node& node,
+                                                        const Routine& routine);
+
 }  // namespace tdsl::ir

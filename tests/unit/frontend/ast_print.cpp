@@ -1,8 +1,9 @@
-#include "frontend/syntax/ast_print.h"
+#include "tests/unit/frontend/ast_print.h"
 
 #include <string_view>
 
-#include "frontend/syntax/ast_printer.h"
+#include "frontend/syntax/token.h"
+#include "tests/unit/frontend/ast_printer.h"
 
 namespace tdsl::frontend {
 

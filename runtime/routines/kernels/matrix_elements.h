@@ -1,14 +1,17 @@
+#pragma once
+
 #include <array>
 #include <limits>
 #include <tuple>
 
 #include "runtime/kernels/blocked_reduction.h"
 #include "runtime/kernels/scalar_math.h"
-#include "runtime/routines/kernels/elements.h"
+#include "runtime/kernels/task.h"
+
+// Elementwise kernels of routines on matrices: copying of submatrices, and unpacking of results. Arguments are in the
+// order of KernelCall::numbers; T is float or double. Row numbers are i64.
 
 namespace tdsl::rt::routines::kernels {
-
-namespace {
 
 /// Calls f(i, j) for every point of the task's first two labels; calls are independent.
 template <class F>
@@ -27,8 +30,7 @@ void for_each_row(const TaskArgs& t, const F& f) {
   for (Index i = rows.lo; i < rows.hi; ++i) f(i);
 }
 
-}  // namespace
-
+/// out(i + row, j + column) = in(i + from_row, j + from_column)
 template <class T>
 Kernel move(Index row, Index column, Index from_row, Index from_column) {
   return [=](const TaskArgs& t) {
@@ -38,6 +40,7 @@ Kernel move(Index row, Index column, Index from_row, Index from_column) {
   };
 }
 
+/// out(i, j) = -in(i, j)
 template <class T>
 Kernel negate() {
   return [](const TaskArgs& t) {
@@ -50,6 +53,7 @@ Kernel zeros() {
   return [](const TaskArgs& t) { for_each_point(t, [out = t.out<T, 2>()](Index i, Index j) { out(i, j) = 0; }); };
 }
 
+/// Zeroes the elements above the diagonal, in place.
 template <class T>
 Kernel zeros_above() {
   return [](const TaskArgs& t) {
@@ -60,6 +64,7 @@ Kernel zeros_above() {
   };
 }
 
+/// The factors of packed L and U.
 template <class T>
 Kernel unit_lower() {
   return [](const TaskArgs& t) {
@@ -77,6 +82,7 @@ Kernel upper() {
   };
 }
 
+/// Concatenation: operand 1 (a vector or a matrix) to the right of the n columns of operand 0.
 template <class T>
 Kernel beside(Index n) {
   return [n](const TaskArgs& t) {
@@ -91,6 +97,7 @@ Kernel beside(Index n) {
   };
 }
 
+/// A vector: the first column, or a row.
 template <class T>
 Kernel first_column() {
   return [](const TaskArgs& t) {
@@ -105,6 +112,8 @@ Kernel row(Index row) {
   };
 }
 
+/// For a panel of lu_panel: the negative factors left of the diagonal, 0 elsewhere. Operand 0 is the column of
+/// positions, operand 1 the factors.
 template <class T>
 Kernel negative_factors(Index width, Index lo) {
   return [width, lo](const TaskArgs& t) {
@@ -118,6 +127,8 @@ Kernel negative_factors(Index width, Index lo) {
   };
 }
 
+/// out(i, j) = operand 1(operand 0(first + i), column + j), for the rows in the task's panel; partial results are
+/// combined by max.
 template <class T>
 Kernel pick_rows(Index first, Index column) {
   return [first, column](const TaskArgs& t) {
@@ -134,6 +145,7 @@ Kernel pick_rows(Index first, Index column) {
   };
 }
 
+/// The last matrix of a stack: number `last` along the operand's first dimension.
 template <class T>
 Kernel last(Index last) {
   return [last](const TaskArgs& t) {
@@ -150,6 +162,7 @@ Kernel last_transposed(Index last) {
   };
 }
 
+/// Squared Frobenius distance from the identity.
 template <class T>
 Kernel distance_from_unit(Index last) {
   return [last](const TaskArgs& t) {
@@ -165,6 +178,7 @@ Kernel distance_from_unit(Index last) {
   };
 }
 
+/// Product of the last matrices of two stacks.
 template <class T>
 Kernel product_of_last(Index last) {
   return [last](const TaskArgs& t) {
@@ -183,16 +197,17 @@ Kernel product_of_last(Index last) {
   };
 }
 
-Kernel count() {
+inline Kernel count() {
   return [](const TaskArgs& t) { for_each_row(t, [out = t.out<std::int64_t, 1>()](Index i) { out(i) = i; }); };
 }
 
-Kernel copy_rows() {
+inline Kernel copy_rows() {
   return [](const TaskArgs& t) {
     for_each_row(t, [out = t.out<std::int64_t, 1>(), in = t.in<std::int64_t, 1>(0)](Index i) { out(i) = in(i); });
   };
 }
 
+/// Row numbers stored in a column of a matrix of T.
 template <class T>
 Kernel row_numbers(Index column) {
   return [column](const TaskArgs& t) {
@@ -201,26 +216,5 @@ Kernel row_numbers(Index column) {
     });
   };
 }
-
-#define TDSL_MATRIX_ELEMENTS(T)                        \
-  template Kernel move<T>(Index, Index, Index, Index); \
-  template Kernel negate<T>();                         \
-  template Kernel zeros<T>();                          \
-  template Kernel zeros_above<T>();                    \
-  template Kernel unit_lower<T>();                     \
-  template Kernel upper<T>();                          \
-  template Kernel beside<T>(Index);                    \
-  template Kernel first_column<T>();                   \
-  template Kernel row<T>(Index);                       \
-  template Kernel negative_factors<T>(Index, Index);   \
-  template Kernel pick_rows<T>(Index, Index);          \
-  template Kernel last<T>(Index);                      \
-  template Kernel last_transposed<T>(Index);           \
-  template Kernel distance_from_unit<T>(Index);        \
-  template Kernel product_of_last<T>(Index);           \
-  template Kernel row_numbers<T>(Index)
-TDSL_MATRIX_ELEMENTS(float);
-TDSL_MATRIX_ELEMENTS(double);
-#undef TDSL_MATRIX_ELEMENTS
 
 }  // namespace tdsl::rt::routines::kernels

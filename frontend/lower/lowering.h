@@ -1,0 +1,196 @@
+#pragma once
+
+#include "frontend/lower/lowerer.h"
+
+// The lowering functions, by subject.
+namespace tdsl::frontend {
+
+// Written types and dimensions.
+
+/// Returns the size of a dimension with an unknown name; nullopt if the name must be known.
+using BindDimension = std::function<std::optional<ir::Extent>(const ast::Identifier&, std::size_t dimension)>;
+
+/// Requires the dimensions of a written type to be legal sizes.
+void require_sizes(Reports& reports, Shapes& shapes, const ast::TypeExpr& written, const ir::Type& type);
+ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimension& bind = {});
+ir::Extent dimension_extent(Lowerer& lowerer, const ast::Expr& e);
+ir::Extent new_dimension(Lowerer& lowerer, const ast::Identifier& name);
+
+// Variables: declarations, types and the tensors that they denote.
+
+SymbolRef declare_value(Lowerer& lowerer, const ast::Identifier& name, Symbol::Kind kind, ir::ValueId value,
+                        const StorageRef& storage = {});
+/// Declares a `let` or a `var`.
+void declare_named(Lowerer& lowerer, const ast::Identifier& name, bool is_mutable, const Stored& stored);
+/// For `check --types`.
+void tell_type(Lowerer& lowerer, const Symbol& symbol);
+Tensor lower_name(Lowerer& lowerer, const std::string& name, const ir::SourceRange& range, bool lone_subscript);
+[[nodiscard]] bool is_scalar_variable(const GraphBuilder& graph, const Names& names, const std::string& name);
+SymbolRef assignable(Lowerer& lowerer, const ast::Identifier& name);
+
+// Lowers expressions to tensor expressions.
+
+ir::Expr integer_scalar(Lowerer& lowerer, const ast::Expr& e, const std::string& what);
+ir::Expr condition(Lowerer& lowerer, const ast::Expr& e, const std::string& what);
+ir::ValueId condition_value(Lowerer& lowerer, const ast::Expr& e, const std::string& what);
+Tensor lower(Lowerer& lowerer, const ast::Expr& e);
+Tensor lower_plain(Lowerer& lowerer, const ast::Expr& e);  ///< also allows pad()
+std::optional<ReducerName> reducer(Lowerer& lowerer, const std::string& name, const ir::SourceRange& range);
+Tensor lower_reduction(Lowerer& lowerer, const ast::Reduction& r, const ir::SourceRange& range);
+Tensor reduce_whole(Lowerer& lowerer, const ReducerName& op, const Tensor& t, const ast::Call& call,
+                    const ir::SourceRange& range);
+std::vector<bool> reduced_axes(Lowerer& lowerer, const ast::Call& call, std::size_t rank);
+std::int64_t axis_number(Lowerer& lowerer, const ast::Expr& e, std::size_t rank);
+const MonoidEntry& user_monoid(Lowerer& lowerer, const std::string& name, const ir::SourceRange& range);
+
+// Index variables, their ranges, and subscripts.
+
+/// A range of indices `start + step * k`.
+struct SlicePart {
+  ir::Expr start;
+  ir::Extent step = 1;
+  ir::Extent length;  ///< from start to end, regardless of the step
+  ir::Extent extent;
+};
+
+/// The range of a loop statement. With a non-constant step, the loop counts iterations.
+struct LoopRange {
+  ir::ValueId begin;
+  ir::ValueId end;
+  std::int64_t step = 1;
+  ir::ValueId computed_step;
+};
+
+/// Binds `name` as an index variable over an explicit range; a range that depends on other index variables adds a
+/// guard. `may_move`: the name may denote a label plus an offset, as in reductions.
+void bind_range(Lowerer& lowerer, const ast::Identifier& name, const ast::ExprPtr& lower, const ast::ExprPtr& upper,
+                const ast::ExprPtr& step, std::vector<std::int32_t>& labels, bool may_move = false);
+std::int32_t bind_index(GraphBuilder& graph, Names& names, const ast::Identifier& name);
+/// Infers the ranges of labels without explicit range from bare uses.
+void resolve_labels(GraphBuilder& graph, Reports& reports, Shapes& shapes, const std::vector<std::int32_t>& labels);
+std::int64_t step_of(Lowerer& lowerer, const ast::ExprPtr& step);
+/// True if the step is a compile-time constant small enough to be added to any bound without overflow.
+[[nodiscard]] bool has_short_step(Lowerer& lowerer, const ast::Expr& step);
+/// The compile-time value of an integer scalar, such as `s` after `let s = 2;`.
+[[nodiscard]] std::optional<std::int64_t> known_integer(const GraphBuilder& graph, const ir::Expr& e);
+Tensor lower_subscript(Lowerer& lowerer, const ast::Subscript& s, const ir::SourceRange& range);
+/// `padded`: subscripts outside the dimension are legal.
+ir::Expr subscript_expr(Lowerer& lowerer, const ast::Expr& e, const Dim& dim, bool padded = false);
+SlicePart slice_part(Lowerer& lowerer, const ast::SliceSubscript& s, const Dim& dim, const ir::SourceRange& range);
+/// The subscript in the sliced dimension of the slice's element `label`.
+ir::Expr position_in(const GraphBuilder& graph, const SlicePart& part, std::int32_t label);
+void require_subscripts(Reports& reports, std::size_t given, const Tensor& base, const std::string& name,
+                        const ir::SourceRange& range);
+
+// Calls, and arguments of built-in functions.
+
+/// Lowers a call with one result.
+Tensor lower_call(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
+/// True if the call returns a scalar for scalars: `exp(x)`, `max(x, y)`.
+[[nodiscard]] bool is_scalar_function(const ast::Call& call);
+/// The `least` to `most` positional arguments; other arguments must be `named`.
+std::vector<Tensor> positional(Lowerer& lowerer, const ast::Call& call, std::size_t least, std::size_t most,
+                               const ir::SourceRange& range, const std::set<std::string>& named = {});
+/// The argument, or null if it is omitted.
+const ast::Expr* named_argument(const ast::Call& call, const std::string& name);
+/// The sizes given by the arguments from `first` to `last`.
+std::vector<Dim> extent_arguments(Lowerer& lowerer, const ast::Call& call, std::size_t first,
+                                  const ir::SourceRange& range, std::size_t last = SIZE_MAX);
+
+// Functions of the program: calls are inlined, applied per element, or turned into procedures.
+
+/// Binds the dimensions of the parameter's type and converts the argument to it.
+std::pair<Tensor, ir::Type> fitted(Lowerer& lowerer, const ast::Identifier& parameter, const ast::TypeExpr& type,
+                                   const Tensor& arg, const SourceRange& range);
+std::vector<Tensor> call_function(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
+/// `points`: the index variables that distinguish evaluations of the call.
+std::vector<Tensor> inline_body(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
+                                const ast::Call& call, const ir::SourceRange& range,
+                                const std::vector<std::int32_t>& points);
+/// The call if the whole expression is a call with several results, else null.
+const ast::Call* tuple_call(const Declarations& declared, const ast::ExprPtr& value);
+std::vector<Tensor> lower_tuple_call(Lowerer& lowerer, const ast::Call& call, const ir::SourceRange& range);
+/// False, with an error, unless the body has exactly one `return`, as its last statement.
+bool check_returns(Reports& reports, const ast::Function& f);
+/// Checks names in the bodies of functions without calls, which are not lowered.
+void check_uncalled(Lowerer& lowerer);
+/// False, with an error, if inlining all functions exceeds the nesting limit of expressions.
+[[nodiscard]] bool calls_fit(Reports& reports, const Declarations& declared);
+CallNumbers number_calls(const Declarations& declared,
+                         const std::function<void(const std::function<void(const ast::Expr&)>&)>& each);
+/// Lowers the call of an arithmetic function to one operation; nullopt if that would evaluate arguments that the body
+/// may skip.
+std::optional<Tensor> call_as_procedure(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args,
+                                        const ast::Call& call, const ir::SourceRange& range);
+Tensor call_at_points(Lowerer& lowerer, const ast::Function& f, const std::vector<Tensor>& args, const ast::Call& call,
+                      const ir::SourceRange& range, const std::vector<std::int32_t>& drawn_at);
+
+// Functions and kernels of C++ headers.
+
+void declare_extern(Lowerer& lowerer, const ast::Extern& e,
+                    const std::function<bool(const ast::Identifier&)>& declared);
+Tensor call_foreign_function(Lowerer& lowerer, const ForeignEntry& entry, const ast::Call& call,
+                             const ir::SourceRange& range);
+std::vector<Tensor> call_foreign_kernel(Lowerer& lowerer, const ForeignEntry& entry, const ast::Call& call,
+                                        const ir::SourceRange& range);
+
+// Index statements and assignments to slices.
+
+/// `let Z[i, k]: T op= e where c for i in a..b;`, or such an assignment, during lowering.
+struct IndexStatement {
+  SymbolRef target;              ///< of an assignment; null in a declaration
+  std::optional<ir::Type> type;  ///< declared, or that of the variable
+  ast::AssignOp op;
+  std::vector<std::int32_t> labels;     ///< all index variables: in order on the left, then of the `for`
+  std::vector<std::int32_t> lone;       ///< per left dimension: its bare label, or -1
+  std::vector<std::int32_t> collected;  ///< of names that denote functions of labels: hold only the dimensions in which
+                                        ///< these are bare subscripts
+  std::vector<ir::Expr> left;
+  ir::Expr guard;
+  Tensor value;
+  ir::Type result;
+};
+
+ir::ValueId lower_index_declaration(Lowerer& lowerer, const ast::Target& target, const ast::Annotations& annotations,
+                                    const ast::Definition& definition);
+void lower_index_assignment(Lowerer& lowerer, const ast::Assign& a, const SymbolRef& symbol);
+void begin_index_statement(Lowerer& lowerer, IndexStatement& s, const ast::Target& target,
+                           const ast::Definition& definition);
+void lower_right_side(Lowerer& lowerer, IndexStatement& s, const ast::Definition& definition);
+ir::ValueId emit_index_statement(Lowerer& lowerer, IndexStatement& s, const std::string& name,
+                                 const ir::SourceRange& range);
+std::optional<ir::Monoid> combine_monoid(Lowerer& lowerer, const ast::AssignOp& op, ir::Scalar type);
+void lower_slice_assignment(Lowerer& lowerer, const ast::Assign& a, const SymbolRef& symbol);
+
+// User-defined storage: `storage` declarations and tensors declared with one.
+
+void declare_storage(Reports& reports, Declarations& declared, const ast::Storage& s);
+/// The storage with its arguments, for a tensor of this shape.
+StorageRef lower_storage(Lowerer& lowerer, const ast::StorageAnnotation& written, std::vector<ir::Extent> shape);
+/// The element `e` of a tensor with a storage, absent if computed subscripts are out of bounds: the stored tensor may
+/// have an element there.
+ir::Expr inside_of_storage(GraphBuilder& graph, const ir::Expr& e, const ast::Subscript& s,
+                           const std::vector<ir::Expr>& subscripts, const Tensor& base);
+Stored lower_stored_declaration(Lowerer& lowerer, const ast::Target& target, const ast::Annotations& annotations,
+                                const ast::Definition& definition);
+/// `B[i, j] op= e` for a tensor of this type; `symbol`: that of an assignment, else null.
+Stored lower_stored_elements(Lowerer& lowerer, const ast::Target& target, const ir::Type& type,
+                             const StorageRef& storage, const ast::Definition& definition, const SymbolRef& symbol);
+
+// Statements, and regions of loops and branches.
+
+void lower_block(Lowerer& lowerer, const ast::Block& block);
+void lower_statement(Lowerer& lowerer, const ast::Stmt& s);
+void dispatch(Lowerer& lowerer, const ast::Stmt& s);
+void require_no_suffixes(Reports& reports, const ast::Suffixes& s);
+/// The number of iterations of a loop with a computed step.
+ir::ValueId iterations_of(Shapes& shapes, Values& values, const LoopRange& loop, const ir::SourceRange& range);
+/// Lowers the loop over range `level` and the nested ones. `bounds`: of the ranges lowered so far.
+void lower_for(Lowerer& lowerer, const ast::For& f, std::vector<LoopRange>& bounds, std::size_t level,
+               const ir::SourceRange& range);
+void lower_while(Lowerer& lowerer, const ast::While& w, const ir::SourceRange& range);
+void lower_if(Lowerer& lowerer, const ast::If& i, std::size_t arm, const ir::SourceRange& range);
+/// Lowers the values of an imported file at its first import. Its random numbers are independent of the importing file.
+void lower_import(Lowerer& lowerer, const ast::Import& import);
+
+}  // namespace tdsl::frontend
