@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "passes/rewriting.h"
-
 namespace tdsl::passes {
 
 using namespace ir;
@@ -12,6 +10,7 @@ Program RegionRewriter::run() {
   Region body = std::move(program_.body);
   rewrite_region(body);
   program_.body = std::move(body);
+  rename_everywhere(program_, renames_);
   return std::move(program_);
 }
 

@@ -4,6 +4,7 @@
 
 #include "ir/graph/graph.h"
 #include "passes/pass_context.h"
+#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 
@@ -22,7 +23,8 @@ class RegionRewriter {
   RegionRewriter(ir::Program program, PassContext& context) : program_(std::move(program)), context_(context) {}
   virtual ~RegionRewriter() = default;
 
-  /// Returns the program with every region rewritten; call it once. Moves the body out of `program_` meanwhile.
+  /// Returns the program with every region rewritten and `renames_` applied; call it once. Moves the body out of
+  /// `program_` meanwhile.
   [[nodiscard]] ir::Program run();
 
  protected:
@@ -41,6 +43,7 @@ class RegionRewriter {
 
   ir::Program program_;
   PassContext& context_;
+  ValueMap renames_;  ///< values that others replace
 };
 
 }  // namespace tdsl::passes

@@ -81,10 +81,11 @@ Expr shift_labels(const Expr& e, std::int32_t first, std::int32_t by) {
 }
 
 bool reads(const Expr& e, ValueId v) {
-  if (!e) return false;
-  bool found = false;
-  for_each_read(e, [&](const Read& r) { found = found || r.tensor == v; });
-  return found;
+  return e && any_read(e, [&](const Read& r) { return r.tensor == v; });
+}
+
+bool applies(const Expr& e) {
+  return any_node(e, [](const ExprNode& n) { return std::holds_alternative<Apply>(n.op); });
 }
 
 int node_count(const Expr& e) {

@@ -37,6 +37,8 @@ void rewrite_expressions(ir::Compute& c, const std::function<ir::Expr(const ir::
 /// True if the expression reads `v`.
 [[nodiscard]] bool reads(const ir::Expr& e, ir::ValueId v);
 [[nodiscard]] int node_count(const ir::Expr& e);
+/// True if the expression applies a procedure.
+[[nodiscard]] bool applies(const ir::Expr& e);
 /// All values read by the expressions of the Compute.
 [[nodiscard]] std::set<ir::ValueId> values_read(const ir::Compute& c);
 

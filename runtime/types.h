@@ -1,11 +1,11 @@
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <type_traits>
+#include <variant>
 
 /// The language's scalar types as the runtime stores them (language page, section 3). Free of every dependency.
 namespace tdsl::rt {
@@ -16,82 +16,111 @@ inline constexpr int kMaxRank = 8;
 /// Threads of a rank, at most: more than a node has cores, fewer than a thread team can be made of.
 inline constexpr int kMostThreads = 4096;
 
-/// Element type of a tensor or scalar. `kBool` is stored as one byte holding 0 or 1 (C++ `bool`). The values are
-/// stable: they are written into messages and checkpoints.
-enum class ElementType : std::uint8_t { kBool = 0, kI32 = 1, kI64 = 2, kF32 = 3, kF64 = 4 };
+/// The element types of the language, one row each: X(enumerator, C++ type, name, kind). The kind is NumPy's letter:
+/// 'b' bool, 'i' integer, 'f' float. Of two types of one kind the later row is the wider one. Positions are written
+/// into messages and checkpoints, so a new type is a new last row.
+#define TDSL_ELEMENT_TYPES(X)       \
+  X(kBool, bool, "bool", 'b')       \
+  X(kI32, std::int32_t, "i32", 'i') \
+  X(kI64, std::int64_t, "i64", 'i') \
+  X(kF32, float, "f32", 'f')        \
+  X(kF64, double, "f64", 'f')
 
-/// The C++ types a tensor may hold.
-template <class T>
-concept Element = std::same_as<T, bool> || std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t> ||
-    std::same_as<T, float> || std::same_as<T, double>;
+/// Element type of a tensor or scalar. `kBool` is stored as one byte holding 0 or 1 (C++ `bool`).
+enum class ElementType : std::uint8_t {
+#define TDSL_ENUMERATOR(enumerator, ...) enumerator,
+  TDSL_ELEMENT_TYPES(TDSL_ENUMERATOR)
+#undef TDSL_ENUMERATOR
+};
+
+/// A row of the table of element types.
+struct ElementInfo {
+  ElementType type;
+  std::string_view enumerator;  ///< "kF64"
+  std::string_view cpp_type;    ///< "double"
+  std::string_view name;        ///< in the language: "f64"
+  char kind;                    ///< NumPy's letter
+  std::size_t size;             ///< bytes of one stored element
+};
+inline constexpr ElementInfo kElementTypes[] = {
+#define TDSL_ROW(enumerator, T, name, kind) {ElementType::enumerator, #enumerator, #T, name, kind, sizeof(T)},
+    TDSL_ELEMENT_TYPES(TDSL_ROW)
+#undef TDSL_ROW
+};
+[[nodiscard]] constexpr const ElementInfo& element_info(ElementType type) {
+  return kElementTypes[static_cast<std::size_t>(type)];
+}
+
+/// Bytes of the largest element.
+inline constexpr std::size_t kLargestElement = [] {
+  std::size_t bytes = 0;
+  for (const ElementInfo& info : kElementTypes) bytes = info.size > bytes ? info.size : bytes;
+  return bytes;
+}();
 
 /// Bytes of one stored element.
-[[nodiscard]] constexpr std::size_t element_size(ElementType type) {
-  switch (type) {
-    case ElementType::kBool: return 1;
-    case ElementType::kI32:
-    case ElementType::kF32: return 4;
-    case ElementType::kI64:
-    case ElementType::kF64: return 8;
-  }
-  return 0;
-}
+[[nodiscard]] constexpr std::size_t element_size(ElementType type) { return element_info(type).size; }
 
-/// The type's name in the language: "bool", "i32", "i64", "f32", "f64".
-[[nodiscard]] constexpr std::string_view element_name(ElementType type) {
-  switch (type) {
-    case ElementType::kBool: return "bool";
-    case ElementType::kI32: return "i32";
-    case ElementType::kI64: return "i64";
-    case ElementType::kF32: return "f32";
-    case ElementType::kF64: return "f64";
-  }
-  return "?";
-}
+/// The type's name in the language: "f64".
+[[nodiscard]] constexpr std::string_view element_name(ElementType type) { return element_info(type).name; }
 
 /// The type with that name in the language, or nothing.
 [[nodiscard]] constexpr std::optional<ElementType> element_type_named(std::string_view name) {
-  for (const ElementType type :
-       {ElementType::kBool, ElementType::kI32, ElementType::kI64, ElementType::kF32, ElementType::kF64}) {
-    if (element_name(type) == name) return type;
+  for (const ElementInfo& info : kElementTypes) {
+    if (info.name == name) return info.type;
   }
   return std::nullopt;
 }
 
+/// Arithmetic rounds; inf and nan exist.
+[[nodiscard]] constexpr bool is_float(ElementType type) { return element_info(type).kind == 'f'; }
+/// Floats with an order, for which BLIS, LAPACK, random numbers and derivatives are defined.
+[[nodiscard]] constexpr bool is_real(ElementType type) { return element_info(type).kind == 'f'; }
+[[nodiscard]] constexpr bool is_integer(ElementType type) { return element_info(type).kind == 'i'; }
+
 namespace detail {
-template <Element T>
-consteval ElementType element_type_of_impl() {
-  if constexpr (std::same_as<T, bool>) return ElementType::kBool;
-  if constexpr (std::same_as<T, std::int32_t>) return ElementType::kI32;
-  if constexpr (std::same_as<T, std::int64_t>) return ElementType::kI64;
-  if constexpr (std::same_as<T, float>) return ElementType::kF32;
-  if constexpr (std::same_as<T, double>) return ElementType::kF64;
-}
+template <class T>
+struct TypeOf {};
+#define TDSL_TYPE_OF(enumerator, T, ...)                          \
+  template <>                                                     \
+  struct TypeOf<T> {                                              \
+    static constexpr ElementType value = ElementType::enumerator; \
+  };
+TDSL_ELEMENT_TYPES(TDSL_TYPE_OF)
+#undef TDSL_TYPE_OF
+
+template <class, class... T>
+struct Skip {
+  using Variant = std::variant<T...>;
+};
 }  // namespace detail
+
+/// The C++ types a tensor may hold.
+template <class T>
+concept Element = requires {
+  detail::TypeOf<T>::value;
+};
 
 /// `element_type_of<double>` is `ElementType::kF64`, and so on.
 template <Element T>
-inline constexpr ElementType element_type_of = detail::element_type_of_impl<T>();
+inline constexpr ElementType element_type_of = detail::TypeOf<T>::value;
 
-[[nodiscard]] constexpr bool is_floating(ElementType type) {
-  return type == ElementType::kF32 || type == ElementType::kF64;
-}
-[[nodiscard]] constexpr bool is_integer(ElementType type) {
-  return type == ElementType::kI32 || type == ElementType::kI64;
-}
+/// A value of any element type.
+#define TDSL_ALTERNATIVE(enumerator, T, ...) , T
+using ScalarValue = detail::Skip<void TDSL_ELEMENT_TYPES(TDSL_ALTERNATIVE)>::Variant;
+#undef TDSL_ALTERNATIVE
 
 /// Calls `f(std::type_identity<T>{})` with the C++ type of `type` and returns its result:
 /// `visit_element_type(type, [&](auto tag) { using T = typename decltype(tag)::type; … });`
 template <class F>
 constexpr decltype(auto) visit_element_type(ElementType type, F&& f) {
   switch (type) {
-    case ElementType::kBool: return f(std::type_identity<bool>{});
-    case ElementType::kI32: return f(std::type_identity<std::int32_t>{});
-    case ElementType::kI64: return f(std::type_identity<std::int64_t>{});
-    case ElementType::kF32: return f(std::type_identity<float>{});
-    case ElementType::kF64: break;
+#define TDSL_CASE(enumerator, T, ...) \
+  case ElementType::enumerator: return f(std::type_identity<T>{});
+    TDSL_ELEMENT_TYPES(TDSL_CASE)
+#undef TDSL_CASE
   }
-  return f(std::type_identity<double>{});
+  __builtin_unreachable();
 }
 
 }  // namespace tdsl::rt

@@ -74,30 +74,16 @@ class ErrorCollector : public clang::DiagnosticConsumer {
   std::vector<HeaderProblem>& problems_;
 };
 
-const char* cpp_name(Scalar s) {
-  switch (s) {
-    case Scalar::kBool: return "bool";
-    case Scalar::kI32: return "std::int32_t";
-    case Scalar::kI64: return "std::int64_t";
-    case Scalar::kF32: return "float";
-    case Scalar::kF64: return "double";
-  }
-  return "";
-}
-
+/// The type in the header's translation unit; null for types that `extern` functions cannot take.
 clang::QualType cpp_type(const clang::ASTContext& context, Scalar s) {
-  switch (s) {
-    case Scalar::kBool: return context.BoolTy;
-    case Scalar::kI32: return context.IntTy;
-    case Scalar::kI64: return context.getIntTypeForBitwidth(64, 1);
-    case Scalar::kF32: return context.FloatTy;
-    case Scalar::kF64: return context.DoubleTy;
-  }
-  return {};
+  const auto bits = static_cast<unsigned>(8 * ir::size_of(s));
+  if (s == Scalar::kBool) return context.BoolTy;
+  if (ir::is_integer(s)) return context.getIntTypeForBitwidth(bits, 1);
+  return s == Scalar::kF32 ? context.FloatTy : s == Scalar::kF64 ? context.DoubleTy : clang::QualType();
 }
 
 std::string parameter_text(const ir::Foreign::Parameter& p) {
-  const std::string element = cpp_name(p.type);
+  const std::string element(ir::cpp_type_of(p.type));
   if (p.rank == 0) return p.is_output ? element + "&" : element;
   return std::string("tdsl::Tile<") + (p.is_output ? "" : "const ") + element + ", " + std::to_string(p.rank) + ">";
 }
@@ -107,7 +93,8 @@ std::string wanted_text(const ForeignDeclaration& d) {
   std::string parameters;
   for (const ir::Foreign::Parameter& p : d.parameters)
     parameters += (parameters.empty() ? "" : ", ") + parameter_text(p);
-  return std::string(d.is_kernel ? "void" : cpp_name(d.result)) + " " + d.name + "(" + parameters + ")";
+  return std::string(d.is_kernel ? "void" : std::string(ir::cpp_type_of(d.result))) + " " + d.name + "(" + parameters +
+         ")";
 }
 
 /// Finds functions of that name in namespaces, which are not searched.
@@ -297,10 +284,13 @@ class HeaderReaderRun {
     return true;
   }
 
-  [[nodiscard]] bool same(clang::QualType a, clang::QualType b) const { return context_.hasSameUnqualifiedType(a, b); }
+  [[nodiscard]] bool same(clang::QualType a, clang::QualType b) const {
+    return !b.isNull() && context_.hasSameUnqualifiedType(a, b);
+  }
 
   [[nodiscard]] bool fits(clang::QualType type, const ir::Foreign::Parameter& p) const {
     const clang::QualType element = cpp_type(context_, p.type);
+    if (element.isNull()) return false;
     if (p.rank == 0 && p.is_output)
       return type->isLValueReferenceType() && context_.hasSameType(type->getPointeeType(), element);
     // By value, or by an equivalent reference.

@@ -15,21 +15,13 @@ HostEvaluator::HostEvaluator(const FamilyProgram& program) {
 }
 
 void HostEvaluator::set(ValueId v, const ir::Literal& value) {
-  ir::Array array;
-  array.type = types_.type(v).scalar;
-  ir::match(
-      value, [&](bool b) { array.integers = {b ? 1 : 0}; }, [&](std::int64_t i) { array.integers = {i}; },
-      [&](double d) { array.floats = {d}; });
-  known_[v] = std::move(array);
+  known_[v] = ir::eval::scalar_array(types_.type(v).scalar, value);
 }
 
 std::optional<ir::Literal> HostEvaluator::get(ValueId v) const {
   const auto found = known_.find(v);
   if (found == known_.end()) return std::nullopt;
-  const ir::Array& a = found->second;
-  if (ir::is_float(a.type)) return ir::Literal(a.floats[0]);
-  if (a.type == ir::Scalar::kBool) return ir::Literal(a.integers[0] != 0);
-  return ir::Literal(a.integers[0]);
+  return ir::eval::literal_of(found->second.type, ir::eval::element(found->second, 0));
 }
 
 std::optional<ir::Literal> HostEvaluator::evaluate(const Expr& e, SourceRange place) const {
@@ -39,9 +31,7 @@ std::optional<ir::Literal> HostEvaluator::evaluate(const Expr& e, SourceRange pl
   try {
     ir::eval::CompiledExpr compiled(
         types_, e, [this](ValueId v) -> const ir::Array& { return known_.at(v); }, place);
-    if (compiled.is_real()) return ir::Literal(compiled.real(nullptr).value);
-    const std::int64_t whole = compiled.whole(nullptr).value;
-    return e->type == ir::Scalar::kBool ? ir::Literal(whole != 0) : ir::Literal(whole);
+    return ir::eval::literal_of(e->type, compiled.value(nullptr));
   } catch (const ir::eval::Stop& stop) {
     const SourceRange& r = stop.error.range;
     const std::string file = r.file < types_.files.size() ? types_.files[r.file] : types_.name;

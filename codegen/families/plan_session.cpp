@@ -7,6 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "ir/eval/elements.h"
 #include "runtime/check.h"
 #include "runtime/plan/op_builder.h"
 #include "runtime/types.h"
@@ -16,13 +17,10 @@ namespace tdsl::codegen {
 namespace {
 
 ir::Literal literal_of(record::ElementType type, const std::byte* bytes) {
-  return rt::visit_element_type(type, [&](auto tag) -> ir::Literal {
-    using T = typename decltype(tag)::type;
-    T value;
+  return rt::visit_element_type(type, [&](auto tag) {
+    typename decltype(tag)::type value;
     std::memcpy(&value, bytes, sizeof value);
-    if constexpr (std::is_same_v<T, bool>) return value;
-    if constexpr (std::is_floating_point_v<T>) return static_cast<double>(value);
-    if constexpr (std::is_integral_v<T>) return static_cast<std::int64_t>(value);
+    return ir::eval::literal_of(type, ir::eval::slot_of(value));
   });
 }
 
@@ -129,7 +127,7 @@ void PlanSession::routine(rt::routines::Call& call) {
 std::optional<ir::Literal> PlanSession::read(const record::TensorHandle& scalar, record::Place place) {
   static_cast<void>(recorder.control(scalar, place));
   const record::ElementType type = scalar.state().type;
-  std::array<std::byte, sizeof(double)> value{};
+  std::array<std::byte, rt::kLargestElement> value{};
   if (!control.read(type, std::span(value).first(element_size(type)))) return std::nullopt;
   return literal_of(type, value.data());
 }

@@ -95,9 +95,7 @@ class Walk::Body {
     return list;
   }
   [[nodiscard]] std::vector<plan::Index> shape(ValueId v) const { return numbers(program_.type(v).shape); }
-  [[nodiscard]] record::ElementType element_type(ValueId v) const {
-    return *rt::element_type_named(ir::name_of(program_.type(v).scalar));
-  }
+  [[nodiscard]] record::ElementType element_type(ValueId v) const { return program_.type(v).scalar; }
   [[nodiscard]] PlanSession::Source source(const std::string& name, ValueId v, int site) const {
     return {name, element_type(v), shape(v), numbers(program_.info(v).tile), program_.info(v).compressed, site};
   }

@@ -8,6 +8,7 @@
 #include "codegen/nest/facts.h"
 #include "codegen/nest/text.h"
 #include "ir/analysis/combined.h"
+#include "ir/eval/elements.h"
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"
 #include "ir/graph/computes.h"
@@ -18,6 +19,7 @@ namespace tdsl::nest {
 
 using ir::match;
 using ir::eval::CompiledExpr;
+using ir::eval::Slot;
 using Role = Variable::Role;
 
 namespace {
@@ -25,12 +27,6 @@ namespace {
 struct Interval {
   std::int64_t lo = 0;
   std::int64_t hi = 0;
-};
-
-/// The value of an element or a local.
-struct Value {
-  ir::eval::Real real;
-  ir::eval::Whole whole;
 };
 
 class Interpreter {
@@ -95,7 +91,7 @@ class Interpreter {
     ir::Array all = zeros(type, {count});
     for (const auto& [first, v] : places) {
       for (std::int64_t at = 0; at < array(v).size(); ++at) {
-        const Value x = load(v, static_cast<std::size_t>(at));
+        const Slot x = load(v, static_cast<std::size_t>(at));
         const auto to = static_cast<std::size_t>(first + at);
         ir::is_float(type) ? static_cast<void>(all.floats[to] = x.real.value)
                            : static_cast<void>(all.integers[to] = x.whole.value);
@@ -108,16 +104,8 @@ class Interpreter {
   ir::Array& array(ValueId v) { return arrays_[static_cast<std::size_t>(nest_.viewed(v).id)]; }
 
   static ir::Array zeros(ir::Scalar type, std::vector<std::int64_t> shape) {
-    ir::Array a;
-    a.type = type;
-    a.shape = std::move(shape);
-    const auto count = static_cast<std::size_t>(a.size());
-    if (ir::is_float(type)) {
-      a.floats.assign(count, 0.0);
-    } else {
-      a.integers.assign(count, 0);
-    }
-    a.bounds.assign(count, 0.0);
+    ir::Array a = ir::eval::zeros(type, std::move(shape));
+    a.bounds.assign(static_cast<std::size_t>(a.size()), 0.0);
     return a;
   }
   std::vector<std::int64_t> shape(const Variable& v) {
@@ -127,10 +115,8 @@ class Interpreter {
   }
   void set_capture(std::int32_t k, const Inputs& inputs) {
     ir::Array& a = array({k});
-    a = zeros(nest_.variable({k}).type.scalar, {});
-    match(
-        inputs.captures.at({k}), [&](bool b) { a.integers = {b ? 1 : 0}; }, [&](std::int64_t i) { a.integers = {i}; },
-        [&](double d) { a.floats = {d}; });
+    a = ir::eval::scalar_array(nest_.variable({k}).type.scalar, inputs.captures.at({k}));
+    a.bounds = {0.0};
   }
   std::int64_t extent(const Extent& e) {
     return e.evaluate([this](ValueId v) { return array(v).integers.at(0); });
@@ -147,11 +133,7 @@ class Interpreter {
     }
     return *known;
   }
-  Value value(const Expr& e) {
-    CompiledExpr& c = compiled(e);
-    if (c.is_real()) return {c.real(indices_.data()), {}};
-    return {{}, c.whole(indices_.data())};
-  }
+  Slot value(const Expr& e) { return compiled(e).value(indices_.data()); }
   std::int64_t whole(const Expr& e) { return compiled(e).whole(indices_.data()).value; }
 
   /// The element's number.
@@ -168,35 +150,18 @@ class Interpreter {
     }
     return static_cast<std::size_t>(at);
   }
-  Value load(ValueId v, std::size_t at) {
-    const ir::Array& a = array(v);
-    const double bound = a.bounds.empty() ? 0 : a.bounds[at];
-    if (ir::is_float(a.type)) return {{a.floats[at], bound}, {}};
-    return {{}, {a.integers[at], bound}};
-  }
-  void store(ValueId v, std::size_t at, const Value& x) {
-    ir::Array& a = array(v);
-    if (a.bounds.empty()) a.bounds.assign(static_cast<std::size_t>(a.size()), 0.0);
-    const bool real = ir::is_float(a.type);
-    if (real) {
-      a.floats[at] = x.real.value;
-    } else {
-      a.integers[at] = x.whole.value;
-    }
-    a.bounds[at] = real ? x.real.bound : x.whole.bound;
-  }
+  Slot load(ValueId v, std::size_t at) { return ir::eval::element(array(v), at); }
+  void store(ValueId v, std::size_t at, const Slot& x) { ir::eval::set_element(array(v), at, x); }
 
   void update(ValueId v, std::size_t at, const ir::Monoid& with, const Expr& e) {
-    const Value next = value(e);
+    const Slot next = value(e);
     store(v, at, combined(with, array(v).type, load(v, at), next));
   }
-  Value combined(const ir::Monoid& with, ir::Scalar type, const Value& old, const Value& next) {
+  Slot combined(const ir::Monoid& with, ir::Scalar type, const Slot& old, const Slot& next) {
     // One expression per monoid and type.
     Expr& both = combinations_[{&with, type}];
     if (!both) both = ir::combined(with, ir::argument(type, 0), ir::argument(type, 1));
-    CompiledExpr& c = compiled(both);
-    if (c.is_real()) return {c.combine(old.real, next.real), {}};
-    return {{}, c.combine(old.whole, next.whole)};
+    return compiled(both).combine(old, next);
   }
 
   // --- Statements
@@ -243,7 +208,7 @@ class Interpreter {
           indices_[static_cast<std::size_t>(c.index)] = at;
         },
         [&](const Store& w) {
-          Value x = value(w.value);
+          Slot x = value(w.value);
           // Zeros of either sign are not stored.
           if (nest_.variable(w.to.variable).compressed && x.real.value == 0) x.real.value = 0;
           store(w.to.variable, position(w.to), x);
@@ -255,7 +220,7 @@ class Interpreter {
           for (std::int64_t at = 0; at < array(f.result).size(); ++at)
             store(f.result, static_cast<std::size_t>(at), value(f.value));
         },
-        [&](const Var& v) { store(v.local, 0, v.value ? value(v.value) : Value{}); }, [&](const Count& c) { count(c); },
+        [&](const Var& v) { store(v.local, 0, v.value ? value(v.value) : Slot{}); }, [&](const Count& c) { count(c); },
         [&](const While& w) {
           for (body(w.before); whole(w.condition) != 0; body(w.before)) body(w.body);
         },
@@ -307,7 +272,7 @@ class Interpreter {
                    const std::vector<std::int64_t>& y) {
     using Kind = ir::Monoid::Kind;
     const ir::Scalar type = nest_.variable(p.to.variable).type.scalar;
-    const Value product =
+    const Slot product =
         combined(monoid(Kind::kProd), type, load(p.x.variable, position(p.x, x)), load(p.y.variable, position(p.y, y)));
     const std::size_t at = position(p.to, to);
     store(p.to.variable, at, combined(monoid(Kind::kSum), type, load(p.to.variable, at), product));
@@ -336,7 +301,7 @@ class Interpreter {
   }
 
   void fill_rows(const FillRows& f) {
-    const Value x = value(f.value);
+    const Slot x = value(f.value);
     const std::vector<std::int64_t>& shape = array(f.to.variable).shape;
     std::int64_t line = 1;
     for (std::size_t d = f.to.subscripts.size() + 1; d < shape.size(); ++d) line *= shape[d];
@@ -362,7 +327,7 @@ class Interpreter {
 
   /// Keeps the first of the best values, or the first nan.
   void offer(const Offer& o, bool largest) {
-    const Value x = value(o.value);
+    const Slot x = value(o.value);
     const double number = ir::is_float(o.value->type) ? x.real.value : static_cast<double>(x.whole.value);
     const auto found = best_.find(o.local);
     const bool first = found == best_.end();
@@ -414,15 +379,8 @@ class Interpreter {
   }
 
   void give(const Return& r) {
-    const Value x = value(r.value);
     returned_ = zeros(r.value->type, {});
-    if (ir::is_float(r.value->type)) {
-      returned_.floats[0] = x.real.value;
-      returned_.bounds[0] = x.real.bound;
-    } else {
-      returned_.integers[0] = x.whole.value;
-      returned_.bounds[0] = x.whole.bound;
-    }
+    ir::eval::set_element(returned_, 0, value(r.value));
   }
 
   void loop(const For& f) {

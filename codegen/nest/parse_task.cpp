@@ -22,7 +22,7 @@ std::optional<Statement> PartParser::of_task() {
     l.kind = ir::named_kind(cursor_, ir::Monoid::Kind::kUser, "reduction");
     l.local = known_value();
     cursor_.expect("of");
-    l.of = scalar();
+    l.of = cursor_.scalar();
     return made(l);
   }
   if (cursor_.accept("offer")) {

@@ -112,6 +112,7 @@ class OperationPrinter {
   template <class Each, class List>
   void list(const char* name, const Each& each, const List& list) {
     if (list.empty()) return;
+    require_head();
     std::vector<std::string> parts;
     for (const auto& element : list) parts.push_back(part([&] { each(*this, element); }));
     field(name, fmt::format("[{}]", fmt::join(parts, ", ")));
@@ -184,7 +185,7 @@ class OperationPrinter {
     kind_ = kStepNames[s.op.index()];
     const std::size_t start = text_.size();
     std::visit([this](const auto& op) { visit_step(*this, op); }, s.op);
-    if (!kind_.empty()) head({});
+    require_head();
     if (text_.size() > start && text_[start] == ' ') text_.erase(start, 1);
     text_ += '\n';
   }
@@ -197,10 +198,14 @@ class OperationPrinter {
     text_ += fmt::format("{} {}", kind, ir::print(place_));
   }
 
+  void require_head() {
+    if (!kind_.empty()) head({});
+  }
+
   void separate() { text_ += broken_ ? "\n" + std::string(2 * depth_, ' ') : " "; }
   /// Every member is preceded by a separator.
   void field(std::string_view name, const std::string& content) {
-    if (!kind_.empty()) head({});
+    require_head();
     separate();
     text_ += name;
     if (!name.empty() && !content.empty()) text_ += ' ';

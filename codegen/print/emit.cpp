@@ -42,11 +42,7 @@ std::string with_line_directives(const std::string& text, const FamilyProgram& p
   return result;
 }
 
-std::string element_type(ir::Scalar s) {
-  std::string name(ir::name_of(s));
-  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return "rt::ElementType::k" + (s == ir::Scalar::kBool ? std::string("Bool") : name);
-}
+std::string element_type(ir::Scalar s) { return fmt::format("rt::ElementType::{}", rt::element_info(s).enumerator); }
 
 std::string default_argument(const Declarations::Param& p) {
   return p.default_text ? ", " + string_literal(*p.default_text) : "";

@@ -33,7 +33,7 @@ std::optional<int> operand_of(const Expr& e) {
 }
 std::optional<double> number_of(const Expr& e) {
   const auto* c = std::get_if<ir::Constant>(&e->op);
-  if (c == nullptr || !ir::is_float(e->type)) return std::nullopt;
+  if (c == nullptr || !ir::is_real(e->type)) return std::nullopt;
   return std::get<double>(c->value);
 }
 
@@ -156,8 +156,8 @@ std::optional<Kernels> element_wise(const Expr& e, const BlockWork& work) {
 
 std::optional<Kernels> kernels_of(const Body& body, const BlockWork& work) {
   const ir::Compute& compute = body.compute;
-  if (compute.guard || compute.base || !ir::is_float(body.type) || work.operands.empty()) return std::nullopt;
-  if (!std::ranges::all_of(body.operands, ir::is_float)) return std::nullopt;
+  if (compute.guard || compute.base || !ir::is_real(body.type) || work.operands.empty()) return std::nullopt;
+  if (!std::ranges::all_of(body.operands, ir::is_real)) return std::nullopt;
   if (auto kernels = products(compute.bodies.front(), work)) return kernels;
   return element_wise(compute.bodies.front(), work);
 }

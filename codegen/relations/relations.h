@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codegen/relations/bodies.h"
-#include "ir/algebra/evaluate.h"
+#include "ir/algebra/block.h"
 #include "ir/algebra/expr.h"
 #include "runtime/plan/value/plan_value.h"
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frontend/diagnostics/diagnostics.h"
+#include "runtime/types.h"
 
 namespace tdsl::frontend {
 
@@ -312,9 +313,14 @@ std::string type_hint(std::string_view name) {
   if (const std::string type = foreign_type(name); !type.empty()) return "; did you mean `" + type + "`?";
   if (name == "string" || name == "str" || name == "String")
     return "; strings stand in print, assert, einsum, import and extern only";
-  static const std::vector<std::string> all = {"f64", "f32", "i64", "i32", "bool"};
+  std::vector<std::string> all;
+  std::string list;
+  for (const rt::ElementInfo& info : rt::kElementTypes) {
+    all.emplace(all.begin(), info.name);
+    list += (list.empty() ? "" : ", ") + std::string(info.name);
+  }
   const std::string nearest = did_you_mean(name, all);
-  return nearest.empty() ? "; the types are bool, i32, i64, f32, f64 and tensors such as f64[n, m]" : nearest;
+  return nearest.empty() ? "; the types are " + list + " and tensors such as f64[n, m]" : nearest;
 }
 
 bool is_foreign_module(std::string_view name) {

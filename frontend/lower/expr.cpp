@@ -98,9 +98,8 @@ Tensor lower_conditional(Lowerer& lowerer, const ast::Conditional& c, const Sour
 }
 
 Tensor lower_cast(Lowerer& lowerer, const ast::Cast& c, const SourceRange& range) {
-  const Scalar type = lowerer.reports.scalar_of(c.type, range);
   return lowerer.algebra.elementwise({lower(lowerer, *c.operand)}, Weak::kNo, range,
-                                     [&](const std::vector<Expr>& e) { return converted(e[0], type); });
+                                     [&](const std::vector<Expr>& e) { return converted(e[0], c.type); });
 }
 
 }  // namespace

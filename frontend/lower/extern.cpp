@@ -48,11 +48,6 @@ DiagnosticId id_of(ir::HeaderProblem::Kind kind) {
 
 std::optional<Scalar> foreign_type(Reports& reports, const ast::TypeExpr& type, const std::string& what,
                                    bool is_scalar) {
-  const auto scalar = scalar_of(type.scalar);
-  if (!scalar) {
-    reports.sink().unsupported(DiagnosticId::kComplexType, type.range, "c64 and c128 are not supported yet");
-    return std::nullopt;
-  }
   if (is_scalar && !type.dimensions.empty()) {
     reports.error(DiagnosticId::kTypeMismatch, type.range,
                   what + " is a scalar: the function is applied per element; of tensors take `kernel`");
@@ -65,7 +60,7 @@ std::optional<Scalar> foreign_type(Reports& reports, const ast::TypeExpr& type, 
                                "sparse storage in `extern` is not supported yet");
     return std::nullopt;
   }
-  return scalar;
+  return type.scalar;
 }
 
 std::optional<Foreign> signature(Reports& reports, const ast::ExternFunction& f) {

@@ -18,7 +18,7 @@ ValueId differentiated(Lowerer& lowerer, const ast::Expr& e, std::int64_t tick) 
         "grad differentiates by variables, but this is an expression; give it a name before the loss is computed");
   }
   const Tensor t = lower_name(lowerer, *name, e.range, false);
-  if (!ir::is_float(t.scalar())) {
+  if (!ir::is_real(t.scalar())) {
     lowerer.reports.fail(DiagnosticId::kTypeMismatch, e.range,
                          "grad differentiates by floats, but `" + *name + "` is " + lowerer.graph.text(t));
   }
@@ -49,7 +49,7 @@ std::vector<Tensor> call_gradient(Lowerer& lowerer, const ast::Call& call, const
   if (loss.rank() != 0)
     lowerer.reports.fail(DiagnosticId::kNotScalar, loss_expr.range,
                          "grad differentiates a scalar, but this is " + lowerer.graph.text(loss));
-  if (!ir::is_float(loss.scalar()) || loss.weak != Weak::kNo) {
+  if (!ir::is_real(loss.scalar()) || loss.weak != Weak::kNo) {
     lowerer.reports.fail(
         DiagnosticId::kTypeMismatch, loss_expr.range,
         "grad differentiates a float that depends on variables, but this is " + lowerer.graph.text(loss));

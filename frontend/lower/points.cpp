@@ -23,10 +23,7 @@ std::vector<std::int32_t> free_labels(const Tensor& t) {
 }
 
 bool depends_on_operands(const Tensor& t) {
-  bool found = false;
-  ir::for_each_node(t.body,
-                    [&](const ir::ExprNode& n) { found = found || std::holds_alternative<ir::Argument>(n.op); });
-  return found;
+  return ir::any_node(t.body, [](const ir::ExprNode& n) { return std::holds_alternative<ir::Argument>(n.op); });
 }
 
 namespace {

@@ -173,7 +173,7 @@ MatrixCall matrix_call(const GraphBuilder& graph, Reports& reports, Routine::Kin
     reports.fail(DiagnosticId::kRankMismatch, a.range,
                  call.callee.name + " takes a matrix, but this is " + graph.text(a));
   MatrixCall m;
-  m.scalar = ir::is_float(a.scalar()) ? a.scalar() : Scalar::kF64;
+  m.scalar = ir::is_real(a.scalar()) ? a.scalar() : Scalar::kF64;
   m.rows = a.shape[0];
   m.columns = a.shape[1];
   m.routine.kind = kind;
@@ -209,7 +209,7 @@ Tensor call_solve(Lowerer& lowerer, const ast::Call& call, const SourceRange& ra
   if (!least_squares) require_square(lowerer.shapes, m, call, range);
   lowerer.shapes.agree(m.rows, b.shape[0], range, "between the matrix and the right side of " + call.callee.name);
   const Common common = common_type(args[0].scalar(), args[0].weak, b.scalar(), b.weak);
-  m.scalar = ir::is_float(common.type) ? common.type : Scalar::kF64;
+  m.scalar = ir::is_real(common.type) ? common.type : Scalar::kF64;
   m.routine.operands = {lowerer.algebra.routine_operand(args[0], m.scalar, call),
                         lowerer.algebra.routine_operand(b, m.scalar, call)};
   std::vector<Dim> shape = b.shape;

@@ -30,12 +30,7 @@ bool are_indices(const ast::Subscript& s) {
 }
 
 bool reads_elements(const Expr& e) {
-  bool found = false;
-  ir::for_each_node(e, [&](const ir::ExprNode& node) {
-    const auto* read = std::get_if<ir::Read>(&node.op);
-    found = found || (read != nullptr && !read->subscripts.empty());
-  });
-  return found;
+  return ir::any_read(e, [](const ir::Read& read) { return !read.subscripts.empty(); });
 }
 
 /// True if the index variable is evaluated at every point.

@@ -58,10 +58,9 @@ Extent new_dimension(Lowerer& lowerer, const ast::Identifier& name) {
 }
 
 ir::Type lower_type(Lowerer& lowerer, const ast::TypeExpr& type, const BindDimension& bind) {
-  const Scalar scalar = lowerer.reports.scalar_of(type.scalar, type.range);
   if (type.dimensions.size() > 8)
     lowerer.reports.fail(DiagnosticId::kRankMismatch, type.range, "a tensor has at most 8 dimensions");
-  ir::Type result{scalar, {}, {}};
+  ir::Type result{type.scalar, {}, {}};
   for (const ast::Dimension& d : type.dimensions) {
     const std::string* name = bare_name(*d.extent);
     const bool is_new = name != nullptr && !lowerer.dimensions().contains(*name) &&

@@ -7,20 +7,6 @@ namespace tdsl::frontend {
 using ir::Expr;
 using ir::Scalar;
 
-std::optional<Scalar> scalar_of(ast::ScalarType type) {
-  switch (type) {
-    case ast::ScalarType::kBool: return Scalar::kBool;
-    case ast::ScalarType::kI32: return Scalar::kI32;
-    case ast::ScalarType::kI64: return Scalar::kI64;
-    case ast::ScalarType::kF32: return Scalar::kF32;
-    case ast::ScalarType::kF64: return Scalar::kF64;
-    case ast::ScalarType::kC64:
-    case ast::ScalarType::kC128: return std::nullopt;
-  }
-  TDSL_CHECK(false, "unknown scalar type");
-  return std::nullopt;
-}
-
 bool widens(Scalar from, Scalar to) { return from == to || ir::promote(from, to) == to; }
 
 namespace {

@@ -1,15 +1,10 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "frontend/sema/tensor.h"
-#include "frontend/syntax/ast.h"
 
 namespace tdsl::frontend {
-
-/// The IR element type; nullopt for c64 and c128.
-[[nodiscard]] std::optional<ir::Scalar> scalar_of(ast::ScalarType type);
 
 /// True if values of `from` convert to `to` without a cast (NumPy's safe casting).
 [[nodiscard]] bool widens(ir::Scalar from, ir::Scalar to);

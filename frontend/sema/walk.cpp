@@ -14,12 +14,12 @@ namespace {
 /// Calls the arms of `f` on the expressions, and blocks, of a node; functions and other declarations have none.
 template <class Node, class... F>
 void visit_parts(const Node& node, const F&... f) {
-  Parts(ir::Overload{f...}, false).add(node);
+  SyntaxParts(ir::Overload{f...}, false).add(node);
 }
 
 template <class... F>
 void visit_statement(const ast::Stmt& s, const F&... f) {
-  std::visit(Parts(ir::Overload{f...}, false), s.node);
+  std::visit(SyntaxParts(ir::Overload{f...}, false), s.node);
 }
 
 /// The subexpressions of a reduction; while those of guard and body are visited, `bound` has its indices.
@@ -104,7 +104,7 @@ void collect_unbound(const ast::Expr& e, std::set<std::string>& bound, std::vect
 }  // namespace
 
 void for_each_child(const ast::Expr& e, const ExprVisitor& f) {
-  std::visit(Parts([&f](const ast::Expr& child) { f(child); }), e.node);
+  std::visit(SyntaxParts([&f](const ast::Expr& child) { f(child); }), e.node);
 }
 
 void for_each_expr(const ast::Expr& e, const ExprVisitor& f) {

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/graph/scalar.h"
 #include "ir/graph/source.h"
 
 /// The abstract syntax of a `.tdsl` file as written, with nothing inferred.
@@ -35,8 +36,6 @@ struct Identifier {
 };
 
 // --- Expressions ---------------------------------------------------------------------------------------------------
-
-enum class ScalarType : std::uint8_t { kBool, kI32, kI64, kF32, kF64, kC64, kC128 };
 
 enum class UnaryOp : std::uint8_t { kNegate, kNot };
 
@@ -105,7 +104,7 @@ struct Conditional {
 
 /// `f64(x)`: a scalar type used as a function.
 struct Cast {
-  ScalarType type = ScalarType::kF64;
+  ir::Scalar type = ir::Scalar::kF64;
   ExprPtr operand;
 };
 
@@ -202,7 +201,7 @@ struct Dimension {
 /// `f64`, `f64[n, sparse m]`, `sparse f64[n, m]`. Rank 0 has no dimensions. `sparse` is the prefix; the flags of
 /// `dimensions` are as written (the prefix does not set them).
 struct TypeExpr {
-  ScalarType scalar = ScalarType::kF64;
+  ir::Scalar scalar = ir::Scalar::kF64;
   bool sparse = false;
   std::vector<Dimension> dimensions;
   SourceRange range;

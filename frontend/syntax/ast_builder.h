@@ -67,6 +67,8 @@ class AstBuilder {
                            const SourceRange& range);
   ast::ExprPtr parenthesised(const ast::ExprPtr& inner, const SourceRange& range);
   ast::ExprPtr tuple(std::vector<ast::ExprPtr> elements, const SourceRange& range);
+  /// The named element type; reports the reserved names.
+  ir::Scalar scalar_type(const std::string& name, const SourceRange& range);
   ast::ExprPtr cast(const std::string& type, std::vector<ast::Argument> arguments, const SourceRange& range);
   ast::ExprPtr call(ast::Identifier callee, std::vector<ast::Argument> arguments, const SourceRange& range);
 

@@ -12,23 +12,11 @@ namespace tdsl::frontend {
 
 namespace {
 
-ast::ScalarType scalar_type(const std::string& text) {
-  static const std::map<std::string, ast::ScalarType, std::less<>> table = {
-      {"bool", ast::ScalarType::kBool}, {"i32", ast::ScalarType::kI32}, {"i64", ast::ScalarType::kI64},
-      {"f32", ast::ScalarType::kF32},   {"f64", ast::ScalarType::kF64}, {"c64", ast::ScalarType::kC64},
-      {"c128", ast::ScalarType::kC128}};
-  const auto found = table.find(text);
-  TDSL_CHECK(found != table.end(), "the lexer knows the types");
-  return found->second;
-}
-
 /// `x > 0`, `a && b`.
 bool is_condition(const ast::Expr& e) {
   const auto* binary = std::get_if<ast::Binary>(&e.node);
   return binary != nullptr && binary->op >= ast::BinaryOp::kEq;
 }
-
-bool is_complex(const std::string& type) { return type == "c64" || type == "c128"; }
 
 bool is_comparison(const ast::Expr& expr) {
   const auto* binary = std::get_if<ast::Binary>(&expr.node);
@@ -133,16 +121,20 @@ ast::ExprPtr AstBuilder::tuple(std::vector<ast::ExprPtr> elements, const SourceR
   return make(ast::Tuple{std::move(elements)}, range);
 }
 
+ir::Scalar AstBuilder::scalar_type(const std::string& name, const SourceRange& range) {
+  const auto type = rt::element_type_named(name);
+  if (!type) sink_.unsupported(DiagnosticId::kComplexType, range, "the type " + name + " is not supported yet");
+  return type.value_or(ir::Scalar::kF64);
+}
+
 ast::ExprPtr AstBuilder::cast(const std::string& type, std::vector<ast::Argument> arguments, const SourceRange& range) {
-  if (is_complex(type)) {
-    sink_.unsupported(DiagnosticId::kComplexType, range, "the type " + type + " is not supported yet");
-  }
+  const ir::Scalar scalar = scalar_type(type, range);
   if (arguments.size() != 1 || arguments.front().name) {
     sink_.error(DiagnosticId::kNotCallable, range, "a cast takes exactly one value: `" + type + "(x)`");
     return placeholder(range);
   }
   check_arguments({type, range}, arguments);
-  return make(ast::Cast{scalar_type(type), arguments.front().value}, range);
+  return make(ast::Cast{scalar, arguments.front().value}, range);
 }
 
 void AstBuilder::check_arguments(const ast::Identifier& callee, const std::vector<ast::Argument>& arguments) {
@@ -272,10 +264,7 @@ std::vector<ast::SubscriptItem> AstBuilder::subscripts(std::vector<SubscriptDraf
 
 ast::TypeExpr AstBuilder::type(const std::string& scalar, bool sparse, std::vector<ast::Dimension> dimensions,
                                const SourceRange& range) {
-  if (is_complex(scalar)) {
-    sink_.unsupported(DiagnosticId::kComplexType, range, "the type " + scalar + " is not supported yet");
-  }
-  return {scalar_type(scalar), sparse, std::move(dimensions), range};
+  return {scalar_type(scalar, range), sparse, std::move(dimensions), range};
 }
 
 }  // namespace tdsl::frontend

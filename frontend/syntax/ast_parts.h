@@ -11,11 +11,11 @@ namespace tdsl::frontend {
 /// Calls `visit` on the direct subexpressions and statements of a node, in source order; on whole blocks instead of
 /// their statements if it takes blocks. One overload per AST type, so that a missing one is a compile error.
 template <class Visit>
-class Parts {
+class SyntaxParts {
  public:
   /// `every` is false: without functions, monoids, externs, storages, types of params, storages and tiles of
   /// declarations.
-  explicit Parts(Visit visit, bool every = true) : visit_(std::move(visit)), every_(every) {}
+  explicit SyntaxParts(Visit visit, bool every = true) : visit_(std::move(visit)), every_(every) {}
 
   void add(const ast::ExprPtr& expr) {
     if (expr) visit_(*expr);
@@ -128,7 +128,7 @@ template <class Node>
   const auto deepen = [&deepest](const auto& child) -> decltype(void(child.depth)) {
     deepest = std::max(deepest, child.depth);
   };
-  std::visit(Parts(deepen), node);
+  std::visit(SyntaxParts(deepen), node);
   return deepest + 1;
 }
 

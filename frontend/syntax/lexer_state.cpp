@@ -12,6 +12,7 @@
 #include "frontend/hints/foreign_words.h"
 #include "frontend/hints/text_direction.h"
 #include "frontend_parser.hpp"
+#include "runtime/types.h"
 
 namespace tdsl::frontend {
 
@@ -20,20 +21,22 @@ namespace {
 using Kind = GeneratedParser::token;
 
 const std::map<std::string, int, std::less<>>& keywords() {
-  static const std::map<std::string, int, std::less<>> table = {
-      {"let", Kind::TOK_LET},       {"var", Kind::TOK_VAR},         {"param", Kind::TOK_PARAM},
-      {"input", Kind::TOK_INPUT},   {"output", Kind::TOK_OUTPUT},   {"import", Kind::TOK_IMPORT},
-      {"fn", Kind::TOK_FN},         {"return", Kind::TOK_RETURN},   {"monoid", Kind::TOK_MONOID},
-      {"extern", Kind::TOK_EXTERN}, {"storage", Kind::TOK_STORAGE}, {"tile", Kind::TOK_TILE},
-      {"for", Kind::TOK_FOR},       {"in", Kind::TOK_IN},           {"while", Kind::TOK_WHILE},
-      {"if", Kind::TOK_IF},         {"then", Kind::TOK_THEN},       {"else", Kind::TOK_ELSE},
-      {"where", Kind::TOK_WHERE},   {"sparse", Kind::TOK_SPARSE},   {"true", Kind::TOK_TRUE},
-      {"false", Kind::TOK_FALSE},   {"inf", Kind::TOK_INF},         {"nan", Kind::TOK_NAN},
-      {"bool", Kind::TOK_TYPE},     {"i32", Kind::TOK_TYPE},        {"i64", Kind::TOK_TYPE},
-      {"f32", Kind::TOK_TYPE},      {"f64", Kind::TOK_TYPE},        {"c64", Kind::TOK_TYPE},
-      {"c128", Kind::TOK_TYPE},     {"by", Kind::TOK_BY},           {"out", Kind::TOK_OUT},
-      {"kernel", Kind::TOK_KERNEL},
-  };
+  static const std::map<std::string, int, std::less<>> table = [] {
+    std::map<std::string, int, std::less<>> words = {
+        {"let", Kind::TOK_LET},       {"var", Kind::TOK_VAR},         {"param", Kind::TOK_PARAM},
+        {"input", Kind::TOK_INPUT},   {"output", Kind::TOK_OUTPUT},   {"import", Kind::TOK_IMPORT},
+        {"fn", Kind::TOK_FN},         {"return", Kind::TOK_RETURN},   {"monoid", Kind::TOK_MONOID},
+        {"extern", Kind::TOK_EXTERN}, {"storage", Kind::TOK_STORAGE}, {"tile", Kind::TOK_TILE},
+        {"for", Kind::TOK_FOR},       {"in", Kind::TOK_IN},           {"while", Kind::TOK_WHILE},
+        {"if", Kind::TOK_IF},         {"then", Kind::TOK_THEN},       {"else", Kind::TOK_ELSE},
+        {"where", Kind::TOK_WHERE},   {"sparse", Kind::TOK_SPARSE},   {"true", Kind::TOK_TRUE},
+        {"false", Kind::TOK_FALSE},   {"inf", Kind::TOK_INF},         {"nan", Kind::TOK_NAN},
+        {"by", Kind::TOK_BY},         {"out", Kind::TOK_OUT},         {"kernel", Kind::TOK_KERNEL},
+        {"c64", Kind::TOK_TYPE},      {"c128", Kind::TOK_TYPE},
+    };
+    for (const rt::ElementInfo& info : rt::kElementTypes) words.emplace(info.name, Kind::TOK_TYPE);
+    return words;
+  }();
   return table;
 }
 

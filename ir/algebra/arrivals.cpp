@@ -1,4 +1,4 @@
-#include "ir/algebra/cost.h"
+#include "ir/algebra/arrivals.h"
 
 #include <algorithm>
 #include <set>

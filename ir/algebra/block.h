@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/algebra/kernel.h"
+#include "ir/algebra/keys.h"
 
 namespace tdsl::ir::algebra {
 
@@ -17,18 +18,16 @@ struct Array {
 };
 using Block = std::vector<Array>;
 [[nodiscard]] Block zero_block(const BlockType& type);
-[[nodiscard]] Array array_of(Bounds bounds, std::vector<double> elements);
 
 /// Implementations of kernels `call("name", ..)`.
 using Calls = std::map<std::string, std::function<Block(const Block&)>>;
 
-/// The kernel's result. The operands must have admissible types; throws AlgebraError for a call missing in `calls`.
-[[nodiscard]] Block apply(const Kernel& kernel, const Block& operands, const Calls& calls);
-[[nodiscard]] Block apply(const Kernels& kernels, Block operands, const Calls& calls);
+/// The tuples on one site; in a whole relation, every key occurs once.
+using Tuples = std::multimap<Key, Block>;
 
-/// Piece number `piece` of `size` elements along dimension `dim`.
-[[nodiscard]] Array piece_of(const Array& array, int dim, Index size, Index piece);
-/// Copies `piece` into `whole` from position `start` along dimension `dim`.
-void put_piece(Array& whole, const Array& piece, int dim, Index start);
+/// The whole arrays; absent blocks are zero. Throws AlgebraError for blocks with a different number of dimensions.
+[[nodiscard]] Block whole_of(const Tuples& tuples, const Key& frontier, const BlockType& block);
+/// The arrays cut into `frontier` equal blocks. Throws AlgebraError unless extents are multiples of it.
+[[nodiscard]] Tuples tuples_of(const Block& whole, const Key& frontier);
 
 }  // namespace tdsl::ir::algebra

@@ -139,19 +139,6 @@ Dims right_positions(const Join& join, std::size_t left_arity, std::size_t right
   return positions;
 }
 
-std::optional<FlatMap> as_flat_map(const Expr& e) {
-  if (e->operands.size() != 1) return std::nullopt;
-  const RelationType& operand = e->operands[0]->type;
-  const std::size_t arity = operand.keys.arity();
-  if (const auto* map = as<Map>(e)) return FlatMap{1, {}, map->keys, {}, map->by};
-  if (const auto* filter = as<Filter>(e)) return FlatMap{1, filter->where, KeyFunction::identity(arity), {}, {}};
-  if (const auto* tile = as<Tile>(e)) {
-    const Index count = operand.block[0][static_cast<std::size_t>(tile->dim)] / tile->size;
-    return FlatMap{count, {}, KeyFunction::identity(arity + 1), FlatMap::Slice{tile->dim, tile->size}, {}};
-  }
-  return std::nullopt;
-}
-
 std::vector<Expr> Program::roots() const {
   std::vector<Expr> roots;
   for (const Result& result : results) roots.push_back(result.value);

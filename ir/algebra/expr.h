@@ -22,7 +22,7 @@
 // Meaning. A relation is a set of tuples (key, block) with unique keys. Expressions are pure. Both algebras use the
 // same operators: over inputs without a layout they are those of the tensor relational algebra; over inputs with one
 // they are the local operators of the implementation algebra, each result tuple is on the site of its operands' tuples,
-// and only Redistribute moves tuples. evaluate.h defines the result of every operator.
+// and only Redistribute moves tuples. tests/unit/algebra/oracle/evaluate.h defines the result of every operator.
 
 namespace tdsl::ir::algebra {
 
@@ -89,7 +89,7 @@ struct Concat {
 };
 /// `flatmap %3 count 2 where t <= k0 keys [k0, t] slice 1 size 4 by relu`: for t from 0 to count - 1 for which `where`
 /// of key and t holds, a tuple with key `keys` and `by` of the block or, with a slice, of its piece number t. All
-/// operators on one relation except aggregation and concatenation are flatMaps (as_flat_map).
+/// operators on one relation except aggregation and concatenation are flatMaps.
 struct FlatMap {
   struct Slice {
     int dim = 0;
@@ -182,8 +182,6 @@ class Pool {
 [[nodiscard]] Dims right_positions(const Join& join, std::size_t left_arity, std::size_t right_arity);
 /// The positions of a key of the given arity that are not in `dims`.
 [[nodiscard]] Dims without(std::size_t arity, const Dims& dims);
-/// Map, Filter or Tile as an equivalent flatMap; nothing for other operators.
-[[nodiscard]] std::optional<FlatMap> as_flat_map(const Expr& e);
 
 /// Named results of a computation, which share common subexpressions.
 struct Program {

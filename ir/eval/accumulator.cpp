@@ -1,7 +1,6 @@
 #include "ir/eval/accumulator.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "ir/eval/expr.h"
 #include "ir/graph/check.h"
@@ -11,15 +10,6 @@ namespace tdsl::ir::eval {
 namespace {
 
 namespace scalar = rt::scalar;
-
-/// The position of the lowest set bit of a finite x != 0: the largest g such that x is a multiple of 2^g.
-int grain_of(double x) {
-  const auto bits = std::bit_cast<std::uint64_t>(x);
-  const int exponent = static_cast<int>((bits >> 52U) & 0x7ffU);
-  const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52U) - 1);
-  if (exponent == 0) return -1074 + std::countr_zero(fraction);
-  return exponent - 1075 + std::countr_zero(fraction | (std::uint64_t{1} << 52U));
-}
 
 int digits_of(Scalar s) { return s == Scalar::kF32 ? 24 : 53; }
 double epsilon_of(Scalar s) { return s == Scalar::kF32 ? kEpsilon<float> : kEpsilon<double>; }
@@ -48,12 +38,6 @@ Whole combine_bools(Whole a, Whole b, bool deciding) {
 
 }  // namespace
 
-void RealAccumulator::add_to_sum(Real term) {
-  value_ = type_ == Scalar::kF32
-               ? Real{static_cast<double>(static_cast<float>(value_.value) + static_cast<float>(term.value)), 0}
-               : Real{value_.value + term.value, 0};
-}
-
 void RealAccumulator::add(Real term) {
   if (kind_ == Monoid::Kind::kSum || kind_ == Monoid::Kind::kMin || kind_ == Monoid::Kind::kMax) term.value += 0.0;
   meet(term);
@@ -61,24 +45,20 @@ void RealAccumulator::add(Real term) {
 
 void RealAccumulator::meet(Real term) {
   ++count_;
-  magnitude_ += std::fabs(term.value);
+  magnitude_ += magnitude(term);
   operand_bounds_ += term.bound;
-  special_terms_ = special_terms_ || !std::isfinite(term.value);
-  if (operand_bounds_ == 0 && term.value != 0 && std::isfinite(term.value)) {
-    grain_ = std::min(grain_, grain_of(term.value));
-  }
+  special_terms_ = special_terms_ || !is_finite(term);
+  if (operand_bounds_ == 0 && is_finite(term)) grain_ = std::min(grain_, grain_of(term));
   if (count_ == 1) {
     value_ = term;
     return;
   }
   switch (kind_) {
-    case Monoid::Kind::kSum: add_to_sum(term); return;
-    case Monoid::Kind::kProd:
-      value_ = type_ == Scalar::kF32 ? multiply<float>(value_, term) : multiply<double>(value_, term);
-      return;
+    case Monoid::Kind::kSum: value_ = plain_sum(type_, value_, term); return;
+    case Monoid::Kind::kProd: value_ = multiply(type_, value_, term); return;
     case Monoid::Kind::kMin: value_ = min(value_, term); return;
     case Monoid::Kind::kMax: value_ = max(value_, term); return;
-    case Monoid::Kind::kUser: value_ = combine_->combine(value_, term); return;
+    case Monoid::Kind::kUser: value_ = combine_->combine({value_, {}}, {term, {}}).real; return;
     default: TDSL_CHECK(false, "floats do not meet in this reduction");
   }
 }
@@ -86,20 +66,26 @@ void RealAccumulator::meet(Real term) {
 Real RealAccumulator::result() const {
   TDSL_CHECK(count_ > 0, "an empty reduction has no result of its own");
   if (count_ == 1) return value_;
-  const double v = value_.value;
+  const auto with = [this](double bound) {
+    Real result = value_;
+    result.bound = bound;
+    return result;
+  };
   const auto n = static_cast<double>(count_);
   switch (kind_) {
     case Monoid::Kind::kSum: {
-      if (special_terms_) return {v, operand_bounds_ < kOpen ? 0 : kOpen};
-      if (operand_bounds_ == 0 && magnitude_ <= std::ldexp(1.0, digits_of(type_) + grain_)) return {v, 0};
-      return {v, detail::known(operand_bounds_ + (n + 2) * epsilon_of(type_) * magnitude_)};
+      if (special_terms_) return with(operand_bounds_ < kOpen ? 0 : kOpen);
+      if (operand_bounds_ == 0 && magnitude_ <= std::ldexp(1.0, digits_of(type_) + grain_)) return with(0);
+      return with(detail::known(operand_bounds_ + (n + 2) * epsilon_of(type_) * magnitude_));
     }
     case Monoid::Kind::kProd: {
-      const bool exact = value_.bound == 0 && grain_ >= 0 && std::fabs(v) <= std::ldexp(1.0, digits_of(type_));
-      return {v, exact ? 0 : detail::known(value_.bound + detail::rounding(v, n * epsilon_of(type_), !special_terms_))};
+      const bool exact = value_.bound == 0 && grain_ >= 0 && magnitude(value_) <= std::ldexp(1.0, digits_of(type_));
+      return with(exact ? 0
+                        : detail::known(value_.bound +
+                                        detail::rounding(magnitude(value_), n * epsilon_of(type_), !special_terms_)));
     }
     // A different combination tree has different intermediate roundings, of the same size.
-    case Monoid::Kind::kUser: return {v, 2 * value_.bound};
+    case Monoid::Kind::kUser: return with(2 * value_.bound);
     default: return value_;
   }
 }
@@ -119,7 +105,7 @@ void WholeAccumulator::add(Whole term) {
   switch (kind_) {
     case Monoid::Kind::kAny: value_ = combine_bools(value_, term, true); return;
     case Monoid::Kind::kAll: value_ = combine_bools(value_, term, false); return;
-    case Monoid::Kind::kUser: value_ = combine_->combine(value_, term); return;
+    case Monoid::Kind::kUser: value_ = combine_->combine({{}, value_}, {{}, term}).whole; return;
     default: break;
   }
   const bool narrow = type_ == Scalar::kI32;

@@ -28,8 +28,6 @@ class RealAccumulator {
   [[nodiscard]] Real result() const;
 
  private:
-  void add_to_sum(Real term);
-
   Monoid::Kind kind_ = Monoid::Kind::kSum;
   Scalar type_ = Scalar::kF64;
   CompiledExpr* combine_ = nullptr;
@@ -37,7 +35,7 @@ class RealAccumulator {
   Real value_;
   double magnitude_ = 0;        ///< sum of |terms|
   double operand_bounds_ = 0;   ///< sum of the terms' bounds
-  int grain_ = 4096;            ///< all terms are multiples of 2^grain
+  int grain_ = kZeroGrain;      ///< all terms are multiples of 2^grain
   bool special_terms_ = false;  ///< an infinite or nan term was added
 };
 

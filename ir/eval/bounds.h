@@ -1,11 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "runtime/kernels/scalar_math.h"
+#include "runtime/types.h"
 
 // Floating-point operations with running error bounds. `bound` limits the distance between `value` and the result of
 // any other legal evaluation: another summation order, fused multiply-adds, vector versions of library functions. It
@@ -80,6 +82,28 @@ T as(double x) {
 
 }  // namespace detail
 
+inline double magnitude(Real a) { return std::fabs(a.value); }
+inline bool is_finite(Real a) { return std::isfinite(a.value); }
+
+/// True if the two values may differ by `bound`; nan equals nan.
+inline bool agrees(Real got, Real want, double bound) {
+  if (std::isnan(got.value) || std::isnan(want.value)) {
+    return (std::isnan(got.value) && std::isnan(want.value)) || std::isinf(bound);
+  }
+  return got.value == want.value || std::abs(got.value - want.value) <= bound || std::isinf(bound);
+}
+
+inline constexpr int kZeroGrain = 4096;
+/// The largest g such that a finite number is a multiple of 2^g; kZeroGrain for 0.
+inline int grain_of(Real a) {
+  if (a.value == 0) return kZeroGrain;
+  const auto bits = std::bit_cast<std::uint64_t>(a.value);
+  const int exponent = static_cast<int>((bits >> 52U) & 0x7ffU);
+  const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52U) - 1);
+  if (exponent == 0) return -1074 + std::countr_zero(fraction);
+  return exponent - 1075 + std::countr_zero(fraction | (std::uint64_t{1} << 52U));
+}
+
 template <class T>
 Real add(Real a, Real b) {
   const double sum = static_cast<double>(detail::as<T>(a.value) + detail::as<T>(b.value));
@@ -110,6 +134,16 @@ Real multiply(Real a, Real b) {
   if (a.bound == 0 && b.bound == 0) return {product, own};
   return {product, detail::known(detail::scaled(a.value, b.bound) + detail::scaled(b.value, a.bound) +
                                  detail::scaled(a.bound, b.bound) + own)};
+}
+
+/// The product in elements of type `type`.
+inline Real multiply(rt::ElementType type, Real a, Real b) {
+  return type == rt::ElementType::kF32 ? multiply<float>(a, b) : multiply<double>(a, b);
+}
+/// The sum in elements of type `type`, without its bound.
+inline Real plain_sum(rt::ElementType type, Real a, Real b) {
+  if (type == rt::ElementType::kF64) return {a.value + b.value, 0};
+  return {static_cast<double>(static_cast<float>(a.value) + static_cast<float>(b.value)), 0};
 }
 
 template <class T>

@@ -23,7 +23,7 @@ class Factor {
 
   [[nodiscard]] Real at(std::int64_t row, std::int64_t column) const {
     const auto k = static_cast<std::size_t>(row * row_stride_ + column * column_stride_);
-    return {array_.floats[k], array_.bounds.empty() ? 0 : array_.bounds[k]};
+    return real_element(array_, k);
   }
 
  private:
@@ -32,22 +32,15 @@ class Factor {
   std::int64_t column_stride_;
 };
 
-Real multiplied(Scalar type, Real a, Real b) {
-  return type == Scalar::kF32 ? multiply<float>(a, b) : multiply<double>(a, b);
-}
-
 Array product(Scalar type, const Factor& left, const Factor& right, std::int64_t rows, std::int64_t inner,
               std::int64_t columns) {
   Array result = zeros(type, {rows, columns});
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
       RealAccumulator sum(Monoid::Kind::kSum, type, nullptr);
-      for (std::int64_t k = 0; k < inner; ++k) sum.add(multiplied(type, left.at(i, k), right.at(k, j)));
+      for (std::int64_t k = 0; k < inner; ++k) sum.add(multiply(type, left.at(i, k), right.at(k, j)));
       if (sum.empty()) continue;
-      const Real value = sum.result();
-      const auto place = static_cast<std::size_t>(i * columns + j);
-      result.floats[place] = value.value;
-      set_bound(result, place, value.bound);
+      set_element(result, static_cast<std::size_t>(i * columns + j), {sum.result(), {}});
     }
   }
   return result;

@@ -17,35 +17,9 @@ namespace {
 
 using Kind = Monoid::Kind;
 
-/// An element of either kind.
-struct Cell {
-  Real real;
-  Whole whole;
-};
+Slot open(const Slot& value) { return {{value.real.value, kOpen}, {value.whole.value, kOpen}}; }
 
-Cell element(const Array& a, std::size_t position) {
-  const double bound = a.bounds.empty() ? 0 : a.bounds[position];
-  if (is_float(a.type)) return {{a.floats[position], bound}, {}};
-  return {{}, {a.integers[position], bound}};
-}
-
-void store(Array& a, std::size_t position, const Cell& cell) {
-  if (is_float(a.type)) {
-    a.floats[position] = cell.real.value;
-    set_bound(a, position, cell.real.bound);
-  } else {
-    a.integers[position] = cell.whole.value;
-    set_bound(a, position, cell.whole.bound);
-  }
-}
-
-Cell evaluate(CompiledExpr& e, const std::int64_t* labels) {
-  return e.is_real() ? Cell{e.real(labels), {}} : Cell{{}, e.whole(labels)};
-}
-
-Cell open(Cell cell) { return {{cell.real.value, kOpen}, {cell.whole.value, kOpen}}; }
-
-bool same_value(const Cell& a, const Cell& b) { return a.real.value == b.real.value && a.whole.value == b.whole.value; }
+bool same_value(const Slot& a, const Slot& b) { return a.real.value == b.real.value && a.whole.value == b.whole.value; }
 
 bool is_position(Kind kind) { return kind == Kind::kArgMin || kind == Kind::kArgMax; }
 
@@ -59,8 +33,8 @@ class Accumulator {
         whole_(kind, type, combine),
         position_(kind) {}
 
-  void meet(const Cell& cell) { is_real_ ? real_.meet(cell.real) : whole_.add(cell.whole); }
-  void add(const Cell& cell) { is_real_ ? real_.add(cell.real) : whole_.add(cell.whole); }
+  void meet(const Slot& value) { is_real_ ? real_.meet(value.real) : whole_.add(value.whole); }
+  void add(const Slot& value) { is_real_ ? real_.add(value.real) : whole_.add(value.whole); }
   void add_body(CompiledExpr& body, const std::int64_t* labels, std::int64_t position) {
     if (is_position_) {
       is_real_ ? position_.add(body.real(labels), position) : position_.add(body.whole(labels), position);
@@ -69,9 +43,9 @@ class Accumulator {
     }
   }
   [[nodiscard]] bool empty() const { return is_position_ ? false : (is_real_ ? real_.empty() : whole_.empty()); }
-  [[nodiscard]] Cell result() const {
+  [[nodiscard]] Slot result() const {
     if (is_position_) return {{}, position_.result()};
-    return is_real_ ? Cell{real_.result(), {}} : Cell{{}, whole_.result()};
+    return is_real_ ? Slot{real_.result(), {}} : Slot{{}, whole_.result()};
   }
 
  private:
@@ -173,24 +147,24 @@ class ComputeEvaluator {
 
   /// The values of elements that no point writes, and of empty reductions.
   void prepare_constants(std::size_t k) {
-    Cell identity;
-    if (compute_.monoid) identity = constant_cell(identity_of(*compute_.monoid, bodies_[k].type()));
+    Slot identity;
+    if (compute_.monoid) identity = constant_value(identity_of(*compute_.monoid, bodies_[k].type()));
     identities_.push_back(identity);
-    Cell untouched;
+    Slot untouched;
     if (compute_.fill) {
-      untouched = constant_cell(compute_.fill);
+      untouched = constant_value(compute_.fill);
     } else if (compute_.monoid && compute_.left.empty()) {
       untouched = identity;
     }
     untouched_.push_back(untouched);
     if (!compute_.combine) return;
-    const Cell neutral = constant_cell(identity_of(*compute_.combine, element_type(k)));
+    const Slot neutral = constant_value(identity_of(*compute_.combine, element_type(k)));
     starts_empty_.push_back(!compute_.base && same_value(neutral, untouched));
   }
 
-  Cell constant_cell(const Expr& e) {
+  Slot constant_value(const Expr& e) {
     CompiledExpr c = compiled(e);
-    return evaluate(c, nullptr);
+    return c.value(nullptr);
   }
 
   [[nodiscard]] Scalar element_type(std::size_t k) const {
@@ -199,14 +173,7 @@ class ComputeEvaluator {
 
   [[nodiscard]] bool reads_base() const {
     const auto reads = [this](const Expr& e) {
-      bool found = false;
-      if (e) {
-        for_each_node(e, [&](const ExprNode& n) {
-          const auto* r = std::get_if<Read>(&n.op);
-          found = found || (r != nullptr && r->tensor == *compute_.base);
-        });
-      }
-      return found;
+      return e && any_read(e, [this](const Read& r) { return r.tensor == *compute_.base; });
     };
     return reads(compute_.guard) || std::ranges::any_of(compute_.bodies, reads) ||
            std::ranges::any_of(compute_.left, reads);
@@ -231,10 +198,9 @@ class ComputeEvaluator {
     written_.resize(bodies_.size());
   }
 
-  static Array filled(Scalar type, std::vector<std::int64_t> shape, const Cell& cell) {
+  static Array filled(Scalar type, std::vector<std::int64_t> shape, const Slot& value) {
     Array a = zeros(type, std::move(shape));
-    std::ranges::fill(a.floats, cell.real.value);
-    std::ranges::fill(a.integers, cell.whole.value);
+    fill(a, {{value.real.value, 0}, {value.whole.value, 0}});
     return a;
   }
 
@@ -273,7 +239,7 @@ class ComputeEvaluator {
     }
     if (compute_.reduce.empty()) {
       values_.clear();
-      for (CompiledExpr& body : bodies_) values_.push_back(evaluate(body, labels_.data()));
+      for (CompiledExpr& body : bodies_) values_.push_back(body.value(labels_.data()));
     } else if (!reduce_point(taint)) {
       if (taint != 0) spoil();
       return;
@@ -335,7 +301,7 @@ class ComputeEvaluator {
       double place_taint = 0;
       const std::size_t at = position(k, place_taint);
       all_open_ = all_open_ || place_taint != 0;
-      const Cell value = taint != 0 ? open(values_[k]) : values_[k];
+      const Slot value = taint != 0 ? open(values_[k]) : values_[k];
       if (compute_.combine) {
         combine(k, at, value);
         continue;
@@ -344,15 +310,15 @@ class ComputeEvaluator {
         stop(node_.range,
              fmt::format("element [{}] of {} is written twice by `=`", subscripts_text(k, at), name_of_result(k)));
       }
-      const double old = accumulates_ ? results_[k]->floats.at(at) : 0;
-      store(*results_[k], at, value);
+      const double old = accumulates_ ? real_element(*results_[k], at).value : 0;
+      set_element(*results_[k], at, value);
       if (accumulates_) widen(*results_[k], at, old);
     }
   }
 
   static void widen(Array& array, std::size_t at, double old) {
-    const double own = reordering(array.type, old, array.floats[at]);
-    if (own > 0) set_bound(array, at, own + (array.bounds.empty() ? 0 : array.bounds[at]));
+    const double own = reordering(array.type, old, real_element(array, at).value);
+    if (own > 0) set_bound(array, at, own + bound_at(array, at));
   }
 
   [[nodiscard]] std::string name_of_result(std::size_t k) const {
@@ -370,7 +336,7 @@ class ComputeEvaluator {
     return text;
   }
 
-  void combine(std::size_t k, std::size_t at, const Cell& value) {
+  void combine(std::size_t k, std::size_t at, const Slot& value) {
     const auto [place, fresh] = accumulators_[k].try_emplace(at, compute_.combine->kind, element_type(k),
                                                              element_combine_ ? &*element_combine_ : nullptr);
     if (fresh && !starts_empty_[k]) place->second.meet(element(*results_[k], at));
@@ -393,7 +359,7 @@ class ComputeEvaluator {
   void finish() {
     for (std::size_t k = 0; k < results_.size(); ++k) {
       if (compute_.combine) {
-        for (const auto& [at, accumulator] : accumulators_[k]) store(*results_[k], at, accumulator.result());
+        for (const auto& [at, accumulator] : accumulators_[k]) set_element(*results_[k], at, accumulator.result());
       }
       if (all_open_) results_[k]->bounds.assign(static_cast<std::size_t>(results_[k]->size()), kOpen);
     }
@@ -413,14 +379,14 @@ class ComputeEvaluator {
   std::optional<CompiledExpr> element_combine_;
   bool accumulates_ = false;      ///< `x[i] = x[i] + e`, in a loop
   bool leaves_if_empty_ = false;  ///< an empty reduction has no value to combine
-  std::vector<Cell> identities_;
-  std::vector<Cell> untouched_;
+  std::vector<Slot> identities_;
+  std::vector<Slot> untouched_;
   std::vector<bool> starts_empty_;
   std::vector<std::shared_ptr<Array>> results_;
   std::vector<std::unordered_map<std::size_t, Accumulator>> accumulators_;
   std::vector<std::unordered_set<std::size_t>> written_;
   std::vector<Accumulator> accumulating_;
-  std::vector<Cell> values_;
+  std::vector<Slot> values_;
   bool all_open_ = false;
 };
 

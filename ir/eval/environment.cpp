@@ -65,50 +65,19 @@ std::vector<std::int64_t> Environment::shape(ValueId v, const SourceRange& place
   return extents;
 }
 
-Array zeros(Scalar type, std::vector<std::int64_t> shape) {
-  Array a;
-  a.type = type;
-  a.shape = std::move(shape);
-  const auto n = static_cast<std::size_t>(a.size());
-  if (is_float(type)) {
-    a.floats.assign(n, 0.0);
-  } else {
-    a.integers.assign(n, 0);
-  }
-  return a;
-}
-
 Array extended(const Array& array, const std::vector<std::int64_t>& shape) {
   Array result = zeros(array.type, shape);
   std::vector<std::int64_t> at(shape.size(), 0);
   for (std::int64_t k = 0; k < array.size(); ++k) {
     std::int64_t to = 0;
     for (std::size_t d = 0; d < shape.size(); ++d) to = to * shape[d] + at[d];
-    if (is_float(array.type)) {
-      result.floats[static_cast<std::size_t>(to)] = array.floats[static_cast<std::size_t>(k)];
-    } else {
-      result.integers[static_cast<std::size_t>(to)] = array.integers[static_cast<std::size_t>(k)];
-    }
+    set_element(result, static_cast<std::size_t>(to), element(array, static_cast<std::size_t>(k)));
     for (std::size_t d = shape.size(); d-- > 0;) {
       if (++at[d] < array.shape[d]) break;
       at[d] = 0;
     }
   }
   return result;
-}
-
-std::shared_ptr<Array> whole_scalar(Scalar type, std::int64_t value) {
-  auto a = std::make_shared<Array>(zeros(type, {}));
-  a->integers[0] = value;
-  return a;
-}
-
-void set_bound(Array& array, std::size_t position, double bound) {
-  if (array.bounds.empty()) {
-    if (bound == 0) return;
-    array.bounds.assign(static_cast<std::size_t>(array.size()), 0.0);
-  }
-  array.bounds[position] = bound;
 }
 
 }  // namespace tdsl::ir::eval

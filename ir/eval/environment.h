@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "ir/eval/elements.h"
 #include "ir/eval/eval.h"
 #include "ir/eval/expr.h"
 #include "ir/graph/graph.h"
@@ -42,14 +43,8 @@ class Environment {
   bool uncertain_ = false;
 };
 
-/// An array of the shape with all elements 0.
-[[nodiscard]] Array zeros(Scalar type, std::vector<std::int64_t> shape);
 /// The array with larger extents, new elements being 0.
 [[nodiscard]] Array extended(const Array& array, const std::vector<std::int64_t>& shape);
-/// A rank-0 integer or bool.
-[[nodiscard]] std::shared_ptr<Array> whole_scalar(Scalar type, std::int64_t value);
-/// Sets the bound of one element; allocates the bounds when the first is not 0.
-void set_bound(Array& array, std::size_t position, double bound);
 
 /// Evaluates a Compute node. `base_dies`: the node is the last reader of its base, so it may change it in place.
 [[nodiscard]] std::vector<std::shared_ptr<Array>> evaluate_compute(Environment& environment, const Node& node,

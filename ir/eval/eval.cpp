@@ -38,24 +38,6 @@ using ArrayRef = std::shared_ptr<Array>;
 
 using rt::shape_text;
 
-/// A literal of any alternative as one element of type `s`.
-Array literal_array(Scalar s, const Literal& literal) {
-  Array a = zeros(s, {});
-  if (is_float(s)) {
-    double value = match(
-        literal, [](bool b) { return b ? 1.0 : 0.0; }, [](std::int64_t i) { return static_cast<double>(i); },
-        [](double d) { return d; });
-    if (s == Scalar::kF32) value = static_cast<double>(static_cast<float>(value));
-    a.floats[0] = value;
-  } else {
-    TDSL_CHECK(!std::holds_alternative<double>(literal), "an integer param has an integer value");
-    a.integers[0] = match(
-        literal, [](bool b) { return std::int64_t{b}; }, [](std::int64_t i) { return i; },
-        [](double) { return std::int64_t{0}; });
-  }
-  return a;
-}
-
 class Interpreter {
  public:
   Interpreter(const Program& program, const EvalOptions& options)
@@ -135,7 +117,8 @@ class Interpreter {
 
   void node(const Node& n) {
     match(
-        n.op, [&](const Dimension& d) { define(n, {whole_scalar(Scalar::kI64, dimension(n, d))}); },
+        n.op,
+        [&](const Dimension& d) { define(n, {std::make_shared<Array>(scalar_array(Scalar::kI64, dimension(n, d)))}); },
         [&](const Param& p) { define(n, {param(n, p)}); }, [&](const Input& i) { define(n, {checked_input(n, i)}); },
         [&](const Compute& c) { compute(n, c); }, [&](const Random& r) { define(n, {random(n, r)}); },
         [&](const Routine& r) { define(n, evaluate_routine(environment_, n, r)); },
@@ -202,7 +185,7 @@ class Interpreter {
     const bool open = is_open(environment_.get(f.begin)) || is_open(environment_.get(f.end));
     std::vector<ArrayRef> carried = initial(n, f.inits);
     while (f.step > 0 ? i < end : i > end) {
-      carried.insert(carried.begin(), whole_scalar(Scalar::kI64, i));
+      carried.insert(carried.begin(), std::make_shared<Array>(scalar_array(Scalar::kI64, i)));
       carried = region(f.body, std::move(carried));
       i = rt::advanced(i, f.step);
     }
@@ -216,7 +199,7 @@ class Interpreter {
       const std::vector<ArrayRef> verdict = region(w.condition, carried);
       open = open || is_open(*verdict.at(0));
       if (verdict.at(0)->integers.at(0) == 0) break;
-      carried.insert(carried.begin(), whole_scalar(Scalar::kI64, iteration));
+      carried.insert(carried.begin(), std::make_shared<Array>(scalar_array(Scalar::kI64, iteration)));
       carried = region(w.body, std::move(carried));
     }
     open_condition_ = open_condition_ || open;
@@ -246,10 +229,10 @@ class Interpreter {
   ArrayRef param(const Node& n, const Param& p) {
     const Scalar type = program_.type(n.results.at(0)).scalar;
     const auto given = options_.params.find(p.name);
-    if (given != options_.params.end()) return std::make_shared<Array>(literal_array(type, given->second));
+    if (given != options_.params.end()) return std::make_shared<Array>(scalar_array(type, given->second));
     if (p.computed_default) return std::make_shared<Array>(environment_.get(*p.computed_default));
     if (!p.default_value) stop(n.range, "the param `" + p.name + "` has no value and no default");
-    return std::make_shared<Array>(literal_array(type, *p.default_value));
+    return std::make_shared<Array>(scalar_array(type, *p.default_value));
   }
 
   /// The file's contents; errors are reported at the input's line.

@@ -115,18 +115,11 @@ void CompiledExpr::find_properties(const ExprNode& node, Step& step) const {
   }
 }
 
-Real CompiledExpr::combine(Real a, Real b) {
-  combined_[0].real = a;
-  combined_[1].real = b;
+Slot CompiledExpr::combine(const Slot& a, const Slot& b) {
+  combined_[0] = a;
+  combined_[1] = b;
   arguments_ = combined_;
-  return real_at(root_);
-}
-
-Whole CompiledExpr::combine(Whole a, Whole b) {
-  combined_[0].whole = a;
-  combined_[1].whole = b;
-  arguments_ = combined_;
-  return whole_at(root_);
+  return slot_at(root_);
 }
 
 std::int64_t CompiledExpr::locate(const Step& s, double& bound) {
@@ -149,13 +142,7 @@ std::int64_t CompiledExpr::locate(const Step& s, double& bound) {
 
 Slot CompiledExpr::applied(const Step& s) {
   std::vector<Slot> arguments(s.subscripts.size());
-  for (std::size_t k = 0; k < arguments.size(); ++k) {
-    if (is_float(nodes_[s.subscripts[k]].type)) {
-      arguments[k].real = real_at(s.subscripts[k]);
-    } else {
-      arguments[k].whole = whole_at(s.subscripts[k]);
-    }
-  }
+  for (std::size_t k = 0; k < arguments.size(); ++k) arguments[k] = slot_at(s.subscripts[k]);
   return s.procedure->call(std::move(arguments));
 }
 
@@ -166,16 +153,18 @@ Real CompiledExpr::real_at(std::size_t index) {
     case Code::kRead: {
       double bound = 0;
       const auto at = static_cast<std::size_t>(locate(s, bound));
-      if (!s.array->bounds.empty()) bound = std::max(bound, s.array->bounds[at]);
-      return {s.array->floats[at], bound};
+      Real found = real_element(*s.array, at);
+      found.bound = std::max(bound, found.bound);
+      return found;
     }
     case Code::kArgument: return arguments_[s.label].real;
     case Code::kUnary: return real_unary(s);
     case Code::kBinary: return real_binary(s);
     case Code::kSelect: {
       const Whole condition = whole_at(s.operands[0]);
-      const Real chosen = real_at(s.operands[condition.value != 0 ? 1 : 2]);
-      return {chosen.value, std::max(chosen.bound, condition.bound)};
+      Real chosen = real_at(s.operands[condition.value != 0 ? 1 : 2]);
+      chosen.bound = std::max(chosen.bound, condition.bound);
+      return chosen;
     }
     case Code::kCast: return real_cast(s);
     case Code::kApply: return applied(s).real;
@@ -193,8 +182,9 @@ Whole CompiledExpr::whole_at(std::size_t index) {
     case Code::kRead: {
       double bound = 0;
       const auto at = static_cast<std::size_t>(locate(s, bound));
-      if (!s.array->bounds.empty()) bound = std::max(bound, s.array->bounds[at]);
-      return {s.array->integers[at], bound};
+      Whole found = whole_element(*s.array, at);
+      found.bound = std::max(bound, found.bound);
+      return found;
     }
     case Code::kArgument: return arguments_[s.label].whole;
     case Code::kUnary: return whole_unary(s);
@@ -220,9 +210,7 @@ std::optional<Literal> value_of_constant(const Program& program, const Expr& e, 
   if (!closed) return std::nullopt;
   const ValueSource nothing = [](ValueId) -> const Array& { throw std::logic_error("a constant reads no tensor"); };
   CompiledExpr compiled(program, e, nothing, place);
-  if (is_float(e->type)) return compiled.real(nullptr).value;
-  const std::int64_t whole = compiled.whole(nullptr).value;
-  return e->type == Scalar::kBool ? Literal(whole != 0) : Literal(whole);
+  return literal_of(e->type, compiled.value(nullptr));
 }
 
 }  // namespace tdsl::ir::eval

@@ -6,8 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/eval/bounds.h"
-#include "ir/eval/eval.h"
+#include "ir/eval/elements.h"
 #include "ir/graph/graph.h"
 
 namespace tdsl::ir::eval {
@@ -22,12 +21,6 @@ struct Stop {
 using ValueSource = std::function<const Array&(ValueId)>;
 
 class CompiledProcedure;
-
-/// A variable of a procedure or an operand of a user monoid: floats in `real`, all others in `whole`.
-struct Slot {
-  Real real;
-  Whole whole;
-};
 
 /// An expression prepared for evaluation at many points: a flat list of nodes with resolved tensors, interpreted by a
 /// switch. The arrays it reads must not move while it is used.
@@ -44,11 +37,11 @@ class CompiledExpr {
   /// The value at the point with these label values. Throws Stop.
   [[nodiscard]] Real real(const std::int64_t* labels) { return labels_ = labels, real_at(root_); }
   [[nodiscard]] Whole whole(const std::int64_t* labels) { return labels_ = labels, whole_at(root_); }
+  [[nodiscard]] Slot value(const std::int64_t* labels) { return labels_ = labels, slot_at(root_); }
   /// Sets the arguments for subsequent evaluations.
   void set_arguments(const Slot* arguments) { arguments_ = arguments; }
   /// A user monoid's combination, with `$0` = a and `$1` = b.
-  [[nodiscard]] Real combine(Real a, Real b);
-  [[nodiscard]] Whole combine(Whole a, Whole b);
+  [[nodiscard]] Slot combine(const Slot& a, const Slot& b);
 
  private:
   enum class Code : std::uint8_t { kConstant, kIndex, kRead, kArgument, kUnary, kBinary, kSelect, kCast, kApply };
@@ -74,6 +67,9 @@ class CompiledExpr {
 
   [[nodiscard]] Real real_at(std::size_t index);
   [[nodiscard]] Whole whole_at(std::size_t index);
+  [[nodiscard]] Slot slot_at(std::size_t index) {
+    return is_float(nodes_[index].type) ? Slot{real_at(index), {}} : Slot{{}, whole_at(index)};
+  }
   [[nodiscard]] Real real_unary(const Step& s);
   [[nodiscard]] Real real_binary(const Step& s);
   [[nodiscard]] Real real_cast(const Step& s);

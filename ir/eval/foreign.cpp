@@ -16,45 +16,24 @@ namespace tdsl::ir::eval {
 
 namespace {
 
-/// Calls `f` with a value of the C++ type of the element type.
-template <class F>
-auto with_cpp_type(Scalar type, const F& f) {
-  switch (type) {
-    case Scalar::kBool: return f(bool{});
-    case Scalar::kI32: return f(std::int32_t{});
-    case Scalar::kI64: return f(std::int64_t{});
-    case Scalar::kF32: return f(float{});
-    case Scalar::kF64: return f(double{});
-  }
-  TDSL_CHECK(false, "unknown element type");
-  return f(double{});
-}
-
 /// The elements of an array in C++ representation.
 std::vector<std::max_align_t> packed(const Array& array) {
   const auto count = static_cast<std::size_t>(array.size());
   const std::size_t bytes = count * static_cast<std::size_t>(size_of(array.type));
   std::vector<std::max_align_t> memory(bytes / sizeof(std::max_align_t) + 1);
-  with_cpp_type(array.type, [&](auto zero) {
-    auto* elements = reinterpret_cast<decltype(zero)*>(memory.data());
-    for (std::size_t k = 0; k < count; ++k)
-      elements[k] = is_float(array.type) ? static_cast<decltype(zero)>(array.floats[k])
-                                         : static_cast<decltype(zero)>(array.integers[k]);
+  rt::visit_element_type(array.type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    auto* elements = reinterpret_cast<T*>(memory.data());
+    for (std::size_t k = 0; k < count; ++k) elements[k] = cpp_value<T>(element(array, k));
   });
   return memory;
 }
 
 void unpack(const std::vector<std::max_align_t>& memory, Array& array) {
   const auto count = static_cast<std::size_t>(array.size());
-  with_cpp_type(array.type, [&](auto zero) {
-    const auto* elements = reinterpret_cast<const decltype(zero)*>(memory.data());
-    for (std::size_t k = 0; k < count; ++k) {
-      if (is_float(array.type)) {
-        array.floats[k] = static_cast<double>(elements[k]);
-      } else {
-        array.integers[k] = static_cast<std::int64_t>(elements[k]);
-      }
-    }
+  rt::visit_element_type(array.type, [&](auto tag) {
+    const auto* elements = reinterpret_cast<const typename decltype(tag)::type*>(memory.data());
+    for (std::size_t k = 0; k < count; ++k) set_element(array, k, slot_of(elements[k]));
   });
 }
 
@@ -76,31 +55,26 @@ bool is_exact(const Array& a) {
 
 Slot call_foreign(const Foreign& function, const std::vector<Slot>& arguments, const SourceRange& place) {
   // Each entry is large enough for every element type.
-  std::vector<std::array<std::byte, sizeof(double)>> values(arguments.size() + 1);
+  std::vector<std::array<std::byte, rt::kLargestElement>> values(arguments.size() + 1);
   std::vector<void*> places;
   bool exact = true;
   for (std::size_t k = 0; k < arguments.size(); ++k) {
     const Slot& slot = arguments[k];
-    with_cpp_type(function.parameters[k].type, [&](auto zero) {
-      using T = decltype(zero);
-      const bool real = is_float(function.parameters[k].type);
-      const T value = real ? static_cast<T>(slot.real.value) : static_cast<T>(slot.whole.value);
+    rt::visit_element_type(function.parameters[k].type, [&](auto tag) {
+      const auto value = cpp_value<typename decltype(tag)::type>(slot);
       std::memcpy(values[k].data(), &value, sizeof value);
-      exact = exact && (real ? slot.real.bound : slot.whole.bound) == 0;
     });
+    exact = exact && slot.real.bound == 0 && slot.whole.bound == 0;
   }
   for (auto& value : values) places.push_back(value.data());
   enter(function, places, nullptr, place);
   Slot result;
-  with_cpp_type(function.result, [&](auto zero) {
-    decltype(zero) value;
+  rt::visit_element_type(function.result, [&](auto tag) {
+    typename decltype(tag)::type value;
     std::memcpy(&value, values.back().data(), sizeof value);
-    if (is_float(function.result)) {
-      result.real = {static_cast<double>(value), exact ? 0 : kOpen};
-    } else {
-      result.whole = {static_cast<std::int64_t>(value), exact ? 0 : kOpen};
-    }
+    result = slot_of(value);
   });
+  result.real.bound = result.whole.bound = exact ? 0 : kOpen;
   return result;
 }
 

@@ -63,13 +63,7 @@ Slot CompiledProcedure::call(std::vector<Slot> arguments) {
 
 Slot CompiledProcedure::value(CompiledExpr& e) {
   e.set_arguments(slots_.data());
-  Slot result;
-  if (e.is_real()) {
-    result.real = e.real(nullptr);
-  } else {
-    result.whole = e.whole(nullptr);
-  }
-  return result;
+  return e.value(nullptr);
 }
 
 std::int64_t CompiledProcedure::control(CompiledExpr& e) {

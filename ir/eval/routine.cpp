@@ -37,8 +37,6 @@ std::vector<Line> lines_of(const std::vector<std::int64_t>& shape, std::size_t a
   return lines;
 }
 
-double bound_at(const Array& a, std::size_t position) { return a.bounds.empty() ? 0 : a.bounds[position]; }
-
 void cumsum(const Array& a, Array& result, std::size_t axis) {
   for (const Line& line : lines_of(a.shape, axis)) {
     RealAccumulator real(Monoid::Kind::kSum, a.type, nullptr);
@@ -46,13 +44,11 @@ void cumsum(const Array& a, Array& result, std::size_t axis) {
     for (std::int64_t k = 0; k < line.length; ++k) {
       const std::size_t at = line.at(k);
       if (is_float(a.type)) {
-        real.meet({a.floats[at], bound_at(a, at)});
-        result.floats[at] = real.result().value;
-        set_bound(result, at, real.result().bound);
+        real.meet(real_element(a, at));
+        set_element(result, at, {real.result(), {}});
       } else {
-        whole.add({a.integers[at], bound_at(a, at)});
-        result.integers[at] = whole.result().value;
-        set_bound(result, at, whole.result().bound);
+        whole.add(whole_element(a, at));
+        set_element(result, at, {{}, whole.result()});
       }
     }
   }
@@ -105,9 +101,10 @@ void sorted(const Array& a, std::size_t axis, bool descending, Array* values, Ar
     for (std::int64_t k = 0; k < to[l].length; ++k) {
       const std::int64_t position = order.positions[static_cast<std::size_t>(k)];
       const std::size_t at = to[l].at(k);
-      if (values != nullptr && is_float(a.type)) values->floats[at] = a.floats[from[l].at(position)];
-      if (values != nullptr && !is_float(a.type)) values->integers[at] = a.integers[from[l].at(position)];
-      if (values != nullptr) set_bound(*values, at, order.reach);
+      if (values != nullptr) {
+        set_element(*values, at, element(a, from[l].at(position)));
+        set_bound(*values, at, order.reach);
+      }
       if (positions == nullptr) continue;
       positions->integers[at] = position;
       set_bound(*positions, at, order.settled ? 0 : kOpen);

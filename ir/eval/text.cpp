@@ -1,50 +1,18 @@
 #include "ir/eval/text.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
 #include <string>
-#include <string_view>
+
+#include "ir/eval/elements.h"
+#include "runtime/base/number_format.h"
 
 namespace tdsl::ir::eval {
 
 namespace {
 
-template <class T>
-std::string float_text(T value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  std::array<char, 64> buffer{};
-  char* const end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
-  const std::string_view scientific(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
-  const int exponent = std::atoi(std::string(scientific.substr(scientific.find('e') + 1)).c_str());
-  // Python's choice between the two notations.
-  if (exponent < -4 || exponent >= 16) return std::string(scientific);
-  // `fixed` prints all digits of an integer, although fewer may suffice to read it back.
-  std::string digits(scientific.substr(0, scientific.find('e')));
-  std::erase(digits, '.');
-  const std::size_t before_point = static_cast<std::size_t>(std::max(exponent, 0)) + (std::signbit(value) ? 2 : 1);
-  if (exponent >= 0 && digits.size() <= before_point)
-    return digits + std::string(before_point - digits.size(), '0') + ".0";
-  char* const fixed_end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed).ptr;
-  return std::string(buffer.data(), fixed_end);
-}
-
 std::string element_text(const Array& a, std::size_t position) {
-  switch (a.type) {
-    case Scalar::kBool: return a.integers[position] != 0 ? "true" : "false";
-    case Scalar::kI32:
-    case Scalar::kI64: return std::to_string(a.integers[position]);
-    case Scalar::kF32: return float_text(static_cast<float>(a.floats[position]));
-    case Scalar::kF64: return float_text(a.floats[position]);
-  }
-  return "";
+  return rt::visit_element_type(a.type, [&](auto tag) {
+    return rt::format_scalar(cpp_value<typename decltype(tag)::type>(element(a, position)));
+  });
 }
 
 /// Arrays above this many elements show only the ends of each dimension, as the executables do.

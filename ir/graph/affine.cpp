@@ -231,22 +231,14 @@ bool is_data_subscript(const Read& read, std::size_t d, const Hoist& hoist) {
   const Expr& e = read.subscripts[d];
   if (affine_of(e, hoist) || quotient_of(e, hoist)) return false;
   // i % m next to i / m: the quotients of a task leave at most the rows at its ends undetermined.
-  bool reads = false;
-  for_each_node(e, [&](const ExprNode& n) {
-    const auto* r = std::get_if<Read>(&n.op);
-    reads = reads || (r != nullptr && !r->subscripts.empty());
-  });
+  const bool reads = any_read(e, [](const Read& r) { return !r.subscripts.empty(); });
   for (std::size_t k = 0; k < d && !reads; ++k) {
     if (quotient_of(read.subscripts[k], hoist)) return false;
   }
   return true;
 }
 
-bool may_fail(const Expr& e) {
-  bool found = false;
-  for_each_node(e, [&](const ExprNode& n) { found = found || operation_may_fail(n); });
-  return found;
-}
+bool may_fail(const Expr& e) { return any_node(e, operation_may_fail); }
 
 bool reads_each_label_once(const Read& r) {
   std::set<ValueId> seen;

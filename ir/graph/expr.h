@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -118,6 +119,12 @@ struct ExprNode {
 /// Calls `f(const ExprNode&)` on every node, parents before children.
 template <class F>
 void for_each_node(const Expr& e, const F& f);
+/// True if `f(const ExprNode&)` holds for some node.
+template <class F>
+[[nodiscard]] bool any_node(const Expr& e, const F& f);
+/// True if `f(const Read&)` holds for some read.
+template <class F>
+[[nodiscard]] bool any_read(const Expr& e, const F& f);
 /// Bottom-up rewrite: children first, then `f(expr)` on the rebuilt node, which returns it or a replacement. Shares
 /// unchanged parts.
 template <class F>
@@ -132,6 +139,19 @@ template <class F>
 void for_each_node(const Expr& e, const F& f) {
   f(*e);
   for (const Expr& child : children(*e)) for_each_node(child, f);
+}
+
+template <class F>
+bool any_node(const Expr& e, const F& f) {
+  return f(*e) || std::ranges::any_of(children(*e), [&](const Expr& child) { return any_node(child, f); });
+}
+
+template <class F>
+bool any_read(const Expr& e, const F& f) {
+  return any_node(e, [&](const ExprNode& n) {
+    const auto* r = std::get_if<Read>(&n.op);
+    return r != nullptr && f(*r);
+  });
 }
 
 template <class F>

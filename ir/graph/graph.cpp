@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 
@@ -22,23 +23,21 @@ bool same_storage(const Type& a, const Type& b) {
 
 namespace {
 
+constexpr std::array<std::string_view, 9> kMonoidNames = {"sum", "prod",   "min",    "max", "any",
+                                                          "all", "argmin", "argmax", "user"};
+constexpr std::array<std::string_view, 3> kRandomNames = {"uniform", "normal", "sparse_uniform"};
+constexpr std::array<std::string_view, 14> kRoutineNames = {"cumsum",   "sort", "argsort", "topk",   "solve",
+                                                            "cholesky", "lu",   "qr",      "svd",    "eigh",
+                                                            "inv",      "det",  "lstsq",   "foreign"};
+static_assert(kMonoidNames.size() == static_cast<std::size_t>(Monoid::Kind::kUser) + 1);
+static_assert(kRoutineNames.size() == static_cast<std::size_t>(Routine::Kind::kForeign) + 1);
+
 /// The largest (sign 1) or smallest (sign -1) value of a type.
 Literal limit_of(Scalar s, int sign) {
-  switch (s) {
-    case Scalar::kBool: return sign > 0;
-    case Scalar::kI32: {
-      using Limits = std::numeric_limits<std::int32_t>;
-      return std::int64_t{sign > 0 ? Limits::max() : Limits::min()};
-    }
-    case Scalar::kI64: {
-      using Limits = std::numeric_limits<std::int64_t>;
-      return sign > 0 ? Limits::max() : Limits::min();
-    }
-    case Scalar::kF32:
-    case Scalar::kF64: return sign * std::numeric_limits<double>::infinity();
-  }
-  TDSL_CHECK(false, "unknown scalar type");
-  return false;
+  if (s == Scalar::kBool) return sign > 0;
+  if (is_float(s)) return sign * std::numeric_limits<double>::infinity();
+  const std::int64_t largest = std::numeric_limits<std::int64_t>::max() >> (64 - 8 * size_of(s));
+  return sign > 0 ? largest : -largest - 1;
 }
 
 /// 0 or 1 as an element of type `s`.
@@ -94,51 +93,9 @@ Expr identity_of(const Monoid& m, Scalar s) {
   return {};
 }
 
-std::string_view name_of(Monoid::Kind kind) {
-  switch (kind) {
-    case Monoid::Kind::kSum: return "sum";
-    case Monoid::Kind::kProd: return "prod";
-    case Monoid::Kind::kMin: return "min";
-    case Monoid::Kind::kMax: return "max";
-    case Monoid::Kind::kAny: return "any";
-    case Monoid::Kind::kAll: return "all";
-    case Monoid::Kind::kArgMin: return "argmin";
-    case Monoid::Kind::kArgMax: return "argmax";
-    case Monoid::Kind::kUser: return "user";
-  }
-  TDSL_CHECK(false, "unknown monoid");
-  return "";
-}
-
-std::string_view name_of(Random::Kind kind) {
-  switch (kind) {
-    case Random::Kind::kUniform: return "uniform";
-    case Random::Kind::kNormal: return "normal";
-    case Random::Kind::kSparse: return "sparse_uniform";
-  }
-  return "";
-}
-
-std::string_view name_of(Routine::Kind kind) {
-  switch (kind) {
-    case Routine::Kind::kCumsum: return "cumsum";
-    case Routine::Kind::kSort: return "sort";
-    case Routine::Kind::kArgsort: return "argsort";
-    case Routine::Kind::kTopk: return "topk";
-    case Routine::Kind::kSolve: return "solve";
-    case Routine::Kind::kCholesky: return "cholesky";
-    case Routine::Kind::kLu: return "lu";
-    case Routine::Kind::kQr: return "qr";
-    case Routine::Kind::kSvd: return "svd";
-    case Routine::Kind::kEigh: return "eigh";
-    case Routine::Kind::kInv: return "inv";
-    case Routine::Kind::kDet: return "det";
-    case Routine::Kind::kLstsq: return "lstsq";
-    case Routine::Kind::kForeign: return "foreign";
-  }
-  TDSL_CHECK(false, "unknown routine");
-  return "";
-}
+std::string_view name_of(Monoid::Kind kind) { return kMonoidNames.at(static_cast<std::size_t>(kind)); }
+std::string_view name_of(Random::Kind kind) { return kRandomNames.at(static_cast<std::size_t>(kind)); }
+std::string_view name_of(Routine::Kind kind) { return kRoutineNames.at(static_cast<std::size_t>(kind)); }
 
 bool is_line(Routine::Kind kind) { return kind <= Routine::Kind::kTopk; }
 

@@ -20,48 +20,12 @@ static_assert(kBinaryNames.size() == static_cast<std::size_t>(kLastBinaryOp) + 1
 
 }  // namespace
 
-std::int64_t size_of(Scalar s) {
-  switch (s) {
-    case Scalar::kBool: return 1;
-    case Scalar::kI32:
-    case Scalar::kF32: return 4;
-    case Scalar::kI64:
-    case Scalar::kF64: return 8;
-  }
-  TDSL_CHECK(false, "unknown scalar type");
-  return 0;
-}
-
-std::string_view name_of(Scalar s) {
-  switch (s) {
-    case Scalar::kBool: return "bool";
-    case Scalar::kI32: return "i32";
-    case Scalar::kI64: return "i64";
-    case Scalar::kF32: return "f32";
-    case Scalar::kF64: return "f64";
-  }
-  TDSL_CHECK(false, "unknown scalar type");
-  return "";
-}
-
-std::string_view cpp_type_of(Scalar s) {
-  switch (s) {
-    case Scalar::kBool: return "bool";
-    case Scalar::kI32: return "std::int32_t";
-    case Scalar::kI64: return "std::int64_t";
-    case Scalar::kF32: return "float";
-    case Scalar::kF64: return "double";
-  }
-  TDSL_CHECK(false, "unknown scalar type");
-  return "";
-}
-
 Scalar promote(Scalar a, Scalar b) {
   if (is_float(a) == is_float(b)) return std::max(a, b);
   const Scalar real = is_float(a) ? a : b;
   const Scalar whole = is_float(a) ? b : a;
   // An f32 cannot represent all 32-bit integers, so NumPy promotes to f64.
-  return whole == Scalar::kBool ? real : Scalar::kF64;
+  return whole == Scalar::kBool ? real : std::max(real, Scalar::kF64);
 }
 
 std::string_view name_of(UnaryOp op) { return kUnaryNames.at(static_cast<std::size_t>(op)); }

@@ -5,19 +5,22 @@
 #include <string_view>
 #include <variant>
 
+#include "runtime/types.h"
+
 namespace tdsl::ir {
 
 /// Element types of the language (section 3 of docs/language.md).
-enum class Scalar : std::uint8_t { kBool, kI32, kI64, kF32, kF64 };
+using Scalar = rt::ElementType;
+using rt::is_float;
+using rt::is_integer;
+using rt::is_real;
 
-[[nodiscard]] constexpr bool is_float(Scalar s) { return s == Scalar::kF32 || s == Scalar::kF64; }
-[[nodiscard]] constexpr bool is_integer(Scalar s) { return s == Scalar::kI32 || s == Scalar::kI64; }
 /// Bytes of one stored element.
-[[nodiscard]] std::int64_t size_of(Scalar s);
+[[nodiscard]] constexpr std::int64_t size_of(Scalar s) { return static_cast<std::int64_t>(rt::element_size(s)); }
 /// The name in the language: `f64`.
-[[nodiscard]] std::string_view name_of(Scalar s);
+[[nodiscard]] constexpr std::string_view name_of(Scalar s) { return rt::element_name(s); }
 /// The emitted C++ type: `double`, `std::int64_t`, `bool`.
-[[nodiscard]] std::string_view cpp_type_of(Scalar s);
+[[nodiscard]] constexpr std::string_view cpp_type_of(Scalar s) { return rt::element_info(s).cpp_type; }
 /// NumPy's promotion for mixed arithmetic; two bools give bool (arithmetic on them widens to i64 first).
 [[nodiscard]] Scalar promote(Scalar a, Scalar b);
 

@@ -126,6 +126,12 @@ bool TextCursor::at_literal() {
   return found;
 }
 
+Scalar TextCursor::scalar() {
+  const auto type = rt::element_type_named(word());
+  if (!type) fail("expected an element type");
+  return *type;
+}
+
 Literal TextCursor::literal() {
   if (accept("true")) return true;
   if (accept("false")) return false;

@@ -27,6 +27,8 @@ class TextCursor {
   [[nodiscard]] bool at_word();
   [[nodiscard]] std::string word();
   [[nodiscard]] std::string string();
+  /// An element type by name.
+  [[nodiscard]] Scalar scalar();
   [[nodiscard]] std::int64_t integer();
   [[nodiscard]] std::uint64_t natural();
   /// A literal written without its type: `true`, `-3`, `2.5`, `-inf`, `nan`.

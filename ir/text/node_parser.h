@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/graph/infer.h"
+#include "ir/graph/scalar.h"
 #include "ir/text/parse_expr.h"
 
 namespace tdsl::ir {

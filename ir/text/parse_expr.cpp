@@ -34,19 +34,6 @@ std::vector<ValueId> ExprParser::value_list(std::string_view open, std::string_v
   return values;
 }
 
-std::optional<Scalar> ExprParser::scalar_named(const std::string& name) const {
-  for (const Scalar s : {Scalar::kBool, Scalar::kI32, Scalar::kI64, Scalar::kF32, Scalar::kF64}) {
-    if (name == name_of(s)) return s;
-  }
-  return std::nullopt;
-}
-
-Scalar ExprParser::scalar() {
-  const auto s = scalar_named(cursor_.word());
-  if (!s) cursor_.fail("expected an element type");
-  return *s;
-}
-
 Extent ExprParser::extent_factor() {
   if (cursor_.accept("-")) return Extent() - extent_factor();
   if (cursor_.accept("(")) {
@@ -95,7 +82,7 @@ Extent ExprParser::extent() {
 
 Type ExprParser::type() {
   Type t;
-  t.scalar = scalar();
+  t.scalar = cursor_.scalar();
   if (cursor_.peek() != '[') return t;
   bool any_sparse = false;
   std::vector<bool> sparse;
@@ -113,7 +100,7 @@ Expr ExprParser::typed_literal() {
   Scalar s = match(
       l, [](bool) { return Scalar::kBool; }, [](std::int64_t) { return Scalar::kI64; },
       [](double) { return Scalar::kF64; });
-  if (cursor_.accept(":")) s = scalar();
+  if (cursor_.accept(":")) s = cursor_.scalar();
   if (!holds(s, l)) cursor_.fail("the literal does not fit its type");
   return constant(s, l);
 }
@@ -143,7 +130,7 @@ Expr ExprParser::call(const std::string& name) {
   const std::size_t n = operands.size();
   if (std::ranges::any_of(operands, [](const Expr& e) { return !e; })) cursor_.fail("operand missing");
   if (name == "select" && n == 3) return make(operands[1]->type, Select{operands[0], operands[1], operands[2]});
-  if (const auto to = scalar_named(name); to && n == 1) return make(*to, Cast{operands[0]});
+  if (const auto to = rt::element_type_named(name); to && n == 1) return make(*to, Cast{operands[0]});
   if (const auto op = op_named(name, kLastUnaryOp); op && n == 1) {
     const auto t = result_type(*op, operands[0]->type);
     if (!t) cursor_.fail("`" + name + "` is not defined on this type");
@@ -163,7 +150,7 @@ Expr ExprParser::expr() {
   if (cursor_.accept("$")) {
     const auto position = static_cast<std::int32_t>(cursor_.integer());
     cursor_.expect(":");
-    const Scalar s = scalar();
+    const Scalar s = cursor_.scalar();
     return argument(s, position);
   }
   if (cursor_.at_literal()) return typed_literal();

@@ -30,8 +30,6 @@ class ExprParser {
 
   ValueId value();
   std::vector<ValueId> value_list(std::string_view open, std::string_view close);
-  std::optional<Scalar> scalar_named(const std::string& name) const;
-  Scalar scalar();
   Extent extent_factor();
   /// Up to 2^63, whose negation is the smallest i64.
   std::int64_t magnitude();

@@ -60,7 +60,6 @@ Procedure::Statements ExprParser::statements() {
 }
 
 ForeignRef parse_foreign(TextCursor& cursor) {
-  const auto type = [&] { return named_kind(cursor, Scalar::kF64, "type"); };
   auto foreign = std::make_shared<Foreign>();
   cursor.expect("foreign");
   foreign->header = cursor.string();
@@ -72,13 +71,13 @@ ForeignRef parse_foreign(TextCursor& cursor) {
     cursor.expect(":");
     p.is_output = cursor.accept("out");
     p.fresh = p.is_output && cursor.accept("fresh");
-    p.type = type();
+    p.type = cursor.scalar();
     p.rank = cursor.natural();
     foreign->parameters.push_back(std::move(p));
     static_cast<void>(cursor.accept(","));
   }
   foreign->is_kernel = cursor.accept("kernel");
-  if (!foreign->is_kernel) foreign->result = type();
+  if (!foreign->is_kernel) foreign->result = cursor.scalar();
   foreign->may_stop = cursor.accept("may_stop");
   cursor.expect("operations");
   foreign->operations = static_cast<double>(cursor.integer());
@@ -105,7 +104,7 @@ Expr ExprParser::application() {
     Procedure::Variable v;
     v.name = cursor_.string();
     cursor_.expect(":");
-    v.type = scalar();
+    v.type = cursor_.scalar();
     procedure->variables.push_back(std::move(v));
   });
   procedure->body = statements();

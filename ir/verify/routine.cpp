@@ -72,7 +72,7 @@ class RoutineVerifier {
     const std::vector<Extent>& first = program_.type(node_.results[0]).shape;
     if (top && axis < first.size()) shape[axis] = first[axis];
     if (routine_.kind == Routine::Kind::kCumsum)
-      require(is_float(a.scalar) || a.scalar == Scalar::kI64, "cumsum adds i64, f32 or f64");
+      require(is_real(a.scalar) || a.scalar == Scalar::kI64, "cumsum adds i64, f32 or f64");
     result(0, routine_.kind == Routine::Kind::kArgsort ? Scalar::kI64 : a.scalar, shape);
     if (top) result(1, Scalar::kI64, shape);
   }
@@ -89,7 +89,7 @@ class RoutineVerifier {
     const bool two = routine_.kind == Routine::Kind::kQr || routine_.kind == Routine::Kind::kEigh;
     if (!counts(right_side ? 2 : 1, three ? 3 : two ? 2 : 1)) return;
     const Type& a = operand(0);
-    if (!require(a.rank() == 2 && is_float(a.scalar), "the operand is not a matrix of floats")) return;
+    if (!require(a.rank() == 2 && is_real(a.scalar), "the operand is not a matrix of floats")) return;
     const Extent& m = a.shape[0];
     const Extent& n = a.shape[1];
     switch (routine_.kind) {

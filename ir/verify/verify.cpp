@@ -236,7 +236,7 @@ class Verifier {
   }
 
   void random(const Node& n, const Random& r) {
-    require(n.results.size() == 1 && is_float(program_.type(n.results[0]).scalar), "needs one float tensor as result");
+    require(n.results.size() == 1 && is_real(program_.type(n.results[0]).scalar), "needs one float tensor as result");
     const bool sparse = r.kind == Random::Kind::kSparse;
     if (sparse) {
       require(!r.iterations.empty() && is_scalar(r.iterations.back(), Scalar::kF64), "has no density");
@@ -298,7 +298,7 @@ class Verifier {
   void chain(const Node& n, const Chain& c) {
     require(c.factors.size() >= 3, "has less than three factors");
     require(c.sizes.size() == c.factors.size() + 1, "does not have one size more than factors");
-    require(n.results.size() == 1 && is_float(program_.type(n.results[0]).scalar), "needs one float tensor as result");
+    require(n.results.size() == 1 && is_real(program_.type(n.results[0]).scalar), "needs one float tensor as result");
     for (const Extent& e : c.sizes) extent(e);
     if (n.results.size() != 1 || c.factors.size() < 3 || c.sizes.size() != c.factors.size() + 1) return;
     const Type& type = program_.type(n.results[0]);
@@ -337,10 +337,10 @@ class Verifier {
 
   void gradient(const Node& n, const Gradient& g) {
     require(gradients_ == Gradients::kAllowed, "stands in a program whose derivatives should have been expanded");
-    require(known(g.loss) && program_.type(g.loss).rank() == 0 && is_float(program_.type(g.loss).scalar),
+    require(known(g.loss) && program_.type(g.loss).rank() == 0 && is_real(program_.type(g.loss).scalar),
             "the loss is not a float scalar");
     for (const ValueId v : g.wrt)
-      require(known(v) && is_float(program_.type(v).scalar), "differentiates with respect to a value that is no float");
+      require(known(v) && is_real(program_.type(v).scalar), "differentiates with respect to a value that is no float");
     same_types(n.results, g.wrt, "derivatives and variables");
   }
 
@@ -373,7 +373,7 @@ class Verifier {
     const bool plain = c.left.empty() && !c.base && !c.guard && !c.combine && c.bodies.size() == 1 && c.monoid &&
                        c.monoid->kind == Monoid::Kind::kSum;
     const auto from_zero = [](const Label& l) { return l.begin == Extent(0); };
-    return plain && is_float(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) &&
+    return plain && is_real(c.bodies[0]->type) && std::ranges::all_of(c.out, from_zero) &&
            std::ranges::all_of(c.reduce, from_zero) && factors_of(c.bodies[0]).value_or(0) >= 3;
   }
   /// Their number; nothing if it is not a product of tensors.

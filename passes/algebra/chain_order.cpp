@@ -21,7 +21,6 @@
 
 #include "passes/algebra/product_chain.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 

@@ -14,7 +14,6 @@
 
 #include "ir/text/print.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 
@@ -76,12 +75,6 @@ class CommonSubexpressions : public RegionRewriter {
  public:
   using RegionRewriter::RegionRewriter;
 
-  Program run() {
-    Program result = RegionRewriter::run();
-    rename_everywhere(result, renames_);
-    return result;
-  }
-
  private:
   void rewrite_region(Region& region) override {
     scopes_.emplace_back();
@@ -109,7 +102,6 @@ class CommonSubexpressions : public RegionRewriter {
   }
 
   std::vector<std::unordered_map<std::string, std::vector<ValueId>>> scopes_;
-  ValueMap renames_;
 };
 
 }  // namespace

@@ -16,7 +16,6 @@
 #include "ir/graph/computes.h"
 #include "passes/loops/subscripts.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 
@@ -55,12 +54,6 @@ bool is_view(const Read& r) {
 class CopyPropagation : public RegionRewriter {
  public:
   using RegionRewriter::RegionRewriter;
-
-  Program run() {
-    Program result = RegionRewriter::run();
-    rename_everywhere(result, renames_);
-    return result;
-  }
 
  private:
   void rewrite_region(Region& region) override {
@@ -118,7 +111,6 @@ class CopyPropagation : public RegionRewriter {
   }
 
   std::vector<const Node*> table_ = definitions(program_);
-  ValueMap renames_;
 };
 
 }  // namespace

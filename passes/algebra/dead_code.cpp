@@ -15,7 +15,6 @@
 #include <algorithm>
 
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 

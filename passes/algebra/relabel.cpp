@@ -20,7 +20,6 @@
 #include "ir/graph/expr_build.h"
 #include "passes/loops/subscripts.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 

@@ -17,7 +17,6 @@
 #include "ir/graph/computes.h"
 #include "passes/algebra/parts.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 
@@ -91,9 +90,7 @@ class RepeatedParts : public RegionRewriter {
   }
 
   [[nodiscard]] bool reads_sparse(const Expr& e) const {
-    bool found = false;
-    for_each_read(e, [&](const Read& r) { found = found || program_.type(r.tensor).has_sparse(); });
-    return found;
+    return any_read(e, [this](const Read& r) { return program_.type(r.tensor).has_sparse(); });
   }
 };
 

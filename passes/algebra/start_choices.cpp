@@ -26,7 +26,6 @@
 #include "passes/algebra/einsum.h"
 #include "passes/algebra/product_chain.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 

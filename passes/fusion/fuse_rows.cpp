@@ -29,7 +29,6 @@
 #include "ir/graph/computes.h"
 #include "passes/fusion/row_nests.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 

@@ -14,7 +14,6 @@
 #include "ir/analysis/support.h"
 #include "passes/fusion/inlining.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 

@@ -32,7 +32,6 @@
 #include "ir/graph/group.h"
 #include "passes/fusion/row_nests.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 

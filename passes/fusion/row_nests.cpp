@@ -17,12 +17,6 @@ using namespace ir;
 
 namespace {
 
-bool applies(const Expr& e) {
-  bool found = false;
-  for_each_node(e, [&](const ExprNode& n) { found = found || std::holds_alternative<Apply>(n.op); });
-  return found;
-}
-
 /// True if there is no guard, or the guard assigns every row to one group.
 bool groups_rows(const Compute& c, const SharedLabels& shared) {
   if (!c.guard) return true;
@@ -35,7 +29,7 @@ bool groups_rows(const Compute& c, const SharedLabels& shared) {
 bool multiplies_by_rows(const Compute& c, const SharedLabels& shared) {
   const auto* times = std::get_if<Binary>(&c.bodies[0]->op);
   if (c.monoid->kind != Monoid::Kind::kSum || times == nullptr || times->op != BinaryOp::kMul ||
-      !is_float(c.bodies[0]->type))
+      !is_real(c.bodies[0]->type))
     return false;
   if (shared.size() != 1 || c.out.size() != 2 || c.reduce.size() != 1) return false;
   const auto is_row = [&](const Expr& e, std::int32_t other) {

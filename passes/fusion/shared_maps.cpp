@@ -23,7 +23,6 @@
 #include "passes/fusion/enumerate.h"
 #include "passes/fusion/inlining.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 #include "runtime/plan/cost/machine.h"
 
 namespace tdsl::passes {

@@ -5,7 +5,6 @@
 
 #include "ir/graph/computes.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 

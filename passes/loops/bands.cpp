@@ -138,14 +138,10 @@ class Narrower {
   /// True if a tensor that is read has an extent that differs from `e` by a constant: then `e` is as small as that
   /// extent, not a number that means "no limit".
   [[nodiscard]] bool is_stored_extent(const Extent& e) const {
-    bool found = false;
-    for_each_node(compute_.bodies[0], [&](const ExprNode& n) {
-      const auto* r = std::get_if<Read>(&n.op);
-      if (r != nullptr)
-        found = found || std::ranges::any_of(program_.type(r->tensor).shape,
-                                             [&](const Extent& extent) { return (extent - e).constant().has_value(); });
+    return any_read(compute_.bodies[0], [&](const Read& r) {
+      return std::ranges::any_of(program_.type(r.tensor).shape,
+                                 [&](const Extent& extent) { return (extent - e).constant().has_value(); });
     });
-    return found;
   }
 
   void narrow(const Band& band) {

@@ -211,12 +211,6 @@ void LoopBodyBuilder::hoist(LoopBody& body) {
 
 namespace {
 
-bool applies(const Expr& e) {
-  bool found = false;
-  for_each_node(e, [&](const ExprNode& n) { found = found || std::holds_alternative<Apply>(n.op); });
-  return found;
-}
-
 bool is_cheap(const Expr& e) {
   bool cheap = true;
   for_each_node(e, [&](const ExprNode& n) {

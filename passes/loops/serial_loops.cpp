@@ -26,7 +26,6 @@
 #include "ir/graph/computes.h"
 #include "passes/loops/loop_forms.h"
 #include "passes/region_rewriter.h"
-#include "passes/rewriting.h"
 
 namespace tdsl::passes {
 
@@ -41,9 +40,7 @@ bool touches_elements(const Region& region) {
       return touches_elements(branch->then_region) || touches_elements(branch->else_region);
     const auto* c = std::get_if<Compute>(&n.op);
     if (c == nullptr || !c->out.empty() || !c->reduce.empty()) return false;
-    bool found = !c->left.empty();
-    for_each_read(c->bodies[0], [&](const Read& r) { found = found || !r.subscripts.empty(); });
-    return found;
+    return !c->left.empty() || any_read(c->bodies[0], [](const Read& r) { return !r.subscripts.empty(); });
   });
 }
 

@@ -249,13 +249,11 @@ std::vector<const Label*> labels_of(const Compute& c) {
 }
 
 bool divides_labels(const Expr& e) {
-  bool found = false;
-  for_each_node(e, [&](const ExprNode& n) {
+  return any_node(e, [](const ExprNode& n) {
     const auto* b = std::get_if<Binary>(&n.op);
-    found = found || (b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) &&
-                      (mentions_labels(b->left) || mentions_labels(b->right)));
+    return b != nullptr && (b->op == BinaryOp::kDiv || b->op == BinaryOp::kRem) &&
+           (mentions_labels(b->left) || mentions_labels(b->right));
   });
-  return found;
 }
 
 }  // namespace tdsl::passes

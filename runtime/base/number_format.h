@@ -13,13 +13,10 @@
 namespace tdsl::rt {
 
 /// The shortest text that reads back to the same value, like Python's and NumPy's repr: `0.1`, `1.0`, `1e-05`, `1e+16`,
-/// `inf`, `-inf`, `nan`. The f32 overload is shortest for f32.
-[[nodiscard]] std::string format_scalar(double value);
-[[nodiscard]] std::string format_scalar(float value);
-[[nodiscard]] std::string format_scalar(std::int32_t value);
-[[nodiscard]] std::string format_scalar(std::int64_t value);
-/// `true` or `false`.
-[[nodiscard]] std::string format_scalar(bool value);
+/// `inf`, `-inf`, `nan`; `true`, `false`. The f32 overload is shortest for f32.
+#define TDSL_FORMAT(enumerator, T, ...) [[nodiscard]] std::string format_scalar(T value);
+TDSL_ELEMENT_TYPES(TDSL_FORMAT)
+#undef TDSL_FORMAT
 
 /// A byte count for messages: `512 bytes`, `1.5 MiB`.
 [[nodiscard]] std::string format_bytes(std::int64_t bytes);

@@ -98,10 +98,8 @@ Kernel rearranged_kernel(std::vector<RearrangedPart> parts) {
   return [parts = std::move(parts)](const TaskArgs& t) { rearrange<T>(t, parts); };
 }
 
-template Kernel rearranged_kernel<bool>(std::vector<RearrangedPart>);
-template Kernel rearranged_kernel<std::int32_t>(std::vector<RearrangedPart>);
-template Kernel rearranged_kernel<std::int64_t>(std::vector<RearrangedPart>);
-template Kernel rearranged_kernel<float>(std::vector<RearrangedPart>);
-template Kernel rearranged_kernel<double>(std::vector<RearrangedPart>);
+#define TDSL_INSTANTIATE(enumerator, T, ...) template Kernel rearranged_kernel<T>(std::vector<RearrangedPart>);
+TDSL_ELEMENT_TYPES(TDSL_INSTANTIATE)
+#undef TDSL_INSTANTIATE
 
 }  // namespace tdsl::rt

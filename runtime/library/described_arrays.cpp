@@ -37,7 +37,7 @@ Array read_array(const tdsl_array& given, const std::string& kind, bool with_dat
   const std::string what = kind + " " + array.name;
   array.ours = kind == "output" && given.boxes == nullptr;
   if (array.ours) return array;
-  if (given.type < TDSL_BOOL || given.type > TDSL_F64)
+  if (given.type < 0 || static_cast<std::size_t>(given.type) >= std::size(kElementTypes))
     misused(what + " has type " + std::to_string(given.type) + ", which does not exist");
   if (given.dimensions < 0 || given.dimensions > TDSL_MOST_DIMENSIONS)
     misused(what + " has " + std::to_string(given.dimensions) + " dimensions; there are at most 8");

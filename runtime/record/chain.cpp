@@ -9,32 +9,6 @@ namespace tdsl::record {
 
 namespace {
 
-struct SplitOrder {
-  std::vector<double> cost;
-  std::vector<std::size_t> split;
-};
-
-SplitOrder order_of(std::span<const Index> sizes) {
-  const std::size_t n = sizes.size() - 1;
-  SplitOrder order{std::vector<double>(n * n, 0), std::vector<std::size_t>(n * n, 0)};
-  const auto size = [&](std::size_t k) { return static_cast<double>(sizes[k]); };
-  for (std::size_t length = 2; length <= n; ++length) {
-    for (std::size_t first = 0; first + length <= n; ++first) {
-      const std::size_t last = first + length - 1;
-      double best = std::numeric_limits<double>::infinity();
-      for (std::size_t k = last; k-- > first;) {
-        const double here =
-            order.cost[first * n + k] + order.cost[(k + 1) * n + last] + size(first) * size(k + 1) * size(last + 1);
-        if (!(here < best)) continue;
-        best = here;
-        order.split[first * n + last] = k;
-      }
-      order.cost[first * n + last] = best;
-    }
-  }
-  return order;
-}
-
 constexpr std::size_t kLongestName = 48;
 
 /// Records the products of one chain.
@@ -96,9 +70,26 @@ class ChainRecording {
 
 }  // namespace
 
-std::vector<std::size_t> chain_splits(std::span<const Index> sizes) { return order_of(sizes).split; }
-
-double chain_multiplications(std::span<const Index> sizes) { return order_of(sizes).cost[sizes.size() - 2]; }
+std::vector<std::size_t> chain_splits(std::span<const Index> sizes) {
+  const std::size_t n = sizes.size() - 1;
+  std::vector<double> cost(n * n, 0);
+  std::vector<std::size_t> split(n * n, 0);
+  const auto size = [&](std::size_t k) { return static_cast<double>(sizes[k]); };
+  for (std::size_t length = 2; length <= n; ++length) {
+    for (std::size_t first = 0; first + length <= n; ++first) {
+      const std::size_t last = first + length - 1;
+      double best = std::numeric_limits<double>::infinity();
+      for (std::size_t k = last; k-- > first;) {
+        const double here = cost[first * n + k] + cost[(k + 1) * n + last] + size(first) * size(k + 1) * size(last + 1);
+        if (!(here < best)) continue;
+        best = here;
+        split[first * n + last] = k;
+      }
+      cost[first * n + last] = best;
+    }
+  }
+  return split;
+}
 
 TensorHandle record_chain(const ProductChain& chain, const std::function<TensorHandle(plan::OpBuilder&)>& contraction) {
   TDSL_CHECK(chain.factors.size() >= 2 && chain.sizes.size() == chain.factors.size() + 1,

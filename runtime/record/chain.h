@@ -33,8 +33,6 @@ struct ProductChain {
 /// factor of the left part of factors first..last. Ties go to the left-to-right order. Matrix-chain dynamic program
 /// (Cormen et al., section 14.2), in floating point, equal on every rank.
 [[nodiscard]] std::vector<std::size_t> chain_splits(std::span<const Index> sizes);
-/// Number of multiplications in that order.
-[[nodiscard]] double chain_multiplications(std::span<const Index> sizes);
 
 /// Records the products in that order, with two operations per multiplication. `contraction` records one product. At
 /// least two factors.

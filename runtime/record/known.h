@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <span>
+
+#include "runtime/types.h"
 
 namespace tdsl::record {
 
@@ -18,22 +22,23 @@ enum class Known : std::uint8_t {
 /// A variable that a loop carries between iterations: a tensor, or a scalar known on every rank.
 class CarriedRef {
  public:
-  enum class Kind : std::uint8_t { kTensor, kBool, kI32, kI64, kF32, kF64 };
-  constexpr CarriedRef(TensorHandle& variable) : kind_(Kind::kTensor), at_(&variable) {}  // NOLINT
-  constexpr CarriedRef(bool& variable) : kind_(Kind::kBool), at_(&variable) {}            // NOLINT
-  constexpr CarriedRef(std::int32_t& variable) : kind_(Kind::kI32), at_(&variable) {}     // NOLINT
-  constexpr CarriedRef(std::int64_t& variable) : kind_(Kind::kI64), at_(&variable) {}     // NOLINT
-  constexpr CarriedRef(float& variable) : kind_(Kind::kF32), at_(&variable) {}            // NOLINT
-  constexpr CarriedRef(double& variable) : kind_(Kind::kF64), at_(&variable) {}           // NOLINT
+  constexpr CarriedRef(TensorHandle& variable) : at_(&variable) {}  // NOLINT
+  template <rt::Element T>
+  requires(sizeof(T) <= sizeof(std::uint64_t)) constexpr CarriedRef(T& variable)
+      : bytes_(sizeof(T)), at_(&variable) {}  // NOLINT
 
-  [[nodiscard]] bool is_tensor() const { return kind_ == Kind::kTensor; }
+  [[nodiscard]] bool is_tensor() const { return bytes_ == 0; }
   [[nodiscard]] TensorHandle& tensor() const { return *static_cast<TensorHandle*>(at_); }
   /// The bits of a scalar.
-  [[nodiscard]] std::uint64_t bits() const;
-  void set_bits(std::uint64_t bits) const;
+  [[nodiscard]] std::uint64_t bits() const {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, at_, bytes_);
+    return bits;
+  }
+  void set_bits(std::uint64_t bits) const { std::memcpy(at_, &bits, bytes_); }
 
  private:
-  Kind kind_;
+  std::size_t bytes_ = 0;  ///< of a scalar
   void* at_;
 };
 using Carried = std::initializer_list<CarriedRef>;

@@ -145,12 +145,6 @@ void SurveyControl::fence(int line) {
 
 namespace {
 
-template <class T>
-void put_one(std::span<std::byte> value) {
-  const T one{1};
-  std::memcpy(value.data(), &one, sizeof one);
-}
-
 /// One run of the program. Returns why it ended early, if it did.
 SurveyOver run_once(const Recording& program, plan::Region& region, int run, Branches& branches, const Forms& forms,
                     Index scalar_limit, Index unknown_trips) {
@@ -173,13 +167,10 @@ SurveyOver run_once(const Recording& program, plan::Region& region, int run, Bra
 }  // namespace
 
 bool SurveyControl::read(ElementType type, std::span<std::byte> value) {
-  switch (type) {
-    case ElementType::kBool: put_one<bool>(value); break;
-    case ElementType::kI32: put_one<std::int32_t>(value); break;
-    case ElementType::kI64: put_one<std::int64_t>(value); break;
-    case ElementType::kF32: put_one<float>(value); break;
-    case ElementType::kF64: put_one<double>(value); break;
-  }
+  rt::visit_element_type(type, [&](auto tag) {
+    const typename decltype(tag)::type one{1};
+    std::memcpy(value.data(), &one, sizeof one);
+  });
   return true;
 }
 

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include "runtime/app/session/session.h"
-#include "runtime/routines/algorithms/site.h"
+#include "runtime/routines/algorithms/routine.h"
+#include "runtime/routines/kernels/make.h"
 
 // Library routines as called by emitted programs: results, operands, numbers, and the call site. Operands without
-// further uses are moved in. algorithms/routine.h documents recorded operations and the meaning of results.
+// further uses are moved in. algorithms/routine.h documents recorded operations and the meaning of results. The
+// functions are inline, so that a program links only the kernels of the routines that it calls.
 
 namespace tdsl::rt::routines {
 
@@ -19,19 +23,64 @@ struct Into {
   std::string_view name;
 };
 
-void cumsum(Session& session, Into sums, TensorHandle a, Index axis, const Site& site);
-void sort(Session& session, Into sorted, TensorHandle a, Index axis, const Site& site);
-void argsort(Session& session, Into order, TensorHandle a, Index axis, const Site& site);
-void topk(Session& session, Into values, Into positions, TensorHandle a, Index axis, Index count, const Site& site);
+/// Records the call in the session and stores its requested results.
+void carry_out(Session& session, Call& call, std::initializer_list<Into> results, MakeKernel make);
 
-void cholesky(Session& session, Into lower, TensorHandle a, const Site& site);
-void lu(Session& session, Into rows, Into lower, Into upper, TensorHandle a, const Site& site);
-void qr(Session& session, Into q, Into r, TensorHandle a, const Site& site);
-void svd(Session& session, Into u, Into s, Into v, TensorHandle a, const Site& site);
-void eigh(Session& session, Into values, Into vectors, TensorHandle a, const Site& site);
-void inv(Session& session, Into inverse, TensorHandle a, const Site& site);
-void det(Session& session, Into determinant, TensorHandle a, const Site& site);
-void solve(Session& session, Into x, TensorHandle a, TensorHandle b, const Site& site);
-void lstsq(Session& session, Into x, TensorHandle a, TensorHandle b, const Site& site);
+template <class... Operand>
+void matrix_call(Session& session, Routine routine, std::initializer_list<Into> results, const Site& site,
+                 Operand... operands) {
+  Call call{routine, {}, {}, site};
+  (call.operands.push_back(std::move(operands)), ...);
+  carry_out(session, call, results, make_matrix_kernel);
+}
+
+inline void line_call(Session& session, Routine routine, std::initializer_list<Into> results, const Site& site,
+                      TensorHandle a, Index axis, Index count = 0) {
+  Call call{routine, {}, {}, site, axis, count};
+  call.operands.push_back(std::move(a));
+  carry_out(session, call, results, make_line_kernel);
+}
+
+inline void cumsum(Session& session, Into sums, TensorHandle a, Index axis, const Site& site) {
+  line_call(session, Routine::kCumsum, {sums}, site, std::move(a), axis);
+}
+inline void sort(Session& session, Into sorted, TensorHandle a, Index axis, const Site& site) {
+  line_call(session, Routine::kSort, {sorted}, site, std::move(a), axis);
+}
+inline void argsort(Session& session, Into order, TensorHandle a, Index axis, const Site& site) {
+  line_call(session, Routine::kArgsort, {order}, site, std::move(a), axis);
+}
+inline void topk(Session& session, Into values, Into positions, TensorHandle a, Index axis, Index count,
+                 const Site& site) {
+  line_call(session, Routine::kTopk, {values, positions}, site, std::move(a), axis, count);
+}
+
+inline void cholesky(Session& session, Into lower, TensorHandle a, const Site& site) {
+  matrix_call(session, Routine::kCholesky, {lower}, site, std::move(a));
+}
+inline void lu(Session& session, Into rows, Into lower, Into upper, TensorHandle a, const Site& site) {
+  matrix_call(session, Routine::kLu, {rows, lower, upper}, site, std::move(a));
+}
+inline void qr(Session& session, Into q, Into r, TensorHandle a, const Site& site) {
+  matrix_call(session, Routine::kQr, {q, r}, site, std::move(a));
+}
+inline void svd(Session& session, Into u, Into s, Into v, TensorHandle a, const Site& site) {
+  matrix_call(session, Routine::kSvd, {u, s, v}, site, std::move(a));
+}
+inline void eigh(Session& session, Into values, Into vectors, TensorHandle a, const Site& site) {
+  matrix_call(session, Routine::kEigh, {values, vectors}, site, std::move(a));
+}
+inline void inv(Session& session, Into inverse, TensorHandle a, const Site& site) {
+  matrix_call(session, Routine::kInv, {inverse}, site, std::move(a));
+}
+inline void det(Session& session, Into determinant, TensorHandle a, const Site& site) {
+  matrix_call(session, Routine::kDet, {determinant}, site, std::move(a));
+}
+inline void solve(Session& session, Into x, TensorHandle a, TensorHandle b, const Site& site) {
+  matrix_call(session, Routine::kSolve, {x}, site, std::move(a), std::move(b));
+}
+inline void lstsq(Session& session, Into x, TensorHandle a, TensorHandle b, const Site& site) {
+  matrix_call(session, Routine::kLstsq, {x}, site, std::move(a), std::move(b));
+}
 
 }  // namespace tdsl::rt::routines

@@ -15,6 +15,9 @@ using record::ChainFactor;
 template <Element T>
 [[nodiscard]] Tensor<T> chain(Session& session, std::string_view name, std::initializer_list<ChainFactor> factors,
                               std::initializer_list<Index> sizes, record::Place place,
-                              std::initializer_list<Index> tile = {});
+                              std::initializer_list<Index> tile = {}) {
+  const record::ProductChain products{name, factors, sizes, tile, place};
+  return Tensor<T>(record::record_chain(products, [&](plan::OpBuilder& op) { return session.contraction<T>(op); }));
+}
 
 }  // namespace tdsl::rt::routines

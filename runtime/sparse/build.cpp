@@ -257,16 +257,12 @@ void write_block(const BlockHead& head, const RowEntries<T>& entries, std::byte*
   RowWriter<T>(head, entries, to).write();
 }
 
-#define TDSL_INSTANTIATE(T)                                                          \
+#define TDSL_INSTANTIATE(enumerator, T, ...)                                         \
   template BlockHead head_of(const SortedEntries<T>&, std::span<const Level>, bool); \
   template void write_block(const BlockHead&, const SortedEntries<T>&, std::byte*);  \
   template BlockHead head_of(const RowEntries<T>&, std::span<const Level>, bool);    \
   template void write_block(const BlockHead&, const RowEntries<T>&, std::byte*);
-TDSL_INSTANTIATE(bool)
-TDSL_INSTANTIATE(std::int32_t)
-TDSL_INSTANTIATE(std::int64_t)
-TDSL_INSTANTIATE(float)
-TDSL_INSTANTIATE(double)
+TDSL_ELEMENT_TYPES(TDSL_INSTANTIATE)
 #undef TDSL_INSTANTIATE
 
 }  // namespace tdsl::rt::sparse

@@ -38,12 +38,6 @@ class FarArray {
 
 }  // namespace
 
-Piece piece_of(const BlockHead& block, OuterRange outer) {
-  const auto* const bytes = reinterpret_cast<const std::byte*>(&block);
-  return piece_of(block, outer,
-                  [bytes](Index from, std::span<std::byte> to) { std::memcpy(to.data(), bytes + from, to.size()); });
-}
-
 Piece piece_of(const BlockHead& block, OuterRange outer, const BlockReader& read) {
   TDSL_CHECK(block.levels > 0, "a scalar has no ranges");
   const BlockArrays from = arrays_of(block);

@@ -26,8 +26,7 @@ struct OuterRange {
   Index lo = 0;
   Index hi = 0;
 };
-[[nodiscard]] Piece piece_of(const BlockHead& block, OuterRange outer);
-/// The same for a block not in memory: `read` fills `bytes` from offset `from` of the block. Only a few bytes are read.
+/// `read` fills `bytes` from offset `from` of the block, which need not be in memory. Only a few bytes are read.
 using BlockReader = std::function<void(Index from, std::span<std::byte> bytes)>;
 [[nodiscard]] Piece piece_of(const BlockHead& head, OuterRange outer, const BlockReader& read);
 

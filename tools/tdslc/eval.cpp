@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "ir/eval/elements.h"
 #include "runtime/app/session/dense_storage.h"
 #include "runtime/base/number_format.h"
 #include "runtime/io/entries/entry_writer.h"
@@ -37,11 +38,9 @@ struct Elements {
 };
 
 ir::Array read_array(const std::string& name, const std::string& path, ir::Scalar type) {
-  const rt::InputFile file = rt::open_input(name, path, element_type_of(type));
+  const rt::InputFile file = rt::open_input(name, path, type);
   ir::Array array;
-  array.type = type;
-  array.at_least = file.may_be_longer();
-  rt::visit_element_type(element_type_of(type), [&](auto tag) {
+  rt::visit_element_type(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     std::optional<Elements<T>> elements;
     array.shape = rt::read_dense<T>(file, [&](const std::vector<std::int64_t>& shape) {
@@ -55,27 +54,18 @@ ir::Array read_array(const std::string& name, const std::string& path, ir::Scala
       for (const std::int64_t extent : shape) count *= extent;
       return elements.emplace(count).data.get();
     });
-    for (const T x : elements->span()) {
-      if constexpr (std::is_floating_point_v<T>) {
-        array.floats.push_back(static_cast<double>(x));
-      } else {
-        array.integers.push_back(static_cast<std::int64_t>(x));
-      }
-    }
+    const std::span<const T> all = elements->span();
+    array = ir::eval::zeros(type, std::move(array.shape));
+    for (std::size_t k = 0; k < all.size(); ++k) ir::eval::set_element(array, k, ir::eval::slot_of(all[k]));
   });
+  array.at_least = file.may_be_longer();
   return array;
 }
 
 template <class T>
 Elements<T> elements_of(const ir::Array& array) {
   Elements<T> result(array.size());
-  for (std::size_t k = 0; k < result.size; ++k) {
-    if constexpr (std::is_floating_point_v<T>) {
-      result.data[k] = static_cast<T>(array.floats[k]);
-    } else {
-      result.data[k] = static_cast<T>(array.integers[k]);
-    }
-  }
+  for (std::size_t k = 0; k < result.size; ++k) result.data[k] = ir::eval::cpp_value<T>(ir::eval::element(array, k));
   return result;
 }
 
@@ -126,7 +116,7 @@ std::string summary(const std::string& name, const ir::Array& array, std::span<c
 /// Without a file, `output` prints its value at that point.
 void show(const std::string& name, const ir::Array& array, const rt::AppOptions& options) {
   if (options.quiet || options.outputs.contains(name)) return;
-  rt::visit_element_type(element_type_of(array.type), [&](auto tag) {
+  rt::visit_element_type(array.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     fmt::print("{}\n", summary<T>(name, array, elements_of<T>(array).span()));
   });
@@ -139,7 +129,7 @@ std::string bounds_file(const std::string& folder, const std::string& output) {
 /// Files are committed after the program has succeeded.
 void deliver(Writers& writers, const std::string& name, const ir::Array& array, const rt::AppOptions& options,
              const std::string& bounds) {
-  rt::visit_element_type(element_type_of(array.type), [&](auto tag) {
+  rt::visit_element_type(array.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const Elements<T> elements = elements_of<T>(array);
     const auto file = options.outputs.find(name);

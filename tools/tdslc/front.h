@@ -79,8 +79,6 @@ void print_diagnostics(Front& front);
 
 /// Declarations that determine the executable's command line, so that tdslc parses program options exactly as it does.
 [[nodiscard]] rt::ProgramDeclaration declaration_of(const ir::Program& program);
-/// The runtime's scalar type.
-[[nodiscard]] rt::ElementType element_type_of(ir::Scalar s);
 /// A command line value as an IR constant.
 [[nodiscard]] ir::Literal literal_of(const rt::ScalarValue& value);
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/eval/elements.h"
 #include "runtime/io/npy/npy.h"
 #include "tools/build/process.h"
 #include "tools/tdslc/build_program.h"
@@ -22,28 +23,20 @@ namespace {
 
 constexpr std::int64_t kRankCounts[] = {1, 2, 3, 7};
 
-/// Output of an executable or the evaluator, as doubles or integers.
-struct Values {
-  rt::ElementType type = rt::ElementType::kF64;
-  std::vector<std::int64_t> shape;
-  std::vector<double> floats;
-  std::vector<std::int64_t> integers;  ///< for integers and bools
-};
-
-Values read_values(const std::string& path) {
+/// Output of an executable or the evaluator.
+ir::Array read_values(const std::string& path) {
   const rt::NpyReader reader(path);
-  Values values{reader.type(), reader.shape(), {}, {}};
+  ir::Array values = ir::eval::zeros(reader.type(), reader.shape());
   const std::vector<std::int64_t> zero(values.shape.size(), 0);
   std::vector<std::int64_t> strides(values.shape.size(), 1);
   for (std::size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * values.shape[d];
-  const auto count = static_cast<std::size_t>(reader.header().element_count());
-  if (rt::is_floating(values.type)) {
-    values.floats.resize(count);
-    reader.read_box<double>(zero, values.shape, values.floats.data(), strides);
-  } else {
-    values.integers.resize(count);
-    reader.read_box<std::int64_t>(zero, values.shape, values.integers.data(), strides);
-  }
+  rt::visit_element_type(values.type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto count = static_cast<std::size_t>(values.size());
+    const std::unique_ptr<T[]> elements = std::make_unique<T[]>(count);
+    reader.read_box<T>(zero, values.shape, elements.get(), strides);
+    for (std::size_t k = 0; k < count; ++k) ir::eval::set_element(values, k, ir::eval::slot_of(elements[k]));
+  });
   return values;
 }
 
@@ -59,42 +52,38 @@ std::string element_text(const std::string& name, const std::vector<std::int64_t
 /// The evaluator's result for an output.
 struct Expected {
   std::string name;
-  Values values;
+  ir::Array values;
   std::vector<double> bounds;  ///< error bounds of floating-point elements
 };
 
-bool agrees(double got, double want, double bound) {
-  if (std::isnan(got) || std::isnan(want)) return (std::isnan(got) && std::isnan(want)) || std::isinf(bound);
-  return got == want || std::abs(got - want) <= bound || std::isinf(bound);
-}
-
 /// Describes the differing elements; empty if there are none.
-std::string difference(const Expected& expected, const Values& got) {
-  const Values& want = expected.values;
+std::string difference(const Expected& expected, const ir::Array& got) {
+  const ir::Array& want = expected.values;
   if (got.type != want.type)
-    return fmt::format("{} is {}, not {}", expected.name, rt::element_name(got.type), rt::element_name(want.type));
+    return fmt::format("{} is {}, not {}", expected.name, ir::name_of(got.type), ir::name_of(want.type));
   if (got.shape != want.shape)
     return fmt::format("{} has shape ({}), not ({})", expected.name, fmt::join(got.shape, ", "),
                        fmt::join(want.shape, ", "));
   std::size_t wrong = 0, first = 0;
   const auto count = [&](std::size_t k) { first = wrong++ == 0 ? k : first; };
-  for (std::size_t k = 0; k < want.floats.size(); ++k) {
-    if (!agrees(got.floats[k], want.floats[k], expected.bounds[k])) count(k);
-  }
-  for (std::size_t k = 0; k < want.integers.size(); ++k) {
-    if (got.integers[k] != want.integers[k] && !std::isinf(expected.bounds[k])) count(k);
+  const auto all = static_cast<std::size_t>(want.size());
+  for (std::size_t k = 0; k < all; ++k) {
+    const ir::eval::Slot a = ir::eval::element(got, k), b = ir::eval::element(want, k);
+    const bool equal = ir::is_float(want.type) ? ir::eval::agrees(a.real, b.real, expected.bounds[k])
+                                               : a.whole.value == b.whole.value || std::isinf(expected.bounds[k]);
+    if (!equal) count(k);
   }
   if (wrong == 0) return {};
   const std::string place = element_text(expected.name, want.shape, first);
-  const std::size_t all = want.floats.size() + want.integers.size();
-  const std::string values = want.floats.empty() ? fmt::format("{}, not {}", got.integers[first], want.integers[first])
-                                                 : fmt::format("{}, not {} +- {:.3g}", got.floats[first],
-                                                               want.floats[first], expected.bounds[first]);
+  const ir::eval::Slot a = ir::eval::element(got, first), b = ir::eval::element(want, first);
+  const std::string values =
+      ir::is_float(want.type) ? fmt::format("{}, not {} +- {:.3g}", a.real.value, b.real.value, expected.bounds[first])
+                              : fmt::format("{}, not {}", a.whole.value, b.whole.value);
   return fmt::format("{} is {} ({} of {} elements differ)", place, values, wrong, all);
 }
 
 /// The maximum difference relative to its bound; 0 if all are equal.
-double nearness(const Expected& expected, const Values& got) {
+double nearness(const Expected& expected, const ir::Array& got) {
   double most = 0;
   for (std::size_t k = 0; k < got.floats.size(); ++k) {
     const double gap = std::abs(got.floats[k] - expected.values.floats[k]);
@@ -193,7 +182,7 @@ class Verification {
     bool good = true;
     double most = 0;
     for (const Expected& e : expected_) {
-      const Values got = read_values(file(who, e.name));
+      const ir::Array got = read_values(file(who, e.name));
       const std::string text = difference(e, got);
       good = good && text.empty();
       if (!text.empty()) fmt::print("{}: {}\n", name, text);

@@ -297,12 +297,7 @@ void GraphBuilder::flush() {
 
 bool GraphBuilder::reads_pending(const Expr& e) {
   const auto pending = [&] {
-    bool found = false;
-    ir::for_each_node(e, [&](const ir::ExprNode& node) {
-      const auto* read = std::get_if<ir::Read>(&node.op);
-      found = found || (read != nullptr && pending_.contains(read->tensor));
-    });
-    return found;
+    return ir::any_read(e, [&](const ir::Read& read) { return pending_.contains(read.tensor); });
   };
   if (pending() && !flushing_) flush();
   return pending();

@@ -44,12 +44,6 @@ Reports::Notes Reports::with_calls(Notes notes) const {
   return notes;
 }
 
-ir::Scalar Reports::scalar_of(ast::ScalarType type, const SourceRange& range) {
-  if (const auto scalar = frontend::scalar_of(type)) return *scalar;
-  sink_.unsupported(DiagnosticId::kComplexType, range, "c64 and c128 are not supported yet");
-  throw Abandoned{};
-}
-
 std::string Reports::source_text(const SourceRange& range) const {
   if (!range.known() || range.line != range.end_line || range.file >= sources_.file_count()) return "";
   // Columns count characters, not bytes; lines with multi-byte characters yield no text.

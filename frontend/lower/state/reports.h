@@ -23,8 +23,6 @@ class Reports {
   [[noreturn]] void unsupported(const ir::SourceRange& range, const std::string& what, Notes notes = {});
   void error(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
   void warn(DiagnosticId id, const ir::SourceRange& range, const std::string& message, Notes notes = {});
-  /// The IR element type; fails for c64 and c128.
-  [[nodiscard]] ir::Scalar scalar_of(ast::ScalarType type, const ir::SourceRange& range);
   /// The source text of the range; empty unless it is within one ASCII line.
   [[nodiscard]] std::string source_text(const ir::SourceRange& range) const;
 

@@ -33,12 +33,7 @@ Tensor Values::stored_tensor(ValueId value, const StorageRef& storage, const std
 }
 
 bool Values::reads_stored(const Expr& e) const {
-  bool found = false;
-  ir::for_each_node(e, [&](const ir::ExprNode& node) {
-    const auto* read = std::get_if<ir::Read>(&node.op);
-    found = found || (read != nullptr && stored_values_.contains(read->tensor));
-  });
-  return found;
+  return ir::any_read(e, [&](const ir::Read& read) { return stored_values_.contains(read.tensor); });
 }
 
 ir::Type Values::logical_type(const Symbol& symbol) const {

@@ -3,7 +3,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "ir/algebra/expr.h"
 
@@ -20,10 +19,6 @@ namespace tdsl::ir::algebra {
 [[nodiscard]] std::string print(const Program& program);
 /// The expression as a program with a single unnamed result.
 [[nodiscard]] std::string print(const Expr& e);
-/// Parses the text form. Throws std::runtime_error("line:column: message"), also for expressions without a type.
-[[nodiscard]] Program parse(Pool& pool, std::string_view text);
-/// Parses a program with one result.
-[[nodiscard]] Expr parse_one(Pool& pool, std::string_view text);
 
 /// The name of an operator and its parameters, printed before and after the operands.
 struct OpText {

@@ -108,9 +108,11 @@ std::string help_text(const ProgramDeclaration& program) {
     text += "\n";
   }
   text += "\nBuilt-in options (SIZE: 512MiB, 2G, or bytes):\n";
-  for (const BuiltinOption& option : builtin_options())
+  for (const BuiltinOption& option : builtin_options()) {
+    const auto* const values = std::get_if<std::string (*)()>(&option.more);
     text += line("--" + std::string(option.name) + placeholder(option.value),
-                 std::string(option.help) + (option.values != nullptr ? option.values() : ""));
+                 std::string(option.help) + (values != nullptr ? (*values)() : ""));
+  }
   text += "\n" + examples(program);
   text +=
       "\nExit codes: 0 success, 1 run-time error, 2 usage or does not fit, 69 rank lost, 75 checkpointed, 128+N ended "

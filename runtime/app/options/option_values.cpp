@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <limits>
 #include <system_error>
+#include <type_traits>
 
 #include "runtime/app/options/options.h"
 #include "runtime/base/number_format.h"
+#include "runtime/real_types.h"
 
 namespace tdsl::rt {
 
@@ -102,17 +104,17 @@ std::string hundredths(std::int64_t bytes, std::string_view suffix) {
 }  // namespace
 
 ScalarValue parse_scalar(ElementType type, std::string_view text, std::string_view what) {
-  switch (type) {
-    case ElementType::kBool:
-      if (text == "true" || text == "1") { return true; }
-      if (text == "false" || text == "0") { return false; }
-      fail_value(what, text, "true or false");
-    case ElementType::kI32: return parse_integer<std::int32_t>(text, what);
-    case ElementType::kI64: return parse_integer<std::int64_t>(text, what);
-    case ElementType::kF32: return parse_float<float>(text, what);
-    case ElementType::kF64: break;
-  }
-  return parse_float<double>(text, what);
+  return visit_real_type(type, what, [&](auto tag) -> ScalarValue {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<T, bool>) {
+      if (text != "true" && text != "1" && text != "false" && text != "0") fail_value(what, text, "true or false");
+      return text == "true" || text == "1";
+    } else if constexpr (std::is_integral_v<T>) {
+      return parse_integer<T>(text, what);
+    } else {
+      return parse_float<T>(text, what);
+    }
+  });
 }
 
 NumberKinds parse_number_kinds(std::string_view text, std::string_view what) {

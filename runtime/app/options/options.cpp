@@ -15,36 +15,40 @@ constexpr BuiltinOption kBuiltins[] = {
     {"threads", OptionValue::kCount, "threads per rank"},
     {"seed", OptionValue::kSeed, "seed of random and randn (default 0)"},
     {"set", OptionValue::kAssignment, "give a param, an input, an output or a dimension; may be repeated"},
-    {"plan", OptionValue::kFile, "write the plan with its predictions as JSON"},
-    {"stats", OptionValue::kFile, "write predicted and measured statistics as JSON"},
+    {"plan", OptionValue::kFile, "write the plan with its predictions as JSON", &AppOptions::plan_file},
+    {"stats", OptionValue::kFile, "write predicted and measured statistics as JSON", &AppOptions::stats_file},
     {"memory", OptionValue::kBytes, "memory limit per rank for all blocks (owned, received, copied)"},
     {"window", OptionValue::kBytes, "memory limit per rank for steps admitted ahead (prefetch window)"},
     {"spill", OptionValue::kDirectory,
-     "directory for tensors that do not fit in memory (default: local scratch); none: never spill"},
+     "directory for tensors that do not fit in memory (default: local scratch); none: never spill", &AppOptions::spill},
     {"schedule", OptionValue::kName,
      "planner (default: auto, the cheapest of all; greedy: one operation at a time): ", plan::schedule_names},
-    {"use-plan", OptionValue::kFile, "use the plan in FILE, written by --save-plan"},
-    {"save-plan", OptionValue::kFile, "write the plan of the whole program, for --use-plan"},
+    {"use-plan", OptionValue::kFile, "use the plan in FILE, written by --save-plan", &AppOptions::use_plan_file},
+    {"save-plan", OptionValue::kFile, "write the plan of the whole program, for --use-plan",
+     &AppOptions::save_plan_file},
     {"place", OptionValue::kPlacement,
      "fix the layout of NAME (i0:a,i1:b or i0:2,i1:2) and plan the rest around it; may be repeated"},
     {"factorise", OptionValue::kName,
      "auto, local, distributed or indirect: how cholesky, lu, solve, qr and cumsum run"},
-    {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads"},
+    {"reproducible", OptionValue::kFlag, "the same bits for every number of ranks and threads",
+     &AppOptions::reproducible},
     {"checkpoint", OptionValue::kDirectory,
-     "write checkpoints to DIR, periodically and on SIGUSR1 or SIGTERM (then exit with code 75)"},
+     "write checkpoints to DIR, periodically and on SIGUSR1 or SIGTERM (then exit with code 75)",
+     &AppOptions::checkpoint_directory},
     {"checkpoint-every", OptionValue::kDuration,
      "checkpoint interval: 600, 10m, 2h (default: 10m, at most 2 % of the time); 0: every iteration"},
-    {"resume", OptionValue::kDirectory, "resume from the newest checkpoint in DIR"},
-    {"trace", OptionValue::kFile, "write a timeline of tasks and messages, for Chrome, Perfetto and tdslc report"},
-    {"profile", OptionValue::kFlag, "print where the time went, by source line"},
+    {"resume", OptionValue::kDirectory, "resume from the newest checkpoint in DIR", &AppOptions::resume_directory},
+    {"trace", OptionValue::kFile, "write a timeline of tasks and messages, for Chrome, Perfetto and tdslc report",
+     &AppOptions::trace_file},
+    {"profile", OptionValue::kFlag, "print where the time went, by source line", &AppOptions::profile},
     {"check", OptionValue::kNumbers, "nan, inf or nan,inf: stop where one comes up, and say where"},
-    {"progress", OptionValue::kFlag, "print progress on standard error"},
+    {"progress", OptionValue::kFlag, "print progress on standard error", &AppOptions::progress},
     {"heartbeat", OptionValue::kSeconds,
      "seconds without a sign of life after which a rank is lost (default 15); 0: never"},
-    {"dry-run", OptionValue::kFlag, "check inputs, shapes, memory and disk, then stop"},
-    {"quiet", OptionValue::kFlag, "print only errors and the program's own output"},
-    {"help", OptionValue::kFlag, "print this text"},
-    {"version", OptionValue::kFlag, "print the version"},
+    {"dry-run", OptionValue::kFlag, "check inputs, shapes, memory and disk, then stop", &AppOptions::dry_run},
+    {"quiet", OptionValue::kFlag, "print only errors and the program's own output", &AppOptions::quiet},
+    {"help", OptionValue::kFlag, "print this text", &AppOptions::help},
+    {"version", OptionValue::kFlag, "print the version", &AppOptions::version},
 };
 
 [[noreturn]] void fail_usage(const std::string& message) { throw RunError(message, ExitCode::kUsage); }
@@ -150,7 +154,7 @@ class OptionParser {
     switch (option.value) {
       case OptionValue::kFlag:
         if (inline_value_) { fail_usage(what + " takes no value"); }
-        set_flag(name);
+        result_.*std::get<bool AppOptions::*>(option.more) = true;
         break;
       case OptionValue::kAssignment: parse_set(); break;
       case OptionValue::kPlacement: result_.place.push_back(take_value(name)); break;
@@ -177,7 +181,7 @@ class OptionParser {
       case OptionValue::kDuration: result_.checkpoint_every = parse_duration(take_value(name), what); break;
       case OptionValue::kFile:
       case OptionValue::kDirectory:
-      case OptionValue::kName:
+      case OptionValue::kName: {
         if (name == "factorise") {
           result_.factorise = parse_factorise(take_value(name));
           break;
@@ -186,34 +190,12 @@ class OptionParser {
           result_.schedule = parse_schedule(take_value(name));
           break;
         }
-        set_text(name, take_value(name));
+        const std::string text = take_value(name);
+        if (text.empty()) { fail_usage(what + " needs a value"); }
+        result_.*std::get<std::optional<std::string> AppOptions::*>(option.more) = text;
         break;
+      }
     }
-  }
-
-  void set_flag(const std::string& name) {
-    const std::map<std::string, bool AppOptions::*> flags{{"reproducible", &AppOptions::reproducible},
-                                                          {"profile", &AppOptions::profile},
-                                                          {"progress", &AppOptions::progress},
-                                                          {"dry-run", &AppOptions::dry_run},
-                                                          {"quiet", &AppOptions::quiet},
-                                                          {"help", &AppOptions::help},
-                                                          {"version", &AppOptions::version}};
-    result_.*flags.at(name) = true;
-  }
-
-  void set_text(const std::string& name, const std::string& text) {
-    const std::map<std::string, std::optional<std::string> AppOptions::*> texts{
-        {"plan", &AppOptions::plan_file},
-        {"stats", &AppOptions::stats_file},
-        {"use-plan", &AppOptions::use_plan_file},
-        {"save-plan", &AppOptions::save_plan_file},
-        {"checkpoint", &AppOptions::checkpoint_directory},
-        {"spill", &AppOptions::spill},
-        {"trace", &AppOptions::trace_file},
-        {"resume", &AppOptions::resume_directory}};
-    if (text.empty()) { fail_usage("--" + name + " needs a value"); }
-    result_.*texts.at(name) = text;
   }
 
   static plan::Factorise parse_factorise(const std::string& text) {

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "runtime/app/run/program_info.h"
@@ -21,9 +20,6 @@ struct Schedule;
 /// Command line of an emitted executable: pure functions from declarations and arguments to typed options. User errors
 /// are RunError with exit code 2.
 namespace tdsl::rt {
-
-/// A value of any scalar type.
-using ScalarValue = std::variant<bool, std::int32_t, std::int64_t, float, double>;
 
 /// Kind of value an option takes.
 enum class OptionValue {
@@ -42,12 +38,15 @@ enum class OptionValue {
   kNumbers
 };
 
+struct AppOptions;
+
 /// One built-in option.
 struct BuiltinOption {
   std::string_view name;  ///< without dashes
   OptionValue value;
-  std::string_view help;              ///< one line
-  std::string (*values)() = nullptr;  ///< for kName with a table: its names, appended to the help
+  std::string_view help;  ///< one line
+  /// Where a flag or a text is stored as it is; for kName with a table: its names, appended to the help.
+  std::variant<std::monostate, bool AppOptions::*, std::optional<std::string> AppOptions::*, std::string (*)()> more{};
 };
 /// The table of built-in options, in the order of `--help`.
 [[nodiscard]] std::span<const BuiltinOption> builtin_options();

@@ -197,12 +197,9 @@ std::string format_summary(std::string_view name, std::span<const std::int64_t> 
   }
 }
 
-template std::string format_summary<bool>(std::string_view, std::span<const std::int64_t>, std::span<const bool>);
-template std::string format_summary<std::int32_t>(std::string_view, std::span<const std::int64_t>,
-                                                  std::span<const std::int32_t>);
-template std::string format_summary<std::int64_t>(std::string_view, std::span<const std::int64_t>,
-                                                  std::span<const std::int64_t>);
-template std::string format_summary<float>(std::string_view, std::span<const std::int64_t>, std::span<const float>);
-template std::string format_summary<double>(std::string_view, std::span<const std::int64_t>, std::span<const double>);
+#define TDSL_SUMMARY(enumerator, T, ...) \
+  template std::string format_summary<T>(std::string_view, std::span<const std::int64_t>, std::span<const T>);
+TDSL_ELEMENT_TYPES(TDSL_SUMMARY)
+#undef TDSL_SUMMARY
 
 }  // namespace tdsl::rt

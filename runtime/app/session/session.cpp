@@ -96,16 +96,11 @@ template <Element T>
 T Session::param(std::string_view name) const {
   return options().param<T>(std::string(name));
 }
-template bool Session::param(std::string_view, bool) const;
-template std::int32_t Session::param(std::string_view, std::int32_t) const;
-template std::int64_t Session::param(std::string_view, std::int64_t) const;
-template float Session::param(std::string_view, float) const;
-template double Session::param(std::string_view, double) const;
-template bool Session::param<bool>(std::string_view) const;
-template std::int32_t Session::param<std::int32_t>(std::string_view) const;
-template std::int64_t Session::param<std::int64_t>(std::string_view) const;
-template float Session::param<float>(std::string_view) const;
-template double Session::param<double>(std::string_view) const;
+#define TDSL_PARAM(enumerator, T, ...)                  \
+  template T Session::param(std::string_view, T) const; \
+  template T Session::param<T>(std::string_view) const;
+TDSL_ELEMENT_TYPES(TDSL_PARAM)
+#undef TDSL_PARAM
 
 void Session::check_equal(int line, Exact left, Exact right, std::string_view message) {
   impl_->check_equal(line, left, right, message);
@@ -220,7 +215,7 @@ TensorHandle Session::record_product(ElementType type, const Where& where, std::
                                      std::initializer_list<Over> over, std::initializer_list<Read> reads) {
   plan::OpBuilder op = operation(plan::OpClass::kContraction, where, out, over, reads);
   op.combine(plan::Combine::kSum).flops(2);
-  return record_contraction(op, type);
+  return record(op, type, nullptr);
 }
 
 TensorHandle Session::record_product(ElementType type, const Where& where, std::initializer_list<Over> out,
@@ -247,7 +242,7 @@ TensorHandle Session::record_sum(ElementType type, const Where& where, std::init
   record::SumOfProducts sum{std::move(op.op()), {}};
   for (const Read& read : reads) sum.names.push_back(read.tensor.state().desc.name);
   const auto one = [&](plan::OpBuilder& part) {
-    if (part.op().op_class == plan::OpClass::kContraction) return record_contraction(part, type);
+    if (part.op().op_class == plan::OpClass::kContraction) return record(part, type, nullptr);
     return record(part, type, sum_of_products_kernel(part.op(), type));
   };
   return record::record_sum(sum, {impl_->control, one, [](const std::string&) {}});
@@ -270,11 +265,6 @@ void Session::loop(const LoopWhere& where, std::initializer_list<LoopOperand> re
   std::vector<TensorHandle> tensors = impl_->loop(std::move(op.op()), std::move(outputs));
   auto tensor = tensors.begin();
   for (const LoopResult& result : results) *result.tensor = std::move(*tensor++);
-}
-
-TensorHandle Session::record_contraction(plan::OpBuilder& op, ElementType type) {
-  // The planner may split the operation into partial results; the sink binds the kernel to that variant.
-  return record(op, type, nullptr);
 }
 
 TensorHandle Session::record_input(std::string_view text, ElementType type, std::initializer_list<Index> extents,

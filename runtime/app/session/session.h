@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/app/run/program_info.h"
 #include "runtime/app/session/tensor.h"
+#include "runtime/base/number_format.h"
 #include "runtime/exact.h"
 #include "runtime/kernels/each.h"
 #include "runtime/kernels/task.h"
@@ -31,34 +33,22 @@ using record::kScalars;
 
 enum class RandomKind : std::uint8_t { kUniform, kNormal };
 
-/// An item of `print`: text, a scalar known to every rank, or a tensor. Holds references to text and tensor.
+/// An item of `print`: text, a scalar known to every rank, or a tensor, to which it holds a reference.
 class PrintItem {
  public:
-  enum class Kind : std::uint8_t { kText, kBool, kI32, kI64, kF32, kF64, kTensor };
-  PrintItem(const char* text) : kind_(Kind::kText) { value_.text = text; }
-  PrintItem(bool value) : kind_(Kind::kBool) { value_.b = value; }
-  PrintItem(std::int32_t value) : kind_(Kind::kI32) { value_.i32 = value; }
-  PrintItem(std::int64_t value) : kind_(Kind::kI64) { value_.i64 = value; }
-  PrintItem(float value) : kind_(Kind::kF32) { value_.f32 = value; }
-  PrintItem(double value) : kind_(Kind::kF64) { value_.f64 = value; }
-  PrintItem(const TensorHandle& tensor) : kind_(Kind::kTensor) { value_.tensor = &tensor.state(); }
+  PrintItem(const char* text) : text_(text) {}
+  template <Element T>
+  PrintItem(T value) : text_(format_scalar(value)) {}
+  PrintItem(const TensorHandle& tensor) : tensor_(&tensor.state()) {}
 
   /// The tensor; null for other items.
-  [[nodiscard]] const record::TensorState* tensor() const { return kind_ == Kind::kTensor ? value_.tensor : nullptr; }
+  [[nodiscard]] const record::TensorState* tensor() const { return tensor_; }
   /// The text of a text or scalar item.
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
-  Kind kind_;
-  union {
-    const char* text;
-    bool b;
-    std::int32_t i32;
-    std::int64_t i64;
-    float f32;
-    double f64;
-    const record::TensorState* tensor;
-  } value_;
+  std::string text_;
+  const record::TensorState* tensor_ = nullptr;
 };
 
 /// A result of a loop that runs as one task: the tensor to be named by it, and the number of the read it starts from,
@@ -265,10 +255,10 @@ class Session {
   [[nodiscard]] Tensor<T> compute(plan::OpBuilder& op, EmittedKernel kernel) {
     return Tensor<T>(record(op, element_type_of<T>, kernel.take()));
   }
-  /// An arbitrary sum of products.
+  /// An arbitrary sum of products. The planner may split it into partial results, so the sink makes its kernel.
   template <Element T>
   [[nodiscard]] Tensor<T> contraction(plan::OpBuilder& op) {
-    return Tensor<T>(record_contraction(op, element_type_of<T>));
+    return Tensor<T>(record(op, element_type_of<T>, nullptr));
   }
   template <Element T>
   [[nodiscard]] Tensor<T> contraction(plan::OpBuilder& op, EmittedKernel epilogue) {
@@ -350,7 +340,6 @@ class Session {
   [[nodiscard]] TensorHandle record_sum(ElementType type, const Where& where, std::initializer_list<Over> out,
                                         std::initializer_list<Over> over, std::initializer_list<Read> reads,
                                         std::initializer_list<Index> tile);
-  [[nodiscard]] TensorHandle record_contraction(plan::OpBuilder& op, ElementType type);
   [[nodiscard]] TensorHandle record_input(std::string_view name, ElementType type, std::initializer_list<Index> shape,
                                           int site, int line, std::initializer_list<Index> tile);
   [[nodiscard]] TensorHandle record_stored_input(std::string_view name, ElementType type,

@@ -147,19 +147,6 @@ void Session::output(std::string_view name, TensorHandle value, int site, int li
   if (impl_->checkpoints != nullptr) impl_->written.push_back(std::move(value));
 }
 
-std::string PrintItem::text() const {
-  switch (kind_) {
-    case Kind::kText: return value_.text;
-    case Kind::kBool: return format_scalar(value_.b);
-    case Kind::kI32: return format_scalar(value_.i32);
-    case Kind::kI64: return format_scalar(value_.i64);
-    case Kind::kF32: return format_scalar(value_.f32);
-    case Kind::kF64: return format_scalar(value_.f64);
-    case Kind::kTensor: break;
-  }
-  return {};
-}
-
 void Session::print(std::initializer_list<PrintItem> items, int site, int line) {
   std::vector<PrintedItem> printed;
   std::vector<const record::TensorState*> tensors;

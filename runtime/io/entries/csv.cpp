@@ -9,6 +9,7 @@
 #include "runtime/io/entries/text_lines.h"
 #include "runtime/io/entries/text_numbers.h"
 #include "runtime/io/shown_word.h"
+#include "runtime/real_types.h"
 
 namespace tdsl::rt {
 
@@ -205,7 +206,7 @@ EntryFile::Part CsvFile::read(ElementType type, std::int64_t part, std::int64_t 
   // A row takes at least two bytes.
   const Extents most = {file().bytes(), columns_};
   Part result{entries_to_read({rank(), type, EntryForm::needs_wide(most)}), {}};
-  visit_element_type(type, [&](auto tag) {
+  visit_real_type(type, path(), [&](auto tag) {
     CsvRows<typename decltype(tag)::type> reader(file(), range.first, range.last, result.entries, columns_, column_);
     result.tally.lines = reader.read();
   });

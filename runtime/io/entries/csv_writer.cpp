@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "runtime/real_types.h"
+
 namespace tdsl::rt {
 
 namespace {
@@ -55,7 +57,7 @@ class DenseRows {
 
 EntryWriter::Numbers CsvWriter::take(const Entries& entries, Rows rows) {
   const EntryForm form = entries.form();
-  visit_element_type(type(), [&](auto tag) {
+  visit_real_type(type(), file().path(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     DenseRows<T> lines(text_, rows.first, shape().size() == 1 ? 1 : shape()[1]);
     entries.for_each([&](const std::byte* entry) {

@@ -7,6 +7,7 @@
 #include "runtime/io/entries/text_lines.h"
 #include "runtime/io/entries/text_numbers.h"
 #include "runtime/io/shown_word.h"
+#include "runtime/real_types.h"
 
 namespace tdsl::rt {
 
@@ -137,7 +138,7 @@ FrosttFile::FrosttFile(OpenFile opened) : EntryFile(std::move(opened)) {
 EntryFile::Part FrosttFile::read(ElementType type, std::int64_t part, std::int64_t parts) const {
   const Range range = range_of(0, file().bytes(), part, parts);
   Part result{entries_to_read({rank_, type, false}), {0, Extents(static_cast<std::size_t>(rank_), 0), {}}};
-  visit_element_type(type, [&](auto tag) {
+  visit_real_type(type, path(), [&](auto tag) {
     EntryLines<typename decltype(tag)::type>(file(), range.first, range.last, result, rank_, shape_).read();
   });
   file().require_unchanged();

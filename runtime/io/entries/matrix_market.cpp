@@ -10,6 +10,7 @@
 #include "runtime/io/entries/text_lines.h"
 #include "runtime/io/entries/text_numbers.h"
 #include "runtime/io/shown_word.h"
+#include "runtime/real_types.h"
 
 namespace tdsl::rt {
 
@@ -259,7 +260,7 @@ MatrixMarketFile::MatrixMarketFile(OpenFile opened) : EntryFile(std::move(opened
 
 void MatrixMarketFile::require_type(ElementType to, std::string_view name) const {
   const bool real = header_.field == Header::Field::kReal;
-  if (header_.field == Header::Field::kPattern || is_floating(to) || (is_integer(to) && !real)) return;
+  if (header_.field == Header::Field::kPattern || is_float(to) || (is_integer(to) && !real)) return;
   throw RunError("input " + std::string(name) + " is declared " + std::string(element_name(to)) + ", but `" + path() +
                  "` holds " + (real ? "real numbers" : "integers") +
                  ", which do not widen to it; convert the file or declare a wider type");
@@ -269,7 +270,7 @@ EntryFile::Part MatrixMarketFile::read(ElementType type, std::int64_t part, std:
   const Range range = range_of(header_.data_offset, file().bytes(), part, parts);
   const Extents extents{header_.rows, header_.columns};
   Part result{entries_to_read({2, type, EntryForm::needs_wide(extents)}), {}};
-  visit_element_type(type, [&](auto tag) {
+  visit_real_type(type, path(), [&](auto tag) {
     PartReader<typename decltype(tag)::type> reader(file(), header_, range.first, range.last, result.entries);
     result.tally.lines = header_.coordinate ? reader.coordinates() : reader.values();
   });
@@ -289,7 +290,7 @@ EntryFile::Extents MatrixMarketFile::settle(std::span<const Tally> tallies, std:
   const auto [before, total] = lines_of(tallies, part);
   check_count(total);
   if (!header_.coordinate) {
-    visit_element_type(mine.entries.form().type, [&](auto tag) {
+    visit_real_type(mine.entries.form().type, path(), [&](auto tag) {
       mine.entries = placed<typename decltype(tag)::type>(header_, before, std::move(mine.entries));
       mine.entries.set_whole(true);
     });

@@ -175,7 +175,7 @@ EntryFile::Part ScipyFile::read(ElementType type, std::int64_t part, std::int64_
           const std::int64_t column = indices.next_integer();
           if (column < 0 || column >= columns_)
             indices.fail("column " + std::to_string(column) + " is not one of 0 to " + std::to_string(columns_ - 1));
-          const T value = static_cast<T>(load_npy<From>(data.next(), data_.header.swapped));
+          const T value = widened<T>(load_npy<From>(data.next(), data_.header.swapped));
           if (std::same_as<T, bool> && value == T(0)) continue;  // every entry of a bool is true
           result.entries.append(std::array{row, column}, value);
         }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/io/entries/frostt.h"
+#include "runtime/real_types.h"
 
 namespace tdsl::rt {
 
@@ -42,7 +43,8 @@ void append_lines(std::string& text, const Entries& entries, bool pattern) {
 EntryWriter::Numbers TextEntryWriter::take(const Entries& entries, Rows) {
   count_ = entries.count();
   const bool pattern = matrix_market_ && type() == ElementType::kBool;
-  visit_element_type(type(), [&](auto tag) { append_lines<typename decltype(tag)::type>(text_, entries, pattern); });
+  visit_real_type(type(), file().path(),
+                  [&](auto tag) { append_lines<typename decltype(tag)::type>(text_, entries, pattern); });
   return {count_, static_cast<std::int64_t>(text_.size())};
 }
 

@@ -59,6 +59,9 @@ WriteCount write_dense(int fd, ExtentSpan shape, std::int64_t offset, const std:
 /// `data_offset`. `path` is for messages.
 [[nodiscard]] NpyHeader parse_npy_dictionary(std::string_view text, const std::string& path);
 
+/// NumPy's name of an element type: `<f8`, `|b1`.
+[[nodiscard]] std::string npy_descriptor(ElementType type);
+
 /// The complete header that NumPy writes for a C-order array, version 1.0: magic, dictionary, padding to a multiple of
 /// 64 bytes. The elements follow it.
 [[nodiscard]] std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> shape);

@@ -27,24 +27,45 @@ template <class T>
   }
 }
 
+/// The element types of `.npy` data: X(kind, C++ type, smallest element type that holds all values).
+#define TDSL_NPY_TYPES(X)     \
+  X('b', bool, kBool)         \
+  X('i', std::int8_t, kI32)   \
+  X('i', std::int16_t, kI32)  \
+  X('i', std::int32_t, kI32)  \
+  X('i', std::int64_t, kI64)  \
+  X('u', std::uint8_t, kI32)  \
+  X('u', std::uint16_t, kI32) \
+  X('u', std::uint32_t, kI64) \
+  X('u', std::uint64_t, kF64) \
+  X('f', float, kF32)         \
+  X('f', double, kF64)
+
+struct NpyType {
+  char kind;
+  int bytes;
+  ElementType type;  ///< smallest one that holds all values
+};
+inline constexpr NpyType kNpyTypes[] = {
+#define TDSL_NPY_ROW(kind, T, type) {kind, sizeof(T), ElementType::type},
+    TDSL_NPY_TYPES(TDSL_NPY_ROW)
+#undef TDSL_NPY_ROW
+};
+
 /// Calls `f(std::type_identity<From>{})` with the C++ type of the stored elements.
 template <class F>
 void visit_npy_type(const NpyHeader& header, F&& f) {
-  const int key = header.kind == 'b' ? 0 : 16 * (header.kind == 'i' ? 1 : header.kind == 'u' ? 2 : 3) + header.bytes;
-  switch (key) {
-    case 0: return f(std::type_identity<bool>{});
-    case 16 + 1: return f(std::type_identity<std::int8_t>{});
-    case 16 + 2: return f(std::type_identity<std::int16_t>{});
-    case 16 + 4: return f(std::type_identity<std::int32_t>{});
-    case 16 + 8: return f(std::type_identity<std::int64_t>{});
-    case 32 + 1: return f(std::type_identity<std::uint8_t>{});
-    case 32 + 2: return f(std::type_identity<std::uint16_t>{});
-    case 32 + 4: return f(std::type_identity<std::uint32_t>{});
-    case 32 + 8: return f(std::type_identity<std::uint64_t>{});
-    case 48 + 4: return f(std::type_identity<float>{});
-    case 48 + 8: return f(std::type_identity<double>{});
-    default: TDSL_CHECK(false, "an element type the header parser let through");
-  }
+#define TDSL_NPY_CASE(k, T, type) \
+  if (header.kind == k && static_cast<std::size_t>(header.bytes) == sizeof(T)) return f(std::type_identity<T>{});
+  TDSL_NPY_TYPES(TDSL_NPY_CASE)
+#undef TDSL_NPY_CASE
+  TDSL_CHECK(false, "an element type the header parser let through");
+}
+
+/// A stored value in the type read, to which it widens.
+template <class To, class From>
+[[nodiscard]] To widened(From value) {
+  return static_cast<To>(value);
 }
 
 }  // namespace tdsl::rt

@@ -5,6 +5,7 @@
 
 #include "runtime/check.h"
 #include "runtime/io/npy/npy.h"
+#include "runtime/io/npy/npy_elements.h"
 
 namespace tdsl::rt {
 
@@ -115,16 +116,20 @@ class DictionaryParser {
       throw RunError("`" + path_ + "` holds records; a tensor`s elements are bool, integer or floating");
     }
     const std::string descr = parse_string();
-    static constexpr std::string_view kKnown[] = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"};
-    const std::string_view type = descr.size() == 3 ? std::string_view(descr).substr(1) : std::string_view();
-    bool known = descr.size() == 3 && std::string_view("<>|=").find(descr[0]) != std::string_view::npos;
-    known = known && std::find(std::begin(kKnown), std::end(kKnown), type) != std::end(kKnown);
-    if (!known) {
+    const auto* const type = std::ranges::find_if(kNpyTypes, [&](const NpyType& t) {
+      return !descr.empty() && descr.substr(1) == t.kind + std::to_string(t.bytes);
+    });
+    if (type == std::end(kNpyTypes) || std::string_view("<>|=").find(descr[0]) == std::string_view::npos) {
+      std::string floats;
+      for (const ElementInfo& info : kElementTypes) {
+        if (is_float(info.type))
+          floats += (&info == std::end(kElementTypes) - 1 ? " and " : ", ") + std::string(info.name);
+      }
       throw RunError("`" + path_ + "` has the element type `" + descr +
-                     "`; supported are bool, integers of 1 to 8 bytes, f32 and f64");
+                     "`; supported are bool, integers of 1 to 8 bytes" + floats);
     }
-    header.kind = type[0];
-    header.bytes = type[1] - '0';
+    header.kind = type->kind;
+    header.bytes = type->bytes;
     header.swapped = descr[0] == '>' && header.bytes > 1;
   }
 
@@ -161,10 +166,13 @@ NpyHeader parse_npy_dictionary(std::string_view text, const std::string& path) {
   return header;
 }
 
+std::string npy_descriptor(ElementType type) {
+  const ElementInfo& info = element_info(type);
+  return std::string(1, info.size > 1 ? '<' : '|') + info.kind + std::to_string(info.size);
+}
+
 std::string npy_header_bytes(ElementType type, std::span<const std::int64_t> shape) {
-  static constexpr std::string_view kDescr[] = {"|b1", "<i4", "<i8", "<f4", "<f8"};
-  std::string dictionary =
-      "{'descr': '" + std::string(kDescr[static_cast<std::size_t>(type)]) + "', 'fortran_order': False, 'shape': (";
+  std::string dictionary = "{'descr': '" + npy_descriptor(type) + "', 'fortran_order': False, 'shape': (";
   for (std::size_t d = 0; d < shape.size(); ++d) {
     dictionary += (d == 0 ? "" : " ") + std::to_string(shape[d]);
     dictionary += (d + 1 < shape.size() || shape.size() == 1) ? "," : "";

@@ -65,7 +65,7 @@ std::string described(const NpyHeader& header) {
 template <class From, class To>
 void convert_row(const std::byte* from, bool swapped, To* to, std::int64_t stride, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
-    to[i * stride] = static_cast<To>(load_npy<From>(from + i * static_cast<std::int64_t>(sizeof(From)), swapped));
+    to[i * stride] = widened<To>(load_npy<From>(from + i * static_cast<std::int64_t>(sizeof(From)), swapped));
   }
 }
 
@@ -143,26 +143,20 @@ NpyReader::NpyReader(OpenFile file)
 }
 
 ElementType type_of(const NpyHeader& elements) {
-  const bool wide = elements.bytes == 8 || (elements.kind == 'u' && elements.bytes == 4);
-  switch (elements.kind) {
-    case 'b': return ElementType::kBool;
-    case 'f': return wide ? ElementType::kF64 : ElementType::kF32;
-    case 'u': return elements.bytes == 8 ? ElementType::kF64 : wide ? ElementType::kI64 : ElementType::kI32;
-    default: return wide ? ElementType::kI64 : ElementType::kI32;
-  }
+  const auto* const found = std::ranges::find_if(
+      kNpyTypes, [&](const NpyType& t) { return t.kind == elements.kind && t.bytes == elements.bytes; });
+  TDSL_CHECK(found != std::end(kNpyTypes), "an element type the header parser let through");
+  return found->type;
 }
 
 bool NpyHeader::widens_to(ElementType to) const {
-  if (kind == 'b' || to == ElementType::kF64) { return true; }
-  if (kind == 'f') { return to == ElementType::kF32 && bytes == 4; }
+  const int size = static_cast<int>(element_size(to));
+  if (kind == 'b') return true;
+  if (to == ElementType::kBool) return false;
+  if (kind != 'i' && kind != 'u') return is_float(to) && bytes <= size;
   // An unsigned integer needs one bit more than a signed one of the same size.
   const int bits = 8 * bytes - (kind == 'i' ? 1 : 0);
-  switch (to) {
-    case ElementType::kI32: return bits <= 31;
-    case ElementType::kI64: return bits <= 63;
-    case ElementType::kF32: return bits <= 24;
-    default: return false;
-  }
+  return is_float(to) ? bits <= 24 || size >= 8 : bits < 8 * size;
 }
 
 void require_widening(const NpyHeader& elements, ElementType to, std::string_view name, const std::string& path) {

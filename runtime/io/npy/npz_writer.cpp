@@ -152,43 +152,17 @@ void NpzWriter::finish(std::span<const Numbers> all) {
     }
     const auto size = static_cast<std::uint64_t>(member.size());
     constexpr std::uint64_t kElsewhere = 0xffffffff;
+    const auto described = [&](Record& record) -> Record& {
+      record.u16(45).u16(0).u16(0).u16(0).u16(0x21).u32(crc).u32(kElsewhere).u32(kElsewhere);
+      return record.u16(member.name.size());
+    };
     Record local;
-    local.u32(0x04034b50)
-        .u16(45)
-        .u16(0)
-        .u16(0)
-        .u16(0)
-        .u16(0x21)
-        .u32(crc)
-        .u32(kElsewhere)
-        .u32(kElsewhere)
-        .u16(member.name.size())
-        .u16(20);
+    described(local.u32(0x04034b50)).u16(20);
     local.text(member.name).u16(1).u16(16).u64(size).u64(size).text(member.head);
     file().write(std::as_bytes(std::span(local.bytes)), member.local_offset);
-    directory.u32(0x02014b50)
-        .u16(45)
-        .u16(45)
-        .u16(0)
-        .u16(0)
-        .u16(0)
-        .u16(0x21)
-        .u32(crc)
-        .u32(kElsewhere)
-        .u32(kElsewhere)
-        .u16(member.name.size())
-        .u16(28);
-    directory.u16(0)
-        .u16(0)
-        .u16(0)
-        .u32(0)
-        .u32(kElsewhere)
-        .text(member.name)
-        .u16(1)
-        .u16(24)
-        .u64(size)
-        .u64(size)
-        .u64(static_cast<std::uint64_t>(member.local_offset));
+    described(directory.u32(0x02014b50).u16(45)).u16(28).u16(0).u16(0).u16(0).u32(0).u32(kElsewhere);
+    directory.text(member.name).u16(1).u16(24).u64(size).u64(size);
+    directory.u64(static_cast<std::uint64_t>(member.local_offset));
   }
   const auto start = static_cast<std::uint64_t>(members_.back().data_offset() + members_.back().size());
   const std::uint64_t size = directory.bytes.size();

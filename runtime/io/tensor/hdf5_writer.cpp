@@ -34,8 +34,6 @@ namespace {
 /// Tokens of other writers begin with a path.
 constexpr std::string_view kHdf5Mark{"\1hdf5\0", 6};
 
-constexpr std::string_view kKinds = "biiff";
-
 std::int64_t bytes_of(int fd, const std::string& path) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) fail_file(path, "cannot examine", errno);
@@ -70,8 +68,8 @@ std::shared_ptr<Hdf5Writer> Hdf5Writer::create(const std::string& path, ElementT
   const std::shared_ptr<Hdf5Writer> w(new Hdf5Writer());
   const int fd = target->file.fd();
   try {
-    w->offset_ = plugin.create("/proc/self/fd/" + std::to_string(fd), first, name.dataset,
-                               kKinds[static_cast<std::size_t>(type)], static_cast<int>(element_size(type)), shape);
+    w->offset_ = plugin.create("/proc/self/fd/" + std::to_string(fd), first, name.dataset, element_info(type).kind,
+                               static_cast<int>(element_size(type)), shape);
   } catch (const std::runtime_error& error) { throw RunError("cannot write `" + path + "`: " + error.what()); }
   const std::int64_t bytes = bytes_of(fd, path);
   target->file.reserve(bytes, std::exchange(target->reserved, bytes));

@@ -76,7 +76,7 @@ std::string fill_of(const JsonValue& object, const std::string& path) {
 /// True if a number is valid for the element type: any for floats, those in range for integers.
 template <class T>
 bool is_value_of(const std::string& text) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (!std::is_integral_v<T>) {
     return true;
   } else {
     if (std::is_same_v<T, bool>) return text == "0" || text == "1";
@@ -96,12 +96,12 @@ To filled(const ZarrLayout& layout) {
     const char* const text = layout.fill.c_str();
     const bool whole = layout.fill.find_first_not_of("-0123456789") == std::string::npos;
     if constexpr (std::is_same_v<From, std::uint64_t>) {
-      value = static_cast<To>(whole ? std::strtoull(text, nullptr, 10) : static_cast<From>(std::strtod(text, nullptr)));
-    } else if constexpr (std::is_floating_point_v<From>) {
-      value = static_cast<To>(static_cast<From>(std::strtod(text, nullptr)));
+      value = widened<To>(whole ? std::strtoull(text, nullptr, 10) : static_cast<From>(std::strtod(text, nullptr)));
+    } else if constexpr (!std::is_integral_v<From>) {
+      value = widened<To>(static_cast<From>(std::strtod(text, nullptr)));
     } else {
-      value = static_cast<To>(static_cast<From>(whole ? std::strtoll(text, nullptr, 10)
-                                                      : static_cast<std::int64_t>(std::strtod(text, nullptr))));
+      value = widened<To>(static_cast<From>(whole ? std::strtoll(text, nullptr, 10)
+                                                  : static_cast<std::int64_t>(std::strtod(text, nullptr))));
     }
   });
   return value;
@@ -168,11 +168,10 @@ ZarrLayout parse_zarray(std::string_view text, const std::string& path) {
 }
 
 std::string zarray_text(ElementType type, ExtentSpan shape, ExtentSpan tile) {
-  static constexpr std::string_view kDtypes[] = {"|b1", "<i4", "<i8", "<f4", "<f8"};
   const auto list = [](ExtentSpan extents) { return "[" + tuple_text(extents, ", ") + "]"; };
-  const char* const zero = type == ElementType::kBool ? "false" : is_floating(type) ? "0.0" : "0";
-  return "{\n    \"chunks\": " + list(tile) + ",\n    \"compressor\": null,\n    \"dtype\": \"" +
-         std::string(kDtypes[static_cast<std::size_t>(type)]) + "\",\n    \"fill_value\": " + zero +
+  const char* const zero = type == ElementType::kBool ? "false" : is_float(type) ? "0.0" : "0";
+  return "{\n    \"chunks\": " + list(tile) + ",\n    \"compressor\": null,\n    \"dtype\": \"" + npy_descriptor(type) +
+         "\",\n    \"fill_value\": " + zero +
          ",\n    \"filters\": null,\n    \"order\": \"C\",\n    \"shape\": " + list(shape) +
          ",\n    \"zarr_format\": 2\n}";
 }

@@ -299,7 +299,7 @@ void contract_and_finish(const plan::Op& op, const Epilogue& epilogue, const Tas
 }  // namespace
 
 Kernel contraction_kernel(std::shared_ptr<const plan::Op> op, ElementType type, const Epilogue& epilogue) {
-  TDSL_CHECK(op->own_reads().size() == 2 && is_floating(type), "a contraction multiplies two float tensors");
+  TDSL_CHECK(op->own_reads().size() == 2 && is_real(type), "a contraction multiplies two float tensors");
   TDSL_CHECK(op->epilogue == static_cast<bool>(epilogue), "a contraction has the epilogue that it was recorded with");
   if (type == ElementType::kF32)
     return [op, epilogue](const TaskArgs& args) { contract_and_finish<float>(*op, epilogue, args); };

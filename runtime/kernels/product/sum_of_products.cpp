@@ -343,7 +343,7 @@ template void add_products<float>(const plan::Op&, const TaskArgs&);
 template void add_products<double>(const plan::Op&, const TaskArgs&);
 
 Kernel sum_of_products_kernel(const plan::Op& op, ElementType type) {
-  TDSL_CHECK(!op.reads.empty() && (op.reads.size() <= 2 || !op.reduce.empty()) && is_floating(type),
+  TDSL_CHECK(!op.reads.empty() && (op.reads.size() <= 2 || !op.reduce.empty()) && is_real(type),
              "a product of float tensors");
   ProductForm form(op);
   if (type == ElementType::kF32)

@@ -95,11 +95,7 @@ constexpr std::size_t kCopiedLayouts = 4;
 
 /// The cheapest values of a variable with all others fixed.
 std::vector<int> cheapest_beside(const Network& network, int variable, const Assignment& x) {
-  std::vector<double> cost = network.own(variable);
-  for (const int e : network.edges_of(variable)) {
-    const Network::View view = network.view(e, variable);
-    for (std::size_t s = 0; s < cost.size(); ++s) cost[s] += view.at(static_cast<int>(s), x[idx(view.other)]);
-  }
+  const std::vector<double> cost = network.costs_beside(variable, x);
   std::vector<int> values;
   for (std::size_t s = 0; s < cost.size(); ++s) {
     if (cost[s] < kForbidden) values.push_back(static_cast<int>(s));

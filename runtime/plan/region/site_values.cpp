@@ -17,16 +17,6 @@ constexpr Index kWorkPerValue = Index{1} << 25;
 /// Number of values tried until one fits.
 constexpr std::size_t kTried = 4;
 
-/// Costs of the variable's values with all others fixed.
-std::vector<double> costs_beside(const Network& network, int variable, const Assignment& x) {
-  std::vector<double> cost = network.own(variable);
-  for (const int e : network.edges_of(variable)) {
-    const Network::View view = network.view(e, variable);
-    for (std::size_t s = 0; s < cost.size(); ++s) cost[s] += view.at(static_cast<int>(s), x[idx(view.other)]);
-  }
-  return cost;
-}
-
 /// Layouts that differ only in the order of axes or in the number of a rank look alike to users.
 bool look_alike(const Mesh& mesh, const Layout& a, const Layout& b) {
   if (a.repeated != b.repeated || a.columns.has_value() != b.columns.has_value() || a.cut.size() != b.cut.size())
@@ -75,7 +65,7 @@ std::vector<SiteValues::Candidate> SiteValues::candidates(std::size_t site) cons
   std::vector<Candidate> list;
   for (const int variable : variables) {
     const std::vector<double> least =
-        marginals_ ? (*marginals_)[idx(variable)] : costs_beside(network_.network(), variable, found_.values);
+        marginals_ ? (*marginals_)[idx(variable)] : network_.network().costs_beside(variable, found_.values);
     for (int value = 0; value < network_.network().values(variable); ++value) {
       if (value != found_.values[idx(variable)]) list.push_back({variable, value, least[idx(value)]});
     }

@@ -282,21 +282,9 @@ Answer eliminate(const Network& network, const EliminationOrder& order) {
   return answer;
 }
 
-std::optional<Answer> eliminate(const Network& network, Index limit) {
-  const EliminationOrder order = elimination_order(network, limit);
-  if (!order.fits) return std::nullopt;
-  return eliminate(network, order);
-}
-
 Marginals min_marginals(const Network& network, const EliminationOrder& order) {
   TDSL_CHECK(order.fits, "elimination of a part of the variables");
   return BucketTree(network, order.variables).marginals();
-}
-
-std::optional<Marginals> min_marginals(const Network& network, Index limit) {
-  const EliminationOrder order = elimination_order(network, limit);
-  if (!order.fits) return std::nullopt;
-  return min_marginals(network, order);
 }
 
 }  // namespace tdsl::plan

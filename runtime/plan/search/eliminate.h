@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "runtime/plan/search/network.h"
@@ -38,17 +37,11 @@ struct EliminationOrder {
 /// kForbidden if no assignment is allowed. `order` must be complete.
 [[nodiscard]] Answer eliminate(const Network& network, const EliminationOrder& order);
 
-/// The same in the order above; nothing if it exceeds `limit`.
-[[nodiscard]] std::optional<Answer> eliminate(const Network& network, Index limit = kTableLimit);
-
 /// Costs per variable and value.
 using Marginals = std::vector<std::vector<double>>;
 
 /// Min-marginals: the least cost of an assignment with the given value. Twice the work and memory of elimination.
 /// `order` must be complete.
 [[nodiscard]] Marginals min_marginals(const Network& network, const EliminationOrder& order);
-
-/// The same in the order above; nothing if it exceeds `limit`.
-[[nodiscard]] std::optional<Marginals> min_marginals(const Network& network, Index limit = kTableLimit);
 
 }  // namespace tdsl::plan

@@ -82,6 +82,15 @@ Network::View Network::view(int edge, int variable) const {
   return {e.first, values(e.first), e.cost.data(), 1, columns};
 }
 
+std::vector<double> Network::costs_beside(int variable, const Assignment& x) const {
+  std::vector<double> cost = own(variable);
+  for (const int e : edges_of(variable)) {
+    const View beside = view(e, variable);
+    for (std::size_t s = 0; s < cost.size(); ++s) cost[s] += beside.at(static_cast<int>(s), x[idx(beside.other)]);
+  }
+  return cost;
+}
+
 Index Network::entries() const {
   std::size_t entries = 0;
   for (const std::vector<double>& own : own_) entries += own.size();

@@ -67,6 +67,8 @@ class Network {
   /// The number of the edge between two variables, or -1.
   [[nodiscard]] int edge_between(int u, int v) const;
   [[nodiscard]] View view(int edge, int variable) const;
+  /// Costs of the variable's values with all others fixed.
+  [[nodiscard]] std::vector<double> costs_beside(int variable, const Assignment& x) const;
   /// Entries of all tables.
   [[nodiscard]] Index entries() const;
   [[nodiscard]] double cost(const Assignment& x) const;

@@ -206,16 +206,4 @@ Kernel topk_positions(int axis) {
   return ordered<T, true, false>(axis);
 }
 
-#define TDSL_ORDERED(T)                \
-  template Kernel sort<T>(int);        \
-  template Kernel argsort<T>(int);     \
-  template Kernel topk_values<T>(int); \
-  template Kernel topk_positions<T>(int)
-TDSL_ORDERED(bool);
-TDSL_ORDERED(std::int32_t);
-TDSL_ORDERED(std::int64_t);
-TDSL_ORDERED(float);
-TDSL_ORDERED(double);
-#undef TDSL_ORDERED
-
 }  // namespace tdsl::rt::routines::kernels

@@ -1,3 +1,4 @@
+#include "runtime/real_types.h"
 #include "runtime/routines/kernels/line.h"
 #include "runtime/routines/kernels/line_elements.h"
 #include "runtime/routines/kernels/make.h"
@@ -34,8 +35,8 @@ Kernel line_kernel(KernelName name, const std::vector<Index>& n) {
 }  // namespace
 
 Kernel make_line_kernel(const KernelCall& call, SourceLine) {
-  return visit_element_type(
-      call.type, [&](auto tag) { return line_kernel<typename decltype(tag)::type>(call.name, call.numbers); });
+  return visit_real_type(call.type, "a routine",
+                         [&](auto tag) { return line_kernel<typename decltype(tag)::type>(call.name, call.numbers); });
 }
 
 }  // namespace tdsl::rt::routines

@@ -47,6 +47,18 @@ lapack_int asked(T answer) {
          1;
 }
 
+/// Calls a LAPACK routine, `call(work, size, integers, count)`, with the workspace that it asks for; returns its info.
+template <class T, class Call>
+lapack_int with_workspace(const char* query, const Call& call) {
+  T answer = 0;
+  lapack_int count = 0;
+  TDSL_CHECK(call(&answer, -1, &count, -1) == 0, query);
+  std::vector<T> work(at(asked(answer)));
+  std::vector<lapack_int> integers(at(std::max<lapack_int>(1, count)));
+  return call(work.data(), static_cast<lapack_int>(work.size()), integers.data(),
+              static_cast<lapack_int>(integers.size()));
+}
+
 template <class T>
 struct Factored {
   Columns<T> matrix;
@@ -146,17 +158,11 @@ Kernel least_squares(SourceLine place) {
       const T rcond = std::numeric_limits<T>::epsilon() * static_cast<T>(std::max(a.rows, a.columns));
       std::vector<T> s(at(k));
       lapack_int rank = 0;
-      const auto call = [&](T* work, lapack_int size, lapack_int* integers) {
+      const auto call = [&](T* work, lapack_int size, lapack_int* integers, lapack_int) {
         return lapack::gelsd<T>(a.m(), a.n(), x.n(), a.data(), a.lead(), x.data(), x.lead(), s.data(), rcond, &rank,
                                 work, size, integers);
       };
-      T answer = 0;
-      lapack_int count = 0;
-      TDSL_CHECK(call(&answer, -1, &count) == 0, "gelsd's workspace query");
-      std::vector<T> work(at(asked(answer)));
-      std::vector<lapack_int> integers(at(std::max<lapack_int>(1, count)));
-      if (call(work.data(), static_cast<lapack_int>(work.size()), integers.data()) > 0)
-        stop(place, "lstsq", "no convergence");
+      if (with_workspace<T>("gelsd's workspace query", call) > 0) stop(place, "lstsq", "no convergence");
     }
     write<T>(t.outputs[0], 0, 0, a.columns, x.columns, [&](Index i, Index j) { return x(i, j); });
   };
@@ -206,16 +212,13 @@ Kernel svd(SourceLine place) {
     Columns<T> vt(k, a.columns);
     std::vector<T> s(at(k));
     std::vector<lapack_int> integers(at(8 * k));
-    const auto call = [&](T* work, lapack_int size) {
+    const auto call = [&](T* work, lapack_int size, lapack_int*, lapack_int) {
       return lapack::gesdd<T>(a.m(), a.n(), a.data(), a.lead(), s.data(), u.data(), u.lead(), vt.data(), vt.lead(),
                               work, size, integers.data());
     };
-    T answer = 0;
     const auto least = static_cast<double>(k);
     require_workspace(4 * least * least + 7 * least + 64 * static_cast<double>(a.rows + a.columns), place, "svd");
-    TDSL_CHECK(call(&answer, -1) == 0, "gesdd's workspace query");
-    std::vector<T> work(at(asked(answer)));
-    if (call(work.data(), static_cast<lapack_int>(work.size())) > 0) stop(place, "svd", "no convergence");
+    if (with_workspace<T>("gesdd's workspace query", call) > 0) stop(place, "svd", "no convergence");
     std::vector<T> sign(at(k));
     for (Index j = 0; j < k; ++j) sign[at(j)] = sign_of(&u(0, j), a.rows);
     write<T>(out, 0, 0, a.rows, k, [&](Index i, Index j) { return sign[at(j)] * u(i, j); });
@@ -236,17 +239,9 @@ Kernel eigh(SourceLine place) {
     const auto call = [&](T* work, lapack_int size, lapack_int* integers, lapack_int count) {
       return lapack::syevd<T>(a.n(), a.data(), a.lead(), w.data(), work, size, integers, count);
     };
-    T answer = 0;
-    lapack_int count = 0;
     const auto n = static_cast<double>(a.rows);
     require_workspace(1 + 6 * n + 2 * n * n, place, "eigh");
-    TDSL_CHECK(call(&answer, -1, &count, -1) == 0, "syevd's workspace query");
-    std::vector<T> work(at(asked(answer)));
-    std::vector<lapack_int> integers(at(std::max<lapack_int>(1, count)));
-    if (call(work.data(), static_cast<lapack_int>(work.size()), integers.data(),
-             static_cast<lapack_int>(integers.size())) > 0) {
-      stop(place, "eigh", "no convergence");
-    }
+    if (with_workspace<T>("syevd's workspace query", call) > 0) stop(place, "eigh", "no convergence");
     std::vector<T> sign(at(a.rows));
     for (Index j = 0; j < a.columns; ++j) sign[at(j)] = sign_of(&a(0, j), a.rows);
     write<T>(t.outputs[0], 0, 0, 1, a.columns, [&](Index, Index j) { return w[at(j)]; });

@@ -30,6 +30,14 @@ void for_each_row(const TaskArgs& t, const F& f) {
   for (Index i = rows.lo; i < rows.hi; ++i) f(i);
 }
 
+/// out(i, j) = f(in, i, j), where `in` has R dimensions
+template <class T, int R, class F>
+Kernel each_element(const F& f) {
+  return [f](const TaskArgs& t) {
+    for_each_point(t, [f, out = t.out<T, 2>(), in = t.in<T, R>(0)](Index i, Index j) { out(i, j) = f(in, i, j); });
+  };
+}
+
 /// out(i + row, j + column) = in(i + from_row, j + from_column)
 template <class T>
 Kernel move(Index row, Index column, Index from_row, Index from_column) {
@@ -43,9 +51,7 @@ Kernel move(Index row, Index column, Index from_row, Index from_column) {
 /// out(i, j) = -in(i, j)
 template <class T>
 Kernel negate() {
-  return [](const TaskArgs& t) {
-    for_each_point(t, [out = t.out<T, 2>(), in = t.in<T, 2>(0)](Index i, Index j) { out(i, j) = -in(i, j); });
-  };
+  return each_element<T, 2>([](const auto& in, Index i, Index j) { return -in(i, j); });
 }
 
 template <class T>
@@ -67,19 +73,12 @@ Kernel zeros_above() {
 /// The factors of packed L and U.
 template <class T>
 Kernel unit_lower() {
-  return [](const TaskArgs& t) {
-    for_each_point(t, [out = t.out<T, 2>(), in = t.in<T, 2>(0)](Index i, Index j) {
-      out(i, j) = i == j ? T{1} : j < i ? in(i, j) : T{0};
-    });
-  };
+  return each_element<T, 2>([](const auto& in, Index i, Index j) { return i == j ? T{1} : j < i ? in(i, j) : T{0}; });
 }
 
 template <class T>
 Kernel upper() {
-  return [](const TaskArgs& t) {
-    for_each_point(
-        t, [out = t.out<T, 2>(), in = t.in<T, 2>(0)](Index i, Index j) { out(i, j) = i <= j ? in(i, j) : T{0}; });
-  };
+  return each_element<T, 2>([](const auto& in, Index i, Index j) { return i <= j ? in(i, j) : T{0}; });
 }
 
 /// Concatenation: operand 1 (a vector or a matrix) to the right of the n columns of operand 0.
@@ -148,18 +147,12 @@ Kernel pick_rows(Index first, Index column) {
 /// The last matrix of a stack: number `last` along the operand's first dimension.
 template <class T>
 Kernel last(Index last) {
-  return [last](const TaskArgs& t) {
-    for_each_point(t,
-                   [last, out = t.out<T, 2>(), in = t.in<T, 3>(0)](Index i, Index j) { out(i, j) = in(last, i, j); });
-  };
+  return each_element<T, 3>([last](const auto& in, Index i, Index j) { return in(last, i, j); });
 }
 
 template <class T>
 Kernel last_transposed(Index last) {
-  return [last](const TaskArgs& t) {
-    for_each_point(t,
-                   [last, out = t.out<T, 2>(), in = t.in<T, 3>(0)](Index i, Index j) { out(i, j) = in(last, j, i); });
-  };
+  return each_element<T, 3>([last](const auto& in, Index i, Index j) { return in(last, j, i); });
 }
 
 /// Squared Frobenius distance from the identity.

@@ -64,14 +64,15 @@ Interval random_interval(std::mt19937_64& random, Index extent) {
 
 /// The piece after its transfer.
 BlockMemory received(const BlockHead& block, OuterRange outer) {
-  const Piece piece = piece_of(block, outer);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&block);
+  const Piece piece = piece_of(
+      block, outer, [bytes](Index from, std::span<std::byte> to) { std::memcpy(to.data(), bytes + from, to.size()); });
   if (piece.head.bytes == 0) return nullptr;
   BlockMemory memory = block_memory(piece.head.bytes);
   std::memset(memory.get(), 0xee, static_cast<std::size_t>(piece.head.bytes));
   std::memcpy(memory.get(), &piece.head, sizeof piece.head);
   for (const Piece::Run& run : piece.runs) {
-    std::memcpy(memory.get() + run.to, reinterpret_cast<const std::byte*>(&block) + run.from,
-                static_cast<std::size_t>(run.bytes));
+    std::memcpy(memory.get() + run.to, bytes + run.from, static_cast<std::size_t>(run.bytes));
   }
   rebase(*reinterpret_cast<BlockHead*>(memory.get()));
   return memory;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/algebra/reachable.h"
+#include "tests/unit/algebra/oracle/reachable.h"
 #include "tests/unit/algebra/support.h"
 #include "tests/unit/thinned.h"
 

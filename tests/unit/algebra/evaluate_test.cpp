@@ -8,6 +8,20 @@ using namespace ir::algebra;
 
 namespace {
 
+/// Map, Filter or Tile as an equivalent flatMap; nothing for other operators.
+std::optional<FlatMap> as_flat_map(const Expr& e) {
+  if (e->operands.size() != 1) return std::nullopt;
+  const RelationType& operand = e->operands[0]->type;
+  const std::size_t arity = operand.keys.arity();
+  if (const auto* map = as<Map>(e)) return FlatMap{1, {}, map->keys, {}, map->by};
+  if (const auto* filter = as<Filter>(e)) return FlatMap{1, filter->where, KeyFunction::identity(arity), {}, {}};
+  if (const auto* tile = as<Tile>(e)) {
+    const Index count = operand.block[0][static_cast<std::size_t>(tile->dim)] / tile->size;
+    return FlatMap{count, {}, KeyFunction::identity(arity + 1), FlatMap::Slice{tile->dim, tile->size}, {}};
+  }
+  return std::nullopt;
+}
+
 const std::vector<std::vector<double>> kA = {{1, 2, 5, 6}, {3, 4, 7, 8}, {9, 10, 13, 14}, {11, 12, 15, 16}};
 
 Data data_of(const std::string& name, Tuples tuples) {

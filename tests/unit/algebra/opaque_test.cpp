@@ -1,8 +1,8 @@
 #include <numeric>
 
-#include "ir/algebra/cost.h"
-#include "ir/algebra/reachable.h"
-#include "ir/algebra/whole.h"
+#include "ir/algebra/arrivals.h"
+#include "ir/algebra/block.h"
+#include "tests/unit/algebra/oracle/reachable.h"
 #include "tests/unit/algebra/support.h"
 
 namespace tdsl::tests::relations {

@@ -4,10 +4,10 @@
 #include <unordered_map>
 
 #include "codegen/relations/relations.h"
+#include "ir/algebra/arrivals.h"
 #include "ir/algebra/check/infer.h"
-#include "ir/algebra/cost.h"
-#include "ir/algebra/reachable.h"
 #include "runtime/plan/region/plan_price.h"
+#include "tests/unit/algebra/oracle/reachable.h"
 #include "tests/unit/algebra/support.h"
 #include "tests/unit/plan/random.h"
 #include "tests/unit/plan/target_regions.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "ir/algebra/cost.h"
-#include "ir/algebra/reachable.h"
+#include "tests/unit/algebra/oracle/paper_cost.h"
+#include "tests/unit/algebra/oracle/reachable.h"
 #include "tests/unit/algebra/random.h"
 #include "tests/unit/thinned.h"
 

@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "ir/algebra/check/verify.h"
-#include "ir/algebra/compile.h"
-#include "ir/algebra/cost.h"
-#include "ir/algebra/evaluate.h"
-#include "ir/algebra/sites.h"
 #include "ir/algebra/text/text.h"
+#include "tests/unit/algebra/oracle/compile.h"
+#include "tests/unit/algebra/oracle/evaluate.h"
+#include "tests/unit/algebra/oracle/paper_cost.h"
+#include "tests/unit/algebra/oracle/parse.h"
+#include "tests/unit/algebra/oracle/sites.h"
+#include "tests/unit/algebra/oracle/verify.h"
 
 namespace tdsl::tests {
 

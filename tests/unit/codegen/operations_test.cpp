@@ -52,7 +52,7 @@ void check_round_trip(const FamilyProgram& program) {
   const std::string text = print(program);
   INFO(text);
   FamilyProgram parsed;
-  REQUIRE_NOTHROW(parsed = parse_operations(text));
+  CHECK_NOTHROW(parsed = parse_operations(text));
   CHECK(print(parsed) == text);
   CHECK(problems_of(parsed) == "");
 }
@@ -87,7 +87,7 @@ std::string region_of(const FamilyProgram& program) {
 
 }  // namespace
 
-TEST_CASE("codegen operations: print, parse, print gives the same text for all samples, and all of them verify") {
+TEST_CASE("codegen operations: the text of all samples round-trips") {
   int programs = 0;
   for (const char* folder : {"/samples", "/tests/e2e/cases"}) {
     if (kInstrumented && programs > 0) break;

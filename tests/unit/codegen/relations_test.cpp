@@ -9,13 +9,14 @@
 #include <random>
 
 #include "frontend/frontend.h"
-#include "ir/algebra/check/verify.h"
-#include "ir/algebra/sites.h"
+#include "ir/algebra/block.h"
 #include "ir/algebra/text/text.h"
-#include "ir/algebra/whole.h"
 #include "ir/eval/eval.h"
 #include "passes/pipeline.h"
 #include "runtime/plan/region/plan_price.h"
+#include "tests/unit/algebra/oracle/parse.h"
+#include "tests/unit/algebra/oracle/sites.h"
+#include "tests/unit/algebra/oracle/verify.h"
 #include "tests/unit/plan/target_regions.h"
 
 // Programs and their plans as tensor relations: values agree with the evaluator, traffic with the planner's

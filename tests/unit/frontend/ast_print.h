@@ -18,7 +18,6 @@ struct PrintOptions {
 [[nodiscard]] std::string print(const ast::Stmt& statement, const PrintOptions& options = {});
 [[nodiscard]] std::string print(const ast::Expr& expr, const PrintOptions& options = {});
 [[nodiscard]] std::string print(const ast::TypeExpr& type);
-[[nodiscard]] std::string_view print(ast::ScalarType type);
 /// The operator as written, for messages: "+", "**".
 [[nodiscard]] std::string_view print(ast::BinaryOp op);
 [[nodiscard]] std::string_view print(ast::UnaryOp op);

@@ -56,19 +56,6 @@ bool is_composite(const ast::Expr& expr) {
 
 }  // namespace
 
-std::string_view print(ast::ScalarType type) {
-  switch (type) {
-    case ast::ScalarType::kBool: return "bool";
-    case ast::ScalarType::kI32: return "i32";
-    case ast::ScalarType::kI64: return "i64";
-    case ast::ScalarType::kF32: return "f32";
-    case ast::ScalarType::kF64: return "f64";
-    case ast::ScalarType::kC64: return "c64";
-    case ast::ScalarType::kC128: return "c128";
-  }
-  return "";
-}
-
 std::string_view print(ast::BinaryOp op) {
   switch (op) {
     case ast::BinaryOp::kAdd: return "+";
@@ -123,7 +110,7 @@ std::string ExprPrinter::range(const ast::IndexRange& range) const {
 
 std::string ExprPrinter::type(const ast::TypeExpr& type) const {
   std::string result = type.sparse ? "sparse " : "";
-  result += print(type.scalar);
+  result += ir::name_of(type.scalar);
   if (type.dimensions.empty()) { return result; }
   std::string dimensions;
   for (const ast::Dimension& dimension : type.dimensions) {
@@ -180,7 +167,7 @@ std::string ExprPrinter::operator()(const ast::Conditional& node) const {
 }
 
 std::string ExprPrinter::operator()(const ast::Cast& node) const {
-  return std::string(print(node.type)) + "(" + text(node.operand) + ")";
+  return std::string(ir::name_of(node.type)) + "(" + text(node.operand) + ")";
 }
 
 std::string ExprPrinter::operator()(const ast::Call& node) const {

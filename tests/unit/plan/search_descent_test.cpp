@@ -148,7 +148,7 @@ TEST_CASE("plan/search: how near linearisation and descents come") {
       CAPTURE(k);
       Random random(1, k);
       const auto [network, arcs] = random_network(random, shape);
-      const std::optional<Answer> least = eliminate(network);
+      const std::optional<Answer> least = tdsl::tests::eliminate(network);
       REQUIRE(least);
       if (least->cost == kForbidden) continue;
       const Assignment start = random_assignment(random, network);

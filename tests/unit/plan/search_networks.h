@@ -1,9 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/plan/search/eliminate.h"
 #include "runtime/plan/search/linearise.h"
 #include "runtime/plan/search/network.h"
 #include "tests/unit/plan/random.h"
@@ -12,6 +14,17 @@
 // sums are exact, and ties are frequent.
 
 namespace tdsl::tests {
+
+/// Elimination in its own order; nothing if a table exceeds `limit`.
+inline std::optional<plan::Answer> eliminate(const plan::Network& network, plan::Index limit = plan::kTableLimit) {
+  const plan::EliminationOrder order = plan::elimination_order(network, limit);
+  return order.fits ? std::optional(plan::eliminate(network, order)) : std::nullopt;
+}
+
+inline std::optional<plan::Marginals> min_marginals(const plan::Network& network) {
+  const plan::EliminationOrder order = plan::elimination_order(network);
+  return order.fits ? std::optional(plan::min_marginals(network, order)) : std::nullopt;
+}
 
 struct NetworkShape {
   int least_variables = 1;

@@ -18,11 +18,11 @@ using tdsl::tests::test_seed;
 namespace {
 
 void check_elimination(const Network& network, const BruteForce& truth) {
-  const std::optional<Answer> answer = eliminate(network);
+  const std::optional<Answer> answer = tdsl::tests::eliminate(network);
   REQUIRE(answer);
   CHECK(answer->cost == truth.least);
   CHECK(network.cost(answer->values) == truth.least);
-  const auto marginals = min_marginals(network);
+  const auto marginals = tdsl::tests::min_marginals(network);
   REQUIRE(marginals);
   CHECK(*marginals == truth.imposed);
   const EliminationOrder order = elimination_order(network);
@@ -30,13 +30,13 @@ void check_elimination(const Network& network, const BruteForce& truth) {
   if (order.largest > 0) {
     const EliminationOrder refused = elimination_order(network, order.largest - 1);
     CHECK(refused.fits == (refused.largest < order.largest));
-    if (!refused.fits) CHECK(!eliminate(network, order.largest - 1));
+    if (!refused.fits) CHECK(!tdsl::tests::eliminate(network, order.largest - 1));
   }
 }
 
 void check_dead_ends(const Network& network, const BruteForce& truth, Random& random, Index work) {
   const DeadEnds smaller = without_dead_ends(network, work);
-  const std::optional<Answer> answer = eliminate(smaller.network);
+  const std::optional<Answer> answer = tdsl::tests::eliminate(smaller.network);
   REQUIRE(answer);
   CHECK(answer->cost == truth.least);
   CHECK(network.cost(smaller.original(answer->values)) == truth.least);
@@ -93,12 +93,12 @@ TEST_CASE("plan/search: invalid costs are refused") {
 
 TEST_CASE("plan/search: the example of the README") {
   const Network network = three_operations();
-  const std::optional<Answer> answer = eliminate(network);
+  const std::optional<Answer> answer = tdsl::tests::eliminate(network);
   REQUIRE(answer);
   CHECK(answer->values == Assignment{0, 0, 0});
   CHECK(answer->cost == 3);
   CHECK(elimination_order(network).variables == std::vector<int>{0, 1, 2});
-  CHECK(*min_marginals(network) == std::vector<std::vector<double>>{{3, 4}, {3, 4}, {3, 4}});
+  CHECK(*tdsl::tests::min_marginals(network) == std::vector<std::vector<double>>{{3, 4}, {3, 4}, {3, 4}});
 }
 
 TEST_CASE("plan/search: elimination finds what brute force finds") {
@@ -133,7 +133,7 @@ TEST_CASE("plan/search: what leaves the least table is eliminated first") {
   CHECK(order.messages ==
         19 * 3 + 2 + 1);  // the hub is eliminated before the last leaf: its message has two entries, not three
   CHECK(order.entries == 20 * 6 + 2);
-  CHECK(eliminate(star, 6)->cost == 0);
+  CHECK(tdsl::tests::eliminate(star, 6)->cost == 0);
 }
 
 TEST_CASE("plan/search: costs that are no integers") {
@@ -150,10 +150,10 @@ TEST_CASE("plan/search: costs that are no integers") {
       network.add(edge.first, edge.second, cost);
     }
     const BruteForce truth(network);
-    CHECK(eliminate(network)->cost == doctest::Approx(truth.least).epsilon(1e-12));
-    CHECK(eliminate(without_dead_ends(network, Index{1} << 30).network)->cost ==
+    CHECK(tdsl::tests::eliminate(network)->cost == doctest::Approx(truth.least).epsilon(1e-12));
+    CHECK(tdsl::tests::eliminate(without_dead_ends(network, Index{1} << 30).network)->cost ==
           doctest::Approx(truth.least).epsilon(1e-12));
-    const auto marginals = min_marginals(network);
+    const auto marginals = tdsl::tests::min_marginals(network);
     for (std::size_t v = 0; v < truth.imposed.size(); ++v) {
       for (std::size_t s = 0; s < truth.imposed[v].size(); ++s) {
         CHECK((*marginals)[v][s] == doctest::Approx(truth.imposed[v][s]).epsilon(1e-12));
@@ -168,24 +168,25 @@ TEST_CASE("plan/search: a network in which nothing is allowed") {
   network.add(0, 1, {kForbidden, 0, 0, kForbidden});
   network.add(1, 2, {kForbidden, 0, 0, kForbidden});
   network.add(0, 2, {kForbidden, 0, 0, kForbidden});
-  CHECK(eliminate(network)->cost == kForbidden);
-  CHECK(*min_marginals(network) == std::vector<std::vector<double>>(3, std::vector<double>(2, kForbidden)));
+  CHECK(tdsl::tests::eliminate(network)->cost == kForbidden);
+  CHECK(*tdsl::tests::min_marginals(network) ==
+        std::vector<std::vector<double>>(3, std::vector<double>(2, kForbidden)));
   network.add(0, {kForbidden, kForbidden});
   const DeadEnds smaller = without_dead_ends(network, 1000);
   CHECK(smaller.kept[0] == std::vector<int>{0});
-  CHECK(eliminate(smaller.network)->cost == kForbidden);
+  CHECK(tdsl::tests::eliminate(smaller.network)->cost == kForbidden);
 }
 
 TEST_CASE("plan/search: no variables, and none with a choice") {
   Network network;
-  CHECK(eliminate(network)->cost == 0);
+  CHECK(tdsl::tests::eliminate(network)->cost == 0);
   CHECK(without_dead_ends(network, 100).complete);
   network.add_variable(1);
   network.add_variable(1);
   network.add(0, {2});
   network.add(0, 1, {3});
-  CHECK(eliminate(network)->cost == 5);
-  CHECK(*min_marginals(network) == std::vector<std::vector<double>>{{5}, {5}});
+  CHECK(tdsl::tests::eliminate(network)->cost == 5);
+  CHECK(*tdsl::tests::min_marginals(network) == std::vector<std::vector<double>>{{5}, {5}});
 }
 
 TEST_CASE("plan/search: of equal values the first is kept") {

@@ -90,7 +90,7 @@ void count_stored(const codegen::FamilyProgram& families, const rt::AppOptions& 
     if (file == options.inputs.end() || !input.type.has_sparse() || walk.stored.contains(input.name)) continue;
     const rt::InputFile opened(file->second);
     if (opened.entries() == nullptr) continue;
-    auto [shape, entries] = rt::read_whole(*opened.entries(), element_type_of(input.type.scalar));
+    auto [shape, entries] = rt::read_whole(*opened.entries(), input.type.scalar);
     for (const auto& [v, name] : families.declarations.dimensions) {  // the shape implied by the entries may be smaller
       const auto value = input.type.shape[0].as_value();
       if (value && v == *value && walk.dimensions.contains(name))

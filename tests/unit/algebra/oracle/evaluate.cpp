@@ -1,11 +1,10 @@
-#include "ir/algebra/evaluate.h"
+#include "tests/unit/algebra/oracle/evaluate.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "ir/algebra/error.h"
-#include "ir/algebra/whole.h"
 #include "ir/graph/check.h"
 
 namespace tdsl::ir::algebra {

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "ir/algebra/rules.h"
+#include "tests/unit/algebra/oracle/rules.h"
 
 // R1-1 to R1-7: positions of conditions on keys and of kernels. No tuple moves.
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ir/algebra/expr.h"
-#include "ir/algebra/rules.h"
+#include "tests/unit/algebra/oracle/rules.h"
 
 namespace tdsl::ir::algebra {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/algebra/evaluate.h"
 #include "ir/algebra/places.h"
+#include "tests/unit/algebra/oracle/evaluate.h"
 
 namespace tdsl::ir::algebra {
 

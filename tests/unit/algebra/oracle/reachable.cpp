@@ -1,10 +1,10 @@
-#include "ir/algebra/reachable.h"
+#include "tests/unit/algebra/oracle/reachable.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ir/algebra/cost.h"
+#include "tests/unit/algebra/oracle/paper_cost.h"
 
 namespace tdsl::ir::algebra {
 

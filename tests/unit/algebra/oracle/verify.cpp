@@ -1,4 +1,4 @@
-#include "ir/algebra/check/verify.h"
+#include "tests/unit/algebra/oracle/verify.h"
 
 #include <fmt/format.h>
 

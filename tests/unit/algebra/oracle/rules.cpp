@@ -1,4 +1,4 @@
-#include "ir/algebra/rules.h"
+#include "tests/unit/algebra/oracle/rules.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/routines/call.h"
+#include "runtime/routines/calls.h"
 
 namespace tdsl::rt::routines {
 

@@ -1,4 +1,4 @@
-#include "ir/algebra/text/parse_parts.h"
+#include "tests/unit/algebra/oracle/parse_parts.h"
 
 #include <fmt/format.h>
 

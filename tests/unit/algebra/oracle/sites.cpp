@@ -1,4 +1,4 @@
-#include "ir/algebra/sites.h"
+#include "tests/unit/algebra/oracle/sites.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,12 @@
+#include "tests/unit/algebra/oracle/parse.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "ir/algebra/text/parse_parts.h"
 #include "ir/algebra/text/text.h"
+#include "tests/unit/algebra/oracle/parse_parts.h"
 
 namespace tdsl::ir::algebra {
 

@@ -1,4 +1,4 @@
-#include "ir/algebra/compile.h"
+#include "tests/unit/algebra/oracle/compile.h"
 
 namespace tdsl::ir::algebra {
 

@@ -7,13 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "ir/algebra/block.h"
 #include "ir/algebra/expr.h"
+#include "tests/unit/algebra/oracle/kernels.h"
 
 namespace tdsl::ir::algebra {
-
-/// The tuples on one site; in a whole relation, every key occurs once.
-using Tuples = std::multimap<Key, Block>;
 
 /// Contents of inputs by name, and implementations of called kernels.
 struct Data {
