@@ -141,7 +141,7 @@ class FusedLowering {
       if (!std::holds_alternative<SubscriptStep>(s.op)) builder_.add(s.range, std::move(s.op));
     }
     auto kernel = std::make_shared<ComputeKernel>(*step.kernel);
-    kernel->packed_from = from;
+    if (step.op->tile.empty()) kernel->packed_from = from;
     step.kernel = std::move(kernel);
     builder_.add(range, std::move(step));
   }

@@ -166,9 +166,9 @@ class Printer {
   std::string line(const LineReduction& l);
   /// The call of rt::blocked_reduction and the functions it takes.
   codegen::Statements blocked(const BlockedReduction& b);
-  /// `[&](Index i, Index k) { return std::tuple(A(i, k)); }`
   /// The view of a tensor that is the function of the values itself; else empty.
   std::string view_of(const BlockedReduction& b, int index, const std::vector<Let>& values);
+  /// `[&](Index i, Index k) { return math::exp(A(i, k)); }`
   std::string values_text(const BlockedReduction& b, int index, const std::vector<Let>& values);
   /// The body of the scalar function of an element and values; `numbers`: of values that make no nan.
   codegen::Statements combination(const BlockedReduction& b, ir::Scalar type, bool numbers);
@@ -185,7 +185,6 @@ class Printer {
   std::string part_text(const Place& place);
   std::string row_products(const RowProducts& p);
   std::string fill_rows(const FillRows& f);
-  /// Name of the tensor that holds several results.
 
   // --- Stored elements: print_stored.cpp
 
