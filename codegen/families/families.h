@@ -112,6 +112,9 @@ struct ComputeKernel {
   std::map<ValueId, std::optional<std::int64_t>> turns;
   /// Gathers (see Note [Gathers]): per read, the label of each dimension with a data-dependent subscript, or -1.
   std::unordered_map<const ir::ExprNode*, std::vector<int>> gathers;
+  /// The result is a part of a packed operand, from this element on in row-major order (see FusedKernel); its counts in
+  /// f64 may become integers. The runtime has the kernel.
+  std::optional<Extent> packed_from;
   /// Scatters: per store subscript, the extent it is checked against when computed, or nothing for plain ones. Empty
   /// otherwise.
   std::vector<std::optional<Extent>> scattered;
@@ -227,6 +230,7 @@ struct LoopStep {
   std::vector<ValueId> reads;
   std::vector<Result> results;
   std::string name;
+  std::string head;  ///< names the loop or the kernel in messages about large operands
   int site = 0;
   Extent flops;          ///< an estimate
   bool ordered = false;  ///< contains assertions: effects, in program order
@@ -245,10 +249,9 @@ struct CopyStep {
   bool declare = false;
   bool move = false;
 };
-/// One rank reads a whole operand; without a routine, each computing rank does, or without an operand, one rank holds a
-/// whole result. The run warns if it is large.
+/// Each computing rank reads a whole operand, or without an operand, one rank holds a whole result. The run warns if it
+/// is large.
 struct GathersStep {
-  std::string routine;
   std::string operand;
   Extent bytes;
 };

@@ -1,11 +1,14 @@
 #include "codegen/families/family_builder.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "codegen/families/host_values.h"
+#include "codegen/families/vector_forms.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/check.h"
+#include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 
 namespace tdsl::codegen {
@@ -66,10 +69,47 @@ ValueId FamilyBuilder::on_host(ValueId v, SourceRange range) {
     const auto found = scope.on_host.find(v);
     if (found != scope.on_host.end()) return found->second;
   }
-  const ValueId target = new_value(type(v), result_.info(v).name, range, true);
-  add(range, ControlReadStep{target, v, new_site()});
+  const ValueId target = read_on_host(v, range);
   scopes_.back().on_host[v] = target;
   return target;
+}
+
+ValueId FamilyBuilder::read_on_host(ValueId v, SourceRange range) {
+  const auto scalar = scalars_.find(v);
+  if (scalar == scalars_.end()) {
+    const ValueId target = new_value(type(v), result_.info(v).name, range, true);
+    add(range, ControlReadStep{target, v, new_site()});
+    return target;
+  }
+  const Expr value = in_subscript(scalar->second);
+  const ValueId target = new_value(type(v), result_.info(v).name, range, true);
+  add(range, HostStep{target, value});
+  return target;
+}
+
+namespace {
+
+/// True if the host, which is compiled without optimisation, computes the bits of a kernel.
+bool has_same_bits_on_host(const Expr& e) {
+  bool same = !ir::may_fail(e);
+  ir::for_each_node(e, [&](const ir::ExprNode& n) {
+    const auto* u = std::get_if<ir::Unary>(&n.op);
+    const auto* b = std::get_if<ir::Binary>(&n.op);
+    same = same && !std::holds_alternative<ir::Apply>(n.op) && (u == nullptr || !is_library_function(u->op)) &&
+           (b == nullptr || b->op != ir::BinaryOp::kPow);
+  });
+  return same;
+}
+
+}  // namespace
+
+void FamilyBuilder::define_scalar(ValueId v, Expr value) {
+  std::set<ValueId> data;
+  ir::for_each_read(value, [&](const ir::Read& r) {
+    if (!is_host(r.tensor)) data.insert(r.tensor);
+  });
+  const bool one = data.size() == 1 && type(*data.begin()).rank() == 0;
+  if (one && has_same_bits_on_host(value)) scalars_.emplace(v, std::move(value));
 }
 
 ValueId FamilyBuilder::as_tensor(ValueId v, SourceRange range) {

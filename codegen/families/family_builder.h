@@ -54,6 +54,9 @@ class FamilyBuilder {
   /// The defining expression of a host value that is assigned by exactly one step; else null.
   [[nodiscard]] Expr definition(ValueId v) const;
   void define(ValueId v, Expr value) { definitions_.emplace(v, std::move(value)); }
+  /// The defining expression of a data scalar. If it reads one other data scalar, that one is moved to the host
+  /// instead, where the expression is evaluated with the same bits.
+  void define_scalar(ValueId v, Expr value);
 
   /// Bytes of the tensor if stored densely.
   [[nodiscard]] Extent bytes_of(ValueId tensor, SourceRange range);
@@ -68,6 +71,7 @@ class FamilyBuilder {
 
  private:
   [[nodiscard]] Expr in_subscript(const Expr& e);
+  [[nodiscard]] ValueId read_on_host(ValueId v, SourceRange range);
   [[nodiscard]] Expr atom_expression(const Extent::Atom& atom, SourceRange range);
 
   /// Values moved to the other side (host or tensor) within one scope.
@@ -82,6 +86,7 @@ class FamilyBuilder {
   std::map<ValueId, ValueId> alias_;
   std::vector<Scope> scopes_;
   std::map<ValueId, Expr> definitions_;
+  std::map<ValueId, Expr> scalars_;  ///< data scalars that the host computes from one other
   std::map<ValueId, Extent> sizes_;  ///< keyed by values of hoist_quotients
   Steps* current_ = nullptr;
 };

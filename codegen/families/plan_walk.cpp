@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 #include <stdexcept>
 
 #include "codegen/families/describe.h"
@@ -54,11 +55,10 @@ class Walk::Body {
         [&](const LoopStep& l) { loop(l); },
         [&](const ControlReadStep& c) { assign(c.target, session_->read(tensor(c.tensor), session_->at(c.site))); },
         [&](const CopyStep& c) { copy(c); },
-        [&](const GathersStep& g) { session_->gathers(g.routine, g.operand, number(g.bytes)); },
-        [](const DeclareStep&) {}, [](const SubscriptStep&) {}, [&](const ForStep& f) { for_loop(f); },
-        [&](const WhileStep& w) { while_loop(w); }, [&](const IfStep& i) { branch(i); },
-        [&](const ChooseStep& c) { choose(c); }, [&](const FenceStep&) { session_->control.fence(session_->line()); },
-        [&](const PrintStep& p) { print(p); },
+        [&](const GathersStep& g) { session_->gathers("", g.operand, number(g.bytes)); }, [](const DeclareStep&) {},
+        [](const SubscriptStep&) {}, [&](const ForStep& f) { for_loop(f); }, [&](const WhileStep& w) { while_loop(w); },
+        [&](const IfStep& i) { branch(i); }, [&](const ChooseStep& c) { choose(c); },
+        [&](const FenceStep&) { session_->control.fence(session_->line()); }, [&](const PrintStep& p) { print(p); },
         [&](const AssertStep& a) {
           if (!program_.is_host(a.condition)) session_->collect("assert", {&tensor(a.condition).state()}, a.site);
         },
@@ -166,8 +166,13 @@ class Walk::Body {
 
   void loop(const LoopStep& l) {
     plan::OpBuilder op(plan::OpClass::kLoop, l.name, l.site, session_->line());
-    for (const ValueId v : l.reads)
-      op.read(tensor(v).id(), std::vector<plan::DimAccess>(program_.type(v).rank(), plan::whole()));
+    std::set<ValueId> read;
+    for (const ValueId v : l.reads) {
+      const std::size_t rank = program_.type(v).rank();
+      if (rank > 0 && read.insert(v).second)
+        session_->gathers(l.head, name_of(program_, v), record::dense_bytes(tensor(v).state()));
+      op.read(tensor(v).id(), std::vector<plan::DimAccess>(rank, plan::whole()));
+    }
     if (l.ordered) op.on_rank(0);
     op.flops(static_cast<double>(computed([&] { return host_.evaluate(l.flops); }).value_or(0)));
     std::vector<record::LoopOutput> outputs;

@@ -18,7 +18,7 @@ namespace {
 bool removable(const Step& step) {
   if (const auto* h = std::get_if<HostStep>(&step.op)) return !ir::may_fail(h->value);
   if (const auto* o = std::get_if<OperationStep>(&step.op)) {
-    if (o->fused) return true;
+    if (o->fused || o->kernel->packed_from) return true;
     if (o->epilogue && !removable({step.range, *o->epilogue})) return false;
     const ir::Compute& c = o->kernel->compute;
     return o->kernel->checked.empty() && !ir::may_fail(c.bodies.front()) && (!c.guard || !ir::may_fail(c.guard));

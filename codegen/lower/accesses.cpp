@@ -172,7 +172,7 @@ class AccessFinder {
     const SourceRange range = e->range.known() ? e->range : range_;
     const std::string name = name_of(builder_.program(), r.tensor);
     const Extent bytes = builder_.bytes_of(r.tensor, range_);
-    if (!bytes.constant()) return builder_.add(range, GathersStep{"", name, bytes});
+    if (!bytes.constant()) return builder_.add(range, GathersStep{name, bytes});
     if (*bytes.constant() <= plan::kGatheredBytes) return;
     builder_.warn(
         "gathered", range,

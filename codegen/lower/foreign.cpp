@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "codegen/families/describe.h"
-#include "runtime/plan/factorise.h"
 
 namespace tdsl::codegen {
 
@@ -21,7 +20,7 @@ class ForeignLowering {
     Extent elements;
     for (const ValueId v : routine_.operands) elements = elements + operand(builder_.resolve(v));
     for (const ValueId v : node_.results) elements = elements + result(v);
-    step_.name = routine_.foreign->name;
+    step_.name = step_.head = routine_.foreign->name;
     step_.flops = Extent(static_cast<std::int64_t>(routine_.foreign->operations)) * elements;
     step_.site = builder_.new_site();
     builder_.add(node_.range, std::move(step_));
@@ -38,18 +37,8 @@ class ForeignLowering {
     step_.outer[v] = v;
     step_.arguments.push_back(v);
     if (builder_.is_host(v)) return Extent(1);
-    const Extent elements = size_of(v);
-    if (std::ranges::find(step_.reads, v) == step_.reads.end()) {
-      if (builder_.type(v).rank() > 0) report(v, Extent(ir::size_of(builder_.type(v).scalar)) * elements);
-      step_.reads.push_back(v);
-    }
-    return elements;
-  }
-
-  void report(ValueId v, const Extent& bytes) {
-    const auto known = bytes.constant();
-    if (!known || *known > plan::kGatheredBytes)
-      builder_.add(node_.range, GathersStep{routine_.foreign->name, name_of(builder_.program(), v), bytes});
+    if (std::ranges::find(step_.reads, v) == step_.reads.end()) step_.reads.push_back(v);
+    return size_of(v);
   }
 
   Extent result(ValueId v) {

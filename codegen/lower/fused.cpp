@@ -8,7 +8,6 @@
 #include "codegen/families/describe.h"
 #include "codegen/loops/matrix_product.h"
 #include "codegen/lower/compute_lowering.h"
-#include "codegen/lower/operation.h"
 #include "ir/graph/affine.h"
 #include "ir/graph/check.h"
 #include "ir/graph/expr_build.h"
@@ -112,7 +111,7 @@ class FusedLowering {
     for (const ValueId v : node_.results) names += (names.empty() ? "" : ", ") + builder_.program().info(v).name;
     return builder_.new_value(ir::Type{result().type, {size_}, {}}, names, node_.range, false);
   }
-  /// One read of the packed elements per result.
+  /// One operation per result, which takes its part of the packed elements.
   void unpack(ValueId packed) {
     for (std::size_t k = 0; k < node_.results.size(); ++k) {
       const ValueId inside = builder_.resolve(fused_.body.yields[k]);
@@ -126,9 +125,25 @@ class FusedLowering {
         at = at + Extent::of(ir::label_value(static_cast<std::int32_t>(d))) * stride;
         stride = stride * length;
       }
-      copy.bodies = {ir::read(m.type, packed, {ir::expr_of_polynomial(at)})};
-      lower_compute(builder_, {m.range, {node_.results[k]}, copy}, copy);
+      const ValueId target = builder_.resolve(node_.results[k]);
+      const Expr element = ir::read(m.type, packed, {ir::expr_of_polynomial(at)});
+      const ir::Scalar type = builder_.type(target).scalar;
+      copy.bodies = {type == m.type ? element : ir::cast(type, element)};
+      take(target, *m.place, std::move(copy), m.range);
     }
+  }
+  void take(ValueId target, const Extent& from, ir::Compute copy, SourceRange range) {
+    OperationStep step;
+    // The parts fill the packed tensor: their subscripts need no checks.
+    Steps before =
+        builder_.nested([&] { step = ComputeLowering(builder_, target, std::move(copy), range).operation(); });
+    for (Step& s : before) {
+      if (!std::holds_alternative<SubscriptStep>(s.op)) builder_.add(s.range, std::move(s.op));
+    }
+    auto kernel = std::make_shared<ComputeKernel>(*step.kernel);
+    if (step.op->tile.empty()) kernel->packed_from = from;
+    step.kernel = std::move(kernel);
+    builder_.add(range, std::move(step));
   }
 
   /// A shared label's number in the operation.

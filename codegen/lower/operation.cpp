@@ -65,6 +65,8 @@ void ComputeLowering::run() {
   TDSL_CHECK(!compute_.monoid || !ir::locates(*compute_.monoid), "positions are found by two reductions");
   TDSL_CHECK(!compute_.monoid || !compute_.combine || ir::equal(*compute_.monoid, *compute_.combine),
              "a reduction is combined with what is there by a map");
+  if (is_scalar_arithmetic(compute_) && !compute_.guard && !compute_.base && !compute_.combine)
+    builder_.define_scalar(target_, compute_.bodies.front());
   builder_.add(range_, operation());
 }
 
@@ -126,7 +128,7 @@ OperationStep ComputeLowering::operation() {
       kernel->scattered.push_back(op->out[d].label == plan::kAnyLabel ? std::optional(op->shape[d]) : std::nullopt);
     }
     if (const Extent bytes = builder_.bytes_of(target_, range_); !bytes.constant())
-      builder_.add(range_, GathersStep{"", "", bytes});
+      builder_.add(range_, GathersStep{"", bytes});
   }
   op->base = compute_.base.value_or(ValueId());
   for (const Extent& e : builder_.program().info(target_).tile) op->tile.push_back(builder_.rewritten(e, range_));

@@ -11,7 +11,6 @@
 #include "codegen/lower/compute_lowering.h"
 #include "ir/graph/check.h"
 #include "ir/graph/clone.h"
-#include "runtime/plan/factorise.h"
 
 namespace tdsl::codegen {
 
@@ -43,11 +42,7 @@ class LoopLowering {
       ir::for_each_node(
           *r, [&](const ir::Node& n) { step.ordered = step.ordered || std::holds_alternative<ir::Assert>(n.op); });
     }
-    for (const auto& [v, bytes] : gathered_) {
-      const auto known = bytes.constant();
-      if (!known || *known > plan::kGatheredBytes)
-        builder_.add(loop_.range, GathersStep{head(), name_of(builder_.program(), v), bytes});
-    }
+    step.head = head();
     step.site = builder_.new_site();
     builder_.add(loop_.range, std::move(step));
   }
@@ -90,7 +85,7 @@ class LoopLowering {
         for (Extent& e : type.shape) e = builder_.rewritten(e, loop_.range);
         builder_.program().values[static_cast<std::size_t>(target.id)].type = type;
         result.continues = static_cast<int>(step.reads.size());
-        read(step, step.outer.at(inits_of(loop_)[k]));
+        step.reads.push_back(step.outer.at(inits_of(loop_)[k]));
       }
       step.results.push_back(result);
     }
@@ -114,14 +109,8 @@ class LoopLowering {
       if (builder_.is_host(here)) continue;
       const bool tensor = builder_.type(here).rank() > 0;
       if (tensor && inits.contains(v) && !in_body.contains(v)) continue;
-      if (done.insert(here).second) read(step, here);
+      if (done.insert(here).second) step.reads.push_back(here);
     }
-  }
-
-  void read(LoopStep& step, ValueId v) {
-    const bool known = std::ranges::any_of(gathered_, [&](const auto& g) { return g.first == v; });
-    if (builder_.type(v).rank() > 0 && !known) gathered_.emplace_back(v, builder_.bytes_of(v, loop_.range));
-    step.reads.push_back(v);
   }
 
   [[nodiscard]] std::string head() const {
@@ -174,7 +163,6 @@ class LoopLowering {
   FamilyBuilder& builder_;
   const ir::Program& program_;
   const ir::Node& loop_;
-  std::vector<std::pair<ValueId, Extent>> gathered_;
 };
 
 }  // namespace

@@ -168,6 +168,7 @@ void visit_step(auto& v, Of<ChainStep> auto& s) {
 void visit_step(auto& v, Of<LoopStep> auto& s) {
   v.results(s.results);
   v.property("", s.name);
+  v.property("head", s.head);
   v.property("site", s.site);
   v.map(
       "outer",
@@ -204,7 +205,6 @@ void visit_step(auto& v, Of<CopyStep> auto& s) {
 void visit_step(auto& v, Of<GathersStep> auto& s) {
   v.extent("", s.bytes);
   v.property("", s.operand);
-  v.property("", s.routine);
 }
 void visit_step(auto& v, Of<DeclareStep> auto& s) { v.target(s.target, Sizes::kNone); }
 void visit_step(auto& v, Of<SubscriptStep> auto& s) {
@@ -329,6 +329,7 @@ void visit_part(auto& v, Of<ComputeKernel> auto& kernel) {
         to.property("of", length);
       },
       kernel.turns);
+  v.mention("packed_from", kernel.packed_from);
   v.list("scattered", kMentions, kernel.scattered);
 }
 void visit_part(auto& v, Of<FusedKernel> auto& kernel) {

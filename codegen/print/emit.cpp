@@ -86,7 +86,9 @@ class InfoEmitter {
       }
       for (const auto& t : d.outputs)
         w.line("info.output({}, {}, {});", string_literal(t.name), string_literal(type_text(t)), t.line);
-      for (const auto& n : d.dimensions) w.line("info.dimension({});", string_literal(n.second));
+      std::string dimensions;
+      for (const auto& n : d.dimensions) dimensions += (dimensions.empty() ? "" : ", ") + string_literal(n.second);
+      if (!dimensions.empty()) w.line("info.dimensions({{{}}});", dimensions);
       if (program_.chooses) w.line("info.chooses();");
       for (const auto& [operation, inner] : inner_lines(program_)) {
         std::string all;

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "codegen/families/describe.h"
-#include "codegen/nest/vector_forms.h"
+#include "codegen/families/vector_forms.h"
 
 namespace tdsl::codegen {
 
@@ -149,6 +149,25 @@ std::string ExprEmitter::faults(const ir::SourceRange& place) {
   return faults_ ? faults_(place) : "faults";
 }
 
+std::string ExprEmitter::product_of_integers(const ir::Binary& b) {
+  const auto factor = [this](const Expr& e) {
+    const auto* constant = std::get_if<ir::Constant>(&e->op);
+    const auto* c = std::get_if<ir::Cast>(&e->op);
+    if (constant != nullptr) {
+      const double value = std::get<double>(constant->value);
+      return value == std::trunc(value) && std::abs(value) < 1e6 ? fmt::format("{}", value) : "";
+    }
+    return c != nullptr && c->operand->type == Scalar::kI64 ? text(c->operand) : "";
+  };
+  const auto* before = std::get_if<ir::Binary>(&b.left->op);
+  const bool more = before != nullptr && before->op == BinaryOp::kMul;
+  const std::string left = more ? product_of_integers(*before) : factor(b.left);
+  const std::string right = factor(b.right);
+  if (left.empty() || right.empty()) return "";
+  return more ? fmt::format("{}, {})", left.substr(0, left.size() - 1), right)
+              : fmt::format("rt::product_of({}, {})", left, right);
+}
+
 std::string ExprEmitter::call(std::string_view function, const Expr& a, const Expr& b) {
   return fmt::format("scalar::{}({}, {})", function, text(a), text(b));
 }
@@ -169,6 +188,9 @@ std::string ExprEmitter::binary(const ir::ExprNode& node, const ir::Binary& b, i
   if (b.op == BinaryOp::kAbsentMul) return call("absent_multiply", b.left, b.right);
   if (b.op == BinaryOp::kMutualMul) return call("mutual_multiply", b.left, b.right);
   if (b.op == BinaryOp::kAbsentDiv) return call("absent_divide", b.left, b.right);
+  if (b.op == BinaryOp::kMul && element_ == nullptr && node.type == Scalar::kF64) {
+    if (std::string product = product_of_integers(b); !product.empty()) return product;
+  }
   if (b.op != BinaryOp::kPow) return infix(b, outer);
   // Not in host arithmetic, which is compiled without optimization: there the bits of the library's power differ from
   // those of the product.

@@ -68,6 +68,8 @@ class ExprEmitter {
   [[nodiscard]] std::string square(const Expr& e, int outer);
   [[nodiscard]] std::string integer_binary(const ir::ExprNode& node, const ir::Binary& b, int outer);
   [[nodiscard]] std::string cast(const ir::ExprNode& node, const ir::Cast& c);
+  /// `rt::product_of(8, n, m)` for a product of integers in f64 in host arithmetic; nothing for others.
+  [[nodiscard]] std::string product_of_integers(const ir::Binary& b);
   [[nodiscard]] std::string call(std::string_view function, const Expr& a, const Expr& b);
   [[nodiscard]] std::string faulty_call(const ir::ExprNode& node, std::string_view function, const Expr& a,
                                         const Expr& b);

@@ -43,15 +43,26 @@ std::vector<ValueId> captures_of(const BuiltNest& built, const nest::PrintedNest
   return values;
 }
 
-/// Whether the kernel may be one expression: an assignment to every point, or a sum.
+/// Whether the kernel may be one expression: an assignment to every point, or a reduction.
 bool may_be_short(const RecordedOp& op, const ComputeKernel& kernel) {
   const ir::Compute& compute = kernel.compute;
-  if (kernel.walk || op.sparsity.compresses() || compute.combine || compute.guard || !compute.left.empty() ||
-      op.has_base() || !kernel.gathers.empty() || !kernel.scattered.empty())
+  if (kernel.walk || op.sparsity.compresses() || compute.combine || !compute.left.empty() || op.has_base() ||
+      !kernel.gathers.empty() || !kernel.scattered.empty())
     return false;
-  if (!compute.monoid) return true;
+  if (!compute.monoid) return !compute.guard;
   const bool from_zero = std::ranges::all_of(compute.out, [](const ir::Label& l) { return l.begin == Extent(0); });
-  return from_zero && compute.monoid->kind == Monoid::Kind::kSum && ir::is_float(kernel.type) && !blocking(op, kernel);
+  return from_zero && !blocking(op, kernel);
+}
+
+/// `rt::sum_simd`
+std::string loops_of(const nest::PrintedPoint& p) {
+  std::string_view name = "each";
+  if (p.reduces) {
+    name = *p.reduces == Monoid::Kind::kMin   ? "least"
+           : *p.reduces == Monoid::Kind::kMax ? "greatest"
+                                              : ir::name_of(*p.reduces);
+  }
+  return fmt::format("rt::{}{}", name, p.vectors ? "_simd" : "");
 }
 
 }  // namespace
@@ -71,12 +82,12 @@ std::optional<ShortKernel> short_kernel(const KernelRequest& request) {
   const ir::Type& type = request.program.type(request.step.target);
   const std::string output = fmt::format("{}, {}", cpp_type(request.step.kernel->type), type.rank());
   const int across =
-      p->sums || p->vectors || op.labels.size() < 2 ? -1 : label_across(op, static_cast<int>(op.labels.size()) - 1);
+      p->reduces || p->vectors || op.labels.size() < 2 ? -1 : label_across(op, static_cast<int>(op.labels.size()) - 1);
   if (across >= 0)
     return ShortKernel{p->text, "rt::each_in_squares", std::to_string(across), widest(request, built, *p),
                        captures_of(built, *p)};
-  return ShortKernel{p->text, fmt::format("rt::{}{}", p->sums ? "sum" : "each", p->vectors ? "_simd" : ""),
-                     p->sums ? output : "", widest(request, built, *p), captures_of(built, *p)};
+  return ShortKernel{p->text, loops_of(*p), p->reduces ? output : "", widest(request, built, *p),
+                     captures_of(built, *p)};
 }
 
 }  // namespace tdsl::codegen

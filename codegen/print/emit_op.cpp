@@ -103,6 +103,14 @@ std::string dims_text(const SymbolicAccess& a, ExprEmitter& expr) {
   return dims;
 }
 
+/// True if dimension d is subscripted by label d.
+bool is_in_label_order(const SymbolicAccess& a) {
+  for (std::size_t d = 0; d < a.dims.size(); ++d) {
+    if (!(a.dims[d] == SymbolicDim{{{static_cast<int>(d), Extent(1)}}})) return false;
+  }
+  return true;
+}
+
 std::string write_text(const RecordedOp& op, ExprEmitter& expr) {
   std::string shape;
   std::string subscripts;
@@ -183,6 +191,13 @@ std::string row_flops_text(const RecordedOp& op, ExprEmitter& expr) {
   return op.product_flops_per_row == Extent(0) ? all : fmt::format("{}, {}", all, expr.text(op.product_flops_per_row));
 }
 
+/// True for dense operations, and for those over the stored elements of their first operand with a dense result.
+bool visits_at_most_first_read(const RecordedOp& op) {
+  const plan::Sparsity<Extent>& s = op.sparsity;
+  const bool first = s.visits.empty() || s.visits == std::vector<std::vector<ValueId>>{{op.reads.front().tensor}};
+  return first && s.result == plan::SparseResult::kDense && s.within.empty() && s.bounds.empty();
+}
+
 }  // namespace
 
 std::string op_class_text(plan::OpClass c) {
@@ -219,8 +234,11 @@ std::string builder_calls(const OperationStep& step, ExprEmitter& expr,
   return calls;
 }
 
-std::string_view method_of(const RecordedOp& op) {
+std::string_view method_of(const OperationStep& step) {
+  const RecordedOp& op = *step.op;
   const plan::OpClass c = op.op_class;
+  if (step.kernel->packed_from) return "piece";
+  if (!op.sparsity.visits.empty()) return "sparse";
   if (op.flops_per_row) return "rows";
   if (op.in_any_order) return "sum_of_products";
   return c == plan::OpClass::kContraction ? "contraction" : c == plan::OpClass::kReduce ? "reduce" : "map";
@@ -232,30 +250,42 @@ std::optional<std::string> short_arguments(const OperationStep& step, ExprEmitte
   const bool contraction = op.op_class == plan::OpClass::kContraction || op.in_any_order;
   const bool fused = op.flops_per_row.has_value();
   const bool reduces = contraction || op.op_class == plan::OpClass::kReduce;
-  const bool compressed = !op.sparsity.visits.empty() || op.sparsity.result != plan::SparseResult::kDense;
+  const bool sparse = !op.sparsity.visits.empty();
   const bool stores = !step.kernel->compute.left.empty();
-  if (compressed || stores || op.has_base() || (!op.tile.empty() && !op.in_any_order)) return std::nullopt;
+  const bool combined = op.op_class == plan::OpClass::kReduce && op.combine != plan::Combine::kNone;
+  const bool mapped = op.op_class == plan::OpClass::kMap && op.combine == plan::Combine::kNone;
+  if (sparse && !combined && !mapped) return std::nullopt;
+  if (!visits_at_most_first_read(op) || stores || op.has_base() || (!op.tile.empty() && !op.in_any_order))
+    return std::nullopt;
   // The session's method for this kind of operation sets these.
   const auto implied = [](std::string_view flag) { return flag == "epilogue" || flag == "divisible"; };
   if (!std::ranges::all_of(set_flags(op), implied)) return std::nullopt;
-  if (!reduces && !fused && op.divisible == op.reads.empty()) return std::nullopt;
+  const bool divisible = !reduces && !fused && !sparse && !op.reads.empty();
+  if (op.divisible != divisible) return std::nullopt;
   std::string out;
   std::string over;
   for (std::size_t k = 0; k < op.labels.size(); ++k) {
     const SymbolicLabel& l = op.labels[k];
     const plan::LabelRole role = op.role_of(static_cast<int>(k));
-    const bool whole = role == plan::LabelRole::kWhole;
-    if (role != plan::LabelRole::kOut && role != plan::LabelRole::kReduce && !whole) return std::nullopt;
-    std::string& list = role == plan::LabelRole::kReduce ? over : out;
+    const bool inside = role == plan::LabelRole::kPlain;
+    const bool defines = role == plan::LabelRole::kOut || role == plan::LabelRole::kWhole;
+    if ((inside && !sparse) || role == plan::LabelRole::kGather || (defines && !over.empty())) return std::nullopt;
+    std::string& list = defines ? out : over;
     list += fmt::format("{}{{{}, {}{}}}", list.empty() ? "" : ", ", string_literal(l.name), range_text(l, expr),
-                        whole ? ", Cut::kWhole" : "");
+                        inside || role == plan::LabelRole::kWhole ? ", Cut::kWhole" : "");
   }
   const auto list_reads = [&](std::size_t from, std::size_t to) {
     std::string list;
-    for (std::size_t k = from; k < to; ++k)
-      list += fmt::format("{}{{{}, {{{}}}}}", k == from ? "" : ", ", operand(k), dims_text(op.reads[k], expr));
+    for (std::size_t k = from; k < to; ++k) {
+      const std::string tensor = operand(k);
+      list += (k == from ? "" : ", ") + (is_in_label_order(op.reads[k])
+                                             ? tensor
+                                             : fmt::format("{{{}, {{{}}}}}", tensor, dims_text(op.reads[k], expr)));
+    }
     return list;
   };
+  if (step.kernel->packed_from)
+    return fmt::format("{}, {}, {{{}}}", operand(0), expr.text(*step.kernel->packed_from), out);
   if (op.epilogue)
     return fmt::format("{{{}}}, {{{}}}, {{{}}}, {{{}}}", out, over, list_reads(0, 2), list_reads(2, op.reads.size()));
   const std::string reads = list_reads(0, op.reads.size());
@@ -268,7 +298,7 @@ std::optional<std::string> short_arguments(const OperationStep& step, ExprEmitte
                        products ? "{" : "", row_flops_text(op, expr), products ? "}" : "");
   }
   const std::string flops = number(op.flops_per_point);
-  if (reduces)
+  if (reduces || sparse)
     return fmt::format("{{{}}}, {{{}}}, Combine::{}, {{{}}}, {}", out, over, combine_text(op.combine), reads, flops);
   return fmt::format("{{{}}}, {{{}}}, {}", out, reads, flops);
 }

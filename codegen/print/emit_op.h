@@ -15,11 +15,11 @@ namespace tdsl::codegen {
 [[nodiscard]] std::string builder_calls(const OperationStep& step, ExprEmitter& expr,
                                         const std::function<std::string(ValueId)>& tensor_name);
 
-/// The arguments of Session::map, reduce, contraction and sum_of_products before the kernel, but for the first: `{{"i",
-/// n}}, {{x, {at(0)}}}, 2`. Nothing for operations that need more calls. `operand`: read number k.
+/// The arguments of Session's method for the operation before the kernel, but for the first: `{{"i", n}}, {{x,
+/// {at(0)}}}, 2`. Nothing for operations that need more calls. `operand`: read number k.
 [[nodiscard]] std::optional<std::string> short_arguments(const OperationStep& step, ExprEmitter& expr,
                                                          const std::function<std::string(std::size_t)>& operand);
-/// `map`, `reduce`, `rows`, `contraction` or `sum_of_products`
-[[nodiscard]] std::string_view method_of(const RecordedOp& op);
+/// `map`, `reduce`, `sparse`, `rows`, `piece`, `contraction` or `sum_of_products`
+[[nodiscard]] std::string_view method_of(const OperationStep& step);
 
 }  // namespace tdsl::codegen

@@ -21,6 +21,7 @@
 #include "codegen/print/subscript_check.h"
 #include "codegen/print/variables.h"
 #include "codegen/print/writer.h"
+#include "ir/graph/affine.h"
 #include "ir/graph/expr_build.h"
 #include "ir/graph/foreign.h"
 
@@ -116,18 +117,30 @@ class ProgramEmitter {
     return line_comment(fmt::format("{}:{}:{}{}", file, range.line, text.empty() ? "" : " ", text));
   }
 
+  /// True for steps whose emitted statement shows what their source line says: they need no comment.
+  [[nodiscard]] static bool declares_itself(const Step& s) {
+    const auto is = [&s]<class... T>() { return (std::holds_alternative<T>(s.op) || ...); };
+    return is.operator()<ParamStep, DimensionStep, InputStep, OutputStep, PrintStep, CopyStep, ReleaseStep>();
+  }
+
   void steps(const Steps& list) {
     const std::uint32_t outer = last_line_;
     for (std::size_t k = 0; k < list.size(); ++k) {
       const Step& s = list[k];
       place_ = s.range;
-      const bool silent = std::holds_alternative<ReleaseStep>(s.op) || std::holds_alternative<CopyStep>(s.op);
-      if (s.range.known() && s.range.line != last_line_ && !silent) {
+      if (s.range.known() && s.range.line != last_line_ && !declares_itself(s)) {
         last_line_ = s.range.line;
         body_.line("{}", source_comment(s.range));
       }
       if (const auto* o = std::get_if<OperationStep>(&s.op)) {
-        k += operation(list, k, *o);
+        k += with_releases(list, k, [&](std::vector<ValueId>& ends) {
+          record(s, *o, ends);
+          // The assignment releases the previous tensor of the variable.
+          std::erase_if(ends, [&](ValueId v) { return v != o->target && values_.share(v, o->target); });
+        });
+        faults(s);
+      } else if (const auto* l = std::get_if<LoopStep>(&s.op)) {
+        k += with_releases(list, k, [&](std::vector<ValueId>& ends) { loop(s, *l, ends); });
         faults(s);
       } else if (const auto* output = std::get_if<OutputStep>(&s.op)) {
         k += this->output(list, k, *output);
@@ -161,16 +174,14 @@ class ProgramEmitter {
                      string_literal(i.name), shape(i.target), i.site, line_of(s), tile(i.target));
         },
         [&](const RandomStep& r) { random(s, r); }, [](const OperationStep&) {},
-        [&](const ChainStep& c) { chain(s, c); }, [&](const RoutineStep& r) { routine(s, r); },
-        [&](const LoopStep& l) { loop(s, l); },
+        [&](const ChainStep& c) { chain(s, c); }, [&](const RoutineStep& r) { routine(s, r); }, [](const LoopStep&) {},
         [&](const ControlReadStep& c) {
           body_.line("const {} {} = session.read({}, {}, {});", type(c.target), name(c.target), name(c.tensor), c.site,
                      line_of(s));
         },
         [&](const CopyStep& c) { copy(c); },
         [&](const GathersStep& g) {
-          body_.line("session.gathers({}, {}, {}, {});", line_of(s), string_literal(g.routine),
-                     string_literal(g.operand), expr_.text(g.bytes));
+          body_.line("session.gathers({}, \"\", {}, {});", line_of(s), string_literal(g.operand), expr_.text(g.bytes));
         },
         [&](const DeclareStep& d) {
           if (!program_.is_host(d.target)) return declare_tensor(d.target);
@@ -234,8 +245,10 @@ class ProgramEmitter {
                names_of(iterations), r.site, line_of(s), tile(r.target));
   }
 
-  /// Prints the operation of step `k` and the releases that directly follow it. Returns the number of these releases.
-  std::size_t operation(const Steps& list, std::size_t k, const OperationStep& o) {
+  /// Prints step `k` and the releases that directly follow it. `print` removes operands that the step moves from the
+  /// released tensors. Returns the number of these releases.
+  std::size_t with_releases(const Steps& list, std::size_t k,
+                            const std::function<void(std::vector<ValueId>& ends)>& print) {
     std::vector<ValueId> ends;
     std::size_t next = k + 1;
     for (; next < list.size(); ++next) {
@@ -243,9 +256,7 @@ class ProgramEmitter {
       if (release == nullptr) break;
       ends.push_back(release->value);
     }
-    record(list[k], o, ends);
-    // The assignment releases the previous tensor of the variable.
-    std::erase_if(ends, [&](ValueId v) { return v != o.target && values_.share(v, o.target); });
+    print(ends);
     for (const ValueId v : ends) body_.line("{}.release();", name(v));
     return next - k - 1;
   }
@@ -255,12 +266,12 @@ class ProgramEmitter {
   std::size_t output(const Steps& list, std::size_t k, const OutputStep& o) {
     const auto* release = k + 1 < list.size() ? std::get_if<ReleaseStep>(&list[k + 1].op) : nullptr;
     const bool ends = release != nullptr && release->value == o.value;
-    const std::string value = ends ? fmt::format("std::move({})", name(o.value)) : name(o.value);
-    body_.line("session.output({}, {}, {}, {});", string_literal(o.name), value, o.site, line_of(list[k]));
+    body_.line("session.output({}, {}, {}, {});", string_literal(o.name), moved_if(ends, o.value), o.site,
+               line_of(list[k]));
     return ends ? 1 : 0;
   }
 
-  /// `auto y = session.map<double>(…);`. Removes moved operands from `ends`.
+  /// `auto y = session.map<double>(…);`
   void record(const Step& s, const OperationStep& o, std::vector<ValueId>& ends) {
     const plan::OpClass op_class = o.op->op_class;
     const auto operand = [&](std::size_t k) {
@@ -268,11 +279,11 @@ class ProgramEmitter {
       const bool again = std::any_of(o.op->reads.begin() + static_cast<std::ptrdiff_t>(k) + 1, o.op->reads.end(),
                                      [&](const SymbolicAccess& a) { return a.tensor == v; });
       const bool last = !again && !is_read_by_both(o, v) && std::ranges::find(ends, v) != ends.end();
-      return last ? fmt::format("std::move({})", name(v)) : name(v);
+      return moved_if(last, v);
     };
     const bool contraction = op_class == plan::OpClass::kContraction || o.op->in_any_order;
     const auto kernel_argument = [&]() -> std::string {
-      if (contraction && !o.epilogue) return "";
+      if ((contraction && !o.epilogue) || o.kernel->packed_from) return "";
       functions_.start_code();
       const std::string text = kernel(s, o.epilogue ? *o.epilogue : o);
       return ", " + functions_.reported("foreign_kernel", text, s.range);
@@ -280,7 +291,7 @@ class ProgramEmitter {
     if (const auto arguments = short_arguments(o, expr_, operand)) {
       const std::string kernel_text = kernel_argument();
       mark(s.range);
-      body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", defined(o.target), method_of(*o.op), type(o.target),
+      body_.line("{} = session.{}<{}>({{{}, {}, {}}}, {}{});", defined(o.target), method_of(o), type(o.target),
                  string_literal(o.op->name), o.op->site, line_of(s), *arguments, kernel_text);
       end_mark(s.range);
       for (const SymbolicAccess& a : o.op->reads) {
@@ -311,18 +322,19 @@ class ProgramEmitter {
     needs_.add(Header::kChain);
   }
 
+  std::string moved_if(bool last, ValueId v) { return last ? fmt::format("std::move({})", name(v)) : name(v); }
+
   /// A loop that runs as one task, and declarations of its results.
-  void loop(const Step& s, const LoopStep& l) {
-    const std::string builder = table_.claim((l.kernel ? "op_" : "op_loop_") + l.name);
-    std::string calls;
-    for (const ValueId v : l.reads) {
-      std::string dims;
-      for (std::size_t d = 0; d < program_.type(v).rank(); ++d) dims += d == 0 ? "whole()" : ", whole()";
-      calls += fmt::format(".read({}.id(), {{{}}})", name(v), dims);
+  void loop(const Step& s, const LoopStep& l, std::vector<ValueId>& ends) {
+    std::string reads;
+    for (std::size_t k = 0; k < l.reads.size(); ++k) {
+      const ValueId v = l.reads[k];
+      const bool again =
+          std::find(l.reads.begin() + static_cast<std::ptrdiff_t>(k) + 1, l.reads.end(), v) != l.reads.end();
+      const bool last = !again && std::erase(ends, v) > 0;
+      reads += fmt::format("{}{{{}, {}}}", reads.empty() ? "" : ", ", moved_if(last, v),
+                           string_literal(name_of(program_, v)));
     }
-    if (l.ordered) calls += ".on_rank(0)";
-    body_.line("OpBuilder {}(OpClass::kLoop, {}, {}, {});", builder, string_literal(l.name), l.site, line_of(s));
-    body_.line("{}{}.flops(static_cast<double>({}));", builder, calls, expr_.text(l.flops));
     const std::string function = table_.claim((l.kernel ? "call_" : "loop_") + l.name);
     const LoopRequest request{program_,
                               l,
@@ -352,7 +364,9 @@ class ProgramEmitter {
     }
     const std::string kernel =
         list.empty() ? function : fmt::format("[{0}](const TaskArgs& t) {{ {1}(t, {2}); }}", captures, function, list);
-    body_.line("session.loop({}, {{{}}}, {});", builder, given, functions_.reported("foreign_kernel", kernel, s.range));
+    body_.line("session.loop({{{}, {}, {}, {}{}}}, {{{}}}, {{{}}}, {}, {});", string_literal(l.name), l.site,
+               line_of(s), string_literal(l.head), l.ordered ? ", true" : "", reads, given, expr_.text(l.flops),
+               functions_.reported("foreign_kernel", kernel, s.range));
     end_mark(s.range);
   }
 
@@ -365,8 +379,7 @@ class ProgramEmitter {
                                                string_literal(program_.info(result.target).name))
                                  : ", {}";
     }
-    for (const RoutineStep::Operand& o : r.operands)
-      arguments += o.ends ? fmt::format(", std::move({})", name(o.tensor)) : ", " + name(o.tensor);
+    for (const RoutineStep::Operand& o : r.operands) arguments += ", " + moved_if(o.ends, o.tensor);
     if (ir::is_line(r.kind)) arguments += fmt::format(", {}", r.axis);
     if (r.kind == ir::Routine::Kind::kTopk) arguments += ", " + expr_.text(r.count);
     std::string site = fmt::format("{}, {}", r.site, line_of(s));
@@ -433,10 +446,19 @@ class ProgramEmitter {
     body_.line("}});");
   }
 
+  /// The steps of the condition; host arithmetic at their end is what they return.
+  void condition(const WhileStep& w) {
+    const auto* last = w.condition.empty() ? nullptr : std::get_if<HostStep>(&w.condition.back().op);
+    const bool returns = last != nullptr && last->target == w.condition_value && !ir::may_fail(last->value);
+    body_.indent();
+    steps(returns ? Steps(w.condition.begin(), w.condition.end() - 1) : w.condition);
+    body_.line("return {};", returns ? expr_.text(last->value) : name(w.condition_value));
+    body_.outdent();
+  }
+
   void while_loop(const WhileStep& w) {
     body_.line("session.while_loop({}[&] {{", loop_mark(w.known, w.carried));
-    nested(w.condition);
-    body_.line("  return {};", name(w.condition_value));
+    condition(w);
     body_.line("}}, [&]({}) {{", parameter(w.iteration));
     nested(w.body);
     body_.line("}});");

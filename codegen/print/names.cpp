@@ -69,13 +69,29 @@ bool holds_outside(std::string_view text, std::initializer_list<std::string_view
   return false;
 }
 
+/// True if the text contains a number or an element, or is longer than names are.
+bool is_complex(std::string_view text) {
+  char before = ' ';
+  for (const char c : text) {
+    if (c == '[' || (std::isdigit(static_cast<unsigned char>(c)) != 0 && !is_alphanumeric(before) && before != '_'))
+      return true;
+    before = c;
+  }
+  return letters_of(text).size() > kLongName;
+}
+
+/// True for the display name of an unnamed value.
+bool is_number_of_value(std::string_view name) {
+  return name.starts_with('t') && name.size() > 1 &&
+         std::ranges::all_of(name.substr(1), [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+}
+
 std::string name_of_expression(std::string_view text) {
   if (holds_outside(text, {", "})) return "packed";
   if (holds_outside(text, {" == ", " != ", " < ", " > ", " <= ", " >= ", " && ", " || "})) return "condition";
-  std::string letters = letters_of(text);
-  if (letters.size() <= kLongName) return letters;
+  if (!is_complex(text)) return letters_of(text);
   const std::string_view function = text.substr(0, text.find_first_of("[("));
-  return is_identifier(function) ? std::string(function) : "part";
+  return is_identifier(function) && !is_number_of_value(function) ? std::string(function) : "part";
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "ir/eval/routine.h"
 #include "ir/eval/text.h"
 #include "ir/graph/check.h"
+#include "ir/graph/computes.h"
 #include "runtime/check.h"
 #include "runtime/kernels/philox.h"
 #include "runtime/kernels/sparse_random.h"
@@ -129,7 +130,7 @@ class Interpreter {
           define(n, region(taken ? i.then_region : i.else_region, {}), open);
         },
         [&](const Choose& c) { define(n, region(c.regions.front(), {})); },
-        [&](const Fused& f) { define(n, region(f.body, {})); }, [&](const Print& p) { print(p); },
+        [&](const Fused& f) { define(n, fused(n, f)); }, [&](const Print& p) { print(p); },
         [&](const Assert& a) {
           if (environment_.control(a.condition) == 0) { stop(n.range, failure_text(a)); }
         },
@@ -140,6 +141,28 @@ class Interpreter {
           if (options_.output) options_.output(o.name, result_.outputs[o.name]);
         },
         [](const Gradient&) { TDSL_CHECK(false, "derivatives are expanded before a program is evaluated"); });
+  }
+
+  std::vector<ArrayRef> fused(const Node& n, const Fused& f) {
+    std::vector<ArrayRef> arrays = region(f.body, {});
+    for (std::size_t k = 0; k < arrays.size(); ++k) {
+      const ValueId result = n.results[k], count = f.body.yields[k];
+      const Type& type = environment_.program().type(result);
+      if (type.scalar == arrays[k]->type) continue;
+      environment_.set(count, std::move(arrays[k]));
+      const Node conversion{n.range, {result}, converted(count, type)};
+      arrays[k] = evaluate_compute(environment_, conversion, std::get<Compute>(conversion.op), false).front();
+      environment_.release(count);
+    }
+    return arrays;
+  }
+
+  /// The elements of a count in f64 as integers.
+  static Compute converted(ValueId count, const Type& type) {
+    Compute c;
+    c.out = numbered_labels(type.shape);
+    c.bodies = {cast(type.scalar, ir::read(Scalar::kF64, count, plain_subscripts(c.out.size())))};
+    return c;
   }
 
   void compute(const Node& n, const Compute& c) {

@@ -215,8 +215,8 @@ struct Choose {
 /// are not yielded never exist as whole tensors. All nodes share the index variables `shared`: `labels[m][f]` is the
 /// label of node m for shared variable f. If it is an out label, the node's value is *aligned*: the others read it only
 /// at that index variable, so the part they need is complete. A reduce label *closes* the value: no other node reads
-/// it. With an `epilogue` there are two nodes that share all index variables of the result, in order: a matrix product,
-/// and a map applied to each of its completed elements.
+/// it. A result of i64 holds a count that its node computes in f64. With an `epilogue` there are two nodes that share
+/// all index variables of the result, in order: a matrix product, and a map applied to each of its completed elements.
 struct Fused {
   bool epilogue = false;
   std::vector<Label> shared;

@@ -358,11 +358,11 @@ class RowMerging : public RegionRewriter {
       Region separate = copy_of(region, nest, results);
       std::vector<ValueId> inner;
       for (const ValueId v : results) inner.push_back(again(v, program_.type(v).scalar));
-      choose.regions.push_back({{}, fused(nest, inner), inner});
+      choose.regions.push_back({{}, {fused(nest, inner)}, inner});
       choose.regions.push_back(std::move(separate));
       made.push_back(Node{range, results, std::move(choose)});
     } else {
-      made = fused(nest, results);
+      made.push_back(fused(nest, results));
     }
     std::vector<Node> nodes, later;
     const std::size_t last = nest.rbegin()->first;
@@ -388,13 +388,12 @@ class RowMerging : public RegionRewriter {
     return program_.new_value(std::move(type), info.name, info.range);
   }
 
-  /// The nest, and the casts that turn its counts into integers. `results`: one per closing part.
-  std::vector<Node> fused(const Parts& nest, const std::vector<ValueId>& results) {
+  /// The nest. `results`: one per closing part.
+  Node fused(const Parts& nest, const std::vector<ValueId>& results) {
     const bool floats =
         std::ranges::any_of(results, [&](ValueId v) { return program_.type(v).scalar == Scalar::kF64; });
     Node node;
     Fused op;
-    std::vector<Node> integers;
     Renaming names;
     for (const auto& [k, part] : nest) {
       for (const Member& m : part.members) {
@@ -413,22 +412,14 @@ class RowMerging : public RegionRewriter {
       if (counts) last.op = in_f64(std::get<Compute>(last.op));
       last.results = {again(part.value, counts ? Scalar::kF64 : program_.type(result).scalar)};
       op.body.yields.push_back(last.results[0]);
-      node.results.push_back(counts ? again(part.value, Scalar::kF64) : result);
-      if (counts) integers.push_back(integer(last.range, node.results.back(), result));
+      node.results.push_back(result);
     }
     const Part& first = std::ranges::find_if(nest, [](const auto& p) { return closes(p.second); })->second;
     for (const std::int32_t l : first.members.back().shared)
       op.shared.push_back(label_of(compute_in(first.members.back()), l));
     node.range = first.members.back().node.range;
     node.op = std::move(op);
-    integers.insert(integers.begin(), std::move(node));
-    return integers;
-  }
-  Node integer(SourceRange range, ValueId from, ValueId to) {
-    Compute c;
-    c.out = numbered_labels(program_.type(to).shape);
-    c.bodies = {cast(Scalar::kI64, read(Scalar::kF64, from, plain_subscripts(c.out.size())))};
-    return {range, {to}, std::move(c)};
+    return node;
   }
 
   /// The operators one after the other, with new names.

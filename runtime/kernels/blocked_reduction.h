@@ -44,6 +44,16 @@ template <class V>
   return true;
 }
 
+/// One value or several of a point.
+template <class V>
+[[nodiscard]] std::tuple<V> values_of(const V& value) {
+  return {value};
+}
+template <class... V>
+[[nodiscard]] std::tuple<V...> values_of(const std::tuple<V...>& values) {
+  return values;
+}
+
 /// The packed values of one block of at most `depth` steps: per value an array [tile][step][lane].
 template <Index Lanes, class... V>
 class Pack {
@@ -60,7 +70,8 @@ class Pack {
     for (Index s = 0; s < steps; ++s) {
       const Index to = (tile * depth_ + s) * Lanes;
       for (Index l = 0; l < lanes; ++l) {
-        store(to + l, std::apply([&](auto... k) { return f(first + l, k...); }, at), std::index_sequence_for<V...>{});
+        store(to + l, std::apply([&](auto... k) { return values_of(f(first + l, k...)); }, at),
+              std::index_sequence_for<V...>{});
       }
       advance(ks, at);
     }
@@ -238,11 +249,10 @@ Pack<Lanes, V...> pack_of(Index tiles, Index depth, const std::tuple<V...>*) {
 }  // namespace blocked
 
 /// For all i of `is` and j of `js`: target(i, j) = combine(target(i, j), x(i, k…)…, y(j, k…)…) for the points k of `ks`
-/// in row-major order. `x` and `y` return tuples and may be called more than once for a point; `target(i, j)` is a
-/// reference to an element. Nothing may fail. Not inlined, because it has its own SIMD versions. `numbers`: the same
-/// function as `combine`, but it may assume that values of x and y are neither nan nor inf; it is used for blocks of
-/// such values, and a
-/// resulting -0.0 becomes 0.0.
+/// in row-major order. `x` and `y` return a value or a tuple of values and may be called more than once for a point;
+/// `target(i, j)` is a reference to an element. A view of a tensor is such a function. Nothing may fail. Not inlined,
+/// because it has its own SIMD versions. `numbers`: the same function as `combine`, but it may assume that values of x
+/// and y are neither nan nor inf; it is used for blocks of such values, and a resulting -0.0 becomes 0.0.
 template <class T, std::size_t K, class X, class Y, class Combine, class Target, class Numbers = std::nullptr_t>
 [[gnu::noinline]] void blocked_reduction(Interval is, Interval js, const std::array<Interval, K>& ks, const X& x,
                                          const Y& y, const Combine& combine, const Target& target,
@@ -250,7 +260,7 @@ template <class T, std::size_t K, class X, class Y, class Combine, class Target,
   using namespace blocked;
   const auto rank = std::make_index_sequence<K>{};
   const auto type_at = []<std::size_t... N>(const auto& f, std::index_sequence<N...>) {
-    using Values = decltype(f(Index{}, (static_cast<void>(N), Index{})...));
+    using Values = decltype(values_of(f(Index{}, (static_cast<void>(N), Index{})...)));
     return static_cast<Values*>(nullptr);
   };
   const auto* const x_type = type_at(x, rank);

@@ -8,6 +8,7 @@
 
 #include "runtime/kernels/at_level.h"
 #include "runtime/kernels/lanes.h"
+#include "runtime/kernels/scalar_math.h"
 #include "runtime/kernels/task.h"
 
 // Kernels that are one expression, given as a function of one point: views of the output and the operands, a subscript
@@ -20,6 +21,7 @@
 //     each_simd(c_3, b)
 //     constexpr auto r_4 = [](In<double, 2> a, Index i, Index k) { return a(i, k); };
 //     sum_simd<double, 1>(r_4)               the first label is the output's
+//     least<double, 1>(r_4)
 //
 // `Widest`: the widest vectors for which a kernel is compiled; the version is selected at run time.
 
@@ -115,8 +117,52 @@ template <int Across, int D, int N, class F>
   }
 }
 
-template <bool Simd, int D, int N, class T, class F, class... At>
-[[gnu::always_inline]] inline T nested_sum(const TaskArgs& t, T total, const F& f, At... at) {
+// How a reduction combines values: identity and operation.
+struct ByAdding {
+  template <class T>
+  static constexpr T identity = T{0};
+  template <class T>
+  [[gnu::always_inline]] static T combined(T a, T b) {
+    return scalar::add(a, b);
+  }
+};
+struct ByMultiplying {
+  template <class T>
+  static constexpr T identity = T{1};
+  template <class T>
+  [[gnu::always_inline]] static T combined(T a, T b) {
+    return scalar::multiply(a, b);
+  }
+};
+struct ByLeast {
+  template <class T>
+  static constexpr T identity = scalar::min_identity<T>();
+  template <class T>
+  [[gnu::always_inline]] static T combined(T a, T b) {
+    return scalar::least(a, b);
+  }
+};
+struct ByGreatest {
+  template <class T>
+  static constexpr T identity = scalar::max_identity<T>();
+  template <class T>
+  [[gnu::always_inline]] static T combined(T a, T b) {
+    return scalar::greatest(a, b);
+  }
+};
+struct ByAny {
+  template <class T>
+  static constexpr T identity = false;
+  static bool combined(bool a, bool b) { return a || b; }
+};
+struct ByAll {
+  template <class T>
+  static constexpr T identity = true;
+  static bool combined(bool a, bool b) { return a && b; }
+};
+
+template <bool Simd, class Way, int D, int N, class T, class F, class... At>
+[[gnu::always_inline]] inline T nested_reduction(const TaskArgs& t, T total, const F& f, At... at) {
   const Interval range = t.labels[D];
   if constexpr (Simd && D + 1 == N) {
     total += lanes::sum<T>(
@@ -124,9 +170,9 @@ template <bool Simd, int D, int N, class T, class F, class... At>
   } else {
     for (Index i = range.lo; i < range.hi; ++i) {
       if constexpr (D + 1 == N) {
-        total += f(at..., i);
+        total = Way::combined(total, static_cast<T>(f(at..., i)));
       } else {
-        total = nested_sum<Simd, D + 1, N>(t, total, f, at..., i);
+        total = nested_reduction<Simd, Way, D + 1, N>(t, total, f, at..., i);
       }
     }
   }
@@ -150,16 +196,17 @@ template <int Across, class F, std::size_t... K, class... V>
   nest_in_squares<Across, 0, kLabels>(t, point, at);
 }
 
-template <bool Simd, class T, int R, class F, std::size_t... K, class... V>
-[[gnu::always_inline]] inline void run_sum(const TaskArgs& t, const F& f, std::index_sequence<K...>, V... values) {
+template <bool Simd, class Way, class T, int R, class F, std::size_t... K, class... V>
+[[gnu::always_inline]] inline void run_reduction(const TaskArgs& t, const F& f, std::index_sequence<K...>,
+                                                 V... values) {
   const auto views = std::make_tuple(view_of<F, K, 0>(t)...);
   const View<T, R> out = t.out<T, R>();
   const auto point = [=](auto... at) __attribute__((always_inline)) {
     return f(std::get<K>(views)..., at..., values...);
   };
   const auto element = [&](auto... at) __attribute__((always_inline)) {
-    out(at...) = nested_sum<Simd, R, Signature<F>::kOthers - static_cast<int>(sizeof...(V))>(
-        t, t.fresh ? T{0} : out(at...), point, at...);
+    out(at...) = nested_reduction<Simd, Way, R, Signature<F>::kOthers - static_cast<int>(sizeof...(V))>(
+        t, t.fresh ? Way::template identity<T> : out(at...), point, at...);
   };
   nest<false, 0, R>(t, element);
 }
@@ -178,11 +225,11 @@ struct EachInSquares {
     run_in_squares<Across>(t, f, std::make_index_sequence<Signature<F>::kViews>{}, values...);
   }
 };
-template <bool Simd, class T, int R>
-struct Sum {
+template <bool Simd, class Way, class T, int R>
+struct PointReduction {
   template <class F, class... V>
   [[gnu::always_inline]] static void run(const TaskArgs& t, const F& f, V... values) {
-    run_sum<Simd, T, R>(t, f, std::make_index_sequence<Signature<F>::kViews>{}, values...);
+    run_reduction<Simd, Way, T, R>(t, f, std::make_index_sequence<Signature<F>::kViews>{}, values...);
   }
 };
 
@@ -213,6 +260,11 @@ EmittedKernel kernel_of(V... values) {
   }
 }
 
+template <class Way, class T, int R, class F, class... V>
+EmittedKernel reduction(V... values) {
+  return kernel_of<SimdLevel::kBaseline, RunOf<PointReduction<false, Way, T, R>, F>>(values...);
+}
+
 }  // namespace detail
 
 /// Calls f for every point of the task.
@@ -239,14 +291,35 @@ EmittedKernel each_in_squares(F, V... values) {
   return detail::kernel_of<Widest, detail::RunOf<detail::EachInSquares<Across>, F>>(values...);
 }
 
-/// Sums f over the labels missing in the output, which has rank R.
+/// Sums f over the labels missing in the output, which has rank R; integer sums and products wrap around.
 template <class T, int R, class F, class... V>
 EmittedKernel sum(F, V... values) {
-  return detail::kernel_of<SimdLevel::kBaseline, detail::RunOf<detail::Sum<false, T, R>, F>>(values...);
+  return detail::reduction<detail::ByAdding, T, R, F>(values...);
 }
+template <class T, int R, class F, class... V>
+EmittedKernel prod(F, V... values) {
+  return detail::reduction<detail::ByMultiplying, T, R, F>(values...);
+}
+template <class T, int R, class F, class... V>
+EmittedKernel least(F, V... values) {
+  return detail::reduction<detail::ByLeast, T, R, F>(values...);
+}
+template <class T, int R, class F, class... V>
+EmittedKernel greatest(F, V... values) {
+  return detail::reduction<detail::ByGreatest, T, R, F>(values...);
+}
+template <class T, int R, class F, class... V>
+EmittedKernel any(F, V... values) {
+  return detail::reduction<detail::ByAny, T, R, F>(values...);
+}
+template <class T, int R, class F, class... V>
+EmittedKernel all(F, V... values) {
+  return detail::reduction<detail::ByAll, T, R, F>(values...);
+}
+/// A floating-point sum in lanes along the last label.
 template <class T, int R, SimdLevel Widest = SimdLevel::kBaseline, class F, class... V>
 EmittedKernel sum_simd(F, V... values) {
-  return detail::kernel_of<Widest, detail::RunOf<detail::Sum<true, T, R>, F>>(values...);
+  return detail::kernel_of<Widest, detail::RunOf<detail::PointReduction<true, detail::ByAdding, T, R>, F>>(values...);
 }
 
 }  // namespace tdsl::rt

@@ -149,19 +149,17 @@ template <class T, int R>
   for (std::size_t d = 1; d < static_cast<std::size_t>(R); ++d) part.stride[d - 1] = x.stride[d];
   return part;
 }
-/// The part of a packed tensor that represents a row-major tensor of these extents.
-template <int R, class T>
-[[nodiscard]] View<T, R> piece(const View<T, 1>& packed, Index first,
-                               const std::array<Index, static_cast<std::size_t>(R)>& extents) {
+/// The elements of a packed output, from number `first` on, that represent a row-major tensor of these extents. All are
+/// set to `value` if the output is uninitialised.
+template <class T, int R>
+[[nodiscard]] View<T, R> piece_from(const TaskArgs& t, Index first,
+                                    const std::array<Index, static_cast<std::size_t>(R)>& extents, T value) {
+  const View<T, 1> packed = t.out<T, 1>();
   View<T, R> part{packed.data, packed.shift + first, {}};
   Index count = 1;
   for (std::size_t d = extents.size(); d-- > 0; count *= extents[d]) part.stride[d] = count;
+  if (t.fresh && count > 0) std::fill(&packed(first), &packed(first) + count, value);
   return part;
-}
-/// Initialises such a part.
-template <class T>
-void start(const View<T, 1>& packed, Index first, Index count, T value) {
-  if (count > 0) std::fill(&packed(first), &packed(first) + count, value);
 }
 /// Transposed rows.
 template <class T>

@@ -97,6 +97,10 @@ struct Operand {
   }
 };
 
+/// Sets every element of the output box to `value`.
+template <class T>
+void fill(const Operand& out, T value);
+
 /// The arguments of a kernel: the label intervals of its task and its operands. A kernel computes every point of the
 /// label box; on the first panel it initialises output elements that are not yet initialised (see `fresh`), on later
 /// ones it accumulates.
@@ -122,14 +126,16 @@ struct TaskArgs {
   [[nodiscard]] View<T, R> out(int k = 0) const {
     return outputs[static_cast<std::size_t>(k)].view<T, R>();
   }
+  /// The first output, with all elements set to `value` if it is uninitialised.
+  template <class T, int R>
+  [[nodiscard]] View<T, R> out_from(T value) const {
+    if (fresh) fill<T>(outputs[0], value);
+    return out<T, R>();
+  }
 };
 
 /// Kernels may throw RunError; the run then stops with its message.
 using Kernel = std::function<void(const TaskArgs&)>;
-
-/// Sets every element of the output box to `value`.
-template <class T>
-void fill(const Operand& out, T value);
 
 }  // namespace tdsl::rt
 

@@ -37,4 +37,8 @@ void TensorHandle::release() noexcept {
   state_ = nullptr;
 }
 
+Index dense_bytes(const TensorState& tensor) {
+  return tensor.desc.elements() * static_cast<Index>(element_size(tensor.type));
+}
+
 }  // namespace tdsl::record

@@ -45,4 +45,7 @@ class TensorHandle {
   TensorState* state_ = nullptr;
 };
 
+/// Bytes of all elements, stored or not.
+[[nodiscard]] Index dense_bytes(const TensorState& tensor);
+
 }  // namespace tdsl::record

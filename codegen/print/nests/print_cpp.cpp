@@ -55,7 +55,7 @@ PrintedNest Printer::scalar_function() {
 }
 
 PrintedNest Printer::function() {
-  out_name_ = table_.claim(result().name);
+  static_cast<void>(out_name());
   const Statements loops = statements(nest_.body);
   codegen::Writer w;
   w.indent();
@@ -77,20 +77,24 @@ PrintedNest Printer::function() {
     printed_.needs.add(codegen::Header::kStored);
     w.line("rt::{}<{}> {}(t);", sums_.empty() ? "StoredTile" : "AccumulatedTile", cpp_type(type.scalar), out_name());
   } else {
-    w.line("const auto {} = t.out<{}, {}>();", out_name(), cpp_type(type.scalar), type.rank());
+    const std::string first = nest_.fresh.empty() ? "" : expr_.text(std::get<Fill>(nest_.fresh.front().op).value);
+    w.line("{}", out_text(out_name(), type, first));
   }
   for (const auto& [index, name] : ranges_) w.line("const Interval {} = t.labels[{}];", name, index);
   for (const auto& [line, name] : faults_) w.line("scalar::Faults {};", name);
-  write(w, statements(nest_.fresh));
   if (nest_.only_hit) w.line("if (!t.hit) return;");
   write(w, loops);
   if (result().compressed) w.line("{}.finish();", out_name());
   if (!faults_.empty()) printed_.needs.add(codegen::Helper::kPlace);
-  if (nest_.form == Form::kRows) printed_.needs.add(codegen::Header::kRows);
   for (const auto& [line, name] : faults_) w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", name, line);
   std::string signature = fmt::format("void {}(const TaskArgs& t", nest_.name);
   for (const ValueId v : printed_.captures) signature += ", " + parameter(v);
   return finished(fmt::format("{}) {{\n{}}}\n", signature, w.text()));
+}
+
+std::string Printer::out_text(const std::string& name, const ir::Type& type, const std::string& first) {
+  return fmt::format("const auto {} = t.{}<{}, {}>({});", name, first.empty() ? "out" : "out_from",
+                     cpp_type(type.scalar), type.rank(), first);
 }
 
 PrintedNest Printer::task(const SourceLine& source_line) {
@@ -166,7 +170,17 @@ std::string Printer::parameter(ValueId v) const {
 const std::string& Printer::local_name(ValueId v) {
   const auto found = locals_.find(v);
   if (found != locals_.end()) return found->second;
-  return locals_[v] = table_.claim(nest_.variable(v).name);
+  const Variable& variable = nest_.variable(v);
+  const bool tensor = variable.role == Role::kLocal && variable.type.rank() > 0;
+  return locals_[v] = tensor ? claim_next(variable, Role::kResult) : table_.claim(variable.name);
+}
+
+std::string Printer::claim_next(const Variable& variable, Role of) {
+  const bool next = std::ranges::any_of(nest_.variables, [&](const Variable& other) {
+    return other.role == of && other.name == variable.name && other.type.scalar == variable.type.scalar &&
+           other.type.rank() == variable.type.rank();
+  });
+  return table_.claim(next ? "new_" + codegen::identifier_of(variable.name) : variable.name);
 }
 
 std::string Printer::view_name(const Variable& operand) {
@@ -189,7 +203,7 @@ const Variable& Printer::operand(int number) const {
 }
 
 std::string Printer::out_name() {
-  if (out_name_.empty()) out_name_ = table_.claim(result().name);
+  if (out_name_.empty()) out_name_ = claim_next(result(), Role::kOperand);
   return out_name_;
 }
 

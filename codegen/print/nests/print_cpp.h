@@ -38,7 +38,8 @@ using SourceLine = std::function<std::string(const ir::SourceRange&)>;
 /// A nest that is one expression for every point of the task: `[](Out<double, 1> g, In<double, 1> x, Index i) { g(i) =
 /// 2.0 * x(i); }`.
 struct PrintedPoint : PrintedNest {
-  bool sums = false;  ///< the text is a value, and the result is its sum over all other indices
+  /// The text is a value, reduced over all indices that are not the result's.
+  std::optional<ir::Monoid::Kind> reduces{};
 };
 /// Nothing if the nest is more complex, or reports failures.
 [[nodiscard]] std::optional<PrintedPoint> print_point(const Nest& nest,

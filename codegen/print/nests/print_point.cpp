@@ -38,23 +38,43 @@ const Statement* behind_lets(const Body& body, std::vector<Let>& lets) {
   return body.empty() ? nullptr : &body.back();
 }
 
-/// `total += …` inside further loops.
-std::optional<Point> sum_of(const Statement& s, int& next) {
+/// The value of a point outside of a guard does not change a total: not so for float sums, which have two zeros.
+bool may_be_guarded(const Update& u) {
+  const bool adds = u.with.kind == ir::Monoid::Kind::kSum || u.with.kind == ir::Monoid::Kind::kProd;
+  return !adds || !ir::is_float(u.value->type);
+}
+
+/// `if guard { total = … }`, or without the guard.
+std::optional<Point> update_of(const Statement& s, Point p) {
+  const Statement* last = &s;
+  if (const auto* branch = std::get_if<If>(&s.op)) {
+    const auto* guard = std::get_if<Expr>(&branch->condition);
+    if (guard == nullptr || branch->body.size() != 1 || !branch->otherwise.empty() || !p.lets.empty())
+      return std::nullopt;
+    p.guard = *guard;
+    last = &branch->body.front();
+  }
+  const auto* update = std::get_if<Update>(&last->op);
+  if (update == nullptr || update->with.kind == ir::Monoid::Kind::kUser || (p.guard && !may_be_guarded(*update)))
+    return std::nullopt;
+  p.reduces = update->with;
+  p.value = update->value;
+  return p;
+}
+
+/// `total += …` inside further loops, or another reduction.
+std::optional<Point> reduction_of(const Statement& s, int& next) {
   bool vectors = false;
   const Body one{s};
   const Body* inner = inside_loops(one, next, vectors);
   Point p;
   const Statement* last = inner == nullptr ? nullptr : behind_lets(*inner, p.lets);
   if (last == nullptr) return std::nullopt;
-  if (const auto* line = std::get_if<LineReduction>(&last->op)) {
-    if (!p.lets.empty() || line->kind != ir::Monoid::Kind::kSum || line->index != next++ || !is_whole(line->over))
-      return std::nullopt;
-    return Point{line->lets, nullptr, line->value, true};
-  }
-  const auto* update = std::get_if<Update>(&last->op);
-  if (update == nullptr || update->with.kind != ir::Monoid::Kind::kSum) return std::nullopt;
-  p.value = update->value;
-  return p;
+  const auto* line = std::get_if<LineReduction>(&last->op);
+  if (line == nullptr) return update_of(*last, std::move(p));
+  if (!p.lets.empty() || line->kind != ir::Monoid::Kind::kSum || line->index != next++ || !is_whole(line->over))
+    return std::nullopt;
+  return Point{line->lets, nullptr, ir::Monoid{line->kind, {}, {}, {}}, {}, line->value, true};
 }
 
 std::optional<Point> point_of(const Nest& nest, int& next) {
@@ -63,7 +83,7 @@ std::optional<Point> point_of(const Nest& nest, int& next) {
   const Body* inner = inside_loops(nest.body, next, vectors);
   if (inner == nullptr || inner->empty()) return std::nullopt;
   const auto* start = std::get_if<Start>(&inner->front().op);
-  if (start != nullptr) return start->fresh && inner->size() == 3 ? sum_of((*inner)[1], next) : std::nullopt;
+  if (start != nullptr) return start->fresh && inner->size() == 3 ? reduction_of((*inner)[1], next) : std::nullopt;
   Point p;
   const Statement* last = behind_lets(*inner, p.lets);
   p.store = last == nullptr ? nullptr : std::get_if<Store>(&last->op);
@@ -78,7 +98,10 @@ std::optional<Point> point_of(const Nest& nest, int& next) {
 std::optional<PrintedPoint> Printer::point(const Point& p) {
   std::string text;
   for (const Let& let : p.lets) text += let_text(let) + " ";
-  const std::string value = expr_.text(p.value);
+  std::string value = expr_.text(p.value, p.guard ? 1 : 0);
+  if (p.guard)
+    value = fmt::format("{} ? {} : {}", expr_.text(p.guard, 1), value,
+                        expr_.text(ir::identity_of(*p.reduces, p.value->type), 1));
   text +=
       p.store == nullptr ? fmt::format("return {};", value) : fmt::format("{} = {};", place_text(p.store->to), value);
   if (printed_.needs.has(codegen::Helper::kInside) || expr_.reports_faults()) return std::nullopt;
@@ -87,7 +110,9 @@ std::optional<PrintedPoint> Printer::point(const Point& p) {
       p.store == nullptr ? "" : fmt::format("Out<{}, {}> {}", cpp_type(type.scalar), type.rank(), out_name());
   for (const std::string& parameter : parameters_of(p)) list += (list.empty() ? "" : ", ") + parameter;
   printed_.vectors = p.vectors;
-  return PrintedPoint{finished(fmt::format("[]({}) {{ {} }}", list, text)), p.store == nullptr};
+  PrintedPoint printed{finished(fmt::format("[]({}) {{ {} }}", list, text))};
+  if (p.reduces) printed.reduces = p.reduces->kind;
+  return printed;
 }
 
 std::vector<std::string> Printer::parameters_of(const Point& p) {
@@ -95,6 +120,7 @@ std::vector<std::string> Printer::parameters_of(const Point& p) {
   const auto scan = [&](const Expr& e) { used.merge(ir::labels_in(e)); };
   for (const Let& let : p.lets) scan(let.value);
   scan(p.value);
+  if (p.guard) scan(p.guard);
   if (p.store != nullptr) std::ranges::for_each(p.store->to.subscripts, scan);
   std::map<int, const Variable*> operands;
   for (const Variable& v : nest_.variables) {

@@ -23,6 +23,12 @@ namespace {
 /// Precedence that the right side of a sum needs to stand without parentheses (see spelling()).
 constexpr int kFactorPrecedence = 7;
 
+/// `x` for `x(i, j)` with these arguments; else empty.
+std::string called_with(const std::string& text, const std::string& arguments) {
+  const std::string function = text.substr(0, text.find('('));
+  return text == fmt::format("{}({})", function, arguments) ? function : "";
+}
+
 /// The factors of a float sum of products or squares, which are added without a rounding in between.
 std::optional<std::pair<Expr, Expr>> added_product(const BlockedReduction& b, ir::Scalar type) {
   if (b.with.kind != Monoid::Kind::kSum || !ir::is_float(type) || b.value->type != type) return std::nullopt;
@@ -85,7 +91,17 @@ Statements Printer::blocked(const BlockedReduction& b) {
   std::vector<std::string> along;
   for (const int k : b.along) along.push_back(interval(k));
   const ir::Scalar scalar = nest_.variable(b.to.variable).type.scalar;
-  const std::string x = values_text(b, b.row, b.x), y = values_text(b, b.column, b.y), type(cpp_type(scalar));
+  const std::string type(cpp_type(scalar));
+  Statements result;
+  std::vector<std::string> names;
+  const auto add = [&](int index, const std::vector<Let>& values, const char* name) {
+    names.push_back(view_of(b, index, values));
+    if (!names.back().empty()) return;
+    names.back() = table_.claim(name);
+    result.push_back(simple(fmt::format("const auto {} = {};", names.back(), values_text(b, index, values))));
+  };
+  add(b.row, b.x, "x_values");
+  add(b.column, b.y, "y_values");
   std::string parameters = type + " total";
   for (const std::vector<Let>* lets : {&b.x, &b.y}) {
     for (const Let& let : *lets)
@@ -94,14 +110,14 @@ Statements Printer::blocked(const BlockedReduction& b) {
   }
   const Statements combine = combination(b, scalar, false);
   const Statements of_numbers = b.numbers ? combination(b, scalar, true) : Statements{};
-  std::vector<std::string> names;
-  for (const char* name : {"x_values", "y_values", "combine", "element"}) names.push_back(table_.claim(name));
-  Statements result;
-  result.push_back(simple(fmt::format("const auto {} = {};", names[0], x)));
-  result.push_back(simple(fmt::format("const auto {} = {};", names[1], y)));
-  result.push_back(block(fmt::format("const auto {} = [=]({})", names[2], parameters), combine, "};"));
-  result.push_back(simple(fmt::format("const auto {} = [&](Index {}, Index {}) -> {}& {{ return {}; }};", names[3],
-                                      index_name(b.row), index_name(b.column), type, element)));
+  names.push_back(table_.claim("combine"));
+  result.push_back(block(fmt::format("const auto {} = [=]({})", names.back(), parameters), combine, "};"));
+  names.push_back(called_with(element, index_name(b.row) + ", " + index_name(b.column)));
+  if (names.back().empty()) {
+    names.back() = table_.claim("element");
+    result.push_back(simple(fmt::format("const auto {} = [&](Index {}, Index {}) -> {}& {{ return {}; }};",
+                                        names.back(), index_name(b.row), index_name(b.column), type, element)));
+  }
   if (b.numbers) {
     const std::string name = table_.claim("combine_numbers");
     result.push_back(block(fmt::format("const auto {} = [=]({})", name, parameters), of_numbers, "};"));
@@ -110,6 +126,13 @@ Statements Printer::blocked(const BlockedReduction& b) {
   result.push_back(simple(fmt::format("rt::blocked_reduction<{}>({}, {}, std::array{{{}}}, {});", type, rows, columns,
                                       fmt::join(along, ", "), fmt::join(names, ", "))));
   return result;
+}
+
+std::string Printer::view_of(const BlockedReduction& b, int index, const std::vector<Let>& values) {
+  if (values.size() != 1 || !std::holds_alternative<ir::Read>(values.front().value->op)) return "";
+  std::string labels = index_name(index);
+  for (const int k : b.along) labels += ", " + index_name(k);
+  return called_with(expr_.text(values.front().value), labels);
 }
 
 std::string Printer::values_text(const BlockedReduction& b, int index, const std::vector<Let>& values) {
@@ -122,7 +145,8 @@ std::string Printer::values_text(const BlockedReduction& b, int index, const std
   const auto declared = [&](int k) { return "Index" + (used.contains(k) ? " " + index_name(k) : ""); };
   std::string parameters = declared(index);
   for (const int k : b.along) parameters += ", " + declared(k);
-  return fmt::format("[&]({}) {{ return std::tuple({}); }}", parameters, list);
+  return fmt::format("[&]({}) {{ return {}; }}", parameters,
+                     values.size() == 1 ? list : fmt::format("std::tuple({})", list));
 }
 
 Statements Printer::combination(const BlockedReduction& b, ir::Scalar type, bool numbers) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <map>
 #include <utility>
 
 #include "codegen/print/nests/printer.h"
@@ -21,6 +22,8 @@ PrintedNest Printer::rows() {
   write(w, declarations_);
   for (const auto& [line, name] : faults_) w.line("scalar::Faults {};", name);
   write(w, loops);
+  if (!faults_.empty()) printed_.needs.add(codegen::Helper::kPlace);
+  printed_.needs.add(codegen::Header::kRows);
   for (const auto& [line, name] : faults_) w.line("if ({0}.any()) rt::stop(place({1}), {0}.message());", name, line);
   std::string signature = fmt::format("void {}(const TaskArgs& t", nest_.name);
   for (const ValueId v : printed_.captures) signature += ", " + parameter(v);
@@ -44,7 +47,11 @@ Statements Printer::blocks(const For& f, const Blocks& over) {
 Statements Printer::row_declarations() {
   Statements list;
   const auto add = [&](std::string text) { list.push_back(simple(std::move(text))); };
-  bool packed = false;
+  std::map<ValueId, std::string> first;
+  for (const Statement& s : nest_.fresh) {
+    const auto& fill = std::get<Fill>(s.op);
+    first[fill.result] = expr_.text(fill.value);
+  }
   for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
     const Variable& v = nest_.variables[k];
     const std::string_view type = cpp_type(v.type.scalar);
@@ -52,15 +59,14 @@ Statements Printer::row_declarations() {
     if (v.role == Role::kOperand)
       add(fmt::format("const auto {} = t.in<{}, {}>({});", view_name(v), type, rank, v.number));
     if (v.role != Role::kResult) continue;
-    const std::string name = local_name({static_cast<std::int32_t>(k)});
-    if (v.place && !std::exchange(packed, true))
-      add(fmt::format("const auto {} = t.out<{}, 1>();", packed_name(), type));
-    if (v.place)
-      add(fmt::format("const auto {} = rt::rows::piece<{}>({}, {}, {});", name, rank, packed_name(),
-                      expr_.text(*v.place), extents_text(spelling_, {static_cast<std::int32_t>(k)})));
-    if (!v.place) add(fmt::format("const auto {} = t.out<{}, {}>();", name, type, rank));
+    const ValueId result{static_cast<std::int32_t>(k)};
+    if (v.place) {
+      add(fmt::format("const auto {} = rt::rows::piece_from<{}, {}>(t, {}, {}, {});", local_name(result), type, rank,
+                      expr_.text(*v.place), extents_text(spelling_, result), first.at(result)));
+    } else {
+      add(out_text(local_name(result), v.type, first.contains(result) ? first.at(result) : ""));
+    }
   }
-  for (codegen::Statement& fill : statements(nest_.fresh)) list.push_back(std::move(fill));
   for (std::size_t k = 0; k < nest_.variables.size(); ++k) {
     const Variable& v = nest_.variables[k];
     if (v.role != Role::kLocal || v.type.rank() == 0) continue;
@@ -71,16 +77,6 @@ Statements Printer::row_declarations() {
                     extents.empty() ? "" : fmt::format("({{{}}})", extents)));
   }
   return list;
-}
-
-std::string Printer::start_text(const Fill& f) {
-  const Variable& v = nest_.variable(f.result);
-  const std::string value = expr_.text(f.value);
-  if (!v.place) return fmt::format("if (t.fresh) rt::fill<{}>(t.outputs[0], {});", cpp_type(v.type.scalar), value);
-  Extent count(1);
-  for (const Extent& e : v.type.shape) count = count * e;
-  return fmt::format("if (t.fresh) rt::rows::start<{}>({}, {}, {}, {});", cpp_type(v.type.scalar), packed_name(),
-                     expr_.text(*v.place), expr_.text(count), value);
 }
 
 std::string Printer::part_text(const Place& place) {
@@ -113,11 +109,6 @@ std::string Printer::fill_rows(const FillRows& f) {
   return fmt::format("rt::rows::fill<{}, {}>({}, {}, {{{}}}, {});", cpp_type(v.type.scalar),
                      v.type.rank() - f.to.subscripts.size(), part_text(f.to), index_name(f.block), lines,
                      expr_.text(f.value));
-}
-
-std::string Printer::packed_name() {
-  if (out_name_.empty()) out_name_ = table_.claim("packed");
-  return out_name_;
 }
 
 }  // namespace tdsl::nest

@@ -326,13 +326,7 @@ std::string Printer::mine(const IsMine& m) {
 }
 
 std::string Printer::fill(const Fill& f) {
-  const Variable& variable = nest_.variable(f.result);
-  if (nest_.form == Form::kRows) return start_text(f);
-  if (nest_.form == Form::kTask)
-    return fmt::format("rt::fill<{}>({}, {});", cpp_type(variable.type.scalar), local_name(f.result),
-                       expr_.text(f.value));
-  return fmt::format("if (t.fresh) rt::fill<{}>(t.outputs[{}], {});", cpp_type(variable.type.scalar), variable.number,
-                     expr_.text(f.value));
+  return fmt::format("rt::fill<{}>({}, {});", type_text(f.result), local_name(f.result), expr_.text(f.value));
 }
 
 }  // namespace tdsl::nest

@@ -20,7 +20,9 @@ namespace tdsl::nest {
 /// The nest as one expression of a point: the innermost statement in loops over all indices in order.
 struct Point {
   std::vector<Let> lets;
-  const Store* store = nullptr;  ///< null: a sum
+  const Store* store = nullptr;  ///< null: a reduction
+  std::optional<ir::Monoid> reduces{};
+  Expr guard{};  ///< of the values reduced; may be null
   Expr value;
   bool vectors = false;
 };
@@ -63,6 +65,9 @@ class Printer {
   const std::string& local_name(ValueId v);
   /// Name of a local defined here.
   const std::string& set_local(ValueId v, std::string name) { return locals_[v] = std::move(name); }
+
+  /// `new_C` for the next value of another variable, which has this role and the same name and type.
+  std::string claim_next(const Variable& variable, Variable::Role of);
 
   std::string view_name(const Variable& operand);
 
@@ -150,6 +155,8 @@ class Printer {
   std::string mine(const IsMine& m);
 
   std::string fill(const Fill& f);
+  /// `const auto y = t.out_from<double, 1>(0.0);`, or `t.out<double, 1>()` if the output has no first value.
+  [[nodiscard]] static std::string out_text(const std::string& name, const ir::Type& type, const std::string& first);
 
   // --- Reductions: print_reductions.cpp
 
@@ -159,7 +166,9 @@ class Printer {
   std::string line(const LineReduction& l);
   /// The call of rt::blocked_reduction and the functions it takes.
   codegen::Statements blocked(const BlockedReduction& b);
-  /// `[&](Index i, Index k) { return std::tuple(A(i, k)); }`
+  /// The view of a tensor that is the function of the values itself; else empty.
+  std::string view_of(const BlockedReduction& b, int index, const std::vector<Let>& values);
+  /// `[&](Index i, Index k) { return math::exp(A(i, k)); }`
   std::string values_text(const BlockedReduction& b, int index, const std::vector<Let>& values);
   /// The body of the scalar function of an element and values; `numbers`: of values that make no nan.
   codegen::Statements combination(const BlockedReduction& b, ir::Scalar type, bool numbers);
@@ -172,13 +181,10 @@ class Printer {
   /// Operands, results with their initial values, and tensors of a block; after the statements, which determine the
   /// order of captures.
   codegen::Statements row_declarations();
-  std::string start_text(const Fill& f);
   /// A tensor, or the part of it at leading subscripts.
   std::string part_text(const Place& place);
   std::string row_products(const RowProducts& p);
   std::string fill_rows(const FillRows& f);
-  /// Name of the tensor that holds several results.
-  std::string packed_name();
 
   // --- Stored elements: print_stored.cpp
 

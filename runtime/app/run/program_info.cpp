@@ -67,7 +67,9 @@ SourceLine ProgramInfo::at(int place) const {
   return files_.empty() ? SourceLine{declaration_.source_file, line_in(place)} : place_in(files_, place);
 }
 
-void ProgramInfo::dimension(const char* name) { declaration_.dimensions.emplace_back(name); }
+void ProgramInfo::dimensions(std::initializer_list<const char*> names) {
+  declaration_.dimensions.assign(names.begin(), names.end());
+}
 
 void ProgramInfo::computes(int place, std::initializer_list<int> inner) {
   inner_places_[place].assign(inner.begin(), inner.end());

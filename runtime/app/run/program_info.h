@@ -66,7 +66,7 @@ class ProgramInfo {
   void input(const char* name, const char* type_text, ElementType type, std::initializer_list<const char*> binds,
              int line, std::initializer_list<bool> sparse = {});
   void output(const char* name, const char* type_text, int line);
-  void dimension(const char* name);
+  void dimensions(std::initializer_list<const char*> names);
   /// Declares that the program is multi-versioned, with variants selected by sizes.
   void chooses();
   /// Declares that kernels of the place also compute values of other places that are not stored in blocks.

@@ -10,6 +10,7 @@
 #include "runtime/app/session/sparse_draws.h"
 #include "runtime/app/session/stored_tiles.h"
 #include "runtime/kernels/philox.h"
+#include "runtime/kernels/piece.h"
 #include "runtime/kernels/product/contraction.h"
 #include "runtime/kernels/product/sum_of_products.h"
 #include "runtime/kernels/scalar_math.h"
@@ -136,9 +137,15 @@ TensorHandle Session::record(plan::OpBuilder& op, ElementType type, Kernel kerne
   return impl_->record(std::move(op.op()), type);
 }
 
+Read::Read(TensorHandle operand) : tensor(std::move(operand)) {
+  for (std::size_t d = 0; d < tensor.desc().shape.size(); ++d) dims.push_back(plan::at(static_cast<int>(d)));
+}
 Read::Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts)
     : tensor(std::move(operand)), dims(subscripts) {}
 Read::~Read() = default;
+LoopOperand::LoopOperand(TensorHandle operand, std::string_view its_name)
+    : tensor(std::move(operand)), name(its_name) {}
+LoopOperand::~LoopOperand() = default;
 
 namespace {
 
@@ -149,7 +156,8 @@ plan::OpBuilder operation(plan::OpClass op_class, const Where& where, std::initi
     op.out(label.label, label.range);
     if (label.cut == Cut::kWhole) op.uncut();
   }
-  for (const Over& label : over) op.reduce(label.label, label.range);
+  for (const Over& label : over)
+    label.cut == Cut::kWhole ? op.label(label.label, label.range) : op.reduce(label.label, label.range);
   for (const Read& read : reads) op.read(read.tensor.id(), read.dims);
   return op;
 }
@@ -180,6 +188,27 @@ TensorHandle Session::record_rows(ElementType type, const Where& where, std::ini
       operation(over.size() == 0 ? plan::OpClass::kMap : plan::OpClass::kReduce, where, out, over, reads);
   op.combine(meeting.all).pieces(std::move(meeting.pieces)).flops_per_row(flops.all, flops.of_products);
   return record(op, type, kernel.take());
+}
+
+TensorHandle Session::record_sparse(ElementType type, const Where& where, std::initializer_list<Over> out,
+                                    std::initializer_list<Over> over, plan::Combine combine,
+                                    std::initializer_list<Read> reads, double flops, EmittedKernel& kernel) {
+  const bool reduces = combine != plan::Combine::kNone;
+  plan::OpBuilder op = operation(reduces ? plan::OpClass::kReduce : plan::OpClass::kMap, where, out, over, reads);
+  op.combine(combine).flops(flops).visits(reads.begin()->tensor.desc());
+  return record(op, type, kernel.take());
+}
+
+TensorHandle Session::record_piece(ElementType type, const Where& where, const TensorHandle& packed, Index first,
+                                   std::initializer_list<Over> out) {
+  plan::OpBuilder op = operation(plan::OpClass::kMap, where, out, {}, {});
+  std::vector<Index> extents;
+  for (const Over& label : out) extents.push_back(label.range.size());
+  std::vector<plan::Affine::Term> terms;
+  const std::vector<Index> strides = row_major_strides(extents);
+  for (std::size_t d = 0; d < strides.size(); ++d) terms.push_back({static_cast<int>(d), strides[d]});
+  op.read(packed.id(), {plan::at(std::move(terms), first)}).flops(0).divisible();
+  return record(op, type, piece_kernel(packed.state().type, type, first, strides));
 }
 
 TensorHandle Session::record_product(ElementType type, const Where& where, std::initializer_list<Over> out,
@@ -219,7 +248,16 @@ TensorHandle Session::record_sum(ElementType type, const Where& where, std::init
   return record::record_sum(sum, {impl_->control, one, [](const std::string&) {}});
 }
 
-void Session::loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel) {
+void Session::loop(const LoopWhere& where, std::initializer_list<LoopOperand> reads,
+                   std::initializer_list<LoopResult> results, Index flops, Kernel kernel) {
+  plan::OpBuilder op(plan::OpClass::kLoop, where.name, where.site, where.line);
+  for (const LoopOperand& read : reads) {
+    const std::size_t rank = read.tensor.desc().shape.size();
+    if (rank > 0) gathers(where.line, where.head, read.name, record::dense_bytes(read.tensor.state()));
+    op.read(read.tensor.id(), std::vector(rank, plan::whole()));
+  }
+  if (where.ordered) op.on_rank(0);
+  op.flops(static_cast<double>(flops));
   std::vector<record::LoopOutput> outputs;
   for (const LoopResult& result : results)
     outputs.push_back({std::string(result.name), result.type, result.shape, result.continues});

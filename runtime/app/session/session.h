@@ -85,7 +85,7 @@ struct Meeting {
   plan::Combine all = plan::Combine::kNone;
   std::vector<plan::PackedPiece> pieces;
 };
-/// Whether tasks have parts of an output dimension or the whole extent.
+/// Whether tasks have parts of a label's range or all of it.
 enum class Cut : std::uint8_t { kParts, kWhole };
 /// A label and its range.
 struct Over {
@@ -98,9 +98,10 @@ struct Over {
   Interval range;
   Cut cut;
 };
-/// An operand and its subscripts in terms of the labels, numbered from the output's labels on. A tensor moved into it
-/// dies with the operation.
+/// An operand and its subscripts in terms of the labels, numbered from the output's labels on; by default the labels in
+/// order. A tensor moved into it dies with the operation.
 struct Read {
+  Read(TensorHandle operand);
   Read(TensorHandle operand, std::initializer_list<plan::DimAccess> subscripts);
   Read(const Read&) = default;
   Read& operator=(const Read&) = delete;
@@ -109,6 +110,32 @@ struct Read {
   TensorHandle tensor;
   std::vector<plan::DimAccess> dims;
 };
+
+/// A loop or a C++ kernel that runs as one task, for display, and its source position. `head` names it in messages
+/// about its operands; `ordered`: it has effects, in program order.
+struct LoopWhere {
+  std::string_view name;
+  int site;
+  int line;
+  std::string_view head;
+  bool ordered = false;
+};
+/// An operand of such a loop and its name for messages. A tensor moved into it dies with the loop.
+struct LoopOperand {
+  LoopOperand(TensorHandle operand, std::string_view its_name);
+  LoopOperand(const LoopOperand&) = default;
+  LoopOperand& operator=(const LoopOperand&) = delete;
+  ~LoopOperand();
+
+  TensorHandle tensor;
+  std::string_view name;
+};
+
+/// A product of integers in f64, which does not overflow; from left to right.
+template <class... Integers>
+[[nodiscard]] double product_of(Integers... factors) {
+  return (... * static_cast<double>(factors));
+}
 
 class Session {
  public:
@@ -189,6 +216,20 @@ class Session {
                                EmittedKernel kernel) {
     return Tensor<T>(record_rows(element_type_of<T>, where, out, over, meeting, reads, flops, kernel));
   }
+  /// A map or reduction over the points at which the first operand, a compressed tensor, stores an element. `flops`:
+  /// per point.
+  template <Element T>
+  [[nodiscard]] Tensor<T> sparse(const Where& where, std::initializer_list<Over> out, std::initializer_list<Over> over,
+                                 plan::Combine combine, std::initializer_list<Read> reads, double flops,
+                                 EmittedKernel kernel) {
+    return Tensor<T>(record_sparse(element_type_of<T>, where, out, over, combine, reads, flops, kernel));
+  }
+  /// One of several results that a fused operator packs into one tensor: the elements from number `first` on, in
+  /// row-major order. Counts in f64 become integers. A tensor moved into it dies with the operation.
+  template <Element T>
+  [[nodiscard]] Tensor<T> piece(const Where& where, TensorHandle packed, Index first, std::initializer_list<Over> out) {
+    return Tensor<T>(record_piece(element_type_of<T>, where, packed, first, out));
+  }
   /// A sum of products of the two reads (floating-point), computed by BLIS.
   template <Element T>
   [[nodiscard]] Tensor<T> contraction(const Where& where, std::initializer_list<Over> out,
@@ -229,8 +270,10 @@ class Session {
   /// runtime/routines/calls.h.)
   void routine(routines::Call& call, routines::MakeKernel make);
 
-  /// A loop as one task. Its results are whole tensors on the rank that runs it.
-  void loop(plan::OpBuilder& op, std::initializer_list<LoopResult> results, Kernel kernel);
+  /// A loop as one task, which reads whole tensors. Its results are whole tensors on the rank that runs it. `flops`: an
+  /// estimate. Warns like `gathers` about large operands.
+  void loop(const LoopWhere& where, std::initializer_list<LoopOperand> reads, std::initializer_list<LoopResult> results,
+            Index flops, Kernel kernel);
 
   // Effects, in program order.
 
@@ -284,6 +327,11 @@ class Session {
   [[nodiscard]] TensorHandle record_reduction(ElementType type, const Where& where, std::initializer_list<Over> out,
                                               std::initializer_list<Over> over, plan::Combine combine,
                                               std::initializer_list<Read> reads, double flops, EmittedKernel& kernel);
+  [[nodiscard]] TensorHandle record_sparse(ElementType type, const Where& where, std::initializer_list<Over> out,
+                                           std::initializer_list<Over> over, plan::Combine combine,
+                                           std::initializer_list<Read> reads, double flops, EmittedKernel& kernel);
+  [[nodiscard]] TensorHandle record_piece(ElementType type, const Where& where, const TensorHandle& packed, Index first,
+                                          std::initializer_list<Over> out);
   [[nodiscard]] TensorHandle record_product(ElementType type, const Where& where, std::initializer_list<Over> out,
                                             std::initializer_list<Over> over, std::initializer_list<Read> reads);
   [[nodiscard]] TensorHandle record_product(ElementType type, const Where& where, std::initializer_list<Over> out,

@@ -1,4 +1,4 @@
-#include "codegen/nest/vector_forms.h"
+#include "codegen/families/vector_forms.h"
 #include "ir/graph/expr_build.h"
 
 #include <algorithm>
