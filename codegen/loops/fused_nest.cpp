@@ -47,6 +47,9 @@ BuiltNest FusedNestBuilder::run() {
     }
   });
   nest_.body = std::move(top_);
+  for (std::size_t k = 0; k < op_.labels.size(); ++k) {
+    if (nest_.indices[k].name.empty()) nest_.indices[k].name = unused_name(op_.labels[k].name);
+  }
   return {std::move(nest_), std::move(captured_), widest_};
 }
 
@@ -113,8 +116,12 @@ void FusedNestBuilder::add_indices() {
   for (std::size_t f = 0; f <= outer_; ++f) cut.insert(shared_label(f));
   for (int k = 0; k < static_cast<int>(op_.labels.size()); ++k) {
     const SymbolicLabel& l = op_.labels[static_cast<std::size_t>(k)];
-    nest_.indices.push_back({k == block_ ? "rows" : l.name, true, of_nest(l.range.lo), of_nest(l.range.hi)});
-    nest_.indices.back().whole = !cut.contains(k);
+    const bool whole = !cut.contains(k);
+    nest_.indices.push_back({k == block_ ? "rows"
+                             : whole     ? ""
+                                         : l.name,
+                             true, of_nest(l.range.lo), of_nest(l.range.hi)});
+    nest_.indices.back().whole = whole;
   }
 }
 
@@ -134,6 +141,13 @@ std::vector<int> FusedNestBuilder::indices_of(const Member& m) {
     indices.push_back(shared_index(std::move(index), indices));
   }
   return indices;
+}
+
+std::string FusedNestBuilder::unused_name(const std::string& name) const {
+  std::string unused = name;
+  for (int copy = 2; std::ranges::find(nest_.indices, unused, &nest::Index::name) != nest_.indices.end(); ++copy)
+    unused = name + "_" + std::to_string(copy);
+  return unused;
 }
 
 int FusedNestBuilder::shared_index(nest::Index index, const std::vector<int>& used) {

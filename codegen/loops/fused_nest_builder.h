@@ -45,10 +45,12 @@ class FusedNestBuilder final : public ComputeNest {
   ValueId captured(ValueId v);
   /// Host values and sizes in numerical order, which determines how sizes are printed.
   void add_captures();
-  /// Those of the operation. Only the shared ones are cut; the last one, in blocks, names the rows of a block.
+  /// Those of the operation. Only the shared ones are cut; the last one, in blocks, names the rows of a block. Loops
+  /// are over indices of members, which take their names before whole ones of the operation.
   void add_indices();
   /// Index variables of a member, in the order of its labels. Members share equal ones.
   std::vector<int> indices_of(const Member& m);
+  [[nodiscard]] std::string unused_name(const std::string& name) const;
   /// An index with these properties, other than those in `used`; the name is unique in the nest.
   int shared_index(nest::Index index, const std::vector<int>& used);
   /// A result, or a tensor of the block's rows, without outer dimensions.
