@@ -16,7 +16,7 @@ Expr part_times(const Expr& a, const Expr& b) { return binary(BinaryOp::kMul, a,
 Expr part_is_positive() { return binary(BinaryOp::kGt, argument(kPartType, 0), constant(kPartType, 0.0)); }
 
 /// The expression as it is emitted.
-std::string printed_with_parts(const Expr& e, const codegen::ExprEmitter::BothBranches& both = nullptr) {
+std::string printed_with_parts(const Expr& e, const codegen::BothBranches& both = nullptr) {
   nest::Nest nest;
   const nest::Named named = nest::named(nest, e, both);
   codegen::NameTable table;
