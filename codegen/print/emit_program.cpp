@@ -17,7 +17,6 @@
 #include "codegen/print/increments.h"
 #include "codegen/print/kernel_functions.h"
 #include "codegen/print/names.h"
-#include "codegen/print/subscript_check.h"
 #include "codegen/print/variables.h"
 #include "codegen/print/writer.h"
 #include "codegen/relations/describe.h"
