@@ -22,4 +22,7 @@ namespace tdsl::codegen {
 /// `map`, `reduce`, `sparse`, `rows`, `piece`, `contraction` or `sum_of_products`
 [[nodiscard]] std::string_view method_of(const OperationStep& step);
 
+/// `if (0 < n) session.check_subscript(7, Interval{0, n}, m, "i of x");`. `line`: of the source.
+[[nodiscard]] std::string subscript_check(const SubscriptStep& step, const std::string& line, ExprEmitter& expr);
+
 }  // namespace tdsl::codegen

@@ -18,7 +18,6 @@
 #include "codegen/print/emit_rearranged.h"
 #include "codegen/print/kernel_functions.h"
 #include "codegen/print/names.h"
-#include "codegen/print/subscript_check.h"
 #include "codegen/print/variables.h"
 #include "codegen/print/writer.h"
 #include "ir/graph/affine.h"
