@@ -2,6 +2,7 @@
 
 #include "codegen/nest/build.h"
 #include "codegen/nest/common_parts.h"
+#include "codegen/print/emit_expr.h"
 #include "codegen/print/names.h"
 
 using namespace tdsl;
