@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "codegen/families/library_routine.h"
 #include "codegen/lower/routine.h"
 #include "runtime/plan/factorise.h"
 #include "runtime/record/survey.h"
