@@ -73,7 +73,7 @@ class Lowering {
     std::vector<ValueId> values = ir::operands_of(program_, n);
     values.insert(values.end(), n.results.begin(), n.results.end());
     for (const ValueId v : values) {
-      if (!program_.info(v).compressed) continue;
+      if (!program_.type(v).is_compressed()) continue;
       throw NotSupported(n.range, "`" + program_.info(v).name +
                                       "` is compressed, and this is not supported of compressed tensors yet");
     }

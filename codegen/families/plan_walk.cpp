@@ -52,7 +52,7 @@ class Walk::Body {
         s.op, [&](const HostStep& h) { assign(h.target, host_.evaluate(h.value, s.range)); },
         [&](const DimensionStep& d) { dimension(d); }, [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
-          if (program_.info(i.target).compressed)
+          if (program_.type(i.target).is_compressed())
             require_stored_size(i.name, element_type(i.target), shape(i.target));
           else
             require_size(i.name, element_type(i.target), shape(i.target));
@@ -60,7 +60,7 @@ class Walk::Body {
         },
         [&](const RandomStep& r) {
           require_size(name_of(program_, r.target), element_type(r.target), shape(r.target));
-          tensors_[r.target] = program_.info(r.target).compressed
+          tensors_[r.target] = program_.type(r.target).is_compressed()
                                    ? sprandom(r)
                                    : recorder_.source(name_of(program_, r.target), element_type(r.target),
                                                       shape(r.target), tile(r.target), at(r.site));
@@ -114,7 +114,7 @@ class Walk::Body {
 
   record::TensorHandle input(const InputStep& i) {
     const std::vector<plan::Index> extents = shape(i.target);
-    if (!program_.info(i.target).compressed)
+    if (!program_.type(i.target).is_compressed())
       return recorder_.load(i.name, element_type(i.target), extents, tile(i.target), at(i.site));
     const auto known = request_.stored.find(i.name);
     StoredInput stored{plan::guessed_stored(extents)};

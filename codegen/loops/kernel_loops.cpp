@@ -179,7 +179,7 @@ void KernelNestBuilder::blocked(const Blocking& blocks) {
 void KernelNestBuilder::first_values() {
   const auto filled = [&](Expr value) { add(nest::Fill{target_, std::move(value)}); };
   if (kernel_.walk) {
-    if (!nest_.variable(target_).compressed) filled(compute_.monoid ? identity() : fill());
+    if (!nest_.variable(target_).type.is_compressed()) filled(compute_.monoid ? identity() : fill());
   } else if (compute_.monoid) {
     if (!order_.into_scalar || writes() || op_.has_base()) filled(identity());
   } else if ((writes() || compute_.combine) && !op_.has_base()) {

@@ -82,7 +82,7 @@ bool depends_on_stored(const FamilyProgram& program, const Expr& part, std::span
   bool stored = std::ranges::none_of(labels, [&](int label) { return ir::mentions_label(part, label); });
   ir::for_each_read(part, [&](const ir::Read& r) {
     reads = true;
-    stored = stored && program.info(r.tensor).compressed;
+    stored = stored && program.type(r.tensor).is_compressed();
   });
   return reads && stored;
 }
@@ -110,7 +110,7 @@ void KernelNestBuilder::stored_total(std::size_t depth) {
   // Elements are computed at once unless a loop outside is a reduction, which may be cut.
   const auto outside = std::span(order_.labels).first(depth);
   const bool at_once = depth > 0 && std::ranges::all_of(outside, [this](int label) { return is_out(label); });
-  const bool combined = !at_once && program_.info(step_.target).compressed;
+  const bool combined = !at_once && program_.type(step_.target).is_compressed();
   at_once || combined ? add(nest::Var{total, identity()}) : add(nest::Start{total, element(), {}});
   stored_loop(depth, total);
   ComputeNest::change(element(), combined ? compute_.monoid : std::nullopt, local_read(total));
@@ -198,7 +198,8 @@ std::vector<nest::Place> KernelNestBuilder::ahead(std::size_t depth) {
     if (gathered(r.subscripts) && known.insert(number).second) places.push_back({operands_.at(number), r.subscripts});
   });
   const Place result = element();
-  if (is_out(label) && !program_.info(step_.target).compressed && gathered(result.subscripts)) places.push_back(result);
+  if (is_out(label) && !program_.type(step_.target).is_compressed() && gathered(result.subscripts))
+    places.push_back(result);
   if (places.size() > kMost) places.clear();
   return places;
 }
@@ -209,7 +210,7 @@ void KernelNestBuilder::for_each_plain_read(const std::function<void(const ir::E
     if (!e) continue;
     ir::for_each_node(e, [&](const ir::ExprNode& n) {
       const auto* r = std::get_if<ir::Read>(&n.op);
-      if (r == nullptr || program_.is_host(r->tensor) || program_.info(r->tensor).compressed) return;
+      if (r == nullptr || program_.is_host(r->tensor) || program_.type(r->tensor).is_compressed()) return;
       if (!kernel_.checked.contains(&n) && !kernel_.trusted.contains(&n)) f(n, *r);
     });
   }

@@ -149,7 +149,7 @@ OperationStep ComputeLowering::operation() {
   if (op->in_any_order) builder_.program().chooses = true;
   if (walk_) stored(*op, *kernel);
   if (compresses_) op->sparsity.result = plan::SparseResult::kGuessed;
-  if (builder_.program().info(target_).compressed) {
+  if (builder_.program().type(target_).is_compressed()) {
     PointBounds bounds = point_bounds(builder_.program(), *op, *kernel, target_);
     op->sparsity.bounds = std::move(bounds.bounds);
     if (compresses_ && bounds.all && !op->sparsity.bounds.empty()) op->sparsity.result = plan::SparseResult::kAtVisited;

@@ -24,7 +24,7 @@ plan::LabelRole ComputeLowering::stored_role(int label) const {
 
 void ComputeLowering::check_compressed() const {
   const FamilyProgram& program = builder_.program();
-  const bool result = program.info(target_).compressed;
+  const bool result = program.type(target_).is_compressed();
   if (result && !compresses_ && (!walk_ || walk_->result == ir::StoredWalk::Result::kDense)) {
     throw NotSupported(
         range_, fmt::format("`{}` is compressed, and computing it other than element by element is not supported yet",
@@ -35,7 +35,7 @@ void ComputeLowering::check_compressed() const {
     if (!e) continue;
     ir::for_each_node(e, [&](const ir::ExprNode& n) {
       const auto* r = std::get_if<ir::Read>(&n.op);
-      if (r == nullptr || !program.info(r->tensor).compressed) return;
+      if (r == nullptr || !program.type(r->tensor).is_compressed()) return;
       throw NotSupported(
           n.range.known() ? n.range : range_,
           fmt::format(
@@ -65,7 +65,7 @@ void merge_accesses(RecordedOp& op, ComputeKernel& kernel) {
 void ComputeLowering::stored(RecordedOp& op, ComputeKernel& kernel) const {
   const FamilyProgram& program = builder_.program();
   for (SymbolicAccess& read : op.reads) {
-    if (!program.info(read.tensor).compressed) continue;
+    if (!program.type(read.tensor).is_compressed()) continue;
     for (std::size_t d = 1; d < read.dims.size(); ++d) read.dims[d] = whole_dim();
   }
   merge_accesses(op, kernel);
@@ -89,7 +89,7 @@ void ComputeLowering::stored(RecordedOp& op, ComputeKernel& kernel) const {
     }
     for (const int k : walked) visits.push_back({operand(k)});
   }
-  if (program.info(target_).compressed)
+  if (program.type(target_).is_compressed())
     op.sparsity.result = walk_->result == ir::StoredWalk::Result::kInOrder ? plan::SparseResult::kLikeVisited
                                                                            : plan::SparseResult::kOfPoints;
   for (const int mask : walk_->masks) {

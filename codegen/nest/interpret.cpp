@@ -245,7 +245,7 @@ class Interpreter {
         [&](const Store& w) {
           Value x = value(w.value);
           // Zeros of either sign are not stored.
-          if (nest_.variable(w.to.variable).compressed && x.real.value == 0) x.real.value = 0;
+          if (nest_.variable(w.to.variable).type.is_compressed() && x.real.value == 0) x.real.value = 0;
           store(w.to.variable, position(w.to), x);
         },
         [&](const Update& u) { update(u.to.variable, position(u.to), u.with, u.value); },

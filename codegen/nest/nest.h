@@ -42,7 +42,7 @@ struct Variable {
     kPosition,   ///< the position of the best offered value
   } role = Role::kLocal;
   std::string name;
-  ir::Type type;
+  ir::Type type;   ///< compressed: an operand or result whose absent elements are 0
   int number = 0;  ///< of the operand; reads with different bounds are different variables of the same operand
   std::vector<Bound> bounds{};    ///< for an operand, by dimension
   std::vector<Extent> origin{};   ///< for a result: the subscripts of its first element; empty: zeros
@@ -50,7 +50,6 @@ struct Variable {
   std::optional<Extent> place{};  ///< for one of several results packed into one tensor: position of its first element
   std::optional<ValueId> of{};    ///< for a view: the viewed variable
   bool resized = false;           ///< a local tensor whose extents are set by a Resize
-  bool compressed = false;  ///< an operand or result of rank 2 whose blocks hold only stored elements; all others are 0
   bool size = false;  ///< a capture: an integer for which sums and differences of a few such values do not overflow, in
                       ///< tasks with points
   /// A capture within the range of an index: near its begin, or near its end, except for tiny ranges.

@@ -84,7 +84,7 @@ class TextPrinter {
   [[nodiscard]] std::string type_text(const ir::Type& type) const {
     std::vector<std::string> dimensions;
     for (std::size_t d = 0; d < type.shape.size(); ++d) {
-      dimensions.push_back((d < type.sparse.size() && type.sparse[d] ? "sparse " : "") + extent_text(type.shape[d]));
+      dimensions.push_back(std::string(ir::prefix_of(type.format.level(d))) + extent_text(type.shape[d]));
     }
     return fmt::format("{}{}", ir::name_of(type.scalar),
                        dimensions.empty() ? "" : fmt::format("[{}]", fmt::join(dimensions, ", ")));
@@ -117,7 +117,7 @@ class TextPrinter {
       for (const Extent& e : v.origin) origin.push_back(extent_text(e));
       if (!origin.empty()) tail += fmt::format(" from [{}]", fmt::join(origin, ", "));
     }
-    line("%{}:{} {} {}{}", k, type_text(v.type), ir::quoted(v.name), tail, v.compressed ? " compressed" : "");
+    line("%{}:{} {} {}", k, type_text(v.type), ir::quoted(v.name), tail);
   }
 
   [[nodiscard]] std::string text(const Expr& e) const { return ir::print(values_, e, names_); }

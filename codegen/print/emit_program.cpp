@@ -244,7 +244,7 @@ class ProgramEmitter {
         },
         [&](const ParamStep& p) { param(p); },
         [&](const InputStep& i) {
-          const std::string_view method = program_.info(i.target).compressed ? "stored_input" : "input";
+          const std::string_view method = program_.type(i.target).is_compressed() ? "stored_input" : "input";
           body_.line("{} = session.{}<{}>({}, {}, {}, {}{});", defined(i.target), method, type(i.target),
                      string_literal(i.name), shape(i.target), i.site, line_of(s), tile(i.target));
         },
@@ -322,7 +322,7 @@ class ProgramEmitter {
     for (std::size_t k = 0; k + 1 < scalars.size(); ++k)
       iterations += (iterations.empty() ? "" : ", ") + name(scalars[k]);
     body_.line("{} = session.{}({}, {}, {}, {}ULL, {{{}}}, {}, {}{});", defined(r.target),
-               program_.info(r.target).compressed ? "stored_sprandom" : "sprandom",
+               program_.type(r.target).is_compressed() ? "stored_sprandom" : "sprandom",
                string_literal(name_of(program_, r.target)), shape(r.target), name(scalars.back()), r.random.site,
                iterations, r.site, line_of(s), tile(r.target));
   }

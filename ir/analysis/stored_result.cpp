@@ -28,7 +28,8 @@ bool computes_points(const Program& program, const Compute& c) {
   bool dense = true;
   for (const Expr& e : {c.bodies[0], c.guard}) {
     if (!e) continue;
-    for_each_read(e, [&](const Read& r) { dense = dense && !program.info(r.tensor).compressed && !looks_up(c, r); });
+    for_each_read(e,
+                  [&](const Read& r) { dense = dense && !program.type(r.tensor).is_compressed() && !looks_up(c, r); });
   }
   return dense;
 }
@@ -37,12 +38,12 @@ bool computes_points(const Program& program, const Compute& c) {
 
 StoredBy storage_of(const Program& program, const Node& node) {
   const auto* c = std::get_if<Compute>(&node.op);
-  if (c == nullptr || !program.info(node.results[0]).compressed) return StoredBy::kNone;
+  if (c == nullptr || !program.type(node.results[0]).is_compressed()) return StoredBy::kNone;
   const auto walk = stored_walk(program, *c);
   if (walk && walk->result != StoredWalk::Result::kDense) return StoredBy::kWalk;
   const auto parts = rearrangement(program, *c);
   if (parts &&
-      std::ranges::all_of(*parts, [&](const Rearranged& part) { return program.info(part.tensor).compressed; }))
+      std::ranges::all_of(*parts, [&](const Rearranged& part) { return program.type(part.tensor).is_compressed(); }))
     return StoredBy::kRearrangement;
   return computes_points(program, *c) ? StoredBy::kPoints : StoredBy::kNone;
 }

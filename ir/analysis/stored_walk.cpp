@@ -119,12 +119,12 @@ bool covers(const Compute& c, std::int32_t label, const Extent& extent) {
 
 /// The index variables of a read for iteration or lookup: plain, each once, over whole dimensions.
 std::optional<StoredOperand> operand_of(const Program& program, const Compute& c, const Read& r) {
-  const ValueInfo& info = program.info(r.tensor);
-  if (!info.compressed || r.subscripts.empty()) return std::nullopt;
+  const Type& type = program.type(r.tensor);
+  if (!type.is_compressed() || r.subscripts.empty()) return std::nullopt;
   const StoredOperand operand{r.tensor, labels_of(r)};
   for (std::size_t d = 0; d < operand.labels.size(); ++d) {
     const std::int32_t label = operand.labels[d];
-    if (label < 0 || std::ranges::count(operand.labels, label) > 1 || !covers(c, label, info.type.shape[d]))
+    if (label < 0 || std::ranges::count(operand.labels, label) > 1 || !covers(c, label, type.shape[d]))
       return std::nullopt;
   }
   return operand;
@@ -395,7 +395,7 @@ bool reads_walked(const Compute& compute, const StoredWalk& walk, ValueId tensor
 
 std::optional<StoredWalk> stored_walk(const Program& program, const Compute& compute) {
   bool any = false;
-  for_each_read_of_values(compute, [&](const Read& r) { any = any || program.info(r.tensor).compressed; });
+  for_each_read_of_values(compute, [&](const Read& r) { any = any || program.type(r.tensor).is_compressed(); });
   if (!any || !is_plain(program, compute)) return std::nullopt;
   return Walks(program, compute).best();
 }

@@ -55,7 +55,6 @@ class TextParser : ExprParser {
       do { info.tile.push_back(extent()); } while (cursor_.accept(","));
       cursor_.expect(")");
     }
-    info.compressed = cursor_.accept("compressed");
     if (const auto r = place()) {
       info.range = *r;
     } else {

@@ -138,8 +138,7 @@ class ProgramPrinter {
     if (type.shape.empty()) return result;
     std::vector<std::string> dimensions;
     for (std::size_t d = 0; d < type.shape.size(); ++d) {
-      const bool sparse = d < type.sparse.size() && type.sparse[d];
-      dimensions.push_back((sparse ? "sparse " : "") + extent_text(type.shape[d]));
+      dimensions.push_back(std::string(prefix_of(type.format.level(d))) + extent_text(type.shape[d]));
     }
     return result + "[" + joined(dimensions, [](const std::string& s) { return s; }) + "]";
   }
@@ -151,7 +150,6 @@ class ProgramPrinter {
     std::string result = fmt::format("{}:{}", value_text(v), type_text(info.type));
     if (!info.name.empty()) result += " " + quoted(info.name);
     if (!info.tile.empty()) result += " tile (" + joined(info.tile, extent_text) + ")";
-    if (info.compressed) result += " compressed";
     if (info.range != place) result += " " + range_text(info.range);
     return result;
   }

@@ -94,13 +94,13 @@ class RowReads {
 
   [[nodiscard]] bool is_candidate(ValueId v) const {
     const ValueInfo& info = program_.info(v);
-    return info.type.rank() == 2 && !info.compressed && !info.type.has_sparse() && info.tile.empty();
+    return info.type.rank() == 2 && !info.type.has_sparse() && info.tile.empty();
   }
   /// The sparse iteration of a Compute that also reads dense matrices.
   [[nodiscard]] std::optional<StoredWalk> walk_over_dense(const Compute& c) const {
     const std::set<ValueId> values = values_read(c);
     const bool both = std::ranges::any_of(values, [&](ValueId v) { return is_candidate(v); }) &&
-                      std::ranges::any_of(values, [&](ValueId v) { return program_.info(v).compressed; });
+                      std::ranges::any_of(values, [&](ValueId v) { return program_.type(v).is_compressed(); });
     return both ? stored_walk(program_, c) : std::nullopt;
   }
   /// Dense matrices that the Compute reads with jumps between columns.
@@ -159,7 +159,7 @@ class RowReads {
 }  // namespace
 
 Program row_reads(const Program& program, PassContext& context) {
-  const bool any = std::ranges::any_of(program.values, [](const ValueInfo& v) { return v.compressed; });
+  const bool any = std::ranges::any_of(program.values, [](const ValueInfo& v) { return v.type.is_compressed(); });
   return any ? RowReads(program, context).run() : program;
 }
 

@@ -302,13 +302,13 @@ class Backgrounds {
   bool drop(const Program& written, const std::map<ValueId, std::vector<ValueId>>& walks) {
     Program marked = written;
     for (const auto& [v, count] : choose_storage(written, Candidates::kAll).compressed)
-      marked.values[static_cast<std::size_t>(v.id)].compressed = true;
+      marked.values[static_cast<std::size_t>(v.id)].type.format.compress(true);
     const std::vector<const Node*> nodes = definitions(marked);
     const auto goes = [&](ValueId v, const Split& split) {
       const Compute* c = compute_of(nodes, v);
       const auto walk = c == nullptr ? std::nullopt : stored_walk(marked, *c);
       return walk && std::ranges::all_of(split.operands, [&](ValueId operand) {
-               return marked.info(operand).compressed && reads_walked(*c, *walk, operand);
+               return marked.type(operand).is_compressed() && reads_walked(*c, *walk, operand);
              });
     };
     return std::erase_if(splits_, [&](const auto& entry) {

@@ -29,7 +29,7 @@ void each_operation(Nodes& nodes, int loops, const F& f) {
 Program marked_as(Program program, const StorageChoice& choice) {
   for (const auto& [v, walks] : choice.compressed) {
     if (static_cast<std::size_t>(v.id) < program.values.size())
-      program.values[static_cast<std::size_t>(v.id)].compressed = true;
+      program.values[static_cast<std::size_t>(v.id)].type.format.compress(true);
   }
   return program;
 }
@@ -70,12 +70,12 @@ class CompressedCopier {
  private:
   /// Skips values that could be compressed without a copy: choose_storage has decided about them.
   void consider(const Node& n, int loops) {
-    ValueInfo& info = marked_.values[static_cast<std::size_t>(n.results[0].id)];
-    info.compressed = true;
+    Format& format = marked_.values[static_cast<std::size_t>(n.results[0].id)].type.format;
+    format.compress(true);
     if (storage_of(marked_, n) == StoredBy::kNone)
       loops_.emplace(n.results[0], loops);
     else
-      info.compressed = false;
+      format.compress(false);
   }
 
   /// Calls `f` for every candidate and each operation that reads only its stored elements.

@@ -52,7 +52,7 @@ class Copies {
   /// `into`: the values that the region's yields define.
   void visit(Region& region, const std::vector<ValueId>& into) {
     std::vector<ValueId> defined;
-    const auto is_compressed = [&](ValueId v) { return program_.info(v).compressed; };
+    const auto is_compressed = [&](ValueId v) { return program_.type(v).is_compressed(); };
     std::ranges::copy_if(region.arguments, std::back_inserter(defined), is_compressed);
     for (Node& n : region.nodes) {
       std::ranges::copy_if(n.results, std::back_inserter(defined), is_compressed);
@@ -70,7 +70,7 @@ class Copies {
     for (const Node& n : region.nodes) {
       const auto* c = std::get_if<Compute>(&n.op);
       const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
-      if (of.valid() && program_.info(of).compressed && !program_.info(n.results[0]).compressed)
+      if (of.valid() && program_.type(of).is_compressed() && !program_.type(n.results[0]).is_compressed())
         copied.emplace(n.results[0], of);
       if (!std::holds_alternative<Routine>(n.op)) continue;
       for (const ValueId argument : operands_of(program_, n)) {
@@ -96,8 +96,9 @@ class Copies {
     }
     const std::size_t place = users.empty() ? region.nodes.size() : users[0];
     const SourceRange range = users.empty() ? program_.info(into[0]).range : region.nodes[place].range;
-    const ValueInfo info = program_.info(v);
-    const ValueId copy = program_.new_value(info.type, info.name, range);
+    Type type = program_.type(v);
+    type.format.compress(false);
+    const ValueId copy = program_.new_value(std::move(type), program_.info(v).name, range);
     for (const std::size_t k : users) redirect(region.nodes[k], v, copy, true);
     redirect_yields(region, into, v, copy, range);
     region.nodes.insert(region.nodes.begin() + static_cast<std::ptrdiff_t>(place), copying(program_, v, copy, range));
@@ -107,7 +108,7 @@ class Copies {
   [[nodiscard]] bool yields_dense(const Region& region, const std::vector<ValueId>& into, ValueId v) const {
     bool found = false;
     for (std::size_t k = 0; k < std::min(region.yields.size(), into.size()); ++k)
-      found = found || (region.yields[k] == v && !program_.info(into[k]).compressed);
+      found = found || (region.yields[k] == v && !program_.type(into[k]).is_compressed());
     return found;
   }
   void redirect_yields(Region& region, const std::vector<ValueId>& into, ValueId v, ValueId copy,
@@ -115,19 +116,19 @@ class Copies {
     if (!yields_dense(region, into, v)) return;
     warn(v, range, "a loop or branch carries it dense");
     for (std::size_t k = 0; k < std::min(region.yields.size(), into.size()); ++k) {
-      if (region.yields[k] == v && !program_.info(into[k]).compressed) region.yields[k] = copy;
+      if (region.yields[k] == v && !program_.type(into[k]).is_compressed()) region.yields[k] = copy;
     }
   }
   /// Replaces initial values of dense loop-carried variables.
   void redirect_inits(std::vector<ValueId>& inits, const Region& body, ValueId v, ValueId copy) const {
     for (std::size_t k = 0; k < inits.size(); ++k) {
-      if (inits[k] == v && !program_.info(body.arguments[k + 1]).compressed) inits[k] = copy;
+      if (inits[k] == v && !program_.type(body.arguments[k + 1]).is_compressed()) inits[k] = copy;
     }
   }
   [[nodiscard]] bool starts_dense(const std::vector<ValueId>& inits, const Region& body, ValueId v) const {
     bool found = false;
     for (std::size_t k = 0; k < inits.size(); ++k)
-      found = found || (inits[k] == v && !program_.info(body.arguments[k + 1]).compressed);
+      found = found || (inits[k] == v && !program_.type(body.arguments[k + 1]).is_compressed());
     return found;
   }
 
@@ -197,8 +198,8 @@ class Unmarking : public RegionRewriter {
     const StorageChoice choice = choose_storage(program_, Candidates::kMarked);
     for (const auto& [v, reason] : choice.dense) {
       ValueInfo& info = program_.values[static_cast<std::size_t>(v.id)];
-      if (!info.compressed) continue;
-      info.compressed = false;
+      if (!info.type.is_compressed()) continue;
+      info.type.format.compress(false);
       lost_.insert(v);
       context_.refused(info.range, quoted(program_, v, "this value") + " is stored dense after all: " + reason);
     }
@@ -214,8 +215,7 @@ class Unmarking : public RegionRewriter {
   void rewrite_node(Node n, std::vector<Node>& earlier) override {
     const auto* c = std::get_if<Compute>(&n.op);
     const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
-    if (of.valid() && lost_.contains(of) && same_storage(program_.type(of), program_.type(n.results[0])) &&
-        !program_.info(n.results[0]).compressed)
+    if (of.valid() && lost_.contains(of) && program_.type(of).format == program_.type(n.results[0]).format)
       names_.emplace(n.results[0], of);
     else
       keep(std::move(n), earlier);
@@ -228,7 +228,7 @@ class Unmarking : public RegionRewriter {
 }  // namespace
 
 Program dense_copies(const Program& program, PassContext& context) {
-  const bool any = std::ranges::any_of(program.values, [](const ValueInfo& v) { return v.compressed; });
+  const bool any = std::ranges::any_of(program.values, [](const ValueInfo& v) { return v.type.is_compressed(); });
   return any ? Copies(Unmarking(program, context).run(), context).run() : program;
 }
 

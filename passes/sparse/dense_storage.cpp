@@ -21,7 +21,7 @@ std::string sparse_type_text(const Program& program, const Type& type) {
   for (std::size_t d = 0; d < type.rank(); ++d) {
     const std::string extent =
         type.shape[d].to_string([&](ValueId v) { return program.info(v).name.empty() ? "?" : program.info(v).name; });
-    text += (d == 0 ? "[" : ", ") + std::string(d < type.sparse.size() && type.sparse[d] ? "sparse " : "") + extent;
+    text += (d == 0 ? "[" : ", ") + std::string(type.format.is_sparse(d) ? "sparse " : "") + extent;
   }
   return text + "]";
 }
@@ -43,7 +43,7 @@ std::string why_dense(const StorageChoice& choice, ValueId v, const SourceRange&
 bool is_dense_copy(const Program& program, const Node& n) {
   const auto* c = std::get_if<Compute>(&n.op);
   const ValueId of = c == nullptr ? ValueId{} : copied_matrix(*c);
-  return of.valid() && program.info(of).compressed;
+  return of.valid() && program.type(of).is_compressed();
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ void warn_of_dense_storage(const Program& program, PassContext& context) {
         const SourceRange& range = info.range.known() ? info.range : n.range;
         const bool vector =
             info.type.rank() == 1 && std::holds_alternative<Compute>(n.op);  // small compared to its operands
-        if (!info.type.has_sparse() || vector || info.compressed || is_dense_copy(program, n) ||
+        if (!info.type.has_sparse() || vector || info.type.is_compressed() || is_dense_copy(program, n) ||
             info.name.empty() == named || !told.insert({range.file, range.line}).second)
           continue;
         const std::string name = named ? "`" + info.name + "`" : "this value";

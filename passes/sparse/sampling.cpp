@@ -4,7 +4,7 @@
 //     %4:f64[%0, %0] = compute [i in 0..%0, j in 0..%0] sum[k in 0..8] (mul(%2[i, k], %3[j, k]))
 //     %5:f64 = compute [] sum[i in 0..%0, j in 0..%0] (absent_mul(%1[i, j], log(%4[i, j])))
 // becomes
-//     %4:f64[%0, sparse %0] compressed = compute [i in 0..%0, j in 0..%0] sum[k in 0..8] (mul(%2[i, k], %3[j, k]))
+//     %4:f64[%0, compressed %0] = compute [i in 0..%0, j in 0..%0] sum[k in 0..8] (mul(%2[i, k], %3[j, k]))
 //     where ne(%1[i, j], 0.0) %5:f64 = compute [] sum[i in 0..%0, j in 0..%0] (absent_mul(%1[i, j], log(%4[i, j])))
 //
 // All readers iterate over the same matrix and read the sampled one at its row and column. Where that matrix is 0,
@@ -91,14 +91,14 @@ class Sampling : public RegionRewriter {
   }
   /// True if rows of the value are accumulated (A @ B).
   [[nodiscard]] bool is_product(const Compute& c, ValueId v) const {
-    const auto walk = program_.info(v).compressed ? stored_walk(program_, c) : std::nullopt;
+    const auto walk = program_.type(v).is_compressed() ? stored_walk(program_, c) : std::nullopt;
     return walk && walk->result == StoredWalk::Result::kAccumulated;
   }
   [[nodiscard]] bool is_dense_matrix(ValueId v) const {
     return program_.type(v).rank() == 2 && !program_.type(v).has_sparse() && program_.info(v).tile.empty();
   }
   [[nodiscard]] bool reads_compressed(const Compute& c) const {
-    return std::ranges::any_of(values_read(c), [&](ValueId v) { return program_.info(v).compressed; });
+    return std::ranges::any_of(values_read(c), [&](ValueId v) { return program_.type(v).is_compressed(); });
   }
 
   /// Adds the guard and moves the node in front of its first reader: the iterated matrix may be defined behind the
@@ -117,9 +117,7 @@ class Sampling : public RegionRewriter {
       return;
     const SourceRange range = region.nodes[k].range;
     region.nodes[k].op = std::move(sampled);
-    ValueInfo& info = program_.values[static_cast<std::size_t>(region.nodes[k].results[0].id)];
-    if (!product) info.type.sparse = walked.sparse;
-    info.compressed = true;
+    if (!product) program_.values[static_cast<std::size_t>(region.nodes[k].results[0].id)].type.format = walked.format;
     context_.applied(range, "computed only where " + quoted(program_, readers.walked, "a compressed matrix") +
                                 " has elements: nothing reads it elsewhere");
     const auto begin = region.nodes.begin();

@@ -3,7 +3,7 @@
 //     %1:f64[%0, sparse %0] "A" = input "A"
 //     %3 = compute [i in 0..%0] sum[j in 0..%0] (absent_mul(%1[i, j], %2[j]))
 // becomes
-//     %1:f64[%0, sparse %0] "A" compressed = input "A"
+//     %1:f64[%0, compressed %0] "A" = input "A"
 //
 // These are inputs, and results computed from stored elements of compressed operands, if at least one operation
 // iterates over their stored elements; and matrices computed at all points, if an operation does. A Compute that reads
@@ -74,7 +74,7 @@ std::pair<Program, StorageChoice> chosen(const Program& program) {
 Program storage(const Program& original, PassContext& context) {
   auto [marked, choice] = chosen(background(original, context));
   for (const auto& [v, walks] : choice.compressed) {
-    marked.values[static_cast<std::size_t>(v.id)].compressed = true;
+    marked.values[static_cast<std::size_t>(v.id)].type.format.compress(true);
     context.applied(
         marked.info(v).range,
         fmt::format("{} is compressed: {} go{} over its stored elements", quoted(marked, v, "this value"),

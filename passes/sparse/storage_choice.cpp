@@ -33,11 +33,10 @@ class Chooser {
     find_carried(program_.body, true);
     for (std::size_t k = 0; k < program_.values.size(); ++k) {
       const ValueId v{static_cast<std::int32_t>(k)};
-      ValueInfo& info = program_.values[k];
-      const bool marked = std::exchange(info.compressed, false);
-      if (!info.type.has_sparse() || (!marked && candidates == Candidates::kMarked)) continue;
+      Format& format = program_.values[k].type.format;
+      if (!(candidates == Candidates::kAll ? format.has_sparse() : format.is_compressed())) continue;
       std::string reason = why_not_by_itself(v);
-      info.compressed = reason.empty();
+      format.compress(reason.empty());
       if (!reason.empty()) choice_.dense.emplace(v, std::move(reason));
     }
   }
@@ -86,7 +85,7 @@ class Chooser {
       if (c == nullptr) continue;
       const StoredBy by = storage_of(program_, *n);
       if (by == StoredBy::kPoints) at_points.insert(n->results[0]);
-      if (program_.info(n->results[0]).compressed && by == StoredBy::kNone)
+      if (program_.type(n->results[0]).is_compressed() && by == StoredBy::kNone)
         lost.emplace(n->results[0], "it is not computed from stored elements of others");
       for (const ValueId v : read_elements(*c, by)) ++choice_.compressed[v];
     }
@@ -97,12 +96,12 @@ class Chooser {
     choice_.compressed = without_files;
     for (const Node* n : operations_) {
       const auto* written = std::get_if<Output>(&n->op);
-      if (written != nullptr && program_.info(written->value).compressed) ++choice_.compressed[written->value];
+      if (written != nullptr && program_.type(written->value).is_compressed()) ++choice_.compressed[written->value];
     }
     join_carried(lost);
     lose_unused(lost, [](ValueId) { return true; });
     for (auto& [v, reason] : lost) {
-      program_.values[static_cast<std::size_t>(v.id)].compressed = false;
+      program_.values[static_cast<std::size_t>(v.id)].type.format.compress(false);
       choice_.dense.emplace(v, std::move(reason));
     }
     return !lost.empty();
@@ -112,7 +111,7 @@ class Chooser {
   void lose_unused(std::map<ValueId, std::string>& lost, const Which& which) const {
     for (std::size_t k = 0; k < program_.values.size(); ++k) {
       const ValueId v{static_cast<std::int32_t>(k)};
-      if (program_.values[k].compressed && !choice_.compressed.contains(v) && which(v))
+      if (program_.values[k].type.is_compressed() && !choice_.compressed.contains(v) && which(v))
         lost.emplace(v, "nothing that goes over its stored elements alone uses it");
     }
   }
@@ -120,7 +119,7 @@ class Chooser {
   /// The compressed tensors of which the Compute reads only stored elements. `by`: the way its result is compressed.
   [[nodiscard]] std::set<ValueId> read_elements(const Compute& c, StoredBy by) const {
     std::set<ValueId> values = values_read(c);
-    std::erase_if(values, [&](ValueId v) { return !program_.info(v).compressed; });
+    std::erase_if(values, [&](ValueId v) { return !program_.type(v).is_compressed(); });
     if (by == StoredBy::kRearrangement) return values;
     const auto walk = by == StoredBy::kNone && copied_matrix(c).valid() ? std::nullopt : stored_walk(program_, c);
     std::erase_if(values, [&](ValueId v) { return !walk || !reads_walked(c, *walk, v); });
@@ -143,7 +142,7 @@ class Chooser {
     all.insert(all.end(), variable.sources.begin(), variable.sources.end());
     int most = 0;
     for (const ValueId v : all) {
-      if (!program_.info(v).compressed || lost.contains(v)) return false;
+      if (!program_.type(v).is_compressed() || lost.contains(v)) return false;
       const auto found = choice_.compressed.find(v);
       most = std::max(most, found == choice_.compressed.end() ? 0 : found->second);
     }
@@ -152,7 +151,7 @@ class Chooser {
     return changed;
   }
   bool share_loss(const CarriedVariable& variable, std::map<ValueId, std::string>& lost) const {
-    const auto is_lost = [&](ValueId v) { return lost.contains(v) || !program_.info(v).compressed; };
+    const auto is_lost = [&](ValueId v) { return lost.contains(v) || !program_.type(v).is_compressed(); };
     if (std::ranges::none_of(variable.sources, is_lost) && std::ranges::none_of(variable.names, is_lost)) return false;
     bool changed = false;
     for (const ValueId v : variable.names) {

@@ -9,11 +9,9 @@ namespace {
 std::string type_text(const ir::Program& program, const ir::Type& type) {
   std::string dims;
   for (std::size_t d = 0; d < type.rank(); ++d) {
-    const bool sparse = d < type.sparse.size() && type.sparse[d];
-    dims +=
-        std::string(dims.empty() ? "" : ", ") + (sparse ? "sparse " : "") + type.shape[d].to_string([&](ir::ValueId v) {
-          return program.info(v).name.empty() ? std::string("?") : program.info(v).name;
-        });
+    dims += std::string(dims.empty() ? "" : ", ") + (type.format.is_sparse(d) ? "sparse " : "") +
+            type.shape[d].to_string(
+                [&](ir::ValueId v) { return program.info(v).name.empty() ? std::string("?") : program.info(v).name; });
   }
   return std::string(ir::name_of(type.scalar)) + (dims.empty() ? "" : "[" + dims + "]");
 }

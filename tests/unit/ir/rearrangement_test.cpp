@@ -12,8 +12,8 @@ namespace {
 
 /// A and B are compressed, S is sparse but not compressed, D is dense.
 const std::string kMatrices =
-    "program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse 9] \"A\" compressed = input \"A\"\n"
-    "%2:f64[%0, sparse 9] \"B\" compressed = input \"B\"\n%3:f64[%0, sparse 9] \"S\" = input \"S\"\n%4:f64[%0, 9] "
+    "program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, compressed 9] \"A\" = input \"A\"\n"
+    "%2:f64[%0, compressed 9] \"B\" = input \"B\"\n%3:f64[%0, sparse 9] \"S\" = input \"S\"\n%4:f64[%0, 9] "
     "\"D\" = input \"D\"\n"
     "%5:i64[%0] \"p\" = input \"p\"\n%6:i64 \"s\" = param \"s\" = 1\n";
 
@@ -104,7 +104,7 @@ TEST_CASE("rearrangement: what computes something is none") {
 }
 
 TEST_CASE("stored results: walks, rearrangements, points") {
-  const std::string compressed = "%9:f64[%0, sparse 9] compressed = compute [i in 0..%0, j in 0..9] ";
+  const std::string compressed = "%9:f64[%0, compressed 9] = compute [i in 0..%0, j in 0..9] ";
   CHECK(stored_by(compressed + "(absent_mul(%1[i, j], %4[i, j]))") == StoredBy::kWalk);
   CHECK(stored_by(compressed + "(%1[i, sub(8, j)])") == StoredBy::kRearrangement);
   CHECK(stored_by(compressed + "(%3[i, sub(8, j)])") == StoredBy::kPoints);

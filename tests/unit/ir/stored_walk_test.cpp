@@ -11,11 +11,11 @@ namespace {
 
 /// A and B are compressed, S is sparse but not compressed, D, U and V are dense.
 const std::string kTensors =
-    "program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" compressed = input \"A\"\n"
-    "%2:f64[%0, sparse %0] \"B\" compressed = input \"B\"\n%3:f64[%0, sparse %0] \"S\" = input \"S\"\n%4:f64[%0, %0] "
+    "program \"test\"\n%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, compressed %0] \"A\" = input \"A\"\n"
+    "%2:f64[%0, compressed %0] \"B\" = input \"B\"\n%3:f64[%0, sparse %0] \"S\" = input \"S\"\n%4:f64[%0, %0] "
     "\"D\" = input \"D\"\n"
     "%5:f64[%0] \"x\" = input \"x\"\n%6:f64[%0, 8] \"U\" = input \"U\"\n%7:i64[%0] \"p\" = input \"p\"\n%8:i64[%0, "
-    "sparse %0] \"N\" compressed = input \"N\"\n";
+    "compressed %0] \"N\" = input \"N\"\n";
 
 /// `A over j, i`: the sparse iteration of the last node, followed by `=` if its result has the same pattern, and by `+`
 /// if elements of its rows are combined.
@@ -184,10 +184,10 @@ TEST_CASE("stored walk: unions of operands") {
 TEST_CASE("stored walk: vectors and tensors of more dimensions go together, too") {
   const auto of = [](const std::string& body) {
     const std::string vectors =
-        "%9:f64[sparse %0] \"v\" compressed = input \"v\"\n%10:f64[sparse %0] \"w\" compressed = input \"w\"\n";
+        "%9:f64[compressed %0] \"v\" = input \"v\"\n%10:f64[compressed %0] \"w\" = input \"w\"\n";
     const std::string tensors =
-        "%11:f64[%0, sparse %0, sparse 5] \"S\" compressed = input \"S\"\n%12:f64[%0, sparse %0, sparse 5] \"T\" "
-        "compressed = input \"T\"\n";
+        "%11:f64[%0, compressed %0, compressed 5] \"S\" = input \"S\"\n%12:f64[%0, compressed %0, compressed 5] \"T\""
+        " = input \"T\"\n";
     return walk(vectors + tensors + body);
   };
   const std::string vector = "%13:f64[%0] = compute [i in 0..%0] ",
@@ -224,10 +224,9 @@ TEST_CASE("stored walk: ranges, subscripts and stores that it does not follow") 
   CHECK(walk("%9:i64[%0] = compute [i in 0..%0] sum[j in 0..%0] (mul(%8[i, j], %7[j]))") == "N over i, j");
 }
 
-TEST_CASE("stored walk: only tensors with a sparse dimension are compressed") {
-  CHECK(verify(parse("program \"test\"\n%0:f64[3, 3] \"A\" compressed = input \"A\"\n")).size() == 1);
-  CHECK(verify(parse("program \"test\"\n%0:f64[sparse 3] \"a\" compressed = input \"a\"\n")).empty());
-  const std::string good = "program \"test\"\n%0:f64[3, sparse 3] \"A\" compressed = input \"A\"\n";
+TEST_CASE("stored walk: compressed dimensions") {
+  CHECK(verify(parse("program \"test\"\n%0:f64[compressed 3] \"a\" = input \"a\"\n")).empty());
+  const std::string good = "program \"test\"\n%0:f64[3, compressed 3] \"A\" = input \"A\"\n";
   CHECK(verify(parse(good)).empty());
   CHECK(print(parse(good)) == good);
 }

@@ -164,7 +164,7 @@ class Checker {
   void named_operand(const Expr& whole, const Expr& part) {
     Compute inner = setting_.compute(part);
     Type type{part->type, setting_.program.type(setting_.a).shape, {}};
-    type.sparse = inferred_sparse(setting_.program, inner, Products::kImplied);
+    type.format = inferred_format(setting_.program, inner, Products::kImplied);
     Program program = setting_.program;
     const ValueId name{static_cast<std::int32_t>(program.values.size())};
     const Expr outer =
@@ -299,8 +299,9 @@ TEST_CASE("support: inferred storage") {
         "input \"x\"\n%6:f64[sparse %0] \"v\" = input \"v\"\n%7:f64 = " +
         compute + "\n");
     std::string text;
-    for (const bool s : inferred_sparse(program, std::get<Compute>(program.body.nodes.back().op), Products::kImplied))
-      text += s ? 's' : 'd';
+    const auto& c = std::get<Compute>(program.body.nodes.back().op);
+    for (const Format::Level l : inferred_format(program, c, Products::kImplied).levels)
+      text += l == Format::Level::kSparse ? 's' : 'd';
     return text;
   };
   const auto over = [&](const std::string& labels, const std::string& reduced, const std::string& body) {

@@ -48,21 +48,21 @@ TEST_CASE("verify: definitions and scopes") {
 
 TEST_CASE("verify: carried values have the same storage") {
   const auto loop = [](const std::string& argument, const std::string& result, const std::string& head) {
-    return "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" compressed = input \"A\"\n%2:i64 = compute [] "
+    return "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, compressed %0] \"A\" = input \"A\"\n%2:i64 = compute [] "
            "(0)\n"
-           "%3:f64[%0, sparse %0]" +
-           result + " = for %2..%0 by 1 with (%1)" + head + " do (%4:i64, %5:f64[%0, sparse %0]" + argument +
-           ") {\n  yield %5\n}\noutput \"s\" %3\n";
+           "%3:f64[%0, " +
+           result + " %0] = for %2..%0 by 1 with (%1)" + head + " do (%4:i64, %5:f64[%0, " + argument +
+           " %0]) {\n  yield %5\n}\noutput \"s\" %3\n";
   };
-  CHECK(problems_with(loop(" compressed", " compressed", "")) == "");
-  CHECK(mentions(loop("", "", ""), "one of which is compressed"));
-  CHECK(mentions(loop(" compressed", "", ""), "one of which is compressed"));
+  CHECK(problems_with(loop("compressed", "compressed", "")) == "");
+  CHECK(mentions(loop("sparse", "sparse", ""), "differ in type"));
+  CHECK(mentions(loop("compressed", "sparse", ""), "differ in type"));
   CHECK(
-      mentions("%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, sparse %0] \"A\" compressed = input \"A\"\n%2:f64[%0, "
+      mentions("%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, compressed %0] \"A\" = input \"A\"\n%2:f64[%0, "
                "sparse %0] \"B\" = input \"B\"\n"
-               "%3:bool = compute [] (true)\n%4:f64[%0, sparse %0] compressed = if %3 then () {\n  yield %1\n} else () "
+               "%3:bool = compute [] (true)\n%4:f64[%0, compressed %0] = if %3 then () {\n  yield %1\n} else () "
                "{\n  yield %2\n}\noutput \"s\" %4\n",
-               "one of which is compressed"));
+               "differ in type"));
 }
 
 TEST_CASE("verify: types, ranks and labels") {
