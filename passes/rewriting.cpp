@@ -53,6 +53,8 @@ void rename_compute(Compute& c, const ValueMap& map) {
   rename_labels(c.reduce, map);
   rewrite_expressions(c, [&](const Expr& e) { return rename_values(e, map); });
   if (c.base) c.base = renamed(map, *c.base);
+  if (!c.iteration) return;
+  for (StoredOperand& o : c.iteration->operands) o.tensor = renamed(map, o.tensor);
 }
 
 }  // namespace

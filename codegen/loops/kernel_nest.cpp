@@ -5,6 +5,7 @@
 #include "codegen/loops/kernel_nest_builder.h"
 #include "codegen/lower/guard_bounds.h"
 #include "codegen/relations/describe.h"
+#include "ir/graph/computes.h"
 
 namespace tdsl::codegen {
 
@@ -17,7 +18,7 @@ KernelNestBuilder::KernelNestBuilder(const NestRequest& request, const Operation
 }
 
 BuiltNest KernelNestBuilder::run() {
-  if (kernel_.walk) {
+  if (ir::stored_loops(compute_) != nullptr) {
     stored();
   } else if (op_.sparsity.compresses()) {
     order_.labels = {0, 1};

@@ -24,15 +24,16 @@ namespace tdsl::codegen {
 class ComputeLowering {
  public:
   ComputeLowering(FamilyBuilder& builder, ValueId target, ir::Compute compute, SourceRange range)
-      : builder_(builder), target_(target), compute_(std::move(compute)), range_(range), type_(builder.type(target)) {}
+      : builder_(builder),
+        target_(target),
+        compute_(std::move(compute)),
+        range_(range),
+        type_(builder.type(target)),
+        iteration_(ir::stored_loops(compute_)) {}
+  ComputeLowering(const ComputeLowering&) = delete;
+  ComputeLowering& operator=(const ComputeLowering&) = delete;
 
   void run();
-  /// The operation visits stored elements only.
-  void walk(const ir::StoredWalk& walk) { walk_ = walk; }
-  /// The result has the elements of compressed matrices at other positions.
-  void rearrange() { rearranges_ = true; }
-  /// The result is compressed, and computed at all points.
-  void compress() { compresses_ = true; }
   /// For an epilogue: the operation of a Compute that becomes a single operation and is not host arithmetic. Adds the
   /// checks that precede it.
   [[nodiscard]] OperationStep operation();
@@ -88,9 +89,7 @@ class ComputeLowering {
   ir::Compute compute_;
   SourceRange range_;
   ir::Type type_;
-  std::optional<ir::StoredWalk> walk_;
-  bool rearranges_ = false;
-  bool compresses_ = false;
+  const ir::SparseIteration* iteration_;  ///< its loops over stored elements, or null
 };
 
 }  // namespace tdsl::codegen

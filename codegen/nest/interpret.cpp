@@ -462,8 +462,8 @@ class Interpreter {
   void stored(const For& f, const Stored& s) {
     each(f.index, interval(f.index), [&] {
       const auto holds = [&](const Fibre& fibre) { return holds_something(fibre, f.index); };
-      const auto last = s.meet == ir::StoredLoop::Meet::kFirst ? s.fibres.begin() + 1 : s.fibres.end();
-      const bool all = s.meet == ir::StoredLoop::Meet::kAll;
+      const auto last = s.merge == ir::Merge::kFirst ? s.fibres.begin() + 1 : s.fibres.end();
+      const bool all = s.merge == ir::Merge::kIntersection;
       if (all ? std::all_of(s.fibres.begin(), last, holds) : std::any_of(s.fibres.begin(), last, holds)) body(f.body);
     });
   }

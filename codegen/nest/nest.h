@@ -5,7 +5,6 @@
 #include <variant>
 #include <vector>
 
-#include "ir/analysis/stored_walk.h"
 #include "ir/graph/graph.h"
 
 // Loop nests: the body of a task as typed imperative statements. A nest is built from the operation
@@ -94,12 +93,10 @@ struct Fibre {
 /// over all levels.
 struct Stored {
   std::vector<Fibre> fibres;
-  ir::StoredLoop::Meet meet = ir::StoredLoop::Meet::kAny;
+  ir::Merge merge = ir::Merge::kUnion;
   std::vector<Place> ahead{};  ///< for a single operand: elements, or the contents at the outermost index of a
                                ///< compressed operand, to prefetch before the loop reaches their index
 };
-/// `or`, `and`, `with`.
-[[nodiscard]] std::string_view name_of(ir::StoredLoop::Meet meet);
 /// `blocks of %0`: the task's interval of the index in blocks of consecutive rows. Within the loop, indices of the
 /// block run over the rows of the current one, and local tensors have these rows.
 struct Blocks {

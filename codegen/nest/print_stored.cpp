@@ -217,14 +217,13 @@ bool Printer::runs_over_rows(const For& f) const {
 
 /// `A`, or `rt::either(A, B)`.
 std::string Printer::rows_text(const Stored& over) {
-  using Meet = ir::StoredLoop::Meet;
   std::vector<std::string> tensors;
   for (const Fibre& fibre : over.fibres) tensors.push_back(view_name(nest_.variable(fibre.operand)));
   if (tensors.size() == 1) return tensors.front();
   return fmt::format("rt::{}({})",
-                     over.meet == Meet::kAny   ? "either"
-                     : over.meet == Meet::kAll ? "both"
-                                               : "along",
+                     over.merge == ir::Merge::kUnion          ? "either"
+                     : over.merge == ir::Merge::kIntersection ? "both"
+                                                              : "along",
                      fmt::join(tensors, ", "));
 }
 

@@ -9,16 +9,6 @@
 
 namespace tdsl::nest {
 
-std::string_view name_of(ir::StoredLoop::Meet meet) {
-  using Meet = ir::StoredLoop::Meet;
-  switch (meet) {
-    case Meet::kAny: return "or";
-    case Meet::kAll: return "and";
-    case Meet::kFirst: return "with";
-  }
-  return "";
-}
-
 std::string_view name_of(RowProducts::Kind kind) {
   using Kind = RowProducts::Kind;
   switch (kind) {
@@ -148,7 +138,7 @@ class TextPrinter {
         [this](const Stored& s) {
           std::string fibres, ahead;
           for (const Fibre& fibre : s.fibres)
-            fibres += (fibres.empty() ? std::string() : fmt::format(" {} ", name_of(s.meet))) + text(fibre);
+            fibres += (fibres.empty() ? std::string() : fmt::format(" {} ", name_of(s.merge))) + text(fibre);
           for (const Place& p : s.ahead) ahead += " ahead " + text(p);
           return fmt::format("over stored {}{}", fibres, ahead);
         },

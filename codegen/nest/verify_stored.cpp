@@ -110,7 +110,7 @@ class StoredVerifier {
     for (const For* open : loops_) {
       const auto* above = std::get_if<Stored>(&open->over);
       if (above == nullptr) continue;
-      const bool same = above->meet == stored.meet && lies_below(*open, *above);
+      const bool same = above->merge == stored.merge && lies_below(*open, *above);
       const bool meets = std::ranges::any_of(above->fibres, [&](const Fibre& a) {
         return std::ranges::any_of(stored.fibres, [&](const Fibre& b) { return a.operand == b.operand; });
       });

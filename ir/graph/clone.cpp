@@ -25,6 +25,8 @@ void rename(Compute& c, const Renaming& names) {
   }
   c.guard = renamed(c.guard, names);
   if (c.base) c.base = renamed(*c.base, names);
+  if (!c.iteration) return;
+  for (StoredOperand& o : c.iteration->operands) o.tensor = renamed(o.tensor, names);
 }
 
 void rename_shapes(Program& program, const std::vector<ValueId>& values, const Renaming& names) {

@@ -14,6 +14,7 @@
 #include "ir/graph/format.h"
 #include "ir/graph/scalar.h"
 #include "ir/graph/source.h"
+#include "ir/graph/sparse_iteration.h"
 #include "ir/graph/value.h"
 
 // The index graph, form (a) of the IR: the common representation of loops, whole-tensor operations and index notation.
@@ -88,6 +89,9 @@ struct Compute {
   /// A sum of products of at least three float tensors, contracted in an order chosen when sizes are known: only
   /// affects rounding. Not part of the meaning.
   bool in_any_order = false;
+  /// Which stored elements of compressed operands the operation visits. Set by the last pass, `iteration`, for
+  /// lowering; not part of the meaning.
+  std::optional<SparseIteration> iteration{};
 };
 
 /// `n` of an input's type: determined by files or `--set`. Result: i64, rank 0.

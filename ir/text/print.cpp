@@ -187,6 +187,31 @@ class ProgramPrinter {
     if (c.base) text += " base " + value_text(*c.base);
     if (c.combine) text += " combine " + monoid_text(*c.combine);
     if (c.fill) text += " fill " + printer.text(c.fill);
+    return c.iteration ? text + iteration_text(*c.iteration, printer) : text;
+  }
+
+  [[nodiscard]] static std::string iteration_text(const SparseIteration& iteration, const ExprPrinter& printer) {
+    const auto label = [&](std::int32_t l) { return printer.text(index_ref(l)); };
+    const auto operand = [&](int k) {
+      const StoredOperand& o = iteration.operands.at(static_cast<std::size_t>(k));
+      return fmt::format("{}[{}]", value_text(o.tensor), joined(o.labels, label));
+    };
+    const std::string loops = joined(iteration.loops, [&](const StoredLoop& loop) {
+      std::string over;
+      for (const int k : loop.over) over += (over.empty() ? "" : fmt::format(" {} ", name_of(loop.merge))) + operand(k);
+      return fmt::format("{} over {}", label(loop.label), over);
+    });
+    std::string lookups;
+    for (int k = 0; k < static_cast<int>(iteration.operands.size()); ++k) {
+      const bool looped = std::ranges::any_of(
+          iteration.loops, [&](const StoredLoop& loop) { return std::ranges::find(loop.over, k) != loop.over.end(); });
+      const bool masks = std::ranges::find(iteration.masks, k) != iteration.masks.end();
+      if (!looped) lookups += (lookups.empty() ? "" : ", ") + std::string(masks ? "mask " : "") + operand(k);
+    }
+    std::string text = fmt::format(" stored [{}]", loops);
+    if (!lookups.empty()) text += fmt::format(" lookup [{}]", lookups);
+    if (iteration.result != SparseIteration::Result::kDense)
+      text += fmt::format(" result {}", name_of(iteration.result));
     return text;
   }
 

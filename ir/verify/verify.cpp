@@ -12,6 +12,7 @@
 #include "ir/graph/infer.h"
 #include "ir/verify/expr.h"
 #include "ir/verify/fused.h"
+#include "ir/verify/iteration.h"
 #include "ir/verify/routine.h"
 
 namespace tdsl::ir {
@@ -360,6 +361,8 @@ class Verifier {
     require(!c.in_any_order || is_sum_of_products(c), "a node computed in any order is no sum of products");
     if (problems_.size() != before) return;
     for (std::size_t k = 0; k < n.results.size(); ++k) compute_result(c, c.bodies[k], program_.type(n.results[k]));
+    if (!c.iteration || problems_.size() != before) return;
+    for (const std::string& problem : iteration_problems(program_, n, c)) require(false, problem);
   }
 
   /// Over float tensors, each subscripted by distinct index variables that start at 0.

@@ -25,12 +25,13 @@
 #include <vector>
 
 #include "ir/analysis/combined.h"
-#include "ir/analysis/stored_walk.h"
+#include "ir/analysis/iteration_rules.h"
 #include "ir/analysis/support.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 #include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
 #include "passes/sparse/storage_choice.h"
 
 namespace tdsl::passes {
@@ -306,9 +307,9 @@ class Backgrounds {
     const std::vector<const Node*> nodes = definitions(marked);
     const auto goes = [&](ValueId v, const Split& split) {
       const Compute* c = compute_of(nodes, v);
-      const auto walk = c == nullptr ? std::nullopt : stored_walk(marked, *c);
-      return walk && std::ranges::all_of(split.operands, [&](ValueId operand) {
-               return marked.type(operand).is_compressed() && reads_walked(*c, *walk, operand);
+      const auto iteration = c == nullptr ? std::nullopt : sparse_iteration(marked, *c, false);
+      return iteration && std::ranges::all_of(split.operands, [&](ValueId operand) {
+               return marked.type(operand).is_compressed() && visits(*c, *iteration, operand);
              });
     };
     return std::erase_if(splits_, [&](const auto& entry) {

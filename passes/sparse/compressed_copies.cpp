@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "ir/analysis/stored_result.h"
-#include "ir/analysis/stored_walk.h"
+#include "ir/analysis/iteration_rules.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
 
 namespace tdsl::passes {
 
@@ -36,9 +36,8 @@ Program marked_as(Program program, const StorageChoice& choice) {
 
 /// True if the operation reads only stored elements of the compressed value.
 bool reads_stored(const Program& marked, const Node& n, const Compute& c, ValueId v) {
-  if (storage_of(marked, n) == StoredBy::kRearrangement) return true;
-  const auto walk = stored_walk(marked, c);
-  return walk && reads_walked(c, *walk, v);
+  const auto iteration = sparse_iteration(marked, n);
+  return iteration && visits(c, *iteration, v);
 }
 
 class CompressedCopier {
@@ -72,7 +71,8 @@ class CompressedCopier {
   void consider(const Node& n, int loops) {
     Format& format = marked_.values[static_cast<std::size_t>(n.results[0].id)].type.format;
     format.compress(true);
-    if (storage_of(marked_, n) == StoredBy::kNone)
+    const auto iteration = sparse_iteration(marked_, n);
+    if (!iteration || iteration->result == SparseIteration::Result::kDense)
       loops_.emplace(n.results[0], loops);
     else
       format.compress(false);

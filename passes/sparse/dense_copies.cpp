@@ -24,11 +24,11 @@
 #include <utility>
 #include <vector>
 
+#include "ir/analysis/iteration_rules.h"
 #include "ir/analysis/serial_loop.h"
-#include "ir/analysis/stored_result.h"
-#include "ir/analysis/stored_walk.h"
 #include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
 #include "passes/sparse/storage_choice.h"
 
 namespace tdsl::passes {
@@ -146,12 +146,11 @@ class Copies {
     const std::vector<ValueId> operands = operands_of(program_, n);
     if (std::ranges::find(operands, v) == operands.end()) return false;
     if (std::holds_alternative<Output>(n.op) || std::holds_alternative<Print>(n.op)) return false;
-    if (operations && storage_of(program_, n) == StoredBy::kRearrangement) return false;
     if (const auto* f = std::get_if<For>(&n.op)) return starts_dense(f->inits, f->body, v);
     if (const auto* w = std::get_if<While>(&n.op)) return starts_dense(w->inits, w->body, v);
     const auto* c = std::get_if<Compute>(&n.op);
-    const auto walk = c == nullptr || !operations ? std::nullopt : stored_walk(program_, *c);
-    return !walk || !reads_walked(*c, *walk, v);
+    const auto iteration = operations ? sparse_iteration(program_, n) : std::nullopt;
+    return !iteration || !visits(*c, *iteration, v);
   }
   void redirect(Node& n, ValueId v, ValueId copy, bool operations) {
     if (needs_itself(n, v, operations)) {

@@ -7,13 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "ir/analysis/iteration_rules.h"
 #include "ir/analysis/periodic.h"
 #include "ir/analysis/rearrangement.h"
-#include "ir/analysis/stored_walk.h"
 #include "ir/graph/computes.h"
 #include "ir/graph/expr_build.h"
 #include "passes/loops/subscripts.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
 #include "passes/sparse/storage_choice.h"
 
 namespace tdsl::passes {
@@ -70,11 +71,13 @@ class Changer {
   /// The share of its candidate matrices over which a Compute iterates.
   enum class Reach : std::uint8_t { kNone, kSome, kAll };
   [[nodiscard]] Reach reach(const Compute& c, bool compressed_result) const {
-    const auto walk = stored_walk(program_, c);
-    if (!walk || (compressed_result && walk->result == StoredWalk::Result::kDense)) return Reach::kNone;
+    const auto iteration = sparse_iteration(program_, c, compressed_result);
+    if (!iteration || iteration->loops.empty() ||
+        (compressed_result && iteration->result == SparseIteration::Result::kDense))
+      return Reach::kNone;
     const std::set<ValueId> read = values_read(c);
     const bool all = std::ranges::all_of(read, [&](ValueId v) {
-      return !program_.type(v).is_compressed() || program_.type(v).rank() != 2 || reads_walked(c, *walk, v);
+      return !program_.type(v).is_compressed() || program_.type(v).rank() != 2 || visits(c, *iteration, v);
     });
     return all ? Reach::kAll : Reach::kSome;
   }

@@ -21,9 +21,10 @@
 #include <utility>
 #include <vector>
 
-#include "ir/analysis/stored_walk.h"
+#include "ir/analysis/iteration_rules.h"
 #include "passes/region_rewriter.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
 #include "passes/sparse/storage_choice.h"
 
 namespace tdsl::passes {
@@ -69,9 +70,9 @@ class Sampling : public RegionRewriter {
     for (std::size_t r = k + 1; r < region.nodes.size(); ++r) {
       const auto* reader = std::get_if<Compute>(&region.nodes[r].op);
       if (reader == nullptr || !values_read(*reader).contains(v)) continue;
-      const auto walk = stored_walk(program_, *reader);
-      const ValueId beside =
-          walk && !walk->is_union() && reads_walked(*reader, *walk, v) ? walked_beside(*walk, v) : ValueId{};
+      const auto iteration = sparse_iteration(program_, *reader, false);
+      const bool only_there = iteration && !iteration->is_union() && visits(*reader, *iteration, v);
+      const ValueId beside = only_there ? visited_beside(*iteration, v) : ValueId{};
       if (!beside.valid() || (count > 0 && !(beside == readers.walked))) return std::nullopt;
       if (count++ == 0) readers = {r, beside};
     }
@@ -80,19 +81,19 @@ class Sampling : public RegionRewriter {
   }
   /// The matrix at whose coordinates the value is read: the driver, or if the value itself is the driver, another
   /// matrix in the intersection.
-  [[nodiscard]] static ValueId walked_beside(const StoredWalk& walk, ValueId v) {
-    const std::vector<std::int32_t>& labels = walk.driver().labels;
-    if (std::ranges::any_of(walk.operands, [&](const StoredOperand& o) { return o.tensor == v && o.labels != labels; }))
+  [[nodiscard]] static ValueId visited_beside(const SparseIteration& iteration, ValueId v) {
+    const std::vector<StoredOperand>& operands = iteration.operands;
+    const std::vector<std::int32_t>& labels = iteration.driver().labels;
+    if (std::ranges::any_of(operands, [&](const StoredOperand& o) { return o.tensor == v && o.labels != labels; }))
       return {};
-    if (!(walk.driver().tensor == v)) return walk.driver().tensor;
-    const StoredLoop& loop = walk.loops.front();
-    return loop.meet == StoredLoop::Meet::kAll ? walk.operands[static_cast<std::size_t>(loop.over[1])].tensor
-                                               : ValueId{};
+    if (!(iteration.driver().tensor == v)) return iteration.driver().tensor;
+    const StoredLoop& loop = iteration.loops.front();
+    return loop.merge == Merge::kIntersection ? operands[static_cast<std::size_t>(loop.over[1])].tensor : ValueId{};
   }
   /// True if rows of the value are accumulated (A @ B).
   [[nodiscard]] bool is_product(const Compute& c, ValueId v) const {
-    const auto walk = program_.type(v).is_compressed() ? stored_walk(program_, c) : std::nullopt;
-    return walk && walk->result == StoredWalk::Result::kAccumulated;
+    const auto iteration = program_.type(v).is_compressed() ? sparse_iteration(program_, c, true) : std::nullopt;
+    return iteration && iteration->result == SparseIteration::Result::kAccumulated;
   }
   [[nodiscard]] bool is_dense_matrix(ValueId v) const {
     return program_.type(v).rank() == 2 && !program_.type(v).has_sparse() && program_.info(v).tile.empty();
@@ -105,15 +106,16 @@ class Sampling : public RegionRewriter {
   /// node.
   void sample(Region& region, std::size_t k, const Readers& readers) {
     const Type& walked = program_.type(readers.walked);
-    if (const auto before = stored_walk(program_, std::get<Compute>(region.nodes[k].op));
+    if (const auto before = sparse_iteration(program_, std::get<Compute>(region.nodes[k].op), true);
         before && is_masked(*before, readers.walked))
       return;
     Compute sampled = std::get<Compute>(region.nodes[k].op);
     sampled.guard = conjunction_of(is_present(walked.scalar, readers.walked), sampled.guard);
-    const auto walk = stored_walk(program_, sampled);
+    const auto iteration = sparse_iteration(program_, sampled, true);
     const bool product = is_product(std::get<Compute>(region.nodes[k].op), region.nodes[k].results[0]);
-    if (!walk || !(product ? is_masked(*walk, readers.walked)
-                           : walk->driver().tensor == readers.walked && walk->result == StoredWalk::Result::kInOrder))
+    if (!iteration || !(product ? is_masked(*iteration, readers.walked)
+                                : iteration->result == SparseIteration::Result::kOrdered &&
+                                      iteration->driver().tensor == readers.walked))
       return;
     const SourceRange range = region.nodes[k].range;
     region.nodes[k].op = std::move(sampled);
@@ -127,12 +129,12 @@ class Sampling : public RegionRewriter {
 
   /// True if the product's rows are accumulated where the mask has elements, and the iteration still covers all of its
   /// operands.
-  [[nodiscard]] static bool is_masked(const StoredWalk& walk, ValueId mask) {
-    const bool marked = std::ranges::any_of(walk.masks, [&](int k) {
-      const StoredOperand& operand = walk.operands[static_cast<std::size_t>(k)];
+  [[nodiscard]] static bool is_masked(const SparseIteration& iteration, ValueId mask) {
+    const bool marked = std::ranges::any_of(iteration.masks, [&](int k) {
+      const StoredOperand& operand = iteration.operands[static_cast<std::size_t>(k)];
       return operand.tensor == mask && operand.labels == std::vector<std::int32_t>{0, 1};
     });
-    return marked && walk.result == StoredWalk::Result::kAccumulated && walk.loops.size() > 2;
+    return marked && iteration.result == SparseIteration::Result::kAccumulated && iteration.loops.size() > 2;
   }
 
   std::vector<int> uses_ = use_counts(program_);

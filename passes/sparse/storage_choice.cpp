@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "ir/analysis/carried.h"
+#include "ir/analysis/iteration_rules.h"
 #include "ir/analysis/serial_loop.h"
-#include "ir/analysis/stored_result.h"
-#include "ir/analysis/stored_walk.h"
 #include "ir/graph/computes.h"
 #include "passes/rewriting.h"
+#include "passes/sparse/iteration.h"
 
 namespace tdsl::passes {
 
@@ -47,6 +47,8 @@ class Chooser {
   }
 
  private:
+  using Result = SparseIteration::Result;
+
   /// `operations`: loops and branches here carry tensor handles; others belong to one task.
   void find_carried(const Region& region, bool operations) {
     for (const Node& n : region.nodes) {
@@ -83,11 +85,16 @@ class Chooser {
     for (const Node* n : operations_) {
       const auto* c = std::get_if<Compute>(&n->op);
       if (c == nullptr) continue;
-      const StoredBy by = storage_of(program_, *n);
-      if (by == StoredBy::kPoints) at_points.insert(n->results[0]);
-      if (program_.type(n->results[0]).is_compressed() && by == StoredBy::kNone)
+      const std::optional<SparseIteration> iteration = sparse_iteration(program_, *n);
+      const Result result = iteration ? iteration->result : Result::kDense;
+      if (result == Result::kPoints) at_points.insert(n->results[0]);
+      if (program_.type(n->results[0]).is_compressed() && result == Result::kDense)
         lost.emplace(n->results[0], "it is not computed from stored elements of others");
-      for (const ValueId v : read_elements(*c, by)) ++choice_.compressed[v];
+      // A dense copy alone does not justify compressing the original.
+      if (!iteration || (result == Result::kDense && copied_matrix(*c).valid())) continue;
+      for (const ValueId v : values_read(*c)) {
+        if (program_.type(v).is_compressed() && visits(*c, *iteration, v)) ++choice_.compressed[v];
+      }
     }
     // Output files do not justify compressing values computed at all points.
     const std::map<ValueId, int> without_files = choice_.compressed;
@@ -114,16 +121,6 @@ class Chooser {
       if (program_.values[k].type.is_compressed() && !choice_.compressed.contains(v) && which(v))
         lost.emplace(v, "nothing that goes over its stored elements alone uses it");
     }
-  }
-
-  /// The compressed tensors of which the Compute reads only stored elements. `by`: the way its result is compressed.
-  [[nodiscard]] std::set<ValueId> read_elements(const Compute& c, StoredBy by) const {
-    std::set<ValueId> values = values_read(c);
-    std::erase_if(values, [&](ValueId v) { return !program_.type(v).is_compressed(); });
-    if (by == StoredBy::kRearrangement) return values;
-    const auto walk = by == StoredBy::kNone && copied_matrix(c).valid() ? std::nullopt : stored_walk(program_, c);
-    std::erase_if(values, [&](ValueId v) { return !walk || !reads_walked(c, *walk, v); });
-    return values;
   }
 
   /// A variable is compressed if all values assigned to it are; sparse iterations over it then count for them.

@@ -16,7 +16,7 @@ struct StorageChoice {
 
 enum class Candidates : unsigned char { kAll, kMarked };
 
-/// Compresses the matrices over which at least one operation iterates (ir/analysis/stored_walk.h), or that it reads at
+/// Compresses the matrices over which at least one operation iterates (passes/sparse/iteration.h), or that it reads at
 /// the row and column of its sparse iteration: inputs; results of sparse iterations that have the same coordinates or
 /// accumulate their rows; rearrangements (ir/analysis/rearrangement.h); and results computed at all points, if an
 /// operation iterates over them. A loop- or branch-carried variable is compressed if all values assigned to it are.

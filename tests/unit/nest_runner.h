@@ -52,8 +52,8 @@ struct NestParts {
         ++(stored->fibres.front().outer.empty() ? stored_rows : stored_columns);
         ahead += stored->ahead.empty() ? 0 : 1;
         const bool several = stored->fibres.size() > 1 && stored->fibres.front().outer.empty();
-        unions += several && stored->meet == ir::StoredLoop::Meet::kAny ? 1 : 0;
-        intersections += several && stored->meet == ir::StoredLoop::Meet::kAll ? 1 : 0;
+        unions += several && stored->merge == ir::Merge::kUnion ? 1 : 0;
+        intersections += several && stored->merge == ir::Merge::kIntersection ? 1 : 0;
       }
       const auto* w = std::get_if<nest::Store>(&s.op);
       puts += w != nullptr && n.variable(w->to.variable).type.is_compressed() ? 1 : 0;

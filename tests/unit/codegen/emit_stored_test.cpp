@@ -3,6 +3,7 @@
 #include "codegen/families/families.h"
 #include "codegen/print/emit.h"
 #include "ir/text/print.h"
+#include "passes/passes.h"
 #include "tests/unit/codegen/compiled.h"
 
 // Emitted C++ of operations that iterate over stored elements.
@@ -21,7 +22,8 @@ const std::string kCompressedMatrices =
     "input \"V\" @0:3:1-3:2\n";
 
 std::string emitted_stored(const std::string& body) {
-  return codegen::emit(codegen::lower(ir::parse(kCompressedMatrices + body)), {});
+  passes::PassContext context;
+  return codegen::emit(codegen::lower(passes::iteration(ir::parse(kCompressedMatrices + body), context)), {});
 }
 
 void check_contains(const std::string& text, const std::string& part) {

@@ -232,7 +232,8 @@ class StoredInputs {
 void check_stored_nest(std::uint64_t seed, bool products, tests::NestParts& parts) {
   const std::string text = products ? StoredProductWriter(seed).program() : StoredComputeWriter(seed).program();
   INFO("seed " << seed << "\n" << text);
-  const ir::Program program = ir::parse(text);
+  passes::PassContext context;
+  const ir::Program program = passes::iteration(ir::parse(text), context);
   tests::check_verified(program);
   const codegen::FamilyProgram families = codegen::lower(program);
   for (int k = 0; k < 4; ++k) {
