@@ -66,8 +66,7 @@ class ComputeLowering {
   [[nodiscard]] bool moves_forwards(const Extent& coefficient) const;
 
   // --- Sparse iteration: stored_operation.cpp
-  /// Refuses uses of compressed tensors that no kernel supports.
-  void check_compressed() const;
+  [[nodiscard]] bool uses_compressed() const;
   /// Turns the operation over all points into a sparse iteration.
   void stored(RecordedOp& op, ComputeKernel& kernel) const;
   /// The role of a label of a sparse iteration.

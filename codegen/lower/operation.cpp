@@ -105,9 +105,9 @@ OperationStep ComputeLowering::operation() {
   using Result = ir::SparseIteration::Result;
   const Result result = compute_.iteration ? compute_.iteration->result : Result::kDense;
   if (result == Result::kMoved) return rearranged();
+  TDSL_CHECK(compute_.iteration || !uses_compressed(), "operations on compressed tensors have a sparse iteration");
   auto op = std::make_shared<RecordedOp>();
   auto kernel = std::make_shared<ComputeKernel>();
-  check_compressed();
   op->in_any_order = compute_.in_any_order && iteration_ == nullptr;
   op->site =
       builder_.new_sites(op->in_any_order ? record::SumOfProducts::places(factors_in(compute_.bodies.front())) : 1);

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
@@ -23,27 +21,12 @@ plan::LabelRole ComputeLowering::stored_role(int label) const {
   return iteration_->has_loop(label) ? Role::kWhole : Role::kOut;
 }
 
-void ComputeLowering::check_compressed() const {
-  const FamilyProgram& program = builder_.program();
-  const bool made = compute_.iteration && compute_.iteration->result != ir::SparseIteration::Result::kDense;
-  if (program.type(target_).is_compressed() && !made) {
-    throw NotSupported(
-        range_, fmt::format("`{}` is compressed, and computing it other than element by element is not supported yet",
-                            name_of(program, target_)));
-  }
-  if (compute_.iteration) return;
+bool ComputeLowering::uses_compressed() const {
+  bool found = type_.is_compressed();
   for (const Expr& e : {compute_.bodies.front(), compute_.guard}) {
-    if (!e) continue;
-    ir::for_each_node(e, [&](const ir::ExprNode& n) {
-      const auto* r = std::get_if<ir::Read>(&n.op);
-      if (r == nullptr || !program.type(r->tensor).is_compressed()) return;
-      throw NotSupported(
-          n.range.known() ? n.range : range_,
-          fmt::format(
-              "`{}` is compressed, and computing with it other than along its stored elements is not supported yet",
-              name_of(program, r->tensor)));
-    });
+    if (e) ir::for_each_read(e, [&](const ir::Read& r) { found = found || builder_.type(r.tensor).is_compressed(); });
   }
+  return found;
 }
 
 namespace {

@@ -40,7 +40,7 @@ struct Support {
 /// The formula's value if exactly the reads marked `present` are not 0.
 [[nodiscard]] bool holds(const Support& s, const std::vector<bool>& present);
 
-/// Semantics of float products: before `with_explicit_absence` every factor that carries absence wins (see the language
+/// Semantics of float products: before the pass `absence` every factor that carries absence wins (see the language
 /// page); afterwards only the operator decides.
 enum class Products : std::uint8_t { kImplied, kExplicit };
 

@@ -24,7 +24,7 @@ enum class Scalar : std::uint8_t { kBool, kI32, kI64, kF32, kF64 };
 using Literal = std::variant<bool, std::int64_t, double>;
 
 /// kSparse and kDense do not change values, only whether their result carries absence (support.h). Created only by the
-/// frontend, replaced by `with_explicit_absence`.
+/// frontend, replaced by the pass `absence`.
 enum class UnaryOp : std::uint8_t {
   kNeg,
   kNot,

@@ -4,7 +4,6 @@
 #include <limits>
 #include <random>
 
-#include "ir/analysis/absence.h"
 #include "ir/eval/eval.h"
 #include "tests/unit/ir/eval_support.h"
 
@@ -79,7 +78,8 @@ Array value_of(const Setting& s, const std::vector<Compute>& computes, const std
     program.body.nodes.push_back({{}, {program.new_value(types[k], "", {})}, computes[k]});
   const ValueId last = program.body.nodes.back().results[0];
   program.body.nodes.push_back({{}, {}, Output{"y", last}});
-  program = with_explicit_absence(std::move(program));
+  tdsl::passes::PassContext context;
+  program = tdsl::passes::absence(program, context);
   static_cast<void>(s);
   EvalOptions options;
   options.input = [&](const std::string& name, Scalar) { return inputs.at(name); };
