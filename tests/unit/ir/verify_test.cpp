@@ -65,6 +65,28 @@ TEST_CASE("verify: carried values have the same storage") {
                "differ in type"));
 }
 
+TEST_CASE("verify: sparse iterations") {
+  const auto sum = [](const std::string& body, const std::string& iteration) {
+    return "%0:i64 \"n\" = dimension \"n\"\n%1:f64[%0, compressed %0] \"A\" = input \"A\"\n%2:f64[%0, compressed %0] "
+           "\"B\" = input \"B\"\n%3:f64[%0] = compute [i in 0..%0] sum[j in 0..%0] (" +
+           body + ") " + iteration + "\noutput \"s\" %3\n";
+  };
+  const std::string of_a = "stored [i over %1[i, j], j over %1[i, j]]";
+  const std::string both = "stored [i over %1[i, j] or %2[i, j], j over %1[i, j] or %2[i, j]]";
+  CHECK(problems_with(sum("%1[i, j]", of_a)) == "");
+  CHECK(problems_with(sum("add(%1[i, j], %2[i, j])", both)) == "");
+  CHECK(problems_with(sum("mutual_mul(%1[i, j], %2[i, j])", of_a + " lookup [mask %2[i, j]]")) == "");
+  CHECK(mentions(sum("exp(%1[i, j])", of_a), "skips points with an effect where elements of %1 are absent"));
+  CHECK(mentions(sum("add(%1[i, j], %2[i, j])", of_a + " lookup [%2[i, j]]"), "skips points with an effect"));
+  CHECK(mentions(sum("absent_mul(%1[i, j], %2[j, i])", of_a), "reads %2 where it is not visited"));
+  CHECK(mentions(sum("absent_mul(%1[i, j], exp(%2[i, j]))", of_a + " lookup [mask %2[i, j]]"), "has %2 as a mask"));
+  CHECK(mentions(sum("%1[i, j]", "stored [j over %1[i, j], i over %1[i, j]]"), "does not begin with loops over all"));
+  CHECK(mentions(sum("%1[i, j]", "stored [i over %1[i, j]]"), "does not begin with loops over all"));
+  CHECK(mentions(sum("%1[i, j]", "stored [j over %1[j, i], i over %1[j, i]]"), "does not read the levels of %1"));
+  CHECK(mentions(sum("%1[i, j]", of_a + " result ordered"), "do not make a result that is ordered"));
+  CHECK(mentions(sum("%1[i, j]", "stored [] result moved"), "makes no compressed result as `moved`"));
+}
+
 TEST_CASE("verify: types, ranks and labels") {
   CHECK(mentions(kStart + "%2:f64 = compute [] (%1)", "rank 1 with 0 subscripts"));
   CHECK(mentions(kStart + "%2:f64[%0] = compute [i in 0..%0] (%1[#4])", "#4 does not exist"));
