@@ -194,15 +194,14 @@ class Unmarking : public RegionRewriter {
   using RegionRewriter::RegionRewriter;
 
   Program run() {
-    const StorageChoice choice = choose_storage(program_, Candidates::kMarked);
+    StorageChoice choice = choose_storage(std::move(program_), Candidates::kMarked);
+    program_ = std::move(choice.program);
+    if (choice.dense.empty()) return std::move(program_);
     for (const auto& [v, reason] : choice.dense) {
-      ValueInfo& info = program_.values[static_cast<std::size_t>(v.id)];
-      if (!info.type.is_compressed()) continue;
-      info.type.format.compress(false);
       lost_.insert(v);
-      context_.refused(info.range, quoted(program_, v, "this value") + " is stored dense after all: " + reason);
+      context_.refused(program_.info(v).range,
+                       quoted(program_, v, "this value") + " is stored dense after all: " + reason);
     }
-    if (lost_.empty()) return std::move(program_);
     Program result = RegionRewriter::run();
     rename_everywhere(result, names_);
     return result;

@@ -33,12 +33,6 @@ using namespace ir;
 
 namespace {
 
-Expr is_present(Scalar type, ValueId matrix) {
-  const Expr element = read(type, matrix, {index_ref(0), index_ref(1)});
-  if (type == Scalar::kBool) return element;
-  return binary(BinaryOp::kNe, element, zero_of(type));
-}
-
 class Sampling : public RegionRewriter {
  public:
   using RegionRewriter::RegionRewriter;
@@ -110,7 +104,8 @@ class Sampling : public RegionRewriter {
         before && is_masked(*before, readers.walked))
       return;
     Compute sampled = std::get<Compute>(region.nodes[k].op);
-    sampled.guard = conjunction_of(is_present(walked.scalar, readers.walked), sampled.guard);
+    const Expr element = read(walked.scalar, readers.walked, {index_ref(0), index_ref(1)});
+    sampled.guard = conjunction_of(is_present(element), sampled.guard);
     const auto iteration = sparse_iteration(program_, sampled, true);
     const bool product = is_product(std::get<Compute>(region.nodes[k].op), region.nodes[k].results[0]);
     if (!iteration || !(product ? is_masked(*iteration, readers.walked)

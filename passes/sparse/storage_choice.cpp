@@ -9,7 +9,6 @@
 #include "ir/analysis/iteration_rules.h"
 #include "ir/analysis/serial_loop.h"
 #include "ir/graph/computes.h"
-#include "passes/rewriting.h"
 #include "passes/sparse/iteration.h"
 
 namespace tdsl::passes {
@@ -18,18 +17,9 @@ using namespace ir;
 
 namespace {
 
-void collect_operations(const Region& region, std::vector<const Node*>& nodes) {
-  for (const Node& n : region.nodes) {
-    if (std::holds_alternative<Compute>(n.op) || std::holds_alternative<Output>(n.op)) nodes.push_back(&n);
-    if (!holds_operations(n)) continue;
-    for (const Region* inner : regions_in(n)) collect_operations(*inner, nodes);
-  }
-}
-
 class Chooser {
  public:
-  Chooser(const Program& program, Candidates candidates) : program_(program), nodes_(definitions(program_)) {
-    collect_operations(program_.body, operations_);
+  Chooser(Program program, Candidates candidates) : program_(std::move(program)), nodes_(definitions(program_)) {
     find_carried(program_.body, true);
     for (std::size_t k = 0; k < program_.values.size(); ++k) {
       const ValueId v{static_cast<std::int32_t>(k)};
@@ -43,6 +33,7 @@ class Chooser {
 
   StorageChoice run() {
     while (prune()) {}
+    choice_.program = std::move(program_);
     return std::move(choice_);
   }
 
@@ -82,27 +73,25 @@ class Chooser {
     choice_.compressed.clear();
     std::map<ValueId, std::string> lost;
     std::set<ValueId> at_points;
-    for (const Node* n : operations_) {
-      const auto* c = std::get_if<Compute>(&n->op);
-      if (c == nullptr) continue;
-      const std::optional<SparseIteration> iteration = sparse_iteration(program_, *n);
+    for_each_operation(program_.body.nodes, 0, [&](const Node& n, const Compute& c, int) {
+      const std::optional<SparseIteration> iteration = sparse_iteration(program_, n);
       const Result result = iteration ? iteration->result : Result::kDense;
-      if (result == Result::kPoints) at_points.insert(n->results[0]);
-      if (program_.type(n->results[0]).is_compressed() && result == Result::kDense)
-        lost.emplace(n->results[0], "it is not computed from stored elements of others");
+      if (result == Result::kPoints) at_points.insert(n.results[0]);
+      if (program_.type(n.results[0]).is_compressed() && result == Result::kDense)
+        lost.emplace(n.results[0], "it is not computed from stored elements of others");
       // A dense copy alone does not justify compressing the original.
-      if (!iteration || (result == Result::kDense && copied_matrix(*c).valid())) continue;
-      for (const ValueId v : values_read(*c)) {
-        if (program_.type(v).is_compressed() && visits(*c, *iteration, v)) ++choice_.compressed[v];
+      if (!iteration || (result == Result::kDense && copied_matrix(c).valid())) return;
+      for (const ValueId v : values_read(c)) {
+        if (program_.type(v).is_compressed() && visits(c, *iteration, v)) ++choice_.compressed[v];
       }
-    }
+    });
     // Output files do not justify compressing values computed at all points.
     const std::map<ValueId, int> without_files = choice_.compressed;
     join_carried(lost);
     lose_unused(lost, [&](ValueId v) { return at_points.contains(v); });
     choice_.compressed = without_files;
-    for (const Node* n : operations_) {
-      const auto* written = std::get_if<Output>(&n->op);
+    for (const Node& n : program_.body.nodes) {
+      const auto* written = std::get_if<Output>(&n.op);
       if (written != nullptr && program_.type(written->value).is_compressed()) ++choice_.compressed[written->value];
     }
     join_carried(lost);
@@ -162,13 +151,16 @@ class Chooser {
 
   Program program_;  ///< with all candidates marked compressed
   std::vector<const Node*> nodes_;
-  std::vector<const Node*> operations_;
   std::vector<CarriedVariable> carried_;
   std::set<ValueId> in_tasks_;
   StorageChoice choice_;
 };
 
 }  // namespace
+
+Expr is_present(const Expr& element) {
+  return element->type == Scalar::kBool ? element : binary(BinaryOp::kNe, element, zero_of(element->type));
+}
 
 Node copying(const Program& program, ValueId v, ValueId copy, const SourceRange& range) {
   const Type& type = program.type(v);
@@ -187,8 +179,8 @@ ValueId copied_matrix(const Compute& c) {
   return r->tensor;
 }
 
-StorageChoice choose_storage(const Program& program, Candidates candidates) {
-  return Chooser(program, candidates).run();
+StorageChoice choose_storage(Program program, Candidates candidates) {
+  return Chooser(std::move(program), candidates).run();
 }
 
 }  // namespace tdsl::passes
